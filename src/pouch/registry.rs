@@ -18,7 +18,7 @@ use self::artifact::{EMPTY, EMPTY_DIGEST, MANIFEST_TYPE, digest_of};
 pub use self::docker::Credentials;
 pub use self::exchange::Means;
 use self::exchange::{Exchange, Wanted};
-pub use self::trouble::RegistryError;
+pub use self::trouble::{Health, RegistryError};
 
 /// The most bytes of a manifest, as registries have it.
 const MOST_OF_MANIFEST: usize = 4 << 20;
@@ -54,7 +54,7 @@ impl<'a> Repository<'a> {
         match answer.status {
             200 => {}
             404 => return Ok(None),
-            status => return Err(self.exchange.refused("reading the tag", status, &answer)),
+            _ => return Err(self.exchange.refused("reading the tag", &answer)),
         }
         if !answer.header("content-type").is_some_and(|kind| kind.starts_with("application/") && kind.contains("json"))
         {
@@ -80,7 +80,7 @@ impl<'a> Repository<'a> {
             // One that keeps blobs elsewhere says where.
             200 | 307 | 308 => Ok(true),
             404 => Ok(false),
-            status => Err(self.exchange.refused("looking for a blob", status, &answer)),
+            _ => Err(self.exchange.refused("looking for a blob", &answer)),
         }
     }
 
@@ -98,7 +98,7 @@ impl<'a> Repository<'a> {
             let wanted = Wanted { method: "PUT", headers, body: manifest, ..Wanted::get(self.manifest(reference)) };
             let answer = self.exchange.ask(&wanted)?;
             if answer.status != 201 {
-                return Err(self.exchange.refused("pushing the manifest", answer.status, &answer));
+                return Err(self.exchange.refused("pushing the manifest", &answer));
             }
         }
         // What says yes to everything is no registry.
@@ -119,9 +119,10 @@ impl<'a> Repository<'a> {
         let uploads = format!("/v2/{}/blobs/uploads/", self.place.repository);
         let answer = self.exchange.ask(&Wanted { method: "POST", ..Wanted::get(uploads) })?;
         if answer.status != 202 {
-            return Err(self.exchange.refused("beginning an upload", answer.status, &answer));
+            return Err(self.exchange.refused("beginning an upload", &answer));
         }
-        let location = answer.header("location").unwrap_or_default();
+        // Nobody sends what stands behind a `#`.
+        let location = answer.header("location").and_then(|text| text.split('#').next()).unwrap_or_default();
         let gap = if location.contains('?') { '&' } else { '?' };
         let url = format!("{location}{gap}digest={}", digest.replace(':', "%3A"));
         let headers = &[("content-type", "application/octet-stream")];
@@ -129,7 +130,7 @@ impl<'a> Repository<'a> {
         let answer = self.exchange.ask_located(&wanted)?;
         match answer.status {
             201 => Ok(()),
-            status => Err(self.exchange.refused("uploading a blob", status, &answer)),
+            _ => Err(self.exchange.refused("uploading a blob", &answer)),
         }
     }
 

@@ -428,18 +428,25 @@ impl Link {
 }
 
 /// Reads a body to its end, unless it is too long.
-pub(super) async fn collected(mut body: Body, most: usize) -> Result<Vec<u8>, Broken> {
+async fn collected(mut body: Body, most: usize) -> Result<Vec<u8>, Broken> {
     let mut bytes = Vec::new();
     while let Some(frame) = body.frame().await {
-        let frame = frame.map_err(|_| Broken::Connection("the connection was lost in the middle of an answer"))?;
-        if let Some(data) = frame.data_ref() {
-            if bytes.len().saturating_add(data.len()) > most {
-                return Err(Broken::TooLong);
-            }
-            bytes.extend_from_slice(data);
-        }
+        let frame = frame.map_err(|_| CUT)?;
+        add(&mut bytes, frame.data_ref().map(|data| &**data).unwrap_or_default(), most)?;
     }
     Ok(bytes)
+}
+
+/// The connection ended before the answer did.
+pub(super) const CUT: Broken = Broken::Connection("the connection was lost in the middle of an answer");
+
+/// Adds a part of an answer, unless that makes it too long.
+pub(super) fn add(bytes: &mut Vec<u8>, part: &[u8], most: usize) -> Result<(), Broken> {
+    if bytes.len().saturating_add(part.len()) > most {
+        return Err(Broken::TooLong);
+    }
+    bytes.extend_from_slice(part);
+    Ok(())
 }
 
 /// What an error of the client means. Its own words may hold what a server sent, and are dropped.

@@ -4,22 +4,29 @@
 //! is sent again: what an answer means, and whom credentials are for, is not known here. What a library says of trouble
 //! is dropped here, and bodies are never logged.
 
+use std::pin::pin;
 use std::time::Duration;
 
+use futures_util::future::{Either, select};
 use http::HeaderMap;
 use http::header::{AUTHORIZATION, HeaderName, HeaderValue, USER_AGENT};
+use http_body_util::BodyExt as _;
 use kube::client::Body;
 use tokio::runtime::Builder;
+use tokio::time::{sleep, timeout, timeout_at};
 use zeroize::Zeroizing;
 
 use super::Background;
 use super::kubeconfig::{proxy, shown};
-use super::link::{AGENT, Broken, broken, collected};
+use super::link::{AGENT, Broken, CUT, add, broken};
 use crate::ambient::Ambient;
 use crate::error::{Failure, said};
 
 /// How slow a connection may be that sends or receives at all, in bytes a second.
 const SLOWEST: u64 = 16 << 10;
+
+/// How often an exchange looks whether it should end.
+const GLANCE: Duration = Duration::from_millis(50);
 
 /// One server.
 pub struct Origin {
@@ -101,11 +108,12 @@ impl Origin {
         Ok(Self { client, runtime: Background(Some(runtime)), request })
     }
 
-    /// Asks once; the body of the answer has at most so many bytes.
+    /// Asks once; the body of the answer has at most so many bytes. Where `is_over` comes true meanwhile, it is
+    /// [`Broken::Late`].
     ///
     /// # Errors
     /// Where there is no answer, none in time, or a longer one.
-    pub fn ask(&self, question: &Question<'_>, most: usize) -> Result<Answered, Broken> {
+    pub fn ask(&self, question: &Question<'_>, most: usize, is_over: impl Fn() -> bool) -> Result<Answered, Broken> {
         let unwritable = || Broken::Garbled("the request cannot be written as HTTP");
         let Question { method, path, headers, authorization, body } = question;
         let mut request = http::Request::builder().method(*method).uri(path).header(USER_AGENT, AGENT);
@@ -118,17 +126,26 @@ impl Origin {
             request = request.header(AUTHORIZATION, value);
         }
         let request = request.body(Body::from(body.to_vec())).map_err(|_| unwritable())?;
-        let length = u64::try_from(body.len().max(most)).unwrap_or(u64::MAX);
-        let whole = self.request.saturating_add(Duration::from_secs(length / SLOWEST));
+        let sending = self.request.saturating_add(at_slowest(body.len()));
         let client = self.client.clone();
         let exchange = async {
-            let answer = client.send(request).await.map_err(|error| broken(&error))?;
-            let (head, body) = answer.into_parts();
-            let body = Zeroizing::new(collected(body, most).await?);
+            let sent = timeout(sending, client.send(request)).await.map_err(|_| Broken::TimedOut)?;
+            let (head, body) = sent.map_err(|error| broken(&error))?.into_parts();
+            let body = Zeroizing::new(self.received(body, most).await?);
             Ok(Answered { status: head.status.as_u16(), headers: head.headers, body })
         };
-        let exchange = async { tokio::time::timeout(whole, exchange).await.unwrap_or(Err(Broken::TimedOut)) };
-        self.runtime.block_on(exchange).map_err(|trouble| match trouble {
+        let over = async {
+            while !is_over() {
+                sleep(GLANCE).await;
+            }
+        };
+        let first = async {
+            match select(pin!(exchange), pin!(over)).await {
+                Either::Left((done, _)) => done,
+                Either::Right(_) => Err(Broken::Late),
+            }
+        };
+        self.runtime.block_on(first).map_err(|trouble| match trouble {
             Broken::Connection(what) if what.contains("kubeconfig") => {
                 Broken::Connection("its certificate is signed by an authority that this machine does not trust")
             }
@@ -137,4 +154,24 @@ impl Origin {
             other => other,
         })
     }
+
+    /// Reads a body to its end, unless it is too long. Whoever sends a byte now and then sends nothing: time is given
+    /// for what came, and for no more than one silence ahead.
+    async fn received(&self, mut body: Body, most: usize) -> Result<Vec<u8>, Broken> {
+        let mut bytes = Vec::new();
+        let ahead = || sleep(self.request).deadline();
+        let mut until = ahead();
+        while let Some(frame) = timeout_at(until, body.frame()).await.map_err(|_| Broken::TimedOut)? {
+            let frame = frame.map_err(|_| CUT)?;
+            let part: &[u8] = frame.data_ref().map(|data| &**data).unwrap_or_default();
+            add(&mut bytes, part, most)?;
+            until = (until + at_slowest(part.len())).min(ahead());
+        }
+        Ok(bytes)
+    }
+}
+
+/// How long so many bytes take on a connection that is as slow as may be.
+fn at_slowest(bytes: usize) -> Duration {
+    Duration::from_millis(u64::try_from(bytes).unwrap_or(u64::MAX).saturating_mul(1000) / SLOWEST)
 }

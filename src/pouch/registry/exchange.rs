@@ -5,6 +5,7 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
+use std::ops::Deref;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -20,7 +21,7 @@ use zeroize::Zeroizing;
 
 use super::challenge::{Challenge, encoded};
 use super::docker::{Credentials, Login};
-use super::trouble::RegistryError;
+use super::trouble::{Health, RegistryError, Turn};
 use crate::ambient::Ambient;
 use crate::cluster::Broken;
 use crate::cluster::origin::{Answered, Origin, Question};
@@ -34,8 +35,8 @@ const TRIES: u32 = 4;
 /// The first pause before a request is made again; the next ones are twice as long each.
 const PAUSE: Duration = Duration::from_millis(250);
 
-/// The longest wait that a server may ask for, in seconds.
-const LONGEST_WAIT: u64 = 30;
+/// How long servers may ask to be waited for, in all, about one repository; and no longer than nothing may move.
+const LONGEST_WAIT: Duration = Duration::from_secs(30);
 
 /// How often a pause looks whether it should end.
 const GLANCE: Duration = Duration::from_millis(50);
@@ -52,6 +53,8 @@ pub struct Means<'a> {
     pub stop: &'a Arc<AtomicBool>,
     /// Who asks.
     pub credentials: &'a Credentials,
+    /// What the run has seen of the servers.
+    pub health: &'a Health,
     /// How long nothing may move during a request.
     pub request: Duration,
     /// Whether registries are asked by plain HTTP.
@@ -77,6 +80,20 @@ impl Wanted<'_> {
     }
 }
 
+/// An answer, and who gave it.
+pub(super) struct Reply {
+    host: String,
+    answered: Answered,
+}
+
+impl Deref for Reply {
+    type Target = Answered;
+
+    fn deref(&self) -> &Answered {
+        &self.answered
+    }
+}
+
 /// What a request is sent with.
 type Authorization = Rc<Zeroizing<String>>;
 
@@ -88,37 +105,37 @@ pub(super) struct Exchange<'a> {
     authorization: RefCell<Option<Authorization>>,
     /// How often it was logged in.
     logins: Cell<u32>,
+    /// How long it may still be waited because a server asks for that.
+    wait: Cell<Duration>,
 }
 
 impl<'a> Exchange<'a> {
     pub(super) fn new(means: Means<'a>, place: &'a ArtifactPlace) -> Self {
         let (origins, authorization) = (RefCell::default(), RefCell::default());
-        Self { means, place, origins, authorization, logins: Cell::new(0) }
+        let wait = Cell::new(LONGEST_WAIT.min(means.request));
+        Self { means, place, origins, authorization, logins: Cell::new(0), wait }
     }
 
     /// Asks the registry.
     ///
     /// # Errors
     /// Where it does not answer, or wants other credentials.
-    pub(super) fn ask(&self, wanted: &Wanted<'_>) -> Result<Answered, RegistryError> {
-        let registry = &*self.place.registry;
-        let host = if registry == HUB.0 { HUB.1 } else { registry };
-        self.of_registry(&self.url_of(host), wanted)
+    pub(super) fn ask(&self, wanted: &Wanted<'_>) -> Result<Reply, RegistryError> {
+        self.of_registry(&self.url_of(self.host()), wanted)
     }
 
     /// Asks where the registry said to go on.
     ///
     /// # Errors
     /// As [`Exchange::ask`], and where it is no place that anything may be sent to.
-    pub(super) fn ask_located(&self, wanted: &Wanted<'_>) -> Result<Answered, RegistryError> {
+    pub(super) fn ask_located(&self, wanted: &Wanted<'_>) -> Result<Reply, RegistryError> {
         if wanted.path.starts_with('/') && !wanted.path.starts_with("//") {
             return self.ask(wanted);
         }
         let Some((scheme, host, path)) = parts(&wanted.path) else { return Err(self.no_registry()) };
         let wanted = Wanted { path: path.to_owned(), ..wanted.clone() };
-        let own = if self.place.registry == HUB.0 { HUB.1 } else { &self.place.registry };
         // A registry behind something that ends TLS may not know that it is asked by TLS.
-        if host.eq_ignore_ascii_case(own) {
+        if host.eq_ignore_ascii_case(self.host()) {
             return self.ask(&wanted);
         }
         if scheme != "https" && !self.means.insecure {
@@ -127,12 +144,17 @@ impl<'a> Exchange<'a> {
         self.trying(&format!("{scheme}://{host}"), &wanted, None)
     }
 
+    /// The registry's own host.
+    fn host(&self) -> &str {
+        if self.place.registry == HUB.0 { HUB.1 } else { &self.place.registry }
+    }
+
     fn url_of(&self, host: &str) -> String {
         format!("{}://{host}", if self.means.insecure { "http" } else { "https" })
     }
 
     /// Asks the registry, and logs in where it wants that.
-    fn of_registry(&self, url: &str, wanted: &Wanted<'_>) -> Result<Answered, RegistryError> {
+    fn of_registry(&self, url: &str, wanted: &Wanted<'_>) -> Result<Reply, RegistryError> {
         let had = self.authorization.borrow().clone();
         let answer = self.trying(url, wanted, had.as_deref().map(|text| text.as_str()))?;
         if answer.status != 401 {
@@ -227,23 +249,47 @@ impl<'a> Exchange<'a> {
         }
     }
 
+    /// Asks a server that the run has not given up, and notes how it behaves.
+    fn trying(&self, url: &str, wanted: &Wanted<'_>, authorization: Option<&str>) -> Result<Reply, RegistryError> {
+        let host = host_of(url);
+        let begun = loop {
+            match self.means.health.begin(host) {
+                Turn::Asked(begun) => break begun,
+                Turn::Never => return Err(given_up(host)),
+                Turn::Later if self.is_over() => return Err(stopped()),
+                Turn::Later => std::thread::sleep(GLANCE),
+            }
+        };
+        let asked = self.again_and_again(url, wanted, authorization);
+        let is_of_use = asked.as_ref().is_ok_and(|answer| !is_in_trouble(answer.status));
+        self.means.health.end(host, begun, is_of_use);
+        Ok(Reply { host: host.to_owned(), answered: asked? })
+    }
+
     /// Asks a server, and again after trouble that passes.
-    fn trying(&self, url: &str, wanted: &Wanted<'_>, authorization: Option<&str>) -> Result<Answered, RegistryError> {
+    fn again_and_again(
+        &self,
+        url: &str,
+        wanted: &Wanted<'_>,
+        authorization: Option<&str>,
+    ) -> Result<Answered, RegistryError> {
         let origin = self.origin(url)?;
         let Wanted { method, path, headers, body, most } = wanted.clone();
         let question = Question { method, path, headers, authorization, body };
         let (mut pause, mut tried) = (PAUSE, 0_u32);
         loop {
-            if self.means.stop.load(Ordering::Relaxed) {
-                return Err(RegistryError::new("stopped", ""));
+            if self.is_over() {
+                return Err(stopped());
             }
             tried = tried.saturating_add(1);
-            let asked = origin.ask(&question, most);
+            let asked = origin.ask(&question, most, || self.is_over());
             let wait = match &asked {
-                Ok(answer) if answer.status == 429 || answer.status >= 500 => {
+                Ok(answer) if is_in_trouble(answer.status) => {
                     answer.header("retry-after").and_then(|text| text.parse::<u64>().ok())
                 }
-                Ok(_) | Err(Broken::TooLong | Broken::Garbled(_)) => {
+                Err(Broken::Late) => continue,
+                // Whoever did not answer in time had all the time that there is.
+                Ok(_) | Err(Broken::TooLong | Broken::Garbled(_) | Broken::TimedOut) => {
                     return asked.map_err(|why| self.broken(url, &why));
                 }
                 Err(Broken::Connection(what)) if what.contains("certificate") => {
@@ -251,10 +297,12 @@ impl<'a> Exchange<'a> {
                 }
                 Err(_) => None,
             };
-            if tried >= TRIES {
+            let wait = Duration::from_secs(wait.unwrap_or_default());
+            let left = self.wait.get().checked_sub(wait);
+            let (true, Some(left)) = (tried < TRIES, left) else {
                 return asked.map_err(|why| self.broken(url, &why));
-            }
-            let wait = Duration::from_secs(wait.unwrap_or_default().min(LONGEST_WAIT));
+            };
+            self.wait.set(left);
             // Runs that met once do not meet again.
             let part = self.means.ambient.part_of(pause).unwrap_or(pause);
             self.pause(wait.saturating_add(pause.saturating_add(part) / 2));
@@ -262,9 +310,13 @@ impl<'a> Exchange<'a> {
         }
     }
 
+    fn is_over(&self) -> bool {
+        self.means.stop.load(Ordering::Relaxed)
+    }
+
     fn pause(&self, length: Duration) {
         let mut left = length;
-        while !left.is_zero() && !self.means.stop.load(Ordering::Relaxed) {
+        while !left.is_zero() && !self.is_over() {
             std::thread::sleep(left.min(GLANCE));
             left = left.saturating_sub(GLANCE);
         }
@@ -282,7 +334,7 @@ impl<'a> Exchange<'a> {
     }
 
     fn broken(&self, url: &str, why: &Broken) -> RegistryError {
-        let host = escape(url.split_once("://").map_or(url, |(_, host)| host));
+        let host = escape(host_of(url));
         let help = match why {
             Broken::Connection(what) if what.contains("certificate") => {
                 "Name a file with the authority's certificates in SSL_CERT_FILE; for a registry without TLS, set \
@@ -296,8 +348,14 @@ impl<'a> Exchange<'a> {
     }
 
     /// What a status means that no answer should have.
-    pub(super) fn refused(&self, doing: &str, status: u16, answer: &Answered) -> RegistryError {
-        let registry = &self.place.registry;
+    pub(super) fn refused(&self, doing: &str, answer: &Reply) -> RegistryError {
+        let (registry, status) = (&self.place.registry, answer.status);
+        if answer.host != self.host() {
+            return RegistryError::new(
+                format!("{}, where {registry} sends uploads, answers {status} to {doing}", escape(&answer.host)),
+                "See the logs of both: the registry names the place for each upload.",
+            );
+        }
         let help = match status {
             300..400 => {
                 let to = answer.header("location").and_then(parts).map_or("another place", |(_, host, _)| host);
@@ -343,6 +401,30 @@ impl<'a> Exchange<'a> {
             ),
         )
     }
+}
+
+/// Whether a status speaks of trouble that may pass.
+fn is_in_trouble(status: u16) -> bool {
+    status == 429 || status >= 500
+}
+
+/// The host of a server's URL.
+fn host_of(url: &str) -> &str {
+    url.split_once("://").map_or(url, |(_, host)| host)
+}
+
+fn stopped() -> RegistryError {
+    RegistryError::new("stopped", "")
+}
+
+fn given_up(host: &str) -> RegistryError {
+    RegistryError::new(
+        format!(
+            "{} is not asked again in this run, as what it was asked for other regions came to nothing",
+            escape(host)
+        ),
+        "See what is said of those.",
+    )
 }
 
 /// Scheme, host with port, and path with query of a URL without a user.

@@ -21,7 +21,7 @@ use pouch_core::reuse::{KeyRing, Packed, manifest_verifies};
 use super::Report;
 use crate::error::{Failure, Kind};
 use crate::registry::artifact::{Of, digest_of, layer};
-use crate::registry::{Credentials, Means, RegistryError, Repository};
+use crate::registry::{Credentials, Health, Means, RegistryError, Repository};
 use crate::session::Session;
 use crate::shelf::branch::BranchShelf;
 use crate::shelf::directory::LookedAt;
@@ -123,12 +123,12 @@ impl Copying<'_> {
     fn all(&self, oci: &OutputOci, regions: Vec<(&RegionConfig, Looked<'_>)>) -> Artifacts {
         self.session.timed("registry", || {
             let credentials = Credentials::open(&self.session.ambient, &self.session.stop.flag());
-            let (count, packing) = (regions.len().min(IN_FLIGHT), Mutex::new(()));
+            let (count, packing, health) = (regions.len().min(IN_FLIGHT), Mutex::new(()), Health::default());
             let (waiting, told) = (Mutex::new(regions.into_iter()), Mutex::new(BTreeMap::new()));
             let work = || {
                 let next = || waiting.lock().ok().and_then(|mut waiting| waiting.next());
                 while let Some((region, look)) = next() {
-                    let one = self.one(oci, region, (look, credentials.as_ref(), &packing));
+                    let one = self.one(oci, region, (look, credentials.as_ref(), (&packing, &health)));
                     if let Ok(mut told) = told.lock() {
                         told.insert(region.name.clone(), one);
                     }
@@ -149,7 +149,11 @@ impl Copying<'_> {
         &self,
         oci: &OutputOci,
         region: &RegionConfig,
-        (look, credentials, packing): (Looked<'_>, Result<&Credentials, &RegistryError>, &Mutex<()>),
+        (look, credentials, (packing, health)): (
+            Looked<'_>,
+            Result<&Credentials, &RegistryError>,
+            (&Mutex<()>, &Health),
+        ),
     ) -> Told {
         let place = oci.place(&region.directory);
         let record = |state, digest, failure| Artifact {
@@ -165,6 +169,7 @@ impl Copying<'_> {
                 ambient: &self.session.ambient,
                 stop: &flag,
                 credentials: credentials.map_err(|error| Why::from(error.clone()))?,
+                health,
                 request: self.request,
                 insecure: oci.insecure,
             };

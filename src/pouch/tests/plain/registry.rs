@@ -11,6 +11,8 @@ use crate::support::fleet::{Fleet, Ran};
 use crate::support::origin::Origin;
 use crate::support::registry::{Fault, Registry};
 
+mod trouble;
+
 /// A fleet whose bundles go to a registry, by the branch of a repository or from a folder.
 fn fleet(registry: &Registry) -> Fleet {
     let fleet = Fleet::with_credentials(2);
@@ -140,6 +142,8 @@ fn what_fails_is_said_and_the_next_run_goes_on() {
     let elsewhere = Registry::new();
     let location = |to: &str| format!("Location: http://{to}/login?token=hunter2\r\n");
     let status = |status| Fault::Status(status, String::new());
+    let elsewhere_answers =
+        format!("{}, where {} sends uploads, answers 404 to uploading a blob", elsewhere.host(), registry.host());
     let tag = "/fleet/eu/manifests/latest";
     for (turn, (part, fault, words)) in [
         (tag, status(401), "wants to know who asks in a way that pouch does not know"),
@@ -160,8 +164,8 @@ fn what_fails_is_said_and_the_next_run_goes_on() {
         ),
         (tag, Fault::Digest, "another digest than it says"),
         ("PUT /v2/fleet/eu/", Fault::Yes, "the tag is at another one"),
-        // An upload goes where the registry says, but not to a page.
-        ("POST /v2/fleet/eu/", Fault::Status(202, location(&elsewhere.host())), "answers 404 to uploading a blob"),
+        // An upload goes where the registry says, but not to a page. Whoever answers there is the one to look at.
+        ("POST /v2/fleet/eu/", Fault::Status(202, location(&elsewhere.host())), &elsewhere_answers),
         (
             "POST /v2/fleet/eu/",
             Fault::Status(202, "Location: ftp://x/y\r\n".into()),

@@ -25,6 +25,8 @@ pub enum Fault {
     Close,
     /// Says nothing for a while.
     Hang(Duration),
+    /// Sends a byte of a long answer now and then, for as long as somebody listens, or a minute.
+    Drip,
     /// Says yes, and does nothing.
     Yes,
     /// Answers with another digest than that of the content.
@@ -148,6 +150,17 @@ fn plain(status: u16) -> Answer {
     (status, String::new(), Vec::new())
 }
 
+fn drip(stream: &mut TcpStream) {
+    let head = "HTTP/1.1 200 x\r\nContent-Type: application/json\r\nContent-Length: 4000000\r\n\r\n";
+    _ = stream.write_all(head.as_bytes());
+    for _ in 0..300 {
+        if stream.write_all(b" ").is_err() {
+            return;
+        }
+        thread::sleep(Duration::from_millis(200));
+    }
+}
+
 impl Inner {
     fn serve(&self, mut stream: TcpStream) {
         let mut reader = BufReader::new(stream.try_clone().unwrap());
@@ -184,6 +197,7 @@ impl Inner {
             (Some(Fault::Page), _) => (200, "Content-Type: text/html\r\n".to_owned(), b"<h1>Log in</h1>".to_vec()),
             (Some(Fault::Close), _) => return,
             (Some(Fault::Hang(time)), _) => return thread::sleep(time),
+            (Some(Fault::Drip), _) => return drip(&mut stream),
             (Some(Fault::Yes), _) => {
                 (if method == "POST" { 202 } else { 201 }, "Location: /v2/x/blobs/uploads/1\r\n".to_owned(), Vec::new())
             }

@@ -3,7 +3,8 @@
 //! [`Bundle::questions`] says what must be known of the region, [`plan`](plan::plan) decides from the answers and from
 //! the [`inventory`] of what was brought before, and [`release`] says of what left the bundle which objects may go once
 //! the outcome is known. An object is sent again unless nobody wrote to it since the same file was sent. What is taken
-//! away stands in the inventory and has pouch's label; so two bundles on one cluster leave each other's objects alone.
+//! away stands in the inventory, was really sent, and has pouch's label; so two bundles on one cluster leave each other's
+//! objects alone. Each bundle applies as a field manager of its own, so its objects say whose they are.
 //! Nothing here knows a client or a value of a Secret.
 
 pub mod inventory;
@@ -12,7 +13,7 @@ pub mod release;
 
 use alloc::borrow::ToOwned as _;
 use alloc::collections::{BTreeMap, BTreeSet};
-use alloc::string::String;
+use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
 
 use self::inventory::{Inventory, mark};
@@ -31,6 +32,8 @@ pub struct Bundle<'u> {
     pub directory: &'u Directory,
     /// SHA-256 of its `bundle.yaml`.
     pub digest: &'u str,
+    /// The field manager that it is applied as.
+    pub manager: String,
     /// Its Namespaces, each as it is written.
     namespaces: Vec<(Part<'u>, Node)>,
     /// Everything else, in the order in which it is applied.
@@ -93,6 +96,8 @@ pub struct Meta {
     pub finalizers: Vec<String>,
     /// Its labels.
     labels: BTreeMap<String, String>,
+    /// The bundles that it was applied of, by their field managers.
+    appliers: BTreeSet<String>,
 }
 
 impl Meta {
@@ -107,6 +112,11 @@ impl Meta {
             .filter_map(|(key, value)| Some((String::from(&**key), String::from(value.as_str()?))))
             .collect();
         let finalizers = of("finalizers").map(Node::items).unwrap_or_default();
+        let managers = of("managedFields").map(Node::items).unwrap_or_default();
+        let applier = |entry: &Node| {
+            let name = entry.str_at(&["manager"]).filter(|name| name.starts_with(inventory::PREFIX))?;
+            (entry.str_at(&["operation"]) == Some("Apply")).then(|| String::from(name))
+        };
         Self {
             uid: text("uid"),
             version: text("resourceVersion"),
@@ -114,7 +124,13 @@ impl Meta {
             is_going: of("deletionTimestamp").is_some(),
             finalizers: finalizers.iter().filter_map(Node::as_str).map(String::from).collect(),
             labels,
+            appliers: managers.iter().filter_map(applier).collect(),
         }
+    }
+
+    /// Whether it was applied of a bundle with this field manager.
+    pub fn is_applied_by(&self, manager: &str) -> bool {
+        self.appliers.contains(manager)
     }
 }
 
@@ -128,6 +144,7 @@ impl<'u> Bundle<'u> {
             fleet: &unpacked.fleet,
             directory: &unpacked.directory,
             digest: &unpacked.digest,
+            manager: inventory::name(&unpacked.fleet, &unpacked.directory).to_string(),
             namespaces: Vec::new(),
             objects: Vec::new(),
         };

@@ -9,7 +9,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt::Write as _;
 
-use crate::name::{Directory, FleetName, GroupKind, Name, Namespace, ObjectKey, is_dns_label};
+use crate::name::{Directory, FleetName, GroupKind, Name, Namespace, ObjectKey, is_dns_label, is_dns_subdomain};
 use crate::node::Node;
 use crate::yaml::emit::{Tree, emit};
 
@@ -19,6 +19,9 @@ pub const MOST_BYTES: usize = 1 << 20;
 
 /// What stands before a kind in the ConfigMap's keys.
 const OBJECTS: &str = "objects.";
+
+/// What the names of all inventories, and the field managers of all bundles, begin with.
+pub(super) const PREFIX: &str = "pouch.";
 
 /// What stands where nothing is known.
 const NOTHING: &str = "-";
@@ -34,6 +37,9 @@ pub struct Inventory {
     pub bundle: String,
     /// The commit that it was read from, where it was one.
     pub revision: Option<String>,
+    /// How many objects there were when more of them left the bundle than may be taken away at once, as long as some of
+    /// those are still there: what is brought meanwhile lets none of them go.
+    pub held: Option<usize>,
     /// The objects.
     pub objects: BTreeMap<ObjectKey, Brought>,
 }
@@ -63,16 +69,17 @@ pub fn mark(sha256: &str) -> String {
     String::from(sha256.get(..16).unwrap_or(sha256))
 }
 
-/// The name of a bundle's inventory. Neither part can have a dot, so no two bundles share one.
+/// The name of a bundle's inventory, and of the field manager that it is applied as. Neither part can have a dot, so no two
+/// bundles share one.
 pub fn name(fleet: &FleetName, directory: &Directory) -> Name {
-    format!("pouch.{fleet}.{directory}").as_str().into()
+    format!("{PREFIX}{fleet}.{directory}").as_str().into()
 }
 
 impl Inventory {
     /// One of a region that was brought nothing yet.
     pub fn empty(fleet: &FleetName, directory: &Directory) -> Self {
         let (fleet, directory) = (fleet.clone(), directory.clone());
-        Self { fleet, directory, bundle: String::new(), revision: None, objects: BTreeMap::new() }
+        Self { fleet, directory, bundle: String::new(), revision: None, held: None, objects: BTreeMap::new() }
     }
 
     /// Reads the ConfigMap of a bundle.
@@ -88,6 +95,10 @@ impl Inventory {
         let mut inventory = Self::empty(fleet, directory);
         inventory.bundle = field("bundle").filter(|text| is_word(text)).map(String::from).unwrap_or_default();
         inventory.revision = field("revision").filter(|text| is_word(text)).map(String::from);
+        inventory.held = match field("held") {
+            Some(count) => Some(count.parse().map_err(|_| Unusable::Malformed)?),
+            None => None,
+        };
         for (name, node) in data.entries() {
             let Some(kind) = name.strip_prefix(OBJECTS) else { continue };
             let (kind, group) = kind.split_once('.').unwrap_or((kind, ""));
@@ -109,11 +120,13 @@ impl Inventory {
             let (mark, version) = (or_nothing(&brought.mark), or_nothing(&brought.version));
             let _ = writeln!(lines, "{}/{} {mark} {version}", key.namespace_text(), key.name);
         }
+        let held = self.held.map(|count| format!("{count}"));
         let own = [
             ("fleet", Some(self.fleet.as_str())),
             ("directory", Some(self.directory.as_str())),
             ("bundle", Some(self.bundle.as_str())),
             ("revision", self.revision.as_deref()),
+            ("held", held.as_deref()),
         ];
         let own = own.into_iter().filter_map(|(key, text)| Some((String::from(key), Tree::text(text?))));
         let data = own.chain(kinds.into_iter().map(|(key, lines)| (key, Tree::text(lines))));
@@ -141,14 +154,15 @@ fn object(kind: &GroupKind, line: &str) -> Option<(ObjectKey, Brought)> {
     let (namespace, name) = place.split_once('/')?;
     let known = |text: &str| (text != NOTHING).then(|| String::from(text));
     let is_right = words.next().is_none()
-        && [name, mark, version].into_iter().all(is_word)
+        && is_dns_subdomain(name)
+        && [mark, version].into_iter().all(is_word)
         && (namespace.is_empty() || is_dns_label(namespace));
     let namespace = (!namespace.is_empty()).then(|| namespace.into());
     let key = ObjectKey::new(kind.clone(), namespace, name.into());
     is_right.then(|| (key, Brought { mark: known(mark), version: known(version) }))
 }
 
-/// Whether a text can be a name, a digest or a version: it goes into paths and messages.
+/// Whether a text can be a digest or a version: it goes into messages.
 fn is_word(text: &str) -> bool {
     (1..=253).contains(&text.len()) && text.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'.'))
 }

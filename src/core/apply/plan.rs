@@ -89,12 +89,23 @@ pub struct Plan<'u> {
     pub silent: BTreeSet<&'u ObjectKey>,
     /// What may be taken away, once the rest is done.
     pub goners: Vec<Goner>,
-    /// What left the bundle, and carries pouch's label no more: somebody else's.
-    pub given_up: Vec<ObjectKey>,
+    /// What left the bundle, and is somebody else's.
+    pub given_up: Vec<(ObjectKey, Stays)>,
     /// Why nothing may be taken away.
     pub held: Option<Finding>,
     /// The inventory to write before anything is sent.
     pub before: Inventory,
+}
+
+/// Why something that left the bundle is not taken away.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Stays {
+    /// It does not carry pouch's label.
+    Unlabelled,
+    /// It was never applied of this bundle, or it is not known to have been.
+    NotBrought,
+    /// Another bundle was applied over it.
+    OfAnother,
 }
 
 /// A manifest that is sent.
@@ -160,7 +171,6 @@ pub fn plan<'u>(
     let mut last: Option<&GroupKind> = None;
     for (index, wanted) in bundle.objects.iter().enumerate() {
         let key = wanted.key;
-        plan.before.objects.entry(key.clone()).or_default();
         if is_lacking(wanted, answers) {
             plan.lacking.insert(key);
             continue;
@@ -176,6 +186,7 @@ pub fn plan<'u>(
             }
             Some(_) => {}
         }
+        plan.before.objects.entry(key.clone()).or_default();
         let sending = Sending { key, version: wanted.version.as_str(), text: wanted.text, wanted: Some(index) };
         match plan.send.last_mut().filter(|_| last == Some(&key.kind)) {
             Some(phase) => phase.push(sending),
@@ -210,20 +221,42 @@ fn is_same(wanted: &Wanted<'_>, meta: &Meta, brought: Option<&Brought>) -> bool 
     *mark == wanted.mark && *version == meta.version && meta.is_ours && !meta.is_going
 }
 
+/// Whether an object was really sent: a mark says so or, where a run was killed before it wrote that down, the object.
+fn is_brought(brought: &Brought, meta: &Meta, manager: &str) -> bool {
+    brought.mark.is_some() || meta.is_applied_by(manager)
+}
+
+/// Why an object that left the bundle stays, if it does.
+fn stays(brought: &Brought, meta: &Meta, manager: &str) -> Option<Stays> {
+    if !meta.is_ours {
+        Some(Stays::Unlabelled)
+    } else if meta.appliers.iter().any(|applier| applier != manager) {
+        Some(Stays::OfAnother)
+    } else {
+        (!is_brought(brought, meta, manager)).then_some(Stays::NotBrought)
+    }
+}
+
+/// Whether an object may be deleted, as far as it says itself whose it is.
+pub fn is_for_taking(bundle: &Bundle<'_>, inventory: &Inventory, key: &ObjectKey, meta: &Meta) -> bool {
+    inventory.objects.get(key).is_some_and(|brought| stays(brought, meta, &bundle.manager).is_none())
+}
+
 /// What left the bundle, and may go.
 fn leavers(plan: &mut Plan<'_>, bundle: &Bundle<'_>, inventory: &Inventory, answers: &Answers<'_>, lets: &Let<'_>) {
     let wanted: BTreeSet<&ObjectKey> = bundle.objects.iter().map(|wanted| wanted.key).collect();
-    for key in inventory.objects.keys().filter(|key| !wanted.contains(key) && is_prunable(&key.kind, lets.kinds)) {
+    let is_left = |key: &ObjectKey| !wanted.contains(key) && is_prunable(&key.kind, lets.kinds);
+    for (key, brought) in inventory.objects.iter().filter(|(key, _)| is_left(key)) {
         let is_served = key.kind.group == "" || answers.served.contains_key(&key.kind);
         let is_silent = answers.silent.contains(key.kind.group.as_str());
         match answers.live.get(key) {
-            Some(Live::Here(meta)) if meta.is_ours => {
-                plan.goners.push(Goner { key: key.clone(), meta: meta.clone() });
-            }
-            Some(Live::Here(_)) => {
-                plan.before.objects.remove(key);
-                plan.given_up.push(key.clone());
-            }
+            Some(Live::Here(meta)) => match stays(brought, meta, &bundle.manager) {
+                None => plan.goners.push(Goner { key: key.clone(), meta: meta.clone() }),
+                Some(why) => {
+                    plan.before.objects.remove(key);
+                    plan.given_up.push((key.clone(), why));
+                }
+            },
             Some(Live::Absent) => _ = plan.before.objects.remove(key),
             // With its definition all objects of a kind go.
             None if !is_served && !is_silent => _ = plan.before.objects.remove(key),
@@ -232,24 +265,56 @@ fn leavers(plan: &mut Plan<'_>, bundle: &Bundle<'_>, inventory: &Inventory, answ
     }
     // What points to others goes first.
     plan.goners.sort_by_key(Goner::is_pointed_to);
+    brake(plan, bundle, inventory, answers, lets);
+}
+
+/// How many objects were brought, and stand there. What the inventory merely names counts for nothing, and neither does
+/// what this run brings: both would let more go.
+fn stood(plan: &Plan<'_>, bundle: &Bundle<'_>, inventory: &Inventory, answers: &Answers<'_>) -> usize {
+    let kept = bundle.objects.iter().filter(|wanted| {
+        match (inventory.objects.get(wanted.key), answers.live.get(wanted.key)) {
+            (Some(brought), Some(Live::Here(meta))) => is_brought(brought, meta, &bundle.manager),
+            (Some(brought), Some(Live::Unknown)) => brought.mark.is_some(),
+            _ => false,
+        }
+    });
+    kept.count().saturating_add(plan.goners.len())
+}
+
+/// Holds what left the bundle where it is more than may go at once.
+fn brake(plan: &mut Plan<'_>, bundle: &Bundle<'_>, inventory: &Inventory, answers: &Answers<'_>, lets: &Let<'_>) {
     let going: Vec<&Goner> = plan.goners.iter().filter(|goner| !goner.meta.is_going).collect();
-    if lets.budget.admits(going.len(), inventory.objects.len(), bundle.objects.len()) {
+    let count = going.len();
+    let now = stood(plan, bundle, inventory, answers);
+    let of = inventory.held.map_or(now, |then| then.min(now));
+    let left = of.saturating_sub(count);
+    if going.is_empty() {
+        plan.before.held = None;
+        return;
+    }
+    if lets.budget.admits(count, of, left) {
         return;
     }
     let marks = |goner: &Goner| inventory.objects.get(&goner.key).and_then(|brought| brought.mark.clone());
-    let lines = going.iter().map(|goner| brake::line(&goner.key, &marks(goner).unwrap_or_default()));
-    let digest = brake::digest_of(Accept::Deletions, (bundle.fleet, bundle.directory), None, lines);
+    // With the UID, so that an acceptance is spent with the objects that it was for.
+    let line =
+        |goner: &&Goner| brake::line(&goner.key, &format!("{} {}", marks(goner).unwrap_or_default(), goner.meta.uid));
+    let digest = brake::digest_of(Accept::Deletions, (bundle.fleet, bundle.directory), None, going.iter().map(line));
     if lets.accepted.contains(&digest) {
         return;
     }
-    let (count, of) = (going.len(), inventory.objects.len());
-    let end = if bundle.objects.is_empty() { ", which empties it" } else { "" };
+    let end = match left {
+        0 if bundle.objects.is_empty() => ", which empties it",
+        0 => ", which is all of them",
+        _ => "",
+    };
     let named = few(going.iter().map(|goner| &goner.key), count, SHOWN);
     let message =
         format!("region {} would lose {count} of the {of} objects that were brought to it{end}: {named}", lets.region);
     let wanted = Acceptance { region: lets.region.clone(), namespace: None, what: Accept::Deletions, digest };
     let help =
         format!("If that is meant, pass --accept-deletions {wanted}. Until then they stay, and all else goes on.");
+    plan.before.held = Some(of);
     plan.held = Some(Finding::new(Code::DeletionsHeld, message).in_region(lets.region).help(help));
 }
 

@@ -53,6 +53,9 @@ pub fn after(
 ) -> Inventory {
     let mut after = plan.before.clone();
     after.objects.retain(|key, _| !gone.contains(key));
+    if plan.goners.iter().all(|goner| gone.contains(&goner.key)) {
+        after.held = None;
+    }
     for wanted in &bundle.objects {
         let version = sent.get(wanted.key).cloned();
         if let Some(version) = version {

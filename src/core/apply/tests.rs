@@ -3,13 +3,15 @@ use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
 
 use super::inventory::{Brought, Inventory, Unusable, mark, name};
-use super::plan::{Answers, Budget, Let, Plan, plan};
+use super::plan::{Answers, Budget, Let, Plan, is_for_taking, plan};
 use super::release::{Pointers, after, may_go};
 use super::{Bundle, Live, Meta, fields_named, is_alike};
 use crate::name::{GroupKind, Namespace, ObjectKey, Region, Version};
 use crate::node::{Interner, Node};
 use crate::verify::bundles::unpack::Unpacked;
 use crate::yaml::read::{Document, read};
+
+mod brake;
 
 const CAPI: &str = "infrastructure.cluster.x-k8s.io";
 
@@ -55,6 +57,8 @@ fn live(says: &str) -> Live {
                 match word {
                     "theirs" => meta.is_ours = false,
                     "going" => meta.is_going = true,
+                    "applied" => _ = meta.appliers.insert(String::from("pouch.acme.eu")),
+                    "another's" => _ = meta.appliers.insert(String::from("pouch.acme.us")),
                     label => _ = meta.labels.insert(String::from("env"), String::from(label)),
                 }
             }
@@ -74,13 +78,14 @@ struct Scene {
 }
 
 impl Scene {
-    /// The bundle, the inventory (`KEY@VERSION`), and what is there (`KEY = HOW`).
+    /// The bundle, the inventory (`KEY@VERSION`, `KEY!` without a mark), and what is there (`KEY = HOW`).
     fn new(objects: &[&str], inventory: &[&str], there: &[&str]) -> Self {
         let mut kept = Inventory::empty(&"acme".into(), &"eu".into());
         for line in inventory {
             let (object, version) = line.split_once('@').unwrap_or((line, ""));
             let version = (!version.is_empty()).then(|| String::from(version));
-            let mark = Some(String::from("0123456789abcdef"));
+            let mark = (!object.ends_with('!')).then(|| String::from("0123456789abcdef"));
+            let object = object.trim_end_matches('!');
             kept.objects.insert(key(object), Brought { mark, version });
         }
         let there = there.iter().map(|line| line.split_once(" = ").unwrap());
@@ -130,7 +135,7 @@ impl Scene {
             add("lacking", plan.lacking.iter().map(|key| one(key)).collect());
             add("silent", plan.silent.iter().map(|key| one(key)).collect());
             add("withdraw", plan.goners.iter().map(|goner| one(&goner.key)).collect());
-            add("give up", plan.given_up.iter().map(one).collect());
+            add("give up", plan.given_up.iter().map(|(key, why)| format!("{} ({why:?})", one(key))).collect());
             if plan.held.is_some() {
                 words.push(String::from("held"));
             }
@@ -232,9 +237,46 @@ fn what_goes_was_brought_and_is_labelled() {
     ];
     let mut scene = Scene::new(&["Secret n/s"], &inventory, &there);
     scene.lacks = Vec::from(["AWSClusterStaticIdentity"]);
-    scene.check(&["send Secret n/s", "withdraw AzureClusterIdentity n/old, Secret n/gone", "give up Secret n/taken"]);
+    scene.check(&[
+        "send Secret n/s",
+        "withdraw AzureClusterIdentity n/old, Secret n/gone",
+        "give up Secret n/taken (Unlabelled)",
+    ]);
     let left: Vec<String> = scene.decide(|_, plan| plan.before.objects.keys().map(ObjectKey::path).collect());
     assert_eq!(left, ["n", "n/p", "n/gone", "n/s", "n/unknown", "n/old"]);
+}
+
+#[test]
+fn what_was_never_sent_does_not_go() {
+    // An object of another hand may have the label too: those that Flux applies of the same bundle have it.
+    let inventory = ["Secret n/s@1", "Secret n/refused!", "Secret n/killed!", "Secret n/both", "Secret n/brought"];
+    let there = [
+        "Secret n/s = 1",
+        "Secret n/refused = 1",
+        "Secret n/killed = 1 applied",
+        "Secret n/both = 1 applied another's",
+        "Secret n/brought = 1",
+    ];
+    Scene::new(&["Secret n/s"], &inventory, &there).check(&[
+        "same Secret n/s",
+        "withdraw Secret n/brought, Secret n/killed",
+        "give up Secret n/both (OfAnother), Secret n/refused (NotBrought)",
+    ]);
+    let taken = |inventory: &str, there: &str| {
+        let scene = Scene::new(&["Secret n/s"], &[inventory], &[there]);
+        let Some(Live::Here(meta)) = scene.live.values().next() else { panic!("{there}") };
+        scene.decide(|bundle, _| is_for_taking(bundle, &scene.inventory, &key("Secret n/s"), meta))
+    };
+    for (inventory, there, expect) in [
+        ("Secret n/s", "Secret n/s = 1", true),
+        ("Secret n/s", "Secret n/s = 1 theirs", false),
+        ("Secret n/s", "Secret n/s = 1 another's", false),
+        ("Secret n/s!", "Secret n/s = 1", false),
+        ("Secret n/s!", "Secret n/s = 1 applied", true),
+        ("Secret n/t", "Secret n/s = 1", false),
+    ] {
+        assert_eq!(taken(inventory, there), expect, "{inventory}, {there}");
+    }
 }
 
 #[test]
@@ -282,7 +324,7 @@ fn the_budget_is_that_of_bundles() {
 
 #[test]
 fn what_a_failed_identity_may_point_to_stays() {
-    let inventory = ["Secret n/old", "Secret n/other", "AzureClusterIdentity n/gone"];
+    let inventory = ["Secret n/old", "Secret n/other", "AzureClusterIdentity n/gone", "ConfigMap n/c"];
     let there = ["Secret n/old = 1", "Secret n/other = 1", "AzureClusterIdentity n/gone = 1", "ConfigMap n/c = 1"];
     let scene = Scene::new(&["ConfigMap n/c"], &inventory, &there);
     let go = |pointers: &Pointers| -> Vec<String> {
@@ -345,6 +387,7 @@ fn an_inventory_comes_back_as_it_was_written() {
     }
     inventory.bundle = String::from("abc");
     inventory.revision = Some(String::from("c0ffee"));
+    inventory.held = Some(7);
     let text = inventory.emit(&"kcm-system".into(), Some("7"));
     let read = |text: &str| Inventory::read(&node(text), &"acme".into(), &"eu".into());
     assert_eq!(read(&text).as_ref(), Ok(&inventory));
@@ -365,6 +408,9 @@ fn an_inventory_comes_back_as_it_was_written() {
         ("n/c - -", "N/c - -", Unusable::Malformed),
         ("n/c - -", "n/../c - -", Unusable::Malformed),
         ("n/c - -", "n/c%2f - -", Unusable::Malformed),
+        ("n/c - -", "n/.. - -", Unusable::Malformed),
+        ("n/c - -", "n/C - -", Unusable::Malformed),
+        ("held: \"7\"", "held: x", Unusable::Malformed),
     ] {
         assert!(text.contains(from), "{from}");
         assert_eq!(read(&text.replace(from, to)), Err(expect), "{to}");

@@ -32,9 +32,10 @@ nothing was applied; 64 usage, or an identity that does not open it; 1 anything 
 /// Apply a region's bundle to its cluster, where neither Flux nor Argo CD does
 ///
 /// The bundle is proved first, as by `pouch unpack`; if anything is wrong with it, nothing is applied. Then it is
-/// applied on the server's side, as field manager `pouch` and by force: Namespaces (made if they are not there, never
-/// deleted), ConfigMaps, Secrets, and identities kind by kind. What one object is refused, or a kind that the region
-/// lacks, stops nothing else. What was applied and left the bundle is deleted last, if it still has pouch's label.
+/// applied on the server's side, as field manager `pouch.FLEET.REGION` and by force: Namespaces (made if they are not
+/// there, never deleted), ConfigMaps, Secrets, and identities kind by kind. What one object is refused, or a kind that
+/// the region lacks, stops nothing else. What was applied and left the bundle is deleted last, if it still has pouch's
+/// label.
 ///
 /// What was applied stands in a ConfigMap of the region, `pouch.FLEET.REGION`: names, no values. Nothing is sent that
 /// nobody wrote to since the same file was sent. Run it again at any time: a killed run is finished by the next.

@@ -78,11 +78,12 @@ impl Resource {
         format!("{}?fieldManager=pouch&fieldValidation=Strict{dry}", self.base(namespace))
     }
 
-    /// The path that a manifest is applied to on the server's side: as field manager `pouch`, and whoever owns a field
-    /// that it has gives it up. <https://kubernetes.io/docs/reference/using-api/server-side-apply/>
-    pub fn apply_path(&self, key: &ObjectKey, trial: Trial) -> String {
+    /// The path that a manifest is applied to on the server's side: whoever owns a field that it has gives it up to the
+    /// field manager. <https://kubernetes.io/docs/reference/using-api/server-side-apply/>
+    pub fn apply_path(&self, key: &ObjectKey, manager: &str, trial: Trial) -> String {
         let dry = if trial == Trial::Dry { "&dryRun=All" } else { "" };
-        format!("{}?fieldManager=pouch&force=true&fieldValidation=Strict{dry}", self.path(key))
+        let manager = encoded(manager);
+        format!("{}?fieldManager={manager}&force=true&fieldValidation=Strict{dry}", self.path(key))
     }
 
     /// The path of one object.

@@ -28,6 +28,8 @@ pub struct Applied<'a> {
     pub resource: Resource,
     /// What it is.
     pub key: &'a ObjectKey,
+    /// Who it is applied as.
+    pub manager: &'a str,
     /// The manifest.
     pub text: &'a str,
 }
@@ -93,7 +95,7 @@ impl Cluster {
         let work = applied.iter().map(|one| {
             let fate = &fate;
             async move {
-                let path = one.resource.apply_path(one.key, trial);
+                let path = one.resource.apply_path(one.key, one.manager, trial);
                 let (method, accept) = (Method::PATCH, form.of_object());
                 let parcel =
                     Parcel { method, path: &path, accept, content: APPLY, body: one.text, conflicts_pass: true };
@@ -116,7 +118,7 @@ impl Cluster {
 
     /// Applies one manifest that names the version it is written over: a conflict is an answer.
     pub fn replace(&self, one: &Applied<'_>) -> Written {
-        let path = one.resource.apply_path(one.key, Trial::Real);
+        let path = one.resource.apply_path(one.key, one.manager, Trial::Real);
         let accept = Portion::Metadata.of_object();
         let parcel = Parcel {
             method: Method::PATCH,

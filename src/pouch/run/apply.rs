@@ -11,7 +11,7 @@ mod told;
 use std::collections::{BTreeMap, BTreeSet};
 
 use pouch_core::apply::inventory::Inventory;
-use pouch_core::apply::plan::{Answers, Goner, Let, Plan, Sending, plan};
+use pouch_core::apply::plan::{Answers, Goner, Let, Plan, Sending, is_for_taking, plan};
 use pouch_core::apply::release::{Pointers, after, may_go};
 use pouch_core::apply::{Bundle, Live, Meta, fields_named, is_alike};
 use pouch_core::name::{GroupKind, ObjectKey};
@@ -73,9 +73,7 @@ pub fn apply(subject: &Applying<'_>, cluster: &Cluster, session: &Session) -> Re
     run.outcome.findings.extend(told::lacking(&plan, &run.known.versions, subject.region));
     run.outcome.findings.extend(plan.held.clone());
     run.outcome.is_held = plan.held.is_some();
-    let given_up =
-        |key: &ObjectKey| format!("{key} left the bundle, and does not carry pouch's label any more: it stays");
-    run.outcome.notes.extend(plan.given_up.iter().map(given_up));
+    run.outcome.notes.extend(plan.given_up.iter().map(|(key, why)| told::stays(key, *why)));
     run.failed.extend(plan.lacking.iter().chain(&plan.silent).map(|key| (*key).clone()));
     if let Err(failure) = run.all(&plan, &inventory, over.as_deref()) {
         run.outcome.ended_by = Some(failure);
@@ -173,7 +171,12 @@ impl<'a> Run<'a> {
         let form = if self.is_dry() { Portion::Whole } else { Portion::Metadata };
         let applied: Vec<Applied<'_>> = ready
             .iter()
-            .map(|sending| Applied { resource: resource(sending), key: sending.key, text: sending.text })
+            .map(|sending| Applied {
+                resource: resource(sending),
+                key: sending.key,
+                manager: &self.bundle.manager,
+                text: sending.text,
+            })
             .collect();
         let progress = self.session.ui.progress("applying", u64::try_from(ready.len()).unwrap_or_default());
         let seen = || {
@@ -235,7 +238,7 @@ impl<'a> Run<'a> {
             self.session.stop.check()?;
             let key = sending.key;
             let Some(Live::Here(meta)) = self.known.live.get(key).cloned() else { continue };
-            if !meta.is_ours || !inventory.objects.contains_key(key) {
+            if !is_for_taking(self.bundle, inventory, key, &meta) {
                 continue;
             }
             self.outcome.troubles.retain(|(of, _)| of.as_ref() != Some(key));

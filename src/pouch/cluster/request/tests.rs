@@ -225,7 +225,7 @@ fn of_listed_annotations_one_is_read() {
 fn a_manifest_is_applied_by_force_and_strictly() {
     let resource = Resource::core("Secret", "secrets", Scope::Namespaced);
     let key = ObjectKey::secret("a b".into(), "s/..".into());
-    let path = "/api/v1/namespaces/a%20b/secrets/s%2F..?fieldManager=pouch&force=true&fieldValidation=Strict";
-    assert_eq!(resource.apply_path(&key, Trial::Real), path);
-    assert_eq!(resource.apply_path(&key, Trial::Dry), format!("{path}&dryRun=All"));
+    let path = "/api/v1/namespaces/a%20b/secrets/s%2F..?fieldManager=pouch.a.b&force=true&fieldValidation=Strict";
+    assert_eq!(resource.apply_path(&key, "pouch.a.b", Trial::Real), path);
+    assert_eq!(resource.apply_path(&key, "pouch.a.b", Trial::Dry), format!("{path}&dryRun=All"));
 }

@@ -97,7 +97,7 @@ pub(super) fn keep(
         }
         return again(subject, cluster, inventory);
     }
-    match cluster.replace(&Applied { resource: resource.clone(), key: &key, text: &text }) {
+    match cluster.replace(&Applied { resource: resource.clone(), key: &key, manager: key.name.as_str(), text: &text }) {
         Written::Done { answer, .. } => Ok(Meta::of(&answer).version),
         Written::Refused(refusal) if refusal.status == 409 => again(subject, cluster, inventory),
         Written::Refused(refusal) if refusal.status == 403 => Err(may_not("patch")),

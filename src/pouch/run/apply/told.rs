@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use pouch_core::apply::plan::Plan;
+use pouch_core::apply::plan::{Plan, Stays};
 use pouch_core::finding::{Code, Finding};
 use pouch_core::listing::{counted, few};
 use pouch_core::name::{GroupKind, ObjectKey, Region, Version};
@@ -68,6 +68,16 @@ pub(super) fn refused(key: &ObjectKey, refusal: &Refusal, fields: &BTreeSet<Stri
              --dry-run=server` of what `pouch unpack` prints shows it.",
         ),
     }
+}
+
+/// What left the bundle, and is not taken away.
+pub(super) fn stays(key: &ObjectKey, why: Stays) -> String {
+    let why = match why {
+        Stays::Unlabelled => "does not carry pouch's label any more",
+        Stays::NotBrought => "was not brought by pouch",
+        Stays::OfAnother => "was brought of another bundle too",
+    };
+    format!("{key} left the bundle, and {why}: it stays")
 }
 
 /// An object that the region does not let go.

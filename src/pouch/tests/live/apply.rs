@@ -1,6 +1,7 @@
 //! A region that neither Flux nor Argo CD brings anything: `pouch apply`, against a real API server.
 
 mod broken;
+mod brought;
 mod faults;
 mod fleets;
 mod rights;

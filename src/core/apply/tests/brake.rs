@@ -1,0 +1,118 @@
+//! The brake over several runs: what it holds once stays held until somebody accepts it.
+
+use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use proptest::prelude::*;
+
+use super::{Scene, key};
+use crate::apply::inventory::Brought;
+use crate::apply::release::after;
+use crate::apply::{Live, Meta};
+
+/// Names of objects.
+fn names(of: &str, count: usize) -> Vec<String> {
+    (0..count).map(|n| format!("Secret n/{of}{n:02}")).collect()
+}
+
+fn meta() -> Meta {
+    let Live::Here(meta) = super::live("1 applied") else { panic!("it is there") };
+    meta
+}
+
+/// Runs once over what is there, and returns whether something was held, and how many were taken away.
+///
+/// Objects that the region refuses are not made.
+fn run(scene: &mut Scene, objects: &[String], refused: usize) -> (bool, usize) {
+    let texts: Vec<&str> = objects.iter().map(String::as_str).collect();
+    let mut next = Scene::new(&texts, &[], &[]);
+    next.inventory = scene.inventory.clone();
+    // What nobody asked for is absent.
+    let asked = objects.iter().map(|object| key(object)).chain(scene.inventory.objects.keys().cloned());
+    next.live = asked.map(|key| (key.clone(), scene.live.get(&key).cloned().unwrap_or(Live::Absent))).collect();
+    next.accepted = scene.accepted.clone();
+    let (kept, gone, held) = next.decide(|bundle, plan| {
+        let gone: BTreeSet<_> = match plan.held {
+            Some(_) => BTreeSet::new(),
+            None => plan.goners.iter().map(|goner| goner.key.clone()).collect(),
+        };
+        let made = plan.send.iter().flatten().skip(refused).map(|sending| sending.key.clone());
+        let sent: BTreeMap<_, String> = made.map(|key| (key, String::from("1"))).collect();
+        let kept = after(bundle, plan, &sent, &gone);
+        for key in sent.keys() {
+            let uid = format!("u{}", scene.live.len());
+            let meta = Meta { uid, ..meta() };
+            scene.live.entry(key.clone()).or_insert(Live::Here(meta));
+        }
+        (kept, gone, plan.held.is_some())
+    });
+    scene.inventory = kept;
+    gone.iter().for_each(|key| _ = scene.live.remove(key));
+    (held, gone.len())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// What is added to the bundle or the inventory, refused or not, never lets a held set go.
+    #[test]
+    fn additions_let_nothing_go(
+        kept in 0..12_usize,
+        left in 1..12_usize,
+        additions in proptest::collection::vec((0..40_usize, 0..40_usize, 0..5_usize, any::<bool>()), 1..5),
+        together in any::<bool>(),
+    ) {
+        let (stay, leave) = (names("stay", kept), names("leave", left));
+        let mut scene = Scene::new(&[], &[], &[]);
+        let mut objects = [stay.clone(), leave].concat();
+        prop_assert_eq!(run(&mut scene, &objects, 0), (false, 0));
+        objects = stay;
+        // Whether the brake alone would hold it, without anything that is added.
+        let mut alone = Scene::new(&[], &[], &[]);
+        (alone.inventory, alone.live) = (scene.inventory.clone(), scene.live.clone());
+        let (is_held, _) = run(&mut alone, &objects, 0);
+        if !together {
+            run(&mut scene, &objects, 0);
+        }
+        for (round, (more, lines, refused, is_marked)) in additions.into_iter().enumerate() {
+            objects.extend(names(&format!("more{round}-"), more));
+            let mark = is_marked.then(|| String::from("0123456789abcdef"));
+            for line in names(&format!("line{round}-"), lines) {
+                scene.inventory.objects.insert(key(&line), Brought { mark: mark.clone(), version: None });
+            }
+            let (held, gone) = run(&mut scene, &objects, refused);
+            if is_held {
+                prop_assert!(held && gone == 0, "{gone} went");
+            }
+        }
+    }
+}
+
+#[test]
+fn what_is_held_goes_when_it_is_accepted_and_only_then() {
+    let (stay, leave) = (names("stay", 2), names("leave", 6));
+    let mut scene = Scene::new(&[], &[], &[]);
+    run(&mut scene, &[stay.clone(), leave.clone()].concat(), 0);
+    assert_eq!(run(&mut scene, &stay, 0), (true, 0));
+    assert_eq!(scene.inventory.held, Some(8));
+    let more = [stay.clone(), names("more", 40)].concat();
+    assert_eq!(run(&mut scene, &more, 0), (true, 0));
+    scene.accepted.insert(digest(&scene, &more));
+    assert_eq!(run(&mut scene, &more, 0), (false, 6));
+    assert_eq!(scene.inventory.held, None);
+    // Made anew, the same objects of the same content are others, and the acceptance is spent.
+    assert_eq!(run(&mut scene, &[more.clone(), leave].concat(), 0), (false, 0));
+    scene.inventory.held = Some(8);
+    assert_eq!(run(&mut scene, &more, 0), (true, 0));
+}
+
+/// What the finding says would let it through.
+fn digest(scene: &Scene, objects: &[String]) -> String {
+    let texts: Vec<&str> = objects.iter().map(String::as_str).collect();
+    let mut next = Scene::new(&texts, &[], &[]);
+    (next.inventory, next.live) = (scene.inventory.clone(), scene.live.clone());
+    let finding = next.decide(|_, plan| plan.held.clone()).unwrap();
+    let (_, digest) = finding.help.split_once("--accept-deletions eu=").unwrap();
+    String::from(digest.get(..16).unwrap())
+}

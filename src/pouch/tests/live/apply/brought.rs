@@ -1,0 +1,92 @@
+//! What may be deleted: what was really brought, and no more of it at once than the brake lets go.
+
+use serde_json::json;
+
+use super::{INVENTORY, apply, changes, inventory, patch, region};
+use crate::delivered::{Delivered, odd};
+use crate::objects::TENANT;
+
+fn secret(name: &str) -> String {
+    format!("/api/v1/namespaces/{TENANT}/secrets/{name}")
+}
+
+#[test]
+fn what_is_held_stays_whatever_comes_beside_it() {
+    let Some(mut region) = region() else { return };
+    let some = |names: &[String]| names.iter().flat_map(|name| odd(name, 1)).collect::<Vec<_>>();
+    let names = |of: &str, count: usize| (0..count).map(|n| format!("{of}{n}")).collect::<Vec<_>>();
+    region.put(&[some(&names("stay", 2)), some(&names("leave", 6))].concat());
+    region.publish();
+    apply(&region, &[]).ends(0);
+    region.take(&some(&names("leave", 6)));
+    region.publish();
+    let ran = apply(&region, &[]).ends(4);
+    assert!(ran.stderr.contains("would lose 6 of the 8 objects"), "{}", ran.stderr);
+    let digest = ran.acceptance("--accept-deletions", "eu");
+    region.put(&some(&names("more", 11)));
+    region.publish();
+    for _ in 0..2 {
+        let ran = apply(&region, &[]).ends(4);
+        assert!(ran.stderr.contains("would lose 6 of the 8 objects"), "{}", ran.stderr);
+    }
+    // Nor do lines that somebody writes into the inventory.
+    let lines: String = (0..60).map(|n| format!("{TENANT}/pad{n} 0123456789abcdef 1\n")).collect();
+    let kept = region.get(INVENTORY)["data"]["objects.Secret"].as_str().unwrap().to_owned();
+    patch(&region, INVENTORY, &json!({"data": {"objects.Secret": kept + &lines}}));
+    apply(&region, &[]).ends(4);
+    assert_eq!(changes(&apply(&region, &["--accept-deletions", &digest]).ends(0)).len(), 6);
+    region.is_exact();
+
+    // The acceptance was for those objects: others of the same names and content ask anew.
+    region.put(&some(&names("leave", 6)));
+    region.publish();
+    apply(&region, &[]).ends(0);
+    region.take(&some(&names("leave", 6)));
+    region.publish();
+    apply(&region, &["--accept-deletions", &digest]).ends(4);
+}
+
+/// A Secret as another hand made it there, from the same bundle by its label, and of another type.
+fn foreign(region: &Delivered, name: &str) -> String {
+    let foreign = json!({"apiVersion": "v1", "kind": "Secret", "type": "example.com/foreign",
+        "metadata": {"name": name, "namespace": TENANT, "labels": {"app.kubernetes.io/managed-by": "pouch"}},
+        "stringData": {"a": "b"}});
+    region.server.apply(&foreign.to_string());
+    region.get(&secret(name))["metadata"]["uid"].as_str().unwrap().to_owned()
+}
+
+#[test]
+fn what_pouch_never_brought_is_neither_replaced_nor_deleted() {
+    let Some(mut region) = region() else { return };
+    region.server.kubectl_prints(["create", "namespace", TENANT], "");
+    let uid = foreign(&region, "theirs");
+    region.put(&[odd("theirs", 1), odd("ours", 1)].concat());
+    region.publish();
+    for _ in 0..2 {
+        let ran = apply(&region, &[]).ends(3);
+        assert!(ran.stderr.contains("error: Secret team-a/theirs: the region refuses it: Invalid (422), at"));
+        assert_eq!(region.get(&secret("theirs"))["metadata"]["uid"], uid.as_str());
+    }
+    region.take(&odd("theirs", 1));
+    region.publish();
+    let ran = apply(&region, &[]).ends(0);
+    assert!(
+        ran.stderr.contains("Secret team-a/theirs left the bundle, and was not brought by pouch: it stays"),
+        "{}",
+        ran.stderr
+    );
+    assert!(changes(&ran).is_empty(), "{}", ran.stdout);
+    assert_eq!(region.get(&secret("theirs"))["metadata"]["uid"], uid.as_str());
+    assert_eq!(inventory(&region), ["Secret team-a/ours"]);
+
+    // Where a run was killed before it could note what it sent, the object says who applied it.
+    patch(&region, INVENTORY, &json!({"data": {"objects.Secret": format!("{TENANT}/ours - -\n")}}));
+    region.put(&odd("other", 1));
+    region.publish();
+    apply(&region, &[]).ends(0);
+    patch(&region, INVENTORY, &json!({"data": {"objects.Secret": format!("{TENANT}/other - -\n{TENANT}/ours - -\n")}}));
+    region.take(&odd("ours", 1));
+    region.publish();
+    assert_eq!(changes(&apply(&region, &[]).ends(0)), ["withdrawn Secret team-a/ours"]);
+    assert_eq!(region.differences(), ["Secret team-a/theirs is too much"]);
+}

@@ -2,8 +2,8 @@
 //!
 //! A leaf is what a consumer builds and applies at once, and `kustomize build` takes a time that grows with the square
 //! of its objects. A leaf above `limits.objectsPerLeaf` is split by the hash of each object's key. In how many parts
-//! stands in the manifest, is a power of two and only ever doubles, so that an addition moves nothing and the order of
-//! the sources decides nothing.
+//! follows from the number of its objects, stands in the manifest, is a power of two and only ever doubles, so that an
+//! addition moves nothing and the order of the sources decides nothing.
 //!
 //! The folders of a leaf in eight parts are other folders than those of the same leaf in four: `of-8/3`, `of-4/3`.
 //! Whoever still applies a leaf as it was finds its folder gone, and prunes nothing. If the folder were there with
@@ -17,7 +17,7 @@ use core::fmt;
 
 use super::path::{self, BundlePath, Leaf};
 use crate::hash::sha256_start;
-use crate::name::{Directory, ObjectKey};
+use crate::name::{Directory, GroupKind, ObjectKey};
 
 /// The most parts of a leaf: beyond, a part holds more than it should.
 pub const MOST_PARTS: u32 = 256;
@@ -98,20 +98,22 @@ impl Splits {
         }
     }
 
-    /// The splits that bring every leaf to at most `most` objects where these keys are published; what is split stays so.
+    /// The splits that suit leaves of at most `most` objects where these are there to stay; what is split stays so.
+    ///
+    /// Only their number counts, so that nobody makes parts by choosing names.
     #[must_use]
     pub fn grown<'k>(&self, keys: impl Iterator<Item = &'k ObjectKey>, most: Option<usize>) -> Self {
         let Some(most) = most else { return self.clone() };
-        let mut objects: BTreeMap<Leaf, Vec<&ObjectKey>> = BTreeMap::new();
-        let mut homes: BTreeMap<&crate::name::GroupKind, Leaf> = BTreeMap::new();
+        let mut counts: BTreeMap<Leaf, usize> = BTreeMap::new();
+        let mut homes: BTreeMap<&GroupKind, Leaf> = BTreeMap::new();
         for key in keys {
             let leaf = homes.entry(&key.kind).or_insert_with(|| Leaf::home(&key.kind));
-            match objects.get_mut(leaf) {
-                Some(keys) => keys.push(key),
-                None => _ = objects.insert(leaf.clone(), vec![key]),
+            match counts.get_mut(leaf) {
+                Some(count) => *count = count.saturating_add(1),
+                None => _ = counts.insert(leaf.clone(), 1),
             }
         }
-        let count = |leaf: &Leaf| objects.get(leaf).map_or(0, Vec::len);
+        let count = |leaf: &Leaf| counts.get(leaf).copied().unwrap_or_default();
         let mut splits = self.clone();
         let (core, namespaces) = (Leaf::core(), Leaf::namespaces());
         // Namespaces stand in the core as long as it is whole.
@@ -119,12 +121,12 @@ impl Splits {
             splits.0.insert(core, 1);
             splits.0.insert(namespaces.clone(), 1);
         }
-        for (leaf, keys) in &objects {
+        for (leaf, count) in &counts {
             let before = splits.of(leaf);
             if *leaf == namespaces && before.is_none() {
                 continue;
             }
-            let parts = parts_for(keys, before.unwrap_or(1), most);
+            let parts = parts_for(*count, most).max(before.unwrap_or(1));
             if before.is_some() || parts > 1 {
                 splits.0.insert(leaf.clone(), parts);
             }
@@ -157,26 +159,14 @@ impl Splits {
     }
 }
 
-/// The fewest parts, doubled from `least`, of which none holds more than `most`.
-fn parts_for(keys: &[&ObjectKey], least: u32, most: usize) -> u32 {
-    let mut of = least;
-    while of < MOST_PARTS && largest(keys, of) > most {
-        of = of.saturating_mul(2);
-    }
-    of
-}
-
-/// How many objects the largest of so many parts holds.
-fn largest(keys: &[&ObjectKey], of: u32) -> usize {
-    if of == 1 {
-        return keys.len();
-    }
-    let mut counts: BTreeMap<u32, usize> = BTreeMap::new();
-    for key in keys {
-        let count = counts.entry(number(key, of)).or_default();
-        *count = count.saturating_add(1);
-    }
-    counts.into_values().max().unwrap_or_default()
+/// The fewest parts in which so many objects make each part three quarters full on average: the fullest is then rarely
+/// above `most`. One part may be full.
+fn parts_for(count: usize, most: usize) -> u32 {
+    let fits = |of: &u32| {
+        let of = usize::try_from(*of).unwrap_or(usize::MAX);
+        count.saturating_mul(4) <= of.saturating_mul(most).saturating_mul(if of == 1 { 4 } else { 3 })
+    };
+    (0..=MOST_PARTS.ilog2()).map(|power| 1 << power).find(fits).unwrap_or(MOST_PARTS)
 }
 
 /// The part of an object where there are so many.

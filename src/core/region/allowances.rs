@@ -74,9 +74,12 @@ impl Refresh {
         is_named && to.region.state != RegionState::Retired
     }
 
+    fn is_open(&self) -> bool {
+        self.namespaces.is_empty() && self.claimants.is_empty()
+    }
+
     fn is_about(&self, by: &Claimant) -> bool {
-        let is_open = self.namespaces.is_empty() && self.claimants.is_empty();
-        let is_named = is_open || self.namespaces.contains(&by.namespace) || self.claimants.contains(by);
+        let is_named = self.is_open() || self.namespaces.contains(&by.namespace) || self.claimants.contains(by);
         is_named && (self.labels.is_none() || self.labelled.contains(by))
     }
 }
@@ -106,6 +109,11 @@ impl Selection {
     /// Whether a claimant's objects are made anew. What is not stays as published, and so does what nobody needs any more.
     pub fn refreshes(&self, by: &Claimant) -> bool {
         self.refresh.as_ref().is_none_or(|refresh| refresh.is_about(by))
+    }
+
+    /// Whether a region's claimants are made anew for a part only.
+    pub fn is_partial(&self) -> bool {
+        self.refresh.as_ref().is_some_and(|refresh| !refresh.is_open() || refresh.labels.is_some())
     }
 
     /// The same, once what is asked for was read: by then it is known which claimants have the labels.

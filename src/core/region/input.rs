@@ -69,10 +69,19 @@ impl<'a> Terms<'a> {
         Layout::of(&self.to)
     }
 
-    /// The splits of a bundle with these objects, that was published with some.
-    pub(super) fn splits<'k>(&self, published: &Splits, keys: impl Iterator<Item = &'k ObjectKey>) -> Splits {
-        let most = self.world.fleet.limits.objects_per_leaf;
-        published.grown(keys, most.filter(|_| self.to.delivery().is_by_leaf()))
+    /// The splits of a bundle in which these objects are there to stay; `published` are those of what it replaces.
+    ///
+    /// A run that is about some claimants moves nothing of the others.
+    pub(super) fn splits<'k>(&self, published: Option<&Splits>, keys: impl Iterator<Item = &'k ObjectKey>) -> Splits {
+        match published {
+            Some(splits) if self.selection.is_partial() => splits.clone(),
+            _ => published.unwrap_or(Splits::none()).grown(keys, self.most_per_leaf()),
+        }
+    }
+
+    /// The most objects that a leaf should hold; none where its consumer takes the region as a whole, or nothing is said.
+    pub(super) fn most_per_leaf(&self) -> Option<usize> {
+        self.world.fleet.limits.objects_per_leaf.filter(|_| self.to.delivery().is_by_leaf())
     }
 
     /// What the tag of an object's file is made over.

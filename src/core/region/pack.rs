@@ -162,6 +162,20 @@ impl Pack {
             matches!(packed, Packed::Fresh { keep: Keep::Kept, .. } | Packed::Namespace { keep: Keep::Kept, .. })
         })
     }
+
+    /// The objects that are there to stay, and the Namespaces for them. What is carried over goes, or is made anew: where
+    /// many exchange what they have, or a withdrawal is held, no leaf is split for both.
+    pub(super) fn lasting(&self) -> impl Iterator<Item = &ObjectKey> {
+        let fresh = |(_, packed): &(&ObjectKey, &Packed)| matches!(packed, Packed::Fresh { .. });
+        let namespaces: BTreeSet<&str> =
+            self.objects.iter().filter(fresh).map(|(key, _)| key.namespace_text()).collect();
+        let stays = move |(key, packed): &(&ObjectKey, &Packed)| match packed {
+            Packed::Fresh { .. } => true,
+            Packed::Carried { .. } => false,
+            Packed::Namespace { .. } => namespaces.contains(key.name.as_str()),
+        };
+        self.objects.iter().filter(stays).map(|(key, _)| key)
+    }
 }
 
 /// Decides what becomes of the objects that [`pack_as_published`] only knows to differ.

@@ -171,7 +171,7 @@ fn suppose<'c>(terms: &Terms<'_>, cases: &'c [Case], files: &Files) -> Option<Su
     break_shared_paths(&layout, &mut rulings);
     let file = |lands: &ObjectKey| files.get(layout.of_object(lands).as_str()).map(Vec::as_slice);
     let packed = pack_as_published(terms, &rulings, file)?;
-    if terms.splits(&splits, packed.objects.keys()) != splits {
+    if terms.splits(Some(&splits), packed.lasting()) != splits {
         return None;
     }
     let kept = Kept { leaves: BTreeSet::new(), ..layout.kept(files.keys().map(String::as_str)) };
@@ -195,10 +195,11 @@ fn suppose<'c>(terms: &Terms<'_>, cases: &'c [Case], files: &Files) -> Option<Su
         return is_published.then_some(Supposed::Changed(before, Resolved { rulings, packed }));
     }
     let stands = |_: &ObjectKey, path: &BundlePath| (path.clone(), hash(path));
-    let (made, manifest) = write(terms, sources(), packed, (&splits, &kept), &stands);
+    let (made, manifest) = write(terms, sources(), packed, (Some(&splits), &kept), &stands);
     if !is_published(&manifest, &made, files, terms.keys) {
         return None;
     }
+    let findings = moved::crowded(terms, &manifest).into_iter().collect();
     Some(Supposed::Unchanged(RegionPlan {
         files: made,
         manifest,
@@ -209,7 +210,7 @@ fn suppose<'c>(terms: &Terms<'_>, cases: &'c [Case], files: &Files) -> Option<Su
         withheld: Vec::new(),
         accepted: Vec::new(),
         rulings: ruled(rulings),
-        findings: Vec::new(),
+        findings,
         is_published: true,
     }))
 }
@@ -354,10 +355,11 @@ fn finish<E>(
         Some(object) => (object.path.clone(), Some(object.sha256.clone())),
         None => (path.clone(), None),
     };
-    let splits = published.manifest().map_or(Splits::none(), |manifest| &manifest.splits);
+    let splits = published.manifest().map(|manifest| &manifest.splits);
     let (files, manifest) = write(terms, sources(input), packed, (splits, &kept), &stands);
     let splits = moved::splits(input, &manifest, &files);
     findings.extend(handover::findings(input, manifest.objects.iter()));
+    findings.extend(moved::crowded(terms, &manifest));
     holds.extend(resealing::strange(input, &manifest).into_iter().map(Hold::fast));
     let listed = published.manifest().into_iter().flat_map(|manifest| &manifest.files).map(|file| &file.path);
     let in_the_way = standing.odd.in_the_way(listed.chain(files.keys()).map(BundlePath::as_str));
@@ -457,7 +459,7 @@ fn write(
     terms: &Terms<'_>,
     sources: Vec<SourceIdentity>,
     pack: Pack,
-    (splits, kept): (&Splits, &Kept),
+    (splits, kept): (Option<&Splits>, &Kept),
     stands: &Stands<'_>,
 ) -> (BTreeMap<BundlePath, Content>, Manifest) {
     let region = terms.to.region;
@@ -465,7 +467,7 @@ fn write(
     if region.state == RegionState::Retired {
         return (BTreeMap::new(), manifest);
     }
-    let splits = terms.splits(splits, pack.objects.keys());
+    let splits = terms.splits(splits, pack.lasting());
     let layout = terms.layout().with(&splits);
     // In the order of their keys, objects are nearly sorted by path too, so sorting them all at once compares few of
     // the long paths.

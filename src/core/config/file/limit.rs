@@ -32,8 +32,8 @@ pub struct LimitsFile {
     /// The most objects of one region; by default what its consumer takes: 5000, with Argo CD 3000, with KSOPS 2000.
     #[schemars(range(min = 1))]
     pub objects_per_region: Option<u32>,
-    /// The most objects of one leaf, which is what Flux and `kubectl apply -k` build at once: a larger one is split. By
-    /// default none is. Argo CD always applies a whole region, so there this has no effect.
+    /// About the most objects of one leaf, which is what Flux builds at once: a larger one is split. By default none is.
+    /// Argo CD always applies a whole region, so there this has no effect.
     #[schemars(range(min = 1))]
     pub objects_per_leaf: Option<u32>,
     /// The most objects of one Credential namespace in one region.

@@ -60,6 +60,16 @@ fn a_leaf_is_split_where_it_passes_the_limit_only() {
     assert_eq!(grown(Splits::none(), &keys(300), 1).of(&Leaf::core()), Some(MOST_PARTS));
 }
 
+/// Whoever chooses names for it fills one part, and makes none.
+#[test]
+fn names_make_no_parts() {
+    let is_ground = |key: &ObjectKey| number(key, 128) == 0;
+    let ground: Vec<ObjectKey> = (0..).map(secret).filter(is_ground).take(21).collect();
+    assert_eq!(grown(Splits::none(), &ground, 20).listed(), ["core/of-2", "namespaces/of-1"]);
+    let all: Vec<ObjectKey> = keys(60).into_iter().chain(ground).collect();
+    assert_eq!(grown(Splits::none(), &all, 20).of(&Leaf::core()), Some(8));
+}
+
 #[test]
 fn what_is_split_stays_so() {
     let split = grown(Splits::none(), &keys(350), 100);
@@ -99,7 +109,7 @@ proptest! {
                 (was, is) => prop_assert!(was.is_none() || is.is_some()),
             }
         }
-        // No part is larger than it may be, and each object has a file of its own.
+        // There are no more parts than their number needs, and each object has a file of its own.
         let mut parts: BTreeMap<Option<Part>, usize> = BTreeMap::new();
         let mut paths = BTreeSet::new();
         for key in &all {
@@ -108,7 +118,11 @@ proptest! {
             prop_assert_eq!(Part::of_path(&"eu".into(), path.as_str()), new.part(key));
             prop_assert!(paths.insert(path));
         }
-        prop_assert!(parts.values().all(|count| *count <= most));
+        let (secrets, full) = (before + more, is.map(|is| usize::try_from(is).unwrap() * most));
+        prop_assert!(is == Some(1) || full.is_none_or(|full| full * 3 < secrets * 8));
+        prop_assert!(is == Some(MOST_PARTS) || full.is_none_or(|full| full >= secrets));
+        // A part is above the limit by chance alone.
+        prop_assert!(most < 100 || parts.values().all(|count| *count <= most));
         // Neither the order nor what was published before matters to it.
         let mut reversed = all.clone();
         reversed.reverse();

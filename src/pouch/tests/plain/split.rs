@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::support::fleet::{CANARY, Fleet, Ran};
+use crate::support::fleet::{CANARY, Fleet, Ran, credential};
 use crate::support::origin::Origin;
 
 const MANIFEST: &str = "bundles/regions/eu/bundle.yaml";
@@ -90,7 +90,7 @@ fn files_move_as_they_are() {
 fn additions_move_nothing_until_it_doubles() {
     let fleet = published();
     let origin = Origin::known(&fleet);
-    limited(&fleet, 8);
+    limited(&fleet, 9);
     origin.publish(&[]).ends(0);
     let split = sealed(&origin);
     let of = parts(&origin);
@@ -120,6 +120,55 @@ fn additions_move_nothing_until_it_doubles() {
     fleet.write("pouch.yaml", fleet.read("pouch.yaml").replace("limits: {objectsPerLeaf: 5000}\n", ""));
     origin.publish(&[]).ends(0).outcome("eu", "unchanged");
     assert_eq!(sealed(&origin), doubled);
+}
+
+/// What a run is not about stays where it is, and with the next whole run it moves.
+#[test]
+fn a_limited_run_moves_nothing() {
+    let fleet = published();
+    let origin = Origin::known(&fleet);
+    limited(&fleet, 5);
+    let tree = || origin.git(&["rev-parse", "main:bundles"]);
+    let before = tree();
+    let planned = fleet.run(&["plan", "-n", "eu-team"]).ends(0);
+    assert!(!planned.stdout.contains("split"), "{}", planned.stdout);
+    for limit in [["-n", "eu-team"].as_slice(), &["eu-team/c1"], &["-l", "a=b"]] {
+        origin.publish(limit).ends(0);
+        assert_eq!(tree(), before, "{limit:?}");
+    }
+    origin.publish(&["--region", "eu"]).ends(0);
+    assert!(parts(&origin).iter().all(|folder| folder.contains("/eu/parts/core/of-4/")));
+}
+
+/// What is only there until consumers have followed, or until somebody accepts its withdrawal, splits nothing for good.
+#[test]
+fn what_is_carried_over_splits_nothing() {
+    for (budget, code, reason) in [(100, 0, "handover"), (0, 4, "deletions-held")] {
+        let fleet = Fleet::with_credentials(6);
+        // Six Secrets and their Namespace.
+        limited(&fleet, 7);
+        let deletions = format!("limits: {{deletions: {{free: {budget}, percent: {budget}}}, ");
+        fleet.configure("limits: {", &deletions);
+        let origin = Origin::new(&fleet, "");
+        origin.publish(&[]).ends(0);
+        for n in 0..6 {
+            let other = format!("d{n}");
+            fleet.secret("eu", &other, &format!("value: {CANARY}-{n}"));
+            let file = format!("manifests/eu-c{n}.yaml");
+            fleet.write(&file, credential("eu", "eu-team", &format!("c{n}"), ["v1", "Secret", &other]));
+        }
+        origin.publish(&[]).ends(code);
+        let manifest = origin.git(&["show", &format!("main:{MANIFEST}")]);
+        assert_eq!(manifest.matches(&format!("reason: {reason}\n")).count(), 6, "{manifest}");
+        assert_eq!((sealed(&origin).len(), parts(&origin)), (12, ["bundles/regions/eu/core".to_owned()].into()));
+        // The same that is there to stay is split.
+        for n in 0..6 {
+            fleet.credential("eu", &format!("c{n}"), &format!("{CANARY}-eu-{n}"));
+            fleet.credential("eu", &format!("d{n}"), &format!("{CANARY}-{n}"));
+        }
+        origin.publish(&[]).ends(0);
+        assert!(parts(&origin).iter().all(|folder| folder.contains("/parts/core/of-4/")), "{:?}", parts(&origin));
+    }
 }
 
 #[test]
@@ -187,8 +236,7 @@ fn what_opens_and_seals_knows_the_parts() {
     let unpacked = || fleet.run(&["unpack", "repo.git", "--region", "eu", "--identity", "eu.txt"]).ends(0).stdout;
     let plain = unpacked();
     limited(&fleet, 5);
-    // A run for one Credential moves files like any other.
-    origin.publish(&["eu-team/c1"]).ends(0);
+    origin.publish(&[]).ends(0);
     let before = sealed(&origin);
     whole(&fleet, &before);
     assert_eq!(unpacked(), plain);

@@ -108,9 +108,9 @@ fn rotation_and_removal(region: &mut Delivered, flux: &Flux) {
 /// A Flux that was away sees only the last of several doublings, and a removal with it.
 fn several_commits_at_once(region: &mut Delivered, flux: &Flux) {
     let mut before = region.uids();
-    limited(region, 7);
-    region.publish();
     limited(region, 4);
+    region.publish();
+    limited(region, 2);
     region.take(&aws("aws-3", 1));
     region.publish();
     all_ready(&flux.sync());

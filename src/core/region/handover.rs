@@ -13,7 +13,7 @@ use super::input::Input;
 use crate::finding::{Code, Finding};
 use crate::layout::manifest::{Manifest, ManifestObject, NeededBy};
 use crate::listing::few;
-use crate::name::{Claimant, Namespace};
+use crate::name::{Claimant, Namespace, ObjectKey};
 use crate::recipient::Recipient;
 
 /// Whether an object that those who needed it need no longer stays for a hand-over.
@@ -42,29 +42,122 @@ pub(super) fn is_shared(input: &Input<'_>, readers: &[Recipient]) -> bool {
 /// An object, and those that needed it.
 pub(super) type Exchanged<'m> = (&'m ManifestObject, BTreeSet<NeededBy>);
 
-/// Of what was exchanged, as much as the region has room for beside the `objects` that stand in its bundle anyway: a
-/// hand-over never makes a bundle that its consumer does not take. Namespaces that exchanged less come first, so that
-/// nobody takes the room of all others.
-pub(super) fn fitting<'m>(input: &Input<'_>, objects: usize, exchanged: Vec<Exchanged<'m>>) -> Vec<Exchanged<'m>> {
-    let region = input.to.region;
-    let most = input.world.fleet.limits.objects_per_region.unwrap_or_else(|| region.delivery.most_objects());
-    let room = most.saturating_sub(objects);
-    if exchanged.len() <= room {
-        return exchanged;
+/// What stands in a bundle whatever is handed over: how many objects, and what each namespace has of them.
+#[derive(Default)]
+pub(super) struct Beside {
+    objects: usize,
+    loads: BTreeMap<Namespace, Load>,
+}
+
+/// Objects, and the bytes of sealed Secrets among them.
+#[derive(Clone, Copy, Default)]
+struct Load {
+    objects: usize,
+    sealed: usize,
+}
+
+impl Load {
+    fn with(self, sealed: usize) -> Self {
+        Self { objects: self.objects.saturating_add(1), sealed: self.sealed.saturating_add(sealed) }
+    }
+}
+
+impl Beside {
+    /// Adds an object, with the bytes that it takes if it is a sealed Secret.
+    pub(super) fn add(&mut self, needed_by: &BTreeSet<NeededBy>, sealed: usize) {
+        self.objects = self.objects.saturating_add(1);
+        let namespaces: BTreeSet<&Namespace> = needed_by.iter().map(|needed_by| &needed_by.by.namespace).collect();
+        for namespace in namespaces {
+            let load = self.loads.entry(namespace.clone()).or_default();
+            *load = load.with(sealed);
+        }
+    }
+}
+
+/// What of all that was exchanged is handed over, and why the rest is not.
+#[derive(Default)]
+pub(super) struct Fitting<'m> {
+    pub(super) stays: Vec<Exchanged<'m>>,
+    pub(super) left_out: BTreeMap<ObjectKey, String>,
+}
+
+/// Of what was exchanged, as much as its namespaces and the region have room for beside what stands in the bundle anyway:
+/// a hand-over never gives a tenant more than its quota, and never makes a bundle that its consumer does not take.
+///
+/// In a namespace what was exchanged last comes first, because consumers have not followed that yet. Of the namespaces,
+/// those come first that exchanged less, so that nobody takes the room of all others.
+pub(super) fn fitting<'m>(input: &Input<'_>, mut beside: Beside, mut exchanged: Vec<Exchanged<'m>>) -> Fitting<'m> {
+    let (region, limits) = (input.to.region, &input.world.fleet.limits);
+    let most = limits.objects_per_region.unwrap_or_else(|| region.delivery.most_objects());
+    let room = most.saturating_sub(beside.objects);
+    let mut fitting = Fitting::default();
+    exchanged.sort_by_key(|(object, _)| (object.state.is_handover(), &object.key));
+    for (object, mut names) in exchanged {
+        let sealed =
+            if object.key.kind.is_secret() { input.published.bytes(&object.key).map_or(0, <[u8]>::len) } else { 0 };
+        let mut why = String::new();
+        names.retain(|needed_by| {
+            let namespace = &needed_by.by.namespace;
+            let load = beside.loads.get(namespace).copied().unwrap_or_default().with(sealed);
+            let (over, limit) = match load {
+                _ if load.objects > limits.objects_per_namespace => {
+                    ("objectsPerNamespace", limits.objects_per_namespace)
+                }
+                _ if load.sealed > limits.sealed_bytes_per_namespace => {
+                    ("sealedBytesPerNamespace", limits.sealed_bytes_per_namespace)
+                }
+                _ => return true,
+            };
+            why = format!("namespace {namespace} would have more than limits.{over}, which is {limit}");
+            false
+        });
+        if names.is_empty() {
+            fitting.left_out.insert(object.key.clone(), why);
+        } else {
+            beside.add(&names, sealed);
+            fitting.stays.push((object, names));
+        }
+    }
+    if fitting.stays.len() <= room {
+        return fitting;
     }
     let mut of: BTreeMap<Option<Namespace>, Vec<Exchanged<'m>>> = BTreeMap::new();
-    for one in exchanged {
+    for one in fitting.stays {
         let namespace = one.1.first().map(|needed_by| needed_by.by.namespace.clone());
         of.entry(namespace).or_default().push(one);
     }
     let mut all: Vec<Vec<Exchanged<'m>>> = of.into_values().collect();
     all.sort_by_key(Vec::len);
-    let mut taken = 0_usize;
-    all.retain(|one| {
-        taken = taken.saturating_add(one.len());
-        taken <= room
-    });
-    all.into_iter().flatten().collect()
+    let mut stays: Vec<Exchanged<'m>> = all.into_iter().flatten().collect();
+    let why = || format!("region {} would hold more than {most} objects", region.name);
+    let out = stays.split_off(room.min(stays.len())).into_iter();
+    fitting.left_out.extend(out.map(|(object, _)| (object.key.clone(), why())));
+    Fitting { stays, ..fitting }
+}
+
+/// What is said of what goes at once because there is no room; `objects` are those that are published now.
+pub(super) fn left_out<'m>(
+    input: &Input<'_>,
+    left_out: &BTreeMap<ObjectKey, String>,
+    objects: impl Iterator<Item = &'m ManifestObject>,
+) -> Vec<Finding> {
+    const SHOWN: usize = 3;
+    if left_out.is_empty() {
+        return Vec::new();
+    }
+    // What the brake holds stays anyway.
+    let stays: BTreeSet<&ObjectKey> = objects.map(|object| &object.key).collect();
+    let mut reasons: BTreeMap<&str, Vec<&ObjectKey>> = BTreeMap::new();
+    for (key, why) in left_out.iter().filter(|(key, _)| !stays.contains(*key)) {
+        reasons.entry(why).or_default().push(key);
+    }
+    let finding = |(why, keys): (&str, Vec<&ObjectKey>)| {
+        let message = format!("no hand-over for {}: {why}", few(&keys, keys.len(), SHOWN));
+        let help = "Consumers may miss it until they have followed. Raise the limit, or exchange less within \
+                    limits.handover.";
+        Finding::new(Code::NoHandover, message).in_region(&input.to.region.name).help(help)
+    };
+    reasons.into_iter().map(finding).collect()
 }
 
 /// What is said of objects that stay for a hand-over, and of those that needed them.

@@ -13,7 +13,7 @@ use super::brake::Held;
 use super::carry::{self, Fate, Fates};
 use super::change::{Action, Change};
 use super::content::Order;
-use super::handover::{self, Exchanged};
+use super::handover::{self, Beside, Exchanged};
 use super::history::History;
 use super::input::{Input, Terms};
 use super::published::document;
@@ -80,6 +80,8 @@ pub(super) struct Pack {
     pub(super) readable: BTreeMap<ObjectKey, BTreeSet<Claimant>>,
     /// Unchanged Secrets that are sealed anew without anybody having asked.
     pub(super) unasked: Vec<ObjectKey>,
+    /// What is not handed over, for want of room, and why.
+    pub(super) left_out: BTreeMap<ObjectKey, String>,
 }
 
 /// What the resolved claims want published, and who wants it.
@@ -268,12 +270,14 @@ fn carry_over(
     let admission = Admission::of(input, rulings, manifest);
     let mut ended: BTreeMap<&Claimant, Vec<Revoked>> = BTreeMap::new();
     let mut staying: BTreeSet<&Claimant> = BTreeSet::new();
-    let mut carried: BTreeMap<&ObjectKey, (&ManifestObject, BTreeSet<NeededBy>, Code)> = BTreeMap::new();
+    let mut carried = Broken::new();
     let mut exchanged: Vec<Exchanged<'_>> = Vec::new();
     for object in &manifest.objects {
         let mut names = BTreeSet::new();
         let mut why = None;
-        for needed_by in &object.needed_by {
+        let is_handover = object.state.is_handover();
+        // Who is named with what is handed over has another now, and whether he is broken makes its wait no longer.
+        for needed_by in object.needed_by.iter().filter(|_| !is_handover) {
             let Fate::Carried(code) = fates.of(needed_by) else { continue };
             match admission.ends(object, needed_by) {
                 Some(revoked) => ended.entry(&needed_by.by).or_default().push(revoked),
@@ -288,8 +292,8 @@ fn carry_over(
             (Some(_), None) => {}
             (None, None) => {
                 let is_left = |needed_by: &&NeededBy| {
-                    let by = &needed_by.by;
-                    fates.of(needed_by) == Fate::Fresh
+                    let (by, fate) = (&needed_by.by, fates.of(needed_by));
+                    (fate == Fate::Fresh || is_handover && fate != Fate::Withdrawn)
                         && !input.allowances.withdraw.contains(by)
                         && admission.ends(object, needed_by).is_none()
                 };
@@ -304,9 +308,12 @@ fn carry_over(
     pack.findings.extend(fates.findings(input, rulings, &staying));
     pack.findings.extend(ended.iter().filter_map(|(by, ended)| revoked::finding(input, by, ended)));
     exchanged.retain(|(_, names)| !names.is_empty());
-    let others = wanted.len().saturating_add(carried.len());
-    for (object, names) in handover::fitting(input, others, exchanged) {
-        carry(input, pack, manifest, object, names, ObjectState::Carried(Code::Handover));
+    if !exchanged.is_empty() {
+        let fitting = handover::fitting(input, beside(input, wanted, &carried), exchanged);
+        pack.left_out = fitting.left_out;
+        for (object, names) in fitting.stays {
+            carry(input, pack, manifest, object, names, ObjectState::Carried(Code::Handover));
+        }
     }
     let holds = |key: &ObjectKey| wanted.contains_key(key) || carried.contains_key(key);
     let renewed: Wanted = carried
@@ -320,6 +327,22 @@ fn carry_over(
         carry(input, pack, manifest, object, names, ObjectState::Carried(code));
     }
     wanted.extend(renewed);
+}
+
+/// What broken claims have published, who of them may still have it, and why.
+type Broken<'m> = BTreeMap<&'m ObjectKey, (&'m ManifestObject, BTreeSet<NeededBy>, Code)>;
+
+/// What stands in the bundle whatever is handed over.
+fn beside(input: &Input<'_>, wanted: &Wanted, carried: &Broken<'_>) -> Beside {
+    let mut beside = Beside::default();
+    for (lands, (order, needed_by)) in wanted {
+        let object = input.world.snapshot.get(&order.read).filter(|_| lands.kind.is_secret());
+        beside.add(needed_by, object.map(Object::sealed_bytes).unwrap_or_default());
+    }
+    for (key, (_, names, _)) in carried {
+        beside.add(names, input.published.bytes(key).filter(|_| key.kind.is_secret()).map_or(0, <[u8]>::len));
+    }
+    beside
 }
 
 /// Lets everything stay as published that a limited run does not make anew, whoever needs it or needs it no longer.

@@ -348,6 +348,7 @@ fn finish<E>(
     holds.extend(judge_carried(input, &mut packed).map(Hold::fast));
     holds.extend(resealing::unprovable(input, &rulings).map(Hold::fast));
     findings.append(&mut packed.findings);
+    let left_out = core::mem::take(&mut packed.left_out);
     findings.extend(explain::withdrawals(input, &rulings, &packed));
     let before = published.manifest().into_iter().flat_map(|manifest| &manifest.files);
     let kept = terms.layout().kept(before.map(|file| file.path.as_str()));
@@ -359,6 +360,7 @@ fn finish<E>(
     let (files, manifest) = write(terms, sources(input), packed, (splits, &kept), &stands);
     let splits = moved::splits(input, &manifest, &files);
     findings.extend(handover::findings(input, manifest.objects.iter()));
+    findings.extend(handover::left_out(input, &left_out, manifest.objects.iter()));
     findings.extend(moved::crowded(terms, &manifest));
     holds.extend(resealing::strange(input, &manifest).into_iter().map(Hold::fast));
     let listed = published.manifest().into_iter().flat_map(|manifest| &manifest.files).map(|file| &file.path);

@@ -231,21 +231,61 @@ fn the_brake_counts_a_hand_over_once() {
     assert_eq!(published(&origin), ["two"]);
 }
 
-/// A Credential that breaks keeps all that it has, and is asked nothing about what it had exchanged before.
+/// What was exchanged is no longer what a Credential has: that it breaks, and is mended, makes the wait no longer.
 #[test]
-fn what_breaks_meanwhile_keeps_what_it_has() {
-    let fleet = two_secrets();
-    let origin = Origin::new(&fleet, "");
-    publish(&fleet, 0, &["--first"]).ends(0);
-    names(&fleet, "two");
-    publish(&fleet, 10, &[]).ends(0);
-    names(&fleet, "three");
-    publish(&fleet, HOUR + 10, &[]).ends(3).says("missing-reference");
-    assert_eq!(published(&origin), ["one", "two"]);
-    names(&fleet, "two");
-    publish(&fleet, HOUR + 20, &[]).ends(0).says("info[handover]");
-    publish(&fleet, 2 * HOUR + 20, &[]).ends(0);
-    assert_eq!(published(&origin), ["two"]);
+fn what_breaks_meanwhile_waits_no_longer() {
+    for is_mended in [true, false] {
+        let fleet = two_secrets();
+        let origin = Origin::new(&fleet, "");
+        publish(&fleet, 0, &["--first"]).ends(0);
+        names(&fleet, "two");
+        publish(&fleet, 10, &[]).ends(0);
+        names(&fleet, "three");
+        publish(&fleet, 1000, &[]).ends(3).says("missing-reference").says("info[handover]");
+        assert_eq!(published(&origin), ["one", "two"]);
+        if is_mended {
+            names(&fleet, "two");
+            publish(&fleet, 2000, &[]).ends(0).says("info[handover]");
+        }
+        publish(&fleet, HOUR + 9, &[]).outcome("eu", "unchanged");
+        assert_eq!(published(&origin), ["one", "two"]);
+        publish(&fleet, HOUR + 10, &[]).ends(if is_mended { 0 } else { 3 });
+        // What it still has stays, broken or not.
+        assert_eq!(published(&origin), ["two"]);
+    }
+}
+
+/// However often a tenant exchanges something, no more of it is published than its limits say, and that is told.
+#[test]
+fn a_hand_over_is_within_the_limits_of_its_namespace() {
+    let large = "x".repeat(3000);
+    for (limit, stay, told) in [
+        ("objectsPerNamespace: 5", 2, "limits.objectsPerNamespace, which is 5"),
+        ("sealedBytesPerNamespace: 16000", 2, "limits.sealedBytesPerNamespace, which is 16000"),
+        ("objectsPerRegion: 5", 2, "region eu would hold more than 5 objects"),
+        ("objectsPerNamespace: 500", 5, ""),
+    ] {
+        let fleet = two_secrets();
+        fleet.configure("reuseKey", &format!("limits: {{{limit}, deletions: {{free: 100}}}}\nreuseKey"));
+        let origin = Origin::new(&fleet, "");
+        publish(&fleet, 0, &["--first"]).ends(0);
+        let mut last = String::new();
+        for n in 0..5 {
+            let name = format!("r{n}");
+            let text = secret("eu-team", &name, &format!("clientSecret: {large}"));
+            fleet.write("manifests/r.yaml", text);
+            names(&fleet, &name);
+            last = publish(&fleet, 10 + n, &[]).ends(0).stderr;
+        }
+        let manifest = origin.git(&["show", "main:bundles/regions/eu/bundle.yaml"]);
+        assert_eq!(manifest.matches("reason: handover").count(), stay, "{limit}");
+        // What consumers have not followed yet is kept longest.
+        assert!(origin.files().contains(&path("r3")), "{limit}");
+        assert_eq!(last.contains("warning[no-handover]"), !told.is_empty(), "{limit}: {last}");
+        assert!(last.contains(told), "{last}");
+        let further = publish(&fleet, 20, &[]).ends(0).outcome("eu", "unchanged").stderr;
+        assert!(!further.contains("no-handover"), "{further}");
+    }
 }
 
 /// A Credential that moves to another identity takes its old closure along for the hand-over.

@@ -121,8 +121,8 @@ proptest! {
         let (secrets, full) = (before + more, is.map(|is| usize::try_from(is).unwrap() * most));
         prop_assert!(is == Some(1) || full.is_none_or(|full| full * 3 < secrets * 8));
         prop_assert!(is == Some(MOST_PARTS) || full.is_none_or(|full| full >= secrets));
-        // A part is above the limit by chance alone.
-        prop_assert!(most < 100 || parts.values().all(|count| *count <= most));
+        // By chance a part is a little above the limit, and never far.
+        prop_assert!(parts.values().all(|count| *count <= 2 * most));
         // Neither the order nor what was published before matters to it.
         let mut reversed = all.clone();
         reversed.reverse();

@@ -35,7 +35,7 @@ pub struct Inventory {
     pub directory: Directory,
     /// SHA-256 of the `bundle.yaml` that was applied last, whole or in part; empty before the first.
     pub bundle: String,
-    /// The commit that it was read from, where it was one.
+    /// The last commit that a bundle was read from; none before the first.
     pub revision: Option<String>,
     /// How many objects there were when more of them left the bundle than may be taken away at once, as long as some of
     /// those are still there: what is brought meanwhile lets none of them go.

@@ -146,7 +146,11 @@ pub fn plan<'u>(
     lets: &Let<'_>,
 ) -> Plan<'u> {
     let mut before = inventory.clone();
-    (before.bundle, before.revision) = (String::from(bundle.digest), revision.map(String::from));
+    before.bundle = String::from(bundle.digest);
+    // A bundle from a folder has none, and what is older than the last one that was known stays older.
+    if let Some(revision) = revision {
+        before.revision = Some(String::from(revision));
+    }
     let mut plan = Plan {
         make: Vec::new(),
         label: Vec::new(),

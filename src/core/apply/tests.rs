@@ -361,7 +361,10 @@ fn the_inventory_afterwards_is_what_happened() {
     let inventory = ["Secret n/failed@3", "Secret n/same@7", "Secret n/gone@1", "Secret n/left@1"];
     let there =
         ["Secret n/sent = -", "Secret n/failed = 4", "Secret n/same = 7", "Secret n/gone = 1", "Secret n/left = 1"];
-    Scene::new(&objects, &inventory, &there).decide(|bundle, plan| {
+    let mut scene = Scene::new(&objects, &inventory, &there);
+    // The bundle is from a folder, and the one before it was from a commit.
+    scene.inventory.revision = Some(String::from("c0ffee"));
+    scene.decide(|bundle, plan| {
         let before: Vec<String> = plan.before.objects.keys().map(ObjectKey::path).collect();
         assert_eq!(before, ["n/failed", "n/gone", "n/left", "n/same", "n/sent"]);
         let sent = BTreeMap::from([(key("Secret n/sent"), String::from("9"))]);
@@ -370,7 +373,7 @@ fn the_inventory_afterwards_is_what_happened() {
             after.objects.iter().map(|(key, brought)| (key.path(), brought.version.as_deref())).collect();
         let expect = [("n/failed", None), ("n/left", Some("1")), ("n/same", Some("7")), ("n/sent", Some("9"))];
         assert_eq!(lines, expect.map(|(path, version)| (String::from(path), version)));
-        assert_eq!(after.bundle, "d1");
+        assert_eq!((after.bundle.as_str(), after.revision.as_deref()), ("d1", Some("c0ffee")));
     });
 }
 

@@ -11,9 +11,10 @@ use super::reach::ReachArgs;
 use crate::cluster::Cluster;
 use crate::cluster::request::Trial;
 use crate::error::{Ended, Failure, Kind};
-use crate::git::objects::standing::is_older;
+use crate::git::objects::standing::{Kinship, kinship};
 use crate::run::apply::{Applying, Outcome, apply, told};
 use crate::session::{Session, Tolerate};
+use crate::shelf::repository;
 
 /// How many messages about single objects are shown.
 const MOST: usize = 50;
@@ -52,7 +53,7 @@ pub struct Args {
     /// Let these withdrawals through, by the digest that the finding prints
     #[arg(long, value_name = "[REGION=]DIGEST")]
     accept_deletions: Vec<String>,
-    /// Apply a commit that is older than the one that was applied last
+    /// Apply a commit that is older than the one that was applied last, or that does not descend from it
     #[arg(long)]
     rollback: bool,
     /// The namespace of the ConfigMap that says what was applied [default: the system namespace, kcm-system]
@@ -81,9 +82,16 @@ pub fn run(session: &Session, args: &Args) -> Result<Ended, Failure> {
     let kinds: BTreeSet<GroupKind> = fleet.into_iter().flat_map(|fleet| fleet.kinds.keys().cloned()).collect();
     let accepted = args.accepted(region.as_str())?;
     let place = args.bundle.path().map(|path| ambient.cwd().join(path));
-    let is_newer = |applied: &str| match (&commit, &place) {
-        (Some(commit), Some(place)) if !args.rollback => not_back(place, commit, applied),
-        _ => Ok(()),
+    let follows = |applied: &str| match (&commit, &place) {
+        (Some(commit), _) if args.rollback || *commit == applied => Ok(()),
+        (Some(commit), Some(place)) => not_back(place, commit, applied),
+        // What the configuration publishes to was read without its history.
+        (Some(commit), None) => {
+            let directory = &unpacked.directory;
+            let whole = repository::find(session, None, opened.as_ref(), ("pouch apply PATH", Some(directory)))?;
+            not_back(&whole.path, commit, applied)
+        }
+        (None, _) => Ok(()),
     };
     let reach = args.reach.reach(ambient);
     let cluster = Cluster::connect(&reach.wanted, reach.patience, ambient, &stop.flag())?;
@@ -100,7 +108,7 @@ pub fn run(session: &Session, args: &Args) -> Result<Ended, Failure> {
         accepted: &accepted,
         kinds: &kinds,
         trial,
-        is_newer: &is_newer,
+        follows: &follows,
     };
     let outcome = apply(&subject, &cluster, session)?;
     ui.detail(&format!("cluster {}: {} requests", cluster.context, cluster.requests()));
@@ -130,13 +138,27 @@ fn ended(session: &Session, outcome: Outcome) -> Result<Ended, Failure> {
     Ok(if is_partial && !session.tolerates(Tolerate::Partial) { Ended::Partial } else { Ended::Done })
 }
 
-/// Refuses a commit that the one which was applied last descends from.
+/// Refuses a commit that does not descend from the one which was applied last, or is not known to.
 fn not_back(place: &Path, commit: &str, applied: &str) -> Result<(), Failure> {
-    if !is_older(place, commit, applied) {
-        return Ok(());
-    }
-    let message = format!("commit {commit} is older than {applied}, which the region has");
-    Err(Failure::usage(message, "Name a newer revision. --rollback applies this one all the same."))
+    let (message, help) = match kinship(place, commit, applied) {
+        Kinship::Follows => return Ok(()),
+        Kinship::Precedes => {
+            (format!("commit {commit} is older than {applied}, which the region has"), "Name a newer revision.")
+        }
+        Kinship::Apart => (
+            format!("commit {commit} does not descend from {applied}, which the region has"),
+            "It is of another branch, or somebody rewrote the history: find out who.",
+        ),
+        Kinship::Unknown { is_shallow: true } => (
+            format!("the region has commit {applied}, and the clone is too shallow to tell whether {commit} is older"),
+            "Clone the whole history, or fetch the rest: `git fetch --unshallow`.",
+        ),
+        Kinship::Unknown { is_shallow: false } => (
+            format!("the region has commit {applied}, which the repository does not know: {commit} may be older"),
+            "The clone is older than that, or the commit was taken off the branch: find out which.",
+        ),
+    };
+    Err(Failure::unavailable(message, format!("{help} --rollback applies this one all the same.")))
 }
 
 impl Args {

@@ -50,7 +50,7 @@ pub fn apply(subject: &Applying<'_>, cluster: &Cluster, session: &Session) -> Re
     let bundle = Bundle::new(subject.unpacked).map_err(|error| Failure::bug(error.to_string()))?;
     let (inventory, over) = read::inventory(subject, cluster)?;
     if let Some(revision) = &inventory.revision {
-        (subject.is_newer)(revision)?;
+        (subject.follows)(revision)?;
     }
     let questions = bundle.questions(&inventory, subject.kinds);
     let mut outcome = Outcome { objects: bundle.objects(), ..Outcome::default() };

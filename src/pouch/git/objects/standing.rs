@@ -98,12 +98,37 @@ pub fn discover(path: &Path) -> Result<(Store, String), ObjectsError> {
     Ok((store, slashed(&way)))
 }
 
-/// Whether a commit of the repository that a path belongs to is an ancestor of another; no, where that is not known
-/// there.
-pub fn is_older(path: &Path, commit: &str, than: &str) -> bool {
-    let id = |text: &str| Oid::from_str(text).ok();
-    let (Ok((store, _)), Some(commit), Some(than)) = (discover(path), id(commit), id(than)) else { return false };
-    store.repository.graph_descendant_of(than, commit).unwrap_or(false)
+/// How a commit stands to another one.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Kinship {
+    /// It is the same, or descends from it.
+    Follows,
+    /// The other one descends from it.
+    Precedes,
+    /// Neither descends from the other.
+    Apart,
+    /// The repository does not have the history that would tell.
+    Unknown {
+        /// Because it is shallow.
+        is_shallow: bool,
+    },
+}
+
+/// How a commit stands to another one, as the repository that a path belongs to has it.
+pub fn kinship(path: &Path, commit: &str, other: &str) -> Kinship {
+    let Ok((store, _)) = discover(path) else { return Kinship::Unknown { is_shallow: false } };
+    let is_shallow = store.repository.is_shallow();
+    let unknown = Kinship::Unknown { is_shallow };
+    let id = |text: &str| Oid::from_str(text).ok().filter(|id| store.repository.find_commit(*id).is_ok());
+    let (Some(commit), Some(other)) = (id(commit), id(other)) else { return unknown };
+    let descends = |one: Oid, from: Oid| store.repository.graph_descendant_of(one, from);
+    match (commit == other, descends(commit, other), descends(other, commit)) {
+        (true, ..) | (_, Ok(true), _) => Kinship::Follows,
+        (_, _, Ok(true)) => Kinship::Precedes,
+        // What a shallow clone cuts off may hold the way from one to the other.
+        (_, Ok(false), Ok(false)) if !is_shallow => Kinship::Apart,
+        _ => unknown,
+    }
 }
 
 fn slashed(way: &Path) -> String {

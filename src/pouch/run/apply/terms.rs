@@ -30,8 +30,8 @@ pub struct Applying<'a> {
     pub kinds: &'a BTreeSet<GroupKind>,
     /// Whether the region is really changed.
     pub trial: Trial,
-    /// Refuses a bundle that is older than the one of the commit that was applied last.
-    pub is_newer: &'a dyn Fn(&str) -> Result<(), Failure>,
+    /// Refuses a bundle unless it follows the commit that was applied last.
+    pub follows: &'a dyn Fn(&str) -> Result<(), Failure>,
 }
 
 /// What came of it.

@@ -16,13 +16,19 @@ use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
 
+use zeroize::Zeroizing;
+
 use self::inventory::{Inventory, mark};
 use crate::kinds;
 use crate::layout::{MANAGED_BY, MANAGED_BY_LABEL};
 use crate::name::{Directory, FleetName, GroupKind, Namespace, ObjectKey, Version};
 use crate::node::{Interner, Node};
 use crate::verify::bundles::unpack::{Part, Unpacked};
+use crate::yaml::emit::{Tree, emit};
 use crate::yaml::read::{Document, read};
+
+/// How much of a name is kept where something is added to it: names have up to 253 characters.
+const LONGEST_START: usize = 240;
 
 /// A bundle in clear, as it is applied.
 pub struct Bundle<'u> {
@@ -240,6 +246,17 @@ pub fn fields_named(text: &str, named: &[String]) -> BTreeSet<String> {
         (!found.is_empty()).then(|| found.join("."))
     };
     named.iter().filter_map(known).collect()
+}
+
+/// A manifest under another name, by which a region says whether it would make such an object.
+///
+/// Policies that ask for the beginning of a name are asked as well.
+pub fn on_trial(key: &ObjectKey, text: &str) -> Option<(ObjectKey, Zeroizing<String>)> {
+    let node = read(&Document::whole(text), &mut Interner::new()).ok()?;
+    let start: String = key.name.as_str().chars().take(LONGEST_START).collect();
+    let name = format!("{}-pouch-trial", start.trim_end_matches(['-', '.']));
+    let text = emit(&Tree::of(&node.with_text(&["metadata", "name"], &name)));
+    Some((ObjectKey { name: name.as_str().into(), ..key.clone() }, text))
 }
 
 /// Whether two states of an object say the same, but for what servers note in its metadata.

@@ -93,6 +93,8 @@ pub struct Plan<'u> {
     pub given_up: Vec<(ObjectKey, Stays)>,
     /// Why nothing may be taken away.
     pub held: Option<Finding>,
+    /// How many objects were brought and stood there, or how many did when more than may go left them.
+    pub of: usize,
     /// The inventory to write before anything is sent.
     pub before: Inventory,
 }
@@ -137,6 +139,40 @@ impl Goner {
     }
 }
 
+/// Holds objects that would be made anew where these are more than may go at once.
+///
+/// Between its deletion and its creation such an object is missing, and a region that does not take one of them may take
+/// none. They are counted by themselves: what left the bundle is not missed.
+pub fn replacing(
+    plan: &Plan<'_>,
+    bundle: &Bundle<'_>,
+    inventory: &Inventory,
+    lets: &Let<'_>,
+    anew: &[(&ObjectKey, &Meta)],
+) -> Option<Finding> {
+    let count = anew.len();
+    if lets.budget.admits(count, plan.of, 1) {
+        return None;
+    }
+    let marks = |key: &ObjectKey| inventory.objects.get(key).and_then(|brought| brought.mark.clone());
+    let line = |(key, meta): &(&ObjectKey, &Meta)| {
+        brake::line(key, &format!("{} {} anew", marks(key).unwrap_or_default(), meta.uid))
+    };
+    let digest = brake::digest_of(Accept::Deletions, (bundle.fleet, bundle.directory), None, anew.iter().map(line));
+    if lets.accepted.contains(&digest) {
+        return None;
+    }
+    let named = few(anew.iter().map(|(key, _)| key), count, SHOWN);
+    let message = format!(
+        "region {} would have {count} of the {} objects that were brought to it deleted and made anew: {named}",
+        lets.region, plan.of
+    );
+    let wanted = Acceptance { region: lets.region.clone(), namespace: None, what: Accept::Deletions, digest };
+    let help =
+        format!("If that is meant, pass --accept-deletions {wanted}. Until then they stay, and all else goes on.");
+    Some(Finding::new(Code::DeletionsHeld, message).in_region(lets.region).help(help))
+}
+
 /// Decides.
 pub fn plan<'u>(
     bundle: &'u Bundle<'u>,
@@ -161,6 +197,7 @@ pub fn plan<'u>(
         goners: Vec::new(),
         given_up: Vec::new(),
         held: None,
+        of: 0,
         before,
     };
     for (part, node) in &bundle.namespaces {
@@ -292,11 +329,8 @@ fn brake(plan: &mut Plan<'_>, bundle: &Bundle<'_>, inventory: &Inventory, answer
     let now = stood(plan, bundle, inventory, answers);
     let of = inventory.held.map_or(now, |then| then.min(now));
     let left = of.saturating_sub(count);
-    if going.is_empty() {
-        plan.before.held = None;
-        return;
-    }
-    if lets.budget.admits(count, of, left) {
+    plan.of = of;
+    if going.is_empty() || lets.budget.admits(count, of, left) {
         return;
     }
     let marks = |goner: &Goner| inventory.objects.get(&goner.key).and_then(|brought| brought.mark.clone());

@@ -44,16 +44,19 @@ pub fn may_go(plan: &Plan<'_>, goner: &Goner, pointers: &Pointers) -> bool {
 /// The inventory that is right when all is done.
 ///
 /// `sent` are the objects that the region took, each with its resourceVersion since; `gone` are those that were taken
-/// away.
+/// away. `holds` says whether objects that would be made anew were held.
 pub fn after(
     bundle: &Bundle<'_>,
     plan: &Plan<'_>,
     sent: &BTreeMap<ObjectKey, String>,
     gone: &BTreeSet<ObjectKey>,
+    holds: bool,
 ) -> Inventory {
     let mut after = plan.before.clone();
     after.objects.retain(|key, _| !gone.contains(key));
-    if plan.goners.iter().all(|goner| gone.contains(&goner.key)) {
+    if holds {
+        after.held = Some(plan.of);
+    } else if plan.goners.iter().all(|goner| gone.contains(&goner.key)) {
         after.held = None;
     }
     for wanted in &bundle.objects {

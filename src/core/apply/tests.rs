@@ -368,7 +368,7 @@ fn the_inventory_afterwards_is_what_happened() {
         let before: Vec<String> = plan.before.objects.keys().map(ObjectKey::path).collect();
         assert_eq!(before, ["n/failed", "n/gone", "n/left", "n/same", "n/sent"]);
         let sent = BTreeMap::from([(key("Secret n/sent"), String::from("9"))]);
-        let after = after(bundle, plan, &sent, &BTreeSet::from([key("Secret n/gone")]));
+        let after = after(bundle, plan, &sent, &BTreeSet::from([key("Secret n/gone")]), false);
         let lines: Vec<(String, Option<&str>)> =
             after.objects.iter().map(|(key, brought)| (key.path(), brought.version.as_deref())).collect();
         let expect = [("n/failed", None), ("n/left", Some("1")), ("n/same", Some("7")), ("n/sent", Some("9"))];

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use pouch_core::apply::plan::Budget;
+use pouch_core::finding::Code;
 use pouch_core::name::{GroupKind, Namespace, is_dns_label};
 
 use super::bundle::{BundleArgs, InClear};
@@ -133,7 +134,7 @@ fn ended(session: &Session, outcome: Outcome) -> Result<Ended, Failure> {
     if outcome.is_held && !session.tolerates(Tolerate::Brake) {
         return Ok(Ended::Held);
     }
-    let lacks = outcome.findings.len() > usize::from(outcome.is_held);
+    let lacks = outcome.findings.iter().any(|finding| finding.code != Code::DeletionsHeld);
     let is_partial = lacks || !outcome.troubles.is_empty();
     Ok(if is_partial && !session.tolerates(Tolerate::Partial) { Ended::Partial } else { Ended::Done })
 }

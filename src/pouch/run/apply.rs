@@ -5,13 +5,14 @@
 //! that object alone; a killed run leaves nothing that the next one does not know.
 
 mod read;
+mod replace;
 mod terms;
 mod told;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use pouch_core::apply::inventory::Inventory;
-use pouch_core::apply::plan::{Answers, Goner, Let, Plan, Sending, is_for_taking, plan};
+use pouch_core::apply::plan::{Answers, Goner, Let, Plan, Sending, plan};
 use pouch_core::apply::release::{Pointers, after, may_go};
 use pouch_core::apply::{Bundle, Live, Meta, fields_named, is_alike};
 use pouch_core::name::{GroupKind, ObjectKey};
@@ -40,6 +41,11 @@ struct Run<'a> {
     failed: BTreeSet<ObjectKey>,
     /// Objects that were taken away.
     gone: BTreeSet<ObjectKey>,
+    lets: Let<'a>,
+    /// What was brought before this run.
+    inventory: &'a Inventory,
+    /// Whether objects that would be made anew were held.
+    holds: bool,
 }
 
 /// Brings the region up to date.
@@ -68,6 +74,9 @@ pub fn apply(subject: &Applying<'_>, cluster: &Cluster, session: &Session) -> Re
         sent: BTreeMap::new(),
         failed: BTreeSet::new(),
         gone: BTreeSet::new(),
+        lets,
+        inventory: &inventory,
+        holds: false,
     };
     run.outcome.unchanged = plan.same.len();
     run.outcome.findings.extend(told::lacking(&plan, &run.known.versions, subject.region));
@@ -75,25 +84,25 @@ pub fn apply(subject: &Applying<'_>, cluster: &Cluster, session: &Session) -> Re
     run.outcome.is_held = plan.held.is_some();
     run.outcome.notes.extend(plan.given_up.iter().map(|(key, why)| told::stays(key, *why)));
     run.failed.extend(plan.lacking.iter().chain(&plan.silent).map(|key| (*key).clone()));
-    if let Err(failure) = run.all(&plan, &inventory, over.as_deref()) {
+    if let Err(failure) = run.all(&plan, over.as_deref()) {
         run.outcome.ended_by = Some(failure);
     }
     Ok(run.outcome)
 }
 
 impl<'a> Run<'a> {
-    fn all(&mut self, plan: &Plan<'_>, inventory: &Inventory, over: Option<&str>) -> Result<(), Failure> {
+    fn all(&mut self, plan: &Plan<'_>, over: Option<&str>) -> Result<(), Failure> {
         self.namespaces(plan)?;
         let mut over = over.map(str::to_owned);
         let is_new = over.is_none() && !(plan.before.objects.is_empty() && plan.goners.is_empty());
-        if is_new || (over.is_some() && plan.before != *inventory) {
+        if is_new || (over.is_some() && plan.before != *self.inventory) {
             over = self.keep(&plan.before, over.as_deref())?;
         }
         for phase in &plan.send {
-            self.phase(phase, inventory)?;
+            self.phase(plan, phase)?;
         }
         self.withdraw(plan)?;
-        let after = after(self.bundle, plan, &self.sent, &self.gone);
+        let after = after(self.bundle, plan, &self.sent, &self.gone, self.holds);
         if over.is_some() && after != plan.before {
             self.keep(&after, over.as_deref())?;
         }
@@ -125,7 +134,7 @@ impl<'a> Run<'a> {
     }
 
     /// Sends the objects of one kind.
-    fn phase(&mut self, phase: &[Sending<'_>], inventory: &Inventory) -> Result<(), Failure> {
+    fn phase(&mut self, plan: &Plan<'_>, phase: &[Sending<'_>]) -> Result<(), Failure> {
         let Some(first) = phase.first() else { return Ok(()) };
         let Some(resource) = self.known.resource(&first.key.kind) else { return Ok(()) };
         let broken = self.failed.clone();
@@ -150,10 +159,7 @@ impl<'a> Run<'a> {
         }
         let of = |sending: &Sending<'_>| Resource { version: sending.version.into(), ..resource.clone() };
         self.send(&ready, &of)?;
-        if first.key.kind.is_secret() {
-            self.replace(&ready, inventory, &resource)?;
-        }
-        Ok(())
+        self.replace(plan, &ready, &resource)
     }
 
     /// Whether an object's namespace would be made by a run that only looks.
@@ -228,53 +234,6 @@ impl<'a> Run<'a> {
             _ => None,
         });
         Ok(found.collect())
-    }
-
-    /// Makes Secrets anew whose type changed: the API takes no other way. Only what apply itself brought is taken away.
-    fn replace(&mut self, ready: &[&Sending<'_>], inventory: &Inventory, resource: &Resource) -> Result<(), Failure> {
-        let of_another_type: Vec<&Sending<'_>> =
-            ready.iter().copied().filter(|sending| self.known.of_another_type.contains(sending.key)).collect();
-        for sending in of_another_type {
-            self.session.stop.check()?;
-            let key = sending.key;
-            let Some(Live::Here(meta)) = self.known.live.get(key).cloned() else { continue };
-            if !is_for_taking(self.bundle, inventory, key, &meta) {
-                continue;
-            }
-            self.outcome.troubles.retain(|(of, _)| of.as_ref() != Some(key));
-            if !meta.finalizers.is_empty() {
-                let waits = meta.finalizers.join(", ");
-                let message =
-                    format!("{key} has another type on the region, and {waits} keeps it from being made anew");
-                let help = "Find out who set the finalizer, and remove it or the Secret there; it stays as it was until \
-                            then.";
-                self.fail(key, Failure::failed(message, help));
-                continue;
-            }
-            if self.is_dry() {
-                self.failed.remove(key);
-                self.outcome.changes.push((Action::Changed, key.clone()));
-                continue;
-            }
-            let goner = Deleted { resource: resource.clone(), key, uid: &meta.uid, version: &meta.version };
-            let (outcomes, broken) = self.cluster.delete(&[goner], Trial::Real, &|| true);
-            self.ended(broken)?;
-            match outcomes.into_iter().next() {
-                Some((_, Written::Done { .. } | Written::Refused(Refusal { status: 404, .. }))) => {
-                    self.failed.remove(key);
-                    let _ = self.known.live.insert(key.clone(), Live::Absent);
-                    self.send(&[sending], &|_| resource.clone())?;
-                    // It was there before.
-                    if let Some((action, _)) = self.outcome.changes.iter_mut().rev().find(|(_, of)| of == key) {
-                        *action = Action::Changed;
-                    }
-                }
-                Some((_, Written::Refused(refusal))) => self.refused(sending, &refusal),
-                Some((_, Written::Failed(broken))) => self.broken(key, &broken),
-                None => {}
-            }
-        }
-        Ok(())
     }
 
     /// Takes away what left the bundle, first what points to others.
@@ -397,8 +356,9 @@ impl<'a> Run<'a> {
 
     fn refused(&mut self, sending: &Sending<'_>, refusal: &Refusal) {
         let fields = fields_named(sending.text, &refusal.fields);
-        if sending.key.kind.is_secret() && refusal.status == 422 && fields.iter().any(|field| field == "type") {
-            self.known.of_another_type.insert(sending.key.clone());
+        if refusal.status == 422 && !is_identity(&sending.key.kind) {
+            let is_type = fields.iter().any(|field| field == "type");
+            self.known.unchangeable.insert(sending.key.clone(), is_type);
         }
         self.fail(sending.key, told::refused(sending.key, refusal, &fields));
     }

@@ -39,7 +39,7 @@ fn run(scene: &mut Scene, objects: &[String], refused: usize) -> (bool, usize) {
         };
         let made = plan.send.iter().flatten().skip(refused).map(|sending| sending.key.clone());
         let sent: BTreeMap<_, String> = made.map(|key| (key, String::from("1"))).collect();
-        let kept = after(bundle, plan, &sent, &gone);
+        let kept = after(bundle, plan, &sent, &gone, false);
         for key in sent.keys() {
             let uid = format!("u{}", scene.live.len());
             let meta = Meta { uid, ..meta() };

@@ -23,8 +23,8 @@ pub(super) struct Known {
     pub(super) silent: BTreeSet<String>,
     /// What there is of what was asked for.
     pub(super) live: BTreeMap<ObjectKey, Live>,
-    /// Secrets that have another type there.
-    pub(super) of_another_type: BTreeSet<ObjectKey>,
+    /// Secrets and ConfigMaps that cannot be changed in place, and whether for their type.
+    pub(super) unchangeable: BTreeMap<ObjectKey, bool>,
 }
 
 impl Known {
@@ -175,7 +175,7 @@ pub(super) fn answers(
             live.insert(key, found);
         }
     }
-    Ok(Known { served, versions, silent, live, of_another_type: BTreeSet::new() })
+    Ok(Known { served, versions, silent, live, unchangeable: BTreeMap::new() })
 }
 
 /// Gets objects by name, and asks once more for what is absent: what is missing by accident is there then.

@@ -1,5 +1,6 @@
 //! A region that neither Flux nor Argo CD brings anything: `pouch apply`, against a real API server.
 
+mod anew;
 mod broken;
 mod brought;
 mod faults;

@@ -64,7 +64,7 @@ fn what_pouch_never_brought_is_neither_replaced_nor_deleted() {
     region.publish();
     for _ in 0..2 {
         let ran = apply(&region, &[]).ends(3);
-        assert!(ran.stderr.contains("error: Secret team-a/theirs: the region refuses it: Invalid (422), at"));
+        assert!(ran.stderr.contains("error: Secret team-a/theirs has another type on the region, and pouch did not"));
         assert_eq!(region.get(&secret("theirs"))["metadata"]["uid"], uid.as_str());
     }
     region.take(&odd("theirs", 1));

@@ -186,7 +186,7 @@ fn the_last_of_all(region: &mut Delivered) {
 }
 
 /// Publishes, and accepts whatever the brake on the bundle's side holds.
-fn publish_all(region: &Delivered) {
+pub(super) fn publish_all(region: &Delivered) {
     let mut ran = region.origin().publish(&[]);
     while ran.code == 4 {
         let said =

@@ -45,22 +45,21 @@ use crate::destination;
 pub use file::Files;
 pub use path::{BundlePath, Leaf};
 pub use place::Layout;
-pub use split::{Kept, Splits};
+pub use split::Splits;
 pub use style::{MANAGED_BY, MANAGED_BY_LABEL, Style};
 
 impl Layout<'_> {
     /// Every open file but the manifest: the kustomizations, and what the delivery uses.
     ///
-    /// `objects` are the paths of all objects, `kept` what was published before (a leaf stays as long as its region).
-    pub fn files(&self, objects: &BTreeSet<BundlePath>, kept: &Kept) -> Files {
+    /// `objects` are the paths of all objects, `kept` the leaves of kinds that were published before (a leaf stays as long as its region).
+    pub fn files(&self, objects: &BTreeSet<BundlePath>, kept: &BTreeSet<Leaf>) -> Files {
         let of_object = |path: &BundlePath| Leaf::of_path(self.directory, path.as_str());
         let split = self.splits.leaves().map(|(leaf, _)| leaf).filter(|leaf| leaf.is_of_kind());
-        let known = kept.leaves.iter().chain(kept.parts.iter().map(|part| &part.leaf).filter(|leaf| leaf.is_of_kind()));
-        let leaves = objects.iter().filter_map(of_object).chain(known.chain(split).cloned()).collect();
+        let leaves = objects.iter().filter_map(of_object).chain(kept.iter().chain(split).cloned()).collect();
         let mut files = kustomization::files(self, objects, &leaves);
         match self.delivery {
             Delivery::None => {}
-            Delivery::Flux(flux) => files.extend(delivery::flux::files(self, flux, &leaves, &kept.parts)),
+            Delivery::Flux(flux) => files.extend(delivery::flux::files(self, flux, &leaves)),
             Delivery::ArgoCd(argo) => files.extend(delivery::argocd::files(self, argo, objects)),
         }
         files

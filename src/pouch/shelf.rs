@@ -90,6 +90,15 @@ pub trait Look: Sync {
         Ok(History::default())
     }
 
+    /// Whether what stands of a region is what pouch published last, as far as the newest commits tell; always so where
+    /// there is no history.
+    ///
+    /// # Errors
+    /// Where the history cannot be read.
+    fn is_last(&self, _: &Directory, _: &HistoryQuery<'_>) -> Result<bool, ShelfError> {
+        Ok(true)
+    }
+
     /// What the history says of a region's past, to be counted against what pouch published last; nothing where there is
     /// no history.
     ///

@@ -32,13 +32,16 @@ pub fn emit(manifest: &Manifest) -> String {
     let files = sorted(&manifest.files)
         .into_iter()
         .map(|file| Tree::map([("path", Tree::text(file.path.as_str())), ("sha256", Tree::text(&*file.sha256))]));
-    let head = Tree::map([
+    let former: Vec<Tree<'_>> = manifest.splits.listed_former().into_iter().map(Tree::text).collect();
+    let former = (!former.is_empty()).then_some(("formerParts", Tree::List(former)));
+    let head = [
         ("apiVersion", Tree::text(API_VERSION)),
         ("files", Tree::List(files.collect())),
         ("fleet", Tree::text(manifest.fleet.as_str())),
-        ("kind", Tree::text(KIND)),
-        ("metadata", Tree::map([("name", Tree::text(manifest.directory.as_str()))])),
-    ]);
+    ];
+    let tail_of_head =
+        [("kind", Tree::text(KIND)), ("metadata", Tree::map([("name", Tree::text(manifest.directory.as_str()))]))];
+    let head = Tree::map(head.into_iter().chain(former).chain(tail_of_head));
     let parts = manifest.splits.listed().into_iter().map(Tree::text).collect();
     let parts = (!manifest.splits.is_none()).then_some(("parts", Tree::List(parts)));
     let tail = [("recipients", Tree::List(recipients.collect())), ("sources", Tree::List(sources.collect()))];

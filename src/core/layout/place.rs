@@ -1,7 +1,9 @@
 //! Place: where a destination's bundle stands; every path of it is asked here.
 
-use super::path::{self, BundlePath};
-use super::split::{Kept, Splits};
+use alloc::collections::BTreeSet;
+
+use super::path::{self, BundlePath, Leaf};
+use super::split::Splits;
 use super::style::Style;
 use crate::config::Delivery;
 use crate::destination::Destination;
@@ -59,9 +61,9 @@ impl<'a> Layout<'a> {
         self.splits.of_object(self.directory, key)
     }
 
-    /// What was published before of leaves and parts, by the files of that.
-    pub fn kept<'p>(&self, files: impl Iterator<Item = &'p str>) -> Kept {
-        Kept::of(self.directory, files)
+    /// The leaves of kinds that were published before, by the files of that. They stay for the consumer's sake.
+    pub fn kept<'p>(&self, files: impl Iterator<Item = &'p str>) -> BTreeSet<Leaf> {
+        files.filter_map(|file| Leaf::of_path(self.directory, file)).collect()
     }
 
     /// For which consumer objects are annotated.

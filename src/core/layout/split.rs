@@ -24,7 +24,11 @@ pub const MOST_PARTS: u32 = 256;
 
 /// In how many parts each leaf is that is split; the others are whole.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
-pub struct Splits(BTreeMap<Leaf, u32>);
+pub struct Splits {
+    now: BTreeMap<Leaf, u32>,
+    /// In how many parts it was before. The consumer may still have somebody for each of them, who prunes what leaves.
+    former: BTreeSet<(Leaf, u32)>,
+}
 
 /// One part of a leaf.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -37,16 +41,7 @@ pub struct Part {
     pub number: u32,
 }
 
-/// What was published before, and stays for the consumer's sake.
-#[derive(Clone, PartialEq, Eq, Default, Debug)]
-pub struct Kept {
-    /// The leaves of kinds.
-    pub leaves: BTreeSet<Leaf>,
-    /// The parts that Flux applies, or applied.
-    pub parts: BTreeSet<Part>,
-}
-
-static NONE: Splits = Splits(BTreeMap::new());
+static NONE: Splits = Splits { now: BTreeMap::new(), former: BTreeSet::new() };
 
 impl Splits {
     /// Nothing is split.
@@ -56,17 +51,26 @@ impl Splits {
 
     /// Whether nothing is split.
     pub fn is_none(&self) -> bool {
-        self.0.is_empty()
+        self.now.is_empty()
     }
 
     /// In how many parts a leaf is, if it is split.
     pub fn of(&self, leaf: &Leaf) -> Option<u32> {
-        self.0.get(leaf).copied()
+        self.now.get(leaf).copied()
     }
 
     /// The leaves that are split, and in how many parts.
     pub fn leaves(&self) -> impl Iterator<Item = (&Leaf, u32)> {
-        self.0.iter().map(|(leaf, of)| (leaf, *of))
+        self.now.iter().map(|(leaf, of)| (leaf, *of))
+    }
+
+    /// The parts that leaves had before.
+    pub fn former(&self) -> impl Iterator<Item = Part> {
+        let parts = |(leaf, of): &(Leaf, u32)| {
+            let (leaf, of) = (leaf.clone(), *of);
+            (0..of).map(move |number| Part { leaf: leaf.clone(), of, number })
+        };
+        self.former.iter().flat_map(parts)
     }
 
     /// The parts of a leaf; none if it is whole.
@@ -77,7 +81,7 @@ impl Splits {
 
     /// All parts, of all leaves.
     pub fn parts(&self) -> impl Iterator<Item = Part> {
-        self.0.keys().flat_map(|leaf| self.parts_of(leaf))
+        self.now.keys().flat_map(|leaf| self.parts_of(leaf))
     }
 
     /// The part that an object is in; none if its leaf is whole.
@@ -118,8 +122,8 @@ impl Splits {
         let (core, namespaces) = (Leaf::core(), Leaf::namespaces());
         // Namespaces stand in the core as long as it is whole.
         if splits.of(&core).is_none() && count(&core).saturating_add(count(&namespaces)) > most {
-            splits.0.insert(core, 1);
-            splits.0.insert(namespaces.clone(), 1);
+            splits.now.insert(core, 1);
+            splits.now.insert(namespaces.clone(), 1);
         }
         for (leaf, count) in &counts {
             let before = splits.of(leaf);
@@ -128,21 +132,48 @@ impl Splits {
             }
             let parts = parts_for(*count, most).max(before.unwrap_or(1));
             if before.is_some() || parts > 1 {
-                splits.0.insert(leaf.clone(), parts);
+                splits.now.insert(leaf.clone(), parts);
             }
         }
+        let outgrown = self.now.iter().filter(|(leaf, of)| splits.of(leaf) != Some(**of));
+        let outgrown: Vec<(Leaf, u32)> = outgrown.map(|(leaf, of)| (leaf.clone(), *of)).collect();
+        splits.former.extend(outgrown);
         splits
     }
 
-    /// What the files that stand in a region's folder look like: nothing that anybody may believe.
+    /// What the files that stand in a region's folders look like: nothing that anybody may believe.
     pub fn supposed<'p>(directory: &Directory, standing: impl Iterator<Item = &'p str>) -> Self {
-        let parts = standing.filter_map(|path| Part::of_path(directory, path));
-        Self(parts.map(|part| (part.leaf, part.of)).collect())
+        let part = |path| Part::of_path(directory, path).or_else(|| Part::of_flux(directory, path));
+        let all: BTreeSet<(Leaf, u32)> = standing.filter_map(part).map(|part| (part.leaf, part.of)).collect();
+        // The last of a leaf is the one in most parts.
+        let mut now: BTreeMap<Leaf, u32> = all.iter().cloned().collect();
+        let (core, namespaces) = (Leaf::core(), Leaf::namespaces());
+        if now.contains_key(&core) || now.contains_key(&namespaces) {
+            now.entry(core).or_insert(1);
+            now.entry(namespaces).or_insert(1);
+        }
+        let former = all.into_iter().filter(|(leaf, of)| now.get(leaf) != Some(of)).collect();
+        Self { now, former }
+    }
+
+    /// What the text of a manifest, as pouch writes it, says of parts: nothing that anybody may believe.
+    pub fn told(manifest: &str) -> Option<Self> {
+        let list = |field: &str| {
+            let found = manifest.split_once(field).map(|(_, rest)| rest).unwrap_or_default();
+            let items = found.lines().map_while(|line| line.strip_prefix("- "));
+            items.map(Self::parse).collect::<Option<Vec<_>>>()
+        };
+        Self::from_leaves(list("\nparts:\n")?, list("\nformerParts:\n")?)
     }
 
     /// The splits as the manifest lists them, `<leaf>/of-<parts>`, sorted.
     pub fn listed(&self) -> Vec<String> {
-        self.0.iter().map(|(leaf, of)| format!("{leaf}/of-{of}")).collect()
+        self.now.iter().map(|(leaf, of)| format!("{leaf}/of-{of}")).collect()
+    }
+
+    /// The same of what was before.
+    pub fn listed_former(&self) -> Vec<String> {
+        self.former.iter().map(|(leaf, of)| format!("{leaf}/of-{of}")).collect()
     }
 
     /// Reads what [`listed`](Self::listed) says of one leaf.
@@ -152,10 +183,13 @@ impl Splits {
         Some((Leaf::parse(leaf)?, of))
     }
 
-    /// The splits of leaves; none if a core without Namespaces, or Namespaces without a core, would be split.
-    pub fn from_leaves(leaves: Vec<(Leaf, u32)>) -> Option<Self> {
-        let splits = Self(leaves.into_iter().collect());
-        (splits.of(&Leaf::core()).is_some() == splits.of(&Leaf::namespaces()).is_some()).then_some(splits)
+    /// The splits of leaves, and what they were before; none if a core without Namespaces, or Namespaces without a core,
+    /// would be split, or one was in as many parts or more.
+    pub fn from_leaves(leaves: Vec<(Leaf, u32)>, former: Vec<(Leaf, u32)>) -> Option<Self> {
+        let splits = Self { now: leaves.into_iter().collect(), former: former.into_iter().collect() };
+        let is_less = |(leaf, of): &(Leaf, u32)| splits.of(leaf).is_some_and(|now| *of < now);
+        let is_paired = splits.of(&Leaf::core()).is_some() == splits.of(&Leaf::namespaces()).is_some();
+        (is_paired && splits.former.iter().all(is_less)).then_some(splits)
     }
 }
 
@@ -217,18 +251,6 @@ impl Part {
 impl fmt::Display for Part {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}/of-{}/{}", self.leaf, self.of, self.number)
-    }
-}
-
-impl Kept {
-    /// What the files of a bundle say was published of leaves and parts.
-    pub fn of<'p>(directory: &Directory, files: impl Iterator<Item = &'p str>) -> Self {
-        let mut kept = Self::default();
-        for file in files {
-            kept.leaves.extend(Leaf::of_path(directory, file));
-            kept.parts.extend(Part::of_flux(directory, file));
-        }
-        kept
     }
 }
 

@@ -5,6 +5,7 @@
 //! differ. Nothing is sealed here: a [`RegionPlan`] says which Secrets keep their bytes and which ones the shell has to
 //! seal. Summary, text, commit message and hints are views of it.
 
+use alloc::borrow::Cow;
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
@@ -34,7 +35,7 @@ use crate::judge::incumbents::Incumbents;
 use crate::judge::region::{is_within, limit, settle};
 use crate::layout::manifest::{self, Manifest, ManifestFile, ManifestObject, ObjectState, SourceIdentity};
 use crate::layout::path::{self, BundlePath};
-use crate::layout::{Kept, Layout, Splits};
+use crate::layout::{Layout, Leaf, Splits};
 use crate::name::{ObjectKey, SourceName};
 use crate::reuse::{self, KeyRing, ReuseKey};
 
@@ -103,26 +104,31 @@ fn is_manifest(bytes: &[u8], manifest: &Manifest, keys: &KeyRing) -> bool {
 
 /// Plans one region from its cases and what stands in its folders, which comes back examined.
 ///
-/// The history of its branch is asked for only if something changes, and what it says of the past, by what pouch
-/// published last, only if somebody loses something; `over`, which hand-overs are over, only if there are any.
+/// The history of its branch is asked for only if something changes, or what stands there is not the last that pouch
+/// published (`is_last`): an older state may hold the same, under older data keys or in other parts. What the history says
+/// of the past, by what pouch published last, is asked for only if somebody loses something; `over`, which hand-overs are
+/// over, only if there are any.
 ///
 /// # Errors
-/// Those of `history`, `past` and `over`.
+/// Those of `is_last`, `history`, `past` and `over`.
 pub fn plan<E>(
     terms: &Terms<'_>,
     cases: &[Case],
     (files, odd): (Files, Odd),
+    is_last: impl FnOnce() -> Result<bool, E>,
     history: impl FnOnce() -> Result<History, E>,
     past: impl FnOnce(&Manifest) -> Result<Vec<Past>, E>,
     over: impl FnOnce(&Manifest) -> Result<BTreeSet<ObjectKey>, E>,
 ) -> Result<(Published, History, RegionPlan), E> {
     let supposed = if odd.is_nothing() { suppose(terms, cases, &files) } else { None };
     let (published, resolved) = match supposed {
-        Some(Supposed::Unchanged(plan)) => {
+        Some(Supposed::Unchanged(plan)) if is_last()? => {
             return Ok((Published::unexamined(files).with(odd), History::default(), plan));
         }
         Some(Supposed::Changed(before, resolved)) => (Published::proved(files, before), Some(resolved)),
-        None => (Published::examine(&terms.world.fleet.name, terms.to.directory(), files, terms.keys), None),
+        Some(Supposed::Unchanged(_)) | None => {
+            (Published::examine(&terms.world.fleet.name, terms.to.directory(), files, terms.keys), None)
+        }
     };
     let published = published.with(odd);
     let history = history()?;
@@ -164,7 +170,8 @@ fn suppose<'c>(terms: &Terms<'_>, cases: &'c [Case], files: &Files) -> Option<Su
     if region.state != RegionState::Active || terms.are_special() || files.is_empty() {
         return None;
     }
-    let splits = Splits::supposed(terms.to.directory(), files.keys().map(String::as_str));
+    let manifest = files.get(terms.layout().manifest().as_str())?;
+    let splits = Splits::told(str::from_utf8(manifest).ok()?)?;
     let layout = terms.layout().with(&splits);
     let mut rulings = Ruling::of(cases);
     settle(&terms.world, region, &Incumbents::suppose(cases), &mut rulings);
@@ -174,7 +181,7 @@ fn suppose<'c>(terms: &Terms<'_>, cases: &'c [Case], files: &Files) -> Option<Su
     if terms.splits(Some(&splits), packed.lasting()) != splits {
         return None;
     }
-    let kept = Kept { leaves: BTreeSet::new(), ..layout.kept(files.keys().map(String::as_str)) };
+    let kept = BTreeSet::new();
     let hash = |path: &BundlePath| files.get(path.as_str()).map(|bytes| sha256_hex(bytes));
     let sources = || terms.sources.to_vec();
     if !packed.is_kept() {
@@ -350,14 +357,12 @@ fn finish<E>(
     findings.append(&mut packed.findings);
     let left_out = core::mem::take(&mut packed.left_out);
     findings.extend(explain::withdrawals(input, &rulings, &packed));
-    let before = published.manifest().into_iter().flat_map(|manifest| &manifest.files);
-    let kept = terms.layout().kept(before.map(|file| file.path.as_str()));
+    let (splits, kept) = before(terms, published);
     let stands = |key: &ObjectKey, path: &BundlePath| match published.object(key) {
         Some(object) => (object.path.clone(), Some(object.sha256.clone())),
         None => (path.clone(), None),
     };
-    let splits = published.manifest().map(|manifest| &manifest.splits);
-    let (files, manifest) = write(terms, sources(input), packed, (splits, &kept), &stands);
+    let (files, manifest) = write(terms, sources(input), packed, (splits.as_deref(), &kept), &stands);
     let splits = moved::splits(input, &manifest, &files);
     findings.extend(handover::findings(input, manifest.objects.iter()));
     findings.extend(handover::left_out(input, &left_out, manifest.objects.iter()));
@@ -440,8 +445,22 @@ fn sources(input: &Input<'_>) -> Vec<SourceIdentity> {
     input.world.fleet.sources.iter().filter_map(|source| known(&source.name)).collect()
 }
 
+/// What was published of splits and leaves of kinds, which a consumer may still know. Where no manifest vouches for it,
+/// what stands there is taken at its word: at worst it makes empty folders, and otherwise what leaves is pruned by nobody.
+fn before<'p>(terms: &Terms<'_>, published: &'p Published) -> (Option<Cow<'p, Splits>>, BTreeSet<Leaf>) {
+    let layout = terms.layout();
+    if let Some(manifest) = published.manifest() {
+        let leaves = layout.kept(manifest.files.iter().map(|file| file.path.as_str()));
+        return (Some(Cow::Borrowed(&manifest.splits)), leaves);
+    }
+    let standing = || published.files.keys().map(String::as_str).filter(|path| BundlePath::parse(path).is_some());
+    let claimed = published.claimed().map(|manifest| Cow::Borrowed(&manifest.splits));
+    let splits = claimed.unwrap_or_else(|| Cow::Owned(Splits::supposed(layout.directory, standing())));
+    (Some(splits).filter(|splits| !splits.is_none()), layout.kept(standing()))
+}
+
 /// Adds to a manifest the files that are no objects, and returns them: the one list of a region's files.
-pub fn list_files(layout: &Layout<'_>, manifest: &mut Manifest, kept: &Kept) -> BTreeMap<BundlePath, String> {
+pub fn list_files(layout: &Layout<'_>, manifest: &mut Manifest, kept: &BTreeSet<Leaf>) -> BTreeMap<BundlePath, String> {
     let paths: BTreeSet<BundlePath> = manifest.objects.iter().map(|object| object.path.clone()).collect();
     let files = layout.files(&paths, kept);
     let listed =
@@ -455,13 +474,13 @@ type Stands<'a> = dyn Fn(&ObjectKey, &BundlePath) -> (BundlePath, Option<String>
 
 /// Turns a pack into files and a manifest.
 ///
-/// `before` is what was published of splits, leaves and parts; `stands` gives where an object's file that stays as it is
+/// `splits` and `kept` are what was published of splits and leaves; `stands` gives where an object's file that stays as it is
 /// stands so far, and its hash.
 fn write(
     terms: &Terms<'_>,
     sources: Vec<SourceIdentity>,
     pack: Pack,
-    (splits, kept): (Option<&Splits>, &Kept),
+    (splits, kept): (Option<&Splits>, &BTreeSet<Leaf>),
     stands: &Stands<'_>,
 ) -> (BTreeMap<BundlePath, Content>, Manifest) {
     let region = terms.to.region;

@@ -191,7 +191,8 @@ impl Desk {
         };
         // As for a directory.
         let over = |now: &Manifest| Ok(now.handed_over().cloned().collect());
-        let (.., told) = plan(&terms, heard, (published.files.clone(), Odd::default()), history, past, over).unwrap();
+        let files = (published.files.clone(), Odd::default());
+        let (.., told) = plan(&terms, heard, files, || Ok(true), history, past, over).unwrap();
         assert_eq!(shown(&told), shown(&direct));
         // The past is only read where somebody loses something.
         let is_lost = |change: &Change| change.action == Action::Withdrawn || !change.lost_entries.is_empty();

@@ -446,6 +446,11 @@ impl Look for BranchShelf {
         self.ask(|lineage, fetched| lineage.history(fetched, directory, asked))
     }
 
+    fn is_last(&self, directory: &Directory, asked: &HistoryQuery<'_>) -> Result<bool, ShelfError> {
+        // Without a commit nothing stands there.
+        Ok(!self.ask(|lineage, fetched| Ok(!lineage.is_last(fetched, directory, asked)?))?)
+    }
+
     fn past(&self, directory: &Directory, asked: &HistoryQuery<'_>, now: &Manifest) -> Result<Vec<Past>, ShelfError> {
         self.ask(|lineage, fetched| lineage.past(fetched, directory, asked, now))
     }

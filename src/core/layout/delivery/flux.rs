@@ -23,10 +23,8 @@ use crate::yaml::emit::Tree;
 const RETRY_INTERVAL: &str = "1m";
 
 /// The files below `flux/<directory>`, and the empty folder of what is split.
-///
-/// `published` are the parts that Flux applies so far.
-pub fn files(layout: &Layout<'_>, flux: &Flux, leaves: &BTreeSet<Leaf>, published: &BTreeSet<Part>) -> Files {
-    trees(layout, flux, leaves, published).into_iter().map(|(path, tree)| (path, text(&tree))).collect()
+pub fn files(layout: &Layout<'_>, flux: &Flux, leaves: &BTreeSet<Leaf>) -> Files {
+    trees(layout, flux, leaves).into_iter().map(|(path, tree)| (path, text(&tree))).collect()
 }
 
 /// The names of the Kustomizations that bring a leaf: its own, or those of its parts.
@@ -49,12 +47,7 @@ fn name_of_part(layout: &Layout<'_>, part: &Part) -> String {
 ///
 /// What held a leaf before it was split, or before its parts were doubled, stays, to prune what leaves the bundle: it
 /// applies an empty folder, once everything that it held belongs to others. Flux prunes only what still has its label.
-fn trees<'a>(
-    layout: &Layout<'_>,
-    flux: &'a Flux,
-    leaves: &BTreeSet<Leaf>,
-    published: &BTreeSet<Part>,
-) -> BTreeMap<BundlePath, Tree<'a>> {
+fn trees<'a>(layout: &Layout<'_>, flux: &'a Flux, leaves: &BTreeSet<Leaf>) -> BTreeMap<BundlePath, Tree<'a>> {
     let (region, splits) = (layout.folder(), layout.splits);
     let folder = path::flux(layout.directory);
     let core = Leaf::core();
@@ -81,17 +74,14 @@ fn trees<'a>(
         let stands = part.folder(layout.directory);
         objects.insert(file(&part), object(flux, name_of_part(layout, &part), applied(&stands), depends_on));
     }
-    for part in published.iter().filter(|part| splits.of(&part.leaf) != Some(part.of)) {
-        // Namespaces that are no leaf of their own stand in the core.
-        let now = if part.leaf.is_of_kind() || splits.of(&part.leaf).is_some() { &part.leaf } else { &core };
-        let depends_on = brought_by(layout, now);
-        objects.insert(file(part), object(flux, name_of_part(layout, part), applied(&emptied), depends_on));
+    for part in splits.former() {
+        let depends_on = brought_by(layout, &part.leaf);
+        objects.insert(file(&part), object(flux, name_of_part(layout, &part), applied(&emptied), depends_on));
     }
     // Without a kustomization, Flux would make one up from every YAML file below.
     let listed: Vec<_> = objects.keys().filter_map(|path| path.below(&folder)).map(String::from).collect();
-    let is_emptied = !splits.is_none() || !published.is_empty();
     objects.insert(folder.join(kustomization::FILE), kustomization::tree(listed.into_iter().map(Cow::Owned)));
-    if is_emptied {
+    if !splits.is_none() {
         objects.insert(emptied.join(kustomization::FILE), kustomization::tree([]));
     }
     objects
@@ -170,7 +160,7 @@ mod tests {
         let (fleet, directory, delivery) = ("acme".into(), directory.into(), Delivery::Flux(flux.clone()));
         let layout =
             Layout { fleet: &fleet, directory: &directory, delivery: &delivery, output, splits: Splits::none() };
-        let trees = trees(&layout, &flux, &leaves, &BTreeSet::new());
+        let trees = trees(&layout, &flux, &leaves);
         trees.into_iter().map(|(path, tree)| (path.to_string(), json_of(&tree))).collect()
     }
 

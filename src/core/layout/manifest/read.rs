@@ -92,8 +92,19 @@ pub(super) fn of_value(node: &Value<'_>) -> Result<Manifest, Unusable> {
     if version != API_VERSION && version.starts_with("pouch/v") {
         return Err(Unusable::Newer(version.chars().take(40).collect()));
     }
-    let fields = ["apiVersion", "kind", "metadata", "fleet", "recipients", "sources", "parts", "objects", "files"];
-    let [_, kind, metadata, fleet, recipients, sources, parts, objects, files] =
+    let fields = [
+        "apiVersion",
+        "kind",
+        "metadata",
+        "fleet",
+        "recipients",
+        "sources",
+        "parts",
+        "formerParts",
+        "objects",
+        "files",
+    ];
+    let [_, kind, metadata, fleet, recipients, sources, parts, former, objects, files] =
         map(Some(node), "the manifest", fields)?;
     if version != API_VERSION || text(kind, "kind")? != KIND {
         return Err(malformed("apiVersion and kind are not those of a bundle"));
@@ -106,7 +117,7 @@ pub(super) fn of_value(node: &Value<'_>) -> Result<Manifest, Unusable> {
     let directory = Directory::from(directory);
     let recipients = each(recipients, "recipients", recipient)?;
     let sources = each(sources, "sources", source)?;
-    let splits = splits(parts)?;
+    let splits = splits(parts, former)?;
     let objects = each(objects, "objects", |node| object(node, &directory, &splits))?;
     let files = each(files, "files", file)?;
 
@@ -132,17 +143,19 @@ pub(super) fn of_value(node: &Value<'_>) -> Result<Manifest, Unusable> {
     Ok(Manifest { directory, fleet, recipients, sources, splits, objects, files })
 }
 
-fn splits(node: Option<&Value<'_>>) -> Result<Splits, Unusable> {
-    if node.is_none() {
+fn splits(now: Option<&Value<'_>>, former: Option<&Value<'_>>) -> Result<Splits, Unusable> {
+    if now.is_none() && former.is_none() {
         return Ok(Splits::default());
     }
     let part = |node: &Value<'_>| {
         let listed = text(Some(node), "an entry")?;
         Splits::parse(listed).ok_or_else(|| malformed(format!("{listed:?} is no leaf in parts")))
     };
-    let leaves = each(node, "parts", part)?;
+    let leaves = each(now, "parts", part)?;
     ascending("parts", leaves.iter())?;
-    let splits = Splits::from_leaves(leaves).filter(|splits| !splits.is_none());
+    let former = former.map(|_| each(former, "formerParts", part)).transpose()?.unwrap_or_default();
+    ascending("formerParts", former.iter())?;
+    let splits = Splits::from_leaves(leaves, former).filter(|splits| !splits.is_none());
     splits.ok_or_else(|| malformed("parts are not those of a split bundle"))
 }
 

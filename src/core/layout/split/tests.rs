@@ -28,7 +28,13 @@ fn grown(splits: &Splits, keys: &[ObjectKey], most: usize) -> Splits {
 }
 
 fn splits(listed: &[&str]) -> Splits {
-    Splits::from_leaves(listed.iter().map(|text| Splits::parse(text).unwrap()).collect()).unwrap()
+    once(listed, &[])
+}
+
+/// Splits that were others before.
+fn once(listed: &[&str], former: &[&str]) -> Splits {
+    let leaves = |listed: &[&str]| listed.iter().map(|text| Splits::parse(text).unwrap()).collect();
+    Splits::from_leaves(leaves(listed), leaves(former)).unwrap()
 }
 
 fn flux() -> Flux {
@@ -142,8 +148,35 @@ fn only_our_own_spelling_is_a_part() {
     for bad in ["core/of-4/4/x", "core/of-4/x", "core/of-4/03/x", "a.b/c/of-4/0/x", "of-4/0/x"] {
         assert!(Part::parse(bad).is_none(), "{bad}");
     }
-    assert!(Splits::from_leaves([(Leaf::core(), 2)].into()).is_none());
-    assert!(Splits::from_leaves([(Leaf::namespaces(), 2)].into()).is_none());
+    let both = [(Leaf::core(), 2), (Leaf::namespaces(), 1)];
+    assert!(Splits::from_leaves([(Leaf::core(), 2)].into(), Vec::new()).is_none());
+    assert!(Splits::from_leaves([(Leaf::namespaces(), 2)].into(), Vec::new()).is_none());
+    assert!(Splits::from_leaves(both.clone().into(), [(Leaf::core(), 1)].into()).is_some());
+    assert!(Splits::from_leaves(both.clone().into(), [(Leaf::core(), 2)].into()).is_none());
+    assert!(Splits::from_leaves(both.into(), [(Leaf::parse("role.x").unwrap(), 1)].into()).is_none());
+}
+
+/// What was outgrown is remembered, and what stands there tells of it where no manifest does.
+#[test]
+fn former_parts_are_remembered() {
+    let small = grown(Splits::none(), &keys(95), 100);
+    let larger = grown(&small, &keys(350), 100);
+    let splits = grown(&larger, &keys(1000), 100);
+    assert_eq!(splits.listed(), ["core/of-16", "namespaces/of-1"]);
+    assert_eq!(splits.listed_former(), ["core/of-1", "core/of-8"]);
+    assert_eq!(grown(&splits, &keys(3), 100), splits);
+    let (fleet, directory, delivery) = ("acme".into(), "eu".into(), Delivery::Flux(flux()));
+    let layout = Layout { fleet: &fleet, directory: &directory, delivery: &delivery, output: "b", splits: &splits };
+    let files = layout.files(&BTreeSet::new(), &BTreeSet::new());
+    assert_eq!(Splits::supposed(&directory, files.keys().map(BundlePath::as_str)), splits);
+    let text = |field: &str, listed: Vec<String>| format!("{field}:\n- {}\n", listed.join("\n- "));
+    let text = format!(
+        "fleet: acme\n{}kind: Bundle\n{}recipients: []\n",
+        text("formerParts", splits.listed_former()),
+        text("parts", splits.listed())
+    );
+    assert_eq!(Splits::told(&text), Some(splits));
+    assert_eq!(Splits::told("fleet: acme\nkind: Bundle\n"), Some(Splits::default()));
 }
 
 /// Who applies a leaf as it was published before finds nothing at its old path.
@@ -151,13 +184,16 @@ fn only_our_own_spelling_is_a_part() {
 fn no_folder_of_a_leaf_outlives_its_splits() {
     let (fleet, directory, delivery) = ("acme".into(), "eu".into(), Delivery::Flux(flux()));
     let all: Vec<ObjectKey> = keys(40).into_iter().chain((0..40).map(role)).collect();
-    let mut kept = Kept::default();
+    let mut kept = BTreeSet::new();
     let mut seen: BTreeSet<String> = BTreeSet::new();
     for splits in [
         Splits::default(),
         splits(&["role.infra.x/of-2"]),
         splits(&["core/of-2", "namespaces/of-1", "role.infra.x/of-2"]),
-        splits(&["core/of-8", "namespaces/of-2", "role.infra.x/of-4"]),
+        once(
+            &["core/of-8", "namespaces/of-2", "role.infra.x/of-4"],
+            &["core/of-2", "namespaces/of-1", "role.infra.x/of-2"],
+        ),
     ] {
         let layout = Layout { fleet: &fleet, directory: &directory, delivery: &delivery, output: "b", splits: &splits };
         let paths = all.iter().map(|key| layout.of_object(key)).collect();
@@ -186,7 +222,7 @@ fn no_folder_of_a_leaf_outlives_its_splits() {
             assert!(!files.keys().chain(&paths).any(inside), "{before}");
         }
         seen.extend(folders.into_iter().filter(|folder| !folder.ends_with("/emptied")));
-        kept = Kept::of(&directory, files.keys().map(BundlePath::as_str));
+        kept = layout.kept(files.keys().map(BundlePath::as_str));
     }
     assert!(seen.contains("regions/eu/core") && seen.contains("regions/eu/parts/core/of-2/0"));
 }
@@ -195,11 +231,9 @@ fn no_folder_of_a_leaf_outlives_its_splits() {
 #[test]
 fn what_is_emptied_waits_for_what_is_filled() {
     let (fleet, directory, delivery) = ("acme".into(), "eu".into(), Delivery::Flux(flux()));
-    let splits = splits(&["core/of-2", "namespaces/of-2", "role.infra.x/of-2"]);
+    let splits = once(&["core/of-2", "namespaces/of-2", "role.infra.x/of-2"], &["core/of-1", "role.infra.x/of-1"]);
     let layout = Layout { fleet: &fleet, directory: &directory, delivery: &delivery, output: "b", splits: &splits };
-    let former = ["flux/eu/parts/core/of-1/0.yaml", "flux/eu/parts/role.infra.x/of-1/0.yaml"];
-    let kept = Kept::of(&directory, former.into_iter());
-    let files = layout.files(&BTreeSet::new(), &kept);
+    let files = layout.files(&BTreeSet::new(), &BTreeSet::new());
     let waits = |file: &str| -> Vec<String> {
         let spec = yaml(&files[&BundlePath::parse(&format!("flux/eu/{file}.yaml")).unwrap()])["spec"].take();
         let waits = spec["dependsOn"].as_array().into_iter().flatten();

@@ -68,14 +68,13 @@ fn files(region: &ProvedRegion<'_>, tree: &BundleTree, delivery: &Delivery, outp
     let objects: BTreeSet<BundlePath> = region.manifest.objects.iter().map(|object| object.path.clone()).collect();
     let (fleet, directory, splits) = (&region.manifest.fleet, &region.directory, &region.manifest.splits);
     let layout = Layout { fleet, directory, delivery, output, splits };
-    // A leaf that holds nothing any more stays; only the tree tells which leaves and parts there were.
+    // A leaf that holds nothing any more stays; only the tree tells which leaves there were.
     let below = |folder: String| {
         tree.range(folder.clone()..).map_while(move |(path, _)| path.starts_with(&folder).then_some(path.as_str()))
     };
     let leaves = below(format!("{}/identities/", layout.folder()));
-    let parts = below(format!("{}/parts/", path::flux(directory)));
     let kustomizations = leaves.filter(|path| path.ends_with("/kustomization.yaml"));
-    let plain = kustomizations.chain(parts).filter(|path| BundlePath::parse(path).is_some());
+    let plain = kustomizations.filter(|path| BundlePath::parse(path).is_some());
     layout.files(&objects, &layout.kept(plain))
 }
 

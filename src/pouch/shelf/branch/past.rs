@@ -170,6 +170,30 @@ impl Lineage {
         own.map_or(Ok(false), |own| Ok(own.finds_put_back(directory) || scope.manifest(own.id)?.is_none()))
     }
 
+    /// Whether what stands of a region is what pouch published last, as far as the newest commits tell: a commit of others
+    /// may have put back a state that holds the same. What others merge by squashing has no commit of pouch's own.
+    pub(super) fn is_last(
+        &mut self,
+        fetched: &Fetched<'_>,
+        directory: &Directory,
+        asked: &HistoryQuery<'_>,
+    ) -> Result<bool, ShelfError> {
+        if fetched.is_merged_into {
+            return Ok(true);
+        }
+        loop {
+            if let Some(own) = self.commits.iter().find(|commit| commit.proves(directory)) {
+                let own = own.id;
+                let scope = Scope { fetched, commits: &self.commits, directory, asked };
+                return Ok(own == fetched.tip || scope.ids(own)? == scope.ids(fetched.tip)?);
+            }
+            if self.is_whole || self.depth > FIRST {
+                return Ok(true);
+            }
+            self.deepen(fetched, asked)?;
+        }
+    }
+
     /// The newest commit of pouch's own among the newest commits, and what was read for it; nothing where there is none.
     pub(super) fn newest(&mut self, fetched: &Fetched<'_>, asked: &HistoryQuery<'_>) -> Result<Stamp, ShelfError> {
         loop {
@@ -309,7 +333,9 @@ impl Scope<'_> {
         let may_begin = |commit: &Commit| !is_proved || self.fetched.is_merged_into || commit.proves(self.directory);
         let begins = |commit: &Commit| commit.seconds <= self.asked.since && may_begin(commit);
         let mut over: BTreeSet<ObjectKey> = now.handed_over().cloned().collect();
-        let Some(first) = known.iter().position(begins) else { return Ok(BTreeSet::new()) };
+        // Of so busy a branch no more is ever known, and the wait must end there too.
+        let oldest = || (self.commits.len() >= MOST).then(|| known.len().checked_sub(1)).flatten();
+        let Some(first) = known.iter().position(begins).or_else(oldest) else { return Ok(BTreeSet::new()) };
         // Newer than what pouch published last is what somebody put there.
         let newer = self.commits.len().saturating_sub(known.len());
         let since = self.commits.get(..=first.saturating_add(newer)).unwrap_or_default();

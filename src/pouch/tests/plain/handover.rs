@@ -162,6 +162,33 @@ fn no_stamp_vouches_for_what_goes_with_time() {
     assert_eq!(published(&origin), ["two"]);
 }
 
+/// No more than so many commits are ever looked at, and on a busy branch it would stay for ever.
+#[test]
+fn it_goes_however_much_others_commit() {
+    const DAY: u64 = 24 * HOUR;
+    for (commits, stays) in [(4200, ["two"].as_slice()), (1, &["one", "two"])] {
+        let fleet = two_secrets();
+        fleet.configure("reuseKey", "limits: {handover: 30d}\nreuseKey");
+        let origin = Origin::new(&fleet, "");
+        publish(&fleet, 0, &["--first"]).ends(0);
+        names(&fleet, "two");
+        publish(&fleet, DAY, &[]).ends(0);
+        let mut stream = String::new();
+        for n in 0..commits {
+            let time = START + 2 * DAY + n;
+            let from = if n == 0 { format!("from {}\n", origin.tip().unwrap()) } else { String::new() };
+            stream += &format!("commit refs/heads/main\ncommitter o <o@x> {time} +0000\ndata 1\nx\n{from}\n");
+        }
+        fleet.write("stream", stream);
+        let mut import = std::process::Command::new("git");
+        import.args(["fast-import", "--quiet", "--force"]).current_dir(origin.path());
+        let stream = std::fs::File::open(fleet.path("stream")).unwrap();
+        assert!(import.stdin(stream).status().unwrap().success());
+        publish(&fleet, 20 * DAY, &[]).ends(0);
+        assert_eq!(published(&origin), stays, "{commits}");
+    }
+}
+
 /// A directory has no history: the next run takes it, and the one after that changes nothing.
 #[test]
 fn in_a_directory_it_goes_with_the_next_run() {

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::support::fleet::{CANARY, Fleet, Ran, credential};
+use crate::support::fleet::{CANARY, Fleet, Ran, credential, secret};
 use crate::support::origin::Origin;
 
 const MANIFEST: &str = "bundles/regions/eu/bundle.yaml";
@@ -200,6 +200,103 @@ fn nobody_else_says_what_is_split() {
     );
     healed("a moved Secret", &format!("mv {folder}/of-4/0/secrets {folder}/of-4/0/x"), &["--remove-foreign", "eu"]);
     whole(&fleet, &before);
+}
+
+/// An older state that holds the same is none that may stay: its parts are others, or its data keys.
+#[test]
+fn an_older_state_of_the_same_content_is_put_right() {
+    let fleet = published();
+    let origin = Origin::known(&fleet);
+    let tree = || origin.git(&["rev-parse", "main:bundles"]);
+    let mut older = vec![origin.tip().unwrap()];
+    for most in [5, 2] {
+        limited(&fleet, most);
+        origin.publish(&[]).ends(0);
+        older.push(origin.tip().unwrap());
+    }
+    fleet.write("pouch.yaml", fleet.read("pouch.yaml").replace("limits: {objectsPerLeaf: 2}\n", ""));
+    fleet.run(&["rekey", "--region", "eu"]).ends(0);
+    let last = tree();
+    for older in older {
+        origin.commit_beside(&format!("rm -r bundles; git checkout -q {older} -- bundles"));
+        assert_ne!(tree(), last);
+        let planned = fleet.run(&["plan", "--detailed-exitcode"]).ends(2);
+        assert!(planned.stderr.contains("not-as-published"), "{}", planned.stderr);
+        origin.publish(&[]).ends(0).says("warning[not-as-published]").outcome("eu", "published");
+        assert_eq!(tree(), last);
+    }
+    // What others do elsewhere is no reason to doubt.
+    origin.commit_beside("echo theirs > README");
+    let ran = origin.publish(&[]).ends(0).outcome("eu", "unchanged");
+    assert!(!ran.stderr.contains("not-as-published"), "{}", ran.stderr);
+    assert_eq!(tree(), last);
+}
+
+/// Whatever becomes of a region's consumer and its manifest, what leaves is pruned by whoever held it.
+#[test]
+fn former_parts_are_not_forgotten() {
+    let fleet = Fleet::with_credentials(6);
+    limited(&fleet, 4);
+    fleet.render(&[]).ends(0);
+    let flux = |of: u32, number: u32| fleet.path(&format!("bundles/flux/eu/parts/core/of-{of}/{number}.yaml"));
+    assert!(flux(2, 1).exists());
+    fleet.configure("delivery: flux}", "delivery: none}");
+    fleet.render(&[]).ends(0);
+    for n in 6..14 {
+        fleet.credential("eu", &format!("c{n}"), &format!("{CANARY}-eu-{n}"));
+    }
+    fleet.delete("eu", "c0");
+    fleet.render(&[]).ends(0);
+    fleet.run(&["verify", "bundles"]).ends(0);
+    fleet.configure("delivery: none}", "delivery: flux}");
+    fleet.render(&[]).ends(0);
+    let is_emptied = |of, number| {
+        let text = std::fs::read_to_string(flux(of, number)).unwrap();
+        text.contains("path: ./bundles/regions/eu/parts/emptied")
+    };
+    assert!(is_emptied(2, 0) && is_emptied(2, 1) && !is_emptied(8, 7));
+    fleet.run(&["verify", "bundles"]).ends(0);
+    // Nor where the manifest is lost, and another limit would split less.
+    let (before, text) = (fleet.tree("bundles"), fleet.read("pouch.yaml"));
+    for limit in ["limits: {objectsPerLeaf: 5000}", ""] {
+        fleet.write("pouch.yaml", text.replace("limits: {objectsPerLeaf: 4}", limit));
+        fleet.remove(MANIFEST);
+        let ran = fleet.render(&["--adopt", "eu"]).ends(0);
+        assert!(ran.stdout.contains("split      core in 8 parts"), "{}", ran.stdout);
+        assert_eq!(fleet.tree("bundles").into_keys().collect::<Vec<_>>(), before.keys().cloned().collect::<Vec<_>>());
+        assert!(is_emptied(2, 0) && is_emptied(2, 1) && !is_emptied(8, 7));
+        fleet.render(&[]).ends(0).outcome("eu", "unchanged");
+        fleet.run(&["verify", "bundles"]).ends(0);
+    }
+}
+
+/// The same of a kind that has nothing left.
+#[test]
+fn an_adopted_region_keeps_the_leaves_that_stand_there() {
+    let fleet = Fleet::with_credentials(2);
+    let version = "infrastructure.cluster.x-k8s.io/v1beta1";
+    let identity = format!(
+        "apiVersion: {version}\nkind: AzureClusterIdentity\nmetadata: {{name: az, namespace: eu-team}}\n\
+         spec: {{type: ServicePrincipal, tenantID: t, clientID: c, allowedNamespaces: {{}}, \
+         clientSecret: {{name: one, namespace: eu-team}}}}\n"
+    );
+    let documents = [
+        credential("eu", "eu-team", "az", [version, "AzureClusterIdentity", "az"]),
+        identity,
+        secret("eu-team", "one", &format!("clientSecret: {CANARY}")),
+    ];
+    fleet.write("manifests/az.yaml", documents.join("---\n"));
+    fleet.render(&[]).ends(0);
+    let leaf = "azureclusteridentity.infrastructure.cluster.x-k8s.io";
+    let files =
+        [format!("bundles/regions/eu/identities/{leaf}/kustomization.yaml"), format!("bundles/flux/eu/{leaf}.yaml")];
+    assert!(files.iter().all(|file| fleet.has(file)), "{:?}", fleet.tree("bundles").keys());
+    fleet.remove("manifests/az.yaml");
+    fleet.remove(MANIFEST);
+    fleet.render(&["--adopt", "eu"]).ends(0);
+    assert!(files.iter().all(|file| fleet.has(file)));
+    assert!(fleet.read(&files[0]).contains("resources: []"));
+    fleet.run(&["verify", "bundles"]).ends(0);
 }
 
 #[test]

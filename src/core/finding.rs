@@ -182,7 +182,10 @@ impl Fault {
 pub fn settle(mut findings: Vec<Finding>) -> Vec<Finding> {
     // Within a severity, what is wrong with a source comes before what claims miss because of it.
     let later = |finding: &Finding| finding.code.class() != Class::Source;
-    findings.sort_by(|a, b| b.severity.cmp(&a.severity).then_with(|| later(a).cmp(&later(b))).then_with(|| a.cmp(b)));
+    // Equal findings are the same, so what a stable sort sets aside, half as many again, buys nothing.
+    findings.sort_unstable_by(|a, b| {
+        b.severity.cmp(&a.severity).then_with(|| later(a).cmp(&later(b))).then_with(|| a.cmp(b))
+    });
     findings.dedup();
     findings
 }

@@ -165,6 +165,21 @@ impl Ambient {
         self.stderr_is_terminal().then(|| width(rustix::stdio::stderr())).flatten()
     }
 
+    /// Whether standard output is a terminal that is known to show links (OSC 8).
+    pub fn stdout_shows_links(&self) -> bool {
+        self.stdout_is_terminal() && supports_hyperlinks::on(supports_hyperlinks::Stream::Stdout)
+    }
+
+    /// Whether standard error is a terminal that is known to show links (OSC 8).
+    pub fn stderr_shows_links(&self) -> bool {
+        self.stderr_is_terminal() && supports_hyperlinks::on(supports_hyperlinks::Stream::Stderr)
+    }
+
+    /// The name of this machine.
+    pub fn host(&self) -> String {
+        rustix::system::uname().nodename().to_string_lossy().into_owned()
+    }
+
     fn is_live(&self) -> bool {
         matches!(self.vars, Vars::Process)
     }

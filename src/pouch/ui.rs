@@ -1,20 +1,24 @@
 //! The only printer: results on stdout, everything else on stderr.
 
+mod pages;
+
+use std::collections::BTreeSet;
 use std::io::{self, Write as _};
 use std::sync::OnceLock;
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
-use pouch_core::finding::{Finding, Severity};
+use pouch_core::finding::{Code, Finding, Severity};
 use pouch_core::listing::counted;
 use pouch_core::report::summary::{FindingRecord, SilencedRecord};
-use pouch_core::report::text::{self, Paint};
+use pouch_core::report::text::{self, Links, Paint};
 use pouch_core::report::wrap::wrap;
 use pouch_core::report::{escape, escape_json};
 use pouch_core::silence::Silenced;
 
 use crate::ambient::Ambient;
 use crate::error::said;
+use crate::ui::pages::Pages;
 
 /// How what is not a result is written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, clap::ValueEnum)]
@@ -56,6 +60,9 @@ pub struct Ui {
     result_paint: Paint,
     level: Level,
     terminal: bool,
+    /// Where codes of findings link to.
+    pages: Option<Pages>,
+    result_pages: Option<Pages>,
     /// How wide standard error and standard output are, where they are terminals.
     width: Option<usize>,
     result_width: Option<usize>,
@@ -77,8 +84,12 @@ impl Ui {
         };
         let result_paint = paint(ambient.stdout_is_terminal());
         let paint = if format == LogFormat::Text { paint(terminal) } else { Paint::Plain };
+        // Who wants no colours wants no other sequences either.
+        let pages = |paint, shows: bool| (paint == Paint::Colours && shows).then(|| Pages::of(ambient)).flatten();
+        let result_pages = pages(result_paint, ambient.stdout_shows_links());
+        let pages = pages(paint, ambient.stderr_shows_links());
         let (width, result_width) = (ambient.stderr_width(), ambient.stdout_width());
-        Self { format, paint, result_paint, level, terminal, width, result_width, lost: OnceLock::new() }
+        Self { format, paint, result_paint, level, terminal, pages, result_pages, width, result_width, lost: OnceLock::new() }
     }
 
     /// Writes a result to stdout. A reader that went away is no error; what else goes wrong is
@@ -119,6 +130,11 @@ impl Ui {
         self.result_paint
     }
 
+    /// Where the codes of findings link to in results.
+    pub fn result_links(&self, findings: &[&Finding]) -> Links {
+        linked(self.result_pages.as_ref(), findings.iter().copied())
+    }
+
     /// Writes a result of prose to stdout, as wide as the terminal.
     pub fn prose(&self, text: &str) {
         self.result(&wrap(text, self.result_width));
@@ -129,7 +145,8 @@ impl Ui {
         let told: Vec<&Finding> = findings.iter().filter(|finding| finding.severity >= self.least()).collect();
         match self.format {
             LogFormat::Text => {
-                let text = text::findings(&told, self.paint, self.level >= Level::Verbose);
+                let links = linked(self.pages.as_ref(), told.iter().copied());
+                let text = text::findings(&told, self.paint, &links, self.level >= Level::Verbose);
                 self.log(&wrap(&text, self.width));
             }
             LogFormat::Json => {
@@ -152,7 +169,10 @@ impl Ui {
             return;
         }
         match self.format {
-            LogFormat::Text => self.log(&wrap(&text::silenced(silenced, self.paint), self.width)),
+            LogFormat::Text => {
+                let links = linked(self.pages.as_ref(), silenced.iter().map(|silenced| &silenced.finding));
+                self.log(&wrap(&text::silenced(silenced, self.paint, &links), self.width));
+            }
             LogFormat::Json => {
                 for silenced in silenced {
                     let record = serde_json::to_string(&SilencedRecord::from(silenced)).unwrap_or_default();
@@ -256,6 +276,11 @@ impl Ui {
         bar.enable_steady_tick(Duration::from_millis(120));
         Progress(bar)
     }
+}
+
+fn linked<'f>(pages: Option<&Pages>, findings: impl Iterator<Item = &'f Finding>) -> Links {
+    let codes = || findings.map(|finding| finding.code).collect::<BTreeSet<Code>>();
+    pages.map(|pages| pages.links(&codes())).unwrap_or_default()
 }
 
 /// Something that takes its time.

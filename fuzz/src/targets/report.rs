@@ -3,7 +3,7 @@
 use pouch_core::finding::{Code, Finding, Origin, Place};
 use pouch_core::layout::path;
 use pouch_core::name::{Claimant, ObjectKey};
-use pouch_core::report::text::{Paint, finding};
+use pouch_core::report::text::{Links, Paint, finding};
 use pouch_core::report::{escape, escape_json};
 
 /// Any text, everywhere in a finding, and as JSON.
@@ -22,6 +22,7 @@ pub fn run(data: &[u8]) {
             .in_region(&text.into())
             .help(text.to_owned()),
         Paint::Plain,
+        &Links::default(),
     );
     is_plain_lines(&shown);
 

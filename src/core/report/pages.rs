@@ -1,5 +1,6 @@
 //! Pages: what the documentation says of each code, from the program itself.
 
+use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
@@ -25,6 +26,12 @@ pub fn page(code: Code) -> &'static str {
     let head = format!("\n## `{}`\n", code.text());
     let rest = all.split_once(&head).map(|(_, rest)| rest).unwrap_or_default();
     rest.split_once("\n## ").map_or(rest, |(page, _)| page).trim()
+}
+
+/// The page of a code as text: a line about the code, and its [page] without links.
+pub fn text(code: Code) -> String {
+    let head = format!("{} ({}, {})", code.text(), code.severity().word(), code.class().word());
+    format!("{head}\n\n{}\n", without_links(page(code)))
 }
 
 /// Markdown whose links are words: where it is shown, the other pages are not beside it.

@@ -40,6 +40,26 @@ impl Paint {
     }
 }
 
+/// Where the page of each code stands, for terminals that show links.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Links(BTreeMap<Code, String>);
+
+impl Links {
+    /// Dresses text as a link to a code's page (OSC 8), if there is one.
+    pub fn dress(&self, code: Code, text: &str) -> String {
+        match self.0.get(&code) {
+            Some(url) => format!("\u{1b}]8;;{url}\u{1b}\\{text}\u{1b}]8;;\u{1b}\\"),
+            None => String::from(text),
+        }
+    }
+}
+
+impl FromIterator<(Code, String)> for Links {
+    fn from_iter<I: IntoIterator<Item = (Code, String)>>(links: I) -> Self {
+        Self(links.into_iter().collect())
+    }
+}
+
 /// How many findings of a code are told in full, and how many claimants of each, unless all are asked for.
 const MOST: usize = 5;
 
@@ -53,7 +73,7 @@ type Alike<'f> = (Severity, Code, &'f str, Option<&'f Origin>, Option<&'f Object
 ///
 /// What is said of many claimants in the same words is said once. Of a code, the first few are told in full, and the
 /// rest are counted unless `all` are wanted.
-pub fn findings(findings: &[&Finding], paint: Paint, all: bool) -> String {
+pub fn findings(findings: &[&Finding], paint: Paint, links: &Links, all: bool) -> String {
     let mut places: BTreeMap<Alike<'_>, usize> = BTreeMap::new();
     let mut alike: Vec<(&Finding, Vec<Whom<'_>>)> = Vec::new();
     for finding in findings {
@@ -83,11 +103,12 @@ pub fn findings(findings: &[&Finding], paint: Paint, all: bool) -> String {
         let total = of_code.get(&kind).copied().unwrap_or_default();
         // One alone is told rather than counted.
         if *count <= most || total == most.saturating_add(1) {
-            out.push_str(&one(finding, whose, paint, most));
+            out.push_str(&one(finding, whose, paint, links, most));
             out.push('\n');
         } else if *count == most.saturating_add(1) {
             let (word, code, rest) = (finding.severity.word(), finding.code.text(), total.saturating_sub(most));
-            let head = paint.severity(finding.severity, &format!("{word}[{code}]"));
+            let linked = links.dress(finding.code, code);
+            let head = paint.severity(finding.severity, &format!("{word}[{linked}]"));
             out.push_str(&format!("{head}: {rest} more of these\n"));
             let help = format!("-v tells all of them; `pouch help {code}` says what they mean.");
             out.push_str(&format!("  {} {help}\n\n", paint.with("1;34", "= help:")));
@@ -115,20 +136,21 @@ pub fn counts<'f>(findings: impl Iterator<Item = &'f Finding> + Clone) -> String
 }
 
 /// One finding, several lines, ending in a line feed.
-pub fn finding(finding: &Finding, paint: Paint) -> String {
-    one(finding, &[(finding.claimant.as_ref(), finding.region.as_ref())], paint, 1)
+pub fn finding(finding: &Finding, paint: Paint, links: &Links) -> String {
+    one(finding, &[(finding.claimant.as_ref(), finding.region.as_ref())], paint, links, 1)
 }
 
 /// Findings that annotations silence, each with its reason and followed by an empty line.
-pub fn silenced(silenced: &[Silenced], paint: Paint) -> String {
+pub fn silenced(silenced: &[Silenced], paint: Paint, links: &Links) -> String {
     let one = |Silenced { finding: it, reason }: &Silenced| {
-        format!("{}  {} {}\n\n", finding(it, paint), paint.with("1;34", "= silenced:"), escape(reason))
+        format!("{}  {} {}\n\n", finding(it, paint, links), paint.with("1;34", "= silenced:"), escape(reason))
     };
     silenced.iter().map(one).collect()
 }
 
-fn one(finding: &Finding, whose: &[Whom<'_>], paint: Paint, most: usize) -> String {
-    let head = format!("{}[{}]", finding.severity.word(), finding.code.text());
+fn one(finding: &Finding, whose: &[Whom<'_>], paint: Paint, links: &Links, most: usize) -> String {
+    let code = links.dress(finding.code, finding.code.text());
+    let head = format!("{}[{code}]", finding.severity.word());
     let mut out =
         format!("{}: {}\n", paint.severity(finding.severity, &head), paint.with("1", &escape(&finding.message)));
     let mut line = |mark: &str, text: &str| {
@@ -176,6 +198,7 @@ mod tests {
                 .in_region(&"eu".into())
                 .help("Add it."),
             Paint::Plain,
+            &Links::default(),
         );
         let expected = "error[missing-reference]: spec.secretRef names Secret kcm-system/x, which is in no source\n  \
                         --> a\\u{1b}.yaml:3:1\n  = Credential team-a/aws, region eu\n  = help: Add it.\n";
@@ -189,7 +212,7 @@ mod tests {
             Finding::new(Code::MissingReference, message).claimed_by(&claimant).in_region(&"eu".into())
         };
         let mut all: Vec<Finding> = (0..8).map(|n| of(&format!("c{n}"), "the same")).collect();
-        let text = |all: &[Finding], whole| findings(&all.iter().collect::<Vec<_>>(), Paint::Plain, whole);
+        let text = |all: &[Finding], whole| findings(&all.iter().collect::<Vec<_>>(), Paint::Plain, &Links::default(), whole);
         let shown = text(&all, false);
         assert_eq!(shown.matches("error[missing-reference]: the same\n").count(), 1, "{shown}");
         assert!(shown.contains("  = Credential team-a/c4, region eu\n  = and 3 more\n\n8 errors\n"), "{shown}");
@@ -207,11 +230,22 @@ mod tests {
     }
 
     #[test]
+    fn a_code_is_a_link_wherever_it_heads_a_finding() {
+        let links: Links = [(Code::MissingReference, String::from("file://h/x.txt"))].into_iter().collect();
+        let linked = "[\u{1b}]8;;file://h/x.txt\u{1b}\\missing-reference\u{1b}]8;;\u{1b}\\]";
+        let all: Vec<Finding> = (0..8).map(|n| Finding::new(Code::MissingReference, format!("number {n}"))).collect();
+        let shown = findings(&all.iter().collect::<Vec<_>>(), Paint::Plain, &links, false);
+        assert_eq!(shown.matches(linked).count(), MOST + 1, "{shown}");
+        let other = finding(&Finding::new(Code::NullEntry, "x"), Paint::Plain, &links);
+        assert_eq!(other, "warning[null-entry]: x\n");
+    }
+
+    #[test]
     fn a_place_in_a_commit_names_its_source() {
         let at = |path: &str| {
             let origin =
                 Origin { source: "team-a".into(), place: Place::File { path: path.into(), line: 3, column: 1 } };
-            finding(&Finding::new(Code::UnparsableDocument, "x").at(&origin), Paint::Plain)
+            finding(&Finding::new(Code::UnparsableDocument, "x").at(&origin), Paint::Plain, &Links::default())
         };
         assert!(at("HEAD:credentials/x.yaml").contains("\n  --> HEAD:credentials/x.yaml:3:1 in team-a\n"));
         assert!(at("credentials/x.yaml").contains("\n  --> credentials/x.yaml:3:1\n"));

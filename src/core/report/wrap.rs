@@ -93,13 +93,17 @@ fn is_flag(piece: &str) -> bool {
     last.starts_with("--") && last.ends_with(|char: char| char.is_ascii_alphanumeric())
 }
 
-/// How many columns a text takes; sequences that dress it (ECMA-48, SGR) take none.
+/// How many columns a text takes; sequences that dress it (ECMA-48, SGR) or make it a link (OSC 8) take none.
 fn columns(text: &str) -> usize {
     let mut count = 0_usize;
     let mut chars = text.chars();
     while let Some(char) = chars.next() {
         match char {
-            '\u{1b}' => while chars.next().is_some_and(|char| char != 'm') {},
+            '\u{1b}' => {
+                // A link's own sequence ends with `ESC \`.
+                let end = if chars.next() == Some(']') { '\\' } else { 'm' };
+                while chars.next().is_some_and(|char| char != end) {}
+            }
             char => count = count.saturating_add(char.width().unwrap_or_default()),
         }
     }

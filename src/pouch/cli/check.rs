@@ -119,6 +119,13 @@ pub fn run(session: &Session, args: &Args) -> Result<Ended, Failure> {
     if failed.is_none() && !args.look.no_values {
         found.extend(fleet.govern(std::mem::take(&mut report.unused_silences).into_iter().collect()));
     }
+    let deny = args.deny.severity();
+    // What ends the run is shown, whatever else is not.
+    let least = deny.map_or(session.ui.least(), |deny| deny.min(session.ui.least()));
+    // A baseline knows all, and so does who reads the JSON; for the rest, what is not told need not be looked at.
+    if known.is_none() && args.write_baseline.is_none() && args.output != Format::Json {
+        found.retain(|finding| finding.severity >= least);
+    }
     let mut found = settle(found);
     let count = found.len();
     found.extend(report.silenced.iter().map(|silenced| silenced.finding.clone()));
@@ -149,16 +156,15 @@ pub fn run(session: &Session, args: &Args) -> Result<Ended, Failure> {
             session.ui.note(&format!("{cured} not found any more; write it anew with --write-baseline"));
         }
     }
-    let deny = args.deny.severity();
     let is_denied = new.iter().any(|checked| deny.is_some_and(|deny| checked.finding.severity >= deny));
     let ended = match failed {
         Some(kind) => Ended::Partway(kind),
         None if is_denied => Ended::Denied,
         None => Ended::Done,
     };
-    report.findings = new.iter().map(|checked| checked.finding.clone()).collect();
-    // What ends the run is shown, whatever else is not.
-    let least = deny.map_or(session.ui.least(), |deny| deny.min(session.ui.least()));
+    if args.output == Format::Json {
+        report.findings = new.iter().map(|checked| checked.finding.clone()).collect();
+    }
     let is_told = |checked: &Checked<'_>| checked.finding.severity >= least;
     let told: Vec<Checked<'_>> = new.into_iter().filter(is_told).collect();
     hidden.retain(is_told);
@@ -206,7 +212,8 @@ fn words(session: &Session, told: &[Checked<'_>], is_whole: bool) -> String {
         session.ui.note("nothing found");
     }
     let findings: Vec<&Finding> = told.iter().map(|checked| checked.finding).collect();
-    text::findings(&findings, session.ui.result_paint(), session.global.verbose)
+    let links = session.ui.result_links(&findings);
+    text::findings(&findings, session.ui.result_paint(), &links, session.global.verbose)
 }
 
 fn read(path: &Path) -> Result<Baseline, Failure> {

@@ -4,7 +4,7 @@ use clap::Command;
 use pouch_core::finding::Code;
 use pouch_core::nearest::suggested;
 use pouch_core::report::escape;
-use pouch_core::report::pages::{page, without_links};
+use pouch_core::report::pages::text;
 
 use crate::error::{Ended, Failure};
 use crate::session::Session;
@@ -39,8 +39,7 @@ pub fn run(session: &Session, args: &Args, mut commands: Command) -> Result<Ende
     let typed = topic.to_lowercase();
     let bare = typed.split_once('[').map_or(&*typed, |(_, rest)| rest.trim_end_matches(':').trim_end_matches(']'));
     if let Some(code) = Code::parse(bare) {
-        let head = format!("{} ({}, {})", code.text(), code.severity().word(), code.class().word());
-        session.ui.result(&format!("{head}\n\n{}\n", without_links(page(code))));
+        session.ui.result(&text(code));
         return Ok(Ended::Done);
     }
     if let Some(command) = commands.find_subcommand_mut(topic) {

@@ -20,7 +20,7 @@ mod support;
 
 /// As in `main.rs`.
 #[global_allocator]
-static ALLOCATOR: zeroizing_alloc::ZeroAlloc<std::alloc::System> = zeroizing_alloc::ZeroAlloc(std::alloc::System);
+static ALLOCATOR: zeroizing_alloc::ZeroAlloc<mimalloc::MiMalloc> = zeroizing_alloc::ZeroAlloc(mimalloc::MiMalloc);
 
 #[test]
 fn s23_nothing_is_left_in_memory_after_sealing_and_opening() {

@@ -176,3 +176,28 @@ fn findings_are_as_wide_as_the_terminal() {
         assert_eq!(widest <= 48, columns == 48, "{seen}");
     }
 }
+
+#[test]
+fn codes_are_links_to_the_pages_that_help_prints() {
+    let fleet = Fleet::with_credentials(1);
+    fleet.remove("manifests/eu-c0-secret.yaml");
+    let cache = fleet.path("cache");
+    let at = |vars: &[(&str, &str)]| {
+        let mut plan = fleet.command(&["plan"]);
+        plan.env("TERM", "xterm").env("XDG_CACHE_HOME", &cache).env("FORCE_HYPERLINK", "1").envs(vars.iter().copied());
+        at_a_terminal(&mut plan, 200).1
+    };
+    let seen = at(&[]);
+    let (_, rest) = seen.split_once("\u{1b}]8;;file://").expect(&seen);
+    let (place, rest) = rest.split_once("\u{1b}\\").unwrap();
+    assert!(rest.starts_with("missing-reference\u{1b}]8;;\u{1b}\\"), "{seen:?}");
+    let (host, path) = place.split_at(place.find('/').unwrap());
+    assert!(!host.is_empty() && path.starts_with(cache.to_str().unwrap()), "{place}");
+    assert_eq!(std::fs::read_to_string(path).unwrap(), fleet.run(&["help", "missing-reference"]).ends(0).stdout);
+    // Where links are not shown, or nothing but words is wanted, there is none.
+    for without in [("FORCE_HYPERLINK", "0"), ("NO_COLOR", "1"), ("TERM", "dumb"), ("XDG_CACHE_HOME", "/dev/null")] {
+        let seen = at(&[without]);
+        assert!(seen.contains("missing-reference") && !seen.contains("]8;;"), "{without:?}: {seen:?}");
+    }
+    assert!(!fleet.run(&["plan"]).ends(0).stderr.contains('\u{1b}'));
+}

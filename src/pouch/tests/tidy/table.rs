@@ -139,7 +139,7 @@ pub const ONLY: &[Only] = &[
         why: "telemetry decides where spans go",
     },
     Only {
-        words: &["zeroizing_alloc", "global_allocator"],
+        words: &["zeroizing_alloc", "mimalloc", "global_allocator"],
         within: "src",
         homes: &["src/pouch/main"],
         why: "the binary chooses the allocator",

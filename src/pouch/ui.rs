@@ -89,7 +89,18 @@ impl Ui {
         let result_pages = pages(result_paint, ambient.stdout_shows_links());
         let pages = pages(paint, ambient.stderr_shows_links());
         let (width, result_width) = (ambient.stderr_width(), ambient.stdout_width());
-        Self { format, paint, result_paint, level, terminal, pages, result_pages, width, result_width, lost: OnceLock::new() }
+        Self {
+            format,
+            paint,
+            result_paint,
+            level,
+            terminal,
+            pages,
+            result_pages,
+            width,
+            result_width,
+            lost: OnceLock::new(),
+        }
     }
 
     /// Writes a result to stdout. A reader that went away is no error; what else goes wrong is

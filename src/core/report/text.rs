@@ -212,7 +212,8 @@ mod tests {
             Finding::new(Code::MissingReference, message).claimed_by(&claimant).in_region(&"eu".into())
         };
         let mut all: Vec<Finding> = (0..8).map(|n| of(&format!("c{n}"), "the same")).collect();
-        let text = |all: &[Finding], whole| findings(&all.iter().collect::<Vec<_>>(), Paint::Plain, &Links::default(), whole);
+        let text =
+            |all: &[Finding], whole| findings(&all.iter().collect::<Vec<_>>(), Paint::Plain, &Links::default(), whole);
         let shown = text(&all, false);
         assert_eq!(shown.matches("error[missing-reference]: the same\n").count(), 1, "{shown}");
         assert!(shown.contains("  = Credential team-a/c4, region eu\n  = and 3 more\n\n8 errors\n"), "{shown}");

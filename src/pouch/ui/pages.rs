@@ -67,7 +67,8 @@ mod tests {
     fn a_page_is_what_help_prints_and_is_put_right() {
         let tree = tempfile::tempdir().unwrap();
         let above = tree.path().join("a b`");
-        let ambient = Ambient::fixed(tree.path(), Timestamp::UNIX_EPOCH, &[("XDG_CACHE_HOME", above.to_str().unwrap())]);
+        let ambient =
+            Ambient::fixed(tree.path(), Timestamp::UNIX_EPOCH, &[("XDG_CACHE_HOME", above.to_str().unwrap())]);
         let pages = Pages::of(&ambient).unwrap();
         let path = above.join("pouch/pages/missing-reference.txt");
         for before in [None, Some("an older page")] {

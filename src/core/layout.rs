@@ -40,7 +40,7 @@ use alloc::collections::BTreeSet;
 use alloc::string::ToString as _;
 use alloc::vec::Vec;
 
-use crate::config::{Delivery, Fleet, RegionState};
+use crate::config::{Delivery, Fleet, RegionConfig, RegionState};
 use crate::destination;
 pub use file::Files;
 pub use path::{BundlePath, Leaf};
@@ -66,14 +66,17 @@ impl Layout<'_> {
     }
 }
 
-/// The files of the whole fleet, which follow from the configuration alone; none if every region is retired.
-pub fn fleet_files(fleet: &Fleet) -> Files {
-    let in_use = destination::all(fleet).filter(|to| to.region.state != RegionState::Retired);
-    let layouts: Vec<Layout<'_>> = in_use.map(|to| Layout::of(&to)).collect();
-    if layouts.is_empty() {
-        return Files::new();
+/// The files of the whole fleet: what they say follows from the configuration alone.
+///
+/// `is_listed` says of a region that an ApplicationSet delivers whether the set has it: those have a bundle, and no
+/// others, for Argo CD reports an Application without a folder as broken.
+pub fn fleet_files(fleet: &Fleet, is_listed: impl Fn(&RegionConfig) -> bool) -> Files {
+    let mut files = Files::new();
+    if destination::all(fleet).any(|to| to.region.state != RegionState::Retired) {
+        files.insert(path::gitattributes(), attributes::TEXT.to_string());
     }
-    let mut files = Files::from([(path::gitattributes(), attributes::TEXT.to_string())]);
+    let listed = destination::all(fleet).filter(|to| is_listed(to.region));
+    let layouts: Vec<Layout<'_>> = listed.map(|to| Layout::of(&to)).collect();
     files.extend(delivery::argocd::application_set(&fleet.name, &layouts));
     files
 }

@@ -26,6 +26,7 @@ use pouch_core::config::{Acceptance, Fleet, RegionConfig, RegionState};
 use pouch_core::destination::{self, Destination};
 use pouch_core::explain::{Answer, Question};
 use pouch_core::finding::{Class, Finding, Severity, settle};
+use pouch_core::layout::BundlePath;
 use pouch_core::name::Directory;
 use pouch_core::region::allowances::{Allowances, Selection};
 use pouch_core::region::change::Hold;
@@ -189,6 +190,15 @@ impl Told {
     }
 }
 
+/// What becomes of a file of the whole fleet.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum SharedChange {
+    /// It is written.
+    Written(BundlePath),
+    /// It is removed: no region needs it any more.
+    Removed(BundlePath),
+}
+
 /// What a run did and found.
 #[derive(Default)]
 pub struct Report {
@@ -210,8 +220,8 @@ pub struct Report {
     pub wanted: Vec<Acceptance>,
     /// Folders of withdrawn regions whose manifests somebody put back: the run leaves them as they are.
     pub put_back: BTreeSet<String>,
-    /// The files of the whole fleet that a run would change, of one that only looks.
-    pub shared_changes: Vec<String>,
+    /// The files of the whole fleet that a run changes.
+    pub shared_changes: Vec<SharedChange>,
     /// The command that does what this one only says, where that is another one.
     pub done_by: Option<&'static str>,
     /// The answer to the question that the run was asked.

@@ -82,6 +82,9 @@ pub trait Look: Sync {
     /// Where it would fail, or what stands there cannot be read.
     fn shared_differs(&self, path: &str, bytes: &[u8]) -> Result<bool, ShelfError>;
 
+    /// The bytes of a fleet-wide file; none where no plain file stands there, or it cannot be read.
+    fn shared(&self, path: &str) -> Result<Option<Vec<u8>>, ShelfError>;
+
     /// What the history says of a region, but for its past; nothing where there is no history.
     ///
     /// # Errors
@@ -159,6 +162,12 @@ pub trait Shelf: Look {
     /// # Errors
     /// Where it cannot be stored, or somebody else's file stands in its place.
     fn stage_shared(&self, path: &str, bytes: &[u8]) -> Result<(), ShelfError>;
+
+    /// Prepares to remove a fleet-wide file, which [`Look::shared`] gave.
+    ///
+    /// # Errors
+    /// Where that cannot be noted.
+    fn stage_removal(&self, path: &str) -> Result<(), ShelfError>;
 }
 
 /// Why a region's new files could not be read back, by the bounds of [`Look::read`]; none where they can.

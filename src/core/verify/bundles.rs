@@ -41,6 +41,7 @@ use crate::region::published::fleet_of;
 pub use beside::beside;
 pub use book::Book;
 use book::{FORM_HELP, sets};
+pub use delivery::strange_set;
 pub use measure::Measure;
 use other::{Other, other, unproved};
 pub use plain::{holds_key, secret_in_clear, secret_manifest};

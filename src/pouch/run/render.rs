@@ -4,10 +4,10 @@
 //! holds it. What is staged is not visible until all of it is, so that memory holds the plans of as many regions as
 //! there are threads, and a failure of one region publishes nothing of the others.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use pouch_core::claim::Asked;
-use pouch_core::config::{RegionConfig, RegionState};
+use pouch_core::config::{ArgoKind, Delivery, RegionConfig, RegionState};
 use pouch_core::destination::{self, Destination};
 use pouch_core::explain::{self, Planned, Question, may_name};
 use pouch_core::finding::Finding;
@@ -16,6 +16,7 @@ use pouch_core::judge::case::{Case, Verdict};
 use pouch_core::judge::{cases, unused};
 use pouch_core::layout::delivery::argocd::{shared_decryptors, unverified};
 use pouch_core::layout::manifest::ObjectState;
+use pouch_core::layout::path::application_set;
 use pouch_core::layout::{BundlePath, Layout, fleet_files};
 use pouch_core::name::Claimant;
 use pouch_core::region::content::Content;
@@ -25,11 +26,11 @@ use pouch_core::region::plan::{RegionPlan, bundle_yaml, plan};
 use pouch_core::region::published::Published;
 use pouch_core::report::summary::{self, Outcome};
 use pouch_core::silence::Silences;
-use pouch_core::verify::bundles::{Measure, TreeScope, beside};
+use pouch_core::verify::bundles::{BundleTree, Measure, TreeScope, beside, strange_set};
 use pouch_core::world::World;
 use rayon::prelude::*;
 
-use super::{Report, Run, Told, check_regions, rekey, seal};
+use super::{Report, Run, SharedChange, Told, check_regions, rekey, seal};
 use crate::error::Failure;
 use crate::harden::wiped;
 use crate::shelf::{Beside, Look, NewFile, NewFiles, Shelf, too_large};
@@ -112,14 +113,31 @@ fn work(run: &Run<'_>, survey: &Survey, published: &dyn Look, shelf: Option<&dyn
     // Where nothing is sealed anew, no file of the fleet makes a commit either.
     let is_due = run.selection.rekey.is_none() || told.iter().any(|told| is_written(told.record.outcome));
     let mut shared_changes = Vec::new();
-    for (path, text) in fleet_files(run.here()).into_iter().filter(|_| is_due) {
-        match shelf {
-            Some(shelf) => shelf.stage_shared(path.as_str(), text.as_bytes())?,
-            None if published.shared_differs(path.as_str(), text.as_bytes())? => shared_changes.push(path.to_string()),
-            None => {}
+    let files = fleet_files(run.here(), listed(run, published, &told)?);
+    let is_left_over = |set: &BundlePath| is_due && is_whole && !files.contains_key(set);
+    let set = Some(application_set(&run.fleet.name)).filter(is_left_over);
+    for (path, text) in files.into_iter().filter(|_| is_due) {
+        let is_new = published.shared_differs(path.as_str(), text.as_bytes())?;
+        if let Some(shelf) = shelf {
+            shelf.stage_shared(path.as_str(), text.as_bytes())?;
+        }
+        shared_changes.extend(is_new.then_some(SharedChange::Written(path)));
+    }
+    let (measure, tree) = beside_of(run, published)?;
+    findings.extend(beside(&measure, &tree));
+    if let Some(set) = set
+        && let Some(bytes) = published.shared(set.as_str())?
+    {
+        match strange_set(&measure, &run.fleet.name, &bytes) {
+            Some(finding) => findings.push(finding),
+            None => {
+                if let Some(shelf) = shelf {
+                    shelf.stage_removal(set.as_str())?;
+                }
+                shared_changes.push(SharedChange::Removed(set));
+            }
         }
     }
-    findings.extend(named_beside(run, published)?);
 
     told.iter().for_each(|told| credentials.add(&told.credentials));
     findings.extend(survey.findings.iter().cloned());
@@ -144,12 +162,40 @@ fn is_written(outcome: Outcome) -> bool {
     matches!(outcome, Outcome::Published | Outcome::Withdrawn)
 }
 
-/// Findings about what stands in the output beside the regions' folders.
-fn named_beside(run: &Run<'_>, published: &dyn Look) -> Result<Vec<Finding>, Failure> {
+/// What stands in the output beside the regions' folders, and what it is measured by.
+fn beside_of<'a>(run: &Run<'a>, published: &dyn Look) -> Result<(Measure<'a>, BundleTree), Failure> {
     let Beside { tree, above, shown } =
         published.beside(&destination::all(run.here()).map(|to| to.directory()).collect())?;
     let measure = Measure { fleet: Some(run.here()), keys: Some(run.keys), scope: TreeScope::Whole, shown, above };
-    Ok(beside(&measure, &tree))
+    Ok((measure, tree))
+}
+
+/// Which regions an ApplicationSet lists: those that have a bundle when the run is done, whether it was about them or not.
+///
+/// Where each region is proposed by itself, those too that are proposed beside it: one text merges without a conflict.
+fn listed<'r>(
+    run: &Run<'r>,
+    published: &dyn Look,
+    told: &[Told],
+) -> Result<impl Fn(&RegionConfig) -> bool + use<'r>, Failure> {
+    let is_proposed = run.target.is_some_and(|target| target.proposal().is_some());
+    let mut has_bundle = BTreeSet::new();
+    let is_in_set = |to: &Destination<'_>| match to.delivery() {
+        Delivery::ArgoCd(argo) => argo.kind == ArgoKind::ApplicationSet,
+        _ => false,
+    };
+    for region in destination::all(run.here()).filter(is_in_set).map(|to| to.region) {
+        let done = told.iter().find(|told| *told.record.name == *region.name.as_str()).map(|told| told.record.outcome);
+        let has = match done {
+            Some(Outcome::Published) => true,
+            Some(Outcome::Withdrawn) => false,
+            _ => published.manifest(region.directory.as_str())?.is_some(),
+        };
+        if has || (is_proposed && region.state == RegionState::Active) {
+            has_bundle.insert(region.name.clone());
+        }
+    }
+    Ok(move |region: &RegionConfig| has_bundle.contains(&region.name))
 }
 
 /// Plans one region, and seals and stages what is to be written of it.

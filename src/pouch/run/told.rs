@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use pouch_core::config::{Acceptance, Fleet};
+use pouch_core::layout::path::gitattributes;
 use pouch_core::listing::counted;
 use pouch_core::report::escape_json;
 use pouch_core::report::metrics::RunFacts;
@@ -12,7 +13,7 @@ use pouch_core::report::shell;
 use pouch_core::report::summary::{self, ChangeRecord, FindingRecord, Outcome, SilencedRecord, Summary};
 use pouch_core::stamp::SourceStamp;
 
-use super::{Report, metrics};
+use super::{Report, SharedChange, metrics};
 use crate::error::{Ended, Failure};
 use crate::session::{Global, Session};
 use crate::settings;
@@ -23,14 +24,25 @@ const NAMES: usize = 20;
 
 /// One line a region, and below it what becomes of whose objects.
 pub fn outcomes(session: &Session, report: &Report) -> String {
-    lines(session, report, Outcome::word, (|_| String::new(), |_, _| String::new()))
+    let lines = lines(session, report, Outcome::word, (|_| String::new(), |_, _| String::new()));
+    let shared: BTreeSet<&SharedChange> = report.shared_changes.iter().collect();
+    let of_file = |change: &SharedChange| match change {
+        // It is the same for ever.
+        SharedChange::Written(path) if *path == gitattributes() => String::new(),
+        SharedChange::Written(path) => format!("the fleet's file {path} is written\n"),
+        SharedChange::Removed(path) => format!("the fleet's file {path} is removed: no region needs it any more\n"),
+    };
+    [lines].into_iter().chain(shared.into_iter().map(of_file)).collect()
 }
 
 /// The same of a run that only says what it would do.
 pub fn planned(session: &Session, report: &Report) -> String {
     // Several places may have the same.
-    let files: BTreeSet<&String> = report.shared_changes.iter().collect();
-    let of_file = |path: &String| format!("the fleet's file {path} would change\n");
+    let files: BTreeSet<&SharedChange> = report.shared_changes.iter().collect();
+    let of_file = |change: &SharedChange| match change {
+        SharedChange::Written(path) => format!("the fleet's file {path} would change\n"),
+        SharedChange::Removed(path) => format!("the fleet's file {path} would be removed\n"),
+    };
     let files = files.into_iter().map(of_file);
     let fields = |region: &summary::Region, most| {
         fields(region, most).into_iter().map(|line| format!("    {line}\n")).collect::<String>()

@@ -432,14 +432,12 @@ impl Look for BranchShelf {
             if !self.takes_shared(inner, path)? {
                 return Ok(false);
             }
-            let path = self.below(path);
-            let (folder, name) = path.rsplit_once('/').unwrap_or(("", &path));
-            let Standing::Folder(folder) = standing_at(inner, folder)? else { return Ok(true) };
-            let mut standing = inner.store.list(&folder).into_iter();
-            // What is executable is healed.
-            let plain = standing.find(|(known, form, _)| known == name && *form == Some(Form::Plain));
-            Ok(plain.and_then(|(_, _, id)| inner.store.bytes(&id, MOST_BYTES)).is_none_or(|now| now != bytes))
+            Ok(self.standing_file(inner, path)?.is_none_or(|now| now != bytes))
         })
+    }
+
+    fn shared(&self, path: &str) -> Result<Option<Vec<u8>>, ShelfError> {
+        self.with(|inner| self.standing_file(inner, path))
     }
 
     fn history(&self, directory: &Directory, asked: &HistoryQuery<'_>) -> Result<History, ShelfError> {
@@ -475,6 +473,16 @@ impl Look for BranchShelf {
 
 impl BranchShelf {
     /// Whether a file of the whole fleet has its place at a path: what is no file, or no folder above it, stays.
+    fn standing_file(&self, inner: &Inner, path: &str) -> Result<Option<Vec<u8>>, ShelfError> {
+        let path = self.below(path);
+        let (folder, name) = path.rsplit_once('/').unwrap_or(("", &path));
+        let Standing::Folder(folder) = standing_at(inner, folder)? else { return Ok(None) };
+        let mut standing = inner.store.list(&folder).into_iter();
+        // What is executable is healed.
+        let plain = standing.find(|(known, form, _)| known == name && *form == Some(Form::Plain));
+        Ok(plain.and_then(|(_, _, id)| inner.store.bytes(&id, MOST_BYTES)))
+    }
+
     fn takes_shared(&self, inner: &Inner, path: &str) -> Result<bool, ShelfError> {
         if let Some((top, _)) = path.split_once('/')
             && let Standing::Other(_) = standing_at(inner, &self.below(top))?
@@ -550,6 +558,13 @@ impl Shelf for BranchShelf {
                 let id = inner.writer.files().and_then(|files| files.file(bytes.to_vec())).map_err(unwritten)?;
                 inner.changes.file(&self.below(path), id);
             }
+            Ok(())
+        })
+    }
+
+    fn stage_removal(&self, path: &str) -> Result<(), ShelfError> {
+        self.with(|inner| {
+            inner.changes.folder(&self.below(path), None, true);
             Ok(())
         })
     }

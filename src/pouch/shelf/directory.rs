@@ -56,6 +56,7 @@ pub struct DirectoryShelf {
 struct Staged {
     regions: BTreeMap<Directory, Region>,
     shared: BTreeSet<String>,
+    removed: BTreeSet<String>,
 }
 
 /// The paths of one region's files, before and after.
@@ -100,7 +101,7 @@ impl DirectoryShelf {
             Err(poisoned) => std::mem::take(poisoned.into_inner()),
         };
         let mut left = std::mem::take(&mut self.left);
-        if staged.regions.is_empty() && staged.shared.is_empty() {
+        if staged.regions.is_empty() && staged.shared.is_empty() && staged.removed.is_empty() {
             return Ok(left);
         }
         let staging = self.staging();
@@ -110,7 +111,7 @@ impl DirectoryShelf {
             .regions
             .values()
             .flat_map(|region| region.before.iter().chain(&region.after))
-            .chain(&staged.shared)
+            .chain(staged.shared.iter().chain(&staged.removed))
             .map(String::as_str)
             .collect();
         create(&staging.join("known.new"), known.join("\0").as_bytes())?;
@@ -148,6 +149,11 @@ impl DirectoryShelf {
         for (directory, region) in &staged.regions {
             exchange_region(&self.root, &new, directory, region)?;
             done.push(directory.to_string());
+        }
+        for target in staged.removed.iter().map(|path| self.root.join(path)) {
+            fs::remove_file(&target).map_err(|error| ShelfError::io("cannot remove", &target, error))?;
+            // Its folder goes with the last file.
+            _ = target.parent().map(fs::remove_dir);
         }
         Ok(())
     }
@@ -207,9 +213,13 @@ impl Shelf for DirectoryShelf {
         let target = self.staging().join(NEW).join(path);
         make_parent(&target)?;
         create(&target, bytes)?;
-        if let Ok(mut staged) = self.staged.lock() {
-            staged.shared.insert(path.to_owned());
-        }
+        _ = self.staged.lock().map(|mut staged| staged.shared.insert(path.to_owned()));
+        Ok(())
+    }
+
+    fn stage_removal(&self, path: &str) -> Result<(), ShelfError> {
+        make_folder(&self.staging().join(NEW))?;
+        _ = self.staged.lock().map(|mut staged| staged.removed.insert(path.to_owned()));
         Ok(())
     }
 }
@@ -283,6 +293,11 @@ impl<T: Rooted> Look for T {
 
     fn beside(&self, known: &BTreeSet<&Directory>) -> Result<Beside, ShelfError> {
         Ok(beside(&Folders, &self.root().to_owned(), known, Vec::new(), format!("{}/", self.root().display())))
+    }
+
+    fn shared(&self, path: &str) -> Result<Option<Vec<u8>>, ShelfError> {
+        let is_way = path.split_once('/').is_none_or(|(top, _)| stands(&self.root().join(top)).is_none());
+        Ok(is_way.then(|| read_plain(&self.root().join(path)).ok()).flatten())
     }
 
     fn shared_differs(&self, path: &str, bytes: &[u8]) -> Result<bool, ShelfError> {

@@ -16,7 +16,7 @@ use super::region::ProvedRegion;
 use super::tree::{ATTRIBUTES, IGNORE};
 use super::tree::{Above, BundleTree, Standing, folders};
 use crate::config::error::quoted;
-use crate::config::{ArgoCd, ArgoDestination, ArgoKind, ArgoMode, Delivery, Flux, RegionState};
+use crate::config::{ArgoCd, ArgoDestination, ArgoKind, ArgoMode, Delivery, Flux, RegionConfig, RegionState};
 use crate::finding::{Code, Finding};
 use crate::layout::delivery::argocd;
 use crate::layout::form::Form;
@@ -194,23 +194,51 @@ fn argo_of(region: &ProvedRegion<'_>, document: &Node) -> Option<(Delivery, Stri
     Some((Delivery::ArgoCd(argo), String::from(output)))
 }
 
-/// Looks at the files of the whole fleet, which follow from the configuration alone, as far as they are to be verified.
+/// Looks at the files of the whole fleet, as far as they are to be verified: they follow from the configuration, and from
+/// which regions have a bundle.
 pub(super) fn fleet(measure: &Measure<'_>, tree: &BundleTree) -> Vec<Finding> {
     let mut findings: Vec<Finding> = converted(measure, tree).into_iter().collect();
     findings.extend(steered(measure, tree));
     let Some(fleet) = measure.fleet else { return findings };
-    let expected = fleet_files(fleet);
-    let sets = expected.iter().filter(|(path, _)| **path != path::gitattributes());
-    for (path, text) in sets.filter(|(path, _)| measure.scope.has_shared(path.as_str())) {
-        findings.extend(hold_stream(measure, path, text, tree));
-    }
     let set = path::application_set(&fleet.name);
-    let stands = tree.contains_key(set.as_str()) && measure.scope.has_shared(set.as_str());
-    if stands && !expected.contains_key(&set) {
-        let message = format!("{set} is there, but no region of the configuration is delivered by it");
-        findings.push(measure.find(Code::UnlistedFile, set.as_str(), 1, message).help("Remove it."));
+    if !measure.scope.has_shared(set.as_str()) {
+        return findings;
+    }
+    let has_bundle = |region: &RegionConfig| tree.contains_key(path::manifest(&region.directory).as_str());
+    let expected = fleet_files(fleet, has_bundle).remove(&set);
+    // Proposals of single regions have one text, so that they merge: it has those that are proposed elsewhere.
+    let proposed = fleet_files(fleet, |region| region.state == RegionState::Active || has_bundle(region)).remove(&set);
+    let standing = tree.get(set.as_str());
+    if standing.is_some_and(|standing| proposed.is_some_and(|text| *text.as_bytes() == *standing.bytes)) {
+        return findings;
+    }
+    match expected {
+        Some(text) => findings.extend(hold_stream(measure, &set, &text, tree)),
+        None if standing.is_some() => findings.push(left_over(measure, &set)),
+        None => {}
     }
     findings
+}
+
+/// A file of ApplicationSets that delivers no region.
+pub(super) fn left_over(measure: &Measure<'_>, set: &BundlePath) -> Finding {
+    let message = format!("{set} is there, but no region of the configuration is delivered by it");
+    measure.find(Code::UnlistedFile, set.as_str(), 1, message).help("Remove it.")
+}
+
+/// What to say of a file of a fleet's ApplicationSets, of which none are needed any more: nothing where pouch wrote it.
+pub fn strange_set(measure: &Measure<'_>, fleet: &FleetName, bytes: &[u8]) -> Option<Finding> {
+    (!is_own(fleet, bytes, |_| true)).then(|| left_over(measure, &path::application_set(fleet)))
+}
+
+/// Whether ApplicationSets are such as pouch writes for a fleet's regions.
+fn is_own(fleet: &FleetName, bytes: &[u8], theirs: impl Fn(&Directory) -> bool) -> bool {
+    let text = read::text_of(bytes).unwrap_or_default();
+    let mut interner = Interner::new();
+    let documents: Option<Vec<Node>> =
+        read::documents(text).map(|document| read::read(&document, &mut interner).ok()).collect();
+    let again = documents.and_then(|documents| argocd::inferred_sets(fleet, &documents, theirs));
+    again.is_some_and(|again| again == text && !text.is_empty())
 }
 
 /// Looks at what steers git or Flux: files further up, and what leaves files of the tree out.
@@ -270,12 +298,7 @@ pub(super) fn no_set(
     fleet: &FleetName,
     theirs: impl Fn(&Directory) -> bool,
 ) -> Option<Finding> {
-    let text = read::text_of(&standing.bytes).unwrap_or_default();
-    let mut interner = Interner::new();
-    let documents: Option<Vec<Node>> =
-        read::documents(text).map(|document| read::read(&document, &mut interner).ok()).collect();
-    let again = documents.and_then(|documents| argocd::inferred_sets(fleet, &documents, theirs));
-    if again.is_some_and(|again| again == text && !text.is_empty()) {
+    if is_own(fleet, &standing.bytes, theirs) {
         return None;
     }
     let message = format!("{path} is no ApplicationSet that pouch writes for the regions that fleet {fleet} has here");

@@ -58,6 +58,10 @@ impl Look for Memory {
         Ok(Beside::default())
     }
 
+    fn shared(&self, path: &str) -> Result<Option<Vec<u8>>, ShelfError> {
+        Ok(self.0.lock().unwrap().get(path).cloned())
+    }
+
     fn read(&self, directory: &Directory) -> Result<(Files, Odd), ShelfError> {
         let files = self.0.lock().unwrap();
         let files = files.iter().filter(|(path, _)| is_of(path, directory));
@@ -81,6 +85,11 @@ impl Shelf for Memory {
 
     fn stage_shared(&self, path: &str, bytes: &[u8]) -> Result<(), ShelfError> {
         self.0.lock().unwrap().insert(path.to_owned(), bytes.to_vec());
+        Ok(())
+    }
+
+    fn stage_removal(&self, path: &str) -> Result<(), ShelfError> {
+        self.0.lock().unwrap().remove(path);
         Ok(())
     }
 }

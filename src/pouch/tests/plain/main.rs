@@ -71,6 +71,7 @@ mod rekey;
 mod render;
 mod samples;
 mod secrecy;
+mod sets;
 mod setup;
 mod silence;
 mod slips;

@@ -46,6 +46,10 @@ impl Look for Meddled {
         self.inner.beside(known)
     }
 
+    fn shared(&self, path: &str) -> Result<Option<Vec<u8>>, ShelfError> {
+        self.inner.shared(path)
+    }
+
     fn shared_differs(&self, path: &str, bytes: &[u8]) -> Result<bool, ShelfError> {
         self.inner.shared_differs(path, bytes)
     }
@@ -70,6 +74,10 @@ impl Shelf for Meddled {
     }
 
     fn stage_shared(&self, _: &str, _: &[u8]) -> Result<(), ShelfError> {
+        Ok(())
+    }
+
+    fn stage_removal(&self, _: &str) -> Result<(), ShelfError> {
         Ok(())
     }
 }

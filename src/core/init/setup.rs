@@ -74,6 +74,8 @@ pub struct Setup {
     pub repository: Option<String>,
     /// The regions.
     pub regions: Vec<SetupRegion>,
+    /// The flag that names the configuration from its own folder, with a space before it; empty where it has its usual name.
+    pub flag: String,
 }
 
 /// One file of the set-up.
@@ -130,16 +132,34 @@ pub fn check_repository(url: &str, consumer: Consumer) -> Result<(), RepositoryF
     }
 }
 
-/// The host and the path of ssh's short form, `user@host:path`.
+/// The host and the path of ssh's short form, `user@host:path`; a host in brackets is an address of IPv6.
+///
+/// A drive of Windows is no host, and git has no backslash in this form.
 fn scp(url: &str) -> Option<(&str, &str)> {
-    let (host, path) = url.split_once(':')?;
-    (!host.contains('/') && !path.is_empty() && !url.contains("://")).then_some((host, path))
+    let at = url.find('@').map_or(0, |at| at.saturating_add(1));
+    let end = match url.get(at..)?.starts_with('[') {
+        true => url.find("]:")?.saturating_add(1),
+        false => url.find(':')?,
+    };
+    let (host, path) = (url.get(..end)?, url.get(end..)?.strip_prefix(':')?);
+    let is_drive = host.len() == 1 && path.starts_with('/');
+    let is_ssh = !host.contains('/') && !path.is_empty() && !url.contains("://") && !url.contains('\\') && !is_drive;
+    is_ssh.then_some((host, path))
 }
 
 /// The URL as Flux takes it: it knows no short form of ssh's.
 fn for_flux(url: &str) -> Cow<'_, str> {
     match scp(url) {
-        Some((host, path)) => Cow::Owned(format!("ssh://{host}/{}", path.trim_start_matches('/'))),
+        Some((host, path)) => {
+            // git takes a port in brackets too, which no URL does.
+            let of_port = |(user, name): (&str, &str)| {
+                let name = name.strip_prefix('[')?.strip_suffix(']')?;
+                (name.matches(':').count() == 1).then(|| format!("{user}{name}"))
+            };
+            let split = host.split_at(host.find('@').map_or(0, |at| at.saturating_add(1)));
+            let host = of_port(split).unwrap_or_else(|| host.to_string());
+            Cow::Owned(format!("ssh://{host}/{}", path.trim_start_matches('/')))
+        }
         None => Cow::Borrowed(url),
     }
 }
@@ -212,41 +232,97 @@ impl Setup {
         }
     }
 
-    /// What to type once there is something to deliver, in order; the heads of the files say the rest.
-    pub fn next(&self, shown: &dyn Fn(&str) -> String) -> Vec<String> {
+    /// Everything to type once there is something to deliver, in order: of the first region, where each has its own.
+    /// `flag` names the configuration for whoever types it.
+    pub fn next(&self, shown: &dyn Fn(&str) -> String, flag: &str) -> Vec<String> {
         let Some(region) = self.regions.first() else { return Vec::new() };
-        let own = shown(&format!("{FOLDER}/{}.yaml", region.directory));
+        let SetupRegion { context, directory, key_file, .. } = region;
+        let of = |name: &str| shown(&format!("{FOLDER}/{name}.yaml"));
+        let apply = |context: &str, file: &str| format!("kubectl --context {context} apply --server-side -f {file}");
+        let url = for_flux(self.repository.as_deref().unwrap_or_default());
+        let key = self.key_command(region, "  ", shown);
         match self.consumer {
-            Consumer::Flux => vec![
-                self.key_command(region, "  ", shown),
-                format!("kubectl --context {} apply --server-side -f {own}", region.context),
-            ],
-            Consumer::ArgoCd(_) => vec![
-                self.key_command(region, "  ", shown),
-                format!("kubectl --context argocd apply --server-side -f {}", shown(&format!("{FOLDER}/argocd.yaml"))),
-            ],
+            Consumer::Flux => vec![key, self.reads(context, &url, "  "), apply(context, &of(directory))],
+            Consumer::ArgoCd(mode) => {
+                let (note, more) = self.opened_by(mode, shown);
+                let patch = of("repo-server-patch");
+                [key, apply("argocd", &of("argocd")), self.login("  ")]
+                    .into_iter()
+                    .chain([format!("# each region's cluster, as the head of {} says", of("clusters"))])
+                    .chain(note)
+                    .chain([
+                        more,
+                        format!("kubectl --context argocd -n argocd patch deployment argocd-repo-server --patch-file {patch}"),
+                        format!("# from a clone of the repository: {}", apply("argocd", &application(directory))),
+                    ])
+                    .collect()
+            }
             Consumer::None => vec![
-                format!("kubectl --context {} apply --server-side -f {own}", region.context),
-                format!(
-                    "pouch apply --region {} --identity {} --context {}",
-                    region.context,
-                    shown(&region.key_file),
-                    region.context
-                ),
+                apply(context, &of(directory)),
+                self.rights(context, flag, "  "),
+                self.applies(context, &shown(key_file), flag, "  "),
             ],
         }
     }
 
-    /// The command that gives a consumer the right to read the repository.
-    fn reads(&self, context: &str, url: &str) -> String {
+    /// The command that gives a region's Flux the right to read the repository; `indent` starts its further lines.
+    fn reads(&self, context: &str, url: &str, indent: &str) -> String {
         let name = format!("{}-read", self.fleet);
         let create = format!("kubectl --context {context} -n flux-system create secret generic {name}");
-        match url.starts_with("ssh://") {
-            true => format!("{create} \\\n#     --from-file=identity=DEPLOY_KEY --from-file=known_hosts=KNOWN_HOSTS"),
-            false => format!(
-                "{create} \\\n#     --from-literal=username=\"$READER\" --from-literal=password=\"$READER_PASSWORD\""
+        let from = match url.starts_with("ssh://") {
+            true => "--from-file=identity=DEPLOY_KEY --from-file=known_hosts=KNOWN_HOSTS",
+            false => "--from-literal=username=\"$READER\" --from-literal=password=\"$READER_PASSWORD\"",
+        };
+        format!("{create} \\\n{indent}  {from}")
+    }
+
+    /// The same for Argo CD, beside what its repository is called.
+    fn login(&self, indent: &str) -> String {
+        let from = match self.repository.as_deref().map(for_flux) {
+            Some(url) if url.starts_with("ssh://") => "--from-file=sshPrivateKey=DEPLOY_KEY",
+            _ => "--from-literal=username=\"$READER\" --from-literal=password=\"$READER_PASSWORD\"",
+        };
+        format!(
+            "kubectl --context argocd -n argocd create secret generic {}-repository --dry-run=client -o yaml \\\n{indent}  \
+             {from} \\\n{indent}  | kubectl --context argocd apply --server-side --field-manager=login -f -",
+            self.fleet
+        )
+    }
+
+    /// What comes before the repo-server's patch: a note, and a command.
+    fn opened_by(&self, mode: ArgoMode, shown: &dyn Fn(&str) -> String) -> (Option<String>, String) {
+        let of = |name: &str| shown(&format!("{FOLDER}/{name}.yaml"));
+        match mode {
+            ArgoMode::Plugin => (
+                Some(format!("# the name of your image with pouch, in {}", of("repo-server-patch"))),
+                format!("kubectl --context argocd apply --server-side -f {}", of("plugin")),
+            ),
+            ArgoMode::Ksops => (
+                None,
+                format!(
+                    "kubectl --context argocd -n argocd patch configmap argocd-cm --patch-file {}",
+                    of("argocd-cm-patch")
+                ),
             ),
         }
+    }
+
+    /// The command that gives the region's ServiceAccount the rights that the bundle takes.
+    fn rights(&self, region: &str, flag: &str, indent: &str) -> String {
+        format!(
+            "pouch rbac --apply --region {region} --service-account pouch/{}{flag} \\\n{indent}  | kubectl --context \
+             {region} apply --server-side -f -",
+            self.fleet
+        )
+    }
+
+    /// The command that applies a bundle as that ServiceAccount.
+    fn applies(&self, region: &str, key_file: &str, flag: &str, indent: &str) -> String {
+        format!(
+            "pouch apply --region {region} --identity {key_file} --context {region} \\\n{indent}  --as \
+             system:serviceaccount:pouch:{}{flag}",
+            self.fleet
+        )
     }
 
     fn flux(&self, region: &SetupRegion) -> SetupFile {
@@ -302,7 +378,7 @@ spec:
     name: {name}
 ",
             key = self.key_command(region, "#   ", &plain),
-            read = self.reads(context, &url),
+            read = self.reads(context, &url, "#   "),
             url = scalar(&url),
             name = scalar(fleet),
         );
@@ -336,17 +412,9 @@ spec:
         let path = format!("{FOLDER}/argocd.yaml");
         let plain = |file: &str| file.to_string();
         let key = self.regions.first().map(|region| self.key_command(region, "#   ", &plain)).unwrap_or_default();
-        let more = match mode {
-            ArgoMode::Plugin => "kubectl --context argocd apply --server-side -f setup/plugin.yaml",
-            ArgoMode::Ksops => {
-                "kubectl --context argocd -n argocd patch configmap argocd-cm --patch-file setup/argocd-cm-patch.yaml"
-            }
-        };
-        let login = match self.repository.as_deref().map(for_flux) {
-            Some(url) if url.starts_with("ssh://") => "--from-file=sshPrivateKey=DEPLOY_KEY",
-            _ => "--from-literal=username=\"$READER\" --from-literal=password=\"$READER_PASSWORD\"",
-        };
-        let name = scalar(fleet);
+        let (note, more) = self.opened_by(mode, &plain);
+        let note = note.map(|note| format!("{note}\n#   ")).unwrap_or_default();
+        let (login, name) = (self.login("#   "), scalar(fleet));
         let mut text = format!(
             "# What Argo CD needs beside the bundles, on the cluster that it runs on; `argocd` stands for that cluster's context.
 # There is no key and no password in this file: commit it where you like.
@@ -355,14 +423,12 @@ spec:
 #   {key}
 # What stands below, and, unless the repository is public, the right to read it:
 #   kubectl --context argocd apply --server-side -f {path}
-#   kubectl --context argocd -n argocd create secret generic {fleet}-repository --dry-run=client -o yaml \\
-#     {login} \\
-#     | kubectl --context argocd apply --server-side --field-manager=login -f -
+#   {login}
 # The regions' clusters: see {FOLDER}/clusters.yaml. And what opens the bundles:
-#   {more}
+#   {note}{more}
 #   kubectl --context argocd -n argocd patch deployment argocd-repo-server --patch-file {FOLDER}/repo-server-patch.yaml
 # Then, once bundles are published, each region's Application, from a clone of the repository:
-#   kubectl --context argocd apply --server-side -f {OUTPUT}/argocd/REGION/application.yaml
+#   kubectl --context argocd apply --server-side -f {application}
 apiVersion: argoproj.io/v1alpha1
 kind: AppProject
 metadata:
@@ -373,7 +439,8 @@ spec:
   sourceRepos:
     - {url}
   destinations:
-"
+",
+            application = application("REGION"),
         );
         for region in &self.regions {
             let _ = writeln!(text, "    - name: {}\n      namespace: \"*\"", scalar(&region.directory));
@@ -448,7 +515,7 @@ stringData:
 
     fn by_hand(&self, region: &SetupRegion) -> SetupFile {
         let SetupRegion { context, directory, key_file, .. } = region;
-        let (fleet, name) = (&self.fleet, scalar(&self.fleet));
+        let name = scalar(&self.fleet);
         let path = format!("{FOLDER}/{directory}.yaml");
         let text = format!(
             "# As whom bundles are applied on region {context}. k0rdent's namespace, which no bundle makes, is there already.
@@ -456,11 +523,9 @@ stringData:
 #
 # Once, from the folder of pouch.yaml, and once there is a bundle the rights that it takes, and no others:
 #   kubectl --context {context} apply --server-side -f {path}
-#   pouch rbac --apply --region {context} --service-account pouch/{fleet} \\
-#     | kubectl --context {context} apply --server-side -f -
+#   {rights}
 # Then, as often as you publish, from here, from CI, or from a CronJob on the region (examples/apply-cronjob.yaml):
-#   pouch apply --region {context} --identity {key_file} --context {context} \\
-#     --as system:serviceaccount:pouch:{fleet}
+#   {applies}
 apiVersion: v1
 kind: Namespace
 metadata:
@@ -473,10 +538,17 @@ metadata:
   namespace: pouch
 # A Job that applies bundles asks for its token; nothing else that runs here gets it.
 automountServiceAccountToken: false
-"
+",
+            rights = self.rights(context, &self.flag, "#   "),
+            applies = self.applies(context, key_file, &self.flag, "#   "),
         );
         SetupFile { path, text, is_for: format!("as whom bundles are applied on {context}; its head says how") }
     }
+}
+
+/// Where a region's Application stands in a clone.
+fn application(directory: &str) -> String {
+    format!("{OUTPUT}/argocd/{directory}/application.yaml")
 }
 
 /// `output` without a repository.

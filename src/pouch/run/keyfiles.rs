@@ -1,5 +1,6 @@
 //! Keys and the files that they go to, beside the configuration, and what the Secret that holds one is called.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write as _};
@@ -120,6 +121,11 @@ impl KeyFolder {
         Self { config, base, shown: path.display().to_string(), typed }
     }
 
+    /// What the configuration is called in its folder.
+    pub fn name(&self) -> String {
+        self.config.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
+    }
+
     /// A file beside the configuration, as it is reached from the current folder.
     pub fn shown(&self, file: &str) -> String {
         self.typed.join(file).display().to_string()
@@ -127,9 +133,13 @@ impl KeyFolder {
 
     /// Looks whether the files can be new.
     pub fn check<'a>(&self, files: impl Iterator<Item = &'a String>) -> Result<(), MakeError> {
-        let targets = files.map(String::as_str).chain([REUSE_KEY]);
+        let targets: Vec<&str> = files.map(String::as_str).chain([REUSE_KEY]).collect();
+        let is_taken = |file: &&&str| is_there(&self.base.join(file));
+        // No folder can be made where something else stands.
+        let folders: BTreeSet<&str> = targets.iter().filter_map(|file| Some(file.split_once('/')?.0)).collect();
+        let blocked = folders.iter().filter(|folder| is_taken(folder) && !self.base.join(folder).is_dir());
         let mut existing: Vec<String> =
-            targets.filter(|file| is_there(&self.base.join(file))).map(|file| self.shown(file)).collect();
+            blocked.chain(targets.iter().filter(is_taken)).map(|file| self.shown(file)).collect();
         if is_there(&self.config) {
             existing.insert(0, self.shown.clone());
         }
@@ -142,7 +152,8 @@ impl KeyFolder {
     /// # Errors
     /// Where one is there that lets something through, or one cannot be written.
     pub fn guard_keys(&self) -> Result<Option<String>, MakeError> {
-        make_folder(&self.base.join(KEYS)).map_err(|error| MakeError::Write { path: self.shown(KEYS), error })?;
+        make_folder(&self.base.join(KEYS), 0o700)
+            .map_err(|error| MakeError::Write { path: self.shown(KEYS), error })?;
         let (path, shown) = (self.base.join(IGNORE), self.shown(IGNORE));
         match fs::read_to_string(&path) {
             Ok(text) if text.lines().any(|line| line == "*") && !text.lines().any(|line| line.starts_with('!')) => {
@@ -179,7 +190,7 @@ impl KeyFolder {
         for file in files {
             let (path, shown) = (self.base.join(&file.path), self.shown(&file.path));
             let fault = |error| MakeError::Write { path: shown.clone(), error };
-            path.parent().map_or(Ok(()), fs::create_dir_all).map_err(fault)?;
+            path.parent().map_or(Ok(()), |folder| make_folder(folder, 0o755)).map_err(fault)?;
             write_new(&path, &shown, file.text.as_bytes(), 0o644)?;
             wrote(&shown, &file.is_for);
         }
@@ -217,11 +228,11 @@ pub fn is_there(path: &Path) -> bool {
     fs::symlink_metadata(path).is_ok()
 }
 
-fn make_folder(path: &Path) -> io::Result<()> {
+fn make_folder(path: &Path, mode: u32) -> io::Result<()> {
     let mut builder = fs::DirBuilder::new();
     builder.recursive(true);
     #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, mode);
     builder.create(path)
 }
 

@@ -17,6 +17,7 @@ fn setup(consumer: Consumer, repository: &str) -> Setup {
         fleet: "123".to_string(),
         repository: Some(repository.to_string()),
         regions: ["eu-west", "123"].map(region).into(),
+        flag: String::new(),
     }
 }
 
@@ -126,4 +127,53 @@ fn a_repository_is_one_that_the_consumer_can_read() {
     // Flux knows no short form.
     assert_eq!(for_flux("git@a:b/c.git"), "ssh://git@a/b/c.git");
     assert_eq!(for_flux("https://a/b"), "https://a/b");
+    for (short, long) in [
+        ("[::1]:x/y.git", "ssh://[::1]/x/y.git"),
+        ("git@[2001:db8::1]:/x/y.git", "ssh://git@[2001:db8::1]/x/y.git"),
+        ("git@[git.example.com:2222]:x/y.git", "ssh://git@git.example.com:2222/x/y.git"),
+        ("a:b", "ssh://a/b"),
+    ] {
+        assert_eq!((flux(short), &*for_flux(short)), (Ok(()), long));
+    }
+    for path in ["C:\\x\\y.git", "C:/x/y.git", "host:x\\y", "[::1]/x", "[::1]", "@"] {
+        assert_eq!(flux(path), Err(RepositoryFault::Path), "{path}");
+    }
+}
+
+/// What is printed is the whole way: each Secret that an object names is made by a command.
+#[test]
+fn what_is_to_be_typed_is_complete() {
+    let shown = |file: &str| format!("'a b/{file}'");
+    for url in ["https://git.example.com/acme/fleet.git", "git@git.example.com:acme/fleet.git"] {
+        for consumer in ALL {
+            let setup = setup(consumer, url);
+            let typed = setup.next(&shown, " -f 'a b/p.yaml'").join("\n");
+            assert!(typed.lines().count() <= 14, "{typed}");
+            for file in setup.files().iter().filter(|file| !file.path.ends_with("123.yaml")) {
+                assert!(typed.contains(&shown(&file.path)), "{} in\n{typed}", file.path);
+            }
+            let (needed, login): (&[&str], _) = match consumer {
+                Consumer::Flux => (&["secret generic sops-age ", "secret generic 123-read "], "identity=DEPLOY_KEY"),
+                Consumer::ArgoCd(_) => (
+                    &["secret generic sops-age ", "secret generic 123-repository ", "argocd/eu-west/application.yaml"],
+                    "sshPrivateKey=DEPLOY_KEY",
+                ),
+                Consumer::None => (
+                    &[
+                        "pouch rbac --apply --region eu-west --service-account pouch/123 -f 'a b/p.yaml' ",
+                        "--as system:serviceaccount:pouch:123 -f 'a b/p.yaml'",
+                    ],
+                    "",
+                ),
+            };
+            assert!(needed.iter().all(|part| typed.contains(part)), "{typed}");
+            assert_eq!(typed.contains("DEPLOY_KEY"), consumer != Consumer::None && url.starts_with("git@"), "{typed}");
+            assert!(!url.starts_with("git@") || typed.contains(login), "{typed}");
+        }
+    }
+    // Heads of files are read in the folder of the configuration.
+    let mut named = setup(Consumer::None, "https://git.example.com/acme/fleet.git");
+    named.flag = " -f p.yaml".to_string();
+    let text = &named.files()[0].text;
+    assert!(text.contains("pouch/123 -f p.yaml \\") && text.contains("pouch:123 -f p.yaml\n"), "{text}");
 }

@@ -56,7 +56,8 @@ pub(super) fn draft(session: &Session, names: &Names, reach: &Reach) -> Result<S
     let directories = directories(listed.iter());
     let files: BTreeMap<&Region, String> =
         directories.iter().map(|(region, directory)| (region, key_file(directory.as_str()))).collect();
-    let setup = names.setup(directories.iter().map(|(region, directory)| (region.as_str(), directory.as_str())));
+    let setup =
+        names.setup(directories.iter().map(|(region, directory)| (region.as_str(), directory.as_str())), &place);
     let setup_files = names.files(&setup);
     place.check(files.values().chain(setup_files.iter().map(|file| &file.path)))?;
     let release = asker.release()?;

@@ -33,7 +33,7 @@ pub struct Names {
 
 impl Names {
     /// What the consumer needs, for these regions by their names and folders.
-    pub(super) fn setup<'a>(&self, regions: impl Iterator<Item = (&'a str, &'a str)>) -> Setup {
+    pub(super) fn setup<'a>(&self, regions: impl Iterator<Item = (&'a str, &'a str)>, place: &KeyFolder) -> Setup {
         let region = |(context, directory): (&str, &str)| {
             let file = key_file(directory);
             SetupRegion {
@@ -48,6 +48,7 @@ impl Names {
             fleet: self.fleet.clone(),
             repository: self.repository.clone(),
             regions: regions.map(region).collect(),
+            flag: file_flag(&place.name()),
         }
     }
 
@@ -65,7 +66,7 @@ pub fn draft(names: &Names, path: &Path, ambient: &Ambient) -> Result<String, Ma
     check_names(names)?;
     let place = KeyFolder::new(path, ambient);
     let key_files: Vec<String> = names.regions.iter().map(|region| key_file(region)).collect();
-    let setup = names.setup(names.regions.iter().map(|region| (region.as_str(), region.as_str())));
+    let setup = names.setup(names.regions.iter().map(|region| (region.as_str(), region.as_str())), &place);
     let files = names.files(&setup);
     place.check(key_files.iter().chain(files.iter().map(|file| &file.path)))?;
     let keys: Vec<KeyPair> = key_files.into_iter().map(KeyPair::generate).collect::<Result<_, _>>()?;
@@ -148,7 +149,7 @@ pub(super) fn hand_over(out: &mut String, names: &Names, place: &KeyFolder, setu
             "Then, once{more}, as {} and docs/getting-started/{page}.md say:",
             shown(&format!("{FOLDER}/{told}.yaml"))
         );
-        for command in setup.next(&shown) {
+        for command in setup.next(&shown, &file_flag(&place.shown)) {
             let _ = writeln!(out, "  {command}");
         }
         return;
@@ -344,7 +345,10 @@ mod tests {
     fn what_is_commented_out_is_right_too() {
         let recipient = |seed: &str| (seed.to_owned(), age::generate_identity().unwrap().1);
         let (name, recipient) = recipient("eu-west");
-        let setup = Names::regions(&[]).setup(std::iter::empty());
+        let setup = Names::regions(&[]).setup(
+            std::iter::empty(),
+            &KeyFolder::new(Path::new("pouch.yaml"), &Ambient::fixed(Path::new("/"), jiff::Timestamp::UNIX_EPOCH, &[])),
+        );
         let text = filled(&blocks(&[(&name, recipient)], setup.consumer), &setup);
         let all: String = text.lines().map(|line| line.replacen("#@ ", "", 1) + "\n").collect();
         assert_ne!(all, text);

@@ -73,6 +73,7 @@ impl Reader {
             ("KUBECONFIG", kubeconfig.into()),
             ("REPOSITORY", http.url("fleet.git").into()),
             ("READER", READER.0.into()),
+            ("POUCH_IMAGE", "registry.example.com/acme/pouch:1".into()),
             ("READER_PASSWORD", READER.1.into()),
             ("EU_WEST_SERVER", server.url().into()),
             ("EU_WEST_TOKEN", token("admin").into()),

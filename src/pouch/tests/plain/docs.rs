@@ -10,7 +10,7 @@ use std::process::{Command, Stdio};
 
 use pouch::error::{Ended, Kind};
 
-use crate::support::block::fits;
+use crate::support::block::{blocks, fits};
 use crate::support::{printed, reader, root, run, tool_on_path};
 
 /// A file of the repository.
@@ -43,6 +43,36 @@ fn anchors(text: &str) -> Vec<String> {
     let titles = text.lines().filter(|line| line.starts_with('#')).filter_map(|line| line.split_once("# "));
     let kept = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | ' ');
     titles.map(|(_, title)| title.to_lowercase().replace(|c| !kept(c), "").replace(' ', "-")).collect()
+}
+
+/// No renderer shows what stands behind a fence.
+#[test]
+fn a_reader_is_told_where_to_save_what_a_page_shows() {
+    let mut seen = 0;
+    for document in documents() {
+        let text = text_of(&document);
+        let lines: Vec<&str> = text.lines().collect();
+        for block in blocks(&text) {
+            let Some((_, path)) = block.rest.split_once("file=") else { continue };
+            let before = lines[..block.line - 1].iter().rev().skip_while(|line| line.is_empty());
+            let said = before.take_while(|line| !line.is_empty()).any(|line| line.contains(&format!("`{path}`")));
+            assert!(said, "{document}:{}: nothing before the block says that it is {path}", block.line);
+            seen += 1;
+        }
+    }
+    assert!(seen > 4, "{seen}");
+}
+
+/// A newcomer may sit before a Mac, whose sed takes what follows `-i` for an ending.
+#[test]
+fn what_a_newcomer_types_is_no_single_system_s() {
+    for document in documents().into_iter().filter(|document| document.starts_with("docs/getting-started/")) {
+        let text = text_of(&document);
+        let typed: Vec<&str> = blocks(&text).iter().filter(|it| it.language == "console").map(|it| it.text).collect();
+        for word in ["sed -i ", "base64 -w", "readlink -f", "date -d", "grep -P", "sed -r", "mktemp --"] {
+            assert!(typed.iter().all(|text| !text.contains(word)), "{document}: {word}");
+        }
+    }
 }
 
 #[test]

@@ -32,7 +32,7 @@ fn what_is_written_loads_and_renders_and_is_told_shortly() {
         let written: Vec<String> = fleet.tree("setup").into_keys().collect();
         assert_eq!(written, files, "{with} {flags:?}");
         let (_, next) = ran.stdout.split_once("\nNext:\n").expect("it says what is next");
-        assert!(next.lines().count() <= 10, "{next}");
+        assert!(next.lines().count() <= 18, "{next}");
         // The configuration delivers by it, and nothing of the set-up is taken for a source.
         fleet.write("manifests/none.yaml", "# none\n");
         fleet.render(&[]).ends(0);
@@ -51,7 +51,7 @@ fn what_is_written_loads_and_renders_and_is_told_shortly() {
 
 #[test]
 fn keys_are_private_and_the_rest_is_as_the_umask_says() {
-    for (umask, open) in [(0o022, 0o644), (0o077, 0o600), (0o002, 0o644)] {
+    for (umask, open) in [(0o022, 0o644), (0o077, 0o600), (0o002, 0o644), (0o000, 0o644)] {
         let fleet = Fleet::empty();
         let command = fleet.command(&init("flux", &["--repository", URL]));
         let program = command.get_program().to_owned();
@@ -69,6 +69,7 @@ fn keys_are_private_and_the_rest_is_as_the_umask_says() {
         for path in ["setup/eu-west.yaml", "pouch.yaml"] {
             assert_eq!(mode(path), open, "{path} under {umask:03o}");
         }
+        assert_eq!(mode("setup"), if open == 0o600 { 0o700 } else { 0o755 }, "setup under {umask:03o}");
     }
 }
 
@@ -82,6 +83,17 @@ fn nothing_is_overwritten_and_then_nothing_is_written() {
             assert_eq!(fleet.read(&format!("setup/{file}")), "mine\n");
             assert!(!fleet.has("pouch.yaml") && !fleet.has("keys"), "{file}");
         }
+    }
+    // Where a folder belongs nothing else may stand; a second try finds nothing of the first.
+    for taken in ["setup", "keys"] {
+        let fleet = Fleet::empty();
+        fleet.write(taken, "mine\n");
+        for _ in 0..2 {
+            let ran = fleet.run(&init("flux", &["--repository", URL])).ends(64);
+            ran.says(&format!("these are there already: {taken}\n"));
+        }
+        let other = if taken == "setup" { "keys" } else { "setup" };
+        assert!(!fleet.has(other) && !fleet.has("pouch.yaml"));
     }
     // Somebody else's file beside it is nobody's business.
     let fleet = Fleet::empty();
@@ -108,12 +120,32 @@ fn what_is_mistyped_is_told_and_writes_nothing() {
         (init("argocd", &["--repository", "ext::sh"]), "remote helper"),
         (init("flux", &["--repository", URL, "--mode", "ksops"]), "--mode is for Argo CD only"),
         (init("none", &["--repositori", URL]), "--repository"),
+        (init("flux", &["--repository", r"C:\srv\fleet.git"]), "is a path, which nobody but this machine knows"),
     ] {
         let fleet = Fleet::empty();
         let ran = fleet.run(&flags).ends(64).says(said);
         assert!(!ran.stderr.contains("hush-hush"), "a password is shown");
         assert!(["pouch.yaml", "keys", "setup"].iter().all(|path| !fleet.has(path)), "{flags:?}");
     }
+}
+
+/// What is printed holds where it is typed, and what stands in a file in the configuration's folder.
+#[test]
+fn a_configuration_elsewhere_is_named_in_every_command() {
+    let fleet = Fleet::empty();
+    fleet.write("a b/x", "");
+    let named = [&["-f", "a b/p.yaml"], &*init("none", &[])].concat();
+    let ran = fleet.run(&named).ends(0);
+    for line in [
+        "pouch rbac --apply --region eu-west --service-account pouch/acme -f 'a b/p.yaml' \\",
+        "--as system:serviceaccount:pouch:acme -f 'a b/p.yaml'",
+        "apply --server-side -f 'a b/setup/eu-west.yaml'",
+        "--identity 'a b/keys/eu-west.txt'",
+    ] {
+        assert!(ran.stdout.contains(line), "no {line} in\n{}", ran.stdout);
+    }
+    let head = fleet.read("a b/setup/eu-west.yaml");
+    assert!(head.contains("pouch/acme -f p.yaml \\") && head.contains("pouch:acme -f p.yaml\n"), "{head}");
 }
 
 #[test]

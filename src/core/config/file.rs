@@ -16,7 +16,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 pub use delivery::{
-    ArgoCdFile, DecryptionRefFile, DeliveryFile, DeliveryWord, DestinationFile, FluxFile, RegionDeliveryFile,
+    ArgoCdFile, DecryptionRefFile, DeliveryFile, DeliveryWord, DestinationFile, FluxFile, Given, RegionDeliveryFile,
     SourceKindWord, SourceRefFile,
 };
 pub use grant::{GrantFile, GrantFromFile, GrantToFile};

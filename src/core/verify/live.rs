@@ -15,6 +15,7 @@ use alloc::vec::Vec;
 use crate::capi;
 use crate::config::{Fleet, RegionConfig};
 use crate::finding::{Code, Finding};
+use crate::layout::Leaf;
 use crate::layout::manifest::Manifest;
 use crate::name::{GroupKind, Namespace, ObjectKey, Version};
 use crate::node::Node;
@@ -49,6 +50,9 @@ pub struct Questions {
     /// Kinds whose objects with k0rdent's mark, or with pouch's label, are to be listed, metadata only, where that is
     /// allowed.
     pub listed: BTreeSet<GroupKind>,
+    /// Leaves of the bundle: a leaf stays as long as its region, so a kind that the configuration no longer knows has one
+    /// yet. Kinds that are served and have a leaf are to be listed too.
+    pub leaves: BTreeSet<Leaf>,
 }
 
 /// Takes a region's published bundle apart; none if nothing vouches for a manifest.
@@ -141,12 +145,17 @@ impl Bundle<'_> {
         listed.extend(self.fleet.kinds.keys().cloned());
         listed.insert(GroupKind::new("", "Secret"));
         listed.insert(GroupKind::new("", "ConfigMap"));
-        let groups = listed.iter().chain(objects.keys()).map(|kind| kind.group.as_str());
+        let directory = &self.region.directory;
+        let files = self.manifest.files.iter().map(|file| file.path.as_str());
+        let leaves: BTreeSet<Leaf> = files.filter_map(|path| Leaf::of_path(directory, path)).collect();
+        let of_leaves = leaves.iter().filter_map(|leaf| Some(leaf.as_str().split_once('.')?.1));
+        let groups = listed.iter().chain(objects.keys()).map(|kind| kind.group.as_str()).chain(of_leaves);
         Questions {
             groups: groups.filter(|group| !group.is_empty()).map(String::from).collect(),
             objects,
             namespaces: self.namespaces().into_keys().collect(),
             listed,
+            leaves,
         }
     }
 

@@ -9,9 +9,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use pouch_core::config::{Fleet, RegionConfig};
 use pouch_core::finding::{Class, Finding, Severity};
 use pouch_core::k0rdent::MANAGED_LABEL;
-use pouch_core::layout::{MANAGED_BY, MANAGED_BY_LABEL};
+use pouch_core::layout::{Leaf, MANAGED_BY, MANAGED_BY_LABEL};
 use pouch_core::listing::counted;
-use pouch_core::name::{Namespace, ObjectKey};
+use pouch_core::name::{GroupKind, Namespace, ObjectKey};
 use pouch_core::node::Node;
 use pouch_core::region::published::{Files, Published};
 use pouch_core::reuse::KeyRing;
@@ -127,7 +127,10 @@ impl AskedCluster<'_> {
                 }
             }
         }
-        for kind in questions.listed {
+        let of_leaf = |kind: &&GroupKind| questions.leaves.contains(&Leaf::of(kind));
+        let of_leaves = served.kinds.keys().filter(of_leaf).cloned();
+        let listed: BTreeSet<GroupKind> = questions.listed.into_iter().chain(of_leaves).collect();
+        for kind in listed {
             let Some(resource) = served.resource(&kind) else {
                 if served.unknown.contains_key(kind.group.as_str()) {
                     answers.unlisted.insert(kind.to_string());

@@ -4,7 +4,7 @@ use alloc::boxed::Box;
 use alloc::string::String;
 
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer};
 
 use crate::config::{ArgoKind, ArgoMode};
 
@@ -46,28 +46,42 @@ pub struct DeliveryFile {
     pub argocd: Option<ArgoCdFile>,
 }
 
+/// A setting: left out, or `null` where a region wants the default instead of what the fleet's `delivery` says, or a value.
+pub type Given<T> = Option<Option<T>>;
+
+fn given<'de, T: Deserialize<'de>, D: Deserializer<'de>>(deserializer: D) -> Result<Given<T>, D::Error> {
+    Option::deserialize(deserializer).map(Some)
+}
+
 /// What the emitted Flux Kustomizations say.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct FluxFile {
     /// Their namespace, which is also that of the source and of the decryption Secret; by default
     /// `flux-system`.
-    pub namespace: Option<String>,
+    #[serde(default, deserialize_with = "given")]
+    pub namespace: Given<String>,
     /// The Flux source that holds the bundles; needed.
-    pub source_ref: Option<SourceRefFile>,
+    #[serde(default, deserialize_with = "given")]
+    pub source_ref: Given<SourceRefFile>,
     /// How Flux opens the Secrets.
-    pub decryption: Option<DecryptionRefFile>,
+    #[serde(default, deserialize_with = "given")]
+    pub decryption: Given<DecryptionRefFile>,
     /// How often Flux reconciles, a Go duration; by default `10m`.
-    pub interval: Option<String>,
+    #[serde(default, deserialize_with = "given")]
+    pub interval: Given<String>,
     /// How long one try may take, a Go duration; by default what Flux says, the interval less 30 s.
-    pub timeout: Option<String>,
+    #[serde(default, deserialize_with = "given")]
+    pub timeout: Given<String>,
     /// Whether a Kustomization is ready only when all that it applied is, for whoever depends on it or watches it.
-    #[serde(default)]
-    pub wait: Option<bool>,
+    #[serde(default, deserialize_with = "given")]
+    pub wait: Given<bool>,
     /// The ServiceAccount whose rights Flux applies with; by default Flux's own.
-    pub service_account_name: Option<String>,
+    #[serde(default, deserialize_with = "given")]
+    pub service_account_name: Given<String>,
     /// Where Flux runs on another cluster than the region: how it reaches the region.
-    pub kube_config: Option<KubeConfigFile>,
+    #[serde(default, deserialize_with = "given")]
+    pub kube_config: Given<KubeConfigFile>,
 }
 
 /// How Flux reaches a region from another cluster.
@@ -117,26 +131,34 @@ pub struct DecryptionRefFile {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ArgoCdFile {
     /// Their namespace; by default `argocd`.
-    pub namespace: Option<String>,
+    #[serde(default, deserialize_with = "given")]
+    pub namespace: Given<String>,
     /// The AppProject; by default `default`.
-    pub project: Option<String>,
+    #[serde(default, deserialize_with = "given")]
+    pub project: Given<String>,
     /// The repository that holds the bundles, a URL without password; needed. `{region}` stands for the region's folder.
-    #[serde(rename = "repoURL")]
-    pub repo_url: Option<String>,
+    #[serde(rename = "repoURL", default, deserialize_with = "given")]
+    pub repo_url: Given<String>,
     /// The revision to follow; by default the `base` of `output.git`, else its `branch`, else `HEAD`. `{region}` stands for
     /// the region's folder.
-    pub target_revision: Option<String>,
+    #[serde(default, deserialize_with = "given")]
+    pub target_revision: Given<String>,
     /// The cluster that the bundle goes to.
-    pub destination: Option<DestinationFile>,
+    #[serde(default, deserialize_with = "given")]
+    pub destination: Given<DestinationFile>,
     /// How Secrets are decrypted; by default `plugin`.
-    pub mode: Option<ArgoMode>,
+    #[serde(default, deserialize_with = "given")]
+    pub mode: Given<ArgoMode>,
     /// The name of the config management plugin; by default Argo CD finds it by itself.
-    pub plugin: Option<String>,
+    #[serde(default, deserialize_with = "given")]
+    pub plugin: Given<String>,
     /// Which object is emitted; by default `Application`.
-    pub kind: Option<ArgoKind>,
+    #[serde(default, deserialize_with = "given")]
+    pub kind: Given<ArgoKind>,
     /// The Argo CD that reads the objects, such as `3.1`; by default one of today. What an older one does not know is left
     /// out: `retry.refresh` before 3.2.
-    pub version: Option<String>,
+    #[serde(default, deserialize_with = "given")]
+    pub version: Given<String>,
 }
 
 /// The cluster that a bundle goes to.

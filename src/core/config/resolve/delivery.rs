@@ -4,7 +4,7 @@ use alloc::collections::BTreeMap;
 use alloc::string::{String, ToString as _};
 
 use super::super::error::{Faults, FieldPath, quoted};
-use super::super::file::{ArgoCdFile, DeliveryWord, FleetFile, FluxFile, RegionDeliveryFile, SourceKindWord};
+use super::super::file::{ArgoCdFile, DeliveryWord, FleetFile, FluxFile, Given, RegionDeliveryFile, SourceKindWord};
 use super::super::repository::filled;
 use super::super::{
     ArgoCd, ArgoDestination, ArgoKind, ArgoMode, Delivery, Flux, OCI_REPOSITORY, OCI_SCHEME, RegionConfig, RegionState,
@@ -100,28 +100,28 @@ fn cluster(region: &RegionConfig) -> Option<(Cluster<'_>, [&'static str; 2])> {
     }
 }
 
-/// A field of the region's map, else of the fleet's, with its path.
+/// A field of the region's map, else of the fleet's, with its path; none where the region's is `null`.
 fn pick<'a, F, T>(
     over: (Option<&'a F>, &FieldPath),
     fleet: (Option<&'a F>, &FieldPath),
     key: &str,
-    field: impl Fn(&'a F) -> Option<&'a T>,
+    field: impl Fn(&'a F) -> &'a Given<T>,
 ) -> (Option<&'a T>, FieldPath) {
-    if let Some(value) = over.0.and_then(&field) {
-        return (Some(value), over.1.key(key));
+    if let Some(value) = over.0.and_then(|map| field(map).as_ref()) {
+        return (value.as_ref(), over.1.key(key));
     }
     // A field that is nowhere is reported at the fleet's map if there is one, else at the region's.
     let at = if fleet.0.is_some() { fleet.1 } else { over.1 };
-    (fleet.0.and_then(&field), at.key(key))
+    (fleet.0.and_then(|map| field(map).as_ref()?.as_ref()), at.key(key))
 }
 
 fn flux(file: &FleetFile, directory: &str, over: Option<&FluxFile>, path: &FieldPath, faults: &mut Faults) -> Flux {
     let over = (over, &path.key("flux"));
     let fleet = (file.delivery.flux.as_ref(), &FieldPath::root().key("delivery").key("flux"));
-    let (value, at) = pick(over, fleet, "namespace", |f| f.namespace.as_ref());
+    let (value, at) = pick(over, fleet, "namespace", |f| &f.namespace);
     let namespace = place(value.map_or("flux-system", String::as_str), file, &at, faults);
 
-    let (source, at) = pick(over, fleet, "sourceRef", |f| f.source_ref.as_ref());
+    let (source, at) = pick(over, fleet, "sourceRef", |f| &f.source_ref);
     let (source_kind, source_name) = match source {
         Some(source) => {
             let kind = match source.kind {
@@ -138,18 +138,18 @@ fn flux(file: &FleetFile, directory: &str, over: Option<&FluxFile>, path: &Field
         }
     };
 
-    let (decryption, at) = pick(over, fleet, "decryption", |f| f.decryption.as_ref());
+    let (decryption, at) = pick(over, fleet, "decryption", |f| &f.decryption);
     let secret = decryption.map_or("sops-age", |decryption| decryption.secret_ref.as_str());
     let decryption_secret = object_name(&filled(secret, directory), &at.key("secretRef"), faults);
 
-    let (interval, at) = pick(over, fleet, "interval", |f| f.interval.as_ref());
+    let (interval, at) = pick(over, fleet, "interval", |f| &f.interval);
     let interval = duration(interval.map_or("10m", String::as_str), &at, faults);
-    let (timeout, at) = pick(over, fleet, "timeout", |f| f.timeout.as_ref());
+    let (timeout, at) = pick(over, fleet, "timeout", |f| &f.timeout);
     let timeout = timeout.map(|text| duration(text, &at, faults));
-    let (wait, _) = pick(over, fleet, "wait", |f| f.wait.as_ref());
-    let (account, at) = pick(over, fleet, "serviceAccountName", |f| f.service_account_name.as_ref());
+    let (wait, _) = pick(over, fleet, "wait", |f| &f.wait);
+    let (account, at) = pick(over, fleet, "serviceAccountName", |f| &f.service_account_name);
     let service_account = account.map(|name| object_name(name, &at, faults));
-    let (kube_config, at) = pick(over, fleet, "kubeConfig", |f| f.kube_config.as_ref());
+    let (kube_config, at) = pick(over, fleet, "kubeConfig", |f| &f.kube_config);
     let kube_config = kube_config.map(|from| {
         let name = object_name(&filled(&from.secret_ref, directory), &at.key("secretRef"), faults);
         let key = from.key.as_ref().map(|key| {
@@ -192,13 +192,13 @@ fn argocd(
 ) -> ArgoCd {
     let over = (over, &path.key("argocd"));
     let fleet = (file.delivery.argocd.as_ref(), &FieldPath::root().key("delivery").key("argocd"));
-    let (value, at) = pick(over, fleet, "namespace", |f| f.namespace.as_ref());
+    let (value, at) = pick(over, fleet, "namespace", |f| &f.namespace);
     let namespace = place(value.map_or("argocd", String::as_str), file, &at, faults);
 
-    let (value, at) = pick(over, fleet, "project", |f| f.project.as_ref());
+    let (value, at) = pick(over, fleet, "project", |f| &f.project);
     let project = object_name(value.map_or("default", String::as_str), &at, faults);
 
-    let (value, at) = pick(over, fleet, "repoURL", |f| f.repo_url.as_ref());
+    let (value, at) = pick(over, fleet, "repoURL", |f| &f.repo_url);
     let repo_url = value.map(|url| filled(url, directory)).unwrap_or_default();
     match value {
         Some(_) => super::output::url(&repo_url, &at, faults),
@@ -208,7 +208,7 @@ fn argocd(
         }
     }
 
-    let (value, at) = pick(over, fleet, "targetRevision", |f| f.target_revision.as_ref());
+    let (value, at) = pick(over, fleet, "targetRevision", |f| &f.target_revision);
     // What is followed is what was merged.
     let base = || match (&file.output.oci, &file.output.git) {
         (Some(oci), _) if repo_url.starts_with(OCI_SCHEME) => &*oci.tag,
@@ -221,7 +221,7 @@ fn argocd(
         super::output::ref_name(target_revision, &at, faults);
     }
 
-    let (value, at) = pick(over, fleet, "destination", |f| f.destination.as_ref());
+    let (value, at) = pick(over, fleet, "destination", |f| &f.destination);
     let destination = match value.map(|destination| (&destination.name, &destination.server)) {
         Some((None, Some(server))) => {
             if !is_server(&filled(server, directory)) {
@@ -250,17 +250,17 @@ fn argocd(
         }
     }
 
-    let (mode, _) = pick(over, fleet, "mode", |f| f.mode.as_ref());
+    let (mode, _) = pick(over, fleet, "mode", |f| &f.mode);
     let mode = mode.copied().unwrap_or_default();
-    let (value, at) = pick(over, fleet, "plugin", |f| f.plugin.as_ref());
+    let (value, at) = pick(over, fleet, "plugin", |f| &f.plugin);
     let plugin = value.map(|name| object_name(name, &at, faults));
     if plugin.is_some() && mode == ArgoMode::Ksops {
         faults.add(&at, "a plugin is named, but the mode is `ksops`, which uses none", "Remove one of them.");
     }
 
-    let (kind, _) = pick(over, fleet, "kind", |f| f.kind.as_ref());
+    let (kind, _) = pick(over, fleet, "kind", |f| &f.kind);
     let kind = kind.copied().unwrap_or_default();
-    let (value, at) = pick(over, fleet, "version", |f| f.version.as_ref());
+    let (value, at) = pick(over, fleet, "version", |f| &f.version);
     let version = value.map(|text| (text, release(text)));
     if let Some((text, None)) = version {
         let help = "Write the first two numbers of the release, such as `\"3.2\"`.";

@@ -7,7 +7,7 @@
 
 use alloc::borrow::Cow;
 use alloc::collections::{BTreeMap, BTreeSet};
-use alloc::string::String;
+use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
 
 use super::super::file::{Files, text};
@@ -27,20 +27,39 @@ pub fn files(layout: &Layout<'_>, flux: &Flux, leaves: &BTreeSet<Leaf>) -> Files
     trees(layout, flux, leaves).into_iter().map(|(path, tree)| (path, text(&tree))).collect()
 }
 
-/// The names of the Kustomizations that bring a leaf: its own, or those of its parts.
-fn brought_by(layout: &Layout<'_>, leaf: &Leaf) -> Vec<String> {
-    match layout.splits.of(leaf) {
-        None => [name_of(layout, leaf)].into(),
-        Some(_) => layout.splits.parts_of(leaf).map(|part| name_of_part(layout, &part)).collect(),
+/// What a region's Kustomizations are called.
+struct Names<'a> {
+    layout: &'a Layout<'a>,
+    /// What all of them begin with.
+    first: String,
+}
+
+impl<'a> Names<'a> {
+    /// On a hub, other fleets may have a region of the same name.
+    fn new(layout: &'a Layout<'_>, flux: &Flux) -> Self {
+        let first = match flux.kube_config {
+            Some(_) => format!("{}-{}", layout.fleet, layout.directory),
+            None => layout.directory.as_str().to_string(),
+        };
+        Self { layout, first }
     }
-}
 
-fn name_of(layout: &Layout<'_>, leaf: &Leaf) -> String {
-    delivery_name(&format!("{}-{leaf}", layout.directory))
-}
+    /// Those that bring a leaf: its own, or those of its parts.
+    fn bringing(&self, leaf: &Leaf) -> Vec<String> {
+        let splits = self.layout.splits;
+        match splits.of(leaf) {
+            None => [self.of(leaf)].into(),
+            Some(_) => splits.parts_of(leaf).map(|part| self.of_part(&part)).collect(),
+        }
+    }
 
-fn name_of_part(layout: &Layout<'_>, part: &Part) -> String {
-    delivery_name(&format!("{}-{}-{}-of-{}", layout.directory, part.leaf, part.number, part.of))
+    fn of(&self, leaf: &Leaf) -> String {
+        delivery_name(&format!("{}-{leaf}", self.first))
+    }
+
+    fn of_part(&self, part: &Part) -> String {
+        delivery_name(&format!("{}-{}-{}-of-{}", self.first, part.leaf, part.number, part.of))
+    }
 }
 
 /// A Kustomization for each leaf and part.
@@ -48,35 +67,35 @@ fn name_of_part(layout: &Layout<'_>, part: &Part) -> String {
 /// What held a leaf before it was split, or before its parts were doubled, stays, to prune what leaves the bundle: it
 /// applies an empty folder, once everything that it held belongs to others. Flux prunes only what still has its label.
 fn trees<'a>(layout: &Layout<'_>, flux: &'a Flux, leaves: &BTreeSet<Leaf>) -> BTreeMap<BundlePath, Tree<'a>> {
-    let (region, splits) = (layout.folder(), layout.splits);
+    let (region, splits, names) = (layout.folder(), layout.splits, Names::new(layout, flux));
     let folder = path::flux(layout.directory);
     let core = Leaf::core();
-    let secrets = brought_by(layout, &core);
+    let secrets = names.bringing(&core);
     let emptied = region.join("parts/emptied");
     let applied = |folder: &BundlePath| layout.in_repository(folder);
     let mut objects = BTreeMap::new();
     for leaf in [&core].into_iter().chain(leaves) {
         let (stands, depends_on) = match splits.of(leaf) {
-            Some(_) => (emptied.clone(), brought_by(layout, leaf)),
+            Some(_) => (emptied.clone(), names.bringing(leaf)),
             None if leaf.is_of_kind() => (region.join("identities").join(leaf.as_str()), secrets.clone()),
             None => (region.join("core"), Vec::new()),
         };
         let file = folder.join(&format!("{leaf}.yaml"));
-        objects.insert(file, object(flux, name_of(layout, leaf), applied(&stands), depends_on));
+        objects.insert(file, object(flux, names.of(leaf), applied(&stands), depends_on));
     }
     let file = |part: &Part| folder.join(&format!("parts/{part}.yaml"));
     for part in splits.parts() {
         let depends_on = match &part.leaf {
             leaf if leaf.is_of_kind() => secrets.clone(),
-            leaf if *leaf == core => brought_by(layout, &Leaf::namespaces()),
+            leaf if *leaf == core => names.bringing(&Leaf::namespaces()),
             _ => Vec::new(),
         };
         let stands = part.folder(layout.directory);
-        objects.insert(file(&part), object(flux, name_of_part(layout, &part), applied(&stands), depends_on));
+        objects.insert(file(&part), object(flux, names.of_part(&part), applied(&stands), depends_on));
     }
     for part in splits.former() {
-        let depends_on = brought_by(layout, &part.leaf);
-        objects.insert(file(&part), object(flux, name_of_part(layout, &part), applied(&emptied), depends_on));
+        let depends_on = names.bringing(&part.leaf);
+        objects.insert(file(&part), object(flux, names.of_part(&part), applied(&emptied), depends_on));
     }
     // Without a kustomization, Flux would make one up from every YAML file below.
     let listed: Vec<_> = objects.keys().filter_map(|path| path.below(&folder)).map(String::from).collect();
@@ -137,7 +156,6 @@ mod tests {
     use crate::config::Delivery;
     use crate::name::GroupKind;
     use crate::testing::json_of;
-    use alloc::string::ToString as _;
     use serde_json::json;
 
     fn plain() -> Flux {
@@ -162,6 +180,27 @@ mod tests {
             Layout { fleet: &fleet, directory: &directory, delivery: &delivery, output, splits: Splits::none() };
         let trees = trees(&layout, &flux, &leaves);
         trees.into_iter().map(|(path, tree)| (path.to_string(), json_of(&tree))).collect()
+    }
+
+    /// Fleets that share a hub may have regions of one name.
+    #[test]
+    fn on_a_hub_a_name_says_whose_region_it_is() {
+        let flux = Flux { kube_config: Some(("eu-kubeconfig".into(), None)), ..plain() };
+        let delivery = Delivery::Flux(flux.clone());
+        let (directory, splits) = ("eu".into(), Splits::none());
+        let named = |fleet: &str| {
+            let fleet = fleet.into();
+            let layout =
+                Layout { fleet: &fleet, directory: &directory, delivery: &delivery, output: "bundles", splits };
+            let leaves = [Leaf::of(&GroupKind::new("x.io", "Thing"))].into();
+            let trees = trees(&layout, &flux, &leaves);
+            let tree = |path: &str| json_of(&trees[&path::flux(&directory).join(path)]);
+            let (core, thing) = (tree("core.yaml"), tree("thing.x.io.yaml"));
+            assert_eq!(thing["spec"]["dependsOn"][0]["name"], core["metadata"]["name"]);
+            [core, thing].map(|it| it["metadata"]["name"].as_str().unwrap().to_string())
+        };
+        assert_eq!(named("acme"), ["acme-eu-core", "acme-eu-thing.x.io"]);
+        assert_eq!(named("other"), ["other-eu-core", "other-eu-thing.x.io"]);
     }
 
     #[test]

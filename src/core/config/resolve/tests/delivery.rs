@@ -22,6 +22,31 @@ fn a_regions_delivery_goes_over_the_fleets() {
     assert_eq!((argo.mode, argo.plugin.is_none()), (ArgoMode::Plugin, true));
 }
 
+/// A region can have the default where the fleet says otherwise.
+#[test]
+fn null_takes_back_what_the_fleet_says() {
+    let of = |delivery: &str| {
+        let text = edited(ALLOWED, &format!("    namespaces: {{allowed: [\"*\"]}}\n    delivery: {delivery}"))
+            + "delivery:\n  flux: {sourceRef: {name: fleet}, timeout: 3m, wait: true, interval: 1h, serviceAccountName: a, \
+               kubeConfig: {secretRef: hub}}\n  argocd: {repoURL: 'https://git.example.com/x.git', plugin: sops, project: p, \
+               destination: {server: 'https://x'}}\n";
+        load(&text).map(|fleet| fleet.regions["eu-west"].delivery.clone())
+    };
+    let nulls = "{flux: {timeout: null, wait: null, interval: ~, serviceAccountName: null, kubeConfig: null}}";
+    let Delivery::Flux(flux) = of(nulls).unwrap() else { panic!() };
+    assert!(flux.timeout.is_none() && !flux.wait && flux.service_account.is_none() && flux.kube_config.is_none());
+    assert_eq!((flux.interval.as_str(), flux.source_name.as_str()), ("10m", "fleet"));
+    let Delivery::Flux(flux) = of("{flux: {timeout: null}}").unwrap() else { panic!() };
+    assert!(flux.timeout.is_none() && flux.wait && flux.kube_config.is_some());
+    let Delivery::ArgoCd(argo) = of("{argocd: {plugin: null, project: null, destination: null}}").unwrap() else {
+        panic!()
+    };
+    assert_eq!((argo.plugin, argo.project.as_str(), argo.destination.text()), (None, "default", "{region}"));
+    // What nobody says is missing, where it is taken back.
+    let error = of("{flux: {sourceRef: null}}").unwrap_err().to_string();
+    assert!(error.contains("regions.eu-west.delivery.flux.sourceRef: the field is missing"), "{error}");
+}
+
 #[test]
 fn a_flux_on_a_hub_has_names_for_each_region() {
     let more = "delivery:\n  flux: {sourceRef: {name: \"fleet-{region}\"}, decryption: {secretRef: \"sops-age-{region}\"}, \

@@ -10,7 +10,7 @@ use super::*;
 use crate::config::Fleet;
 use crate::finding::settle;
 use crate::hash::sha256_hex;
-use crate::layout::manifest::{Manifest, ManifestObject, NeededBy, ObjectState, emit};
+use crate::layout::manifest::{Manifest, ManifestFile, ManifestObject, NeededBy, ObjectState, emit};
 use crate::layout::path;
 use crate::recipient::Recipient;
 use crate::region::published::{Files, Published};
@@ -652,4 +652,23 @@ fn what_is_asked_is_what_the_bundle_has() {
     let namespaces: Vec<&str> = questions.namespaces.iter().map(Namespace::as_str).collect();
     assert_eq!(namespaces, ["team-a", "team-b"]);
     assert!(questions.listed.contains(&GroupKind::new("", "Secret")) && questions.listed.len() > 5);
+}
+
+/// A leaf stays as long as its region, so what a configuration forgot is looked for all the same.
+#[test]
+fn a_kind_that_the_configuration_forgot_is_looked_for() {
+    let mut shelf = Shelf::new(&[]);
+    let forgotten = GroupKind::new("identity.example.org", "ForgottenIdentity");
+    let leaf = crate::layout::Leaf::of(&forgotten);
+    let text = "regions/eu/identities/forgottenidentity.identity.example.org/kustomization.yaml";
+    shelf.manifest.files.push(ManifestFile { path: path::BundlePath::parse(text).unwrap(), sha256: sha256_hex(b"x") });
+    shelf.files.insert(text.to_string(), b"x".to_vec());
+    shelf.sign(&ring(1));
+    let region = &shelf.fleet.regions["eu"];
+    let keys = ring(1);
+    let published = Published::examine(&shelf.fleet.name, &region.directory, shelf.files.clone(), &keys);
+    let (bundle, _) = open(&shelf.fleet, region, &published, Some(&keys));
+    let questions = bundle.unwrap().questions();
+    assert!(questions.groups.contains("identity.example.org") && !questions.listed.contains(&forgotten));
+    assert_eq!(questions.leaves.into_iter().collect::<Vec<_>>(), [leaf]);
 }

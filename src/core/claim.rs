@@ -1,8 +1,8 @@
 //! Claims: who asks for which root, where.
 //!
 //! A Credential claims its identity for its region, and a rule of an AccessManagement claims what it
-//! hands to a namespace. Later sync rules and templates claim too: what is asked for is in the claim, and
-//! the stages after this one look at the claimant's kind only where k0rdent does.
+//! hands to a namespace. What is asked for is in the claim: one root, for a claimant in a namespace. The stages
+//! after this one look at the claimant's kind only where k0rdent does.
 
 pub mod access;
 pub mod collect;

@@ -44,7 +44,7 @@
 //!
 //! - Nothing here knows the clock, the environment, a file, the network, a terminal or randomness.
 //!   `no_std` holds that for our own code, `dependencies.txt` for what it is built on.
-//! - A room is a module of this page. Rooms stand in one order, `rooms.txt`: each names only rooms above it. No two
+//! - A room is a module of this page. Rooms stand in one order, `src/pouch/tests/tidy/rooms.txt`: each names only rooms above it. No two
 //!   files name each other in a circle. The test `tidy` holds both.
 //! - Stages do not fail on bad input: they return their result and findings. Errors are for callers'
 //!   mistakes and for the configuration.
@@ -102,11 +102,12 @@
 //!
 //! | to add | touch |
 //! |---|---|
-//! | a kind of claim | [`kinds`] (a row with `claims`, and the fields of its `spec` that are read: a live cluster's others are never seen), a file that reads it in [`k0rdent`], a file in [`claim`], [`claim::collect`] (its claims, and when such a claimant is gone); `config/file/grant.rs` if a grant may name it |
-//! | a kind of destination | [`destination`] (its address, its region, folder and delivery, what must not land there, and its place among `all`), and the file in [`claim`] whose claims go there; if its bundle gets there in a new way, a file in [`layout::delivery`] and its arm in [`layout`] |
-//! | a view of the plan | a file in [`report`], which takes [`report::summary`]; in the shell `run/told.rs`, and for a flag `session.rs`, or `cli/records.rs` too if it names a file to write. [`region::plan`] and `run/render.rs` only if the plan does not say it yet |
-//! | a limit | [`config::Limits`], `config/file/limit.rs`, `config/resolve/limit.rs`, [`config::show`]; and `judge/quota.rs` for a quota, or [`region::brake`] for a bound on what changes |
-//! | a provider | its file in [`capi`], `all` in `capi.rs`, and [`k0rdent::builtin`] if k0rdent ships it. If "who may use it" has a new meaning: [`capi::tenancy`], `admits` in `capi.rs`, and `judge/tenancy.rs`, which says what admits whom |
+//! | a kind of claim | [`kinds`] (a row with `claims`, and the fields of its `spec` that are read: a live cluster's others are never seen), a file that reads it in [`k0rdent`], a file in [`claim`], [`claim::collect`] (its claims, and when such a claimant is gone), [`finding::codes`] for one that cannot be read. `config/file/grant.rs` if a grant may name it; [`admission`] if it may use what no Credential may; `closure/companion.rs`, which looks for companions of every root. A claimant has a namespace and asks for one root: a cluster-scoped kind begins with [`name::Claimant`], several roots with [`claim::Claim`], [`closure`] and `region/revoked.rs` |
+//! | a kind of destination | what names it in the configuration ([`config`], `config/file.rs`, `config/resolve/region.rs`, [`config::show`]; it is an entry of `regions`, by which the shell goes), [`destination`] (its address, folder and delivery, what must not land there), and the file in [`claim`] whose claims go there |
+//! | a way of delivery | `config::Delivery` with `config/delivery.rs`, `config/file/delivery.rs`, `config/resolve/delivery.rs` and [`config::show`]; `forbids` in [`destination`]; a file in [`layout::delivery`], its arm in [`layout`], `layout/style.rs`; `layout/delivery/argocd.rs` (who shares a decryptor), `verify/bundles/delivery.rs` and `verify/live/stale.rs`. Its files are open: what is to be sealed in another way is `region/pack.rs` and the shell's `run/seal.rs` |
+//! | a view of the plan | a file in [`report`], which takes [`report::summary`]; in the shell `cli/plan.rs` for a format of `plan -o`, and nothing else; for a file of its own `session.rs` (the flag), `cli/records.rs` (that it can be written) and `run/told.rs` (which writes it). [`region::plan`] and `run/render.rs` only if the plan does not say it yet |
+//! | a limit | [`config::Limits`], `config/file/limit.rs`, `config/resolve/limit.rs`, [`config::show`]: that is all for a bound on what the configuration itself says. For a quota `judge/quota.rs`, and `region/handover.rs`, which hands over within it; for a bound on what changes [`region::brake`], and `region/compare.rs` and `region/rekey.rs`, which say what it weighs; for a bound on reading or pushing, where the shell does it |
+//! | a provider | its file in [`capi`], `all` in `capi.rs`, and [`k0rdent::builtin`] if k0rdent ships it. If "who may use it" has a new meaning: [`capi::tenancy`], `admits` and `is_open_by_an_empty_map` in `capi.rs`, `capi/slip.rs` (how it is mistyped), `judge/tenancy.rs` (what admits whom), and `judge/sharing.rs` if its field is not `allowedNamespaces` |
 //!
 //! A new file also needs its `mod` line in the file above it. A new finding code goes into [`finding::codes`] besides,
 //! and its section into `docs/findings`. What touches the world is in package `pouch`: sources, git, age, publishing,

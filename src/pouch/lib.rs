@@ -58,7 +58,7 @@
 //! | what became of a push | `shelf/branch/outcome.rs` |
 //! | how long git may take or say nothing | [`child`], [`git::program`] |
 //! | where `verify` looks for bundles: folder, commit, index | [`shelf::standing`] |
-//! | lines of outcomes, the summary, metrics | [`run::told`], [`run::metrics`]; that the files of both can be written: [`cli::records`] |
+//! | lines of outcomes, the summary, metrics | [`run::told`], [`run::metrics`]; that the files of both can be written: [`cli::records`]; how a plan is written (`-o`): [`cli::plan`] |
 //! | commit messages | [`text`] |
 //! | where a cache may stand, and whose folder is trusted | [`cache`] |
 //! | temporary folders, and what killed runs left of them | [`scratch`] |

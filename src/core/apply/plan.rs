@@ -55,6 +55,8 @@ impl Budget {
 pub struct Answers<'a> {
     /// The kinds that it serves, each with its versions.
     pub served: &'a BTreeMap<GroupKind, BTreeSet<Version>>,
+    /// The kinds that it does not serve, and that are not defined there either: there is no object of them.
+    pub undefined: &'a BTreeSet<GroupKind>,
     /// The API groups that could not be asked.
     pub silent: &'a BTreeSet<String>,
     /// What there is of what was asked for, Namespaces too.
@@ -91,6 +93,9 @@ pub struct Plan<'u> {
     pub goners: Vec<Goner>,
     /// What left the bundle, and is somebody else's.
     pub given_up: Vec<(ObjectKey, Stays)>,
+    /// What left the bundle, and may be there for all anybody knows: its kind is not served just now, or it could not be
+    /// looked at.
+    pub unseen: BTreeSet<ObjectKey>,
     /// Why nothing may be taken away.
     pub held: Option<Finding>,
     /// How many objects were brought and stood there, or how many did when more than may go left them.
@@ -135,7 +140,19 @@ pub struct Goner {
 impl Goner {
     /// Whether others may point to it, and it points to nothing.
     pub fn is_pointed_to(&self) -> bool {
-        self.key.kind.is_secret() || self.key.kind.is_config_map()
+        is_pointed_to(&self.key)
+    }
+}
+
+fn is_pointed_to(key: &ObjectKey) -> bool {
+    key.kind.is_secret() || key.kind.is_config_map()
+}
+
+impl Plan<'_> {
+    /// What is not as the bundle says before anything is sent, and may point to what left the bundle.
+    pub fn staying(&self) -> impl Iterator<Item = &ObjectKey> {
+        let given_up = self.given_up.iter().map(|(key, _)| key);
+        given_up.chain(&self.unseen).filter(|key| !is_pointed_to(key))
     }
 }
 
@@ -196,6 +213,7 @@ pub fn plan<'u>(
         silent: BTreeSet::new(),
         goners: Vec::new(),
         given_up: Vec::new(),
+        unseen: BTreeSet::new(),
         held: None,
         of: 0,
         before,
@@ -288,20 +306,21 @@ fn leavers(plan: &mut Plan<'_>, bundle: &Bundle<'_>, inventory: &Inventory, answ
     let wanted: BTreeSet<&ObjectKey> = bundle.objects.iter().map(|wanted| wanted.key).collect();
     let is_left = |key: &ObjectKey| !wanted.contains(key) && is_prunable(&key.kind, lets.kinds);
     for (key, brought) in inventory.objects.iter().filter(|(key, _)| is_left(key)) {
-        let is_served = key.kind.group == "" || answers.served.contains_key(&key.kind);
-        let is_silent = answers.silent.contains(key.kind.group.as_str());
         match answers.live.get(key) {
             Some(Live::Here(meta)) => match stays(brought, meta, &bundle.manager) {
                 None => plan.goners.push(Goner { key: key.clone(), meta: meta.clone() }),
                 Some(why) => {
-                    plan.before.objects.remove(key);
+                    // What it points to stays as long as it does, so an identity is not forgotten.
+                    if is_pointed_to(key) {
+                        plan.before.objects.remove(key);
+                    }
                     plan.given_up.push((key.clone(), why));
                 }
             },
             Some(Live::Absent) => _ = plan.before.objects.remove(key),
-            // With its definition all objects of a kind go.
-            None if !is_served && !is_silent => _ = plan.before.objects.remove(key),
-            None | Some(Live::Unknown) => {}
+            // With its definition all objects of a kind go. While no version is served, or a server starts, they do not.
+            None if answers.undefined.contains(&key.kind) => _ = plan.before.objects.remove(key),
+            None | Some(Live::Unknown) => _ = plan.unseen.insert(key.clone()),
         }
     }
     // What points to others goes first.

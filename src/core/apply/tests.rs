@@ -73,6 +73,7 @@ struct Scene {
     live: BTreeMap<ObjectKey, Live>,
     silent: BTreeSet<String>,
     lacks: Vec<&'static str>,
+    undefined: Vec<&'static str>,
     budget: Budget,
     accepted: BTreeSet<String>,
 }
@@ -95,6 +96,7 @@ impl Scene {
             live: there.map(|(object, how)| (key(object), live(how))).collect(),
             silent: BTreeSet::new(),
             lacks: Vec::new(),
+            undefined: Vec::new(),
             budget: Budget::default(),
             accepted: BTreeSet::new(),
         }
@@ -108,7 +110,8 @@ impl Scene {
             .filter(|kind| !self.lacks.contains(kind))
             .map(|kind| (GroupKind::new(CAPI, kind), BTreeSet::from(["v1beta1".into()])))
             .collect();
-        let answers = Answers { served: &served, silent: &self.silent, live: &self.live };
+        let undefined = self.undefined.iter().map(|kind| GroupKind::new(CAPI, kind)).collect();
+        let answers = Answers { served: &served, undefined: &undefined, silent: &self.silent, live: &self.live };
         let (region, none) = (Region::from("eu"), BTreeSet::new());
         let lets = Let { region: &region, budget: self.budget, accepted: &self.accepted, kinds: &none };
         let plan = plan(&bundle, &self.inventory, None, &answers, &lets);
@@ -237,6 +240,7 @@ fn what_goes_was_brought_and_is_labelled() {
     ];
     let mut scene = Scene::new(&["Secret n/s"], &inventory, &there);
     scene.lacks = Vec::from(["AWSClusterStaticIdentity"]);
+    scene.undefined = scene.lacks.clone();
     scene.check(&[
         "send Secret n/s",
         "withdraw AzureClusterIdentity n/old, Secret n/gone",
@@ -277,6 +281,35 @@ fn what_was_never_sent_does_not_go() {
     ] {
         assert_eq!(taken(inventory, there), expect, "{inventory}, {there}");
     }
+}
+
+#[test]
+fn what_may_be_there_unseen_is_not_forgotten() {
+    let inventory = [
+        "AWSClusterStaticIdentity unserved",
+        "VSphereClusterIdentity unread",
+        "AzureClusterIdentity n/unlabelled",
+        "Secret n/s",
+        "Secret n/unread",
+    ];
+    let there = [
+        "ConfigMap n/c = -",
+        "VSphereClusterIdentity unread = ?",
+        "AzureClusterIdentity n/unlabelled = 1 theirs",
+        "Secret n/s = 1",
+        "Secret n/unread = ?",
+    ];
+    let mut scene = Scene::new(&["ConfigMap n/c"], &inventory, &there);
+    scene.lacks = Vec::from(["AWSClusterStaticIdentity"]);
+    scene.budget.objects = 0;
+    let paths = |keys: &mut dyn Iterator<Item = &ObjectKey>| -> Vec<String> { keys.map(ObjectKey::path).collect() };
+    scene.decide(|_, plan| {
+        assert_eq!(paths(&mut plan.staying()), ["n/unlabelled", "unserved", "unread"]);
+        let left = ["n/c", "n/s", "n/unread", "unserved", "n/unlabelled", "unread"];
+        assert_eq!(paths(&mut plan.before.objects.keys()), left);
+    });
+    scene.undefined = scene.lacks.clone();
+    scene.decide(|_, plan| assert_eq!(paths(&mut plan.staying()), ["n/unlabelled", "unread"]));
 }
 
 #[test]

@@ -12,6 +12,7 @@ use alloc::vec::Vec;
 use super::write::{self, PolicyRule, RbacManifest, Subject};
 use super::{guessed, split};
 use crate::apply::inventory;
+use crate::capi;
 use crate::kinds;
 use crate::name::{Directory, FleetName, GroupKind, Namespace, ObjectKey};
 
@@ -34,6 +35,7 @@ pub struct ApplyBasis<'a> {
 pub fn manifests(terms: &ApplyBasis<'_>) -> Vec<RbacManifest> {
     let name = format!("pouch-apply-{}-{}", terms.fleet, terms.directory);
     let mut cluster: Vec<PolicyRule> = namespaces(terms);
+    cluster.push(definitions());
     let mut places: BTreeMap<Namespace, Vec<PolicyRule>> = BTreeMap::new();
     places.insert(terms.kept_in.clone(), inventory_rules(terms));
     let kinds: BTreeSet<(Option<&Namespace>, &GroupKind)> = terms
@@ -49,8 +51,7 @@ pub fn manifests(terms: &ApplyBasis<'_>) -> Vec<RbacManifest> {
             None => cluster.push(rule),
         }
     }
-    let mut manifests =
-        if cluster.is_empty() { Vec::new() } else { write::role(&name, None, &split(cluster), terms.subject) };
+    let mut manifests = write::role(&name, None, &split(cluster), terms.subject);
     for (namespace, rules) in places {
         manifests.extend(write::role(&name, Some(&namespace), &split(rules), terms.subject));
     }
@@ -84,6 +85,14 @@ fn namespaces(terms: &ApplyBasis<'_>) -> Vec<PolicyRule> {
         rule(&kind, &["create"], None, vec![why.to_owned()]),
         rule(&kind, &["get", "patch"], Some(names), Vec::new()),
     ])
+}
+
+/// Definitions of the kinds that bundles can hold, those that left the bundle too.
+fn definitions() -> PolicyRule {
+    let kinds = capi::all();
+    let names = kinds.map(|rules| (format!("{}.{}", rules.plural, capi::GROUP), String::new())).collect();
+    let why = "Whether objects of a kind that is not served are gone, or only not to be seen.";
+    rule(&GroupKind::new("apiextensions.k8s.io", kinds::DEFINITION), &["get"], Some(names), vec![why.to_owned()])
 }
 
 fn inventory_rules(terms: &ApplyBasis<'_>) -> Vec<PolicyRule> {

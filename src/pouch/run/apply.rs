@@ -61,7 +61,8 @@ pub fn apply(subject: &Applying<'_>, cluster: &Cluster, session: &Session) -> Re
     let questions = bundle.questions(&inventory, subject.kinds);
     let mut outcome = Outcome { objects: bundle.objects(), ..Outcome::default() };
     let known = read::answers(cluster, session, questions, &mut outcome.troubles)?;
-    let answers = Answers { served: &known.versions, silent: &known.silent, live: &known.live };
+    let answers =
+        Answers { served: &known.versions, undefined: &known.undefined, silent: &known.silent, live: &known.live };
     let lets = Let { region: subject.region, budget: subject.budget, accepted: subject.accepted, kinds: subject.kinds };
     let plan = plan(&bundle, &inventory, subject.revision, &answers, &lets);
     let mut run = Run {
@@ -83,6 +84,7 @@ pub fn apply(subject: &Applying<'_>, cluster: &Cluster, session: &Session) -> Re
     run.outcome.findings.extend(plan.held.clone());
     run.outcome.is_held = plan.held.is_some();
     run.outcome.notes.extend(plan.given_up.iter().map(|(key, why)| told::stays(key, *why)));
+    run.outcome.notes.extend(told::unseen(&plan, &run.known.versions));
     run.failed.extend(plan.lacking.iter().chain(&plan.silent).map(|key| (*key).clone()));
     if let Err(failure) = run.all(&plan, over.as_deref()) {
         run.outcome.ended_by = Some(failure);
@@ -244,6 +246,7 @@ impl<'a> Run<'a> {
         let (others, pointing): (Vec<&Goner>, Vec<&Goner>) =
             plan.goners.iter().partition(|goner| goner.is_pointed_to());
         let mut stale: Vec<ObjectKey> = self.failed.iter().filter(|key| is_identity(&key.kind)).cloned().collect();
+        stale.extend(plan.staying().cloned());
         let going = |goner: &&Goner| goner.meta.is_going && is_identity(&goner.key.kind);
         stale.extend(pointing.iter().copied().filter(going).map(|goner| goner.key.clone()));
         let mut pointers = Pointers::default();
@@ -260,8 +263,8 @@ impl<'a> Run<'a> {
         keys.into_iter().for_each(|key| kinds.entry(key.kind.clone()).or_default().push(key));
         for (kind, keys) in kinds {
             let Some(resource) = self.known.resource(&kind) else {
-                // Of a kind that is not served there is nothing; of a group that does not answer nobody knows.
-                if self.known.silent.contains(kind.group.as_str()) {
+                // Of a kind that is not defined there is nothing; of one that is not served just now nobody knows.
+                if !self.known.undefined.contains(&kind) {
                     pointers.anything();
                 }
                 continue;
@@ -288,8 +291,10 @@ impl<'a> Run<'a> {
                 let waits = goner.meta.finalizers.join(", ");
                 self.outcome.notes.push(format!("{} left the bundle, and waits for {waits} to let it go", goner.key));
             } else if !may_go(plan, goner, pointers) {
-                let message =
-                    format!("{} left the bundle, and stays: an identity that failed may point to it", goner.key);
+                let message = format!(
+                    "{} left the bundle, and stays: an identity that is still there may point to it",
+                    goner.key
+                );
                 self.outcome.notes.push(message);
                 left.push(goner.key.clone());
             } else if let Some(resource) = self.known.resource(&goner.key.kind) {

@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use pouch_core::apply::inventory::{Inventory, MOST_BYTES};
 use pouch_core::apply::{Live, Meta, Questions};
-use pouch_core::name::{GroupKind, ObjectKey, Version};
+use pouch_core::kinds;
+use pouch_core::name::{GroupKind, ObjectKey, Scope, Version};
 
 use super::terms::Applying;
 use super::told;
@@ -19,6 +20,8 @@ pub(super) struct Known {
     served: Served,
     /// The kinds that it serves, each with its versions.
     pub(super) versions: BTreeMap<GroupKind, BTreeSet<Version>>,
+    /// The kinds that it neither serves nor defines.
+    pub(super) undefined: BTreeSet<GroupKind>,
     /// The groups that do not answer.
     pub(super) silent: BTreeSet<String>,
     /// What there is of what was asked for.
@@ -35,7 +38,7 @@ impl Known {
 }
 
 fn config_maps() -> Resource {
-    Resource::core("ConfigMap", "configmaps", pouch_core::name::Scope::Namespaced)
+    Resource::core("ConfigMap", "configmaps", Scope::Namespaced)
 }
 
 /// Reads the inventory, with its resourceVersion; an empty one where there is none.
@@ -130,6 +133,12 @@ pub(super) fn answers(
     let versions: BTreeMap<_, BTreeSet<Version>> =
         served.kinds.iter().map(|(kind, (_, versions))| (kind.clone(), versions.iter().cloned().collect())).collect();
     let silent = served.unknown.keys().cloned().collect();
+    let unserved = questions.objects.keys().map(|(kind, _)| kind).filter(|kind| {
+        core_resource(kind).is_none()
+            && served.resource(kind).is_none()
+            && !served.unknown.contains_key(kind.group.as_str())
+    });
+    let undefined = undefined(cluster, unserved.cloned().collect())?;
     let mut asked: Vec<(Resource, Vec<ObjectKey>, bool)> =
         vec![(Resource::namespaces(), questions.namespaces.iter().map(ObjectKey::namespace).collect(), false)];
     for ((kind, version), keys) in questions.objects {
@@ -175,7 +184,33 @@ pub(super) fn answers(
             live.insert(key, found);
         }
     }
-    Ok(Known { served, versions, silent, live, unchangeable: BTreeMap::new() })
+    Ok(Known { served, versions, undefined, silent, live, unchangeable: BTreeMap::new() })
+}
+
+/// Those of some kinds that the region does not serve which are not defined there either.
+///
+/// A definition without a version that is served keeps its objects, and a server that starts may know of a definition
+/// before it serves the kind.
+fn undefined(cluster: &Cluster, unserved: BTreeSet<GroupKind>) -> Result<BTreeSet<GroupKind>, Failure> {
+    let definition = Resource {
+        kind: GroupKind::new("apiextensions.k8s.io", kinds::DEFINITION),
+        version: "v1".into(),
+        plural: "customresourcedefinitions".to_owned(),
+        scope: Scope::Cluster,
+    };
+    // What a kind of the configuration's own is called in paths is not known where it is not served.
+    let named = |kind: GroupKind| {
+        let name = format!("{}.{}", kinds::plural(&kind)?, kind.group);
+        Some((ObjectKey::new(definition.kind.clone(), None, name.as_str().into()), kind))
+    };
+    let names: BTreeMap<ObjectKey, GroupKind> = unserved.into_iter().filter_map(named).collect();
+    if names.is_empty() {
+        return Ok(BTreeSet::new());
+    }
+    let got = surely(cluster, &definition, names.keys().cloned().collect(), Portion::Metadata, &|| {});
+    let got = got.map_err(|broken| unreadable(cluster, &definition.name(), &broken))?;
+    let absent = got.into_iter().filter(|(_, got)| matches!(got, Got::Absent));
+    Ok(absent.filter_map(|(key, _)| names.get(&key).cloned()).collect())
 }
 
 /// Gets objects by name, and asks once more for what is absent: what is missing by accident is there then.

@@ -80,6 +80,19 @@ pub(super) fn stays(key: &ObjectKey, why: Stays) -> String {
     format!("{key} left the bundle, and {why}: it stays")
 }
 
+/// What left the bundle, and cannot be seen for want of a version that is served, each kind told once.
+pub(super) fn unseen(plan: &Plan<'_>, served: &BTreeMap<GroupKind, BTreeSet<Version>>) -> BTreeSet<String> {
+    let unserved = plan.unseen.iter().filter(|key| key.kind.group != "" && !served.contains_key(&key.kind));
+    let told = |key: &ObjectKey| {
+        format!(
+            "the region serves no {} just now, of which objects left the bundle: they stay, and every Secret and ConfigMap \
+             that they may point to, until the kind is served or its definition is gone",
+            key.kind
+        )
+    };
+    unserved.map(told).collect()
+}
+
 /// An object that the region does not let go.
 pub(super) fn not_taken(key: &ObjectKey, refusal: &Refusal) -> Failure {
     let message = format!("{key} left the bundle, and the region refuses to delete it: {}", word(refusal));

@@ -1,10 +1,13 @@
 //! What may be deleted: what was really brought, and no more of it at once than the brake lets go.
 
+use std::thread;
+use std::time::{Duration, Instant};
+
 use serde_json::json;
 
 use super::{INVENTORY, apply, changes, inventory, patch, region};
-use crate::delivered::{Delivered, odd};
-use crate::objects::TENANT;
+use crate::delivered::{Delivered, azure, odd, openstack};
+use crate::objects::{SYSTEM, TENANT};
 
 fn secret(name: &str) -> String {
     format!("/api/v1/namespaces/{TENANT}/secrets/{name}")
@@ -89,4 +92,73 @@ fn what_pouch_never_brought_is_neither_replaced_nor_deleted() {
     region.publish();
     assert_eq!(changes(&apply(&region, &[]).ends(0)), ["withdrawn Secret team-a/ours"]);
     assert_eq!(region.differences(), ["Secret team-a/theirs is too much"]);
+}
+
+const OPENSTACK: &str = "openstackclusteridentities.infrastructure.cluster.x-k8s.io";
+
+/// Has the API server serve a kind, or no version of it, and waits until it does.
+fn serve(region: &Delivered, is_served: bool) {
+    let patch = json!([{"op": "replace", "path": "/spec/versions/0/served", "value": is_served}]).to_string();
+    region.server.kubectl_prints(["patch", "crd", OPENSTACK, "--type=json", "-p", &patch], "");
+    let began = Instant::now();
+    let target = "/apis/infrastructure.cluster.x-k8s.io/v1alpha1/openstackclusteridentities";
+    let discovery = "/apis/infrastructure.cluster.x-k8s.io";
+    let is_listed = || region.get(discovery).to_string().contains("v1alpha1");
+    while region.get(target).is_null() == is_served || is_listed() != is_served {
+        assert!(began.elapsed() < Duration::from_secs(30), "the kind is not served as it should be");
+        thread::sleep(Duration::from_millis(100));
+    }
+}
+
+#[test]
+fn a_kind_that_is_not_served_just_now_is_not_forgotten() {
+    let Some(mut region) = region() else { return };
+    region.put(&[openstack("openstack"), odd("odd", 1)].concat());
+    region.publish();
+    apply(&region, &[]).ends(0);
+    let kept = inventory(&region);
+    serve(&region, false);
+    region.take(&openstack("openstack"));
+    region.publish();
+    let secret = format!("/api/v1/namespaces/{SYSTEM}/secrets/openstack-secret");
+    for _ in 0..2 {
+        let ran = apply(&region, &[]).ends(0);
+        assert!(ran.stderr.contains("the region serves no OpenStackClusterIdentity"), "{}", ran.stderr);
+        assert!(changes(&ran).is_empty() && !region.get(&secret).is_null(), "{}", ran.stdout);
+        assert_eq!(inventory(&region), kept);
+    }
+    serve(&region, true);
+    assert_eq!(changes(&apply(&region, &[]).ends(0)).len(), 2);
+    region.is_exact();
+
+    // With its definition the identity is gone, and what it pointed to goes.
+    region.put(&openstack("openstack"));
+    region.publish();
+    apply(&region, &[]).ends(0);
+    region.server.kubectl_prints(["delete", "crd", OPENSTACK], "");
+    region.take(&openstack("openstack"));
+    region.publish();
+    assert_eq!(changes(&apply(&region, &[]).ends(0)), ["withdrawn Secret kcm-system/openstack-secret"]);
+    assert_eq!(inventory(&region), ["Secret team-a/odd"]);
+    region.is_exact();
+}
+
+#[test]
+fn an_identity_that_somebody_else_took_over_keeps_its_secret() {
+    let Some(mut region) = region() else { return };
+    region.put(&[azure("azure", "azure-secret", 1), odd("odd", 1)].concat());
+    region.publish();
+    apply(&region, &[]).ends(0);
+    let identity = "/apis/infrastructure.cluster.x-k8s.io/v1beta1/namespaces/team-a/azureclusteridentities/azure";
+    patch(&region, identity, &json!({"metadata": {"labels": {"app.kubernetes.io/managed-by": "me"}}}));
+    region.take(&azure("azure", "azure-secret", 1));
+    region.publish();
+    for _ in 0..2 {
+        let ran = apply(&region, &[]).ends(0);
+        assert!(ran.stderr.contains("does not carry pouch's label any more: it stays"), "{}", ran.stderr);
+        assert!(changes(&ran).is_empty() && !region.get(&secret("azure-secret")).is_null(), "{}", ran.stdout);
+    }
+    region.server.kubectl_prints(["-n", TENANT, "delete", "azureclusteridentity", "azure"], "");
+    assert_eq!(changes(&apply(&region, &[]).ends(0)), ["withdrawn Secret team-a/azure-secret"]);
+    region.is_exact();
 }

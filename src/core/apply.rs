@@ -10,6 +10,7 @@
 pub mod inventory;
 pub mod plan;
 pub mod release;
+pub mod whose;
 
 use alloc::borrow::ToOwned as _;
 use alloc::collections::{BTreeMap, BTreeSet};
@@ -132,6 +133,11 @@ impl Meta {
             labels,
             appliers: managers.iter().filter_map(applier).collect(),
         }
+    }
+
+    /// The field manager of another bundle that it was applied of, if there is one.
+    pub fn of_another(&self, manager: &str) -> Option<&str> {
+        self.appliers.iter().map(String::as_str).find(|applier| *applier != manager)
     }
 
     /// Whether it was applied of a bundle with this field manager.

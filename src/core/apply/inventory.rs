@@ -59,6 +59,9 @@ pub enum Unusable {
     /// It is not written as inventories are.
     #[error("is not written as pouch writes it")]
     Malformed,
+    /// The API server lets nobody change it.
+    #[error("is immutable")]
+    Immutable,
     /// It is another bundle's.
     #[error("belongs to another fleet or region")]
     Foreign,
@@ -91,6 +94,9 @@ impl Inventory {
         let field = |name: &str| data.get(name).and_then(Node::as_str);
         if field("fleet") != Some(fleet.as_str()) || field("directory") != Some(directory.as_str()) {
             return Err(Unusable::Foreign);
+        }
+        if node.get("immutable").and_then(Node::as_bool) == Some(true) {
+            return Err(Unusable::Immutable);
         }
         let mut inventory = Self::empty(fleet, directory);
         inventory.bundle = field("bundle").filter(|text| is_word(text)).map(String::from).unwrap_or_default();
@@ -131,9 +137,7 @@ impl Inventory {
         let own = own.into_iter().filter_map(|(key, text)| Some((String::from(key), Tree::text(text?))));
         let data = own.chain(kinds.into_iter().map(|(key, lines)| (key, Tree::text(lines))));
         let name = name(&self.fleet, &self.directory);
-        // Not the label of what is brought: whoever looks for what was left behind would take it for that.
-        let labels = [("app.kubernetes.io/component", "inventory"), ("app.kubernetes.io/name", "pouch")];
-        let labels = Tree::map(labels.map(|(key, value)| (key, Tree::text(value))));
+        let labels = labels("inventory");
         let over = over.map(|version| ("resourceVersion", Tree::text(version)));
         let metadata =
             [("labels", labels), ("name", Tree::text(name.as_str())), ("namespace", Tree::text(namespace.as_str()))];
@@ -145,6 +149,13 @@ impl Inventory {
         ]);
         String::from(&*emit(&document))
     }
+}
+
+/// The labels of what apply keeps for itself. Not the one of what is brought: whoever looks for what was left behind would
+/// take it for that.
+pub(super) fn labels(component: &str) -> Tree<'_> {
+    let labels = [("app.kubernetes.io/component", component), ("app.kubernetes.io/name", "pouch")];
+    Tree::map(labels.map(|(key, value)| (key, Tree::text(value))))
 }
 
 /// One line.

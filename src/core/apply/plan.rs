@@ -89,6 +89,8 @@ pub struct Plan<'u> {
     pub lacking: BTreeSet<&'u ObjectKey>,
     /// Objects of API groups that do not answer, or that could not be looked at.
     pub silent: BTreeSet<&'u ObjectKey>,
+    /// Objects that were applied of another bundle, by its field manager.
+    pub of_others: BTreeMap<&'u ObjectKey, String>,
     /// What may be taken away, once the rest is done.
     pub goners: Vec<Goner>,
     /// What left the bundle, and is somebody else's.
@@ -211,6 +213,7 @@ pub fn plan<'u>(
         same: BTreeSet::new(),
         lacking: BTreeSet::new(),
         silent: BTreeSet::new(),
+        of_others: BTreeMap::new(),
         goners: Vec::new(),
         given_up: Vec::new(),
         unseen: BTreeSet::new(),
@@ -243,7 +246,13 @@ pub fn plan<'u>(
                 plan.same.insert(key);
                 continue;
             }
-            Some(_) => {}
+            Some(Live::Here(meta)) => {
+                if let Some(other) = meta.of_another(&bundle.manager) {
+                    plan.of_others.insert(key, String::from(other));
+                    continue;
+                }
+            }
+            Some(Live::Absent) => {}
         }
         plan.before.objects.entry(key.clone()).or_default();
         let sending = Sending { key, version: wanted.version.as_str(), text: wanted.text, wanted: Some(index) };
@@ -289,7 +298,7 @@ fn is_brought(brought: &Brought, meta: &Meta, manager: &str) -> bool {
 fn stays(brought: &Brought, meta: &Meta, manager: &str) -> Option<Stays> {
     if !meta.is_ours {
         Some(Stays::Unlabelled)
-    } else if meta.appliers.iter().any(|applier| applier != manager) {
+    } else if meta.of_another(manager).is_some() {
         Some(Stays::OfAnother)
     } else {
         (!is_brought(brought, meta, manager)).then_some(Stays::NotBrought)

@@ -5,6 +5,7 @@ use alloc::vec::Vec;
 use super::inventory::{Brought, Inventory, Unusable, mark, name};
 use super::plan::{Answers, Budget, Let, Plan, is_for_taking, plan};
 use super::release::{Pointers, after, may_go};
+use super::whose::{Beginning, Misplaced, emit_own, misplaced, others};
 use super::{Bundle, Live, Meta, fields_named, is_alike};
 use crate::name::{GroupKind, Namespace, ObjectKey, Region, Version};
 use crate::node::{Interner, Node};
@@ -137,6 +138,7 @@ impl Scene {
             add("same", plan.same.iter().map(|key| one(key)).collect());
             add("lacking", plan.lacking.iter().map(|key| one(key)).collect());
             add("silent", plan.silent.iter().map(|key| one(key)).collect());
+            add("another's", plan.of_others.keys().map(|key| one(key)).collect());
             add("withdraw", plan.goners.iter().map(|goner| one(&goner.key)).collect());
             add("give up", plan.given_up.iter().map(|(key, why)| format!("{} ({why:?})", one(key))).collect());
             if plan.held.is_some() {
@@ -248,6 +250,54 @@ fn what_goes_was_brought_and_is_labelled() {
     ]);
     let left: Vec<String> = scene.decide(|_, plan| plan.before.objects.keys().map(ObjectKey::path).collect());
     assert_eq!(left, ["n", "n/p", "n/gone", "n/s", "n/unknown", "n/old"]);
+}
+
+#[test]
+fn what_another_bundle_brought_is_left() {
+    let there = ["Secret n/s = 1 another's", "Secret n/t = 1 applied", "Secret n/u = -"];
+    let scene = Scene::new(&["Secret n/s", "Secret n/t", "Secret n/u"], &["Secret n/s"], &there);
+    scene.check(&["send Secret n/t, Secret n/u", "another's Secret n/s"]);
+}
+
+#[test]
+fn a_cluster_is_nobodys_before_a_bundle_is_applied_to_it() {
+    let named = |names: &[&str]| -> BTreeSet<String> { names.iter().map(|name| String::from(*name)).collect() };
+    let check = |there: &str, names: &[&str], beginning: Beginning, expect: Option<Misplaced>| {
+        let scene = Scene::new(&["Secret n/s"], &[], &[there]);
+        let map = names.iter().map(|name| format!("{name}: ''")).collect::<Vec<_>>().join(", ");
+        let found = scene.decide(|bundle, _| {
+            let others = others(&node(&format!("{{data: {{{map}}}}}")), bundle);
+            misplaced(bundle, &others, &scene.live, beginning)
+        });
+        assert_eq!(found, expect, "{there}, {names:?}");
+    };
+    let (plain, shares) = (Beginning::default(), Beginning { shares: true, anew: false });
+    let secret = key("Secret n/s");
+    check("Secret n/s = -", &[], plain, None);
+    check("Secret n/s = 1", &["acme.eu"], plain, None);
+    for others in [&["acme.us"][..], &["other.eu", "acme.eu"]] {
+        let named = named(others.get(..1).unwrap());
+        check("Secret n/s = -", others, plain, Some(Misplaced::Others(named)));
+        check("Secret n/s = -", others, shares, None);
+    }
+    let of_another = Misplaced::Object(secret.clone(), String::from("acme.us"));
+    check("Secret n/s = 1 another's", &[], plain, Some(of_another));
+    check("Secret n/s = 1 another's", &[], shares, None);
+    for beginning in [plain, shares] {
+        check("Secret n/s = 1 applied", &[], beginning, Some(Misplaced::Elsewhere(secret.clone())));
+        check("Secret n/s = 1 applied", &[], Beginning { anew: true, ..beginning }, None);
+    }
+    // Each bundle adds its own name, and no other.
+    let own = scene_text();
+    assert_eq!(own.at(&["data"]).map(|data| data.entries().len()), Some(1));
+    assert_eq!(
+        (own.str_at(&["data", "acme.eu"]), own.str_at(&["metadata", "name"])),
+        (Some(""), Some("pouch.bundles"))
+    );
+}
+
+fn scene_text() -> Node {
+    Scene::new(&["Secret n/s"], &[], &[]).decide(|bundle, _| node(&emit_own(bundle, &"kcm-system".into())))
 }
 
 #[test]

@@ -11,7 +11,7 @@ use alloc::vec::Vec;
 
 use super::write::{self, PolicyRule, RbacManifest, Subject};
 use super::{guessed, split};
-use crate::apply::inventory;
+use crate::apply::{inventory, whose};
 use crate::capi;
 use crate::kinds;
 use crate::name::{Directory, FleetName, GroupKind, Namespace, ObjectKey};
@@ -67,6 +67,7 @@ fn head(terms: &ApplyBasis<'_>) -> Vec<String> {
         "It lists and watches nothing. Discovery (GET /apis/GROUP) has no rule here: by default the ClusterRole".to_owned(),
         "system:discovery gives it to everybody who is authenticated.".to_owned(),
         "A Role can be made only where its namespace exists: make those that are missing first.".to_owned(),
+        format!("`pouch apply` needs --inventory-namespace={} unless that is what it takes by itself.", terms.kept_in),
         "The kinds and namespaces are those of the bundle as it is published now. Where it comes to hold others, print and"
             .to_owned(),
         "apply this again before; where it holds them no more, after the run that takes them away.".to_owned(),
@@ -98,10 +99,15 @@ fn definitions() -> PolicyRule {
 fn inventory_rules(terms: &ApplyBasis<'_>) -> Vec<PolicyRule> {
     let kind = GroupKind::new("", "ConfigMap");
     let name = inventory::name(terms.fleet, terms.directory).to_string();
-    let why = "The inventory of what was applied; no rule can hold to names what is made.";
+    let why = "The inventory of what was applied, and the names of bundles; no rule can hold to names what is made.";
     Vec::from([
         rule(&kind, &["create"], None, vec![why.to_owned()]),
-        rule(&kind, &["get", "patch"], Some(BTreeMap::from([(name, String::new())])), Vec::new()),
+        rule(
+            &kind,
+            &["get", "patch"],
+            Some(BTreeMap::from([(name, String::new()), (whose::bundles().to_string(), String::new())])),
+            Vec::new(),
+        ),
     ])
 }
 

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use pouch_core::apply::plan::Budget;
+use pouch_core::apply::whose::Beginning;
 use pouch_core::finding::Code;
 use pouch_core::name::{GroupKind, Namespace, is_dns_label};
 
@@ -57,6 +58,15 @@ pub struct Args {
     /// Apply a commit that is older than the one that was applied last, or that does not descend from it
     #[arg(long)]
     rollback: bool,
+    /// The fleet that the bundle must belong to
+    #[arg(long, value_name = "NAME")]
+    fleet: Option<String>,
+    /// The first time: the cluster is shared with the bundles of other regions or fleets that it has
+    #[arg(long)]
+    shared_cluster: bool,
+    /// The ConfigMap that says what was applied is lost: begin another one
+    #[arg(long)]
+    new_inventory: bool,
     /// The namespace of the ConfigMap that says what was applied [default: the system namespace, kcm-system]
     #[arg(long, value_name = "NAMESPACE")]
     inventory_namespace: Option<String>,
@@ -73,6 +83,12 @@ pub fn run(session: &Session, args: &Args) -> Result<Ended, Failure> {
         ui.error("nothing was applied, because something is wrong with the bundle", "");
         return Ok(Ended::Fault);
     };
+    if let Some(fleet) = args.fleet.as_ref().filter(|fleet| unpacked.fleet.as_str() != **fleet) {
+        let message =
+            format!("the bundle is of fleet {}, and --fleet says {fleet}: nothing was applied", unpacked.fleet);
+        ui.error(&message, "Find out who published it.");
+        return Ok(Ended::Fault);
+    }
     let fleet = opened.as_ref().map(|opened| &opened.settings.fleet);
     let system = fleet.map_or("kcm-system", |fleet| fleet.system_namespace.as_str());
     let kept_in = args.inventory_namespace.as_deref().unwrap_or(system);
@@ -108,6 +124,7 @@ pub fn run(session: &Session, args: &Args) -> Result<Ended, Failure> {
         budget: fleet.map_or_else(Budget::default, |fleet| Budget::from(&fleet.limits)),
         accepted: &accepted,
         kinds: &kinds,
+        beginning: Beginning { shares: args.shared_cluster, anew: args.new_inventory },
         trial,
         follows: &follows,
     };

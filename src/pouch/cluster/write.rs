@@ -118,7 +118,12 @@ impl Cluster {
 
     /// Applies one manifest that names the version it is written over: a conflict is an answer.
     pub fn replace(&self, one: &Applied<'_>) -> Written {
-        let path = one.resource.apply_path(one.key, one.manager, Trial::Real);
+        self.overwrite(one, Trial::Real)
+    }
+
+    /// As [`Cluster::replace`], or only asks whether the server would.
+    pub fn overwrite(&self, one: &Applied<'_>, trial: Trial) -> Written {
+        let path = one.resource.apply_path(one.key, one.manager, trial);
         let accept = Portion::Metadata.of_object();
         let parcel = Parcel {
             method: Method::PATCH,

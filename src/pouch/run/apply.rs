@@ -14,6 +14,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use pouch_core::apply::inventory::Inventory;
 use pouch_core::apply::plan::{Answers, Goner, Let, Plan, Sending, plan};
 use pouch_core::apply::release::{Pointers, after, may_go};
+use pouch_core::apply::whose::misplaced;
 use pouch_core::apply::{Bundle, Live, Meta, fields_named, is_alike};
 use pouch_core::name::{GroupKind, ObjectKey};
 use pouch_core::region::change::Action;
@@ -58,9 +59,16 @@ pub fn apply(subject: &Applying<'_>, cluster: &Cluster, session: &Session) -> Re
     if let Some(revision) = &inventory.revision {
         (subject.follows)(revision)?;
     }
+    let neighbours = match over {
+        Some(_) => BTreeSet::new(),
+        None => read::neighbours(subject, cluster, &bundle)?,
+    };
     let questions = bundle.questions(&inventory, subject.kinds);
     let mut outcome = Outcome { objects: bundle.objects(), ..Outcome::default() };
     let known = read::answers(cluster, session, questions, &mut outcome.troubles)?;
+    if let (None, Some(why)) = (&over, misplaced(&bundle, &neighbours, &known.live, subject.beginning)) {
+        return Err(told::misplaced(&why, subject, cluster));
+    }
     let answers =
         Answers { served: &known.versions, undefined: &known.undefined, silent: &known.silent, live: &known.live };
     let lets = Let { region: subject.region, budget: subject.budget, accepted: subject.accepted, kinds: subject.kinds };
@@ -86,6 +94,9 @@ pub fn apply(subject: &Applying<'_>, cluster: &Cluster, session: &Session) -> Re
     run.outcome.notes.extend(plan.given_up.iter().map(|(key, why)| told::stays(key, *why)));
     run.outcome.notes.extend(told::unseen(&plan, &run.known.versions));
     run.failed.extend(plan.lacking.iter().chain(&plan.silent).map(|key| (*key).clone()));
+    for (key, manager) in &plan.of_others {
+        run.fail(key, told::of_another(key, manager));
+    }
     if let Err(failure) = run.all(&plan, over.as_deref()) {
         run.outcome.ended_by = Some(failure);
     }
@@ -94,21 +105,44 @@ pub fn apply(subject: &Applying<'_>, cluster: &Cluster, session: &Session) -> Re
 
 impl<'a> Run<'a> {
     fn all(&mut self, plan: &Plan<'_>, over: Option<&str>) -> Result<(), Failure> {
-        self.namespaces(plan)?;
-        let mut over = over.map(str::to_owned);
-        let is_new = over.is_none() && !(plan.before.objects.is_empty() && plan.goners.is_empty());
-        if is_new || (over.is_some() && plan.before != *self.inventory) {
-            over = self.keep(&plan.before, over.as_deref())?;
-        }
+        let over = self.noted(plan, over)?;
         for phase in &plan.send {
             self.phase(plan, phase)?;
         }
         self.withdraw(plan)?;
         let after = after(self.bundle, plan, &self.sent, &self.gone, self.holds);
-        if over.is_some() && after != plan.before {
-            self.keep(&after, over.as_deref())?;
+        if over.is_some() && after != plan.before && !self.is_dry() {
+            read::keep(self.subject, self.cluster, &after, over.as_deref())?;
         }
         Ok(())
+    }
+
+    /// Makes Namespaces, and writes down what is going to be sent; returns the inventory's resourceVersion.
+    ///
+    /// What cannot be written down is known before anything is made.
+    fn noted(&mut self, plan: &Plan<'_>, over: Option<&str>) -> Result<Option<String>, Failure> {
+        if over.is_some() {
+            let kept = match plan.before == *self.inventory {
+                true => over.map(str::to_owned),
+                false => Some(read::keep(self.subject, self.cluster, &plan.before, over)?),
+            };
+            self.namespaces(plan)?;
+            return Ok(kept);
+        }
+        let is_new = !(plan.before.objects.is_empty() && plan.goners.is_empty());
+        let home = ObjectKey::namespace(self.subject.kept_in);
+        if is_new
+            && !read::rehearse(self.subject, self.cluster, &plan.before)?
+            && !plan.make.iter().any(|sending| *sending.key == home)
+        {
+            return Err(read::nowhere(self.subject));
+        }
+        self.namespaces(plan)?;
+        if !is_new || self.is_dry() {
+            return Ok(None);
+        }
+        read::settle(self.subject, self.cluster, self.bundle)?;
+        read::keep(self.subject, self.cluster, &plan.before, None).map(Some)
     }
 
     fn is_dry(&self) -> bool {
@@ -338,14 +372,6 @@ impl<'a> Run<'a> {
         }
         self.ended(broken)?;
         Ok(left)
-    }
-
-    /// Writes the inventory over the one of this resourceVersion; returns its own.
-    fn keep(&self, inventory: &Inventory, over: Option<&str>) -> Result<Option<String>, Failure> {
-        if self.is_dry() {
-            return Ok(None);
-        }
-        read::keep(self.subject, self.cluster, inventory, over).map(Some)
     }
 
     fn fail(&mut self, key: &ObjectKey, trouble: Failure) {

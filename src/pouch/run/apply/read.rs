@@ -2,8 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use pouch_core::apply::inventory::{Inventory, MOST_BYTES};
-use pouch_core::apply::{Live, Meta, Questions};
+use pouch_core::apply::inventory::{Inventory, MOST_BYTES, Unusable};
+use pouch_core::apply::whose::{emit_own, others};
+use pouch_core::apply::{Bundle, Live, Meta, Questions};
 use pouch_core::kinds;
 use pouch_core::name::{GroupKind, ObjectKey, Scope, Version};
 
@@ -51,8 +52,10 @@ pub(super) fn inventory(subject: &Applying<'_>, cluster: &Cluster) -> Result<(In
     match got.into_iter().next() {
         Some((_, Got::Found(node, _))) => {
             let inventory = Inventory::read(&node, fleet, directory).map_err(|why| {
-                let help =
-                    "Find out who wrote it. If it is deleted, nothing is taken away that left the bundle before.";
+                let help = match why {
+                    Unusable::Immutable => "Make it anew without `immutable`: what it says is still needed.",
+                    _ => "Find out who wrote it. If it is deleted, nothing is taken away that left the bundle before.",
+                };
                 Failure::unavailable(format!("the inventory, {key}, {why}"), help)
             })?;
             Ok((inventory, Some(Meta::of(&node).version)))
@@ -60,10 +63,65 @@ pub(super) fn inventory(subject: &Applying<'_>, cluster: &Cluster) -> Result<(In
         Some((_, Got::Absent)) | None => Ok((Inventory::empty(fleet, directory), None)),
         Some((_, Got::Forbidden)) => {
             let message = cluster.refusal("get", &resource, key.namespace.as_ref(), Some(&key.name));
-            Err(Failure::unavailable(message, told::RIGHTS))
+            Err(Failure::unavailable(message, told::RIGHTS_OF_INVENTORY))
         }
         Some((_, Got::Failed(broken))) => Err(unreadable(cluster, "the inventory", &broken)),
     }
+}
+
+/// The other bundles that were applied to the cluster, as it names them.
+pub(super) fn neighbours(
+    subject: &Applying<'_>,
+    cluster: &Cluster,
+    bundle: &Bundle<'_>,
+) -> Result<BTreeSet<String>, Failure> {
+    let (key, resource) = (subject.bundles(), config_maps());
+    let what = "the names of bundles";
+    let got = cluster.get(&resource, vec![key.clone()], Portion::Whole, &|| {});
+    let got = got.map_err(|broken| unreadable(cluster, what, &broken))?;
+    match got.into_iter().next() {
+        Some((_, Got::Found(node, _))) => Ok(others(&node, bundle)),
+        Some((_, Got::Absent)) | None => Ok(BTreeSet::new()),
+        Some((_, Got::Forbidden)) => {
+            let message = cluster.refusal("get", &resource, key.namespace.as_ref(), Some(&key.name));
+            Err(Failure::unavailable(message, told::RIGHTS_OF_INVENTORY))
+        }
+        Some((_, Got::Failed(broken))) => Err(unreadable(cluster, what, &broken)),
+    }
+}
+
+/// Adds the bundle to those that were applied to the cluster.
+pub(super) fn settle(subject: &Applying<'_>, cluster: &Cluster, bundle: &Bundle<'_>) -> Result<(), Failure> {
+    let (key, text) = (subject.bundles(), emit_own(bundle, subject.kept_in));
+    match cluster.replace(&Applied { resource: config_maps(), key: &key, manager: &bundle.manager, text: &text }) {
+        Written::Done { .. } => Ok(()),
+        Written::Refused(refusal) if refusal.status == 403 => {
+            let message = cluster.refusal("patch", &config_maps(), key.namespace.as_ref(), Some(&key.name));
+            Err(Failure::unavailable(message, told::RIGHTS_OF_INVENTORY))
+        }
+        Written::Refused(refusal) => Err(told::refused(&key, &refusal, &BTreeSet::new())),
+        Written::Failed(broken) => Err(unreadable(cluster, "the names of bundles", &broken)),
+    }
+}
+
+/// Asks whether a new inventory could be made; whether its namespace is there.
+pub(super) fn rehearse(subject: &Applying<'_>, cluster: &Cluster, inventory: &Inventory) -> Result<bool, Failure> {
+    let (key, resource) = (subject.kept(), config_maps());
+    match cluster.create(&resource, &key, &inventory.emit(subject.kept_in, None), Trial::Dry) {
+        Ok(Created::Made | Created::There) => Ok(true),
+        Ok(Created::NoNamespace) => Ok(false),
+        Ok(Created::Forbidden) => {
+            let message = cluster.refusal("create", &resource, key.namespace.as_ref(), Some(&key.name));
+            Err(Failure::unavailable(message, told::RIGHTS_OF_INVENTORY))
+        }
+        Err(broken) => Err(unreadable(cluster, "the inventory", &broken)),
+    }
+}
+
+/// That the inventory's namespace is not there.
+pub(super) fn nowhere(subject: &Applying<'_>) -> Failure {
+    let message = format!("namespace {} is not on the region, and the inventory stands in it", subject.kept_in);
+    Failure::usage(message, "Make the namespace, or name another one with --inventory-namespace.")
 }
 
 /// Writes the inventory over the one of this resourceVersion, or as a new one; returns its resourceVersion.
@@ -82,7 +140,7 @@ pub(super) fn keep(
     }
     let may_not = |verb: &str| {
         let message = cluster.refusal(verb, &resource, key.namespace.as_ref(), Some(&key.name));
-        Failure::unavailable(message, told::RIGHTS)
+        Failure::unavailable(message, told::RIGHTS_OF_INVENTORY)
     };
     if over.is_none() {
         match cluster.create(&resource, &key, &text, Trial::Real) {
@@ -90,17 +148,14 @@ pub(super) fn keep(
             // Perhaps by this very run, whose answer was lost.
             Ok(Created::There) => return again(subject, cluster, inventory),
             Ok(Created::Forbidden) => return Err(may_not("create")),
-            Ok(Created::NoNamespace) => {
-                let message =
-                    format!("namespace {} is not on the region, and the inventory stands in it", subject.kept_in);
-                let help = "Make the namespace, or name another one with --inventory-namespace.";
-                return Err(Failure::usage(message, help));
-            }
+            Ok(Created::NoNamespace) => return Err(nowhere(subject)),
             Err(broken) => return Err(unreadable(cluster, "the inventory", &broken)),
         }
         return again(subject, cluster, inventory);
     }
-    match cluster.replace(&Applied { resource: resource.clone(), key: &key, manager: key.name.as_str(), text: &text }) {
+    let applied = Applied { resource: resource.clone(), key: &key, manager: key.name.as_str(), text: &text };
+    match cluster.overwrite(&applied, subject.trial) {
+        Written::Done { .. } if subject.trial == Trial::Dry => Ok(over.unwrap_or_default().to_owned()),
         Written::Done { answer, .. } => Ok(Meta::of(&answer).version),
         Written::Refused(refusal) if refusal.status == 409 => again(subject, cluster, inventory),
         Written::Refused(refusal) if refusal.status == 403 => Err(may_not("patch")),

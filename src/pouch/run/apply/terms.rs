@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use pouch_core::apply::inventory;
 use pouch_core::apply::plan::Budget;
+use pouch_core::apply::whose::{self, Beginning};
 use pouch_core::finding::Finding;
 use pouch_core::name::{GroupKind, Namespace, ObjectKey, Region};
 use pouch_core::region::change::Action;
@@ -28,6 +29,8 @@ pub struct Applying<'a> {
     pub accepted: &'a BTreeSet<String>,
     /// The configuration's own kinds.
     pub kinds: &'a BTreeSet<GroupKind>,
+    /// What the user says of a cluster that the bundle is applied to for the first time.
+    pub beginning: Beginning,
     /// Whether the region is really changed.
     pub trial: Trial,
     /// Refuses a bundle unless it follows the commit that was applied last.
@@ -60,6 +63,11 @@ impl Applying<'_> {
     pub(super) fn kept(&self) -> ObjectKey {
         let name = inventory::name(&self.unpacked.fleet, &self.unpacked.directory);
         ObjectKey::config_map(self.kept_in.clone(), name)
+    }
+
+    /// The key of what names the bundles of the cluster.
+    pub(super) fn bundles(&self) -> ObjectKey {
+        ObjectKey::config_map(self.kept_in.clone(), whose::bundles())
     }
 }
 

@@ -3,18 +3,59 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use pouch_core::apply::plan::{Plan, Stays};
+use pouch_core::apply::whose::{Misplaced, called};
 use pouch_core::finding::{Code, Finding};
 use pouch_core::listing::{counted, few};
 use pouch_core::name::{GroupKind, ObjectKey, Region, Version};
 use pouch_core::region::change::Action;
 
-use super::terms::Outcome;
+use super::terms::{Applying, Outcome};
+use crate::cluster::Cluster;
 use crate::cluster::request::Trial;
 use crate::cluster::write::Refusal;
 use crate::error::Failure;
 
 /// What to do about a right that is missing.
 pub(super) const RIGHTS: &str = "Grant it there: `pouch rbac --apply` prints the rights that applying takes.";
+
+/// What to do about a right to the inventory that is missing: perhaps it is another one's.
+pub(super) const RIGHTS_OF_INVENTORY: &str = "Grant it there: `pouch rbac --apply` prints the rights that applying takes, \
+                                              for the namespace of its own --inventory-namespace. Name the same one here.";
+
+/// Why a bundle is not applied to a cluster for the first time.
+pub(super) fn misplaced(why: &Misplaced, subject: &Applying<'_>, cluster: &Cluster) -> Failure {
+    let (fleet, directory) = (&subject.unpacked.fleet, &subject.unpacked.directory);
+    let own = format!("{fleet}.{directory}");
+    let context = &cluster.context;
+    let shares = "If the cluster is the right one and shared, --shared-cluster says so once.";
+    match why {
+        Misplaced::Elsewhere(key) => Failure::unavailable(
+            format!(
+                "{key} was applied of bundle {own} before, and its inventory is not in namespace {}",
+                subject.kept_in
+            ),
+            "Name the inventory's namespace with --inventory-namespace. If the inventory is lost, --new-inventory begins \
+             another one, and what left the bundle before stays.",
+        ),
+        Misplaced::Others(others) => Failure::unavailable(
+            format!(
+                "wrong cluster: {context} has bundle {}, and this is the first time that {own} is applied to it",
+                few(others, others.len(), 5)
+            ),
+            format!("Check --context, and whether the bundle is the one that you mean. {shares}"),
+        ),
+        Misplaced::Object(key, other) => Failure::unavailable(
+            format!("wrong cluster: {key} on {context} was applied of bundle {other}, and not of {own}"),
+            format!("Check --context, and whether the bundle is the one that you mean. {shares}"),
+        ),
+    }
+}
+
+/// An object that was applied of another bundle.
+pub(super) fn of_another(key: &ObjectKey, manager: &str) -> Failure {
+    let message = format!("{key} was applied of another bundle, {}: it is left as it is", called(manager));
+    Failure::failed(message, "Take it out of one of the two bundles, and apply that one first.")
+}
 
 /// Kinds that the region does not serve, each told once.
 pub(super) fn lacking(
@@ -115,6 +156,7 @@ pub fn told(outcome: &Outcome, region: &Region, trial: Trial) -> String {
     let count = |wanted: Action| outcome.changes.iter().filter(|(action, _)| *action == wanted).count();
     let word = match (trial, &outcome.ended_by) {
         (Trial::Dry, _) => "would be applied",
+        (Trial::Real, Some(_)) if outcome.changes.is_empty() => "not applied",
         (Trial::Real, Some(_)) => "applied in part",
         (Trial::Real, None) => "applied",
     };

@@ -152,11 +152,19 @@ fn an_inventory_that_is_not_ours_is_not_guessed_at() {
     apply(&region, &[]).ends(5).says("is not written as pouch writes it");
     patch(&region, INVENTORY, &json!({"data": {"objects.Secret": null, "directory": "us"}}));
     apply(&region, &[]).ends(5).says("belongs to another fleet or region");
+    patch(&region, INVENTORY, &json!({"data": {"directory": "eu", "objects.Secret": "team-a/.. - -\n"}}));
+    apply(&region, &[]).ends(5).says("is not written as pouch writes it");
     // Kinds that no bundle holds are never looked at.
     let forged =
-        json!({"data": {"directory": "eu", "objects.Namespace": "/team-a - -", "objects.Pod": "team-a/p - -"}});
+        json!({"data": {"objects.Secret": null, "objects.Namespace": "/team-a - -", "objects.Pod": "team-a/p - -"}});
     patch(&region, INVENTORY, &forged);
     apply(&region, &[]).ends(0);
+    patch(&region, INVENTORY, &json!({"immutable": true}));
+    region.put(&odd("b", 1));
+    region.publish();
+    let before = region.versions();
+    apply(&region, &[]).ends(5).says("the inventory, ConfigMap default/pouch.acme.eu, is immutable");
+    assert_eq!(region.versions(), before);
     assert!(!region.get(&format!("/api/v1/namespaces/{TENANT}"))["status"]["phase"].is_null());
 }
 
@@ -167,7 +175,10 @@ fn the_inventory_stands_in_the_system_namespace() {
     region.publish();
     let fixed = flags(&region);
     let words: Vec<&str> = fixed.iter().map(String::as_str).filter(|flag| !flag.starts_with("--inventory")).collect();
-    region.fleet.run(&[&words[..], &["--inventory-namespace=nowhere"]].concat()).ends(64).says("nowhere is not on");
+    for flags in [&["--inventory-namespace=nowhere"][..], &["--inventory-namespace=nowhere", "--dry-run"]] {
+        let ran = region.fleet.run(&[&words[..], flags].concat()).ends(64).says("nowhere is not on");
+        assert!(!ran.stdout.contains("in part") && region.get("/api/v1/namespaces/team-a").is_null(), "{}", ran.stdout);
+    }
     region.fleet.run(&words).ends(0);
     let kept = format!("/api/v1/namespaces/{SYSTEM}/configmaps/pouch.acme.eu");
     assert!(!region.get(&kept).is_null());

@@ -5,44 +5,51 @@ use serde_json::Value;
 use super::{apply, changes, inventory, region};
 use crate::delivered::{Delivered, odd};
 use crate::objects::TENANT;
-use crate::support::fleet::Fleet;
+use crate::support::fleet::{Fleet, Ran};
 
-/// Renders a second fleet of one Secret beside the first, and applies it to the same region.
-fn second(region: &Delivered, names: &[&str]) -> crate::support::fleet::Ran {
+/// A second bundle beside the first.
+struct Second {
+    fleet: &'static str,
+    region: &'static str,
+}
+
+/// Renders a second bundle beside the first.
+fn second(region: &Delivered, of: &Second, names: &[&str]) {
     let fleet = &region.fleet;
-    let config =
-        fleet.read("pouch.yaml").replace("{name: acme}", "{name: other}").replace("path: manifests", "path: m2");
+    let config = fleet
+        .read("pouch.yaml")
+        .replace("{name: acme}", &format!("{{name: {}}}", of.fleet))
+        .replace("  eu: {", &format!("  {}: {{", of.region))
+        .replace("path: manifests", "path: m2");
     let line = |line: &str| {
         if line.starts_with("output:") { "output: {path: out2}\n".to_owned() } else { format!("{line}\n") }
     };
     let config: String = config.lines().map(line).collect();
     fleet.write("second.yaml", config);
-    for name in ["x", "y"] {
+    for name in ["a", "x", "y"] {
         let objects: Vec<Value> = odd(name, 1);
         for (index, object) in objects.iter().enumerate() {
             let file = format!("m2/{name}-{index}.json");
             if names.contains(&name) {
-                fleet.write(&file, object.to_string());
+                fleet.write(&file, object.to_string().replace("\"eu\"", &format!("\"{}\"", of.region)));
             } else if fleet.has(&file) {
                 fleet.remove(&file);
             }
         }
     }
-    rendered(fleet);
-    fleet.run(&[
-        "apply",
-        "out2",
-        "--identity=eu.agekey",
-        "--kubeconfig=kubeconfig",
-        "--context=admin",
-        "--inventory-namespace=default",
-    ])
+    rendered(fleet, of.region);
 }
 
-fn rendered(fleet: &Fleet) {
+/// Applies the second bundle to the same cluster.
+fn apply_second(region: &Delivered, more: &[&str]) -> Ran {
+    let fixed = ["apply", "out2", "--identity=eu.agekey", "--kubeconfig=kubeconfig", "--context=admin"];
+    region.fleet.run(&[&fixed[..], &["--inventory-namespace=default"], more].concat())
+}
+
+fn rendered(fleet: &Fleet, region: &str) {
     let ran = fleet.run(&["render", "-f", "second.yaml", "out2"]);
     if ran.code == 4 {
-        let digest = ran.acceptance("--accept-deletions", "eu");
+        let digest = ran.acceptance("--accept-deletions", region);
         fleet.run(&["render", "-f", "second.yaml", "out2", "--accept-deletions", &digest]).ends(0);
     } else {
         ran.ends(0);
@@ -55,11 +62,19 @@ fn two_fleets_leave_each_others_objects_alone() {
     region.put(&[odd("a", 1), odd("b", 1)].concat());
     region.publish();
     apply(&region, &[]).ends(0);
-    assert_eq!(changes(&second(&region, &["x", "y"]).ends(0)), ["added Secret team-a/x", "added Secret team-a/y"]);
+    let other = Second { fleet: "other", region: "eu" };
+    second(&region, &other, &["x", "y"]);
+    let before = region.versions();
+    let ran = apply_second(&region, &[]).ends(5);
+    assert!(ran.stderr.contains("wrong cluster: admin has bundle acme.eu"), "{}", ran.stderr);
+    assert_eq!(region.versions(), before);
+    let ran = apply_second(&region, &["--shared-cluster"]).ends(0);
+    assert_eq!(changes(&ran), ["added Secret team-a/x", "added Secret team-a/y"]);
     region.take(&odd("b", 1));
     region.publish();
     assert_eq!(changes(&apply(&region, &[]).ends(0)), ["withdrawn Secret team-a/b"]);
-    assert_eq!(changes(&second(&region, &["x"]).ends(0)), ["withdrawn Secret team-a/y"]);
+    second(&region, &other, &["x"]);
+    assert_eq!(changes(&apply_second(&region, &[]).ends(0)), ["withdrawn Secret team-a/y"]);
     assert_eq!(inventory(&region), ["Secret team-a/a"]);
     for (name, is_there) in [("a", true), ("b", false), ("x", true), ("y", false)] {
         let found = region.get(&format!("/api/v1/namespaces/{TENANT}/secrets/{name}"));
@@ -90,7 +105,7 @@ fn an_older_commit_is_refused_unless_it_is_wanted() {
 }
 
 /// As a job clones it: anew for every run, so that a commit which was taken off the branch is not there.
-fn cloned(region: &Delivered, name: &str, more: &[&str], ends: i32) -> crate::support::fleet::Ran {
+fn cloned(region: &Delivered, name: &str, more: &[&str], ends: i32) -> Ran {
     let clone = region.fleet.path(name);
     let url = format!("file://{}", region.origin().path().display());
     let words = ["clone", "--quiet", "--bare", "--single-branch", "--branch=main"];
@@ -144,4 +159,75 @@ fn a_commit_that_does_not_follow_is_refused_in_a_fresh_clone() {
     // It is the very commit that the region has.
     cloned(&region, "shallow-2.git", &["--depth=1"], 0);
     region.is_exact();
+}
+
+#[test]
+fn another_region_s_cluster_is_refused() {
+    let Some(mut region) = region() else { return };
+    region.put(&odd("a", 1));
+    region.publish();
+    apply(&region, &[]).ends(0);
+    let us = Second { fleet: "acme", region: "us" };
+    second(&region, &us, &["x"]);
+    let before = region.versions();
+    for flags in [&[][..], &["--dry-run"]] {
+        apply_second(&region, flags).ends(5).says("wrong cluster: admin has bundle acme.eu");
+    }
+    // Without what names the bundles, objects say of which they are.
+    region.server.kubectl_prints(["-n", "default", "delete", "configmap", "pouch.bundles"], "");
+    second(&region, &us, &["a", "x"]);
+    apply_second(&region, &[]).ends(5).says("wrong cluster: Secret team-a/a on admin was applied of bundle acme.eu");
+    assert_eq!(region.versions(), before);
+
+    // Two regions may share a cluster, but not an object.
+    let ran = apply_second(&region, &["--shared-cluster"]).ends(3);
+    assert!(ran.stderr.contains("error: Secret team-a/a was applied of another bundle, acme.eu"), "{}", ran.stderr);
+    assert_eq!(changes(&ran), ["added Secret team-a/x"]);
+    apply_second(&region, &[]).ends(3);
+    second(&region, &us, &["x"]);
+    apply_second(&region, &[]).ends(0);
+    apply(&region, &[]).ends(0);
+    assert!(!region.get(&format!("/api/v1/namespaces/{TENANT}/secrets/a")).is_null());
+}
+
+#[test]
+fn a_bundle_that_calls_itself_another_fleet_s_is_refused() {
+    let Some(mut region) = region() else { return };
+    region.put(&[odd("a", 1), odd("b", 1)].concat());
+    region.publish();
+    apply(&region, &["--fleet=acme"]).ends(0);
+    second(&region, &Second { fleet: "other", region: "eu" }, &["x"]);
+    let before = region.versions();
+    let manifest = "out2/regions/eu/bundle.yaml";
+    let forge = |name: &str| {
+        let text = region.fleet.read(manifest).replace("fleet: other", &format!("fleet: {name}"));
+        region.fleet.write(manifest, text);
+    };
+    forge("third");
+    apply_second(&region, &[]).ends(5).says("wrong cluster");
+    // Its inventory is there: only who says which fleet is meant knows better.
+    region.fleet.write(manifest, region.fleet.read(manifest).replace("fleet: third", "fleet: acme"));
+    let ran = apply_second(&region, &["--fleet=other"]).ends(8);
+    assert!(ran.stderr.contains("the bundle is of fleet acme, and --fleet says other"), "{}", ran.stderr);
+    assert_eq!(region.versions(), before);
+}
+
+#[test]
+fn a_second_inventory_is_not_begun_unasked() {
+    let Some(mut region) = region() else { return };
+    region.put(&[odd("a", 1), odd("b", 1)].concat());
+    region.publish();
+    apply(&region, &[]).ends(0);
+    region.take(&odd("b", 1));
+    region.publish();
+    let fixed = super::flags(&region);
+    let words: Vec<&str> = fixed.iter().map(String::as_str).filter(|flag| !flag.starts_with("--inventory")).collect();
+    region
+        .fleet
+        .run(&words)
+        .ends(5)
+        .says("was applied of bundle acme.eu before, and its inventory is not in namespace");
+    let ran = region.fleet.run(&[&words[..], &["--new-inventory"]].concat()).ends(0);
+    assert!(changes(&ran).is_empty(), "{}", ran.stdout);
+    assert_eq!(changes(&apply(&region, &[]).ends(0)), ["withdrawn Secret team-a/b"]);
 }

@@ -54,6 +54,8 @@ pub struct Cluster {
     /// The server's URL, and the proxy on the way to it.
     pub server: String,
     insecure: bool,
+    /// Whether somebody asked the run to end.
+    stop: Arc<AtomicBool>,
 }
 
 /// The runtime, which waits for nothing at its end: resolving a name may take longer than anybody's patience.
@@ -183,7 +185,7 @@ impl Cluster {
             Link::new(access, patience, u64::from_le_bytes(seed))?
         };
         let runtime = Background(Some(runtime));
-        Ok(Self { link, runtime, context, server, insecure })
+        Ok(Self { link, runtime, context, server, insecure, stop: stop.clone() })
     }
 
     /// How many requests went out so far.

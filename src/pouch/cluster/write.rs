@@ -3,6 +3,9 @@
 //! Both may be sent twice: a manifest that is applied again changes nothing, and a deletion names the very state that
 //! it is for. Of a refusal only its reason and the fields that it names are kept, because its message may quote values.
 
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
 use futures_util::StreamExt as _;
 use http::Method;
 use pouch_core::name::ObjectKey;
@@ -16,8 +19,38 @@ use super::{Broken, Cluster, FAILURES, Fate, IN_FLIGHT};
 /// The media type of a manifest that is applied on the server's side.
 const APPLY: &str = "application/apply-patch+yaml";
 
-/// The longest reason that is kept: those of Kubernetes have up to 21 letters.
-const LONGEST_REASON: usize = 40;
+/// The reasons that Kubernetes gives: a webhook may write there what it likes, values too.
+/// <https://github.com/kubernetes/kubernetes/blob/v1.36.3/staging/src/k8s.io/apimachinery/pkg/apis/meta/v1/types.go>
+const REASONS: [&str; 19] = [
+    "AlreadyExists",
+    "BadRequest",
+    "Conflict",
+    "Expired",
+    "Forbidden",
+    "Gone",
+    "InternalError",
+    "Invalid",
+    "MethodNotAllowed",
+    "NotAcceptable",
+    "NotFound",
+    "RequestEntityTooLarge",
+    "ServerTimeout",
+    "ServiceUnavailable",
+    "StoreReadError",
+    "Timeout",
+    "TooManyRequests",
+    "Unauthorized",
+    "UnsupportedMediaType",
+];
+
+/// The cause that an API server gives where the namespace of a new object is being deleted.
+const TERMINATING: &str = "NamespaceTerminating";
+
+/// How long requests that are under way are waited for where the run is to end.
+const GRACE: Duration = Duration::from_secs(10);
+
+/// How often it is looked whether the run is to end.
+const GLANCE: Duration = Duration::from_millis(100);
 
 /// The most fields of a refusal that are kept.
 const MOST_FIELDS: usize = 8;
@@ -62,7 +95,7 @@ pub enum Written {
 }
 
 /// Why a server will not do something.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Refusal {
     /// The HTTP status.
     pub status: u16,
@@ -70,17 +103,20 @@ pub struct Refusal {
     pub reason: String,
     /// The paths of the fields that it is about, as the server wrote them.
     pub fields: Vec<String>,
+    /// Whether the object's namespace is being deleted.
+    pub is_terminating: bool,
 }
 
 impl Refusal {
     fn of(answered: &Answered) -> Self {
-        let is_word = |text: &&str| text.len() <= LONGEST_REASON && text.bytes().all(|b| b.is_ascii_alphabetic());
+        let is_known = |text: &&str| REASONS.contains(text);
         let causes = answered.node.at(&["details", "causes"]).map(Node::items).unwrap_or_default();
         let fields = causes.iter().filter_map(|cause| cause.str_at(&["field"])).map(str::to_owned);
         Self {
             status: answered.status,
-            reason: answered.node.str_at(&["reason"]).filter(is_word).unwrap_or_default().to_owned(),
+            reason: answered.node.str_at(&["reason"]).filter(is_known).unwrap_or_default().to_owned(),
             fields: fields.take(MOST_FIELDS).collect(),
+            is_terminating: causes.iter().any(|cause| cause.str_at(&["reason"]) == Some(TERMINATING)),
         }
     }
 }
@@ -89,8 +125,8 @@ impl Refusal {
 pub type Outcomes = (Vec<(usize, Written)>, Option<Broken>);
 
 impl Cluster {
-    /// Applies manifests, many at a time. `seen` is told of each answer, and says whether to go on.
-    pub fn apply(&self, applied: &[Applied<'_>], trial: Trial, form: Portion, seen: &dyn Fn() -> bool) -> Outcomes {
+    /// Applies manifests, many at a time. `seen` is told of each answer.
+    pub fn apply(&self, applied: &[Applied<'_>], trial: Trial, form: Portion, seen: &dyn Fn()) -> Outcomes {
         let fate = Fate::default();
         let work = applied.iter().map(|one| {
             let fate = &fate;
@@ -147,7 +183,7 @@ impl Cluster {
 
     /// Deletes objects, many at a time. One that somebody wrote to since is refused with 409, and one that is gone
     /// already with 404.
-    pub fn delete(&self, deleted: &[Deleted<'_>], trial: Trial, seen: &dyn Fn() -> bool) -> Outcomes {
+    pub fn delete(&self, deleted: &[Deleted<'_>], trial: Trial, seen: &dyn Fn()) -> Outcomes {
         let fate = Fate::default();
         let work = deleted.iter().map(|one| {
             let fate = &fate;
@@ -193,23 +229,32 @@ impl Cluster {
         }
     }
 
-    /// Does work for many objects at once.
+    /// Does work for many objects at once. If the run is to end, nothing more is begun, and what is under way is waited
+    /// for: what became of it would not be known.
     fn together<W: Future<Output = Result<Written, Broken>>>(
         &self,
         work: impl Iterator<Item = W>,
-        seen: &dyn Fn() -> bool,
+        seen: &dyn Fn(),
     ) -> Outcomes {
         let mut outcomes = Vec::new();
-        let numbered = work.enumerate().map(|(index, work)| async move { (index, work.await) });
+        let is_to_end = || self.stop.load(Ordering::SeqCst);
+        let going = work.enumerate().take_while(|_| !is_to_end());
+        let numbered = going.map(|(index, work)| async move { (index, work.await) });
         let gathered = async {
             let mut asked = std::pin::pin!(futures_util::stream::iter(numbered).buffer_unordered(IN_FLIGHT));
-            while let Some((index, written)) = asked.next().await {
-                outcomes.push((index, written?));
-                if !seen() {
-                    break;
+            let mut waited = Duration::ZERO;
+            loop {
+                match tokio::time::timeout(GLANCE, asked.next()).await {
+                    Ok(Some((index, written))) => {
+                        outcomes.push((index, written?));
+                        seen();
+                    }
+                    Ok(None) => return Ok(()),
+                    Err(_) if is_to_end() && waited >= GRACE => return Ok(()),
+                    Err(_) if is_to_end() => waited = waited.saturating_add(GLANCE),
+                    Err(_) => {}
                 }
             }
-            Ok(())
         };
         let broken = self.runtime.block_on(self.link.in_time(gathered)).err();
         (outcomes, broken)
@@ -228,4 +273,28 @@ fn options(one: &Deleted<'_>, trial: Trial) -> String {
         ("propagationPolicy", Tree::text("Background")),
     ];
     emit(&Tree::map(fields.into_iter().chain(dry))).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use pouch_core::node::Interner;
+
+    use super::*;
+    use crate::cluster::request::parse;
+
+    #[test]
+    fn a_refusal_has_reasons_of_kubernetes_alone() {
+        let check = |status: &str, reason: &str, is_terminating: bool| {
+            let node = parse(status.as_bytes(), &mut Interner::new()).ok().unwrap();
+            let refusal = Refusal::of(&Answered { status: 403, node });
+            assert_eq!((refusal.reason.as_str(), refusal.is_terminating), (reason, is_terminating), "{status}");
+        };
+        check(r#"{"reason": "Invalid"}"#, "Invalid", false);
+        check(r#"{"reason": "SecretValueInReason"}"#, "", false);
+        check(r#"{"reason": "invalid"}"#, "", false);
+        check("{}", "", false);
+        let causes =
+            r#"{"reason": "Forbidden", "details": {"causes": [{"reason": "NamespaceTerminating", "field": "x"}]}}"#;
+        check(causes, "Forbidden", true);
+    }
 }

@@ -105,16 +105,37 @@ pub fn apply(subject: &Applying<'_>, cluster: &Cluster, session: &Session) -> Re
 
 impl<'a> Run<'a> {
     fn all(&mut self, plan: &Plan<'_>, over: Option<&str>) -> Result<(), Failure> {
+        if !self.is_dry() {
+            // From here on the run ends between two requests, and says what it did.
+            self.session.stop.begin_publishing()?;
+        }
         let over = self.noted(plan, over)?;
+        let done = self.brought(plan);
+        let is_told = done.is_ok() || self.session.stop.is_asked();
+        let after = after(self.bundle, plan, &self.sent, &self.gone, self.holds);
+        if is_told && over.is_some() && after != plan.before && !self.is_dry() {
+            read::keep(self.subject, self.cluster, &after, over.as_deref())?;
+        }
+        done
+    }
+
+    /// Sends what is to be sent, and takes away what left.
+    fn brought(&mut self, plan: &Plan<'_>) -> Result<(), Failure> {
         for phase in &plan.send {
             self.phase(plan, phase)?;
         }
-        self.withdraw(plan)?;
-        let after = after(self.bundle, plan, &self.sent, &self.gone, self.holds);
-        if over.is_some() && after != plan.before && !self.is_dry() {
-            read::keep(self.subject, self.cluster, &after, over.as_deref())?;
+        self.withdraw(plan)
+    }
+
+    /// Ends the run where the user asked for it.
+    fn go_on(&self) -> Result<(), Failure> {
+        match self.session.stop.check() {
+            Err(_) if self.session.stop.is_publishing() => {
+                let message = "stopped: what was sent until then is applied, and the rest is as it was";
+                Err(Failure::failed(message, "Run this again: it goes on."))
+            }
+            other => Ok(other?),
         }
-        Ok(())
     }
 
     /// Makes Namespaces, and writes down what is going to be sent; returns the inventory's resourceVersion.
@@ -153,13 +174,13 @@ impl<'a> Run<'a> {
     fn namespaces(&mut self, plan: &Plan<'_>) -> Result<(), Failure> {
         let resource = Resource::namespaces();
         for sending in &plan.make {
-            self.session.stop.check()?;
+            self.go_on()?;
             match self.cluster.create(&resource, sending.key, sending.text, self.subject.trial) {
                 Ok(Created::Made) => self.outcome.changes.push((Action::Added, sending.key.clone())),
                 // Somebody was faster, and it is his.
                 Ok(Created::There) => {}
                 Ok(Created::Forbidden | Created::NoNamespace) => {
-                    let refusal = Refusal { status: 403, reason: "Forbidden".to_owned(), fields: Vec::new() };
+                    let refusal = Refusal { status: 403, reason: "Forbidden".to_owned(), ..Refusal::default() };
                     self.refused(sending, &refusal);
                 }
                 Err(broken) => self.broken(sending.key, &broken),
@@ -205,7 +226,7 @@ impl<'a> Run<'a> {
     }
 
     fn send(&mut self, ready: &[&Sending<'_>], resource: &dyn Fn(&Sending<'_>) -> Resource) -> Result<(), Failure> {
-        self.session.stop.check()?;
+        self.go_on()?;
         if ready.is_empty() {
             return Ok(());
         }
@@ -221,10 +242,7 @@ impl<'a> Run<'a> {
             })
             .collect();
         let progress = self.session.ui.progress("applying", u64::try_from(ready.len()).unwrap_or_default());
-        let seen = || {
-            progress.step();
-            !self.session.stop.is_asked()
-        };
+        let seen = || progress.step();
         let (mut outcomes, broken) = self.cluster.apply(&applied, self.subject.trial, form, &seen);
         outcomes.sort_by_key(|(index, _)| *index);
         for (index, written) in outcomes {
@@ -237,15 +255,16 @@ impl<'a> Run<'a> {
                         (None, Some(Live::Here(was))) => was.version == now.version,
                         _ => false,
                     };
-                    match (is_new, is_same) {
-                        (true, _) => self.outcome.changes.push((Action::Added, sending.key.clone())),
-                        (false, true) => self.outcome.unchanged = self.outcome.unchanged.saturating_add(1),
-                        (false, false) => self.outcome.changes.push((Action::Changed, sending.key.clone())),
-                    }
                     if now.is_going {
                         self.going(sending.key);
-                    } else {
-                        self.sent.insert(sending.key.clone(), now.version);
+                        continue;
+                    }
+                    self.sent.insert(sending.key.clone(), now.version);
+                    match (is_new, is_same) {
+                        (true, _) => self.outcome.changes.push((Action::Added, sending.key.clone())),
+                        (false, true) if sending.key.kind.is_namespace() => {}
+                        (false, true) => self.outcome.unchanged = self.outcome.unchanged.saturating_add(1),
+                        (false, false) => self.outcome.changes.push((Action::Changed, sending.key.clone())),
                     }
                 }
                 Written::Refused(refusal) => self.refused(sending, &refusal),
@@ -317,7 +336,7 @@ impl<'a> Run<'a> {
 
     /// Deletes what may go; returns the identities that are still there.
     fn take(&mut self, plan: &Plan<'_>, goners: &[&Goner], pointers: &Pointers) -> Result<Vec<ObjectKey>, Failure> {
-        self.session.stop.check()?;
+        self.go_on()?;
         let mut left = Vec::new();
         let mut deleted: Vec<Deleted<'_>> = Vec::new();
         for goner in goners {
@@ -339,8 +358,7 @@ impl<'a> Run<'a> {
         if deleted.is_empty() {
             return Ok(left);
         }
-        let seen = || !self.session.stop.is_asked();
-        let (outcomes, broken): Outcomes = self.cluster.delete(&deleted, self.subject.trial, &seen);
+        let (outcomes, broken): Outcomes = self.cluster.delete(&deleted, self.subject.trial, &|| {});
         let mut outcomes: Vec<_> = outcomes;
         outcomes.sort_by_key(|(index, _)| *index);
         for (index, written) in outcomes {
@@ -401,7 +419,7 @@ impl<'a> Run<'a> {
 
     /// Ends the run where the server or the user does.
     fn ended(&self, broken: Option<Broken>) -> Result<(), Failure> {
-        self.session.stop.check()?;
+        self.go_on()?;
         broken.map_or(Ok(()), |broken| Err(self.unreachable(&broken)))
     }
 

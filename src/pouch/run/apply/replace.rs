@@ -81,7 +81,7 @@ impl Run<'_> {
 
     /// Deletes one and makes it anew, if the region would make it.
     fn anew(&mut self, one: &Anew<'_, '_>, resource: &Resource) -> Result<(), Failure> {
-        self.session.stop.check()?;
+        self.go_on()?;
         let Anew { sending, meta, why } = one;
         let key = sending.key;
         match self.rehearsed(sending, resource)? {
@@ -104,7 +104,7 @@ impl Run<'_> {
             return Ok(());
         }
         let goner = Deleted { resource: resource.clone(), key, uid: &meta.uid, version: &meta.version };
-        let (outcomes, broken) = self.cluster.delete(&[goner], Trial::Real, &|| true);
+        let (outcomes, broken) = self.cluster.delete(&[goner], Trial::Real, &|| {});
         if outcomes.is_empty() {
             return self.ended(broken);
         }
@@ -143,7 +143,7 @@ impl Run<'_> {
         };
         let manager = &self.bundle.manager;
         let trial = Applied { resource: resource.clone(), key: &key, manager, text: &text };
-        let (outcomes, broken) = self.cluster.apply(&[trial], Trial::Dry, Portion::Metadata, &|| true);
+        let (outcomes, broken) = self.cluster.apply(&[trial], Trial::Dry, Portion::Metadata, &|| {});
         match outcomes.into_iter().next() {
             Some((_, written)) => Ok(written),
             None => {

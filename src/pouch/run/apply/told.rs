@@ -92,6 +92,12 @@ pub(super) fn refused(key: &ObjectKey, refusal: &Refusal, fields: &BTreeSet<Stri
         count => format!(", at {}", few(fields, count, 5)),
     };
     let message = format!("{key}: the region refuses it: {}{place}", word(refusal));
+    if refusal.is_terminating {
+        let message = format!("{key}: its namespace is being deleted on the region");
+        let help =
+            "Find out who deletes it there. Once it is gone, run this again: what the bundle makes is made anew.";
+        return Failure::failed(message, help);
+    }
     match refusal.status {
         403 => Failure::failed(message, format!("If no quota or admission policy forbids it: {RIGHTS}")),
         404 if key.namespace.is_some() => {
@@ -153,7 +159,12 @@ fn word(refusal: &Refusal) -> String {
 
 /// What became of the region: one line for it, and one for each object that changed.
 pub fn told(outcome: &Outcome, region: &Region, trial: Trial) -> String {
-    let count = |wanted: Action| outcome.changes.iter().filter(|(action, _)| *action == wanted).count();
+    let is_namespace = |key: &ObjectKey| key.kind.is_namespace();
+    let counted_of = |wanted: Action, namespaces: bool| {
+        let those = outcome.changes.iter().filter(|(action, key)| *action == wanted && is_namespace(key) == namespaces);
+        those.count()
+    };
+    let count = |wanted: Action| counted_of(wanted, false);
     let word = match (trial, &outcome.ended_by) {
         (Trial::Dry, _) => "would be applied",
         (Trial::Real, Some(_)) if outcome.changes.is_empty() => "not applied",
@@ -169,6 +180,10 @@ pub fn told(outcome: &Outcome, region: &Region, trial: Trial) -> String {
     }
     if outcome.unchanged > 0 {
         line.push_str(&format!(", {} unchanged", outcome.unchanged));
+    }
+    let (made, labelled) = (counted_of(Action::Added, true), counted_of(Action::Changed, true));
+    for (count, word) in [(made, "made"), (labelled, "labelled")].into_iter().filter(|(count, _)| *count > 0) {
+        line.push_str(&format!(", {} {word}", counted(count, "namespace", "namespaces")));
     }
     line.push('\n');
     for (action, key) in &outcome.changes {

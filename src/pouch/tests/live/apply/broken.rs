@@ -221,3 +221,19 @@ fn the_next_run_finishes_what_a_killed_one_began() {
     assert!(killed > 3, "only {killed} of 9 runs were killed on the way");
     region.verify_live(&[]).ends(0);
 }
+
+#[test]
+fn a_namespace_that_is_being_deleted_is_told() {
+    let Some(mut region) = region() else { return };
+    region.put(&[odd("a", 1), aws("aws", 1)].concat());
+    region.publish();
+    region.server.kubectl_prints(["create", "namespace", TENANT], "");
+    region.server.kubectl_prints(["delete", "namespace", TENANT, "--wait=false"], "");
+    let ran = apply(&region, &[]).ends(3);
+    assert!(
+        ran.stderr.contains("error: Secret team-a/a: its namespace is being deleted on the region"),
+        "{}",
+        ran.stderr
+    );
+    assert_eq!(ran.stderr.matches("error: ").count(), 1, "{}", ran.stderr);
+}

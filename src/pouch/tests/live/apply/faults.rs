@@ -1,6 +1,12 @@
 //! Requests that are spoilt, one at a time: nothing is believed that was not said, and the next run cures it.
 
+use std::process::Stdio;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI32, AtomicUsize, Ordering};
+use std::thread;
 use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process};
 
 use super::{apply, flags, inventory, region};
 use crate::delivered::{Delivered, azure, odd};
@@ -137,5 +143,43 @@ fn a_region_that_falls_silent_ends_the_run() {
     }
     proxy.calm();
     through(&region, "main").ends(0);
+    region.is_exact();
+}
+
+/// Who ends a run is told what it did, of requests that were under way too, and never that nothing was done.
+#[test]
+fn a_run_that_is_stopped_says_what_it_did() {
+    let Some(mut region) = region() else { return };
+    region.put(&(0..80).flat_map(|n| odd(&format!("s{n}"), 1)).collect::<Vec<_>>());
+    region.publish();
+    let proxy = Proxy::to(region.server.endpoint("admin"));
+    proxy.kubeconfig(&region.fleet.path("through"), "admin");
+    let (child, sent) = (Arc::new(AtomicI32::new(0)), Arc::new(AtomicUsize::new(0)));
+    let (target, counted) = (child.clone(), sent.clone());
+    proxy.before(move |_, request| {
+        if request.method == "PATCH" && request.target.contains("/secrets/") {
+            if counted.fetch_add(1, Ordering::SeqCst) == 5 {
+                let id = Pid::from_raw(target.load(Ordering::SeqCst)).unwrap();
+                kill_process(id, Signal::TERM).unwrap();
+            }
+            thread::sleep(Duration::from_millis(300));
+        }
+    });
+    let fixed = flags(&region);
+    let own = |flag: &&String| !flag.starts_with("--kubeconfig");
+    let words: Vec<&str> = fixed.iter().filter(own).map(String::as_str).chain(["--kubeconfig=through"]).collect();
+    let mut command = region.fleet.command(&words);
+    let started = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    child.store(i32::try_from(started.id()).unwrap(), Ordering::SeqCst);
+    let ended = started.wait_with_output().unwrap();
+    let (stdout, stderr) = (String::from_utf8_lossy(&ended.stdout), String::from_utf8_lossy(&ended.stderr));
+    assert_eq!(ended.status.code(), Some(143), "{stderr}");
+    assert!(stderr.contains("stopped: what was sent until then is applied"), "{stderr}");
+    let there = region.items_there();
+    assert!((5..80).contains(&there), "{there}");
+    assert!(stdout.starts_with(&format!("eu  applied in part  80 objects, {there} added")), "{there}: {stdout}");
+    let noted = region.get(super::INVENTORY)["data"]["objects.Secret"].as_str().unwrap().to_owned();
+    assert_eq!(noted.lines().filter(|line| !line.ends_with(" - -")).count(), there);
+    apply(&region, &[]).ends(0);
     region.is_exact();
 }

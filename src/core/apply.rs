@@ -7,6 +7,7 @@
 //! objects alone. Each bundle applies as a field manager of its own, so its objects say whose they are.
 //! Nothing here knows a client or a value of a Secret.
 
+pub mod beside;
 pub mod inventory;
 pub mod plan;
 pub mod release;

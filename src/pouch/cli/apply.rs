@@ -28,7 +28,8 @@ Examples:
   pouch apply /srv/fleet.git --rev main --region eu-west --allowed-signers signers --dry-run
   pouch apply /var/run/fleet --region eu-west --identity /keys/age.agekey    in a Pod of the region
 
-Exit codes: 0 the region is as the bundle says; 3 some objects were refused, or their kind is not there; 4 withdrawals
+Exit codes: 0 the region is as the bundle says; 3 some objects were refused, their kind is not there, or
+others keep more in them; 4 withdrawals
 were held, all else was applied; 5 the region or the bundle cannot be reached; 8 something is wrong with the bundle, and
 nothing was applied; 64 usage, or an identity that does not open it; 1 anything else.";
 

@@ -11,6 +11,7 @@ mod told;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use pouch_core::apply::beside::beside;
 use pouch_core::apply::inventory::Inventory;
 use pouch_core::apply::plan::{Answers, Goner, Let, Plan, Sending, plan};
 use pouch_core::apply::release::{Pointers, after, may_go};
@@ -65,7 +66,7 @@ pub fn apply(subject: &Applying<'_>, cluster: &Cluster, session: &Session) -> Re
     };
     let questions = bundle.questions(&inventory, subject.kinds);
     let mut outcome = Outcome { objects: bundle.objects(), ..Outcome::default() };
-    let known = read::answers(cluster, session, questions, &mut outcome.troubles)?;
+    let known = read::answers(cluster, session, questions, &bundle.manager, &mut outcome.troubles)?;
     if let (None, Some(why)) = (&over, misplaced(&bundle, &neighbours, &known.live, subject.beginning)) {
         return Err(told::misplaced(&why, subject, cluster));
     }
@@ -94,6 +95,9 @@ pub fn apply(subject: &Applying<'_>, cluster: &Cluster, session: &Session) -> Re
     run.outcome.notes.extend(plan.given_up.iter().map(|(key, why)| told::stays(key, *why)));
     run.outcome.notes.extend(told::unseen(&plan, &run.known.versions));
     run.failed.extend(plan.lacking.iter().chain(&plan.silent).map(|key| (*key).clone()));
+    for key in &plan.same {
+        run.outcome.findings.extend(run.known.beside.remove(*key).unwrap_or_default());
+    }
     for (key, manager) in &plan.of_others {
         run.fail(key, told::of_another(key, manager));
     }
@@ -260,6 +264,7 @@ impl<'a> Run<'a> {
                         continue;
                     }
                     self.sent.insert(sending.key.clone(), now.version);
+                    self.outcome.findings.extend(beside(sending.key, &answer, &self.bundle.manager));
                     match (is_new, is_same) {
                         (true, _) => self.outcome.changes.push((Action::Added, sending.key.clone())),
                         (false, true) if sending.key.kind.is_namespace() => {}

@@ -89,7 +89,7 @@ fn entry(bundle: &Bundle<'_>, key: &ObjectKey, known: &Owners<'_>, (field, name)
 }
 
 /// Field managers for people.
-fn told(owners: &BTreeSet<&str>) -> String {
+pub(crate) fn told(owners: &BTreeSet<&str>) -> String {
     few(owners.iter().map(|owner| quoted(owner)), owners.len(), MOST_OWNERS)
 }
 

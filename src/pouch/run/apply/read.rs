@@ -2,9 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use pouch_core::apply::beside::beside;
 use pouch_core::apply::inventory::{Inventory, MOST_BYTES, Unusable};
 use pouch_core::apply::whose::{emit_own, others};
 use pouch_core::apply::{Bundle, Live, Meta, Questions};
+use pouch_core::finding::Finding;
 use pouch_core::kinds;
 use pouch_core::name::{GroupKind, ObjectKey, Scope, Version};
 
@@ -27,6 +29,8 @@ pub(super) struct Known {
     pub(super) silent: BTreeSet<String>,
     /// What there is of what was asked for.
     pub(super) live: BTreeMap<ObjectKey, Live>,
+    /// What others keep in objects of the bundle.
+    pub(super) beside: BTreeMap<ObjectKey, Vec<Finding>>,
     /// Secrets and ConfigMaps that cannot be changed in place, and whether for their type.
     pub(super) unchangeable: BTreeMap<ObjectKey, bool>,
 }
@@ -178,6 +182,7 @@ pub(super) fn answers(
     cluster: &Cluster,
     session: &Session,
     questions: Questions,
+    manager: &str,
     troubles: &mut Vec<(Option<ObjectKey>, Failure)>,
 ) -> Result<Known, Failure> {
     let served = cluster.discover(questions.groups.iter().map(String::as_str));
@@ -207,7 +212,7 @@ pub(super) fn answers(
             None => asked.push((resource, keys, true)),
         }
     }
-    let mut live = BTreeMap::new();
+    let (mut live, mut kept) = (BTreeMap::new(), BTreeMap::new());
     for (resource, keys, has_left) in asked {
         session.stop.check()?;
         let progress = session.ui.progress("reading", u64::try_from(keys.len()).unwrap_or_default());
@@ -222,7 +227,11 @@ pub(super) fn answers(
         let mut forbidden = BTreeSet::new();
         for (key, got) in got {
             let found = match got {
-                Got::Found(node, _) => Live::Here(Meta::of(&node)),
+                Got::Found(node, _) => {
+                    let found = if has_left { Vec::new() } else { beside(&key, &node, manager) };
+                    kept.insert(key.clone(), found);
+                    Live::Here(Meta::of(&node))
+                }
                 Got::Absent => Live::Absent,
                 Got::Forbidden => {
                     if forbidden.insert(key.namespace.clone()) {
@@ -239,7 +248,7 @@ pub(super) fn answers(
             live.insert(key, found);
         }
     }
-    Ok(Known { served, versions, undefined, silent, live, unchangeable: BTreeMap::new() })
+    Ok(Known { served, versions, undefined, silent, live, beside: kept, unchangeable: BTreeMap::new() })
 }
 
 /// Those of some kinds that the region does not serve which are not defined there either.

@@ -85,6 +85,27 @@ fn what_others_change_is_healed(region: &Delivered) {
     assert_eq!(region.differences().len(), 4, "{:?}", region.differences());
     assert_eq!(changes(&apply(region, &[]).ends(0)), expect);
     region.is_exact();
+    what_others_add_is_told(region);
+}
+
+/// What another field manager adds stays, in every run, and says so.
+fn what_others_add_is_told(region: &Delivered) {
+    let secret = format!("/api/v1/namespaces/{SYSTEM}/secrets/aws-secret");
+    let role = "/apis/infrastructure.cluster.x-k8s.io/v1beta2/awsclusterroleidentities/role";
+    patch(region, &secret, &json!({"data": {"extra": "b3RoZXI="}}));
+    patch(region, role, &json!({"spec": {"allowedNamespaces": {"list": ["evil"]}}}));
+    for flags in [&["--dry-run"][..], &[], &[]] {
+        let ran = apply(region, flags).ends(3);
+        for told in ["Secret kcm-system/aws-secret has data.extra on the region", "has spec.allowedNamespaces.list on"]
+        {
+            assert!(ran.stderr.contains(told), "{}", ran.stderr);
+        }
+        assert_eq!(ran.stderr.matches("error[stale-entry]").count(), 2, "{}", ran.stderr);
+    }
+    patch(region, &secret, &json!({"data": {"extra": null}}));
+    patch(region, role, &json!({"spec": {"allowedNamespaces": {"list": null}}}));
+    apply(region, &[]).ends(0);
+    region.is_exact();
 }
 
 /// Every value changes, and of one Secret an entry goes and another comes.
@@ -204,14 +225,18 @@ fn copies_of_k0rdent_are_taken_over_in_place() {
     let uids = kcm::uids(&region);
     region.put(&closures(2).concat());
     region.publish();
-    apply(&region, &[]).ends(0);
+    let taken = apply(&region, &[]).ends(3);
     assert_eq!(kcm::uids(&region), uids, "something was made anew");
     let ran = region.verify_live(&[]).ends(8);
     // What k0rdent's field manager alone owns stays, as with every consumer.
     let told = |code: &str| ran.stderr.matches(&format!("error[{code}]")).count();
     assert_eq!(ran.stderr.matches("error[").count(), told("stale-entry"), "{}", ran.stderr);
+    // Of entries apply tells as much; what verify tells of finalizers and labels it does not know.
+    for ran in [&taken, &apply(&region, &[]).ends(3)] {
+        assert_eq!(ran.stderr.matches("error[stale-entry]").count(), told("stale-entry"), "{}", ran.stderr);
+    }
     kcm::again(&region);
     // The resourceVersions are those of the run before: nothing is sent again.
-    let ran = apply(&region, &[]).ends(0);
+    let ran = apply(&region, &[]).ends(3);
     assert!(changes(&ran).is_empty(), "{}", ran.stdout);
 }

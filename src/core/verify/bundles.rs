@@ -42,6 +42,7 @@ pub use beside::beside;
 pub use book::Book;
 use book::{FORM_HELP, sets};
 pub use delivery::strange_set;
+pub use manifest::paths_listed;
 pub use measure::Measure;
 use other::{Other, other, unproved};
 pub use plain::{holds_key, secret_in_clear, secret_manifest};

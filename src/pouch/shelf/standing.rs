@@ -16,7 +16,7 @@ use pouch_core::verify::bundles::{Above, BundleTree, MOST_BYTES, TreeScope};
 use self::files::unreadable;
 use self::place::{no_bundles, roots};
 use super::beside::further_up;
-use super::directory::whole;
+use super::directory::whole::{self, Extent};
 use super::target::Target;
 use crate::error::{self, Failure, said};
 use crate::git::objects::standing::discover;
@@ -117,7 +117,7 @@ impl Asking<'_> {
         };
         let folder = start.join(chosen.root);
         // All that can go wrong here is that the published state cannot be read.
-        let tree = whole::read(&folder, &self.keeps())
+        let tree = whole::read(&folder, &self.keeps(), self.extent())
             .map_err(|error| Failure { kind: error::Kind::Unavailable, ..Failure::from(error) })?;
         let shown = |root: &str| {
             let shown = typed.join(root);
@@ -184,6 +184,10 @@ impl Asking<'_> {
             let of_region = parts.next().is_none_or(|directory| region.is_none_or(|region| region == directory));
             !alone || of_bundles && of_region
         }
+    }
+
+    pub(super) fn extent(&self) -> Extent {
+        if self.alone { Extent::Listed } else { Extent::Everything }
     }
 
     pub(super) fn scope(&self) -> TreeScope {

@@ -1,10 +1,12 @@
 //! Whether a folder's manifest is believed.
 
 use alloc::string::String;
+use alloc::vec::Vec;
 
 use super::document::{first_difference, header_lines};
 use super::measure::Measure;
 use crate::layout::manifest::{self, Manifest, Unusable};
+use crate::layout::path;
 use crate::name::{FleetName, is_directory};
 use crate::reuse;
 use crate::yaml::read;
@@ -57,6 +59,16 @@ pub(super) fn manifest_of(
         true => Ok((manifest, true)),
         false => Err(format!("has a bundle.yaml that no reuse key authenticates{}", keys.unfit(bytes)).into()),
     }
+}
+
+/// The paths of all that a region's manifest lists, and its own: whosever it is, and whatever it proves. Nothing where it
+/// is no manifest.
+pub fn paths_listed(folder: &str, bytes: &[u8]) -> Vec<String> {
+    let Ok((_, manifest)) = listed_by(folder, bytes) else { return Vec::new() };
+    let own = path::manifest(&manifest.directory);
+    let objects = manifest.objects.iter().map(|object| &object.path);
+    let all = objects.chain(manifest.files.iter().map(|file| &file.path)).chain([&own]);
+    all.map(|path| String::from(path.as_str())).collect()
 }
 
 /// Reads a manifest of a folder, whosever; what is said of it where it is none.

@@ -1,10 +1,11 @@
 //! A folder of bundles as it stands, only looked at: links and special files as such, nothing followed.
 
+use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
-use pouch_core::verify::bundles::{BundleTree, Form, MOST_BYTES, Standing};
+use pouch_core::verify::bundles::{BundleTree, Form, MOST_BYTES, STEERING, Standing, paths_listed};
 use rustix::fs::{FlockOperation, flock};
 
 use super::super::ShelfError;
@@ -22,25 +23,82 @@ pub fn insert(tree: &mut BundleTree, mut path: String, standing: Standing) {
 /// Which folders of a tree are looked into, by their paths.
 pub type Keeps<'a> = &'a dyn Fn(&str) -> bool;
 
-/// Reads what below `root` can hold bundles or Secrets, in the folders that `keeps` names; no run exchanges folders
-/// meanwhile.
+/// How much of a tree is read.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Extent {
+    /// Every file.
+    Everything,
+    /// What manifests list, so that nothing else costs memory.
+    Listed,
+}
+
+/// Which files of a tree are read; the others are only named.
+pub enum Reads {
+    /// All.
+    Everything,
+    /// Those that manifests list, and those that steer git or Flux.
+    Listed(BTreeSet<String>),
+}
+
+impl Reads {
+    /// What these manifests of folders list.
+    pub fn listed_by(manifests: impl Iterator<Item = (String, Vec<u8>)>) -> Self {
+        // Of a manifest that is none, no more than itself is read.
+        let own = |folder: &str| format!("regions/{folder}/bundle.yaml");
+        let paths = |(folder, bytes): (String, Vec<u8>)| {
+            paths_listed(&folder, &bytes).into_iter().chain([own(&folder)]).collect::<Vec<_>>()
+        };
+        Reads::Listed(manifests.flat_map(paths).collect())
+    }
+
+    /// Whether a file is read.
+    pub fn has(&self, path: &str) -> bool {
+        let name = path.rsplit('/').next().unwrap_or_default();
+        match self {
+            Reads::Everything => true,
+            Reads::Listed(paths) => paths.contains(path) || STEERING.contains(&name),
+        }
+    }
+}
+
+/// Reads what below `root` can hold bundles or Secrets, in the folders that `keeps` names, or of that only what the
+/// manifests list; no run exchanges folders meanwhile.
 ///
 /// # Errors
 /// Where something cannot be read, another run writes there, or there is more than [`Budget`] allows.
-pub fn read(root: &Path, keeps: Keeps<'_>) -> Result<BundleTree, ShelfError> {
+pub fn read(root: &Path, keeps: Keeps<'_>, extent: Extent) -> Result<BundleTree, ShelfError> {
     let lock = File::open(root).map_err(|error| ShelfError::unread(root, error))?;
     flock(&lock, FlockOperation::NonBlockingLockShared).map_err(|error| match error {
         rustix::io::Errno::WOULDBLOCK => ShelfError::Busy(root.display().to_string()),
         error => ShelfError::unread(root, error.into()),
     })?;
     let mut tree = BundleTree::new();
-    walk(root, "", 0, &mut Walk { keeps, budget: Budget::default(), tree: &mut tree })?;
+    let reads = match extent {
+        Extent::Everything => Reads::Everything,
+        Extent::Listed => Reads::listed_by(manifests(root, keeps)),
+    };
+    walk(root, "", 0, &mut Walk { keeps, reads, budget: Budget::default(), tree: &mut tree })?;
     Ok(tree)
+}
+
+/// The manifests in the folders of regions that are looked into.
+fn manifests<'a>(root: &Path, keeps: Keeps<'a>) -> impl Iterator<Item = (String, Vec<u8>)> + use<'a> {
+    let regions = root.join("regions");
+    let is_plain = fs::symlink_metadata(&regions).is_ok_and(|meta| meta.is_dir());
+    let entries = is_plain.then(|| fs::read_dir(&regions).ok()).flatten();
+    let folders = entries.into_iter().flatten().flatten().filter(|entry| entry.file_type().is_ok_and(|it| it.is_dir()));
+    folders.filter_map(move |entry| {
+        let folder = entry.file_name().into_string().ok().filter(|name| keeps(&format!("regions/{name}")))?;
+        let path = entry.path().join("bundle.yaml");
+        let is_small = fs::symlink_metadata(&path).is_ok_and(|meta| meta.len() <= MOST_BYTES);
+        Some((folder, is_small.then(|| read_plain(&path).ok()).flatten()?))
+    })
 }
 
 /// What a walk carries along.
 struct Walk<'a> {
     keeps: Keeps<'a>,
+    reads: Reads,
     budget: Budget,
     tree: &'a mut BundleTree,
 }
@@ -77,7 +135,7 @@ fn walk(folder: &Path, before: &str, depth: usize, on: &mut Walk<'_>) -> Result<
         } else {
             if is_named { Form::Plain } else { Form::Special }
         };
-        let standing = match kind.is_file() && form != Form::Large {
+        let standing = match kind.is_file() && form != Form::Large && on.reads.has(&relative) {
             true => Standing::file(&relative, form, read_plain(&path)?),
             false => Standing::odd(form),
         };

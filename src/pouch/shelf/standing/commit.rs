@@ -89,7 +89,7 @@ impl Asking<'_> {
         let place::Chosen { root, other } = place::choose(roots, self.opened.is_some(), has)?.ok_or_else(missing)?;
         let id = folder(root)?.ok_or_else(missing)?;
         let found = store.everything(id, &self.keeps()).map_err(|error| unreadable(&error))?;
-        let tree = files::tree(store, found)?;
+        let tree = files::tree(store, found, self.extent())?;
         let shown = |root: &str| format!("{called}:{root}{}", if root.is_empty() { "" } else { "/" });
         let mut findings: Vec<Finding> = match self.allowed_signers {
             Some(file) => self.signed(store, commit, file, called)?.into_iter().collect(),
@@ -130,7 +130,7 @@ impl Asking<'_> {
         let committed = match store.at(commit, &way) {
             Ok(entry) if entry.kind == Kind::Folder => {
                 let found = store.everything(entry.id, &self.keeps()).map_err(|error| unreadable(&error))?;
-                files::tree(&store, found)?
+                files::tree(&store, found, self.extent())?
             }
             Ok(_) | Err(ObjectsError::NoPath(_)) => BundleTree::new(),
             Err(error) => return Err(unreadable(&error)),

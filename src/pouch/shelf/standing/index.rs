@@ -19,6 +19,7 @@ use crate::git::objects::Store;
 use crate::git::objects::standing::{Found, Mode, discover};
 use crate::git::{self, Address};
 use crate::shelf::beside::further_up;
+use crate::shelf::directory::whole::Extent;
 
 /// Every path of the index.
 type Index<'a> = BTreeMap<&'a str, &'a Found>;
@@ -88,7 +89,7 @@ impl Asking<'_> {
         let scope = TreeScope::Changed(changed.iter().filter_map(|path| inside(path)).filter(asked).collect());
         let within =
             found.into_iter().filter_map(|found| Some(Found { path: inside(&found.path)?, ..found })).collect();
-        let tree = tree(&store, within)?;
+        let tree = tree(&store, within, Extent::Everything)?;
         let places = roots.iter().map(|root| folder(root)).collect::<Vec<_>>().join(", nor in ");
         Ok(Read { tree, shown: below, scope, commit: None, is_held: false, above, findings, places })
     }

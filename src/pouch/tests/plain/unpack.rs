@@ -47,6 +47,33 @@ fn nothing(ran: Ran, code: i32, says: &str) {
     assert!(!ran.stderr.match_indices("AGE-SECRET-KEY-1").any(shows), "{}", ran.stderr);
 }
 
+/// Whoever can write to the folder could otherwise have the sidecar that opens bundles run out of memory.
+#[test]
+fn what_no_manifest_lists_is_not_read() {
+    let fleet = fleet();
+    let whole = ["bundles", "--region", "eu-west", "--identity", "keys/eu-west.txt"];
+    let printed = unpack(&fleet, &whole).ends(0).stdout;
+    // Files with holes, of more than is ever read of a place.
+    let strays = |folder: &str, does: &dyn Fn(&std::path::Path)| {
+        fs::create_dir_all(fleet.path(folder)).unwrap();
+        (0..18).for_each(|n| does(&fleet.path(&format!("{folder}/stray-{n}.yaml"))));
+    };
+    let make = |path: &std::path::Path| fs::File::create(path).unwrap().set_len(60 << 20).unwrap();
+    for (folder, code) in [("bundles", 0), ("bundles/regions/us-east", 0), ("bundles/regions/eu-west/core", 8)] {
+        strays(folder, &make);
+        let ran = unpack(&fleet, &whole).ends(code);
+        assert_eq!(ran.stdout, if code == 0 { &*printed } else { "" }, "{folder}");
+        assert_eq!(ran.stderr.contains("core/stray-0.yaml is in the region's folders, but the manifest"), code == 8);
+        strays(folder, &|path| fs::remove_file(path).unwrap());
+    }
+    // Nor is it of a commit.
+    let origin = Origin::new(&fleet, "");
+    fleet.run(&["publish", "--first"]).ends(0);
+    origin.commit_beside("head -c 20000000 /dev/zero > bundles/regions/eu-west/stray.yaml");
+    let ran = unpack(&fleet, &["repo.git", "--region", "eu-west", "--identity", "keys/eu-west.txt"]).ends(8);
+    ran.says("stray.yaml is in the region's folders");
+}
+
 #[test]
 fn a_region_is_printed_as_it_is_to_be_applied() {
     let fleet = fleet();

@@ -64,7 +64,7 @@ pub fn compare(bundle: &Bundle<'_>, answers: &Answers) -> Vec<Finding> {
             Some(None) => findings.push(
                 Finding::new(Code::MissingOnRegion, format!("{} is not on the region", expected.key))
                     .about(expected.key)
-                    .help("Check what Flux or Argo CD reports about the bundle there."),
+                    .help("Check what Flux, Argo CD or `pouch apply` says of the bundle there."),
             ),
             Some(Some(live)) => {
                 if is_going(live) {
@@ -145,7 +145,9 @@ fn namespaces(bundle: &Bundle<'_>, answers: &Answers) -> Vec<Finding> {
             };
             let (code, help) = match part {
                 Part::Claiming => continue,
-                Part::Made => (Code::MissingOnRegion, "Check what Flux or Argo CD reports about the bundle there."),
+                Part::Made => {
+                    (Code::MissingOnRegion, "Check what Flux, Argo CD or `pouch apply` says of the bundle there.")
+                }
                 Part::Landing => (
                     Code::NamespaceMissingOnRegion,
                     "Create it there, or set up k0rdent on the region: a bundle makes neither k0rdent's system \
@@ -215,9 +217,10 @@ fn object(bundle: &Bundle<'_>, expected: &Expected<'_>, live: &Node) -> Vec<Find
     }
     if let Some(paths) = differences.told() {
         findings.push(
-            Finding::new(Code::DiffersOnRegion, format!("{key} is not as the bundle says: {paths}"))
-                .about(key)
-                .help("Check whether Flux or Argo CD has applied the current bundle, and who else writes the object."),
+            Finding::new(Code::DiffersOnRegion, format!("{key} is not as the bundle says: {paths}")).about(key).help(
+                "Check whether Flux, Argo CD or `pouch apply` has applied the current bundle, and who else writes \
+                     the object.",
+            ),
         );
     }
     findings.extend(stale::stale(bundle, key, live, &extra));
@@ -427,8 +430,8 @@ fn left_behind(bundle: &Bundle<'_>, answers: &Answers) -> Vec<Finding> {
                 ),
                 false => (
                     format!("{key} is on the region with pouch's label, and not in the bundle"),
-                    "Check what Flux or Argo CD reports about the bundle there: they remove what leaves it, unless \
-                     pruning is off, or the object was never theirs. If no other bundle has it, delete it by hand.",
+                    "Check what Flux, Argo CD or `pouch apply` says of the bundle there: they remove what leaves it, \
+                     unless pruning is off, or the object was never theirs. If no other bundle has it, delete it by hand.",
                 ),
             };
             findings.push(Finding::new(Code::LeftBehind, message).about(key).help(help));

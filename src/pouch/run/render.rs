@@ -189,7 +189,11 @@ fn listed<'r>(
         let has = match done {
             Some(Outcome::Published) => true,
             Some(Outcome::Withdrawn) => false,
-            _ => published.manifest(region.directory.as_str())?.is_some(),
+            // Where the manifest alone is lost, the region is held, and its consumer goes on.
+            _ => {
+                published.manifest(region.directory.as_str())?.is_some()
+                    || !published.read(&region.directory)?.0.is_empty()
+            }
         };
         if has || (is_proposed && region.state == RegionState::Active) {
             has_bundle.insert(region.name.clone());

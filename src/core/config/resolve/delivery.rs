@@ -115,6 +115,29 @@ fn pick<'a, F, T>(
     (fleet.0.and_then(|map| field(map).as_ref()?.as_ref()), at.key(key))
 }
 
+/// Whether a setting has a value, or is `null`; nothing where it is left out.
+fn is_given<T>(setting: &Given<T>) -> Option<bool> {
+    setting.as_ref().map(Option::is_some)
+}
+
+/// Refuses an empty setting of a region without which its objects would go to another cluster, or with more rights: a key
+/// whose lines below were commented out is `null` as well.
+fn kept(
+    over: (Option<&FluxFile>, &FieldPath),
+    fleet: (Option<&FluxFile>, &FieldPath),
+    (key, given): (&str, fn(&FluxFile) -> Option<bool>),
+    faults: &mut Faults,
+) {
+    if over.0.and_then(given) == Some(false) && fleet.0.and_then(given) == Some(true) {
+        let message = format!("is empty, where the fleet's delivery has a {key}");
+        let help = format!(
+            "Leave the key out to keep the fleet's. For a region without one, move it from the fleet's \
+                            delivery to the regions that want it."
+        );
+        faults.add(&over.1.key(key), message, help);
+    }
+}
+
 fn flux(file: &FleetFile, directory: &str, over: Option<&FluxFile>, path: &FieldPath, faults: &mut Faults) -> Flux {
     let over = (over, &path.key("flux"));
     let fleet = (file.delivery.flux.as_ref(), &FieldPath::root().key("delivery").key("flux"));
@@ -149,6 +172,8 @@ fn flux(file: &FleetFile, directory: &str, over: Option<&FluxFile>, path: &Field
     let (wait, _) = pick(over, fleet, "wait", |f| &f.wait);
     let (account, at) = pick(over, fleet, "serviceAccountName", |f| &f.service_account_name);
     let service_account = account.map(|name| object_name(name, &at, faults));
+    kept(over, fleet, ("serviceAccountName", |f| is_given(&f.service_account_name)), faults);
+    kept(over, fleet, ("kubeConfig", |f| is_given(&f.kube_config)), faults);
     let (kube_config, at) = pick(over, fleet, "kubeConfig", |f| &f.kube_config);
     let kube_config = kube_config.map(|from| {
         let name = object_name(&filled(&from.secret_ref, directory), &at.key("secretRef"), faults);

@@ -35,10 +35,11 @@ struct Names<'a> {
 }
 
 impl<'a> Names<'a> {
-    /// On a hub, other fleets may have a region of the same name.
+    /// On a hub, other fleets may have a region of the same name. No fleet's name has a dot in it, so the two parts of
+    /// this one are told apart.
     fn new(layout: &'a Layout<'_>, flux: &Flux) -> Self {
         let first = match flux.kube_config {
-            Some(_) => format!("{}-{}", layout.fleet, layout.directory),
+            Some(_) => format!("{}.{}", layout.fleet, layout.directory),
             None => layout.directory.as_str().to_string(),
         };
         Self { layout, first }
@@ -199,8 +200,8 @@ mod tests {
             assert_eq!(thing["spec"]["dependsOn"][0]["name"], core["metadata"]["name"]);
             [core, thing].map(|it| it["metadata"]["name"].as_str().unwrap().to_string())
         };
-        assert_eq!(named("acme"), ["acme-eu-core", "acme-eu-thing.x.io"]);
-        assert_eq!(named("other"), ["other-eu-core", "other-eu-thing.x.io"]);
+        assert_eq!(named("acme"), ["acme.eu-core", "acme.eu-thing.x.io"]);
+        assert_eq!(named("other"), ["other.eu-core", "other.eu-thing.x.io"]);
     }
 
     #[test]

@@ -69,6 +69,22 @@ fn a_region_that_was_never_published_is_not_listed_however_it_is_configured() {
     fleet.run(&["verify", "repo.git"]).ends(8).says("acme-applicationset.yaml differs");
 }
 
+/// A region whose manifest is lost is held, and whoever watches the set must not take that for a region that is gone.
+#[test]
+fn a_lost_manifest_takes_no_region_out_of_the_set() {
+    let fleet = fleet(true);
+    fleet.render(&[]).ends(0);
+    let before = fleet.read(SET);
+    fleet.remove("bundles/regions/eu/bundle.yaml");
+    let ran = fleet.render(&[]);
+    assert!(ran.stdout.contains("eu  held"), "{}", ran.stdout);
+    assert_eq!(fleet.read(SET), before);
+    fleet.remove("bundles/regions/us/bundle.yaml");
+    let ran = fleet.render(&[]);
+    assert!(!ran.stdout.contains("applicationset"), "{}", ran.stdout);
+    assert_eq!(fleet.read(SET), before);
+}
+
 #[test]
 fn a_set_that_no_region_needs_is_removed_and_told() {
     let fleet = fleet(false);

@@ -32,9 +32,9 @@ fn null_takes_back_what_the_fleet_says() {
                destination: {server: 'https://x'}}\n";
         load(&text).map(|fleet| fleet.regions["eu-west"].delivery.clone())
     };
-    let nulls = "{flux: {timeout: null, wait: null, interval: ~, serviceAccountName: null, kubeConfig: null}}";
+    let nulls = "{flux: {timeout: null, wait: null, interval: ~}}";
     let Delivery::Flux(flux) = of(nulls).unwrap() else { panic!() };
-    assert!(flux.timeout.is_none() && !flux.wait && flux.service_account.is_none() && flux.kube_config.is_none());
+    assert!(flux.timeout.is_none() && !flux.wait);
     assert_eq!((flux.interval.as_str(), flux.source_name.as_str()), ("10m", "fleet"));
     let Delivery::Flux(flux) = of("{flux: {timeout: null}}").unwrap() else { panic!() };
     assert!(flux.timeout.is_none() && flux.wait && flux.kube_config.is_some());
@@ -42,6 +42,12 @@ fn null_takes_back_what_the_fleet_says() {
         panic!()
     };
     assert_eq!((argo.plugin, argo.project.as_str(), argo.destination.text()), (None, "default", "{region}"));
+    // Without these, Secrets would go to the cluster where Flux runs, or be applied with all of its rights.
+    for key in ["kubeConfig", "serviceAccountName"] {
+        let error = of(&format!("{{flux: {{{key}: }}}}")).unwrap_err().to_string();
+        let expected = format!("regions.eu-west.delivery.flux.{key}: is empty, where the fleet's delivery has a {key}");
+        assert!(error.contains(&expected), "{error}");
+    }
     // What nobody says is missing, where it is taken back.
     let error = of("{flux: {sourceRef: null}}").unwrap_err().to_string();
     assert!(error.contains("regions.eu-west.delivery.flux.sourceRef: the field is missing"), "{error}");

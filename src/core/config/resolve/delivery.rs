@@ -130,10 +130,8 @@ fn kept(
 ) {
     if over.0.and_then(given) == Some(false) && fleet.0.and_then(given) == Some(true) {
         let message = format!("is empty, where the fleet's delivery has a {key}");
-        let help = format!(
-            "Leave the key out to keep the fleet's. For a region without one, move it from the fleet's \
-                            delivery to the regions that want it."
-        );
+        let help = "Leave the key out to keep the fleet's. For a region without one, move it from the fleet's delivery to \
+                    the regions that want it.";
         faults.add(&over.1.key(key), message, help);
     }
 }

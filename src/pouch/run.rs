@@ -112,18 +112,27 @@ impl<'a> Run<'a> {
         self.query_since(region, self.fleet.limits.handover)
     }
 
+    /// What is asked of the newest commits of a region's history, which no window bounds.
+    fn query_newest(&self, region: &'a RegionConfig) -> HistoryQuery<'a> {
+        self.query_from(region, self.session.time_of_run().as_second())
+    }
+
     fn query_since(&self, region: &'a RegionConfig, window: u64) -> Result<HistoryQuery<'a>, Failure> {
-        let Self { fleet, keys, allowances, session, .. } = *self;
         let window = i64::try_from(window).unwrap_or(i64::MAX);
-        Ok(HistoryQuery {
+        // The same clock as that of the commits that are counted.
+        Ok(self.query_from(region, self.session.commit_time()?.as_second().saturating_sub(window)))
+    }
+
+    fn query_from(&self, region: &'a RegionConfig, since: i64) -> HistoryQuery<'a> {
+        let Self { fleet, keys, allowances, .. } = *self;
+        HistoryQuery {
             fleet: &fleet.name,
             region: &region.name,
             keys,
-            // The same clock as that of the commits that are counted.
-            since: session.commit_time()?.as_second().saturating_sub(window),
+            since,
             whole: allowances.accepted.iter().any(|accepted| accepted.region == region.name),
             is_retired: region.state == RegionState::Retired,
-        })
+        }
     }
 
     /// Does a piece of work for each destination, by as many threads as there are.

@@ -243,7 +243,7 @@ fn one_region<'a>(
         &shared.terms(to),
         &cases,
         (files, odd),
-        || Ok::<_, Failure>(published.is_last(to.directory(), &shared.run.query(to.region)?)?),
+        || Ok::<_, Failure>(published.is_last(to.directory(), &shared.run.query_newest(to.region))?),
         || Ok(published.history(to.directory(), &shared.run.query(to.region)?)?),
         |now| Ok(published.past(to.directory(), &shared.run.query(to.region)?, now)?),
         |now| Ok(published.over(to.directory(), &shared.run.query_over(to.region)?, now)?),

@@ -39,6 +39,9 @@ pub enum Consumer {
     None,
 }
 
+/// The name and password of who reads a repository, from the surroundings of whoever runs the command.
+const READER: &str = "--from-literal=username=\"$READER\" --from-literal=password=\"$READER_PASSWORD\"";
+
 impl Consumer {
     /// How a region's `delivery` names it.
     pub fn word(self) -> &'static str {
@@ -271,7 +274,7 @@ impl Setup {
         let create = format!("kubectl --context {context} -n flux-system create secret generic {name}");
         let from = match url.starts_with("ssh://") {
             true => "--from-file=identity=DEPLOY_KEY --from-file=known_hosts=KNOWN_HOSTS",
-            false => "--from-literal=username=\"$READER\" --from-literal=password=\"$READER_PASSWORD\"",
+            false => READER,
         };
         format!("{create} \\\n{indent}  {from}")
     }
@@ -280,7 +283,7 @@ impl Setup {
     fn login(&self, indent: &str) -> String {
         let from = match self.repository.as_deref().map(for_flux) {
             Some(url) if url.starts_with("ssh://") => "--from-file=sshPrivateKey=DEPLOY_KEY",
-            _ => "--from-literal=username=\"$READER\" --from-literal=password=\"$READER_PASSWORD\"",
+            _ => READER,
         };
         format!(
             "kubectl --context argocd -n argocd create secret generic {}-repository --dry-run=client -o yaml \\\n{indent}  \

@@ -168,12 +168,12 @@ impl Splits {
 
     /// The splits as the manifest lists them, `<leaf>/of-<parts>`, sorted.
     pub fn listed(&self) -> Vec<String> {
-        self.now.iter().map(|(leaf, of)| format!("{leaf}/of-{of}")).collect()
+        self.now.iter().map(|(leaf, of)| line(leaf, *of)).collect()
     }
 
     /// The same of what was before.
     pub fn listed_former(&self) -> Vec<String> {
-        self.former.iter().map(|(leaf, of)| format!("{leaf}/of-{of}")).collect()
+        self.former.iter().map(|(leaf, of)| line(leaf, *of)).collect()
     }
 
     /// Reads what [`listed`](Self::listed) says of one leaf.
@@ -210,6 +210,10 @@ fn number(key: &ObjectKey, of: u32) -> u32 {
     let texts = [key.kind.group.as_str(), key.kind.kind.as_str(), key.namespace_text(), key.name.as_str()];
     let hash = u32::from_be_bytes(sha256_start(texts.join("\0").as_bytes()));
     hash & of.saturating_sub(1)
+}
+
+fn line(leaf: &Leaf, of: u32) -> String {
+    format!("{leaf}/of-{of}")
 }
 
 fn parsed(number: &str) -> Option<u32> {

@@ -181,27 +181,31 @@ impl Lineage {
         if fetched.is_merged_into {
             return Ok(true);
         }
-        loop {
-            if let Some(own) = self.commits.iter().find(|commit| commit.proves(directory)) {
-                let own = own.id;
-                let scope = Scope { fetched, commits: &self.commits, directory, asked };
-                return Ok(own == fetched.tip || scope.ids(own)? == scope.ids(fetched.tip)?);
-            }
-            if self.is_whole || self.depth > FIRST {
-                return Ok(true);
-            }
-            self.deepen(fetched, asked)?;
-        }
+        let Some(own) = self.first(fetched, asked, |commit| commit.proves(directory))?.map(|own| own.id) else {
+            return Ok(true);
+        };
+        let scope = Scope { fetched, commits: &self.commits, directory, asked };
+        Ok(own == fetched.tip || scope.ids(own)? == scope.ids(fetched.tip)?)
     }
 
     /// The newest commit of pouch's own among the newest commits, and what was read for it; nothing where there is none.
     pub(super) fn newest(&mut self, fetched: &Fetched<'_>, asked: &HistoryQuery<'_>) -> Result<Stamp, ShelfError> {
+        let own = self.first(fetched, asked, |commit| commit.is_own)?;
+        let stamp = |own: &Commit| Stamp { commit: own.id.to_string(), sources: own.sources.clone(), told: None };
+        Ok(own.map(stamp).unwrap_or_default())
+    }
+
+    /// The first of the newest commits that is such a one; further back nobody looks.
+    fn first(
+        &mut self,
+        fetched: &Fetched<'_>,
+        asked: &HistoryQuery<'_>,
+        is_one: impl Fn(&Commit) -> bool,
+    ) -> Result<Option<&Commit>, ShelfError> {
         loop {
-            if let Some(own) = self.commits.iter().find(|commit| commit.is_own) {
-                return Ok(Stamp { commit: own.id.to_string(), sources: own.sources.clone(), told: None });
-            }
-            if self.is_whole || self.depth > FIRST {
-                return Ok(Stamp::default());
+            let found = self.commits.iter().position(&is_one);
+            if found.is_some() || self.is_whole || self.depth > FIRST {
+                return Ok(found.and_then(|at| self.commits.get(at)));
             }
             self.deepen(fetched, asked)?;
         }

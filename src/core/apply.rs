@@ -21,9 +21,8 @@ use alloc::vec::Vec;
 use zeroize::Zeroizing;
 
 use self::inventory::{Inventory, mark};
-use crate::kinds;
 use crate::layout::{MANAGED_BY, MANAGED_BY_LABEL};
-use crate::name::{Directory, FleetName, GroupKind, Namespace, ObjectKey, Version};
+use crate::name::{Claimant, Directory, FleetName, GroupKind, Namespace, ObjectKey, Version};
 use crate::node::{Interner, Node};
 use crate::verify::bundles::unpack::{Part, Unpacked};
 use crate::yaml::emit::{Tree, emit};
@@ -56,6 +55,8 @@ pub struct Wanted<'u> {
     pub text: &'u str,
     /// The version that it is written in.
     pub version: Version,
+    /// Who needs it.
+    claimants: &'u [Claimant],
     /// What tells its published file from another.
     mark: String,
     /// What an identity's `spec` says; it may be the name of an object that it points to.
@@ -163,11 +164,11 @@ impl<'u> Bundle<'u> {
         };
         let mut interner = Interner::new();
         for part in unpacked.parts() {
-            let Part { key, sha256, text } = part;
+            let Part { key, sha256, text, claimants } = part;
             // Values of Secrets are not looked at here.
             if key.kind.is_secret() || key.kind.is_config_map() {
                 let (mark, says) = (mark(sha256), BTreeSet::new());
-                bundle.objects.push(Wanted { key, text, version: "v1".into(), mark, says });
+                bundle.objects.push(Wanted { key, text, version: "v1".into(), claimants, mark, says });
                 continue;
             }
             let node = read(&Document::whole(text), &mut interner).map_err(|_| Unreadable(key.clone()))?;
@@ -178,22 +179,21 @@ impl<'u> Bundle<'u> {
             let written = node.str_at(&["apiVersion"]).and_then(|written| written.rsplit_once('/'));
             let (_, version) = written.ok_or_else(|| Unreadable(key.clone()))?;
             let says = said(&node);
-            bundle.objects.push(Wanted { key, text, version: version.into(), mark: mark(sha256), says });
+            let mark = mark(sha256);
+            bundle.objects.push(Wanted { key, text, version: version.into(), claimants, mark, says });
         }
         Ok(bundle)
     }
 
     /// What must be known of the region.
-    ///
-    /// `more` are the kinds that may be taken away beside those that every bundle may hold.
-    pub fn questions(&self, inventory: &Inventory, more: &BTreeSet<GroupKind>) -> Questions {
+    pub fn questions(&self, inventory: &Inventory) -> Questions {
         let mut objects: BTreeMap<(GroupKind, Option<Version>), Vec<ObjectKey>> = BTreeMap::new();
         for wanted in &self.objects {
             let place = (wanted.key.kind.clone(), Some(wanted.version.clone()));
             objects.entry(place).or_default().push(wanted.key.clone());
         }
         let wanted: BTreeSet<&ObjectKey> = self.objects.iter().map(|wanted| wanted.key).collect();
-        for key in inventory.objects.keys().filter(|key| !wanted.contains(key) && is_prunable(&key.kind, more)) {
+        for key in inventory.objects.keys().filter(|key| !wanted.contains(key) && is_prunable(&key.kind)) {
             objects.entry((key.kind.clone(), None)).or_default().push(key.clone());
         }
         let groups = objects.keys().map(|(kind, _)| kind.group.as_str());
@@ -210,15 +210,20 @@ impl<'u> Bundle<'u> {
     }
 }
 
-/// Whether objects of a kind may be taken away: whoever can write the inventory could name others.
-fn is_prunable(kind: &GroupKind, more: &BTreeSet<GroupKind>) -> bool {
-    !kind.is_namespace() && (kinds::is_published(kind) || more.contains(kind))
+/// Whether objects of a kind may be taken away.
+fn is_prunable(kind: &GroupKind) -> bool {
+    !kind.is_namespace()
 }
 
-/// Every text in a document's `spec`.
+/// The fields of an identity's `spec` that say who may use it: what they name is not what it points to.
+const USERS: [&str; 2] = ["allowedNamespaces", "namespaceSelector"];
+
+/// Every text in a document's `spec`, but who may use it.
 fn said(node: &Node) -> BTreeSet<String> {
     let mut texts = BTreeSet::new();
-    let mut left: Vec<&Node> = node.at(&["spec"]).into_iter().collect();
+    let spec = node.at(&["spec"]).map(Node::entries).unwrap_or_default();
+    let mut left: Vec<&Node> =
+        spec.iter().filter(|(field, _)| !USERS.contains(&&**field)).map(|(_, node)| node).collect();
     while let Some(node) = left.pop() {
         match node {
             Node::Text(text) => _ = texts.insert(String::from(&**text)),

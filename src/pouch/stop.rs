@@ -31,9 +31,9 @@ pub struct Stop {
     phase: Arc<AtomicU8>,
 }
 
-/// The run was asked to stop, and did, before anything was published.
+/// The run was asked to stop, and did, before anything was changed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
-#[error("stopped; nothing is published")]
+#[error("stopped; nothing was changed")]
 pub struct Stopped;
 
 impl From<Stopped> for Failure {

@@ -20,6 +20,9 @@ pub const MOST_BYTES: usize = 1 << 20;
 /// What stands before a kind in the ConfigMap's keys.
 const OBJECTS: &str = "objects.";
 
+/// The same, where what the kind is called in paths stands.
+const CALLED: &str = "plural.";
+
 /// What the names of all inventories, and the field managers of all bundles, begin with.
 pub(super) const PREFIX: &str = "pouch.";
 
@@ -40,9 +43,15 @@ pub struct Inventory {
     /// How many objects there were when more of them left the bundle than may be taken away at once, as long as some of
     /// those are still there: what is brought meanwhile lets none of them go.
     pub held: Option<usize>,
+    /// The kinds that it ever had objects of. What others than pouch may have written of one cannot be taken out again, so
+    /// it is written empty.
+    pub kinds: BTreeMap<GroupKind, Called>,
     /// The objects.
     pub objects: BTreeMap<ObjectKey, Brought>,
 }
+
+/// What a kind is called in paths; none where pouch knows that by itself.
+pub type Called = Option<String>;
 
 /// What is known of an object that was brought.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
@@ -81,8 +90,22 @@ pub fn name(fleet: &FleetName, directory: &Directory) -> Name {
 impl Inventory {
     /// One of a region that was brought nothing yet.
     pub fn empty(fleet: &FleetName, directory: &Directory) -> Self {
-        let (fleet, directory) = (fleet.clone(), directory.clone());
-        Self { fleet, directory, bundle: String::new(), revision: None, held: None, objects: BTreeMap::new() }
+        Self {
+            fleet: fleet.clone(),
+            directory: directory.clone(),
+            bundle: String::new(),
+            revision: None,
+            held: None,
+            kinds: BTreeMap::new(),
+            objects: BTreeMap::new(),
+        }
+    }
+
+    /// Notes an object that is going to be sent, and what its kind is called in paths.
+    pub fn note(&mut self, key: &ObjectKey, called: Called) {
+        let known = self.kinds.entry(key.kind.clone()).or_default();
+        *known = called.or_else(|| known.take());
+        self.objects.entry(key.clone()).or_default();
     }
 
     /// Reads the ConfigMap of a bundle.
@@ -106,10 +129,18 @@ impl Inventory {
             None => None,
         };
         for (name, node) in data.entries() {
-            let Some(kind) = name.strip_prefix(OBJECTS) else { continue };
-            let (kind, group) = kind.split_once('.').unwrap_or((kind, ""));
-            let kind = GroupKind::new(group, kind);
-            for line in node.as_str().ok_or(Unusable::Malformed)?.lines() {
+            let text = node.as_str().ok_or(Unusable::Malformed)?;
+            let kind = |name: &str| {
+                let (kind, group) = name.split_once('.').unwrap_or((name, ""));
+                GroupKind::new(group, kind)
+            };
+            if let Some(name) = name.strip_prefix(CALLED) {
+                let called = Some(String::from(text)).filter(|text| is_dns_label(text));
+                inventory.kinds.insert(kind(name), Some(called.ok_or(Unusable::Malformed)?));
+            }
+            let Some(kind) = name.strip_prefix(OBJECTS).map(kind) else { continue };
+            inventory.kinds.entry(kind.clone()).or_default();
+            for line in text.lines() {
                 let (key, brought) = object(&kind, line).ok_or(Unusable::Malformed)?;
                 inventory.objects.insert(key, brought);
             }
@@ -119,7 +150,10 @@ impl Inventory {
 
     /// The ConfigMap, to be applied in `namespace`; `over` is the resourceVersion of the one that it replaces.
     pub fn emit(&self, namespace: &Namespace, over: Option<&str>) -> String {
-        let mut kinds: BTreeMap<String, String> = BTreeMap::new();
+        let kinds = self.kinds.keys().map(|kind| (format!("{OBJECTS}{kind}"), String::new()));
+        let mut kinds: BTreeMap<String, String> = kinds.collect();
+        let called = self.kinds.iter().filter_map(|(kind, called)| Some((format!("{CALLED}{kind}"), called.clone()?)));
+        kinds.extend(called);
         for (key, brought) in &self.objects {
             let lines = kinds.entry(format!("{OBJECTS}{}", key.kind)).or_default();
             let or_nothing = |text: &Option<String>| text.clone().unwrap_or_else(|| String::from(NOTHING));

@@ -8,8 +8,9 @@ use super::inventory::{Brought, Inventory};
 use super::{Bundle, Live, Meta, Wanted, is_prunable};
 use crate::config::{Accept, Acceptance, Limits};
 use crate::finding::{Code, Finding};
+use crate::kinds;
 use crate::listing::few;
-use crate::name::{GroupKind, ObjectKey, Region, Version};
+use crate::name::{Claimant, GroupKind, ObjectKey, Region, Version};
 use crate::node::Node;
 use crate::region::brake;
 
@@ -55,6 +56,8 @@ impl Budget {
 pub struct Answers<'a> {
     /// The kinds that it serves, each with its versions.
     pub served: &'a BTreeMap<GroupKind, BTreeSet<Version>>,
+    /// What the kinds that it serves are called in paths.
+    pub called: &'a BTreeMap<GroupKind, String>,
     /// The kinds that it does not serve, and that are not defined there either: there is no object of them.
     pub undefined: &'a BTreeSet<GroupKind>,
     /// The API groups that could not be asked.
@@ -71,8 +74,6 @@ pub struct Let<'a> {
     pub budget: Budget,
     /// The digests that were accepted.
     pub accepted: &'a BTreeSet<String>,
-    /// The kinds that may be taken away beside those that every bundle may hold.
-    pub kinds: &'a BTreeSet<GroupKind>,
 }
 
 /// What is to be done.
@@ -130,6 +131,20 @@ pub struct Sending<'u> {
     wanted: Option<usize>,
 }
 
+/// Objects that others may point to and that are not as they should be, by name.
+pub struct Broken<'b>(BTreeMap<&'b str, Vec<&'b Wanted<'b>>>);
+
+impl<'b> Broken<'b> {
+    /// Those of a bundle among what failed.
+    pub fn of(bundle: &'b Bundle<'_>, failed: &BTreeSet<ObjectKey>) -> Self {
+        let mut names: BTreeMap<&str, Vec<&Wanted<'_>>> = BTreeMap::new();
+        for wanted in bundle.objects.iter().filter(|wanted| is_pointed_to(wanted.key) && failed.contains(wanted.key)) {
+            names.entry(wanted.key.name.as_str()).or_default().push(wanted);
+        }
+        Self(names)
+    }
+}
+
 /// An object that is to be taken away.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Goner {
@@ -146,7 +161,8 @@ impl Goner {
     }
 }
 
-fn is_pointed_to(key: &ObjectKey) -> bool {
+/// Whether identities may point to an object, and it points to nothing.
+pub fn is_pointed_to(key: &ObjectKey) -> bool {
     key.kind.is_secret() || key.kind.is_config_map()
 }
 
@@ -169,23 +185,34 @@ pub fn replacing(
     lets: &Let<'_>,
     anew: &[(&ObjectKey, &Meta)],
 ) -> Option<Finding> {
-    let count = anew.len();
-    if lets.budget.admits(count, plan.of, 1) {
+    let (count, of) = (anew.len(), plan.of);
+    if lets.budget.admits(count, of, 1) {
         return None;
     }
-    let marks = |key: &ObjectKey| inventory.objects.get(key).and_then(|brought| brought.mark.clone());
+    held(bundle, inventory, lets, (anew, " anew"), |named| {
+        format!("would have {count} of the {of} objects that were brought to it deleted and made anew: {named}")
+    })
+}
+
+/// Holds objects unless that they go was accepted. With their UIDs, an acceptance is spent with the objects that it was
+/// for; `how` tells what is deleted for good from what is made anew.
+fn held(
+    bundle: &Bundle<'_>,
+    inventory: &Inventory,
+    lets: &Let<'_>,
+    (going, how): (&[(&ObjectKey, &Meta)], &str),
+    says: impl FnOnce(String) -> String,
+) -> Option<Finding> {
     let line = |(key, meta): &(&ObjectKey, &Meta)| {
-        brake::line(key, &format!("{} {} anew", marks(key).unwrap_or_default(), meta.uid))
+        let mark = inventory.objects.get(key).and_then(|brought| brought.mark.as_deref()).unwrap_or_default();
+        brake::line(key, &format!("{mark} {}{how}", meta.uid))
     };
-    let digest = brake::digest_of(Accept::Deletions, (bundle.fleet, bundle.directory), None, anew.iter().map(line));
+    let digest = brake::digest_of(Accept::Deletions, (bundle.fleet, bundle.directory), None, going.iter().map(line));
     if lets.accepted.contains(&digest) {
         return None;
     }
-    let named = few(anew.iter().map(|(key, _)| key), count, SHOWN);
-    let message = format!(
-        "region {} would have {count} of the {} objects that were brought to it deleted and made anew: {named}",
-        lets.region, plan.of
-    );
+    let named = few(going.iter().map(|(key, _)| key), going.len(), SHOWN);
+    let message = format!("region {} {}", lets.region, says(named));
     let wanted = Acceptance { region: lets.region.clone(), namespace: None, what: Accept::Deletions, digest };
     let help =
         format!("If that is meant, pass --accept-deletions {wanted}. Until then they stay, and all else goes on.");
@@ -254,7 +281,8 @@ pub fn plan<'u>(
             }
             Some(Live::Absent) => {}
         }
-        plan.before.objects.entry(key.clone()).or_default();
+        let called = answers.called.get(&key.kind).filter(|_| !is_listed(&key.kind));
+        plan.before.note(key, called.cloned());
         let sending = Sending { key, version: wanted.version.as_str(), text: wanted.text, wanted: Some(index) };
         match plan.send.last_mut().filter(|_| last == Some(&key.kind)) {
             Some(phase) => phase.push(sending),
@@ -294,29 +322,36 @@ fn is_brought(brought: &Brought, meta: &Meta, manager: &str) -> bool {
     brought.mark.is_some() || meta.is_applied_by(manager)
 }
 
+/// Whether objects of a kind go by the word of the inventory: whoever can write that could name others. Of kinds that only
+/// a configuration knows, which may have dropped them since, the objects themselves must say that they were applied.
+fn is_listed(kind: &GroupKind) -> bool {
+    kinds::is_published(kind)
+}
+
 /// Why an object that left the bundle stays, if it does.
-fn stays(brought: &Brought, meta: &Meta, manager: &str) -> Option<Stays> {
+fn stays(key: &ObjectKey, brought: &Brought, meta: &Meta, manager: &str) -> Option<Stays> {
+    let is_known = is_brought(brought, meta, manager) && (is_listed(&key.kind) || meta.is_applied_by(manager));
     if !meta.is_ours {
         Some(Stays::Unlabelled)
     } else if meta.of_another(manager).is_some() {
         Some(Stays::OfAnother)
     } else {
-        (!is_brought(brought, meta, manager)).then_some(Stays::NotBrought)
+        (!is_known).then_some(Stays::NotBrought)
     }
 }
 
 /// Whether an object may be deleted, as far as it says itself whose it is.
 pub fn is_for_taking(bundle: &Bundle<'_>, inventory: &Inventory, key: &ObjectKey, meta: &Meta) -> bool {
-    inventory.objects.get(key).is_some_and(|brought| stays(brought, meta, &bundle.manager).is_none())
+    inventory.objects.get(key).is_some_and(|brought| stays(key, brought, meta, &bundle.manager).is_none())
 }
 
 /// What left the bundle, and may go.
 fn leavers(plan: &mut Plan<'_>, bundle: &Bundle<'_>, inventory: &Inventory, answers: &Answers<'_>, lets: &Let<'_>) {
     let wanted: BTreeSet<&ObjectKey> = bundle.objects.iter().map(|wanted| wanted.key).collect();
-    let is_left = |key: &ObjectKey| !wanted.contains(key) && is_prunable(&key.kind, lets.kinds);
+    let is_left = |key: &ObjectKey| !wanted.contains(key) && is_prunable(&key.kind);
     for (key, brought) in inventory.objects.iter().filter(|(key, _)| is_left(key)) {
         match answers.live.get(key) {
-            Some(Live::Here(meta)) => match stays(brought, meta, &bundle.manager) {
+            Some(Live::Here(meta)) => match stays(key, brought, meta, &bundle.manager) {
                 None => plan.goners.push(Goner { key: key.clone(), meta: meta.clone() }),
                 Some(why) => {
                     // What it points to stays as long as it does, so an identity is not forgotten.
@@ -352,7 +387,8 @@ fn stood(plan: &Plan<'_>, bundle: &Bundle<'_>, inventory: &Inventory, answers: &
 
 /// Holds what left the bundle where it is more than may go at once.
 fn brake(plan: &mut Plan<'_>, bundle: &Bundle<'_>, inventory: &Inventory, answers: &Answers<'_>, lets: &Let<'_>) {
-    let going: Vec<&Goner> = plan.goners.iter().filter(|goner| !goner.meta.is_going).collect();
+    let going = plan.goners.iter().filter(|goner| !goner.meta.is_going);
+    let going: Vec<(&ObjectKey, &Meta)> = going.map(|goner| (&goner.key, &goner.meta)).collect();
     let count = going.len();
     let now = stood(plan, bundle, inventory, answers);
     let of = inventory.held.map_or(now, |then| then.min(now));
@@ -361,34 +397,29 @@ fn brake(plan: &mut Plan<'_>, bundle: &Bundle<'_>, inventory: &Inventory, answer
     if going.is_empty() || lets.budget.admits(count, of, left) {
         return;
     }
-    let marks = |goner: &Goner| inventory.objects.get(&goner.key).and_then(|brought| brought.mark.clone());
-    // With the UID, so that an acceptance is spent with the objects that it was for.
-    let line =
-        |goner: &&Goner| brake::line(&goner.key, &format!("{} {}", marks(goner).unwrap_or_default(), goner.meta.uid));
-    let digest = brake::digest_of(Accept::Deletions, (bundle.fleet, bundle.directory), None, going.iter().map(line));
-    if lets.accepted.contains(&digest) {
-        return;
-    }
     let end = match left {
         0 if bundle.objects.is_empty() => ", which empties it",
         0 => ", which is all of them",
         _ => "",
     };
-    let named = few(going.iter().map(|goner| &goner.key), count, SHOWN);
-    let message =
-        format!("region {} would lose {count} of the {of} objects that were brought to it{end}: {named}", lets.region);
-    let wanted = Acceptance { region: lets.region.clone(), namespace: None, what: Accept::Deletions, digest };
-    let help =
-        format!("If that is meant, pass --accept-deletions {wanted}. Until then they stay, and all else goes on.");
-    plan.before.held = Some(of);
-    plan.held = Some(Finding::new(Code::DeletionsHeld, message).in_region(lets.region).help(help));
+    plan.held = held(bundle, inventory, lets, (&going, ""), |named| {
+        format!("would lose {count} of the {of} objects that were brought to it{end}: {named}")
+    });
+    if plan.held.is_some() {
+        plan.before.held = Some(of);
+    }
 }
 
 impl<'u> Sending<'u> {
-    /// Whether it points to an object of one of these names. While such an object is not as it should be, what points to
-    /// it stays as it was.
-    pub fn points_to<'n>(&self, bundle: &Bundle<'_>, names: &'n BTreeSet<&str>) -> Option<&'n str> {
-        let wanted = bundle.objects.get(self.wanted?)?;
-        names.iter().copied().find(|name| wanted.says.contains(*name))
+    /// Which of these it may point to: an object that it names, and that somebody needs who needs it too. While such an
+    /// object is not as it should be, what points to it stays as it was.
+    pub fn points_to<'b>(&self, bundle: &Bundle<'_>, broken: &Broken<'b>) -> Option<&'b ObjectKey> {
+        let pointing = bundle.objects.get(self.wanted?)?;
+        let named = pointing.says.iter().filter_map(|name| broken.0.get(name.as_str())).flatten();
+        // What nobody is noted for may be anybody's.
+        let is_shared = |one: &[Claimant], other: &[Claimant]| {
+            one.is_empty() || other.is_empty() || one.iter().any(|claimant| other.contains(claimant))
+        };
+        named.copied().find(|pointed| is_shared(pointing.claimants, pointed.claimants)).map(|pointed| pointed.key)
     }
 }

@@ -5,24 +5,46 @@
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
+use alloc::vec::Vec;
 
 use super::inventory::{Brought, Inventory};
 use super::plan::{Goner, Plan};
 use super::{Bundle, said};
-use crate::name::ObjectKey;
+use crate::name::{Namespace, ObjectKey};
 use crate::node::Node;
 
 /// What identities that are not as the bundle says may still point to.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Pointers {
-    names: BTreeSet<String>,
+    identities: Vec<Pointer>,
+    /// The identities that say a text, by their places in the list.
+    names: BTreeMap<String, Vec<usize>>,
     unknown: bool,
+}
+
+/// An identity that may point to others.
+#[derive(Clone, PartialEq, Eq, Debug)]
+struct Pointer {
+    namespace: Option<Namespace>,
+    says: BTreeSet<String>,
+}
+
+impl Pointer {
+    /// Whether it may point to an object of a namespace: to one of its own, or of one that it names. Where one of the
+    /// cluster's points to, its provider knows.
+    fn leads_into(&self, namespace: &str) -> bool {
+        self.namespace.as_ref().is_none_or(|own| own.as_str() == namespace) || self.says.contains(namespace)
+    }
 }
 
 impl Pointers {
     /// Adds what a live identity points to.
-    pub fn live(&mut self, identity: &Node) {
-        self.names.extend(said(identity));
+    pub fn live(&mut self, key: &ObjectKey, identity: &Node) {
+        let says = said(identity);
+        for text in &says {
+            self.names.entry(text.clone()).or_default().push(self.identities.len());
+        }
+        self.identities.push(Pointer { namespace: key.namespace.clone(), says });
     }
 
     /// Adds an identity that cannot be read: it may point to anything.
@@ -32,7 +54,9 @@ impl Pointers {
 
     /// Whether an object may be pointed to.
     pub fn may_lead_to(&self, key: &ObjectKey) -> bool {
-        self.unknown || self.names.contains(key.name.as_str())
+        let named = || self.names.get(key.name.as_str()).into_iter().flatten();
+        let mut identities = named().filter_map(|at| self.identities.get(*at));
+        self.unknown || identities.any(|identity| identity.leads_into(key.namespace_text()))
     }
 }
 

@@ -3,11 +3,11 @@ use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
 
 use super::inventory::{Brought, Inventory, Unusable, mark, name};
-use super::plan::{Answers, Budget, Let, Plan, is_for_taking, plan};
+use super::plan::{Answers, Broken, Budget, Let, Plan, is_for_taking, plan};
 use super::release::{Pointers, after, may_go};
-use super::whose::{Beginning, Misplaced, emit_own, misplaced, others};
+use super::whose::{Beginning, Misplaced, emit_own, misplaced};
 use super::{Bundle, Live, Meta, fields_named, is_alike};
-use crate::name::{GroupKind, Namespace, ObjectKey, Region, Version};
+use crate::name::{Claimant, GroupKind, Namespace, ObjectKey, Region, Version};
 use crate::node::{Interner, Node};
 use crate::verify::bundles::unpack::Unpacked;
 use crate::yaml::read::{Document, read};
@@ -28,10 +28,14 @@ fn node(text: &str) -> Node {
     read(&Document::whole(text), &mut Interner::new()).unwrap()
 }
 
-/// A bundle of such objects; behind the key stands what an identity points to, or what a Namespace says of itself.
+/// A bundle of such objects; behind the key stands who needs it (`for a,b`), and what an identity points to, or what a
+/// Namespace says of itself (`-> x`).
 fn bundle(objects: &[&str]) -> Unpacked {
     let part = |line: &&str| {
         let (object, says) = line.split_once(" -> ").unwrap_or((line, ""));
+        let (object, claimants) = object.split_once(" for ").unwrap_or((object, ""));
+        let claimants = claimants.split(',').filter(|name| !name.is_empty());
+        let claimants = claimants.map(|name| Claimant::credential("n".into(), name.into())).collect();
         let key = key(object);
         let version = if key.kind.group == "" { "v1".to_string() } else { format!("{CAPI}/v1beta1") };
         let (kind, name) = (&key.kind.kind, &key.name);
@@ -40,9 +44,9 @@ fn bundle(objects: &[&str]) -> Unpacked {
             false => format!("}}, spec: {{secretRef: {{name: '{says}'}}}}"),
         };
         let text = format!("{{apiVersion: {version}, kind: {kind}, metadata: {{name: {name}{more}}}");
-        (key, "0123456789abcdef0123", text)
+        (key, "0123456789abcdef0123", text, claimants)
     };
-    Unpacked::of(&objects.iter().map(part).collect::<Vec<_>>())
+    Unpacked::of(objects.iter().map(part).collect())
 }
 
 /// How an object is there: its resourceVersion, and marks.
@@ -105,16 +109,20 @@ impl Scene {
 
     fn decide<T>(&self, look: impl FnOnce(&Bundle<'_>, &Plan<'_>) -> T) -> T {
         let bundle = Bundle::new(&self.unpacked).unwrap();
-        let kinds = ["AzureClusterIdentity", "AWSClusterStaticIdentity", "VSphereClusterIdentity"];
+        let kinds =
+            ["AzureClusterIdentity", "AWSClusterStaticIdentity", "VSphereClusterIdentity", "FooClusterIdentity"];
         let served: BTreeMap<GroupKind, BTreeSet<Version>> = kinds
             .into_iter()
             .filter(|kind| !self.lacks.contains(kind))
             .map(|kind| (GroupKind::new(CAPI, kind), BTreeSet::from(["v1beta1".into()])))
             .collect();
         let undefined = self.undefined.iter().map(|kind| GroupKind::new(CAPI, kind)).collect();
-        let answers = Answers { served: &served, undefined: &undefined, silent: &self.silent, live: &self.live };
-        let (region, none) = (Region::from("eu"), BTreeSet::new());
-        let lets = Let { region: &region, budget: self.budget, accepted: &self.accepted, kinds: &none };
+        let called =
+            &served.keys().map(|kind| (kind.clone(), format!("{}s", kind.kind.as_str().to_lowercase()))).collect();
+        let answers =
+            Answers { served: &served, called, undefined: &undefined, silent: &self.silent, live: &self.live };
+        let region = Region::from("eu");
+        let lets = Let { region: &region, budget: self.budget, accepted: &self.accepted };
         let plan = plan(&bundle, &self.inventory, None, &answers, &lets);
         look(&bundle, &plan)
     }
@@ -246,10 +254,38 @@ fn what_goes_was_brought_and_is_labelled() {
     scene.check(&[
         "send Secret n/s",
         "withdraw AzureClusterIdentity n/old, Secret n/gone",
-        "give up Secret n/taken (Unlabelled)",
+        "give up Pod n/p (NotBrought), Secret n/taken (Unlabelled)",
     ]);
     let left: Vec<String> = scene.decide(|_, plan| plan.before.objects.keys().map(ObjectKey::path).collect());
     assert_eq!(left, ["n", "n/p", "n/gone", "n/s", "n/unknown", "n/old"]);
+}
+
+#[test]
+fn kinds_that_only_a_configuration_knew_go_by_what_their_objects_say() {
+    let there = ["Secret n/s = 1", "FooClusterIdentity n/brought = 1 applied", "FooClusterIdentity n/named = 1"];
+    let inventory = ["Secret n/s", "FooClusterIdentity n/brought", "FooClusterIdentity n/named"];
+    Scene::new(&["Secret n/s"], &inventory, &there).check(&[
+        "send Secret n/s",
+        "withdraw FooClusterIdentity n/brought",
+        "give up FooClusterIdentity n/named (NotBrought)",
+    ]);
+}
+
+#[test]
+fn what_a_kind_is_called_is_noted_where_only_the_configuration_knows_it() {
+    let mut scene = Scene::new(
+        &["FooClusterIdentity foo", "AWSClusterStaticIdentity aws"],
+        &[],
+        &["FooClusterIdentity foo = -", "AWSClusterStaticIdentity aws = -"],
+    );
+    let called =
+        |scene: &Scene, kind: &str| scene.decide(|_, plan| plan.before.kinds.get(&GroupKind::new(CAPI, kind)).cloned());
+    assert_eq!(called(&scene, "FooClusterIdentity"), Some(Some(String::from("fooclusteridentitys"))));
+    assert_eq!(called(&scene, "AWSClusterStaticIdentity"), Some(None));
+    // It is not forgotten while the kind is not served.
+    scene.inventory = scene.decide(|_, plan| plan.before.clone());
+    scene.lacks = Vec::from(["FooClusterIdentity"]);
+    assert_eq!(called(&scene, "FooClusterIdentity"), Some(Some(String::from("fooclusteridentitys"))));
 }
 
 #[test]
@@ -265,10 +301,8 @@ fn a_cluster_is_nobodys_before_a_bundle_is_applied_to_it() {
     let check = |there: &str, names: &[&str], beginning: Beginning, expect: Option<Misplaced>| {
         let scene = Scene::new(&["Secret n/s"], &[], &[there]);
         let map = names.iter().map(|name| format!("{name}: ''")).collect::<Vec<_>>().join(", ");
-        let found = scene.decide(|bundle, _| {
-            let others = others(&node(&format!("{{data: {{{map}}}}}")), bundle);
-            misplaced(bundle, &others, &scene.live, beginning)
-        });
+        let named = super::whose::named(&node(&format!("{{data: {{{map}}}}}")));
+        let found = scene.decide(|bundle, _| misplaced(bundle, &named, &scene.live, beginning));
         assert_eq!(found, expect, "{there}, {names:?}");
     };
     let (plain, shares) = (Beginning::default(), Beginning { shares: true, anew: false });
@@ -418,24 +452,51 @@ fn what_a_failed_identity_may_point_to_stays() {
     };
     let mut pointers = Pointers::default();
     assert_eq!(go(&pointers), ["n/gone", "n/old", "n/other"]);
-    pointers.live(&node(
-        "{spec: {clientSecret: {name: old, namespace: n}, allowedNamespaces: {list: [x]}}, status: {s: other}}",
-    ));
-    assert_eq!(go(&pointers), ["n/gone", "n/other"]);
+    let identity = |namespace: &str| {
+        let spec = format!("clientSecret: {{name: old, namespace: '{namespace}'}}, allowedNamespaces: {{list: [n]}}");
+        node(&format!("{{spec: {{{spec}}}, status: {{s: other}}}}"))
+    };
+    // Of another namespace, it may point into one that it names; nobody keeps what is another's by its name alone.
+    pointers.live(&key("AzureClusterIdentity m/a"), &identity("m"));
+    assert_eq!(go(&pointers), ["n/gone", "n/old", "n/other"]);
+    for (owner, namespace) in [("n/a", "m"), ("m/a", "n"), ("a", "m")] {
+        let mut pointers = pointers.clone();
+        pointers.live(&key(&format!("AzureClusterIdentity {owner}")), &identity(namespace));
+        assert_eq!(go(&pointers), ["n/gone", "n/other"], "{owner}, {namespace}");
+    }
     pointers.anything();
     assert!(go(&pointers).is_empty());
 }
 
 #[test]
 fn an_identity_waits_for_what_it_points_to() {
-    let objects = ["Secret n/s", "AzureClusterIdentity n/a -> s", "AzureClusterIdentity n/b -> t"];
-    let there = ["Secret n/s = -", "AzureClusterIdentity n/a = -", "AzureClusterIdentity n/b = -"];
-    Scene::new(&objects, &[], &there).decide(|bundle, plan| {
-        let identities = plan.send.last().unwrap();
-        let names = BTreeSet::from(["s"]);
-        let waits: Vec<Option<&str>> = identities.iter().map(|sending| sending.points_to(bundle, &names)).collect();
-        assert_eq!(waits, [Some("s"), None]);
-    });
+    let check = |objects: &[&str], failed: &str, expect: &[Option<&str>]| {
+        let object = |line: &str| line.split(' ').take(2).collect::<Vec<_>>().join(" ");
+        let there: Vec<String> = objects.iter().map(|line| format!("{} = -", object(line))).collect();
+        let scene = Scene::new(objects, &[], &there.iter().map(String::as_str).collect::<Vec<_>>());
+        scene.decide(|bundle, plan| {
+            let broken = Broken::of(bundle, &BTreeSet::from([key(failed)]));
+            let identities = plan.send.last().unwrap();
+            let waits: Vec<Option<String>> =
+                identities.iter().map(|sending| sending.points_to(bundle, &broken).map(ObjectKey::path)).collect();
+            assert_eq!(waits.iter().map(Option::as_deref).collect::<Vec<_>>(), expect, "{objects:?}");
+        });
+    };
+    check(
+        &["Secret n/s", "AzureClusterIdentity n/a -> s", "AzureClusterIdentity n/b -> t"],
+        "Secret n/s",
+        &[Some("n/s"), None],
+    );
+    // Another tenant's Secret of that name is no reason to wait.
+    let objects = [
+        "Secret n/s for a",
+        "Secret m/s for b,c",
+        "AzureClusterIdentity n/a for a -> s",
+        "AzureClusterIdentity n/b for b -> s",
+        "AzureClusterIdentity n/c -> s",
+    ];
+    check(&objects, "Secret m/s", &[None, Some("m/s"), Some("m/s")]);
+    check(&objects, "Secret n/s", &[Some("n/s"), None, Some("n/s")]);
 }
 
 #[test]
@@ -471,6 +532,9 @@ fn an_inventory_comes_back_as_it_was_written() {
     ] {
         inventory.objects.insert(key(object), brought);
     }
+    inventory.objects.keys().for_each(|key| _ = inventory.kinds.insert(key.kind.clone(), None));
+    // A kind that has no objects any more is written all the same: others may have written lines of it.
+    inventory.kinds.insert(GroupKind::new(CAPI, "FooClusterIdentity"), Some(String::from("fooclusteridentities")));
     inventory.bundle = String::from("abc");
     inventory.revision = Some(String::from("c0ffee"));
     inventory.held = Some(7);
@@ -485,6 +549,7 @@ fn an_inventory_comes_back_as_it_was_written() {
         ("kcm-system".into(), "7".into())
     );
     assert_eq!(at(&["data", "objects.Secret"]), "n/a.b-c 0123456789abcdef 42\n");
+    assert_eq!(found.str_at(&["data", &format!("objects.FooClusterIdentity.{CAPI}")]), Some(""));
     for (from, to, expect) in [
         ("fleet: acme", "fleet: other", Unusable::Foreign),
         ("directory: eu", "directory: us", Unusable::Foreign),
@@ -497,6 +562,7 @@ fn an_inventory_comes_back_as_it_was_written() {
         ("n/c - -", "n/.. - -", Unusable::Malformed),
         ("n/c - -", "n/C - -", Unusable::Malformed),
         ("held: \"7\"", "held: x", Unusable::Malformed),
+        ("fooclusteridentities", "foo/../bar", Unusable::Malformed),
     ] {
         assert!(text.contains(from), "{from}");
         assert_eq!(read(&text.replace(from, to)), Err(expect), "{to}");

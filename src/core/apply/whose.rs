@@ -44,11 +44,10 @@ pub fn called(manager: &str) -> &str {
     manager.strip_prefix(PREFIX).unwrap_or(manager)
 }
 
-/// The other bundles that the ConfigMap names.
-pub fn others(node: &Node, bundle: &Bundle<'_>) -> BTreeSet<String> {
-    let own = called(&bundle.manager);
-    let names = node.at(&["data"]).map(Node::entries).unwrap_or_default().iter().map(|(name, _)| &**name);
-    names.filter(|name| *name != own).map(String::from).collect()
+/// The bundles that the ConfigMap names, each as `FLEET.DIRECTORY`.
+pub fn named(node: &Node) -> BTreeSet<String> {
+    let names = node.at(&["data"]).map(Node::entries).unwrap_or_default();
+    names.iter().map(|(name, _)| String::from(&**name)).collect()
 }
 
 /// What of the ConfigMap is this bundle's, to be applied in `namespace`.
@@ -68,10 +67,10 @@ pub fn emit_own(bundle: &Bundle<'_>, namespace: &Namespace) -> String {
     String::from(&*emit(&document))
 }
 
-/// Why a bundle without an inventory should not be applied to a cluster.
+/// Why a bundle without an inventory should not be applied to a cluster; `named` are the bundles that it had.
 pub fn misplaced(
     bundle: &Bundle<'_>,
-    others: &BTreeSet<String>,
+    named: &BTreeSet<String>,
     live: &BTreeMap<ObjectKey, Live>,
     beginning: Beginning,
 ) -> Option<Misplaced> {
@@ -88,8 +87,9 @@ pub fn misplaced(
     if beginning.shares {
         return None;
     }
+    let others: BTreeSet<String> = named.iter().filter(|name| *name != called(&bundle.manager)).cloned().collect();
     if !others.is_empty() {
-        return Some(Misplaced::Others(others.clone()));
+        return Some(Misplaced::Others(others));
     }
     let of_another = |(key, meta): (&ObjectKey, &super::Meta)| {
         Some(Misplaced::Object(key.clone(), String::from(called(meta.of_another(&bundle.manager)?))))

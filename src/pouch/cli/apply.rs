@@ -6,7 +6,7 @@ use std::path::Path;
 use pouch_core::apply::plan::Budget;
 use pouch_core::apply::whose::Beginning;
 use pouch_core::finding::Code;
-use pouch_core::name::{GroupKind, Namespace, is_dns_label};
+use pouch_core::name::{Namespace, is_dns_label};
 
 use super::bundle::{BundleArgs, InClear};
 use super::reach::ReachArgs;
@@ -97,7 +97,6 @@ pub fn run(session: &Session, args: &Args) -> Result<Ended, Failure> {
         let message = format!("--inventory-namespace {kept_in:?} cannot be a namespace");
         return Err(Failure::usage(message, "Name one that is on the region, such as kcm-system."));
     }
-    let kinds: BTreeSet<GroupKind> = fleet.into_iter().flat_map(|fleet| fleet.kinds.keys().cloned()).collect();
     let accepted = args.accepted(region.as_str())?;
     let place = args.bundle.path().map(|path| ambient.cwd().join(path));
     let follows = |applied: &str| match (&commit, &place) {
@@ -124,7 +123,6 @@ pub fn run(session: &Session, args: &Args) -> Result<Ended, Failure> {
         kept_in: &Namespace::from(kept_in),
         budget: fleet.map_or_else(Budget::default, |fleet| Budget::from(&fleet.limits)),
         accepted: &accepted,
-        kinds: &kinds,
         beginning: Beginning { shares: args.shared_cluster, anew: args.new_inventory },
         trial,
         follows: &follows,

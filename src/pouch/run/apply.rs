@@ -13,9 +13,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use pouch_core::apply::beside::beside;
 use pouch_core::apply::inventory::Inventory;
-use pouch_core::apply::plan::{Answers, Goner, Let, Plan, Sending, plan};
+use pouch_core::apply::plan::{self, Answers, Goner, Let, Plan, Sending, plan};
 use pouch_core::apply::release::{Pointers, after, may_go};
-use pouch_core::apply::whose::misplaced;
+use pouch_core::apply::whose::{called, misplaced};
 use pouch_core::apply::{Bundle, Live, Meta, fields_named, is_alike};
 use pouch_core::name::{GroupKind, ObjectKey};
 use pouch_core::region::change::Action;
@@ -46,6 +46,8 @@ struct Run<'a> {
     lets: Let<'a>,
     /// What was brought before this run.
     inventory: &'a Inventory,
+    /// Whether the cluster names this bundle among those that were applied to it.
+    is_named: bool,
     /// Whether objects that would be made anew were held.
     holds: bool,
 }
@@ -60,19 +62,21 @@ pub fn apply(subject: &Applying<'_>, cluster: &Cluster, session: &Session) -> Re
     if let Some(revision) = &inventory.revision {
         (subject.follows)(revision)?;
     }
-    let neighbours = match over {
-        Some(_) => BTreeSet::new(),
-        None => read::neighbours(subject, cluster, &bundle)?,
-    };
-    let questions = bundle.questions(&inventory, subject.kinds);
+    let named = read::bundles(subject, cluster)?;
+    let questions = bundle.questions(&inventory);
     let mut outcome = Outcome { objects: bundle.objects(), ..Outcome::default() };
-    let known = read::answers(cluster, session, questions, &bundle.manager, &mut outcome.troubles)?;
-    if let (None, Some(why)) = (&over, misplaced(&bundle, &neighbours, &known.live, subject.beginning)) {
+    let known = read::answers(cluster, session, questions, (&inventory, &bundle.manager), &mut outcome.troubles)?;
+    if let (None, Some(why)) = (&over, misplaced(&bundle, &named, &known.live, subject.beginning)) {
         return Err(told::misplaced(&why, subject, cluster));
     }
-    let answers =
-        Answers { served: &known.versions, undefined: &known.undefined, silent: &known.silent, live: &known.live };
-    let lets = Let { region: subject.region, budget: subject.budget, accepted: subject.accepted, kinds: subject.kinds };
+    let answers = Answers {
+        served: &known.versions,
+        called: &known.called,
+        undefined: &known.undefined,
+        silent: &known.silent,
+        live: &known.live,
+    };
+    let lets = Let { region: subject.region, budget: subject.budget, accepted: subject.accepted };
     let plan = plan(&bundle, &inventory, subject.revision, &answers, &lets);
     let mut run = Run {
         subject,
@@ -86,6 +90,7 @@ pub fn apply(subject: &Applying<'_>, cluster: &Cluster, session: &Session) -> Re
         gone: BTreeSet::new(),
         lets,
         inventory: &inventory,
+        is_named: named.contains(called(&bundle.manager)),
         holds: false,
     };
     run.outcome.unchanged = plan.same.len();
@@ -152,6 +157,7 @@ impl<'a> Run<'a> {
                 false => Some(read::keep(self.subject, self.cluster, &plan.before, over)?),
             };
             self.namespaces(plan)?;
+            self.named()?;
             return Ok(kept);
         }
         let is_new = !(plan.before.objects.is_empty() && plan.goners.is_empty());
@@ -166,8 +172,16 @@ impl<'a> Run<'a> {
         if !is_new || self.is_dry() {
             return Ok(None);
         }
-        read::settle(self.subject, self.cluster, self.bundle)?;
+        self.named()?;
         read::keep(self.subject, self.cluster, &plan.before, None).map(Some)
+    }
+
+    /// Sees to it that the cluster names the bundle, so that others are not applied to it by mistake.
+    fn named(&self) -> Result<(), Failure> {
+        if self.is_named || self.is_dry() {
+            return Ok(());
+        }
+        read::settle(self.subject, self.cluster, self.bundle)
     }
 
     fn is_dry(&self) -> bool {
@@ -198,16 +212,11 @@ impl<'a> Run<'a> {
     fn phase(&mut self, plan: &Plan<'_>, phase: &[Sending<'_>]) -> Result<(), Failure> {
         let Some(first) = phase.first() else { return Ok(()) };
         let Some(resource) = self.known.resource(&first.key.kind) else { return Ok(()) };
-        let broken = self.failed.clone();
-        let names: BTreeSet<&str> = broken
-            .iter()
-            .filter(|key| key.kind.is_secret() || key.kind.is_config_map())
-            .map(|key| key.name.as_str())
-            .collect();
+        let broken = plan::Broken::of(self.bundle, &self.failed);
         let mut ready = Vec::new();
         for sending in phase {
-            if let Some(name) = sending.points_to(self.bundle, &names) {
-                let message = format!("{} waits for {name}, which it may point to and which failed", sending.key);
+            if let Some(pointed) = sending.points_to(self.bundle, &broken) {
+                let message = format!("{} waits for {pointed}, which it may point to and which failed", sending.key);
                 self.fail(
                     sending.key,
                     Failure::failed(message, "It stays as it is; run this again once that is cured."),
@@ -328,9 +337,9 @@ impl<'a> Run<'a> {
                 continue;
             };
             let got = read::surely(self.cluster, &resource, keys, Portion::Whole, &|| {});
-            for (_, got) in got.map_err(|broken| self.unreachable(&broken))? {
+            for (key, got) in got.map_err(|broken| self.unreachable(&broken))? {
                 match got {
-                    Got::Found(node, _) => pointers.live(&node),
+                    Got::Found(node, _) => pointers.live(&key, &node),
                     Got::Absent => {}
                     Got::Forbidden | Got::Failed(_) => pointers.anything(),
                 }
@@ -349,11 +358,7 @@ impl<'a> Run<'a> {
                 let waits = goner.meta.finalizers.join(", ");
                 self.outcome.notes.push(format!("{} left the bundle, and waits for {waits} to let it go", goner.key));
             } else if !may_go(plan, goner, pointers) {
-                let message = format!(
-                    "{} left the bundle, and stays: an identity that is still there may point to it",
-                    goner.key
-                );
-                self.outcome.notes.push(message);
+                self.outcome.findings.push(told::kept(&goner.key));
                 left.push(goner.key.clone());
             } else if let Some(resource) = self.known.resource(&goner.key.kind) {
                 let Meta { uid, version, .. } = &goner.meta;

@@ -14,7 +14,7 @@ use super::tree::BundleTree;
 use crate::hash::sha256_hex;
 use crate::layout::manifest::ManifestObject;
 use crate::layout::path;
-use crate::name::{Directory, FleetName, GroupKind, ObjectKey};
+use crate::name::{Claimant, Directory, FleetName, GroupKind, ObjectKey};
 use crate::yaml::read;
 
 /// Secrets in clear, by the paths of their files.
@@ -31,7 +31,15 @@ pub struct Unpacked {
     /// All of them, each behind a line `---`.
     pub text: Zeroizing<String>,
     /// Where each of them stands in it.
-    places: Vec<(ObjectKey, String, Range<usize>)>,
+    places: Vec<Place>,
+}
+
+/// Where a manifest stands.
+struct Place {
+    key: ObjectKey,
+    sha256: String,
+    claimants: Vec<Claimant>,
+    at: Range<usize>,
 }
 
 /// One manifest.
@@ -43,17 +51,19 @@ pub struct Part<'u> {
     pub sha256: &'u str,
     /// The manifest in clear.
     pub text: &'u str,
+    /// Who needs it.
+    pub claimants: &'u [Claimant],
 }
 
 impl Unpacked {
-    /// One for a test: keys, digests and manifests.
+    /// One for a test: keys, digests, manifests, and who needs them.
     #[cfg(test)]
-    pub(crate) fn of(parts: &[(ObjectKey, &str, String)]) -> Self {
+    pub(crate) fn of(parts: Vec<(ObjectKey, &str, String, Vec<Claimant>)>) -> Self {
         let (mut text, mut places) = (Zeroizing::new(String::new()), Vec::new());
-        for (key, sha256, part) in parts {
+        for (key, sha256, part, claimants) in parts {
             let start = text.len();
-            text.push_str(part);
-            places.push((key.clone(), String::from(*sha256), start..text.len()));
+            text.push_str(&part);
+            places.push(Place { key, sha256: String::from(sha256), claimants, at: start..text.len() });
         }
         Self { fleet: "acme".into(), directory: "eu".into(), digest: String::from("d1"), text, places }
     }
@@ -65,8 +75,11 @@ impl Unpacked {
 
     /// The manifests one by one, in the order in which they are to be applied.
     pub fn parts(&self) -> impl Iterator<Item = Part<'_>> {
-        let text = |place: &Range<usize>| self.text.get(place.clone()).unwrap_or_default();
-        self.places.iter().map(move |(key, sha256, place)| Part { key, sha256, text: text(place) })
+        let text = |at: &Range<usize>| self.text.get(at.clone()).unwrap_or_default();
+        self.places.iter().map(move |Place { key, sha256, claimants, at }| {
+            let text = text(at);
+            Part { key, sha256, text, claimants }
+        })
     }
 }
 
@@ -107,7 +120,9 @@ pub fn unpack<'r>(
         if !text.ends_with('\n') {
             stream.push('\n');
         }
-        places.push((object.key.clone(), object.sha256.clone(), start..stream.len()));
+        let (key, sha256, at) = (object.key.clone(), object.sha256.clone(), start..stream.len());
+        let claimants = object.needed_by.iter().map(|needed| needed.by.clone()).collect();
+        places.push(Place { key, sha256, claimants, at });
     }
     let own = tree.get(path::manifest(&region.directory).as_str()).map(|standing| sha256_hex(&standing.bytes));
     let (fleet, directory) = (region.manifest.fleet.clone(), region.directory.clone());

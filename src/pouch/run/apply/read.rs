@@ -4,11 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use pouch_core::apply::beside::beside;
 use pouch_core::apply::inventory::{Inventory, MOST_BYTES, Unusable};
-use pouch_core::apply::whose::{emit_own, others};
+use pouch_core::apply::whose::{emit_own, named};
 use pouch_core::apply::{Bundle, Live, Meta, Questions};
 use pouch_core::finding::Finding;
 use pouch_core::kinds;
 use pouch_core::name::{GroupKind, ObjectKey, Scope, Version};
+use pouch_core::node::Node;
 
 use super::terms::Applying;
 use super::told;
@@ -23,6 +24,8 @@ pub(super) struct Known {
     served: Served,
     /// The kinds that it serves, each with its versions.
     pub(super) versions: BTreeMap<GroupKind, BTreeSet<Version>>,
+    /// What they are called in paths.
+    pub(super) called: BTreeMap<GroupKind, String>,
     /// The kinds that it neither serves nor defines.
     pub(super) undefined: BTreeSet<GroupKind>,
     /// The groups that do not answer.
@@ -46,52 +49,45 @@ fn config_maps() -> Resource {
     Resource::core("ConfigMap", "configmaps", Scope::Namespaced)
 }
 
+const INVENTORY: &str = "the inventory";
+const NAMES: &str = "the names of bundles";
+
+/// Reads a ConfigMap that apply keeps for itself.
+fn own(cluster: &Cluster, key: &ObjectKey, what: &str) -> Result<Option<Node>, Failure> {
+    let got = cluster.get(&config_maps(), vec![key.clone()], Portion::Whole, &|| {});
+    let got = got.map_err(|broken| unreadable(cluster, what, &broken))?;
+    match got.into_iter().next() {
+        Some((_, Got::Found(node, _))) => Ok(Some(node)),
+        Some((_, Got::Absent)) | None => Ok(None),
+        Some((_, Got::Forbidden)) => Err(may_not(cluster, "get", key)),
+        Some((_, Got::Failed(broken))) => Err(unreadable(cluster, what, &broken)),
+    }
+}
+
+/// That a right to what apply keeps for itself is missing.
+fn may_not(cluster: &Cluster, verb: &str, key: &ObjectKey) -> Failure {
+    let message = cluster.refusal(verb, &config_maps(), key.namespace.as_ref(), Some(&key.name));
+    Failure::unavailable(message, told::RIGHTS_OF_INVENTORY)
+}
+
 /// Reads the inventory, with its resourceVersion; an empty one where there is none.
 pub(super) fn inventory(subject: &Applying<'_>, cluster: &Cluster) -> Result<(Inventory, Option<String>), Failure> {
     let key = subject.kept();
     let (fleet, directory) = (&subject.unpacked.fleet, &subject.unpacked.directory);
-    let resource = config_maps();
-    let got = cluster.get(&resource, vec![key.clone()], Portion::Whole, &|| {});
-    let got = got.map_err(|broken| unreadable(cluster, "the inventory", &broken))?;
-    match got.into_iter().next() {
-        Some((_, Got::Found(node, _))) => {
-            let inventory = Inventory::read(&node, fleet, directory).map_err(|why| {
-                let help = match why {
-                    Unusable::Immutable => "Make it anew without `immutable`: what it says is still needed.",
-                    _ => "Find out who wrote it. If it is deleted, nothing is taken away that left the bundle before.",
-                };
-                Failure::unavailable(format!("the inventory, {key}, {why}"), help)
-            })?;
-            Ok((inventory, Some(Meta::of(&node).version)))
-        }
-        Some((_, Got::Absent)) | None => Ok((Inventory::empty(fleet, directory), None)),
-        Some((_, Got::Forbidden)) => {
-            let message = cluster.refusal("get", &resource, key.namespace.as_ref(), Some(&key.name));
-            Err(Failure::unavailable(message, told::RIGHTS_OF_INVENTORY))
-        }
-        Some((_, Got::Failed(broken))) => Err(unreadable(cluster, "the inventory", &broken)),
-    }
+    let Some(node) = own(cluster, &key, INVENTORY)? else { return Ok((Inventory::empty(fleet, directory), None)) };
+    let inventory = Inventory::read(&node, fleet, directory).map_err(|why| {
+        let help = match why {
+            Unusable::Immutable => "Make it anew without `immutable`: what it says is still needed.",
+            _ => "Find out who wrote it. If it is deleted, nothing is taken away that left the bundle before.",
+        };
+        Failure::unavailable(format!("the inventory, {key}, {why}"), help)
+    })?;
+    Ok((inventory, Some(Meta::of(&node).version)))
 }
 
-/// The other bundles that were applied to the cluster, as it names them.
-pub(super) fn neighbours(
-    subject: &Applying<'_>,
-    cluster: &Cluster,
-    bundle: &Bundle<'_>,
-) -> Result<BTreeSet<String>, Failure> {
-    let (key, resource) = (subject.bundles(), config_maps());
-    let what = "the names of bundles";
-    let got = cluster.get(&resource, vec![key.clone()], Portion::Whole, &|| {});
-    let got = got.map_err(|broken| unreadable(cluster, what, &broken))?;
-    match got.into_iter().next() {
-        Some((_, Got::Found(node, _))) => Ok(others(&node, bundle)),
-        Some((_, Got::Absent)) | None => Ok(BTreeSet::new()),
-        Some((_, Got::Forbidden)) => {
-            let message = cluster.refusal("get", &resource, key.namespace.as_ref(), Some(&key.name));
-            Err(Failure::unavailable(message, told::RIGHTS_OF_INVENTORY))
-        }
-        Some((_, Got::Failed(broken))) => Err(unreadable(cluster, what, &broken)),
-    }
+/// The bundles that were applied to the cluster, as it names them.
+pub(super) fn bundles(subject: &Applying<'_>, cluster: &Cluster) -> Result<BTreeSet<String>, Failure> {
+    Ok(own(cluster, &subject.bundles(), NAMES)?.map(|node| named(&node)).unwrap_or_default())
 }
 
 /// Adds the bundle to those that were applied to the cluster.
@@ -99,12 +95,9 @@ pub(super) fn settle(subject: &Applying<'_>, cluster: &Cluster, bundle: &Bundle<
     let (key, text) = (subject.bundles(), emit_own(bundle, subject.kept_in));
     match cluster.replace(&Applied { resource: config_maps(), key: &key, manager: &bundle.manager, text: &text }) {
         Written::Done { .. } => Ok(()),
-        Written::Refused(refusal) if refusal.status == 403 => {
-            let message = cluster.refusal("patch", &config_maps(), key.namespace.as_ref(), Some(&key.name));
-            Err(Failure::unavailable(message, told::RIGHTS_OF_INVENTORY))
-        }
+        Written::Refused(refusal) if refusal.status == 403 => Err(may_not(cluster, "patch", &key)),
         Written::Refused(refusal) => Err(told::refused(&key, &refusal, &BTreeSet::new())),
-        Written::Failed(broken) => Err(unreadable(cluster, "the names of bundles", &broken)),
+        Written::Failed(broken) => Err(unreadable(cluster, NAMES, &broken)),
     }
 }
 
@@ -114,11 +107,8 @@ pub(super) fn rehearse(subject: &Applying<'_>, cluster: &Cluster, inventory: &In
     match cluster.create(&resource, &key, &inventory.emit(subject.kept_in, None), Trial::Dry) {
         Ok(Created::Made | Created::There) => Ok(true),
         Ok(Created::NoNamespace) => Ok(false),
-        Ok(Created::Forbidden) => {
-            let message = cluster.refusal("create", &resource, key.namespace.as_ref(), Some(&key.name));
-            Err(Failure::unavailable(message, told::RIGHTS_OF_INVENTORY))
-        }
-        Err(broken) => Err(unreadable(cluster, "the inventory", &broken)),
+        Ok(Created::Forbidden) => Err(may_not(cluster, "create", &key)),
+        Err(broken) => Err(unreadable(cluster, INVENTORY, &broken)),
     }
 }
 
@@ -142,18 +132,14 @@ pub(super) fn keep(
         let message = format!("the inventory of {} objects is larger than a ConfigMap can be", inventory.objects.len());
         return Err(Failure::failed(message, "Give the region several bundles, or Flux or Argo CD."));
     }
-    let may_not = |verb: &str| {
-        let message = cluster.refusal(verb, &resource, key.namespace.as_ref(), Some(&key.name));
-        Failure::unavailable(message, told::RIGHTS_OF_INVENTORY)
-    };
     if over.is_none() {
         match cluster.create(&resource, &key, &text, Trial::Real) {
             Ok(Created::Made) => {}
             // Perhaps by this very run, whose answer was lost.
             Ok(Created::There) => return again(subject, cluster, inventory),
-            Ok(Created::Forbidden) => return Err(may_not("create")),
+            Ok(Created::Forbidden) => return Err(may_not(cluster, "create", &key)),
             Ok(Created::NoNamespace) => return Err(nowhere(subject)),
-            Err(broken) => return Err(unreadable(cluster, "the inventory", &broken)),
+            Err(broken) => return Err(unreadable(cluster, INVENTORY, &broken)),
         }
         return again(subject, cluster, inventory);
     }
@@ -162,9 +148,9 @@ pub(super) fn keep(
         Written::Done { .. } if subject.trial == Trial::Dry => Ok(over.unwrap_or_default().to_owned()),
         Written::Done { answer, .. } => Ok(Meta::of(&answer).version),
         Written::Refused(refusal) if refusal.status == 409 => again(subject, cluster, inventory),
-        Written::Refused(refusal) if refusal.status == 403 => Err(may_not("patch")),
+        Written::Refused(refusal) if refusal.status == 403 => Err(may_not(cluster, "patch", &key)),
         Written::Refused(refusal) => Err(told::refused(&key, &refusal, &BTreeSet::new())),
-        Written::Failed(broken) => Err(unreadable(cluster, "the inventory", &broken)),
+        Written::Failed(broken) => Err(unreadable(cluster, INVENTORY, &broken)),
     }
 }
 
@@ -182,7 +168,7 @@ pub(super) fn answers(
     cluster: &Cluster,
     session: &Session,
     questions: Questions,
-    manager: &str,
+    (inventory, manager): (&Inventory, &str),
     troubles: &mut Vec<(Option<ObjectKey>, Failure)>,
 ) -> Result<Known, Failure> {
     let served = cluster.discover(questions.groups.iter().map(String::as_str));
@@ -192,13 +178,14 @@ pub(super) fn answers(
     }
     let versions: BTreeMap<_, BTreeSet<Version>> =
         served.kinds.iter().map(|(kind, (_, versions))| (kind.clone(), versions.iter().cloned().collect())).collect();
+    let called = served.kinds.iter().map(|(kind, (resource, _))| (kind.clone(), resource.plural.clone())).collect();
     let silent = served.unknown.keys().cloned().collect();
     let unserved = questions.objects.keys().map(|(kind, _)| kind).filter(|kind| {
         core_resource(kind).is_none()
             && served.resource(kind).is_none()
             && !served.unknown.contains_key(kind.group.as_str())
     });
-    let undefined = undefined(cluster, unserved.cloned().collect())?;
+    let undefined = undefined(cluster, unserved.cloned().collect(), inventory)?;
     let mut asked: Vec<(Resource, Vec<ObjectKey>, bool)> =
         vec![(Resource::namespaces(), questions.namespaces.iter().map(ObjectKey::namespace).collect(), false)];
     for ((kind, version), keys) in questions.objects {
@@ -248,23 +235,28 @@ pub(super) fn answers(
             live.insert(key, found);
         }
     }
-    Ok(Known { served, versions, undefined, silent, live, beside: kept, unchangeable: BTreeMap::new() })
+    Ok(Known { served, versions, called, undefined, silent, live, beside: kept, unchangeable: BTreeMap::new() })
 }
 
 /// Those of some kinds that the region does not serve which are not defined there either.
 ///
 /// A definition without a version that is served keeps its objects, and a server that starts may know of a definition
 /// before it serves the kind.
-fn undefined(cluster: &Cluster, unserved: BTreeSet<GroupKind>) -> Result<BTreeSet<GroupKind>, Failure> {
+fn undefined(
+    cluster: &Cluster,
+    unserved: BTreeSet<GroupKind>,
+    inventory: &Inventory,
+) -> Result<BTreeSet<GroupKind>, Failure> {
     let definition = Resource {
         kind: GroupKind::new("apiextensions.k8s.io", kinds::DEFINITION),
         version: "v1".into(),
         plural: "customresourcedefinitions".to_owned(),
         scope: Scope::Cluster,
     };
-    // What a kind of the configuration's own is called in paths is not known where it is not served.
+    // What a kind of the configuration's own is called in paths was noted when it was served.
     let named = |kind: GroupKind| {
-        let name = format!("{}.{}", kinds::plural(&kind)?, kind.group);
+        let noted = || inventory.kinds.get(&kind)?.as_deref();
+        let name = format!("{}.{}", kinds::plural(&kind).or_else(noted)?, kind.group);
         Some((ObjectKey::new(definition.kind.clone(), None, name.as_str().into()), kind))
     };
     let names: BTreeMap<ObjectKey, GroupKind> = unserved.into_iter().filter_map(named).collect();

@@ -6,7 +6,7 @@ use pouch_core::apply::inventory;
 use pouch_core::apply::plan::Budget;
 use pouch_core::apply::whose::{self, Beginning};
 use pouch_core::finding::Finding;
-use pouch_core::name::{GroupKind, Namespace, ObjectKey, Region};
+use pouch_core::name::{Namespace, ObjectKey, Region};
 use pouch_core::region::change::Action;
 use pouch_core::verify::bundles::unpack::Unpacked;
 
@@ -27,8 +27,6 @@ pub struct Applying<'a> {
     pub budget: Budget,
     /// The digests of what may be taken away beyond that.
     pub accepted: &'a BTreeSet<String>,
-    /// The configuration's own kinds.
-    pub kinds: &'a BTreeSet<GroupKind>,
     /// What the user says of a cluster that the bundle is applied to for the first time.
     pub beginning: Beginning,
     /// Whether the region is really changed.

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use pouch_core::apply::inventory;
 use pouch_core::apply::plan::{Plan, Stays};
 use pouch_core::apply::whose::{Misplaced, called};
 use pouch_core::finding::{Code, Finding};
@@ -24,8 +25,8 @@ pub(super) const RIGHTS_OF_INVENTORY: &str = "Grant it there: `pouch rbac --appl
 
 /// Why a bundle is not applied to a cluster for the first time.
 pub(super) fn misplaced(why: &Misplaced, subject: &Applying<'_>, cluster: &Cluster) -> Failure {
-    let (fleet, directory) = (&subject.unpacked.fleet, &subject.unpacked.directory);
-    let own = format!("{fleet}.{directory}");
+    let own = inventory::name(&subject.unpacked.fleet, &subject.unpacked.directory);
+    let own = called(own.as_str());
     let context = &cluster.context;
     let shares = "If the cluster is the right one and shared, --shared-cluster says so once.";
     match why {
@@ -148,6 +149,15 @@ pub(super) fn not_taken(key: &ObjectKey, refusal: &Refusal) -> Failure {
         403 => Failure::failed(message, RIGHTS),
         _ => Failure::failed(message, "See the API server's own log."),
     }
+}
+
+/// What left the bundle, and stays because something that is still there may need it.
+pub(super) fn kept(key: &ObjectKey) -> Finding {
+    let message = format!("{key} left the bundle, and stays: an identity that is still there may point to it");
+    Finding::new(Code::LeftBehind, message).about(key).help(
+        "It goes with the run that brings that identity up to date, or takes it away. Where somebody else has taken the \
+         identity over, take the label app.kubernetes.io/managed-by off this object as well.",
+    )
 }
 
 fn word(refusal: &Refusal) -> String {

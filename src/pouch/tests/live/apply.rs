@@ -5,6 +5,7 @@ mod broken;
 mod brought;
 mod faults;
 mod fleets;
+mod own;
 mod rights;
 mod table;
 

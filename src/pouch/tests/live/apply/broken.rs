@@ -36,33 +36,42 @@ fn nothing_is_applied_of_a_bundle_that_is_not_proved() {
     assert!(region.get(INVENTORY).is_null());
 }
 
-/// A region that refuses one object, by a policy of its own.
-fn refuse(region: &Delivered, name: &str) {
+/// A Secret of this name, or of this namespace and name, that a policy is asked about.
+fn probe(place: &str) -> (&str, &str, String) {
+    let (namespace, name) = place.split_once('/').unwrap_or(("default", place));
+    let secret = json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": name, "namespace": namespace}});
+    (namespace, name, secret.to_string())
+}
+
+/// A region that refuses objects of one name, or of one namespace and name, by a policy of its own.
+pub(super) fn refuse(region: &Delivered, place: &str) {
+    let (namespace, name, probe) = probe(place);
+    let elsewhere =
+        if place.contains('/') { format!(" || object.metadata.namespace != '{namespace}'") } else { String::new() };
     let policy = json!({"apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingAdmissionPolicy",
         "metadata": {"name": "no"}, "spec": {"failurePolicy": "Fail",
             "matchConstraints": {"resourceRules": [{"apiGroups": ["", "infrastructure.cluster.x-k8s.io"],
                 "apiVersions": ["*"], "operations": ["CREATE", "UPDATE"], "resources": ["*"]}]},
-            "validations": [{"expression": format!("object.metadata.name != '{name}'"),
+            "validations": [{"expression": format!("object.metadata.name != '{name}'{elsewhere}"),
                 "messageExpression": "'it has ' + string(object)"}]}});
     let binding = json!({"apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingAdmissionPolicyBinding",
         "metadata": {"name": "no"}, "spec": {"policyName": "no", "validationActions": ["Deny"]}});
     region.server.apply(&json!({"apiVersion": "v1", "kind": "List", "items": [policy, binding]}).to_string());
-    let probe = json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": name, "namespace": "default"}});
     let began = Instant::now();
     let flags = ["apply", "--server-side", "--dry-run=server", "-f", "-"];
-    while region.server.kubectl(flags, &probe.to_string()).status.success() {
+    while region.server.kubectl(flags, &probe).status.success() {
         assert!(began.elapsed() < Duration::from_secs(30), "the policy is not in force");
         thread::sleep(Duration::from_millis(200));
     }
 }
 
-fn allow(region: &Delivered, name: &str) {
+pub(super) fn allow(region: &Delivered, place: &str) {
     let both = "validatingadmissionpolicybinding,validatingadmissionpolicy";
     region.server.kubectl_prints(["delete", both, "no"], "");
     let began = Instant::now();
-    let probe = json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": name, "namespace": "default"}});
+    let (_, _, probe) = probe(place);
     let flags = ["apply", "--server-side", "--dry-run=server", "-f", "-"];
-    while !region.server.kubectl(flags, &probe.to_string()).status.success() {
+    while !region.server.kubectl(flags, &probe).status.success() {
         assert!(began.elapsed() < Duration::from_secs(30), "the policy is still in force");
         thread::sleep(Duration::from_millis(200));
     }
@@ -86,7 +95,7 @@ fn what_one_object_is_refused_stops_no_other_and_breaks_nothing() {
         "{}",
         ran.stderr
     );
-    assert!(ran.stderr.contains("waits for new-secret"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("waits for Secret team-a/new-secret"), "{}", ran.stderr);
     assert!(ran.stderr.contains("Secret team-a/old-secret left the bundle, and stays"), "{}", ran.stderr);
     assert_eq!(changes(&ran), ["changed Secret kcm-system/vsphere-secret"]);
     let old = format!("/api/v1/namespaces/{TENANT}/secrets/old-secret");
@@ -116,8 +125,9 @@ fn an_identity_that_finalizers_keep_keeps_its_secret() {
     region.take(&azure("azure", "azure-secret", 1));
     region.publish();
     for _ in 0..2 {
-        let ran = apply(&region, &[]).ends(0);
+        let ran = apply(&region, &[]).ends(3);
         assert!(ran.stderr.contains("example.com/held"), "{}", ran.stderr);
+        assert!(ran.stderr.contains("error[left-behind]: Secret team-a/azure-secret"), "{}", ran.stderr);
         assert!(!region.get(&format!("/api/v1/namespaces/{TENANT}/secrets/azure-secret")).is_null());
     }
     patch(&region, identity, &json!({"metadata": {"finalizers": null}}));

@@ -122,7 +122,7 @@ fn a_kind_that_is_not_served_just_now_is_not_forgotten() {
     region.publish();
     let secret = format!("/api/v1/namespaces/{SYSTEM}/secrets/openstack-secret");
     for _ in 0..2 {
-        let ran = apply(&region, &[]).ends(0);
+        let ran = apply(&region, &[]).ends(3);
         assert!(ran.stderr.contains("the region serves no OpenStackClusterIdentity"), "{}", ran.stderr);
         assert!(changes(&ran).is_empty() && !region.get(&secret).is_null(), "{}", ran.stdout);
         assert_eq!(inventory(&region), kept);
@@ -154,7 +154,7 @@ fn an_identity_that_somebody_else_took_over_keeps_its_secret() {
     region.take(&azure("azure", "azure-secret", 1));
     region.publish();
     for _ in 0..2 {
-        let ran = apply(&region, &[]).ends(0);
+        let ran = apply(&region, &[]).ends(3);
         assert!(ran.stderr.contains("does not carry pouch's label any more: it stays"), "{}", ran.stderr);
         assert!(changes(&ran).is_empty() && !region.get(&secret("azure-secret")).is_null(), "{}", ran.stdout);
     }

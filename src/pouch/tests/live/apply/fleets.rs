@@ -190,6 +190,30 @@ fn another_region_s_cluster_is_refused() {
     assert!(!region.get(&format!("/api/v1/namespaces/{TENANT}/secrets/a")).is_null());
 }
 
+/// What docs/operations.md says of a fleet, or a folder, that gets another name.
+#[test]
+fn a_fleet_of_another_name_takes_over_what_it_brought() {
+    let Some(mut region) = region() else { return };
+    region.put(&[odd("a", 1), odd("x", 1)].concat());
+    region.publish();
+    apply(&region, &[]).ends(0);
+    let uids = region.uids();
+    second(&region, &Second { fleet: "other", region: "eu" }, &["a", "x"]);
+    apply_second(&region, &["--shared-cluster"]).ends(3).says("was applied of another bundle, acme.eu");
+    for name in ["a", "x"] {
+        let patch = r#"[{"op": "replace", "path": "/metadata/managedFields", "value": [{}]}]"#;
+        region.server.kubectl_prints(["-n", TENANT, "patch", "secret", name, "--type=json", "-p", patch], "");
+    }
+    let maps = ["pouch.acme.eu", "pouch.bundles"];
+    region.server.kubectl_prints([&["-n", "default", "delete", "configmap"], &maps[..]].concat(), "");
+    apply_second(&region, &[]).ends(0);
+    assert!(changes(&apply_second(&region, &[]).ends(0)).is_empty());
+    assert_eq!(region.uids(), uids);
+    // From now on it may take away what the other one brought.
+    second(&region, &Second { fleet: "other", region: "eu" }, &["a"]);
+    assert_eq!(changes(&apply_second(&region, &[]).ends(0)), ["withdrawn Secret team-a/x"]);
+}
+
 #[test]
 fn a_bundle_that_calls_itself_another_fleet_s_is_refused() {
     let Some(mut region) = region() else { return };

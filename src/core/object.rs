@@ -207,6 +207,7 @@ pub fn admit(
     if object.key.kind.is_secret() {
         admit_secret(doc, &mut object);
     } else {
+        object.faults.extend(mistyped_top(doc, &object.key.kind));
         object.body = kept_fields(document, &object.key.kind);
         if let Some(fault) = sealed_fault(has_block, &object.key.kind, || ciphertext_below("", &object.body)) {
             object.faults.push(fault);
@@ -237,7 +238,10 @@ fn identify(
     let unusable = |why: &str| Refusal::Unusable(why.to_owned());
     let (group, version) = split_api_version(text(&["apiVersion"])?.unwrap_or_default());
     let kind = GroupKind::new(group, text(&["kind"])?.unwrap_or_default());
-    let metadata = doc.get("metadata").ok_or_else(|| unusable("metadata is missing"))?;
+    let metadata = doc.get("metadata").ok_or_else(|| match nearest_to("metadata", doc) {
+        Some(typed) => Refusal::Unusable(format!("metadata is missing; it has {typed:?} instead")),
+        None => unusable("metadata is missing"),
+    })?;
     if !metadata.is_map() {
         return Err(Refusal::Unusable(format!("metadata is {}, not a map", metadata.type_name())));
     }
@@ -412,6 +416,21 @@ fn mistyped_field(doc: &Node) -> Option<Fault> {
     Some(Fault::new(Code::Mistyped, format!("a Secret has no field {:?}", &**typed), help))
 }
 
+/// The fault of an object with a top-level field that is nearly one that is read of its kind, and missing.
+fn mistyped_top(doc: &Node, kind: &GroupKind) -> Option<Fault> {
+    let missing = kinds::fields(kind).iter().filter(|field| doc.get(field).is_none());
+    let (typed, meant) = missing.into_iter().find_map(|field| Some((nearest_to(field, doc)?, *field)))?;
+    let help = format!("Did you mean {meant}?");
+    Some(Fault::new(Code::Mistyped, format!("a {} has no field {typed:?}", kind.kind), help))
+}
+
+/// The top-level field that was probably typed in place of one that is missing.
+pub fn nearest_to<'d>(missing: &str, doc: &'d Node) -> Option<&'d str> {
+    const FIELDS: [&str; 7] = ["apiVersion", "items", "kind", "metadata", "sops", "spec", "status"];
+    let unknown = doc.entries().iter().map(|(key, _)| &**key).filter(|key| !FIELDS.contains(key));
+    unknown.into_iter().find(|key| nearest(key, [missing]).is_some())
+}
+
 /// The fault of a document that SOPS sealed as a whole, or of one that holds ciphertext at a `place`.
 fn sealed_fault(
     has_block: bool,
@@ -495,6 +514,29 @@ mod tests {
             let codes: Vec<Code> = secret.faults.iter().map(|fault| fault.code).collect();
             assert_eq!(codes, vec![Code::NullEntry; expect], "{entries}");
         }
+    }
+
+    #[test]
+    fn a_mistyped_field_at_the_top_is_named() {
+        const CREDENTIAL: &str = "apiVersion: k0rdent.mirantis.com/v1beta1\nkind: Credential\n";
+        for (rest, expect) in [
+            ("sepc: {}", "a Credential has no field \"sepc\""),
+            ("Spec: {}", "a Credential has no field \"Spec\""),
+            ("spec: {}\nsepc: {}", ""),
+            ("spec: {}\nstatus: {}", ""),
+            ("{}", ""),
+            ("description: x", ""),
+        ] {
+            let rest = if rest == "{}" { "" } else { rest };
+            let credential = object(&format!("{CREDENTIAL}metadata: {{name: a, namespace: b}}\n{rest}\n"));
+            let said: Vec<&str> = credential.faults.iter().map(|fault| &*fault.message).collect();
+            assert_eq!(said.join("; "), expect, "{rest}");
+            assert!(credential.faults.iter().all(|fault| fault.help == "Did you mean spec?"), "{rest}");
+        }
+        let node = |text: &str| crate::testing::node(&crate::testing::yaml(text));
+        assert_eq!(nearest_to("metadata", &node("{metdata: {}, sops: {}}")), Some("metdata"));
+        assert_eq!(nearest_to("kind", &node("{apiVersion: v1, knid: x}")), Some("knid"));
+        assert_eq!(nearest_to("spec", &node("{sops: {}, data: {}}")), None);
     }
 
     #[test]

@@ -9,6 +9,7 @@ use pouch_core::finding::{Code, Finding, Origin, Place};
 use pouch_core::json;
 use pouch_core::name::{SourceName, split_api_version};
 use pouch_core::node::{Key, Node};
+use pouch_core::object::nearest_to;
 use pouch_core::sops::cipher::MARK;
 use pouch_core::unread_words::UnreadWords;
 use pouch_core::yaml::Flaw;
@@ -315,7 +316,10 @@ impl<'a> Head<'a> {
             Some(other) => Err(Headless::Broken(format!("{field} is {}, not text", other.type_name()))),
         };
         let lacks = |field: &str| match node.at(&["metadata"]) {
-            Some(Node::Map(_)) => Headless::Broken(format!("{field} is missing")),
+            Some(Node::Map(_)) => Headless::Broken(match nearest_to(field, node) {
+                Some(typed) => format!("{field} is missing; it has {typed:?} instead"),
+                None => format!("{field} is missing"),
+            }),
             _ => Headless::Other,
         };
         match (word("apiVersion"), word("kind")) {

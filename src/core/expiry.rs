@@ -34,6 +34,9 @@ const END: &str = "-----END CERTIFICATE-----";
 /// The field of a kubeconfig that holds a client's certificate, as base64 of PEM.
 const CLIENT_CERTIFICATE: &str = "client-certificate-data";
 
+/// The field of a kubeconfig that holds a user's bearer token.
+const TOKEN: &str = "token";
+
 /// From when until when something counts, in seconds since 1970.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Life {
@@ -77,10 +80,9 @@ fn found(value: &[u8]) -> Option<(&'static str, Life)> {
     if text.contains(BEGIN) {
         return certificate(text).map(|life| ("a certificate", life));
     }
-    if text.contains(CLIENT_CERTIFICATE) {
-        return client(text).map(|life| ("a client certificate", life));
-    }
-    None
+    // Of what has a token beside other things, only a kubeconfig is known to mean such a one.
+    let is_kubeconfig = text.contains("clusters") && text.contains("users");
+    if is_kubeconfig || text.contains(CLIENT_CERTIFICATE) { user(text) } else { None }
 }
 
 /// The life of a JSON Web Token: three parts in base64url, of which the second one may say when it expires.
@@ -118,20 +120,31 @@ fn certificate(text: &str) -> Option<Life> {
     Some(first.life)
 }
 
-/// The longest life of the client certificates in a kubeconfig: which of its users is meant is not known.
+/// The longest life of the client certificates and tokens in a kubeconfig: which of its users is meant is not known.
 ///
 /// It is searched as text, YAML or JSON: the rest of it is not needed, and has keys in it.
-fn client(text: &str) -> Option<Life> {
-    let is_value = |char: char| char.is_ascii_alphanumeric() || matches!(char, '+' | '/' | '=');
-    let lives = text.split(CLIENT_CERTIFICATE).skip(1).map(|rest| {
-        let rest = rest.trim_start_matches(['"', '\'', ':', ' ', '\t', '\r', '\n']);
-        let value = rest.split(|char| !is_value(char)).next()?;
+fn user(text: &str) -> Option<(&'static str, Life)> {
+    let certificates = values(text, CLIENT_CERTIFICATE).map(|value| {
         let pem = Zeroizing::new(from_base64(value)?);
-        certificate(core::str::from_utf8(&pem).ok()?)
+        Some(("a client certificate", certificate(core::str::from_utf8(&pem).ok()?)?))
     });
+    let tokens = values(text, TOKEN).map(|value| Some(("a user's token", token(value)?)));
     // One that cannot be read may live longer than the others.
-    let lives: Option<Vec<Life>> = lives.collect();
-    lives?.into_iter().max_by_key(|life| life.ends)
+    let lives: Option<Vec<(&str, Life)>> = certificates.chain(tokens).collect();
+    lives?.into_iter().max_by_key(|(_, life)| life.ends)
+}
+
+/// The values of a field in a kubeconfig. A longer name that ends or begins like the field's is another field.
+fn values<'t>(text: &'t str, field: &'static str) -> impl Iterator<Item = &'t str> {
+    let is_value = |char: char| char.is_ascii_alphanumeric() || "+/=-_.".contains(char);
+    text.match_indices(field).filter_map(move |(at, _)| {
+        let (before, rest) = (text.get(..at)?, text.get(at..)?.strip_prefix(field)?);
+        if before.ends_with(is_value) {
+            return None;
+        }
+        let rest = rest.trim_start_matches(['"', '\'']).trim_ascii_start().strip_prefix(':')?;
+        rest.trim_start_matches(['"', '\'', ' ', '\t', '\r', '\n']).split(|char| !is_value(char)).next()
+    })
 }
 
 /// What is read of an X.509 certificate.
@@ -300,6 +313,33 @@ mod tests {
         for value in ["eyJ", "eyJ.", "eyJ.e30", "eyJ..", "eyJ.e30.x.y", "eyJ.%%.x"] {
             check(value, None);
         }
+    }
+
+    #[test]
+    fn a_kubeconfig_is_told_by_the_token_that_lives_longest() {
+        let yaml = |users: &[(&str, &str)]| {
+            let users = users.iter().map(|(field, value)| format!("- name: x\n  user:\n    {field}: {value}\n"));
+            format!("apiVersion: v1\nkind: Config\nclusters: []\nusers:\n{}", users.collect::<String>())
+        };
+        let at = |seconds: i64| jwt(&format!("{{\"exp\":{seconds}}}"));
+        let (old, new, said) = (at(NOW - DAY), at(NOW + 900 * DAY), expired("a user's token"));
+        let (dead, soon) =
+            (STANDARD.encode(leaf(0, NOW - 2 * DAY)), "entry \"key\" holds a user's token that expires on 2026-03-02");
+        check(&yaml(&[("token", &old)]), Some((Code::Expired, &said)));
+        check(&yaml(&[("\"token\"", &format!("'{old}'"))]), Some((Code::Expired, &said)));
+        check(&yaml(&[("token", &at(NOW + DAY))]), Some((Code::ExpiresSoon, soon)));
+        check(&yaml(&[("token", &old), ("token", &new)]), None);
+        check(&yaml(&[("token", &old), ("token", "opaque")]), None);
+        check(&yaml(&[("token", &old), ("client-certificate-data", &dead)]), Some((Code::Expired, &said)));
+        check(&yaml(&[("token", "opaque"), ("client-certificate-data", &dead)]), None);
+        for field in ["tokenFile", "id-token", "refresh_token", "tokens"] {
+            check(&yaml(&[(field, &old)]), None);
+            check(&yaml(&[("token", &old), (field, &new)]), Some((Code::Expired, &said)));
+        }
+        let json = format!("{{\"clusters\":[],\"users\":[{{\"user\":{{\"token\":\"{old}\"}}}}]}}");
+        check(&json, Some((Code::Expired, &said)));
+        check(&format!("token: {old}"), None);
+        check("clusters users token", None);
     }
 
     #[test]

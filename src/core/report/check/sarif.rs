@@ -14,6 +14,11 @@ use crate::report::pages::{page, without_links};
 /// What a fingerprint is called; another way to make them gets another name.
 const FINGERPRINT: &str = "pouch/v1";
 
+/// The only fingerprint by which GitHub's code scanning knows a result again: a hash, and which of several results with
+/// that hash it is. Ours tells all results apart.
+/// <https://docs.github.com/en/code-security/code-scanning/integrating-with-code-scanning/sarif-support-for-code-scanning>
+const GITHUB: &str = "primaryLocationLineHash";
+
 /// A log of one run.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -164,7 +169,7 @@ fn found(checked: &Checked<'_>) -> Found {
                 region: Region { start_line: *line, start_column: *column },
             },
         }]),
-        partial_fingerprints: [(FINGERPRINT, fingerprint.clone())].into(),
+        partial_fingerprints: [(FINGERPRINT, fingerprint.clone()), (GITHUB, format!("{fingerprint}:1"))].into(),
         suppressions: checked.silenced.iter().map(suppression).collect(),
     }
 }

@@ -139,3 +139,12 @@ fn a_baseline_knows_what_it_was_made_of() {
     assert_eq!((baseline.cured(&all), baseline.cured(&all[..1])), (0, 1));
     assert!(!baseline.knows(&looked_at(&[finding(Code::TooManyHops, "a.yaml", 1)])[0]));
 }
+
+#[test]
+fn a_code_scanner_knows_a_result_again() {
+    let finding = finding(Code::MissingReference, "a.yaml", 1);
+    let checked = looked_at(core::slice::from_ref(&finding));
+    let log = serde_json::to_value(sarif::sarif(&checked, "1.0.0", true)).unwrap();
+    let (ours, prints) = (&checked[0].fingerprint, &log["runs"][0]["results"][0]["partialFingerprints"]);
+    assert_eq!(*prints, serde_json::json!({"pouch/v1": ours, "primaryLocationLineHash": alloc::format!("{ours}:1")}));
+}

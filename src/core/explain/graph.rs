@@ -10,7 +10,7 @@ use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
 
 use super::record::{Explanation, StepRecord};
-use super::text::named;
+use super::text::{named, state as told};
 use crate::report::escape;
 use crate::report::summary::ObjectRecord;
 
@@ -52,14 +52,14 @@ impl Graph {
                     if lands != node {
                         graph.edge(node, lands, String::from("lands as"));
                     }
-                    graph.edge(lands, region, state.to_string());
+                    graph.edge(lands, region, String::from(told(state)));
                 }
             }
         }
         for object in &explanation.objects {
             let node = graph.object(&object.object);
             let region = graph.region(&object.region);
-            graph.edge(node, region, object.state.to_string());
+            graph.edge(node, region, String::from(told(&object.state)));
             // Where claims are told, the chains lead there.
             for credential in object.credentials.iter().filter(|_| explanation.claims.is_empty()) {
                 let name = format!("Credential {credential}");

@@ -143,7 +143,7 @@ impl Out {
         self.line(depth, &named(&step.object));
         let below = depth.saturating_add(1);
         self.line(below, &format!("named by   {}", by(step)));
-        self.line(below, &format!("admitted   {}", admitted(step)));
+        self.line(below, &format!("admitted   {}", admitted(step, &claim.credential)));
         self.line(below, &format!("read       {}", read(step)));
         if let Some(definition) = &step.definition {
             self.line(below, &format!("followed   {}", followed(definition)));
@@ -164,7 +164,7 @@ impl Out {
             true => String::new(),
             false => format!(", needed by {}", object.credentials.join(", ")),
         };
-        self.line(1, &format!("{} in {}: {}{why}{needed}", named(&object.object), object.path, object.state));
+        self.line(1, &format!("{} in {}: {}{why}{needed}", named(&object.object), object.path, state(&object.state)));
         if with_readers && !object.recipients.is_empty() {
             self.line(2, &format!("readable by {}", object.recipients.join(", ")));
         }
@@ -207,8 +207,9 @@ fn by(step: &StepRecord) -> String {
     }
 }
 
-fn admitted(step: &StepRecord) -> &'static str {
-    match (step.rule.as_deref(), &*step.role) {
+/// Why a Credential may use a step, or may not.
+pub fn admitted(step: &StepRecord, credential: &str) -> String {
+    let why = match (step.rule.as_deref(), &*step.role) {
         (_, "assumed") => "without being read: the provider itself makes it on every region",
         (Some("ownNamespace"), _) => "because it stands in the Credential's namespace",
         (Some("systemClaimant"), _) => "because the Credential stands in the system namespace",
@@ -216,12 +217,23 @@ fn admitted(step: &StepRecord) -> &'static str {
         (Some("throughIdentity"), _) => "because an identity names it that admits the Credential's namespace",
         (Some("managed"), _) => "because AccessManagement hands out the Credential",
         (Some("grant"), _) => "because a grant of the configuration names it",
-        (None, _) if &*step.read != "found" && &*step.read != "notTold" => "nobody knows before it is read",
-        _ => "by nothing",
-    }
+        (None, _) if &*step.read != "found" && &*step.read != "notTold" => "unknown: it was not read",
+        _ => {
+            let name = credential.rsplit(' ').next().unwrap_or_default();
+            let namespace = name.split('/').next().unwrap_or_default();
+            return format!("no: nothing opens it to {namespace}");
+        }
+    };
+    String::from(why)
 }
 
-fn read(step: &StepRecord) -> String {
+/// What becomes of an object, in the words of a plan.
+pub fn state(state: &str) -> &str {
+    if state == "unseen" { "not looked into" } else { state }
+}
+
+/// Where a step was read, or why it was not.
+pub fn read(step: &StepRecord) -> String {
     match (&step.place, &*step.read) {
         (Some(place), _) => place.text.clone(),
         (None, "absent") => String::from("it is in no source"),
@@ -243,7 +255,7 @@ fn followed(definition: &DefinitionRecord) -> String {
 }
 
 fn lands(step: &StepRecord) -> Option<String> {
-    let state = step.state.as_deref()?;
+    let state = state(step.state.as_deref()?);
     let moved = named(&step.lands) != named(&step.object);
     let to = if moved { format!("as {}, ", named(&step.lands)) } else { String::new() };
     let edits = match &*step.rewritten {

@@ -93,7 +93,15 @@ pub fn run(session: &Session, args: &Args) -> Result<Ended, Failure> {
         let message = format!("no {question} was read");
         if is_empty && failed.is_none() {
             let meant = near.map(|near| format!(" Did you mean {near}?")).unwrap_or_default();
-            return Err(Failure::failed(message, format!("No bundle has anything of it either.{meant}")));
+            let asked = match &question {
+                Question::Claimant(by) => Some(by.path()),
+                Question::Object(key) => Some(format!("secret {}", key.path())),
+                _ => None,
+            };
+            let became =
+                asked.map(|asked| format!(" If it was published once, `pouch log {asked}` tells what became of it."));
+            let help = format!("No bundle has anything of it either.{meant}{}", became.unwrap_or_default());
+            return Err(Failure::failed(message, help));
         }
         let is_published = explanation.objects.iter().any(|object| object.state != "added");
         session.ui.note(&match is_published {

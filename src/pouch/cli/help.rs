@@ -3,7 +3,6 @@
 use clap::Command;
 use pouch_core::finding::Code;
 use pouch_core::nearest::suggested;
-use pouch_core::report::escape;
 use pouch_core::report::pages::text;
 
 use crate::error::{Ended, Failure};
@@ -50,7 +49,7 @@ pub fn run(session: &Session, args: &Args, mut commands: Command) -> Result<Ende
     let near = suggested(topic, codes.chain(commands.get_subcommands().map(Command::get_name)));
     let meant = near.map(|near| format!("Did you mean {near}? ")).unwrap_or_default();
     Err(Failure::usage(
-        format!("{:?} is no command, and no code of a finding", escape(topic)),
+        format!("{topic:?} is no command, and no code of a finding"),
         format!("{meant}`pouch help` lists the commands."),
     ))
 }

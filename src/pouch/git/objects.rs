@@ -137,7 +137,11 @@ impl ObjectsError {
 pub fn correct(known: &[String]) -> String {
     match known.len() {
         0 => "Correct the name; no branch and no tag is known there.".to_owned(),
-        count => format!("Correct the name; there are {}.", few(known, count, MOST_NAMED)),
+        count => {
+            let tags = known.iter().any(|name| name.starts_with("refs/"));
+            let what = if tags { "branches and tags" } else { "branches" };
+            format!("Correct the name. Its {what}: {}.", few(known, count, MOST_NAMED))
+        }
     }
 }
 
@@ -466,7 +470,7 @@ mod tests {
         let known = |count: usize| (0..count).map(|name| format!("b{name}")).collect::<Vec<_>>();
         let help = |count| ObjectsError::NoReference { reference: "x".to_owned(), known: known(count) }.help();
         assert_eq!(help(0), "Correct the name; no branch and no tag is known there.");
-        assert_eq!(help(2), "Correct the name; there are b0, b1.");
+        assert_eq!(help(2), "Correct the name. Its branches: b0, b1.");
         assert!(help(MOST_NAMED).ends_with(", b7."), "{}", help(MOST_NAMED));
         assert!(help(MOST_NAMED + 3).ends_with(", b7 and 3 more."), "{}", help(MOST_NAMED + 3));
     }

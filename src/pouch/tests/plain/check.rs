@@ -179,4 +179,5 @@ fn every_code_is_explained_by_the_program() {
     }
     fleet.run(&["help", "missing-referense"]).ends(64).says("Did you mean missing-reference?");
     fleet.run(&["help", "diff"]).ends(64).says("is no command");
+    fleet.run(&["help", "x\u{1b}"]).ends(64).says("error: \"x\\u{1b}\" is no command");
 }

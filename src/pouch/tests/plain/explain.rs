@@ -169,6 +169,10 @@ fn why_nothing_is_published_is_told() {
     said("eu-team/c0", "  not published: spec.region is not set, so it is for the management cluster");
     fleet.edit("manifests/eu-c1.yaml", "  region: eu\n", "  regoin: eu\n");
     said("eu-team/c1", "  error[invalid-credential]: spec has no field \"regoin\"");
+    fleet.edit("manifests/eu-c1.yaml", "\nspec:", "\nsepc:");
+    said("eu-team/c1", "  error[mistyped]: a Credential has no field \"sepc\"");
+    said("eu-team/c1", "    = help: Did you mean spec?");
+    fleet.edit("manifests/eu-c1.yaml", "\nsepc:", "\nspec:");
     fleet.edit("manifests/us-c0.yaml", "  region: us\n", "  region: uss\n");
     said("us-team/c0", "  region uss: broken: what it had stays");
     fleet.configure("us: {", "us: {state: paused, ");
@@ -178,7 +182,8 @@ fn why_nothing_is_published_is_told() {
         .run(&["explain", "-n", "us-team", "c9"])
         .ends(1)
         .says("no Credential us-team/c9 was read")
-        .says("Did you mean");
+        .says("Did you mean")
+        .says("`pouch log us-team/c9` tells what became of it");
     fleet.run(&["explain", "eu"]).ends(64).says("`pouch explain region eu`");
     fleet.run(&["explain", "region", "euu"]).ends(64).says("euu");
     fleet.run(&["explain", "cluster", "x"]).ends(64).says("credential, secret, region, recipient");

@@ -178,7 +178,7 @@ fn who_looks_into_no_secret_says_so_in_every_form() {
     let text = look(&["plan", "-o", "markdown"]).stdout;
     assert!(text.contains("No Secret was looked into") && text.contains("Nothing else would change."), "{text}");
     let text = look(&["explain", "eu-team/c0"]).stdout;
-    assert!(text.contains("eu-team/c0.sops.yaml: unseen\n"), "{text}");
+    assert!(text.contains("eu-team/c0.sops.yaml: not looked into\n"), "{text}");
     look(&["check"]);
     // Whoever writes needs values.
     for command in ["publish", "render", "rekey"] {

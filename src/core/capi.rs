@@ -16,7 +16,7 @@ mod slip;
 pub mod tenancy;
 pub mod vsphere;
 
-use alloc::collections::BTreeMap;
+use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
 use alloc::vec::Vec;
 
@@ -91,6 +91,13 @@ pub fn entries(rules: &KindRules, body: &Node, field: &str) -> &'static [&'stati
         is_field && (entries.types.is_empty() || entries.types.contains(&kind))
     };
     rules.entries.iter().find(is_meant).map(|entries| entries.names).unwrap_or_default()
+}
+
+/// Whether an entry of a Secret is no secret by its nature, by the names of all entries that have a value: a Secret with
+/// everything that a provider's identity reads is taken for such a one, whatever refers to it.
+pub fn is_open_entry(name: &str, names: &BTreeSet<&str>) -> bool {
+    let rows = all().flat_map(|rules| rules.entries);
+    rows.filter(|row| row.open.contains(&name)).any(|row| row.names.iter().all(|name| names.contains(name)))
 }
 
 /// The path that was probably meant by one that leads to no field of a kind.

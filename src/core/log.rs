@@ -6,7 +6,8 @@
 //!
 //! Whether a value changed shows only sometimes, as [`values`] says. So an age has two ends: a value was published at
 //! most since the last commit that is known to have changed it, or first published the Secret, and at least since the
-//! last one that sealed it anew.
+//! last one that sealed it anew. A Secret is as old as the oldest of its entries that are secrets: a user's name that never
+//! changes makes no password old.
 //!
 //! Who can write a branch can write its history: names, times and messages are those that the commits give themselves.
 
@@ -25,17 +26,18 @@ use core::cmp::Reverse;
 
 pub use facts::{Branch, Commit, Facts, File, Relisted, Step};
 pub use schema::{
-    BranchRecord, CommitName, CommitRecord, EntryChange, EntryRecord, Event, Log, Looked, SecretRecord, SourceRecord,
-    Values, What, schema,
+    BranchRecord, CommitName, CommitRecord, EntryAge, EntryChange, EntryRecord, Event, Log, Looked, SecretRecord,
+    SourceRecord, Values, What, schema,
 };
 
+use crate::capi;
 use crate::config::Fleet;
 use crate::destination;
 use crate::exposure::listed_by::Home;
 use crate::name::{Claimant, Directory, Namespace, ObjectKey};
 use crate::nearest::suggested;
 use facts::credentials;
-use life::{Life, Rotated, Standing, life};
+use life::{Age, Life, Standing, life};
 use values::Today;
 
 /// How far a commit may be ahead of the clock, in seconds: clocks differ.
@@ -70,6 +72,8 @@ pub struct Query<'a> {
     pub question: Option<&'a Question>,
     /// Only Secrets that are not known to have been rotated for so many seconds.
     pub older_than: Option<u64>,
+    /// Entries that are no secret, so that they make no Secret old.
+    pub not_secret: &'a [String],
     /// The configuration, which names regions.
     pub fleet: Option<&'a Fleet>,
     /// Today's values, to compare with.
@@ -132,6 +136,7 @@ pub fn log(facts: &Facts, asked: &Query<'_>, looked: Looked) -> Result<Log, Opti
         looked,
         values: asked.today.is_some(),
         older_than: asked.older_than,
+        not_secret: asked.not_secret.to_vec(),
         commits: asked.older_than.is_none().then_some(commits),
         secrets,
     })
@@ -210,23 +215,40 @@ impl Query<'_> {
     }
 
     fn secret(&self, branch: &Branch, standing: &Standing) -> Option<SecretRecord> {
-        let Standing { home, key, claimants, from, rotated } = standing;
+        let Standing { home, key, claimants, from, first, ages } = standing;
         if !self.is_about(home, key, claimants, from.as_ref()) {
             return None;
         }
-        let Rotated { first, known, changed, perhaps } = *rotated;
-        let commit = |number: usize| branch.commits.get(number).map(Commit::name).unwrap_or_default();
-        let age = |number: usize| {
-            let seconds = branch.commits.get(number).map_or(self.now, |commit| commit.seconds);
-            u64::try_from(self.now.saturating_sub(seconds)).unwrap_or_default()
-        };
-        let (at_most, at_least) = (age(known), age(perhaps.unwrap_or(known)));
-        let at_most = at_most.max(at_least);
+        let names: BTreeSet<&str> = ages.iter().map(|(name, _)| name.as_str()).collect();
+        let is_open = |name: &str| capi::is_open_entry(name, &names) || self.not_secret.iter().any(|one| one == name);
+        // Where nothing else is left, everything may be a secret.
+        let is_closed = names.iter().all(|name| is_open(name));
+        let counts = |name: &str| is_closed || !is_open(name);
+        let counting: Vec<Age> = ages.iter().filter(|(name, _)| counts(name)).map(|(_, age)| *age).collect();
+        let oldest = Age::oldest(&counting)?;
+        let (at_most, at_least) = self.seconds(branch, oldest);
         // A commit says itself when it was made, and one that is dated ahead says nothing of its age.
-        let is_ahead = branch.commits.get(known).is_some_and(|commit| commit.seconds > self.now.saturating_add(AHEAD));
+        let made = branch.commits.get(oldest.known).map(|commit| commit.seconds);
+        let is_ahead = made.is_some_and(|seconds| seconds > self.now.saturating_add(AHEAD));
         if self.older_than.is_some_and(|least| at_most < least && !is_ahead) {
             return None;
         }
+        let commit = |number: usize| branch.commits.get(number).map(Commit::name).unwrap_or_default();
+        let named = || ages.iter().filter(|(name, _)| !name.is_empty());
+        let is_oldest =
+            |name: &str, age: Age| counts(name) && (age.known, age.changed) == (oldest.known, oldest.changed);
+        let entry = |(name, age): &(String, Age)| {
+            let (at_most, at_least) = self.seconds(branch, *age);
+            EntryAge {
+                name: name.clone(),
+                counts: counts(name),
+                rotated: commit(age.known),
+                changed: age.changed,
+                perhaps_rotated: age.perhaps.map(commit),
+                at_most,
+                at_least,
+            }
+        };
         Some(SecretRecord {
             branch: branch.name.clone(),
             fleet: home.fleet.to_string(),
@@ -235,12 +257,24 @@ impl Query<'_> {
             namespace: key.namespace.as_ref().map(ToString::to_string),
             name: key.name.to_string(),
             credentials: credentials(claimants),
-            first: commit(first),
-            rotated: commit(known),
-            changed,
-            perhaps_rotated: perhaps.map(commit),
+            first: commit(*first),
+            oldest: named().filter(|(name, age)| is_oldest(name, *age)).map(|(name, _)| name.clone()).collect(),
+            rotated: commit(oldest.known),
+            changed: oldest.changed,
+            perhaps_rotated: oldest.perhaps.map(commit),
             at_most,
             at_least,
+            entries: named().map(entry).collect(),
         })
+    }
+
+    /// For how many seconds a value has been published at most and at least.
+    fn seconds(&self, branch: &Branch, age: Age) -> (u64, u64) {
+        let since = |number: usize| {
+            let seconds = branch.commits.get(number).map_or(self.now, |commit| commit.seconds);
+            u64::try_from(self.now.saturating_sub(seconds)).unwrap_or_default()
+        };
+        let at_least = since(age.perhaps.unwrap_or(age.known));
+        (since(age.known).max(at_least), at_least)
     }
 }

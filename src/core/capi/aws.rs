@@ -46,7 +46,12 @@ pub static STATIC: KindRules = KindRules {
     plural: "awsclusterstaticidentities",
     spec: &[ALLOWED_NAMESPACES, Field::required("secretRef", TEXT)],
     immutable: &[&["spec", "secretRef"]],
-    entries: &[Entries { reference: &["spec", "secretRef"], types: &[], names: &["AccessKeyID", "SecretAccessKey"] }],
+    entries: &[Entries {
+        reference: &["spec", "secretRef"],
+        types: &[],
+        names: &["AccessKeyID", "SecretAccessKey"],
+        open: &["AccessKeyID"],
+    }],
     ..BASE
 };
 

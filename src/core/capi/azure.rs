@@ -56,6 +56,7 @@ pub static IDENTITY: KindRules = KindRules {
         reference: &["spec", "clientSecret"],
         types: &["ServicePrincipal", "ManualServicePrincipal"],
         names: &["clientSecret"],
+        open: &[],
     }],
 };
 

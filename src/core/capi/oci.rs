@@ -32,5 +32,6 @@ pub static IDENTITY: KindRules = KindRules {
         reference: &["spec", "principalSecret"],
         types: &["UserPrincipal"],
         names: &["tenancy", "user", "fingerprint", "key", "region"],
+        open: &["tenancy", "user", "fingerprint", "region", "useInstancePrincipal"],
     }],
 };

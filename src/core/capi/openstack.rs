@@ -28,7 +28,7 @@ pub static IDENTITY: KindRules = KindRules {
     immutable: &[],
     provider: "infrastructure-openstack",
     conditional: &[],
-    entries: &[Entries { reference: &["spec", "secretRef"], types: &[], names: &["clouds.yaml"] }],
+    entries: &[Entries { reference: &["spec", "secretRef"], types: &[], names: &["clouds.yaml"], open: &["cacert"] }],
 };
 
 /// Decides for the only provider to which a missing selector means everybody, so a misspelt one must not count

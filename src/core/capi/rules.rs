@@ -51,6 +51,8 @@ pub struct Entries {
     pub types: &'static [&'static str],
     /// The names of those that must not be missing.
     pub names: &'static [&'static str],
+    /// Those of them, or of others that may stand beside them, that are no secret by their nature, such as a user's name.
+    pub open: &'static [&'static str],
 }
 
 /// A served version.

@@ -460,3 +460,29 @@ fn everybody_is_admitted_only_where_nothing_leaves_anybody_out() {
     }
     assert!(!admits_everybody(Aws, Option::None));
 }
+
+#[test]
+fn what_is_no_secret_is_told_by_the_entries_beside_it() {
+    for (names, open) in [
+        (&["username", "password"][..], &["username"][..]),
+        (&["username"], &[]),
+        (&["username", "token"], &[]),
+        (&["AccessKeyID", "SecretAccessKey", "SessionToken"], &["AccessKeyID"]),
+        (&["clouds.yaml", "cacert"], &["cacert"]),
+        (&["cacert"], &[]),
+        (&["clientSecret", "username"], &[]),
+        (
+            &["tenancy", "user", "fingerprint", "key", "region", "passphrase"],
+            &["tenancy", "user", "fingerprint", "region"],
+        ),
+        (&["tenancy", "user", "key", "region"], &[]),
+    ] {
+        let all: BTreeSet<&str> = names.iter().copied().collect();
+        let found: Vec<&str> = names.iter().copied().filter(|name| is_open_entry(name, &all)).collect();
+        assert_eq!(found, open, "{names:?}");
+    }
+    // Something secret is always left.
+    for row in all().flat_map(|rules| rules.entries) {
+        assert!(row.names.iter().any(|name| !row.open.contains(name)), "{row:?}");
+    }
+}

@@ -28,7 +28,12 @@ pub static IDENTITY: KindRules = KindRules {
     immutable: &[],
     provider: "infrastructure-vsphere",
     conditional: &[],
-    entries: &[Entries { reference: &["spec", "secretName"], types: &[], names: &["username", "password"] }],
+    entries: &[Entries {
+        reference: &["spec", "secretName"],
+        types: &[],
+        names: &["username", "password"],
+        open: &["username"],
+    }],
 };
 
 /// Whether CAPV lets a namespace use an identity.

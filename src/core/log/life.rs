@@ -30,18 +30,30 @@ pub(super) struct Standing {
     pub key: ObjectKey,
     pub claimants: BTreeSet<Claimant>,
     pub from: Option<(Option<Namespace>, Name)>,
-    pub rotated: Rotated,
+    /// The first commit that published it.
+    pub first: usize,
+    /// The ages of its entries that have a value, by their names; one without a name where nothing is known of entries.
+    pub ages: Vec<(String, Age)>,
 }
 
 /// Since when a value is what it is: numbers of commits.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Age {
+pub(super) struct Age {
     /// The last that is known to have changed it, or the first that published the Secret.
-    known: usize,
+    pub known: usize,
     /// Whether that one changed it.
-    changed: bool,
+    pub changed: bool,
     /// The last after it that may have changed it.
-    perhaps: Option<usize>,
+    pub perhaps: Option<usize>,
+}
+
+impl Age {
+    /// The age of several values together: that of the oldest.
+    pub(super) fn oldest(ages: &[Self]) -> Option<Self> {
+        let Self { known, changed, .. } = *ages.iter().min()?;
+        let least = ages.iter().map(|age| age.perhaps.unwrap_or(age.known)).min();
+        Some(Self { known, changed, perhaps: least.filter(|least| *least > known) })
+    }
 }
 
 /// Since when a Secret's values are what they are, entry by entry: one that is new makes no other one younger, and one
@@ -91,26 +103,12 @@ impl<'f> Ages<'f> {
         }
     }
 
-    /// The age of the oldest of these entries.
-    fn oldest<'n>(&self, names: impl Iterator<Item = &'n String>) -> Rotated {
-        let ages: Vec<Age> = names.map(|name| self.entries.get(name).copied().unwrap_or(self.others)).collect();
-        let Age { known, changed, .. } = ages.iter().min().copied().unwrap_or(self.others);
-        let least = ages.iter().map(|age| age.perhaps.unwrap_or(age.known)).min();
-        Rotated { first: self.first, known, changed, perhaps: least.filter(|least| *least > known) }
+    /// The ages of these entries.
+    fn of<'n>(&self, names: impl Iterator<Item = &'n String>) -> Vec<(String, Age)> {
+        let age = |name: &String| self.entries.get(name).copied().unwrap_or(self.others);
+        let ages: Vec<(String, Age)> = names.map(|name| (name.clone(), age(name))).collect();
+        if ages.is_empty() { Vec::from([(String::new(), self.others)]) } else { ages }
     }
-}
-
-/// Since when a Secret's oldest value is what it is: numbers of commits.
-#[derive(Clone, Copy)]
-pub(super) struct Rotated {
-    /// The first that published the Secret.
-    pub first: usize,
-    /// The last that is known to have changed the value, or the first.
-    pub known: usize,
-    /// Whether that one changed it.
-    pub changed: bool,
-    /// The last after it that may have changed it.
-    pub perhaps: Option<usize>,
 }
 
 /// The life of a branch.
@@ -413,14 +411,21 @@ impl<'f> Walk<'f> {
             return None;
         }
         let ages = self.past.get(place)?.ages.as_ref()?;
-        let rotated = match secret {
-            Some(secret) => ages.oldest(with_values(secret)),
-            None => ages.oldest(ages.entries.keys()),
+        let (first, of_entries) = match secret {
+            Some(secret) => (ages.first, ages.of(with_values(secret))),
+            None => (ages.first, ages.of(ages.entries.keys())),
         };
         let (home, key) = place.clone();
         let listed = view.listed.as_ref();
         let claimants = listed.map(|listed| listed.claimants.clone()).unwrap_or_default();
-        Some(Standing { home, key, claimants, from: listed.and_then(|listed| listed.from.clone()), rotated })
+        Some(Standing {
+            home,
+            key,
+            claimants,
+            from: listed.and_then(|listed| listed.from.clone()),
+            first,
+            ages: of_entries,
+        })
     }
 }
 

@@ -6,7 +6,7 @@
 use alloc::string::String;
 
 use super::schema::{CommitRecord, Log};
-use super::text::{Most, lines, looked, minute, none_older, now, older, short, sources};
+use super::text::{Most, lines, looked, minute, no_secrets, none_older, nothing, now, older, short, sources};
 use crate::report::markdown::{Out, code};
 
 /// The whole answer, as far as there is room in a comment.
@@ -22,15 +22,19 @@ pub fn markdown(log: &Log) -> String {
     match &log.commits {
         Some(commits) => {
             if commits.is_empty() {
-                out.line("Nothing was published in these commits.");
+                nothing(log).into_iter().for_each(|line| out.line(line));
             }
             commits.iter().for_each(|record| commit(&mut out, record, all));
         }
+        None if log.looked.branches.is_empty() => {}
         None => {
             for group in older(log, all) {
                 out.line(&format!("#### {}\n", code(&group.title)));
                 group.lines.iter().for_each(|line| out.line(&format!("- {}", code(line))));
                 out.line("");
+            }
+            if let Some(line) = no_secrets(log) {
+                out.line(&code(&line));
             }
             if log.secrets.is_empty() {
                 out.line(&none_older(log));

@@ -36,6 +36,9 @@ pub struct Log {
     /// The age of `--older-than`, in seconds; absent without.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub older_than: Option<u64>,
+    /// The entries of `--not-secret`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub not_secret: Vec<String>,
     /// The commits that changed something that was asked about, newest first; absent with `--older-than`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub commits: Option<Vec<CommitRecord>>,
@@ -270,7 +273,9 @@ pub struct SecretRecord {
     pub credentials: Vec<String>,
     /// The first commit of this history that published it.
     pub first: CommitName,
-    /// The last commit that is known to have changed the value of an entry, or the first that published the Secret.
+    /// The names of the entries by which its age counts, because no other one that counts is as old.
+    pub oldest: Vec<String>,
+    /// The last commit that is known to have changed the value of its oldest entry, or the first that published the Secret.
     pub rotated: CommitName,
     /// Whether that commit changed a value; otherwise it was the first that published the Secret.
     pub changed: bool,
@@ -281,5 +286,29 @@ pub struct SecretRecord {
     /// For how long its values have been published at most, in seconds: since `rotated`.
     pub at_most: u64,
     /// For how long its values have been published at least, in seconds: since `perhapsRotated`, if there is that.
+    pub at_least: u64,
+    /// Its entries that have a value, by name; none where its file cannot be read.
+    pub entries: Vec<EntryAge>,
+}
+
+/// Since when the value of an entry is what it is.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct EntryAge {
+    /// Its name.
+    pub name: String,
+    /// Whether it makes its Secret old: not if it is no secret by its nature, such as a user's name beside a password, or
+    /// if `--not-secret` names it; but all count where no other one is left.
+    pub counts: bool,
+    /// The last commit that is known to have changed its value, or the first that published the Secret.
+    pub rotated: CommitName,
+    /// Whether that commit changed it; otherwise it was the first that published the Secret.
+    pub changed: bool,
+    /// The last commit after it that may have changed the value, or brought it under this name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub perhaps_rotated: Option<CommitName>,
+    /// For how long its value has been published at most, in seconds.
+    pub at_most: u64,
+    /// For how long its value has been published at least, in seconds.
     pub at_least: u64,
 }

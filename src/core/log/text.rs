@@ -3,9 +3,10 @@
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
 use alloc::vec::Vec;
+use core::cmp::Reverse;
 
 use super::schema::{
-    CommitName, CommitRecord, EntryChange, EntryRecord, Event, Log, Looked, SecretRecord, Values, What,
+    CommitName, CommitRecord, EntryAge, EntryChange, EntryRecord, Event, Log, Looked, SecretRecord, Values, What,
 };
 use crate::exposure::SkippedFile;
 use crate::listing::{counted, few};
@@ -51,7 +52,10 @@ pub fn text(log: &Log, most: Most) -> String {
         out.line(0, &line);
     }
     match &log.commits {
+        Some(commits) if commits.is_empty() => nothing(log).into_iter().for_each(|line| out.line(0, line)),
         Some(commits) => out.commits(commits, most),
+        // That there is nothing is said above.
+        None if log.looked.branches.is_empty() => {}
         None => {
             out.blank();
             for group in older(log, most) {
@@ -59,6 +63,10 @@ pub fn text(log: &Log, most: Most) -> String {
                 for line in &group.lines {
                     out.line(1, line);
                 }
+            }
+            if let Some(line) = no_secrets(log) {
+                out.blank();
+                out.line(0, &line);
             }
             if log.secrets.is_empty() {
                 out.line(0, &none_older(log));
@@ -88,9 +96,6 @@ impl Out {
     }
 
     fn commits(&mut self, commits: &[CommitRecord], most: Most) {
-        if commits.is_empty() {
-            self.line(0, "Nothing was published in these commits.");
-        }
         for record in commits.iter().take(most.commits) {
             self.blank();
             self.line(0, &head(record));
@@ -272,25 +277,76 @@ fn region(record: &SecretRecord, most: Most) -> String {
     called(most, &record.fleet, record.region.as_deref().unwrap_or(&record.directory))
 }
 
-/// A Secret and its age.
+/// A Secret and its age, with the entries that are as old, and how old the others are.
 fn secret(record: &SecretRecord, most: Most) -> String {
-    let SecretRecord { rotated, changed, perhaps_rotated, at_most, at_least, .. } = record;
     let name = named("Secret", record.namespace.as_deref(), &record.name);
-    let (most_age, least_age) = (age(*at_most), age(*at_least));
-    let age = match perhaps_rotated {
-        Some(_) => format!("at most {most_age}, at least {least_age}"),
-        None => most_age,
-    };
-    let commit = |name: &CommitName| format!("{} in {}", day(&name.time), short(&name.id));
-    let how = if *changed { "changed" } else { "first published" };
-    let perhaps = perhaps_rotated
-        .as_ref()
-        .map(|name| format!("; sealed anew {}, and whether a value changed cannot be told", commit(name)));
     let by = match record.credentials.len() {
         0 => String::new(),
         count => format!("; for {}", few(&record.credentials, count, most.names)),
     };
-    format!("{name}: {age}, {how} {}{}{by}", commit(rotated), perhaps.unwrap_or_default())
+    // Entries with the same life are told together, the oldest first.
+    let mut lives: Vec<(&EntryAge, Vec<&str>)> = Vec::new();
+    for entry in &record.entries {
+        let life = |one: &EntryAge| EntryAge { name: String::new(), ..one.clone() };
+        match lives.iter_mut().find(|(first, _)| life(first) == life(entry)) {
+            Some((_, names)) => names.push(&entry.name),
+            None => lives.push((entry, Vec::from([entry.name.as_str()]))),
+        }
+    }
+    lives.sort_by_key(|(entry, _)| (!entry.counts, Reverse(entry.at_most), Reverse(entry.at_least)));
+    if lives.len() < 2 {
+        let SecretRecord { rotated, changed, perhaps_rotated, at_most, at_least, .. } = record;
+        let since = since(*changed, rotated, perhaps_rotated.as_ref());
+        return format!("{name}: {}, {since}{by}", between(*at_most, *at_least));
+    }
+    let of_life = |(place, (entry, names)): (usize, &(&EntryAge, Vec<&str>))| {
+        let EntryAge { counts, rotated, changed, perhaps_rotated, at_most, at_least, .. } = entry;
+        let (names, age) = (few(names, names.len(), most.names), between(*at_most, *at_least));
+        let since = since(*changed, rotated, perhaps_rotated.as_ref());
+        match (place, counts) {
+            (0, _) => format!("{age}, {names} {since}"),
+            (_, true) => format!("{names} {age}, {since}"),
+            (_, false) => format!("no secret: {names} {age}"),
+        }
+    };
+    let lives: Vec<String> = lives.iter().enumerate().map(of_life).collect();
+    format!("{name}: {}{by}", lives.join("; "))
+}
+
+/// Since which commit a value is what it is.
+fn since(changed: bool, rotated: &CommitName, perhaps: Option<&CommitName>) -> String {
+    let commit = |name: &CommitName| format!("{} in {}", day(&name.time), short(&name.id));
+    let how = if changed { "changed" } else { "first published" };
+    let perhaps =
+        perhaps.map(|name| format!("; sealed anew {}, so nobody can tell whether a value changed", commit(name)));
+    format!("{how} {}{}", commit(rotated), perhaps.unwrap_or_default())
+}
+
+/// An age of which both ends are known.
+fn between(at_most: u64, at_least: u64) -> String {
+    let (most, least) = (age(at_most), age(at_least));
+    if most == least { most } else { format!("up to {most}") }
+}
+
+/// What is said where no commit did anything; that there is no commit is said before.
+pub(super) fn nothing(log: &Log) -> Option<&'static str> {
+    (!log.looked.branches.is_empty()).then_some("Nothing was published in these commits.")
+}
+
+/// How entries are left out that make Secrets old whose other entries were rotated since.
+pub(super) fn no_secrets(log: &Log) -> Option<String> {
+    let is_rotated = |secret: &SecretRecord| {
+        let is_younger = |entry: &EntryAge| entry.counts && entry.changed && !secret.oldest.contains(&entry.name);
+        !secret.changed && secret.entries.iter().any(is_younger)
+    };
+    let rotated = log.secrets.iter().filter(|secret| is_rotated(secret));
+    let names: BTreeSet<&String> = rotated.flat_map(|secret| &secret.oldest).collect();
+    let first = names.first()?;
+    let (names, verb) = (few(&names, names.len(), Most::FEW.names), if names.len() == 1 { "was" } else { "were" });
+    Some(format!(
+        "{names} {verb} never known to change, and other entries of the same Secret were. If such an entry is no secret, \
+         leave it out: --not-secret {first}"
+    ))
 }
 
 /// Lines with a title.
@@ -311,7 +367,7 @@ pub(super) fn older(log: &Log, most: Most) -> Vec<Group> {
             None => regions.push((record, Vec::from([record]))),
         }
     }
-    let least = age(log.older_than.unwrap_or_default());
+    let least = least(log);
     let group = |(first, records): (&SecretRecord, Vec<&SecretRecord>)| {
         let secrets = counted(records.len(), "Secret", "Secrets");
         let lines = records.iter().map(|record| secret(record, most));
@@ -325,15 +381,22 @@ pub(super) fn older(log: &Log, most: Most) -> Vec<Group> {
 
 /// The answer where nothing is that old.
 pub(super) fn none_older(log: &Log) -> String {
-    let least = age(log.older_than.unwrap_or_default());
+    let least = least(log);
     format!("Every Secret that is published now was rotated or first published less than {least} ago.")
+}
+
+/// The age that was asked for.
+fn least(log: &Log) -> String {
+    let seconds = log.older_than.unwrap_or_default();
+    let hours = seconds.checked_div(3_600).unwrap_or_default();
+    if seconds.is_multiple_of(86_400) { age(seconds) } else { format!("{hours}h") }
 }
 
 /// An age in its largest unit.
 fn age(seconds: u64) -> String {
     let in_units = |unit: u64| seconds.checked_div(unit).unwrap_or_default();
     match (in_units(86_400), in_units(3_600)) {
-        (days @ 2.., _) => format!("{days}d"),
+        (days @ 1.., _) => format!("{days}d"),
         (_, hours @ 1..) => format!("{hours}h"),
         _ => String::from("less than 1h"),
     }

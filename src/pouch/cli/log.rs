@@ -44,8 +44,11 @@ pub struct Args {
     /// List instead, by region, the Secrets that are not known to have been rotated for so long: 90d, 12h or 2w
     #[arg(long, value_name = "AGE")]
     older_than: Option<String>,
+    /// Entries of this name are no secret, and make no Secret old; may be given several times
+    #[arg(long, value_name = "ENTRY")]
+    not_secret: Vec<String>,
     /// End with 7 if --older-than lists anything
-    #[arg(long, requires = "older_than")]
+    #[arg(long)]
     deny: bool,
     /// Read the sources and the reuse key too, and tell since when today's values are published
     #[arg(long)]
@@ -83,6 +86,10 @@ pub fn run(session: &Session, args: &Args) -> Result<Ended, Failure> {
         let help = "Give the name of a branch, a commit's id, or refs/tags/TAG.";
         return Err(Failure::usage(format!("{bad:?} names no branch, tag or commit"), help));
     }
+    if args.deny && args.older_than.is_none() {
+        let help = "Say from which age on a Secret is too old: `pouch log --older-than 90d --deny`.";
+        return Err(Failure::usage("--deny needs --older-than AGE", help));
+    }
     // Without a configuration a repository can be looked at all the same, unless values are wanted.
     let opened = if args.values { Some(Opened::open(session)?) } else { Opened::open_if_there(session)? };
     let asked = Asked {
@@ -90,6 +97,7 @@ pub fn run(session: &Session, args: &Args) -> Result<Ended, Failure> {
         repository: args.repo.as_deref(),
         subject: args.subject(session, opened.as_ref())?,
         older_than: args.older_than.as_deref().map(seconds).transpose()?,
+        not_secret: &args.not_secret,
         values: args.values,
         revisions: &args.rev,
         reach: args.reach.reach(&session.ambient),

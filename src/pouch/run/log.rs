@@ -9,7 +9,7 @@ use pouch_core::config::{Fleet, OutputGit};
 use pouch_core::listing::few;
 use pouch_core::log::values::Today;
 use pouch_core::log::{Facts, Log, Looked, Query, Question, log};
-use pouch_core::name::{Claimant, Directory, ObjectKey, is_directory};
+use pouch_core::name::{Claimant, Directory, ObjectKey, Region, is_directory};
 
 use self::history::{Line, ReadLines, read};
 use crate::error::Failure;
@@ -45,6 +45,8 @@ pub struct Asked<'a> {
     pub subject: Option<Subject>,
     /// Only Secrets that are not known to have been rotated for so many seconds.
     pub older_than: Option<u64>,
+    /// Entries that are no secret, so that they make no Secret old.
+    pub not_secret: &'a [String],
     /// Whether the sources are read, for the values of today.
     pub values: bool,
     /// Only the history of these branches, tags and commits; of those that regions follow if empty.
@@ -63,6 +65,7 @@ pub fn beside(session: &Session, opened: &Opened, subject: Option<Subject>) -> O
         repository: None,
         subject,
         older_than: None,
+        not_secret: &[],
         values: false,
         revisions: &[],
         // No source is read.
@@ -103,6 +106,7 @@ pub fn answer(session: &Session, asked: &Asked<'_>) -> Result<Log, Failure> {
     let query = Query {
         question: question.as_ref(),
         older_than: asked.older_than,
+        not_secret: asked.not_secret,
         fleet,
         today: None,
         now: now.as_second(),
@@ -130,7 +134,15 @@ fn told(facts: &Facts, query: &Query<'_>, looked: Looked) -> Result<Log, Failure
     };
     log(facts, query, looked).map_err(|near| {
         let question = query.question.map(ToString::to_string).unwrap_or_default();
-        let meant = near.map(|near| format!("Did you mean {near}? ")).unwrap_or_default();
+        let regions = query.fleet.filter(|_| matches!(query.question, Some(Question::Region(_))));
+        let regions = regions.map(|fleet| fleet.regions.keys().map(Region::as_str).collect::<Vec<_>>());
+        let meant = match (near, regions.as_deref()) {
+            (Some(near), _) => format!("Did you mean {near}? "),
+            (None, Some(regions @ [_, ..])) => {
+                format!("The configuration's regions are {}. ", few(regions, regions.len(), MOST_NAMED))
+            }
+            (None, _) => String::new(),
+        };
         let help = format!("{meant}Without a name, `pouch log` tells everything; --rev names another branch.");
         Failure::failed(format!("{question}: {nowhere}"), help)
     })

@@ -256,6 +256,56 @@ fn nothing_but_another_value_makes_a_secret_young() {
     assert_eq!(ages(&life.log(&["eu-team/c0"])), ["eu/c0 0 false -"]);
 }
 
+/// What never changes by its nature makes no Secret old whose secrets were rotated.
+#[test]
+fn a_secret_is_as_old_as_its_secrets() {
+    let life = Life::new();
+    let entries = |password: &str| format!("username: somebody-with-a-name, password: {password}");
+    let set = |name: &str, body: &str| life.fleet.secret("eu", name, body);
+    set("c0", &entries("as-it-was-in-the-beginning"));
+    set("c1", "url: https://somewhere.example.org, token: as-it-was-in-the-beginning");
+    life.on(0, &["publish", "--first"]).ends(0);
+    set("c0", &entries("longer-than-it-was-in-the-beginning"));
+    set("c1", "url: https://somewhere.example.org, token: longer-than-it-was-in-the-beginning");
+    life.on(10, &["publish"]).ends(0);
+    let now = jiff::Timestamp::now().as_second();
+    let since = |day: i64| format!("{}d", (now - BEGIN) / DAY - day);
+    let of = |name: &str, more: &[&str]| life.log(&[&[name, "--values"], more].concat())["secrets"][0].clone();
+    let user = of("eu-team/c0", &[]);
+    assert_eq!(user["oldest"], serde_json::json!(["password"]));
+    let told = |secret: &Value| -> Vec<String> {
+        let entry = |entry: &Value| {
+            format!("{} {} {} {}", text(&entry["name"]), entry["counts"], day(&entry["rotated"]), entry["changed"])
+        };
+        list(&secret["entries"]).iter().map(entry).collect()
+    };
+    assert_eq!(told(&user), ["password true 10 true", "username false 0 false"]);
+    assert_eq!(told(&of("eu-team/c1", &[])), ["token true 10 true", "url true 0 false"]);
+    assert_eq!(told(&of("eu-team/c1", &["--not-secret", "url"])), ["token true 10 true", "url false 0 false"]);
+    // Where nothing else is left, everything counts.
+    let all = of("eu-team/c1", &["--not-secret", "url", "--not-secret", "token"]);
+    assert_eq!(told(&all), ["token true 10 true", "url true 0 false"]);
+    let ask = |more: &[&str], code: i32| {
+        let all = [&["log", "region", "eu", "--values", "--deny", "--older-than", &since(5)], more].concat();
+        life.fleet.run(&all).ends(code).stdout
+    };
+    let listed = ask(&[], 7);
+    for says in [
+        "eu: 1 Secret not known to be rotated for ",
+        &format!("Secret eu-team/c1: {}, url first published 2023-11-14 in ", since(0)),
+        &format!("; token {}, changed 2023-11-24 in ", since(10)),
+        "\nurl was never known to change, and other entries of the same Secret were. If such an entry is no secret, leave it \
+         out: --not-secret url\n",
+    ] {
+        assert!(listed.contains(says), "no {says:?} in:\n{listed}");
+    }
+    assert!(ask(&["-o", "markdown"], 7).contains("leave it out: --not-secret url"));
+    assert!(ask(&["--not-secret", "url"], 0).contains("\nEvery Secret that is published now was rotated"));
+    let life = life.fleet.run(&["log", "eu-team/c0", "--values"]).ends(0).stdout;
+    let says = format!("Secret eu-team/c0: {}, password changed 2023-11-24 in ", since(10));
+    assert!(life.contains(&says) && life.contains(&format!("; no secret: username {}; for ", since(0))), "{life}");
+}
+
 #[test]
 fn what_was_not_rotated_is_listed_and_denied() {
     let life = Life::whole();

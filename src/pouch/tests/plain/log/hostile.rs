@@ -152,11 +152,12 @@ fn what_is_asked_wrongly_or_in_vain_is_answered_with_a_cure() {
     ask(&["eu"], 64).says("`pouch log region eu`");
     ask(&["recipient", US], 64).says("Name one of: credential, secret, region.");
     ask(&["region"], 64).says("`pouch log --help` shows how");
-    ask(&["--deny"], 64);
+    ask(&["region", "elsewhere"], 1).says("The configuration's regions are eu, us. ");
+    ask(&["--deny"], 64).says("--deny needs --older-than AGE");
     ask(&["-n", "eu-team"], 64);
     ask(&["--older-than", "3m"], 64).says("is no age");
     ask(&["--rev", "main~1"], 64).says("names no branch, tag or commit");
-    ask(&["--rev", "nothing"], 64).says("there is no branch or commit nothing").says("main");
+    ask(&["--rev", "nothing"], 64).says("there is no branch or commit nothing").says("Its branches: main.");
     ask(&["--repo", "nowhere.git"], 64).says("there is no git repository").says("--repo PATH|URL");
     // A HEAD that leads nowhere.
     let origin = life.origin();

@@ -298,13 +298,19 @@ impl Age {
         }
     }
 
-    /// Of the entry that is oldest.
+    /// Of the entry that is oldest, and of each.
     fn oldest<'n>(&self, names: impl Iterator<Item = &'n String>) -> String {
         let all: Vec<(usize, bool, usize)> = names.map(|name| self.of(name, self.versions.len() - 1)).collect();
         let (known, changed, _) = all.iter().min_by_key(|(known, changed, _)| (*known, *changed)).unwrap();
         let least = all.iter().map(|(.., last)| *last).min().filter(|least| least > known);
-        format!("{known} {changed} {least:?}")
+        let of_each = all.iter().map(|(known, changed, last)| each(*known, *changed, (last > known).then_some(*last)));
+        format!("{known} {changed} {least:?}: {}", of_each.collect::<Vec<_>>().join(", "))
     }
+}
+
+/// The age of an entry.
+fn each(known: usize, changed: bool, perhaps: Option<usize>) -> String {
+    format!("{known} {changed} {perhaps:?}")
 }
 
 /// The events of one object along a line of commits, worked out from whole states; and its age if it stands.
@@ -431,8 +437,11 @@ fn told(fleet: &Fleet, arguments: &[&str]) -> (Answer, serde_json::Value) {
     }
     for secret in list(&log["secrets"]) {
         let place = (text(&secret["directory"]).to_owned(), text(&secret["name"]).to_owned());
-        let perhaps = secret.get("perhapsRotated").map(number);
-        let age = format!("{} {} {perhaps:?}", number(&secret["rotated"]), secret["changed"]);
+        let age = |of: &serde_json::Value| {
+            each(number(&of["rotated"]), of["changed"].as_bool().unwrap(), of.get("perhapsRotated").map(number))
+        };
+        let entries: Vec<String> = list(&secret["entries"]).iter().map(age).collect();
+        let age = format!("{}: {}", age(secret), entries.join(", "));
         assert!(answer.entry(place).or_default().1.replace(age).is_none());
     }
     (answer, log)

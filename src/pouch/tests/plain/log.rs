@@ -285,8 +285,9 @@ fn a_secret_is_as_old_as_its_secrets() {
     // Where nothing else is left, everything counts.
     let all = of("eu-team/c1", &["--not-secret", "url", "--not-secret", "token"]);
     assert_eq!(told(&all), ["token true 10 true", "url true 0 false"]);
+    let older = since(5);
     let ask = |more: &[&str], code: i32| {
-        let all = [&["log", "region", "eu", "--values", "--deny", "--older-than", &since(5)], more].concat();
+        let all = [&["log", "region", "eu", "--values", "--deny", "--older-than", &older], more].concat();
         life.fleet.run(&all).ends(code).stdout
     };
     let listed = ask(&[], 7);

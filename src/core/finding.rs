@@ -99,6 +99,8 @@ pub struct Finding {
     pub message: String,
     /// What to do about it; for most codes it is the same for all objects.
     pub help: Cow<'static, str>,
+    /// The source whose own findings say why, where this one only follows from them.
+    pub because: Option<SourceName>,
 }
 
 impl Finding {
@@ -113,7 +115,14 @@ impl Finding {
             origin: None,
             message: message.into(),
             help: Cow::Borrowed(""),
+            because: None,
         }
+    }
+
+    /// Names the source whose own findings say why.
+    pub fn because(mut self, source: &SourceName) -> Self {
+        self.because = Some(source.clone());
+        self
     }
 
     /// Names the object that the finding is about.

@@ -20,6 +20,7 @@ use sha2::{Digest as _, Sha256};
 use crate::explain::record::{ClaimRecord, Explanation};
 use crate::listing::counted;
 use crate::log::Log;
+use crate::report::group::{Group, concerned, groups};
 use crate::report::names::{Names, fields};
 use crate::report::summary::{FindingRecord, HoldRecord, Outcome, Region, Summary};
 use chain::chain;
@@ -326,36 +327,48 @@ fn findings(page: &mut Html, all: &[FindingRecord]) {
         let count = counted(quiet.len(), "piece of information", "pieces of information");
         page.element("p class=\"dim\"", &format!("{count} left out; `pouch check -v` tells them."));
     }
-    let mut of_code: BTreeMap<(bool, &str), Vec<&FindingRecord>> = BTreeMap::new();
-    for finding in told {
-        of_code.entry((finding.severity != "error", finding.code)).or_default().push(finding);
+    let groups = groups(told);
+    let mut of_code: BTreeMap<(bool, &str), Vec<&Group<'_, FindingRecord>>> = BTreeMap::new();
+    for group in &groups {
+        of_code.entry((group.first.severity != "error", group.first.code)).or_default().push(group);
     }
-    for ((_, code), findings) in &of_code {
-        let Some(severity) = findings.first().map(|finding| finding.severity) else { continue };
-        let count = findings.len();
+    // What others follow from comes before the rest.
+    let mut of_code: Vec<_> = of_code.into_iter().collect();
+    of_code
+        .sort_by_key(|((is_less, _), groups)| (*is_less, !groups.iter().any(|group| !group.consequences.is_empty())));
+    for ((_, code), groups) in &of_code {
+        let Some(severity) = groups.first().map(|group| group.first.severity) else { continue };
+        let count = groups.len();
         page.raw(&format!("<details open><summary><span class=\"{severity}\">{severity}</span> "));
         page.element("code", code);
         page.text(&if count > 1 { format!(", {count}") } else { String::new() });
         page.raw("</summary>");
-        for finding in findings {
-            one(page, finding);
+        for group in groups {
+            one(page, group);
         }
         page.raw("</details>\n");
     }
 }
 
-fn one(page: &mut Html, finding: &FindingRecord) {
+/// How many Credentials are named where many are concerned.
+const NAMED: usize = 20;
+
+fn one(page: &mut Html, group: &Group<'_, FindingRecord>) {
+    let finding = group.first;
     page.raw("<dl>");
     page.element("dt", &finding.message);
-    let place = match (&finding.file, finding.line) {
+    let place = |finding: &FindingRecord| match (&finding.file, finding.line) {
         (Some(file), Some(line)) => Some(format!("{file}:{line}")),
         (file, _) => file.clone(),
     };
-    let whose = finding.credential.as_ref().map(|credential| format!("Credential {credential}"));
-    let region = finding.region.as_ref().map(|region| format!("region {region}"));
-    let about: Vec<String> = [place, whose, region].into_iter().flatten().collect();
+    let more = group.places(place);
+    let more = (more > 0).then(|| counted(more, "other place", "other places"));
+    let about: Vec<String> = [place(finding), more, concerned(&group.whose(), NAMED)].into_iter().flatten().collect();
     if !about.is_empty() {
         page.element("dd class=\"dim\"", &about.join(", "));
+    }
+    if let Some(consequence) = group.consequence(NAMED) {
+        page.element("dd", &consequence);
     }
     if !finding.help.is_empty() {
         page.element("dd", &finding.help.to_string());

@@ -1,8 +1,10 @@
 //! Reports: what a run did and found, as text, as JSON and as metrics. Pure: the shell prints.
 
 pub mod check;
+pub mod dress;
 pub mod escape;
 pub mod exposure;
+pub mod group;
 pub mod markdown;
 pub mod metrics;
 pub mod names;

@@ -98,7 +98,10 @@ impl Unread<'_> {
     pub fn finding(&self, key: &ObjectKey) -> Finding {
         const HELP: &str = "Correct the source: its own findings say what is wrong.";
         let help = self.reason.map_or(Cow::Borrowed(HELP), |reason| Cow::Owned(reason.help.clone()));
-        Finding::new(Code::Unread, format!("whether {key} exists is unknown: {}", self.why())).about(key).help(help)
+        let finding = Finding::new(Code::Unread, format!("whether {key} exists is unknown: {}", self.why()));
+        let finding = finding.about(key).help(help);
+        // A reason of its own is all that is said of it.
+        if self.reason.is_none() { finding.because(self.source) } else { finding }
     }
 }
 

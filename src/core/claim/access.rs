@@ -223,7 +223,8 @@ pub(super) fn managed(access: &Access<'_>, by: Claimant, source: &Object, copy: 
     if let Lookup::Unread(unread) = access.snapshot.look_up(&key) {
         let message =
             format!("whether {key} is a Credential of its own, which no rule replaces, is unknown: {}", unread.why());
-        let finding = Finding::new(Code::Unread, message).about(&key).at(&asked.origin);
+        let mut finding = Finding::new(Code::Unread, message).about(&key).at(&asked.origin);
+        finding.because = unread.reason.is_none().then(|| unread.source.clone());
         asked.findings.push(finding.help("Correct the source: its own findings say what is wrong."));
     }
     asked.findings.extend(copy.and_then(|copy| outdated(&asked.by, source, copy)));

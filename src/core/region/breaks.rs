@@ -62,7 +62,7 @@ pub(super) fn break_narrowed(input: &Input<'_>, rulings: &mut [Ruling<'_>]) {
         let message = format!(
             "whether a ProviderInterface still asks for {lost} is unknown: source {source} was not read completely"
         );
-        let finding = Finding::new(Code::Unread, message).about(lost).at(&ruling.case.claim.origin);
+        let finding = Finding::new(Code::Unread, message).about(lost).at(&ruling.case.claim.origin).because(source);
         ruling.find(finding.help("Correct the source: its own findings say what is wrong."));
     }
 }

@@ -6,9 +6,10 @@ use alloc::vec::Vec;
 use super::input::Input;
 use crate::finding::{Code, Finding};
 use crate::judge::case::{Ruling, Verdict};
+use crate::k0rdent;
 use crate::kinds;
 use crate::layout::manifest::{Manifest, NeededBy};
-use crate::name::Claimant;
+use crate::name::{Claimant, GroupKind};
 
 /// What becomes of one claimant's published objects.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -65,7 +66,15 @@ impl Fates {
                 ),
                 _ => return None,
             };
-            Some(Finding::new(code, message).claimed_by(by).in_region(&input.to.region.name).help(help))
+            let unread_in =
+                |kind: &str| input.world.snapshot.unread_in(&GroupKind::new(k0rdent::GROUP, kind), Some(&by.namespace));
+            let because = match fate {
+                Fate::Carried(Code::DeletionUnproved) => unread_in("ClusterDeployment"),
+                Fate::Carried(Code::Unread) => unread_in("Credential"),
+                _ => None,
+            };
+            let finding = Finding::new(code, message).claimed_by(by).in_region(&input.to.region.name).help(help);
+            Some(Finding { because: because.cloned(), ..finding })
         };
         self.0.iter().filter(|(by, _)| !heard.contains(by)).filter_map(explain).collect()
     }

@@ -14,6 +14,7 @@ use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
+use super::group::{Tell, Whom, concerned, groups};
 use crate::finding::{Class, Finding, Origin};
 use crate::hash::sha256_hex;
 use crate::name::SourceName;
@@ -34,17 +35,54 @@ pub struct Checked<'f> {
     elsewhere: Option<String>,
     /// Why it is silenced, if it is: then it does not count.
     pub silenced: Option<&'f str>,
+    /// Whom it concerns, and who keeps what is published because of it.
+    concerned: Vec<String>,
+    /// Whether it stands for several findings.
+    is_several: bool,
+}
+
+impl Tell for Checked<'_> {
+    type Alike<'f>
+        = <Finding as Tell>::Alike<'f>
+    where
+        Self: 'f;
+
+    fn alike(&self) -> Self::Alike<'_> {
+        self.finding.alike()
+    }
+
+    fn whom(&self) -> Whom {
+        self.finding.whom()
+    }
+
+    fn rank(&self) -> u8 {
+        self.finding.rank()
+    }
+
+    fn source(&self) -> Option<&str> {
+        Tell::source(self.finding)
+    }
+
+    fn because(&self) -> Option<&str> {
+        Tell::because(self.finding)
+    }
 }
 
 impl Checked<'_> {
+    /// Whose it is, or what it is about where it is several claimants', after a colon.
+    fn subject(&self) -> String {
+        let Finding { claimant, object, .. } = self.finding;
+        let claimant = claimant.as_ref().filter(|_| !self.is_several).map(ToString::to_string);
+        let object = object.as_ref().filter(|_| self.is_several).map(ToString::to_string);
+        claimant.or(object).map(|about| format!(": {about}")).unwrap_or_default()
+    }
+
     /// What is the matter, with whom, and what to do about it: one paragraph without line feeds.
     pub fn text(&self) -> String {
-        let Finding { message, help, claimant, region, .. } = self.finding;
-        let claimant = claimant.as_ref().map(ToString::to_string);
-        let region = region.as_ref().map(|region| format!("region {region}"));
+        let Finding { message, help, .. } = self.finding;
         let at = self.elsewhere.as_ref().map(|place| format!("at {place}"));
-        let whose: Vec<String> = [claimant, region, at].into_iter().flatten().collect();
-        let whose = if whose.is_empty() { String::new() } else { format!(" ({})", whose.join(", ")) };
+        let whose: Vec<String> = self.concerned.iter().cloned().chain(at).collect();
+        let whose = if whose.is_empty() { String::new() } else { format!(" ({})", whose.join("; ")) };
         let help = if help.is_empty() { String::new() } else { format!(" {help}") };
         super::escape(&format!("{message}{whose}.{help}"))
     }
@@ -103,14 +141,47 @@ pub fn checked<'f>(findings: &'f [Finding], checkout: &Checkout<'_>) -> Vec<Chec
             let (file, line, column) =
                 file.unwrap_or_else(|| (String::from(below(checkout.cwd, checkout.config)), 1, 1));
             let (line, column, silenced) = (line.max(1), column.max(1), None);
-            Checked { finding, fingerprint, file, line, column, elsewhere, silenced }
+            let concerned = concerned(&[finding.whom()].into(), 1).into_iter().collect();
+            Checked { finding, fingerprint, file, line, column, elsewhere, silenced, concerned, is_several: false }
+        })
+        .collect()
+}
+
+/// How many claimants are named where many are concerned.
+const NAMED: usize = 5;
+
+/// The same, each group as one: systems that show a few findings, or one for each place, show what differs.
+///
+/// A fingerprint is here that of what is wrong, whomever it concerns: it stays while claimants come and go.
+pub fn grouped<'f>(all: &[Checked<'f>], checkout: &Checkout<'_>) -> Vec<Checked<'f>> {
+    let mut seen: BTreeMap<String, usize> = BTreeMap::new();
+    groups(all)
+        .iter()
+        .map(|group| {
+            let Checked { finding, file, line, column, elsewhere, silenced, .. } = group.first;
+            let whose = group.whose();
+            let about = subject(&Finding { claimant: None, region: None, ..(*finding).clone() }, checkout);
+            let count = seen.entry(about.clone()).or_default();
+            let fingerprint = sha256_hex(format!("{about}\0{count}").as_bytes());
+            *count = count.saturating_add(1);
+            Checked {
+                finding,
+                fingerprint,
+                file: file.clone(),
+                line: *line,
+                column: *column,
+                elsewhere: elsewhere.clone(),
+                silenced: *silenced,
+                is_several: whose.len() > 1,
+                concerned: [concerned(&whose, NAMED), group.consequence(NAMED)].into_iter().flatten().collect(),
+            }
         })
         .collect()
 }
 
 /// What a finding is about, in one text.
 fn subject(finding: &Finding, checkout: &Checkout<'_>) -> String {
-    let Finding { code, region, claimant, object, origin, message, help, severity } = finding;
+    let Finding { code, region, claimant, object, origin, message, help, severity, .. } = finding;
     let known = |origin: &Origin| origin.position().map(|(path, ..)| checkout.known(&origin.source, path));
     let file = origin.as_ref().and_then(known);
     // What is held is told by the digest in the line that lets it through.

@@ -8,6 +8,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::escape;
+use super::group::{concerned, counts, groups};
 use super::names::{Names, fields};
 use super::summary::{FindingRecord, Outcome, Region, Summary};
 use crate::listing::{counted, cut};
@@ -20,6 +21,9 @@ const LAST_WORDS: usize = 256;
 
 /// How many lines of names, and of fields, a region has.
 const LINES: usize = 100;
+
+/// How many Credentials are named where many are concerned.
+const NAMED: usize = 5;
 
 /// How many characters of such a line are shown.
 const CHARS: usize = 300;
@@ -111,11 +115,9 @@ impl Out {
 
     /// How much was found.
     fn counts(&mut self, findings: &[FindingRecord]) {
-        let count = |severity: &str| findings.iter().filter(|finding| finding.severity == severity).count();
-        let (errors, warnings) = (count("error"), count("warning"));
-        if errors.saturating_add(warnings) > 0 {
-            let (errors, warnings) = (counted(errors, "error", "errors"), counted(warnings, "warning", "warnings"));
-            self.line(&format!("{errors}, {warnings}; they stand at the end.\n"));
+        let groups = groups(findings.iter().filter(|finding| finding.severity != "info"));
+        if !groups.is_empty() {
+            self.line(&format!("{}; they stand at the end.\n", counts(&groups)));
         }
     }
 
@@ -132,21 +134,24 @@ impl Out {
     }
 
     fn findings(&mut self, findings: &[FindingRecord]) {
-        let told: Vec<&FindingRecord> = findings.iter().filter(|finding| finding.severity != "info").collect();
-        if told.is_empty() {
+        let groups = groups(findings.iter().filter(|finding| finding.severity != "info"));
+        if groups.is_empty() {
             return;
         }
-        self.line(&format!("#### {}\n", counted(told.len(), "finding", "findings")));
-        for finding in told {
-            let FindingRecord { severity, code: text, message, help, credential, .. } = finding;
-            let at = match (&finding.file, finding.line) {
-                (Some(file), Some(line)) => format!(" at {}", code(&format!("{file}:{line}"))),
-                _ => String::new(),
+        self.line(&format!("#### {}\n", counted(groups.len(), "finding", "findings")));
+        for group in &groups {
+            let FindingRecord { severity, code: text, message, help, .. } = group.first;
+            let place = |finding: &FindingRecord| Some(format!("{}:{}", finding.file.as_ref()?, finding.line?));
+            let at = place(group.first).map(|at| format!(" at {}", code(&at))).unwrap_or_default();
+            let at = match group.places(place) {
+                0 => at,
+                more => format!("{at} and {}", counted(more, "other place", "other places")),
             };
-            let whose = credential.as_ref().map(|credential| format!(" for {}", code(credential))).unwrap_or_default();
+            let whose = concerned(&group.whose(), NAMED).map(|whose| format!(" for {}", code(&cut(&whose, CHARS))));
+            let whose = whose.unwrap_or_default();
             self.line(&format!("- **{severity}** {}{whose}{at}: {}", code(text), code(&cut(message, CHARS))));
-            if !help.is_empty() {
-                self.line(&format!("  - {}", code(&cut(help, CHARS))));
+            for line in group.consequence(NAMED).iter().chain(Some(help).filter(|help| !help.is_empty())) {
+                self.line(&format!("  - {}", code(&cut(line, CHARS))));
             }
         }
         self.line("");

@@ -4,6 +4,8 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
+use super::text::Paint;
+use super::wrap::wrap;
 use crate::finding::{Class, Code};
 
 const REFUSED: &str = include_str!("../../../docs/findings/refused.md");
@@ -32,6 +34,46 @@ pub fn page(code: Code) -> &'static str {
 pub fn text(code: Code) -> String {
     let head = format!("{} ({}, {})", code.text(), code.severity().word(), code.class().word());
     format!("{head}\n\n{}\n", without_links(page(code)))
+}
+
+/// The page of a code as a terminal shows it: words as wide as it is, no marks of Markdown.
+pub fn plain(code: Code, paint: Paint, width: Option<usize>) -> String {
+    let head = format!("{} ({}, {})", code.text(), code.severity().word(), code.class().word());
+    let mut out = format!("{}\n\n", paint.severity(code.severity(), &head));
+    let mut is_code = false;
+    for line in without_links(page(code)).lines() {
+        match (line.strip_prefix("```"), is_code) {
+            (Some(words), false) => {
+                is_code = true;
+                // A language, and then the file that the lines are of.
+                let file = words.split(' ').next_back().filter(|word| word.contains('.'));
+                out.push_str(&file.map(|file| format!("  {file}:\n")).unwrap_or_default());
+            }
+            (Some(_), true) => is_code = false,
+            // What is meant to be copied stays as it is.
+            (None, true) => out.push_str(&format!("    {line}\n")),
+            (None, false) => {
+                let bare = line.trim_start_matches('#').trim_start_matches(' ');
+                match bare.len() < line.len() && line.starts_with('#') {
+                    true => out.push_str(&paint.with("1", bare)),
+                    false => out.push_str(&spans(&wrap(line, width).replace("\n    ", "\n"), paint)),
+                }
+                out.push('\n');
+            }
+        }
+    }
+    out
+}
+
+/// A paragraph in which `**` and backticks are colours; without colours, code stays between backticks.
+fn spans(text: &str, paint: Paint) -> String {
+    let bold = |(nth, part): (usize, &str)| if nth % 2 == 1 { paint.with("1", part) } else { String::from(part) };
+    let code = |(nth, part): (usize, &str)| match (nth % 2 == 1, paint) {
+        (true, Paint::Colours) => paint.with("36", part),
+        (true, Paint::Plain) => format!("`{part}`"),
+        (false, _) => part.split("**").enumerate().map(bold).collect(),
+    };
+    text.split('`').enumerate().map(code).collect()
 }
 
 /// Markdown whose links are words: where it is shown, the other pages are not beside it.
@@ -74,6 +116,24 @@ mod tests {
             assert!(page.starts_with("**") && page.contains(code.meaning()), "{}: {page}", code.text());
             assert!(!without_links(page).contains("]("), "{}", code.text());
         }
+    }
+
+    #[test]
+    fn a_terminal_is_shown_words_and_no_marks() {
+        for code in Code::ALL {
+            let shown = plain(*code, Paint::Plain, Some(60));
+            assert!(!shown.contains("**") && !shown.contains("```"), "{shown}");
+            let words = shown.lines().filter(|line| !line.starts_with("  "));
+            assert!(words.clone().all(|line| line.len() <= 60 || line.contains('`')), "{shown}");
+            let marked = plain(*code, Paint::Colours, Some(60));
+            assert!(
+                marked.contains("\u{1b}[1m")
+                    && marked.lines().all(|line| line.starts_with("  ") || !line.contains('`'))
+            );
+        }
+        let shown = plain(Code::MissingReference, Paint::Plain, Some(60));
+        assert!(shown.starts_with("missing-reference (error, broken)\n\nError. A claim needs"), "{shown}");
+        assert!(shown.contains("\n  manifests/aws.yaml:\n    -  secretRef: aws-key\n"), "{shown}");
     }
 
     #[test]

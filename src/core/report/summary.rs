@@ -427,7 +427,7 @@ pub struct LossRecord {
 }
 
 /// An object's key.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ObjectRecord {
     /// The API group; empty for the core group.
@@ -477,6 +477,9 @@ pub struct FindingRecord {
     /// The column, from one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub column: Option<u32>,
+    /// The source whose own findings say why, where this one only follows from them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub because: Option<String>,
 }
 
 /// A finding that an annotation silences.
@@ -603,6 +606,7 @@ impl From<&Finding> for FindingRecord {
             file: position.map(|(path, ..)| path.to_string()),
             line: position.map(|(_, line, _)| line),
             column: position.map(|(.., column)| column),
+            because: finding.because.as_ref().map(ToString::to_string),
         }
     }
 }

@@ -1,14 +1,14 @@
 //! Findings as people read them: severity, code, what; where; whose; what to do.
 
-use alloc::collections::BTreeMap;
+use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::escape;
-use crate::finding::{Code, Finding, Origin, Severity};
+use super::group::{self, Group};
+use crate::finding::{Code, Finding, Severity};
 use crate::listing::counted;
-use crate::name::{Claimant, ObjectKey, Region};
 use crate::silence::Silenced;
 
 /// Whether text carries ANSI colours.
@@ -63,59 +63,46 @@ impl FromIterator<(Code, String)> for Links {
 /// How many findings of a code are told in full, and how many claimants of each, unless all are asked for.
 const MOST: usize = 5;
 
-/// Whom a finding concerns.
-type Whom<'f> = (Option<&'f Claimant>, Option<&'f Region>);
-
-/// What several findings have in common that differ in whom they concern alone.
-type Alike<'f> = (Severity, Code, &'f str, Option<&'f Origin>, Option<&'f ObjectKey>, &'f str);
-
 /// Findings, each followed by an empty line, and last how many there are; nothing where there are none.
 ///
-/// What is said of many claimants in the same words is said once. Of a code, the first few are told in full, and the
-/// rest are counted unless `all` are wanted.
+/// What is said of many claimants in the same words is said once, and what follows from a finding is told below it. Of a
+/// code, the first few are told in full, and the rest are counted unless `all` are wanted.
 pub fn findings(findings: &[&Finding], paint: Paint, links: &Links, all: bool) -> String {
-    let mut places: BTreeMap<Alike<'_>, usize> = BTreeMap::new();
-    let mut alike: Vec<(&Finding, Vec<Whom<'_>>)> = Vec::new();
-    for finding in findings {
-        let Finding { severity, code, message, origin, object, help, claimant, region } = *finding;
-        let key = (*severity, *code, &**message, origin.as_ref(), object.as_ref(), &**help);
-        let whom = (claimant.as_ref(), region.as_ref());
-        match places.get(&key).and_then(|at| alike.get_mut(*at)) {
-            Some((_, whose)) => whose.push(whom),
-            None => {
-                places.insert(key, alike.len());
-                alike.push((finding, [whom].into()));
-            }
-        }
-    }
+    let groups = group::groups(findings.iter().copied());
     let mut out = String::new();
-    let mut of_code: BTreeMap<(Severity, Code), usize> = BTreeMap::new();
-    for (finding, _) in &alike {
-        let count = of_code.entry((finding.severity, finding.code)).or_default();
-        *count = count.saturating_add(1);
-    }
     let most = if all { usize::MAX } else { MOST };
+    let kind = |group: &Group<'_, Finding>| (group.first.severity, group.first.code);
     let mut told: BTreeMap<(Severity, Code), usize> = BTreeMap::new();
-    for (finding, whose) in &alike {
-        let kind = (finding.severity, finding.code);
-        let count = told.entry(kind).or_default();
+    let mut rest: BTreeMap<(Severity, Code), usize> = BTreeMap::new();
+    let mut is_told = Vec::new();
+    for group in &groups {
+        let count = told.entry(kind(group)).or_default();
+        // What others follow from is told wherever it stands.
+        let is_one = *count < most || !group.consequences.is_empty();
+        let count = if is_one { count } else { rest.entry(kind(group)).or_default() };
         *count = count.saturating_add(1);
-        let total = of_code.get(&kind).copied().unwrap_or_default();
-        // One alone is told rather than counted.
-        if *count <= most || total == most.saturating_add(1) {
-            out.push_str(&one(finding, whose, paint, links, most));
-            out.push('\n');
-        } else if *count == most.saturating_add(1) {
-            let (word, code, rest) = (finding.severity.word(), finding.code.text(), total.saturating_sub(most));
-            let linked = links.dress(finding.code, code);
-            let head = paint.severity(finding.severity, &format!("{word}[{linked}]"));
+        is_told.push(is_one);
+    }
+    // One alone is told rather than counted.
+    rest.retain(|_, count| *count > 1);
+    let is_rest: BTreeSet<(Severity, Code)> = rest.keys().copied().collect();
+    for (group, is_told) in groups.iter().zip(is_told) {
+        if is_told || !is_rest.contains(&kind(group)) {
+            for group in core::iter::once(group).chain(group.consequences.iter().filter(|_| all)) {
+                out.push_str(&one(group, paint, links, most));
+                out.push('\n');
+            }
+        } else if let Some(rest) = rest.remove(&kind(group)) {
+            let (word, code) = (group.first.severity.word(), group.first.code.text());
+            let linked = links.dress(group.first.code, code);
+            let head = paint.severity(group.first.severity, &format!("{word}[{linked}]"));
             out.push_str(&format!("{head}: {rest} more of these\n"));
             let help = format!("-v tells all of them; `pouch help {code}` says what they mean.");
             out.push_str(&format!("  {} {help}\n\n", paint.with("1;34", "= help:")));
         }
     }
-    if !findings.is_empty() {
-        out.push_str(&counts(findings.iter().copied()));
+    if !groups.is_empty() {
+        out.push_str(&group::counts(&groups));
         out.push('\n');
     }
     out
@@ -137,7 +124,7 @@ pub fn counts<'f>(findings: impl Iterator<Item = &'f Finding> + Clone) -> String
 
 /// One finding, several lines, ending in a line feed.
 pub fn finding(finding: &Finding, paint: Paint, links: &Links) -> String {
-    one(finding, &[(finding.claimant.as_ref(), finding.region.as_ref())], paint, links, 1)
+    group::groups([finding]).iter().map(|group| one(group, paint, links, 1)).collect()
 }
 
 /// Findings that annotations silence, each with its reason and followed by an empty line.
@@ -148,7 +135,8 @@ pub fn silenced(silenced: &[Silenced], paint: Paint, links: &Links) -> String {
     silenced.iter().map(one).collect()
 }
 
-fn one(finding: &Finding, whose: &[Whom<'_>], paint: Paint, links: &Links, most: usize) -> String {
+fn one(group: &Group<'_, Finding>, paint: Paint, links: &Links, most: usize) -> String {
+    let finding = group.first;
     let code = links.dress(finding.code, finding.code.text());
     let head = format!("{}[{code}]", finding.severity.word());
     let mut out =
@@ -157,24 +145,22 @@ fn one(finding: &Finding, whose: &[Whom<'_>], paint: Paint, links: &Links, most:
         out.push_str(&format!("  {} {}\n", paint.with("1;34", mark), escape(text)));
     };
     if let Some(origin) = &finding.origin {
-        line("-->", &format!("{origin}"));
+        let more = match group.places(|finding| finding.origin.as_ref()) {
+            0 => String::new(),
+            count => format!(" and {}", counted(count, "other place", "other places")),
+        };
+        line("-->", &format!("{origin}{more}"));
     }
     if let Some(object) = finding.object.as_ref().map(|object| format!("{object}"))
         && !finding.message.contains(&object)
     {
         line("=", &object);
     }
-    for whom in whose.iter().take(most) {
-        match whom {
-            (Some(claimant), Some(region)) => line("=", &format!("{claimant}, region {region}")),
-            (Some(claimant), None) => line("=", &format!("{claimant}")),
-            (None, Some(region)) => line("=", &format!("region {region}")),
-            (None, None) => {}
-        }
+    if let Some(whose) = group::concerned(&group.whose(), most) {
+        line("=", &whose);
     }
-    let rest = whose.len().saturating_sub(most);
-    if rest > 0 {
-        line("=", &format!("and {rest} more"));
+    if let Some(consequence) = group.consequence(most) {
+        line("=", &consequence);
     }
     if !finding.help.is_empty() {
         line("= help:", &finding.help);
@@ -185,7 +171,8 @@ fn one(finding: &Finding, whose: &[Whom<'_>], paint: Paint, links: &Links, most:
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::finding::Place;
+    use crate::finding::{Origin, Place};
+    use crate::name::Claimant;
 
     #[test]
     fn a_finding_reads_from_what_to_what_to_do() {
@@ -216,8 +203,10 @@ mod tests {
             |all: &[Finding], whole| findings(&all.iter().collect::<Vec<_>>(), Paint::Plain, &Links::default(), whole);
         let shown = text(&all, false);
         assert_eq!(shown.matches("error[missing-reference]: the same\n").count(), 1, "{shown}");
-        assert!(shown.contains("  = Credential team-a/c4, region eu\n  = and 3 more\n\n8 errors\n"), "{shown}");
-        assert!(text(&all, true).contains("  = Credential team-a/c7, region eu\n\n8 errors\n"));
+        let whose = "  = 8 Credentials, region eu: team-a/c0, team-a/c1, team-a/c2, team-a/c3, team-a/c4 and 3 more\n";
+        let count = "\n1 error (8 findings, counted by Credential and region)\n";
+        assert!(shown.contains(whose) && shown.ends_with(count), "{shown}");
+        assert!(text(&all, true).contains(", team-a/c6, team-a/c7\n"));
         // One after the fifth is told, two are counted.
         all = (0..6).map(|n| of("c", &format!("number {n}"))).collect();
         assert!(text(&all, false).contains("number 5"));

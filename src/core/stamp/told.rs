@@ -77,6 +77,8 @@ struct Told {
     origin: Option<(String, ToldPlace)>,
     message: String,
     help: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    because: Option<String>,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -89,7 +91,7 @@ enum ToldPlace {
 
 impl From<&Finding> for Told {
     fn from(finding: &Finding) -> Self {
-        let Finding { severity, code, region, claimant, object, origin, message, help } = finding;
+        let Finding { severity, code, region, claimant, object, origin, message, help, because } = finding;
         let place = |place: &Place| match place {
             Place::File { path, line, column } => ToldPlace::File(path.to_string(), *line, *column),
             Place::Cluster { context } => ToldPlace::Cluster(context.to_string()),
@@ -105,13 +107,14 @@ impl From<&Finding> for Told {
             origin: origin.as_ref().map(|origin| (origin.source.to_string(), place(&origin.place))),
             message: message.clone(),
             help: help.to_string(),
+            because: because.as_ref().map(|source| source.to_string()),
         }
     }
 }
 
 impl Told {
     fn finding(&self) -> Option<Finding> {
-        let Self { severity, code, region, claimant, object, origin, message, help } = self;
+        let Self { severity, code, region, claimant, object, origin, message, help, because } = self;
         let place = |place: &ToldPlace| match place {
             ToldPlace::File(path, line, column) => Place::File { path: (&**path).into(), line: *line, column: *column },
             ToldPlace::Cluster(context) => Place::Cluster { context: (&**context).into() },
@@ -133,6 +136,7 @@ impl Told {
             origin: origin.as_ref().map(|(source, at)| Origin { source: (&**source).into(), place: place(at) }),
             message: message.clone(),
             help: help.clone().into(),
+            because: because.as_deref().map(Into::into),
         })
     }
 }
@@ -160,7 +164,7 @@ mod tests {
             findings.push(plain.clone().at(&source(place)));
         }
         for key in &keys {
-            findings.push(Finding { severity: Severity::Info, ..plain.clone().about(key) });
+            findings.push(Finding { severity: Severity::Info, ..plain.clone().about(key).because(&"team".into()) });
         }
         findings.push(Finding { region: Some("eu".into()), claimant: Some(by), ..plain.clone() });
         let silenced = [Silenced { finding: plain, reason: "It is meant.".into() }];

@@ -13,7 +13,7 @@ use pouch_core::report::check::codequality::codequality;
 use pouch_core::report::check::github::github;
 use pouch_core::report::check::junit::junit;
 use pouch_core::report::check::sarif::sarif;
-use pouch_core::report::check::{Checked, Checkout, checked};
+use pouch_core::report::check::{Checked, Checkout, checked, grouped};
 use pouch_core::report::summary::Summary;
 use pouch_core::report::text::{self, counts};
 
@@ -31,7 +31,7 @@ Examples:
   pouch check --write-baseline known.json     once, to begin with what is known
   pouch check --baseline known.json
 
-Exit codes: 0 nothing that is denied; 7 something is, from --deny on; 5 a source or the branch cannot be
+Exit codes: 0 nothing that is denied; 7 something is, from --deny on; 5 a source or the branch cannot be \
 read; 64 usage or configuration.";
 
 /// Say what is wrong, in words or for a CI system
@@ -169,6 +169,8 @@ pub fn run(session: &Session, args: &Args) -> Result<Ended, Failure> {
     let told: Vec<Checked<'_>> = new.into_iter().filter(is_told).collect();
     hidden.retain(is_told);
     session.ui.silenced(&report.silenced);
+    // The text groups by itself, and names more where more is asked for.
+    let told = if args.output == Format::Text { told } else { grouped(&told, &checkout) };
     let shown = args.shown(session, (&report, fleet, ended), (told, hidden))?;
     match args.output {
         Format::Text => session.ui.prose(&shown),

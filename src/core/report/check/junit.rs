@@ -2,6 +2,7 @@
 //!
 //! <https://github.com/testmoapp/junitxml> describes what the systems that read it have in common.
 
+use alloc::collections::BTreeMap;
 use alloc::format;
 use alloc::string::String;
 
@@ -25,10 +26,15 @@ pub fn junit(checked: &[Checked<'_>], deny: Option<Severity>, is_whole: bool) ->
     } else if checked.is_empty() {
         out.push_str("    <testcase name=\"no findings\" classname=\"pouch\"/>\n");
     }
+    let mut seen: BTreeMap<(&String, String), usize> = BTreeMap::new();
     for one in checked {
         let Checked { finding, file, line, .. } = one;
-        let about = finding.claimant.as_ref().map(|claimant| format!(": {claimant}")).unwrap_or_default();
-        let name = markup(&format!("{}{about}", finding.code.text()));
+        let name = format!("{}{}", finding.code.text(), one.subject());
+        // Who reads a report takes two of one name for the same test.
+        let count = seen.entry((file, name.clone())).or_default();
+        *count = count.saturating_add(1);
+        let nth = if *count > 1 { format!(" ({count})") } else { String::new() };
+        let name = markup(&format!("{name}{nth}"));
         let place = format!("file=\"{}\" line=\"{line}\"", markup(file));
         out.push_str(&format!("    <testcase name=\"{name}\" classname=\"{}\" {place}>\n", markup(file)));
         let text = markup(&one.text());

@@ -148,3 +148,32 @@ fn a_code_scanner_knows_a_result_again() {
     let (ours, prints) = (&checked[0].fingerprint, &log["runs"][0]["results"][0]["partialFingerprints"]);
     assert_eq!(*prints, serde_json::json!({"pouch/v1": ours, "primaryLocationLineHash": alloc::format!("{ours}:1")}));
 }
+
+#[test]
+fn what_concerns_many_takes_one_place_in_each_format() {
+    let of = |n: u32, code: Code, line: u32| {
+        let by = Claimant::credential("team".into(), (&*format!("c{n}")).into());
+        finding(code, "a.yaml", line).claimed_by(&by).in_region(&"eu".into())
+    };
+    let mut findings: Vec<Finding> = (0..12).map(|n| of(n, Code::MissingReference, 1)).collect();
+    findings.extend((0..3).map(|n| Finding { message: format!("no {n}"), ..of(n, Code::TooManyHops, 2) }));
+    let in_commits = BTreeSet::new();
+    let checkout = Checkout { config: "pouch.yaml", base: "", cwd: "/srv", in_commits: &in_commits };
+    let told = |findings: &[Finding]| {
+        let all = checked(findings, &checkout);
+        let told = grouped(&all, &checkout);
+        let prints: BTreeSet<String> = told.iter().map(|one| one.fingerprint.clone()).collect();
+        assert_eq!(prints.len(), told.len());
+        (github::github(&told), junit::junit(&told, Some(Severity::Error), true), prints)
+    };
+    let (github, junit, prints) = told(&findings);
+    assert_eq!(github.lines().count(), 2, "{github}");
+    let says =
+        "it is so (12 Credentials, region eu: team/c0, team/c1, team/c10, team/c11, team/c2 and 7 more). Do this.\n";
+    assert!(github.contains(says), "{github}");
+    assert!(github.ends_with(" And 2 more too-many-hops here.\n"), "{github}");
+    assert!(junit.contains("tests=\"4\" failures=\"4\""), "{junit}");
+    // It is the same fault for whomever it is one.
+    let (.., fewer) = told(findings.get(1..).unwrap());
+    assert_eq!(prints, fewer);
+}

@@ -16,6 +16,7 @@ pub mod init;
 pub mod keygen;
 pub mod log;
 pub mod man;
+mod meant;
 mod part;
 pub mod plan;
 pub mod publish;
@@ -33,7 +34,7 @@ pub mod verify;
 use std::ffi::OsString;
 
 use clap::parser::ValueSource;
-use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
+use clap::{ColorChoice, CommandFactory as _, FromArgMatches as _, Parser, Subcommand, ValueEnum as _};
 use pouch_core::config::error::leaks;
 use pouch_core::report::escape;
 
@@ -43,6 +44,7 @@ use crate::run;
 use crate::run::told::{self, Failed};
 use crate::session::{Global, Session};
 use crate::stop::{Stop, Stopped};
+use crate::ui::{Colour, Level, LogFormat, Ui};
 use crate::{telemetry, ui};
 
 /// Pack cloud credentials into sealed bundles, one per region
@@ -50,7 +52,7 @@ use crate::{telemetry, ui};
 /// pouch reads k0rdent Credentials from manifests, works out everything each of them needs, encrypts
 /// the Secrets with age in SOPS format, and writes one kustomize bundle per region for Flux or Argo CD.
 #[derive(Debug, Parser)]
-#[command(name = "pouch", version, max_term_width = 100, arg_required_else_help = true, disable_help_subcommand = true)]
+#[command(name = "pouch", version, max_term_width = 100, arg_required_else_help = true, disable_help_subcommand = true, after_long_help = EXAMPLES)]
 pub struct Cli {
     #[command(flatten)]
     global: Global,
@@ -60,39 +62,40 @@ pub struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    #[command(args = records::refused())]
+    #[command(args = records::only_answers())]
     Init(init::Args),
     Render(render::Args),
-    #[command(args = records::refused_metrics())]
+    #[command(args = records::only_plans())]
     Plan(plan::Args),
     Publish(publish::Args),
-    #[command(args = records::refused())]
+    #[command(args = records::only_answers())]
     Check(check::Args),
-    #[command(args = records::refused())]
+    #[command(args = records::only_answers())]
     Explain(explain::Args),
-    #[command(args = records::refused())]
+    #[command(args = records::only_answers())]
     Log(log::Args),
     Rekey(rekey::Args),
+    #[command(args = records::only_proves())]
     Verify(verify::Args),
-    #[command(args = records::refused())]
+    #[command(args = records::only_answers())]
     Unpack(unpack::Args),
     #[command(args = records::refused())]
     Apply(apply::Args),
-    #[command(args = records::refused())]
+    #[command(args = records::only_answers())]
     Exposure(exposure::Args),
-    #[command(args = records::refused())]
+    #[command(args = records::only_answers())]
     Keygen(keygen::Args),
     #[command(args = records::refused())]
     Rbac(rbac::Args),
-    #[command(args = records::refused())]
+    #[command(args = records::only_answers())]
     Config(config::Args),
-    #[command(args = records::refused())]
+    #[command(args = records::only_answers())]
     Schema(schema::Args),
-    #[command(args = records::refused())]
+    #[command(args = records::only_answers())]
     Completions(completions::Args),
-    #[command(args = records::refused())]
+    #[command(args = records::only_answers())]
     Man(man::Args),
-    #[command(args = records::refused())]
+    #[command(args = records::only_answers())]
     Help(help::Args),
 }
 
@@ -107,52 +110,78 @@ pub fn main() -> u8 {
     }
 }
 
-/// Words that people know from other programs, and what is meant here. clap would offer what is spelled alike.
-const MEANT: [(&str, &str); 6] = [
-    (
-        "decrypt",
-        "`pouch unpack PATH --identity FILE` prints a region's bundle in clear, and `sops decrypt FILE` one Secret.",
-    ),
-    ("diff", "`pouch plan` says what a publish would change."),
-    ("lint", "`pouch check` says what is wrong."),
-    ("status", "`pouch plan` compares with what is published, and `pouch verify --live` with a cluster."),
-    ("validate", "`pouch check` says what is wrong, and `pouch verify` proves what is published."),
-    ("why", "`pouch explain` says why an object is, or is not, in a region."),
-];
+/// What is said below the flags.
+const EXAMPLES: &str = "\
+Examples:
+  pouch init --fleet acme --region eu-west    a configuration and keys to begin with
+  pouch plan                                  what a publish would change
+  pouch publish
+  pouch explain team-a/aws                    why a Credential is, or is not, in a region
+
+Exit codes: 0 done, or nothing to do; 1 failed; 2 there are changes (plan --detailed-exitcode); 3 some Credentials are \
+broken or refused; 4 a region is held by the brake; 5 a source or what is published cannot be read; 6 others pushed until \
+the attempts ran out; 7 findings at or above --deny; 8 verify found a fault; 64 usage or configuration; 70 a bug in \
+pouch.";
 
 /// Says what is wrong with the command line. Returns the exit code.
 ///
 /// clap repeats arguments as they are, and a line feed in one could begin a line that a CI system obeys:
 /// so what it says is what it says of the escaped ones.
-fn refuse(arguments: &[OsString]) -> u8 {
+fn refuse(arguments: &[OsString], ambient: &Ambient) -> u8 {
     use clap::error::ErrorKind::{DisplayHelp, DisplayVersion};
     use clap::error::{ContextKind, ContextValue};
     let escaped = arguments.iter().map(|argument| escape(&argument.to_string_lossy()));
-    let Err(error) = Cli::try_parse_from(escaped) else {
-        ui::last_words("error: the command line holds an argument that is not text\n");
-        return Kind::Usage.code();
+    let ui = Ui::new(LogFormat::Text, colour(arguments), Level::Normal, ambient);
+    let refused = |message: &str, help: &str| {
+        ui.error(message, help);
+        Kind::Usage.code()
+    };
+    let Err(error) = command(arguments).try_get_matches_from(escaped) else {
+        return refused("the command line holds an argument that is not text", "");
     };
     if let Some(ContextValue::String(typed)) = error.get(ContextKind::InvalidSubcommand)
-        && let Some((_, meant)) = MEANT.iter().find(|(word, _)| word == typed)
+        && let Some(failure) = meant::meant(typed)
     {
-        ui::last_words(&format!("error: there is no command {typed}\n  = help: {meant}\n"));
-        return Kind::Usage.code();
+        return refused(&failure.message, &failure.help);
     }
     if let Some(ContextValue::String(typed)) = error.get(ContextKind::InvalidArg)
         && typed == "--no-values"
     {
         let help =
             "`pouch plan --no-values`, `pouch check --no-values` and `pouch explain --no-values` look without one.";
-        ui::last_words(&format!("error: this command needs the values of Secrets, and keys\n  = help: {help}\n"));
-        return Kind::Usage.code();
+        return refused("this command needs the values of Secrets, and keys", help);
     }
     let fine = matches!(error.kind(), DisplayHelp | DisplayVersion);
     if error.print().is_ok() && fine { Ended::Done.code() } else { Kind::Usage.code() }
 }
 
+/// When colours are used, as far as the words of a command line say it: also one that cannot be understood is answered
+/// in the colours that it asks for.
+fn colour(arguments: &[OsString]) -> Colour {
+    let words = arguments.iter().map(|word| word.to_str().unwrap_or_default()).take_while(|word| *word != "--");
+    let mut wanted = Colour::default();
+    let mut is_next = false;
+    for word in words {
+        let value = if is_next { Some(word) } else { word.strip_prefix("--color=") };
+        wanted = value.and_then(|value| Colour::from_str(value, false).ok()).unwrap_or(wanted);
+        is_next = word == "--color";
+    }
+    wanted
+}
+
+/// The whole command line, which answers in the colours that these words ask for.
+fn command(arguments: &[OsString]) -> clap::Command {
+    // By itself clap looks for `NO_COLOR`, `TERM` and a terminal.
+    Cli::command().color(match colour(arguments) {
+        Colour::Auto => ColorChoice::Auto,
+        Colour::Always => ColorChoice::Always,
+        Colour::Never => ColorChoice::Never,
+    })
+}
+
 /// Parses the command line, and notes whether it names the configuration.
 fn parse(arguments: &[OsString]) -> Result<Cli, clap::Error> {
-    let matches = Cli::command().try_get_matches_from(arguments)?;
+    let matches = command(arguments).try_get_matches_from(arguments)?;
     let source = matches.subcommand().and_then(|(_, of_command)| of_command.value_source("file"));
     let mut cli = Cli::from_arg_matches(&matches)?;
     cli.global.is_named = source == Some(ValueSource::CommandLine);
@@ -170,7 +199,7 @@ pub fn run(ambient: Ambient) -> u8 {
         );
         return Kind::Usage.code();
     }
-    let Ok(Cli { global, command }) = parse(arguments) else { return refuse(arguments) };
+    let Ok(Cli { global, command }) = parse(arguments) else { return refuse(arguments, &ambient) };
     if let Some(level) = global.log_level {
         telemetry::start(level, global.log_format);
     }

@@ -48,7 +48,7 @@ pub struct Global {
     /// How messages on stderr are written
     #[arg(long, value_name = "FORMAT", default_value = "text", global = true, help_heading = EVERY)]
     pub log_format: LogFormat,
-    /// When messages are coloured
+    /// When messages and results are coloured
     #[arg(long, value_name = "WHEN", default_value = "auto", global = true, help_heading = EVERY)]
     pub color: Colour,
     /// Show in detail what pouch does, but never bodies or values
@@ -57,7 +57,7 @@ pub struct Global {
     /// Show information too, not only warnings and errors
     #[arg(short, long, global = true, conflicts_with = "quiet", help_heading = EVERY)]
     pub verbose: bool,
-    /// Show errors only
+    /// Show errors only, and of regions only those in which something changes, is held or is wrong
     #[arg(short, long, global = true, help_heading = EVERY)]
     pub quiet: bool,
     /// Treat these outcomes as success

@@ -10,6 +10,8 @@ use std::time::Duration;
 use indicatif::{ProgressBar, ProgressStyle};
 use pouch_core::finding::{Code, Finding, Severity};
 use pouch_core::listing::counted;
+use pouch_core::report::dress::dressed;
+use pouch_core::report::pages::{plain, text as page_text};
 use pouch_core::report::summary::{FindingRecord, SilencedRecord};
 use pouch_core::report::text::{self, Links, Paint};
 use pouch_core::report::wrap::wrap;
@@ -60,6 +62,7 @@ pub struct Ui {
     result_paint: Paint,
     level: Level,
     terminal: bool,
+    result_terminal: bool,
     /// Where codes of findings link to.
     pages: Option<Pages>,
     result_pages: Option<Pages>,
@@ -95,6 +98,7 @@ impl Ui {
             result_paint,
             level,
             terminal,
+            result_terminal: ambient.stdout_is_terminal(),
             pages,
             result_pages,
             width,
@@ -146,9 +150,35 @@ impl Ui {
         linked(self.result_pages.as_ref(), findings.iter().copied())
     }
 
-    /// Writes a result of prose to stdout, as wide as the terminal.
+    /// Writes a result of prose to stdout, in colours and as wide as the terminal.
     pub fn prose(&self, text: &str) {
-        self.result(&wrap(text, self.result_width));
+        self.result(&self.dressed(text));
+    }
+
+    /// A result of prose, in colours and as wide as the terminal.
+    pub fn dressed(&self, text: &str) -> String {
+        wrap(&dressed(text, self.result_paint), self.result_width)
+    }
+
+    /// Writes what a command line asked to know about it, with its colours.
+    pub fn help(&self, text: &clap::builder::StyledStr) {
+        match self.result_paint {
+            Paint::Colours => self.result(&text.ansi().to_string()),
+            Paint::Plain => self.result(&text.to_string()),
+        }
+    }
+
+    /// The page of a code: as words on a terminal, and elsewhere in Markdown, for whatever shows that.
+    pub fn page(&self, code: Code) {
+        self.result(&match self.result_terminal {
+            true => plain(code, self.result_paint, self.result_width),
+            false => page_text(code),
+        });
+    }
+
+    /// Whether nothing is said where nothing is wrong.
+    pub fn is_quiet(&self) -> bool {
+        self.level == Level::Quiet
     }
 
     /// Writes findings, most severe first, as far as the level asks for them.

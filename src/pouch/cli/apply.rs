@@ -28,9 +28,9 @@ Examples:
   pouch apply /srv/fleet.git --rev main --region eu-west --allowed-signers signers --dry-run
   pouch apply /var/run/fleet --region eu-west --identity /keys/age.agekey    in a Pod of the region
 
-Exit codes: 0 the region is as the bundle says; 3 some objects were refused, their kind is not there, or
-others keep more in them; 4 withdrawals
-were held, all else was applied; 5 the region or the bundle cannot be reached; 8 something is wrong with the bundle, and
+Exit codes: 0 the region is as the bundle says; 3 some objects were refused, their kind is not there, or \
+others keep more in them; 4 withdrawals \
+were held, all else was applied; 5 the region or the bundle cannot be reached; 8 something is wrong with the bundle, and \
 nothing was applied; 64 usage, or an identity that does not open it; 1 anything else.";
 
 /// Apply a region's bundle to its cluster, where neither Flux nor Argo CD does
@@ -135,7 +135,10 @@ pub fn run(session: &Session, args: &Args) -> Result<Ended, Failure> {
     if let Some(more) = outcome.troubles.len().checked_sub(MOST).filter(|more| *more > 0) {
         ui.error(&format!("{more} more objects were refused or failed"), "");
     }
-    ui.result(&told(&outcome, &region, trial));
+    let is_fine = outcome.changes.is_empty() && outcome.troubles.is_empty() && outcome.ended_by.is_none();
+    if !(ui.is_quiet() && is_fine && outcome.findings.is_empty()) {
+        ui.prose(&told(&outcome, &region, trial));
+    }
     ended(session, outcome)
 }
 

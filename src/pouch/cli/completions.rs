@@ -9,7 +9,9 @@ use crate::session::Session;
 /// What is said below the flags.
 const EXAMPLES: &str = "\
 Examples:
-  pouch completions bash > /etc/bash_completion.d/pouch";
+  pouch completions bash > /etc/bash_completion.d/pouch
+
+Exit codes: 0 printed; 64 usage.";
 
 /// Print a completion script for a shell
 #[derive(Debug, clap::Args)]

@@ -13,7 +13,9 @@ use crate::settings;
 const EXAMPLES: &str = "\
 Examples:
   pouch config
-  pouch config -o json | jq .regions";
+  pouch config -o json | jq .regions
+
+Exit codes: 0 printed; 64 usage or configuration.";
 
 /// Print the resolved configuration: defaults filled in, recipients read from their files, paths tidied.
 ///

@@ -23,7 +23,7 @@ Examples:
   pouch explain recipient age1…
   pouch explain team-a/aws -o mermaid         a picture
 
-Exit codes: 0 answered; 1 neither a source nor a bundle has what was asked about; 5 a source or the branch
+Exit codes: 0 answered; 1 neither a source nor a bundle has what was asked about; 5 a source or the branch \
 cannot be read; 64 usage or configuration.";
 
 /// Say why an object is, or is not, in a region
@@ -111,7 +111,13 @@ pub fn run(session: &Session, args: &Args) -> Result<Ended, Failure> {
     }
     match is_empty && failed.is_some() && args.output == Format::Text {
         true => {}
-        false => session.ui.result(&args.shown(session, &opened, (&explanation, &question))?),
+        false => {
+            let shown = args.shown(session, &opened, (&explanation, &question))?;
+            match args.output {
+                Format::Text => session.ui.prose(&shown),
+                _ => session.ui.result(&shown),
+            }
+        }
     }
     if explanation.closure_only {
         session.ui.note("only what it needs itself was asked of the cluster; what others need, `pouch plan` tells");

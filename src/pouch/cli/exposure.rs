@@ -28,7 +28,7 @@ Examples:
   pouch exposure --removed --values           and which of today's values are among it
   pouch exposure --reuse-key-leaked
 
-Exit codes: 0 answered; 5 a repository elsewhere or a source cannot be read; 64 usage or configuration,
+Exit codes: 0 answered; 5 a repository elsewhere or a source cannot be read; 64 usage or configuration, \
 or no repository.";
 
 /// Say what each recipient could ever read, by the history of a repository, and what to rotate
@@ -111,7 +111,11 @@ pub fn run(session: &Session, args: &Args) -> Result<Ended, Failure> {
         // The text says it itself, in its first lines.
         warns: args.output == Format::Json,
     };
-    session.ui.result(&args.shown(&answer(session, asked)?)?);
+    let shown = args.shown(&answer(session, asked)?)?;
+    match args.output {
+        Format::Text => session.ui.prose(&shown),
+        Format::Json => session.ui.result(&shown),
+    }
     Ok(Ended::Done)
 }
 

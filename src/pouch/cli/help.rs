@@ -3,8 +3,8 @@
 use clap::Command;
 use pouch_core::finding::Code;
 use pouch_core::nearest::suggested;
-use pouch_core::report::pages::text;
 
+use super::meant::meant;
 use crate::error::{Ended, Failure};
 use crate::session::Session;
 
@@ -12,14 +12,15 @@ use crate::session::Session;
 const EXAMPLES: &str = "\
 Examples:
   pouch help publish
-  pouch help missing-reference";
+  pouch help missing-reference
+
+Exit codes: 0 printed; 64 there is no such command, and no such code.";
 
 /// Say what a command does, or what a finding means and how it is cured
 ///
-/// A finding's code stands in brackets: `pouch help missing-reference` explains
-/// `error[missing-reference]`.
+/// A finding's code stands in brackets: `pouch help missing-reference` explains `error[missing-reference]`. On a
+/// terminal its page is shown as text, and elsewhere it is Markdown.
 #[derive(Debug, clap::Args)]
-#[command(verbatim_doc_comment)]
 #[command(after_long_help = EXAMPLES)]
 pub struct Args {
     /// A command, or the code of a finding; all commands are listed without one
@@ -31,19 +32,22 @@ pub struct Args {
 pub fn run(session: &Session, args: &Args, mut commands: Command) -> Result<Ended, Failure> {
     commands.build();
     let Some(topic) = &args.topic else {
-        session.ui.result(&commands.render_long_help().to_string());
+        session.ui.help(&commands.render_long_help());
         return Ok(Ended::Done);
     };
     // As it stands in the output, or nearly.
     let typed = topic.to_lowercase();
     let bare = typed.split_once('[').map_or(&*typed, |(_, rest)| rest.trim_end_matches(':').trim_end_matches(']'));
     if let Some(code) = Code::parse(bare) {
-        session.ui.result(&text(code));
+        session.ui.page(code);
         return Ok(Ended::Done);
     }
     if let Some(command) = commands.find_subcommand_mut(topic) {
-        session.ui.result(&command.render_long_help().to_string());
+        session.ui.help(&command.render_long_help());
         return Ok(Ended::Done);
+    }
+    if let Some(failure) = meant(topic) {
+        return Err(failure);
     }
     let codes = Code::ALL.iter().map(|code| code.text());
     let near = suggested(topic, codes.chain(commands.get_subcommands().map(Command::get_name)));

@@ -18,7 +18,7 @@ Examples:
   pouch init --context mgmt                   drafted from what a management cluster has
   pouch init --with flux --repository https://git.example.com/acme/fleet.git --region eu-west
 
-Exit codes: 0 written; 5 the cluster cannot be read; 64 usage, or something that would be written is there
+Exit codes: 0 written; 5 the cluster cannot be read; 64 usage, or something that would be written is there \
 already.";
 
 /// Write a commented pouch.yaml, a reuse key, and an age key pair per region.

@@ -22,7 +22,7 @@ Examples:
   pouch log --older-than 90d --deny           for a job that reminds people
   pouch log --repo fleet.git --rev main       without a configuration
 
-Exit codes: 0 answered; 1 no commit ever had what was asked about; 5 the repository cannot be read, or not
+Exit codes: 0 answered; 1 no commit ever had what was asked about; 5 the repository cannot be read, or not \
 all of it is there; 7 with --deny, a Secret is older than --older-than; 64 usage or configuration.";
 
 /// Say what became of a credential, by the history of the branch that regions follow
@@ -105,7 +105,11 @@ pub fn run(session: &Session, args: &Args) -> Result<Ended, Failure> {
         warns: args.output == Format::Json,
     };
     let log = answer(session, &asked)?;
-    session.ui.result(&args.shown(session, &log)?);
+    let shown = args.shown(session, &log)?;
+    match args.output {
+        Format::Text => session.ui.prose(&shown),
+        _ => session.ui.result(&shown),
+    }
     Ok(if args.deny && !log.secrets.is_empty() { Ended::Denied } else { Ended::Done })
 }
 

@@ -26,7 +26,7 @@ Examples:
   pouch plan -o html > plan.html          for people who look at it in a browser
   pouch plan --no-values --config-from origin/main      for a fork: no key, and the configuration is yours
 
-Exit codes: 0 planned, whatever would happen; 2 with --detailed-exitcode if something would change;
+Exit codes: 0 planned, whatever would happen; 2 with --detailed-exitcode if something would change; \
 5 a source or the branch cannot be read; 64 usage or configuration.";
 
 /// Say what a publish would change, and change nothing

@@ -19,8 +19,8 @@ Examples:
   pouch publish --summary summary.json        from cron or CI
   pouch publish team-a/aws                    this Credential alone
 
-Exit codes: 0 done or nothing to do; 1 failed, and nothing is published; 3 some Credentials are broken
-or refused; 4 a region is held; 5 a source or the branch cannot be read; 6 other writers were faster;
+Exit codes: 0 done or nothing to do; 1 failed, and nothing is published; 3 some Credentials are broken \
+or refused; 4 a region is held; 5 a source or the branch cannot be read; 6 other writers were faster; \
 8 `verify` would find a fault; 64 usage or configuration.";
 
 /// Render, make one commit on the output branch, and push it

@@ -8,11 +8,11 @@ use std::fs::{self, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use clap::{Arg, value_parser};
+use clap::{Arg, ArgAction, value_parser};
 
 use crate::error::Failure;
 use crate::scratch;
-use crate::session::Global;
+use crate::session::{Global, Tolerate};
 
 /// The flags of both files for a command that refuses them: its help does not offer them, and who gives one all the
 /// same is told by [`refuse`] why not. Clap takes these for the global ones, which have the same names.
@@ -21,10 +21,23 @@ pub fn refused() -> [Arg; 2] {
         .map(|name| Arg::new(name).long(name).value_parser(value_parser!(PathBuf)).global(true).hide(true))
 }
 
-/// The flag of metrics, for a command that writes a summary alone.
-pub fn refused_metrics() -> [Arg; 1] {
-    let [_, metrics] = refused();
-    [metrics]
+/// The flags that do nothing for a command that publishes nothing and is recorded nowhere.
+pub fn only_answers() -> [Arg; 3] {
+    let [summary, metrics] = refused();
+    let [tolerate] = only_proves();
+    [summary, metrics, tolerate]
+}
+
+/// The flags that do nothing for a command that says what would be published: it never ends as what they are for.
+pub fn only_plans() -> [Arg; 2] {
+    let ([_, metrics], [tolerate]) = (refused(), only_proves());
+    [metrics, tolerate]
+}
+
+/// The flag that does nothing for a command that never ends with 3 or 4; it is taken, since a job may give it to all.
+pub fn only_proves() -> [Arg; 1] {
+    let tolerate = Arg::new("tolerate").long("tolerate").value_parser(value_parser!(Tolerate));
+    [tolerate.value_delimiter(',').action(ArgAction::Append).global(true).hide(true)]
 }
 
 /// Refuses the flags of a command that writes neither file: a job that waits for one would never see it.
@@ -118,6 +131,7 @@ mod tests {
             for (name, writers) in [
                 ("summary", &["plan", "render", "publish", "rekey", "verify"][..]),
                 ("metrics", &["render", "publish", "rekey", "verify"]),
+                ("tolerate", &["render", "publish", "rekey", "apply", "rbac"]),
             ] {
                 let writes = writers.contains(&command.get_name());
                 let flag = command.get_arguments().find(|flag| flag.get_id() == name).unwrap();

@@ -37,7 +37,7 @@ Examples:
   pouch rekey --identity keys/eu-west.txt     from what is published, without the sources
   pouch rekey --new-reuse-key                 once, where the reuse key is lost
 
-Exit codes: 0 sealed anew, or nothing to do; 1 failed, and nothing published; 4 a region is held;
+Exit codes: 0 sealed anew, or nothing to do; 1 failed, and nothing published; 4 a region is held; \
 5 a source or the branch cannot be read; 6 others were faster; 64 usage or configuration.";
 
 /// Seal what is published anew, for the configured recipients
@@ -162,7 +162,7 @@ pub fn run(session: &Session, args: &Args) -> Result<Ended, Failure> {
     told::tell(
         session,
         report,
-        &told::lines(session, report, word, (recipients, |_, _| String::new())),
+        &session.ui.dressed(&told::lines(session, report, word, (recipients, |_, _| String::new()))),
         &args.accepted.of_flags(fleet)?,
     );
     if args.dry_run {

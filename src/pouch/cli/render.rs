@@ -21,7 +21,7 @@ Examples:
   pouch render                                into the folder that `output.path` names
   pouch render --dry-run /tmp/x               say what would be written to another one
 
-Exit codes: 0 done or nothing to do; 3 some Credentials are broken or refused; 4 a region is held;
+Exit codes: 0 done or nothing to do; 3 some Credentials are broken or refused; 4 a region is held; \
 5 a source cannot be read; 8 `verify` would find a fault; 64 usage or configuration.";
 
 /// Write the bundles to a directory

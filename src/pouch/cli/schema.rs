@@ -15,7 +15,9 @@ use crate::session::Session;
 const EXAMPLES: &str = "\
 Examples:
   pouch schema > pouch.schema.json
-  pouch schema summary";
+  pouch schema summary
+
+Exit codes: 0 printed; 64 usage.";
 
 /// Print a JSON Schema.
 ///

@@ -13,7 +13,7 @@ Examples:
   pouch unpack bundles/regions/eu-west --identity-command ./print-identity
   pouch unpack /srv/fleet.git --rev main --region eu-west --allowed-signers signers
 
-Exit codes: 0 all of it was printed; 8 something is wrong with the bundle, and nothing was printed; 5 it cannot be
+Exit codes: 0 all of it was printed; 8 something is wrong with the bundle, and nothing was printed; 5 it cannot be \
 read; 64 usage, or an identity that does not open it.";
 
 /// Print a region's bundle in clear, as manifests in the order to apply them

@@ -39,7 +39,7 @@ Examples:
   pouch verify --identity keys/eu-west.txt    that the region can open it, too
   pouch verify --live eu-west --region eu-west
 
-Exit codes: 0 nothing is wrong; 8 something is; 5 the branch, the repository or the cluster cannot be read;
+Exit codes: 0 nothing is wrong; 8 something is; 5 the branch, the repository or the cluster cannot be read; \
 64 usage or configuration.";
 
 /// Prove bundles without a cluster, or compare a region's cluster with its bundle
@@ -145,7 +145,9 @@ fn live(session: &Session, args: &Args, context: &str) -> Result<Ended, Failure>
     };
     let verdict = compare(Compared { fleet, region, files, keys: keys.as_ref() }, connect, ui)?;
     ui.findings(&verdict.findings);
-    ui.result(&verdict.line(region));
+    if !ui.is_quiet() || verdict.faults() > 0 {
+        ui.prose(&verdict.line(region));
+    }
     let ended = if verdict.faults() == 0 { Ended::Done } else { Ended::Fault };
     let summary = Summary {
         verified: Some(Verified {
@@ -295,7 +297,9 @@ fn bundles(session: &Session, args: &Args) -> Result<Ended, Failure> {
             "Give the identity of a region, or an escrow identity. `bundle.yaml` lists who can read each bundle.",
         ));
     }
-    ui.result(&verdict.lines());
+    if !ui.is_quiet() || faults > 0 {
+        ui.prose(&verdict.lines());
+    }
     if verdict.regions.is_empty() && faults == 0 {
         if !args.bundles.staged {
             // Nothing found is no proof: a misspelt region, or bundles of another fleet alone.

@@ -32,7 +32,8 @@ pub fn outcomes(session: &Session, report: &Report) -> String {
         SharedChange::Written(path) => format!("the fleet's file {path} is written\n"),
         SharedChange::Removed(path) => format!("the fleet's file {path} is removed: no region needs it any more\n"),
     };
-    [lines].into_iter().chain(shared.into_iter().map(of_file)).collect()
+    let text: String = [lines].into_iter().chain(shared.into_iter().map(of_file)).collect();
+    session.ui.dressed(&text)
 }
 
 /// The same of a run that only says what it would do.
@@ -47,7 +48,8 @@ pub fn planned(session: &Session, report: &Report) -> String {
     let fields = |region: &summary::Region, most| {
         fields(region, most).into_iter().map(|line| format!("    {line}\n")).collect::<String>()
     };
-    [lines(session, report, planned_word, (|_| String::new(), fields))].into_iter().chain(files).collect()
+    let lines = lines(session, report, planned_word, (|_| String::new(), fields));
+    session.ui.dressed(&[lines].into_iter().chain(files).collect::<String>())
 }
 
 /// What is said of a region before names.
@@ -73,7 +75,9 @@ pub fn lines(
             + &names.collect::<String>()
             + &after(region, most)
     };
-    report.regions.iter().map(of_region).collect()
+    // With -q, a run in which all is well says nothing: what a job prints is mailed to somebody.
+    let is_told = |region: &&summary::Region| !session.ui.is_quiet() || !region.is_quiet();
+    report.regions.iter().filter(is_told).map(of_region).collect()
 }
 
 /// A word for what would become of a region.

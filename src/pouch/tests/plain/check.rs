@@ -78,6 +78,37 @@ fn what_is_denied_ends_it_with_7_and_nothing_else_does() {
     assert!(fleet.run(&["check"]).ends(7).stdout.contains("error[deletions-held]"));
 }
 
+/// One document that does not parse, and everybody who needs it.
+#[test]
+fn what_follows_is_told_below_its_cause() {
+    let fleet = Fleet::with_credentials(2);
+    let shared = fleet.read("manifests/eu-c0.yaml");
+    for n in 0..12 {
+        fleet.write(&format!("manifests/many-{n}.yaml"), shared.replacen("name: c0,", &format!("name: many-{n},"), 1));
+    }
+    fleet.run(&["render"]).ends(0);
+    let secret = fleet.read("manifests/eu-c0-secret.yaml");
+    fleet.write("manifests/eu-c0-secret.yaml", format!("{secret}broken: {{\n"));
+    let ran = fleet.run(&["check"]).ends(7);
+    let says =
+        "\n  = 13 Credentials keep what they have, because source manifests was not read completely: eu-team/c0, ";
+    assert!(ran.stdout.starts_with("error[unparsable-document]: ") && ran.stdout.contains(says), "{ran:?}");
+    assert!(!ran.stdout.contains("error[unread]"), "{ran:?}");
+    assert!(ran.stdout.ends_with("\n1 error (14 findings, counted by Credential and region)\n"), "{ran:?}");
+    assert!(fleet.run(&["check", "-v"]).ends(7).stdout.contains("error[unread]"));
+    assert_eq!(json(&fleet.run(&["check", "-o", "json"]).ends(7))["findings"].as_array().unwrap().len(), 14);
+    assert_eq!(fleet.run(&["check", "-o", "github"]).ends(7).stdout.lines().count(), 1);
+    for format in ["markdown", "html"] {
+        let shown = fleet.run(&["plan", "-o", format]).ends(0).stdout;
+        assert_eq!(shown.matches("13 Credentials keep what they have").count(), 1, "{format}: {shown}");
+    }
+    // Gone for good: one fault, whoever asks for it.
+    fleet.remove("manifests/eu-c0-secret.yaml");
+    let ran = fleet.run(&["check"]).ends(7);
+    assert_eq!(ran.stdout.matches("error[missing-reference]").count(), 1, "{ran:?}");
+    assert!(ran.stdout.contains(" and 12 other places\n  = 13 Credentials, region eu: eu-team/c0, "), "{ran:?}");
+}
+
 #[test]
 fn sarif_keeps_its_schema_and_explains_its_rules() {
     let Some(checker) = tool("sarif-check") else { return };
@@ -178,6 +209,12 @@ fn every_code_is_explained_by_the_program() {
         assert_eq!(fleet.run(&["help", typed]).ends(0).stdout, ran.stdout);
     }
     fleet.run(&["help", "missing-referense"]).ends(64).says("Did you mean missing-reference?");
-    fleet.run(&["help", "diff"]).ends(64).says("is no command");
     fleet.run(&["help", "x\u{1b}"]).ends(64).says("error: \"x\\u{1b}\" is no command");
+    fleet.run(&["help", "nothing-like-it"]).ends(64).says("is no command");
+    for (typed, command) in
+        [("diff", "plan"), ("lint", "check"), ("status", "plan"), ("decrypt", "unpack"), ("validate", "check")]
+    {
+        let meant = fleet.run(&["help", typed]).ends(64).says(&format!("`pouch {command}"));
+        assert_eq!(fleet.run(&[typed]).ends(64).stderr, meant.stderr);
+    }
 }

@@ -79,6 +79,7 @@ mod split;
 mod stamp;
 mod sweeps;
 mod tampered;
+mod terminal;
 mod transport;
 mod turn;
 mod unpack;

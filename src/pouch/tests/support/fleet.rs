@@ -235,6 +235,13 @@ pub struct Ran {
     pub stderr: String,
 }
 
+impl Ran {
+    /// Whether nothing was written to anywhere.
+    pub fn is_silent(&self) -> bool {
+        self.stdout.is_empty() && self.stderr.is_empty()
+    }
+}
+
 impl From<Output> for Ran {
     fn from(output: Output) -> Self {
         use std::os::unix::process::ExitStatusExt as _;

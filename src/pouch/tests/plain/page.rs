@@ -248,3 +248,31 @@ fn a_browser_shows_a_page_and_asks_nobody() {
     let open = format!("{head}{}", tail.split_once('>').unwrap().1);
     assert!(heard("open.html", &open) > 0);
 }
+
+/// Two thousand Credentials change, on a phone and on a desk, by day and by night.
+#[test]
+fn a_browser_shows_a_large_page_at_every_width_by_day_and_by_night() {
+    let Some(chromium) = Chromium::find() else { return };
+    let fleet = Fleet::with_credentials(1000);
+    fleet.configure("regions:\n", "limits: {credentialsPerNamespace: 1000, objectsPerNamespace: 2000}\nregions:\n");
+    fleet.run(&["render", "-q"]).ends(0);
+    for region in ["eu", "us"] {
+        (0..1000).for_each(|n| fleet.secret(region, &format!("c{n}"), &format!("value: another-one-of-{region}-{n}")));
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let shown = file(folder.path(), "plan.html", &page(&fleet, &["plan"]));
+    assert!(fs::metadata(&shown).unwrap().len() < 5_000_000);
+    let [day, night] = [false, true].map(|is_dark| chromium.looked_at(&shown, is_dark));
+    for (seen, is_dark) in [(&day, false), (&night, true)] {
+        assert_eq!(seen.len(), 3);
+        for seen in seen {
+            assert_eq!(seen["dark"].as_bool(), Some(is_dark), "{seen}");
+            // Nothing is as wide as to be scrolled to.
+            assert!(seen["takes"].as_u64().unwrap() <= seen["room"].as_u64().unwrap(), "{seen}");
+            assert!(seen["texts"].as_u64().unwrap() > 2000, "{seen}");
+            // https://www.w3.org/TR/WCAG22/#contrast-minimum
+            assert!(seen["contrast"].as_f64().unwrap() >= 4.5, "{seen}");
+        }
+    }
+    assert!(day[0]["text"] != night[0]["text"] && day[0]["ground"] != night[0]["ground"], "{} {}", day[0], night[0]);
+}

@@ -1,6 +1,7 @@
 //! A page in the real browser, headless: what it shows, and what it asks for.
 
 use std::ffi::OsString;
+use std::fs;
 use std::io::Read as _;
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
@@ -10,6 +11,9 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::Value;
 use tempfile::TempDir;
 
 use super::tool_on_path;
@@ -37,6 +41,28 @@ impl Chromium {
         to.push(into);
         self.run(&["--hide-scrollbars".into(), format!("--window-size={width},1600").into(), to], page);
         assert!(into.is_file(), "no picture was made");
+    }
+
+    /// What is seen of a page at 390, 800 and 1280 pixels, by day or by night: how much room it has and takes, its colours,
+    /// and the least contrast of a text. A page of the test's own, beside it, shows it in a frame and measures.
+    pub fn looked_at(&self, page: &Path, is_dark: bool) -> Vec<Value> {
+        let look = include_str!("chromium/look.html").replace("PAGE", page.file_name().unwrap().to_str().unwrap());
+        let beside = page.with_file_name("look.html");
+        fs::write(&beside, look).unwrap();
+        let scheme = if is_dark { 0 } else { 1 };
+        let dom = self.run(
+            &[
+                "--allow-file-access-from-files".into(),
+                format!("--blink-settings=preferredColorScheme={scheme}").into(),
+                // Time goes on only while nothing is loaded.
+                "--virtual-time-budget=50000".into(),
+                "--dump-dom".into(),
+            ],
+            &beside,
+        );
+        let (_, answer) = dom.split_once("<pre>").unwrap_or_else(|| panic!("nothing was measured: {dom}"));
+        let answer = STANDARD.decode(answer.split_once("</pre>").unwrap().0).unwrap();
+        serde_json::from_slice(&answer).unwrap()
     }
 
     fn run(&self, flags: &[OsString], page: &Path) -> String {

@@ -271,6 +271,7 @@ fn unclaimed(fleet: &Fleet, asked: &Asked, verdict: &'static str) -> ClaimRecord
         verdict: verdict.into(),
         region: asked.region.as_ref().map(ToString::to_string),
         recipients: Vec::new(),
+        recipients_held: Vec::new(),
         steps: Vec::new(),
         kept: Vec::new(),
         withdrawn: Vec::new(),
@@ -441,6 +442,10 @@ fn claim(
         step(world, bundle, (claim, closure, ruled.verdict), (member, named_by))
     });
     let lands: BTreeSet<&ObjectKey> = told.iter().filter_map(member).map(|member| &member.lands).collect();
+    let readers = bundle.readers_of(&claim.by);
+    // What a broken claim has stays sealed as it is.
+    let is_sealed = bundle.outcome == Outcome::Held && ruled.verdict == Verdict::Admitted && !readers.is_empty();
+    let held = bundle.to.region.recipients.iter().filter(|it| is_sealed && !readers.contains(it));
     let (mut kept, mut withdrawn, mut published) = (Vec::new(), Vec::new(), Vec::new());
     let others = bundle.of.get(&claim.by).into_iter().flatten().filter(|key| !lands.contains(*key));
     for key in others.filter(|_| matches!(steps, Steps::All)) {
@@ -457,7 +462,8 @@ fn claim(
         place: PlaceRecord::from(&claim.origin),
         verdict: word(ruled.verdict).into(),
         region: Some(bundle.to.region.name.to_string()),
-        recipients: bundle.readers_of(&claim.by).iter().map(ToString::to_string).collect(),
+        recipients: readers.iter().map(ToString::to_string).collect(),
+        recipients_held: held.map(ToString::to_string).collect(),
         steps: chain.collect(),
         kept,
         withdrawn,

@@ -327,6 +327,11 @@ impl Claimant {
     pub fn is_credential(&self) -> bool {
         self.kind == CREDENTIAL
     }
+
+    /// Whether an object has its kind and name, whatever its group is.
+    pub fn is_named(&self, key: &ObjectKey) -> bool {
+        (&self.kind, Some(&self.namespace), &self.name) == (&key.kind.kind, key.namespace.as_ref(), &key.name)
+    }
 }
 
 /// `Kind namespace/name`, for people.

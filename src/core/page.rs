@@ -21,7 +21,7 @@ use crate::explain::record::{ClaimRecord, Explanation};
 use crate::listing::counted;
 use crate::log::Log;
 use crate::report::group::{Group, concerned, groups};
-use crate::report::names::{Names, fields};
+use crate::report::names::{Names, fields, held_by_acceptances, object};
 use crate::report::summary::{FindingRecord, HoldRecord, Outcome, Region, Summary};
 use chain::chain;
 use html::Html;
@@ -60,7 +60,7 @@ pub fn plan(
     heading(&mut page, "regions", "Regions");
     table(&mut page, regions, word);
     if let Some(command) = &summary.accept_command {
-        page.element("p", "To let through all that is held:");
+        page.element("p", &format!("To let through {}:", held_by_acceptances(regions)));
         page.raw("<p>");
         page.element("code", command);
         page.raw("</p>");
@@ -220,17 +220,26 @@ fn changes(page: &mut Html, region: &Region, (claims, ages): (&Claims<'_>, &Ages
     page.raw("<h3>");
     page.text(&region.name);
     page.raw("</h3>\n");
-    region.holds.iter().for_each(|hold| held(page, hold));
-    for (recipients, class, words) in [
-        (&region.recipients_added, "withdrawn", region.gains()),
-        (&region.recipients_removed, "dim", "cannot read what is new"),
-    ] {
+    region.holds.iter().for_each(|hold| held(page, region, hold));
+    for (recipients, class, words) in
+        [(&region.recipients_added, "withdrawn", region.gains()), (&region.recipients_removed, "dim", region.loses())]
+    {
         for recipient in recipients {
             page.raw(&format!("<p class=\"{class}\">"));
             page.element("code", recipient);
             page.text(&format!(" {words}"));
             page.raw("</p>\n");
         }
+    }
+    if !region.readable_by_added.is_empty() {
+        let count = counted(region.readable_by_added.len(), "Secret", "Secrets");
+        page.raw(&format!("<details><summary>readable by who is added: {count}</summary><ul>"));
+        for record in &region.readable_by_added {
+            page.raw("<li>");
+            page.element("code", &object(record));
+            page.raw("</li>");
+        }
+        page.raw("</ul></details>\n");
     }
     let names = Names::of(region);
     let mut by_credential = names.by_credential();
@@ -259,13 +268,17 @@ fn changes(page: &mut Html, region: &Region, (claims, ages): (&Claims<'_>, &Ages
     }
 }
 
-fn held(page: &mut Html, hold: &HoldRecord) {
+fn held(page: &mut Html, region: &Region, hold: &HoldRecord) {
     page.raw("<p><span class=\"pill held\">held</span> ");
     page.element("code", &hold.code);
     if let Some((flag, value)) = hold.flag.as_deref().zip(hold.value.as_deref()) {
         page.text("; ");
         page.element("code", &format!("{flag} {value}"));
-        page.text(" lets it through");
+        page.text(if region.stays_held() {
+            " lets it through, while the region stays held"
+        } else {
+            " lets it through"
+        });
     }
     page.raw("</p>\n");
 }

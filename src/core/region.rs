@@ -6,7 +6,8 @@
 //! - `carry`: what becomes of claimants that have something published; `revoked`: what of it they may no longer have.
 //! - [`history`]: what a branch's history says of it.
 //! - `pack`: which objects, with what bytes. `compare`: against what is published. [`brake`]: may it be published?
-//!   `values`: whether every value of a namespace would be another; `moved`: which leaves are split.
+//!   `sealing`: why a Secret is sealed anew, and which entries change; `values`: whether every value of a namespace
+//!   would be another; `moved`: which leaves are split.
 //! - [`plan`]: all of that as one value, the [`RegionPlan`](plan::RegionPlan), of which everything that is shown is a
 //!   view.
 //! - [`rekey`]: a published bundle's Secrets opened again, and the proof that nothing of the old sealing is left;
@@ -33,5 +34,6 @@ pub mod published;
 pub mod rekey;
 pub mod resealing;
 mod revoked;
+mod sealing;
 mod unsigned;
 mod values;

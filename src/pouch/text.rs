@@ -5,7 +5,10 @@
 //! program reads something into: what a program is to read stands in the trailers, which no template writes.
 
 use pouch_core::report::escape;
-use pouch_core::report::names::Names;
+use std::collections::BTreeSet;
+
+use pouch_core::listing::counted;
+use pouch_core::report::names::{Names, readable, recipients};
 use pouch_core::report::summary::{Outcome, Region};
 use pouch_core::stamp::SourceStamp;
 use serde_json::Value;
@@ -13,11 +16,14 @@ use tera::{Context, Tera};
 
 /// The title unless the configuration has another one.
 const TITLE: &str = "{% if regions | length == 0 %}{{ fleet }}: files of the whole fleet\
-                     {% elif regions | length == 1 %}{{ regions[0] }}: {{ changes }} changes\
-                     {% else %}{{ regions | length }} regions: {{ changes }} changes{% endif %}";
+                     {% elif regions | length == 1 %}{{ regions[0] }}: {{ what }}\
+                     {% else %}{{ regions | length }} regions: {{ what }}{% endif %}";
 
 /// The longest title, in characters.
 const MOST_TITLE: usize = 120;
+
+/// The most Secrets of a region that are listed for a recipient that is added.
+const NAMES: usize = 20;
 
 /// The most lines of a body.
 const MOST_LINES: usize = 200;
@@ -111,6 +117,7 @@ fn context(template: &str, moved: &[&Region], trailers: &Trailers<'_>) -> Contex
     context.insert("regions", &names);
     let changes: usize = moved.iter().map(|region| region.changes.len()).sum();
     context.insert("changes", &changes);
+    context.insert("what", &what(changes, moved));
     // These may be large, and few templates ask for them.
     if template.contains("report") {
         context.insert("report", &bounded(&body(moved)));
@@ -121,6 +128,23 @@ fn context(template: &str, moved: &[&Region], trailers: &Trailers<'_>) -> Contex
         context.insert("details", &details);
     }
     context
+}
+
+/// What regions have to say in a few words: how much changes, or else why their files are others.
+fn what(changes: usize, moved: &[&Region]) -> String {
+    let carried =
+        moved.iter().flat_map(|region| region.carried_objects.iter().map(move |object| (&region.name, object)));
+    let carried: BTreeSet<_> = carried
+        .filter(|(_, object)| !object.is_handover())
+        .flat_map(|(region, object)| object.credentials.iter().map(move |credential| (region, credential)))
+        .collect();
+    let restored: usize = moved.iter().map(|region| region.restored).sum();
+    match (changes, carried.len(), restored) {
+        (0, 0, 0) => "no object changes".to_owned(),
+        (0, 0, files) => format!("{} put back", counted(files, "file", "files")),
+        (0, count, _) => format!("{} carried over", counted(count, "Credential", "Credentials")),
+        (changes, ..) => counted(changes, "change", "changes"),
+    }
 }
 
 /// Makes every text one line.
@@ -149,7 +173,9 @@ fn body(moved: &[&Region]) -> Vec<String> {
         let what = if parts.is_empty() { "manifest only".to_owned() } else { parts.join(", ") };
         lines.push(format!("- {}: {}, {what}", escape(&region.name), region.outcome.word()));
         if let Some(most) = share.checked_sub(1) {
-            let names = Names::of(region).lines(most);
+            let mut names = recipients(region);
+            names.extend(readable(region, NAMES.min(most / 2)));
+            names.extend(Names::of(region).lines(most.saturating_sub(names.len())));
             room = room.saturating_sub(names.len());
             lines.extend(names.into_iter().map(|line| format!("  {line}")));
         }
@@ -249,6 +275,8 @@ mod tests {
             entries: Vec::new(),
             lost_entries: Vec::new(),
             fields: Vec::new(),
+            values: None,
+            reasons: Vec::new(),
         };
         let changes = (0..changes).map(change).collect();
         Region { changes, ..Region::new(&name.into(), &name.into(), Outcome::Published) }

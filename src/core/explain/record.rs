@@ -76,6 +76,9 @@ pub struct ClaimRecord {
     /// Who can read one of its Secrets then.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub recipients: Vec<String>,
+    /// Who could read them if the region were not held.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub recipients_held: Vec<String>,
     /// What it needs. The first is its identity; each other one is named by an earlier one. Behind a step that nothing
     /// admits, nothing is told.
     pub steps: Vec<StepRecord>,

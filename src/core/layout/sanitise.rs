@@ -57,6 +57,13 @@ pub fn sanitise<'a>(
     Tree::Map(document)
 }
 
+/// What stands open in the sealed file of a Secret and can differ: its type, and its metadata with labels and annotations.
+pub(crate) fn open_part<'a>(object: &'a Object, lands: &'a ObjectKey, style: Style) -> Tree<'a> {
+    let kind = Tree::text(object.body.str_at(&["type"]).unwrap_or("Opaque"));
+    let open = holds_variable(&kind);
+    Tree::map([("metadata", metadata(object, lands, style, open)), ("type", kind)])
+}
+
 /// `allowedNamespaces` that admits everybody to every provider that has the field.
 ///
 /// Most write that as an empty map. Server-side apply cannot set one where the field held something before: it takes

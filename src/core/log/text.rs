@@ -9,6 +9,7 @@ use super::schema::{
     CommitName, CommitRecord, EntryAge, EntryChange, EntryRecord, Event, Log, Looked, SecretRecord, Values, What,
 };
 use crate::exposure::SkippedFile;
+use crate::exposure::sealed::UNKNOWN;
 use crate::listing::{counted, few};
 use crate::report::escape;
 use crate::report::names::named;
@@ -228,11 +229,12 @@ fn details(event: &Event) -> String {
             parts.push(format!("readable by {}", counted(count, "recipient", "recipients")));
         }
     } else {
-        if !added.is_empty() {
-            parts.push(format!("now readable by {}", added.join(", ")));
+        let named = |all: &[String]| all.iter().filter(|it| *it != UNKNOWN).cloned().collect::<Vec<_>>().join(", ");
+        for (word, names) in [("now readable by", named(added)), ("no longer by", named(removed))] {
+            parts.extend((!names.is_empty()).then(|| format!("{word} {names}")));
         }
-        if !removed.is_empty() {
-            parts.push(format!("no longer by {}", removed.join(", ")));
+        if added.iter().any(|it| it == UNKNOWN) {
+            parts.push(String::from("its readers cannot be told"));
         }
     }
     match values {
@@ -415,4 +417,42 @@ pub fn day(time: &str) -> &str {
 /// A time without its seconds.
 pub fn minute(time: &str) -> String {
     time.chars().take(16).map(|char| if char == 'T' { ' ' } else { char }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::string::ToString;
+
+    use super::*;
+    use crate::report::summary::ObjectRecord;
+
+    #[test]
+    fn a_file_that_names_no_reader_says_that_its_readers_cannot_be_told() {
+        let told = |added: &[&str], removed: &[&str]| {
+            let all = |names: &[&str]| names.iter().map(ToString::to_string).collect();
+            details(&Event {
+                what: What::Recipients,
+                fleet: String::new(),
+                directory: String::new(),
+                region: None,
+                object: ObjectRecord {
+                    group: String::new(),
+                    kind: String::new(),
+                    namespace: None,
+                    name: String::new(),
+                },
+                credentials: Vec::new(),
+                again: false,
+                values: None,
+                entries: Vec::new(),
+                recipients_added: all(added),
+                recipients_removed: all(removed),
+                reason: None,
+                credentials_added: Vec::new(),
+                credentials_removed: Vec::new(),
+            })
+        };
+        assert_eq!(told(&[UNKNOWN], &["age1x"]), ": no longer by age1x; its readers cannot be told");
+        assert_eq!(told(&["age1x"], &[UNKNOWN]), ": now readable by age1x");
+    }
 }

@@ -132,10 +132,14 @@ fn below(step: &StepRecord, credential: &str) -> String {
     parts.join(" · ")
 }
 
-/// Text in lines, between words where that can be.
+/// Text in so many lines at most, broken between words where that can be; of what is longer, the middle is left out.
 fn wrapped(text: &str, chars: usize) -> Vec<String> {
     let chars = chars.max(1);
-    let text = short(text, chars.saturating_mul(LINES));
+    let shorter = (1..=LINES).rev().map(|most| broken(&short(text, chars.saturating_mul(most)), chars));
+    shorter.min_by_key(|lines| lines.len().saturating_sub(LINES)).unwrap_or_default()
+}
+
+fn broken(text: &str, chars: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     let mut room: usize = 0;
     for word in text.split(' ') {
@@ -187,6 +191,10 @@ mod tests {
         assert_eq!(wrapped("Secret a/b", 10), ["Secret a/b"]);
         assert_eq!(wrapped("Secret a/bc", 10), ["Secret", "a/bc"]);
         assert_eq!(wrapped("Secret kcm-system/main x", 10), ["Secret", "kcm-system", "/main x"]);
-        assert_eq!(wrapped(&"ab ".repeat(99), 5).len(), LINES);
+        assert_eq!(wrapped(&"a".repeat(99), 5).len(), LINES);
+        for words in ["ab ", "abc "] {
+            let lines = wrapped(&words.repeat(99), 5);
+            assert!(lines.len() <= LINES && lines.iter().any(|line| line.contains('…')), "{lines:?}");
+        }
     }
 }

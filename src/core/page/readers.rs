@@ -18,7 +18,7 @@ pub(super) fn of_plan(page: &mut Html, regions: &[Region], explanation: &Explana
     page.element(
         "p class=\"dim\"",
         "After the publish: ● can read it, + can read it from now on, − could before, and still reads what is in the history. \
-         Held: could, if what is held were let through.",
+         held: cannot now, and could once what is held is let through.",
     );
     let changes: BTreeMap<&str, &Region> = regions.iter().map(|region| (region.name.as_str(), region)).collect();
     matrices(page, explanation, &changes);
@@ -54,14 +54,14 @@ fn matrix(page: &mut Html, region: &RegionRecord, change: Option<&Region>, claim
         page.text(&short(recipient, SHOWN));
     }
     page.raw("</tr>\n");
-    let row = |page: &mut Html, what: &str, is_whole: bool, reads: &dyn Fn(&String) -> bool| {
+    let row = |page: &mut Html, what: &str, held: &[String], reads: &dyn Fn(&String) -> bool| {
         page.raw("<tr><td>");
         page.text(what);
         for recipient in &all {
             let (class, mark) = match (reads(recipient), added.contains(recipient), removed.contains(recipient)) {
                 (true, true, _) => (" withdrawn", "+"),
                 (true, false, _) => ("", "●"),
-                (false, ..) if is_whole && region.recipients_held.contains(recipient) => (" withdrawn", "held"),
+                (false, ..) if held.contains(recipient) => (" withdrawn", "held"),
                 (false, _, true) => (" dim", "−"),
                 (false, ..) => ("", ""),
             };
@@ -69,9 +69,9 @@ fn matrix(page: &mut Html, region: &RegionRecord, change: Option<&Region>, claim
         }
         page.raw("</tr>\n");
     };
-    row(page, "whatever else is in it", true, &|recipient| now.contains(recipient));
+    row(page, "whatever else is in it", &region.recipients_held, &|recipient| now.contains(recipient));
     for claim in claims.iter().filter(|claim| !claim.recipients.is_empty()) {
-        row(page, &claim.credential, false, &|recipient| claim.recipients.contains(recipient));
+        row(page, &claim.credential, &claim.recipients_held, &|recipient| claim.recipients.contains(recipient));
     }
     page.raw("</table></div>\n");
 }

@@ -17,7 +17,7 @@ pub enum Action {
     Added,
     /// Its content differs.
     Changed,
-    /// The same Secret, sealed anew.
+    /// A Secret with the same type and values, sealed anew.
     Resealed,
     /// It is withdrawn.
     Withdrawn,
@@ -35,6 +35,77 @@ impl Action {
     }
 }
 
+/// What is known of the values of a published Secret that is sealed anew.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Values {
+    /// Every one stays.
+    Same,
+    /// At least one changes.
+    Changed,
+    /// Whether one changes cannot be told.
+    Unknown,
+}
+
+impl Values {
+    /// The word for JSON.
+    pub fn word(self) -> &'static str {
+        match self {
+            Values::Same => "same",
+            Values::Changed => "changed",
+            Values::Unknown => "unknown",
+        }
+    }
+}
+
+/// Why a published Secret is sealed anew beside its values, or why these cannot be compared.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Reason {
+    /// The labels or annotations that steer its consumer are others.
+    Delivery,
+    /// Other labels or annotations differ.
+    Metadata,
+    /// Its `type` differs.
+    Type,
+    /// The region's recipients changed.
+    Recipients,
+    /// Somebody asked for it.
+    Asked,
+    /// Its file is missing, or not the one that pouch published.
+    File,
+    /// Its file has no entry tags.
+    NoTags,
+    /// The tags in its file are of a reuse key that is not at hand.
+    ReuseKey,
+    /// No value was read.
+    NoValues,
+}
+
+impl Reason {
+    /// The word for JSON.
+    pub fn word(self) -> &'static str {
+        match self {
+            Reason::Delivery => "delivery",
+            Reason::Metadata => "metadata",
+            Reason::Type => "type",
+            Reason::Recipients => "recipients",
+            Reason::Asked => "asked",
+            Reason::File => "file",
+            Reason::NoTags => "noTags",
+            Reason::ReuseKey => "reuseKey",
+            Reason::NoValues => "noValues",
+        }
+    }
+}
+
+/// What is known of a published Secret that is sealed anew.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Sealing {
+    /// What becomes of its values.
+    pub values: Values,
+    /// Why else it is sealed anew, and why its values cannot be compared; sorted.
+    pub reasons: Vec<Reason>,
+}
+
 /// One object that differs from the published one.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Change {
@@ -46,10 +117,27 @@ pub struct Change {
     pub lost_entries: Vec<String>,
     /// Entries of a changed Secret that do not stay as they are, sorted by name.
     pub entries: Vec<(String, EntryChange)>,
-    /// Fields of a changed object that is not sealed, in the order of their paths.
+    /// What stands open in an object and changes, in the order of the paths: of a Secret, its type, labels and annotations.
     pub fields: Vec<FieldChange>,
+    /// What is known of a published Secret that is sealed anew.
+    pub sealing: Option<Sealing>,
     /// The claimants that need it; if it is withdrawn, those that needed it.
     pub claimants: Vec<Claimant>,
+}
+
+impl Change {
+    /// A change of which no more is known.
+    pub(super) fn of(key: &ObjectKey, action: Action, claimants: Vec<Claimant>) -> Self {
+        Self {
+            key: key.clone(),
+            action,
+            lost_entries: Vec::new(),
+            entries: Vec::new(),
+            fields: Vec::new(),
+            sealing: None,
+            claimants,
+        }
+    }
 }
 
 /// An object that stays, and that others need than before.

@@ -6,12 +6,12 @@ use alloc::vec::Vec;
 
 use super::brake::{self, Account, Braked, Load, Share, added_recipients};
 use super::change::{Action, Change, Hold, Loss, Sharing};
-use super::content::Order;
 use super::fields::differences;
 use super::history::{History, Past, filled_entries};
 use super::input::Input;
 use super::pack::{Keep, Pack, Packed, keepers};
 use super::published::{State, document};
+use super::sealing::{Sealed, sealed, will_have};
 use super::unsigned::{self, Evidence};
 use super::values;
 use crate::config::{Limits, RegionState};
@@ -21,9 +21,6 @@ use crate::judge::case::Ruling;
 use crate::judge::region::immutable_changes;
 use crate::layout::manifest::{Manifest, ManifestObject, NeededBy};
 use crate::name::{Claimant, Namespace, ObjectKey, SourceName};
-use crate::node::Node;
-use crate::reuse::{self, EntryChange};
-use crate::secret::Payload;
 
 /// Breaks claims whose objects differ from the published ones where they must not.
 pub(super) fn break_immutable(input: &Input<'_>, rulings: &mut [Ruling<'_>], pack: &Pack) -> bool {
@@ -62,34 +59,25 @@ pub(super) fn compare(input: &Input<'_>, pack: &Pack) -> Vec<Change> {
                 Some(action) => action,
                 None => continue,
             },
-            (Some(_), Packed::Fresh { keep: Keep::Resealed, .. }) => Action::Resealed,
+            (Some(_), Packed::Fresh { order, keep, .. }) if lands.kind.is_secret() => {
+                let Sealed { action, lost_entries, entries, fields, sealing } =
+                    sealed(input, order, *keep == Keep::Resealed);
+                let (key, sealing) = (lands.clone(), Some(sealing));
+                changes.push(Change { key, action, lost_entries, entries, fields, sealing, claimants });
+                continue;
+            }
             (Some(_), _) => Action::Changed,
         };
-        let (lost_entries, entries) = match packed {
-            Packed::Fresh { order, .. } if lands.kind.is_secret() && action == Action::Changed => input
-                .published
-                .document(lands)
-                .map(|document| (lost_entries(input, order, &document), changed_entries(input, order, &document))),
-            _ => None,
-        }
-        .unwrap_or_default();
         let fields = match action {
-            Action::Changed if !lands.kind.is_secret() => {
+            Action::Changed => {
                 let (before, after) = (input.published.document(lands), document(text.as_bytes()));
                 before.zip(after).map(|(before, after)| differences(&before, &after)).unwrap_or_default()
             }
             _ => Vec::new(),
         };
-        changes.push(Change { key: lands.clone(), action, lost_entries, entries, fields, claimants });
+        changes.push(Change { fields, ..Change::of(lands, action, claimants) });
     }
-    let removed = |key: &ObjectKey, claimants| Change {
-        key: key.clone(),
-        action: Action::Withdrawn,
-        lost_entries: Vec::new(),
-        entries: Vec::new(),
-        fields: Vec::new(),
-        claimants,
-    };
+    let removed = |key: &ObjectKey, claimants| Change::of(key, Action::Withdrawn, claimants);
     match input.published.manifest() {
         Some(manifest) => {
             let gone = manifest.objects.iter().filter(|object| !pack.objects.contains_key(&object.key));
@@ -131,22 +119,6 @@ fn unvouched(input: &Input<'_>, lands: &ObjectKey, text: &[u8]) -> Option<Action
     }
 }
 
-/// Entries of a published Secret that the new one lacks or leaves empty.
-fn lost_entries(input: &Input<'_>, order: &Order, document: &Node) -> Vec<String> {
-    let stays = will_have(input, order);
-    filled_entries(document).into_iter().filter(|name| !stays.contains(name)).collect()
-}
-
-/// The entries of a Secret that is made anew, empty ones left out.
-fn will_have(input: &Input<'_>, order: &Order) -> BTreeSet<String> {
-    let payload = input.world.snapshot.get(&order.read).and_then(|object| object.payload.as_ref());
-    let names = |payload: &'_ Payload| {
-        let names = payload.entries().iter().map(|(name, _)| &**name);
-        names.filter(|name| payload.may_have(name)).map(String::from).collect()
-    };
-    payload.map(names).unwrap_or_default()
-}
-
 /// How many entries, of Secrets that a namespace had at a baseline and keeps, went before this run: what is lost now is
 /// counted apart, and what comes back is not lost.
 fn entries_before(input: &Input<'_>, pack: &Pack, past: &Past, keys: impl Iterator<Item = ObjectKey>) -> usize {
@@ -159,36 +131,6 @@ fn entries_before(input: &Input<'_>, pack: &Pack, past: &Past, keys: impl Iterat
         }
     };
     keys.map(lost).fold(0_usize, usize::saturating_add)
-}
-
-/// Entries of a published Secret that do not stay as they are, as far as its tags tell.
-fn changed_entries(input: &Input<'_>, order: &Order, document: &Node) -> Vec<(String, EntryChange)> {
-    let lands = &order.lands;
-    let object = input.world.snapshot.get(&order.read);
-    let Some(payload) = object.and_then(|object| object.payload.as_ref()) else { return Vec::new() };
-    let Some(leaves) = reuse::leaves(document) else { return Vec::new() };
-    let Some(current) = input.keys.current() else { return reuse::compare_names(&leaves, payload) };
-    let tagged = input.published.bytes(lands).and_then(reuse::split);
-    let key = tagged.as_ref().and_then(|tagged| Some(input.keys.with_id(tagged.key_id).next()?.0));
-    let readers = input
-        .published
-        .object(lands)
-        .zip(input.published.manifest())
-        .map(|(object, manifest)| object.readers(manifest));
-    let context = input.context(lands, readers.unwrap_or_default());
-    let (lines, is_told) = match (&tagged, key) {
-        (Some(tagged), Some(_)) if !tagged.entry_lines.is_empty() => (tagged.entry_lines, true),
-        _ => ("", false),
-    };
-    let key = key.unwrap_or(current);
-    let changes = reuse::compare_entries(key, &context, lines, &leaves, payload);
-    let weigh = |(name, change)| match change {
-        EntryChange::Same => None,
-        // Without tags only the names tell.
-        EntryChange::Changed if !is_told => Some((name, EntryChange::PerhapsChanged)),
-        change => Some((name, change)),
-    };
-    changes.into_iter().filter_map(weigh).collect()
 }
 
 /// The objects that stay and that others need than before; `changes` names those that are told of anyway.

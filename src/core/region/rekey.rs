@@ -14,7 +14,7 @@ use zeroize::Zeroizing;
 
 use super::allowances::Allowances;
 use super::brake::{self, Load, added_recipients};
-use super::change::{Action, Change, Hold};
+use super::change::{Action, Change, Hold, Reason, Sealing, Values};
 use super::history::History;
 use super::input::empty_manifest;
 use super::labels::{SEALED, labels};
@@ -96,13 +96,12 @@ pub fn reopen(
         return (!held.holds.is_empty()).then_some(held);
     };
     let secrets = || manifest.objects.iter().filter(|object| object.key.kind.is_secret());
-    let resealed = |object: &ManifestObject| Change {
-        key: object.key.clone(),
-        action: Action::Resealed,
-        lost_entries: Vec::new(),
-        entries: Vec::new(),
-        fields: Vec::new(),
-        claimants: object.needed_by.iter().map(|needed_by| needed_by.by.clone()).collect(),
+    let resealed = |object: &ManifestObject| {
+        let claimants = object.needed_by.iter().map(|needed_by| needed_by.by.clone()).collect();
+        let is_other = *object.readers(manifest) != *region.recipients;
+        let reasons = is_other.then_some(Reason::Recipients).into_iter().chain([Reason::Asked]).collect();
+        let sealing = Some(Sealing { values: Values::Same, reasons });
+        Change { sealing, ..Change::of(&object.key, Action::Resealed, claimants) }
     };
     let changes: Vec<Change> = secrets().map(resealed).collect();
     let load = Load {

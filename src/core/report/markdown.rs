@@ -9,7 +9,7 @@ use alloc::vec::Vec;
 
 use super::escape;
 use super::group::{concerned, counts, groups};
-use super::names::{Names, fields};
+use super::names::{Names, fields, held_by_acceptances, readable};
 use super::summary::{FindingRecord, Outcome, Region, Summary};
 use crate::listing::{counted, cut};
 
@@ -24,6 +24,9 @@ const LINES: usize = 100;
 
 /// How many Credentials are named where many are concerned.
 const NAMED: usize = 5;
+
+/// How many Secrets are listed for recipients that are added.
+const NAMES: usize = 20;
 
 /// How many characters of such a line are shown.
 const CHARS: usize = 300;
@@ -50,7 +53,8 @@ pub fn plan(summary: &Summary, word: fn(Outcome) -> &'static str) -> String {
         out.line("");
     }
     if let Some(command) = &summary.accept_command {
-        out.line(&format!("To let through all that is held: {}\n", code(command)));
+        let what = held_by_acceptances(regions);
+        out.line(&format!("To let through {what}: {}\n", code(command)));
     }
     out.counts(&summary.findings);
     for region in &loud {
@@ -102,14 +106,16 @@ impl Out {
         self.line(&format!("- {} {word}, {objects}{counts}{unseen}", code(&region.name)));
         for hold in &region.holds {
             let accept = hold.flag.as_deref().zip(hold.value.as_deref());
-            let accept = accept.map(|(flag, value)| format!("; {} lets it through", code(&format!("{flag} {value}"))));
+            let stays = if region.stays_held() { ", while the region stays held" } else { "" };
+            let accept =
+                accept.map(|(flag, value)| format!("; {} lets it through{stays}", code(&format!("{flag} {value}"))));
             self.line(&format!("  - **held:** {}{}", code(&hold.code), accept.unwrap_or_default()));
         }
         for recipient in &region.recipients_added {
             self.line(&format!("  - **{}:** {}", region.gains(), code(recipient)));
         }
         for recipient in &region.recipients_removed {
-            self.line(&format!("  - cannot read what is new: {}", code(recipient)));
+            self.line(&format!("  - {}: {}", region.loses(), code(recipient)));
         }
     }
 
@@ -124,7 +130,7 @@ impl Out {
     /// What becomes of whom in a region.
     fn region(&mut self, region: &Region) {
         self.line(&format!("#### {}\n", code(&region.name)));
-        for line in Names::of(region).lines(LINES) {
+        for line in readable(region, NAMES).into_iter().chain(Names::of(region).lines(LINES)) {
             self.line(&format!("- {}", code(&cut(line.trim(), CHARS))));
         }
         for line in fields(region, LINES) {

@@ -237,6 +237,8 @@ mod tests {
                 entries: Vec::new(),
                 lost_entries: Vec::new(),
                 fields: Vec::new(),
+                values: None,
+                reasons: Vec::new(),
             }],
             credentials: (name == "us").then_some(RegionCredentials { broken: 1, ..Default::default() }),
             ..Region::new(&name.into(), &"d".into(), outcome)

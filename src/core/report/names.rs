@@ -3,14 +3,15 @@
 //! A view of a region's part of the summary, for the terminal and for commit messages. What takes something away comes
 //! first, so that a list which is cut short hides no withdrawal behind what is added.
 
+use alloc::borrow::Cow;
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::escape;
-use super::summary::{ChangeRecord, FieldRecord, ObjectRecord, Region, SplitRecord, Word};
-use crate::listing::few;
+use super::summary::{ChangeRecord, EntryRecord, FieldRecord, ObjectRecord, Region, SplitRecord, Word};
+use crate::listing::{counted, few};
 
 /// How many objects a line names.
 const OBJECTS: usize = 5;
@@ -65,27 +66,32 @@ enum Item<'r> {
     Codes(&'r [Word]),
 }
 
+/// No reason.
+const NO_REASON: Cow<'static, str> = Cow::Borrowed("");
+
 /// What one line is about: what happens, to whom, and why. Objects that nobody claims have no Credential.
-type Head<'r> = (What, Option<&'r str>, &'r str);
+type Head<'r> = (What, Option<&'r str>, Cow<'r, str>);
 
 /// What becomes of a region, by Credential.
 pub struct Names<'r> {
     lines: BTreeMap<Head<'r>, Vec<Item<'r>>>,
     splits: &'r [SplitRecord],
+    restored: usize,
 }
 
 impl<'r> Names<'r> {
     /// Gathers what is to be told of a region.
     pub fn of(region: &'r Region) -> Self {
-        let mut names = Self { lines: BTreeMap::new(), splits: &region.splits };
+        let mut names = Self { lines: BTreeMap::new(), splits: &region.splits, restored: region.restored };
         for change in &region.changes {
             let Some(what) = What::of(&change.action) else { continue };
-            names.add(what, &change.credentials, "", || Item::Change(change));
+            let why = if what == What::Resealed { resealed(change) } else { String::new() };
+            names.add(what, &change.credentials, Cow::Owned(why), || Item::Change(change));
         }
         for sharing in &region.sharings {
             let mut share = |what, credentials: &'r [String]| {
                 if !credentials.is_empty() {
-                    names.add(what, credentials, "", || Item::Object(&sharing.object));
+                    names.add(what, credentials, NO_REASON, || Item::Object(&sharing.object));
                 }
             };
             share(What::Joined, &sharing.joined);
@@ -93,8 +99,8 @@ impl<'r> Names<'r> {
         }
         for carried in &region.carried_objects {
             let (what, why) = match carried.is_handover() {
-                true => (What::Handover, ""),
-                false => (What::Carried, &*carried.reason),
+                true => (What::Handover, NO_REASON),
+                false => (What::Carried, Cow::Borrowed(&*carried.reason)),
             };
             names.add(what, &carried.credentials, why, || Item::Object(&carried.object));
         }
@@ -106,16 +112,16 @@ impl<'r> Names<'r> {
             if what == What::Broken && carried.contains(&stopped.credential) {
                 continue;
             }
-            names.add(what, core::slice::from_ref(&stopped.credential), "", || Item::Codes(&stopped.codes));
+            names.add(what, core::slice::from_ref(&stopped.credential), NO_REASON, || Item::Codes(&stopped.codes));
         }
         names
     }
 
-    fn add(&mut self, what: What, credentials: &'r [String], why: &'r str, item: impl Fn() -> Item<'r>) {
+    fn add(&mut self, what: What, credentials: &'r [String], why: Cow<'r, str>, item: impl Fn() -> Item<'r>) {
         let whose = credentials.iter().map(|credential| Some(credential.as_str()));
         let nobody = credentials.is_empty().then_some(None);
         for whose in whose.chain(nobody) {
-            self.lines.entry((what, whose, why)).or_default().push(item());
+            self.lines.entry((what, whose, why.clone())).or_default().push(item());
         }
     }
 
@@ -132,7 +138,11 @@ impl<'r> Names<'r> {
     pub fn lines(&self, most: usize) -> Vec<String> {
         let shown = if self.lines.len() <= most.saturating_add(1) { self.lines.len() } else { most };
         let mut out: Vec<String> = self.splits.iter().map(|split| escape(&split.line())).collect();
-        out.extend(self.lines.iter().take(shown).map(|(head, items)| line(*head, items)));
+        if self.restored > 0 {
+            let files = counted(self.restored, "file", "files");
+            out.push(format!("{:9}  {files} put back as published", "restored"));
+        }
+        out.extend(self.lines.iter().take(shown).map(|(head, items)| line(head, items)));
         let rest = self.lines.len().saturating_sub(shown);
         if rest > 0 {
             let mut counts: BTreeMap<What, usize> = BTreeMap::new();
@@ -148,7 +158,7 @@ impl<'r> Names<'r> {
     }
 }
 
-fn line((what, whose, why): Head<'_>, items: &[Item<'_>]) -> String {
+fn line((what, whose, why): &Head<'_>, items: &[Item<'_>]) -> String {
     let whose = whose.map_or(String::new(), |credential| format!("Credential {}: ", escape(credential)));
     format!("{:9}  {whose}{}", what.word(), objects(items, why))
 }
@@ -169,15 +179,89 @@ fn item(item: &Item<'_>) -> String {
                 "perhapsChanged" => format!("perhaps {}", escape(name)),
                 word => format!("{} {word}", escape(name)),
             };
-            // A sealed object has entries, an open one fields.
-            let entries = change.entries.iter().map(|record| entry((&record.name, &record.change)));
-            let parts = entries.chain(change.fields.iter().map(|field| escape(&field.path)));
-            match change.entries.len().saturating_add(change.fields.len()) {
-                0 => object(&change.object),
-                count => format!("{} [{}]", object(&change.object), few(parts, count, ENTRIES)),
-            }
+            let untold = untold(change);
+            // Without tags every entry that stays has perhaps changed.
+            let is_told = |record: &&EntryRecord| untold.is_none() || record.change != "perhapsChanged";
+            let entries = change.entries.iter().filter(is_told).map(|it| entry((&it.name, &it.change)));
+            // What is sealed anew for what stands open says so in its reason.
+            let fields = change.fields.iter().filter(|_| change.action != What::Resealed.word());
+            let mut parts: Vec<String> = entries.chain(fields.map(|field| escape(&field.path))).collect();
+            let count = parts.len();
+            let more = few(parts.drain(..), count, ENTRIES);
+            let parts: Vec<String> = [(count > 0).then_some(more), untold].into_iter().flatten().collect();
+            let parts = if parts.is_empty() { String::new() } else { format!(" [{}]", parts.join("; ")) };
+            object(&change.object) + &parts
         }
     }
+}
+
+/// What one command line of acceptances lets through: all that is held, but for regions that stay held.
+pub fn held_by_acceptances(regions: &[Region]) -> String {
+    const SHOWN: usize = 3;
+    let stays: Vec<String> = regions.iter().filter(|region| region.stays_held()).map(|it| escape(&it.name)).collect();
+    match stays.len() {
+        0 => String::from("all that is held"),
+        1 => format!("all that is held but region {}, which no acceptance lets through", stays.concat()),
+        count => format!("all that is held but regions {}, which no acceptance lets through", few(stays, count, SHOWN)),
+    }
+}
+
+/// Whom a region gains and loses as recipients, a line each.
+pub fn recipients(region: &Region) -> Vec<String> {
+    let line =
+        |word: &str, recipient: &String, what: &str| format!("{word:9}  recipient {}: {what}", escape(recipient));
+    let added = region.recipients_added.iter().map(|it| line("adds", it, region.gains()));
+    let removed = region.recipients_removed.iter().map(|it| line("removes", it, region.loses()));
+    added.chain(removed).collect()
+}
+
+/// The Secrets that recipients which are added can read, a line each.
+pub fn readable(region: &Region, most: usize) -> Vec<String> {
+    let all = &region.readable_by_added;
+    // One alone is told rather than counted.
+    let shown = if all.len() <= most.saturating_add(1) { all.len() } else { most };
+    let mut lines: Vec<String> =
+        all.iter().take(shown).map(|record| format!("readable   by who is added: {}", object(record))).collect();
+    if let rest @ 1.. = all.len().saturating_sub(shown) {
+        lines.push(format!("and {rest} more readable"));
+    }
+    lines
+}
+
+/// Why a Secret is sealed anew whose values stay, as far as that is known.
+fn resealed(change: &ChangeRecord) -> String {
+    let why = |word: &Word| match &**word {
+        "delivery" => Some("the delivery changed"),
+        "metadata" => Some("its labels or annotations changed"),
+        "recipients" => Some("the recipients changed"),
+        "asked" => Some("that was asked for"),
+        _ => None,
+    };
+    let why: Vec<&str> = change.reasons.iter().filter_map(why).collect();
+    let values = match change.values.as_deref() {
+        Some("same") => Some("values unchanged"),
+        Some("unknown") => Some("whether values change is not told"),
+        _ => None,
+    };
+    let why = (!why.is_empty()).then(|| format!("because {}", why.join(" and ")));
+    [why.as_deref(), values].into_iter().flatten().collect::<Vec<&str>>().join("; ")
+}
+
+/// What is said of a changed Secret if its values cannot be compared with those that are published.
+fn untold(change: &ChangeRecord) -> Option<String> {
+    // Where no Secret is looked into, that is said once.
+    let why = |word: &Word| match &**word {
+        "file" => Some("its file is missing, or not the one that pouch published"),
+        "noTags" => Some("it is published without entry tags"),
+        "reuseKey" => Some("its entry tags are of a reuse key that is not at hand"),
+        _ => None,
+    };
+    let why = change.reasons.iter().find_map(why)?;
+    let what = match change.values.as_deref() {
+        Some("changed") => "which entries change",
+        _ => "which entries change, if any",
+    };
+    Some(format!("cannot tell {what}: {why}"))
 }
 
 /// The fields of a region's changed objects, from what to what, a line each.
@@ -196,7 +280,8 @@ pub fn fields(region: &Region, most: usize) -> Vec<String> {
     lines
 }
 
-fn object(record: &ObjectRecord) -> String {
+/// `Kind namespace/name` of an object.
+pub fn object(record: &ObjectRecord) -> String {
     escape(&named(&record.kind, record.namespace.as_deref(), &record.name))
 }
 

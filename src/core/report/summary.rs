@@ -13,7 +13,7 @@ pub use super::split::SplitRecord;
 pub use super::target::{Artifact, ArtifactState, FailureRecord, Proposal, Target, TargetState};
 use crate::finding::{Class, Code, Finding, Origin};
 use crate::judge::case::Verdict;
-use crate::layout::manifest::{ManifestObject, ObjectState};
+use crate::layout::manifest::{Manifest, ManifestObject, ObjectState};
 use crate::name::{Claimant, Directory, ObjectKey};
 use crate::recipient::Recipient;
 use crate::region::change::{Change, Hold, Loss, Sharing};
@@ -72,7 +72,8 @@ pub struct Summary {
     /// The regions whose bundles `verify` looked at without a cluster; absent after other commands.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub proved: Option<Vec<Proved>>,
-    /// The command line that lets through all that the brake held in this run; absent if it held nothing.
+    /// The command line that lets through all that the brake held in this run, but for regions that another hold keeps held
+    /// whatever is accepted; absent if it lets nothing through.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub accept_command: Option<String>,
     /// What was found, most severe first.
@@ -193,6 +194,12 @@ pub struct Region {
     /// Recipients that could read the region before; what they could read stands in the history.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub recipients_removed: Vec<String>,
+    /// Files that are put back as pouch published them, because somebody changed or removed them.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub restored: usize,
+    /// The Secrets that recipients which were added can read now, or could if the region were not held.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub readable_by_added: Vec<ObjectRecord>,
     /// What changed, or would have changed in a held region.
     pub changes: Vec<ChangeRecord>,
     /// Objects that stay, and that other Credentials need than before.
@@ -233,6 +240,8 @@ impl Region {
             credentials: None,
             recipients_added: Vec::new(),
             recipients_removed: Vec::new(),
+            readable_by_added: Vec::new(),
+            restored: 0,
             changes: Vec::new(),
             sharings: Vec::new(),
             splits: Vec::new(),
@@ -244,7 +253,7 @@ impl Region {
 
     /// Whether nothing happens to it, and nobody in it is stopped.
     pub fn is_quiet(&self) -> bool {
-        matches!(self.outcome, Outcome::Unchanged | Outcome::Paused) && self.stopped.is_empty()
+        matches!(self.outcome, Outcome::Unchanged | Outcome::Paused) && self.stopped.is_empty() && self.holds.is_empty()
     }
 
     /// How many objects are `added`, `changed`, `resealed` or `withdrawn`, Namespaces counted.
@@ -260,14 +269,36 @@ impl Region {
         }
     }
 
-    /// Records which recipients the region gains and loses; a region that nobody could read gains none.
-    pub fn compare_recipients(&mut self, before: &[Recipient], now: &[Recipient]) {
+    /// What is said of recipients that it loses.
+    pub fn loses(&self) -> &'static str {
+        match self.outcome {
+            Outcome::Held => "could not read what is new, if what is held were let through",
+            _ => "cannot read what is new",
+        }
+    }
+
+    /// Whether it stays held whatever is accepted.
+    pub fn stays_held(&self) -> bool {
+        self.outcome == Outcome::Held && self.holds.iter().any(|hold| hold.flag.is_none())
+    }
+
+    /// Records which recipients the region gains and loses, and what those that it gains can read in the bundle to be; a
+    /// region that nobody could read gains none.
+    pub fn compare_recipients(&mut self, before: &[Recipient], bundle: &Manifest) {
+        let now = &*bundle.recipients;
         let only = |these: &[Recipient], those: &[Recipient]| {
             these.iter().filter(|recipient| !those.contains(recipient)).map(ToString::to_string).collect()
         };
         if !before.is_empty() {
             self.recipients_added = only(now, before);
             self.recipients_removed = only(before, now);
+            let is_new = |recipient: &Recipient| now.contains(recipient) && !before.contains(recipient);
+            let opens =
+                |object: &&ManifestObject| object.key.kind.is_secret() && object.readers(bundle).iter().any(is_new);
+            if !self.recipients_added.is_empty() {
+                let readable = bundle.objects.iter().filter(opens);
+                self.readable_by_added = readable.map(|object| ObjectRecord::from(&object.key)).collect();
+            }
         }
     }
 }
@@ -327,9 +358,19 @@ pub struct ChangeRecord {
     /// Entries of a Secret that left it or became empty.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub lost_entries: Vec<String>,
-    /// Fields of a changed object that stands open in the bundle; at most 100.
+    /// Fields that changed and stand open in the bundle; of a Secret, its type, labels and annotations. At most 100.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub fields: Vec<FieldRecord>,
+    /// What becomes of the values of a published Secret that is sealed anew: `same`, `changed`, or `unknown` if that
+    /// cannot be told; absent for anything else.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub values: Option<Word>,
+    /// Why such a Secret is sealed anew beside its values: `delivery` (the labels or annotations that steer its consumer
+    /// changed), `metadata` (other labels or annotations did), `type`, `recipients`, `asked` (`rekey` or `--reseal`).
+    /// Why its values cannot be compared: `file` (its file is missing, or not the one that pouch published), `noTags`,
+    /// `reuseKey` (its tags are of a key that is not at hand), `noValues` (no value was read).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub reasons: Vec<Word>,
 }
 
 /// One field of an object that changed.
@@ -523,6 +564,8 @@ impl From<&Change> for ChangeRecord {
                 .collect(),
             lost_entries: change.lost_entries.clone(),
             fields: change.fields.iter().map(FieldRecord::from).collect(),
+            values: change.sealing.as_ref().map(|sealing| sealing.values.word().into()),
+            reasons: change.sealing.iter().flat_map(|it| &it.reasons).map(|reason| reason.word().into()).collect(),
         }
     }
 }

@@ -151,7 +151,10 @@ fn one(group: &Group<'_, Finding>, paint: Paint, links: &Links, most: usize) -> 
         };
         line("-->", &format!("{origin}{more}"));
     }
-    if let Some(object) = finding.object.as_ref().map(|object| format!("{object}"))
+    // A claimant's own object is named with the claimant.
+    let mut claimants = group.all.iter().filter_map(|finding| finding.claimant.as_ref());
+    let object = finding.object.as_ref().filter(|object| !claimants.any(|claimant| claimant.is_named(object)));
+    if let Some(object) = object.map(|object| format!("{object}"))
         && !finding.message.contains(&object)
     {
         line("=", &object);
@@ -172,7 +175,7 @@ fn one(group: &Group<'_, Finding>, paint: Paint, links: &Links, most: usize) -> 
 mod tests {
     use super::*;
     use crate::finding::{Origin, Place};
-    use crate::name::Claimant;
+    use crate::name::{Claimant, ObjectKey};
 
     #[test]
     fn a_finding_reads_from_what_to_what_to_do() {
@@ -190,6 +193,19 @@ mod tests {
         let expected = "error[missing-reference]: spec.secretRef names Secret kcm-system/x, which is in no source\n  \
                         --> a\\u{1b}.yaml:3:1\n  = Credential team-a/aws, region eu\n  = help: Add it.\n";
         assert_eq!(shown, expected);
+    }
+
+    #[test]
+    fn a_claimants_own_object_is_named_once() {
+        let by = Claimant::credential("team-a".into(), "aws".into());
+        let of = |key: &ObjectKey| {
+            let found = Finding::new(Code::NullEntry, "x").claimed_by(&by).about(key);
+            finding(&found, Paint::Plain, &Links::default())
+        };
+        let own = crate::kinds::claimant(&by).unwrap();
+        assert_eq!(of(&own), "warning[null-entry]: x\n  = Credential team-a/aws\n");
+        let other = ObjectKey { name: "other".into(), ..own };
+        assert!(of(&other).contains("team-a/other\n  = Credential team-a/aws\n"), "{}", of(&other));
     }
 
     #[test]

@@ -1,7 +1,6 @@
 //! `pouch rekey`: seals what is published anew, for the configured recipients.
 
 use std::collections::BTreeSet;
-use std::fmt::Write as _;
 use std::path::PathBuf;
 
 use pouch_core::config::{Fleet, RegionConfig, RegionState};
@@ -162,7 +161,7 @@ pub fn run(session: &Session, args: &Args) -> Result<Ended, Failure> {
     told::tell(
         session,
         report,
-        &session.ui.dressed(&told::lines(session, report, word, (recipients, |_, _| String::new()))),
+        &session.ui.dressed(&told::lines(session, report, word, |_, _| String::new())),
         &args.accepted.of_flags(fleet)?,
     );
     if args.dry_run {
@@ -236,16 +235,4 @@ fn chosen<'a>(session: &Session, args: &Args, fleet: &'a Fleet) -> Result<Vec<&'
         ))
     };
     args.region.iter().map(one).collect()
-}
-
-/// Whose recipients change, a line each.
-fn recipients(region: &summary::Region) -> String {
-    let mut text = String::new();
-    for (word, recipients) in [("adds", &region.recipients_added), ("removes", &region.recipients_removed)] {
-        for recipient in recipients {
-            // Writing to a string cannot fail.
-            let _ = writeln!(text, "  {word:7}  {recipient}");
-        }
-    }
-    text
 }

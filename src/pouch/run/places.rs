@@ -216,9 +216,9 @@ mod tests {
 
     #[test]
     fn a_pull_request_has_the_commit_s_words_within_what_a_server_takes() {
-        let message = "eu: 1 changes\n\n- eu: published, 1 added\n  added team/c: Secret team/s\n\nPouch-Fleet: acme\n";
+        let message = "eu: 1 change\n\n- eu: published, 1 added\n  added team/c: Secret team/s\n\nPouch-Fleet: acme\n";
         let proposal = super::proposal(message);
-        assert_eq!(proposal.title, "eu: 1 changes");
+        assert_eq!(proposal.title, "eu: 1 change");
         let body = "- eu: published, 1 added\n  - added team/c: Secret team/s\n\nPouch-Fleet: acme\n";
         assert_eq!(proposal.body, body);
         let none = super::proposal("acme: files\n\nPouch-Fleet: acme\n");

@@ -269,7 +269,10 @@ fn one_region<'a>(
         };
         told.explained = explain::of_region(question, &planned);
     }
-    told.note(&to, (own, &mut plan), (cases, shared.run));
+    if is_written(told.record.outcome) {
+        told.record.restored = restored(&standing, own, &plan);
+    }
+    told.note((own, &mut plan), (cases, shared.run));
     // In order here, beside other regions, they are soon in order together.
     told.findings = to.fleet.govern(std::mem::take(&mut told.findings));
     if let Some(shelf) = shelf.filter(|_| is_written(told.record.outcome))
@@ -299,17 +302,12 @@ impl Told {
     }
 
     /// Takes what is to be said of a plan.
-    fn note(
-        &mut self,
-        to: &Destination<'_>,
-        (published, plan): (&Published, &mut RegionPlan),
-        (cases, run): (Vec<Case>, &Run<'_>),
-    ) {
+    fn note(&mut self, (published, plan): (&Published, &mut RegionPlan), (cases, run): (Vec<Case>, &Run<'_>)) {
         count(&mut self.record, plan, run.keys.is_blind());
         if !plan.is_published || published.manifest().is_some() {
             // Without a manifest that is vouched for, it is what the bundle says of itself.
             let before = published.manifest().or(published.claimed()).map(|manifest| &*manifest.recipients);
-            self.record.compare_recipients(before.unwrap_or_default(), &to.region.recipients);
+            self.record.compare_recipients(before.unwrap_or_default(), &plan.manifest);
         }
         self.findings.append(&mut plan.findings);
         self.hold(plan.holds.drain(..).chain(plan.withheld.drain(..)));
@@ -319,6 +317,21 @@ impl Told {
             self.hear(&case.claim.by, ruled.verdict, case.findings.into_iter().chain(ruled.added));
         }
     }
+}
+
+/// How many files of a bundle stay as pouch published them last, and stand there otherwise or not at all.
+fn restored(standing: &Published, own: &Published, plan: &RegionPlan) -> usize {
+    let Some(before) = own.manifest() else { return 0 };
+    let hashes: BTreeMap<&BundlePath, &str> = before.files.iter().map(|file| (&file.path, &*file.sha256)).collect();
+    let is_restored = |(path, content): &(&BundlePath, &Content)| match content {
+        Content::Seal(_) => false,
+        Content::Kept(from) => from == *path && standing.files.get(path.as_str()) != own.files.get(path.as_str()),
+        Content::Bytes(bytes) => {
+            standing.files.get(path.as_str()) != Some(bytes)
+                && hashes.get(path).is_some_and(|hash| **hash == sha256_hex(bytes))
+        }
+    };
+    plan.files.iter().filter(is_restored).count()
 }
 
 fn outcome(region: &RegionConfig, plan: &RegionPlan) -> Outcome {

@@ -5,10 +5,10 @@ use std::path::Path;
 
 use pouch_core::config::{Acceptance, Fleet};
 use pouch_core::layout::path::gitattributes;
-use pouch_core::listing::counted;
+use pouch_core::listing::{counted, few};
 use pouch_core::report::escape_json;
 use pouch_core::report::metrics::RunFacts;
-use pouch_core::report::names::{Names, fields};
+use pouch_core::report::names::{Names, fields, held_by_acceptances, readable, recipients};
 use pouch_core::report::shell;
 use pouch_core::report::summary::{self, ChangeRecord, FindingRecord, Outcome, SilencedRecord, Summary};
 use pouch_core::stamp::SourceStamp;
@@ -22,9 +22,12 @@ use crate::text;
 /// How many lines of names a region has, unless all are asked for.
 const NAMES: usize = 20;
 
+/// How many regions are named that stay held.
+const STAY: usize = 3;
+
 /// One line a region, and below it what becomes of whose objects.
 pub fn outcomes(session: &Session, report: &Report) -> String {
-    let lines = lines(session, report, Outcome::word, (|_| String::new(), |_, _| String::new()));
+    let lines = lines(session, report, Outcome::word, |_, _| String::new());
     let shared: BTreeSet<&SharedChange> = report.shared_changes.iter().collect();
     let of_file = |change: &SharedChange| match change {
         // It is the same for ever.
@@ -48,32 +51,22 @@ pub fn planned(session: &Session, report: &Report) -> String {
     let fields = |region: &summary::Region, most| {
         fields(region, most).into_iter().map(|line| format!("    {line}\n")).collect::<String>()
     };
-    let lines = lines(session, report, planned_word, (|_| String::new(), fields));
+    let lines = lines(session, report, planned_word, fields);
     session.ui.dressed(&[lines].into_iter().chain(files).collect::<String>())
 }
-
-/// What is said of a region before names.
-type Before = fn(&summary::Region) -> String;
 
 /// What is said of a region after names, in so many lines.
 type After = fn(&summary::Region, usize) -> String;
 
-/// One line a region, with a word for what becomes of it; then what is to be said of it before what becomes of whose
-/// objects, and after that, in so many lines.
-pub fn lines(
-    session: &Session,
-    report: &Report,
-    word: fn(Outcome) -> &'static str,
-    (before, after): (Before, After),
-) -> String {
+/// One line a region, with a word for what becomes of it; then who can read more or less, what becomes of whose objects,
+/// and what is to be said of it after that, in so many lines.
+pub fn lines(session: &Session, report: &Report, word: fn(Outcome) -> &'static str, after: After) -> String {
     let most = if session.global.verbose { usize::MAX } else { NAMES };
     let width = report.regions.iter().map(|region| region.name.len()).max().unwrap_or_default();
     let of_region = |region: &summary::Region| {
-        let names = Names::of(region).lines(most).into_iter().map(|line| format!("  {line}\n"));
-        outcome_line(region, width, word(region.outcome))
-            + &before(region)
-            + &names.collect::<String>()
-            + &after(region, most)
+        let lines = [recipients(region), readable(region, most), Names::of(region).lines(most)];
+        let lines = lines.into_iter().flatten().map(|line| format!("  {line}\n"));
+        outcome_line(region, width, word(region.outcome)) + &lines.collect::<String>() + &after(region, most)
     };
     // With -q, a run in which all is well says nothing: what a job prints is mailed to somebody.
     let is_told = |region: &&summary::Region| !session.ui.is_quiet() || !region.is_quiet();
@@ -139,17 +132,28 @@ pub fn tell(session: &Session, report: &Report, lines: &str, given: &[Acceptance
         }
     }
     if let Some(command) = accept_command(session, report) {
-        session.ui.note(&format!("to let through all that is held: {command}"));
+        session.ui.note(&format!("to let through {}: {command}", held_by_acceptances(&report.regions)));
+    } else if !report.wanted.is_empty() {
+        let stays: Vec<&str> =
+            report.regions.iter().filter(|region| region.stays_held()).map(|region| &*region.name).collect();
+        if !stays.is_empty() {
+            session.ui.note(&format!(
+                "no acceptance lets region {} through: cure first what no flag lets through",
+                few(&stays, stays.len(), STAY)
+            ));
+        }
     }
 }
 
-/// This run's command line, with the acceptances that let through all that the brake held in it; none if it held
-/// nothing.
+/// This run's command line, with the acceptances that let through all that the brake held in it; none if they let nothing
+/// through. Of a region that stays held whatever is accepted there are none.
 ///
 /// Acceptances that were given stay if they were needed. The rest of the line is the user's own, so that what is
 /// accepted is what was looked at.
 fn accept_command(session: &Session, report: &Report) -> Option<String> {
-    if report.wanted.is_empty() {
+    let stays = |of: &&Acceptance| report.regions.iter().any(|it| it.stays_held() && it.name == of.region.as_str());
+    let wanted: Vec<&Acceptance> = report.wanted.iter().filter(|of| !stays(of)).collect();
+    if wanted.is_empty() {
         return None;
     }
     const FLAGS: [&str; 3] = ["--accept-deletions", "--accept-recipients", "--accept-reseal"];
@@ -198,7 +202,7 @@ fn accept_command(session: &Session, report: &Report) -> Option<String> {
             _ => words.push(word),
         }
     }
-    for acceptance in report.accepted.iter().chain(&report.wanted) {
+    for acceptance in report.accepted.iter().chain(wanted) {
         words.extend([acceptance.what.flag().to_owned(), acceptance.to_string()]);
     }
     let words: Vec<String> = words.iter().chain(&operands).map(|word| shell::word(word)).collect();

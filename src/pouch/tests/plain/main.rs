@@ -70,6 +70,7 @@ mod registry;
 mod rekey;
 mod render;
 mod samples;
+mod sealed_anew;
 mod secrecy;
 mod sets;
 mod setup;

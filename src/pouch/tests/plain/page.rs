@@ -88,6 +88,10 @@ fn a_plan_stands_on_a_page_with_chains_readers_and_findings() {
         accept.stdout
     );
     assert!(held.contains("--accept-recipients eu="), "{held}");
+    // Who reviews it sees in the row of each Credential that would be sealed for the new one.
+    let row = held.split("<tr><td>eu-team/c0").nth(1).and_then(|rest| rest.split("</tr>").next()).unwrap();
+    assert!(row.contains("withdrawn\">held"), "{row}");
+    assert!(held.contains("held: cannot now, and could once what is held is let through"), "{held}");
     let unseen = page(&fleet, &["plan", "--no-values"]);
     assert!(unseen.contains("No Secret was looked into"), "{unseen}");
 }

@@ -210,7 +210,7 @@ pub const APART: &[Apart] = &[
     },
     Apart {
         places: &["src/core/log"],
-        rooms: &["json", "k0rdent", "capi", "claim", "world", "closure", "judge", "region"],
+        rooms: &["json", "k0rdent", "claim", "world", "closure", "judge", "region"],
         why: "the log looks at sealed files and manifests from outside: it opens nothing and decides nothing",
     },
     Apart {

@@ -57,7 +57,7 @@ fn recipients_join_when_accepted_and_leave_without_a_trace() {
         let (before, stamps) = (fleet.tree("bundles"), fleet.stamps("bundles"));
 
         let dry = fleet.run(&joined(way, &["--dry-run"])).ends(0).says("recipient-added");
-        assert!(dry.stdout.contains(&format!("  adds     {second}\n")), "{}", dry.stdout);
+        assert!(dry.stdout.contains(&format!("  adds       recipient {second}: ")), "{}", dry.stdout);
         assert!(dry.stdout.starts_with("eu  would be held") && dry.stdout.contains("3 resealed"), "{}", dry.stdout);
         assert!(!dry.stdout.contains("us "), "{}", dry.stdout);
         fleet.run(&joined(way, &[])).ends(4).outcome("eu", "held");
@@ -81,7 +81,7 @@ fn recipients_join_when_accepted_and_leave_without_a_trace() {
 
         configured(&fleet, "eu", &[&second]);
         let ran = fleet.run(&joined(way, &[])).ends(0);
-        assert!(ran.stdout.contains(&format!("  removes  {EU}\n")), "{}", ran.stdout);
+        assert!(ran.stdout.contains(&format!("  removes    recipient {EU}: ")), "{}", ran.stdout);
         let last = fleet.tree("bundles");
         prove(&fleet, &again, &last, "eu", ("keys/eu.txt", "keys/second.txt"), &[&second]);
         for (path, bytes) in last.iter().filter(|(path, _)| path.starts_with("regions/eu/")) {

@@ -208,7 +208,7 @@ fn people_are_told_the_last_of_it_and_all_of_it_when_they_ask() {
         "  eu  changed     Secret eu-team/c0: value; for eu-team/c0\n",
         "  eu  resealed    Secret eu-team/c0: sealed anew; whether a value changed cannot be told; for eu-team/c0\n",
         "  eu  carried     Secret eu-team/c0: stays as it was: missing-reference; for eu-team/c0\n",
-        "Published now:\n  eu  Secret eu-team/c0: at most ",
+        "Published now:\n  eu  Secret eu-team/c0: up to ",
         "d, changed 2023-11-24 in ",
         "; sealed anew 2023-12-24 in ",
     ] {

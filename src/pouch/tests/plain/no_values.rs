@@ -37,6 +37,21 @@ fn both(fleet: &Fleet, what: &str) -> (Value, Value) {
         assert_eq!(region["sealed"], told, "{what}: {region:?}");
         assert_eq!(region["kept"], 0, "{what}");
         region.insert("kept".into(), count.into());
+        for change in region["changes"].as_array_mut().unwrap().iter_mut().filter_map(Value::as_object_mut) {
+            let Some(Value::Array(mut reasons)) = change.remove("reasons") else { continue };
+            reasons.retain(|reason| reason != "noValues");
+            if !reasons.is_empty() {
+                change.insert("reasons".into(), reasons.into());
+            }
+        }
+    }
+    // Names tell that values change, and never that they stay.
+    for region in [&mut seen, &mut unseen].into_iter().flat_map(|plan| plan["regions"].as_array_mut().unwrap()) {
+        for change in region["changes"].as_array_mut().unwrap().iter_mut().filter_map(Value::as_object_mut) {
+            if change.get("values").is_some_and(|values| values != "changed") {
+                change.remove("values");
+            }
+        }
     }
     for region in seen["regions"].as_array_mut().unwrap() {
         let region = region.as_object_mut().unwrap();

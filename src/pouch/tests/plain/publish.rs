@@ -577,7 +577,7 @@ fn a_signal_before_the_push_stops_the_run_at_once() {
         wait_for(&fleet, "started");
         stop(&child, signal);
         let (ran, took) = ended(child);
-        ran.ends(code).says("nothing is published");
+        ran.ends(code).says("stopped; nothing was changed");
         assert!(took < Duration::from_secs(2), "{took:?}");
         assert_eq!(origin.tip(), None);
         origin.check();

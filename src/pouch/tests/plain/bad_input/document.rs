@@ -269,7 +269,7 @@ fn with_one_source_a_broken_file_keeps_what_is_published() {
     let fleet = Fleet::new();
     let good = fleet.rendered();
     fleet.write("manifests/bad.yaml", secret("data: {"));
-    fleet.render().ended(3).says(&[UNPARSABLE, "error[unread]", "Credential team-a/good-azure"]).helps();
+    fleet.render().ended(3).says(&[UNPARSABLE, "3 Credentials keep what they have", "team-a/good-azure"]).helps();
     assert_eq!(differing(&fleet.published(), &good), only_the_manifest());
     fleet.restore();
     assert_eq!(differing(&fleet.rendered(), &good), none());

@@ -421,7 +421,7 @@ fn mistyped_top(doc: &Node, kind: &GroupKind) -> Option<Fault> {
     let missing = kinds::fields(kind).iter().filter(|field| doc.get(field).is_none());
     let (typed, meant) = missing.into_iter().find_map(|field| Some((nearest_to(field, doc)?, *field)))?;
     let help = format!("Did you mean {meant}?");
-    Some(Fault::new(Code::Mistyped, format!("a {} has no field {typed:?}", kind.kind), help))
+    Some(Fault::new(Code::Mistyped, format!("the {} has no field {typed:?}", kind.kind), help))
 }
 
 /// The top-level field that was probably typed in place of one that is missing.
@@ -520,8 +520,8 @@ mod tests {
     fn a_mistyped_field_at_the_top_is_named() {
         const CREDENTIAL: &str = "apiVersion: k0rdent.mirantis.com/v1beta1\nkind: Credential\n";
         for (rest, expect) in [
-            ("sepc: {}", "a Credential has no field \"sepc\""),
-            ("Spec: {}", "a Credential has no field \"Spec\""),
+            ("sepc: {}", "the Credential has no field \"sepc\""),
+            ("Spec: {}", "the Credential has no field \"Spec\""),
             ("spec: {}\nsepc: {}", ""),
             ("spec: {}\nstatus: {}", ""),
             ("{}", ""),

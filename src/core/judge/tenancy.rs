@@ -65,6 +65,10 @@ fn identity(world: &World<'_>, region: &RegionConfig, claim: &Claim, object: &Ob
         Ok(_) => return unusable(world, region, claim, object),
         Err(why) => why,
     };
+    // What a mistyped field meant to say is not known; the fault breaks the claim, and takes nothing away.
+    if object.faults.iter().any(|fault| fault.code == Code::Mistyped) {
+        return None;
+    }
     let namespace = &claim.by.namespace;
     if let Some(slip) = admission::slip(world.fleet, object) {
         return Some(mistyped(object, namespace, &slip));

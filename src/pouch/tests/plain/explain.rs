@@ -170,7 +170,7 @@ fn why_nothing_is_published_is_told() {
     fleet.edit("manifests/eu-c1.yaml", "  region: eu\n", "  regoin: eu\n");
     said("eu-team/c1", "  error[invalid-credential]: spec has no field \"regoin\"");
     fleet.edit("manifests/eu-c1.yaml", "\nspec:", "\nsepc:");
-    said("eu-team/c1", "  error[mistyped]: a Credential has no field \"sepc\"");
+    said("eu-team/c1", "  error[mistyped]: the Credential has no field \"sepc\"");
     said("eu-team/c1", "    = help: Did you mean spec?");
     fleet.edit("manifests/eu-c1.yaml", "\nsepc:", "\nspec:");
     fleet.edit("manifests/us-c0.yaml", "  region: us\n", "  region: uss\n");

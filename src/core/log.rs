@@ -34,7 +34,7 @@ use crate::capi;
 use crate::config::Fleet;
 use crate::destination;
 use crate::exposure::listed_by::Home;
-use crate::name::{Claimant, Directory, Namespace, ObjectKey};
+use crate::name::{Claimant, Directory, Kind, Name, Namespace, ObjectKey};
 use crate::nearest::suggested;
 use facts::credentials;
 use life::{Age, Life, Standing, life};
@@ -151,9 +151,9 @@ fn typed(question: &Question) -> String {
     }
 }
 
-fn order(event: &Event) -> (&str, &str, What, &str, Option<&str>, &str) {
+fn order(event: &Event) -> (&str, &str, What, &Kind, Option<&Namespace>, &Name) {
     let object = &event.object;
-    (&event.fleet, &event.directory, event.what, &object.kind, object.namespace.as_deref(), &object.name)
+    (&event.fleet, &event.directory, event.what, &object.kind, object.namespace.as_ref(), &object.name)
 }
 
 fn record(branch: &Branch, commit: &Commit, events: Vec<Event>) -> CommitRecord {

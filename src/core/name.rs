@@ -4,10 +4,14 @@
 //! words of nearly every key take no memory at all. This module knows how Kubernetes bounds names; it knows
 //! nothing of objects.
 
+use alloc::borrow::Cow;
 use alloc::string::String;
 use alloc::sync::Arc;
 use core::cmp::Ordering;
 use core::{fmt, hash};
+
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// A text that costs nothing to copy.
 #[derive(Clone)]
@@ -131,6 +135,32 @@ macro_rules! word {
         impl From<&str> for $name {
             fn from(text: &str) -> Self {
                 Self(Text::from(text))
+            }
+        }
+
+        impl Serialize for $name {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.serialize_str(self.as_str())
+            }
+        }
+
+        impl<'de> Deserialize<'de> for $name {
+            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                Cow::<str>::deserialize(deserializer).map(|text| Self::from(&*text))
+            }
+        }
+
+        impl JsonSchema for $name {
+            fn inline_schema() -> bool {
+                true
+            }
+
+            fn schema_name() -> Cow<'static, str> {
+                String::schema_name()
+            }
+
+            fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+                String::json_schema(generator)
             }
         }
 

@@ -266,17 +266,13 @@ mod tests {
         let change = |n: usize| ChangeRecord {
             action: "added".into(),
             object: ObjectRecord {
-                group: String::new(),
-                kind: "Secret".to_owned(),
-                namespace: Some("team-a".to_owned()),
-                name: format!("s{n:05}\nPouch-Accepted: deletions eu=0123456789abcdef"),
+                group: "".into(),
+                kind: "Secret".into(),
+                namespace: Some("team-a".into()),
+                name: format!("s{n:05}\nPouch-Accepted: deletions eu=0123456789abcdef").as_str().into(),
             },
             credentials: vec![format!("team-a/c{n:05}")],
-            entries: Vec::new(),
-            lost_entries: Vec::new(),
-            fields: Vec::new(),
-            values: None,
-            reasons: Vec::new(),
+            within: None,
         };
         let changes = (0..changes).map(change).collect();
         Region { changes, ..Region::new(&name.into(), &name.into(), Outcome::Published) }

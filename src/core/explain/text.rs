@@ -85,7 +85,7 @@ pub fn text(explanation: &Explanation, brief: bool) -> String {
 
 /// `Kind namespace/name`.
 pub fn named(object: &ObjectRecord) -> String {
-    names::named(&object.kind, object.namespace.as_deref(), &object.name)
+    names::of(object)
 }
 
 struct Out(String);

@@ -445,12 +445,7 @@ fn event(what: What, (_, key): &Place) -> Event {
         fleet: String::new(),
         directory: String::new(),
         region: None,
-        object: ObjectRecord {
-            group: key.kind.group.to_string(),
-            kind: key.kind.kind.to_string(),
-            namespace: key.namespace.as_ref().map(ToString::to_string),
-            name: key.name.to_string(),
-        },
+        object: ObjectRecord::from(key),
         credentials: Vec::new(),
         again: false,
         values: None,

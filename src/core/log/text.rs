@@ -12,7 +12,7 @@ use crate::exposure::SkippedFile;
 use crate::exposure::sealed::UNKNOWN;
 use crate::listing::{counted, few};
 use crate::report::escape;
-use crate::report::names::named;
+use crate::report::names::{self, named};
 
 /// How many characters of an id are shown.
 const SHORT: usize = 10;
@@ -199,7 +199,7 @@ fn called(most: Most, fleet: &str, region: &str) -> String {
 }
 
 fn object(event: &Event) -> String {
-    named(&event.object.kind, event.object.namespace.as_deref(), &event.object.name)
+    names::of(&event.object)
 }
 
 /// What an event says beyond its word and its object.
@@ -435,12 +435,7 @@ mod tests {
                 fleet: String::new(),
                 directory: String::new(),
                 region: None,
-                object: ObjectRecord {
-                    group: String::new(),
-                    kind: String::new(),
-                    namespace: None,
-                    name: String::new(),
-                },
+                object: ObjectRecord { group: "".into(), kind: "".into(), namespace: None, name: "".into() },
                 credentials: Vec::new(),
                 again: false,
                 values: None,

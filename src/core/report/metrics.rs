@@ -234,11 +234,7 @@ mod tests {
                 action: "withdrawn".into(),
                 object: ObjectRecord { group: "".into(), kind: "Secret".into(), namespace: None, name: "x".into() },
                 credentials: Vec::new(),
-                entries: Vec::new(),
-                lost_entries: Vec::new(),
-                fields: Vec::new(),
-                values: None,
-                reasons: Vec::new(),
+                within: None,
             }],
             credentials: (name == "us").then_some(RegionCredentials { broken: 1, ..Default::default() }),
             ..Region::new(&name.into(), &"d".into(), outcome)

@@ -12,6 +12,7 @@ use alloc::vec::Vec;
 use super::escape;
 use super::summary::{ChangeRecord, EntryRecord, FieldRecord, ObjectRecord, Region, SplitRecord, Word};
 use crate::listing::{counted, few};
+use crate::name::Namespace;
 
 /// How many objects a line names.
 const OBJECTS: usize = 5;
@@ -182,9 +183,9 @@ fn item(item: &Item<'_>) -> String {
             let untold = untold(change);
             // Without tags every entry that stays has perhaps changed.
             let is_told = |record: &&EntryRecord| untold.is_none() || record.change != "perhapsChanged";
-            let entries = change.entries.iter().filter(is_told).map(|it| entry((&it.name, &it.change)));
+            let entries = change.entries().iter().filter(is_told).map(|it| entry((&it.name, &it.change)));
             // What is sealed anew for what stands open says so in its reason.
-            let fields = change.fields.iter().filter(|_| change.action != What::Resealed.word());
+            let fields = change.fields().iter().filter(|_| change.action != What::Resealed.word());
             let mut parts: Vec<String> = entries.chain(fields.map(|field| escape(&field.path))).collect();
             let count = parts.len();
             let more = few(parts.drain(..), count, ENTRIES);
@@ -237,8 +238,8 @@ fn resealed(change: &ChangeRecord) -> String {
         "asked" => Some("that was asked for"),
         _ => None,
     };
-    let why: Vec<&str> = change.reasons.iter().filter_map(why).collect();
-    let values = match change.values.as_deref() {
+    let why: Vec<&str> = change.reasons().iter().filter_map(why).collect();
+    let values = match change.values() {
         Some("same") => Some("values unchanged"),
         Some("unknown") => Some("whether values change is not told"),
         _ => None,
@@ -256,8 +257,8 @@ fn untold(change: &ChangeRecord) -> Option<String> {
         "reuseKey" => Some("its entry tags are of a reuse key that is not at hand"),
         _ => None,
     };
-    let why = change.reasons.iter().find_map(why)?;
-    let what = match change.values.as_deref() {
+    let why = change.reasons().iter().find_map(why)?;
+    let what = match change.values() {
         Some("changed") => "which entries change",
         _ => "which entries change, if any",
     };
@@ -271,7 +272,7 @@ pub fn fields(region: &Region, most: usize) -> Vec<String> {
         let (before, after) = (word(&field.before), word(&field.after));
         format!("{} {}: {before} becomes {after}", object(&change.object), escape(&field.path))
     };
-    let all = || region.changes.iter().flat_map(|change| change.fields.iter().map(move |field| (change, field)));
+    let all = || region.changes.iter().flat_map(|change| change.fields().iter().map(move |field| (change, field)));
     let mut lines: Vec<String> = all().take(most).map(line).collect();
     let rest = all().count().saturating_sub(lines.len());
     if rest > 0 {
@@ -282,7 +283,12 @@ pub fn fields(region: &Region, most: usize) -> Vec<String> {
 
 /// `Kind namespace/name` of an object.
 pub fn object(record: &ObjectRecord) -> String {
-    escape(&named(&record.kind, record.namespace.as_deref(), &record.name))
+    escape(&of(record))
+}
+
+/// `Kind namespace/name` of an object, as it is.
+pub fn of(record: &ObjectRecord) -> String {
+    named(record.kind.as_str(), record.namespace.as_ref().map(Namespace::as_str), record.name.as_str())
 }
 
 /// `Kind namespace/name`.

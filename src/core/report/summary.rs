@@ -1,6 +1,7 @@
 //! The summary of a run: what `--summary FILE` writes, with a JSON Schema of its own.
 
 use alloc::borrow::Cow;
+use alloc::boxed::Box;
 use alloc::collections::BTreeSet;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
@@ -14,7 +15,7 @@ pub use super::target::{Artifact, ArtifactState, FailureRecord, Proposal, Target
 use crate::finding::{Class, Code, Finding, Origin};
 use crate::judge::case::Verdict;
 use crate::layout::manifest::{Manifest, ManifestObject, ObjectState};
-use crate::name::{Claimant, Directory, ObjectKey};
+use crate::name::{Claimant, Directory, Group, Kind, Name, Namespace, ObjectKey};
 use crate::recipient::Recipient;
 use crate::region::change::{Change, Hold, Loss, Sharing};
 use crate::region::fields::FieldChange;
@@ -352,6 +353,15 @@ pub struct ChangeRecord {
     /// The Credentials that need it, as `namespace/name`; if it is withdrawn, those that needed it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub credentials: Vec<String>,
+    /// What is known of it beside: most changes of a large run are of whole objects.
+    #[serde(flatten)]
+    pub within: Option<Box<Within>>,
+}
+
+/// What changed within an object.
+#[derive(Clone, Default, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Within {
     /// Entries of a changed Secret that do not stay as they are.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub entries: Vec<EntryRecord>,
@@ -373,8 +383,30 @@ pub struct ChangeRecord {
     pub reasons: Vec<Word>,
 }
 
+impl ChangeRecord {
+    /// The [entries](Within::entries) that do not stay as they are.
+    pub fn entries(&self) -> &[EntryRecord] {
+        self.within.as_ref().map(|within| &*within.entries).unwrap_or_default()
+    }
+
+    /// The [fields](Within::fields) that changed.
+    pub fn fields(&self) -> &[FieldRecord] {
+        self.within.as_ref().map(|within| &*within.fields).unwrap_or_default()
+    }
+
+    /// [Why](Within::reasons) it is sealed anew.
+    pub fn reasons(&self) -> &[Word] {
+        self.within.as_ref().map(|within| &*within.reasons).unwrap_or_default()
+    }
+
+    /// What becomes of its [values](Within::values).
+    pub fn values(&self) -> Option<&str> {
+        self.within.as_ref()?.values.as_deref()
+    }
+}
+
 /// One field of an object that changed.
-#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct FieldRecord {
     /// The path, such as `spec.allowedNamespaces.list[0]`.
@@ -388,7 +420,7 @@ pub struct FieldRecord {
 }
 
 /// One entry of a Secret that changed.
-#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct EntryRecord {
     /// The entry's name.
@@ -472,14 +504,14 @@ pub struct LossRecord {
 #[serde(rename_all = "camelCase")]
 pub struct ObjectRecord {
     /// The API group; empty for the core group.
-    pub group: String,
+    pub group: Group,
     /// The kind.
-    pub kind: String,
+    pub kind: Kind,
     /// The namespace; absent for cluster-scoped kinds.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub namespace: Option<String>,
+    pub namespace: Option<Namespace>,
     /// The name.
-    pub name: String,
+    pub name: Name,
 }
 
 /// One finding.
@@ -543,20 +575,17 @@ impl From<&Silenced> for SilencedRecord {
 impl From<&ObjectKey> for ObjectRecord {
     fn from(key: &ObjectKey) -> Self {
         Self {
-            group: key.kind.group.to_string(),
-            kind: key.kind.kind.to_string(),
-            namespace: key.namespace.as_ref().map(ToString::to_string),
-            name: key.name.to_string(),
+            group: key.kind.group.clone(),
+            kind: key.kind.kind.clone(),
+            namespace: key.namespace.clone(),
+            name: key.name.clone(),
         }
     }
 }
 
 impl From<&Change> for ChangeRecord {
     fn from(change: &Change) -> Self {
-        Self {
-            action: change.action.word().into(),
-            object: ObjectRecord::from(&change.key),
-            credentials: paths(&change.claimants),
+        let within = Within {
             entries: change
                 .entries
                 .iter()
@@ -566,6 +595,12 @@ impl From<&Change> for ChangeRecord {
             fields: change.fields.iter().map(FieldRecord::from).collect(),
             values: change.sealing.as_ref().map(|sealing| sealing.values.word().into()),
             reasons: change.sealing.iter().flat_map(|it| &it.reasons).map(|reason| reason.word().into()).collect(),
+        };
+        Self {
+            action: change.action.word().into(),
+            object: ObjectRecord::from(&change.key),
+            credentials: paths(&change.claimants),
+            within: (within != Within::default()).then(|| Box::new(within)),
         }
     }
 }

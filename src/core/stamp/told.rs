@@ -131,7 +131,8 @@ impl Told {
                 name: (&**name).into(),
             }),
             object: object.as_ref().map(|ObjectRecord { group, kind, namespace, name }| {
-                ObjectKey::new(GroupKind::new(group, kind), namespace.as_deref().map(Into::into), (&**name).into())
+                let kind = GroupKind { group: group.clone(), kind: kind.clone() };
+                ObjectKey::new(kind, namespace.clone(), name.clone())
             }),
             origin: origin.as_ref().map(|(source, at)| Origin { source: (&**source).into(), place: place(at) }),
             message: message.clone(),

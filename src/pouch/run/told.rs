@@ -88,7 +88,7 @@ fn outcome_line(region: &summary::Region, width: usize, word: &str) -> String {
     if region.outcome == Outcome::Paused {
         return format!("{:width$}  {word:9}  what is published stays\n", region.name);
     }
-    let is_namespace = |change: &&ChangeRecord| change.object.kind == "Namespace" && change.object.group.is_empty();
+    let is_namespace = |change: &&ChangeRecord| change.object.kind == "Namespace" && change.object.group == "";
     let (namespaces, objects): (Vec<&ChangeRecord>, Vec<&ChangeRecord>) = region.changes.iter().partition(is_namespace);
     let held = region.outcome == Outcome::Held;
     let mut parts = if held { Vec::new() } else { vec![counted(region.objects, "object", "objects")] };

@@ -194,7 +194,7 @@ impl Told {
         for hold in holds {
             self.record.holds.push(summary::HoldRecord::from(&hold));
             self.findings.push(hold.finding);
-            self.wanted.extend(hold.lifted_by);
+            self.wanted.extend(hold.lifted_by.into_iter().chain(hold.beside));
         }
     }
 }

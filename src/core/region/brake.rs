@@ -345,14 +345,13 @@ fn deletions(load: &Load<'_>, limits: &Limits, wanted: &Wanted<'_>, is_given: &G
             continue;
         }
         let end = if empties { ", which empties it" } else { "" };
-        if load.shares.is_empty() {
+        // What was accepted goes all the same, and is not asked for again.
+        if load.shares.is_empty() && braked.accepted.is_empty() {
             let counts = format!("{}{end}", count_losses(&all, load.objects));
             let whose = format!("region {}", load.region);
             let claimants = losing().flat_map(|account| &account.losing).collect();
             braked.deletions = [held_deletions(load, &whose, &counts, (&all, claimants), whole)].into();
             braked.held = Held::All;
-            // What was accepted for one namespace lets nothing through then, so it is not spent.
-            braked.accepted.clear();
             return braked;
         }
         for account in &passing {
@@ -373,6 +372,19 @@ fn deletions(load: &Load<'_>, limits: &Limits, wanted: &Wanted<'_>, is_given: &G
             braked.deletions.push(held_deletions(load, &whose, &counts, (&losses, claimants), acceptance));
             held.insert(account.namespace.clone());
         }
+    }
+    // Once what is held goes too, the rest may empty what is theirs, and be held in turn: so one line asks for all of it.
+    if let Some(first) = braked.deletions.first_mut() {
+        let is_emptied = |share: &&Share| load.left == 0 || (share.source.is_none() && share.left == 0);
+        let emptied: Vec<&Share> = shares.iter().filter(is_emptied).collect();
+        let is_of =
+            |account: &&&Account| emptied.iter().any(|share| load.shares.is_empty() || account.source == share.source);
+        let rest = passing.iter().filter(|account| !held.contains(&account.namespace)).filter(is_of);
+        let beside = rest.map(|account| {
+            let losses: Vec<&Loss> = account.losses.iter().collect();
+            wanted(Accept::Deletions, account.namespace.as_ref(), &lines(&losses))
+        });
+        first.beside = beside.filter(|wanted| !is_given(wanted)).collect();
     }
     if !held.is_empty() {
         braked.held = Held::Of(held);
@@ -426,7 +438,8 @@ fn held_deletions(
     let of = match claimants.len() {
         0 => String::new(),
         count => {
-            format!("; Credentials that lose them: {}", few(claimants.iter().map(|by| by.path()), count, CLAIMANTS))
+            let who = if count == 1 { "Credential that loses them" } else { "Credentials that lose them" };
+            format!("; {who}: {}", few(claimants.iter().map(|by| by.path()), count, CLAIMANTS))
         }
     };
     let message = format!("{whose} would lose {counts}: {named}{of}");
@@ -578,6 +591,31 @@ mod tests {
         // In one share with the others he would be counted too.
         accounts.remove(0);
         assert_eq!(braked(&accounts, &[], &[]).held, Held::All);
+    }
+
+    /// What nobody holds yet may empty a share once what is held goes, and one line lets both go.
+    #[test]
+    fn one_line_lets_through_what_would_be_held_next() {
+        let all = [
+            account("large", 60, 60, 0),
+            account("small", 1, 1, 0),
+            Account { source: Some("own".into()), ..account("own", 5, 0, 0) },
+        ];
+        let two =
+            [Share { source: None, objects: 61, left: 0 }, Share { source: Some("own".into()), objects: 5, left: 5 }];
+        for (accounts, shares) in [(&all[..2], &[][..]), (&all[..], &two)] {
+            let held = |given: &[Acceptance]| held_by(accounts, shares, given, &[]);
+            let first = held(&[]);
+            let large: BTreeSet<Option<Namespace>> = [Some("large".into())].into();
+            assert_eq!(first.held, Held::Of(large));
+            let hold = &first.deletions[0];
+            let line: Vec<Acceptance> = hold.lifted_by.iter().chain(&hold.beside).cloned().collect();
+            assert_eq!(line.len(), 2);
+            assert_eq!(held(&line).held, Held::Nothing);
+            // With one alone, what was accepted goes and the other waits.
+            let small: BTreeSet<Option<Namespace>> = [Some("small".into())].into();
+            assert_eq!(held(&line[..1]).held, Held::Of(small));
+        }
     }
 
     /// Each time the same set comes up again it is asked for anew, and can be accepted anew.

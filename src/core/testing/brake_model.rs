@@ -137,7 +137,7 @@ fn oracle(
         |state: &State, team: &core::ops::Range<usize>| state[team.clone()].iter().filter(|s| s.is_there()).count();
     let exceeds = |count: usize, whole: usize| count * 100 > percent * whole;
     let (mut held, mut passing, mut region_size) = (BTreeSet::new(), Vec::new(), 0);
-    let mut any = false;
+    let (mut any, mut goes) = (false, false);
     for (name, team) in &TEAMS {
         // What went since the baseline and does not come back counts with what goes now.
         let now = lost(before, after, team.clone());
@@ -155,15 +155,20 @@ fn oracle(
         let loses_all = count(after, team) == 0 && size >= 2;
         let is_within = total <= free || (total <= most && !exceeds(total, size));
         match is_within && !loses_all {
-            _ if accepted.contains(&("deletions", *name)) => {}
-            true => passing.push(total),
+            _ if accepted.contains(&("deletions", *name)) => goes = true,
+            true => passing.push((name, total)),
             false => _ = held.insert((*name).to_string()),
         }
     }
-    let beside = passing.iter().sum::<usize>() - passing.iter().max().copied().unwrap_or(0);
+    let totals = || passing.iter().map(|(_, total)| *total);
+    let beside = totals().sum::<usize>() - totals().max().unwrap_or(0);
     let empties = after.iter().all(|slot| !slot.is_there()) && held.is_empty() && !passing.is_empty();
     if any && (empties || (beside > free && exceeds(beside, region_size))) {
-        held = [String::new()].into();
+        // What was accepted goes all the same; the others wait.
+        match goes {
+            true => held.extend(passing.iter().map(|(name, _)| (*name).to_string())),
+            false => held = [String::new()].into(),
+        }
     }
     if accepted.contains(&("deletions", "")) {
         held.clear();
@@ -383,6 +388,10 @@ fn one(Turn { bench, told, budget }: &Turn<'_>, counts: &mut Counts) {
         counts.plans += 1;
         counts.accepted += 1;
     }
+    // One line lets all of it through.
+    let line = plan.withheld.iter().flat_map(|hold| hold.lifted_by.iter().chain(&hold.beside));
+    let line: Vec<Acceptance> = line.cloned().collect();
+    assert_eq!(bench.plan(&line, &[]).withheld.len(), 0, "{at} {line:?}");
     // What the branch has used already lets nothing through; what is asked for instead does.
     let spent = bench.plan(&wanted, &wanted);
     same(&spent, &nothing, &at);

@@ -92,6 +92,7 @@ pub fn log(facts: &Facts, asked: &Query<'_>, looked: Looked) -> Result<Log, Opti
     let mut names = BTreeSet::new();
     let mut commits: Vec<(Reverse<i64>, usize, Reverse<usize>, CommitRecord)> = Vec::new();
     let mut secrets: Vec<SecretRecord> = Vec::new();
+    let mut published: usize = 0;
     let mut is_known = asked.question.is_none();
     for (at, branch) in facts.branches.iter().enumerate() {
         let Life { told, standing } = life(facts, branch, asked.today);
@@ -115,7 +116,10 @@ pub fn log(facts: &Facts, asked: &Query<'_>, looked: Looked) -> Result<Log, Opti
             events.sort_by(|a, b| order(a).cmp(&order(b)));
             commits.push((Reverse(newest), at, Reverse(number), record(branch, commit, events)));
         }
-        secrets.extend(standing.iter().filter_map(|standing| asked.secret(branch, standing)));
+        let of_question = |it: &&Standing| asked.is_about(&it.home, &it.key, &it.claimants, it.from.as_ref());
+        let standing: Vec<&Standing> = standing.iter().filter(of_question).collect();
+        published = published.saturating_add(standing.len());
+        secrets.extend(standing.into_iter().filter_map(|standing| asked.secret(branch, standing)));
     }
     if !is_known {
         let typed = asked.question.map(typed).unwrap_or_default();
@@ -138,6 +142,7 @@ pub fn log(facts: &Facts, asked: &Query<'_>, looked: Looked) -> Result<Log, Opti
         older_than: asked.older_than,
         not_secret: asked.not_secret.to_vec(),
         commits: asked.older_than.is_none().then_some(commits),
+        published,
         secrets,
     })
 }
@@ -215,10 +220,7 @@ impl Query<'_> {
     }
 
     fn secret(&self, branch: &Branch, standing: &Standing) -> Option<SecretRecord> {
-        let Standing { home, key, claimants, from, first, ages } = standing;
-        if !self.is_about(home, key, claimants, from.as_ref()) {
-            return None;
-        }
+        let Standing { home, key, claimants, first, ages, .. } = standing;
         let names: BTreeSet<&str> = ages.iter().map(|(name, _)| name.as_str()).collect();
         let is_open = |name: &str| capi::is_open_entry(name, &names) || self.not_secret.iter().any(|one| one == name);
         // Where nothing else is left, everything may be a secret.

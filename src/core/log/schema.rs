@@ -42,6 +42,8 @@ pub struct Log {
     /// The commits that changed something that was asked about, newest first; absent with `--older-than`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub commits: Option<Vec<CommitRecord>>,
+    /// How many Secrets are published now of what was asked about.
+    pub published: usize,
     /// The Secrets that are published now, by region, and of a region those first whose values are known for longest;
     /// with `--older-than` only those that are not known to have been rotated since.
     pub secrets: Vec<SecretRecord>,

@@ -384,7 +384,16 @@ pub(super) fn older(log: &Log, most: Most) -> Vec<Group> {
 /// The answer where nothing is that old.
 pub(super) fn none_older(log: &Log) -> String {
     let least = least(log);
-    format!("Every Secret that is published now was rotated or first published less than {least} ago.")
+    match (&log.question, log.published) {
+        (None, 0) => String::from("No Secret is published now."),
+        (Some(asked), 0) => format!("No Secret of {asked} is published now."),
+        (None, _) => {
+            format!("Every Secret that is published now was rotated or first published less than {least} ago.")
+        }
+        (Some(asked), _) => {
+            format!("Whatever is published now of {asked} was rotated or first published less than {least} ago.")
+        }
+    }
 }
 
 /// The age that was asked for.

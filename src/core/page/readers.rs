@@ -8,7 +8,7 @@ use super::chain::short;
 use super::html::Html;
 use crate::explain::record::{ClaimRecord, Explanation, RegionRecord};
 use crate::report::markup;
-use crate::report::summary::Region;
+use crate::report::summary::{Outcome, Region};
 
 /// How many characters of a recipient stand in a heading; the whole one is its title.
 const SHOWN: usize = 13;
@@ -40,6 +40,36 @@ fn matrices(page: &mut Html, explanation: &Explanation, changes: &BTreeMap<&str,
     }
 }
 
+/// Whether a recipient can read something.
+type Reads<'a> = &'a dyn Fn(&String) -> bool;
+
+/// What becomes of the Secrets of each Credential in a region that is published: which actions there are.
+struct Secrets<'r>(BTreeMap<&'r str, BTreeSet<&'r str>>);
+
+impl<'r> Secrets<'r> {
+    fn of(change: Option<&'r Region>) -> Self {
+        let mut all: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+        let published = change.filter(|region| region.outcome == Outcome::Published);
+        let changes = published.map(|region| &*region.changes).unwrap_or_default();
+        for change in changes.iter().filter(|change| change.object.kind == "Secret") {
+            for credential in &change.credentials {
+                all.entry(credential).or_default().insert(&change.action);
+            }
+        }
+        Self(all)
+    }
+
+    /// Whether there was none before.
+    fn are_new(&self, credential: &str) -> bool {
+        self.0.get(credential).is_some_and(|actions| actions.iter().all(|action| *action == "added"))
+    }
+
+    /// The Credentials of which Secrets are withdrawn and nothing else becomes of any.
+    fn gone(&self) -> impl Iterator<Item = &'r str> {
+        self.0.iter().filter(|(_, actions)| actions.iter().all(|action| *action == "withdrawn")).map(|(name, _)| *name)
+    }
+}
+
 fn matrix(page: &mut Html, region: &RegionRecord, change: Option<&Region>, claims: &[&ClaimRecord]) {
     let (none, now) = (Vec::new(), &region.recipients);
     let (added, removed) = change.map_or((&none, &none), |it| (&it.recipients_added, &it.recipients_removed));
@@ -54,24 +84,36 @@ fn matrix(page: &mut Html, region: &RegionRecord, change: Option<&Region>, claim
         page.text(&short(recipient, SHOWN));
     }
     page.raw("</tr>\n");
-    let row = |page: &mut Html, what: &str, held: &[String], reads: &dyn Fn(&String) -> bool| {
+    let row = |page: &mut Html, what: &str, held: &[String], (before, after): (Reads<'_>, Reads<'_>)| {
         page.raw("<tr><td>");
         page.text(what);
         for recipient in &all {
-            let (class, mark) = match (reads(recipient), added.contains(recipient), removed.contains(recipient)) {
-                (true, true, _) => (" withdrawn", "+"),
-                (true, false, _) => ("", "●"),
-                (false, ..) if held.contains(recipient) => (" withdrawn", "held"),
-                (false, _, true) => (" dim", "−"),
-                (false, ..) => ("", ""),
+            let (class, mark) = match (before(recipient), after(recipient)) {
+                (false, true) => (" withdrawn", "+"),
+                (true, true) => ("", "●"),
+                (_, false) if held.contains(recipient) => (" withdrawn", "held"),
+                (true, false) => (" dim", "−"),
+                (false, false) => ("", ""),
             };
             page.raw(&format!("<td class=\"c{class}\">{mark}"));
         }
         page.raw("</tr>\n");
     };
-    row(page, "whatever else is in it", &region.recipients_held, &|recipient| now.contains(recipient));
+    let before =
+        |recipient: &String| removed.contains(recipient) || now.contains(recipient) && !added.contains(recipient);
+    row(page, "whatever else is in it", &region.recipients_held, (&before, &|recipient| now.contains(recipient)));
+    let secrets = Secrets::of(change);
     for claim in claims.iter().filter(|claim| !claim.recipients.is_empty()) {
-        row(page, &claim.credential, &claim.recipients_held, &|recipient| claim.recipients.contains(recipient));
+        let after = |recipient: &String| claim.recipients.contains(recipient);
+        let before = |recipient: &String| {
+            let could = removed.contains(recipient) || after(recipient) && !added.contains(recipient);
+            could && !secrets.are_new(&claim.credential)
+        };
+        row(page, &claim.credential, &claim.recipients_held, (&before, &after));
+    }
+    let is_there = |credential: &str| claims.iter().any(|claim| claim.credential == credential);
+    for credential in secrets.gone().filter(|credential| !is_there(credential)) {
+        row(page, credential, &[], (&before, &|_| false));
     }
     page.raw("</table></div>\n");
 }

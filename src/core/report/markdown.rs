@@ -43,7 +43,7 @@ pub fn plan(summary: &Summary, word: fn(Outcome) -> &'static str) -> String {
         out.line("No Secret was looked into: whether values change is not told.\n");
     }
     if loud.is_empty() {
-        out.line(if is_unseen { "Nothing else would change.\n" } else { "Nothing would change.\n" });
+        out.line(if is_unseen { "As far as names tell, nothing would change.\n" } else { "Nothing would change.\n" });
     }
     // Who writes much must not push out of sight what others would lose, so that comes before what is said in detail.
     for region in &loud {
@@ -103,7 +103,10 @@ impl Out {
         let counts = ["added", "changed", "resealed", "withdrawn"].map(|action| (action, region.count(action)));
         let counts = counts.iter().filter(|(_, count)| *count > 0);
         let counts: String = counts.map(|(action, count)| format!(", {count} {action}")).collect();
-        self.line(&format!("- {} {word}, {objects}{counts}{unseen}", code(&region.name)));
+        let stay = [("carried over", region.carried), ("handed over", region.handover)];
+        let stay: String =
+            stay.iter().filter(|(_, count)| *count > 0).map(|(word, it)| format!(", {it} {word}")).collect();
+        self.line(&format!("- {} {word}, {objects}{counts}{stay}{unseen}", code(&region.name)));
         for hold in &region.holds {
             let accept = hold.flag.as_deref().zip(hold.value.as_deref());
             let stays = if region.stays_held() { ", while the region stays held" } else { "" };
@@ -129,11 +132,16 @@ impl Out {
 
     /// What becomes of whom in a region.
     fn region(&mut self, region: &Region) {
+        let lines: Vec<String> = readable(region, NAMES).into_iter().chain(Names::of(region).lines(LINES)).collect();
+        let fields = fields(region, LINES);
+        if lines.is_empty() && fields.is_empty() {
+            return;
+        }
         self.line(&format!("#### {}\n", code(&region.name)));
-        for line in readable(region, NAMES).into_iter().chain(Names::of(region).lines(LINES)) {
+        for line in lines {
             self.line(&format!("- {}", code(&cut(line.trim(), CHARS))));
         }
-        for line in fields(region, LINES) {
+        for line in fields {
             self.line(&format!("  - {}", code(&cut(&line, CHARS))));
         }
         self.line("");

@@ -19,6 +19,7 @@ use pouch_core::layout::manifest::ObjectState;
 use pouch_core::layout::path::application_set;
 use pouch_core::layout::{BundlePath, Layout, fleet_files};
 use pouch_core::name::Claimant;
+use pouch_core::nearest::suggested;
 use pouch_core::region::content::Content;
 use pouch_core::region::input::Terms;
 use pouch_core::region::odd;
@@ -76,7 +77,18 @@ fn work(run: &Run<'_>, survey: &Survey, published: &dyn Look, shelf: Option<&dyn
     let named = run.selection.refresh.iter().filter(|_| !run.is_narrow()).flat_map(|refresh| &refresh.claimants);
     for by in named {
         if survey.facts.asked_by(by).is_none() {
-            run.session.ui.warn(&format!("no Credential {} was read, so nothing of it is refreshed", by.path()));
+            let paths: Vec<String> = survey.facts.asked().iter().map(|asked| asked.by.path()).collect();
+            let near = suggested(&by.path(), paths.iter().map(String::as_str));
+            let meant = near.map(|near| format!("; did you mean {near}?")).unwrap_or_default();
+            let message = format!("no Credential {} was read, so nothing of it is refreshed{meant}", by.path());
+            run.session.ui.warn(&message);
+        }
+    }
+    let named = run.selection.refresh.iter().filter(|_| !run.is_narrow()).flat_map(|refresh| &refresh.namespaces);
+    for namespace in named {
+        if !survey.facts.asked().iter().any(|asked| asked.by.namespace == *namespace) {
+            let message = format!("no Credential of namespace {namespace} was read, so nothing of it is refreshed");
+            run.session.ui.warn(&message);
         }
     }
     let mut findings: Vec<Finding> = survey.facts_findings.clone();

@@ -138,7 +138,7 @@ pub fn tell(session: &Session, report: &Report, lines: &str, given: &[Acceptance
             report.regions.iter().filter(|region| region.stays_held()).map(|region| &*region.name).collect();
         if !stays.is_empty() {
             session.ui.note(&format!(
-                "no acceptance lets region {} through: cure first what no flag lets through",
+                "no acceptance lets region {} through: cure first what else holds it",
                 few(&stays, stays.len(), STAY)
             ));
         }

@@ -3,7 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use pouch_core::config::{Fleet, RegionConfig};
+use pouch_core::listing::few;
 use pouch_core::name::Region;
+use pouch_core::nearest::suggested;
 use pouch_core::reuse::KeyRing;
 
 use super::config::{Settings, load_from};
@@ -68,14 +70,19 @@ impl Opened {
     }
 }
 
+/// How many regions are named where one is not known.
+const SHOWN: usize = 20;
+
 /// The region that a flag names, by its name or its folder.
 pub fn region_called<'a>(fleet: &'a Fleet, called: &str) -> Result<&'a RegionConfig, Failure> {
     let is_it = |region: &&RegionConfig| region.name == *called || region.directory == *called;
     fleet.regions.values().find(is_it).ok_or_else(|| {
         let names: Vec<&str> = fleet.regions.keys().map(Region::as_str).collect();
+        let near = suggested(called, names.iter().copied());
+        let meant = near.map(|near| format!("Did you mean {near}? ")).unwrap_or_default();
         Failure::usage(
             format!("the configuration has no region {called}"),
-            format!("Its regions are {}.", names.join(", ")),
+            format!("{meant}Its regions are {}.", few(&names, names.len(), SHOWN)),
         )
     })
 }

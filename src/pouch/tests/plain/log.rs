@@ -301,7 +301,7 @@ fn a_secret_is_as_old_as_its_secrets() {
         assert!(listed.contains(says), "no {says:?} in:\n{listed}");
     }
     assert!(ask(&["-o", "markdown"], 7).contains("leave it out: --not-secret url"));
-    assert!(ask(&["--not-secret", "url"], 0).contains("\nEvery Secret that is published now was rotated"));
+    assert!(ask(&["--not-secret", "url"], 0).contains("\nWhatever is published now of region eu was rotated"));
     let life = life.fleet.run(&["log", "eu-team/c0", "--values"]).ends(0).stdout;
     let says = format!("Secret eu-team/c0: {}, password changed 2023-11-24 in ", since(10));
     assert!(life.contains(&says) && life.contains(&format!("; no secret: username {}; for ", since(0))), "{life}");
@@ -337,6 +337,8 @@ fn what_was_not_rotated_is_listed_and_denied() {
     }
     let told = ask(days(-1), &[], 0);
     assert!(told.contains("Every Secret that is published now was rotated or first published less than "), "{told}");
+    let told = ask(days(5), &["eu-team/c0"], 0);
+    assert!(told.contains("Whatever is published now of Credential eu-team/c0 was rotated"), "{told}");
     ask(days(5), &["-o", "markdown"], 7);
     ask(days(5), &["-o", "json"], 7);
 }

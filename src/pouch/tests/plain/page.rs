@@ -56,6 +56,12 @@ fn page(fleet: &Fleet, words: &[&str]) -> String {
     ran.stdout
 }
 
+/// Who can read the Secrets of a Credential of region eu.
+fn row<'p>(page: &'p str, name: &str) -> &'p str {
+    let row = page.split(&format!("<tr><td>eu-team/{name}")).nth(1).and_then(|rest| rest.split("</tr>").next());
+    row.unwrap_or_else(|| panic!("no row of {name} in {page}"))
+}
+
 #[test]
 fn a_plan_stands_on_a_page_with_chains_readers_and_findings() {
     let fleet = Fleet::with_credentials(6);
@@ -66,6 +72,7 @@ fn a_plan_stands_on_a_page_with_chains_readers_and_findings() {
     assert!(quiet.contains("Nothing would change") && !quiet.contains("<svg "), "{quiet}");
     fleet.secret("eu", "c0", "value: another");
     fleet.delete("eu", "c1");
+    fleet.credential("eu", "late", "late");
     fleet.edit("manifests/eu-c2.yaml", "kind: Secret, name: c2", "kind: Secret, name: nothing");
     let changed = page(&fleet, &["plan"]);
     for text in [
@@ -76,6 +83,11 @@ fn a_plan_stands_on_a_page_with_chains_readers_and_findings() {
         "<rect class=\"missing\"",
     ] {
         assert!(changed.contains(text), "{text}: {changed}");
+    }
+    // Who can read the Secrets of a Credential that comes could not before, and of one that goes cannot any more.
+    for (credential, mark) in [("late", " withdrawn\">+"), ("c0", "\">●"), ("c1", " dim\">−")] {
+        let row = row(&changed, credential);
+        assert!(row.contains(&format!("<td class=\"c{mark}")), "{credential}: {row}");
     }
     // What is told of readers is what a region has.
     let escrow = "age18c37s9sq89v55vuffajkfcd3xj9m67sq3r2zcjktw0h2a4vuqqwsdn8mfl";
@@ -89,7 +101,7 @@ fn a_plan_stands_on_a_page_with_chains_readers_and_findings() {
     );
     assert!(held.contains("--accept-recipients eu="), "{held}");
     // Who reviews it sees in the row of each Credential that would be sealed for the new one.
-    let row = held.split("<tr><td>eu-team/c0").nth(1).and_then(|rest| rest.split("</tr>").next()).unwrap();
+    let row = row(&held, "c0");
     assert!(row.contains("withdrawn\">held"), "{row}");
     assert!(held.contains("held: cannot now, and could once what is held is let through"), "{held}");
     let unseen = page(&fleet, &["plan", "--no-values"]);

@@ -432,7 +432,11 @@ fn what_cannot_be_proved_or_read_is_said() {
     fs::create_dir(stage.path("empty")).unwrap();
     ends(&["empty"], 5, "neither has a folder `regions`");
     ends(&["-f", "elsewhere.yaml", "bundles"], 64, "the configuration is not there");
-    ends(&["-f", "quickstart/keyless.yaml", "bundles", "--region", "west"], 64, "Its regions are eu-west, us-east.");
+    ends(
+        &["-f", "quickstart/keyless.yaml", "bundles", "--region", "eu-wset"],
+        64,
+        "Did you mean eu-west? Its regions are eu-west, us-east.",
+    );
     ends(&["-f", "quickstart/keyless.yaml", "bundles", "--require-tags"], 64, "NOT_THERE");
     ends(&["bundles", "--require-tags"], 64, "there is no configuration");
     ends(&["bundles", "--region", "west"], 5, "there is no bundle of region west");

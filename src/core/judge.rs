@@ -159,8 +159,7 @@ pub fn check_object(world: &World<'_>, object: &Object) -> Vec<Finding> {
         findings.push(find(Code::InvalidObject, message, "Remove the character, or keep the text in a Secret."));
     }
     // What a mistyped field says is missing from all others.
-    let is_mistyped = object.faults.iter().any(|fault| fault.code == Code::Mistyped);
-    if let Some(rules) = capi::rules(&object.key.kind).filter(|_| !is_mistyped) {
+    if let Some(rules) = capi::rules(&object.key.kind).filter(|_| !object.is_mistyped()) {
         findings.extend(validity::identity::check(rules, object).iter().map(|fault| finding_of(fault, object)));
     }
     if !is_served(world, object) {

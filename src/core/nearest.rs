@@ -1,5 +1,8 @@
 //! Nearest: the name that was probably meant where an unknown one stands.
 
+use alloc::format;
+use alloc::string::String;
+
 /// The most edits that a slip of the hand makes.
 pub const MOST_EDITS: usize = 2;
 
@@ -27,6 +30,11 @@ pub fn suggested<'n>(typed: &str, names: impl IntoIterator<Item = &'n str>) -> O
     let most = (typed.chars().count() / 3).max(1);
     let distance = |name: &str| strsim::damerau_levenshtein(&typed.to_lowercase(), &name.to_lowercase());
     names.into_iter().map(|name| (distance(name), name)).filter(|(far, _)| *far <= most).min().map(|(_, name)| name)
+}
+
+/// `Did you mean NAME? `, to stand before more help; empty where no name is near.
+pub fn did_you_mean<'n>(typed: &str, names: impl IntoIterator<Item = &'n str>) -> String {
+    suggested(typed, names).map(|near| format!("Did you mean {near}? ")).unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -55,6 +55,11 @@ pub struct Object {
 }
 
 impl Object {
+    /// Whether a field at its top is mistyped, so that what it was meant to say is unknown (DESIGN §2.6).
+    pub fn is_mistyped(&self) -> bool {
+        self.faults.iter().any(|fault| fault.code == Code::Mistyped)
+    }
+
     /// About how many bytes the entries of a Secret take in a sealed file.
     pub fn sealed_bytes(&self) -> usize {
         let entries = self.payload.as_ref().map(Payload::entries).unwrap_or_default();

@@ -274,11 +274,7 @@ fn held(page: &mut Html, region: &Region, hold: &HoldRecord) {
     if let Some((flag, value)) = hold.flag.as_deref().zip(hold.value.as_deref()) {
         page.text("; ");
         page.element("code", &format!("{flag} {value}"));
-        page.text(if region.stays_held() {
-            " lets it through, while the region stays held"
-        } else {
-            " lets it through"
-        });
+        page.text(&format!(" {}", region.lets_through()));
     }
     page.raw("</p>\n");
 }

@@ -4,10 +4,10 @@
 //! names. The title is one line whatever a template says, and no line of a body is one that pouch, git or a mail
 //! program reads something into: what a program is to read stands in the trailers, which no template writes.
 
-use pouch_core::report::escape;
 use std::collections::BTreeSet;
 
 use pouch_core::listing::counted;
+use pouch_core::report::escape;
 use pouch_core::report::names::{Names, readable, recipients};
 use pouch_core::report::summary::{Outcome, Region};
 use pouch_core::stamp::SourceStamp;

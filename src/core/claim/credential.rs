@@ -19,7 +19,7 @@ pub(super) fn ask(fleet: &Fleet, object: &Object, by: Claimant, managed: bool) -
     let spec = match credential::read(object) {
         Ok(spec) => spec,
         // What the mistyped field says is missing from all others.
-        Err(_) if object.faults.iter().any(|fault| fault.code == Code::Mistyped) => return asked,
+        Err(_) if object.is_mistyped() => return asked,
         Err(faults) => {
             asked.findings.extend(faults.iter().map(|fault| finding_of(fault, object)));
             return asked;

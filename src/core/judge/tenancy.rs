@@ -66,7 +66,7 @@ fn identity(world: &World<'_>, region: &RegionConfig, claim: &Claim, object: &Ob
         Err(why) => why,
     };
     // What a mistyped field meant to say is not known; the fault breaks the claim, and takes nothing away.
-    if object.faults.iter().any(|fault| fault.code == Code::Mistyped) {
+    if object.is_mistyped() {
         return None;
     }
     let namespace = &claim.by.namespace;

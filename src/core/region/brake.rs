@@ -296,6 +296,10 @@ fn deletions(load: &Load<'_>, limits: &Limits, wanted: &Wanted<'_>, is_given: &G
         braked.accepted.push(whole);
         return braked;
     }
+    let of_account = |account: &Account| {
+        let losses: Vec<&Loss> = account.losses.iter().collect();
+        wanted(Accept::Deletions, account.namespace.as_ref(), &lines(&losses))
+    };
     let mut passing: Vec<&Account> = Vec::new();
     let mut held = BTreeSet::new();
     for account in losing() {
@@ -303,12 +307,12 @@ fn deletions(load: &Load<'_>, limits: &Limits, wanted: &Wanted<'_>, is_given: &G
             passing.push(account);
             continue;
         }
-        let losses: Vec<&Loss> = account.losses.iter().collect();
-        let acceptance = wanted(Accept::Deletions, account.namespace.as_ref(), &lines(&losses));
+        let acceptance = of_account(account);
         if is_given(&acceptance) {
             braked.accepted.push(acceptance);
             continue;
         }
+        let losses: Vec<&Loss> = account.losses.iter().collect();
         let whose = called(load, account);
         let counts = count_losses(&losses, account.objects);
         let why = match (account.lost_before, account.loses_all) {
@@ -355,12 +359,12 @@ fn deletions(load: &Load<'_>, limits: &Limits, wanted: &Wanted<'_>, is_given: &G
             return braked;
         }
         for account in &passing {
-            let losses: Vec<&Loss> = account.losses.iter().collect();
-            let acceptance = wanted(Accept::Deletions, account.namespace.as_ref(), &lines(&losses));
+            let acceptance = of_account(account);
             if is_given(&acceptance) {
                 braked.accepted.push(acceptance);
                 continue;
             }
+            let losses: Vec<&Loss> = account.losses.iter().collect();
             let source = share.source.as_ref().map_or(String::new(), |source| format!(" of source {source}"));
             let namespaces = counted(passing.len(), "namespace", "namespaces");
             let counts = format!(
@@ -380,11 +384,7 @@ fn deletions(load: &Load<'_>, limits: &Limits, wanted: &Wanted<'_>, is_given: &G
         let is_of =
             |account: &&&Account| emptied.iter().any(|share| load.shares.is_empty() || account.source == share.source);
         let rest = passing.iter().filter(|account| !held.contains(&account.namespace)).filter(is_of);
-        let beside = rest.map(|account| {
-            let losses: Vec<&Loss> = account.losses.iter().collect();
-            wanted(Accept::Deletions, account.namespace.as_ref(), &lines(&losses))
-        });
-        first.beside = beside.filter(|wanted| !is_given(wanted)).collect();
+        first.beside = rest.map(|account| of_account(account)).filter(|wanted| !is_given(wanted)).collect();
     }
     if !held.is_empty() {
         braked.held = Held::Of(held);

@@ -120,8 +120,8 @@ impl<'a, 'i> Admission<'a, 'i> {
     fn shut(&self, claim: &Claim, identity: &ObjectKey) -> Option<String> {
         let world = &self.input.world;
         let Lookup::Found(object) = world.snapshot.look_up(identity) else { return None };
-        let is_unknown = |code: Code| is_doubt(code) || code == Code::Mistyped;
-        if object.faults.iter().any(|fault| is_unknown(fault.code)) || admission::slip(world.fleet, object).is_some() {
+        let is_unread = || object.faults.iter().any(|fault| is_doubt(fault.code));
+        if object.is_mistyped() || is_unread() || admission::slip(world.fleet, object).is_some() {
             return None;
         }
         let why = admission::of_identity(world.fleet, claim, object).err()?;

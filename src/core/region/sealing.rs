@@ -13,7 +13,9 @@ use super::history::filled_entries;
 use super::input::Input;
 use super::published::document;
 use crate::layout::sanitise::{open_part, steers};
+use crate::name::ObjectKey;
 use crate::node::Node;
+use crate::recipient::Recipient;
 use crate::reuse::{self, EntryChange};
 use crate::secret::Payload;
 use crate::yaml::emit::emit;
@@ -31,9 +33,7 @@ pub(super) struct Sealed {
 pub(super) fn sealed(input: &Input<'_>, order: &Order, is_same: bool) -> Sealed {
     let lands = &order.lands;
     let mut reasons: BTreeSet<Reason> = BTreeSet::new();
-    let manifest = input.published.manifest();
-    let readers = input.published.object(lands).zip(manifest).map(|(object, manifest)| object.readers(manifest));
-    if readers.is_some_and(|readers| readers != input.to.region.recipients) {
+    if readers(input, lands).is_some_and(|readers| readers != input.to.region.recipients) {
         reasons.insert(Reason::Recipients);
     }
     if input.reseals() {
@@ -77,6 +77,11 @@ pub(super) fn sealed(input: &Input<'_>, order: &Order, is_same: bool) -> Sealed 
         fields,
         ..done(action, values, reasons)
     }
+}
+
+/// Who can read the published Secret.
+fn readers<'i>(input: &Input<'i>, lands: &ObjectKey) -> Option<&'i [Recipient]> {
+    Some(input.published.object(lands)?.readers(input.published.manifest()?))
 }
 
 /// What changes of a Secret outside its values.
@@ -137,12 +142,7 @@ fn changed_entries(input: &Input<'_>, order: &Order, document: &Node) -> Entries
     };
     let tagged = input.published.bytes(lands).and_then(reuse::split);
     let key = tagged.as_ref().and_then(|tagged| Some(input.keys.with_id(tagged.key_id).next()?.0));
-    let readers = input
-        .published
-        .object(lands)
-        .zip(input.published.manifest())
-        .map(|(object, manifest)| object.readers(manifest));
-    let context = input.context(lands, readers.unwrap_or_default());
+    let context = input.context(lands, readers(input, lands).unwrap_or_default());
     // A Secret without values needs no tags.
     let has_values = leaves.iter().any(|(_, leaf)| !leaf.is_empty());
     let (lines, unknown) = match (&tagged, key) {

@@ -109,9 +109,8 @@ impl Out {
         self.line(&format!("- {} {word}, {objects}{counts}{stay}{unseen}", code(&region.name)));
         for hold in &region.holds {
             let accept = hold.flag.as_deref().zip(hold.value.as_deref());
-            let stays = if region.stays_held() { ", while the region stays held" } else { "" };
-            let accept =
-                accept.map(|(flag, value)| format!("; {} lets it through{stays}", code(&format!("{flag} {value}"))));
+            let lets = region.lets_through();
+            let accept = accept.map(|(flag, value)| format!("; {} {lets}", code(&format!("{flag} {value}"))));
             self.line(&format!("  - **held:** {}{}", code(&hold.code), accept.unwrap_or_default()));
         }
         for recipient in &region.recipients_added {

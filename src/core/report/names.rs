@@ -137,7 +137,7 @@ impl<'r> Names<'r> {
 
     /// The first `most` lines, and one that counts the rest, if there is one.
     pub fn lines(&self, most: usize) -> Vec<String> {
-        let shown = if self.lines.len() <= most.saturating_add(1) { self.lines.len() } else { most };
+        let shown = shown(self.lines.len(), most);
         let mut out: Vec<String> = self.splits.iter().map(|split| escape(&split.line())).collect();
         if self.restored > 0 {
             let files = counted(self.restored, "file", "files");
@@ -216,11 +216,15 @@ pub fn recipients(region: &Region) -> Vec<String> {
     added.chain(removed).collect()
 }
 
+/// How many lines are shown of so many: one alone is told rather than counted.
+fn shown(count: usize, most: usize) -> usize {
+    if count <= most.saturating_add(1) { count } else { most }
+}
+
 /// The Secrets that recipients which are added can read, a line each.
 pub fn readable(region: &Region, most: usize) -> Vec<String> {
     let all = &region.readable_by_added;
-    // One alone is told rather than counted.
-    let shown = if all.len() <= most.saturating_add(1) { all.len() } else { most };
+    let shown = shown(all.len(), most);
     let mut lines: Vec<String> =
         all.iter().take(shown).map(|record| format!("readable   by who is added: {}", object(record))).collect();
     if let rest @ 1.. = all.len().saturating_sub(shown) {

@@ -32,14 +32,16 @@ pub fn page(code: Code) -> &'static str {
 
 /// The page of a code as text: a line about the code, and its [page] without links.
 pub fn text(code: Code) -> String {
-    let head = format!("{} ({}, {})", code.text(), code.severity().word(), code.class().word());
-    format!("{head}\n\n{}\n", without_links(page(code)))
+    format!("{}\n\n{}\n", head(code), without_links(page(code)))
+}
+
+fn head(code: Code) -> String {
+    format!("{} ({}, {})", code.text(), code.severity().word(), code.class().word())
 }
 
 /// The page of a code as a terminal shows it: words as wide as it is, no marks of Markdown.
 pub fn plain(code: Code, paint: Paint, width: Option<usize>) -> String {
-    let head = format!("{} ({}, {})", code.text(), code.severity().word(), code.class().word());
-    let mut out = format!("{}\n\n", paint.severity(code.severity(), &head));
+    let mut out = format!("{}\n\n", paint.severity(code.severity(), &head(code)));
     let mut is_code = false;
     for line in without_links(page(code)).lines() {
         match (line.strip_prefix("```"), is_code) {

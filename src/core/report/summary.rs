@@ -278,6 +278,11 @@ impl Region {
         }
     }
 
+    /// What is said of an acceptance of what it holds.
+    pub fn lets_through(&self) -> &'static str {
+        if self.stays_held() { "lets it through, while the region stays held" } else { "lets it through" }
+    }
+
     /// Whether it stays held whatever is accepted.
     pub fn stays_held(&self) -> bool {
         self.outcome == Outcome::Held && self.holds.iter().any(|hold| hold.flag.is_none())

@@ -2,7 +2,7 @@
 
 use clap::Command;
 use pouch_core::finding::Code;
-use pouch_core::nearest::suggested;
+use pouch_core::nearest::did_you_mean;
 
 use super::meant::meant;
 use crate::error::{Ended, Failure};
@@ -50,8 +50,7 @@ pub fn run(session: &Session, args: &Args, mut commands: Command) -> Result<Ende
         return Err(failure);
     }
     let codes = Code::ALL.iter().map(|code| code.text());
-    let near = suggested(topic, codes.chain(commands.get_subcommands().map(Command::get_name)));
-    let meant = near.map(|near| format!("Did you mean {near}? ")).unwrap_or_default();
+    let meant = did_you_mean(topic, codes.chain(commands.get_subcommands().map(Command::get_name)));
     Err(Failure::usage(
         format!("{topic:?} is no command, and no code of a finding"),
         format!("{meant}`pouch help` lists the commands."),

@@ -66,31 +66,38 @@ pub fn preview(run: &Run<'_>, survey: &Survey, published: &dyn Look) -> Result<R
     work(run, survey, published, None)
 }
 
+/// Says which of the user's names nothing was read of, so that nothing of them is refreshed.
+fn warn_of_unread(run: &Run<'_>, survey: &Survey) {
+    let Some(refresh) = &run.selection.refresh else { return };
+    let ui = &run.session.ui;
+    if refresh.labels.is_some() && refresh.labelled.is_empty() {
+        ui.warn("no Credential that was read has the labels of --selector, so nothing is refreshed");
+    }
+    if run.is_narrow() {
+        return;
+    }
+    let asked = survey.facts.asked();
+    let unread: Vec<&Claimant> = refresh.claimants.iter().filter(|by| survey.facts.asked_by(by).is_none()).collect();
+    let known: Vec<String> =
+        if unread.is_empty() { Vec::new() } else { asked.iter().map(|asked| asked.by.path()).collect() };
+    for by in unread {
+        let near = suggested(&by.path(), known.iter().map(String::as_str));
+        let meant = near.map(|near| format!("; did you mean {near}?")).unwrap_or_default();
+        ui.warn(&format!("no Credential {} was read, so nothing of it is refreshed{meant}", by.path()));
+    }
+    for namespace in &refresh.namespaces {
+        if !asked.iter().any(|asked| asked.by.namespace == *namespace) {
+            ui.warn(&format!("no Credential of namespace {namespace} was read, so nothing of it is refreshed"));
+        }
+    }
+}
+
 /// Compares with what is `published`, and stages what changed on the `shelf`, if there is one.
 fn work(run: &Run<'_>, survey: &Survey, published: &dyn Look, shelf: Option<&dyn Shelf>) -> Result<Report, Failure> {
     let put_back = check_regions(run, published)?;
     let selection = run.selection.read(&survey.world(run.fleet));
     let run = &Run { selection: &selection, ..*run };
-    if selection.refresh.as_ref().is_some_and(|refresh| refresh.labels.is_some() && refresh.labelled.is_empty()) {
-        run.session.ui.warn("no Credential that was read has the labels of --selector, so nothing is refreshed");
-    }
-    let named = run.selection.refresh.iter().filter(|_| !run.is_narrow()).flat_map(|refresh| &refresh.claimants);
-    for by in named {
-        if survey.facts.asked_by(by).is_none() {
-            let paths: Vec<String> = survey.facts.asked().iter().map(|asked| asked.by.path()).collect();
-            let near = suggested(&by.path(), paths.iter().map(String::as_str));
-            let meant = near.map(|near| format!("; did you mean {near}?")).unwrap_or_default();
-            let message = format!("no Credential {} was read, so nothing of it is refreshed{meant}", by.path());
-            run.session.ui.warn(&message);
-        }
-    }
-    let named = run.selection.refresh.iter().filter(|_| !run.is_narrow()).flat_map(|refresh| &refresh.namespaces);
-    for namespace in named {
-        if !survey.facts.asked().iter().any(|asked| asked.by.namespace == *namespace) {
-            let message = format!("no Credential of namespace {namespace} was read, so nothing of it is refreshed");
-            run.session.ui.warn(&message);
-        }
-    }
+    warn_of_unread(run, survey);
     let mut findings: Vec<Finding> = survey.facts_findings.clone();
     findings.extend(shared_decryptors(run.fleet));
     findings.extend(unverified(run.fleet));

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use pouch_core::config::{Fleet, RegionConfig};
 use pouch_core::listing::few;
 use pouch_core::name::Region;
-use pouch_core::nearest::suggested;
+use pouch_core::nearest::did_you_mean;
 use pouch_core::reuse::KeyRing;
 
 use super::config::{Settings, load_from};
@@ -78,8 +78,7 @@ pub fn region_called<'a>(fleet: &'a Fleet, called: &str) -> Result<&'a RegionCon
     let is_it = |region: &&RegionConfig| region.name == *called || region.directory == *called;
     fleet.regions.values().find(is_it).ok_or_else(|| {
         let names: Vec<&str> = fleet.regions.keys().map(Region::as_str).collect();
-        let near = suggested(called, names.iter().copied());
-        let meant = near.map(|near| format!("Did you mean {near}? ")).unwrap_or_default();
+        let meant = did_you_mean(called, names.iter().copied());
         Failure::usage(
             format!("the configuration has no region {called}"),
             format!("{meant}Its regions are {}.", few(&names, names.len(), SHOWN)),

@@ -206,7 +206,7 @@ impl Ui {
         }
         let count = format!("{} silenced by annotations", counted(silenced.len(), "finding", "findings"));
         if self.level < Level::Verbose {
-            self.note(&format!("{count}; -v tells them"));
+            self.note(&format!("{count}, told with -v"));
             return;
         }
         match self.format {

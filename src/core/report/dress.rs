@@ -10,7 +10,7 @@ use super::text::Paint;
 use crate::finding::Severity;
 
 /// Words for what becomes of an object or a region, and their colours (ECMA-48, SGR).
-const WORDS: [(&str, &str); 22] = [
+const WORDS: [(&str, &str); 32] = [
     ("added", "32"),
     ("joined", "32"),
     ("published", "32"),
@@ -31,6 +31,16 @@ const WORDS: [(&str, &str); 22] = [
     ("broken", "1;31"),
     ("failed", "1;31"),
     ("would be sealed anew", "36"),
+    ("proved", "32"),
+    ("not proved", "1;31"),
+    ("as published", "32"),
+    ("not as published", "1;31"),
+    ("recipients", "36"),
+    ("retagged", "36"),
+    ("altered", "31"),
+    ("current", "2"),
+    ("needed", "2"),
+    ("as listed", "2"),
     ("unchanged", "2"),
     ("paused", "2"),
 ];
@@ -47,19 +57,33 @@ fn line(whole: &str) -> String {
     let (text, end) = whole.strip_suffix('\n').map_or((whole, ""), |text| (text, "\n"));
     let body = text.trim_start_matches(' ');
     let indent = " ".repeat(text.len().saturating_sub(body.len()));
-    let body = finding(body).or_else(|| mark(body)).or_else(|| match indent.is_empty() {
-        // What becomes of a region stands behind its name.
-        true => body.split_once("  ").and_then(|(name, rest)| {
-            let rest_of = rest.trim_start_matches(' ');
-            let gap = " ".repeat(rest.len().saturating_sub(rest_of.len()));
-            Some(format!("{}  {gap}{}", Paint::Colours.with("1", name), word(rest_of)?))
-        }),
-        false => word(body),
-    });
+    let of_name = || if indent.is_empty() { commit(body) } else { word(body) };
+    let body = finding(body).or_else(|| mark(body)).or_else(of_name).or_else(|| behind(body)).or_else(|| heading(body));
     match body {
         Some(body) => format!("{indent}{body}{end}"),
         None => String::from(whole),
     }
+}
+
+/// What becomes of a region, or of something in it, behind its name.
+fn behind(body: &str) -> Option<String> {
+    let (name, rest) = body.split_once("  ")?;
+    let rest_of = rest.trim_start_matches(' ');
+    let gap = " ".repeat(rest.len().saturating_sub(rest_of.len()));
+    Some(format!("{}  {gap}{}", Paint::Colours.with("1", name), word(rest_of)?))
+}
+
+/// The head of a commit: its name, when it was made, and its title.
+fn commit(body: &str) -> Option<String> {
+    const NAME: usize = 10;
+    let (name, rest) = body.split_once("  ")?;
+    let is_name = name.len() == NAME && name.bytes().all(|byte| byte.is_ascii_hexdigit());
+    is_name.then(|| format!("{}  {rest}", Paint::Colours.with("33", name)))
+}
+
+/// A line over others.
+fn heading(body: &str) -> Option<String> {
+    body.ends_with(':').then(|| Paint::Colours.with("1", body))
 }
 
 /// The head of a finding: `error[code]: message`.
@@ -100,6 +124,10 @@ mod tests {
             ("  error[unread]: x\n", "  \u{1b}[1;31merror[unread]\u{1b}[0m: \u{1b}[1mx\u{1b}[0m\n"),
             ("    = help: do\n", "    \u{1b}[1;34m= help:\u{1b}[0m do\n"),
             ("    --> a:1:1", "    \u{1b}[1;34m-->\u{1b}[0m a:1:1"),
+            ("  eu  changed     Secret a/b", "  \u{1b}[1meu\u{1b}[0m  \u{1b}[33mchanged\u{1b}[0m     Secret a/b"),
+            ("eu  proved  8 objects\n", "\u{1b}[1meu\u{1b}[0m  \u{1b}[32mproved\u{1b}[0m  8 objects\n"),
+            ("0123456789  today  eu: 1 change\n", "\u{1b}[33m0123456789\u{1b}[0m  today  eu: 1 change\n"),
+            ("Published now:\n", "\u{1b}[1mPublished now:\u{1b}[0m\n"),
         ] {
             assert_eq!(dressed(text, Paint::Colours), expect);
             assert_eq!(dressed(text, Paint::Plain), text);

@@ -280,7 +280,7 @@ impl Region {
 
     /// What is said of an acceptance of what it holds.
     pub fn lets_through(&self) -> &'static str {
-        if self.stays_held() { "lets it through, while the region stays held" } else { "lets it through" }
+        if self.stays_held() { "lets it through, and the rest still holds the region" } else { "lets it through" }
     }
 
     /// Whether it stays held whatever is accepted.

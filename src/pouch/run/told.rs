@@ -65,8 +65,11 @@ pub fn lines(session: &Session, report: &Report, word: fn(Outcome) -> &'static s
     let width = report.regions.iter().map(|region| region.name.len()).max().unwrap_or_default();
     let of_region = |region: &summary::Region| {
         let lines = [recipients(region), readable(region, most), Names::of(region).lines(most)];
-        let lines = lines.into_iter().flatten().map(|line| format!("  {line}\n"));
-        outcome_line(region, width, word(region.outcome)) + &lines.collect::<String>() + &after(region, most)
+        let lines: String = lines.into_iter().flatten().map(|line| format!("  {line}\n")).collect();
+        let what = lines + &after(region, most);
+        let is_alone = what.is_empty() && region.outcome == Outcome::Published && region.objects > 0;
+        let alone = if is_alone { ", and no object changes" } else { "" };
+        format!("{}{alone}\n{what}", outcome_line(region, width, word(region.outcome)))
     };
     // With -q, a run in which all is well says nothing: what a job prints is mailed to somebody.
     let is_told = |region: &&summary::Region| !session.ui.is_quiet() || !region.is_quiet();
@@ -86,7 +89,7 @@ pub fn planned_word(outcome: Outcome) -> &'static str {
 /// What became of a region: its name, a word for that, and counts.
 fn outcome_line(region: &summary::Region, width: usize, word: &str) -> String {
     if region.outcome == Outcome::Paused {
-        return format!("{:width$}  {word:9}  what is published stays\n", region.name);
+        return format!("{:width$}  {word:9}  what is published stays", region.name);
     }
     let is_namespace = |change: &&ChangeRecord| change.object.kind == "Namespace" && change.object.group == "";
     let (namespaces, objects): (Vec<&ChangeRecord>, Vec<&ChangeRecord>) = region.changes.iter().partition(is_namespace);
@@ -102,21 +105,22 @@ fn outcome_line(region: &summary::Region, width: usize, word: &str) -> String {
             parts.push(format!("{} {action}", counted(count(&namespaces), "Namespace", "Namespaces")));
         }
     }
-    if region.unseen > 0 {
-        parts.push(format!("{} not looked into", counted(region.unseen, "Secret", "Secrets")));
-    }
     if region.carried > 0 {
         parts.push(format!("{} carried over", region.carried));
     }
     if region.handover > 0 {
         parts.push(format!("{} handed over", region.handover));
     }
+    let unseen = match region.unseen {
+        0 => String::new(),
+        count => format!(", {} not looked into", counted(count, "Secret", "Secrets")),
+    };
     let what = match (held, parts.is_empty()) {
         (true, true) => String::from("nothing else would change"),
         (true, false) => format!("would be: {}", parts.join(", ")),
         (false, _) => parts.join(", "),
     };
-    format!("{:width$}  {word:9}  {what}\n", region.name)
+    format!("{:width$}  {word:9}  {what}{unseen}", region.name)
 }
 
 /// Tells of a run that rendered: what was found, these lines, and which of the acceptances that flags gave let

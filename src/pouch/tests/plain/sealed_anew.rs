@@ -110,7 +110,7 @@ fn an_acceptance_is_not_offered_where_the_region_stays_held() {
     let ran = fleet.run(&["plan"]).ends(0).says("carry-impossible").says("no acceptance lets region eu through");
     assert!(!ran.stderr.contains("to let through"), "{}", ran.stderr);
     let comment = fleet.run(&["plan", "-o", "markdown"]).ends(0).stdout;
-    assert!(comment.contains("lets it through, while the region stays held"), "{comment}");
+    assert!(comment.contains("lets it through, and the rest still holds the region"), "{comment}");
     // What another region waits for is still offered.
     fleet.configure(US, &format!("{US}, {ESCROW}"));
     fleet

@@ -42,7 +42,7 @@ fn what_is_silenced_is_counted_and_told_with_its_reason() {
     write(&fleet, MEANT, "value: changeme, other: null");
     let quiet = fleet.run(&["check", "--deny", "warning"]).ends(0);
     assert_eq!(quiet.stdout, "");
-    let quiet = quiet.says("2 findings silenced by annotations; -v tells them\n").says("nothing found");
+    let quiet = quiet.says("2 findings silenced by annotations, told with -v\n").says("nothing found");
     assert!(!quiet.stderr.contains("placeholder"), "{quiet:?}");
     let all = fleet.run(&["check", "-v"]).ends(0).says("  = silenced: a test account\n");
     let all = all.says("  = silenced: so is this\n").says("warning[placeholder-value]: entry \"value\" holds");

@@ -56,6 +56,8 @@ fn results_have_colours_on_a_terminal_and_only_where_they_are_wanted() {
             assert!(!seen.contains('\u{1b}') && !seen.is_empty(), "{words:?} {more:?} {vars:?}: {seen:?}");
         }
     }
+    let proved = fleet.run(&["verify", "--color", "always"]).stdout;
+    assert!(proved.contains("\u{1b}[32mproved\u{1b}[0m"), "{proved}");
     let piped = fleet.run(&["help", "missing-reference"]).ends(0).stdout;
     assert!(piped.contains("**Cure.**") && piped.contains("```"), "{piped}");
 }

@@ -243,7 +243,7 @@ fn look_up<'a>(world: &World<'a>, claim: &Claim, closure: &mut Closure, member: 
                 None => "Add the object, or correct the reference.".to_owned(),
             };
             for (code, at) in hints(world, claim, &member.read) {
-                help = format!("{} It stands at {}.", help, at.origin);
+                help = format!("{help} {} stands at {}.", at.key, at.origin);
                 let message = format!("{} is absent, and {} is there", member.read, at.key);
                 let mut hint = Finding::new(code, message).about(&at.key).at(&at.origin);
                 // Only an identity is looked for in the system namespace too, and only with a grant.

@@ -100,6 +100,8 @@ fn token(text: &str) -> Option<Life> {
     let claims = json::read(core::str::from_utf8(&claims).ok()?, &mut Interner::new()).ok()?;
     let seconds = |claim: &str| match claims.at(&[claim]) {
         Some(Node::Int(seconds)) => Some(*seconds),
+        // A NumericDate may have a fraction (<https://www.rfc-editor.org/rfc/rfc7519#section-2>).
+        Some(Node::Float(seconds)) => format!("{seconds:.3}").split_once('.')?.0.parse().ok(),
         _ => None,
     };
     Some(Life { begins: seconds("nbf").or_else(|| seconds("iat")), ends: seconds("exp")? })
@@ -307,7 +309,9 @@ mod tests {
         check(&format!("{}\n", at(NOW - DAY)), Some((Code::Expired, &expired("a token"))));
         check(&at(NOW + DAY), Some((Code::ExpiresSoon, "entry \"key\" holds a token that expires on 2026-03-02")));
         check(&at(NOW + 30 * DAY), None);
-        for claims in ["{}", "{\"exp\":\"soon\"}", "{\"exp\":-1}", "{\"exp\":1e3}", "[]", "", "{\"exp\":1,\"exp\":2}"] {
+        check(&jwt(&format!("{{\"exp\":{}.75}}", NOW - DAY)), Some((Code::Expired, &expired("a token"))));
+        for claims in ["{}", "{\"exp\":\"soon\"}", "{\"exp\":-1}", "{\"exp\":1e300}", "[]", "", "{\"exp\":1,\"exp\":2}"]
+        {
             check(&jwt(claims), None);
         }
         for value in ["eyJ", "eyJ.", "eyJ.e30", "eyJ..", "eyJ.e30.x.y", "eyJ.%%.x"] {

@@ -27,7 +27,8 @@ use crate::recipient::Recipient;
 use crate::region::change::{Action, Change};
 use crate::region::plan::{RegionPlan, Ruled};
 use crate::region::published::Published;
-use crate::report::summary::{FindingRecord, ObjectRecord, Outcome};
+use crate::report::summary::{FindingRecord, ObjectRecord, Outcome, SilencedRecord};
+use crate::silence::Silenced;
 use crate::snapshot::Lookup;
 use crate::world::World;
 use crate::world::definition::Defined;
@@ -163,6 +164,19 @@ impl Answer {
         self.missed = more.missed.or(self.missed.take());
     }
 
+    /// Sets apart what annotations silence.
+    pub fn hush(&mut self, silenced: &[Silenced]) {
+        let silenced: Vec<SilencedRecord> = silenced.iter().map(SilencedRecord::from).collect();
+        if silenced.is_empty() {
+            return;
+        }
+        for claim in &mut self.claims {
+            let of = |finding: &FindingRecord| silenced.iter().find(|silenced| silenced.finding == *finding);
+            claim.silenced = claim.findings.iter().filter_map(of).cloned().collect();
+            claim.findings.retain(|finding| of(finding).is_none());
+        }
+    }
+
     /// Puts it in order. What stands in no region is said at every place, and told once.
     pub fn settle(&mut self) {
         self.regions.sort_by(|one, other| one.name.cmp(&other.name));
@@ -277,6 +291,7 @@ fn unclaimed(fleet: &Fleet, asked: &Asked, verdict: &'static str) -> ClaimRecord
         withdrawn: Vec::new(),
         published: Vec::new(),
         findings: records(fleet, asked.findings.clone()),
+        silenced: Vec::new(),
     }
 }
 
@@ -469,6 +484,7 @@ fn claim(
         withdrawn,
         published,
         findings: records(world.fleet, findings.iter().chain(&ruled.added).cloned().collect()),
+        silenced: Vec::new(),
     })
 }
 

@@ -22,7 +22,7 @@ use crate::listing::counted;
 use crate::log::Log;
 use crate::report::group::{Group, concerned, groups};
 use crate::report::names::{Names, fields, held_by_acceptances, object};
-use crate::report::summary::{FindingRecord, HoldRecord, Outcome, Region, Summary};
+use crate::report::summary::{FindingRecord, HoldRecord, Outcome, Region, SilencedRecord, Summary};
 use chain::chain;
 use html::Html;
 use timeline::Ages;
@@ -79,6 +79,7 @@ pub fn plan(
     readers::of_plan(&mut page, regions, explanation);
     heading(&mut page, "findings", "Findings");
     findings(&mut page, &summary.findings);
+    silenced(&mut page, &summary.silenced.iter().collect::<Vec<&SilencedRecord>>());
     heading(&mut page, "timeline", "Timeline");
     timeline::of(&mut page, life, fleet);
     end(page, release)
@@ -115,6 +116,7 @@ pub fn explain(explanation: &Explanation, life: Option<&Log>, release: &str) -> 
     heading(&mut page, "findings", "Findings");
     let all: Vec<FindingRecord> = explanation.claims.iter().flat_map(|claim| claim.findings.clone()).collect();
     findings(&mut page, &all);
+    silenced(&mut page, &explanation.claims.iter().flat_map(|claim| &claim.silenced).collect::<Vec<&SilencedRecord>>());
     heading(&mut page, "timeline", "Timeline");
     timeline::of(&mut page, life, &explanation.fleet);
     end(page, release)
@@ -359,6 +361,32 @@ fn findings(page: &mut Html, all: &[FindingRecord]) {
     }
 }
 
+/// What annotations silence, and why.
+fn silenced(page: &mut Html, silenced: &[&SilencedRecord]) {
+    if silenced.is_empty() {
+        return;
+    }
+    let count = counted(silenced.len(), "finding", "findings");
+    page.raw("<details><summary>");
+    page.text(&format!("{count} silenced by annotations"));
+    page.raw("</summary><dl>");
+    for SilencedRecord { finding, reason } in silenced {
+        page.element("dt", &finding.message);
+        let about: Vec<String> = [Some(finding.code.to_string()), place(finding)].into_iter().flatten().collect();
+        page.element("dd class=\"dim\"", &about.join(", "));
+        page.element("dd", &format!("silenced: {reason}"));
+    }
+    page.raw("</dl></details>\n");
+}
+
+/// Where a finding stands.
+fn place(finding: &FindingRecord) -> Option<String> {
+    match (&finding.file, finding.line) {
+        (Some(file), Some(line)) => Some(format!("{file}:{line}")),
+        (file, _) => file.clone(),
+    }
+}
+
 /// How many Credentials are named where many are concerned.
 const NAMED: usize = 20;
 
@@ -366,10 +394,6 @@ fn one(page: &mut Html, group: &Group<'_, FindingRecord>) {
     let finding = group.first;
     page.raw("<dl>");
     page.element("dt", &finding.message);
-    let place = |finding: &FindingRecord| match (&finding.file, finding.line) {
-        (Some(file), Some(line)) => Some(format!("{file}:{line}")),
-        (file, _) => file.clone(),
-    };
     let more = group.places(place);
     let more = (more > 0).then(|| counted(more, "other place", "other places"));
     let about: Vec<String> = [place(finding), more, concerned(&group.whose(), NAMED)].into_iter().flatten().collect();

@@ -34,7 +34,7 @@ pub mod verify;
 use std::ffi::OsString;
 
 use clap::parser::ValueSource;
-use clap::{ColorChoice, CommandFactory as _, FromArgMatches as _, Parser, Subcommand, ValueEnum as _};
+use clap::{ColorChoice, CommandFactory as _, FromArgMatches as _, Parser, Subcommand, ValueEnum};
 use pouch_core::config::error::leaks;
 use pouch_core::report::escape;
 
@@ -131,7 +131,8 @@ fn refuse(arguments: &[OsString], ambient: &Ambient) -> u8 {
     use clap::error::ErrorKind::{DisplayHelp, DisplayVersion};
     use clap::error::{ContextKind, ContextValue};
     let escaped = arguments.iter().map(|argument| escape(&argument.to_string_lossy()));
-    let ui = Ui::new(LogFormat::Text, colour(arguments), Level::Normal, ambient);
+    let format = log_format(arguments);
+    let ui = Ui::new(format, colour(arguments), Level::Normal, ambient);
     let refused = |message: &str, help: &str| {
         ui.error(message, help);
         Kind::Usage.code()
@@ -151,22 +152,62 @@ fn refuse(arguments: &[OsString], ambient: &Ambient) -> u8 {
             "`pouch plan --no-values`, `pouch check --no-values` and `pouch explain --no-values` look without one.";
         return refused("this command needs the values of Secrets, and keys", help);
     }
+    if let Some(ContextValue::String(typed)) = error.get(ContextKind::InvalidArg)
+        && let Some(flag) = typed.split('=').next().filter(|flag| LETS_THROUGH.contains(flag))
+    {
+        let help = "Who publishes lets through what is held: `pouch plan`, `pouch render` and `pouch publish` take it.";
+        return refused(&format!("this command takes no {flag}"), help);
+    }
     let fine = matches!(error.kind(), DisplayHelp | DisplayVersion);
+    if !fine && format == LogFormat::Json {
+        let (message, help) = in_parts(&error.render().to_string());
+        return refused(&message, &help);
+    }
     if error.print().is_ok() && fine { Ended::Done.code() } else { Kind::Usage.code() }
+}
+
+/// The flags of who publishes.
+const LETS_THROUGH: [&str; 8] = [
+    "--accept-deletions",
+    "--accept-recipients",
+    "--accept-reseal",
+    "--accept-source",
+    "--adopt",
+    "--remove-foreign",
+    "--reseal",
+    "--withdraw",
+];
+
+/// What clap says of a command line: what is wrong, and what to do, each in one line.
+fn in_parts(said: &str) -> (String, String) {
+    let said = said.strip_prefix("error: ").unwrap_or(said);
+    let (message, rest) = said.split_once("\n\n").unwrap_or((said, ""));
+    let line = |text: &str| text.split_whitespace().collect::<Vec<&str>>().join(" ");
+    (line(message), line(rest))
+}
+
+/// How messages are written, as far as the words of a command line say it.
+fn log_format(arguments: &[OsString]) -> LogFormat {
+    said_of(arguments, "--log-format").unwrap_or_default()
+}
+
+/// The last value of a global flag that makes sense, also in a command line that cannot be understood.
+fn said_of<T: ValueEnum>(arguments: &[OsString], flag: &str) -> Option<T> {
+    let words = arguments.iter().map(|word| word.to_str().unwrap_or_default()).take_while(|word| *word != "--");
+    let (mut wanted, mut is_next) = (None, false);
+    for word in words {
+        let glued = || word.strip_prefix(flag).and_then(|rest| rest.strip_prefix('='));
+        let value = if is_next { Some(word) } else { glued() };
+        wanted = value.and_then(|value| T::from_str(value, false).ok()).or(wanted);
+        is_next = word == flag;
+    }
+    wanted
 }
 
 /// When colours are used, as far as the words of a command line say it: also one that cannot be understood is answered
 /// in the colours that it asks for.
 fn colour(arguments: &[OsString]) -> Colour {
-    let words = arguments.iter().map(|word| word.to_str().unwrap_or_default()).take_while(|word| *word != "--");
-    let mut wanted = Colour::default();
-    let mut is_next = false;
-    for word in words {
-        let value = if is_next { Some(word) } else { word.strip_prefix("--color=") };
-        wanted = value.and_then(|value| Colour::from_str(value, false).ok()).unwrap_or(wanted);
-        is_next = word == "--color";
-    }
-    wanted
+    said_of(arguments, "--color").unwrap_or_default()
 }
 
 /// The whole command line, which answers in the colours that these words ask for.

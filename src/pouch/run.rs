@@ -225,6 +225,8 @@ pub struct Report {
     pub unused_silences: BTreeSet<Finding>,
     /// The acceptances that let something through.
     pub accepted: Vec<Acceptance>,
+    /// Those of which that is published by now.
+    pub spent: Vec<Acceptance>,
     /// The acceptances that would let through what is held.
     pub wanted: Vec<Acceptance>,
     /// Folders of withdrawn regions whose manifests somebody put back: the run leaves them as they are.
@@ -255,6 +257,18 @@ impl Report {
         report
     }
 
+    /// Notes that what it says is published: what was accepted of a region that moved is spent.
+    pub fn spend(&mut self) {
+        self.spent = self.used().cloned().collect();
+    }
+
+    /// The acceptances of regions that move. What stays held for another reason lets nothing through yet.
+    pub fn used(&self) -> impl Iterator<Item = &Acceptance> {
+        let is_moved = |region: &summary::Region| matches!(region.outcome, Outcome::Published | Outcome::Withdrawn);
+        let moves = move |name: &str| self.regions.iter().any(|region| is_moved(region) && region.name == name);
+        self.accepted.iter().filter(move |accepted| moves(accepted.region.as_str()))
+    }
+
     /// Takes out what annotations silence.
     fn hear(&mut self, silences: &Silences<'_>) {
         let Heard { told, silenced, unused } = silences.hear(std::mem::take(&mut self.findings));
@@ -275,6 +289,7 @@ impl Report {
             all.elsewhere = report.elsewhere;
             all.findings.append(&mut report.findings);
             all.accepted.append(&mut report.accepted);
+            all.spent.append(&mut report.spent);
             all.wanted.append(&mut report.wanted);
             all.put_back.append(&mut report.put_back);
             all.shared_changes.append(&mut report.shared_changes);

@@ -291,7 +291,10 @@ impl Ui {
                     "warning" => format!("{}: ", self.paint.severity(Severity::Warning, "warning")),
                     _ => String::new(),
                 };
-                self.log(&format!("{head}{body}\n"));
+                let text = format!("{head}{body}\n");
+                // Several lines are a snippet, whose marks stand below what they are about.
+                let width = self.width.filter(|_| lines.len() == 1);
+                self.log(&wrap(&text, width));
                 if !help.is_empty() {
                     let line = format!("  {} {}\n", self.paint.with("1;34", "= help:"), escape(help));
                     self.log(&wrap(&line, self.width));

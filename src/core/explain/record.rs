@@ -8,7 +8,7 @@ use schemars::{JsonSchema, Schema};
 use serde::Serialize;
 
 use crate::finding::Origin;
-use crate::report::summary::{FindingRecord, ObjectRecord, Outcome, Word};
+use crate::report::summary::{FindingRecord, ObjectRecord, Outcome, SilencedRecord, Word};
 
 /// The JSON Schema of an explanation.
 pub fn schema() -> Schema {
@@ -94,6 +94,9 @@ pub struct ClaimRecord {
     pub published: Vec<ObjectRecord>,
     /// What is wrong or worth knowing.
     pub findings: Vec<FindingRecord>,
+    /// What annotations of objects silence of that.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub silenced: Vec<SilencedRecord>,
 }
 
 /// One object that a Credential needs.

@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 
 use super::record::{BundledRecord, ClaimRecord, DefinitionRecord, Explanation, RegionRecord, StepRecord};
 use crate::listing::counted;
-use crate::report::summary::{FindingRecord, ObjectRecord, Outcome};
+use crate::report::summary::{FindingRecord, ObjectRecord, Outcome, SilencedRecord};
 use crate::report::{escape, names};
 
 /// How a verdict is told in few words.
@@ -39,7 +39,7 @@ fn verdict<'c>(claim: &'c ClaimRecord, others: &[BundledRecord]) -> &'c str {
 /// What becomes of a region, in a few words.
 fn outcome(outcome: Outcome) -> &'static str {
     match outcome {
-        Outcome::Unchanged => "published as it is to be",
+        Outcome::Unchanged => "up to date",
         Outcome::Published => "the next publish changes it",
         Outcome::Held => "held: what is published stays until somebody accepts what would change",
         Outcome::Paused => "paused: what is published stays",
@@ -136,6 +136,10 @@ impl Out {
         }
         for finding in &claim.findings {
             self.finding(finding);
+        }
+        for SilencedRecord { finding, reason } in &claim.silenced {
+            self.line(1, &format!("{}[{}]: {}", finding.severity, finding.code, finding.message));
+            self.line(2, &format!("= silenced: {reason}"));
         }
     }
 

@@ -70,6 +70,8 @@ pub enum Reason {
     Recipients,
     /// Somebody asked for it.
     Asked,
+    /// No reuse key vouches for the bundle that it stands in.
+    Unvouched,
     /// Its file is missing, or not the one that pouch published.
     File,
     /// Its file has no entry tags.
@@ -89,6 +91,7 @@ impl Reason {
             Reason::Type => "type",
             Reason::Recipients => "recipients",
             Reason::Asked => "asked",
+            Reason::Unvouched => "unvouched",
             Reason::File => "file",
             Reason::NoTags => "noTags",
             Reason::ReuseKey => "reuseKey",

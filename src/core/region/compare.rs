@@ -5,7 +5,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::brake::{self, Account, Braked, Load, Share, added_recipients};
-use super::change::{Action, Change, Hold, Loss, Sharing};
+use super::change::{Action, Change, Hold, Loss, Reason, Sealing, Sharing, Values};
 use super::fields::differences;
 use super::history::{History, Past, filled_entries};
 use super::input::Input;
@@ -75,7 +75,11 @@ pub(super) fn compare(input: &Input<'_>, pack: &Pack) -> Vec<Change> {
             }
             _ => Vec::new(),
         };
-        changes.push(Change { fields, ..Change::of(lands, action, claimants) });
+        // Of what nobody vouches for, nothing is compared.
+        let asked = input.rekeys().then_some(Reason::Asked);
+        let reasons = || asked.into_iter().chain([Reason::Unvouched]).collect();
+        let sealing = (action == Action::Resealed).then(|| Sealing { values: Values::Unknown, reasons: reasons() });
+        changes.push(Change { fields, sealing, ..Change::of(lands, action, claimants) });
     }
     let removed = |key: &ObjectKey, claimants| Change::of(key, Action::Withdrawn, claimants);
     match input.published.manifest() {
@@ -104,13 +108,17 @@ fn evidence(input: &Input<'_>) -> Option<Evidence> {
     matches!(input.published.state, State::Unsigned).then(|| Evidence::of(input.published, input.to.directory()))
 }
 
-/// What `rekey` does to an object that no reuse key vouches for, by what the bundle says of itself; none if the
-/// published text is the same.
+/// What becomes of an object that no reuse key vouches for, by what the bundle says of itself; none if the published text
+/// is the same.
 ///
 /// This is only reported, and decides nothing.
 fn unvouched(input: &Input<'_>, lands: &ObjectKey, text: &[u8]) -> Option<Action> {
-    let claimed = input.published.claimed().filter(|_| input.rekeys());
-    let told = claimed.into_iter().flat_map(|manifest| &*manifest.objects).find(|object| object.key == *lands);
+    let told = input
+        .published
+        .claimed()
+        .into_iter()
+        .flat_map(|manifest| &*manifest.objects)
+        .find(|object| object.key == *lands);
     let stands = told.and_then(|object| input.published.files.get(object.path.as_str()));
     match stands {
         None => Some(Action::Added),

@@ -225,8 +225,8 @@ impl Published {
             State::Unsigned | State::Newer(_) => "has no manifest that the reuse key authenticates",
         };
         let message = format!("regions/{directory} {what}; what pouch published last counts");
-        let help = "Find out who changed the branch: its history says when. What pouch published last is put back with the \
-                    next publish of the region that is not held.";
+        let help = "Find out who changed the branch: its history says when. What pouch published last is put back when the \
+                    region is published next.";
         let is_same = self.manifest().is_some() && self.manifest() == own.manifest();
         let mut findings: Vec<Finding> = match is_same {
             true => self.tampered().into_iter().map(tampered_file).collect(),

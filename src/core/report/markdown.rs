@@ -10,7 +10,7 @@ use alloc::vec::Vec;
 use super::escape;
 use super::group::{concerned, counts, groups};
 use super::names::{Names, fields, held_by_acceptances, readable};
-use super::summary::{FindingRecord, Outcome, Region, Summary};
+use super::summary::{FindingRecord, Outcome, Region, SilencedRecord, Summary};
 use crate::listing::{counted, cut};
 
 /// The longest comment that GitHub takes, in characters.
@@ -67,6 +67,7 @@ pub fn plan(summary: &Summary, word: fn(Outcome) -> &'static str) -> String {
         out.line(&format!("Unchanged: {}{more}\n", names.join(", ")));
     }
     out.findings(&summary.findings);
+    out.silenced(&summary.silenced);
     out.done("pouch plan")
 }
 
@@ -166,6 +167,20 @@ impl Out {
             for line in group.consequence(NAMED).iter().chain(Some(help).filter(|help| !help.is_empty())) {
                 self.line(&format!("  - {}", code(&cut(line, CHARS))));
             }
+        }
+        self.line("");
+    }
+
+    /// What annotations silence, and why: who reviews sees what somebody else does not want to.
+    fn silenced(&mut self, silenced: &[SilencedRecord]) {
+        if silenced.is_empty() {
+            return;
+        }
+        self.line(&format!("#### {} silenced by annotations\n", counted(silenced.len(), "finding", "findings")));
+        for SilencedRecord { finding, reason } in silenced {
+            let [message, reason] = [&finding.message, reason].map(|text| code(&cut(text, CHARS)));
+            self.line(&format!("- **{}** {}: {message}", finding.severity, code(finding.code)));
+            self.line(&format!("  - silenced: {reason}"));
         }
         self.line("");
     }

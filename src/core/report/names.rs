@@ -14,11 +14,18 @@ use super::summary::{ChangeRecord, EntryRecord, FieldRecord, ObjectRecord, Regio
 use crate::listing::{counted, few};
 use crate::name::Namespace;
 
-/// How many objects a line names.
-const OBJECTS: usize = 5;
+/// How much a line names.
+struct Most {
+    objects: usize,
+    /// Of a Secret.
+    entries: usize,
+}
 
-/// How many entries of a Secret a line names.
-const ENTRIES: usize = 10;
+/// What a line names where not all is asked for.
+const SOME: Most = Most { objects: 5, entries: 10 };
+
+/// What a line names where all is asked for.
+const ALL: Most = Most { objects: usize::MAX, entries: usize::MAX };
 
 /// What happens, in the order in which it is told.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -130,12 +137,13 @@ impl<'r> Names<'r> {
     pub fn by_credential(&self) -> BTreeMap<Option<&'r str>, Vec<(&'static str, String)>> {
         let mut all: BTreeMap<Option<&'r str>, Vec<(&'static str, String)>> = BTreeMap::new();
         for ((what, whose, why), items) in &self.lines {
-            all.entry(*whose).or_default().push((what.word(), objects(items, why)));
+            all.entry(*whose).or_default().push((what.word(), objects(items, why, &SOME)));
         }
         all
     }
 
-    /// The first `most` lines, and one that counts the rest, if there is one.
+    /// The first `most` lines, and one that counts the rest, if there is one. Where all lines are asked for, each names
+    /// all.
     pub fn lines(&self, most: usize) -> Vec<String> {
         let shown = shown(self.lines.len(), most);
         let mut out: Vec<String> = self.splits.iter().map(|split| escape(&split.line())).collect();
@@ -143,7 +151,8 @@ impl<'r> Names<'r> {
             let files = counted(self.restored, "file", "files");
             out.push(format!("{:9}  {files} put back as published", "restored"));
         }
-        out.extend(self.lines.iter().take(shown).map(|(head, items)| line(head, items)));
+        let named = if most == usize::MAX { &ALL } else { &SOME };
+        out.extend(self.lines.iter().take(shown).map(|(head, items)| line(head, items, named)));
         let rest = self.lines.len().saturating_sub(shown);
         if rest > 0 {
             let mut counts: BTreeMap<What, usize> = BTreeMap::new();
@@ -159,18 +168,18 @@ impl<'r> Names<'r> {
     }
 }
 
-fn line((what, whose, why): &Head<'_>, items: &[Item<'_>]) -> String {
+fn line((what, whose, why): &Head<'_>, items: &[Item<'_>], most: &Most) -> String {
     let whose = whose.map_or(String::new(), |credential| format!("Credential {}: ", escape(credential)));
-    format!("{:9}  {whose}{}", what.word(), objects(items, why))
+    format!("{:9}  {whose}{}", what.word(), objects(items, why, most))
 }
 
 /// What a line is about, and why.
-fn objects(items: &[Item<'_>], why: &str) -> String {
+fn objects(items: &[Item<'_>], why: &str, most: &Most) -> String {
     let why = if why.is_empty() { String::new() } else { format!(" ({why})") };
-    few(items.iter().map(item), items.len(), OBJECTS) + &why
+    few(items.iter().map(|it| item(it, most)), items.len(), most.objects) + &why
 }
 
-fn item(item: &Item<'_>) -> String {
+fn item(item: &Item<'_>, most: &Most) -> String {
     match item {
         Item::Object(record) => object(record),
         Item::Codes(codes) => codes.join(", "),
@@ -188,7 +197,7 @@ fn item(item: &Item<'_>) -> String {
             let fields = change.fields().iter().filter(|_| change.action != What::Resealed.word());
             let mut parts: Vec<String> = entries.chain(fields.map(|field| escape(&field.path))).collect();
             let count = parts.len();
-            let more = few(parts.drain(..), count, ENTRIES);
+            let more = few(parts.drain(..), count, most.entries);
             let parts: Vec<String> = [(count > 0).then_some(more), untold].into_iter().flatten().collect();
             let parts = if parts.is_empty() { String::new() } else { format!(" [{}]", parts.join("; ")) };
             object(&change.object) + &parts
@@ -240,6 +249,7 @@ fn resealed(change: &ChangeRecord) -> String {
         "metadata" => Some("its labels or annotations changed"),
         "recipients" => Some("the recipients changed"),
         "asked" => Some("that was asked for"),
+        "unvouched" => Some("no reuse key vouches for what is published"),
         _ => None,
     };
     let why: Vec<&str> = change.reasons().iter().filter_map(why).collect();

@@ -381,7 +381,8 @@ pub struct Within {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub values: Option<Word>,
     /// Why such a Secret is sealed anew beside its values: `delivery` (the labels or annotations that steer its consumer
-    /// changed), `metadata` (other labels or annotations did), `type`, `recipients`, `asked` (`rekey` or `--reseal`).
+    /// changed), `metadata` (other labels or annotations did), `type`, `recipients`, `asked` (`rekey` or `--reseal`),
+    /// `unvouched` (no reuse key vouches for the bundle that it stands in).
     /// Why its values cannot be compared: `file` (its file is missing, or not the one that pouch published), `noTags`,
     /// `reuseKey` (its tags are of a key that is not at hand), `noValues` (no value was read).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -520,7 +521,7 @@ pub struct ObjectRecord {
 }
 
 /// One finding.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct FindingRecord {
     /// The stable code.

@@ -9,6 +9,7 @@ use pouch_core::region::allowances::Allowances;
 use pouch_core::stamp::SourceState;
 
 use crate::error::Failure;
+use crate::run::told::Given;
 use crate::settings::region_called;
 
 /// How many sources a message names.
@@ -60,21 +61,31 @@ impl Requested {
         for region in self.adopt.iter().chain(self.reseal.iter().filter(|region| *region != "all")) {
             region_called(fleet, region)?;
         }
-        let mut withdraw = BTreeSet::new();
-        for value in self.withdraw.iter().filter(|value| *value != "broken") {
-            let Some((namespace, name)) = value.split_once('/').filter(|(_, name)| !name.contains('/')) else {
-                let message = format!("--withdraw takes NAMESPACE/NAME of a Credential, or `broken`, not {value:?}");
-                return Err(Failure::usage(message, "Copy the flag from the finding's help line."));
-            };
-            withdraw.insert(Claimant::credential(namespace.into(), name.into()));
-        }
         Ok(Allowances {
-            withdraw,
+            withdraw: self.withdrawals()?,
             withdraw_broken: self.withdraw.iter().any(|value| value == "broken"),
             adopt: self.adopt.iter().cloned().collect(),
             reseal: self.reseal.iter().cloned().collect(),
             ..self.accepted.allowances(fleet)?
         })
+    }
+
+    /// What the flags ask for that a run may turn out not to need.
+    pub fn given(&self, fleet: &Fleet) -> Result<Given, Failure> {
+        Ok(Given { accepted: self.accepted.of_flags(fleet)?, withdraw: self.withdrawals()? })
+    }
+
+    /// The Credentials that are named to be withdrawn.
+    fn withdrawals(&self) -> Result<BTreeSet<Claimant>, Failure> {
+        let named = self.withdraw.iter().filter(|value| *value != "broken");
+        let claimant = |value: &String| {
+            let (namespace, name) = value.split_once('/').filter(|(_, name)| !name.contains('/')).ok_or_else(|| {
+                let message = format!("--withdraw takes NAMESPACE/NAME of a Credential, or `broken`, not {value:?}");
+                Failure::usage(message, "Copy the flag from the finding's help line.")
+            })?;
+            Ok(Claimant::credential(namespace.into(), name.into()))
+        };
+        named.map(claimant).collect()
     }
 }
 

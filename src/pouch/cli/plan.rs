@@ -153,6 +153,6 @@ fn finish(
         }
         Format::Markdown => markdown::plan(&summary(), told::planned_word),
     };
-    told::tell(session, report, &text, &asked.wanted.accepted.of_flags(fleet)?);
+    told::tell(session, report, &text, &asked.wanted.given(fleet)?);
     places.finish_plan(session, (name, detailed_exitcode), fleet)
 }

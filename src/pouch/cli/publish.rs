@@ -77,7 +77,7 @@ pub fn run(session: &Session, args: &Args) -> Result<Ended, Failure> {
     let artifacts = prepared.copying().of_places(&done);
     let places = together(session, done)?.with(artifacts);
     let lines = told::outcomes(session, &places.report);
-    told::tell(session, &places.report, &lines, &args.asked.wanted.accepted.of_flags(fleet)?);
+    told::tell(session, &places.report, &lines, &args.asked.wanted.given(fleet)?);
     places.tell(session);
     places.finish(session, "publish", fleet)
 }

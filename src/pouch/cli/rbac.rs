@@ -26,7 +26,7 @@ Examples:
   pouch rbac --user github:repo:acme/fleet:environment:pouch
   pouch rbac --apply --region eu-west             for `pouch apply`, on the region
 
-Exit codes: 0 printed; 5 the cluster, or the bundle, cannot be read; 64 usage or configuration.";
+Exit codes: 0 printed; 3 not all that Credentials need could be found out, so rights may be missing; 5 the cluster, or the bundle, cannot be read; 64 usage or configuration.";
 
 /// Print the least RBAC rules for reading the configuration's clusters
 ///

@@ -17,6 +17,7 @@ use crate::run::anew::{Anew, Made, Place};
 use crate::run::artifacts::Copying;
 use crate::run::places::{Places, together};
 use crate::run::rekey::Unproved;
+use crate::run::told::Given;
 use crate::run::{Report, Run, told};
 use crate::session::Session;
 use crate::settings::{self, Opened, region_called};
@@ -134,8 +135,9 @@ pub fn run(session: &Session, args: &Args) -> Result<Ended, Failure> {
             // To look at what is not there must not make it.
             drop(LookedAt::open(&target)?);
             let shelf = DirectoryShelf::open(&target)?;
-            let made = anew.make(anew.read(None)?.as_ref(), (&shelf, Some(&shelf)), Place::Folder(&target))?;
+            let mut made = anew.make(anew.read(None)?.as_ref(), (&shelf, Some(&shelf)), Place::Folder(&target))?;
             session.timed("publish", || shelf.publish(session))?;
+            made.report.spend();
             let is_record = args.directory.is_none();
             let artifacts = is_record.then(|| copying.of_folder(&made.report, &target)).flatten();
             let places = Places::of_folder(made.report).with(artifacts);
@@ -162,7 +164,7 @@ pub fn run(session: &Session, args: &Args) -> Result<Ended, Failure> {
         session,
         report,
         &session.ui.dressed(&told::lines(session, report, word, |_, _| String::new())),
-        &args.accepted.of_flags(fleet)?,
+        &Given { accepted: args.accepted.of_flags(fleet)?, ..Given::default() },
     );
     if args.dry_run {
         return places.finish_plan(session, ("rekey --dry-run", false), fleet);

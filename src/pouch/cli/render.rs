@@ -64,17 +64,18 @@ pub fn run(session: &Session, args: &Args) -> Result<Ended, Failure> {
     // Locked before the sources are read: a run that waited would publish an older reading over a newer.
     let shelf = DirectoryShelf::open(&target)?;
     let survey = session.timed("survey", || survey(&prepared.surveyor(), Values::Read))?;
-    let report = session.timed("render", || render(&prepared.run(), &survey, &shelf))?;
+    let mut report = session.timed("render", || render(&prepared.run(), &survey, &shelf))?;
     if is_first(fleet, &shelf)? {
         session.ui.note(&format!("{} is new: no bundle of fleet {} stood there", target.display(), fleet.name));
     }
     let conclude = || {
         session.timed("publish", || shelf.publish(session))?;
+        report.spend();
         harden::published(target.display().to_string());
         // What is rendered elsewhere, or beside a branch, is for looking at.
         let is_record = args.directory.is_none() && fleet.output.git.is_none();
         let artifacts = is_record.then(|| prepared.copying().of_folder(&report, &target)).flatten();
-        told::tell(session, &report, &told::outcomes(session, &report), &args.asked.wanted.accepted.of_flags(fleet)?);
+        told::tell(session, &report, &told::outcomes(session, &report), &args.asked.wanted.given(fleet)?);
         let places = Places::of_folder(report).with(artifacts);
         places.tell(session);
         places.finish(session, "render", fleet)

@@ -33,7 +33,10 @@ pub fn together(session: &Session, done: Vec<Done<'_, Report>>) -> Result<Places
     for Done { target, result, .. } in done {
         let mut record = record(target);
         match result {
-            Ok((report, message, step)) => {
+            Ok((mut report, message, step)) => {
+                if matches!(step, Step::Push(_)) && !target.proposes() {
+                    report.spend();
+                }
                 reports.push(report);
                 (record.state, record.commit) = state(&step, target);
                 record.proposal = record.commit.as_ref().filter(|_| target.proposes()).map(|_| proposal(&message));

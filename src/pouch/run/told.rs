@@ -6,6 +6,7 @@ use std::path::Path;
 use pouch_core::config::{Acceptance, Fleet};
 use pouch_core::layout::path::gitattributes;
 use pouch_core::listing::{counted, few};
+use pouch_core::name::Claimant;
 use pouch_core::report::escape_json;
 use pouch_core::report::metrics::RunFacts;
 use pouch_core::report::names::{Names, fields, held_by_acceptances, readable, recipients};
@@ -123,16 +124,32 @@ fn outcome_line(region: &summary::Region, width: usize, word: &str) -> String {
     format!("{:width$}  {word:9}  {what}{unseen}", region.name)
 }
 
-/// Tells of a run that rendered: what was found, these lines, and which of the acceptances that flags gave let
-/// nothing through. A digest lets one set of changes through, on one published state; one that is spent or
-/// mistyped does no harm, but who gave it believes something that is not so.
-pub fn tell(session: &Session, report: &Report, lines: &str, given: &[Acceptance]) {
+/// What flags let through, and whose carried objects they withdraw.
+#[derive(Default)]
+pub struct Given {
+    /// What is let through of the brake.
+    pub accepted: Vec<Acceptance>,
+    /// For whom what is carried over is withdrawn.
+    pub withdraw: BTreeSet<Claimant>,
+}
+
+/// Tells of a run that rendered: what was found, these lines, and what of the flags that were given did nothing. A digest
+/// lets one set of changes through, on one published state; one that is spent or mistyped does no harm, but who gave it
+/// believes something that is not so.
+pub fn tell(session: &Session, report: &Report, lines: &str, given: &Given) {
     session.ui.findings(&report.findings);
     session.ui.silenced(&report.silenced);
     session.ui.result(lines);
-    for acceptance in given {
+    for acceptance in &given.accepted {
         if let Some(why) = unneeded(acceptance, report) {
             session.ui.warn(&format!("{} {acceptance} let nothing through: {why}", acceptance.what.flag()));
+        }
+    }
+    for path in given.withdraw.iter().map(Claimant::path) {
+        let is_of = |change: &ChangeRecord| change.action == "withdrawn" && change.credentials.contains(&path);
+        let is_held = |region: &summary::Region| !region.holds.is_empty();
+        if !report.regions.iter().any(|region| is_held(region) || region.changes.iter().any(is_of)) {
+            session.ui.warn(&format!("--withdraw {path} withdraws nothing; `pouch explain {path}` says why"));
         }
     }
     if let Some(command) = accept_command(session, report) {
@@ -152,7 +169,7 @@ pub fn tell(session: &Session, report: &Report, lines: &str, given: &[Acceptance
 /// This run's command line, with the acceptances that let through all that the brake held in it; none if they let nothing
 /// through. Of a region that stays held whatever is accepted there are none.
 ///
-/// Acceptances that were given stay if they were needed. The rest of the line is the user's own, so that what is
+/// Acceptances that were given stay if they are still needed. The rest of the line is the user's own, so that what is
 /// accepted is what was looked at.
 fn accept_command(session: &Session, report: &Report) -> Option<String> {
     let stays = |of: &&Acceptance| report.regions.iter().any(|it| it.stays_held() && it.name == of.region.as_str());
@@ -206,7 +223,8 @@ fn accept_command(session: &Session, report: &Report) -> Option<String> {
             _ => words.push(word),
         }
     }
-    for acceptance in report.accepted.iter().chain(wanted) {
+    let needed = report.accepted.iter().filter(|accepted| !report.spent.contains(accepted));
+    for acceptance in needed.chain(wanted) {
         words.extend([acceptance.what.flag().to_owned(), acceptance.to_string()]);
     }
     let words: Vec<String> = words.iter().chain(&operands).map(|word| shell::word(word)).collect();
@@ -242,16 +260,11 @@ pub fn commit_message(
     let proved =
         |directory: &str| report.regions.iter().any(|region| region.directory == directory && is_proved(region));
     let directories = fleet.regions.values().map(|region| region.directory.as_str());
-    let is_used = |accepted: &&Acceptance| {
-        let is_moved = |region: &&summary::Region| matches!(region.outcome, Outcome::Published | Outcome::Withdrawn);
-        report.regions.iter().filter(is_moved).any(|region| region.name == accepted.region.as_str())
-    };
     let trailers = text::Trailers {
         fleet: fleet.name.as_str(),
         release: fleet.builtin.map(|release| release.name()),
         read,
-        // What stays held for another reason let nothing through yet, so it is not spent.
-        accepted: report.accepted.iter().filter(is_used).map(Acceptance::trailer).collect(),
+        accepted: report.used().map(Acceptance::trailer).collect(),
         // What somebody put back is in the commit's tree, and pouch did not put it there.
         unproved: directories
             .filter(|directory| !proved(directory))

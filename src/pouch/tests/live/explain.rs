@@ -118,7 +118,7 @@ fn what_others_decide_is_not_told() {
     write_all(&ground.server.endpoint("admin"), &[Write::Delete(path(&aws("aws", 1)[2]))]);
     let (text, err) = explain(&config, &kubeconfig, "team-a/azure", "text");
     assert!(err.contains("only what it needs itself was asked of the cluster"), "{err}");
-    for wrong in ["stays", "withdrawn", "published as it is to be", "the next publish", "aws", "store"] {
+    for wrong in ["stays", "withdrawn", "up to date", "the next publish", "aws", "store"] {
         assert!(!text.contains(wrong), "{wrong}: {text}");
     }
     ground.apply(&azure("azure", 2));

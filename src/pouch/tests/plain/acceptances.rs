@@ -91,6 +91,28 @@ fn an_acceptance_is_not_spent_by_a_run_that_holds_the_region() {
     assert!(trailers(&origin).contains("Pouch-Accepted"));
 }
 
+/// What is published by now is not asked for again.
+#[test]
+fn what_is_spent_is_not_in_the_line_that_lets_the_rest_through() {
+    let fleet = Fleet::with_credentials(6);
+    let origin = Origin::new(&fleet, "");
+    origin.publish(&[]).ends(0);
+    for region in ["eu", "us"] {
+        (0..5).for_each(|n| fleet.delete(region, &format!("c{n}")));
+    }
+    let held = origin.publish(&[]).ends(4);
+    let of_eu = held.acceptance("--accept-deletions", "eu");
+    // Who only looks has spent nothing.
+    let seen = origin.publish(&["--dry-run", "--accept-deletions", &of_eu]).ends(0);
+    let seen = seen.says("to let through all that is held: pouch publish");
+    assert!(seen.stderr.contains(&format!("--accept-deletions {of_eu} --accept-deletions us")), "{seen:?}");
+    let rest = origin.publish(&["--accept-deletions", &of_eu]).ends(4).outcome("eu", "published");
+    let rest = rest.says("to let through all that is held: pouch publish");
+    assert!(!rest.stderr.contains(&of_eu), "{rest:?}");
+    let of_us = rest.acceptance("--accept-deletions", "us");
+    origin.publish(&["--accept-deletions", &of_us]).ends(0).outcome("us", "published");
+}
+
 /// Sources that were exchanged have the old names and other values.
 #[test]
 fn values_that_are_all_replaced_at_once_are_held() {

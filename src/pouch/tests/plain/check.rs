@@ -217,4 +217,29 @@ fn every_code_is_explained_by_the_program() {
         let meant = fleet.run(&["help", typed]).ends(64).says(&format!("`pouch {command}"));
         assert_eq!(fleet.run(&[typed]).ends(64).stderr, meant.stderr);
     }
+    for flag in ["--accept-source=eu=x", "--accept-deletions", "--withdraw", "--adopt"] {
+        let name = flag.split('=').next().unwrap();
+        let ran = fleet.run(&["check", flag, "eu"]).ends(64);
+        ran.says(&format!("this command takes no {name}\n")).says("`pouch publish` take it");
+    }
+}
+
+/// A job that reads lines of JSON reads also why nothing was done.
+#[test]
+fn a_mistyped_command_line_is_told_in_the_format_that_it_asks_for() {
+    let fleet = Fleet::new();
+    for (words, message) in [
+        (&["--log-format", "json", "plan", "--nope"][..], "unexpected argument '--nope' found"),
+        (&["pln", "--log-format=json"], "unrecognized subcommand 'pln'"),
+        (&["lint", "--log-format=json"], "there is no command lint"),
+        (&["check", "--adopt", "eu", "--log-format=json"], "this command takes no --adopt"),
+        (&["explain", "--log-format", "json", "secret"], ""),
+    ] {
+        let ran = fleet.run(words).ends(64);
+        let record: Value = serde_json::from_str(&ran.stderr).unwrap_or_else(|error| panic!("{error}\n{ran:?}"));
+        assert_eq!(record["severity"], "error", "{ran:?}");
+        assert!(record["message"].as_str().unwrap().contains(message), "{ran:?}");
+    }
+    let text = fleet.run(&["plan", "--nope", "--log-format", "text"]).ends(64);
+    text.says("error: unexpected argument '--nope' found\n");
 }

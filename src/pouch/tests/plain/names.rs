@@ -105,6 +105,19 @@ fn a_long_list_is_cut_behind_what_is_withdrawn_and_whole_where_it_is_asked_for()
 }
 
 #[test]
+fn with_v_a_line_names_all_that_it_is_about() {
+    let fleet = Fleet::with_credentials(1);
+    let entries = |value: &str| (0..15).map(|n| format!("e{n:02}: {value}")).collect::<Vec<String>>().join(", ");
+    fleet.secret("eu", "c0", &entries("a"));
+    fleet.render(&[]).ends(0);
+    fleet.secret("eu", "c0", &entries("b"));
+    let short = fleet.run(&["plan"]).ends(0).stdout;
+    assert!(short.contains("e09 and 5 more]") && !short.contains("e10"), "{short}");
+    let all = fleet.run(&["plan", "-v"]).ends(0).stdout;
+    assert!(all.contains("e14]") && !all.contains("more"), "{all}");
+}
+
+#[test]
 fn one_command_line_lets_through_what_is_held_in_all_regions() {
     let fleet = Fleet::with_credentials(6);
     let origin = Origin::new(&fleet, "");

@@ -236,7 +236,9 @@ fn a_removed_recipient_does_not_wait_for_a_broken_claim() {
     let manifest = origin.git(&["show", "main:bundles/regions/us/bundle.yaml"]);
     assert_eq!(manifest.matches(OTHER).count(), 1, "the entry of what stays says who can read it\n{manifest}");
     fleet.run(&["verify", "repo.git"]).ends(0).says("can still be read by");
-    origin.publish(&["--withdraw", "us-team/c0"]).ends(3);
+    let used = origin.publish(&["--withdraw", "us-team/c0", "--withdraw", "us-team/co"]).ends(3);
+    let used = used.says("warning: --withdraw us-team/co withdraws nothing; `pouch explain us-team/co` says why\n");
+    assert!(!used.stderr.contains("--withdraw us-team/c0 "), "{used:?}");
     assert!(!origin.files().iter().any(|path| path.ends_with("us-team/c0.sops.yaml")));
     fleet.run(&["verify", "repo.git"]).ends(0);
 }

@@ -72,6 +72,34 @@ fn what_is_silenced_is_counted_and_told_with_its_reason() {
     }
 }
 
+/// Who reviews sees what somebody else does not want to.
+#[test]
+fn explanations_and_reviews_tell_what_is_silenced_apart() {
+    let fleet = annotated(MEANT, "value: changeme, other: null");
+    let told = fleet.run(&["explain", "eu-team/c0"]).ends(0).stdout;
+    assert_eq!(told.matches("    = silenced: a test account\n").count(), 1, "{told}");
+    assert_eq!(told.matches("warning[placeholder-value]").count(), 1, "{told}");
+    let claim = &json(&fleet.run(&["explain", "eu-team/c0", "-o", "json"]).ends(0))["claims"][0];
+    let codes = |list: &str| claim[list].to_string().matches("placeholder-value").count();
+    assert_eq!((codes("findings"), codes("silenced")), (0, 1), "{claim}");
+    assert_eq!(claim["silenced"][0]["reason"].as_str(), Some("a test account"));
+    let comment = fleet.run(&["plan", "-o", "markdown"]).ends(0).stdout;
+    assert!(comment.contains("#### 2 findings silenced by annotations"), "{comment}");
+    assert!(comment.contains("  - silenced: `a test account`\n"), "{comment}");
+    for command in [&["plan", "-o", "html"][..], &["explain", "eu-team/c0", "-o", "html"]] {
+        let page = fleet.run(command).ends(0).stdout;
+        assert!(page.contains("2 findings silenced by annotations</summary>"), "{command:?}");
+        assert!(page.contains("<dd>silenced: a test account</dd>"), "{command:?}");
+    }
+    // A reason is somebody's text.
+    write(&fleet, "placeholder-value: <script>`x`\u{1b}[1m", "value: changeme");
+    let page = fleet.run(&["plan", "-o", "html"]).ends(0).stdout;
+    assert!(page.contains("silenced: &lt;script&gt;`x`") && !page.contains("<script"), "{page}");
+    let comment = fleet.run(&["plan", "-o", "markdown"]).ends(0).stdout;
+    assert!(comment.contains("  - silenced: ``<script>`x`"), "{comment}");
+    assert!(!page.contains('\u{1b}') && !comment.contains('\u{1b}'));
+}
+
 #[test]
 fn sarif_has_what_is_silenced_as_suppressed() {
     let fleet = annotated("placeholder-value: a \u{1b}[1mtest", "value: changeme, other: null");

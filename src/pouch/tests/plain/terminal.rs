@@ -1,7 +1,7 @@
 //! What stands on a terminal: colours everywhere or nowhere, lines as wide as it is, and nothing where nothing is said.
 
 use crate::support::fleet::Fleet;
-use crate::support::terminal::result_at_a_terminal;
+use crate::support::terminal::{at_a_terminal, result_at_a_terminal};
 
 /// Text without what dresses it.
 fn bare(text: &str) -> String {
@@ -82,6 +82,27 @@ fn an_answer_to_a_mistyped_command_line_has_the_colours_that_it_asks_for() {
         let ran = fleet.run(words).ends(64);
         assert_eq!(ran.stderr.contains('\u{1b}'), coloured, "{ran:?}");
     }
+}
+
+/// A snippet's marks stand below what they are about, so it stays as it is.
+#[test]
+fn what_is_said_is_as_wide_as_the_terminal() {
+    let fleet = Fleet::with_credentials(1);
+    let widest = |arguments: &[&str]| {
+        let seen = at_a_terminal(fleet.command(arguments).env("TERM", "dumb"), 48).1;
+        let seen = bare(&seen).replace('\r', "");
+        (seen.lines().map(|line| line.chars().count()).max().unwrap(), seen)
+    };
+    for arguments in [&["help", "a-code-that-is-none-and-was-never-one"][..], &["plan"], &["render"]] {
+        let (most, seen) = widest(arguments);
+        assert!(most <= 48 && !seen.trim().is_empty(), "{seen}");
+    }
+    fleet.configure("output:", "outptu: {path: somewhere-or-other-that-is-far-away/bundles}\noutput:");
+    let piped = fleet.run(&["plan"]).ends(64).stderr;
+    let (_, seen) = widest(&["plan"]);
+    let snippet = |text: &str| text.lines().filter(|line| line.contains('|')).map(str::to_owned).collect::<Vec<_>>();
+    assert_eq!(snippet(&seen), snippet(&piped), "{seen}");
+    assert!(!snippet(&piped).is_empty(), "{piped}");
 }
 
 #[test]

@@ -77,6 +77,20 @@ fn nothing_is_withdrawn_by_losing_a_key() {
     assert_eq!(opened(&fleet, &fleet.tree("bundles"), "eu", "keys/eu.txt").len(), 1);
 }
 
+/// By its own word it has the same objects; whether values change, nobody can tell.
+#[test]
+fn what_nobody_vouches_for_is_told_as_what_it_says_of_itself() {
+    let fleet = published(2);
+    lose(&fleet);
+    let plan = fleet.run(&["plan"]).ends(0).stdout;
+    let why = "(because no reuse key vouches for what is published; whether values change is not told)";
+    assert!(plan.contains(&format!("resealed   Credential eu-team/c0: Secret eu-team/c0 {why}\n")), "{plan}");
+    assert!(!plan.contains("added"), "{plan}");
+    let asked = fleet.run(&["rekey", "--new-reuse-key", "--dry-run"]).ends(0).stdout;
+    let why = "(because that was asked for and no reuse key vouches for what is published; whether values change";
+    assert!(asked.contains(why), "{asked}");
+}
+
 #[test]
 fn who_joins_is_asked_for_by_what_the_bundle_says_of_itself() {
     for way in [&[][..], &["--identity", "keys/eu.txt"]] {

@@ -166,14 +166,20 @@ impl Answer {
 
     /// Sets apart what annotations silence.
     pub fn hush(&mut self, silenced: &[Silenced]) {
-        let silenced: Vec<SilencedRecord> = silenced.iter().map(SilencedRecord::from).collect();
-        if silenced.is_empty() {
-            return;
+        let records: Vec<SilencedRecord> = silenced.iter().map(SilencedRecord::from).collect();
+        let mut alike: BTreeMap<(&str, Option<&str>), Vec<&SilencedRecord>> = BTreeMap::new();
+        for record in &records {
+            let FindingRecord { message, credential, .. } = &record.finding;
+            alike.entry((message, credential.as_deref())).or_default().push(record);
         }
         for claim in &mut self.claims {
-            let of = |finding: &FindingRecord| silenced.iter().find(|silenced| silenced.finding == *finding);
-            claim.silenced = claim.findings.iter().filter_map(of).cloned().collect();
-            claim.findings.retain(|finding| of(finding).is_none());
+            for finding in core::mem::take(&mut claim.findings) {
+                let alike = alike.get(&(finding.message.as_str(), finding.credential.as_deref()));
+                match alike.and_then(|alike| alike.iter().find(|record| record.finding == finding)) {
+                    Some(record) => claim.silenced.push((*record).clone()),
+                    None => claim.findings.push(finding),
+                }
+            }
         }
     }
 

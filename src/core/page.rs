@@ -20,7 +20,7 @@ use sha2::{Digest as _, Sha256};
 use crate::explain::record::{ClaimRecord, Explanation};
 use crate::listing::counted;
 use crate::log::Log;
-use crate::report::group::{Group, concerned, groups};
+use crate::report::group::{Group, Tell, concerned, groups, place};
 use crate::report::names::{Names, fields, held_by_acceptances, object};
 use crate::report::summary::{FindingRecord, HoldRecord, Outcome, Region, SilencedRecord, Summary};
 use chain::chain;
@@ -79,7 +79,7 @@ pub fn plan(
     readers::of_plan(&mut page, regions, explanation);
     heading(&mut page, "findings", "Findings");
     findings(&mut page, &summary.findings);
-    silenced(&mut page, &summary.silenced.iter().collect::<Vec<&SilencedRecord>>());
+    silenced(&mut page, summary.silenced.iter());
     heading(&mut page, "timeline", "Timeline");
     timeline::of(&mut page, life, fleet);
     end(page, release)
@@ -116,7 +116,7 @@ pub fn explain(explanation: &Explanation, life: Option<&Log>, release: &str) -> 
     heading(&mut page, "findings", "Findings");
     let all: Vec<FindingRecord> = explanation.claims.iter().flat_map(|claim| claim.findings.clone()).collect();
     findings(&mut page, &all);
-    silenced(&mut page, &explanation.claims.iter().flat_map(|claim| &claim.silenced).collect::<Vec<&SilencedRecord>>());
+    silenced(&mut page, explanation.claims.iter().flat_map(|claim| &claim.silenced));
     heading(&mut page, "timeline", "Timeline");
     timeline::of(&mut page, life, &explanation.fleet);
     end(page, release)
@@ -362,49 +362,46 @@ fn findings(page: &mut Html, all: &[FindingRecord]) {
 }
 
 /// What annotations silence, and why.
-fn silenced(page: &mut Html, silenced: &[&SilencedRecord]) {
-    if silenced.is_empty() {
+fn silenced<'s>(page: &mut Html, silenced: impl Iterator<Item = &'s SilencedRecord>) {
+    let groups = groups(silenced);
+    if groups.is_empty() {
         return;
     }
-    let count = counted(silenced.len(), "finding", "findings");
     page.raw("<details><summary>");
-    page.text(&format!("{count} silenced by annotations"));
-    page.raw("</summary><dl>");
-    for SilencedRecord { finding, reason } in silenced {
-        page.element("dt", &finding.message);
-        let about: Vec<String> = [Some(finding.code.to_string()), place(finding)].into_iter().flatten().collect();
-        page.element("dd class=\"dim\"", &about.join(", "));
-        page.element("dd", &format!("silenced: {reason}"));
+    page.text(&format!("{} silenced by annotations", counted(groups.len(), "finding", "findings")));
+    page.raw("</summary>");
+    for group in &groups {
+        page.raw("<dl>");
+        head_of(page, group, |silenced| &silenced.finding);
+        page.element("dd", &format!("{}, silenced: {}", group.first.finding.code, group.first.reason));
+        page.raw("</dl>");
     }
-    page.raw("</dl></details>\n");
-}
-
-/// Where a finding stands.
-fn place(finding: &FindingRecord) -> Option<String> {
-    match (&finding.file, finding.line) {
-        (Some(file), Some(line)) => Some(format!("{file}:{line}")),
-        (file, _) => file.clone(),
-    }
+    page.raw("</details>\n");
 }
 
 /// How many Credentials are named where many are concerned.
 const NAMED: usize = 20;
 
 fn one(page: &mut Html, group: &Group<'_, FindingRecord>) {
-    let finding = group.first;
     page.raw("<dl>");
-    page.element("dt", &finding.message);
-    let more = group.places(place);
-    let more = (more > 0).then(|| counted(more, "other place", "other places"));
-    let about: Vec<String> = [place(finding), more, concerned(&group.whose(), NAMED)].into_iter().flatten().collect();
-    if !about.is_empty() {
-        page.element("dd class=\"dim\"", &about.join(", "));
-    }
+    head_of(page, group, |finding| finding);
     if let Some(consequence) = group.consequence(NAMED) {
         page.element("dd", &consequence);
     }
-    if !finding.help.is_empty() {
-        page.element("dd", &finding.help.to_string());
+    if !group.first.help.is_empty() {
+        page.element("dd", &group.first.help.to_string());
     }
     page.raw("</dl>");
+}
+
+/// What was found, whom it concerns and where it stands.
+fn head_of<T: Tell>(page: &mut Html, group: &Group<'_, T>, finding: fn(&T) -> &FindingRecord) {
+    page.element("dt", &finding(group.first).message);
+    let more = group.places(|it| place(finding(it)));
+    let more = (more > 0).then(|| counted(more, "other place", "other places"));
+    let about = [place(finding(group.first)), more, concerned(&group.whose(), NAMED)];
+    let about: Vec<String> = about.into_iter().flatten().collect();
+    if !about.is_empty() {
+        page.element("dd class=\"dim\"", &about.join(", "));
+    }
 }

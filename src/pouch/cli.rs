@@ -153,9 +153,10 @@ fn refuse(arguments: &[OsString], ambient: &Ambient) -> u8 {
         return refused("this command needs the values of Secrets, and keys", help);
     }
     if let Some(ContextValue::String(typed)) = error.get(ContextKind::InvalidArg)
-        && let Some(flag) = typed.split('=').next().filter(|flag| LETS_THROUGH.contains(flag))
+        && let Some(flag) = typed.split('=').next().filter(|flag| accept::is_flag(flag))
     {
-        let help = "Who publishes lets through what is held: `pouch plan`, `pouch render` and `pouch publish` take it.";
+        let help =
+            "Give it to `pouch publish`, `pouch render` or `pouch plan`; `pouch rekey` takes some of these flags too.";
         return refused(&format!("this command takes no {flag}"), help);
     }
     let fine = matches!(error.kind(), DisplayHelp | DisplayVersion);
@@ -166,24 +167,14 @@ fn refuse(arguments: &[OsString], ambient: &Ambient) -> u8 {
     if error.print().is_ok() && fine { Ended::Done.code() } else { Kind::Usage.code() }
 }
 
-/// The flags of who publishes.
-const LETS_THROUGH: [&str; 8] = [
-    "--accept-deletions",
-    "--accept-recipients",
-    "--accept-reseal",
-    "--accept-source",
-    "--adopt",
-    "--remove-foreign",
-    "--reseal",
-    "--withdraw",
-];
-
-/// What clap says of a command line: what is wrong, and what to do, each in one line.
+/// What clap says of a command line: what is wrong, and what it advises, each in one line.
 fn in_parts(said: &str) -> (String, String) {
     let said = said.strip_prefix("error: ").unwrap_or(said);
-    let (message, rest) = said.split_once("\n\n").unwrap_or((said, ""));
     let line = |text: &str| text.split_whitespace().collect::<Vec<&str>>().join(" ");
-    (line(message), line(rest))
+    let mut parts = said.split("\n\n").map(line);
+    let message = parts.next().unwrap_or_default();
+    let tips = parts.filter_map(|part| part.strip_prefix("tip: ").map(str::to_owned));
+    (message, tips.collect::<Vec<String>>().join("; "))
 }
 
 /// How messages are written, as far as the words of a command line say it.
@@ -191,7 +182,7 @@ fn log_format(arguments: &[OsString]) -> LogFormat {
     said_of(arguments, "--log-format").unwrap_or_default()
 }
 
-/// The last value of a global flag that makes sense, also in a command line that cannot be understood.
+/// The last valid value that the words give a global flag, also where the command line as a whole is wrong.
 fn said_of<T: ValueEnum>(arguments: &[OsString], flag: &str) -> Option<T> {
     let words = arguments.iter().map(|word| word.to_str().unwrap_or_default()).take_while(|word| *word != "--");
     let (mut wanted, mut is_next) = (None, false);
@@ -234,9 +225,9 @@ pub fn run(ambient: Ambient) -> u8 {
     let arguments = ambient.arguments();
     if arguments.iter().any(|argument| leaks(&argument.to_string_lossy())) {
         // Not repeated, and the place not named by its neighbours either: a flag may be glued to it.
-        ui::last_words(
-            "error: the command line holds a key or a password, which every process of the machine can read\n  \
-             = help: Treat it as leaked, and make a new one; pouch takes keys from files and variables only.\n",
+        Ui::new(log_format(arguments), colour(arguments), Level::Normal, &ambient).error(
+            "the command line holds a key or a password, which every process of the machine can read",
+            "Treat it as leaked, and make a new one; pouch takes keys from files and variables only.",
         );
         return Kind::Usage.code();
     }

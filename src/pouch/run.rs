@@ -225,7 +225,7 @@ pub struct Report {
     pub unused_silences: BTreeSet<Finding>,
     /// The acceptances that let something through.
     pub accepted: Vec<Acceptance>,
-    /// Those of which that is published by now.
+    /// Those among them whose changes are published by now.
     pub spent: Vec<Acceptance>,
     /// The acceptances that would let through what is held.
     pub wanted: Vec<Acceptance>,
@@ -239,6 +239,8 @@ pub struct Report {
     pub explained: Answer,
     /// Whether no Secret was looked into.
     pub no_values: bool,
+    /// Whether not all was looked at: the run was limited, or a place failed.
+    pub in_part: bool,
 }
 
 impl Report {
@@ -262,7 +264,7 @@ impl Report {
         self.spent = self.used().cloned().collect();
     }
 
-    /// The acceptances of regions that move. What stays held for another reason lets nothing through yet.
+    /// The acceptances of regions that move. Where a region stays held for another reason, they let nothing through yet.
     pub fn used(&self) -> impl Iterator<Item = &Acceptance> {
         let is_moved = |region: &summary::Region| matches!(region.outcome, Outcome::Published | Outcome::Withdrawn);
         let moves = move |name: &str| self.regions.iter().any(|region| is_moved(region) && region.name == name);
@@ -295,6 +297,7 @@ impl Report {
             all.shared_changes.append(&mut report.shared_changes);
             all.explained.add(report.explained);
             all.no_values |= report.no_values;
+            all.in_part |= report.in_part;
         }
         all.regions.sort_by(|one, other| one.name.cmp(&other.name));
         all.findings = settle(all.findings);

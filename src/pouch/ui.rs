@@ -206,7 +206,7 @@ impl Ui {
         }
         let count = format!("{} silenced by annotations", counted(silenced.len(), "finding", "findings"));
         if self.level < Level::Verbose {
-            self.note(&format!("{count}, told with -v"));
+            self.note(&format!("{count}; -v shows them"));
             return;
         }
         match self.format {
@@ -228,6 +228,16 @@ impl Ui {
     pub fn note(&self, message: &str) {
         if self.level > Level::Quiet {
             self.event("info", message, "");
+        }
+    }
+
+    /// Says with which command to go on. It is meant to be copied, so no terminal's width breaks it.
+    pub fn offer(&self, what: &str, command: &str) {
+        let message = format!("{what}: {command}");
+        match self.format {
+            LogFormat::Json => self.note(&message),
+            LogFormat::Text if self.level > Level::Quiet => self.log(&format!("{}\n", escape(&message))),
+            LogFormat::Text => {}
         }
     }
 
@@ -292,7 +302,7 @@ impl Ui {
                     _ => String::new(),
                 };
                 let text = format!("{head}{body}\n");
-                // Several lines are a snippet, whose marks stand below what they are about.
+                // Where there are several, they may be a snippet, whose marks stand below what they are about.
                 let width = self.width.filter(|_| lines.len() == 1);
                 self.log(&wrap(&text, width));
                 if !help.is_empty() {

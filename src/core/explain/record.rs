@@ -94,7 +94,7 @@ pub struct ClaimRecord {
     pub published: Vec<ObjectRecord>,
     /// What is wrong or worth knowing.
     pub findings: Vec<FindingRecord>,
-    /// What annotations of objects silence of that.
+    /// What is silenced by annotations of objects.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub silenced: Vec<SilencedRecord>,
 }

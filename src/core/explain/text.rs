@@ -135,11 +135,10 @@ impl Out {
             self.line(1, &format!("{} is withdrawn", named(object)));
         }
         for finding in &claim.findings {
-            self.finding(finding);
+            self.finding(finding, "help", &finding.help);
         }
         for SilencedRecord { finding, reason } in &claim.silenced {
-            self.line(1, &format!("{}[{}]: {}", finding.severity, finding.code, finding.message));
-            self.line(2, &format!("= silenced: {reason}"));
+            self.finding(finding, "silenced", reason);
         }
     }
 
@@ -174,13 +173,14 @@ impl Out {
         }
     }
 
-    fn finding(&mut self, finding: &FindingRecord) {
+    /// A finding, and behind a word what is to be said of it.
+    fn finding(&mut self, finding: &FindingRecord, word: &str, text: &str) {
         self.line(1, &format!("{}[{}]: {}", finding.severity, finding.code, finding.message));
         if let (Some(file), Some(line), Some(column)) = (&finding.file, finding.line, finding.column) {
             self.line(2, &format!("--> {file}:{line}:{column}"));
         }
-        if !finding.help.is_empty() {
-            self.line(2, &format!("= help: {}", finding.help));
+        if !text.is_empty() {
+            self.line(2, &format!("= {word}: {text}"));
         }
     }
 }

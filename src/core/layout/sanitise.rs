@@ -108,7 +108,8 @@ fn metadata<'a>(object: &'a Object, lands: &'a ObjectKey, style: Style, open: bo
 fn for_flux<'a>(kind: &GroupKind, holds_variable: bool) -> Vec<(Cow<'a, str>, Tree<'a>)> {
     let mut added = Vec::new();
     if kind.is_secret() {
-        // A Secret's type is immutable; without this, one changed type stops the whole region.
+        // A Secret's type is immutable, and a region may hold one of another type that pouch never published: with this,
+        // Flux makes it anew instead of stopping at it. What pouch published itself keeps its type (`validity`).
         added.push((Cow::Borrowed("kustomize.toolkit.fluxcd.io/force"), Tree::text("enabled")));
     }
     if holds_variable {

@@ -17,7 +17,7 @@ pub enum Action {
     Added,
     /// Its content differs.
     Changed,
-    /// A Secret with the same type and values, sealed anew.
+    /// A Secret with the same type and values, sealed anew; or one that no reuse key vouches for.
     Resealed,
     /// It is withdrawn.
     Withdrawn,

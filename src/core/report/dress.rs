@@ -58,7 +58,7 @@ fn line(whole: &str) -> String {
     let body = text.trim_start_matches(' ');
     let indent = " ".repeat(text.len().saturating_sub(body.len()));
     let of_name = || if indent.is_empty() { commit(body) } else { word(body) };
-    let body = finding(body).or_else(|| mark(body)).or_else(of_name).or_else(|| behind(body)).or_else(|| heading(body));
+    let body = finding(body).or_else(|| mark(body)).or_else(|| behind(body)).or_else(of_name).or_else(|| heading(body));
     match body {
         Some(body) => format!("{indent}{body}{end}"),
         None => String::from(whole),

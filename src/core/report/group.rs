@@ -9,7 +9,7 @@ use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
-use super::summary::{FindingRecord, ObjectRecord};
+use super::summary::{FindingRecord, ObjectRecord, SilencedRecord};
 use crate::finding::{Code, Finding, Origin, Severity};
 use crate::listing::{counted, few};
 use crate::name::ObjectKey;
@@ -96,6 +96,39 @@ impl Tell for FindingRecord {
 
     fn because(&self) -> Option<&str> {
         self.because.as_deref()
+    }
+}
+
+/// What is silenced is told by itself: nothing follows from it.
+impl Tell for SilencedRecord {
+    type Alike<'f> = (<FindingRecord as Tell>::Alike<'f>, &'f str);
+
+    fn alike(&self) -> Self::Alike<'_> {
+        (self.finding.alike(), &self.reason)
+    }
+
+    fn whom(&self) -> Whom {
+        self.finding.whom()
+    }
+
+    fn rank(&self) -> u8 {
+        self.finding.rank()
+    }
+
+    fn source(&self) -> Option<&str> {
+        None
+    }
+
+    fn because(&self) -> Option<&str> {
+        None
+    }
+}
+
+/// `FILE:LINE` of a finding, as far as that is known.
+pub fn place(finding: &FindingRecord) -> Option<String> {
+    match (&finding.file, finding.line) {
+        (Some(file), Some(line)) => Some(format!("{file}:{line}")),
+        (file, _) => file.clone(),
     }
 }
 

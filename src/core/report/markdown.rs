@@ -8,7 +8,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::escape;
-use super::group::{concerned, counts, groups};
+use super::group::{Group, Tell, concerned, counts, groups, place};
 use super::names::{Names, fields, held_by_acceptances, readable};
 use super::summary::{FindingRecord, Outcome, Region, SilencedRecord, Summary};
 use crate::listing::{counted, cut};
@@ -154,35 +154,40 @@ impl Out {
         }
         self.line(&format!("#### {}\n", counted(groups.len(), "finding", "findings")));
         for group in &groups {
-            let FindingRecord { severity, code: text, message, help, .. } = group.first;
-            let place = |finding: &FindingRecord| Some(format!("{}:{}", finding.file.as_ref()?, finding.line?));
-            let at = place(group.first).map(|at| format!(" at {}", code(&at))).unwrap_or_default();
-            let at = match group.places(place) {
-                0 => at,
-                more => format!("{at} and {}", counted(more, "other place", "other places")),
-            };
-            let whose = concerned(&group.whose(), NAMED).map(|whose| format!(" for {}", code(&cut(&whose, CHARS))));
-            let whose = whose.unwrap_or_default();
-            self.line(&format!("- **{severity}** {}{whose}{at}: {}", code(text), code(&cut(message, CHARS))));
-            for line in group.consequence(NAMED).iter().chain(Some(help).filter(|help| !help.is_empty())) {
+            self.head_of(group, |finding| finding);
+            let help = Some(&group.first.help).filter(|help| !help.is_empty());
+            for line in group.consequence(NAMED).iter().chain(help) {
                 self.line(&format!("  - {}", code(&cut(line, CHARS))));
             }
         }
         self.line("");
     }
 
-    /// What annotations silence, and why: who reviews sees what somebody else does not want to.
+    /// What annotations silence, and why: whoever reviews should see that too.
     fn silenced(&mut self, silenced: &[SilencedRecord]) {
-        if silenced.is_empty() {
+        let groups = groups(silenced);
+        if groups.is_empty() {
             return;
         }
-        self.line(&format!("#### {} silenced by annotations\n", counted(silenced.len(), "finding", "findings")));
-        for SilencedRecord { finding, reason } in silenced {
-            let [message, reason] = [&finding.message, reason].map(|text| code(&cut(text, CHARS)));
-            self.line(&format!("- **{}** {}: {message}", finding.severity, code(finding.code)));
-            self.line(&format!("  - silenced: {reason}"));
+        self.line(&format!("#### {} silenced by annotations\n", counted(groups.len(), "finding", "findings")));
+        for group in &groups {
+            self.head_of(group, |silenced| &silenced.finding);
+            self.line(&format!("  - silenced: {}", code(&cut(&group.first.reason, CHARS))));
         }
         self.line("");
+    }
+
+    /// What was found, whom it concerns and where it stands.
+    fn head_of<T: Tell>(&mut self, group: &Group<'_, T>, finding: fn(&T) -> &FindingRecord) {
+        let FindingRecord { severity, code: text, message, .. } = finding(group.first);
+        let at = place(finding(group.first)).map(|at| format!(" at {}", code(&at))).unwrap_or_default();
+        let at = match group.places(|it| place(finding(it))) {
+            0 => at,
+            more => format!("{at} and {}", counted(more, "other place", "other places")),
+        };
+        let whose = concerned(&group.whose(), NAMED).map(|whose| format!(" for {}", code(&cut(&whose, CHARS))));
+        let whose = whose.unwrap_or_default();
+        self.line(&format!("- **{severity}** {}{whose}{at}: {}", code(text), code(&cut(message, CHARS))));
     }
 
     /// The text, which ends with how many lines there was no room for, and what tells all.

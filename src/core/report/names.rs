@@ -142,16 +142,23 @@ impl<'r> Names<'r> {
         all
     }
 
-    /// The first `most` lines, and one that counts the rest, if there is one. Where all lines are asked for, each names
-    /// all.
+    /// All lines, each with all that it is about.
+    pub fn all(&self) -> Vec<String> {
+        self.told(usize::MAX, &ALL)
+    }
+
+    /// The first `most` lines, and one that counts the rest, if there is one.
     pub fn lines(&self, most: usize) -> Vec<String> {
+        self.told(most, &SOME)
+    }
+
+    fn told(&self, most: usize, named: &Most) -> Vec<String> {
         let shown = shown(self.lines.len(), most);
         let mut out: Vec<String> = self.splits.iter().map(|split| escape(&split.line())).collect();
         if self.restored > 0 {
             let files = counted(self.restored, "file", "files");
             out.push(format!("{:9}  {files} put back as published", "restored"));
         }
-        let named = if most == usize::MAX { &ALL } else { &SOME };
         out.extend(self.lines.iter().take(shown).map(|(head, items)| line(head, items, named)));
         let rest = self.lines.len().saturating_sub(shown);
         if rest > 0 {
@@ -242,7 +249,7 @@ pub fn readable(region: &Region, most: usize) -> Vec<String> {
     lines
 }
 
-/// Why a Secret is sealed anew whose values stay, as far as that is known.
+/// Why a Secret is sealed anew, and what becomes of its values, as far as that is known.
 fn resealed(change: &ChangeRecord) -> String {
     let why = |word: &Word| match &**word {
         "delivery" => Some("the delivery changed"),

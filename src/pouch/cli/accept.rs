@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use clap::Args as _;
 use pouch_core::config::{Accept, Acceptance, Fleet, is_digest};
 use pouch_core::listing::few;
 use pouch_core::name::{Claimant, Namespace, Region};
@@ -50,6 +51,12 @@ pub struct Requested {
     /// Withdraw what is carried over for a Credential, or for all that are broken
     #[arg(long, value_name = "NAMESPACE/NAME|broken")]
     withdraw: Vec<String>,
+}
+
+/// Whether this is one of these flags, as it is typed.
+pub fn is_flag(word: &str) -> bool {
+    let all = Requested::augment_args(clap::Command::default());
+    all.get_arguments().filter_map(clap::Arg::get_long).any(|long| word.strip_prefix("--") == Some(long))
 }
 
 impl Requested {

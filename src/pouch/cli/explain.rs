@@ -123,7 +123,7 @@ pub fn run(session: &Session, args: &Args) -> Result<Ended, Failure> {
         session.ui.note("only what it needs itself was asked of the cluster; what others need, `pouch plan` tells");
     }
     if let Question::Recipient(recipient) = &question {
-        session.ui.note(&format!("what it could ever read: pouch exposure --recipient {recipient}"));
+        session.ui.offer("what it could ever read", &format!("pouch exposure --recipient {recipient}"));
     }
     Ok(ended)
 }

@@ -58,7 +58,9 @@ pub fn together(session: &Session, done: Vec<Done<'_, Report>>) -> Result<Places
         return Err(last.unwrap_or_else(|| Failure::bug("nothing is published anywhere")));
     }
     failures.iter().for_each(|failure| session.ui.error(&failure.message, &failure.help));
-    Ok(Places { report: Report::together(reports), targets: Some(targets), artifacts: None, failed: worst })
+    let mut report = Report::together(reports);
+    report.in_part |= worst.is_some();
+    Ok(Places { report, targets: Some(targets), artifacts: None, failed: worst })
 }
 
 impl Places {

@@ -166,6 +166,7 @@ fn work(run: &Run<'_>, survey: &Survey, published: &dyn Look, shelf: Option<&dyn
         put_back,
         shared_changes,
         no_values: run.keys.is_blind(),
+        in_part: run.selection.refresh.is_some(),
         ..Report::of(run.fleet, told, findings)
     };
     report.hear(&silences);

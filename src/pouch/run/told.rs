@@ -65,11 +65,14 @@ pub fn lines(session: &Session, report: &Report, word: fn(Outcome) -> &'static s
     let most = if session.global.verbose { usize::MAX } else { NAMES };
     let width = report.regions.iter().map(|region| region.name.len()).max().unwrap_or_default();
     let of_region = |region: &summary::Region| {
-        let lines = [recipients(region), readable(region, most), Names::of(region).lines(most)];
+        let names = Names::of(region);
+        let names = if session.global.verbose { names.all() } else { names.lines(most) };
+        let lines = [recipients(region), readable(region, most), names];
         let lines: String = lines.into_iter().flatten().map(|line| format!("  {line}\n")).collect();
         let what = lines + &after(region, most);
-        let is_alone = what.is_empty() && region.outcome == Outcome::Published && region.objects > 0;
-        let alone = if is_alone { ", and no object changes" } else { "" };
+        let is_known = region.objects > 0 && region.unseen == 0;
+        let is_alone = what.is_empty() && region.outcome == Outcome::Published && is_known;
+        let alone = if is_alone { ", none changed" } else { "" };
         format!("{}{alone}\n{what}", outcome_line(region, width, word(region.outcome)))
     };
     // With -q, a run in which all is well says nothing: what a job prints is mailed to somebody.
@@ -146,14 +149,12 @@ pub fn tell(session: &Session, report: &Report, lines: &str, given: &Given) {
         }
     }
     for path in given.withdraw.iter().map(Claimant::path) {
-        let is_of = |change: &ChangeRecord| change.action == "withdrawn" && change.credentials.contains(&path);
-        let is_held = |region: &summary::Region| !region.holds.is_empty();
-        if !report.regions.iter().any(|region| is_held(region) || region.changes.iter().any(is_of)) {
+        if !report.in_part && !report.regions.iter().any(|region| takes_away(region, &path)) {
             session.ui.warn(&format!("--withdraw {path} withdraws nothing; `pouch explain {path}` says why"));
         }
     }
     if let Some(command) = accept_command(session, report) {
-        session.ui.note(&format!("to let through {}: {command}", held_by_acceptances(&report.regions)));
+        session.ui.offer(&format!("to let through {}", held_by_acceptances(&report.regions)), &command);
     } else if !report.wanted.is_empty() {
         let stays: Vec<&str> =
             report.regions.iter().filter(|region| region.stays_held()).map(|region| &*region.name).collect();
@@ -164,6 +165,14 @@ pub fn tell(session: &Session, report: &Report, lines: &str, given: &Given) {
             ));
         }
     }
+}
+
+/// Whether a Credential loses something in a region, or would if the region were not held.
+fn takes_away(region: &summary::Region, path: &String) -> bool {
+    let withdrawn = |change: &ChangeRecord| change.action == "withdrawn" && change.credentials.contains(path);
+    region.changes.iter().any(withdrawn)
+        || region.sharings.iter().any(|sharing| sharing.left.contains(path))
+        || region.holds.iter().any(|hold| hold.credentials.contains(path))
 }
 
 /// This run's command line, with the acceptances that let through all that the brake held in it; none if they let nothing

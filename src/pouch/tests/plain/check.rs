@@ -220,7 +220,7 @@ fn every_code_is_explained_by_the_program() {
     for flag in ["--accept-source=eu=x", "--accept-deletions", "--withdraw", "--adopt"] {
         let name = flag.split('=').next().unwrap();
         let ran = fleet.run(&["check", flag, "eu"]).ends(64);
-        ran.says(&format!("this command takes no {name}\n")).says("`pouch publish` take it");
+        ran.says(&format!("this command takes no {name}\n")).says("Give it to `pouch publish`");
     }
 }
 
@@ -233,7 +233,8 @@ fn a_mistyped_command_line_is_told_in_the_format_that_it_asks_for() {
         (&["pln", "--log-format=json"], "unrecognized subcommand 'pln'"),
         (&["lint", "--log-format=json"], "there is no command lint"),
         (&["check", "--adopt", "eu", "--log-format=json"], "this command takes no --adopt"),
-        (&["explain", "--log-format", "json", "secret"], ""),
+        (&["explain", "--log-format", "json", "secret"], "a name is missing after `secret`"),
+        (&["plan", "--log-format", "json", "AGE-SECRET-KEY-1CANARYCANARYCANARY"], "the command line holds a key"),
     ] {
         let ran = fleet.run(words).ends(64);
         let record: Value = serde_json::from_str(&ran.stderr).unwrap_or_else(|error| panic!("{error}\n{ran:?}"));

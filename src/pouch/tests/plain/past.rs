@@ -239,6 +239,9 @@ fn a_removed_recipient_does_not_wait_for_a_broken_claim() {
     let used = origin.publish(&["--withdraw", "us-team/c0", "--withdraw", "us-team/co"]).ends(3);
     let used = used.says("warning: --withdraw us-team/co withdraws nothing; `pouch explain us-team/co` says why\n");
     assert!(!used.stderr.contains("--withdraw us-team/c0 "), "{used:?}");
+    // A limited run withdraws nothing by itself, and does not know the rest.
+    let limited = origin.publish(&["--region", "eu", "--withdraw", "us-team/co"]).ends(0);
+    assert!(!limited.stderr.contains("withdraws nothing"), "{limited:?}");
     assert!(!origin.files().iter().any(|path| path.ends_with("us-team/c0.sops.yaml")));
     fleet.run(&["verify", "repo.git"]).ends(0);
 }

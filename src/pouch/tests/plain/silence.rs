@@ -42,7 +42,7 @@ fn what_is_silenced_is_counted_and_told_with_its_reason() {
     write(&fleet, MEANT, "value: changeme, other: null");
     let quiet = fleet.run(&["check", "--deny", "warning"]).ends(0);
     assert_eq!(quiet.stdout, "");
-    let quiet = quiet.says("2 findings silenced by annotations, told with -v\n").says("nothing found");
+    let quiet = quiet.says("2 findings silenced by annotations; -v shows them\n").says("nothing found");
     assert!(!quiet.stderr.contains("placeholder"), "{quiet:?}");
     let all = fleet.run(&["check", "-v"]).ends(0).says("  = silenced: a test account\n");
     let all = all.says("  = silenced: so is this\n").says("warning[placeholder-value]: entry \"value\" holds");
@@ -79,6 +79,7 @@ fn explanations_and_reviews_tell_what_is_silenced_apart() {
     let told = fleet.run(&["explain", "eu-team/c0"]).ends(0).stdout;
     assert_eq!(told.matches("    = silenced: a test account\n").count(), 1, "{told}");
     assert_eq!(told.matches("warning[placeholder-value]").count(), 1, "{told}");
+    assert!(told.contains("\n    --> manifests/eu-c0-secret.yaml:"), "{told}");
     let claim = &json(&fleet.run(&["explain", "eu-team/c0", "-o", "json"]).ends(0))["claims"][0];
     let codes = |list: &str| claim[list].to_string().matches("placeholder-value").count();
     assert_eq!((codes("findings"), codes("silenced")), (0, 1), "{claim}");
@@ -86,10 +87,13 @@ fn explanations_and_reviews_tell_what_is_silenced_apart() {
     let comment = fleet.run(&["plan", "-o", "markdown"]).ends(0).stdout;
     assert!(comment.contains("#### 2 findings silenced by annotations"), "{comment}");
     assert!(comment.contains("  - silenced: `a test account`\n"), "{comment}");
+    let place =
+        "- **warning** `placeholder-value` for `Credential eu-team/c0, region eu` at `manifests/eu-c0-secret.yaml:";
+    assert!(comment.contains(place), "{comment}");
     for command in [&["plan", "-o", "html"][..], &["explain", "eu-team/c0", "-o", "html"]] {
         let page = fleet.run(command).ends(0).stdout;
         assert!(page.contains("2 findings silenced by annotations</summary>"), "{command:?}");
-        assert!(page.contains("<dd>silenced: a test account</dd>"), "{command:?}");
+        assert!(page.contains("<dd>placeholder-value, silenced: a test account</dd>"), "{command:?}");
     }
     // A reason is somebody's text.
     write(&fleet, "placeholder-value: <script>`x`\u{1b}[1m", "value: changeme");

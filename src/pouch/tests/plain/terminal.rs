@@ -97,6 +97,12 @@ fn what_is_said_is_as_wide_as_the_terminal() {
         let (most, seen) = widest(arguments);
         assert!(most <= 48 && !seen.trim().is_empty(), "{seen}");
     }
+    // What is meant to be copied stays whole.
+    fleet.delete("eu", "c0");
+    let held = fleet.run(&["plan"]).ends(0).stderr;
+    let line = |text: &str| text.lines().find(|line| line.starts_with("to let through")).map(str::to_owned);
+    assert!(line(&held).is_some_and(|line| line.len() > 80), "{held}");
+    assert_eq!(line(&widest(&["plan"]).1), line(&held));
     fleet.configure("output:", "outptu: {path: somewhere-or-other-that-is-far-away/bundles}\noutput:");
     let piped = fleet.run(&["plan"]).ends(64).stderr;
     let (_, seen) = widest(&["plan"]);

@@ -584,6 +584,13 @@ pub struct Limits {
     pub sealed_bytes_per_namespace: usize,
 }
 
+impl Limits {
+    /// The most objects of a region that is delivered to in this way.
+    pub fn most_objects(&self, delivery: &Delivery) -> usize {
+        self.objects_per_region.unwrap_or_else(|| delivery.most_objects())
+    }
+}
+
 /// The resolved configuration.
 #[derive(Clone, Debug)]
 pub struct Fleet {

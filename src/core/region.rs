@@ -20,6 +20,7 @@ mod carry;
 pub mod change;
 mod compare;
 pub mod content;
+mod crowded;
 mod explain;
 pub mod fields;
 mod handover;

@@ -194,6 +194,7 @@ codes! {
     Withdrawn "withdrawn" Notice Info "Something is withdrawn from a region because of what a document in the sources says now.";
     Handover "handover" Notice Info "An object that a Credential exchanged for another stays published until consumers have followed.";
     NoHandover "no-handover" Notice Warning "An object that a Credential exchanged for another goes at once, because there is no room for a hand-over.";
+    CrowdedRegion "crowded-region" Notice Warning "A region holds more objects than its limit, or than its consumer takes.";
     CrowdedPart "crowded-part" Notice Warning "A part of a leaf holds more objects than it should, because of their names.";
     CredentialInUse "credential-in-use" Notice Warning "A Credential is gone while a ClusterDeployment still names it.";
     DeletionUnproved "deletion-unproved" Notice Warning "A Credential is gone, and whether a ClusterDeployment still names it is unknown.";

@@ -81,7 +81,7 @@ pub(super) fn exceeded(
             || load.listed > MOST_LISTED
     };
     let all = loads.values().fold(Load::default(), |sum, load| sum.plus(*load));
-    let is_crowded = all.objects > limits.objects_per_region.unwrap_or_else(|| region.delivery.most_objects())
+    let is_crowded = all.objects > limits.most_objects(&region.delivery)
         || all.sealed > MOST_SEALED_OF_REGION
         || all.listed.saturating_add(all.objects.saturating_mul(AROUND_OBJECT)) > MOST_LISTED_OF_REGION;
     let full: BTreeSet<Namespace> =
@@ -291,7 +291,7 @@ impl Room<'_, '_> {
         let Load { objects, sealed, listed, .. } = self.load;
         let (region, limits) = (&self.court.region.name, &self.court.world.fleet.limits);
         let delivery = &self.court.region.delivery;
-        let limit = limits.objects_per_region.unwrap_or_else(|| delivery.most_objects());
+        let limit = limits.most_objects(delivery);
         if objects > limit {
             let message = match limits.objects_per_region {
                 Some(_) => format!("region {region} would hold {objects} objects; limits.objectsPerRegion is {limit}"),

@@ -46,6 +46,8 @@ pub(super) fn break_immutable(input: &Input<'_>, rulings: &mut [Ruling<'_>], pac
 /// What changes, by object and entry.
 pub(super) fn compare(input: &Input<'_>, pack: &Pack) -> Vec<Change> {
     let mut changes = Vec::new();
+    let claimed = input.published.claimed().into_iter().flat_map(|manifest| &*manifest.objects);
+    let claimed: BTreeMap<&ObjectKey, &ManifestObject> = claimed.map(|object| (&object.key, object)).collect();
     for (lands, packed) in &pack.objects {
         let (text, claimants) = match packed {
             Packed::Carried { .. }
@@ -55,7 +57,7 @@ pub(super) fn compare(input: &Input<'_>, pack: &Pack) -> Vec<Change> {
             Packed::Namespace { text, .. } => (text, Vec::new()),
         };
         let action = match (input.published.object(lands), packed) {
-            (None, _) => match unvouched(input, lands, text.as_bytes()) {
+            (None, _) => match unvouched(input, claimed.get(lands).copied(), text.as_bytes()) {
                 Some(action) => action,
                 None => continue,
             },
@@ -108,22 +110,16 @@ fn evidence(input: &Input<'_>) -> Option<Evidence> {
     matches!(input.published.state, State::Unsigned).then(|| Evidence::of(input.published, input.to.directory()))
 }
 
-/// What becomes of an object that no reuse key vouches for, by what the bundle says of itself; none if the published text
-/// is the same.
+/// What becomes of an object that no reuse key vouches for, by what the bundle says of it; none if the published text is
+/// the same.
 ///
 /// This is only reported, and decides nothing.
-fn unvouched(input: &Input<'_>, lands: &ObjectKey, text: &[u8]) -> Option<Action> {
-    let told = input
-        .published
-        .claimed()
-        .into_iter()
-        .flat_map(|manifest| &*manifest.objects)
-        .find(|object| object.key == *lands);
-    let stands = told.and_then(|object| input.published.files.get(object.path.as_str()));
+fn unvouched(input: &Input<'_>, told: Option<&ManifestObject>, text: &[u8]) -> Option<Action> {
+    let stands = told.and_then(|object| Some((object, input.published.files.get(object.path.as_str())?)));
     match stands {
         None => Some(Action::Added),
-        Some(_) if lands.kind.is_secret() => Some(Action::Resealed),
-        Some(bytes) => (bytes.as_slice() != text).then_some(Action::Changed),
+        Some((object, _)) if object.key.kind.is_secret() => Some(Action::Resealed),
+        Some((_, bytes)) => (bytes.as_slice() != text).then_some(Action::Changed),
     }
 }
 

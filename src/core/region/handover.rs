@@ -88,7 +88,7 @@ pub(super) struct Fitting<'m> {
 /// those come first that exchanged less, so that nobody takes the room of all others.
 pub(super) fn fitting<'m>(input: &Input<'_>, mut beside: Beside, mut exchanged: Vec<Exchanged<'m>>) -> Fitting<'m> {
     let (region, limits) = (input.to.region, &input.world.fleet.limits);
-    let most = limits.objects_per_region.unwrap_or_else(|| region.delivery.most_objects());
+    let most = limits.most_objects(&region.delivery);
     let room = most.saturating_sub(beside.objects);
     let mut fitting = Fitting::default();
     exchanged.sort_by_key(|(object, _)| (object.state.is_handover(), &object.key));

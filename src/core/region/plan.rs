@@ -16,6 +16,7 @@ use super::breaks::{break_narrowed, break_shared_paths};
 use super::change::{Change, Hold, Sharing, Split};
 use super::compare::{break_immutable, compare, hold, is_anything_lost, sharings};
 use super::content::Content;
+use super::crowded::crowded;
 use super::explain;
 use super::handover;
 use super::history::{History, Past};
@@ -206,7 +207,7 @@ fn suppose<'c>(terms: &Terms<'_>, cases: &'c [Case], files: &Files) -> Option<Su
     if !is_published(&manifest, &made, files, terms.keys) {
         return None;
     }
-    let findings = moved::crowded(terms, &manifest).into_iter().collect();
+    let findings = crowded(terms, &manifest);
     Some(Supposed::Unchanged(RegionPlan {
         files: made,
         manifest,
@@ -366,7 +367,7 @@ fn finish<E>(
     let splits = moved::splits(input, &manifest, &files);
     findings.extend(handover::findings(input, manifest.objects.iter()));
     findings.extend(handover::left_out(input, &left_out, manifest.objects.iter()));
-    findings.extend(moved::crowded(terms, &manifest));
+    findings.extend(crowded(terms, &manifest));
     holds.extend(resealing::strange(input, &manifest).into_iter().map(Hold::fast));
     let listed = published.manifest().into_iter().flat_map(|manifest| &manifest.files).map(|file| &file.path);
     let in_the_way = standing.odd.in_the_way(listed.chain(files.keys()).map(BundlePath::as_str));

@@ -9,6 +9,7 @@ use serde_json::Value;
 
 use crate::support::fleet::{Fleet, Ran};
 use crate::support::origin::Origin;
+use crate::support::skipped_anywhere;
 use crate::support::strace::{Strace, Watched, spoiling};
 
 const SUMMARY: [&str; 2] = ["--summary", "summary.json"];
@@ -153,12 +154,12 @@ fn with_little_space(fleet: &Fleet, arguments: &str) -> Option<Ran> {
     let mut unshare = Command::new("unshare");
     unshare.args(["--user", "--map-root-user", "--mount", "sh", "-c", &script]).current_dir(fleet.path(""));
     let Ok(output) = unshare.output() else {
-        eprintln!("SKIPPED: there is no unshare");
+        skipped_anywhere("there is no unshare");
         return None;
     };
     let ran = Ran::from(output);
     if ran.code == 99 || ran.stderr.contains("unshare") {
-        eprintln!("SKIPPED: no file system can be mounted here: {}", ran.stderr);
+        skipped_anywhere(&format!("no file system can be mounted here: {}", ran.stderr));
         return None;
     }
     Some(ran)

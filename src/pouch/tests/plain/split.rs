@@ -349,3 +349,33 @@ fn what_opens_and_seals_knows_the_parts() {
     }
     origin.publish(&[]).ends(0).outcome("eu", "unchanged");
 }
+
+/// No claim asks for more there, so none fails, and nothing goes. But somebody should know why nothing arrives.
+#[test]
+fn a_region_that_its_new_consumer_does_not_take_is_told() {
+    const MANY: usize = 2_001;
+    let fleet = Fleet::new();
+    fleet.configure("output:", "limits: {objectsPerNamespace: 5000, credentialsPerNamespace: 5000}\noutput:");
+    let one = |n: usize| {
+        let name = format!("c{n}");
+        let claim = credential("eu", "eu-team", &name, ["v1", "Secret", &name]);
+        format!("{claim}---\n{}", secret("eu-team", &name, "value: not-a-real-value"))
+    };
+    fleet.write("manifests/many.yaml", (0..MANY).map(one).collect::<Vec<String>>().join("---\n"));
+    let first = fleet.render(&[]).ends(0).outcome("eu", "published");
+    assert!(!first.stderr.contains("crowded"), "{}", first.stderr);
+    let text = fleet.read("pouch.yaml");
+    fleet.write("pouch.yaml", text.replace("delivery: flux}", "delivery: {argocd: {mode: ksops}}}"));
+    let says = "warning[crowded-region]: region eu holds 2001 objects, and Argo CD with KSOPS takes 2000 at most\n";
+    let switched = fleet.render(&[]).ends(0).says(says);
+    assert!(!switched.stdout.contains("withdrawn"), "{}", switched.stdout);
+    // As long as it is so, also where nothing changes; and one more finds no room.
+    fleet.render(&[]).ends(0).outcome("eu", "unchanged").says(says);
+    fleet.credential("eu", "late", "one-too-many");
+    fleet.render(&[]).ends(3).says("error[too-many-objects]").says(says);
+    fleet.delete("eu", "late");
+    let fits = fleet.read("manifests/many.yaml").split("---\n").skip(2).collect::<Vec<&str>>().join("---\n");
+    fleet.write("manifests/many.yaml", fits);
+    let fewer = fleet.render(&[]).ends(0);
+    assert!(!fewer.stderr.contains("crowded"), "{}", fewer.stderr);
+}

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use super::block::{Block, blocks, fits};
-use super::{find, root, skipped};
+use super::{find, root, skipped, skipped_anywhere};
 
 /// Programs that a document may use and that not every machine has.
 const TOOLS: [&str; 4] = ["git", "sops", "age", "kustomize"];
@@ -55,7 +55,9 @@ pub fn follow(document: &str, text: &str) {
         }
         for step in steps(block) {
             match lacking(&step.command) {
-                Some(tool) if step.optional => eprintln!("SKIPPED {at}: no program {tool} for `{}`", step.command),
+                Some(tool) if step.optional => {
+                    skipped_anywhere(&format!("{at}: no program {tool} for `{}`", step.command))
+                }
                 Some(tool) => return skipped(&format!("{at} and all after it: no program {tool}")),
                 None => session.take(&step, &at),
             }

@@ -122,8 +122,7 @@ fn a_region_holds_what_its_consumer_takes() {
     ] {
         let text = edited(ALLOWED, &format!("    namespaces: {{allowed: [\"*\"]}}\n    delivery: {delivery}")) + more;
         let fleet = load(&(text + limits)).unwrap();
-        let takes = fleet.regions["eu-west"].delivery.most_objects();
-        assert_eq!(fleet.limits.objects_per_region.unwrap_or(takes), expect, "{delivery} {limits}");
+        assert_eq!(fleet.limits.most_objects(&fleet.regions["eu-west"].delivery), expect, "{delivery} {limits}");
     }
     assert!(load(&edited("", "limits: {objectsPerRegion: 0}")).is_err());
 }

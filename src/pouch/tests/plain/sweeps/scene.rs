@@ -313,7 +313,7 @@ pub fn can_end_together() -> bool {
     let tried = Command::new(TOGETHER[0]).args(&TOGETHER[1..]).arg("true").output();
     let can = tried.is_ok_and(|output| output.status.success());
     if !can {
-        eprintln!("SKIPPED: no right to a name space of processes");
+        support::skipped_anywhere("no right to a name space of processes");
     }
     can
 }

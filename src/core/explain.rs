@@ -166,6 +166,9 @@ impl Answer {
 
     /// Sets apart what annotations silence.
     pub fn hush(&mut self, silenced: &[Silenced]) {
+        if silenced.is_empty() {
+            return;
+        }
         let records: Vec<SilencedRecord> = silenced.iter().map(SilencedRecord::from).collect();
         let mut alike: BTreeMap<(&str, Option<&str>), Vec<&SilencedRecord>> = BTreeMap::new();
         for record in &records {

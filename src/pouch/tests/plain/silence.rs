@@ -72,7 +72,7 @@ fn what_is_silenced_is_counted_and_told_with_its_reason() {
     }
 }
 
-/// Who reviews sees what somebody else does not want to.
+/// Whoever reviews should see what somebody else left as it is.
 #[test]
 fn explanations_and_reviews_tell_what_is_silenced_apart() {
     let fleet = annotated(MEANT, "value: changeme, other: null");

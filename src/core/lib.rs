@@ -140,6 +140,7 @@ pub mod judge;
 pub mod k0rdent;
 pub mod kinds;
 pub mod layout;
+pub mod lenient;
 pub mod listing;
 pub mod log;
 pub mod name;

@@ -8,8 +8,9 @@ use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::{Faults, GROUP, Told};
+use super::GROUP;
 use crate::finding::{Code, Fault};
+use crate::lenient::{Faults, Told};
 use crate::name::{Name, Namespace, is_dns_label};
 use crate::nearest::edits;
 use crate::node::Node;
@@ -96,14 +97,14 @@ pub fn read(object: &Object) -> (Vec<Rule>, Vec<Fault>) {
     let spec = faults.at(&object.body, "", &["spec"]);
     let told = spec.map_or(Ok(()), |spec| faults.mistyped(spec, "spec", &["accessRules"]));
     let items = match told.and_then(|()| faults.walk(&object.body, "", &["spec", "accessRules"])) {
-        Ok(None) => return (Vec::new(), faults.found),
+        Ok(None) => return (Vec::new(), faults.into_found()),
         Ok(Some(Node::List(items))) => items,
         found => {
             if let Ok(Some(other)) = found {
                 let Told = faults.wrong_type("spec.accessRules", other, "a list");
             }
             let unknown = Rule { credentials: [Choice::Unknown].into(), targets: Targets::Unknown };
-            return (vec![unknown], faults.found);
+            return (vec![unknown], faults.into_found());
         }
     };
     let rule = |(index, node): (usize, &Node)| {
@@ -115,7 +116,7 @@ pub fn read(object: &Object) -> (Vec<Rule>, Vec<Fault>) {
         let targets = targets(node, &at, &mut faults).unwrap_or(Targets::Unknown);
         Rule { credentials, targets }
     };
-    (items.iter().enumerate().map(rule).collect(), faults.found)
+    (items.iter().enumerate().map(rule).collect(), faults.into_found())
 }
 
 fn credentials(rule: &Node, at: &str, faults: &mut Faults) -> Result<Vec<Choice>, Told> {

@@ -3,9 +3,10 @@
 use alloc::string::ToString as _;
 use alloc::vec::Vec;
 
-use super::{API_GROUP, Faults, KIND, LABEL, MANAGED_LABEL, SUBDOMAIN, VERSION, is_kind, is_version, quoted};
+use super::{API_GROUP, KIND, LABEL, MANAGED_LABEL, SUBDOMAIN, VERSION, is_kind, is_version};
 use crate::finding::{Code, Fault, Place};
 use crate::k0rdent::root::Root;
+use crate::lenient::{Faults, quoted};
 use crate::name::{GroupKind, Namespace, Region, is_dns_label, is_dns_subdomain, split_api_version};
 use crate::nearest::nearest;
 use crate::node::Node;

@@ -4,10 +4,11 @@ use alloc::collections::BTreeSet;
 use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
 
+use super::builtin;
 use super::provider_interface::Definition;
-use super::{Faults, builtin};
 use crate::capi;
 use crate::finding::{Code, Fault};
+use crate::lenient::Faults;
 use crate::name::Name;
 use crate::node::Node;
 use crate::object::Object;

@@ -8,6 +8,7 @@ mod delivery;
 pub mod error;
 pub mod file;
 pub mod grant;
+pub mod inventory;
 pub mod overlap;
 pub mod repository;
 pub mod resolve;
@@ -34,6 +35,7 @@ use crate::release::Release;
 
 pub use delivery::{ArgoCd, ArgoDestination, ArgoKind, ArgoMode, Delivery, Flux, OCI_REPOSITORY, OCI_SCHEME};
 pub use grant::{Grant, GrantRegions, Granted, Grantee};
+pub use inventory::{Inventory, Look, ProfileBy, ProfileTie};
 
 /// A set of globs over namespaces or metadata keys; `*` matches any run of characters.
 #[derive(Clone, Debug, Default)]
@@ -254,6 +256,8 @@ pub struct RegionConfig {
     pub delivery: Delivery,
     /// Whether its own ProviderInterfaces keep k0rdent from distributing identities there.
     pub detached: bool,
+    /// Which objects describe its cluster, and how that is looked into.
+    pub inventory: Inventory,
 }
 
 impl RegionConfig {
@@ -673,9 +677,12 @@ impl Keep for Fleet {
         self.keep_annotations.matches(key)
     }
 
-    /// AccessManagement selects among Namespaces, and among Credentials of the system namespace.
+    /// AccessManagement selects among Namespaces, and among Credentials of the system namespace; a region's tie among
+    /// ClusterProfiles.
     fn is_selected(&self, kind: &GroupKind, namespace: Option<&Namespace>) -> bool {
-        kind.is_namespace() || (kind.is(kinds::K0RDENT, "Credential") && namespace == Some(&self.system_namespace))
+        kind.is_namespace()
+            || kind.is(kinds::MULTICLUSTER, "ClusterProfile")
+            || (kind.is(kinds::K0RDENT, "Credential") && namespace == Some(&self.system_namespace))
     }
 
     fn is_selected_by(&self, kind: &GroupKind, key: &str) -> bool {

@@ -21,6 +21,21 @@ pub const MANAGED_LABEL: &str = "k0rdent.mirantis.com/managed";
 /// The label of a ProviderInterface that names its Cluster API provider, from k0rdent 1.11 on.
 pub const PROVIDER_LABEL: &str = "cluster.x-k8s.io/provider";
 
+/// The API group of ClusterProfiles and PlacementDecisions. Sveltos has a ClusterProfile in another group.
+pub const MULTICLUSTER: &str = "multicluster.x-k8s.io";
+
+/// The API group of the cluster registry's kinds.
+pub const REGISTRY: &str = "clusterregistry.k8s.cisco.com";
+
+/// The group of pouch's own kinds.
+pub const POUCH: &str = "pouch";
+
+/// The label that all slices of one PlacementDecision have.
+pub const DECISION_KEY: &str = "multicluster.x-k8s.io/decision-key";
+
+/// The annotation that takes a cluster out of the registry's work, whatever its value.
+pub const DISABLED: &str = "cluster-registry.k8s.cisco.com/cluster-disabled";
+
 /// The kind that defines others.
 pub const DEFINITION: &str = "CustomResourceDefinition";
 
@@ -47,6 +62,8 @@ pub struct Known {
     pub fields: &'static [&'static str],
     /// A label that a stage reads, beside [`MANAGED_LABEL`].
     pub label: Option<&'static str>,
+    /// An annotation that a stage reads.
+    pub annotation: Option<&'static str>,
 }
 
 /// How the objects of a kind are come by.
@@ -73,16 +90,19 @@ const CORE: Known = Known {
     claims: false,
     fields: SPEC,
     label: None,
+    annotation: None,
 };
 
 const OF_K0RDENT: Known =
     Known { group: K0RDENT, scope: Scope::Cluster, listed: Listed::IfServed, published: false, ..CORE };
 
+const OF_INVENTORY: Known = Known { listed: Listed::AsGiven, published: false, ..CORE };
+
 const SPEC: &[&str] = &["spec"];
 const SPEC_AND_STATUS: &[&str] = &["spec", "status"];
 
 /// Every kind that no provider brings; live clusters are asked in this order.
-static KNOWN: [Known; 10] = [
+static KNOWN: [Known; 14] = [
     // A Secret's values become its payload.
     Known { kind: "Secret", plural: "secrets", ..CORE },
     Known { kind: "ConfigMap", plural: "configmaps", fields: &["spec", "data", "binaryData"], ..CORE },
@@ -127,10 +147,37 @@ static KNOWN: [Known; 10] = [
         fields: SPEC_AND_STATUS,
         ..OF_K0RDENT
     },
+    // What describes regions' clusters, where the configuration ties a region to it.
+    Known {
+        group: MULTICLUSTER,
+        kind: "ClusterProfile",
+        plural: "clusterprofiles",
+        fields: SPEC_AND_STATUS,
+        ..OF_INVENTORY
+    },
+    Known {
+        group: MULTICLUSTER,
+        kind: "PlacementDecision",
+        plural: "placementdecisions",
+        fields: &["decisions"],
+        label: Some(DECISION_KEY),
+        ..OF_INVENTORY
+    },
+    Known {
+        group: REGISTRY,
+        kind: "Cluster",
+        plural: "clusters",
+        scope: Scope::Cluster,
+        fields: SPEC_AND_STATUS,
+        annotation: Some(DISABLED),
+        ..OF_INVENTORY
+    },
+    // What a look into a region found; no API server has the kind.
+    Known { group: POUCH, kind: "RegionFacts", plural: "regionfacts", scope: Scope::Cluster, ..OF_INVENTORY },
 ];
 
 /// The fields of `spec` that some stage reads of a listed kind: what a live cluster says in another is never seen.
-const LISTED_SPEC: [&str; 10] = [
+const LISTED_SPEC: [&str; 14] = [
     // ProviderInterface, and the older form of it.
     "clusterIdentities",
     "clusterIdentityKinds",
@@ -146,6 +193,12 @@ const LISTED_SPEC: [&str; 10] = [
     // Credential.
     "identityRef",
     "region",
+    // ClusterProfile.
+    "clusterManager",
+    "displayName",
+    // Cluster of the cluster registry.
+    "clusterID",
+    "kubernetesApiEndpoints",
 ];
 
 /// Further kinds of k0rdent's groups, in any release: none of them says anything about credentials.

@@ -135,6 +135,7 @@ pub mod go_time;
 pub mod hash;
 pub mod init;
 pub mod inquiry;
+pub mod inventory;
 pub mod json;
 pub mod judge;
 pub mod k0rdent;

@@ -188,7 +188,8 @@ pub fn admit(
         key == MANAGED_LABEL || read == Some(key) || selected || keep.label(key) || keep.is_selected_by(kind, key)
     });
     let annotations = pairs(metadata.get("annotations"), "annotations", &mut faults, |key| {
-        let is_kept = (kind.is_config_map() && key == TEMPLATE_ANNOTATION) || keep.annotation(key);
+        let is_read = kinds::known(kind).is_some_and(|known| known.annotation == Some(key));
+        let is_kept = is_read || (kind.is_config_map() && key == TEMPLATE_ANNOTATION) || keep.annotation(key);
         is_kept && key != SILENCE_ANNOTATION
     });
     // What is no text is refused by the API, and says nothing here.

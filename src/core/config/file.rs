@@ -6,6 +6,7 @@
 
 mod delivery;
 mod grant;
+mod inventory;
 mod limit;
 
 use alloc::collections::BTreeMap;
@@ -20,6 +21,7 @@ pub use delivery::{
     SourceKindWord, SourceRefFile,
 };
 pub use grant::{GrantFile, GrantFromFile, GrantToFile};
+pub use inventory::{ClusterProfileFile, InventoryFile, RegionClusterFile};
 pub use limit::{AcceptFile, DeletionsFile, GitLimitsFile, LevelWord, LimitsFile, ResealFile, SourceLimitsFile};
 
 use super::{Companions, RegionState, Resolution};
@@ -326,6 +328,15 @@ pub struct RegionFile {
     /// Whether the region's own ProviderInterfaces keep k0rdent from distributing identities there.
     #[serde(default)]
     pub detached: bool,
+    /// The objects that describe the region's cluster. They say what it is; that there is the region, who can open its
+    /// bundle and what may go there stands in this file alone.
+    pub inventory: Option<InventoryFile>,
+    /// Conditions of the `clusterProfile`, or else of the `registryCluster`, that must be `True`: as long as one is not,
+    /// the region stays as it is published.
+    #[serde(default)]
+    pub gate: Vec<String>,
+    /// How the region's own cluster is looked into, for what is otherwise guessed: it is read, and nothing is written.
+    pub cluster: Option<RegionClusterFile>,
 }
 
 /// The namespaces of a region.

@@ -6,6 +6,7 @@
 
 mod delivery;
 mod grant;
+mod inventory;
 mod limit;
 mod name;
 mod output;

@@ -4,15 +4,16 @@
 //! never a key.
 
 use alloc::borrow::Cow;
-use alloc::string::ToString as _;
+use alloc::collections::BTreeMap;
+use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
 
 use super::file::{API_VERSION, KIND};
 use super::grant::key_of;
 use super::{
     Acceptance, ArgoCd, ArgoKind, ArgoMode, Companions, Decryption, Delivery, ExtraKind, FileGlobs, Fleet, Flux, Globs,
-    Grant, GrantRegions, Granted, Grantee, Identity, KeyPlace, Limits, MessageTemplates, Output, OutputOci,
-    RegionConfig, RegionState, Resolution, ReuseKeyPlaces, Sign, Source, SourcePlace,
+    Grant, GrantRegions, Granted, Grantee, Identity, Inventory, KeyPlace, Limits, Look, MessageTemplates, Output,
+    OutputOci, ProfileBy, RegionConfig, RegionState, Resolution, ReuseKeyPlaces, Sign, Source, SourcePlace,
 };
 use crate::name::{GroupKind, Scope};
 use crate::recipient::Recipient;
@@ -145,14 +146,51 @@ fn region_tree<'a>(region: &'a RegionConfig, fleet: &'a Fleet) -> Tree<'a> {
     });
     let namespaces = Tree::map([("allowed", globs(&region.allowed)), ("labels", Tree::map(labels))]);
     let own = region.recipients.iter().filter(|recipient| !fleet.escrow.contains(recipient));
-    Tree::map([
+    let fields = [
         ("recipients", recipients(own)),
         ("state", Tree::text(state)),
         ("directory", Tree::text(region.directory.as_str())),
         ("delivery", delivery(&region.delivery)),
         ("namespaces", namespaces),
         ("detached", Tree::Bool(region.detached)),
-    ])
+    ];
+    Tree::map(fields.into_iter().chain(inventory(region)))
+}
+
+/// What is said of a region's cluster, where anything is.
+fn inventory(region: &RegionConfig) -> Vec<(&'static str, Tree<'_>)> {
+    let Inventory { region: tied, profile, registry, gate, look } = &region.inventory;
+    fn texts(pairs: &BTreeMap<String, String>) -> Tree<'_> {
+        Tree::map(pairs.iter().map(|(key, value)| (key.as_str(), Tree::text(value.as_str()))))
+    }
+    let profile = profile.as_ref().map(|tie| {
+        let by = match &tie.by {
+            ProfileBy::Name(name) => ("name", Tree::text(name.as_str())),
+            ProfileBy::Properties(properties) => ("property", texts(properties)),
+            ProfileBy::Labels(labels) => ("labels", texts(labels)),
+        };
+        let manager = tie.manager.as_ref().map(|manager| ("manager", Tree::text(manager.as_str())));
+        let fields = [("namespace", Tree::text(tie.namespace.as_str())), by];
+        ("clusterProfile", Tree::map(fields.into_iter().chain(manager)))
+    });
+    let registry = registry.as_ref().map(|name| ("registryCluster", Tree::text(name.as_str())));
+    let tied = (*tied != region.name).then(|| ("region", Tree::text(tied.as_str())));
+    let objects: Vec<_> = tied.into_iter().chain(profile).chain(registry).collect();
+    let objects = (!objects.is_empty()).then(|| ("inventory", Tree::map(objects)));
+    let gate = gate.iter().map(|condition| Tree::text(condition.as_str())).collect();
+    let gate = (!region.inventory.gate.is_empty()).then(|| ("gate", Tree::List(gate)));
+    let look = look.as_ref().map(|look| {
+        let fields = match look {
+            Look::Providers(file) => vec![("providers", Tree::text(file.as_str()))],
+            Look::Kubeconfig { kubeconfig, context } => {
+                let fields = [("kubeconfig", kubeconfig), ("context", context)];
+                let given = fields.into_iter().filter_map(|(key, text)| Some((key, Tree::text(text.as_deref()?))));
+                given.collect()
+            }
+        };
+        ("cluster", Tree::map(fields))
+    });
+    objects.into_iter().chain(gate).chain(look).collect()
 }
 
 fn grant(grant: &Grant) -> Tree<'_> {

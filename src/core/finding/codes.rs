@@ -134,6 +134,7 @@ codes! {
     UnavailableSource "unavailable-source" Source Error "A source cannot be reached or read at all, so whatever it may provide counts as unread.";
     InvalidRegionObject "invalid-region-object" Source Warning "A Region object cannot be read, so what it says about the region is unknown.";
     InvalidAccessManagement "invalid-access-management" Source Warning "An AccessManagement cannot be read, or not all of it, so what it decides is unknown.";
+    InvalidInventory "invalid-inventory" Source Warning "An object that describes a cluster cannot be read, or not all of it, so what it says is unknown.";
     NotProvidedHere "not-provided-here" Source Warning "A source holds an object that its `provides` does not admit; the object is ignored.";
 
     UntrustedBundle "untrusted-bundle" Fault Error "A bundle, or a file of it, is missing or cannot be believed.";

@@ -7,8 +7,8 @@ use alloc::vec::Vec;
 use super::super::error::{Faults, FieldPath, holds_secret, leaks, quoted};
 use super::super::file::{FleetFile, RegionFile, RegionNamespacesFile};
 use super::super::{Output, RegionConfig};
-use super::delivery;
 use super::name::{namespace, namespace_globs};
+use super::{delivery, inventory};
 use crate::name::{Directory, Namespace, Region, is_directory, is_dns_subdomain};
 use crate::recipient::Recipient;
 
@@ -73,6 +73,7 @@ pub(super) fn resolve(
             labels: labels(&typed.namespaces, &path.key("namespaces").key("labels"), faults),
             delivery: delivery::resolve(file, (&directory, &typed.delivery), &path.key("delivery"), faults),
             detached: typed.detached,
+            inventory: inventory::resolve(name, typed, output, &path, faults),
         };
         regions.insert(config.name.clone(), config);
     }

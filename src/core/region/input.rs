@@ -64,6 +64,12 @@ impl<'a> Terms<'a> {
         self.allowances.adopts(&self.to) || self.allowances.removes_foreign(&self.to) || self.reseals()
     }
 
+    /// Whether something about the region's cluster holds it.
+    pub(super) fn are_held(&self) -> bool {
+        let cluster = self.world.cluster(&self.to.region.name);
+        cluster.is_some_and(|cluster| cluster.gate.is_some() || !cluster.holds.is_empty())
+    }
+
     /// Where the region's bundle stands where every leaf is whole.
     pub(super) fn layout(&self) -> Layout<'a> {
         Layout::of(&self.to)

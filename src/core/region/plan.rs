@@ -168,7 +168,7 @@ struct Resolved<'c> {
 /// vouched for, and none else is there. If not, nothing was lost but a little time.
 fn suppose<'c>(terms: &Terms<'_>, cases: &'c [Case], files: &Files) -> Option<Supposed<'c>> {
     let region = terms.to.region;
-    if region.state != RegionState::Active || terms.are_special() || files.is_empty() {
+    if region.state != RegionState::Active || terms.are_special() || terms.are_held() || files.is_empty() {
         return None;
     }
     let manifest = files.get(terms.layout().manifest().as_str())?;
@@ -297,6 +297,7 @@ fn draft_against<'c>(terms: &Terms<'_>, cases: &'c [Case], standing: &Published,
         }
     }
     holds.extend(source_changes(input));
+    holds.extend(cluster_changes(input));
 
     let incumbents = published.incumbents();
     let mut rulings = Ruling::of(cases);
@@ -433,6 +434,13 @@ fn source_changes(input: &Input<'_>) -> Vec<Hold> {
             Hold::fast(finding.help(format!("If this is intended, pass --accept-source {region}={}.", source.identity)))
         })
         .collect()
+}
+
+/// Holds for what is known of the region's cluster. A gate waits for nothing that is sealed anew without other values.
+fn cluster_changes(input: &Input<'_>) -> Vec<Hold> {
+    let Some(cluster) = input.world.cluster(&input.to.region.name) else { return Vec::new() };
+    let gate = cluster.gate.iter().filter(|_| !input.rekeys());
+    cluster.holds.iter().chain(gate).cloned().map(Hold::fast).collect()
 }
 
 /// What is known of the sources, in the configuration's order. One that cannot be asked now is the one that it was: so

@@ -9,7 +9,7 @@ use alloc::vec::Vec;
 
 use super::definition::Definitions;
 use super::looks::Looks;
-use crate::config::{ArgoDestination, Delivery, Fleet, Look, ProfileBy, ProfileTie, RegionConfig, RegionState};
+use crate::config::{ArgoDestination, Delivery, Fleet, Look, ProfileBy, ProfileTie, RegionConfig, RegionState, Source};
 use crate::finding::{Code, Finding, Origin};
 use crate::inventory::looked::{self, Looked, is_interface};
 use crate::inventory::profile::{self, CLUSTER_ID, Profile, server};
@@ -126,14 +126,14 @@ pub fn tied_profile(
 ) -> Tied<Profile> {
     let Some(tie) = &region.inventory.profile else { return Tied::Untied };
     let kind = profile_kind();
-    let is_trusted = |object: &&Object| is_from_trusted(fleet, object);
-    let in_namespace = || snapshot.all(&kind).filter(|object| object.key.namespace.as_ref() == Some(&tie.namespace));
     let object = match &tie.by {
         ProfileBy::Name(name) => {
             let key = ObjectKey::new(kind.clone(), Some(tie.namespace.clone()), name.clone());
             match snapshot.look_up(&key) {
-                Lookup::Found(object) if is_trusted(&object) => object,
-                Lookup::Found(_) => return Tied::Absent(format!("{key} comes from a source without clusterScoped")),
+                Lookup::Found(_) => match trusted(fleet, snapshot, &key) {
+                    Some(object) => object,
+                    None => return Tied::Absent(format!("{key} comes from a source without clusterScoped")),
+                },
                 Lookup::Absent => return Tied::Absent(format!("there is no {key}")),
                 Lookup::Unread(unread) => return Tied::Unknown(unread.why()),
                 Lookup::Unasked => return Tied::Unknown(format!("{key} was not asked for")),
@@ -149,7 +149,10 @@ pub fn tied_profile(
                 };
                 wanted.iter().all(|(key, value)| has.get(key) == Some(value))
             };
-            let found: Vec<&Object> = in_namespace().filter(is_trusted).filter(fits).collect();
+            let in_namespace = |object: &&Object| object.key.namespace.as_ref() == Some(&tie.namespace);
+            let all = snapshot.all(&kind).filter(in_namespace);
+            let trusted = all.filter_map(|object| trusted(fleet, snapshot, &object.key));
+            let found: Vec<&Object> = trusted.filter(fits).collect();
             let unread = snapshot.unread_in(&kind, Some(&tie.namespace));
             match (found.as_slice(), unread) {
                 (_, Some(source)) => return Tied::Unknown(format!("source {source} was not read completely")),
@@ -245,8 +248,13 @@ fn profile_kind() -> GroupKind {
     GroupKind::new(MULTICLUSTER, "ClusterProfile")
 }
 
-fn is_from_trusted(fleet: &Fleet, object: &Object) -> bool {
-    fleet.sources.iter().any(|source| source.name == object.origin.source && source.provides.cluster_scoped)
+/// The copy of an object that a source brings which may bring cluster-scoped objects.
+fn trusted<'s>(fleet: &Fleet, snapshot: &'s Snapshot, key: &ObjectKey) -> Option<&'s Object> {
+    let is_trusted = |object: &&Object| {
+        let of = |source: &&Source| source.name == object.origin.source;
+        fleet.sources.iter().find(of).is_some_and(|source| source.provides.cluster_scoped)
+    };
+    snapshot.copies(key).find(is_trusted)
 }
 
 /// Tells of a tie that leads to nothing.
@@ -432,7 +440,7 @@ fn gate(region: &RegionConfig, cluster: &ClusterFacts) -> Option<Finding> {
             of_profile.or_else(of_registry) != Some(&Status::True)
         };
         let conditions: Vec<String> = inventory.gate.iter().filter(shut).cloned().collect();
-        (!conditions.is_empty()).then(|| format!("{} is not True", named(&conditions)))
+        (!conditions.is_empty()).then(|| format!("not True: {}", named(&conditions)))
     })?;
     let message = format!("the gate of region {} is shut: {why}", region.name);
     let help = format!(
@@ -455,7 +463,7 @@ fn unclaimed(fleet: &Fleet, snapshot: &Snapshot, clusters: &BTreeMap<Region, Clu
         .collect();
     let is_loose = |object: &&Object| {
         object.key.namespace.as_ref().is_some_and(|namespace| namespaces.contains(namespace))
-            && is_from_trusted(fleet, object)
+            && trusted(fleet, snapshot, &object.key).is_some()
             && !tied.contains(&object.key)
     };
     let tell = |object: &Object| {

@@ -66,6 +66,7 @@ mod proposals;
 mod publish;
 mod quickstart;
 mod rbac;
+mod regions;
 mod registry;
 mod rekey;
 mod render;

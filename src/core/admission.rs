@@ -10,6 +10,7 @@ use crate::claim::Claim;
 use crate::config::Fleet;
 use crate::name::{GroupKind, ObjectKey, SourceName};
 use crate::object::Object;
+use crate::world::World;
 
 /// The rule by which a claim may use an object.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -81,24 +82,24 @@ pub fn of_namespaced(fleet: &Fleet, claim: &Claim, sought: &Sought<'_>) -> Optio
 }
 
 /// The rule that lets a claim use a cluster-scoped identity, or why none does.
-pub fn of_identity(fleet: &Fleet, claim: &Claim, identity: &Object) -> Result<Rule, &'static str> {
-    if claim.by.namespace == fleet.system_namespace {
+pub fn of_identity(world: &World<'_>, claim: &Claim, identity: &Object) -> Result<Rule, &'static str> {
+    if claim.by.namespace == world.fleet.system_namespace {
         return Ok(Rule::SystemClaimant);
     }
-    let why = match admits(fleet, claim, identity) {
+    let why = match admits(world, claim, identity) {
         Admits::Yes => return Ok(Rule::Identity),
         Admits::No => "its allowedNamespaces does not admit it",
         Admits::Unknown(why) => why,
     };
-    fleet.grants(&claim.by, claim.region(), &identity.key).then_some(Rule::Grant).ok_or(why)
+    world.fleet.grants(&claim.by, claim.region(), &identity.key).then_some(Rule::Grant).ok_or(why)
 }
 
 /// Whether an identity lets clusters in a claim's namespace use it, by its provider's own meaning.
-pub fn admits(fleet: &Fleet, claim: &Claim, identity: &Object) -> Admits {
+pub fn admits(world: &World<'_>, claim: &Claim, identity: &Object) -> Admits {
     let namespace = &claim.by.namespace;
-    let labels = fleet.regions.get(claim.region()).and_then(|region| region.labels.get(namespace));
-    match tenancy_of(fleet, &identity.key.kind) {
-        Some(tenancy) => capi::admits(tenancy, identity.at(&["spec"]), namespace, labels),
+    let labels = world.labels(claim.region(), namespace);
+    match tenancy_of(world.fleet, &identity.key.kind) {
+        Some(tenancy) => capi::admits(tenancy, identity.at(&["spec"]), namespace, labels.as_deref()),
         None => Admits::Unknown("its kind has no rule that says who may use it"),
     }
 }
@@ -114,6 +115,6 @@ pub fn tenancy_of(fleet: &Fleet, kind: &GroupKind) -> Option<Tenancy> {
 }
 
 /// Whether an identity is shut to a claim: the objects that it names are then not asked for either.
-pub fn is_shut(fleet: &Fleet, claim: &Claim, identity: &Object) -> bool {
-    identity.key.namespace.is_none() && of_identity(fleet, claim, identity).is_err()
+pub fn is_shut(world: &World<'_>, claim: &Claim, identity: &Object) -> bool {
+    identity.key.namespace.is_none() && of_identity(world, claim, identity).is_err()
 }

@@ -44,6 +44,10 @@ pub const MAX_OBJECTS: usize = 1000;
 /// Works out everything that a claim needs.
 pub fn close(world: &World<'_>, claim: &Claim) -> Closure {
     let mut closure = Closure { resolution: claim.resolution, ..Closure::default() };
+    if let Some(finding) = unseen(world, claim) {
+        closure.find(claim, finding);
+        return closure;
+    }
     if let Some(places) = root(world, claim, &mut closure) {
         walk(world, claim, places, &mut closure);
         // Whether companions may be asked for depends on the root.
@@ -57,10 +61,17 @@ pub fn close(world: &World<'_>, claim: &Claim) -> Closure {
     closure
 }
 
+/// Says that a claim waits for its region's cluster: which kinds refer to what is said there. A Secret refers to nothing.
+fn unseen(world: &World<'_>, claim: &Claim) -> Option<Finding> {
+    let reason = world.cluster(claim.region())?.unread().filter(|_| !claim.root.kind.is_secret())?;
+    let message = format!("what the cluster of region {} has is unknown: {}", claim.region(), reason.why);
+    Some(Finding::new(Code::Unread, message).at(&claim.origin).help(reason.help.clone()))
+}
+
 /// Finds the root's definition and where it is read and lands.
 fn root(world: &World<'_>, claim: &Claim, closure: &mut Closure) -> Option<Places> {
     let root = &claim.root;
-    match world.facts.definitions.find(&root.kind, &root.version) {
+    match world.define(claim.region(), &root.kind, &root.version) {
         Defined::Exactly(_) => {}
         Defined::Nearest(definition) => {
             let message = format!(
@@ -221,7 +232,7 @@ fn look_up<'a>(world: &World<'a>, claim: &Claim, closure: &mut Closure, member: 
             let sought = sought(world, closure, member);
             let referrer = member.referrer.and_then(|index| closure.members.get(index));
             let shut = referrer.and_then(|referrer| world.snapshot.get(&referrer.read));
-            let shut = shut.is_some_and(|identity| admission::is_shut(world.fleet, claim, identity));
+            let shut = shut.is_some_and(|identity| admission::is_shut(world, claim, identity));
             // If the object is not open, the claim is refused, and what is behind the object is not to be looked at
             // either.
             match admission::of_namespaced(world.fleet, claim, &sought).is_some() && !shut {
@@ -307,7 +318,7 @@ fn expand(
     queue: &mut VecDeque<usize>,
     (index, member, object): (usize, &Member, &Object),
 ) {
-    let definition = match world.facts.definitions.find(&member.read.kind, &object.version) {
+    let definition = match world.define(claim.region(), &member.read.kind, &object.version) {
         Defined::Exactly(definition) | Defined::Nearest(definition) => definition,
         Defined::Unknown => {
             // A Secret has no references; an identity that nothing defines would be published without its own.
@@ -387,7 +398,7 @@ pub fn names(
 ) -> Option<(Vec<ObjectKey>, Vec<Edit>)> {
     let (mut names, mut edits) = (Vec::new(), Vec::new());
     let (Defined::Exactly(definition) | Defined::Nearest(definition)) =
-        world.facts.definitions.find(&read.kind, &object.version)
+        world.define(claim.region(), &read.kind, &object.version)
     else {
         return None;
     };

@@ -35,7 +35,8 @@ pub fn listed(fleet: &Fleet, provides: &Provides) -> Vec<ListedKind> {
     let namespaced = namespaces(fleet, provides);
     let ask = |known: &Known| {
         let needed = match known.listed {
-            kinds::Listed::ByName | kinds::Listed::AsGiven => return None,
+            kinds::Listed::ByName => return None,
+            kinds::Listed::AsGiven => return of_inventory(fleet, provides, known),
             kinds::Listed::IfServed => false,
             kinds::Listed::Needed => true,
         };
@@ -47,6 +48,28 @@ pub fn listed(fleet: &Fleet, provides: &Provides) -> Vec<ListedKind> {
         Some(ListedKind { kind: GroupKind::new(known.group, known.kind), namespaces, needed })
     };
     kinds::all().filter_map(ask).collect()
+}
+
+/// The list of a kind that describes regions' clusters, if a region is tied to objects of it.
+fn of_inventory(fleet: &Fleet, provides: &Provides, known: &Known) -> Option<ListedKind> {
+    if !provides.cluster_scoped {
+        return None;
+    }
+    let kind = GroupKind::new(known.group, known.kind);
+    let ties = || fleet.regions.values().map(|region| &region.inventory);
+    let namespaces = if kind.is(kinds::MULTICLUSTER, "ClusterProfile") {
+        let tied: BTreeSet<&Namespace> =
+            ties().filter_map(|tie| tie.profile.as_ref()).map(|tie| &tie.namespace).collect();
+        if tied.is_empty() {
+            return None;
+        }
+        Some(tied.into_iter().cloned().collect())
+    } else if kind.is(kinds::REGISTRY, "Cluster") && ties().any(|tie| tie.registry.is_some()) {
+        None
+    } else {
+        return None;
+    };
+    Some(ListedKind { kind, namespaces, needed: false })
 }
 
 /// The list of Namespaces, by whose names and labels AccessManagement rules select; needed only if
@@ -84,7 +107,12 @@ pub fn namespaces(fleet: &Fleet, provides: &Provides) -> Option<Vec<Namespace>> 
 
 /// The API groups whose kinds closures may ask for, besides the core group.
 pub fn groups(fleet: &Fleet) -> BTreeSet<&str> {
-    fleet.kinds.keys().map(|kind| kind.group.as_str()).chain([capi::GROUP]).collect()
+    let inventories = fleet.regions.values().flat_map(|region| {
+        let tied = &region.inventory;
+        let profile = tied.profile.as_ref().map(|_| kinds::MULTICLUSTER);
+        profile.into_iter().chain(tied.registry.as_ref().map(|_| kinds::REGISTRY))
+    });
+    fleet.kinds.keys().map(|kind| kind.group.as_str()).chain([capi::GROUP]).chain(inventories).collect()
 }
 
 /// The namespaces whose own Namespace objects are read.

@@ -25,10 +25,11 @@ use crate::closure::{Closure, Member, Role, close};
 use crate::destination::Destination;
 use crate::expiry;
 use crate::finding::{Code, Finding};
-use crate::name::{ObjectKey, is_dns_label, is_dns_subdomain};
+use crate::name::{ObjectKey, Region, is_dns_label, is_dns_subdomain};
 use crate::object::{Object, finding_of};
 use crate::validity;
 use crate::world::World;
+use crate::world::cluster::ClusterFacts;
 use case::Case;
 pub use tenancy::rule_of;
 pub use unused::unused;
@@ -52,7 +53,7 @@ pub fn judge(world: &World<'_>, claim: &Claim, closure: &Closure) -> Vec<Finding
         }
         findings.extend(place::check(&to, &member.lands));
         if let Some(object) = world.snapshot.get(&member.read) {
-            findings.extend(check_object(world, object));
+            findings.extend(check_object(world, &region.name, object));
         }
     }
     findings.extend(tenancy::check(world, region, claim, closure));
@@ -89,10 +90,9 @@ const LONGEST_IN_LABEL: usize = 51;
 /// and with it the copy.
 fn too_long(world: &World<'_>, claim: &Claim) -> Option<Finding> {
     let Claim { by, root, origin, .. } = claim;
-    let is_left_alone = world.fleet.regions.get(claim.region()).is_some_and(|region| region.detached);
-    let is_copied = world.facts.definitions.exactly(&root.kind, &root.version).is_some();
+    let is_copied = world.copied_by(claim.region(), &root.kind, &root.version).is_some();
     let length = by.namespace.as_str().len().saturating_add(by.name.as_str().len());
-    if is_left_alone || !is_copied || !by.is_credential() || length <= LONGEST_IN_LABEL {
+    if !is_copied || !by.is_credential() || length <= LONGEST_IN_LABEL {
         return None;
     }
     let message = format!(
@@ -126,8 +126,8 @@ fn forbidden_kind(claim: &Claim, key: &ObjectKey) -> Finding {
         .help("If the kind is an identity of a provider that pouch does not know, declare it in `kinds`.")
 }
 
-/// What is wrong with an object wherever it goes: faults, content that must not leave, content that an API rejects.
-pub fn check_object(world: &World<'_>, object: &Object) -> Vec<Finding> {
+/// What is wrong with an object that goes to a region: faults, content that must not leave, content that an API rejects.
+pub fn check_object(world: &World<'_>, region: &Region, object: &Object) -> Vec<Finding> {
     let mut findings: Vec<Finding> = object.faults.iter().map(|fault| finding_of(fault, object)).collect();
     let find = |code, message: String, help: &'static str| {
         Finding::new(code, message).about(&object.key).at(&object.origin).help(help)
@@ -162,7 +162,7 @@ pub fn check_object(world: &World<'_>, object: &Object) -> Vec<Finding> {
     if let Some(rules) = capi::rules(&object.key.kind).filter(|_| !object.is_mistyped()) {
         findings.extend(validity::identity::check(rules, object).iter().map(|fault| finding_of(fault, object)));
     }
-    if !is_served(world, object) {
+    if !is_served(world, region, object) {
         let message = format!("{} is written in {}, which the region does not serve", object.key, object.version);
         let help = "Write it in a version that is served; pouch does not convert versions.";
         findings.push(find(Code::VersionNotServed, message, help));
@@ -172,9 +172,13 @@ pub fn check_object(world: &World<'_>, object: &Object) -> Vec<Finding> {
 
 /// Whether a region serves the version that an object is written in.
 ///
-/// A CustomResourceDefinition in the sources decides, else the table of the configured release; a version of which
-/// nobody knows counts as served.
-fn is_served(world: &World<'_>, object: &Object) -> bool {
+/// What was seen on the region decides, else a CustomResourceDefinition in the sources, else the table of the configured
+/// release; a version of which nobody knows counts as served.
+fn is_served(world: &World<'_>, region: &Region, object: &Object) -> bool {
+    let looked = world.cluster(region).and_then(ClusterFacts::looked);
+    if let Some(served) = looked.and_then(|looked| looked.kinds.get(&object.key.kind)) {
+        return served.versions.contains(&object.version);
+    }
     if let Some(definition) = world.snapshot.definitions.get(&object.key.kind) {
         return definition.served.contains(&object.version);
     }

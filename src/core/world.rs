@@ -3,9 +3,13 @@
 //! [`Facts`] are what the listed objects say together; objects that closures ask for by name add nothing to
 //! them. A [`World`] is the configuration, the snapshot and the facts. It knows nothing of closures.
 
+pub mod cluster;
 pub mod definition;
+pub mod looks;
 
+use alloc::borrow::Cow;
 use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::string::String;
 use alloc::vec::Vec;
 
 use crate::claim::access::{Access, Rules};
@@ -16,11 +20,14 @@ use crate::config::Fleet;
 use crate::destination::{Address, Destination};
 use crate::finding::{Code, Finding};
 use crate::k0rdent;
+use crate::k0rdent::provider_interface::Definition;
 use crate::k0rdent::region::RegionFacts;
-use crate::name::{Claimant, GroupKind, Name, Region, Scope};
+use crate::name::{Claimant, GroupKind, Name, Namespace, Region, Scope, Version};
 use crate::object::finding_of;
 use crate::snapshot::Snapshot;
-use definition::Definitions;
+use cluster::ClusterFacts;
+use definition::{Defined, Definitions};
+use looks::Looks;
 
 /// What the listed objects of a snapshot say together.
 pub struct Facts {
@@ -28,8 +35,10 @@ pub struct Facts {
     pub definitions: Definitions,
     /// Which ClusterDeployments use which Credential.
     pub deployments: Deployments,
-    /// What Region objects say, by region.
-    pub regions: BTreeMap<Region, RegionFacts>,
+    /// What Region objects say, by their names.
+    regions: BTreeMap<Region, RegionFacts>,
+    /// What is known of each region's cluster.
+    pub clusters: BTreeMap<Region, ClusterFacts>,
     /// Names of Secrets that hold a Region's kubeconfig, in whatever namespace.
     pub kubeconfigs: BTreeSet<Name>,
     rules: Rules,
@@ -41,7 +50,7 @@ pub struct Facts {
 
 impl Facts {
     /// Puts together what the snapshot says; the findings say what is wrong with it.
-    pub fn gather(fleet: &Fleet, snapshot: &Snapshot) -> (Self, Vec<Finding>) {
+    pub fn gather(fleet: &Fleet, snapshot: &Snapshot, looks: &Looks) -> (Self, Vec<Finding>) {
         let (definitions, mut findings) = Definitions::collect(fleet, snapshot);
         let (rules, found) = Rules::read(snapshot);
         findings.extend(found);
@@ -64,7 +73,9 @@ impl Facts {
         }
         let (deployments, found) = Deployments::collect(snapshot);
         findings.extend(found);
-        (Self { definitions, deployments, regions, kubeconfigs, rules, asked, by_address }, findings)
+        let (clusters, found) = cluster::gather(fleet, snapshot, looks);
+        findings.extend(found);
+        (Self { definitions, deployments, regions, clusters, kubeconfigs, rules, asked, by_address }, findings)
     }
 
     /// What every claimant asks for, sorted by claimant.
@@ -107,6 +118,57 @@ impl<'a> World<'a> {
     /// The scope of a kind; none where nobody knows, and the kind is taken as it is written.
     pub fn scope_of(&self, kind: &GroupKind) -> Option<Scope> {
         self.snapshot.scopes.of(kind)
+    }
+
+    /// What is known of a region's cluster.
+    pub fn cluster(&self, region: &Region) -> Option<&'a ClusterFacts> {
+        self.facts.clusters.get(region)
+    }
+
+    /// What k0rdent's Region says of a region, if there is one.
+    pub fn region(&self, region: &Region) -> Option<&'a RegionFacts> {
+        let tied = self.fleet.regions.get(region).map_or(region, |config| &config.inventory.region);
+        self.facts.regions.get(tied)
+    }
+
+    /// What defines a kind on a region: its own ProviderInterfaces as far as they were seen, else those of the fleet.
+    pub fn define(&self, region: &Region, kind: &GroupKind, version: &Version) -> Defined<'a> {
+        let own = self.cluster(region).and_then(|cluster| cluster.definitions.as_ref());
+        match own.map(|own| own.find(kind, version)) {
+            None | Some(Defined::Unknown) => self.facts.definitions.find(kind, version),
+            Some(defined) => defined,
+        }
+    }
+
+    /// The definition by which k0rdent itself copies an identity to a region; none where it copies nothing.
+    pub fn copied_by(&self, region: &Region, kind: &GroupKind, version: &Version) -> Option<&'a Definition> {
+        if let Some(own) = self.cluster(region).and_then(|cluster| cluster.definitions.as_ref()) {
+            return own.exactly(kind, version);
+        }
+        let is_detached = self.fleet.regions.get(region).is_some_and(|region| region.detached);
+        if is_detached { None } else { self.facts.definitions.exactly(kind, version) }
+    }
+
+    /// The labels of a namespace on a region: those that it was seen to have, and those that the configuration gives it.
+    /// None where nobody knows.
+    pub fn labels(&self, region: &Region, namespace: &Namespace) -> Option<Cow<'a, BTreeMap<String, String>>> {
+        let configured = self.fleet.regions.get(region).and_then(|region| region.labels.get(namespace));
+        let cluster = self.cluster(region);
+        if cluster.is_some_and(|cluster| cluster.unread().is_some()) {
+            return None;
+        }
+        let seen = cluster.and_then(ClusterFacts::looked).and_then(|looked| looked.namespaces.get(namespace));
+        match (configured, seen) {
+            (None, None) => None,
+            (Some(configured), None | Some(None)) => Some(Cow::Borrowed(configured)),
+            (None, Some(None)) => Some(Cow::Owned(BTreeMap::new())),
+            (None, Some(Some(seen))) => Some(Cow::Borrowed(seen)),
+            (Some(configured), Some(Some(seen))) => {
+                let mut labels = seen.clone();
+                labels.extend(configured.iter().map(|(key, value)| (key.clone(), value.clone())));
+                Some(Cow::Owned(labels))
+            }
+        }
     }
 
     /// The code that says why what a claimant has published stays although it claims nothing for the region, if it does.

@@ -26,6 +26,7 @@ use pouch_core::snapshot::{
     Admitted, Answer, Hands, Looked, Reading, Reason, SealedDocument, Snapshot, Standing, assemble_by,
 };
 use pouch_core::stamp::{SourceStamp, Stamp};
+use pouch_core::world::looks::Looks;
 use pouch_core::world::{Facts, World};
 
 use crate::ambient::Timer;
@@ -281,7 +282,7 @@ fn one_look(
     }
     let (mut snapshot, found) = assemble_by(fleet, readings, &Threads);
     findings.extend(found);
-    let (mut facts, mut facts_findings) = Facts::gather(fleet, &snapshot);
+    let (mut facts, mut facts_findings) = Facts::gather(fleet, &snapshot, &Looks::default());
     if !clusters.is_empty() || !vaults.is_empty() {
         ask(surveyor, clusters, &vaults, (&mut snapshot, &facts), &mut times)?;
     }
@@ -303,7 +304,7 @@ fn one_look(
             for (index, Changed { key, why }) in changed {
                 snapshot.changes(fleet, index, &key, &why);
             }
-            (facts, facts_findings) = Facts::gather(fleet, &snapshot);
+            (facts, facts_findings) = Facts::gather(fleet, &snapshot, &Looks::default());
         }
         times.tell(surveyor, clusters);
     }

@@ -126,7 +126,7 @@ fn settle(world: &World<'_>, claim: &Claim, closure: &mut Closure, companion: Co
         Nearby::Unknown(key, unread) => closure.find(claim, unread.finding(&key)),
         Nearby::Unasked(key) => {
             let root = closure.members.first().and_then(|root| world.snapshot.get(&root.read));
-            match root.is_some_and(|identity| admission::is_shut(world.fleet, claim, identity)) {
+            match root.is_some_and(|identity| admission::is_shut(world, claim, identity)) {
                 true => closure.closed = true,
                 false => closure.want(claim, &key),
             }

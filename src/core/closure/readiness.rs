@@ -21,8 +21,10 @@ use crate::world::World;
 
 /// Warns where k0rdent's own rules would leave the Credential unready.
 pub fn check(world: &World<'_>, claim: &Claim, closure: &mut Closure) {
-    let detached = world.fleet.regions.get(claim.region()).is_some_and(|region| region.detached);
-    if detached || !claim.by.is_credential() || closure.findings.iter().any(Finding::stops_claim) {
+    // Where k0rdent copies nothing, nothing of it can fail.
+    let is_copied = world.copied_by(claim.region(), &claim.root.kind, &claim.root.version).is_some();
+    let is_detached = world.fleet.regions.get(claim.region()).is_some_and(|region| region.detached) && !is_copied;
+    if is_detached || !claim.by.is_credential() || closure.findings.iter().any(Finding::stops_claim) {
         return;
     }
     let failure = match distribution_fails(world, claim) {
@@ -75,7 +77,7 @@ enum Distribution {
 
 fn distribution_fails(world: &World<'_>, claim: &Claim) -> Distribution {
     // Without an exact match k0rdent distributes nothing, silently.
-    let Some(definition) = world.facts.definitions.exactly(&claim.root.kind, &claim.root.version) else {
+    let Some(definition) = world.copied_by(claim.region(), &claim.root.kind, &claim.root.version) else {
         return Distribution::Works;
     };
     let system = &world.fleet.system_namespace;

@@ -114,6 +114,9 @@ codes! {
     TooLarge "too-large" Broken Error "An object is larger than a consumer accepts.";
     RevocationIncomplete "revocation-incomplete" Broken Error "A removed recipient can still read a Secret that is carried over.";
 
+    ContradictoryTies "contradictory-ties" Held Error "The objects that describe a region's cluster contradict each other, or describe another region's.";
+    WrongCluster "wrong-cluster" Held Error "A region's cluster is another one than the published bundle says.";
+    RegionGated "region-gated" Held Error "A region's cluster is not in the state that its gate asks for.";
     ForeignFile "foreign-file" Held Error "A region's folders hold a file that pouch did not write.";
     UnsignedBundle "unsigned-bundle" Held Error "A region has files and no manifest that the reuse key authenticates.";
     DeletionsHeld "deletions-held" Held Error "More would be withdrawn than the limits allow, so it stays published.";
@@ -162,6 +165,9 @@ codes! {
 
     TamperedFile "tampered-file" Notice Warning "A published file does not match its manifest.";
     NotAsPublished "not-as-published" Notice Warning "What stands in a region's folders is not what pouch published last.";
+    TieNotFound "tie-not-found" Notice Warning "A region is tied to an object that is not there, or not known.";
+    UntiedProfile "untied-profile" Notice Info "No region is tied to a ClusterProfile of an inventory that regions are tied to.";
+    FactDiffers "fact-differs" Notice Warning "Two places say different things of a region's cluster.";
     RegionRetired "region-retired" Notice Info "A Credential names a retired region.";
     OverridesBuiltin "overrides-builtin" Notice Info "A ProviderInterface in the sources differs from the built-in one for the same kind.";
     VersionMismatch "version-mismatch" Notice Warning "A reference names a version that no definition has; the newest defined one is used.";

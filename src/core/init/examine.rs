@@ -26,6 +26,7 @@ use crate::node::Node;
 use crate::object::Object;
 use crate::selector::{NAME_LABEL, Selector};
 use crate::snapshot::{Lookup, Snapshot};
+use crate::world::looks::Looks;
 use crate::world::{Facts, World};
 
 /// What a draft lacks.
@@ -50,7 +51,7 @@ pub struct Examined {
 
 /// Examines a draft against what was read.
 pub fn examine(fleet: &Fleet, snapshot: &Snapshot) -> Examined {
-    let (facts, _) = Facts::gather(fleet, snapshot);
+    let (facts, _) = Facts::gather(fleet, snapshot, &Looks::default());
     let world = World { fleet, snapshot, facts: &facts, now: 0 };
     let mut examined = Examined::default();
     for asked in facts.asked() {

@@ -39,10 +39,10 @@ mod tests {
         let head = "apiVersion: multicluster.x-k8s.io/v1alpha1\nkind: PlacementDecision\nmetadata: {name: a, namespace: here}\n";
         let read = |rest: &str| read(&object(&format!("{head}{rest}\n")));
         let profiles = read(
-            "decisions: [{clusterProfileRef: {name: x, namespace: ''}}, {clusterProfileRef: {name: y, namespace: there}, reason: z}]",
+            "decisions: [{clusterProfileRef: {name: x, namespace: ''}}, {clusterProfileRef: {name: two, namespace: there}, reason: z}]",
         );
         let names: Vec<_> = profiles.unwrap().iter().map(ToString::to_string).collect();
-        assert_eq!(names, ["ClusterProfile here/x", "ClusterProfile there/y"]);
+        assert_eq!(names, ["ClusterProfile here/x", "ClusterProfile there/two"]);
         assert!(read("decisions: []").unwrap().is_empty());
         let faults = read("decisions: [{clusterProfileRef: {}}, {clusterProfileRef: {name: x}}]").unwrap_err();
         assert_eq!(faults[0].message, "decisions[0].clusterProfileRef.name is missing or empty");

@@ -217,9 +217,9 @@ mod tests {
     fn what_people_have_is_read() {
         let (profile, faults) = profile(
             "spec: {displayName: EU, clusterManager: {name: ocm}}\nstatus:\n  version: {kubernetes: 1.28.0}\n  \
-             properties: [{name: location, value: apac}, {name: other.example, value: x, lastObservedTime: y}]\n  \
+             properties: [{name: location, value: apac}, {name: other.example, value: x, lastObservedTime: z}]\n  \
              conditions: [{type: ControlPlaneHealthy, status: True, message: ''}, {type: Joined, status: 'False'}, {type: X, status: 7}]\n  \
-             accessProviders: [{name: a, cluster: {server: 'https://one', tls-server-name: n}}]\n  \
+             accessProviders: [{name: a, cluster: {server: 'https://one', tls-server-name: name}}]\n  \
              credentialProviders: {a: {cluster: {server: 'https://old'}}, b: {cluster: {server: 'https://two:6443'}}}",
         );
         assert_eq!(faults, Vec::<String>::new());

@@ -40,9 +40,9 @@ pub fn is_within(world: &World<'_>, region: &RegionConfig, rulings: &[Ruling<'_>
 /// Checks that the Region object lists the identity's provider (DESIGN §2.2.7); plain Secrets are exempt.
 fn provider(world: &World<'_>, region: &RegionConfig, incumbents: &Incumbents, ruling: &mut Ruling<'_>) {
     let root = &ruling.case.claim.root;
-    let (Some(facts), false) = (world.facts.regions.get(&region.name), root.kind.is_secret()) else { return };
+    let (Some(facts), false) = (world.region(&region.name), root.kind.is_secret()) else { return };
     let (Defined::Exactly(definition) | Defined::Nearest(definition)) =
-        world.facts.definitions.find(&root.kind, &root.version)
+        world.define(&region.name, &root.kind, &root.version)
     else {
         return;
     };

@@ -52,14 +52,14 @@ pub fn rule_of(world: &World<'_>, claim: &Claim, closure: &Closure, member: &Mem
         return None;
     }
     match &member.read.namespace {
-        None => of_identity(world.fleet, claim, world.snapshot.get(&member.read)?).ok(),
+        None => of_identity(world, claim, world.snapshot.get(&member.read)?).ok(),
         Some(_) => of_namespaced(world.fleet, claim, &sought(world, closure, member)),
     }
 }
 
 /// A cluster-scoped identity: its own rule decides, unless the Credential is in the system namespace.
 fn identity(world: &World<'_>, region: &RegionConfig, claim: &Claim, object: &Object) -> Option<Finding> {
-    let why = match of_identity(world.fleet, claim, object) {
+    let why = match of_identity(world, claim, object) {
         Ok(Rule::Identity) => return None,
         // The region's own provider asks the identity alone.
         Ok(_) => return unusable(world, region, claim, object),
@@ -139,7 +139,7 @@ fn unusable(world: &World<'_>, region: &RegionConfig, claim: &Claim, object: &Ob
     if tenancy == Tenancy::None && object.key.namespace.is_some() {
         return None;
     }
-    let why = match admits(world.fleet, claim, object) {
+    let why = match admits(world, claim, object) {
         Admits::Yes => return None,
         Admits::No => "its allowedNamespaces does not admit it",
         Admits::Unknown(why) => why,

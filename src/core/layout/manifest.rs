@@ -34,6 +34,7 @@ pub fn emit(manifest: &Manifest) -> String {
         .map(|file| Tree::map([("path", Tree::text(file.path.as_str())), ("sha256", Tree::text(&*file.sha256))]));
     let former: Vec<Tree<'_>> = manifest.splits.listed_former().into_iter().map(Tree::text).collect();
     let former = (!former.is_empty()).then_some(("formerParts", Tree::List(former)));
+    let cluster = manifest.cluster.as_ref().map(|cluster| ("cluster", Tree::text(cluster.as_str())));
     let head = [
         ("apiVersion", Tree::text(API_VERSION)),
         ("files", Tree::List(files.collect())),
@@ -41,7 +42,7 @@ pub fn emit(manifest: &Manifest) -> String {
     ];
     let tail_of_head =
         [("kind", Tree::text(KIND)), ("metadata", Tree::map([("name", Tree::text(manifest.directory.as_str()))]))];
-    let head = Tree::map(head.into_iter().chain(former).chain(tail_of_head));
+    let head = Tree::map(head.into_iter().chain(cluster).chain(former).chain(tail_of_head));
     let parts = manifest.splits.listed().into_iter().map(Tree::text).collect();
     let parts = (!manifest.splits.is_none()).then_some(("parts", Tree::List(parts)));
     let tail = [("recipients", Tree::List(recipients.collect())), ("sources", Tree::List(sources.collect()))];

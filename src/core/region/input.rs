@@ -1,6 +1,7 @@
 //! Input: what deciding about one region needs.
 
 use alloc::collections::BTreeSet;
+use alloc::string::String;
 use alloc::vec::Vec;
 use core::ops::Deref;
 
@@ -64,6 +65,23 @@ impl<'a> Terms<'a> {
         self.allowances.adopts(&self.to) || self.allowances.removes_foreign(&self.to) || self.reseals()
     }
 
+    /// Whether something about the region's cluster holds it.
+    pub(super) fn are_held(&self) -> bool {
+        let cluster = self.world.cluster(&self.to.region.name);
+        cluster.is_some_and(|cluster| cluster.gate.is_some() || !cluster.holds.is_empty())
+    }
+
+    /// The cluster that the region's bundle is made for: the one that was looked into, or, where that failed, the one
+    /// that the published manifest says.
+    pub(super) fn cluster(&self, published: Option<&Manifest>) -> Option<String> {
+        let cluster = self.world.cluster(&self.to.region.name)?;
+        match (cluster.looked(), cluster.unread()) {
+            (Some(looked), _) => looked.cluster.clone(),
+            (None, Some(_)) => published?.cluster.clone(),
+            (None, None) => None,
+        }
+    }
+
     /// Where the region's bundle stands where every leaf is whole.
     pub(super) fn layout(&self) -> Layout<'a> {
         Layout::of(&self.to)
@@ -97,6 +115,7 @@ pub(super) fn empty_manifest(to: &Destination<'_>) -> Manifest {
         fleet: to.fleet.name.clone(),
         recipients: to.region.recipients.clone(),
         sources: Vec::new(),
+        cluster: None,
         splits: Splits::default(),
         objects: Vec::new(),
         files: Vec::new(),

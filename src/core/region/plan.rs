@@ -168,7 +168,7 @@ struct Resolved<'c> {
 /// vouched for, and none else is there. If not, nothing was lost but a little time.
 fn suppose<'c>(terms: &Terms<'_>, cases: &'c [Case], files: &Files) -> Option<Supposed<'c>> {
     let region = terms.to.region;
-    if region.state != RegionState::Active || terms.are_special() || files.is_empty() {
+    if region.state != RegionState::Active || terms.are_special() || terms.are_held() || files.is_empty() {
         return None;
     }
     let manifest = files.get(terms.layout().manifest().as_str())?;
@@ -190,7 +190,12 @@ fn suppose<'c>(terms: &Terms<'_>, cases: &'c [Case], files: &Files) -> Option<Su
         if terms.selection.refresh.is_some() {
             return None;
         }
-        let mut before = Manifest { sources: sources(), splits: splits.clone(), ..empty_manifest(&terms.to) };
+        let mut before = Manifest {
+            sources: sources(),
+            cluster: terms.cluster(None),
+            splits: splits.clone(),
+            ..empty_manifest(&terms.to)
+        };
         before.objects = listed(&layout, &packed, &hash);
         let others = list_files(&layout, &mut before, &kept);
         let all = before.objects.len().saturating_add(others.len()).saturating_add(1);
@@ -203,7 +208,7 @@ fn suppose<'c>(terms: &Terms<'_>, cases: &'c [Case], files: &Files) -> Option<Su
         return is_published.then_some(Supposed::Changed(before, Resolved { rulings, packed }));
     }
     let stands = |_: &ObjectKey, path: &BundlePath| (path.clone(), hash(path));
-    let (made, manifest) = write(terms, sources(), packed, (Some(&splits), &kept), &stands);
+    let (made, manifest) = write(terms, (sources(), terms.cluster(None)), packed, (Some(&splits), &kept), &stands);
     if !is_published(&manifest, &made, files, terms.keys) {
         return None;
     }
@@ -297,6 +302,7 @@ fn draft_against<'c>(terms: &Terms<'_>, cases: &'c [Case], standing: &Published,
         }
     }
     holds.extend(source_changes(input));
+    holds.extend(cluster_changes(input));
 
     let incumbents = published.incumbents();
     let mut rulings = Ruling::of(cases);
@@ -363,7 +369,13 @@ fn finish<E>(
         Some(object) => (object.path.clone(), Some(object.sha256.clone())),
         None => (path.clone(), None),
     };
-    let (files, manifest) = write(terms, sources(input), packed, (splits.as_deref(), &kept), &stands);
+    let (files, manifest) = write(
+        terms,
+        (sources(input), terms.cluster(published.manifest())),
+        packed,
+        (splits.as_deref(), &kept),
+        &stands,
+    );
     let splits = moved::splits(input, &manifest, &files);
     findings.extend(handover::findings(input, manifest.objects.iter()));
     findings.extend(handover::left_out(input, &left_out, manifest.objects.iter()));
@@ -435,6 +447,28 @@ fn source_changes(input: &Input<'_>) -> Vec<Hold> {
         .collect()
 }
 
+/// What is said of a region whose cluster is another one than the published bundle was made for.
+fn other_cluster(input: &Input<'_>) -> Option<Finding> {
+    let region = &input.to.region.name;
+    let before = input.published.manifest()?.cluster.as_deref()?;
+    let now = input.world.cluster(region)?.looked()?.cluster.as_deref()?;
+    if before == now || input.allowances.accept_source.contains(&(region.to_string(), now.into())) {
+        return None;
+    }
+    let message = format!("region {region} is now cluster {now}, and its bundle was made for cluster {before}");
+    let help = format!(
+        "Correct `regions.{region}.cluster`; if the cluster was made anew, pass --accept-source {region}={now}."
+    );
+    Some(Finding::new(Code::WrongCluster, message).in_region(region).help(help))
+}
+
+/// Holds for what is known of the region's cluster. A gate waits for nothing that is sealed anew without other values.
+fn cluster_changes(input: &Input<'_>) -> Vec<Hold> {
+    let Some(cluster) = input.world.cluster(&input.to.region.name) else { return Vec::new() };
+    let gate = cluster.gate.iter().filter(|_| !input.rekeys());
+    cluster.holds.iter().chain(gate).cloned().chain(other_cluster(input)).map(Hold::fast).collect()
+}
+
 /// What is known of the sources, in the configuration's order. One that cannot be asked now is the one that it was: so
 /// nothing changes while it is away, and another in its place is noticed when it is back.
 fn sources(input: &Input<'_>) -> Vec<SourceIdentity> {
@@ -479,13 +513,13 @@ type Stands<'a> = dyn Fn(&ObjectKey, &BundlePath) -> (BundlePath, Option<String>
 /// stands so far, and its hash.
 fn write(
     terms: &Terms<'_>,
-    sources: Vec<SourceIdentity>,
+    (sources, cluster): (Vec<SourceIdentity>, Option<String>),
     pack: Pack,
     (splits, kept): (Option<&Splits>, &BTreeSet<Leaf>),
     stands: &Stands<'_>,
 ) -> (BTreeMap<BundlePath, Content>, Manifest) {
     let region = terms.to.region;
-    let mut manifest = Manifest { sources, ..empty_manifest(&terms.to) };
+    let mut manifest = Manifest { sources, cluster, ..empty_manifest(&terms.to) };
     if region.state == RegionState::Retired {
         return (BTreeMap::new(), manifest);
     }

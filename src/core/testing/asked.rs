@@ -25,6 +25,7 @@ use crate::name::{GroupKind, Name, ObjectKey, Version};
 use crate::node::Node;
 use crate::object::admit;
 use crate::snapshot::{Answer, Inquiry, Lookup, Reason, Snapshot, assemble};
+use crate::world::looks::Looks;
 use crate::world::{Facts, World};
 
 /// What the made-up cluster of each source holds, by key.
@@ -72,7 +73,7 @@ fn asked(world: &Scene, refused: &dyn Fn(&ObjectKey) -> bool) -> (Desk, BTreeSet
     let mut questions = BTreeSet::new();
     for round in 0.. {
         assert!(round < 100, "the closures never have enough");
-        let (facts, _) = Facts::gather(&fleet, &snapshot);
+        let (facts, _) = Facts::gather(&fleet, &snapshot, &Looks::default());
         let world = World { fleet: &fleet, snapshot: &snapshot, facts: &facts, now: 0 };
         let (wanted, _) = wanted(&world, facts.asked().iter().filter_map(|asked| asked.claim.as_ref()));
         if wanted.is_empty() {

@@ -39,6 +39,7 @@ use crate::region::published::{Files, Published, State};
 use crate::reuse::{self, KeyRing, ReuseKey};
 use crate::snapshot::{Lookup, Snapshot};
 use crate::sops::{self, Ingredients};
+use crate::world::looks::Looks;
 use crate::world::{Facts, World};
 use crate::yaml::emit::emit;
 
@@ -115,7 +116,7 @@ impl Desk {
     }
 
     pub(crate) fn of(fleet: Fleet, snapshot: Snapshot, mut findings: Vec<Finding>) -> Self {
-        let (facts, found) = Facts::gather(&fleet, &snapshot);
+        let (facts, found) = Facts::gather(&fleet, &snapshot, &Looks::default());
         findings.extend(found);
         Self { fleet, snapshot, findings, facts }
     }

@@ -52,13 +52,7 @@ impl Definitions {
         let mut kinds: BTreeMap<GroupKind, KnownVersions> = BTreeMap::new();
         let mut faulty = Vec::new();
         for object in snapshot.all(&GroupKind::new(k0rdent::GROUP, "ProviderInterface")) {
-            let read =
-                if object.faults.is_empty() { provider_interface::read(object) } else { Err(object.faults.clone()) };
-            let read = read.and_then(|definitions| match mistyped_kinds(fleet, snapshot, &definitions) {
-                faults if faults.is_empty() => Ok(definitions),
-                faults => Err(faults),
-            });
-            match read {
+            match read(fleet, snapshot, object) {
                 Ok(definitions) => {
                     for definition in definitions {
                         add(kinds.entry(definition.kind.clone()).or_default(), definition);
@@ -114,6 +108,34 @@ impl Definitions {
         (Self { kinds }, findings)
     }
 
+    /// Collects the definitions of a region's own ProviderInterfaces: what it has, and no more.
+    pub fn of_region(fleet: &Fleet, snapshot: &Snapshot, objects: &[Object]) -> (Self, Vec<Finding>) {
+        let mut findings = Vec::new();
+        let mut kinds: BTreeMap<GroupKind, KnownVersions> = BTreeMap::new();
+        for object in objects {
+            match read(fleet, snapshot, object) {
+                Ok(definitions) => {
+                    for definition in definitions {
+                        add(kinds.entry(definition.kind.clone()).or_default(), definition);
+                    }
+                }
+                Err(faults) => {
+                    let faults: Vec<Finding> = faults.iter().map(|fault| finding_of(fault, object)).collect();
+                    for kind in named_kinds(object) {
+                        kinds.entry(kind).or_default().faults.extend(faults.iter().cloned());
+                    }
+                    findings.extend(faults);
+                }
+            }
+        }
+        (Self { kinds }, findings)
+    }
+
+    /// Whether no kind is defined, however badly.
+    pub fn is_empty(&self) -> bool {
+        self.kinds.is_empty()
+    }
+
     /// The definition of a kind, as near to `version` as there is one.
     pub fn find(&self, kind: &GroupKind, version: &Version) -> Defined<'_> {
         let Some(known) = self.kinds.get(kind) else { return Defined::Unknown };
@@ -131,6 +153,15 @@ impl Definitions {
     pub fn exactly(&self, kind: &GroupKind, version: &Version) -> Option<&Definition> {
         self.kinds.get(kind)?.definitions.iter().find(|definition| definition.version == *version)
     }
+}
+
+/// What a ProviderInterface defines.
+fn read(fleet: &Fleet, snapshot: &Snapshot, object: &Object) -> Result<Vec<Definition>, Vec<Fault>> {
+    let read = if object.faults.is_empty() { provider_interface::read(object) } else { Err(object.faults.clone()) };
+    read.and_then(|definitions| match mistyped_kinds(fleet, snapshot, &definitions) {
+        faults if faults.is_empty() => Ok(definitions),
+        faults => Err(faults),
+    })
 }
 
 fn newer(release: Release) -> Finding {

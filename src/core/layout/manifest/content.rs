@@ -26,6 +26,8 @@ pub struct Manifest {
     pub recipients: Vec<Recipient>,
     /// The sources that can tell which cluster or repository they are.
     pub sources: Vec<SourceIdentity>,
+    /// The UID of the `kube-system` of the cluster that the bundle was made for; none where nobody looked.
+    pub cluster: Option<String>,
     /// Which leaves are split.
     pub splits: Splits,
     /// Every object of the bundle.

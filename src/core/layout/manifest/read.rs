@@ -103,8 +103,9 @@ pub(super) fn of_value(node: &Value<'_>) -> Result<Manifest, Unusable> {
         "formerParts",
         "objects",
         "files",
+        "cluster",
     ];
-    let [_, kind, metadata, fleet, recipients, sources, parts, former, objects, files] =
+    let [_, kind, metadata, fleet, recipients, sources, parts, former, objects, files, cluster] =
         map(Some(node), "the manifest", fields)?;
     if version != API_VERSION || text(kind, "kind")? != KIND {
         return Err(malformed("apiVersion and kind are not those of a bundle"));
@@ -140,7 +141,8 @@ pub(super) fn of_value(node: &Value<'_>) -> Result<Manifest, Unusable> {
     }
     ascending("files", files.iter().map(|file| &file.path))?;
     let fleet = text(fleet, "fleet")?.into();
-    Ok(Manifest { directory, fleet, recipients, sources, splits, objects, files })
+    let cluster = cluster.map(|cluster| text(Some(cluster), "cluster").map(String::from)).transpose()?;
+    Ok(Manifest { directory, fleet, recipients, sources, cluster, splits, objects, files })
 }
 
 fn splits(now: Option<&Value<'_>>, former: Option<&Value<'_>>) -> Result<Splits, Unusable> {

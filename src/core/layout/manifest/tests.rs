@@ -44,6 +44,7 @@ fn sample() -> Manifest {
     };
     let identity = GroupKind::new("infrastructure.cluster.x-k8s.io", "AWSClusterStaticIdentity");
     Manifest {
+        cluster: None,
         splits: crate::layout::Splits::default(),
         fleet: "acme".into(),
         recipients: vec![recipient(TWO), recipient(ONE)],

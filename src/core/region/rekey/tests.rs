@@ -40,6 +40,7 @@ fn manifest(names: &[&str], recipients: &[&str]) -> Manifest {
         needed_by: vec![],
     };
     Manifest {
+        cluster: None,
         splits: crate::layout::Splits::default(),
         directory: "eu".into(),
         fleet: "acme".into(),

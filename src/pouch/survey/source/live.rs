@@ -242,7 +242,10 @@ impl Live {
             let help = "Check that the context is that of k0rdent's management cluster, and that k0rdent is installed.";
             return Err(self.error(message, help));
         }
-        let help = "Install k0rdent's CRDs; until then what its objects decide is unknown.".to_owned();
+        let help = match listed.kind.group == k0rdent::GROUP {
+            true => "Install k0rdent's CRDs; until then what its objects decide is unknown.".to_owned(),
+            false => format!("Install the CRD of {}; until then what its objects say is unknown.", listed.kind),
+        };
         self.inquiry.listed.insert(listed.kind.clone(), Err(Reason::new(message, help)));
         Ok(0)
     }

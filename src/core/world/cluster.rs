@@ -1,0 +1,488 @@
+//! Clusters: what is known of each region's cluster, and whether the objects that say it agree.
+//!
+//! The configuration ties a region to objects; they supply facts, and never a region. What cannot be read is unknown,
+//! and what contradicts itself holds the region as it is published: nothing is withdrawn because of it.
+
+use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+
+use super::definition::Definitions;
+use super::looks::Looks;
+use crate::config::{ArgoDestination, Delivery, Fleet, Look, ProfileBy, ProfileTie, RegionConfig, RegionState, Source};
+use crate::finding::{Code, Finding, Origin};
+use crate::inventory::looked::{self, Looked, is_interface};
+use crate::inventory::profile::{self, CLUSTER_ID, Profile, server};
+use crate::inventory::registry::{self, Registered};
+use crate::inventory::{Status, minor};
+use crate::k0rdent;
+use crate::kinds::{MULTICLUSTER, POUCH};
+use crate::listing::few;
+use crate::name::{GroupKind, Name, Namespace, ObjectKey, Region};
+use crate::node::Node;
+use crate::object::{Object, admit, finding_of};
+use crate::snapshot::{Lookup, Reason, Snapshot};
+
+/// The property that names the set of clusters in which [`CLUSTER_ID`] is unique.
+const CLUSTER_SET: &str = "clusterset.k8s.io";
+
+/// An object that a region is tied to.
+pub enum Tied<T> {
+    /// The configuration ties the region to none.
+    Untied,
+    /// The object, and what it says.
+    To(ObjectKey, Origin, T),
+    /// There is no such object, as this says.
+    Absent(String),
+    /// Which object it is, or whether there is one, is unknown, as this says.
+    Unknown(String),
+}
+
+impl<T> Tied<T> {
+    /// What the object says, if it is there.
+    pub fn known(&self) -> Option<&T> {
+        if let Tied::To(_, _, known) = self { Some(known) } else { None }
+    }
+}
+
+/// What looking into a region's cluster gave.
+pub enum Sight {
+    /// Nobody looked, and no source says what a look would find.
+    None,
+    /// What was found, and where that stands.
+    Seen(Looked, Origin),
+    /// The cluster should have been looked into, and could not.
+    Unread(Reason),
+}
+
+/// What is known of a region's cluster.
+pub struct ClusterFacts {
+    /// The ClusterProfile.
+    pub profile: Tied<Profile>,
+    /// The Cluster of the cluster registry.
+    pub registered: Tied<Registered>,
+    /// What was seen in the cluster itself.
+    pub sight: Sight,
+    /// What its own ProviderInterfaces define; none where they were not seen.
+    pub definitions: Option<Definitions>,
+    /// Why the region stays as it is published.
+    pub holds: Vec<Finding>,
+    /// What its gate says of the cluster; none where it lets everything pass.
+    pub gate: Option<Finding>,
+}
+
+impl ClusterFacts {
+    /// What was seen in the cluster.
+    pub fn looked(&self) -> Option<&Looked> {
+        if let Sight::Seen(looked, _) = &self.sight { Some(looked) } else { None }
+    }
+
+    /// Why the cluster could not be looked into, if that is so.
+    pub fn unread(&self) -> Option<&Reason> {
+        if let Sight::Unread(reason) = &self.sight { Some(reason) } else { None }
+    }
+}
+
+/// Puts together what is known of each region's cluster.
+pub fn gather(fleet: &Fleet, snapshot: &Snapshot, looks: &Looks) -> (BTreeMap<Region, ClusterFacts>, Vec<Finding>) {
+    let mut findings = Vec::new();
+    let mut clusters: BTreeMap<Region, ClusterFacts> = BTreeMap::new();
+    for region in fleet.regions.values() {
+        let profile = tied_profile(fleet, snapshot, region, &mut findings);
+        let registered = tied_registered(snapshot, region, &mut findings);
+        let sight = sight(fleet, snapshot, region, looks, &mut findings);
+        let mut definitions = None;
+        if let Sight::Seen(Looked { interfaces: Some(interfaces), .. }, origin) = &sight {
+            let (own, found) = own_definitions(fleet, snapshot, interfaces, origin);
+            findings.extend(found.into_iter().map(|finding| finding.in_region(&region.name)));
+            definitions = Some(own);
+        }
+        let mut cluster = ClusterFacts { profile, registered, sight, definitions, holds: Vec::new(), gate: None };
+        if region.state == RegionState::Active {
+            findings.extend(loose(region, &cluster));
+            findings.extend(differing(region, &cluster));
+            cluster.holds = contradictions(region, &cluster);
+            cluster.gate = gate(region, &cluster);
+        }
+        clusters.insert(region.name.clone(), cluster);
+    }
+    for (region, finding) in shared(fleet, &clusters) {
+        if let Some(cluster) = clusters.get_mut(&region) {
+            cluster.holds.push(finding);
+        }
+    }
+    findings.extend(unclaimed(fleet, snapshot, &clusters));
+    (clusters, findings)
+}
+
+/// The ClusterProfile that a region is tied to.
+///
+/// Only what a source brings that may bring cluster-scoped objects counts: a tenant's own ClusterProfile describes nothing.
+pub fn tied_profile(
+    fleet: &Fleet,
+    snapshot: &Snapshot,
+    region: &RegionConfig,
+    findings: &mut Vec<Finding>,
+) -> Tied<Profile> {
+    let Some(tie) = &region.inventory.profile else { return Tied::Untied };
+    let kind = profile_kind();
+    let object = match &tie.by {
+        ProfileBy::Name(name) => {
+            let key = ObjectKey::new(kind.clone(), Some(tie.namespace.clone()), name.clone());
+            match snapshot.look_up(&key) {
+                Lookup::Found(_) => match trusted(fleet, snapshot, &key) {
+                    Some(object) => object,
+                    None => return Tied::Absent(format!("{key} comes from a source without clusterScoped")),
+                },
+                Lookup::Absent => return Tied::Absent(format!("there is no {key}")),
+                Lookup::Unread(unread) => return Tied::Unknown(unread.why()),
+                Lookup::Unasked => return Tied::Unknown(format!("{key} was not asked for")),
+            }
+        }
+        by => {
+            let fits = |object: &&Object| {
+                let (profile, _) = profile::read(object);
+                let (wanted, has) = match by {
+                    ProfileBy::Labels(labels) => (labels, &profile.labels),
+                    ProfileBy::Properties(wanted) => (wanted, &profile.properties),
+                    ProfileBy::Name(_) => return false,
+                };
+                wanted.iter().all(|(key, value)| has.get(key) == Some(value))
+            };
+            let in_namespace = |object: &&Object| object.key.namespace.as_ref() == Some(&tie.namespace);
+            let all = snapshot.all(&kind).filter(in_namespace);
+            let trusted = all.filter_map(|object| trusted(fleet, snapshot, &object.key));
+            let found: Vec<&Object> = trusted.filter(fits).collect();
+            let unread = snapshot.unread_in(&kind, Some(&tie.namespace));
+            match (found.as_slice(), unread) {
+                (_, Some(source)) => return Tied::Unknown(format!("source {source} was not read completely")),
+                ([], None) => return Tied::Absent(format!("no ClusterProfile of namespace {} fits", tie.namespace)),
+                ([object], None) => *object,
+                (several, None) => {
+                    let names: Vec<String> = several.iter().map(|object| object.key.name.to_string()).collect();
+                    let names = named(&names);
+                    return Tied::Unknown(format!(
+                        "several ClusterProfiles of namespace {} fit: {names}",
+                        tie.namespace
+                    ));
+                }
+            }
+        }
+    };
+    let (profile, faults) = profile::read(object);
+    findings.extend(object.faults.iter().chain(&faults).map(|fault| finding_of(fault, object).in_region(&region.name)));
+    Tied::To(object.key.clone(), object.origin.clone(), profile)
+}
+
+fn tied_registered(snapshot: &Snapshot, region: &RegionConfig, findings: &mut Vec<Finding>) -> Tied<Registered> {
+    let Some(key) = region.inventory.registry() else { return Tied::Untied };
+    match snapshot.look_up(&key) {
+        Lookup::Found(object) => {
+            let (registered, faults) = registry::read(object);
+            let told = object.faults.iter().chain(&faults).map(|fault| finding_of(fault, object));
+            findings.extend(told.map(|finding| finding.in_region(&region.name)));
+            Tied::To(key, object.origin.clone(), registered)
+        }
+        Lookup::Absent => Tied::Absent(format!("there is no {key}")),
+        Lookup::Unread(unread) => Tied::Unknown(unread.why()),
+        Lookup::Unasked => Tied::Unknown(format!("{key} was not asked for")),
+    }
+}
+
+/// What was seen in a region's cluster: now, or by an earlier look that a source has.
+fn sight(
+    fleet: &Fleet,
+    snapshot: &Snapshot,
+    region: &RegionConfig,
+    looks: &Looks,
+    findings: &mut Vec<Finding>,
+) -> Sight {
+    let key = ObjectKey::new(GroupKind::new(POUCH, looked::KIND), None, Name::from(region.name.as_str()));
+    let found = match looks.of(&region.name) {
+        Some(Ok(object)) => object,
+        Some(Err(reason)) => return Sight::Unread(reason.clone()),
+        None => match snapshot.look_up(&key) {
+            Lookup::Found(object) => object,
+            Lookup::Unread(unread) if is_expected(fleet, snapshot, region) => {
+                return Sight::Unread(Reason::new(
+                    unread.why(),
+                    "Correct the source: its own findings say what is wrong.",
+                ));
+            }
+            Lookup::Absent | Lookup::Unread(_) | Lookup::Unasked => return Sight::None,
+        },
+    };
+    let read = if found.faults.is_empty() { looked::read(found) } else { Err(found.faults.clone()) };
+    match read {
+        Ok(looked) => Sight::Seen(looked, found.origin.clone()),
+        Err(faults) => {
+            let told = faults.iter().map(|fault| finding_of(fault, found).in_region(&region.name));
+            findings.extend(told);
+            let why = format!("{} cannot be read", found.key);
+            Sight::Unread(Reason::new(why, "Correct it; `pouch facts` prints it as it should be."))
+        }
+    }
+}
+
+/// Whether RegionFacts in the sources are known to be meant for a region: an incomplete source alone does not say so.
+fn is_expected(_: &Fleet, snapshot: &Snapshot, region: &RegionConfig) -> bool {
+    let facts = GroupKind::new(POUCH, looked::KIND);
+    snapshot.all(&facts).any(|object| object.key.name == *region.name.as_str())
+}
+
+/// What a region's own ProviderInterfaces define.
+fn own_definitions(
+    fleet: &Fleet,
+    snapshot: &Snapshot,
+    interfaces: &[Node],
+    origin: &Origin,
+) -> (Definitions, Vec<Finding>) {
+    let admitted = interfaces.iter().filter(|document| is_interface(document, k0rdent::GROUP));
+    let objects: Vec<Object> = admitted
+        .filter_map(|document| admit(document.clone(), origin.clone(), &snapshot.scopes, None, fleet).ok())
+        .collect();
+    Definitions::of_region(fleet, snapshot, &objects)
+}
+
+fn profile_kind() -> GroupKind {
+    GroupKind::new(MULTICLUSTER, "ClusterProfile")
+}
+
+/// The copy of an object that a source brings which may bring cluster-scoped objects.
+fn trusted<'s>(fleet: &Fleet, snapshot: &'s Snapshot, key: &ObjectKey) -> Option<&'s Object> {
+    let is_trusted = |object: &&Object| {
+        let of = |source: &&Source| source.name == object.origin.source;
+        fleet.sources.iter().find(of).is_some_and(|source| source.provides.cluster_scoped)
+    };
+    snapshot.copies(key).find(is_trusted)
+}
+
+/// Tells of a tie that leads to nothing.
+fn loose(region: &RegionConfig, cluster: &ClusterFacts) -> Vec<Finding> {
+    let ties = [("clusterProfile", why_not(&cluster.profile)), ("registryCluster", why_not(&cluster.registered))];
+    let tell = |(field, why): (&str, Option<(&str, bool)>)| {
+        let (why, is_absent) = why?;
+        let what = if is_absent { "describes nothing" } else { "is unknown" };
+        let message = format!("the {field} of region {} {what}: {why}", region.name);
+        let help = format!("Correct `regions.{}.inventory.{field}`, or the objects in the sources.", region.name);
+        Some(Finding::new(Code::TieNotFound, message).in_region(&region.name).help(help))
+    };
+    ties.into_iter().filter_map(tell).collect()
+}
+
+/// Why nothing is known of an object that a region is tied to, and whether that is because it is absent.
+fn why_not<T>(tied: &Tied<T>) -> Option<(&str, bool)> {
+    match tied {
+        Tied::Untied | Tied::To(..) => None,
+        Tied::Absent(why) => Some((why, true)),
+        Tied::Unknown(why) => Some((why, false)),
+    }
+}
+
+/// Tells where facts of the configuration, or of two objects, differ and neither is proved wrong.
+fn differing(region: &RegionConfig, cluster: &ClusterFacts) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    let mut differs = |message: String, help: String| {
+        findings.push(Finding::new(Code::FactDiffers, message).in_region(&region.name).help(help));
+    };
+    let of_profile = cluster.profile.known().and_then(|profile| profile.kubernetes.as_deref());
+    let of_registry = cluster.registered.known().and_then(|registered| registered.kubernetes.as_deref());
+    let of_cluster = cluster.looked().and_then(|looked| looked.kubernetes.as_deref());
+    let versions =
+        [("its ClusterProfile", of_profile), ("the registry", of_registry), ("the cluster itself", of_cluster)];
+    let told: Vec<(&str, &str, u32)> =
+        versions.iter().filter_map(|(who, version)| Some((*who, (*version)?, minor((*version)?)?))).collect();
+    if let (Some(first), Some(other)) =
+        (told.first(), told.iter().find(|(.., told_minor)| told.first().is_some_and(|f| f.2 != *told_minor)))
+    {
+        let message = format!(
+            "region {} runs Kubernetes {} by {}, and {} by {}",
+            region.name, first.1, first.0, other.1, other.0
+        );
+        differs(message, "Wait for an upgrade to end; if there is none, check that both are of one cluster.".into());
+    }
+    let Some(looked) = cluster.looked() else { return findings };
+    if let (true, Some(own)) = (region.detached, &cluster.definitions)
+        && !own.is_empty()
+    {
+        let message = format!(
+            "the configuration says that region {} is detached, but its own ProviderInterfaces define identities",
+            region.name
+        );
+        let help = "Reduce them to clusterIdentityKinds, or remove `detached`: what the region has counts.";
+        differs(message, help.into());
+    }
+    for (namespace, wanted) in &region.labels {
+        let Some(Some(has)) = looked.namespaces.get(namespace) else { continue };
+        let other: Vec<String> =
+            wanted.iter().filter(|(key, value)| has.get(*key) != Some(value)).map(|(key, _)| key.clone()).collect();
+        if !other.is_empty() {
+            let message = format!(
+                "namespace {namespace} of region {} has other labels than the configuration says: {}",
+                region.name,
+                named(&other)
+            );
+            let help = format!("Correct the namespace, or `regions.{}.namespaces.labels`.", region.name);
+            differs(message, help);
+        }
+    }
+    findings
+}
+
+/// Why a region's ties cannot all be right.
+fn contradictions(region: &RegionConfig, cluster: &ClusterFacts) -> Vec<Finding> {
+    let mut holds = Vec::new();
+    let mut hold = |message: String, help: String| {
+        holds.push(Finding::new(Code::ContradictoryTies, message).in_region(&region.name).help(help));
+    };
+    if let (Tied::To(key, _, profile), Some(ProfileTie { manager: Some(manager), .. })) =
+        (&cluster.profile, &region.inventory.profile)
+        && profile.manager != *manager
+    {
+        hold(
+            format!(
+                "{key} is managed by {:?}, and region {} is tied to one of {manager:?}",
+                profile.manager, region.name
+            ),
+            "Find out who made it; if that is intended, correct `manager`.".into(),
+        );
+    }
+    if let (Some(registered), Some(uid)) =
+        (cluster.registered.known(), cluster.looked().and_then(|looked| looked.cluster.as_deref()))
+        && !registered.id.is_empty()
+        && registered.id != uid
+    {
+        hold(
+            format!("region {} is cluster {} by the registry, and {uid} when looked into", region.name, registered.id),
+            format!("Correct `inventory.registryCluster` or `cluster` of `regions.{}`.", region.name),
+        );
+    }
+    if let (Some(profile), Delivery::ArgoCd(argo)) = (cluster.profile.known(), &region.delivery)
+        && let ArgoDestination::Server(url) = &argo.destination
+        && !url.contains("kubernetes.default.svc")
+    {
+        let servers = profile.servers();
+        if !servers.is_empty() && !servers.contains(&server(url)) {
+            let servers: Vec<String> = servers.into_iter().collect();
+            hold(
+                format!(
+                    "Argo CD's destination of region {} is {url}, and its ClusterProfile names {}",
+                    region.name,
+                    named(&servers)
+                ),
+                "Correct `delivery.argocd.destination.server` or `inventory.clusterProfile`.".into(),
+            );
+        }
+    }
+    holds
+}
+
+/// Regions that are one cluster, by something that no two clusters share; each with what is said of it.
+fn shared(fleet: &Fleet, clusters: &BTreeMap<Region, ClusterFacts>) -> Vec<(Region, Finding)> {
+    let mut by_mark: BTreeMap<(&str, String), BTreeSet<&Region>> = BTreeMap::new();
+    for (region, cluster) in clusters {
+        if fleet.regions.get(region).is_none_or(|config| config.state != RegionState::Active) {
+            continue;
+        }
+        let mut mark = |what, text: String| _ = by_mark.entry((what, text)).or_default().insert(region);
+        if let Tied::To(key, _, profile) = &cluster.profile {
+            mark("described by", key.to_string());
+            for server in profile.servers() {
+                mark("served by", server);
+            }
+            if let Some(id) = profile.properties.get(CLUSTER_ID) {
+                let set = profile.properties.get(CLUSTER_SET).map(String::as_str).unwrap_or_default();
+                mark("by its ClusterProfile cluster", format!("{id} of ClusterSet {set:?}"));
+            }
+        }
+        let uids = cluster.registered.known().map(|registered| registered.id.clone()).into_iter();
+        let uids: BTreeSet<String> = uids.chain(cluster.looked().and_then(|looked| looked.cluster.clone())).collect();
+        for uid in uids.into_iter().filter(|uid| !uid.is_empty()) {
+            mark("cluster", uid);
+        }
+    }
+    let mut told: BTreeSet<&Region> = BTreeSet::new();
+    let mut holds = Vec::new();
+    for ((what, text), regions) in by_mark.iter().filter(|(_, regions)| regions.len() > 1) {
+        let names: Vec<String> = regions.iter().map(ToString::to_string).collect();
+        for region in regions.iter().copied().filter(|region| told.insert(region)).collect::<Vec<_>>() {
+            let message = format!("regions {} are one cluster: {what} {text}", named(&names));
+            let help = "Tie each region to a cluster of its own, or let one region go.";
+            holds.push((region.clone(), Finding::new(Code::ContradictoryTies, message).in_region(region).help(help)));
+        }
+    }
+    holds
+}
+
+/// Some names, and how many more there are.
+fn named(names: &[String]) -> String {
+    const SHOWN: usize = 5;
+    few(names.iter(), names.len(), SHOWN)
+}
+
+/// Why a region's gate is shut, if it is.
+fn gate(region: &RegionConfig, cluster: &ClusterFacts) -> Option<Finding> {
+    let inventory = &region.inventory;
+    if inventory.gate.is_empty() {
+        return None;
+    }
+    let why = match (&cluster.profile, &cluster.registered) {
+        (Tied::To(key, _, profile), _) if profile.deleting => Some(format!("{key} is being deleted")),
+        (_, Tied::To(key, _, registered)) if registered.deleting => Some(format!("{key} is being deleted")),
+        (_, Tied::To(key, _, registered)) if registered.disabled => Some(format!("{key} is disabled")),
+        (profile, registered) => why_not(profile).or_else(|| why_not(registered)).map(|(why, _)| why.to_string()),
+    };
+    let why = why.or_else(|| {
+        let shut = |condition: &&String| {
+            let of_profile = cluster.profile.known().and_then(|profile| profile.conditions.get(*condition));
+            let of_registry =
+                || cluster.registered.known().and_then(|registered| registered.conditions.get(*condition));
+            of_profile.or_else(of_registry) != Some(&Status::True)
+        };
+        let conditions: Vec<String> = inventory.gate.iter().filter(shut).cloned().collect();
+        (!conditions.is_empty()).then(|| format!("not True: {}", named(&conditions)))
+    })?;
+    let message = format!("the gate of region {} is shut: {why}", region.name);
+    let help = format!(
+        "Wait until the cluster is well, or remove the condition from `regions.{}.gate`; nothing is withdrawn meanwhile.",
+        region.name
+    );
+    Some(Finding::new(Code::RegionGated, message).in_region(&region.name).help(help))
+}
+
+/// Tells of ClusterProfiles of a tied namespace that no region is tied to.
+fn unclaimed(fleet: &Fleet, snapshot: &Snapshot, clusters: &BTreeMap<Region, ClusterFacts>) -> Vec<Finding> {
+    let ties = fleet.regions.values().filter_map(|region| region.inventory.profile.as_ref());
+    let namespaces: BTreeSet<&Namespace> = ties.map(|tie| &tie.namespace).collect();
+    if namespaces.is_empty() {
+        return Vec::new();
+    }
+    let tied: BTreeSet<&ObjectKey> = clusters
+        .values()
+        .filter_map(|cluster| if let Tied::To(key, ..) = &cluster.profile { Some(key) } else { None })
+        .collect();
+    let is_loose = |object: &&Object| {
+        object.key.namespace.as_ref().is_some_and(|namespace| namespaces.contains(namespace))
+            && trusted(fleet, snapshot, &object.key).is_some()
+            && !tied.contains(&object.key)
+    };
+    let tell = |object: &Object| {
+        let message = format!("no region is tied to {}", object.key);
+        let help = "If it is a region, add it to `regions` and tie it by `inventory.clusterProfile`.";
+        Finding::new(Code::UntiedProfile, message).about(&object.key).at(&object.origin).help(help)
+    };
+    snapshot.all(&profile_kind()).filter(is_loose).map(tell).collect()
+}
+
+/// Whether some region is looked into by a live cluster.
+pub fn is_looked_into(region: &RegionConfig) -> bool {
+    region.state == RegionState::Active && region.inventory.look.is_some()
+}
+
+/// The provider file by which a region is looked into, if it is.
+pub fn provider_file(region: &RegionConfig) -> Option<&str> {
+    match region.inventory.look.as_ref()? {
+        Look::Providers(file) => Some(file),
+        Look::Kubeconfig { .. } => None,
+    }
+}

@@ -136,7 +136,7 @@ mod tests {
         });
         let cluster = json!({
             "server": "https://a.example:6443", "tls-server-name": "other.example", "insecure-skip-tls-verify": true,
-            "certificate-authority-data": null, "proxy-url": "http://proxy.example:1",
+            "proxy-url": "http://proxy.example:1",
             "config": {"clusterName": "x", "deep": [1, true, null]},
         });
         let expect = json!({

@@ -3,6 +3,7 @@
 //! A view of one region's plan: of the cases that a question is about, each step with the field that names it, the rule
 //! that admits it, where it stands and where it lands. Nothing is decided here.
 
+mod facts;
 pub mod graph;
 pub mod record;
 pub mod text;
@@ -234,7 +235,13 @@ pub fn of_region(question: &Question, planned: &Planned<'_>) -> Answer {
         };
         claim(world, &bundle, (case, ruled), &steps)
     });
-    answer(question, &bundle, claims.collect())
+    let mut answer = answer(question, &bundle, claims.collect());
+    if let (Question::Region(_), Some(region)) = (question, answer.regions.first_mut()) {
+        region.facts = facts::of(world, to);
+        let held = plan.holds.iter().map(|hold| hold.finding.clone()).collect();
+        region.held = records(to.fleet, held);
+    }
+    answer
 }
 
 /// The claimants that something of a plan happens to.
@@ -325,6 +332,8 @@ fn region(bundle: &Bundle<'_>) -> RegionRecord {
         outcome,
         recipients: now.iter().map(ToString::to_string).collect(),
         recipients_held: configured.iter().filter(|it| !now.contains(it)).map(ToString::to_string).collect(),
+        held: Vec::new(),
+        facts: Vec::new(),
     }
 }
 

@@ -130,6 +130,7 @@ pub mod destination;
 pub mod expiry;
 pub mod explain;
 pub mod exposure;
+pub mod facts;
 pub mod finding;
 pub mod go_time;
 pub mod hash;

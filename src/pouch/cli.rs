@@ -11,6 +11,7 @@ pub mod completions;
 pub mod config;
 pub mod explain;
 pub mod exposure;
+pub mod facts;
 pub mod help;
 pub mod init;
 pub mod keygen;
@@ -87,6 +88,8 @@ enum Command {
     Keygen(keygen::Args),
     #[command(args = records::refused())]
     Rbac(rbac::Args),
+    #[command(args = records::refused())]
+    Facts(facts::Args),
     #[command(args = records::only_answers())]
     Config(config::Args),
     #[command(args = records::only_answers())]
@@ -341,6 +344,7 @@ impl Command {
             Self::Exposure(args) => exposure::run(session, args),
             Self::Keygen(args) => keygen::run(session, args),
             Self::Rbac(args) => rbac::run(session, args),
+            Self::Facts(args) => facts::run(session, args),
             Self::Config(args) => config::run(session, args),
             Self::Schema(args) => schema::run(session, args),
             // These tell of the command line itself.

@@ -56,6 +56,28 @@ pub struct RegionRecord {
     /// Who could read them if the region were not held or paused.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub recipients_held: Vec<String>,
+    /// Why it is held; only where the region itself is asked about.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub held: Vec<FindingRecord>,
+    /// What is known of its cluster; only where the region itself is asked about.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub facts: Vec<FactRecord>,
+}
+
+/// One thing that is known of a region's cluster.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct FactRecord {
+    /// The fact, for people.
+    pub fact: String,
+    /// What says so.
+    pub from: String,
+    /// Where that stands.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub place: Option<PlaceRecord>,
+    /// What it decides, if anything.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub decides: Option<String>,
 }
 
 /// What becomes of one Credential.

@@ -5,7 +5,7 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::record::{BundledRecord, ClaimRecord, DefinitionRecord, Explanation, RegionRecord, StepRecord};
+use super::record::{BundledRecord, ClaimRecord, DefinitionRecord, Explanation, FactRecord, RegionRecord, StepRecord};
 use crate::listing::counted;
 use crate::report::summary::{FindingRecord, ObjectRecord, Outcome, SilencedRecord};
 use crate::report::{escape, names};
@@ -100,6 +100,16 @@ impl Out {
         let outcome = region.outcome.map(|is| format!(": {}", outcome(is))).unwrap_or_default();
         self.line(0, &format!("region {}{outcome}", region.name));
         self.line(1, &readers(region));
+        for held in &region.held {
+            self.line(1, &format!("held [{}]: {}", held.code, held.message));
+        }
+        if !region.facts.is_empty() {
+            self.line(1, "its cluster:");
+        }
+        for FactRecord { fact, from, decides, .. } in &region.facts {
+            let decides = decides.as_ref().map(|decides| format!("; it decides {decides}")).unwrap_or_default();
+            self.line(2, &format!("{fact} (by {from}{decides})"));
+        }
     }
 
     fn brief(&mut self, claim: &ClaimRecord, width: usize) {

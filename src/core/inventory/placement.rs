@@ -42,7 +42,10 @@ mod tests {
             "decisions: [{clusterProfileRef: {name: x, namespace: ''}}, {clusterProfileRef: {name: two, namespace: there}, reason: z}]",
         );
         let names: Vec<_> = profiles.unwrap().iter().map(ToString::to_string).collect();
-        assert_eq!(names, ["ClusterProfile here/x", "ClusterProfile there/two"]);
+        assert_eq!(
+            names,
+            ["ClusterProfile.multicluster.x-k8s.io here/x", "ClusterProfile.multicluster.x-k8s.io there/two"]
+        );
         assert!(read("decisions: []").unwrap().is_empty());
         let faults = read("decisions: [{clusterProfileRef: {}}, {clusterProfileRef: {name: x}}]").unwrap_err();
         assert_eq!(faults[0].message, "decisions[0].clusterProfileRef.name is missing or empty");

@@ -16,6 +16,9 @@ use crate::object::Object;
 /// <https://github.com/kubernetes/enhancements/tree/master/keps/sig-multicluster/2149-clusterid>
 pub const CLUSTER_ID: &str = "cluster.clusterset.k8s.io";
 
+/// The property that names the set of clusters in which [`CLUSTER_ID`] is unique.
+pub const CLUSTER_SET: &str = "clusterset.k8s.io";
+
 /// The extension that goes to a plugin as the `config` of its cluster.
 pub const EXEC_EXTENSION: &str = "client.authentication.k8s.io/exec";
 

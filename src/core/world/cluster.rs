@@ -12,7 +12,7 @@ use super::looks::Looks;
 use crate::config::{ArgoDestination, Delivery, Fleet, Look, ProfileBy, ProfileTie, RegionConfig, RegionState, Source};
 use crate::finding::{Code, Finding, Origin};
 use crate::inventory::looked::{self, Looked, is_interface};
-use crate::inventory::profile::{self, CLUSTER_ID, Profile, server};
+use crate::inventory::profile::{self, CLUSTER_ID, CLUSTER_SET, Profile, server};
 use crate::inventory::registry::{self, Registered};
 use crate::inventory::{Status, minor};
 use crate::k0rdent;
@@ -22,9 +22,6 @@ use crate::name::{GroupKind, Name, Namespace, ObjectKey, Region};
 use crate::node::Node;
 use crate::object::{Object, admit, finding_of};
 use crate::snapshot::{Lookup, Reason, Snapshot};
-
-/// The property that names the set of clusters in which [`CLUSTER_ID`] is unique.
-const CLUSTER_SET: &str = "clusterset.k8s.io";
 
 /// An object that a region is tied to.
 pub enum Tied<T> {

@@ -131,7 +131,7 @@ mod tests {
             for (name, writers) in [
                 ("summary", &["plan", "render", "publish", "rekey", "verify"][..]),
                 ("metrics", &["render", "publish", "rekey", "verify"]),
-                ("tolerate", &["render", "publish", "rekey", "apply", "rbac"]),
+                ("tolerate", &["render", "publish", "rekey", "apply", "rbac", "facts"]),
             ] {
                 let writes = writers.contains(&command.get_name());
                 let flag = command.get_arguments().find(|flag| flag.get_id() == name).unwrap();

@@ -1,0 +1,75 @@
+//! `pouch facts`: what is known of the regions' clusters, as manifests.
+
+use pouch_core::facts;
+use pouch_core::finding::{Class, Severity, settle};
+
+use super::reach::{self, ReachArgs};
+use crate::error::{Ended, Failure};
+use crate::session::{Session, Tolerate};
+use crate::settings::{Opened, region_called};
+use crate::survey::source::live::Values;
+use crate::survey::{Surveyor, survey};
+
+/// What is said below the flags.
+const EXAMPLES: &str = "\
+Examples:
+  pouch facts > facts/regions.yaml
+  pouch facts --region eu-west
+  pouch facts | git diff --no-index facts/regions.yaml -
+
+Exit codes: 0 printed; 3 something of a region could not be read, and is not in it; 5 a source cannot be read; \
+64 usage or configuration.";
+
+/// Print what is known of the regions' clusters, as manifests
+///
+/// Only fields that pouch reads are in it: k0rdent's Region, the ClusterProfile and the cluster registry's
+/// Cluster that a region is tied to, and what was seen in the cluster itself. Kept in git and read as a source,
+/// they let a run decide as this one without any cluster, and a changed fact is a diff to review. No Secret is
+/// read for it.
+#[derive(Debug, clap::Args)]
+#[command(after_help = reach::ONLY_FOR, after_long_help = reach::below(EXAMPLES))]
+pub struct Args {
+    /// Only this region, by name or folder; may be given several times
+    #[arg(long, value_name = "NAME")]
+    region: Vec<String>,
+    #[command(flatten)]
+    reach: ReachArgs,
+}
+
+/// Runs the command.
+pub fn run(session: &Session, args: &Args) -> Result<Ended, Failure> {
+    let opened = Opened::open(session)?;
+    let fleet = &opened.settings.fleet;
+    let named = args.region.iter().map(|name| region_called(fleet, name)).collect::<Result<Vec<_>, _>>()?;
+    let outputs = [opened.output()];
+    let reach = args.reach.reach(&session.ambient);
+    let surveyor =
+        Surveyor { session, fleet, base: &opened.typed, outputs: &outputs, reach: &reach, last: None, only: None };
+    let survey = survey(&surveyor, Values::Leave)?;
+    let world = survey.world(fleet);
+    let is_named = |name: &_| named.is_empty() || named.iter().any(|region| region.name == *name);
+    let regions = fleet.regions.values().filter(|region| is_named(&region.name));
+    let documents: Vec<String> = regions.clone().flat_map(|region| facts::of_region(&world, region)).collect();
+    // What concerns Credentials alone is told by `check`.
+    let mut findings = survey.findings.clone();
+    findings.extend(survey.facts_findings.iter().cloned());
+    findings.retain(|finding| match finding.code.class() {
+        Class::Source => true,
+        _ => finding.region.as_ref().is_some_and(is_named) && finding.claimant.is_none(),
+    });
+    let findings = settle(fleet.govern(findings));
+    session.ui.findings(&findings);
+    let mut lacks = findings.iter().any(|finding| finding.severity == Severity::Error);
+    for region in regions {
+        if let Some(reason) = world.cluster(&region.name).and_then(|cluster| cluster.unread()) {
+            session.ui.warn(&format!("region {}: {}", region.name, reason.why));
+            lacks = true;
+        }
+    }
+    if documents.is_empty() {
+        session.ui.note("nothing is known of any region's cluster; docs/regions.md says what can be");
+    }
+    session.ui.result(&documents.join("---\n"));
+    let partial = lacks && !session.tolerates(Tolerate::Partial);
+    Ok(if partial { Ended::Partial } else { Ended::Done })
+}

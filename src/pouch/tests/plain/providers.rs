@@ -38,7 +38,7 @@ const DIFFERENCES: [(&str, &str); 8] = [
 
 /// What the library refuses and pouch does not, by what it says, and why.
 const BEYOND: [(&str, &str); 1] =
-    [("already exists", "an extension that stands there twice: the last one counts, as for everything read leniently")];
+    [("duplicate name", "an extension that stands there twice: the last one counts, as for everything read leniently")];
 
 struct KeepNothing;
 

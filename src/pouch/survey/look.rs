@@ -226,7 +226,11 @@ fn look(
     let mut done = Vec::new();
     for (errand, Told { warning, words, found }) in errands.into_iter().zip(found) {
         warning.iter().for_each(|warning| ui.warn(&format!("region {}: {warning}", errand.region)));
-        words.iter().for_each(|words| ui.note(&format!("region {}: {words}", errand.region)));
+        words.iter().for_each(|words| ui.detail(&format!("region {}: {words}", errand.region)));
+        // Who needs what is unknown is told by findings; where nobody does, the region is away all the same.
+        if let Err(Reason { why, help, .. }) = &found {
+            ui.warn(&format!("region {} was not looked into: {why}. {help}", errand.region));
+        }
         done.push((errand, found));
     }
     Ok(done)

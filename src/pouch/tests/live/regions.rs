@@ -28,8 +28,9 @@ use crate::requests::{are_harmless, lines};
 use crate::rig::apiserver::ApiServer;
 use crate::rig::proxy::Proxy;
 use crate::rig::token;
-use crate::support::fleet::{EU, Fleet};
-use crate::support::tool;
+use crate::support::fleet::{EU, Fleet, Ran};
+use crate::support::origin::Origin;
+use crate::support::{root, tool};
 
 /// How long a server may take to notice that a role changed.
 const NOTICED: Duration = Duration::from_secs(20);
@@ -450,4 +451,87 @@ fn the_rights_that_are_printed_suffice_and_none_can_be_spared() {
     assert_eq!(taken, 4, "{printed}");
     apply(&manifests);
     sees(None);
+}
+
+#[test]
+fn every_region_is_compared_in_one_table() {
+    let Some(server) = region() else { return };
+    let fleet = Fleet::with_credentials(2);
+    let inventory = "inventory: {clusterProfile: {namespace: fleet, name: eu}}";
+    fleet.configure("  eu: {", &format!("  eu: {{{inventory}, cluster: {{providers: providers.json}}, "));
+    fleet.configure("  us: {", "  us: {cluster: {kubeconfig: nowhere, context: admin}, ");
+    fleet.write("token", token("admin"));
+    providers(&fleet, "script", &script(&fleet, "plugin", &gives(&fleet)), &[]);
+    profile(&fleet, "eu", "script", cluster_of(&server), None);
+    let origin = Origin::new(&fleet, "");
+    origin.publish(&[]).ends(3);
+    let first = origin.tip().unwrap();
+
+    // An empty region, and one that is away.
+    let table = |code: i32| fleet.run(&["verify", "--live", "--all"]).ends(code);
+    let row = |ran: &Ran, region: &str| {
+        let line = ran.stdout.lines().find(|line| line.starts_with(region)).unwrap_or_else(|| panic!("{ran:?}"));
+        line.split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    let ran = table(5).says("error: region us was not compared: the kubeconfig").says("missing-on-region");
+    let short = |commit: &str| commit.chars().take(12).collect::<String>();
+    assert_eq!(row(&ran, "eu"), format!("eu {} 0 of 2 2 0 0 0 of 2 Credentials", short(&first)));
+    assert!(row(&ran, "us").contains("not compared: the kubeconfig"), "{}", ran.stdout);
+    assert!(ran.stdout.contains("not in force in eu: Credential eu-team/c1\n"), "{}", ran.stdout);
+
+    // What was published is applied, and a commit that changes another region is none that eu is since.
+    server.kubeconfig(&fleet.path("kubeconfig"), "admin");
+    let identity = std::fs::read_to_string(root().join("testdata/quickstart/keys/eu-west.txt")).unwrap();
+    fleet.private("eu.agekey", identity);
+    let origin_path = origin.path().display().to_string();
+    let apply = [
+        "apply",
+        &origin_path,
+        "--rev=main",
+        "--region=eu",
+        "--identity=eu.agekey",
+        "--kubeconfig=kubeconfig",
+        "--context=admin",
+        "--inventory-namespace=default",
+    ];
+    fleet.run(&apply).ends(0);
+    fleet.credential("us", "c9", "another");
+    origin.publish(&[]).ends(3);
+    assert_ne!(origin.tip().unwrap(), first);
+    let ran = table(5);
+    assert_eq!(row(&ran, "eu"), format!("eu {} 2 of 2 0 0 0 2 of 2 Credentials", short(&first)));
+
+    // Somebody changes one of them there, and leaves another.
+    let patch = r#"{"stringData": {"value": "changed"}}"#;
+    server.kubectl_prints(["-n", "eu-team", "patch", "secret", "c0", "-p", patch], "");
+    server.apply("{apiVersion: v1, kind: Secret, metadata: {name: old, namespace: eu-team, labels: {app.kubernetes.io/managed-by: pouch}}}");
+    let ran = fleet.run(&["verify", "--live", "--all", "-o", "json"]).ends(5);
+    let answer: Value = serde_json::from_str(&ran.stdout).unwrap();
+    let schema = include_str!("../../../../schemas/standing.schema.json");
+    let schema = jsonschema::validator_for(&serde_json::from_str(schema).unwrap()).unwrap();
+    let faults: Vec<String> = schema.iter_errors(&answer).map(|error| error.to_string()).collect();
+    assert!(faults.is_empty(), "{faults:?}\n{answer:#}");
+    let eu = &answer["regions"][0];
+    assert_eq!((&eu["name"], &eu["commit"]), (&json!("eu"), &json!(first)));
+    let claimant = |name: &str, in_force: bool| json!({"kind": "Credential", "namespace": "eu-team", "name": name, "inForce": in_force});
+    assert_eq!(
+        eu["compared"],
+        json!({"objects": 2, "asPublished": 1, "missing": 0, "differing": 1, "leftBehind": 1,
+               "claimants": [claimant("c0", false), claimant("c1", true)]})
+    );
+    assert!(eu["findings"].as_array().unwrap().iter().any(|finding| finding["code"] == "differs-on-region"));
+    assert!(answer["regions"][1]["unread"]["message"].as_str().unwrap().contains("kubeconfig"), "{answer:#}");
+
+    // Without the region that is away, the code is that of what was found; and then all is well.
+    fleet.configure("cluster: {kubeconfig: nowhere, context: admin}, ", "");
+    table(8);
+    server.kubectl_prints(["-n", "eu-team", "delete", "secret", "old"], "");
+    fleet.run(&apply).ends(0);
+    let ran = table(0);
+    assert_eq!(row(&ran, "eu"), format!("eu {} 2 of 2 0 0 0 2 of 2 Credentials", short(&first)));
+    assert!(fleet.run(&["verify", "--live", "--all", "-q"]).ends(0).is_silent());
+
+    // What contradicts itself is refused.
+    fleet.run(&["verify", "--live", "admin", "--all"]).ends(64).says("--all means all regions");
+    fleet.run(&["verify", "--live"]).ends(64).says("--live names no context");
 }

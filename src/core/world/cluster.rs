@@ -19,6 +19,7 @@ use crate::k0rdent;
 use crate::kinds::{MULTICLUSTER, POUCH};
 use crate::listing::few;
 use crate::name::{GroupKind, Name, Namespace, ObjectKey, Region};
+use crate::nearest::suggested;
 use crate::node::Node;
 use crate::object::{Object, admit, finding_of};
 use crate::snapshot::{Lookup, Reason, Snapshot};
@@ -129,7 +130,7 @@ pub fn tied_profile(
             match snapshot.look_up(&key) {
                 Lookup::Found(_) => match trusted(fleet, snapshot, &key) {
                     Some(object) => object,
-                    None => return Tied::Absent(format!("{key} comes from a source without clusterScoped")),
+                    None => return Tied::Absent(format!("{key} is in a source without clusterScoped only")),
                 },
                 Lookup::Absent => return Tied::Absent(format!("there is no {key}")),
                 Lookup::Unread(unread) => return Tied::Unknown(unread.why()),
@@ -259,8 +260,8 @@ fn loose(region: &RegionConfig, cluster: &ClusterFacts) -> Vec<Finding> {
     let ties = [("clusterProfile", why_not(&cluster.profile)), ("registryCluster", why_not(&cluster.registered))];
     let tell = |(field, why): (&str, Option<(&str, bool)>)| {
         let (why, is_absent) = why?;
-        let what = if is_absent { "describes nothing" } else { "is unknown" };
-        let message = format!("the {field} of region {} {what}: {why}", region.name);
+        let what = if is_absent { "absent" } else { "unknown" };
+        let message = format!("region {} is tied to a {field} that is {what}: {why}", region.name);
         let help = format!("Correct `regions.{}.inventory.{field}`, or the objects in the sources.", region.name);
         Some(Finding::new(Code::TieNotFound, message).in_region(&region.name).help(help))
     };
@@ -429,6 +430,7 @@ fn gate(region: &RegionConfig, cluster: &ClusterFacts) -> Option<Finding> {
         (_, Tied::To(key, _, registered)) if registered.disabled => Some(format!("{key} is disabled")),
         (profile, registered) => why_not(profile).or_else(|| why_not(registered)).map(|(why, _)| why.to_string()),
     };
+    let mut meant = None;
     let why = why.or_else(|| {
         let shut = |condition: &&String| {
             let of_profile = cluster.profile.known().and_then(|profile| profile.conditions.get(*condition));
@@ -437,13 +439,23 @@ fn gate(region: &RegionConfig, cluster: &ClusterFacts) -> Option<Finding> {
             of_profile.or_else(of_registry) != Some(&Status::True)
         };
         let conditions: Vec<String> = inventory.gate.iter().filter(shut).cloned().collect();
+        let of_profile = cluster.profile.known().map(|profile| &profile.conditions).into_iter();
+        let has = of_profile
+            .chain(cluster.registered.known().map(|registered| &registered.conditions))
+            .flat_map(BTreeMap::keys);
+        let has: Vec<&str> = has.map(String::as_str).collect();
+        let unknown = conditions.iter().find(|condition| !has.contains(&condition.as_str()));
+        meant = unknown.and_then(|condition| suggested(condition, has.iter().copied())).map(String::from);
         (!conditions.is_empty()).then(|| format!("not True: {}", named(&conditions)))
     })?;
     let message = format!("the gate of region {} is shut: {why}", region.name);
-    let help = format!(
-        "Wait until the cluster is well, or remove the condition from `regions.{}.gate`; nothing is withdrawn meanwhile.",
-        region.name
-    );
+    let help = match meant {
+        Some(meant) => format!("Did you mean {meant}? Correct `regions.{}.gate`.", region.name),
+        None => format!(
+            "Wait until the cluster is well, or remove the condition from `regions.{}.gate`; nothing is withdrawn meanwhile.",
+            region.name
+        ),
+    };
     Some(Finding::new(Code::RegionGated, message).in_region(&region.name).help(help))
 }
 

@@ -67,6 +67,7 @@ mod providers;
 mod publish;
 mod quickstart;
 mod rbac;
+mod regions;
 mod registry;
 mod rekey;
 mod render;

@@ -1,0 +1,148 @@
+//! What is known of regions' clusters: read from real manifests, printed, read again, and what it holds.
+
+use std::fs;
+
+use crate::support::fleet::Fleet;
+use crate::support::shared;
+
+const TIED: &str = "\
+apiVersion: pouch/v1alpha1
+kind: Fleet
+metadata: {name: acme}
+sources: [{name: manifests, directory: {path: manifests}}]
+regions:
+  eu:
+    recipients: [age1hwgm5s760fwcasprk22wc0a8a5lcwm22s32e2484ju7egnueyptsul368q]
+    namespaces: {allowed: ['*']}
+    inventory: {clusterProfile: {namespace: fleet-system, property: {location: apac}}, registryCluster: local-cluster}
+    gate: [ControlPlaneHealthy, Joined]
+reuseKey: {file: reuse.key}
+";
+
+const SEEN: &str = "\
+apiVersion: pouch/v1alpha1
+kind: RegionFacts
+metadata: {name: eu}
+spec:
+  clusterUID: 995ba61b-0073-4e42-89e2-18282b1801ac
+  kubernetesVersion: v1.28.4
+  kinds: [{group: infrastructure.cluster.x-k8s.io, kind: AWSClusterStaticIdentity, scope: Cluster, versions: [v1beta2]}]
+  namespaces: [{name: team-a, labels: {env: prod}}]
+  providerInterfaces: []
+";
+
+const IDENTITY: &str = "\
+apiVersion: k0rdent.mirantis.com/v1beta1
+kind: Credential
+metadata: {name: aws, namespace: team-a}
+spec: {region: eu, identityRef: {apiVersion: infrastructure.cluster.x-k8s.io/v1beta2, kind: AWSClusterStaticIdentity, name: aws}}
+---
+apiVersion: infrastructure.cluster.x-k8s.io/v1beta2
+kind: AWSClusterStaticIdentity
+metadata: {name: aws}
+spec: {secretRef: aws, allowedNamespaces: {selector: {matchLabels: {env: prod}}}}
+---
+apiVersion: v1
+kind: Secret
+metadata: {name: aws, namespace: kcm-system}
+stringData: {AccessKeyID: not-real, SecretAccessKey: not-real-either}
+";
+
+/// A fleet with the ClusterProfile of SIG Multicluster's own page and the registry's own Cluster, as they are published.
+fn tied() -> Option<Fleet> {
+    let seeds = shared("data/seeds")?;
+    let read = |path: &str| fs::read_to_string(seeds.join(path)).unwrap();
+    let fleet = Fleet::of(TIED);
+    fleet.write("manifests/profile.yaml", read("clusterprofile/site.yaml"));
+    fleet.write("manifests/cluster.yaml", read("cluster-registry/cisco-cluster.yaml"));
+    fleet.write("manifests/seen.yaml", SEEN);
+    fleet.write("manifests/aws.yaml", IDENTITY);
+    Some(fleet)
+}
+
+fn explained(fleet: &Fleet, words: &str) {
+    let told = fleet.run(&["explain", "region", "eu"]).ends(0).stdout;
+    assert!(told.contains(words), "{told}");
+}
+
+#[test]
+fn facts_of_real_manifests_decide_and_give_the_same_bytes_from_what_was_printed() {
+    let Some(fleet) = tied() else { return };
+    // A selector admits by the labels that were seen; without them nobody would be admitted.
+    fleet.render(&[]).ends(0);
+    let before = fleet.tree("bundles");
+    assert!(before.keys().any(|path| path.ends_with("secrets/kcm-system/aws.sops.yaml")), "{:?}", before.keys());
+    let facts = fleet.run(&["facts"]).ends(0).stdout;
+    for words in ["kind: ClusterProfile", "kind: Cluster\n", "kind: RegionFacts", "clusterName: some-cluster-name"] {
+        assert!(facts.contains(words), "{words}\n{facts}");
+    }
+    for words in ["Time", "message", "displayName", "authInfo"] {
+        assert!(!facts.contains(words), "{words}\n{facts}");
+    }
+    explained(
+        &fleet,
+        "ControlPlaneHealthy: True (by ClusterProfile fleet-system/some-cluster-name; it decides the gate)",
+    );
+    for file in ["profile", "cluster", "seen"] {
+        fleet.remove(&format!("manifests/{file}.yaml"));
+    }
+    // Without facts nobody knows the labels, and nothing says that the cluster is well.
+    assert!(fleet.run(&["check"]).ends(7).stdout.contains("not-admitted"));
+    fleet.write("manifests/facts.yaml", &facts);
+    assert_eq!(fleet.run(&["facts"]).ends(0).stdout, facts);
+    fleet.render(&[]).ends(0);
+    assert_eq!(fleet.tree("bundles"), before);
+}
+
+#[test]
+fn a_gate_holds_and_withdraws_nothing() {
+    let Some(fleet) = tied() else { return };
+    fleet.render(&[]).ends(0);
+    let before = fleet.tree("bundles");
+    fleet.write("manifests/aws.yaml", &IDENTITY.replace("not-real-either", "another"));
+    fleet.write("pouch.yaml", &TIED.replace("Joined]", "joined]"));
+    fleet.render(&[]).ends(4).says("[region-gated]").says("Did you mean Joined?");
+    fleet.remove("manifests/profile.yaml");
+    fleet.write("pouch.yaml", TIED);
+    fleet.render(&[]).ends(4).says("no ClusterProfile of namespace fleet-system fits");
+    assert_eq!(fleet.tree("bundles"), before);
+    explained(&fleet, "held [region-gated]");
+    fleet.write("pouch.yaml", &TIED.replace("    gate: [ControlPlaneHealthy, Joined]\n", ""));
+    fleet.render(&[]).ends(0).says("[tie-not-found]");
+    assert_ne!(fleet.tree("bundles"), before);
+}
+
+#[test]
+fn another_cluster_is_accepted_by_its_uid() {
+    let Some(fleet) = tied() else { return };
+    fleet.render(&[]).ends(0);
+    fleet.write("pouch.yaml", &TIED.replace(", registryCluster: local-cluster", ""));
+    let other = "0b9f54a7-62c7-4fd6-9c5f-5f9bd7e6a0c2";
+    fleet.write("manifests/seen.yaml", &SEEN.replace("995ba61b-0073-4e42-89e2-18282b1801ac", other));
+    fleet.render(&[]).ends(4).says("[wrong-cluster]").says(&format!("--accept-source eu={other}"));
+    fleet.render(&["--accept-source", &format!("eu={other}")]).ends(0);
+    fleet.render(&[]).ends(0);
+    assert!(fleet.read("bundles/regions/eu/bundle.yaml").contains(&format!("cluster: \"{other}\"\n")));
+}
+
+#[test]
+fn ties_that_cannot_be_meant_are_refused_where_they_are_typed() {
+    let fleet = Fleet::of(TIED);
+    for (from, to, words) in [
+        ("property: {location: apac}", "property: {location: apac}, name: x", "it is not said which ClusterProfile"),
+        ("property: {location: apac}", "labels: {}", "it is not said which ClusterProfile"),
+        ("gate: [ControlPlaneHealthy, Joined]", "gate: [Joined, Joined]", "the condition is here twice"),
+        ("gate: [ControlPlaneHealthy, Joined]", "gate: ['no condition']", "cannot be the type of a condition"),
+        ("gate: [", "cluster: {providers: p.json, context: x}\n    gate: [", "two ways to reach the cluster"),
+        ("gate: [", "cluster: {}\n    gate: [", "it is not said how the cluster is reached"),
+        ("registryCluster: local-cluster", "registryClutser: x", "registryCluster"),
+        (
+            "inventory: {clusterProfile: {namespace: fleet-system, property: {location: apac}}, registryCluster: local-cluster}",
+            "detached: true",
+            "no object whose conditions it could ask for",
+        ),
+    ] {
+        fleet.write("pouch.yaml", &TIED.replace(from, to));
+        fleet.run(&["config"]).ends(64).says(words);
+    }
+}

@@ -4,7 +4,7 @@
 //! Secrets are never listed, nor is anything else that only some claim may need: such objects are read by name.
 //! It knows of no API path and no client.
 
-use alloc::collections::BTreeSet;
+use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
 
 use crate::capi;
@@ -121,4 +121,17 @@ pub fn identity_namespaces(fleet: &Fleet, provides: &Provides) -> Vec<Namespace>
     let kube_system = Namespace::from(IDENTITY_NAMESPACE);
     let system = system.filter(|namespace| *namespace != kube_system);
     [kube_system].into_iter().chain(system).collect()
+}
+
+/// The kinds that a region's cluster is asked about: those that may be published there, with their scopes.
+///
+/// The core group is served everywhere, and needs no question.
+pub fn published_there(fleet: &Fleet) -> BTreeMap<GroupKind, Scope> {
+    let published = kinds::published().filter_map(|kind| {
+        let known = kinds::known(&kind).map(|known| known.scope);
+        let scope = known.or_else(|| capi::rules(&kind).map(|rules| rules.scope))?;
+        Some((kind, scope))
+    });
+    let extra = fleet.kinds.iter().map(|(kind, extra)| (kind.clone(), extra.scope));
+    published.chain(extra).filter(|(kind, _)| !kind.group.as_str().is_empty()).collect()
 }

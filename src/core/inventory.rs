@@ -6,9 +6,11 @@
 //!
 //! <https://github.com/kubernetes/enhancements/tree/master/keps/sig-multicluster/4322-cluster-inventory>
 
+pub mod document;
 pub mod looked;
 pub mod placement;
 pub mod profile;
+pub mod providers;
 pub mod registry;
 
 use alloc::collections::BTreeMap;

@@ -6,6 +6,7 @@
 //! what closures ask for, and how the cluster calls its resources.
 
 pub mod apply;
+pub mod look;
 pub mod owners;
 mod write;
 

@@ -11,6 +11,7 @@ pub mod names;
 pub mod pages;
 pub mod shell;
 mod split;
+pub mod standing;
 pub mod summary;
 mod target;
 pub mod text;

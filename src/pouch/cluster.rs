@@ -10,6 +10,7 @@ mod exec;
 mod kubeconfig;
 mod link;
 pub mod origin;
+mod provider;
 pub mod request;
 pub mod write;
 
@@ -19,11 +20,13 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use futures_util::StreamExt as _;
+use pouch_core::inventory::providers::Way;
 use pouch_core::k0rdent::provider_interface::version_priority;
 use pouch_core::name::{GroupKind, Name, Namespace, ObjectKey, Scope, Version};
 use pouch_core::node::Node;
 use tokio::runtime::{Builder, Runtime};
 
+use self::kubeconfig::Access;
 pub use self::kubeconfig::Wanted;
 use self::link::{Ask, Link, Reply};
 pub use self::link::{Broken, Patience};
@@ -49,7 +52,7 @@ pub struct Cluster {
     // Dropped before the runtime, whose end stops what the link has under way.
     link: Link,
     runtime: Background,
-    /// The kubeconfig's context, or `in-cluster`.
+    /// The kubeconfig's context, `in-cluster`, or the region whose ClusterProfile names the cluster.
     pub context: Arc<str>,
     /// The server's URL, and the proxy on the way to it.
     pub server: String,
@@ -172,7 +175,25 @@ impl Cluster {
         ambient: &Ambient,
         stop: &Arc<AtomicBool>,
     ) -> Result<Self, Failure> {
-        let access = kubeconfig::access(wanted, ambient, stop)?;
+        Self::by(kubeconfig::access(wanted, ambient, stop)?, patience, ambient, stop)
+    }
+
+    /// Gets ready to ask the cluster that a ClusterProfile names, which is called by this name. Nothing is sent yet,
+    /// except by the credential plugin.
+    ///
+    /// # Errors
+    /// Where the plugin gives no credentials, or the connection cannot be made as the ClusterProfile says.
+    pub fn reach(
+        way: &Way,
+        name: &str,
+        patience: Patience,
+        ambient: &Ambient,
+        stop: &Arc<AtomicBool>,
+    ) -> Result<Self, Failure> {
+        Self::by(provider::access(way, name, ambient, stop)?, patience, ambient, stop)
+    }
+
+    fn by(access: Access, patience: Patience, ambient: &Ambient, stop: &Arc<AtomicBool>) -> Result<Self, Failure> {
         let mut seed = [0_u8; 8];
         // The seed only spreads pauses: without entropy they are not spread.
         let _ = ambient.fill(&mut seed);
@@ -217,6 +238,19 @@ impl Cluster {
         };
         let name = name.map(|name| format!(", name {name}")).unwrap_or_default();
         format!("cluster {} does not allow \"{verb}\" on {}{place}{name}", self.context, resource.name())
+    }
+
+    /// The version of Kubernetes that the server says it is, such as `v1.33.1`.
+    ///
+    /// # Errors
+    /// Where the server cannot be asked, or does not say it.
+    pub fn version(&self) -> Result<String, Broken> {
+        let understood = |reply: Reply| match reply.found()? {
+            Some(node) => Ok(request::version(&node)?),
+            None => Err(Broken::Status(404)),
+        };
+        let asked = self.link.get("/version", Portion::Whole.of_object(), Ask::Object, understood);
+        self.runtime.block_on(self.link.in_time(asked))
     }
 
     /// Finds out which kinds of some API groups the server has.

@@ -16,6 +16,7 @@ pub mod publish;
 pub mod rekey;
 pub mod render;
 pub mod seal;
+pub mod standing;
 pub mod told;
 pub mod unpack;
 pub mod verify;

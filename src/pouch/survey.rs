@@ -7,6 +7,7 @@
 //! here.
 
 pub mod last;
+pub mod look;
 mod openers;
 pub mod source;
 
@@ -21,7 +22,7 @@ use pouch_core::finding::Finding;
 use pouch_core::inquiry::{self, ListedKind};
 use pouch_core::layout::manifest::SourceIdentity;
 use pouch_core::listing::counted;
-use pouch_core::name::{Claimant, GroupKind, ObjectKey, SourceName};
+use pouch_core::name::{Claimant, GroupKind, Namespace, ObjectKey, Region, SourceName};
 use pouch_core::snapshot::{
     Admitted, Answer, Hands, Looked, Reading, Reason, SealedDocument, Snapshot, Standing, assemble_by,
 };
@@ -38,6 +39,7 @@ use crate::git::program::Deadlines;
 use crate::harden::wiped;
 use crate::session::Session;
 use last::Last;
+use look::{Done, Errand, ProviderFiles};
 use openers::{openers, shared};
 use rayon::prelude::*;
 use source::decrypt::{Opener, Seen, Vault, unopened};
@@ -127,6 +129,8 @@ pub struct Surveyor<'a> {
     pub last: Option<&'a Last>,
     /// The claimant whose closure alone is asked for, if it is about one.
     pub only: Option<&'a Claimant>,
+    /// Whether regions' own clusters are looked into, where the configuration says how.
+    pub into_regions: bool,
 }
 
 impl Surveyor<'_> {
@@ -195,14 +199,15 @@ pub fn survey(surveyor: &Surveyor<'_>, values: Values) -> Result<Survey, Failure
     let openers = openers(session, fleet, base, &values)?;
     // Standard input can be read only once.
     let looks = if surveyor.reads_stdin() { 1 } else { LOOKS };
+    let mut done = Done::default();
     for look in 1..looks {
-        match one_look(surveyor, &mut clusters, &openers, Look::First)? {
+        match one_look(surveyor, &mut clusters, &openers, (Look::First, &mut done))? {
             Ok(survey) => return Ok(survey),
             Err(changed) => ui.note(&format!("{changed} while it was read; reading everything again")),
         }
         stop.pause(pause(surveyor, look)?)?;
     }
-    one_look(surveyor, &mut clusters, &openers, Look::Last)?
+    one_look(surveyor, &mut clusters, &openers, (Look::Last, &mut done))?
         .map_err(|_| Failure::bug("what changes at the last look was not set apart"))
 }
 
@@ -224,7 +229,7 @@ fn one_look(
     surveyor: &Surveyor<'_>,
     clusters: &mut BTreeMap<usize, Live>,
     openers: &BTreeMap<usize, Arc<Opener>>,
-    look: Look,
+    (look, done): (Look, &mut Done),
 ) -> Result<Result<Survey, String>, Failure> {
     let Surveyor { session: Session { stop, ui, .. }, fleet, .. } = surveyor;
     let mut times = Times::new();
@@ -282,7 +287,16 @@ fn one_look(
     }
     let (mut snapshot, found) = assemble_by(fleet, readings, &Threads);
     findings.extend(found);
-    let (mut facts, mut facts_findings) = Facts::gather(fleet, &snapshot, &Looks::default());
+    let mut looks = Looks::default();
+    let (mut facts, mut facts_findings) = Facts::gather(fleet, &snapshot, &looks);
+    // What there is to look at, and through which ClusterProfile, is what the sources say.
+    let errands = errands(surveyor, &facts);
+    if !errands.is_empty() {
+        for (region, found) in done.all(surveyor.session, fleet, surveyor.reach.patience, errands)? {
+            looks.add(fleet, &snapshot, region.clone(), found.clone());
+        }
+        (facts, facts_findings) = Facts::gather(fleet, &snapshot, &looks);
+    }
     if !clusters.is_empty() || !vaults.is_empty() {
         ask(surveyor, clusters, &vaults, (&mut snapshot, &facts), &mut times)?;
     }
@@ -304,7 +318,7 @@ fn one_look(
             for (index, Changed { key, why }) in changed {
                 snapshot.changes(fleet, index, &key, &why);
             }
-            (facts, facts_findings) = Facts::gather(fleet, &snapshot, &Looks::default());
+            (facts, facts_findings) = Facts::gather(fleet, &snapshot, &looks);
         }
         times.tell(surveyor, clusters);
     }
@@ -312,6 +326,30 @@ fn one_look(
     let now = surveyor.session.time_of_run().as_second();
     let asked = asked.collect();
     Ok(Ok(Survey { snapshot, facts, facts_findings, findings, sources, unidentified, read, asked, now }))
+}
+
+/// The regions to look into, each with the namespaces of those who claim something there.
+fn errands(surveyor: &Surveyor<'_>, facts: &Facts) -> Vec<Errand> {
+    let Surveyor { session, fleet, base, only, into_regions, .. } = *surveyor;
+    if !into_regions {
+        return Vec::new();
+    }
+    let mut claimants: BTreeMap<&Region, BTreeSet<Namespace>> = BTreeMap::new();
+    for claim in facts.rendered(fleet).filter(|claim| only.is_none_or(|only| claim.by == *only)) {
+        claimants.entry(claim.region()).or_default().insert(claim.by.namespace.clone());
+    }
+    let mut files = ProviderFiles::default();
+    let mut errands = Vec::new();
+    for (region, look) in look::regions(fleet) {
+        let namespaces = claimants.remove(&region.name);
+        // Where it is about one claimant, the other regions decide nothing.
+        if only.is_some() && namespaces.is_none() {
+            continue;
+        }
+        let road = look::road((&session.ambient, base), (region, look), Some(facts), &mut files);
+        errands.push(Errand { region: region.name.clone(), road, namespaces: namespaces.unwrap_or_default() });
+    }
+    errands
 }
 
 /// Takes a source's sealed files out of what was read: those of a source that opens them are kept for
@@ -373,8 +411,11 @@ pub fn opened_by(surveyor: &Surveyor<'_>) -> Result<Vec<String>, Failure> {
 }
 
 /// The state that each source is in now, without reading any; none where not all of them are repositories that can
-/// tell.
+/// tell, or where regions are looked into: what is seen there has no state that could be compared.
 pub fn states(surveyor: &Surveyor<'_>) -> Option<Vec<SourceStamp>> {
+    if surveyor.into_regions && look::regions(surveyor.fleet).next().is_some() {
+        return None;
+    }
     given(surveyor, |given| surveyor.fleet.sources.iter().map(|source| source::state(source, given)).collect())
 }
 

@@ -7,6 +7,7 @@
 
 pub mod compare;
 pub(crate) mod stale;
+pub mod tally;
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;

@@ -178,6 +178,6 @@ impl Prepared<'_> {
         let Self { session, opened, outputs, reach, .. } = self;
         let fleet = &opened.settings.fleet;
         let only = self.selection.refresh.iter().filter(|_| self.is_narrow).find_map(|it| it.claimants.first());
-        Surveyor { session, fleet, base: &opened.typed, outputs, reach, last: None, only }
+        Surveyor { session, fleet, base: &opened.typed, outputs, reach, last: None, only, into_regions: true }
     }
 }

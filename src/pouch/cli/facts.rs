@@ -43,8 +43,16 @@ pub fn run(session: &Session, args: &Args) -> Result<Ended, Failure> {
     let named = args.region.iter().map(|name| region_called(fleet, name)).collect::<Result<Vec<_>, _>>()?;
     let outputs = [opened.output()];
     let reach = args.reach.reach(&session.ambient);
-    let surveyor =
-        Surveyor { session, fleet, base: &opened.typed, outputs: &outputs, reach: &reach, last: None, only: None };
+    let surveyor = Surveyor {
+        session,
+        fleet,
+        base: &opened.typed,
+        outputs: &outputs,
+        reach: &reach,
+        last: None,
+        only: None,
+        into_regions: true,
+    };
     let survey = survey(&surveyor, Values::Leave)?;
     let world = survey.world(fleet);
     let is_named = |name: &_| named.is_empty() || named.iter().any(|region| region.name == *name);
@@ -62,7 +70,10 @@ pub fn run(session: &Session, args: &Args) -> Result<Ended, Failure> {
     let mut lacks = findings.iter().any(|finding| finding.severity == Severity::Error);
     for region in regions {
         if let Some(reason) = world.cluster(&region.name).and_then(|cluster| cluster.unread()) {
-            session.ui.warn(&format!("region {}: {}", region.name, reason.why));
+            // A look that failed was told when it did.
+            if region.inventory.look.is_none() {
+                session.ui.warn(&format!("region {}: {}", region.name, reason.why));
+            }
             lacks = true;
         }
     }

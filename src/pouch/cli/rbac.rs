@@ -1,12 +1,14 @@
 //! `pouch rbac`: the rights that reading the configuration's clusters takes.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 use pouch_core::config::{Source, SourcePlace};
-use pouch_core::finding::{Severity, settle};
+use pouch_core::finding::{Finding, Severity, settle};
 use pouch_core::inquiry;
 use pouch_core::name::{GroupKind, Name, Namespace, SourceName, is_dns_label, is_dns_subdomain};
 use pouch_core::rbac::apply::{self, ApplyBasis};
+use pouch_core::rbac::look::{self as rights, LookBasis};
 use pouch_core::rbac::owners::owners;
 use pouch_core::rbac::{AskedByName, Basis, Secrets, Subject, manifests};
 
@@ -14,9 +16,9 @@ use super::bundle::{Listed, listed};
 use super::reach::ReachArgs;
 use crate::error::{Ended, Failure};
 use crate::session::{Session, Tolerate};
-use crate::settings::Opened;
+use crate::settings::{Opened, region_called};
 use crate::survey::source::live::Values;
-use crate::survey::{Surveyor, survey};
+use crate::survey::{Reach, Surveyor, look, survey};
 
 /// What is said below the flags.
 const EXAMPLES: &str = "\
@@ -24,6 +26,7 @@ Examples:
   pouch rbac > rbac.yaml
   pouch rbac --secrets namespaces
   pouch rbac --user github:repo:acme/fleet:environment:pouch
+  pouch rbac --region eu-west                     for looking into a region's own cluster
   pouch rbac --apply --region eu-west             for `pouch apply`, on the region
 
 Exit codes: 0 printed; 3 not all that Credentials need could be found out, so rights may be missing; 5 the cluster, or the bundle, cannot be read; 64 usage or configuration.";
@@ -33,18 +36,20 @@ Exit codes: 0 printed; 3 not all that Credentials need could be found out, so ri
 /// Nothing is applied: look at what comes out, keep it in git, and apply it with kubectl. Secrets are never
 /// listed, and none is read for this either. Print it again when Credentials change.
 ///
-/// With --apply it prints the rights that `pouch apply` takes on a region, for the bundle as it is published.
+/// With --region it prints the rights that looking into the region's own cluster takes (`regions.NAME.cluster`), to be
+/// applied there. With --apply it prints the rights that `pouch apply` takes on a region, for the bundle as it is published.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = EXAMPLES)]
 pub struct Args {
     /// Which Secrets and ConfigMaps may be read
-    #[arg(long, value_name = "HOW", default_value = "names")]
+    #[arg(long, value_name = "HOW", default_value = "names", conflicts_with = "region")]
     secrets: How,
     /// Print the rights that applying a region's bundle takes there
     #[arg(long, conflicts_with_all = ["secrets", "context", "kubeconfig", "as_user"])]
     apply: bool,
-    /// With --apply: the region, by name or folder [default: the only one]
-    #[arg(long, value_name = "NAME", requires = "apply")]
+    /// Print the rights that looking into this region takes, by name or folder; with --apply the region to apply to
+    /// [default there: the only one]
+    #[arg(long, value_name = "NAME")]
     region: Option<String>,
     /// With --apply: the namespace of the ConfigMap that says what was applied [default: the system namespace]
     #[arg(long, value_name = "NAMESPACE", requires = "apply")]
@@ -90,6 +95,9 @@ pub fn run(session: &Session, args: &Args) -> Result<Ended, Failure> {
     if args.apply {
         return applying(session, args, &opened, &subject);
     }
+    if let Some(region) = &args.region {
+        return looking(session, args, &opened, (region, &subject));
+    }
     let clusters: Vec<&Source> = fleet.sources.iter().filter(|source| is_cluster(source)).collect();
     if clusters.is_empty() {
         return Err(Failure::usage(
@@ -103,8 +111,7 @@ pub fn run(session: &Session, args: &Args) -> Result<Ended, Failure> {
     };
     let outputs = [opened.output()];
     let reach = args.reach.reach(&session.ambient);
-    let surveyor =
-        Surveyor { session, fleet, base: &opened.typed, outputs: &outputs, reach: &reach, last: None, only: None };
+    let surveyor = surveyor(session, &opened, &outputs, &reach);
     let (known, ended) = asked(&surveyor, secrets)?;
     let nothing = KnownSource::default();
     let mut documents = Vec::new();
@@ -137,6 +144,42 @@ fn applying(session: &Session, args: &Args, opened: &Opened, subject: &Subject) 
     Ok(Ended::Done)
 }
 
+/// Prints the rights that looking into a region takes.
+fn looking(
+    session: &Session,
+    args: &Args,
+    opened: &Opened,
+    (region, subject): (&str, &Subject),
+) -> Result<Ended, Failure> {
+    let fleet = &opened.settings.fleet;
+    let region = region_called(fleet, region)?;
+    if look::regions(fleet).all(|(known, _)| known.name != region.name) {
+        return Err(Failure::usage(
+            format!("the configuration does not have region {} looked into", region.name),
+            "Say with `cluster` of the region how its cluster is reached; only an active region is looked into. With \
+             --apply, the rights for `pouch apply` are printed.",
+        ));
+    }
+    let outputs = [opened.output()];
+    let reach = args.reach.reach(&session.ambient);
+    let surveyor = surveyor(session, opened, &outputs, &reach);
+    let survey = survey(&surveyor, Values::Leave)?;
+    let claims = survey.facts.rendered(fleet).filter(|claim| *claim.region() == region.name);
+    let namespaces =
+        claims.map(|claim| claim.by.namespace.clone()).filter(|name| is_dns_label(name.as_str())).collect();
+    let terms = LookBasis { fleet: &fleet.name, region, namespaces: &namespaces, subject };
+    let made: Vec<String> = rights::manifests(&terms).into_iter().map(|manifest| manifest.text).collect();
+    let ended = told(session, survey.findings);
+    session.ui.result(&made.join("---\n"));
+    Ok(ended)
+}
+
+fn surveyor<'a>(session: &'a Session, opened: &'a Opened, outputs: &'a [PathBuf], reach: &'a Reach) -> Surveyor<'a> {
+    let fleet = &opened.settings.fleet;
+    // Whoever asks which rights are needed may have none yet.
+    Surveyor { session, fleet, base: &opened.typed, outputs, reach, last: None, only: None, into_regions: false }
+}
+
 fn is_cluster(source: &Source) -> bool {
     matches!(source.place, SourcePlace::Cluster { .. })
 }
@@ -166,6 +209,11 @@ fn asked(surveyor: &Surveyor<'_>, secrets: Secrets) -> Result<(BTreeMap<SourceNa
         let namespaces = survey.snapshot.all(&namespace).any(|object| object.origin.source == *source);
         known.insert(source.clone(), KnownSource { asked, plurals: plurals.collect(), namespaces });
     }
+    Ok((known, told(session, findings)))
+}
+
+/// Shows findings, and says how a run with them ends.
+fn told(session: &Session, findings: Vec<Finding>) -> Ended {
     let findings = settle(findings);
     session.ui.findings(&findings);
     let lacks = findings.iter().any(|finding| finding.severity == Severity::Error);
@@ -174,8 +222,7 @@ fn asked(surveyor: &Surveyor<'_>, secrets: Secrets) -> Result<(BTreeMap<SourceNa
             "not all that Credentials need could be found out, so rights may be missing below; cure the errors first",
         );
     }
-    let partial = lacks && !session.tolerates(Tolerate::Partial);
-    Ok((known, if partial { Ended::Partial } else { Ended::Done }))
+    if lacks && !session.tolerates(Tolerate::Partial) { Ended::Partial } else { Ended::Done }
 }
 
 impl Args {

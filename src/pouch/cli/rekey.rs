@@ -120,6 +120,7 @@ pub fn run(session: &Session, args: &Args) -> Result<Ended, Failure> {
             reach: &reach,
             last: None,
             only: None,
+            into_regions: true,
         },
         identities,
         unproved: if args.new_reuse_key { Unproved::Taken } else { Unproved::Held },

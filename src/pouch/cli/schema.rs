@@ -6,7 +6,7 @@ use pouch_core::explain::record;
 use pouch_core::exposure;
 use pouch_core::layout::manifest;
 use pouch_core::log;
-use pouch_core::report::summary;
+use pouch_core::report::{standing, summary};
 
 use crate::error::{Ended, Failure};
 use crate::session::Session;
@@ -46,6 +46,8 @@ pub enum Document {
     Explanation,
     /// What `pouch log -o json` prints.
     Log,
+    /// What `pouch verify --live --all -o json` prints.
+    Standing,
 }
 
 /// Runs the command.
@@ -64,6 +66,7 @@ fn text(document: Document) -> String {
         Document::Exposure => exposure::schema().to_value(),
         Document::Explanation => record::schema().to_value(),
         Document::Log => log::schema().to_value(),
+        Document::Standing => standing::schema().to_value(),
     };
     format!("{schema:#}\n")
 }
@@ -96,6 +99,7 @@ mod tests {
                 Document::Exposure => "schemas/exposure.schema.json",
                 Document::Explanation => "schemas/explanation.schema.json",
                 Document::Log => "schemas/log.schema.json",
+                Document::Standing => "schemas/standing.schema.json",
             };
             let text = text(document);
             if is_rewriting() {

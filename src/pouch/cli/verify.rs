@@ -3,19 +3,24 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
+use pouch_core::config::error::quoted;
 use pouch_core::config::{Fleet, RegionConfig, RegionState};
 use pouch_core::layout::path;
 use pouch_core::name::Region;
 use pouch_core::region::published::Files;
+use pouch_core::report::escape_json;
 use pouch_core::report::summary::{FindingRecord, Summary, Verified};
 use pouch_core::reuse::KeyRing;
 use pouch_core::verify::bundles::{BundleTree, Measure};
 
+use clap::ValueEnum;
+
 use super::reach::RegionReach;
-use crate::cluster::Cluster;
+use crate::cluster::{Cluster, Wanted};
 use crate::error::{Ended, Failure, Kind};
 use crate::run::is_fault;
 use crate::run::live::{Compared, verify as compare};
+use crate::run::standing::{self, Answer, Question};
 use crate::run::told;
 use crate::run::verify::{Proof, prove};
 use crate::session::Session;
@@ -26,6 +31,7 @@ use crate::shelf::output::Output;
 use crate::shelf::plain_files;
 use crate::shelf::standing::Asking;
 use crate::shelf::target::Target;
+use crate::survey::Reach;
 
 /// Where bundles are looked for below a path, without a configuration that says it.
 const OUTPUT: &str = "bundles";
@@ -38,6 +44,7 @@ Examples:
   pouch verify --staged                       in a hook, before a commit
   pouch verify --identity keys/eu-west.txt    that the region can open it, too
   pouch verify --live eu-west --region eu-west
+  pouch verify --live --all                   every region of which the configuration says how it is reached
 
 Exit codes: 0 nothing is wrong; 8 something is; 5 the branch, the repository or the cluster cannot be read; \
 64 usage or configuration.";
@@ -53,13 +60,23 @@ Exit codes: 0 nothing is wrong; 8 something is; 5 the branch, the repository or 
 /// name, never by value), what k0rdent still holds and what it left behind. Values of Secrets are compared
 /// without decrypting anything, by the tags that the reuse key made; no region key is needed.
 ///
+/// With --live --all it does so for every region that has `cluster` in the configuration, a few at a time, and prints one
+/// table: since which commit the bundle is what it is, how much of it stands there, and how many Credentials are in
+/// force. A region that cannot be reached is said so, and the others go on.
+///
 /// Changes nothing, on the region or elsewhere.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = EXAMPLES)]
 pub struct Args {
     /// Compare with the cluster that this context of the kubeconfig leads to
-    #[arg(long, value_name = "CONTEXT")]
+    #[arg(long, value_name = "CONTEXT", num_args = 0..=1, default_missing_value = "")]
     live: Option<String>,
+    /// With --live and no context: compare every region of which the configuration says how its cluster is reached
+    #[arg(long, requires = "live", conflicts_with_all = ["region", "kubeconfig", "as_user"])]
+    all: bool,
+    /// With --live --all: how the answer is written
+    #[arg(short, long, value_name = "FORMAT", default_value = "text", requires = "all")]
+    output: Format,
     /// The region, by name or folder [default: all; with --live needed if more than one is not retired]
     #[arg(long, value_name = "NAME")]
     region: Option<String>,
@@ -81,6 +98,15 @@ impl Args {
     pub fn region(&self) -> Option<&str> {
         self.region.as_deref()
     }
+}
+
+/// How an answer about all regions is written.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+enum Format {
+    /// For people
+    Text,
+    /// For machines; `pouch schema standing` describes it
+    Json,
 }
 
 /// Flags of the proof of bundles.
@@ -113,6 +139,7 @@ struct BundleArgs {
 /// Runs the command.
 pub fn run(session: &Session, args: &Args) -> Result<Ended, Failure> {
     match args.live.as_deref() {
+        Some(context) if args.all => all(session, args, context),
         Some(context) => live(session, args, context),
         None => bundles(session, args),
     }
@@ -122,7 +149,10 @@ pub fn run(session: &Session, args: &Args) -> Result<Ended, Failure> {
 fn live(session: &Session, args: &Args, context: &str) -> Result<Ended, Failure> {
     let Session { ambient, ui, stop, .. } = session;
     if context.is_empty() {
-        return Err(Failure::usage("--live names no context", "Name the kubeconfig's context with --live CONTEXT."));
+        return Err(Failure::usage(
+            "--live names no context",
+            "Name the kubeconfig's context with --live CONTEXT, or look into all regions with --all.",
+        ));
     }
     let opened = Opened::open(session)?;
     let fleet = &opened.settings.fleet;
@@ -143,7 +173,7 @@ fn live(session: &Session, args: &Args, context: &str) -> Result<Ended, Failure>
         }
         Ok(cluster)
     };
-    let verdict = compare(Compared { fleet, region, files, keys: keys.as_ref() }, connect, ui)?;
+    let verdict = compare(Compared { fleet, region, files, keys: keys.as_ref() }, connect, Some(ui))?;
     ui.findings(&verdict.findings);
     if !ui.is_quiet() || verdict.faults() > 0 {
         ui.prose(&verdict.line(region));
@@ -161,6 +191,51 @@ fn live(session: &Session, args: &Args, context: &str) -> Result<Ended, Failure>
         ..told::summary(Some(fleet.name.to_string()), "verify", ended)
     };
     told::record(session, || summary, "The region was compared")?;
+    Ok(ended)
+}
+
+/// Compares every region that can be looked into with its bundle.
+fn all(session: &Session, args: &Args, context: &str) -> Result<Ended, Failure> {
+    let ui = &session.ui;
+    if !context.is_empty() {
+        return Err(Failure::usage(
+            format!("--live names the context {}, and --all means all regions", quoted(context)),
+            "Leave one of the two out: with --all, the configuration says how each region's cluster is reached.",
+        ));
+    }
+    let opened = Opened::open(session)?;
+    let keys = match args.no_values {
+        true => None,
+        false => Some(opened.keys(session)?),
+    };
+    let reach = Reach { wanted: Wanted::default(), ..args.reach.reach(context, &session.ambient) };
+    let asked = Question { opened: &opened, keys: keys.as_ref(), path: args.path.as_deref(), reach: &reach };
+    let Answer { standing: answer, findings, faults, unread } =
+        session.timed("regions", || standing::standing(session, &asked))?;
+    ui.findings(&findings);
+    for region in &answer.regions {
+        if let Some(unread) = &region.unread {
+            ui.error(&format!("region {} was not compared: {}", region.name, unread.message), &unread.help);
+        }
+    }
+    match args.output {
+        Format::Text if ui.is_quiet() && faults == 0 && unread == 0 => {}
+        Format::Text => ui.prose(&answer.text(session.global.verbose)),
+        Format::Json => {
+            let json = serde_json::to_string_pretty(&answer).map_err(|_| Failure::bug("an answer is no JSON"))?;
+            ui.result(&format!("{}\n", escape_json(&json)));
+        }
+    }
+    let ended = match (unread, faults) {
+        (1.., _) => Ended::Partway(Kind::Unavailable),
+        (0, 1..) => Ended::Fault,
+        (0, 0) => Ended::Done,
+    };
+    let summary = || Summary {
+        findings: findings.iter().map(FindingRecord::from).collect(),
+        ..told::summary(Some(answer.fleet.clone()), "verify", ended)
+    };
+    told::record(session, summary, "The regions were compared")?;
     Ok(ended)
 }
 

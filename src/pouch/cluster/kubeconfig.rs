@@ -13,7 +13,7 @@ use std::time::Duration;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use hyper_util::client::proxy::matcher::Matcher;
-use kube::config::{Cluster as KubeCluster, ExecAuthCluster, Kubeconfig, KubeconfigError};
+use kube::config::{AuthInfo, Cluster as KubeCluster, ExecAuthCluster, Kubeconfig, KubeconfigError};
 use pouch_core::config::error::quoted;
 use pouch_core::nearest::suggested;
 use pouch_core::yaml;
@@ -49,10 +49,12 @@ pub struct Wanted {
 /// Everything that is needed to talk to one API server.
 #[derive(Clone)]
 pub struct Access {
-    config: kube::Config,
+    pub(super) config: kube::Config,
     plugin: Option<Plugin>,
-    /// The context, or `in-cluster`.
+    /// What the cluster is called: the context, `in-cluster`, or a region.
     pub context: Arc<str>,
+    /// Who says how it is reached, for sentences: "context x", or "provider x".
+    by: Arc<str>,
     /// The server's URL.
     pub server: String,
     /// Whether the server's certificate is not checked, as the kubeconfig says.
@@ -83,7 +85,7 @@ pub fn access(wanted: &Wanted, ambient: &Ambient, stop: &Arc<AtomicBool>) -> Res
     }
     let chosen = choose(wanted.context.as_deref(), merged.current_context.as_deref(), &names, &files, ambient)?;
     let config = config(merged, &chosen, ambient)?;
-    finish(config, chosen.as_str().into(), wanted, ambient, stop)
+    finish(config, named(&chosen), wanted, ambient, stop)
 }
 
 /// The client configuration for a context of a kubeconfig.
@@ -101,12 +103,25 @@ fn config(merged: Kubeconfig, chosen: &str, ambient: &Ambient) -> Result<kube::C
     let cluster =
         merged.clusters.into_iter().find(|named| named.name == context.cluster).and_then(|named| named.cluster);
     let cluster = cluster.ok_or_else(|| unusable("names a cluster that the kubeconfig does not have"))?;
+    // As for kubectl: a user that the kubeconfig does not have is nobody.
+    let user = merged.auth_infos.into_iter().find(|named| Some(&named.name) == context.user.as_ref());
+    let user = user.and_then(|named| named.auth_info).unwrap_or_default();
+    client_config(cluster, user, ambient, &unusable)
+}
+
+/// The client configuration for a cluster and a user, wherever both are written.
+///
+/// # Errors
+/// What `unusable` makes of the problem.
+pub(super) fn client_config(
+    cluster: KubeCluster,
+    mut user: AuthInfo,
+    ambient: &Ambient,
+    unusable: &dyn Fn(&str) -> Failure,
+) -> Result<kube::Config, Failure> {
     let server = cluster.server.as_deref().filter(|server| !server.is_empty());
     let server = server.ok_or_else(|| unusable("names a cluster without a server"))?;
     let server: http::Uri = server.parse().map_err(|_| unusable("names a cluster whose server is no URL"))?;
-    // As for kubectl: a user that the kubeconfig does not have is nobody.
-    let user = merged.auth_infos.into_iter().find(|named| Some(&named.name) == context.user.as_ref());
-    let mut user = user.and_then(|named| named.auth_info).unwrap_or_default();
     if let Some(exec) = user.exec.as_mut().filter(|exec| exec.provide_cluster_info) {
         let told = ExecAuthCluster::try_from(&cluster);
         exec.cluster = Some(told.map_err(|_| unusable("has a certificate authority that cannot be read"))?);
@@ -114,6 +129,7 @@ fn config(merged: Kubeconfig, chosen: &str, ambient: &Ambient) -> Result<kube::C
     let mut config = kube::Config::new(server);
     config.root_cert = authority(&cluster).map_err(|()| unusable("has a certificate authority that cannot be read"))?;
     config.accept_invalid_certs = cluster.insecure_skip_tls_verify.unwrap_or(false);
+    config.disable_compression = cluster.disable_compression.unwrap_or(false);
     config.tls_server_name = cluster.tls_server_name.filter(|name| !name.is_empty());
     config.auth_info = user;
     config.proxy_url = match cluster.proxy_url.filter(|url| !url.is_empty()) {
@@ -196,7 +212,7 @@ fn in_cluster(wanted: &Wanted, ambient: &Ambient) -> Result<Access, Failure> {
     config.root_cert = Some(authority.map_err(|()| unusable("its CA cannot be read"))?);
     config.auth_info.token_file = token.to_str().map(str::to_owned);
     config.proxy_url = proxy(&config.cluster_url, ambient)?;
-    finish(config, "in-cluster".into(), wanted, ambient, &Arc::default())
+    finish(config, named("in-cluster"), wanted, ambient, &Arc::default())
 }
 
 /// Chooses the context. Without a terminal nobody sees which one a kubeconfig happens to point at.
@@ -266,15 +282,21 @@ fn proxy_url(written: &str) -> Option<http::Uri> {
     url.parse().ok()
 }
 
-fn finish(
+/// What a cluster is called by its context, and who says how it is reached.
+fn named(context: &str) -> (Arc<str>, Arc<str>) {
+    (context.into(), format!("context {context}").into())
+}
+
+/// Makes the access of a client configuration, with credentials.
+pub(super) fn finish(
     mut config: kube::Config,
-    context: Arc<str>,
+    (context, by): (Arc<str>, Arc<str>),
     wanted: &Wanted,
     ambient: &Ambient,
     stop: &Arc<AtomicBool>,
 ) -> Result<Access, Failure> {
     if let Some(provider) = config.auth_info.auth_provider.as_ref() {
-        let message = format!("the context {context} uses the auth provider {}", quoted(&provider.name));
+        let message = format!("the {by} uses the auth provider {}", quoted(&provider.name));
         let help = "kubectl dropped auth providers in 1.26: use the exec plugin of the same cloud.";
         return Err(Failure::usage(message, help));
     }
@@ -303,16 +325,16 @@ fn finish(
     config.default_retry = false;
     config.connect_timeout = Some(Duration::from_secs(10));
     let plugin = match config.auth_info.exec.take() {
-        Some(exec) => Some(Plugin::new(exec, ambient, stop).map_err(|why| exec_failed(&context, &why))?),
+        Some(exec) => Some(Plugin::new(exec, ambient, stop).map_err(|why| exec_failed(&by, &why))?),
         None => None,
     };
     let server = shown(&config.cluster_url);
     let insecure = config.accept_invalid_certs;
-    Access { config, plugin, context, server, insecure }.renewed()
+    Access { config, plugin, context, by, server, insecure }.renewed()
 }
 
-fn exec_failed(context: &str, why: &exec::PluginError) -> Failure {
-    let message = format!("the credential plugin of context {context} {}", why.message);
+fn exec_failed(by: &str, why: &exec::PluginError) -> Failure {
+    let message = format!("the credential plugin of {by} {}", why.message);
     Failure::unavailable(message, why.help.clone())
 }
 
@@ -336,7 +358,7 @@ impl Access {
     pub(super) fn renewed(&self) -> Result<Self, Failure> {
         let mut access = self.clone();
         if let Some(plugin) = &self.plugin {
-            let given = plugin.run().map_err(|why| exec_failed(&self.context, &why))?;
+            let given = plugin.run().map_err(|why| exec_failed(&self.by, &why))?;
             given.fill(&mut access.config.auth_info);
         }
         // Read here and not by kube, which takes the line feed at a file's end for a part of the token.
@@ -352,7 +374,7 @@ impl Access {
             let token = token.expose_secret().trim();
             // The header that carries it would make kube panic.
             if !token.bytes().all(|byte| byte.is_ascii_graphic()) {
-                let message = format!("the token of context {} has characters that no token has", self.context);
+                let message = format!("the token of {} has characters that no token has", self.by);
                 return Err(Failure::unavailable(message, "Write the token anew, without line breaks and spaces."));
             }
             auth.token = Some(token.to_owned().into());
@@ -366,7 +388,7 @@ impl Access {
         config.auth_info.token_file = None;
         kube::Client::try_from(config).map_err(|_| {
             Failure::unavailable(
-                format!("the certificates or keys of context {} cannot be used", self.context),
+                format!("the certificates or keys of {} cannot be used", self.by),
                 "Check that client certificate, key and CA are PEM, and belong together.",
             )
         })

@@ -356,6 +356,16 @@ pub fn says_absent(status: &Node, resource: &Resource, key: &ObjectKey) -> bool 
         && text(&["details", "group"]) == resource.kind.group.as_str()
 }
 
+/// The most bytes of a version: those of builds are no longer.
+const MOST_OF_VERSION: usize = 128;
+
+/// The version of Kubernetes, from `/version`.
+pub fn version(answer: &Node) -> Result<String, Garbled> {
+    let said = answer.str_at(&["gitVersion"]).filter(|said| !said.is_empty() && said.len() <= MOST_OF_VERSION);
+    let said = said.filter(|said| said.bytes().all(|byte| byte.is_ascii_graphic()));
+    said.map(ToOwned::to_owned).ok_or(Garbled("the answer does not say which version it is"))
+}
+
 /// The versions of a group, from `/apis/GROUP`.
 pub fn group_versions(answer: &Node, group: &str) -> Result<Vec<Version>, Garbled> {
     if answer.str_at(&["kind"]) != Some("APIGroup") || answer.str_at(&["name"]) != Some(group) {

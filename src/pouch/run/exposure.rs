@@ -98,7 +98,16 @@ pub fn answer(session: &Session, asked: Asked<'_>) -> Result<Exposure, Failure> 
 /// Reads the sources, for the values of today.
 pub(in crate::run) fn sources(session: &Session, opened: &Opened, reach: &Reach) -> Result<Survey, Failure> {
     let (fleet, outputs) = (&opened.settings.fleet, [opened.output()]);
-    let surveyor = Surveyor { session, fleet, base: &opened.typed, outputs: &outputs, reach, last: None, only: None };
+    let surveyor = Surveyor {
+        session,
+        fleet,
+        base: &opened.typed,
+        outputs: &outputs,
+        reach,
+        last: None,
+        only: None,
+        into_regions: false,
+    };
     let survey = survey(&surveyor, Values::Read)?;
     session.ui.findings(&survey.findings);
     Ok(survey)

@@ -16,6 +16,7 @@ use pouch_core::node::Node;
 use pouch_core::region::published::{Files, Published};
 use pouch_core::reuse::KeyRing;
 use pouch_core::verify::live::compare::{Answers, compare};
+use pouch_core::verify::live::tally::{Tally, tally};
 use pouch_core::verify::live::{Questions, open};
 
 use crate::cluster::request::{Portion, Resource};
@@ -43,6 +44,8 @@ pub struct Comparison {
     pub unlisted: BTreeSet<String>,
     /// Everything found, settled.
     pub findings: Vec<Finding>,
+    /// The same in numbers; none where nothing vouches for a bundle.
+    pub tally: Option<Tally>,
 }
 
 impl Comparison {
@@ -73,11 +76,12 @@ impl Comparison {
     }
 }
 
-/// Compares a region's cluster with its bundle. `connect` is called if there is a bundle to compare with.
+/// Compares a region's cluster with its bundle. `connect` is called if there is a bundle to compare with; how far it is
+/// is shown to whoever looks.
 pub fn verify(
     subject: Compared<'_>,
     connect: impl FnOnce() -> Result<Cluster, Failure>,
-    ui: &Ui,
+    ui: Option<&Ui>,
 ) -> Result<Comparison, Failure> {
     let Compared { fleet, region, files, keys } = subject;
     let published = match keys {
@@ -85,22 +89,25 @@ pub fn verify(
         None => Published::unproved(&fleet.name, &region.directory, files),
     };
     let (bundle, mut findings) = open(fleet, region, &published, keys);
-    let (mut objects, mut unlisted) = (0, BTreeSet::new());
+    let (mut objects, mut unlisted, mut counted) = (0, BTreeSet::new(), None);
     if let Some(bundle) = bundle {
         objects = bundle.objects();
         let asked = AskedCluster { cluster: &connect()?, ui };
         let answers = asked.answers(bundle.questions())?;
         findings.extend(compare(&bundle, &answers));
+        counted = Some(tally(&bundle, &answers, &findings));
         unlisted = answers.unlisted;
-        ui.detail(&format!("cluster {}: {} requests", asked.cluster.context, asked.cluster.requests()));
+        ui.into_iter().for_each(|ui| {
+            ui.detail(&format!("cluster {}: {} requests", asked.cluster.context, asked.cluster.requests()))
+        });
     }
-    Ok(Comparison { objects, unlisted, findings: fleet.govern(findings) })
+    Ok(Comparison { objects, unlisted, tally: counted, findings: fleet.govern(findings) })
 }
 
 /// The cluster that is asked.
 struct AskedCluster<'a> {
     cluster: &'a Cluster,
-    ui: &'a Ui,
+    ui: Option<&'a Ui>,
 }
 
 impl AskedCluster<'_> {
@@ -176,8 +183,10 @@ impl AskedCluster<'_> {
         keys: Vec<ObjectKey>,
         form: Portion,
     ) -> Result<BTreeMap<ObjectKey, Option<Node>>, Failure> {
-        let progress = self.ui.progress("reading", u64::try_from(keys.len()).unwrap_or_default());
-        let got = self.cluster.get(resource, keys, form, &|| progress.step());
+        let total = u64::try_from(keys.len()).unwrap_or_default();
+        let progress = self.ui.map(|ui| ui.progress("reading", total));
+        let seen = || progress.iter().for_each(|progress| progress.step());
+        let got = self.cluster.get(resource, keys, form, &seen);
         let got = got.map_err(|broken| self.unreadable(&resource.name(), &broken))?;
         let found = got.into_iter().map(|(key, got)| match got {
             Got::Found(node, _) => Ok((key, Some(node))),

@@ -144,6 +144,15 @@ impl BranchShelf {
         if self.prefix.is_empty() { path.to_owned() } else { format!("{}/{path}", self.prefix) }
     }
 
+    /// The commit that made a region's folders what they are now; none where nothing stands there, or where that was longer
+    /// ago than anybody looks.
+    ///
+    /// # Errors
+    /// Where the history cannot be fetched or read.
+    pub fn since(&self, directory: &Directory) -> Result<Option<String>, ShelfError> {
+        self.ask(|lineage, fetched| lineage.since(fetched, directory))
+    }
+
     /// Asks the history something; without a commit there is nothing to say.
     fn ask<T: Default>(
         &self,

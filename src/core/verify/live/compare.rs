@@ -83,7 +83,7 @@ pub fn compare(bundle: &Bundle<'_>, answers: &Answers) -> Vec<Finding> {
 /// Whether an object is only there until its finalizers are through; nothing takes a deletion back.
 ///
 /// <https://kubernetes.io/docs/concepts/overview/working-with-objects/finalizers/>
-fn is_going(live: &Node) -> bool {
+pub(super) fn is_going(live: &Node) -> bool {
     live.at(&["metadata", "deletionTimestamp"]).is_some()
 }
 
@@ -415,13 +415,32 @@ fn by_kind<'a>(keys: impl Iterator<Item = &'a ObjectKey>) -> BTreeMap<&'a GroupK
     kinds
 }
 
+/// Objects with pouch's label that the bundle does not have.
+pub(super) fn ours_left<'a>(bundle: &Bundle<'_>, answers: &'a Answers) -> impl Iterator<Item = &'a ObjectKey> {
+    let known = keys(bundle);
+    answers.ours.iter().map(|(key, _)| key).filter(move |key| !known.contains(*key))
+}
+
+/// Copies of k0rdent's that the bundle does not have.
+pub(super) fn copies_left<'a>(bundle: &Bundle<'_>, answers: &'a Answers) -> impl Iterator<Item = &'a ObjectKey> {
+    let known = keys(bundle);
+    let ground = Destination { fleet: bundle.fleet, region: bundle.region }.ground();
+    let is_left =
+        move |(key, live): &&(ObjectKey, Node)| is_copy(live) && !known.contains(key) && !ground.reserves(key);
+    answers.copies.iter().filter(is_left).map(|(key, _)| key)
+}
+
+/// The keys of what the bundle has.
+fn keys<'b>(bundle: &Bundle<'b>) -> BTreeSet<&'b ObjectKey> {
+    bundle.manifest.objects.iter().map(|object| &object.key).collect()
+}
+
 /// Objects with pouch's label that the bundle does not have, such as a withdrawn Secret that nobody removed.
 fn left_behind(bundle: &Bundle<'_>, answers: &Answers) -> Vec<Finding> {
-    let ours: BTreeSet<&ObjectKey> = bundle.manifest.objects.iter().map(|object| &object.key).collect();
     let going: BTreeSet<&ObjectKey> =
         answers.ours.iter().filter(|(_, live)| is_going(live)).map(|(key, _)| key).collect();
     let mut findings = Vec::new();
-    for (kind, keys) in by_kind(answers.ours.iter().map(|(key, _)| key).filter(|key| !ours.contains(key))) {
+    for (kind, keys) in by_kind(ours_left(bundle, answers)) {
         for key in keys.iter().take(MOST_LEFT) {
             let (message, help) = match going.contains(*key) {
                 true => (
@@ -449,12 +468,8 @@ fn left_behind(bundle: &Bundle<'_>, answers: &Answers) -> Vec<Finding> {
 
 /// Copies of k0rdent's that no bundle takes over.
 fn leftovers(bundle: &Bundle<'_>, answers: &Answers) -> Vec<Finding> {
-    let ours: BTreeSet<&ObjectKey> = bundle.manifest.objects.iter().map(|object| &object.key).collect();
-    let ground = Destination { fleet: bundle.fleet, region: bundle.region }.ground();
-    let left =
-        answers.copies.iter().filter(|(key, live)| is_copy(live) && !ours.contains(key) && !ground.reserves(key));
     let mut findings = Vec::new();
-    for (kind, keys) in by_kind(left.map(|(key, _)| key)) {
+    for (kind, keys) in by_kind(copies_left(bundle, answers)) {
         for key in keys.iter().take(MOST_LEFT) {
             let message = format!("{key} is a copy of k0rdent's that the bundle does not have");
             findings.push(Finding::new(Code::K0rdentLeftover, message).about(key).help(

@@ -109,6 +109,11 @@ pub(super) struct Fetched<'s> {
 }
 
 impl Fetched<'_> {
+    /// A path of the output, in the tree.
+    fn below(&self, path: &str) -> String {
+        if self.prefix.is_empty() { path.to_owned() } else { format!("{}/{path}", self.prefix) }
+    }
+
     /// Fetches so many commits more of the history.
     fn deepen(&self, by: usize) -> Result<(), ShelfError> {
         let Fetched { git, remote, reference, folder, .. } = *self;
@@ -234,6 +239,39 @@ impl Lineage {
             }
             if is_whole || found.len() >= MOST || depth > MOST.saturating_mul(4) {
                 return Ok(is_whole.then_some(false));
+            }
+            fetched.deepen(depth)?;
+            depth = depth.saturating_mul(4);
+        }
+    }
+
+    /// The commit that made a region's folders what they are now; none where nothing stands there, or the history is
+    /// longer than what is looked at.
+    pub(super) fn since(&self, fetched: &Fetched<'_>, directory: &Directory) -> Result<Option<String>, ShelfError> {
+        let ids = |commit: Id| -> Result<Vec<Option<Id>>, ShelfError> {
+            let at = |folder: String| match fetched.store.at(commit, &fetched.below(&folder)) {
+                Ok(entry) => Ok(Some(entry.id)),
+                Err(ObjectsError::NoPath(_)) => Ok(None),
+                Err(error) => Err(damaged(error)),
+            };
+            folders(directory).into_iter().map(at).collect()
+        };
+        let now = ids(fetched.tip)?;
+        if now.iter().all(Option::is_none) {
+            return Ok(None);
+        }
+        let mut depth = FIRST;
+        loop {
+            let (found, is_whole) = ancestors(fetched.folder, fetched.tip, MOST).map_err(damaged)?;
+            let mut since = None;
+            for ancestor in &found {
+                if ids(ancestor.id)? != now {
+                    return Ok(since);
+                }
+                since = Some(ancestor.id.to_string());
+            }
+            if is_whole || found.len() >= MOST || depth > MOST.saturating_mul(4) {
+                return Ok(since.filter(|_| is_whole));
             }
             fetched.deepen(depth)?;
             depth = depth.saturating_mul(4);
@@ -410,8 +448,7 @@ impl Scope<'_> {
     }
 
     fn below(&self, path: &str) -> String {
-        let prefix = self.fetched.prefix;
-        if prefix.is_empty() { path.to_owned() } else { format!("{prefix}/{path}") }
+        self.fetched.below(path)
     }
 
     /// The region's folders in a commit.

@@ -178,8 +178,16 @@ fn try_run(config: &Path, kubeconfig: &Path, out: &Path, patience: Patience) -> 
     let reach = Reach { wanted, patience };
     let outputs = [out.to_owned()];
     let fleet = &settings.fleet;
-    let surveyor =
-        Surveyor { session: &session, fleet, base, outputs: &outputs, reach: &reach, last: None, only: None };
+    let surveyor = Surveyor {
+        session: &session,
+        fleet,
+        base,
+        outputs: &outputs,
+        reach: &reach,
+        last: None,
+        only: None,
+        into_regions: true,
+    };
     let survey = survey(&surveyor, Values::Read)?;
     let (allowances, selection) = (Allowances::default(), Selection::default());
     let run = Run::new(&session, fleet, &keys, (&allowances, &selection));

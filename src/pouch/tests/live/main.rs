@@ -41,6 +41,7 @@ mod older;
 mod progress;
 mod rbac;
 mod reach;
+mod regions;
 mod requests;
 mod retries;
 mod rig_itself;

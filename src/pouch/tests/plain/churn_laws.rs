@@ -218,6 +218,7 @@ impl Place {
             reach: &reach,
             last: None,
             only: None,
+            into_regions: true,
         };
         render(&run, &survey(&surveyor, Values::Read)?, &self.shelf)
     }

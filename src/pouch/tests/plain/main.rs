@@ -63,6 +63,7 @@ mod places;
 mod plan;
 mod proof;
 mod proposals;
+mod providers;
 mod publish;
 mod quickstart;
 mod rbac;

@@ -35,7 +35,7 @@ const TYPED: &[u8] = b"abcdeginorstz012 \n#:-\"'{}[],.|&*!%@`/_\t=~";
 pub(super) struct Dice(pub(super) u64);
 
 impl Dice {
-    fn roll(&mut self, below: usize) -> usize {
+    pub(super) fn roll(&mut self, below: usize) -> usize {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
         z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -98,8 +98,16 @@ impl Desk {
             (Session::new(Global { quiet: true, ..Global::default() }, ambient, Stop::never()), Reach::default());
         let (fleet, allowances, selection) = (&settings.fleet, Allowances::default(), Selection::default());
         let run = Run::new(&session, fleet, &keys, (&allowances, &selection));
-        let surveyor =
-            Surveyor { session: &session, fleet, base: folder, outputs: &[], reach: &reach, last: None, only: None };
+        let surveyor = Surveyor {
+            session: &session,
+            fleet,
+            base: folder,
+            outputs: &[],
+            reach: &reach,
+            last: None,
+            only: None,
+            into_regions: true,
+        };
         let survey = survey(&surveyor, Values::Read).unwrap_or_else(|failure| panic!("{}", failure.message));
         render(&run, &survey, &self.shelf).unwrap_or_else(|failure| panic!("{}", failure.message)).findings
     }

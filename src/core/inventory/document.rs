@@ -1,0 +1,138 @@
+//! RegionFacts as they are written: one form for what a look found, whoever looked and whenever.
+//!
+//! Only fields that a stage reads are written, sorted, and nothing that changes by itself: no time, no resource version.
+//! So a document that `pouch facts` printed yesterday and one of today differ only where the cluster does.
+
+use alloc::vec::Vec;
+
+use super::looked::{API_VERSION, KIND, Looked};
+use crate::kinds::{K0RDENT, MANAGED_LABEL, PROVIDER_LABEL};
+use crate::name::{Region, Scope};
+use crate::node::{Key, Node};
+
+/// The fields of a ProviderInterface's `spec` that are read.
+const INTERFACE: [&str; 2] = ["clusterIdentities", "clusterIdentityKinds"];
+
+/// The labels of a ProviderInterface that are read.
+const LABELS: [&str; 2] = [PROVIDER_LABEL, MANAGED_LABEL];
+
+/// The document that says what was found on a region, which [`read`](super::looked::read) reads back.
+pub fn write(region: &Region, looked: &Looked) -> Node {
+    let mut spec: Vec<(Key, Node)> = Vec::new();
+    let mut put = |key: &str, value: Option<Node>| spec.extend(value.map(|value| (Key::from(key), value)));
+    put("clusterUID", looked.cluster.as_deref().map(Node::text));
+    put("kubernetesVersion", looked.kubernetes.as_deref().map(Node::text));
+    let namespaces = looked.namespaces.iter().map(|(name, labels)| {
+        let said = match labels {
+            None => ("absent", Node::Bool(true)),
+            Some(labels) => ("labels", texts(labels.iter())),
+        };
+        map([("name", Node::text(name.as_str())), said])
+    });
+    put("namespaces", list(namespaces));
+    let kinds = looked.kinds.iter().map(|(kind, served)| {
+        let scope = match served.scope {
+            Scope::Namespaced => "Namespaced",
+            Scope::Cluster => "Cluster",
+        };
+        let versions = served.versions.iter().map(|version| Node::text(version.as_str())).collect();
+        map([
+            ("group", Node::text(kind.group.as_str())),
+            ("kind", Node::text(kind.kind.as_str())),
+            ("scope", Node::text(scope)),
+            ("versions", Node::List(versions)),
+        ])
+    });
+    put("kinds", list(kinds));
+    // An empty list is not the same as none: the cluster was asked, and has no ProviderInterface.
+    put("providerInterfaces", looked.interfaces.as_ref().map(|all| Node::List(all.clone().into())));
+    map([
+        ("apiVersion", Node::text(API_VERSION)),
+        ("kind", Node::text(KIND)),
+        ("metadata", map([("name", Node::text(region.as_str()))])),
+        ("spec", Node::map(spec)),
+    ])
+}
+
+/// A ProviderInterface as it stands in [`Looked::interfaces`]: of what a cluster says, only what is read.
+pub fn interface(document: &Node) -> Node {
+    let text = |path: &[&str]| Node::text(document.str_at(path).unwrap_or_default());
+    let mut metadata = vec![("name".into(), text(&["metadata", "name"]))];
+    let labels = LABELS.iter().filter_map(|label| Some((*label, document.str_at(&["metadata", "labels", label])?)));
+    let labels = texts(labels);
+    if !labels.entries().is_empty() {
+        metadata.push(("labels".into(), labels));
+    }
+    let spec = INTERFACE.iter().filter_map(|field| Some((Key::from(*field), document.at(&["spec", field])?.clone())));
+    map([
+        ("apiVersion", text(&["apiVersion"])),
+        ("kind", text(&["kind"])),
+        ("metadata", Node::map(metadata)),
+        ("spec", Node::map(spec.collect())),
+    ])
+}
+
+/// The kind whose objects a region is asked for as a whole.
+pub fn interfaces() -> crate::name::GroupKind {
+    crate::name::GroupKind::new(K0RDENT, "ProviderInterface")
+}
+
+fn map<const N: usize>(entries: [(&str, Node); N]) -> Node {
+    Node::map(entries.into_iter().map(|(key, value)| (Key::from(key), value)).collect())
+}
+
+fn texts<K: AsRef<str>, V: AsRef<str>>(pairs: impl Iterator<Item = (K, V)>) -> Node {
+    Node::map(pairs.map(|(key, value)| (Key::from(key.as_ref()), Node::text(value.as_ref()))).collect())
+}
+
+fn list(items: impl Iterator<Item = Node>) -> Option<Node> {
+    let items: Vec<Node> = items.collect();
+    (!items.is_empty()).then(|| Node::List(items.into()))
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::collections::BTreeMap;
+    use alloc::string::String;
+
+    use super::*;
+    use crate::inventory::looked::{Served, read};
+    use crate::name::{GroupKind, Namespace, Version};
+    use crate::testing::object;
+    use crate::yaml::emit::{Tree, emit};
+
+    #[test]
+    fn what_is_written_is_read_back_the_same() {
+        let mut looked =
+            Looked { cluster: Some("u-1".into()), kubernetes: Some("v1.33.1".into()), ..Looked::default() };
+        let labels = BTreeMap::from([(String::from("env"), String::from("true"))]);
+        looked.namespaces.insert(Namespace::from("here"), Some(labels));
+        looked.namespaces.insert(Namespace::from("bare"), Some(BTreeMap::new()));
+        looked.namespaces.insert(Namespace::from("gone"), None);
+        let served =
+            |scope, versions: &[&str]| Served { scope, versions: versions.iter().map(|v| Version::from(*v)).collect() };
+        looked.kinds.insert(GroupKind::new("x.y", "K"), served(Scope::Cluster, &["v1", "v1beta1"]));
+        looked.kinds.insert(GroupKind::new("x.y", "L"), served(Scope::Namespaced, &[]));
+        for interfaces in [None, Some(Vec::new()), Some(vec![Node::map(vec![("kind".into(), Node::text("x"))])])] {
+            looked.interfaces = interfaces;
+            let text = emit(&Tree::of(&write(&Region::from("eu"), &looked)));
+            let Ok(back) = read(&object(&text)) else { panic!("{}", &*text) };
+            assert!(back == looked, "{}", &*text);
+        }
+    }
+
+    #[test]
+    fn of_an_interface_only_what_is_read_is_kept() {
+        let document = crate::testing::node(&crate::testing::yaml(
+            "apiVersion: k0rdent.mirantis.com/v1beta1\nkind: ProviderInterface\nmetadata: {name: aws, uid: u, resourceVersion: '7', \
+             creationTimestamp: now, generation: 3, annotations: {a: b}, labels: {cluster.x-k8s.io/provider: infrastructure-aws, other: x}}\n\
+             spec: {clusterIdentities: [{kind: K}], description: long}\nstatus: {x: z}\n",
+        ));
+        let text = emit(&Tree::of(&interface(&document)));
+        assert_eq!(
+            &*text,
+            "apiVersion: k0rdent.mirantis.com/v1beta1\nkind: ProviderInterface\nmetadata:\n  labels:\n    \
+             cluster.x-k8s.io/provider: infrastructure-aws\n  name: aws\nspec:\n  clusterIdentities:\n  - kind: K\n"
+        );
+    }
+}

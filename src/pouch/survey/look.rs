@@ -1,0 +1,364 @@
+//! Looks: regions' own clusters, read for what would be guessed without.
+//!
+//! What is read is what [`inquiry`] says and nothing else: the version, the UID of `kube-system`, ProviderInterfaces, which
+//! kinds are served, and labels of the namespaces of claimants. Nothing is written. What was found is a document that a
+//! source could have as well, so a run decides alike whichever of the two it has. A region that cannot be looked into
+//! has a reason instead, and no other region waits for it or loses anything.
+//!
+//! Unlike a source a region is read once, and not looked at a second time. A source's objects are put together, so they
+//! must have stood together. What is read here decides each by itself, and a change between two requests is the next
+//! run's, like one a moment after the last request. Only that all answers come from one cluster must hold: its UID is
+//! asked for first and last.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::Read as _;
+use std::path::Path;
+use std::sync::Mutex;
+
+use pouch_core::config::{Fleet, Look, RegionConfig, RegionState};
+use pouch_core::finding::{Fault, Origin, Place};
+use pouch_core::inquiry::{self, IDENTITY_NAMESPACE};
+use pouch_core::inventory::document;
+use pouch_core::inventory::looked::{Looked, Served};
+use pouch_core::inventory::profile::Profile;
+use pouch_core::inventory::providers::{self, ProviderFile, Way};
+use pouch_core::k0rdent;
+use pouch_core::name::{Name, Namespace, ObjectKey, Region};
+use pouch_core::node::Node;
+use pouch_core::snapshot::Reason;
+use pouch_core::world::Facts;
+use pouch_core::world::cluster::Tied;
+
+use crate::ambient::Ambient;
+use crate::cluster::request::{Portion, Resource};
+use crate::cluster::{Broken, Cluster, Got, ListError, Patience, Wanted};
+use crate::error::{Failure, said};
+use crate::session::Session;
+
+/// How many regions are looked into at once.
+pub const AT_ONCE: usize = 8;
+
+/// The most bytes of a provider file.
+const MOST_OF_FILE: u64 = 1 << 20;
+
+/// How a region's cluster is reached.
+#[derive(PartialEq)]
+pub enum Road {
+    /// By a kubeconfig.
+    Kubeconfig(Wanted),
+    /// As its ClusterProfile says, with the credentials of a plugin.
+    Plugin(Box<Way>),
+}
+
+/// A region that is to be looked into.
+#[derive(PartialEq)]
+pub struct Errand {
+    /// The region.
+    pub region: Region,
+    /// How its cluster is reached, or why that is not known.
+    pub road: Result<Road, Reason>,
+    /// The namespaces whose labels are asked for.
+    pub namespaces: BTreeSet<Namespace>,
+}
+
+/// What was found, and where; or why nobody could look.
+pub type Found = Result<(Node, Origin), Reason>;
+
+/// The provider files that were read so far, by path.
+#[derive(Default)]
+pub struct ProviderFiles(BTreeMap<String, Result<ProviderFile, Reason>>);
+
+/// Errands that are done: a run goes each at most once, however often its sources are read again.
+#[derive(Default)]
+pub struct Done(Vec<(Errand, Found)>);
+
+impl Done {
+    /// Does the errands that are not done yet, and gives what all of them found.
+    ///
+    /// # Errors
+    /// Where the run should end.
+    pub fn all<'d>(
+        &'d mut self,
+        session: &Session,
+        fleet: &Fleet,
+        patience: Patience,
+        errands: Vec<Errand>,
+    ) -> Result<Vec<(&'d Region, &'d Found)>, Failure> {
+        let (known, new): (Vec<Errand>, Vec<Errand>) =
+            errands.into_iter().partition(|errand| self.0.iter().any(|(done, _)| done == errand));
+        self.0.retain(|(done, _)| known.contains(done));
+        self.0.extend(look(session, fleet, patience, new)?);
+        self.0.sort_by(|a, b| a.0.region.cmp(&b.0.region));
+        Ok(self.0.iter().map(|(errand, found)| (&errand.region, found)).collect())
+    }
+}
+
+/// The regions to look into: those that are rendered, and of which the configuration says how.
+pub fn regions(fleet: &Fleet) -> impl Iterator<Item = (&RegionConfig, &Look)> {
+    let active = fleet.regions.values().filter(|region| region.state == RegionState::Active);
+    active.filter_map(|region| Some((region, region.inventory.look.as_ref()?)))
+}
+
+/// Finds out how a region's cluster is reached.
+///
+/// # Errors
+/// Where its ClusterProfile is not known, or it and the provider file do not say it together.
+pub fn road(
+    (ambient, base): (&Ambient, &Path),
+    (region, look): (&RegionConfig, &Look),
+    facts: Option<&Facts>,
+    files: &mut ProviderFiles,
+) -> Result<Road, Reason> {
+    let file = match look {
+        Look::Kubeconfig { kubeconfig, context } => {
+            let kubeconfig = kubeconfig.as_ref().map(|path| ambient.cwd().join(base).join(path));
+            return Ok(Road::Kubeconfig(Wanted { kubeconfig, context: context.clone(), ..Wanted::default() }));
+        }
+        Look::Providers(file) => file,
+    };
+    let profile = profile(facts, &region.name)?;
+    let shown = base.join(file);
+    let read =
+        files.0.entry(file.clone()).or_insert_with(|| provider_file(&ambient.cwd().join(base).join(file), &shown));
+    let way = read.as_ref().map_err(Clone::clone)?.choose(profile);
+    way.map(|way| Road::Plugin(Box::new(way))).map_err(|faults| reason("", &faults))
+}
+
+/// The ClusterProfile of a region.
+fn profile<'f>(facts: Option<&'f Facts>, region: &Region) -> Result<&'f Profile, Reason> {
+    let tied = facts.and_then(|facts| facts.clusters.get(region)).map(|cluster| &cluster.profile);
+    match tied {
+        Some(Tied::To(_, _, profile)) => Ok(profile),
+        Some(Tied::Absent(why) | Tied::Unknown(why)) => {
+            let help = "Correct `inventory.clusterProfile` of the region, or the source that should have it.";
+            Err(Reason::new(why.as_str(), help))
+        }
+        Some(Tied::Untied) | None => {
+            let help = "Tie the region to one with `inventory.clusterProfile`.";
+            Err(Reason::new("the region has no ClusterProfile that would say where its cluster is", help))
+        }
+    }
+}
+
+fn provider_file(path: &Path, shown: &Path) -> Result<ProviderFile, Reason> {
+    let shown = shown.display();
+    let unread = |what: String| {
+        let help = "Name a file of cluster-inventory-api with `cluster.providers`, relative to the configuration.";
+        Reason::new(format!("the provider file {shown} cannot be read: {what}"), help)
+    };
+    let mut bytes = Vec::new();
+    let file = std::fs::File::open(path).map_err(|error| unread(said(&error)))?;
+    let read = file.take(MOST_OF_FILE.saturating_add(1)).read_to_end(&mut bytes);
+    read.map_err(|error| unread(said(&error)))?;
+    if u64::try_from(bytes.len()).unwrap_or(u64::MAX) > MOST_OF_FILE {
+        return Err(unread(format!("it is longer than {} KiB", MOST_OF_FILE >> 10)));
+    }
+    let text = String::from_utf8(bytes).map_err(|_| unread("it is not text".to_owned()))?;
+    providers::read(&text).map_err(|faults| reason(&format!("the provider file {shown}: "), &faults))
+}
+
+/// The first of some faults, and how many more there are.
+fn reason(before: &str, faults: &[Fault]) -> Reason {
+    let Some(first) = faults.first() else { return Reason::new(format!("{before}it cannot be used"), "Correct it.") };
+    let more = match faults.len() {
+        1 => String::new(),
+        faults => format!(" (and {} more)", faults.saturating_sub(1)),
+    };
+    Reason::new(format!("{before}{}{more}", first.message), &*first.help)
+}
+
+/// Connects to a region's cluster.
+///
+/// # Errors
+/// Where the kubeconfig or the plugin gives no way to it.
+pub fn connect(session: &Session, region: &Region, road: &Road, patience: Patience) -> Result<Cluster, Failure> {
+    let Session { ambient, stop, .. } = session;
+    match road {
+        Road::Kubeconfig(wanted) => Cluster::connect(wanted, patience, ambient, &stop.flag()),
+        Road::Plugin(way) => Cluster::reach(way, region.as_str(), patience, ambient, &stop.flag()),
+    }
+}
+
+/// The patience with one region: all of its requests together may take as long as one request of a source, so that a
+/// cluster which hangs costs that once.
+pub fn patience_of_one(patience: Patience) -> Patience {
+    Patience { whole: patience.request, ..patience }
+}
+
+/// Does work for each of some things, a few at a time; each result stands where its thing stood.
+pub fn each<T: Sync, R: Send>(things: &[T], work: &(dyn Fn(&T) -> R + Sync)) -> Vec<R> {
+    let (waiting, done) = (Mutex::new(things.iter().enumerate()), Mutex::new(BTreeMap::new()));
+    let turns = || {
+        let next = || waiting.lock().ok().and_then(|mut waiting| waiting.next());
+        while let Some((index, thing)) = next() {
+            let result = work(thing);
+            if let Ok(mut done) = done.lock() {
+                done.insert(index, result);
+            }
+        }
+    };
+    std::thread::scope(|scope| {
+        // This thread works too: where the system gives no other, it does all of it.
+        for _ in 1..things.len().min(AT_ONCE) {
+            _ = std::thread::Builder::new().spawn_scoped(scope, turns);
+        }
+        turns();
+    });
+    done.into_inner().unwrap_or_default().into_values().collect()
+}
+
+fn look(
+    session: &Session,
+    fleet: &Fleet,
+    patience: Patience,
+    errands: Vec<Errand>,
+) -> Result<Vec<(Errand, Found)>, Failure> {
+    let ui = &session.ui;
+    let progress = ui.progress("looking into regions", u64::try_from(errands.len()).unwrap_or_default());
+    let found = each(&errands, &|errand| {
+        let found = one(session, fleet, patience_of_one(patience), errand);
+        progress.step();
+        found
+    });
+    drop(progress);
+    // A run that should end is no fault of a region.
+    session.stop.check()?;
+    let mut done = Vec::new();
+    for (errand, Told { warning, words, found }) in errands.into_iter().zip(found) {
+        warning.iter().for_each(|warning| ui.warn(&format!("region {}: {warning}", errand.region)));
+        words.iter().for_each(|words| ui.detail(&format!("region {}: {words}", errand.region)));
+        // Who needs what is unknown is told by findings; where nobody does, the region is away all the same.
+        if let Err(Reason { why, help, .. }) = &found {
+            ui.warn(&format!("region {} was not looked into: {why}. {help}", errand.region));
+        }
+        done.push((errand, found));
+    }
+    Ok(done)
+}
+
+/// What one look gave, and what is told of it when all are done.
+struct Told {
+    warning: Option<String>,
+    words: Option<String>,
+    found: Found,
+}
+
+fn one(session: &Session, fleet: &Fleet, patience: Patience, errand: &Errand) -> Told {
+    let mut told =
+        Told { warning: None, words: None, found: Err(Reason::new("the run was ended", "Start pouch again.")) };
+    if session.stop.is_asked() {
+        return told;
+    }
+    let road = match &errand.road {
+        Ok(road) => road,
+        Err(reason) => return Told { found: Err(reason.clone()), ..told },
+    };
+    let cluster = match connect(session, &errand.region, road, patience) {
+        Ok(cluster) => cluster,
+        Err(failure) => return Told { found: Err(Reason::new(failure.message, failure.help)), ..told },
+    };
+    told.warning = cluster.warning();
+    told.words = Some(format!("looked into cluster {} at {}", cluster.context, cluster.server));
+    let namespaces = errand.namespaces.iter();
+    told.found = seen(fleet, &cluster, namespaces).map(|looked| {
+        let place = Place::Cluster { context: cluster.context.clone() };
+        let origin = Origin { source: errand.region.as_str().into(), place };
+        (document::write(&errand.region, &looked), origin)
+    });
+    told
+}
+
+/// Reads what is asked of a region's cluster.
+fn seen<'n>(
+    fleet: &Fleet,
+    cluster: &Cluster,
+    namespaces: impl Iterator<Item = &'n Namespace>,
+) -> Result<Looked, Reason> {
+    let trouble = |what: &str, broken: &Broken| Reason::new(cluster.trouble(what, broken), broken.help());
+    let uid = identity(cluster)?;
+    let kubernetes = cluster.version().map_err(|broken| trouble("its version", &broken))?;
+    let published = inquiry::published_there(fleet);
+    let groups: BTreeSet<&str> = published.keys().map(|kind| kind.group.as_str()).chain([k0rdent::GROUP]).collect();
+    let served = cluster.discover(groups).map_err(|broken| trouble("its API groups", &broken))?;
+    if let Some((group, broken)) = served.unknown.first_key_value() {
+        return Err(trouble(&format!("the API group {group}"), broken));
+    }
+    let kinds = published.into_iter().map(|(kind, scope)| {
+        let found = served.kinds.get(&kind).map(|(resource, versions)| (resource.scope, versions.clone()));
+        let (scope, versions) = found.unwrap_or((scope, Vec::new()));
+        (kind, Served { scope, versions })
+    });
+    let interfaces = match served.resource(&document::interfaces()) {
+        // Where the kind is not served, there is none.
+        None => Vec::new(),
+        Some(resource) => listed(cluster, &resource)?,
+    };
+    let mut looked = Looked {
+        cluster: Some(uid),
+        kubernetes: Some(kubernetes),
+        namespaces: BTreeMap::new(),
+        kinds: kinds.collect(),
+        interfaces: Some(interfaces),
+    };
+    let resource = Resource::namespaces();
+    let keys = namespaces.map(ObjectKey::namespace).collect();
+    let got = cluster.get(&resource, keys, Portion::Metadata, &|| {});
+    for (key, got) in got.map_err(|broken| trouble("namespaces", &broken))? {
+        let labels = found(cluster, &resource, &key, got)?.map(|node| labels(&node));
+        looked.namespaces.insert(Namespace::new(key.name.shared()), labels);
+    }
+    if looked.cluster != Some(identity(cluster)?) {
+        let message = format!("cluster {} is another one than a moment ago", cluster.context);
+        return Err(Reason::new(message, "Check what is between pouch and the API server."));
+    }
+    Ok(looked)
+}
+
+/// The UID of the cluster's `kube-system`.
+fn identity(cluster: &Cluster) -> Result<String, Reason> {
+    let resource = Resource::namespaces();
+    let keys = vec![ObjectKey::namespace(&Namespace::from(IDENTITY_NAMESPACE))];
+    let got = cluster.get(&resource, keys, Portion::Metadata, &|| {});
+    let got = got.map_err(|broken| Reason::new(cluster.trouble("namespaces", &broken), broken.help()))?;
+    let mut uid = None;
+    for (key, got) in got {
+        let node = found(cluster, &resource, &key, got)?;
+        uid = node.and_then(|node| node.str_at(&["metadata", "uid"]).map(str::to_owned));
+    }
+    uid.ok_or_else(|| {
+        let message =
+            format!("cluster {} has no namespace {IDENTITY_NAMESPACE}, by which it could be told", cluster.context);
+        Reason::new(message, "Check that this is the API server of a cluster.")
+    })
+}
+
+/// All ProviderInterfaces, as documents of which only what is read is left.
+fn listed(cluster: &Cluster, resource: &Resource) -> Result<Vec<Node>, Reason> {
+    let listing = cluster.list(resource, None, Portion::Whole, &|_| {}).map_err(|error| match error {
+        ListError::Forbidden => refused(cluster.refusal("list", resource, None, None)),
+        ListError::Broken(broken) => Reason::new(cluster.trouble(&resource.name(), &broken), broken.help()),
+    })?;
+    Ok(listing.items.iter().map(|(_, _, node)| document::interface(node)).collect())
+}
+
+/// The object that was asked for; none if it is absent.
+fn found(cluster: &Cluster, resource: &Resource, key: &ObjectKey, got: Got) -> Result<Option<Node>, Reason> {
+    match got {
+        Got::Found(node, _) => Ok(Some(node)),
+        Got::Absent => Ok(None),
+        Got::Forbidden => {
+            let name: Option<&Name> = Some(&key.name);
+            Err(refused(cluster.refusal("get", resource, key.namespace.as_ref(), name)))
+        }
+        Got::Failed(broken) => Err(Reason::new(cluster.trouble(&resource.name(), &broken), broken.help())),
+    }
+}
+
+fn refused(message: String) -> Reason {
+    Reason::new(message, "Grant it there: `pouch rbac --region NAME` prints the rights that looking takes.")
+}
+
+fn labels(namespace: &Node) -> BTreeMap<String, String> {
+    let labels = namespace.at(&["metadata", "labels"]).map(Node::entries).unwrap_or_default();
+    labels.iter().filter_map(|(key, value)| Some((key.to_string(), value.as_str()?.to_owned()))).collect()
+}

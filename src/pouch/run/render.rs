@@ -247,12 +247,15 @@ fn one_region<'a>(
         }
         return Ok(told);
     }
-    let (files, odd) = published.read(to.directory())?;
     let rekeys = shared.run.selection.rekeys(&to);
+    let (proved, all) = match rekeys {
+        true => (None, Some(published.read(to.directory())?)),
+        false => (published.proved(to.directory(), &shared.run.query_newest(to.region)), None),
+    };
     // Of the others nothing was asked that they need.
     let is_meant = |asked: &&Asked| !shared.run.is_narrow() || shared.run.selection.refreshes(&asked.by);
     let cases = cases(&shared.world, asked().filter(is_meant));
-    if rekeys && files.is_empty() && odd.is_nothing() {
+    if all.as_ref().is_some_and(|(files, odd)| files.is_empty() && odd.is_nothing()) {
         // What was never sealed is not sealed anew.
         told.record.outcome = Outcome::Unchanged;
         for case in cases {
@@ -263,7 +266,7 @@ fn one_region<'a>(
     let (standing, history, mut plan) = plan(
         &shared.terms(to),
         &cases,
-        (files, odd),
+        (proved, || all.map_or_else(|| Ok(published.read(to.directory())?), Ok)),
         || Ok::<_, Failure>(published.is_last(to.directory(), &shared.run.query_newest(to.region))?),
         || Ok(published.history(to.directory(), &shared.run.query(to.region)?)?),
         |now| Ok(published.past(to.directory(), &shared.run.query(to.region)?, now)?),

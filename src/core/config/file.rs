@@ -16,8 +16,8 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 pub use delivery::{
-    ArgoCdFile, DecryptionRefFile, DeliveryFile, DeliveryWord, DestinationFile, FluxFile, Given, RegionDeliveryFile,
-    SourceKindWord, SourceRefFile,
+    ArgoCdFile, DecryptionRefFile, DeliveryFile, DeliveryWord, DestinationFile, FluxFile, Given, HealthCheckFile,
+    RegionDeliveryFile, SourceKindWord, SourceRefFile,
 };
 pub use grant::{GrantFile, GrantFromFile, GrantToFile};
 pub use limit::{AcceptFile, DeletionsFile, GitLimitsFile, LevelWord, LimitsFile, ResealFile, SourceLimitsFile};

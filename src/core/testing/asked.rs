@@ -20,8 +20,8 @@ use crate::config::Fleet;
 use crate::finding::{Code, Origin};
 use crate::inquiry::{listed, listed_namespaces, select_namespaces};
 use crate::judge::case::Verdict;
-use crate::kinds::Scopes;
-use crate::name::{GroupKind, Name, ObjectKey, Version};
+use crate::kinds::{POUCH, Scopes};
+use crate::name::{GroupKind, Name, ObjectKey, Region, Version};
 use crate::node::Node;
 use crate::object::admit;
 use crate::snapshot::{Answer, Inquiry, Lookup, Reason, Snapshot, assemble};
@@ -43,6 +43,8 @@ fn key_of(fleet: &Fleet, document: &Node, origin: &Origin) -> Option<ObjectKey> 
 fn asked(world: &Scene, refused: &dyn Fn(&ObjectKey) -> bool) -> (Desk, BTreeSet<ObjectKey>) {
     let fleet = fleet(&world.config);
     let mut clusters = Clusters::new();
+    // No API server has RegionFacts: they are what a look into a region's own cluster would find.
+    let mut seen: Vec<(Region, (Node, Origin))> = Vec::new();
     let mut readings = readings(&fleet, world);
     for (source, reading) in fleet.sources.iter().zip(&mut readings) {
         let mut kinds: BTreeSet<GroupKind> = listed(&fleet, &source.provides).into_iter().map(|l| l.kind).collect();
@@ -53,6 +55,9 @@ fn asked(world: &Scene, refused: &dyn Fn(&ObjectKey) -> bool) -> (Desk, BTreeSet
         let mut rest = Vec::new();
         for (document, origin) in reading.documents.drain(..) {
             match key_of(&fleet, &document, &origin) {
+                Some(key) if key.kind.is(POUCH, "RegionFacts") => {
+                    seen.push((Region::from(key.name.as_str()), (document, origin)));
+                }
                 Some(key) if kinds.contains(&key.kind) => rest.push((document, origin)),
                 Some(key) => _ = cluster.insert(key, (document, origin)),
                 None => {}
@@ -70,10 +75,14 @@ fn asked(world: &Scene, refused: &dyn Fn(&ObjectKey) -> bool) -> (Desk, BTreeSet
         clusters.push(cluster);
     }
     let (mut snapshot, findings) = assemble(&fleet, readings);
+    let mut looks = Looks::default();
+    for (region, found) in seen {
+        looks.add(&fleet, &snapshot, region, Ok(found));
+    }
     let mut questions = BTreeSet::new();
     for round in 0.. {
         assert!(round < 100, "the closures never have enough");
-        let (facts, _) = Facts::gather(&fleet, &snapshot, &Looks::default());
+        let (facts, _) = Facts::gather(&fleet, &snapshot, &looks);
         let world = World { fleet: &fleet, snapshot: &snapshot, facts: &facts, now: 0 };
         let (wanted, _) = wanted(&world, facts.asked().iter().filter_map(|asked| asked.claim.as_ref()));
         if wanted.is_empty() {
@@ -81,7 +90,7 @@ fn asked(world: &Scene, refused: &dyn Fn(&ObjectKey) -> bool) -> (Desk, BTreeSet
         }
         answer(&fleet, &mut snapshot, &clusters, wanted, &mut questions, refused);
     }
-    (Desk::of(fleet, snapshot, findings), questions)
+    (Desk::looked(fleet, snapshot, findings, &looks), questions)
 }
 
 fn answer(

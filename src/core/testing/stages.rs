@@ -115,8 +115,12 @@ impl Desk {
         Self::of(fleet, snapshot, found)
     }
 
-    pub(crate) fn of(fleet: Fleet, snapshot: Snapshot, mut findings: Vec<Finding>) -> Self {
-        let (facts, found) = Facts::gather(&fleet, &snapshot, &Looks::default());
+    pub(crate) fn of(fleet: Fleet, snapshot: Snapshot, findings: Vec<Finding>) -> Self {
+        Self::looked(fleet, snapshot, findings, &Looks::default())
+    }
+
+    pub(crate) fn looked(fleet: Fleet, snapshot: Snapshot, mut findings: Vec<Finding>, looks: &Looks) -> Self {
+        let (facts, found) = Facts::gather(&fleet, &snapshot, looks);
         findings.extend(found);
         Self { fleet, snapshot, findings, facts }
     }

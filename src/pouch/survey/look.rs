@@ -332,13 +332,13 @@ fn identity(cluster: &Cluster) -> Result<String, Reason> {
     })
 }
 
-/// All ProviderInterfaces, as documents of which only what is read is left.
+/// All ProviderInterfaces.
 fn listed(cluster: &Cluster, resource: &Resource) -> Result<Vec<Node>, Reason> {
     let listing = cluster.list(resource, None, Portion::Whole, &|_| {}).map_err(|error| match error {
         ListError::Forbidden => refused(cluster.refusal("list", resource, None, None)),
         ListError::Broken(broken) => Reason::new(cluster.trouble(&resource.name(), &broken), broken.help()),
     })?;
-    Ok(listing.items.iter().map(|(_, _, node)| document::interface(node)).collect())
+    Ok(listing.items.into_iter().map(|(_, _, node)| node).collect())
 }
 
 /// The object that was asked for; none if it is absent.

@@ -272,6 +272,14 @@ impl Snapshot {
         self.ignored.get(key)
     }
 
+    /// Whether a document that could not be read, or not as it stands, seems to be this very object. A source that is merely
+    /// incomplete says nothing of one, and neither does a document of which nobody knows the kind.
+    pub fn is_doubted(&self, key: &ObjectKey) -> bool {
+        let doubts = |state: &&State| state.lacks.doubts.names(key) || state.meant.may_be(key).is_some();
+        let may_provide = |state: &&State| state.provides.admits(key, &self.system_namespace);
+        self.sources.iter().filter(may_provide).any(|state| doubts(&state))
+    }
+
     /// Whether some source might hold an unseen object of `kind`, in whatever namespace.
     pub fn may_lack(&self, kind: &GroupKind) -> bool {
         self.sources.iter().any(|state| state.may_hold_kind(kind, None))

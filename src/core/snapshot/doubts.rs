@@ -56,6 +56,13 @@ impl Doubts {
         named.filter(has).any(|number| self.is_in(*number, key.namespace.as_ref()))
     }
 
+    /// Whether some document has the words of an object's kind and name: one of which nobody knows the kind says nothing.
+    pub(super) fn names(&self, key: &ObjectKey) -> bool {
+        let of_kind = self.with(key.kind.kind.as_str());
+        let mut named = self.with(key.name.as_str()).iter().chain(&self.any_name);
+        named.any(|number| of_kind.binary_search(number).is_ok() && self.is_in(*number, key.namespace.as_ref()))
+    }
+
     /// Whether some document might hold an object of a kind in a namespace; none is any namespace.
     pub(super) fn may_hold_kind(&self, kind: &GroupKind, namespace: Option<&Namespace>) -> bool {
         self.with(kind.kind.as_str()).iter().chain(&self.any_kind).any(|number| self.is_in(*number, namespace))

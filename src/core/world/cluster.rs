@@ -167,6 +167,9 @@ pub fn tied_profile(
             }
         }
     };
+    if object.is_mistyped() {
+        return Tied::Unknown(format!("{} is mistyped", object.key));
+    }
     let (profile, faults) = profile::read(object);
     findings.extend(object.faults.iter().chain(&faults).map(|fault| finding_of(fault, object).in_region(&region.name)));
     Tied::To(object.key.clone(), object.origin.clone(), profile)
@@ -201,7 +204,7 @@ fn sight(
         Some(Err(reason)) => return Sight::Unread(reason.clone()),
         None => match snapshot.look_up(&key) {
             Lookup::Found(object) => object,
-            Lookup::Unread(unread) if is_expected(fleet, snapshot, region) => {
+            Lookup::Unread(unread) if is_expected(snapshot, &key) => {
                 return Sight::Unread(Reason::new(
                     unread.why(),
                     "Correct the source: its own findings say what is wrong.",
@@ -222,10 +225,10 @@ fn sight(
     }
 }
 
-/// Whether RegionFacts in the sources are known to be meant for a region: an incomplete source alone does not say so.
-fn is_expected(_: &Fleet, snapshot: &Snapshot, region: &RegionConfig) -> bool {
-    let facts = GroupKind::new(POUCH, looked::KIND);
-    snapshot.all(&facts).any(|object| object.key.name == *region.name.as_str())
+/// Whether the sources seem to have RegionFacts: an incomplete source alone does not say so, and who uses none should not
+/// wait for it.
+fn is_expected(snapshot: &Snapshot, key: &ObjectKey) -> bool {
+    snapshot.is_doubted(key) || snapshot.all(&key.kind).next().is_some()
 }
 
 /// What a region's own ProviderInterfaces define.

@@ -113,6 +113,25 @@ fn a_gate_holds_and_withdraws_nothing() {
 }
 
 #[test]
+fn facts_that_cannot_be_parsed_are_not_absent_and_other_documents_cast_no_doubt_on_them() {
+    let Some(fleet) = tied() else { return };
+    fleet.render(&[]).ends(0);
+    let before = fleet.tree("bundles");
+    fleet.write("manifests/seen.yaml", SEEN.replace("v1.28.4", "\"v1.28.4"));
+    fleet.render(&[]).ends(3).says("what the cluster of region eu has is unknown");
+    assert!(fleet.read("bundles/regions/eu/bundle.yaml").contains("cluster: \"995ba61b-"));
+    fleet.write("manifests/seen.yaml", SEEN);
+    fleet.render(&[]).ends(0);
+    assert!(fleet.tree("bundles").keys().eq(before.keys()));
+    // Something that cannot be read, and names the region, in a fleet without RegionFacts.
+    fleet.remove("manifests/seen.yaml");
+    fleet.write("manifests/aws.yaml", IDENTITY.replace("{selector: {matchLabels: {env: prod}}}", "{}"));
+    fleet.render(&[]).ends(0);
+    fleet.write("manifests/other.yaml", "a: {{ template }}\nb: eu \"\n");
+    assert!(!fleet.render(&[]).stderr.contains("what the cluster of region eu has is unknown"));
+}
+
+#[test]
 fn another_cluster_is_accepted_by_its_uid() {
     let Some(fleet) = tied() else { return };
     fleet.render(&[]).ends(0);

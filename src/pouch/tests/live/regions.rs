@@ -2,6 +2,7 @@
 //! another nothing.
 
 use std::collections::BTreeMap;
+use std::net::{Ipv4Addr, TcpListener};
 use std::os::unix::fs::PermissionsExt as _;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -280,8 +281,10 @@ fn crowd(names: &[String]) -> Fleet {
          output: {path: bundles}\ndelivery: {flux: {sourceRef: {kind: GitRepository, name: fleet}}}\nreuseKey: {file: reuse.key}\nregions:\n",
     );
     for name in names {
+        let (_, recipient) = generate_identity().unwrap();
+        let recipient = recipient.as_str();
         config.push_str(&format!(
-            "  {name}: {{recipients: [{EU}], namespaces: {{allowed: ['*']}}, delivery: flux, cluster: {{providers: providers.json}}, \
+            "  {name}: {{recipients: [{recipient}], namespaces: {{allowed: ['*']}}, delivery: flux, cluster: {{providers: providers.json}}, \
              inventory: {{clusterProfile: {{namespace: fleet, name: {name}}}}}}}\n"
         ));
     }
@@ -303,6 +306,10 @@ fn one_region_costs_another_nothing() {
     };
     cases.push(("good", "give".into(), good(), ""));
     cases.push(("named", "give".into(), with("tls-server-name", json!("localhost")), ""));
+    // Connections are taken by the system, and never answered.
+    let silent = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+    let stalls = json!({"server": format!("http://{}", silent.local_addr().unwrap())});
+    cases.push(("stalls", "give".into(), stalls, "cannot be read, asked for"));
     cases.push(("hangs", "sleep 300".into(), good(), "took longer than 30 s and was ended"));
     cases.push((
         "floods",

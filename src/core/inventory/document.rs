@@ -113,15 +113,22 @@ mod tests {
             |scope, versions: &[&str]| Served { scope, versions: versions.iter().map(|v| Version::from(*v)).collect() };
         looked.kinds.insert(GroupKind::new("x.y", "K"), served(Scope::Cluster, &["v1", "v1beta1"]));
         looked.kinds.insert(GroupKind::new("x.y", "L"), served(Scope::Namespaced, &[]));
-        let interface = crate::testing::node(&crate::testing::yaml(
-            "{apiVersion: k0rdent.mirantis.com/v1beta1, kind: ProviderInterface, metadata: {name: aws}, spec: {clusterIdentities: []}}",
-        ));
-        for interfaces in [None, Some(Vec::new()), Some(vec![interface])] {
+        let interface = |name: &str| {
+            let text = format!(
+                "{{apiVersion: k0rdent.mirantis.com/v1beta1, kind: ProviderInterface, metadata: {{name: {name}}}, spec: {{}}}}"
+            );
+            crate::testing::node(&crate::testing::yaml(&text))
+        };
+        for interfaces in [None, Some(Vec::new()), Some(vec![interface("a"), interface("b")])] {
             looked.interfaces = interfaces;
             let text = emit(&Tree::of(&write(&Region::from("eu"), &looked)));
             let Ok(back) = read(&object(&text)) else { panic!("{}", &*text) };
             assert!(back == looked, "{}", &*text);
         }
+        // In whatever order a cluster lists them.
+        let sorted = write(&Region::from("eu"), &looked);
+        looked.interfaces = Some(vec![interface("b"), interface("a")]);
+        assert!(write(&Region::from("eu"), &looked) == sorted);
     }
 
     #[test]

@@ -9,8 +9,8 @@ use alloc::vec::Vec;
 
 use super::definition::Definitions;
 use super::looks::Looks;
-use crate::config::{ArgoDestination, Delivery, Fleet, Look, ProfileBy, ProfileTie, RegionConfig, RegionState, Source};
-use crate::finding::{Code, Finding, Origin};
+use crate::config::{ArgoDestination, Delivery, Fleet, ProfileBy, ProfileTie, RegionConfig, RegionState, Source};
+use crate::finding::{Code, Fault, Finding, Origin};
 use crate::inventory::looked::{self, Looked, is_interface};
 use crate::inventory::profile::{self, CLUSTER_ID, CLUSTER_SET, Profile, server};
 use crate::inventory::registry::{self, Registered};
@@ -85,10 +85,11 @@ impl ClusterFacts {
 pub fn gather(fleet: &Fleet, snapshot: &Snapshot, looks: &Looks) -> (BTreeMap<Region, ClusterFacts>, Vec<Finding>) {
     let mut findings = Vec::new();
     let mut clusters: BTreeMap<Region, ClusterFacts> = BTreeMap::new();
+    let profiles = profiles(fleet, snapshot);
     for region in fleet.regions.values() {
-        let profile = tied_profile(fleet, snapshot, region, &mut findings);
+        let profile = tied_profile(snapshot, &profiles, region, &mut findings);
         let registered = tied_registered(snapshot, region, &mut findings);
-        let sight = sight(fleet, snapshot, region, looks, &mut findings);
+        let sight = sight(snapshot, region, looks, &mut findings);
         let mut definitions = None;
         if let Sight::Seen(Looked { interfaces: Some(interfaces), .. }, origin) = &sight {
             let (own, found) = own_definitions(fleet, snapshot, interfaces, origin);
@@ -109,27 +110,49 @@ pub fn gather(fleet: &Fleet, snapshot: &Snapshot, looks: &Looks) -> (BTreeMap<Re
             cluster.holds.push(finding);
         }
     }
-    findings.extend(unclaimed(fleet, snapshot, &clusters));
+    findings.extend(unclaimed(&profiles, &clusters));
     (clusters, findings)
 }
 
-/// The ClusterProfile that a region is tied to.
+/// A ClusterProfile that a trusted source brings.
+struct Described<'s> {
+    object: &'s Object,
+    profile: Profile,
+    faults: Vec<Fault>,
+}
+
+/// The ClusterProfiles of the namespaces that regions are tied to, each read once.
 ///
 /// Only what a source brings that may bring cluster-scoped objects counts: a tenant's own ClusterProfile describes nothing.
-pub fn tied_profile(
-    fleet: &Fleet,
+fn profiles<'s>(fleet: &Fleet, snapshot: &'s Snapshot) -> Vec<Described<'s>> {
+    let ties = fleet.regions.values().filter_map(|region| region.inventory.profile.as_ref());
+    let namespaces: BTreeSet<&Namespace> = ties.map(|tie| &tie.namespace).collect();
+    let is_tied = |object: &&Object| object.key.namespace.as_ref().is_some_and(|it| namespaces.contains(it));
+    let kind = profile_kind();
+    let all = if namespaces.is_empty() { None } else { Some(snapshot.all(&kind)) };
+    let trusted = all.into_iter().flatten().filter(is_tied).filter_map(|object| trusted(fleet, snapshot, &object.key));
+    let read = |object: &'s Object| {
+        let (profile, faults) = profile::read(object);
+        Described { object, profile, faults }
+    };
+    trusted.map(read).collect()
+}
+
+/// The ClusterProfile that a region is tied to.
+fn tied_profile(
     snapshot: &Snapshot,
+    profiles: &[Described<'_>],
     region: &RegionConfig,
     findings: &mut Vec<Finding>,
 ) -> Tied<Profile> {
     let Some(tie) = &region.inventory.profile else { return Tied::Untied };
-    let kind = profile_kind();
-    let object = match &tie.by {
+    let mut in_namespace = profiles.iter().filter(|it| it.object.key.namespace.as_ref() == Some(&tie.namespace));
+    let described = match &tie.by {
         ProfileBy::Name(name) => {
-            let key = ObjectKey::new(kind.clone(), Some(tie.namespace.clone()), name.clone());
+            let key = ObjectKey::new(profile_kind(), Some(tie.namespace.clone()), name.clone());
             match snapshot.look_up(&key) {
-                Lookup::Found(_) => match trusted(fleet, snapshot, &key) {
-                    Some(object) => object,
+                Lookup::Found(_) => match in_namespace.find(|described| described.object.key == key) {
+                    Some(described) => described,
                     None => return Tied::Absent(format!("{key} is in a source without clusterScoped only")),
                 },
                 Lookup::Absent => return Tied::Absent(format!("there is no {key}")),
@@ -137,27 +160,21 @@ pub fn tied_profile(
                 Lookup::Unasked => return Tied::Unknown(format!("{key} was not asked for")),
             }
         }
-        by => {
-            let fits = |object: &&Object| {
-                let (profile, _) = profile::read(object);
-                let (wanted, has) = match by {
-                    ProfileBy::Labels(labels) => (labels, &profile.labels),
-                    ProfileBy::Properties(wanted) => (wanted, &profile.properties),
-                    ProfileBy::Name(_) => return false,
-                };
+        ProfileBy::Labels(wanted) | ProfileBy::Properties(wanted) => {
+            let by_label = matches!(tie.by, ProfileBy::Labels(_));
+            let fits = |described: &&Described<'_>| {
+                let profile = &described.profile;
+                let has = if by_label { &profile.labels } else { &profile.properties };
                 wanted.iter().all(|(key, value)| has.get(key) == Some(value))
             };
-            let in_namespace = |object: &&Object| object.key.namespace.as_ref() == Some(&tie.namespace);
-            let all = snapshot.all(&kind).filter(in_namespace);
-            let trusted = all.filter_map(|object| trusted(fleet, snapshot, &object.key));
-            let found: Vec<&Object> = trusted.filter(fits).collect();
-            let unread = snapshot.unread_in(&kind, Some(&tie.namespace));
+            let found: Vec<&Described<'_>> = in_namespace.filter(fits).collect();
+            let unread = snapshot.unread_in(&profile_kind(), Some(&tie.namespace));
             match (found.as_slice(), unread) {
                 (_, Some(source)) => return Tied::Unknown(format!("source {source} was not read completely")),
                 ([], None) => return Tied::Absent(format!("no ClusterProfile of namespace {} fits", tie.namespace)),
-                ([object], None) => *object,
+                ([described], None) => *described,
                 (several, None) => {
-                    let names: Vec<String> = several.iter().map(|object| object.key.name.to_string()).collect();
+                    let names: Vec<String> = several.iter().map(|it| it.object.key.name.to_string()).collect();
                     let names = named(&names);
                     return Tied::Unknown(format!(
                         "several ClusterProfiles of namespace {} fit: {names}",
@@ -167,12 +184,12 @@ pub fn tied_profile(
             }
         }
     };
+    let Described { object, profile, faults } = described;
     if object.is_mistyped() {
         return Tied::Unknown(format!("{} is mistyped", object.key));
     }
-    let (profile, faults) = profile::read(object);
-    findings.extend(object.faults.iter().chain(&faults).map(|fault| finding_of(fault, object).in_region(&region.name)));
-    Tied::To(object.key.clone(), object.origin.clone(), profile)
+    findings.extend(object.faults.iter().chain(faults).map(|fault| finding_of(fault, object).in_region(&region.name)));
+    Tied::To(object.key.clone(), object.origin.clone(), profile.clone())
 }
 
 fn tied_registered(snapshot: &Snapshot, region: &RegionConfig, findings: &mut Vec<Finding>) -> Tied<Registered> {
@@ -191,13 +208,7 @@ fn tied_registered(snapshot: &Snapshot, region: &RegionConfig, findings: &mut Ve
 }
 
 /// What was seen in a region's cluster: now, or by an earlier look that a source has.
-fn sight(
-    fleet: &Fleet,
-    snapshot: &Snapshot,
-    region: &RegionConfig,
-    looks: &Looks,
-    findings: &mut Vec<Finding>,
-) -> Sight {
+fn sight(snapshot: &Snapshot, region: &RegionConfig, looks: &Looks, findings: &mut Vec<Finding>) -> Sight {
     let key = ObjectKey::new(GroupKind::new(POUCH, looked::KIND), None, Name::from(region.name.as_str()));
     let found = match looks.of(&region.name) {
         Some(Ok(object)) => object,
@@ -463,38 +474,16 @@ fn gate(region: &RegionConfig, cluster: &ClusterFacts) -> Option<Finding> {
 }
 
 /// Tells of ClusterProfiles of a tied namespace that no region is tied to.
-fn unclaimed(fleet: &Fleet, snapshot: &Snapshot, clusters: &BTreeMap<Region, ClusterFacts>) -> Vec<Finding> {
-    let ties = fleet.regions.values().filter_map(|region| region.inventory.profile.as_ref());
-    let namespaces: BTreeSet<&Namespace> = ties.map(|tie| &tie.namespace).collect();
-    if namespaces.is_empty() {
-        return Vec::new();
-    }
-    let tied: BTreeSet<&ObjectKey> = clusters
-        .values()
-        .filter_map(|cluster| if let Tied::To(key, ..) = &cluster.profile { Some(key) } else { None })
-        .collect();
-    let is_loose = |object: &&Object| {
-        object.key.namespace.as_ref().is_some_and(|namespace| namespaces.contains(namespace))
-            && trusted(fleet, snapshot, &object.key).is_some()
-            && !tied.contains(&object.key)
-    };
+fn unclaimed(profiles: &[Described<'_>], clusters: &BTreeMap<Region, ClusterFacts>) -> Vec<Finding> {
+    let tied = clusters.values().filter_map(|cluster| match &cluster.profile {
+        Tied::To(key, ..) => Some(key),
+        _ => None,
+    });
+    let tied: BTreeSet<&ObjectKey> = tied.collect();
     let tell = |object: &Object| {
         let message = format!("no region is tied to {}", object.key);
         let help = "If it is a region, add it to `regions` and tie it by `inventory.clusterProfile`.";
         Finding::new(Code::UntiedProfile, message).about(&object.key).at(&object.origin).help(help)
     };
-    snapshot.all(&profile_kind()).filter(is_loose).map(tell).collect()
-}
-
-/// Whether some region is looked into by a live cluster.
-pub fn is_looked_into(region: &RegionConfig) -> bool {
-    region.state == RegionState::Active && region.inventory.look.is_some()
-}
-
-/// The provider file by which a region is looked into, if it is.
-pub fn provider_file(region: &RegionConfig) -> Option<&str> {
-    match region.inventory.look.as_ref()? {
-        Look::Providers(file) => Some(file),
-        Look::Kubeconfig { .. } => None,
-    }
+    profiles.iter().map(|described| described.object).filter(|object| !tied.contains(&object.key)).map(tell).collect()
 }

@@ -33,7 +33,9 @@ use crate::object::Keep;
 use crate::recipient::Recipient;
 use crate::release::Release;
 
-pub use delivery::{ArgoCd, ArgoDestination, ArgoKind, ArgoMode, Delivery, Flux, OCI_REPOSITORY, OCI_SCHEME};
+pub use delivery::{
+    ArgoCd, ArgoDestination, ArgoKind, ArgoMode, Delivery, Flux, HealthCheck, OCI_REPOSITORY, OCI_SCHEME,
+};
 pub use grant::{Grant, GrantRegions, Granted, Grantee};
 pub use inventory::{Inventory, Look, ProfileBy, ProfileTie};
 

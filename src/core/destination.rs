@@ -141,8 +141,10 @@ mod tests {
             source_name: "fleet".into(),
             decryption_secret: "sops-age".into(),
             interval: "10m".into(),
+            retry_interval: "1m".into(),
             timeout: None,
             wait: false,
+            health_checks: Vec::new(),
             service_account: None,
             kube_config: None,
         });

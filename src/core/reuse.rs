@@ -33,7 +33,7 @@ use hmac::Mac as _;
 use sha2::{Digest as _, Sha256};
 
 pub use artifact::{Packed, artifact_seal, artifact_verifies};
-pub use commit::{Made, commit_line, commit_verifies};
+pub use commit::{Made, commit_line, commit_under, commit_verifies};
 pub use context::Context;
 use context::{add, add_context};
 pub use entry::{

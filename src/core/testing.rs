@@ -7,6 +7,7 @@ pub(crate) mod case;
 mod cures;
 mod laws;
 mod limited;
+mod proved;
 pub(crate) mod stages;
 mod tenants;
 

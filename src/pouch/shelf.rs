@@ -25,7 +25,7 @@ use pouch_core::layout::path::{BundlePath, TOPS};
 use pouch_core::name::{Directory, FleetName, ObjectKey, Region};
 use pouch_core::region::history::{History, Past};
 use pouch_core::region::odd::Odd;
-use pouch_core::region::published::{Files, Published};
+use pouch_core::region::published::{Files, Proved, Published};
 use pouch_core::reuse::KeyRing;
 
 pub use self::beside::Beside;
@@ -66,6 +66,12 @@ pub trait Look: Sync {
 
     /// Every file in a region's folders, and what stands there beside plain files or cannot be read.
     fn read(&self, directory: &Directory) -> Result<(Files, Odd), ShelfError>;
+
+    /// What stands in a region's folders without its open files, where the history proves that it is what pouch published
+    /// last; none where it does not, where there is no history, or where something cannot be read: [`Look::read`] says why.
+    fn proved(&self, _: &Directory, _: &HistoryQuery<'_>) -> Option<Proved> {
+        None
+    }
 
     /// Whether a region's folders hold what [`Look::read`] gave.
     fn still_holds(&self, directory: &Directory, (files, odd): (&Files, &Odd)) -> Result<bool, ShelfError> {

@@ -1,11 +1,13 @@
 //! Delivery: how a region's bundle reaches the region, and what the emitted objects say.
 
 use alloc::string::String;
+use alloc::vec::Vec;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::name::{Name, Namespace};
+use crate::yaml::emit::Tree;
 
 /// The kind of Flux's sources that are OCI artifacts.
 pub const OCI_REPOSITORY: &str = "OCIRepository";
@@ -79,14 +81,40 @@ pub struct Flux {
     pub decryption_secret: Name,
     /// Reconcile interval, a Go duration such as `10m`.
     pub interval: String,
+    /// How soon Flux tries again what failed, a Go duration.
+    pub retry_interval: String,
     /// How long one try may take, a Go duration.
     pub timeout: Option<String>,
     /// Whether a Kustomization is ready only when all that it applied is.
     pub wait: bool,
+    /// Objects of the region without which no Kustomization of identities is ready.
+    pub health_checks: Vec<HealthCheck>,
     /// The ServiceAccount whose rights Flux applies with.
     pub service_account: Option<Name>,
     /// The Secret with the kubeconfig of the region, where Flux runs elsewhere, and the entry in it.
     pub kube_config: Option<(Name, Option<String>)>,
+}
+
+/// An object that Flux looks at after it applied others.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct HealthCheck {
+    /// Its group and version, such as `apps/v1`.
+    pub api_version: String,
+    /// Its kind.
+    pub kind: String,
+    /// Its name.
+    pub name: Name,
+    /// Its namespace; none for an object of the cluster.
+    pub namespace: Option<Namespace>,
+}
+
+impl HealthCheck {
+    /// The map that names it, to Flux as in the configuration.
+    pub fn tree(&self) -> Tree<'_> {
+        let namespace = self.namespace.as_ref().map(|namespace| ("namespace", Tree::text(namespace.as_str())));
+        let fields = [("apiVersion", &*self.api_version), ("kind", &*self.kind), ("name", self.name.as_str())];
+        Tree::map(fields.map(|(key, text)| (key, Tree::text(text))).into_iter().chain(namespace))
+    }
 }
 
 /// How Argo CD decrypts.

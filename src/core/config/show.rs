@@ -12,8 +12,8 @@ use super::file::{API_VERSION, KIND};
 use super::grant::key_of;
 use super::{
     Acceptance, ArgoCd, ArgoKind, ArgoMode, Companions, Decryption, Delivery, ExtraKind, FileGlobs, Fleet, Flux, Globs,
-    Grant, GrantRegions, Granted, Grantee, Identity, Inventory, KeyPlace, Limits, Look, MessageTemplates, Output,
-    OutputOci, ProfileBy, RegionConfig, RegionState, Resolution, ReuseKeyPlaces, Sign, Source, SourcePlace,
+    Grant, GrantRegions, Granted, Grantee, HealthCheck, Identity, Inventory, KeyPlace, Limits, Look, MessageTemplates,
+    Output, OutputOci, ProfileBy, RegionConfig, RegionState, Resolution, ReuseKeyPlaces, Sign, Source, SourcePlace,
 };
 use crate::name::{GroupKind, Scope};
 use crate::recipient::Recipient;
@@ -231,6 +231,7 @@ fn flux(flux: &Flux) -> Tree<'_> {
         ("sourceRef", Tree::map(source)),
         ("decryption", Tree::map([("secretRef", Tree::text(flux.decryption_secret.as_str()))])),
         ("interval", Tree::text(flux.interval.as_str())),
+        ("retryInterval", Tree::text(flux.retry_interval.as_str())),
         ("wait", Tree::Bool(flux.wait)),
     ];
     let kube_config = flux.kube_config.as_ref().map(|(name, key)| {
@@ -239,7 +240,9 @@ fn flux(flux: &Flux) -> Tree<'_> {
     });
     let account = flux.service_account.as_ref().map(|name| ("serviceAccountName", Tree::text(name.as_str())));
     let timeout = flux.timeout.as_ref().map(|timeout| ("timeout", Tree::text(timeout.as_str())));
-    Tree::map(fields.into_iter().chain(kube_config).chain(account).chain(timeout))
+    let checks: Vec<Tree<'_>> = flux.health_checks.iter().map(HealthCheck::tree).collect();
+    let checks = (!checks.is_empty()).then_some(("healthChecks", Tree::List(checks)));
+    Tree::map(fields.into_iter().chain(kube_config).chain(account).chain(timeout).chain(checks))
 }
 
 fn argocd(argo: &ArgoCd) -> Tree<'_> {

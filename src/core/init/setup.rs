@@ -14,6 +14,7 @@ use super::scalar::scalar;
 use crate::config::ArgoMode;
 use crate::config::repository::{UrlFault, check_url};
 use crate::kinds;
+use crate::layout::path::delivery_name;
 use crate::name::{GroupKind, Scope};
 
 /// The folder of the files, from the configuration's folder.
@@ -28,10 +29,13 @@ const BRANCH: &str = "main";
 /// The Secret and its entry that hold the identities for Argo CD: one process reads one file.
 const ARGOCD_KEYS: (&str, &str) = ("sops-age", "regions.agekey");
 
+/// What the file for a hub is called.
+pub const HUB: &str = "hub";
+
 /// Who applies the bundles.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Consumer {
-    /// Flux on each region.
+    /// Flux, on each region or on a hub.
     Flux,
     /// One Argo CD for all regions.
     ArgoCd(ArgoMode),
@@ -75,6 +79,8 @@ pub struct Setup {
     pub fleet: String,
     /// The repository of the bundles; always there with a consumer that reads it.
     pub repository: Option<String>,
+    /// The context of the cluster whose Flux applies all regions; none where each region has its own.
+    pub hub: Option<String>,
     /// The regions.
     pub regions: Vec<SetupRegion>,
     /// The flag that names the configuration from its own folder, with a space before it; empty where it has its usual name.
@@ -90,6 +96,12 @@ pub struct SetupFile {
     pub text: String,
     /// What it is for.
     pub is_for: String,
+}
+
+/// Whether a command can name this context as it stands.
+pub fn is_plain_context(text: &str) -> bool {
+    let is_fit = |b: u8| b.is_ascii_alphanumeric() || b"@:/._+=-".contains(&b);
+    !text.is_empty() && !text.starts_with('-') && text.bytes().all(is_fit)
 }
 
 /// Why a repository cannot be what consumers read; no message quotes it.
@@ -187,11 +199,21 @@ impl Setup {
         let name = scalar(&self.fleet);
         match self.consumer {
             Consumer::None => None,
-            Consumer::Flux => Some(format!(
-                "delivery:\n  flux:\n    namespace: flux-system\n    # Of the GitRepository in {FOLDER}/.\n    sourceRef:\n      kind: \
-                 GitRepository\n      name: {name}\n    # The Secret with the region's age identity.\n    decryption:\n      secretRef: \
-                 sops-age\n    interval: 10m"
-            )),
+            Consumer::Flux => {
+                let (key, reaches) = match &self.hub {
+                    None => ("sops-age".to_string(), String::new()),
+                    Some(_) => {
+                        let (key, reaches) = self.on_hub("{region}");
+                        let why = "# How Flux gets to the region from the hub.";
+                        (scalar(&key), format!("\n    {why}\n    kubeConfig:\n      secretRef: {}", scalar(&reaches)))
+                    }
+                };
+                Some(format!(
+                    "delivery:\n  flux:\n    namespace: flux-system\n    # Of the GitRepository in {FOLDER}/.\n    sourceRef:\n      \
+                     kind: GitRepository\n      name: {name}\n    # The Secret with the region's age identity.\n    decryption:\n      \
+                     secretRef: {key}{reaches}\n    interval: 10m"
+                ))
+            }
             Consumer::ArgoCd(mode) => Some(format!(
                 "delivery:\n  argocd:\n    namespace: argocd\n    # The AppProject in {FOLDER}/argocd.yaml.\n    project: {name}\n    \
                  # As Argo CD reads the repository.\n    repoURL: {url}\n    # The cluster's name in Argo CD; where Argo CD runs on the \
@@ -207,7 +229,10 @@ impl Setup {
     /// The files.
     pub fn files(&self) -> Vec<SetupFile> {
         match self.consumer {
-            Consumer::Flux => self.regions.iter().map(|region| self.flux(region)).collect(),
+            Consumer::Flux => match &self.hub {
+                Some(hub) => [self.hub(hub)].into(),
+                None => self.regions.iter().map(|region| self.flux(region)).collect(),
+            },
             Consumer::None => self.regions.iter().map(|region| self.by_hand(region)).collect(),
             Consumer::ArgoCd(mode) => self.argocd(mode),
         }
@@ -226,13 +251,23 @@ impl Setup {
                     files.join(" ")
                 )
             }
-            Consumer::Flux | Consumer::None => format!(
-                "kubectl --context {} -n flux-system create secret generic sops-age --from-file={}={}",
-                region.context,
-                region.entry,
-                shown(&region.key_file)
-            ),
+            Consumer::Flux | Consumer::None => {
+                let (context, secret) = match &self.hub {
+                    Some(hub) => (hub, self.on_hub(&region.directory).0),
+                    None => (&region.context, "sops-age".to_string()),
+                };
+                let (entry, file) = (&region.entry, shown(&region.key_file));
+                format!(
+                    "kubectl --context {context} -n flux-system create secret generic {secret} --from-file={entry}={file}"
+                )
+            }
         }
+    }
+
+    /// What a region's two Secrets on a hub are called: with its identity, and with its kubeconfig. Fleets share a hub, and no
+    /// fleet's name has a dot in it.
+    fn on_hub(&self, directory: &str) -> (String, String) {
+        (format!("{}.{directory}.age", self.fleet), format!("{}.{directory}.kubeconfig", self.fleet))
     }
 
     /// Everything to type once there is something to deliver, in order: of the first region, where each has its own.
@@ -245,7 +280,12 @@ impl Setup {
         let url = for_flux(self.repository.as_deref().unwrap_or_default());
         let key = self.key_command(region, "  ", shown);
         match self.consumer {
-            Consumer::Flux => vec![key, self.reads(context, &url, "  "), apply(context, &of(directory))],
+            Consumer::Flux => match &self.hub {
+                Some(hub) => {
+                    vec![key, self.reaches(hub, region, "  "), self.reads(hub, &url, "  "), apply(hub, &of(HUB))]
+                }
+                None => vec![key, self.reads(context, &url, "  "), apply(context, &of(directory))],
+            },
             Consumer::ArgoCd(mode) => {
                 let (note, more) = self.opened_by(mode, shown);
                 let patch = of("repo-server-patch");
@@ -266,6 +306,16 @@ impl Setup {
                 self.applies(context, &shown(key_file), flag, "  "),
             ],
         }
+    }
+
+    /// The command that gives a hub's Flux the way to a region; `indent` starts its further lines.
+    fn reaches(&self, hub: &str, region: &SetupRegion, indent: &str) -> String {
+        let SetupRegion { context, directory, .. } = region;
+        format!(
+            "kubectl config view --raw --flatten --minify --context {context} \\\n{indent}  | kubectl --context {hub} -n \
+             flux-system create secret generic {} --from-file=value=/dev/stdin",
+            self.on_hub(directory).1
+        )
     }
 
     /// The command that gives a region's Flux the right to read the repository; `indent` starts its further lines.
@@ -330,7 +380,6 @@ impl Setup {
 
     fn flux(&self, region: &SetupRegion) -> SetupFile {
         let SetupRegion { context, directory, .. } = region;
-        let fleet = &self.fleet;
         let path = format!("{FOLDER}/{directory}.yaml");
         let url = for_flux(self.repository.as_deref().unwrap_or_default());
         let plain = |file: &str| file.to_string();
@@ -344,7 +393,61 @@ impl Setup {
 #   {read}
 # And what stands below:
 #   kubectl --context {context} apply --server-side -f {path}
-apiVersion: source.toolkit.fluxcd.io/v1
+{source}---
+# Brings the Kustomizations that pouch writes for the region: one for the core, one for each kind of identity.
+{brings}",
+            key = self.key_command(region, "#   ", &plain),
+            read = self.reads(context, &url, "#   "),
+            source = self.source(&url),
+            brings = self.brings(&self.fleet, directory),
+        );
+        SetupFile { path, text, is_for: format!("what Flux needs on {context}; its head says how") }
+    }
+
+    fn hub(&self, hub: &str) -> SetupFile {
+        let path = format!("{FOLDER}/{HUB}.yaml");
+        let url = for_flux(self.repository.as_deref().unwrap_or_default());
+        let plain = |file: &str| file.to_string();
+        let mut text = format!(
+            "# What the Flux on the hub needs beside the bundles; {hub} is the context of its cluster. Flux itself is there
+# (`flux install`), and k0rdent's namespace, which no bundle makes, is on each region. There is no key in this file:
+# commit it where you like. That Flux holds the keys of all regions: let nobody else read Secrets of its namespace.
+#
+# Once, from the folder of pouch.yaml. For each region, the key that opens its bundle, and the way to its cluster by a
+# kubeconfig that names neither files nor programs, which Flux refuses:
+"
+        );
+        for region in &self.regions {
+            let _ = writeln!(text, "#   {}", self.key_command(region, "#   ", &plain));
+            let _ = writeln!(text, "#   {}", self.reaches(hub, region, "#   "));
+        }
+        let _ = write!(
+            text,
+            "# The right to read the repository (leave it out for a public one, and `secretRef` below):
+#   {}
+# And what stands below:
+#   kubectl --context {hub} apply --server-side -f {path}
+{}",
+            self.reads(hub, &url, "#   "),
+            self.source(&url),
+        );
+        for SetupRegion { context, directory, .. } in &self.regions {
+            // Beside what pouch writes, whose names end in a leaf's.
+            let name = delivery_name(&format!("{}.{directory}.bundle", self.fleet));
+            let _ = write!(
+                text,
+                "---\n# Brings the Kustomizations that pouch writes for {context}.\n{}",
+                self.brings(&name, directory)
+            );
+        }
+        SetupFile { path, text, is_for: "what Flux needs on the hub; its head says how, step by step".to_string() }
+    }
+
+    /// The repository as Flux reads it.
+    fn source(&self, url: &str) -> String {
+        let fleet = &self.fleet;
+        format!(
+            "apiVersion: source.toolkit.fluxcd.io/v1
 kind: GitRepository
 metadata:
   name: {name}
@@ -362,12 +465,19 @@ spec:
   #   mode: HEAD
   #   secretRef:
   #     name: {fleet}-signers
----
-# Brings the Kustomizations that pouch writes for the region: one for the core, one for each kind of identity.
-apiVersion: kustomize.toolkit.fluxcd.io/v1
+",
+            url = scalar(url),
+            name = scalar(fleet),
+        )
+    }
+
+    /// What brings the Kustomizations of a region's folder.
+    fn brings(&self, name: &str, directory: &str) -> String {
+        format!(
+            "apiVersion: kustomize.toolkit.fluxcd.io/v1
 kind: Kustomization
 metadata:
-  name: {name}
+  name: {}
   namespace: flux-system
 spec:
   interval: 10m
@@ -378,14 +488,11 @@ spec:
   deletionPolicy: Orphan
   sourceRef:
     kind: GitRepository
-    name: {name}
+    name: {}
 ",
-            key = self.key_command(region, "#   ", &plain),
-            read = self.reads(context, &url, "#   "),
-            url = scalar(&url),
-            name = scalar(fleet),
-        );
-        SetupFile { path, text, is_for: format!("what Flux needs on {context}; its head says how") }
+            scalar(name),
+            scalar(&self.fleet),
+        )
     }
 
     fn argocd(&self, mode: ArgoMode) -> Vec<SetupFile> {

@@ -129,26 +129,40 @@ pub(super) fn pack(input: &Input<'_>, history: &History, rulings: &[Ruling<'_>])
 const FEW: usize = 32;
 const SHARE: usize = 4;
 
-/// Packs what the claims want, supposing that `file` gives all that is published of it. Whatever is not there as it is
-/// wanted counts as changed, until [`judge_changed`] says how; none if an object is not there at all, or much changed.
+/// What is known of the published file of an object.
+pub(super) enum Stood<'f> {
+    /// The file holds these bytes.
+    Read(&'f [u8]),
+    /// The file was not read, and is supposed to hold what is made.
+    Supposed,
+}
+
+/// Packs what the claims want, supposing that `file` gives all that is published of it, by the object's key and the text
+/// that is wanted. Whatever is not there as it is wanted counts as changed, until [`judge_changed`] says how; none if an
+/// object is not there at all, or much changed.
 pub(super) fn pack_as_published<'f>(
     terms: &Terms<'_>,
     rulings: &[Ruling<'_>],
-    file: impl Fn(&ObjectKey) -> Option<&'f [u8]>,
+    mut file: impl FnMut(&ObjectKey, &str) -> Option<Stood<'f>>,
 ) -> Option<Pack> {
     let mut pack = Pack::default();
     let (mut seen, mut changed) = (0_usize, 0_usize);
     let keep = |lands: &ObjectKey, text: &str, object: Option<&Object>| {
-        let bytes = file(lands)?;
-        let same = if lands.kind.is_secret() && terms.keys.is_blind() {
+        let is_secret = lands.kind.is_secret();
+        let stood = file(lands, text)?;
+        seen = seen.saturating_add(1);
+        let bytes = match stood {
+            Stood::Read(bytes) => bytes,
+            Stood::Supposed => return Some(Keep::Kept),
+        };
+        let same = if is_secret && terms.keys.is_blind() {
             looks_alike(bytes, object)
-        } else if lands.kind.is_secret() {
+        } else if is_secret {
             let context = terms.context(lands, &terms.to.region.recipients);
             reuse::verify(terms.keys, &context, text.as_bytes(), bytes) == Some(reuse::Under::Current)
         } else {
             bytes == text.as_bytes()
         };
-        seen = seen.saturating_add(1);
         changed = changed.saturating_add(usize::from(!same));
         let is_little = changed <= FEW.saturating_add(seen / SHARE);
         is_little.then_some(if same { Keep::Kept } else { Keep::Changed })

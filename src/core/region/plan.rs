@@ -24,9 +24,9 @@ use super::input::{Input, Terms, empty_manifest};
 use super::moved;
 use super::odd::Odd;
 use super::pack::{
-    Keep, Pack, Packed, judge_carried, judge_changed, keep_held, keep_values, needers, pack, pack_as_published,
+    Keep, Pack, Packed, Stood, judge_carried, judge_changed, keep_held, keep_values, needers, pack, pack_as_published,
 };
-use super::published::{Files, Published};
+use super::published::{Files, Proved, Published};
 use super::resealing;
 use crate::config::{Acceptance, RegionState};
 use crate::finding::{Class, Code, Finding};
@@ -105,25 +105,41 @@ fn is_manifest(bytes: &[u8], manifest: &Manifest, keys: &KeyRing) -> bool {
 
 /// Plans one region from its cases and what stands in its folders, which comes back examined.
 ///
+/// All that stands there is `read` only if the part of it that was read already does not tell: one that the history
+/// proves leaves open files out.
+///
 /// The history of its branch is asked for only if something changes, or what stands there is not the last that pouch
 /// published (`is_last`): an older state may hold the same, under older data keys or in other parts. What the history says
 /// of the past, by what pouch published last, is asked for only if somebody loses something; `over`, which hand-overs are
 /// over, only if there are any.
 ///
 /// # Errors
-/// Those of `is_last`, `history`, `past` and `over`.
+/// Those of `read`, `is_last`, `history`, `past` and `over`.
 pub fn plan<E>(
     terms: &Terms<'_>,
     cases: &[Case],
-    (files, odd): (Files, Odd),
+    (proved, read): (Option<Proved>, impl FnOnce() -> Result<(Files, Odd), E>),
     is_last: impl FnOnce() -> Result<bool, E>,
     history: impl FnOnce() -> Result<History, E>,
     past: impl FnOnce(&Manifest) -> Result<Vec<Past>, E>,
     over: impl FnOnce(&Manifest) -> Result<BTreeSet<ObjectKey>, E>,
 ) -> Result<(Published, History, RegionPlan), E> {
-    let supposed = if odd.is_nothing() { suppose(terms, cases, &files) } else { None };
+    let told = proved.and_then(|Proved { mut files, unread }| {
+        let supposed = suppose(terms, cases, &mut files, &unread)?;
+        Some((files, supposed))
+    });
+    let is_proved = told.is_some();
+    let (files, odd, supposed) = match told {
+        Some((files, supposed)) => (files, Odd::default(), Some(supposed)),
+        None => {
+            let (mut files, odd) = read()?;
+            let is_plain = odd.is_nothing();
+            let supposed = is_plain.then(|| suppose(terms, cases, &mut files, &BTreeSet::new())).flatten();
+            (files, odd, supposed)
+        }
+    };
     let (published, resolved) = match supposed {
-        Some(Supposed::Unchanged(plan)) if is_last()? => {
+        Some(Supposed::Unchanged(plan)) if is_proved || is_last()? => {
             return Ok((Published::unexamined(files).with(odd), History::default(), plan));
         }
         Some(Supposed::Changed(before, resolved)) => (Published::proved(files, before), Some(resolved)),
@@ -166,7 +182,15 @@ struct Resolved<'c> {
 /// It supposes that every resolved claim is published already and packs accordingly. If the manifest that follows, with
 /// the hashes of the files that stand there, is the published one, the supposition was right: all these files are
 /// vouched for, and none else is there. If not, nothing was lost but a little time.
-fn suppose<'c>(terms: &Terms<'_>, cases: &'c [Case], files: &Files) -> Option<Supposed<'c>> {
+///
+/// Of files that are `unread` it supposes that they hold what is made, and adds that to `files`: the manifest says whether
+/// pouch published just that, and the history proves that it stands there.
+fn suppose<'c>(
+    terms: &Terms<'_>,
+    cases: &'c [Case],
+    files: &mut Files,
+    unread: &BTreeSet<String>,
+) -> Option<Supposed<'c>> {
     let region = terms.to.region;
     if region.state != RegionState::Active || terms.are_special() || terms.are_held() || files.is_empty() {
         return None;
@@ -177,13 +201,25 @@ fn suppose<'c>(terms: &Terms<'_>, cases: &'c [Case], files: &Files) -> Option<Su
     let mut rulings = Ruling::of(cases);
     settle(&terms.world, region, &Incumbents::suppose(cases), &mut rulings);
     break_shared_paths(&layout, &mut rulings);
-    let file = |lands: &ObjectKey| files.get(layout.of_object(lands).as_str()).map(Vec::as_slice);
+    let mut made = Files::new();
+    let file = |lands: &ObjectKey, text: &str| {
+        let path = layout.of_object(lands);
+        match files.get(path.as_str()) {
+            Some(bytes) => Some(Stood::Read(bytes)),
+            // Nothing but its file tells whether a Secret stays, and its text goes nowhere.
+            None if unread.contains(path.as_str()) && !lands.kind.is_secret() => {
+                made.insert(path.as_str().into(), text.as_bytes().to_vec());
+                Some(Stood::Supposed)
+            }
+            None => None,
+        }
+    };
     let packed = pack_as_published(terms, &rulings, file)?;
+    files.append(&mut made);
     if terms.splits(Some(&splits), packed.lasting()) != splits {
         return None;
     }
     let kept = BTreeSet::new();
-    let hash = |path: &BundlePath| files.get(path.as_str()).map(|bytes| sha256_hex(bytes));
     let sources = || terms.sources.to_vec();
     if !packed.is_kept() {
         // What a limited run leaves alone is told by what is published.
@@ -196,20 +232,32 @@ fn suppose<'c>(terms: &Terms<'_>, cases: &'c [Case], files: &Files) -> Option<Su
             splits: splits.clone(),
             ..empty_manifest(&terms.to)
         };
-        before.objects = listed(&layout, &packed, &hash);
+        before.objects = listed(&layout, &packed, &|path| hash(files, path));
         let others = list_files(&layout, &mut before, &kept);
+        let is_unread = |(path, _): &(&BundlePath, &String)| unread.contains(path.as_str());
+        files.extend(
+            others.iter().filter(is_unread).map(|(path, text)| (path.as_str().into(), text.as_bytes().to_vec())),
+        );
         let all = before.objects.len().saturating_add(others.len()).saturating_add(1);
         let is_there =
             |(path, text): (&BundlePath, &String)| files.get(path.as_str()).is_some_and(|it| it == text.as_bytes());
         let manifest = files.get(path::manifest(&before.directory).as_str());
         let is_published = files.len() == all
+            && is_whole(files, unread)
             && others.iter().all(is_there)
             && manifest.is_some_and(|bytes| is_manifest(bytes, &before, terms.keys));
         return is_published.then_some(Supposed::Changed(before, Resolved { rulings, packed }));
     }
-    let stands = |_: &ObjectKey, path: &BundlePath| (path.clone(), hash(path));
+    let stands = |_: &ObjectKey, path: &BundlePath| (path.clone(), hash(files, path));
     let (made, manifest) = write(terms, (sources(), terms.cluster(None)), packed, (Some(&splits), &kept), &stands);
-    if !is_published(&manifest, &made, files, terms.keys) {
+    for (path, content) in &made {
+        if let Content::Bytes(bytes) = content
+            && unread.contains(path.as_str())
+        {
+            files.insert(path.as_str().into(), bytes.clone());
+        }
+    }
+    if !is_whole(files, unread) || !is_published(&manifest, &made, files, terms.keys) {
         return None;
     }
     let findings = crowded(terms, &manifest);
@@ -226,6 +274,16 @@ fn suppose<'c>(terms: &Terms<'_>, cases: &'c [Case], files: &Files) -> Option<Su
         findings,
         is_published: true,
     }))
+}
+
+/// The hash of a file that stands there.
+fn hash(files: &Files, path: &BundlePath) -> Option<String> {
+    files.get(path.as_str()).map(|bytes| sha256_hex(bytes))
+}
+
+/// Whether something is supposed of every file that was not read: else one stands there that nobody makes.
+fn is_whole(files: &Files, unread: &BTreeSet<String>) -> bool {
+    unread.iter().all(|path| files.contains_key(path))
 }
 
 /// The objects of a pack in which nothing is carried over, with the hashes of their files.

@@ -22,6 +22,15 @@ use crate::yaml::read;
 /// What stands in one region's folders, by path relative to the output; any file can stand there.
 pub type Files = BTreeMap<String, Vec<u8>>;
 
+/// What stands in the folders of a region of which the history proves that it is what pouch published last: plain files
+/// and nothing else, and not all of them read.
+pub struct Proved {
+    /// The files that were read, `bundle.yaml` among them.
+    pub files: Files,
+    /// The paths of the others.
+    pub unread: BTreeSet<String>,
+}
+
 /// The state of a region's folders.
 pub enum State {
     /// There is nothing.

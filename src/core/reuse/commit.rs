@@ -11,7 +11,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use hmac::Mac as _;
 
 use super::context::add;
-use super::key::{KeyRing, ReuseKey};
+use super::key::{KeyRing, ReuseKey, Under};
 use crate::name::FleetName;
 use crate::secret::same_bytes;
 
@@ -42,12 +42,18 @@ pub fn commit_line(key: &ReuseKey, fleet: &FleetName, made: Made<'_>, message: &
 ///
 /// A blind ring takes the line at its word.
 pub fn commit_verifies(keys: &KeyRing, fleet: &FleetName, made: Made<'_>, message: &str) -> bool {
-    let Some((before, id, written)) = parts(message) else { return false };
-    if keys.is_blind() {
-        return true;
+    match keys.is_blind() {
+        true => parts(message).is_some(),
+        false => commit_under(keys, fleet, made, message).is_some(),
     }
+}
+
+/// The key under which the last line of a message proves that pouch made the commit for this fleet; none where no key of
+/// the ring does, and never one of a blind ring.
+pub fn commit_under(keys: &KeyRing, fleet: &FleetName, made: Made<'_>, message: &str) -> Option<Under> {
+    let (before, id, written) = parts(message)?;
     let fits = |key| same_bytes(tag(key, fleet, made, before).as_bytes(), written.as_bytes());
-    keys.with_id(id).any(|(key, _)| fits(key))
+    keys.with_id(id).find(|(key, _)| fits(key)).map(|(_, under)| under)
 }
 
 /// What precedes the line, the key's id and the tag.
@@ -81,6 +87,10 @@ mod tests {
         let verifies =
             |ring, fleet: &str, made, message: &str| commit_verifies(&keys(ring), &fleet.into(), made, message);
         assert!(verifies(1, "acme", made, &message));
+        let under = |keys: KeyRing| commit_under(&keys, &"acme".into(), made, &message);
+        assert_eq!(under(keys(1)), Some(Under::Current));
+        assert_eq!(under(KeyRing::new(key(2), vec![key(1)])), Some(Under::Previous));
+        assert_eq!((under(keys(2)), under(KeyRing::blind())), (None, None));
         for (ring, fleet, made) in [
             (2, "acme", made),
             (1, "other", made),

@@ -21,6 +21,10 @@ use crate::shelf::standing::{Asking, Read};
 /// Where bundles are looked for below a path, without a configuration that says it.
 const OUTPUT: &str = "bundles";
 
+/// What is said where only hashes were proved, which anybody can make.
+const UNVOUCHED: &str = "nobody vouches for this bundle: whoever can write there can have all hashes fit. --allowed-signers \
+                         demands a signed commit, and -f the configuration's reuse key";
+
 /// Flags of commands that open one region's bundle.
 #[derive(Debug, Default, clap::Args)]
 pub struct BundleArgs {
@@ -133,6 +137,9 @@ impl BundleArgs {
         ui.findings(&told);
         if outcome.unpacked.is_some() {
             expected.iter().for_each(|finding| ui.detail(&finding.message));
+            if keys.is_none() && self.allowed_signers.is_none() {
+                ui.note(UNVOUCHED);
+            }
         }
         let region = found.region;
         Ok(InClear { opened, region, commit, unpacked: outcome.unpacked })

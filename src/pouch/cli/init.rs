@@ -3,7 +3,7 @@
 use clap::ValueEnum;
 use pouch_core::config::ArgoMode;
 use pouch_core::init::SYSTEM_NAMESPACE;
-use pouch_core::init::setup::Consumer;
+use pouch_core::init::setup::{Consumer, is_plain_context};
 
 use super::reach::ReachArgs;
 use crate::error::{Ended, Failure};
@@ -17,6 +17,7 @@ Examples:
   pouch init --fleet acme --region eu-west --region us-east
   pouch init --context mgmt                   drafted from what a management cluster has
   pouch init --with flux --repository https://git.example.com/acme/fleet.git --region eu-west
+  pouch init --with flux --hub hub --repository https://git.example.com/acme/fleet.git
 
 Exit codes: 0 written; 5 the cluster cannot be read; 64 usage, or something that would be written is there \
 already.";
@@ -43,6 +44,9 @@ pub struct Args {
     /// Who applies the bundles: writes to setup/ what that needs beside them
     #[arg(long, value_name = "CONSUMER")]
     with: Option<ConsumerWord>,
+    /// With Flux: one of them, on the cluster of this context of your kubeconfig, applies all regions
+    #[arg(long, value_name = "CONTEXT")]
+    hub: Option<String>,
     /// How Argo CD opens the bundles
     #[arg(long, value_name = "MODE", default_value = "plugin")]
     mode: ModeWord,
@@ -56,7 +60,7 @@ pub struct Args {
 /// Who applies the bundles.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 enum ConsumerWord {
-    /// Flux, on each region
+    /// Flux, on each region, or with --hub one for all
     Flux,
     /// Argo CD, one for all regions
     Argocd,
@@ -79,7 +83,14 @@ enum ModeWord {
 /// Where a name is no name, a file is there already or the cluster cannot be read (then nothing is
 /// written), or a file cannot be written.
 pub fn run(session: &Session, args: &Args) -> Result<Ended, Failure> {
-    let Args { regions, fleet, system_namespace, with, mode, repository, reach } = args;
+    let Args { regions, fleet, system_namespace, with, hub, mode, repository, reach } = args;
+    if hub.is_some() && *with != Some(ConsumerWord::Flux) {
+        return Err(Failure::usage("--hub is for Flux only", "Leave it out, or pass --with flux."));
+    }
+    if hub.as_deref().is_some_and(|hub| !is_plain_context(hub)) {
+        let help = "It stands in commands to be typed: give the context a name of letters, digits and @:/._+=- first.";
+        return Err(Failure::usage("--hub names a context that a shell would take for something else", help));
+    }
     let with = match (with, mode) {
         (Some(ConsumerWord::Argocd), ModeWord::Plugin) => Some(Consumer::ArgoCd(ArgoMode::Plugin)),
         (Some(ConsumerWord::Argocd), ModeWord::Ksops) => Some(Consumer::ArgoCd(ArgoMode::Ksops)),
@@ -96,6 +107,7 @@ pub fn run(session: &Session, args: &Args) -> Result<Ended, Failure> {
         system_namespace: system_namespace.clone(),
         with,
         repository: repository.clone(),
+        hub: hub.clone(),
     };
     session.ui.result(&draft(session, &names, &reach.reach(&session.ambient))?);
     Ok(Ended::Done)

@@ -113,12 +113,6 @@ impl Writer {
     /// Opens the bare repository at `path`; new commits get `base` as parent, if there is one.
     pub fn open(path: &Path, base: Option<&str>) -> Result<Self, ObjectsError> {
         let repository = Repository::open_bare(path)?;
-        // The size from which libgit2 looks for no deltas has the name of another setting in libgit2 1.9
-        // (`packbuilder_config` in pack-objects.c). Git itself is told otherwise whenever it is run.
-        let mut settings = repository.config()?;
-        for setting in ["core.bigFileThreshold", "pack.deltaCacheSize"] {
-            settings.set_i64(setting, 1)?;
-        }
         let base = match base {
             Some(reference) => Some(named(&repository, reference)?.peel_to_commit()?.id()),
             None => None,

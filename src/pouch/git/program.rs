@@ -5,6 +5,7 @@
 
 use std::ffi::{OsStr, OsString};
 use std::io::ErrorKind;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
@@ -31,7 +32,7 @@ const MOST_OUTPUT: u64 = 64 << 20;
 /// Hooks would see the environment, `ext` transports and file-system monitors are programs, and
 /// background maintenance would outlive the run. What is fetched is read by libgit2, which knows
 /// neither reftables nor SHA-256, so a repository made here has neither, whatever the user prefers.
-const SETTINGS: [&str; 44] = [
+const SETTINGS: [&str; 40] = [
     "-c",
     "core.hooksPath=/dev/null",
     "-c",
@@ -70,11 +71,6 @@ const SETTINGS: [&str; 44] = [
     "init.defaultRefFormat=files",
     "-c",
     "init.defaultObjectFormat=sha1",
-    // Git's own defaults: a repository that pouch writes to says otherwise, for libgit2.
-    "-c",
-    "core.bigFileThreshold=512m",
-    "-c",
-    "pack.deltaCacheSize=256m",
     // What is sealed resembles nothing, and `bundle.yaml` is never found beside the one before it: git orders files by
     // the ends of their paths. Deltas that are there already are sent as they are.
     "-c",
@@ -87,6 +83,7 @@ const SETTINGS: [&str; 44] = [
 /// How `git` is run.
 #[derive(Clone)]
 pub struct Git {
+    program: PathBuf,
     environment: Vec<(OsString, OsString)>,
     deadlines: Deadlines,
     stop: Arc<AtomicBool>,
@@ -267,7 +264,9 @@ pub fn git(environment: &[(OsString, OsString)]) -> Git {
     // Some messages are recognised, so they must come in one language.
     kept.push(("LC_ALL".into(), "C".into()));
     let secrets = words::secrets(&kept);
-    Git { environment: kept, deadlines: DEFAULT, stop: Arc::default(), settings: Vec::new(), secrets }
+    let program = kept.iter().find(|(name, _)| name == "PATH").and_then(|(_, path)| found_in(path));
+    let program = program.unwrap_or_else(|| PathBuf::from("git"));
+    Git { program, environment: kept, deadlines: DEFAULT, stop: Arc::default(), settings: Vec::new(), secrets }
 }
 
 /// The folders of a `PATH` that do not depend on the current folder, in which anybody's `git` may lie; none if there are
@@ -275,6 +274,13 @@ pub fn git(environment: &[(OsString, OsString)]) -> Git {
 fn absolute(path: &OsStr) -> Option<OsString> {
     let folders: Vec<PathBuf> = std::env::split_paths(path).filter(|folder| folder.is_absolute()).collect();
     std::env::join_paths(folders).ok().filter(|path| !path.is_empty())
+}
+
+/// Where git lies in a `PATH`. A program that is started by its path needs no copy of this process to look for it, and
+/// that copy takes longer the more memory there is.
+fn found_in(path: &OsStr) -> Option<PathBuf> {
+    let can_be_run = |file: &PathBuf| file.metadata().is_ok_and(|it| it.is_file() && it.mode() & 0o111 != 0);
+    std::env::split_paths(path).map(|folder| folder.join("git")).find(can_be_run)
 }
 
 /// Whether a child may see the variable `name` with this value.
@@ -444,7 +450,7 @@ impl Git {
         let this_machine = |operand: &&OsStr| operand.as_encoded_bytes().starts_with(b"http://");
         let protocols = if operands.iter().any(this_machine) { "file:http:https:ssh" } else { "file:https:ssh" };
         #[expect(clippy::disallowed_methods, reason = "this is the one place that starts git")]
-        let mut command = Command::new("git");
+        let mut command = Command::new(&self.program);
         command.env_clear().envs(self.environment.iter().map(|(name, value)| (name, value)));
         command.env("GIT_ALLOW_PROTOCOL", protocols);
         command.args(SETTINGS);

@@ -24,7 +24,7 @@ use pouch_core::layout::path::{BundlePath, TOPS};
 use pouch_core::name::{Directory, FleetName, ObjectKey, Region};
 use pouch_core::region::history::{History, Past};
 use pouch_core::region::odd::Odd;
-use pouch_core::region::published::{Files, Published};
+use pouch_core::region::published::{Files, Proved, Published};
 use pouch_core::reuse::KeyRing;
 use pouch_core::verify::bundles::Above;
 
@@ -33,7 +33,7 @@ use self::outcome::{Move, Push};
 pub use self::outcome::{Pushed, Watch};
 use self::proposal::Proposal;
 pub use self::proposal::Step;
-use self::tree::{damaged, list_into, read_into};
+use self::tree::{damaged, list_into, read_into, read_sealed_into};
 use super::beside::{Beside, Listed, beside, form_of, further_up};
 use super::target::{Target, clean};
 use super::{HistoryQuery, Look, NewFile, NewFiles, Shelf, ShelfError, folders};
@@ -408,6 +408,28 @@ impl Look for BranchShelf {
             Ok(())
         })?;
         Ok(if odd.unread.is_some() { (Files::new(), odd) } else { (files, odd) })
+    }
+
+    fn proved(&self, directory: &Directory, asked: &HistoryQuery<'_>) -> Option<Proved> {
+        self.ask(|lineage, fetched| lineage.is_proved(fetched, directory, asked)).ok().filter(|proved| *proved)?;
+        let read = |inner: &mut Inner| {
+            let mut proved = Proved { files: Files::new(), unread: BTreeSet::new() };
+            for (top, folder) in TOPS.into_iter().zip(folders(directory)) {
+                let is_plain = match (standing_at(inner, &self.below(top))?, standing_at(inner, &self.below(&folder))?)
+                {
+                    (Standing::Folder(_), Standing::Folder(id)) => {
+                        read_sealed_into(&inner.store, id, &folder, &mut proved).map_err(damaged)?
+                    }
+                    (Standing::Folder(_) | Standing::Nothing, Standing::Nothing) => true,
+                    _ => false,
+                };
+                if !is_plain {
+                    return Ok(None);
+                }
+            }
+            Ok(Some(proved))
+        };
+        self.with(read).ok().flatten()
     }
 
     /// What a commit holds never changes.

@@ -2,6 +2,7 @@
 
 use alloc::boxed::Box;
 use alloc::string::String;
+use alloc::vec::Vec;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer};
@@ -70,18 +71,39 @@ pub struct FluxFile {
     /// How often Flux reconciles, a Go duration; by default `10m`.
     #[serde(default, deserialize_with = "given")]
     pub interval: Given<String>,
+    /// How soon Flux tries again what failed, a Go duration; by default `1m`.
+    #[serde(default, deserialize_with = "given")]
+    pub retry_interval: Given<String>,
     /// How long one try may take, a Go duration; by default what Flux says, the interval less 30 s.
     #[serde(default, deserialize_with = "given")]
     pub timeout: Given<String>,
     /// Whether a Kustomization is ready only when all that it applied is, for whoever depends on it or watches it.
     #[serde(default, deserialize_with = "given")]
     pub wait: Given<bool>,
+    /// Objects of the region, such as a provider's Deployment, without which no Kustomization of identities is ready; not
+    /// with `wait`, where Flux does not look at them.
+    #[serde(default, deserialize_with = "given")]
+    pub health_checks: Given<Vec<HealthCheckFile>>,
     /// The ServiceAccount whose rights Flux applies with; by default Flux's own.
     #[serde(default, deserialize_with = "given")]
     pub service_account_name: Given<String>,
     /// Where Flux runs on another cluster than the region: how it reaches the region.
     #[serde(default, deserialize_with = "given")]
     pub kube_config: Given<KubeConfigFile>,
+}
+
+/// An object that Flux looks at after it applied others.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct HealthCheckFile {
+    /// Its group and version, such as `apps/v1`.
+    pub api_version: String,
+    /// Its kind.
+    pub kind: String,
+    /// Its name.
+    pub name: String,
+    /// Its namespace; left out for an object of the cluster.
+    pub namespace: Option<String>,
 }
 
 /// How Flux reaches a region from another cluster.

@@ -2,15 +2,19 @@
 
 use alloc::collections::BTreeMap;
 use alloc::string::{String, ToString as _};
+use alloc::vec::Vec;
 
 use super::super::error::{Faults, FieldPath, quoted};
-use super::super::file::{ArgoCdFile, DeliveryWord, FleetFile, FluxFile, Given, RegionDeliveryFile, SourceKindWord};
+use super::super::file::{
+    ArgoCdFile, DeliveryWord, FleetFile, FluxFile, Given, HealthCheckFile, RegionDeliveryFile, SourceKindWord,
+};
 use super::super::repository::filled;
 use super::super::{
-    ArgoCd, ArgoDestination, ArgoKind, ArgoMode, Delivery, Flux, OCI_REPOSITORY, OCI_SCHEME, RegionConfig, RegionState,
+    ArgoCd, ArgoDestination, ArgoKind, ArgoMode, Delivery, Flux, HealthCheck, OCI_REPOSITORY, OCI_SCHEME, RegionConfig,
+    RegionState,
 };
 use super::name::{namespace, object_name};
-use crate::name::{Name, Namespace, Region};
+use crate::name::{Name, Namespace, Region, is_dns_label, is_dns_subdomain};
 
 /// Resolves one region's delivery; `directory` is the region's folder, `path` the path of the region's own `delivery`.
 pub(super) fn resolve(
@@ -167,7 +171,18 @@ fn flux(file: &FleetFile, directory: &str, over: Option<&FluxFile>, path: &Field
     let interval = duration(interval.map_or("10m", String::as_str), &at, faults);
     let (timeout, at) = pick(over, fleet, "timeout", |f| &f.timeout);
     let timeout = timeout.map(|text| duration(text, &at, faults));
+    let (retry, at) = pick(over, fleet, "retryInterval", |f| &f.retry_interval);
+    let retry_interval = duration(retry.map_or("1m", String::as_str), &at, faults);
     let (wait, _) = pick(over, fleet, "wait", |f| &f.wait);
+    let wait = wait.copied().unwrap_or_default();
+    let (checks, at) = pick(over, fleet, "healthChecks", |f| &f.health_checks);
+    let checks = checks.map(Vec::as_slice).unwrap_or_default();
+    if wait && !checks.is_empty() {
+        let help = "Leave one of them out: with `wait`, Flux looks at all that it applied, and at nothing else.";
+        faults.add(&at, "Flux looks at no health checks where `wait` is true", help);
+    }
+    let health_checks =
+        checks.iter().enumerate().map(|(index, check)| health_check(check, &at.index(index), faults)).collect();
     let (account, at) = pick(over, fleet, "serviceAccountName", |f| &f.service_account_name);
     let service_account = account.map(|name| object_name(name, &at, faults));
     kept(over, fleet, ("serviceAccountName", |f| is_given(&f.service_account_name)), faults);
@@ -190,10 +205,31 @@ fn flux(file: &FleetFile, directory: &str, over: Option<&FluxFile>, path: &Field
         source_name,
         decryption_secret,
         interval,
+        retry_interval,
         timeout,
-        wait: wait.copied().unwrap_or_default(),
+        wait,
+        health_checks,
         service_account,
         kube_config,
+    }
+}
+
+fn health_check(check: &HealthCheckFile, at: &FieldPath, faults: &mut Faults) -> HealthCheck {
+    let HealthCheckFile { api_version, kind, name, namespace: place } = check;
+    let (group, version) = api_version.rsplit_once('/').map_or((None, &**api_version), |(g, v)| (Some(g), v));
+    if !is_dns_label(version) || !group.is_none_or(is_dns_subdomain) {
+        let help = "Write group and version as manifests have them, such as `apps/v1`.";
+        faults.add(&at.key("apiVersion"), format!("{} is no apiVersion", quoted(api_version)), help);
+    }
+    if kind.is_empty() || !kind.bytes().all(|b| b.is_ascii_alphanumeric()) {
+        let help = "Write the kind as manifests have it, such as `Deployment`.";
+        faults.add(&at.key("kind"), format!("{} is no kind", quoted(kind)), help);
+    }
+    HealthCheck {
+        api_version: api_version.clone(),
+        kind: kind.clone(),
+        name: object_name(name, &at.key("name"), faults),
+        namespace: place.as_ref().map(|place| namespace(place, &at.key("namespace"), faults)),
     }
 }
 

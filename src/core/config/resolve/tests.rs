@@ -637,7 +637,7 @@ emitControllerIdentity: true
 kinds: [{group: example.com, kind: AcmeIdentity, scope: Namespaced, allowedNamespaces: openstack}]
 keep: {labels: ["a.b/*"], annotations: ["c.d/e"]}
 delivery:
-  flux: {sourceRef: {name: fleet}}
+  flux: {sourceRef: {name: fleet}, retryInterval: 2m, healthChecks: [{apiVersion: apps/v1, kind: Deployment, name: capa, namespace: a}]}
   argocd: {repoURL: "https://git.example.com/a.git", plugin: sops, kind: ApplicationSet, targetRevision: v1}
 limits: {accept: [{region: eu-west, recipients: 0123456789abcdef}, {region: eu-west, namespace: team-a, deletions: 0123456789abcdef}], deletions: {free: 0, window: 90m}}
 findings: {version-mismatch: off, missing-companion: warning}

@@ -16,6 +16,7 @@ fn setup(consumer: Consumer, repository: &str) -> Setup {
         consumer,
         fleet: "123".to_string(),
         repository: Some(repository.to_string()),
+        hub: None,
         regions: ["eu-west", "123"].map(region).into(),
         flag: String::new(),
     }
@@ -23,6 +24,10 @@ fn setup(consumer: Consumer, repository: &str) -> Setup {
 
 const ALL: [Consumer; 4] =
     [Consumer::Flux, Consumer::ArgoCd(ArgoMode::Plugin), Consumer::ArgoCd(ArgoMode::Ksops), Consumer::None];
+
+fn on_hub(repository: &str) -> Setup {
+    Setup { hub: Some("admin@hub".to_string()), ..setup(Consumer::Flux, repository) }
+}
 
 fn documents(text: &str) -> Vec<Node> {
     let mut interner = Interner::new();
@@ -56,9 +61,10 @@ fn a_project_allows_what_is_published_and_nothing_else() {
 
 #[test]
 fn every_file_is_yaml_and_holds_no_key() {
-    for consumer in ALL {
-        let files = setup(consumer, "git@git.example.com:acme/fleet.git").files();
-        assert!(files.len() > 1, "{consumer:?}");
+    let url = "git@git.example.com:acme/fleet.git";
+    for setup in ALL.map(|consumer| setup(consumer, url)).into_iter().chain([on_hub(url)]) {
+        let files = setup.files();
+        assert!(files.len() > 1 || setup.hub.is_some(), "{:?}", setup.consumer);
         for file in files {
             assert!(file.text.starts_with("# ") && file.text.ends_with('\n') && !file.is_for.is_empty());
             let long = file.text.lines().find(|line| line.ends_with(' ') || line.len() > 130);
@@ -75,8 +81,9 @@ fn every_file_is_yaml_and_holds_no_key() {
 
 #[test]
 fn the_configuration_delivers_by_what_is_set_up() {
-    for consumer in ALL {
-        let setup = setup(consumer, "https://git.example.com/acme/fleet.git");
+    let url = "https://git.example.com/acme/fleet.git";
+    for setup in ALL.map(|consumer| setup(consumer, url)).into_iter().chain([on_hub(url)]) {
+        let consumer = setup.consumer;
         let delivery = setup.delivery().unwrap_or_default();
         let text = format!(
             "apiVersion: pouch/v1alpha1\nkind: Fleet\nmetadata: {{name: acme}}\nsources: [{{name: a, directory: {{path: \
@@ -100,6 +107,8 @@ fn the_configuration_delivers_by_what_is_set_up() {
                         .text
                         .contains(&format!("-n {} create secret generic {} ", flux.namespace, flux.decryption_secret))
                 );
+                let named = flux.kube_config.as_ref().map(|(name, _)| name.as_str());
+                assert_eq!(named, setup.hub.as_ref().map(|_| "123.eu-west.kubeconfig"));
             }
             (Delivery::ArgoCd(argo), Consumer::ArgoCd(mode)) => {
                 assert_eq!((argo.mode, argo.project.as_str()), (mode, "123"));
@@ -109,6 +118,49 @@ fn the_configuration_delivers_by_what_is_set_up() {
             other => panic!("{other:?}"),
         }
         assert_eq!(fleet.output.git.unwrap().branch, BRANCH);
+    }
+}
+
+/// What the configuration names on a hub is what the commands make there, and nothing stands there twice.
+#[test]
+fn a_hub_has_two_secrets_and_a_kustomization_for_each_region() {
+    let setup = on_hub("https://git.example.com/acme/fleet.git");
+    let files = setup.files();
+    assert_eq!(files.iter().map(|file| &*file.path).collect::<Vec<_>>(), ["setup/hub.yaml"]);
+    let delivery = setup.delivery().unwrap();
+    for region in ["eu-west", "123"] {
+        for kind in ["age", "kubeconfig"] {
+            assert!(delivery.contains(&format!("secretRef: \"123.{{region}}.{kind}\"\n")), "{delivery}");
+            let made = format!("kubectl --context admin@hub -n flux-system create secret generic 123.{region}.{kind} ");
+            assert_eq!(files[0].text.matches(&made).count(), 1, "{made}\n{}", files[0].text);
+        }
+        let kubeconfig = format!("kubectl config view --raw --flatten --minify --context {region} ");
+        assert!(files[0].text.contains(&kubeconfig));
+    }
+    let objects = documents(&files[0].text);
+    let of = |path: &[&str]| objects.iter().filter_map(|it| it.str_at(path)).collect::<Vec<_>>();
+    assert_eq!(of(&["kind"]), ["GitRepository", "Kustomization", "Kustomization"]);
+    assert_eq!(of(&["metadata", "name"]), ["123", "123.eu-west.bundle", "123.123.bundle"]);
+    assert_eq!(of(&["spec", "path"]), ["./bundles/flux/eu-west", "./bundles/flux/123"]);
+    let next = setup.next(&|file| file.to_string(), "");
+    assert!(next.len() == 4 && next.iter().all(|line| line.contains("--context admin@hub ")), "{next:?}");
+    // A label has room for 63 characters.
+    let long = Setup { fleet: "f".repeat(60), ..setup };
+    let names: Vec<String> = documents(&long.files()[0].text)
+        .iter()
+        .filter(|it| it.str_at(&["kind"]) == Some("Kustomization"))
+        .filter_map(|it| it.str_at(&["metadata", "name"]).map(str::to_string))
+        .collect();
+    assert!(names.len() == 2 && names[0] != names[1] && names.iter().all(|name| name.len() <= 63), "{names:?}");
+}
+
+#[test]
+fn a_context_can_stand_in_a_command() {
+    for good in ["hub", "admin@hub", "arn:aws:eks:eu-west-1:123:cluster/hub", "gke_a_b-c"] {
+        assert!(is_plain_context(good), "{good}");
+    }
+    for bad in ["", "-x", "a b", "a\nb", "$(x)", "a;b", "a'b"] {
+        assert!(!is_plain_context(bad), "{bad:?}");
     }
 }
 

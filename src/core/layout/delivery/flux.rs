@@ -16,11 +16,8 @@ use super::super::path::{self, BundlePath, Leaf, delivery_name};
 use super::super::place::Layout;
 use super::super::split::Part;
 use super::super::style::{MANAGED_BY, MANAGED_BY_LABEL};
-use crate::config::Flux;
+use crate::config::{Flux, HealthCheck};
 use crate::yaml::emit::Tree;
-
-/// How soon Flux tries again what failed; a missing CRD or key is often there a minute later.
-const RETRY_INTERVAL: &str = "1m";
 
 /// The files below `flux/<directory>`, and the empty folder of what is split.
 pub fn files(layout: &Layout<'_>, flux: &Flux, leaves: &BTreeSet<Leaf>) -> Files {
@@ -65,6 +62,9 @@ impl<'a> Names<'a> {
 
 /// A Kustomization for each leaf and part.
 ///
+/// Identities alone wait for what the user wants looked at, because nothing waits for them: were it the core, then a
+/// provider that does not start would keep the identity from the region that lets it start.
+///
 /// What held a leaf before it was split, or before its parts were doubled, stays, to prune what leaves the bundle: it
 /// applies an empty folder, once everything that it held belongs to others. Flux prunes only what still has its label.
 fn trees<'a>(layout: &Layout<'_>, flux: &'a Flux, leaves: &BTreeSet<Leaf>) -> BTreeMap<BundlePath, Tree<'a>> {
@@ -74,6 +74,7 @@ fn trees<'a>(layout: &Layout<'_>, flux: &'a Flux, leaves: &BTreeSet<Leaf>) -> BT
     let secrets = names.bringing(&core);
     let emptied = region.join("parts/emptied");
     let applied = |folder: &BundlePath| layout.in_repository(folder);
+    let checks_of = |leaf: &Leaf| if leaf.is_of_kind() { &*flux.health_checks } else { &[] };
     let mut objects = BTreeMap::new();
     for leaf in [&core].into_iter().chain(leaves) {
         let (stands, depends_on) = match splits.of(leaf) {
@@ -82,7 +83,8 @@ fn trees<'a>(layout: &Layout<'_>, flux: &'a Flux, leaves: &BTreeSet<Leaf>) -> BT
             None => (region.join("core"), Vec::new()),
         };
         let file = folder.join(&format!("{leaf}.yaml"));
-        objects.insert(file, object(flux, names.of(leaf), applied(&stands), depends_on));
+        let checks = if splits.of(leaf).is_none() { checks_of(leaf) } else { &[] };
+        objects.insert(file, object(flux, names.of(leaf), applied(&stands), (depends_on, checks)));
     }
     let file = |part: &Part| folder.join(&format!("parts/{part}.yaml"));
     for part in splits.parts() {
@@ -92,11 +94,12 @@ fn trees<'a>(layout: &Layout<'_>, flux: &'a Flux, leaves: &BTreeSet<Leaf>) -> BT
             _ => Vec::new(),
         };
         let stands = part.folder(layout.directory);
-        objects.insert(file(&part), object(flux, names.of_part(&part), applied(&stands), depends_on));
+        let waits = (depends_on, checks_of(&part.leaf));
+        objects.insert(file(&part), object(flux, names.of_part(&part), applied(&stands), waits));
     }
     for part in splits.former() {
         let depends_on = names.bringing(&part.leaf);
-        objects.insert(file(&part), object(flux, names.of_part(&part), applied(&emptied), depends_on));
+        objects.insert(file(&part), object(flux, names.of_part(&part), applied(&emptied), (depends_on, &[])));
     }
     // Without a kustomization, Flux would make one up from every YAML file below.
     let listed: Vec<_> = objects.keys().filter_map(|path| path.below(&folder)).map(String::from).collect();
@@ -107,7 +110,13 @@ fn trees<'a>(layout: &Layout<'_>, flux: &'a Flux, leaves: &BTreeSet<Leaf>) -> BT
     objects
 }
 
-fn object<'a>(flux: &'a Flux, name: String, applied: String, depends_on: Vec<String>) -> Tree<'a> {
+/// A Kustomization that applies a folder, after those that it depends on; it is ready once the objects of `checks` are.
+fn object<'a>(
+    flux: &'a Flux,
+    name: String,
+    applied: String,
+    (depends_on, checks): (Vec<String>, &'a [HealthCheck]),
+) -> Tree<'a> {
     let decryption = Tree::map([
         ("provider", Tree::text("sops")),
         ("secretRef", Tree::map([("name", Tree::text(flux.decryption_secret.as_str()))])),
@@ -120,7 +129,7 @@ fn object<'a>(flux: &'a Flux, name: String, applied: String, depends_on: Vec<Str
         ("interval", Tree::text(flux.interval.as_str())),
         ("path", Tree::text(format!("./{applied}"))),
         ("prune", Tree::Bool(true)),
-        ("retryInterval", Tree::text(RETRY_INTERVAL)),
+        ("retryInterval", Tree::text(flux.retry_interval.as_str())),
         ("sourceRef", source),
     ];
     // Flux runs elsewhere, and applies to the region from there.
@@ -132,7 +141,9 @@ fn object<'a>(flux: &'a Flux, name: String, applied: String, depends_on: Vec<Str
     let account = flux.service_account.as_ref().map(|name| ("serviceAccountName", Tree::text(name.as_str())));
     let timeout = flux.timeout.as_ref().map(|timeout| ("timeout", Tree::text(timeout.as_str())));
     let wait = flux.wait.then_some(("wait", Tree::Bool(true)));
-    let more = kube_config.into_iter().chain(account).chain(timeout).chain(wait);
+    let checks =
+        (!checks.is_empty()).then(|| ("healthChecks", Tree::List(checks.iter().map(HealthCheck::tree).collect())));
+    let more = kube_config.into_iter().chain(account).chain(timeout).chain(wait).chain(checks);
     let named = depends_on.into_iter().map(|name| Tree::map([("name", Tree::text(name))])).collect::<Vec<_>>();
     let depends_on = (!named.is_empty()).then_some(("dependsOn", Tree::List(named)));
     Tree::map([
@@ -166,20 +177,30 @@ mod tests {
             source_name: "fleet".into(),
             decryption_secret: "sops-age".into(),
             interval: "10m".into(),
+            retry_interval: "1m".into(),
             timeout: None,
             wait: false,
+            health_checks: Vec::new(),
             service_account: None,
             kube_config: None,
         }
     }
 
     fn sample(directory: &str, output: &str, kinds: &[(&str, &str)]) -> BTreeMap<String, serde_json::Value> {
-        let flux = plain();
+        files_of(&plain(), directory, output, kinds)
+    }
+
+    fn files_of(
+        flux: &Flux,
+        directory: &str,
+        output: &str,
+        kinds: &[(&str, &str)],
+    ) -> BTreeMap<String, serde_json::Value> {
         let leaves = kinds.iter().map(|(group, kind)| Leaf::of(&GroupKind::new(group, kind))).collect();
         let (fleet, directory, delivery) = ("acme".into(), directory.into(), Delivery::Flux(flux.clone()));
         let layout =
             Layout { fleet: &fleet, directory: &directory, delivery: &delivery, output, splits: Splits::none() };
-        let trees = trees(&layout, &flux, &leaves);
+        let trees = trees(&layout, flux, &leaves);
         trees.into_iter().map(|(path, tree)| (path.to_string(), json_of(&tree))).collect()
     }
 
@@ -235,6 +256,25 @@ mod tests {
         assert_eq!(files.len(), 3);
     }
 
+    /// What waits for nothing of them is the core: a provider may need its Secrets to start.
+    #[test]
+    fn identities_alone_wait_for_health_checks() {
+        let check = HealthCheck {
+            api_version: "apps/v1".into(),
+            kind: "Deployment".into(),
+            name: "capa-controller-manager".into(),
+            namespace: Some("kcm-system".into()),
+        };
+        let flux = Flux { health_checks: vec![check], retry_interval: "2m".into(), ..plain() };
+        let files = files_of(&flux, "eu", "b", &[("x.io", "Thing")]);
+        let spec = |file: &str| files[&format!("flux/eu/{file}.yaml")]["spec"].clone();
+        assert!(spec("core").get("healthChecks").is_none());
+        let expect = json!([{"apiVersion": "apps/v1", "kind": "Deployment", "name": "capa-controller-manager",
+            "namespace": "kcm-system"}]);
+        assert_eq!(spec("thing.x.io")["healthChecks"], expect);
+        assert_eq!([&spec("core")["retryInterval"], &spec("thing.x.io")["retryInterval"]], ["2m", "2m"]);
+    }
+
     #[test]
     fn a_flux_elsewhere_applies_by_a_kubeconfig() {
         let flux = Flux {
@@ -244,12 +284,14 @@ mod tests {
             kube_config: Some(("eu-kubeconfig".into(), Some("value.yaml".into()))),
             ..plain()
         };
-        let spec = json_of(&object(&flux, "eu-core".into(), "b/regions/eu/core".into(), Vec::new()))["spec"].take();
+        let spec =
+            json_of(&object(&flux, "eu-core".into(), "b/regions/eu/core".into(), (Vec::new(), &[])))["spec"].take();
         assert_eq!(spec["kubeConfig"], json!({"secretRef": {"name": "eu-kubeconfig", "key": "value.yaml"}}));
         assert_eq!(spec["serviceAccountName"], "pouch");
         assert_eq!((&spec["timeout"], &spec["wait"]), (&json!("2m"), &json!(true)));
         let without = Flux { kube_config: Some(("eu-kubeconfig".into(), None)), ..plain() };
-        let spec = json_of(&object(&without, "eu-core".into(), "b/regions/eu/core".into(), Vec::new()))["spec"].take();
+        let spec =
+            json_of(&object(&without, "eu-core".into(), "b/regions/eu/core".into(), (Vec::new(), &[])))["spec"].take();
         assert_eq!(spec["kubeConfig"], json!({"secretRef": {"name": "eu-kubeconfig"}}));
         assert!(spec.get("wait").is_none() && spec.get("timeout").is_none());
     }

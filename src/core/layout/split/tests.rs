@@ -44,8 +44,10 @@ fn flux() -> Flux {
         source_name: "fleet".into(),
         decryption_secret: "sops-age".into(),
         interval: "10m".into(),
+        retry_interval: "1m".into(),
         timeout: None,
         wait: false,
+        health_checks: Vec::new(),
         service_account: None,
         kube_config: None,
     }

@@ -16,7 +16,9 @@ use super::region::ProvedRegion;
 use super::tree::{ATTRIBUTES, IGNORE};
 use super::tree::{Above, BundleTree, Standing, folders};
 use crate::config::error::quoted;
-use crate::config::{ArgoCd, ArgoDestination, ArgoKind, ArgoMode, Delivery, Flux, RegionConfig, RegionState};
+use crate::config::{
+    ArgoCd, ArgoDestination, ArgoKind, ArgoMode, Delivery, Flux, HealthCheck, RegionConfig, RegionState,
+};
 use crate::finding::{Code, Finding};
 use crate::layout::delivery::argocd;
 use crate::layout::form::Form;
@@ -125,7 +127,7 @@ fn inferred(region: &ProvedRegion<'_>, tree: &BundleTree) -> Result<(Delivery, S
     let argo = format!("{}/application.yaml", path::argocd(directory));
     let document = |path: &str| tree.get(path).map(|standing| only_document(&standing.bytes).ok());
     if let Some(document) = document(&flux) {
-        return document.as_ref().and_then(|document| flux_of(region, document)).ok_or(flux);
+        return document.as_ref().and_then(|document| flux_of(region, document, tree)).ok_or(flux);
     }
     if let Some(document) = document(&argo) {
         return document.as_ref().and_then(|document| argo_of(region, document)).ok_or(argo);
@@ -149,7 +151,7 @@ fn inferred(region: &ProvedRegion<'_>, tree: &BundleTree) -> Result<(Delivery, S
     Ok((Delivery::None, String::new()))
 }
 
-fn flux_of(region: &ProvedRegion<'_>, document: &Node) -> Option<(Delivery, String)> {
+fn flux_of(region: &ProvedRegion<'_>, document: &Node, tree: &BundleTree) -> Option<(Delivery, String)> {
     let text = |path: &[&str]| document.str_at(path);
     let flux = Flux {
         namespace: text(&["metadata", "namespace"])?.into(),
@@ -157,8 +159,10 @@ fn flux_of(region: &ProvedRegion<'_>, document: &Node) -> Option<(Delivery, Stri
         source_name: text(&["spec", "sourceRef", "name"])?.into(),
         decryption_secret: text(&["spec", "decryption", "secretRef", "name"])?.into(),
         interval: text(&["spec", "interval"])?.into(),
+        retry_interval: text(&["spec", "retryInterval"])?.into(),
         timeout: text(&["spec", "timeout"]).map(String::from),
         wait: document.at(&["spec", "wait"]).is_some(),
+        health_checks: health_checks(region, tree),
         service_account: text(&["spec", "serviceAccountName"]).map(Into::into),
         kube_config: text(&["spec", "kubeConfig", "secretRef", "name"])
             .map(|name| (name.into(), text(&["spec", "kubeConfig", "secretRef", "key"]).map(String::from))),
@@ -167,6 +171,24 @@ fn flux_of(region: &ProvedRegion<'_>, document: &Node) -> Option<(Delivery, Stri
     let applied_there = if region.manifest.splits.of(&Leaf::core()).is_some() { "parts/emptied" } else { "core" };
     let output = applied.strip_suffix(&format!("{}/{applied_there}", path::region(&region.directory)))?;
     Some((Delivery::Flux(flux), String::from(output)))
+}
+
+/// What the first Kustomization of identities has Flux look at: the core's has none.
+fn health_checks(region: &ProvedRegion<'_>, tree: &BundleTree) -> Vec<HealthCheck> {
+    let folder = format!("{}/", path::flux(&region.directory));
+    let below = tree.range(folder.clone()..).take_while(|(path, _)| path.starts_with(&folder));
+    let first = below.filter_map(|(_, standing)| only_document(&standing.bytes).ok()).find_map(|document| {
+        let checks = document.at(&["spec", "healthChecks"])?.items().iter().map(|check| {
+            Some(HealthCheck {
+                api_version: check.str_at(&["apiVersion"])?.into(),
+                kind: check.str_at(&["kind"])?.into(),
+                name: check.str_at(&["name"])?.into(),
+                namespace: check.str_at(&["namespace"]).map(Into::into),
+            })
+        });
+        checks.collect::<Option<Vec<_>>>()
+    });
+    first.unwrap_or_default()
 }
 
 fn argo_of(region: &ProvedRegion<'_>, document: &Node) -> Option<(Delivery, String)> {

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use pouch_core::config::ArgoMode;
 use pouch_core::init::scalar::scalar;
-use pouch_core::init::setup::{Consumer, FOLDER, Setup, SetupFile, SetupRegion, check_repository};
+use pouch_core::init::setup::{Consumer, FOLDER, HUB, Setup, SetupFile, SetupRegion, check_repository};
 use pouch_core::init::{Blocks, SYSTEM_NAMESPACE};
 use pouch_core::name::{is_directory, is_dns_label};
 use pouch_core::recipient::Recipient;
@@ -29,6 +29,8 @@ pub struct Names {
     pub with: Option<Consumer>,
     /// The repository of the bundles.
     pub repository: Option<String>,
+    /// The context of the cluster whose Flux applies all regions.
+    pub hub: Option<String>,
 }
 
 impl Names {
@@ -47,6 +49,7 @@ impl Names {
             consumer: self.with.unwrap_or(Consumer::None),
             fleet: self.fleet.clone(),
             repository: self.repository.clone(),
+            hub: self.hub.clone(),
             regions: regions.map(region).collect(),
             flag: file_flag(&place.name()),
         }
@@ -133,6 +136,7 @@ pub(super) fn hand_over(out: &mut String, names: &Names, place: &KeyFolder, setu
     let shown = |file: &str| shell::word(&place.shown(file));
     if let Some(consumer) = names.with {
         let page = match consumer {
+            Consumer::Flux if setup.hub.is_some() => "flux-hub",
             Consumer::Flux => "flux",
             Consumer::ArgoCd(ArgoMode::Plugin) => "argocd-plugin",
             Consumer::ArgoCd(ArgoMode::Ksops) => "argocd-ksops",
@@ -143,7 +147,11 @@ pub(super) fn hand_over(out: &mut String, names: &Names, place: &KeyFolder, setu
             _ if matches!(consumer, Consumer::ArgoCd(_)) => String::new(),
             more => format!(" (and for {more} more likewise)"),
         };
-        let told = if matches!(consumer, Consumer::ArgoCd(_)) { "argocd" } else { "REGION" };
+        let told = match consumer {
+            Consumer::ArgoCd(_) => "argocd",
+            Consumer::Flux if setup.hub.is_some() => HUB,
+            Consumer::Flux | Consumer::None => "REGION",
+        };
         let _ = writeln!(
             out,
             "Then, once{more}, as {} and docs/getting-started/{page}.md say:",
@@ -241,6 +249,7 @@ mod tests {
                 system_namespace: SYSTEM_NAMESPACE.to_owned(),
                 with: None,
                 repository: None,
+                hub: None,
             }
         }
     }

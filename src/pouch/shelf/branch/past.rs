@@ -15,7 +15,7 @@ use pouch_core::layout::path::{self, BundlePath};
 use pouch_core::name::{Directory, ObjectKey};
 use pouch_core::region::history::{History, Past};
 use pouch_core::region::published::{Files, Published, authentic};
-use pouch_core::reuse::{Made, commit_verifies};
+use pouch_core::reuse::{Made, Under, commit_under, commit_verifies};
 use pouch_core::stamp::{SourceStamp, Stamp};
 
 use super::tree::{damaged, read_into};
@@ -51,6 +51,8 @@ struct Commit {
     seconds: i64,
     /// Whether pouch made it.
     is_own: bool,
+    /// Whether the current reuse key says so.
+    is_current: bool,
     /// The folders of regions that pouch did not look at when it made the commit, or left as they were.
     unproved: BTreeSet<String>,
     /// Those of them that pouch withdrew before, and somebody put back.
@@ -73,6 +75,7 @@ impl Commit {
             id: *id,
             seconds: *seconds,
             is_own: commit_verifies(asked.keys, asked.fleet, made, message),
+            is_current: commit_under(asked.keys, asked.fleet, made, message) == Some(Under::Current),
             unproved: folders(UNPROVED),
             put_back: folders(PUT_BACK),
             accepted: values(trailers, ACCEPTED).filter_map(Acceptance::of_trailer).collect(),
@@ -188,6 +191,28 @@ impl Lineage {
         }
         let Some(own) = self.first(fetched, asked, |commit| commit.proves(directory))?.map(|own| own.id) else {
             return Ok(true);
+        };
+        let scope = Scope { fetched, commits: &self.commits, directory, asked };
+        Ok(own == fetched.tip || scope.ids(own)? == scope.ids(fetched.tip)?)
+    }
+
+    /// Whether what stands of a region is what pouch published last, as the commits prove that were fetched already: then
+    /// every file is as its manifest says.
+    ///
+    /// Only the current key proves that. Under a previous one, which others may know by now, somebody could make a commit
+    /// that leaves the manifest as it is and changes a file beside it.
+    pub(super) fn is_proved(
+        &mut self,
+        fetched: &Fetched<'_>,
+        directory: &Directory,
+        asked: &HistoryQuery<'_>,
+    ) -> Result<bool, ShelfError> {
+        if self.depth == 0 {
+            self.deepen(fetched, asked)?;
+        }
+        let own = self.commits.iter().find(|commit| commit.proves(directory));
+        let Some(own) = own.filter(|own| own.is_current && !fetched.is_merged_into).map(|own| own.id) else {
+            return Ok(false);
         };
         let scope = Scope { fetched, commits: &self.commits, directory, asked };
         Ok(own == fetched.tip || scope.ids(own)? == scope.ids(fetched.tip)?)

@@ -3,11 +3,15 @@
 use std::collections::BTreeMap;
 
 use pouch_core::layout::form::{Form, MOST_BYTES};
-use pouch_core::region::published::Files;
+use pouch_core::region::published::{Files, Proved};
 
 use crate::git::objects::{Budget, Id, ObjectsError, Store};
 use crate::shelf::ShelfError;
 use crate::shelf::beside::form_of;
+
+/// How the names of sealed files end, and the name of a manifest.
+const SEALED: &str = ".sops.yaml";
+const MANIFEST: &str = "bundle.yaml";
 
 pub(super) fn damaged(error: ObjectsError) -> ShelfError {
     let message = format!("the output repository cannot be read: {error}");
@@ -48,6 +52,35 @@ pub(super) fn read_into(
         }
     }
     Ok(())
+}
+
+/// Adds the files below a folder, of which only manifests and what is sealed are read; says whether there is nothing but
+/// plain files.
+pub(super) fn read_sealed_into(
+    store: &Store,
+    folder: Id,
+    path: &str,
+    proved: &mut Proved,
+) -> Result<bool, ObjectsError> {
+    let mut budget = Budget::default();
+    let mut folders = vec![(folder, path.to_owned(), 0_usize)];
+    while let Some((folder, before, depth)) = folders.pop() {
+        for (name, mode, id) in store.entries(folder)? {
+            let path = format!("{before}/{name}");
+            budget.enter(&path, depth)?;
+            match mode.map(form_of) {
+                None => folders.push((id, path, depth.saturating_add(1))),
+                Some(Form::Plain) if name.ends_with(SEALED) || name == MANIFEST => {
+                    let bytes = store.blob(id, MOST_BYTES)?;
+                    budget.keep(bytes.len())?;
+                    proved.files.insert(path, bytes);
+                }
+                Some(Form::Plain) => _ = proved.unread.insert(path),
+                Some(_) => return Ok(false),
+            }
+        }
+    }
+    Ok(true)
 }
 
 /// Adds the files below a folder, by path.

@@ -3,6 +3,7 @@
 mod anew;
 mod broken;
 mod brought;
+mod costs;
 mod faults;
 mod fleets;
 mod own;

@@ -5,9 +5,11 @@ pub mod ksops;
 mod plugin;
 mod registry;
 mod retry;
+mod signed;
 
-use crate::delivered::{Delivered, aws, odd};
+use crate::delivered::{Delivered, aws, odd, shows, shows_nothing};
 use crate::exchange::exchange;
+use crate::opened::opened_and_shut;
 use crate::rig::argocd::{ArgoCd, Said};
 
 /// The Application that pouch writes for the region.
@@ -42,4 +44,19 @@ fn an_identity_never_names_a_secret_that_is_gone() {
     let Some(argo) = ArgoCd::start(&region.server, Delivered::collections(), &plugin::builds(&region)) else { return };
     follow(&region);
     exchange(&mut region, &|region| synced(region, &argo));
+    opened_and_shut(&mut region, &|region| synced(region, &argo));
+}
+
+/// Nothing that was in a Secret stands in a log, or in redis but for the manifests themselves, which Argo CD keeps in clear
+/// (`docs/operations`). That they are found shows that the search finds.
+fn no_value_in_sight(argo: &ArgoCd) {
+    shows_nothing("Argo CD's log", &argo.log());
+    let (manifests, others): (Vec<_>, Vec<_>) =
+        argo.cached().into_iter().partition(|(key, _)| key.starts_with("mfst|"));
+    assert!(others.len() > 1, "{} keys", others.len());
+    for (key, value) in &others {
+        shows_nothing(key, &String::from_utf8_lossy(value));
+    }
+    let found = manifests.iter().filter(|(_, value)| shows(&String::from_utf8_lossy(value))).count();
+    assert!(found > 0, "nothing is found in {} keys of manifests either", manifests.len());
 }

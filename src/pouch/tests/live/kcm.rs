@@ -117,9 +117,37 @@ pub fn again(region: &Delivered) {
     assert_eq!(region.versions(), before);
 }
 
-/// Who they are: a new one would be another object to whoever uses it.
-pub fn uids(region: &Delivered) -> Vec<String> {
-    let all = closures(1).concat();
-    let objects = all.iter().filter(|object| is_copied(object)).map(|object| region.get(&path(object)));
-    objects.map(|object| object["metadata"]["uid"].as_str().expect("it is there").to_owned()).collect()
+/// A label that a provider's controller sets.
+pub const MARK: &str = "example.com/owner";
+
+/// Has providers' controllers mark copies as theirs. Their programs are called as k0rdent's is.
+pub fn mark(server: &ApiServer, objects: &[Value]) {
+    let k0rdent = K0rdent(server);
+    let uid = k0rdent.get("/api/v1/namespaces/default")["metadata"]["uid"].clone();
+    let owner = json!({"apiVersion": "v1", "kind": "Namespace", "name": "default", "uid": uid});
+    let marks =
+        json!({"metadata": {"finalizers": ["example.com/held"], "labels": {MARK: "me"}, "ownerReferences": [owner]}});
+    for target in objects.iter().filter(|object| is_copied(object)).map(path) {
+        let media = "application/merge-patch+json";
+        let request = Request::with_json("PATCH", &format!("{target}?fieldManager=manager"), media, &marks);
+        let answer = server.endpoint("admin").ask(&request).expect("the API server answers");
+        assert_eq!(answer.status, 200, "{}", String::from_utf8_lossy(&answer.body));
+    }
+}
+
+/// Who copies are, and what controllers set on them: with another UID it would be another object to whoever uses it.
+#[track_caller]
+pub fn kept(server: &ApiServer, objects: &[Value]) -> Vec<Value> {
+    let kept = |object: &Value| {
+        let target = path(object);
+        let meta = &K0rdent(server).get(&target)["metadata"];
+        let kept = json!({"uid": meta["uid"], "finalizers": meta["finalizers"], "owners": meta["ownerReferences"],
+            "label": meta["labels"][MARK]});
+        let missing = kept.as_object().and_then(|all| all.iter().find(|(_, value)| value.is_null()));
+        assert!(missing.is_none(), "{target} lacks {missing:?}");
+        kept
+    };
+    let kept: Vec<Value> = objects.iter().filter(|object| is_copied(object)).map(kept).collect();
+    assert!(kept.len() > 1, "{}", kept.len());
+    kept
 }

@@ -4,11 +4,13 @@ use std::process::Command;
 
 use crate::delivered::Delivered;
 use crate::kcm::{self, K0rdent, closures, old_copies};
+use crate::opened::opened_and_shut;
 use crate::support::{printed, tool};
 
-/// The published bundles in a folder of their own.
+/// The published bundles in a folder of their own, in place of older ones.
 fn check_out(region: &Delivered) -> String {
     let folder = region.fleet.path("checkout");
+    let _ = std::fs::remove_dir_all(&folder);
     let mut command = Command::new("sh");
     command.current_dir(region.origin().path());
     command.args(["-euc", "mkdir \"$1\" && git archive main | tar -x -C \"$1\"", "sh"]).arg(&folder);
@@ -45,34 +47,44 @@ fn kubectl_brings_a_region_without_a_consumer_everything() {
     apply_all(&region, &bundle);
     region.is_exact();
     region.verify_live(&[]).ends(0);
+
+    opened_and_shut(&mut region, &|region| apply_all(region, &check_out(region)));
 }
 
 #[test]
 fn kubectl_takes_copies_of_k0rdent_over() {
     let Some(mut region) = Delivered::new("none", "") else { return };
     old_copies().iter().for_each(|closure| K0rdent(&region.server).push(closure));
-    let uids = kcm::uids(&region);
+    let copies = closures(1).concat();
+    kcm::mark(&region.server, &copies);
+    let kept = kcm::kept(&region.server, &copies);
     region.put(&closures(2).concat());
     region.publish();
     let bundle = check_out(&region);
+    // As `docs/adoption` has it: otherwise kubectl takes k0rdent for an earlier kubectl, and what controllers of the same
+    // name set for its own.
+    let noted = ["annotate", "secrets", "--all-namespaces", "-l", "k0rdent.mirantis.com/managed=true"];
+    region.server.kubectl_prints([&noted[..], &["kubectl.kubernetes.io/last-applied-configuration-"]].concat(), "");
     apply_open(&region, &bundle);
     apply_all(&region, &bundle);
-    // What k0rdent's field manager alone wrote stays: its labels, the note of kubectl and, where there is no such note
-    // by which kubectl knows whose the entries were, an entry that left the source.
-    let labels = |line: &str| line.contains(" labels k0rdent.mirantis.com/credential.");
-    let notes =
-        |line: &str| line.ends_with("-secret annotations kubectl.kubernetes.io/last-applied-configuration differs");
+    // What k0rdent's field manager alone wrote stays: its labels, and an entry that left the source.
+    let labels = |line: &str| {
+        [" labels k0rdent.mirantis.com/credential.", " labels example.com/owner"].iter().any(|part| line.contains(part))
+    };
     let mut left = region.differences();
-    left.retain(|line| !labels(line) && !notes(line));
-    assert_eq!(left, ["Secret kcm-system/openstack-secret data old differs"]);
+    left.retain(|line| !labels(line));
+    let secrets = ["aws", "azure", "openstack", "vsphere"].map(|name| format!("{name}-secret"));
+    let expected: Vec<String> =
+        secrets.iter().map(|name| format!("Secret kcm-system/{name} data old differs")).collect();
+    assert_eq!(left, expected);
     let ran = region.verify_live(&[]).ends(8);
-    assert_eq!(ran.stderr.matches("error[").count(), 1, "{}", ran.stderr);
-    assert!(ran.stderr.contains("error[stale-entry]"), "{}", ran.stderr);
-    region.server.kubectl_prints(
-        ["-n", "kcm-system", "patch", "secret", "openstack-secret", "--type=merge", "-p", "{\"data\":{\"old\":null}}"],
-        "",
-    );
+    assert_eq!(ran.stderr.matches("error[stale-entry]").count(), 4, "{}", ran.stderr);
+    assert!(!ran.stderr.contains("[cleartext-copy]"), "{}", ran.stderr);
+    for name in &secrets {
+        let patch = ["-n", "kcm-system", "patch", "secret", name, "--type=merge", "-p", "{\"data\":{\"old\":null}}"];
+        region.server.kubectl_prints(patch, "");
+    }
     region.verify_live(&[]).ends(0);
-    assert_eq!(kcm::uids(&region), uids, "something was made anew");
+    assert_eq!(kcm::kept(&region.server, &copies), kept, "something was made anew, or taken from controllers");
     kcm::again(&region);
 }

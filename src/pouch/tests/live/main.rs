@@ -38,6 +38,7 @@ mod kubectl;
 mod objects;
 mod odd_objects;
 mod older;
+mod opened;
 mod progress;
 mod rbac;
 mod reach;

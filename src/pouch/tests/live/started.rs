@@ -21,7 +21,7 @@ use base64::Engine as _;
 use serde_json::{Value, json};
 
 use crate::delivered::Delivered;
-use crate::kcm::K0rdent;
+use crate::kcm::{self, K0rdent};
 use crate::objects::{CAPI, K0RDENT, SYSTEM, path};
 use crate::rig::apiserver::ApiServer;
 use crate::rig::token;
@@ -48,6 +48,11 @@ impl Reader {
     /// A cluster with the field's CRDs and k0rdent's namespace, which the contexts `eu-west` and `argocd` lead to, and an
     /// empty repository. None, after saying so, where something is absent.
     fn new(umask: &'static str) -> Option<Self> {
+        Self::beside(umask, &[])
+    }
+
+    /// The same with contexts that lead to further clusters.
+    fn beside(umask: &'static str, more: &[(&str, &ApiServer)]) -> Option<Self> {
         let kubectl = tool("kubectl")?;
         let server = ApiServer::start()?;
         if !server.install_crds() {
@@ -68,9 +73,17 @@ impl Reader {
         let contexts = ["eu-west", "argocd"].map(|name| admin.replace("- name: admin", &format!("- name: {name}")));
         assert!(text.contains(admin));
         fs::write(&kubeconfig, text.replace(admin, &contexts.concat())).unwrap();
+        // Further clusters have files of their own.
+        let mut all = vec![kubeconfig];
+        for (name, server) in more {
+            let file = folder.path().join(name);
+            fs::write(&file, with_context(name, server)).unwrap();
+            all.push(file);
+        }
+        let kubeconfigs = std::env::join_paths(all).unwrap();
         let environment: Vec<(&'static str, OsString)> = vec![
             ("PATH", path_with(&[kubectl.parent().unwrap().to_owned()])),
-            ("KUBECONFIG", kubeconfig.into()),
+            ("KUBECONFIG", kubeconfigs),
             ("REPOSITORY", http.url("fleet.git").into()),
             ("READER", READER.0.into()),
             ("POUCH_IMAGE", "registry.example.com/acme/pouch:1".into()),
@@ -112,6 +125,16 @@ impl Reader {
     }
 }
 
+/// A kubeconfig with one context.
+fn with_context(name: &str, server: &ApiServer) -> String {
+    let ca = base64::engine::general_purpose::STANDARD.encode(server.ca());
+    let cluster = json!({"server": server.url(), "certificate-authority-data": ca});
+    json!({"apiVersion": "v1", "kind": "Config", "clusters": [{"name": name, "cluster": cluster}],
+        "contexts": [{"name": name, "context": {"cluster": name, "user": name}}],
+        "users": [{"name": name, "user": {"token": token("admin")}}]})
+    .to_string()
+}
+
 /// PATH with pouch and these folders in front.
 fn path_with(folders: &[PathBuf]) -> OsString {
     let pouch = Path::new(env!("CARGO_BIN_EXE_pouch")).parent().unwrap().to_owned();
@@ -141,18 +164,17 @@ fn copies() -> [Vec<Value>; 2] {
     ["aws-main", "aws-gone"].map(closure)
 }
 
-/// Has k0rdent push its copies; gives who those are that stay.
+/// Has k0rdent push its copies, and providers' controllers mark those that stay; gives who these are, with the marks.
 fn pushed(server: &ApiServer) -> Vec<Value> {
     let k0rdent = K0rdent(server);
     copies().iter().for_each(|closure| k0rdent.push(closure));
-    uids(server)
+    kcm::mark(server, &copies()[0]);
+    kept(server)
 }
 
-fn uids(server: &ApiServer) -> Vec<Value> {
-    let uid = |object: &Value| server.endpoint("admin").get(&path(object)).unwrap().value()["metadata"]["uid"].clone();
-    let found: Vec<Value> = copies()[0][1..].iter().map(uid).collect();
-    assert!(found.iter().all(Value::is_string), "{found:?}");
-    found
+#[track_caller]
+fn kept(server: &ApiServer) -> Vec<Value> {
+    kcm::kept(server, &copies()[0])
 }
 
 /// Fails unless k0rdent leaves everything alone: it neither changes its copies nor takes them back.

@@ -77,6 +77,7 @@ mod secrecy;
 mod sets;
 mod setup;
 mod silence;
+mod skips;
 mod slips;
 mod split;
 mod stamp;

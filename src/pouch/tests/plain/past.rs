@@ -1,5 +1,7 @@
 //! What the history of the output branch decides: budgets, recipients, and what counts as published.
 
+use pouch_core::reuse::{Made, ReuseKey, commit_line};
+
 use crate::support::fleet::{Fleet, US};
 use crate::support::origin::Origin;
 
@@ -69,6 +71,37 @@ fn entries_that_go_run_by_run_are_counted_together() {
     // The control: without a window each run counts for itself.
     fleet.configure("reuseKey", "limits: {deletions: {window: 0s}}\nreuseKey");
     origin.publish(&[]).ends(0);
+}
+
+/// Others may know a previous reuse key by now: what stands there is believed unread under the current one alone.
+#[test]
+fn a_commit_under_a_previous_key_proves_no_file() {
+    let fleet = Fleet::with_credentials(2);
+    let origin = Origin::new(&fleet, "");
+    let old = fleet.read("reuse.key");
+    fleet.private("old.key", &old);
+    let new = ReuseKey::to_text(&[7; 32]);
+    fleet.private("reuse.key", &*new);
+    fleet.configure("{file: reuse.key}", "{file: reuse.key, previous: [{file: old.key}]}");
+    origin.publish(&[]).ends(0);
+    let forge = |key: &str| {
+        origin.commit_beside("echo '# x' >> bundles/regions/eu/core/kustomization.yaml");
+        let [parent, tree] = ["main~1", "main^{tree}"].map(|name| origin.git(&["rev-parse", name]));
+        let seconds = origin.git(&["log", "-1", "--format=%ct", "main"]).parse().unwrap();
+        let made = Made { branch: "main", path: "bundles", parent: &parent, tree: &tree, seconds };
+        let body = "forged\n\nPouch-Fleet: acme\n";
+        let line = commit_line(&ReuseKey::parse(key.trim()).ok().unwrap(), &"acme".into(), made, body);
+        origin.run_beside(&format!(
+            "export GIT_COMMITTER_DATE='{seconds} +0000'; \
+             forged=$(printf '%s' '{body}{line}' | git commit-tree {tree} -p {parent}); \
+             git push -q --force origin $forged:refs/heads/main"
+        ));
+    };
+    forge(&old);
+    origin.publish(&[]).ends(0).outcome("eu", "published").says("does not match the manifest");
+    // The control: who has the current key may say what pouch published, and nobody looks again.
+    forge(&new);
+    origin.publish(&[]).ends(0).outcome("eu", "unchanged");
 }
 
 /// An older tree has manifests that verify; the commit that brings it back does not, whatever its message says.

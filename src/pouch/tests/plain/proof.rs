@@ -55,6 +55,21 @@ fn a_good_bundle_is_proved() {
     assert_eq!(one.stdout, "us-east  proved  6 objects, 2 Secrets\n");
 }
 
+/// What Flux's Kustomizations may say is taken from themselves where there is no configuration.
+#[test]
+fn what_flux_is_told_is_free_without_a_configuration() {
+    let stage = Stage::new();
+    stage.private("quickstart/reuse.key", stage.read("quickstart/reuse.key"));
+    let fields = "retryInterval: 2m\n    timeout: 3m\n    serviceAccountName: pouch\n    healthChecks: [{apiVersion: apps/v1, \
+                  kind: Deployment, name: capa, namespace: kcm-system}]\n    sourceRef:";
+    stage.edit("quickstart/pouch.yaml", "sourceRef:", fields);
+    stage.render(&["-f", "quickstart/pouch.yaml"]).ends(0);
+    let written = stage.tree("quickstart/bundles/flux");
+    let with = |text: &str| written.values().filter(|file| String::from_utf8_lossy(file).contains(text)).count();
+    assert!(with("retryInterval: \"2m\"") > with("name: capa\n") && with("name: capa\n") > 1);
+    stage.verify(&["quickstart/bundles"]).finds("a region's user", &[]);
+}
+
 /// Every row is found as it is, repaired where that is pouch's to do, and found by its own check, at its
 /// own place, where hashes were made to fit and there is no reuse key.
 #[test]

@@ -13,8 +13,9 @@ fn init<'a>(with: &'a str, more: &[&'a str]) -> Vec<&'a str> {
 }
 
 /// Every way, with its flags, and the files that it writes to `setup`.
-const WAYS: [(&str, &[&str], &[&str]); 4] = [
+const WAYS: [(&str, &[&str], &[&str]); 5] = [
     ("flux", &["--repository", URL], &["eu-west.yaml"]),
+    ("flux", &["--repository", URL, "--hub", "hub"], &["hub.yaml"]),
     ("argocd", &["--repository", URL], &["argocd.yaml", "clusters.yaml", "plugin.yaml", "repo-server-patch.yaml"]),
     (
         "argocd",
@@ -120,6 +121,8 @@ fn what_is_mistyped_is_told_and_writes_nothing() {
         (init("argocd", &["--repository", "ext::sh"]), "remote helper"),
         (init("flux", &["--repository", URL, "--mode", "ksops"]), "--mode is for Argo CD only"),
         (init("none", &["--repositori", URL]), "--repository"),
+        (init("none", &["--hub", "hub"]), "--hub is for Flux only"),
+        (init("flux", &["--repository", URL, "--hub", "a b"]), "that a shell would take for something else"),
         (init("flux", &["--repository", r"C:\srv\fleet.git"]), "is a path, which nobody but this machine knows"),
     ] {
         let fleet = Fleet::empty();

@@ -10,11 +10,13 @@ pub mod chromium;
 pub mod fleet;
 pub mod githttp;
 pub mod origin;
+pub mod peak;
 pub mod placeholders;
 pub mod pouch;
 pub mod proof;
 pub mod reader;
 pub mod registry;
+pub mod skips;
 pub mod spoilt;
 pub mod sshd;
 pub mod strace;
@@ -98,6 +100,8 @@ pub fn skipped_anywhere(why: &str) {
     let test = thread::current().name().unwrap_or("a test").to_owned();
     // What macros print, the test harness keeps for itself where a test does not fail.
     let _ = io::stderr().write_all(format!("SKIPPED {test}: {why}\n").as_bytes());
+    // For the last lines of `cargo test`.
+    skips::note(Path::new(concat!(env!("CARGO_TARGET_TMPDIR"), "/skipped")), &format!("{test}: {why}"));
 }
 
 /// Runs a program without the caller's secrets and settings in its environment, and gives its answer.

@@ -164,6 +164,26 @@ pub fn listing(file: &Path) -> Vec<String> {
     vec!["-s".to_owned(), "200".to_owned(), "-o".to_owned(), file.display().to_string()]
 }
 
+/// Calls by which a file comes to be, gets another name, or is opened.
+const FILES: &str = "trace=creat,link,linkat,memfd_create,mkdir,mkdirat,mknod,mknodat,open,openat,openat2,rename,renameat,\
+                     renameat2,symlink,symlinkat,truncate";
+
+/// Options that list in a file, which is named last, the calls by which others come to be or are opened.
+pub fn listing_files(file: &Path) -> Vec<String> {
+    [&["-e".to_owned(), FILES.to_owned()][..], &listing(file)].concat()
+}
+
+/// The calls of such a list by which something may get into a file.
+pub fn writing(list: &Path) -> Vec<String> {
+    let text = String::from_utf8_lossy(&fs::read(list).unwrap()).into_owned();
+    let reads = |line: &&str| {
+        line.contains(" open") && !["O_WRONLY", "O_RDWR", "O_CREAT"].iter().any(|flag| line.contains(flag))
+    };
+    let lines: Vec<&str> = text.lines().filter(|line| line.contains('(')).collect();
+    assert!(lines.len() > 10, "only {} files are opened", lines.len());
+    lines.into_iter().filter(|line| !reads(line) && !line.contains("\"/dev/null\"")).map(str::to_owned).collect()
+}
+
 /// Options that spoil one kind of call: `what` as strace takes it, such as `signal=KILL`.
 pub fn spoiling(call: &str, what: &str) -> Vec<String> {
     ["-o", "/dev/null", "-e", &format!("trace={call}"), "-e", &format!("inject={call}:{what}")]

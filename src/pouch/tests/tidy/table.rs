@@ -110,8 +110,14 @@ pub const ONLY: &[Only] = &[
     Only {
         words: &["flate2"],
         within: "src",
-        homes: &["src/pouch/registry"],
-        why: "artifacts are the only thing that is packed",
+        homes: &["src/pouch/registry", "src/pouch/git/pack"],
+        why: "artifacts and what git is to take are the only things that are packed",
+    },
+    Only {
+        words: &["sha1"],
+        within: "src",
+        homes: &["src/pouch/git/pack"],
+        why: "git names its objects so, and nothing else is proved by it",
     },
     Only {
         words: &["rayon"],

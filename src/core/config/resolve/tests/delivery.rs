@@ -56,15 +56,19 @@ fn null_takes_back_what_the_fleet_says() {
 #[test]
 fn a_flux_on_a_hub_has_names_for_each_region() {
     let more = "delivery:\n  flux: {sourceRef: {name: \"fleet-{region}\"}, decryption: {secretRef: \"sops-age-{region}\"}, \
-                timeout: 3m, wait: true, serviceAccountName: pouch, kubeConfig: {secretRef: \"{region}-kubeconfig\"}}\n";
+                timeout: 3m, wait: true, serviceAccountName: pouch, kubeConfig: {secretRef: \"{region}-kubeconfig\"}, \
+                retryInterval: 30s}\n";
     let text = edited(ALLOWED, "    namespaces: {allowed: [\"*\"]}\n    delivery: flux") + more;
     let fleet = load(&text).unwrap();
     let Delivery::Flux(flux) = &fleet.regions["eu-west"].delivery else { panic!() };
     assert!(flux.source_name == "fleet-eu-west" && flux.decryption_secret == "sops-age-eu-west");
     assert_eq!(flux.kube_config, Some(("eu-west-kubeconfig".into(), None)));
     assert!(flux.wait && flux.timeout.as_deref() == Some("3m"));
+    assert_eq!(flux.retry_interval, "30s");
     for (from, to, says) in [
         ("3m", "soon", "\"soon\" is not a duration"),
+        ("30s", "0s", "\"0s\" is not a duration"),
+        ("30s", "30s, healthChecks: [{apiVersion: v1, kind: Pod, name: a}]", "no health checks where `wait` is true"),
         ("{region}-kubeconfig", "{x}", "\"{x}\""),
         ("kubeConfig: {", "kubeConfig: {key: 'a b', ", "cannot name an entry of a Secret"),
         ("kubeConfig: {", "kubeConfig: {key: .., ", "cannot name an entry of a Secret"),
@@ -77,6 +81,35 @@ fn a_flux_on_a_hub_has_names_for_each_region() {
     ] {
         let error = load(&text.replacen(from, to, 1)).unwrap_err().to_string();
         assert!(error.contains(says), "{to}: {error}");
+    }
+}
+
+#[test]
+fn what_flux_looks_at_is_named_as_in_manifests() {
+    let flux = |check: &str| {
+        let text = edited(ALLOWED, "    namespaces: {allowed: [\"*\"]}\n    delivery: flux")
+            + &format!("delivery: {{flux: {{sourceRef: {{name: fleet}}, healthChecks: [{{{check}}}]}}}}\n");
+        load(&text).map(|fleet| match &fleet.regions["eu-west"].delivery {
+            Delivery::Flux(flux) => flux.clone(),
+            _ => panic!(),
+        })
+    };
+    let good = flux("apiVersion: apps/v1, kind: Deployment, name: capa, namespace: kcm-system").unwrap();
+    let check = &good.health_checks[0];
+    assert_eq!((&*check.api_version, &*check.kind), ("apps/v1", "Deployment"));
+    assert!(check.name == "capa" && check.namespace == Some("kcm-system".into()));
+    assert_eq!(good.retry_interval, "1m");
+    assert_eq!(flux("apiVersion: v1, kind: Node, name: a").unwrap().health_checks[0].namespace, None);
+    for (check, says) in [
+        ("apiVersion: apps/, kind: A, name: a", "healthChecks[0].apiVersion: \"apps/\" is no apiVersion"),
+        ("apiVersion: /v1, kind: A, name: a", "\"/v1\" is no apiVersion"),
+        ("apiVersion: v1, kind: 'a b', name: a", "healthChecks[0].kind: \"a b\" is no kind"),
+        ("apiVersion: v1, kind: A, name: A", "healthChecks[0].name: \"A\" cannot name an object"),
+        ("apiVersion: v1, kind: A, name: a, namespace: a.b", "\"a.b\" cannot name a namespace"),
+        ("apiVersion: v1, kind: A, name: a, namspace: b", "unknown field \"namspace\""),
+    ] {
+        let error = flux(check).unwrap_err().to_string();
+        assert!(error.contains(says), "{check}: {error}");
     }
 }
 

@@ -6,6 +6,7 @@ use super::{INVENTORY, apply, changes, inventory, patch, region};
 use crate::delivered::{Delivered, aws, azure, oci, odd, openstack, role, shows_nothing, vsphere};
 use crate::kcm::{self, K0rdent, closures, old_copies};
 use crate::objects::{SYSTEM, TENANT};
+use crate::opened::opened_and_shut;
 use crate::support::shared;
 
 fn all(state: u64) -> Vec<Value> {
@@ -32,6 +33,9 @@ fn a_region_is_what_its_sources_say() {
     removal(&mut region);
     another_type(&mut region);
     the_last_of_all(&mut region);
+    opened_and_shut(&mut region, &|region| {
+        apply(region, &[]).ends(0);
+    });
 }
 
 /// Its CRD comes late, and stops its own kind only.
@@ -222,11 +226,13 @@ pub(super) fn publish_all(region: &Delivered) {
 fn copies_of_k0rdent_are_taken_over_in_place() {
     let Some(mut region) = region() else { return };
     old_copies().iter().for_each(|closure| K0rdent(&region.server).push(closure));
-    let uids = kcm::uids(&region);
+    let copies = closures(1).concat();
+    kcm::mark(&region.server, &copies);
+    let kept = kcm::kept(&region.server, &copies);
     region.put(&closures(2).concat());
     region.publish();
     let taken = apply(&region, &[]).ends(3);
-    assert_eq!(kcm::uids(&region), uids, "something was made anew");
+    assert_eq!(kcm::kept(&region.server, &copies), kept, "something was made anew, or taken from controllers");
     let ran = region.verify_live(&[]).ends(8);
     // What k0rdent's field manager alone owns stays, as with every consumer.
     let told = |code: &str| ran.stderr.matches(&format!("error[{code}]")).count();

@@ -6,7 +6,7 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use super::{APPLICATION, sync, synced};
+use super::{APPLICATION, no_value_in_sight, sync, synced};
 use crate::delivered::{Delivered, aws, azure, odd};
 use crate::rig::argocd::{ArgoCd, Builds};
 use crate::support::proof::KSOPS;
@@ -64,4 +64,5 @@ fn an_application_set_brings_what_ksops_decrypts() {
 
     region.server.kubectl_prints(["-n", "argocd", "delete", "applicationset", "--all", "--timeout=60s"], "");
     region.is_exact();
+    no_value_in_sight(&argo);
 }

@@ -5,8 +5,8 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use super::{APPLICATION, follow, sync, synced};
-use crate::delivered::{Delivered, aws, azure, odd, openstack, role, shows_nothing, vsphere};
+use super::{APPLICATION, follow, no_value_in_sight, sync, synced};
+use crate::delivered::{Delivered, aws, azure, hold, odd, openstack, role, vsphere};
 use crate::objects::{SYSTEM, TENANT};
 use crate::rig::argocd::{ArgoCd, Builds};
 use crate::support::root;
@@ -50,6 +50,7 @@ fn a_region_is_what_its_sources_say() {
 
     rotation(&mut region, &argo);
     removal(&mut region, &argo);
+    another_type(&mut region, &argo);
     who_writes_to_the_branch(&mut region, &argo);
     a_key_of_another_region(&mut region, &argo);
     all_of_a_region(&mut region, &argo);
@@ -90,6 +91,26 @@ fn removal(region: &mut Delivered, argo: &ArgoCd) {
     region.verify_live(&[]).ends(0);
 }
 
+/// The API server lets nobody change a Secret's type, so pouch publishes no such change; all else goes on, whatever holds
+/// the Secret.
+fn another_type(region: &mut Delivered, argo: &ArgoCd) {
+    hold(region, &["example.com/held"]);
+    let mut other = odd("odd", 3)[1].clone();
+    other["type"] = json!("example.com/other");
+    region.put(&[vec![other], aws("aws", 3)].concat());
+    region.origin().publish(&[]).ends(3).says("error[secret-type-changed]: the type of Secret team-a/odd changes");
+    synced(region, argo);
+    let differences = region.differences();
+    let is_of_it = |line: &String| line.starts_with("Secret team-a/odd ");
+    assert!(!differences.is_empty() && differences.iter().all(is_of_it), "{differences:?}");
+    region.verify_live(&[]).ends(0);
+    region.put(&odd("odd", 3)[1..]);
+    region.publish();
+    synced(region, argo);
+    region.is_exact();
+    hold(region, &[]);
+}
+
 /// Whatever somebody else did to the bundle, the plugin gives nothing of it.
 fn who_writes_to_the_branch(region: &mut Delivered, argo: &ArgoCd) {
     let path = "bundles/regions/eu/core/secrets/team-a/azure-secret.sops.yaml";
@@ -103,6 +124,7 @@ fn who_writes_to_the_branch(region: &mut Delivered, argo: &ArgoCd) {
         assert!(said.conditions.iter().any(|condition| condition.contains(why)), "{said:#?}");
         region.is_exact();
         region.verify().ends(8);
+        region.verify_live(&[]).ends(8);
 
         let ran = region.origin().publish(&[]);
         assert!(ran.stderr.contains("[tampered-file]"), "{}", ran.stderr);
@@ -120,6 +142,7 @@ fn a_key_of_another_region(region: &mut Delivered, argo: &ArgoCd) {
     let said = sync(region, argo);
     assert!(said.conditions.iter().any(|condition| condition.contains("opens nothing in regions/eu")), "{said:#?}");
     assert_eq!(region.differences().len(), 2, "the identity and its Secret as they were: {:?}", region.differences());
+    region.verify_live(&[]).ends(8).says("error[differs-on-region]");
 
     region.fleet.private("eu.agekey", Delivered::identity());
     region.put(&odd("odd", 4));
@@ -153,6 +176,7 @@ fn all_of_a_region(region: &mut Delivered, argo: &ArgoCd) {
         "{said:#?}"
     );
     assert!(!region.differences().is_empty(), "all of it is gone already");
+    region.verify_live(&[]).ends(8).says("error[left-behind]");
 
     // By hand it is, as `argocd app sync --prune` does.
     let said = argo.sync_by_hand(APPLICATION, &json!({"revision": "main", "prune": true}));
@@ -160,17 +184,8 @@ fn all_of_a_region(region: &mut Delivered, argo: &ArgoCd) {
     // What is pruned goes a moment after that; the Namespaces, which nobody deletes, keep nothing out of sync.
     argo.wait_until_synced(APPLICATION);
     assert_eq!(region.differences(), Vec::<String>::new());
+    region.verify_live(&[]).ends(0);
     for namespace in [SYSTEM, TENANT] {
         assert_eq!(region.get(&format!("/api/v1/namespaces/{namespace}"))["status"]["phase"], "Active", "{namespace}");
-    }
-}
-
-/// Nothing that was in a Secret stands in a log, or in redis but for the manifests themselves.
-fn no_value_in_sight(argo: &ArgoCd) {
-    shows_nothing("Argo CD's log", &argo.log());
-    let cached = argo.cached();
-    assert!(cached.len() > 3, "{} keys", cached.len());
-    for (key, value) in cached.iter().filter(|(key, _)| !key.starts_with("mfst|")) {
-        shows_nothing(key, &String::from_utf8_lossy(value));
     }
 }

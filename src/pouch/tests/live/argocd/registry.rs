@@ -15,6 +15,9 @@ fn a_region_is_what_its_sources_say_by_its_artifact() {
     let host = registry.host();
     region.fleet.configure("path: bundles", &format!("path: bundles, oci: {{repository: '{host}/fleet/{{region}}'}}"));
     region.fleet.configure(&region.url(), &format!("oci://{host}/fleet/{{region}}"));
+    // The cluster by its URL, in place of its name.
+    let server = format!("argocd: {{destination: {{server: '{}'}}, repoURL:", region.server.url());
+    region.fleet.configure("argocd: {repoURL:", &server);
     let all = |state: u64| [aws("aws", state), azure("azure", "azure-secret", state)].concat();
     region.put(&all(1));
     region.publish();

@@ -7,11 +7,13 @@ use super::APPLICATION;
 use super::plugin::builds;
 use crate::delivered::{Delivered, aws, azure, oci, vsphere};
 use crate::rig::argocd::ArgoCd;
+use crate::support::shared;
 
 /// What a region lacks stops what needs it, and no longer than the next try.
 #[test]
 fn what_fails_does_not_keep_the_cure_waiting() {
     let Some(mut region) = Delivered::new("argocd", "") else { return };
+    let crd = shared("data/crds/identities/infrastructure.cluster.x-k8s.io_ociclusteridentities.yaml");
     region.server.kubectl_prints(["delete", "crd", "ociclusteridentities.infrastructure.cluster.x-k8s.io"], "");
     region.put(&[aws("aws", 1), azure("azure", "azure-secret", 1), oci("oci", 1), vsphere("vsphere", 1)].concat());
     region.publish();
@@ -35,8 +37,17 @@ fn what_fails_does_not_keep_the_cure_waiting() {
         region.publish();
         argo.refresh(APPLICATION);
         assert_eq!(arrives_by_the_next_try(&region, &argo), is_cured);
-        region.server.kubectl_prints(["-n", "argocd", "delete", "application", APPLICATION, "--timeout=60s"], "");
+        if !is_cured {
+            region.server.kubectl_prints(["-n", "argocd", "delete", "application", APPLICATION, "--timeout=60s"], "");
+        }
     }
+
+    // What the region lacks comes late, and what needs it with the next try.
+    region.verify_live(&[]).ends(8).says("error[kind-not-on-region]: the region serves no OCIClusterIdentity");
+    region.server.install_files(&[crd.expect("the others were there")]);
+    argo.wait_until_synced(APPLICATION);
+    region.is_exact();
+    region.verify_live(&[]).ends(0);
 }
 
 /// Which try an Application says that it waits for.

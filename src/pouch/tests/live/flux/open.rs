@@ -1,59 +1,14 @@
 //! Identities that are opened to everybody, and shut again.
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::{all_ready, set_up};
-use crate::delivered::{Delivered, aws, azure, oci, role, vsphere};
-use crate::objects::{SYSTEM, TENANT, path};
+use crate::delivered::Delivered;
+use crate::opened::opened_and_shut;
 
-/// One identity of each kind that has `allowedNamespaces`, with what it needs.
-fn all(allowed: impl Fn(&Value) -> Value) -> Vec<Value> {
-    let all =
-        [aws("aws", 1), role("role", "aws"), azure("azure", "azure-secret", 1), oci("oci", 1), vsphere("vsphere", 1)];
-    let mut objects = all.concat();
-    for object in objects.iter_mut().filter(|object| !object["spec"]["allowedNamespaces"].is_null()) {
-        object["spec"]["allowedNamespaces"] = allowed(object);
-    }
-    objects
-}
-
-/// What stands in `allowedNamespaces` of an identity.
-type Allows<'a> = &'a dyn Fn(&Value) -> Value;
-
-/// After one sync the live object admits whom the source admits: server-side apply makes `null` of an empty map over a
-/// list or a selector, and that is nobody, or refused for ever.
 #[test]
 fn who_is_admitted_is_so_after_one_sync() {
     let Some(mut region) = Delivered::new("flux", "") else { return };
     let Some(flux) = set_up(&region, &[], &Value::Null) else { return };
-    let some = |object: &Value| match object["kind"].as_str() {
-        Some("VSphereClusterIdentity") => json!({"selector": {"matchLabels": {"kubernetes.io/metadata.name": TENANT}}}),
-        _ => json!({"list": [TENANT, SYSTEM]}),
-    };
-    let selected = |_: &Value| json!({"selector": {"matchLabels": {"kubernetes.io/metadata.name": TENANT}}});
-    // As every provider's documentation writes it; CAPV wants the selector.
-    let everybody = |object: &Value| match object["kind"].as_str() {
-        Some("VSphereClusterIdentity") => json!({"selector": {"matchLabels": {}}}),
-        _ => json!({}),
-    };
-    let every =
-        json!({"selector": {"matchExpressions": [{"key": "kubernetes.io/metadata.name", "operator": "Exists"}]}});
-    let mut seen = 0;
-    let (some, everybody): (Allows<'_>, Allows<'_>) = (&some, &everybody);
-    let states = [(some, false), (everybody, true), (some, false), (everybody, true), (&selected, false)];
-    for (allowed, is_open) in states {
-        let objects = all(allowed);
-        region.put(&objects);
-        let ran = region.origin().publish(&[]);
-        assert!(matches!(ran.code, 0 | 3), "{}", ran.stderr);
-        all_ready(&flux.sync());
-        for object in objects.iter().filter(|object| !object["spec"]["allowedNamespaces"].is_null()) {
-            let expect = if is_open { every.clone() } else { allowed(object) };
-            let live = region.get(&path(object));
-            assert_eq!(live["spec"]["allowedNamespaces"], expect, "{}", object["kind"]);
-            seen += 1;
-        }
-        region.verify_live(&[]).ends(0);
-    }
-    assert_eq!(seen, 25);
+    opened_and_shut(&mut region, &|_| all_ready(&flux.sync()));
 }

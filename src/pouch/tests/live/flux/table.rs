@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{all_ready, only_fails, set_up};
-use crate::delivered::{Delivered, aws, azure, oci, odd, openstack, role, shows_nothing, vsphere};
+use crate::delivered::{Delivered, aws, azure, hold, oci, odd, openstack, role, shows_nothing, vsphere};
 use crate::objects::{SYSTEM, TENANT};
 use crate::rig::flux::Flux;
 use crate::support::shared;
@@ -31,6 +31,7 @@ fn a_region_is_what_its_sources_say() {
     rotation(&mut region, &flux);
     removal(&mut region, &flux);
     another_type(&mut region, &flux);
+    gone_and_back_with_another_type(&mut region, &flux);
     the_last_of_a_kind(&mut region, &flux);
     what_flux_leaves(&region, &flux);
 }
@@ -117,10 +118,20 @@ fn another_type(region: &mut Delivered, flux: &Flux) {
     hold(region, &[]);
 }
 
-/// Lets the Secret `odd` have these finalizers, as a provider's controller sets them.
-fn hold(region: &Delivered, finalizers: &[&str]) {
-    let patch = json!({"metadata": {"finalizers": finalizers}}).to_string();
-    region.server.kubectl_prints(["-n", TENANT, "patch", "secret", "odd", "--type=merge", "-p", &patch], "");
+/// The same in two publishes, of which neither tells that a type changes: first the Secret goes, then it comes with another
+/// one. Flux makes it anew, which a finalizer would keep it from, and the core with it (`docs/findings/broken`).
+fn gone_and_back_with_another_type(region: &mut Delivered, flux: &Flux) {
+    let uid = |region: &Delivered| region.uids()["Secret team-a/odd"].clone();
+    let was = uid(region);
+    region.take(&odd("odd", 3));
+    region.publish();
+    let mut other = odd("odd", 5);
+    other[1]["type"] = json!("example.com/other");
+    region.put(&[other, aws("aws", 5)].concat());
+    region.publish();
+    all_ready(&flux.sync());
+    region.is_exact();
+    assert_ne!(uid(region), was);
 }
 
 /// Emptied leaves are pruned like others; Namespaces stay.

@@ -11,7 +11,7 @@ use base64::Engine as _;
 use serde_json::Value;
 
 use super::{
-    ADOPTION, OPERATIONS, Reader, collections, k0rdent_is_back, k0rdent_lets_go, path_with, pushed, uids, watched,
+    ADOPTION, OPERATIONS, Reader, collections, k0rdent_is_back, k0rdent_lets_go, kept, path_with, pushed, watched,
 };
 use crate::argocd::ksops::ksops;
 use crate::rig::apiserver::ApiServer;
@@ -199,24 +199,44 @@ fn from_k0rdent_and_back_again_with_the_plugin() {
         follow(ADOPTION, "## What k0rdent pushed");
         HEADS.iter().for_each(|part| follow(PLUGIN, part));
         follow(ADOPTION, "## What stays behind");
-        assert_eq!(uids(server), before);
+        assert_eq!(kept(server), before);
         k0rdent_lets_go(server);
         follow(ADOPTION, "### Back again with Argo CD");
-        assert_eq!(uids(server), before);
+        assert_eq!(kept(server), before);
         k0rdent_is_back(server);
     });
 }
 
 #[test]
-fn from_nothing_with_ksops() {
+fn with_ksops_from_nothing_and_from_k0rdent() {
     let (Some(_), Some(kustomize), Some(python)) = (tool("sops"), tool("kustomize"), PyYaml::find()) else { return };
-    for umask in ["022", "077"] {
-        let Some(mut reader) = Reader::new(umask) else { return };
-        if ArgoCd::install(&reader.server).is_none() {
-            return;
-        }
-        let programs =
-            vec![ksops(&python, &reader.folder.path().join("programs")), kustomize.parent().unwrap().to_owned()];
-        with_cluster(&mut reader, programs, |follow, _, _| follow(KSOPS, ""));
+    let programs = |reader: &Reader| {
+        vec![ksops(&python, &reader.folder.path().join("programs")), kustomize.parent().unwrap().to_owned()]
+    };
+    let Some(mut reader) = Reader::new("022") else { return };
+    if ArgoCd::install(&reader.server).is_none() {
+        return;
     }
+    let found = programs(&reader);
+    with_cluster(&mut reader, found, |follow, server, _| {
+        follow(KSOPS, "");
+        let looked = watched(|| complaint(server), || follow(OPERATIONS, "#### Exchanging with Argo CD"));
+        assert!(looked > 20, "{looked}");
+        rebuild(server, |said| said.is_none());
+        follow(OPERATIONS, "### Retiring with Argo CD");
+    });
+    reader.is_empty();
+
+    let Some(mut reader) = Reader::new("077") else { return };
+    ArgoCd::install(&reader.server).expect("it was there before");
+    let found = programs(&reader);
+    with_cluster(&mut reader, found, |follow, server, _| {
+        let before = pushed(server);
+        // With kubectl's notes, which this takes away, Argo CD would take the finalizers away.
+        follow(ADOPTION, "## What k0rdent pushed");
+        HEADS.iter().for_each(|part| follow(KSOPS, part));
+        follow(ADOPTION, "## What stays behind");
+        assert_eq!(kept(server), before);
+        k0rdent_lets_go(server);
+    });
 }

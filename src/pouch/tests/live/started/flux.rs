@@ -1,10 +1,13 @@
 //! With the real Flux.
 
-use super::{ADOPTION, OPERATIONS, Reader, found_behind, k0rdent_is_back, k0rdent_lets_go, pushed, uids, watched};
+use super::{ADOPTION, OPERATIONS, Reader, found_behind, k0rdent_is_back, k0rdent_lets_go, kept, pushed, watched};
+use crate::objects::SYSTEM;
 use crate::rig::apiserver::ApiServer;
 use crate::rig::flux::Flux;
+use crate::support::tool_on_path;
 
 const PAGE: &str = "docs/getting-started/flux.md";
+const HUB: &str = "docs/getting-started/flux-hub.md";
 
 const KUSTOMIZATIONS: &str = "/apis/kustomize.toolkit.fluxcd.io/v1/namespaces/flux-system/kustomizations";
 
@@ -26,9 +29,55 @@ fn from_nothing_to_the_last_object() {
     let Some(mut reader) = Reader::new("022") else { return };
     let Some(_flux) = Flux::start(&reader.server, &[]) else { return };
     reader.follow(PAGE, "");
+    if tool_on_path("ssh-keygen").is_some() {
+        reader.follow(OPERATIONS, "#### Signed commits with Flux");
+    }
     exchange(&mut reader);
     reader.follow(OPERATIONS, "### Retiring with Flux");
     reader.is_empty();
+}
+
+/// Each region gets its own, by its own kubeconfig, and the hub nothing.
+#[test]
+fn from_nothing_with_one_flux_on_a_hub() {
+    let (Some(hub), Some(east)) = (ApiServer::start(), ApiServer::start()) else { return };
+    if !east.install_crds() {
+        return;
+    }
+    east.kubectl_prints(["create", "namespace", SYSTEM], "");
+    let Some(mut reader) = Reader::beside("022", &[("hub", &hub), ("us-east", &east)]) else { return };
+    let Some(flux) = Flux::start(&hub, &[]) else { return };
+    reader.follow(HUB, "");
+    let names = |server: &ApiServer, kind: &str| {
+        let found = server.kubectl_prints(["get", kind, "--all-namespaces", "-o", "name"], "");
+        found.lines().map(|line| line.rsplit_once('/').unwrap().1.to_owned()).collect::<Vec<_>>()
+    };
+    for (server, name) in [(&reader.server, "aws-west"), (&east, "aws-east")] {
+        assert_eq!(names(server, "awsclusterstaticidentities"), [name]);
+        assert_eq!(names(server, "secrets"), [format!("{name}-secret")]);
+    }
+    let keys = ["age", "kubeconfig"].map(|kind| ["eu-west", "us-east"].map(|region| format!("acme.{region}.{kind}")));
+    let mut keys: Vec<String> = keys.into_iter().flatten().chain(["acme-read".to_owned()]).collect();
+    keys.sort();
+    assert_eq!(names(&hub, "secrets"), keys);
+
+    // One that cannot be reached keeps nothing from the other.
+    hub.kubectl_prints(["-n", "flux-system", "delete", "secret", "acme.eu-west.kubeconfig"], "");
+    let (text, code) = reader.session.run("sed -i.bak 's/not-a-real-key/another/' manifests/aws.yaml && pouch publish");
+    assert_eq!(code, 0, "{text}");
+    let asked = format!("reconcile.fluxcd.io/requestedAt={:?}", std::time::Instant::now());
+    hub.kubectl_prints(["-n", "flux-system", "annotate", "gitrepository", "acme", &asked], "");
+    let began = std::time::Instant::now();
+    let value = |server: &ApiServer, name: &str| {
+        let path = "jsonpath={.data.SecretAccessKey}";
+        server.kubectl_prints(["-n", SYSTEM, "get", "secret", name, "-o", path], "")
+    };
+    let (another, old) = ("YW5vdGhlci0y", "bm90LWEtcmVhbC1rZXktMQ==");
+    while value(&east, "aws-east-secret") != another {
+        assert!(began.elapsed().as_secs() < 60, "{}", flux.last_words());
+        std::thread::sleep(std::time::Duration::from_millis(100));
+    }
+    assert_eq!(value(&reader.server, "aws-west-secret"), old);
 }
 
 /// At no moment is there a bundle that the region cannot open.
@@ -80,9 +129,9 @@ fn from_k0rdent_and_back_again() {
     }
     reader.follow(ADOPTION, "## What stays behind");
     found_behind(&reader.session, &["stale-entry", "k0rdent-leftover"]);
-    assert_eq!(uids(&reader.server), before);
+    assert_eq!(kept(&reader.server), before);
     k0rdent_lets_go(&reader.server);
     reader.follow(ADOPTION, "### Back again with Flux");
-    assert_eq!(uids(&reader.server), before);
+    assert_eq!(kept(&reader.server), before);
     k0rdent_is_back(&reader.server);
 }

@@ -115,26 +115,11 @@ impl Flux {
         for (key, value) in more.as_object().into_iter().flatten() {
             repository[key] = value.clone();
         }
-        self.bring(("GitRepository", REPOSITORIES, repository), path);
-    }
-
-    /// The same with an OCIRepository `fleet` on the tag `latest` of a registry on this machine.
-    ///
-    /// # Panics
-    /// As [`Flux::follow`].
-    #[track_caller]
-    pub fn follow_artifact(&self, url: &str, path: &str) {
-        let spec = json!({"interval": "10m", "url": url, "ref": {"tag": "latest"}, "insecure": true});
-        self.bring(("OCIRepository", ARTIFACTS, spec), path);
-    }
-
-    #[track_caller]
-    fn bring(&self, (source, place, spec): (&str, &str, Value), path: &str) {
         let meta = |name: &str| json!({"name": name, "namespace": NAMESPACE});
         let kustomization = json!({"interval": "10m", "path": path, "prune": true,
-            "sourceRef": {"kind": source, "name": "fleet"}});
+            "sourceRef": {"kind": "GitRepository", "name": "fleet"}});
         for (version, kind, name, spec, collection) in [
-            ("source.toolkit.fluxcd.io/v1", source, "fleet", spec, place),
+            ("source.toolkit.fluxcd.io/v1", "GitRepository", "fleet", repository, REPOSITORIES),
             ("kustomize.toolkit.fluxcd.io/v1", "Kustomization", "bundle", kustomization, KUSTOMIZATIONS),
         ] {
             let object = json!({"apiVersion": version, "kind": kind, "metadata": meta(name), "spec": spec});
@@ -152,7 +137,7 @@ impl Flux {
         self.sync_from(REPOSITORIES)
     }
 
-    /// The same where Flux follows a registry.
+    /// The same where Flux follows a registry, by an OCIRepository `fleet`.
     ///
     /// # Panics
     /// If that takes too long.
@@ -244,6 +229,8 @@ impl Flux {
             let is_over = status["lastHandledReconcileAt"] == token
                 && ready["observedGeneration"] == object["metadata"]["generation"]
                 && ready["status"] != "Unknown"
+                // It has not heard of the source yet, and looks again.
+                && ready["reason"] != "ArtifactFailed"
                 // A failure that will be tried again says so.
                 && (reconciling.is_null() || reconciling["reason"] == "ProgressingWithRetry");
             if is_over {
@@ -270,6 +257,51 @@ impl Flux {
     pub fn kustomizations(&self) -> Vec<Value> {
         let list = self.get(KUSTOMIZATIONS);
         list["items"].as_array().cloned().unwrap_or_default()
+    }
+
+    /// Waits until Kustomizations whose names end so are ready by themselves; says how long that took.
+    ///
+    /// # Panics
+    /// If that takes longer than two minutes.
+    #[track_caller]
+    pub fn wait_for(&self, end: &str) -> Duration {
+        let began = Instant::now();
+        let is_ready = |item: &Value| {
+            let all = item["status"]["conditions"].as_array().into_iter().flatten();
+            let ready = all.clone().find(|condition| condition["type"] == "Ready");
+            ready.is_some_and(|ready| {
+                ready["status"] == "True" && ready["observedGeneration"] == item["metadata"]["generation"]
+            })
+        };
+        loop {
+            let all: Vec<Value> = self.kustomizations().into_iter().filter(|item| name(item).ends_with(end)).collect();
+            if !all.is_empty() && all.iter().all(is_ready) {
+                return began.elapsed();
+            }
+            assert!(began.elapsed() < SYNC, "{all:#?}");
+            thread::sleep(Duration::from_millis(40));
+        }
+    }
+
+    /// Waits until each Kustomization whose name ends so says this of itself, ready or not.
+    ///
+    /// # Panics
+    /// If that takes longer than two minutes.
+    #[track_caller]
+    pub fn wait_until_said(&self, end: &str, text: &str) {
+        let began = Instant::now();
+        let says = |item: &Value| {
+            let all = item["status"]["conditions"].as_array().into_iter().flatten();
+            all.clone().any(|condition| condition["message"].as_str().is_some_and(|message| message.contains(text)))
+        };
+        loop {
+            let all: Vec<Value> = self.kustomizations().into_iter().filter(|item| name(item).ends_with(end)).collect();
+            if !all.is_empty() && all.iter().all(says) {
+                return;
+            }
+            assert!(began.elapsed() < SYNC, "{all:#?}");
+            thread::sleep(Duration::from_millis(40));
+        }
     }
 
     /// Everything that both controllers said.

@@ -8,15 +8,13 @@ use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
 
 use crate::config::{ProfileBy, RegionConfig};
-use crate::inventory::Status;
-use crate::inventory::looked::{self, Looked};
 use crate::inventory::profile::{AccessCluster, CLUSTER_ID, CLUSTER_SET, Profile};
 use crate::inventory::registry::Registered;
+use crate::inventory::{Status, document};
 use crate::k0rdent;
 use crate::k0rdent::region::{RegionFacts, kubeconfig_secrets};
 use crate::kinds::{DISABLED, MULTICLUSTER, REGISTRY};
-use crate::name::{GroupKind, Name, ObjectKey, Scope};
-use crate::node::Node;
+use crate::name::{GroupKind, Name, ObjectKey};
 use crate::world::World;
 use crate::world::cluster::Tied;
 use crate::yaml::emit::{Tree, TreeMap, emit};
@@ -36,7 +34,8 @@ pub fn of_region(world: &World<'_>, region: &RegionConfig) -> Vec<String> {
         print(&of_registry(region, key, registered));
     }
     if let Some(looked) = cluster.looked() {
-        print(&of_look(region, looked));
+        // A look itself makes the same document.
+        print(&Tree::of(&document::write(&region.name, looked)));
     }
     documents
 }
@@ -180,60 +179,4 @@ fn of_registry<'a>(region: &'a RegionConfig, key: &'a ObjectKey, registered: &'a
     let spec = ("spec", Tree::map([("clusterID", text(&registered.id))]));
     let status = some("status", Tree::map(status.into_iter().flatten()));
     Tree::map(head.into_iter().chain([spec]).chain(status))
-}
-
-/// What a look found, as a document; a look itself makes the same.
-pub fn of_look<'a>(region: &'a RegionConfig, looked: &'a Looked) -> Tree<'a> {
-    let kinds = looked.kinds.iter().map(|(kind, served)| {
-        let scope = match served.scope {
-            Scope::Cluster => "Cluster",
-            Scope::Namespaced => "Namespaced",
-        };
-        let mut versions: Vec<&str> = served.versions.iter().map(|version| version.as_str()).collect();
-        versions.sort_unstable();
-        Tree::map([
-            ("group", text(kind.group.as_str())),
-            ("kind", text(kind.kind.as_str())),
-            ("scope", text(scope)),
-            ("versions", Tree::List(versions.into_iter().map(text).collect())),
-        ])
-    });
-    let namespaces = looked.namespaces.iter().map(|(name, labels)| {
-        let said = match labels {
-            None => Some(("absent", Tree::Bool(true))),
-            Some(labels) => some("labels", texts(labels)),
-        };
-        Tree::map([("name", text(name.as_str()))].into_iter().chain(said))
-    });
-    let given = |key: &'static str, given: &'a Option<String>| given.as_ref().map(|given| (key, text(given)));
-    let interfaces = looked.interfaces.as_ref().map(|interfaces| {
-        let mut all: Vec<&Node> = interfaces.iter().collect();
-        all.sort_by_key(|interface| interface.str_at(&["metadata", "name"]).unwrap_or_default());
-        ("providerInterfaces", Tree::List(all.into_iter().map(interface).collect()))
-    });
-    let spec = [
-        given("clusterUID", &looked.cluster),
-        given("kubernetesVersion", &looked.kubernetes),
-        some("kinds", Tree::List(kinds.collect())),
-        some("namespaces", Tree::List(namespaces.collect())),
-        interfaces,
-    ];
-    let metadata = Tree::map([("name", text(region.name.as_str()))]);
-    let head = head(looked::API_VERSION.to_string(), looked::KIND, metadata);
-    Tree::map(head.into_iter().chain([("spec", Tree::map(spec.into_iter().flatten()))]))
-}
-
-/// A ProviderInterface, as far as it is read.
-fn interface(document: &Node) -> Tree<'_> {
-    let label = document.str_at(&["metadata", "labels", k0rdent::PROVIDER_LABEL]);
-    let labels = label.map(|label| ("labels", Tree::map([(k0rdent::PROVIDER_LABEL, text(label))])));
-    let name = [("name", text(document.str_at(&["metadata", "name"]).unwrap_or_default()))];
-    let read = ["clusterIdentities", "clusterIdentityKinds"];
-    let spec = read.into_iter().filter_map(|field| Some((field, Tree::of(document.at(&["spec", field])?))));
-    Tree::map([
-        ("apiVersion", text(document.str_at(&["apiVersion"]).unwrap_or_default())),
-        ("kind", text("ProviderInterface")),
-        ("metadata", Tree::map(name.into_iter().chain(labels))),
-        ("spec", Tree::map(spec)),
-    ])
 }

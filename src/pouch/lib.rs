@@ -36,10 +36,12 @@
 //! | where documents are read from | [`survey::source`], one file per kind of source |
 //! | how encrypted sources are opened | [`survey::source::decrypt`] |
 //! | what a live cluster is asked, and when all is read again | [`survey`], [`survey::source::live`] |
-//! | how a cluster is reached, and requests to it | [`cluster`]; to another server of HTTP: [`cluster::origin`] |
+//! | how a cluster is reached, and requests to it | [`cluster`]; that of a ClusterProfile: `cluster/provider.rs`; to another server of HTTP: [`cluster::origin`] |
+//! | what is read of regions' own clusters, and how many at once | [`survey::look`], core `inquiry` and `inventory::document`; which plugin is run: core `inventory::providers` |
 //! | rendering: each region is planned, sealed and staged at once | [`run::render`]; sealing: [`run::seal`] |
 //! | rekeying | [`run::anew`] (chooses where values come from), [`run::rekey`] (takes them from the published files) |
 //! | proofs of bundles, and comparing with a region's cluster | [`run::verify`], [`run::live`] |
+//! | the table of all regions (`verify --live --all`) | [`run::standing`]; what it says: core `report::standing` and `verify::live::tally` |
 //! | applying a bundle to a region without Flux and Argo CD | [`run::apply`], [`cluster::write`]; core `apply` |
 //! | which bundle `unpack` and `apply` open, with whose identity | [`cli::bundle`] |
 //! | who can read which value from a git history | [`run::exposure`], [`git::history`], [`shelf::repository`] |

@@ -3,8 +3,8 @@
 //! Files are read as a whole. A live cluster is asked in turns with the closures: what they want that
 //! nobody has asked yet is asked, until they want nothing more. Then everything read from clusters is
 //! looked at again, and where something changed meanwhile the survey starts over. What still changes at the last look
-//! is marked, so that only who needs it waits; the rest is a state that existed. What the objects mean is not known
-//! here.
+//! is marked, so that only who needs it waits; the rest is a state that existed. Regions' own clusters are looked into
+//! ([`look`]) once the sources have said which and how. What the objects mean is not known here.
 
 pub mod last;
 pub mod look;
@@ -22,7 +22,7 @@ use pouch_core::finding::Finding;
 use pouch_core::inquiry::{self, ListedKind};
 use pouch_core::layout::manifest::SourceIdentity;
 use pouch_core::listing::counted;
-use pouch_core::name::{Claimant, GroupKind, Namespace, ObjectKey, Region, SourceName};
+use pouch_core::name::{Claimant, GroupKind, ObjectKey, SourceName};
 use pouch_core::snapshot::{
     Admitted, Answer, Hands, Looked, Reading, Reason, SealedDocument, Snapshot, Standing, assemble_by,
 };
@@ -39,7 +39,7 @@ use crate::git::program::Deadlines;
 use crate::harden::wiped;
 use crate::session::Session;
 use last::Last;
-use look::{Done, Errand, ProviderFiles};
+use look::Done;
 use openers::{openers, shared};
 use rayon::prelude::*;
 use source::decrypt::{Opener, Seen, Vault, unopened};
@@ -290,7 +290,10 @@ fn one_look(
     let mut looks = Looks::default();
     let (mut facts, mut facts_findings) = Facts::gather(fleet, &snapshot, &looks);
     // What there is to look at, and through which ClusterProfile, is what the sources say.
-    let errands = errands(surveyor, &facts);
+    let mut errands = Vec::new();
+    if surveyor.into_regions {
+        errands = look::errands(surveyor.session, (fleet, surveyor.base), &facts, surveyor.only);
+    }
     if !errands.is_empty() {
         for (region, found) in done.all(surveyor.session, fleet, surveyor.reach.patience, errands)? {
             looks.add(fleet, &snapshot, region.clone(), found.clone());
@@ -326,30 +329,6 @@ fn one_look(
     let now = surveyor.session.time_of_run().as_second();
     let asked = asked.collect();
     Ok(Ok(Survey { snapshot, facts, facts_findings, findings, sources, unidentified, read, asked, now }))
-}
-
-/// The regions to look into, each with the namespaces of those who claim something there.
-fn errands(surveyor: &Surveyor<'_>, facts: &Facts) -> Vec<Errand> {
-    let Surveyor { session, fleet, base, only, into_regions, .. } = *surveyor;
-    if !into_regions {
-        return Vec::new();
-    }
-    let mut claimants: BTreeMap<&Region, BTreeSet<Namespace>> = BTreeMap::new();
-    for claim in facts.rendered(fleet).filter(|claim| only.is_none_or(|only| claim.by == *only)) {
-        claimants.entry(claim.region()).or_default().insert(claim.by.namespace.clone());
-    }
-    let mut files = ProviderFiles::default();
-    let mut errands = Vec::new();
-    for (region, look) in look::regions(fleet) {
-        let namespaces = claimants.remove(&region.name);
-        // Where it is about one claimant, the other regions decide nothing.
-        if only.is_some() && namespaces.is_none() {
-            continue;
-        }
-        let road = look::road((&session.ambient, base), (region, look), Some(facts), &mut files);
-        errands.push(Errand { region: region.name.clone(), road, namespaces: namespaces.unwrap_or_default() });
-    }
-    errands
 }
 
 /// Takes a source's sealed files out of what was read: those of a source that opens them are kept for

@@ -6,15 +6,12 @@
 use alloc::vec::Vec;
 
 use super::looked::{API_VERSION, KIND, Looked};
-use crate::kinds::{K0RDENT, MANAGED_LABEL, PROVIDER_LABEL};
+use crate::kinds::{K0RDENT, PROVIDER_LABEL};
 use crate::name::{Region, Scope};
 use crate::node::{Key, Node};
 
 /// The fields of a ProviderInterface's `spec` that are read.
 const INTERFACE: [&str; 2] = ["clusterIdentities", "clusterIdentityKinds"];
-
-/// The labels of a ProviderInterface that are read.
-const LABELS: [&str; 2] = [PROVIDER_LABEL, MANAGED_LABEL];
 
 /// The document that says what was found on a region, which [`read`](super::looked::read) reads back.
 pub fn write(region: &Region, looked: &Looked) -> Node {
@@ -45,7 +42,12 @@ pub fn write(region: &Region, looked: &Looked) -> Node {
     });
     put("kinds", list(kinds));
     // An empty list is not the same as none: the cluster was asked, and has no ProviderInterface.
-    put("providerInterfaces", looked.interfaces.as_ref().map(|all| Node::List(all.clone().into())));
+    let interfaces = looked.interfaces.as_ref().map(|all| {
+        let mut all: Vec<&Node> = all.iter().collect();
+        all.sort_by_key(|document| document.str_at(&["metadata", "name"]));
+        Node::List(all.into_iter().map(interface).collect())
+    });
+    put("providerInterfaces", interfaces);
     map([
         ("apiVersion", Node::text(API_VERSION)),
         ("kind", Node::text(KIND)),
@@ -54,14 +56,12 @@ pub fn write(region: &Region, looked: &Looked) -> Node {
     ])
 }
 
-/// A ProviderInterface as it stands in [`Looked::interfaces`]: of what a cluster says, only what is read.
-pub fn interface(document: &Node) -> Node {
+/// A ProviderInterface: of what a cluster says, only what is read.
+fn interface(document: &Node) -> Node {
     let text = |path: &[&str]| Node::text(document.str_at(path).unwrap_or_default());
     let mut metadata = vec![("name".into(), text(&["metadata", "name"]))];
-    let labels = LABELS.iter().filter_map(|label| Some((*label, document.str_at(&["metadata", "labels", label])?)));
-    let labels = texts(labels);
-    if !labels.entries().is_empty() {
-        metadata.push(("labels".into(), labels));
+    if let Some(provider) = document.str_at(&["metadata", "labels", PROVIDER_LABEL]) {
+        metadata.push(("labels".into(), map([(PROVIDER_LABEL, Node::text(provider))])));
     }
     let spec = INTERFACE.iter().filter_map(|field| Some((Key::from(*field), document.at(&["spec", field])?.clone())));
     map([
@@ -113,12 +113,22 @@ mod tests {
             |scope, versions: &[&str]| Served { scope, versions: versions.iter().map(|v| Version::from(*v)).collect() };
         looked.kinds.insert(GroupKind::new("x.y", "K"), served(Scope::Cluster, &["v1", "v1beta1"]));
         looked.kinds.insert(GroupKind::new("x.y", "L"), served(Scope::Namespaced, &[]));
-        for interfaces in [None, Some(Vec::new()), Some(vec![Node::map(vec![("kind".into(), Node::text("x"))])])] {
+        let interface = |name: &str| {
+            let text = format!(
+                "{{apiVersion: k0rdent.mirantis.com/v1beta1, kind: ProviderInterface, metadata: {{name: {name}}}, spec: {{}}}}"
+            );
+            crate::testing::node(&crate::testing::yaml(&text))
+        };
+        for interfaces in [None, Some(Vec::new()), Some(vec![interface("a"), interface("b")])] {
             looked.interfaces = interfaces;
             let text = emit(&Tree::of(&write(&Region::from("eu"), &looked)));
             let Ok(back) = read(&object(&text)) else { panic!("{}", &*text) };
             assert!(back == looked, "{}", &*text);
         }
+        // In whatever order a cluster lists them.
+        let sorted = write(&Region::from("eu"), &looked);
+        looked.interfaces = Some(vec![interface("b"), interface("a")]);
+        assert!(write(&Region::from("eu"), &looked) == sorted);
     }
 
     #[test]

@@ -23,7 +23,7 @@ use pouch_core::inventory::looked::{Looked, Served};
 use pouch_core::inventory::profile::Profile;
 use pouch_core::inventory::providers::{self, ProviderFile, Way};
 use pouch_core::k0rdent;
-use pouch_core::name::{Name, Namespace, ObjectKey, Region};
+use pouch_core::name::{Claimant, Name, Namespace, ObjectKey, Region};
 use pouch_core::node::Node;
 use pouch_core::snapshot::Reason;
 use pouch_core::world::Facts;
@@ -97,6 +97,32 @@ impl Done {
 pub fn regions(fleet: &Fleet) -> impl Iterator<Item = (&RegionConfig, &Look)> {
     let active = fleet.regions.values().filter(|region| region.state == RegionState::Active);
     active.filter_map(|region| Some((region, region.inventory.look.as_ref()?)))
+}
+
+/// The regions to look into, each with the namespaces of those who claim something there; where it is about one
+/// claimant, only its own.
+pub fn errands(
+    session: &Session,
+    (fleet, base): (&Fleet, &Path),
+    facts: &Facts,
+    only: Option<&Claimant>,
+) -> Vec<Errand> {
+    let mut claimants: BTreeMap<&Region, BTreeSet<Namespace>> = BTreeMap::new();
+    for claim in facts.rendered(fleet).filter(|claim| only.is_none_or(|only| claim.by == *only)) {
+        claimants.entry(claim.region()).or_default().insert(claim.by.namespace.clone());
+    }
+    let mut files = ProviderFiles::default();
+    let mut errands = Vec::new();
+    for (region, look) in regions(fleet) {
+        let namespaces = claimants.remove(&region.name);
+        // Where it is about one claimant, the other regions decide nothing.
+        if only.is_some() && namespaces.is_none() {
+            continue;
+        }
+        let road = road((&session.ambient, base), (region, look), Some(facts), &mut files);
+        errands.push(Errand { region: region.name.clone(), road, namespaces: namespaces.unwrap_or_default() });
+    }
+    errands
 }
 
 /// Finds out how a region's cluster is reached.
@@ -332,13 +358,13 @@ fn identity(cluster: &Cluster) -> Result<String, Reason> {
     })
 }
 
-/// All ProviderInterfaces, as documents of which only what is read is left.
+/// All ProviderInterfaces.
 fn listed(cluster: &Cluster, resource: &Resource) -> Result<Vec<Node>, Reason> {
     let listing = cluster.list(resource, None, Portion::Whole, &|_| {}).map_err(|error| match error {
         ListError::Forbidden => refused(cluster.refusal("list", resource, None, None)),
         ListError::Broken(broken) => Reason::new(cluster.trouble(&resource.name(), &broken), broken.help()),
     })?;
-    Ok(listing.items.iter().map(|(_, _, node)| document::interface(node)).collect())
+    Ok(listing.items.into_iter().map(|(_, _, node)| node).collect())
 }
 
 /// The object that was asked for; none if it is absent.

@@ -54,6 +54,29 @@ fn the_subject_is_what_the_flags_say() {
 }
 
 #[test]
+fn looking_into_a_region_takes_two_rules() {
+    let fleet = Fleet::with_credentials(1);
+    fleet.run(&["rbac", "--region", "eu"]).ends(64).says("does not have region eu looked into");
+    fleet.configure("  eu: {", "  eu: {cluster: {kubeconfig: nowhere, context: x}, ");
+    let ran = fleet.run(&["rbac", "--region", "eu", "--group", "ops"]).ends(0);
+    assert_eq!(ran.stderr, "", "nobody looks into a region for it");
+    let printed = documents(&ran.stdout);
+    assert_eq!(
+        printed[0]["rules"],
+        json!([
+            {"apiGroups": ["k0rdent.mirantis.com"], "resources": ["providerinterfaces"], "verbs": ["list"]},
+            {"apiGroups": [""], "resources": ["namespaces"], "verbs": ["get"], "resourceNames": ["eu-team", "kube-system"]},
+        ])
+    );
+    assert_eq!(printed[1]["roleRef"]["name"], "pouch-look-acme-eu");
+    assert_eq!(printed[1]["subjects"][0]["name"], "ops");
+    assert_eq!(printed.len(), 2);
+    fleet.run(&["rbac", "--region", "eu", "--secrets", "names"]).ends(64);
+    fleet.configure("  eu: {", "  eu: {state: paused, ");
+    fleet.run(&["rbac", "--region", "eu"]).ends(64).says("only an active region is looked into");
+}
+
+#[test]
 fn without_a_cluster_there_is_nothing_to_grant() {
     Fleet::new().run(&["rbac"]).ends(64).says("the configuration has no cluster among its sources");
 }

@@ -99,15 +99,15 @@ fn a_gate_holds_and_withdraws_nothing() {
     let Some(fleet) = tied() else { return };
     fleet.render(&[]).ends(0);
     let before = fleet.tree("bundles");
-    fleet.write("manifests/aws.yaml", &IDENTITY.replace("not-real-either", "another"));
-    fleet.write("pouch.yaml", &TIED.replace("Joined]", "joined]"));
+    fleet.write("manifests/aws.yaml", IDENTITY.replace("not-real-either", "another"));
+    fleet.write("pouch.yaml", TIED.replace("Joined]", "joined]"));
     fleet.render(&[]).ends(4).says("[region-gated]").says("Did you mean Joined?");
     fleet.remove("manifests/profile.yaml");
     fleet.write("pouch.yaml", TIED);
     fleet.render(&[]).ends(4).says("no ClusterProfile of namespace fleet-system fits");
     assert_eq!(fleet.tree("bundles"), before);
     explained(&fleet, "held [region-gated]");
-    fleet.write("pouch.yaml", &TIED.replace("    gate: [ControlPlaneHealthy, Joined]\n", ""));
+    fleet.write("pouch.yaml", TIED.replace("    gate: [ControlPlaneHealthy, Joined]\n", ""));
     fleet.render(&[]).ends(0).says("[tie-not-found]");
     assert_ne!(fleet.tree("bundles"), before);
 }
@@ -135,9 +135,9 @@ fn facts_that_cannot_be_parsed_are_not_absent_and_other_documents_cast_no_doubt_
 fn another_cluster_is_accepted_by_its_uid() {
     let Some(fleet) = tied() else { return };
     fleet.render(&[]).ends(0);
-    fleet.write("pouch.yaml", &TIED.replace(", registryCluster: local-cluster", ""));
+    fleet.write("pouch.yaml", TIED.replace(", registryCluster: local-cluster", ""));
     let other = "0b9f54a7-62c7-4fd6-9c5f-5f9bd7e6a0c2";
-    fleet.write("manifests/seen.yaml", &SEEN.replace("995ba61b-0073-4e42-89e2-18282b1801ac", other));
+    fleet.write("manifests/seen.yaml", SEEN.replace("995ba61b-0073-4e42-89e2-18282b1801ac", other));
     fleet.render(&[]).ends(4).says("[wrong-cluster]").says(&format!("--accept-source eu={other}"));
     fleet.render(&["--accept-source", &format!("eu={other}")]).ends(0);
     fleet.render(&[]).ends(0);
@@ -161,7 +161,42 @@ fn ties_that_cannot_be_meant_are_refused_where_they_are_typed() {
             "no object whose conditions it could ask for",
         ),
     ] {
-        fleet.write("pouch.yaml", &TIED.replace(from, to));
+        fleet.write("pouch.yaml", TIED.replace(from, to));
         fleet.run(&["config"]).ends(64).says(words);
     }
+}
+
+#[test]
+fn a_region_that_is_away_is_said_and_costs_no_other_anything() {
+    let fleet = Fleet::with_credentials(1);
+    fleet.render(&[]).ends(0);
+    let before = fleet.tree("bundles");
+    fleet.configure("  eu: {", "  eu: {cluster: {kubeconfig: nowhere, context: x}, ");
+    let away = |reason: &str| {
+        let ran = fleet.render(&[]).ends(0).outcome("eu", "unchanged").outcome("us", "unchanged");
+        ran.says(&format!("warning: region eu was not looked into: {reason}"));
+        assert!(fleet.tree("bundles") == before);
+    };
+    let nowhere = fleet.path("nowhere").canonicalize().unwrap_or(fleet.path("nowhere"));
+    away(&format!("the kubeconfig {} does not exist", nowhere.display()));
+
+    // The ClusterProfile and the provider file are both needed, and each says what is wrong with it.
+    let tie = "inventory: {clusterProfile: {namespace: fleet, name: eu}}, cluster: {providers: providers.json}, ";
+    fleet.configure("cluster: {kubeconfig: nowhere, context: x}, ", tie);
+    away("there is no ClusterProfile");
+    let profile = "{apiVersion: multicluster.x-k8s.io/v1alpha1, kind: ClusterProfile, metadata: {name: eu, namespace: fleet}, \
+                   spec: {clusterManager: {name: x}}, status: {accessProviders: [{name: p, cluster: {server: 'https://127.0.0.1:1'}}]}}";
+    fleet.write("manifests/profile.yaml", profile);
+    away("the provider file providers.json cannot be read: ");
+    let exec = r#"{"apiVersion": "client.authentication.k8s.io/v1", "command": "./plugin"}"#;
+    let file = |name: &str, exec: &str| format!(r#"{{"providers": [{{"name": "{name}", "execConfig": {exec}}}]}}"#);
+    fleet.write("providers.json", file("p", exec));
+    away("the provider file providers.json: providers[0].execConfig.command is a relative path");
+    fleet.write("providers.json", "x".repeat(2 << 20));
+    away("the provider file providers.json cannot be read: it is longer than 1024 KiB");
+    let exec = exec.replace("./plugin", "/no/such/plugin");
+    fleet.write("providers.json", file("q", &exec));
+    away("the ClusterProfile has the access providers p, and the provider file has q");
+    fleet.write("providers.json", file("p", &exec));
+    away("the credential plugin of provider p is not installed: \"/no/such/plugin\"");
 }

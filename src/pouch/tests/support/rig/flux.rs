@@ -229,8 +229,8 @@ impl Flux {
             let is_over = status["lastHandledReconcileAt"] == token
                 && ready["observedGeneration"] == object["metadata"]["generation"]
                 && ready["status"] != "Unknown"
-                // It has not heard of the source yet, and looks again.
-                && ready["reason"] != "ArtifactFailed"
+                // It has not heard of the source yet, and looks again. A folder that is not there is an end.
+                && !ready["message"].as_str().is_some_and(|message| message.starts_with("Source artifact not found"))
                 // A failure that will be tried again says so.
                 && (reconciling.is_null() || reconciling["reason"] == "ProgressingWithRetry");
             if is_over {

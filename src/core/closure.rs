@@ -44,10 +44,6 @@ pub const MAX_OBJECTS: usize = 1000;
 /// Works out everything that a claim needs.
 pub fn close(world: &World<'_>, claim: &Claim) -> Closure {
     let mut closure = Closure { resolution: claim.resolution, ..Closure::default() };
-    if let Some(finding) = unseen(world, claim) {
-        closure.find(claim, finding);
-        return closure;
-    }
     if let Some(places) = root(world, claim, &mut closure) {
         walk(world, claim, places, &mut closure);
         // Whether companions may be asked for depends on the root.
@@ -61,17 +57,10 @@ pub fn close(world: &World<'_>, claim: &Claim) -> Closure {
     closure
 }
 
-/// Says that a claim waits for its region's cluster: which kinds refer to what is said there. A Secret refers to nothing.
-fn unseen(world: &World<'_>, claim: &Claim) -> Option<Finding> {
-    let reason = world.cluster(claim.region())?.unread().filter(|_| !claim.root.kind.is_secret())?;
-    let message = format!("what the cluster of region {} has is unknown: {}", claim.region(), reason.why);
-    Some(Finding::new(Code::Unread, message).at(&claim.origin).help(reason.help.clone()))
-}
-
 /// Finds the root's definition and where it is read and lands.
 fn root(world: &World<'_>, claim: &Claim, closure: &mut Closure) -> Option<Places> {
     let root = &claim.root;
-    match world.define(claim.region(), &root.kind, &root.version) {
+    match world.define(&root.kind, &root.version) {
         Defined::Exactly(_) => {}
         Defined::Nearest(definition) => {
             let message = format!(
@@ -318,7 +307,7 @@ fn expand(
     queue: &mut VecDeque<usize>,
     (index, member, object): (usize, &Member, &Object),
 ) {
-    let definition = match world.define(claim.region(), &member.read.kind, &object.version) {
+    let definition = match world.define(&member.read.kind, &object.version) {
         Defined::Exactly(definition) | Defined::Nearest(definition) => definition,
         Defined::Unknown => {
             // A Secret has no references; an identity that nothing defines would be published without its own.
@@ -397,8 +386,7 @@ pub fn names(
     object: &Object,
 ) -> Option<(Vec<ObjectKey>, Vec<Edit>)> {
     let (mut names, mut edits) = (Vec::new(), Vec::new());
-    let (Defined::Exactly(definition) | Defined::Nearest(definition)) =
-        world.define(claim.region(), &read.kind, &object.version)
+    let (Defined::Exactly(definition) | Defined::Nearest(definition)) = world.define(&read.kind, &object.version)
     else {
         return None;
     };

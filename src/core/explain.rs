@@ -564,7 +564,7 @@ fn step(
         rule: rule.map(|rule| rule.word().into()),
         read: read.into(),
         place: found.map(|object| PlaceRecord::from(&object.origin)),
-        definition: found.and_then(|object| definition(world, claim.region(), &member.read.kind, object)),
+        definition: found.and_then(|object| definition(world, &member.read.kind, object)),
         rewritten: member.edits.iter().map(|edit| edit.path.join(".")).collect(),
         state: state.map(Into::into),
         reason: state.and_then(|_| bundle.reason(&member.lands)).map(Into::into),
@@ -583,9 +583,8 @@ fn role(role: Role) -> &'static str {
 }
 
 /// Who says what an object of a kind refers to.
-fn definition(world: &World<'_>, region: &Region, kind: &GroupKind, object: &Object) -> Option<DefinitionRecord> {
-    let (Defined::Exactly(definition) | Defined::Nearest(definition)) = world.define(region, kind, &object.version)
-    else {
+fn definition(world: &World<'_>, kind: &GroupKind, object: &Object) -> Option<DefinitionRecord> {
+    let (Defined::Exactly(definition) | Defined::Nearest(definition)) = world.define(kind, &object.version) else {
         return None;
     };
     if definition.references.is_empty() {

@@ -12,32 +12,57 @@ use crate::inventory::profile::{AccessCluster, CLUSTER_ID, CLUSTER_SET, Profile}
 use crate::inventory::registry::Registered;
 use crate::inventory::{Status, document};
 use crate::k0rdent;
-use crate::k0rdent::region::{RegionFacts, kubeconfig_secrets};
 use crate::kinds::{DISABLED, MULTICLUSTER, REGISTRY};
-use crate::name::{GroupKind, Name, ObjectKey};
+use crate::name::{GroupKind, ObjectKey, Region};
+use crate::object::Object;
 use crate::world::World;
-use crate::world::cluster::Tied;
-use crate::yaml::emit::{Tree, TreeMap, emit};
+use crate::world::cluster::{ClusterFacts, Tied};
+use crate::yaml::emit::{Tree, emit};
 
-/// The documents about one region's cluster.
-pub fn of_region(world: &World<'_>, region: &RegionConfig) -> Vec<String> {
+/// The documents about the clusters of some regions; `is_meant` says which. Each object stands in them once, with what all of
+/// these regions ask of it. Where all are meant, so are the Regions that none of them is tied to: the Secrets with their
+/// kubeconfigs leave no cluster.
+pub fn of(world: &World<'_>, is_meant: &dyn Fn(&Region) -> bool, all: bool) -> Vec<String> {
     let mut documents = Vec::new();
     let mut print = |tree: &Tree<'_>| documents.push(emit(tree).to_string());
-    if let Some(facts) = world.region(&region.name) {
-        print(&k0rdents(world, region, facts));
+    let regions = || world.fleet.regions.values().filter(|region| is_meant(&region.name));
+    let tied: BTreeSet<&str> = regions().map(|region| region.inventory.region.as_str()).collect();
+    for object in world.snapshot.all(&GroupKind::new(k0rdent::GROUP, "Region")) {
+        if all || tied.contains(object.key.name.as_str()) {
+            print(&k0rdents(world, object));
+        }
     }
-    let Some(cluster) = world.cluster(&region.name) else { return documents };
-    if let Tied::To(key, _, profile) = &cluster.profile {
-        print(&of_profile(region, key, profile));
+    let mut profiles: BTreeMap<&ObjectKey, (&Profile, Vec<&RegionConfig>)> = BTreeMap::new();
+    let mut registry: BTreeMap<&ObjectKey, (&Registered, Vec<&RegionConfig>)> = BTreeMap::new();
+    for region in regions() {
+        let Some(cluster) = world.cluster(&region.name) else { continue };
+        if let Tied::To(key, _, profile) = &cluster.profile {
+            profiles.entry(key).or_insert_with(|| (profile, Vec::new())).1.push(region);
+        }
+        if let Tied::To(key, _, registered) = &cluster.registered {
+            registry.entry(key).or_insert_with(|| (registered, Vec::new())).1.push(region);
+        }
     }
-    if let Tied::To(key, _, registered) = &cluster.registered {
-        print(&of_registry(region, key, registered));
+    for (key, (profile, of)) in &profiles {
+        print(&of_profile(of, key, profile));
     }
-    if let Some(looked) = cluster.looked() {
-        // A look itself makes the same document.
-        print(&Tree::of(&document::write(&region.name, looked)));
+    for (key, (registered, of)) in &registry {
+        print(&of_registry(of, key, registered));
+    }
+    for region in regions() {
+        if let Some(looked) = world.cluster(&region.name).and_then(ClusterFacts::looked) {
+            // A look itself makes the same document.
+            print(&Tree::of(&document::write(&region.name, looked)));
+        }
     }
     documents
+}
+
+/// Stands for when an object's deletion began: that it is being deleted is all that is read.
+const DELETED: &str = "1970-01-01T00:00:00Z";
+
+fn deleted(is_deleting: bool) -> Option<(&'static str, Tree<'static>)> {
+    is_deleting.then_some(("deletionTimestamp", Tree::text(DELETED)))
 }
 
 fn head<'a>(api_version: String, kind: &'a str, metadata: Tree<'a>) -> [(&'static str, Tree<'a>); 3] {
@@ -46,10 +71,6 @@ fn head<'a>(api_version: String, kind: &'a str, metadata: Tree<'a>) -> [(&'stati
 
 fn text(text: &str) -> Tree<'_> {
     Tree::text(text)
-}
-
-fn texts(pairs: &BTreeMap<String, String>) -> Tree<'_> {
-    Tree::map(pairs.iter().map(|(key, value)| (key.as_str(), text(value))))
 }
 
 /// A field that is there only where something is in it.
@@ -63,43 +84,40 @@ fn some<'a>(key: &'static str, tree: Tree<'a>) -> Option<(&'static str, Tree<'a>
 }
 
 /// k0rdent's Region: its providers, and where its kubeconfig is, which nothing may publish.
-fn k0rdents<'a>(world: &World<'a>, region: &'a RegionConfig, facts: &'a RegionFacts) -> Tree<'a> {
-    let name = &region.inventory.region;
-    let providers = facts.providers.iter().map(|provider| Tree::map([("name", text(provider))])).collect();
-    let key = ObjectKey::new(GroupKind::new(k0rdent::GROUP, "Region"), None, Name::from(name.as_str()));
-    let object = world.snapshot.get(&key);
-    let is_by_cluster = |object: &&crate::object::Object| object.at(&["spec", "clusterDeployment"]).is_some();
-    let at =
-        |path: &[&str]| object.and_then(|object| object.body.str_at(path)).map(|found| Tree::text(found.to_string()));
-    let origin = match object.filter(is_by_cluster) {
-        Some(_) => {
-            let fields = [
-                ("namespace", at(&["spec", "clusterDeployment", "namespace"])),
-                ("name", at(&["spec", "clusterDeployment", "name"])),
-            ];
-            Some(("clusterDeployment", Tree::map(fields.into_iter().filter_map(|(key, tree)| Some((key, tree?))))))
-        }
-        None if object.is_some_and(|object| !kubeconfig_secrets(object).is_empty()) => {
-            let fields = [("name", at(&["spec", "kubeConfig", "name"])), ("key", at(&["spec", "kubeConfig", "key"]))];
-            Some(("kubeConfig", Tree::map(fields.into_iter().filter_map(|(key, tree)| Some((key, tree?))))))
-        }
-        None => None,
+fn k0rdents<'a>(world: &World<'a>, object: &'a Object) -> Tree<'a> {
+    let name = object.key.name.as_str();
+    let at = |path: &[&str]| object.body.str_at(path).map(|found| Tree::text(found.to_string()));
+    let fields = |of: &'static str, names: [&'static str; 2]| {
+        let given = names.into_iter().filter_map(|field| Some((field, at(&["spec", of, field])?)));
+        some(of, Tree::map(given))
     };
-    let spec = Tree::map(some("providers", Tree::List(providers)).into_iter().chain(origin));
-    let exposed: Vec<Tree<'_>> = facts.exposed.iter().map(|provider| text(provider)).collect();
+    let places =
+        fields("clusterDeployment", ["name", "namespace"]).into_iter().chain(fields("kubeConfig", ["key", "name"]));
+    let facts = world.facts.region_named(&Region::from(name));
+    let providers = match facts {
+        Some(facts) => {
+            let named = facts.providers.iter().map(|provider| Tree::map([("name", text(provider))])).collect();
+            some("providers", Tree::List(named))
+        }
+        // Whoever reads this knows as little of them as this run.
+        None => Some(("providers", Tree::text("unreadable"))),
+    };
+    let spec = Tree::map(providers.into_iter().chain(places));
+    let exposed = facts.map(|facts| facts.exposed.iter().map(|provider| text(provider)).collect()).unwrap_or_default();
     let exposed = some("exposedProviders", Tree::List(exposed));
     let status = exposed.map(|exposed| {
         let component = Tree::map([exposed]);
         ("status", Tree::map([("components", Tree::map([("facts", component)]))]))
     });
-    let metadata = Tree::map([("name", text(name.as_str()))]);
+    let metadata = Tree::map([("name", text(name))].into_iter().chain(deleted(object.deleting)));
     let head = head(format!("{}/v1beta1", k0rdent::GROUP), "Region", metadata);
     Tree::map(head.into_iter().chain([("spec", spec)]).chain(status))
 }
 
-/// The conditions that the region's gate asks for.
-fn conditions<'a>(region: &'a RegionConfig, has: &'a BTreeMap<String, Status>) -> Tree<'a> {
-    let asked = region.inventory.gate.iter().filter_map(|condition| Some((condition, has.get(condition)?)));
+/// The conditions that the gates of these regions ask for.
+fn conditions<'a>(of: &[&'a RegionConfig], has: &'a BTreeMap<String, Status>) -> Tree<'a> {
+    let asked: BTreeSet<&String> = of.iter().flat_map(|region| &region.inventory.gate).collect();
+    let asked = asked.into_iter().filter_map(|condition| Some((condition, has.get(condition)?)));
     let condition = |(condition, status): (&'a String, &Status)| {
         let status = match status {
             Status::True => "True",
@@ -111,16 +129,17 @@ fn conditions<'a>(region: &'a RegionConfig, has: &'a BTreeMap<String, Status>) -
     Tree::List(asked.map(condition).collect())
 }
 
-fn of_profile<'a>(region: &'a RegionConfig, key: &'a ObjectKey, profile: &'a Profile) -> Tree<'a> {
-    let by = region.inventory.profile.as_ref().map(|tie| &tie.by);
-    let labels = match by {
-        Some(ProfileBy::Labels(labels)) => texts(labels),
-        _ => Tree::Map(TreeMap::new()),
-    };
-    let mut wanted: BTreeSet<&str> = [CLUSTER_ID, CLUSTER_SET].into();
-    if let Some(ProfileBy::Properties(properties)) = by {
-        wanted.extend(properties.keys().map(String::as_str));
+fn of_profile<'a>(of: &[&'a RegionConfig], key: &'a ObjectKey, profile: &'a Profile) -> Tree<'a> {
+    let mut labels: BTreeMap<&str, &str> = BTreeMap::new();
+    let mut wanted = BTreeSet::from([CLUSTER_ID, CLUSTER_SET]);
+    for tie in of.iter().filter_map(|region| region.inventory.profile.as_ref()) {
+        match &tie.by {
+            ProfileBy::Labels(by) => labels.extend(by.iter().map(|(key, value)| (key.as_str(), value.as_str()))),
+            ProfileBy::Properties(by) => wanted.extend(by.keys().map(String::as_str)),
+            ProfileBy::Name(_) => {}
+        }
     }
+    let labels = Tree::map(labels.into_iter().map(|(key, value)| (key, text(value))));
     let properties = profile.properties.iter().filter(|(name, _)| wanted.contains(name.as_str()));
     let properties =
         properties.map(|(name, value)| Tree::map([("name", text(name)), ("value", text(value))])).collect();
@@ -131,12 +150,13 @@ fn of_profile<'a>(region: &'a RegionConfig, key: &'a ObjectKey, profile: &'a Pro
     let version = profile.kubernetes.as_ref().map(|version| ("version", Tree::map([("kubernetes", text(version))])));
     let status = [
         some("accessProviders", Tree::List(access.collect())),
-        some("conditions", conditions(region, &profile.conditions)),
+        some("conditions", conditions(of, &profile.conditions)),
         some("properties", Tree::List(properties)),
         version,
     ];
     let metadata = [("name", text(key.name.as_str())), ("namespace", text(key.namespace_text()))];
-    let metadata = Tree::map(metadata.into_iter().chain(some("labels", labels)));
+    let metadata = metadata.into_iter().chain(some("labels", labels)).chain(deleted(profile.deleting));
+    let metadata = Tree::map(metadata);
     let manager = Tree::map([("name", text(&profile.manager))]);
     let head = head(format!("{MULTICLUSTER}/v1alpha1"), "ClusterProfile", metadata);
     let spec = ("spec", Tree::map([("clusterManager", manager)]));
@@ -144,33 +164,27 @@ fn of_profile<'a>(region: &'a RegionConfig, key: &'a ObjectKey, profile: &'a Pro
     Tree::map(head.into_iter().chain([spec]).chain(status))
 }
 
+/// What tells one cluster from another. How it is reached otherwise is of no use to whoever reads facts instead of looking,
+/// and what a manager says to plugins may be secret.
 fn cluster(cluster: &AccessCluster) -> Tree<'_> {
-    let flag = |key: &'static str, flag: bool| flag.then_some((key, Tree::Bool(true)));
     let given =
-        |key: &'static str, given: &'_ Option<String>| given.as_ref().map(|given| (key, Tree::text(given.clone())));
-    let extensions = cluster
-        .extensions
-        .iter()
-        .map(|(name, extension)| Tree::map([("name", text(name)), ("extension", Tree::of(extension))]));
+        |key: &'static str, given: &Option<String>| given.as_ref().map(|given| (key, Tree::text(given.clone())));
     let fields = [
         Some(("server", text(&cluster.server))),
-        given("certificate-authority-data", &cluster.ca_data),
         given("tls-server-name", &cluster.tls_server_name),
         given("proxy-url", &cluster.proxy_url),
-        flag("insecure-skip-tls-verify", cluster.insecure),
-        flag("disable-compression", cluster.disable_compression),
-        some("extensions", Tree::List(extensions.collect())),
     ];
     Tree::map(fields.into_iter().flatten())
 }
 
-fn of_registry<'a>(region: &'a RegionConfig, key: &'a ObjectKey, registered: &'a Registered) -> Tree<'a> {
+fn of_registry<'a>(of: &[&'a RegionConfig], key: &'a ObjectKey, registered: &'a Registered) -> Tree<'a> {
     let annotations = registered.disabled.then(|| ("annotations", Tree::map([(DISABLED, text("true"))])));
-    let metadata = Tree::map([("name", text(key.name.as_str()))].into_iter().chain(annotations));
+    let name = [("name", text(key.name.as_str()))];
+    let metadata = Tree::map(name.into_iter().chain(annotations).chain(deleted(registered.deleting)));
     let given = |key: &'static str, given: &'a Option<String>| given.as_ref().map(|given| (key, text(given)));
     let locality = registered.locality.as_ref().map(|region| ("locality", Tree::map([("region", text(region))])));
     let status = [
-        some("conditions", conditions(region, &registered.conditions)),
+        some("conditions", conditions(of, &registered.conditions)),
         given("distribution", &registered.distribution),
         locality,
         given("version", &registered.kubernetes),

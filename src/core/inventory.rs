@@ -45,7 +45,11 @@ fn conditions(body: &Node, faults: &mut Faults) -> BTreeMap<String, Status> {
             Some(Node::Text(text)) if &**text == "False" => Status::False,
             _ => Status::Unknown,
         };
-        conditions.insert(kind.to_string(), status);
+        // Two that differ say nothing.
+        conditions
+            .entry(kind.to_string())
+            .and_modify(|said| *said = if *said == status { status } else { Status::Unknown })
+            .or_insert(status);
     }
     conditions
 }

@@ -163,8 +163,18 @@ pub fn check_object(world: &World<'_>, region: &Region, object: &Object) -> Vec<
         findings.extend(validity::identity::check(rules, object).iter().map(|fault| finding_of(fault, object)));
     }
     if !is_served(world, region, object) {
-        let message = format!("{} is written in {}, which the region does not serve", object.key, object.version);
-        let help = "Write it in a version that is served; pouch does not convert versions.";
+        let looked = world.cluster(region).and_then(ClusterFacts::looked);
+        let served = looked.and_then(|looked| looked.kinds.get(&object.key.kind));
+        let (message, help) = match served {
+            Some(served) if served.versions.is_empty() => (
+                format!("region {region} has no kind {}, which {} is of", object.key.kind, object.key),
+                "Enable its provider on the region; what is published stays meanwhile.",
+            ),
+            _ => (
+                format!("{} is written in {}, which the region does not serve", object.key, object.version),
+                "Write it in a version that is served; pouch does not convert versions.",
+            ),
+        };
         findings.push(find(Code::VersionNotServed, message, help));
     }
     findings

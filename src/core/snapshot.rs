@@ -272,6 +272,26 @@ impl Snapshot {
         self.ignored.get(key)
     }
 
+    /// The first source with cluster-scoped objects that might have an unseen object under a key.
+    pub fn trusted_unread(&self, key: &ObjectKey) -> Option<Unread<'_>> {
+        let may = |state: &&State| state.provides.cluster_scoped && state.provides.admits(key, &self.system_namespace);
+        self.sources.iter().filter(may).find_map(|state| match state.word(key) {
+            Word::Unread(reason) => Some(Unread { source: &state.name, reason }),
+            Word::Unasked | Word::Absent => None,
+        })
+    }
+
+    /// The first source with cluster-scoped objects that might hold an unseen object of `kind` in `namespace`.
+    pub fn trusted_unread_in(&self, kind: &GroupKind, namespace: &Namespace) -> Option<&SourceName> {
+        let key = ObjectKey::new(kind.clone(), Some(namespace.clone()), Name::from(""));
+        let may = |state: &&State| {
+            state.provides.cluster_scoped
+                && state.provides.admits(&key, &self.system_namespace)
+                && state.may_hold_kind(kind, Some(namespace))
+        };
+        self.sources.iter().find(may).map(|state| &state.name)
+    }
+
     /// Whether a document that could not be read, or not as it stands, seems to be this very object. A source that is merely
     /// incomplete says nothing of one, and neither does a document of which nobody knows the kind.
     pub fn is_doubted(&self, key: &ObjectKey) -> bool {

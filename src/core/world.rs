@@ -16,7 +16,7 @@ use crate::claim::access::{Access, Rules};
 use crate::claim::collect::{claims, kept_by};
 use crate::claim::deployments::Deployments;
 use crate::claim::{Asked, Claim};
-use crate::config::Fleet;
+use crate::config::{Fleet, RegionConfig};
 use crate::destination::{Address, Destination};
 use crate::finding::{Code, Finding};
 use crate::k0rdent;
@@ -25,7 +25,7 @@ use crate::k0rdent::region::RegionFacts;
 use crate::name::{Claimant, GroupKind, Name, Namespace, Region, Scope, Version};
 use crate::object::finding_of;
 use crate::snapshot::Snapshot;
-use cluster::ClusterFacts;
+use cluster::{ClusterFacts, Sight};
 use definition::{Defined, Definitions};
 use looks::Looks;
 
@@ -73,9 +73,15 @@ impl Facts {
         }
         let (deployments, found) = Deployments::collect(snapshot);
         findings.extend(found);
-        let (clusters, found) = cluster::gather(fleet, snapshot, looks);
+        let (clusters, found) = cluster::gather(fleet, snapshot, looks, &definitions);
         findings.extend(found);
+        findings.extend(fleet.regions.values().filter_map(|region| untied(region, &regions)));
         (Self { definitions, deployments, regions, clusters, kubeconfigs, rules, asked, by_address }, findings)
+    }
+
+    /// What a Region object says, by its own name.
+    pub fn region_named(&self, name: &Region) -> Option<&RegionFacts> {
+        self.regions.get(name)
     }
 
     /// What every claimant asks for, sorted by claimant.
@@ -99,6 +105,17 @@ impl Facts {
         let is_rendered = |claim: &&Claim| Destination::of(fleet, &claim.to).is_some_and(|to| to.region.is_rendered());
         self.asked.iter().filter_map(|asked| asked.claim.as_ref()).filter(is_rendered)
     }
+}
+
+/// Tells of a Region that the configuration names and that is not there.
+fn untied(region: &RegionConfig, known: &BTreeMap<Region, RegionFacts>) -> Option<Finding> {
+    let tied = &region.inventory.region;
+    if *tied == region.name || known.contains_key(tied) {
+        return None;
+    }
+    let message = format!("region {} is tied to Region {tied}, which no source has, or not to be read", region.name);
+    let help = format!("Correct `regions.{}.inventory.region`, or the objects in the sources.", region.name);
+    Some(Finding::new(Code::TieNotFound, message).in_region(&region.name).help(help))
 }
 
 /// What all stages after the survey share.
@@ -131,16 +148,14 @@ impl<'a> World<'a> {
         self.facts.regions.get(tied)
     }
 
-    /// What defines a kind on a region: its own ProviderInterfaces as far as they were seen, else those of the fleet.
-    pub fn define(&self, region: &Region, kind: &GroupKind, version: &Version) -> Defined<'a> {
-        let own = self.cluster(region).and_then(|cluster| cluster.definitions.as_ref());
-        match own.map(|own| own.find(kind, version)) {
-            None | Some(Defined::Unknown) => self.facts.definitions.find(kind, version),
-            Some(defined) => defined,
-        }
+    /// What defines a kind. A region's own ProviderInterfaces do not count: its API server is trusted with less than the
+    /// sources, and a reference in one of them would have a Secret sent there that nobody meant to send.
+    pub fn define(&self, kind: &GroupKind, version: &Version) -> Defined<'a> {
+        self.facts.definitions.find(kind, version)
     }
 
-    /// The definition by which k0rdent itself copies an identity to a region; none where it copies nothing.
+    /// The definition by which k0rdent itself copies an identity to a region: that of the region's own ProviderInterfaces,
+    /// where they were seen. None where it copies nothing.
     pub fn copied_by(&self, region: &Region, kind: &GroupKind, version: &Version) -> Option<&'a Definition> {
         if let Some(own) = self.cluster(region).and_then(|cluster| cluster.definitions.as_ref()) {
             return own.exactly(kind, version);
@@ -149,14 +164,21 @@ impl<'a> World<'a> {
         if is_detached { None } else { self.facts.definitions.exactly(kind, version) }
     }
 
+    /// Whether a namespace of a region has labels that should have been seen, and were not: the region could not be looked
+    /// into, or nobody asked for this namespace.
+    pub fn is_unseen(&self, region: &Region, namespace: &Namespace) -> bool {
+        match self.cluster(region).map(|cluster| &cluster.sight) {
+            None | Some(Sight::None) => false,
+            Some(Sight::Unread(_)) => true,
+            Some(Sight::Seen(looked, _)) => !looked.namespaces.contains_key(namespace),
+        }
+    }
+
     /// The labels of a namespace on a region: those that it was seen to have, and those that the configuration gives it.
     /// None where nobody knows.
     pub fn labels(&self, region: &Region, namespace: &Namespace) -> Option<Cow<'a, BTreeMap<String, String>>> {
         let configured = self.fleet.regions.get(region).and_then(|region| region.labels.get(namespace));
         let cluster = self.cluster(region);
-        if cluster.is_some_and(|cluster| cluster.unread().is_some()) {
-            return None;
-        }
         let seen = cluster.and_then(ClusterFacts::looked).and_then(|looked| looked.namespaces.get(namespace));
         match (configured, seen) {
             (None, None) => None,

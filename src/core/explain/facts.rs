@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 
 use super::record::{FactRecord, PlaceRecord};
 use crate::destination::Destination;
-use crate::finding::Origin;
+use crate::finding::{Origin, Place};
 use crate::inventory::Status;
 use crate::k0rdent;
 use crate::name::{GroupKind, Name, ObjectKey};
@@ -120,12 +120,16 @@ fn sight(cluster: &ClusterFacts, told: &mut Told) {
     let (looked, origin) = match &cluster.sight {
         Sight::None => return,
         Sight::Unread(reason) => {
-            let decides = "what needs identities waits, and stays as it is published";
+            let decides = "whom selectors of identities admit: until then, what they admitted stays published";
             return told.add(&format!("unknown: {}", reason.why), ("a look into the cluster", None), Some(decides));
         }
         Sight::Seen(looked, origin) => (looked, origin),
     };
-    let from = ("a look into the cluster", Some(origin));
+    let by = match origin.place {
+        Place::Cluster { .. } => "a look into the cluster",
+        Place::File { .. } | Place::Whole => "RegionFacts",
+    };
+    let from = (by, Some(origin));
     if let Some(uid) = &looked.cluster {
         told.add(&format!("cluster {uid}"), from, Some("whether it is the cluster that the bundle was made for"));
     }
@@ -140,7 +144,7 @@ fn sight(cluster: &ClusterFacts, told: &mut Told) {
     if let Some(interfaces) = &looked.interfaces {
         let names: Vec<&str> = interfaces.iter().filter_map(|it| it.str_at(&["metadata", "name"])).collect();
         let names = if names.is_empty() { String::from("none") } else { names.join(", ") };
-        told.add(&format!("ProviderInterfaces: {names}"), from, Some("what its identities refer to"));
+        told.add(&format!("ProviderInterfaces: {names}"), from, None);
         let defines = cluster.definitions.as_ref().is_some_and(|own| !own.is_empty());
         let detached = match defines {
             true => "k0rdent distributes identities there",

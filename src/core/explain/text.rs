@@ -41,7 +41,7 @@ fn outcome(outcome: Outcome) -> &'static str {
     match outcome {
         Outcome::Unchanged => "up to date",
         Outcome::Published => "the next publish changes it",
-        Outcome::Held => "held: what is published stays until somebody accepts what would change",
+        Outcome::Held => "held: what is published stays as it is",
         Outcome::Paused => "paused: what is published stays",
         Outcome::Withdrawn => "the next publish withdraws it",
     }

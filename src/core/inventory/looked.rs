@@ -9,8 +9,10 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
 use crate::finding::{Code, Fault};
-use crate::lenient::Faults;
+use crate::kinds::K0RDENT;
+use crate::lenient::{Faults, quoted};
 use crate::name::{GroupKind, Namespace, Scope, Version, split_api_version};
+use crate::nearest::nearest;
 use crate::node::Node;
 use crate::object::Object;
 
@@ -54,17 +56,25 @@ pub fn read(object: &Object) -> Result<Looked, Vec<Fault>> {
     let mut looked = Looked::default();
     if let Some(spec) = faults.needed_at(body, "", &["spec"], "Write what `pouch facts` printed.") {
         const KNOWN: [&str; 5] = ["clusterUID", "kubernetesVersion", "namespaces", "kinds", "providerInterfaces"];
-        for (key, _) in spec.entries().iter().filter(|(key, _)| !KNOWN.contains(&&**key)) {
-            faults
-                .add(format!("spec has no field {}", crate::lenient::quoted(key)), "Write what `pouch facts` printed.");
+        known(&mut faults, spec, "spec", &KNOWN);
+    }
+    if let Some(uid) = body.at(&["spec", "clusterUID"]) {
+        match uid.as_str().filter(|uid| is_uid(uid)) {
+            Some(uid) => looked.cluster = Some(uid.to_string()),
+            None => {
+                faults.add("spec.clusterUID is no UID of a namespace".to_string(), "Write letters, digits and dashes.")
+            }
         }
     }
-    looked.cluster = faults.text(body, "", &["spec", "clusterUID"]).map(String::from);
     looked.kubernetes = faults.text(body, "", &["spec", "kubernetesVersion"]).map(String::from);
     for (index, item) in faults.items(body, "", &["spec", "namespaces"]).iter().enumerate() {
         let at = format!("spec.namespaces[{index}]");
         let Some(name) = faults.needed(item, &at, &["name"]).map(Namespace::from) else { continue };
+        known(&mut faults, item, &at, &["name", "labels", "absent"]);
         let is_absent = item.at(&["absent"]).and_then(Node::as_bool).unwrap_or_default();
+        if is_absent == item.at(&["labels"]).is_some() {
+            faults.add(format!("{at} has to have either labels or `absent: true`"), "Write `labels: {}` for none.");
+        }
         let labels = faults.at(item, &at, &["labels"]);
         let entries = labels.map(Node::entries).unwrap_or_default();
         let text = |(key, value): &(_, Node)| value.as_str().map(|value| (ToString::to_string(key), value.to_string()));
@@ -72,10 +82,13 @@ pub fn read(object: &Object) -> Result<Looked, Vec<Fault>> {
         if read.len() != entries.len() || labels.is_some_and(|labels| !labels.is_map()) {
             faults.add(format!("{at}.labels is no map of text to text"), "Quote the values.");
         }
-        looked.namespaces.insert(name, (!is_absent).then_some(read));
+        if looked.namespaces.insert(name, (!is_absent).then_some(read)).is_some() {
+            faults.add(format!("{at} names a namespace that stands there before"), "Keep one of the two.");
+        }
     }
     for (index, item) in faults.items(body, "", &["spec", "kinds"]).iter().enumerate() {
         let at = format!("spec.kinds[{index}]");
+        known(&mut faults, item, &at, &["group", "kind", "scope", "versions"]);
         let Some(kind) = faults.needed(item, &at, &["kind"]) else { continue };
         let group = faults.text(item, &at, &["group"]).unwrap_or_default();
         let scope = match faults.needed(item, &at, &["scope"]) {
@@ -88,16 +101,46 @@ pub fn read(object: &Object) -> Result<Looked, Vec<Fault>> {
             None => continue,
         };
         let items = faults.items(item, &at, &["versions"]);
+        if item.at(&["versions"]).is_none() || items.iter().any(|version| version.as_str().is_none()) {
+            faults.add(
+                format!("{at}.versions is no list of texts"),
+                "Write `versions: []` for a kind that is not served.",
+            );
+        }
         let versions = items.iter().filter_map(Node::as_str).map(Version::from).collect();
-        looked.kinds.insert(GroupKind::new(group, kind), Served { scope, versions });
+        if looked.kinds.insert(GroupKind::new(group, kind), Served { scope, versions }).is_some() {
+            faults.add(format!("{at} names a kind that stands there before"), "Keep one of the two.");
+        }
     }
     if let Some(spec) = body.at(&["spec", "providerInterfaces"]) {
         if !matches!(spec, Node::List(_)) {
             let _ = faults.wrong_type("spec.providerInterfaces", spec, "a list");
         }
+        for (index, _) in spec.items().iter().enumerate().filter(|(_, it)| !is_interface(it, K0RDENT)) {
+            faults.add(
+                format!("spec.providerInterfaces[{index}] is no ProviderInterface"),
+                "Write what `pouch facts` printed.",
+            );
+        }
         looked.interfaces = Some(spec.items().to_vec());
     }
     faults.settle(Some(looked))
+}
+
+/// Adds a fault of each field that is none of these.
+fn known(faults: &mut Faults, node: &Node, at: &str, known: &[&str]) {
+    for (key, _) in node.entries().iter().filter(|(key, _)| !known.contains(&&**key)) {
+        let help = match nearest(key, known.iter().copied()) {
+            Some(near) => format!("Did you mean {near}?"),
+            None => String::from("Write what `pouch facts` printed."),
+        };
+        faults.add(format!("{at} has no field {}", quoted(key)), &help);
+    }
+}
+
+/// Whether a text can be the UID of a namespace. It stands in commands that are offered to be pasted.
+pub fn is_uid(text: &str) -> bool {
+    (1..=64).contains(&text.len()) && text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-')
 }
 
 /// The group and kind that a document of [`Looked::interfaces`] should have.
@@ -117,8 +160,8 @@ mod tests {
         let read = |rest: &str| read(&object(&format!("{head}{rest}\n")));
         let Ok(looked) = read(
             "spec:\n  clusterUID: u-1\n  kubernetesVersion: v1.33.1\n  namespaces: [{name: a, labels: {env: prod}}, {name: b, absent: true}]\n  \
-             kinds: [{group: x.y, kind: K, scope: Cluster, versions: [v1, v1beta1]}, {group: x.y, kind: L, scope: Namespaced}]\n  \
-             providerInterfaces: [{kind: ProviderInterface}]",
+             kinds: [{group: x.y, kind: K, scope: Cluster, versions: [v1, v1beta1]}, {group: x.y, kind: L, scope: Namespaced, versions: []}]\n  \
+             providerInterfaces: [{apiVersion: k0rdent.mirantis.com/v1beta1, kind: ProviderInterface}]",
         ) else {
             panic!("it is whole")
         };
@@ -134,6 +177,16 @@ mod tests {
             ("spec: {namespaces: [{name: a, labels: {x: 1}}]}", "spec.namespaces[0].labels is no map of text to text"),
             ("spec: {kinds: [{kind: K, scope: Global}]}", "spec.kinds[0].scope is neither Namespaced nor Cluster"),
             ("spec: {providerInterfaces: {}}", "spec.providerInterfaces is a map, not a list"),
+            ("spec: {providerInterfaces: [x]}", "spec.providerInterfaces[0] is no ProviderInterface"),
+            ("spec: {clusterUID: ''}", "spec.clusterUID is no UID of a namespace"),
+            ("spec: {clusterUID: 'u;id'}", "spec.clusterUID is no UID of a namespace"),
+            ("spec: {namespaces: [{name: a}]}", "spec.namespaces[0] has to have either labels or `absent: true`"),
+            ("spec: {namespaces: [{name: a, label: {}, absent: true}]}", "spec.namespaces[0] has no field \"label\""),
+            (
+                "spec: {namespaces: [{name: a, labels: {}}, {name: a, labels: {}}]}",
+                "spec.namespaces[1] names a namespace that stands there before",
+            ),
+            ("spec: {kinds: [{kind: K, scope: Cluster}]}", "spec.kinds[0].versions is no list of texts"),
         ] {
             let Err(faults) = read(rest) else { panic!("{rest}") };
             assert_eq!(&*faults[0].message, expect, "{rest}");

@@ -163,7 +163,7 @@ fn access(name: String, item: &Node, at: &str, faults: &mut Faults) -> Option<Ac
     if !is_server(&server) {
         // The URL itself is not quoted: what stands before the host may be a password.
         faults.add(
-            format!("{at}.cluster.server is no URL of an API server: http or https, a host, nothing before it"),
+            format!("{at}.cluster.server must be http(s)://HOST[:PORT][/PATH], without user, password or query"),
             "Correct it where the ClusterProfile is made.",
         );
         return None;
@@ -178,6 +178,13 @@ fn access(name: String, item: &Node, at: &str, faults: &mut Faults) -> Option<Ac
         }
     };
     let text = |field: &str, faults: &mut Faults| faults.text(item, at, &["cluster", field]).map(String::from);
+    if faults.text(item, at, &["cluster", "proxy-url"]).is_some_and(|url| url.contains(['@', '?', '#'])) {
+        faults.add(
+            format!("{at}.cluster.proxy-url must be the URL of a proxy without user, password, query or fragment"),
+            "Correct it where the ClusterProfile is made.",
+        );
+        return None;
+    }
     let mut extensions = BTreeMap::new();
     for (index, extension) in faults.items(item, at, &["cluster", "extensions"]).iter().enumerate() {
         let at = format!("{at}.cluster.extensions[{index}]");
@@ -200,7 +207,7 @@ fn access(name: String, item: &Node, at: &str, faults: &mut Faults) -> Option<Ac
 /// Whether a text is the URL of a server: http or https, a host, nothing that looks like a password, no query.
 fn is_server(url: &str) -> bool {
     let Some((scheme, rest)) = url.split_once("://") else { return false };
-    let is_plain = |c: char| c.is_ascii_graphic() && !matches!(c, '@' | '?' | '#' | '"' | '\\' | '<' | '>');
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-._~/:[]%".contains(c);
     let host: Box<str> = rest.split('/').next().unwrap_or_default().into();
     matches!(&*scheme.to_ascii_lowercase(), "http" | "https") && !host.is_empty() && rest.chars().all(is_plain)
 }
@@ -246,8 +253,8 @@ mod tests {
         for what in [
             "spec.clusterManager.name is missing",
             "status.properties is a map",
-            "status.accessProviders[0].cluster.server is no URL",
-            "status.accessProviders[1].cluster.server is no URL",
+            "status.accessProviders[0].cluster.server must be http",
+            "status.accessProviders[1].cluster.server must be http",
             "status.accessProviders[2].name is missing",
             "insecure-skip-tls-verify is text, not a boolean",
             "extensions is a map, not a list",

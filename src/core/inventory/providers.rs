@@ -26,8 +26,26 @@ pub const VARIABLES_EXTENSION: &str = "clusterprofiles.multicluster.x-k8s.io/exe
 /// Variables by which a ClusterProfile could choose the program that runs, or what runs inside of it.
 ///
 /// With these, a policy for variables would be one for commands. The library has no such bound.
-const OF_THE_PROGRAM: [&str; 12] = [
+const OF_THE_PROGRAM: [&str; 30] = [
     "PATH",
+    "HOME",
+    "IFS",
+    "SHELL",
+    "KUBECONFIG",
+    "PYTHONUSERBASE",
+    "PYTHONSTARTUP",
+    "CLOUDSDK_PYTHON",
+    "CLOUDSDK_CONFIG",
+    "AWS_CONFIG_FILE",
+    "AWS_SHARED_CREDENTIALS_FILE",
+    "AZURE_CONFIG_DIR",
+    "JAVA_TOOL_OPTIONS",
+    "JDK_JAVA_OPTIONS",
+    "RUBYLIB",
+    "NODE_PATH",
+    "EDITOR",
+    "PAGER",
+    "BROWSER",
     "ENV",
     "BASH_ENV",
     "SHELLOPTS",
@@ -362,7 +380,11 @@ fn more_variables(faults: &mut Faults, added: &Node) -> BTreeMap<String, String>
 }
 
 fn chooses_the_program(name: &str) -> bool {
-    OF_THE_PROGRAM.contains(&name) || ["LD_", "DYLD_"].iter().any(|prefix| name.starts_with(prefix))
+    const KINDS: [&str; 5] = ["LD_", "DYLD_", "GIT_", "XDG_", "BASH_"];
+    let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    // A shell takes functions from variables with names of another form.
+    let is_odd = !name.chars().all(is_name) || name.starts_with(|c: char| c.is_ascii_digit());
+    is_odd || OF_THE_PROGRAM.contains(&name) || KINDS.iter().any(|prefix| name.starts_with(prefix))
 }
 
 /// The file's variables in their order, and the profile's sorted behind them.

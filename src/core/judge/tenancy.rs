@@ -22,6 +22,7 @@ use crate::node::Node;
 use crate::object::Object;
 use crate::selector::NAME_LABEL;
 use crate::world::World;
+use crate::world::cluster::ClusterFacts;
 
 /// Checks every member of a closure.
 pub fn check(world: &World<'_>, region: &RegionConfig, claim: &Claim, closure: &Closure) -> Vec<Finding> {
@@ -73,10 +74,28 @@ fn identity(world: &World<'_>, region: &RegionConfig, claim: &Claim, object: &Ob
     if let Some(slip) = admission::slip(world.fleet, object) {
         return Some(mistyped(object, namespace, &slip));
     }
+    if admission::is_unseen(world, claim, object) {
+        return Some(unseen(world, claim, object, &region.name));
+    }
     let message = format!("{} is not open to namespace {namespace}: {why}", object.key);
     let cure = admit(world, object, claim, &region.name);
     let help = format!("{cure} {}", last_resort(claim, &object.key));
     Some(Finding::new(Code::NotAdmitted, message).about(&object.key).at(&object.origin).help(help))
+}
+
+/// Whom a selector admits hangs on labels of the region that were not seen.
+fn unseen(world: &World<'_>, claim: &Claim, object: &Object, region: &Region) -> Finding {
+    let namespace = &claim.by.namespace;
+    let unread = world.cluster(region).and_then(ClusterFacts::unread);
+    let (why, help) = match unread {
+        Some(reason) => (reason.why.clone(), reason.help.clone()),
+        None => (
+            format!("nothing that was seen of region {region} says which labels the namespace has there"),
+            format!("Print the facts again, or write the labels into regions.{region}.namespaces.labels."),
+        ),
+    };
+    let message = format!("whether {} is open to namespace {namespace} is unknown: {why}", object.key);
+    Finding::new(Code::Unread, message).about(&object.key).at(&object.origin).help(help)
 }
 
 /// Who may use an identity is mistyped, so nobody knows: that takes nothing away, and opens nothing.

@@ -61,6 +61,12 @@ pub fn emit(manifest: &Manifest) -> String {
     text
 }
 
+/// The cluster that a manifest's text names, in the form in which [`emit`] writes it; the text is not proved by that.
+pub fn told_cluster(text: &str) -> Option<&str> {
+    let line = text.lines().take_while(|line| *line != "files:").find_map(|line| line.strip_prefix("cluster: "))?;
+    Some(line.strip_prefix('"').and_then(|line| line.strip_suffix('"')).unwrap_or(line))
+}
+
 /// About what the entry of an object takes.
 const OBJECT_BYTES: usize = 512;
 

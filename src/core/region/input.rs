@@ -14,6 +14,7 @@ use crate::name::{ObjectKey, SourceName};
 use crate::recipient::Recipient;
 use crate::reuse::{Context, KeyRing};
 use crate::world::World;
+use crate::world::cluster::ClusterFacts;
 
 /// What deciding about one region needs, beside what is published of it.
 #[derive(Clone, Copy)]
@@ -71,15 +72,12 @@ impl<'a> Terms<'a> {
         cluster.is_some_and(|cluster| cluster.gate.is_some() || !cluster.holds.is_empty())
     }
 
-    /// The cluster that the region's bundle is made for: the one that was looked into, or, where that failed, the one
-    /// that the published manifest says.
-    pub(super) fn cluster(&self, published: Option<&Manifest>) -> Option<String> {
-        let cluster = self.world.cluster(&self.to.region.name)?;
-        match (cluster.looked(), cluster.unread()) {
-            (Some(looked), _) => looked.cluster.clone(),
-            (None, Some(_)) => published?.cluster.clone(),
-            (None, None) => None,
-        }
+    /// The cluster that the region's bundle is made for: the one that was looked into, else the one that the published
+    /// manifest says, whatever became of the facts. A bundle never forgets its cluster.
+    pub(super) fn cluster(&self, published: Option<&str>) -> Option<String> {
+        let cluster = self.world.cluster(&self.to.region.name);
+        let seen = cluster.and_then(ClusterFacts::looked).and_then(|looked| looked.cluster.clone());
+        seen.or_else(|| published.map(String::from))
     }
 
     /// Where the region's bundle stands where every leaf is whole.

@@ -196,7 +196,10 @@ fn suppose<'c>(
         return None;
     }
     let manifest = files.get(terms.layout().manifest().as_str())?;
-    let splits = Splits::told(str::from_utf8(manifest).ok()?)?;
+    let manifest = str::from_utf8(manifest).ok()?;
+    let splits = Splits::told(manifest)?;
+    let told = manifest::told_cluster(manifest).map(String::from);
+    let told = told.as_deref();
     let layout = terms.layout().with(&splits);
     let mut rulings = Ruling::of(cases);
     settle(&terms.world, region, &Incumbents::suppose(cases), &mut rulings);
@@ -228,7 +231,7 @@ fn suppose<'c>(
         }
         let mut before = Manifest {
             sources: sources(),
-            cluster: terms.cluster(None),
+            cluster: terms.cluster(told),
             splits: splits.clone(),
             ..empty_manifest(&terms.to)
         };
@@ -249,7 +252,7 @@ fn suppose<'c>(
         return is_published.then_some(Supposed::Changed(before, Resolved { rulings, packed }));
     }
     let stands = |_: &ObjectKey, path: &BundlePath| (path.clone(), hash(files, path));
-    let (made, manifest) = write(terms, (sources(), terms.cluster(None)), packed, (Some(&splits), &kept), &stands);
+    let (made, manifest) = write(terms, (sources(), terms.cluster(told)), packed, (Some(&splits), &kept), &stands);
     for (path, content) in &made {
         if let Content::Bytes(bytes) = content
             && unread.contains(path.as_str())
@@ -429,7 +432,7 @@ fn finish<E>(
     };
     let (files, manifest) = write(
         terms,
-        (sources(input), terms.cluster(published.manifest())),
+        (sources(input), terms.cluster(published.manifest().and_then(|manifest| manifest.cluster.as_deref()))),
         packed,
         (splits.as_deref(), &kept),
         &stands,
@@ -520,11 +523,14 @@ fn other_cluster(input: &Input<'_>) -> Option<Finding> {
     Some(Finding::new(Code::WrongCluster, message).in_region(region).help(help))
 }
 
-/// Holds for what is known of the region's cluster. A gate waits for nothing that is sealed anew without other values.
+/// Holds for what is known of the region's cluster.
 fn cluster_changes(input: &Input<'_>) -> Vec<Hold> {
     let Some(cluster) = input.world.cluster(&input.to.region.name) else { return Vec::new() };
-    let gate = cluster.gate.iter().filter(|_| !input.rekeys());
-    cluster.holds.iter().chain(gate).cloned().chain(other_cluster(input)).map(Hold::fast).collect()
+    // Who can read a bundle does not wait for its cluster, and neither does its end.
+    if input.rekeys() || input.to.region.state != RegionState::Active {
+        return Vec::new();
+    }
+    cluster.holds.iter().chain(&cluster.gate).cloned().chain(other_cluster(input)).map(Hold::fast).collect()
 }
 
 /// What is known of the sources, in the configuration's order. One that cannot be asked now is the one that it was: so

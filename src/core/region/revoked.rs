@@ -10,7 +10,7 @@ use alloc::vec::Vec;
 
 use super::input::{Input, Terms};
 use crate::admission::{self, Rule, Sought};
-use crate::capi::{self, Admits};
+use crate::capi;
 use crate::claim::{Claim, Edit};
 use crate::closure;
 use crate::config::Resolution;
@@ -124,9 +124,7 @@ impl<'a, 'i> Admission<'a, 'i> {
         if object.is_mistyped() || is_unread() || admission::slip(world.fleet, object).is_some() {
             return None;
         }
-        // Without the labels of the region's namespaces nobody knows whom a selector admits.
-        let is_unknown = || matches!(admission::admits(world, claim, object), Admits::Unknown(_));
-        if world.cluster(claim.region()).is_some_and(|cluster| cluster.unread().is_some()) && is_unknown() {
+        if admission::is_unseen(world, claim, object) {
             return None;
         }
         let why = admission::of_identity(world, claim, object).err()?;
@@ -169,10 +167,6 @@ impl<'a, 'i> Admission<'a, 'i> {
         let Input { terms: Terms { world, .. }, published } = *self.input;
         let read = object.read_key()?;
         let Lookup::Found(new) = world.snapshot.look_up(&read) else { return None };
-        // What the new text refers to is said by definitions of the region, which could not be read.
-        if world.cluster(&self.input.to.region.name).is_some_and(|cluster| cluster.unread().is_some()) {
-            return None;
-        }
         if check_object(&world, &self.input.to.region.name, new).iter().any(Finding::stops_claim) {
             return None;
         }

@@ -12,7 +12,7 @@ use super::looks::Looks;
 use crate::config::{ArgoDestination, Delivery, Fleet, ProfileBy, ProfileTie, RegionConfig, RegionState, Source};
 use crate::finding::{Code, Fault, Finding, Origin};
 use crate::inventory::looked::{self, Looked, is_interface};
-use crate::inventory::profile::{self, CLUSTER_ID, CLUSTER_SET, Profile, server};
+use crate::inventory::profile::{self, AccessCluster, CLUSTER_ID, CLUSTER_SET, Profile, server};
 use crate::inventory::registry::{self, Registered};
 use crate::inventory::{Status, minor};
 use crate::k0rdent;
@@ -82,18 +82,24 @@ impl ClusterFacts {
 }
 
 /// Puts together what is known of each region's cluster.
-pub fn gather(fleet: &Fleet, snapshot: &Snapshot, looks: &Looks) -> (BTreeMap<Region, ClusterFacts>, Vec<Finding>) {
+pub fn gather(
+    fleet: &Fleet,
+    snapshot: &Snapshot,
+    looks: &Looks,
+    defined: &Definitions,
+) -> (BTreeMap<Region, ClusterFacts>, Vec<Finding>) {
     let mut findings = Vec::new();
     let mut clusters: BTreeMap<Region, ClusterFacts> = BTreeMap::new();
     let profiles = profiles(fleet, snapshot);
     for region in fleet.regions.values() {
         let profile = tied_profile(snapshot, &profiles, region, &mut findings);
         let registered = tied_registered(snapshot, region, &mut findings);
-        let sight = sight(snapshot, region, looks, &mut findings);
+        let sight = sight((fleet, snapshot), region, looks, &mut findings);
         let mut definitions = None;
         if let Sight::Seen(Looked { interfaces: Some(interfaces), .. }, origin) = &sight {
             let (own, found) = own_definitions(fleet, snapshot, interfaces, origin);
             findings.extend(found.into_iter().map(|finding| finding.in_region(&region.name)));
+            findings.extend(defined_otherwise(region, &own, defined));
             definitions = Some(own);
         }
         let mut cluster = ClusterFacts { profile, registered, sight, definitions, holds: Vec::new(), gate: None };
@@ -111,6 +117,7 @@ pub fn gather(fleet: &Fleet, snapshot: &Snapshot, looks: &Looks) -> (BTreeMap<Re
         }
     }
     findings.extend(unclaimed(&profiles, &clusters));
+    findings.extend(ownerless(fleet, snapshot));
     (clusters, findings)
 }
 
@@ -150,13 +157,18 @@ fn tied_profile(
     let described = match &tie.by {
         ProfileBy::Name(name) => {
             let key = ObjectKey::new(profile_kind(), Some(tie.namespace.clone()), name.clone());
+            // A source that is trusted with less says nothing of it, and so casts no doubt either.
+            if let Some(unread) = snapshot.trusted_unread(&key) {
+                return Tied::Unknown(unread.why());
+            }
             match snapshot.look_up(&key) {
-                Lookup::Found(_) => match in_namespace.find(|described| described.object.key == key) {
-                    Some(described) => described,
-                    None => return Tied::Absent(format!("{key} is in a source without clusterScoped only")),
-                },
+                Lookup::Found(_) | Lookup::Unread(_) => {
+                    match in_namespace.find(|described| described.object.key == key) {
+                        Some(described) => described,
+                        None => return Tied::Absent(format!("no source with clusterScoped has {key}")),
+                    }
+                }
                 Lookup::Absent => return Tied::Absent(format!("there is no {key}")),
-                Lookup::Unread(unread) => return Tied::Unknown(unread.why()),
                 Lookup::Unasked => return Tied::Unknown(format!("{key} was not asked for")),
             }
         }
@@ -168,7 +180,7 @@ fn tied_profile(
                 wanted.iter().all(|(key, value)| has.get(key) == Some(value))
             };
             let found: Vec<&Described<'_>> = in_namespace.filter(fits).collect();
-            let unread = snapshot.unread_in(&profile_kind(), Some(&tie.namespace));
+            let unread = snapshot.trusted_unread_in(&profile_kind(), &tie.namespace);
             match (found.as_slice(), unread) {
                 (_, Some(source)) => return Tied::Unknown(format!("source {source} was not read completely")),
                 ([], None) => return Tied::Absent(format!("no ClusterProfile of namespace {} fits", tie.namespace)),
@@ -208,10 +220,18 @@ fn tied_registered(snapshot: &Snapshot, region: &RegionConfig, findings: &mut Ve
 }
 
 /// What was seen in a region's cluster: now, or by an earlier look that a source has.
-fn sight(snapshot: &Snapshot, region: &RegionConfig, looks: &Looks, findings: &mut Vec<Finding>) -> Sight {
+fn sight(
+    (fleet, snapshot): (&Fleet, &Snapshot),
+    region: &RegionConfig,
+    looks: &Looks,
+    findings: &mut Vec<Finding>,
+) -> Sight {
     let key = ObjectKey::new(GroupKind::new(POUCH, looked::KIND), None, Name::from(region.name.as_str()));
     let found = match looks.of(&region.name) {
-        Some(Ok(object)) => object,
+        Some(Ok(object)) => {
+            findings.extend(older(region, object, snapshot.get(&key)));
+            object
+        }
         Some(Err(reason)) => return Sight::Unread(reason.clone()),
         None => match snapshot.look_up(&key) {
             Lookup::Found(object) => object,
@@ -221,7 +241,14 @@ fn sight(snapshot: &Snapshot, region: &RegionConfig, looks: &Looks, findings: &m
                     "Correct the source: its own findings say what is wrong.",
                 ));
             }
-            Lookup::Absent | Lookup::Unread(_) | Lookup::Unasked => return Sight::None,
+            Lookup::Absent | Lookup::Unread(_) | Lookup::Unasked => match nearly(fleet, snapshot, region) {
+                // Facts with nearly this region's name are probably meant to be its own.
+                Some(near) => {
+                    let help = format!("Did you mean {}? Correct metadata.name.", region.name);
+                    return Sight::Unread(Reason::new(format!("there are RegionFacts {near} instead"), help));
+                }
+                None => return Sight::None,
+            },
         },
     };
     let read = if found.faults.is_empty() { looked::read(found) } else { Err(found.faults.clone()) };
@@ -240,6 +267,63 @@ fn sight(snapshot: &Snapshot, region: &RegionConfig, looks: &Looks, findings: &m
 /// wait for it.
 fn is_expected(snapshot: &Snapshot, key: &ObjectKey) -> bool {
     snapshot.is_doubted(key) || snapshot.all(&key.kind).next().is_some()
+}
+
+fn facts_kind() -> GroupKind {
+    GroupKind::new(POUCH, looked::KIND)
+}
+
+/// RegionFacts of no region of the configuration, whose name is nearly that of this one.
+fn nearly(fleet: &Fleet, snapshot: &Snapshot, region: &RegionConfig) -> Option<String> {
+    let kind = facts_kind();
+    let mut names = snapshot.all(&kind).map(|object| object.key.name.as_str());
+    let is_free = |name: &str| !fleet.regions.contains_key(&Region::from(name));
+    let near = |name: &str| suggested(name, [region.name.as_str()].into_iter()).is_some();
+    names.find(|name| is_free(name) && near(name)).map(String::from)
+}
+
+/// Tells of RegionFacts that belong to no region.
+fn ownerless(fleet: &Fleet, snapshot: &Snapshot) -> Vec<Finding> {
+    let kind = facts_kind();
+    let is_loose = |object: &&Object| !fleet.regions.contains_key(&Region::from(object.key.name.as_str()));
+    let tell = |object: &Object| {
+        let near = suggested(object.key.name.as_str(), fleet.regions.keys().map(Region::as_str));
+        let message = format!("{} belongs to no region of the configuration", object.key);
+        let help = near.map_or_else(
+            || String::from("Remove it, or correct metadata.name."),
+            |near| format!("Did you mean {near}?"),
+        );
+        Finding::new(Code::InvalidInventory, message).about(&object.key).at(&object.origin).help(help)
+    };
+    snapshot.all(&kind).filter(is_loose).map(tell).collect()
+}
+
+/// Tells of RegionFacts in the sources that say another cluster or release than a look.
+fn older(region: &RegionConfig, seen: &Object, kept: Option<&Object>) -> Option<Finding> {
+    let kept = kept?;
+    let (Ok(now), Ok(then)) = (looked::read(seen), looked::read(kept)) else { return None };
+    if now.cluster == then.cluster && now.kubernetes == then.kubernetes {
+        return None;
+    }
+    let message =
+        format!("{} in the sources differ from what was seen of region {} now, which counts", kept.key, region.name);
+    let finding = Finding::new(Code::FactDiffers, message).about(&kept.key).at(&kept.origin).in_region(&region.name);
+    Some(finding.help("Print the facts again with `pouch facts`, or remove them from the sources."))
+}
+
+/// Tells of kinds that a region's own ProviderInterfaces define otherwise: k0rdent goes by them there, and pouch does not.
+fn defined_otherwise(region: &RegionConfig, own: &Definitions, fleet: &Definitions) -> Option<Finding> {
+    let kinds: Vec<String> = own.differing(fleet).map(ToString::to_string).collect();
+    if kinds.is_empty() {
+        return None;
+    }
+    let message = format!(
+        "the ProviderInterfaces of region {} define otherwise than the sources what these refer to: {}",
+        region.name,
+        named(&kinds)
+    );
+    let help = "What is published follows the sources; correct the one that is wrong.";
+    Some(Finding::new(Code::FactDiffers, message).in_region(&region.name).help(help))
 }
 
 /// What a region's own ProviderInterfaces define.
@@ -276,7 +360,10 @@ fn loose(region: &RegionConfig, cluster: &ClusterFacts) -> Vec<Finding> {
         let (why, is_absent) = why?;
         let what = if is_absent { "absent" } else { "unknown" };
         let message = format!("region {} is tied to a {field} that is {what}: {why}", region.name);
-        let help = format!("Correct `regions.{}.inventory.{field}`, or the objects in the sources.", region.name);
+        let help = format!(
+            "Correct `regions.{}.inventory.{field}`, or give the object to a source with `provides.clusterScoped`.",
+            region.name
+        );
         Some(Finding::new(Code::TieNotFound, message).in_region(&region.name).help(help))
     };
     ties.into_iter().filter_map(tell).collect()
@@ -326,13 +413,12 @@ fn differing(region: &RegionConfig, cluster: &ClusterFacts) -> Vec<Finding> {
     }
     for (namespace, wanted) in &region.labels {
         let Some(Some(has)) = looked.namespaces.get(namespace) else { continue };
-        let other: Vec<String> =
-            wanted.iter().filter(|(key, value)| has.get(*key) != Some(value)).map(|(key, _)| key.clone()).collect();
-        if !other.is_empty() {
+        let other = wanted.iter().find(|(key, value)| has.get(*key) != Some(value));
+        if let Some((key, value)) = other {
+            let there = has.get(key).map_or_else(|| String::from("missing"), |there| format!("{there:?}"));
             let message = format!(
-                "namespace {namespace} of region {} has other labels than the configuration says: {}",
-                region.name,
-                named(&other)
+                "label {key} of namespace {namespace} is {there} on region {}, and {value:?} in the configuration",
+                region.name
             );
             let help = format!("Correct the namespace, or `regions.{}.namespaces.labels`.", region.name);
             differs(message, help);
@@ -353,10 +439,10 @@ fn contradictions(region: &RegionConfig, cluster: &ClusterFacts) -> Vec<Finding>
     {
         hold(
             format!(
-                "{key} is managed by {:?}, and region {} is tied to one of {manager:?}",
+                "{key} is managed by {:?}, and the tie of region {} says {manager:?}",
                 profile.manager, region.name
             ),
-            "Find out who made it; if that is intended, correct `manager`.".into(),
+            format!("If that is intended, correct `manager` in `regions.{}.inventory.clusterProfile`.", region.name),
         );
     }
     if let (Some(registered), Some(uid)) =
@@ -398,19 +484,24 @@ fn shared(fleet: &Fleet, clusters: &BTreeMap<Region, ClusterFacts>) -> Vec<(Regi
         }
         let mut mark = |what, text: String| _ = by_mark.entry((what, text)).or_default().insert(region);
         if let Tied::To(key, _, profile) = &cluster.profile {
-            mark("described by", key.to_string());
-            for server in profile.servers() {
-                mark("served by", server);
+            mark("the same ClusterProfile", key.to_string());
+            for AccessCluster { server: url, tls_server_name, proxy_url, .. } in
+                profile.access.iter().map(|it| &it.cluster)
+            {
+                // One address may lead to several clusters, by the name that is asked for or by the way there.
+                let more = [("as", tls_server_name), ("by", proxy_url)];
+                let more = more.into_iter().filter_map(|(word, said)| Some(format!(" {word} {}", said.as_ref()?)));
+                mark("the same server", server(url) + &more.collect::<String>());
             }
-            if let Some(id) = profile.properties.get(CLUSTER_ID) {
-                let set = profile.properties.get(CLUSTER_SET).map(String::as_str).unwrap_or_default();
-                mark("by its ClusterProfile cluster", format!("{id} of ClusterSet {set:?}"));
+            // The ID is unique within a set only.
+            if let (Some(id), Some(set)) = (profile.properties.get(CLUSTER_ID), profile.properties.get(CLUSTER_SET)) {
+                mark("the same cluster.clusterset.k8s.io", format!("{id} in the ClusterSet {set}"));
             }
         }
         let uids = cluster.registered.known().map(|registered| registered.id.clone()).into_iter();
         let uids: BTreeSet<String> = uids.chain(cluster.looked().and_then(|looked| looked.cluster.clone())).collect();
         for uid in uids.into_iter().filter(|uid| !uid.is_empty()) {
-            mark("cluster", uid);
+            mark("the same cluster UID", uid);
         }
     }
     let mut told: BTreeSet<&Region> = BTreeSet::new();
@@ -418,7 +509,7 @@ fn shared(fleet: &Fleet, clusters: &BTreeMap<Region, ClusterFacts>) -> Vec<(Regi
     for ((what, text), regions) in by_mark.iter().filter(|(_, regions)| regions.len() > 1) {
         let names: Vec<String> = regions.iter().map(ToString::to_string).collect();
         for region in regions.iter().copied().filter(|region| told.insert(region)).collect::<Vec<_>>() {
-            let message = format!("regions {} are one cluster: {what} {text}", named(&names));
+            let message = format!("regions {} are one cluster, as they have {what}: {text}", named(&names));
             let help = "Tie each region to a cluster of its own, or let one region go.";
             holds.push((region.clone(), Finding::new(Code::ContradictoryTies, message).in_region(region).help(help)));
         }
@@ -438,39 +529,65 @@ fn gate(region: &RegionConfig, cluster: &ClusterFacts) -> Option<Finding> {
     if inventory.gate.is_empty() {
         return None;
     }
-    let why = match (&cluster.profile, &cluster.registered) {
-        (Tied::To(key, _, profile), _) if profile.deleting => Some(format!("{key} is being deleted")),
-        (_, Tied::To(key, _, registered)) if registered.deleting => Some(format!("{key} is being deleted")),
-        (_, Tied::To(key, _, registered)) if registered.disabled => Some(format!("{key} is disabled")),
-        (profile, registered) => why_not(profile).or_else(|| why_not(registered)).map(|(why, _)| why.to_string()),
+    let wait =
+        format!("Wait until that is over, or empty `regions.{}.gate`; nothing is withdrawn meanwhile.", region.name);
+    let (why, help) = match (&cluster.profile, &cluster.registered) {
+        (Tied::To(key, _, profile), _) if profile.deleting => (format!("{key} is being deleted"), wait),
+        (_, Tied::To(key, _, registered)) if registered.deleting => (format!("{key} is being deleted"), wait),
+        (_, Tied::To(key, _, registered)) if registered.disabled => {
+            let help = format!("Enable it in the cluster registry, or empty `regions.{}.gate`.", region.name);
+            (format!("{key} is disabled"), help)
+        }
+        (profile, registered) => match why_not(profile).or_else(|| why_not(registered)) {
+            Some((why, _)) => {
+                (why.to_string(), format!("Correct `regions.{}.inventory`, or the sources.", region.name))
+            }
+            None => conditions(region, cluster)?,
+        },
     };
-    let mut meant = None;
-    let why = why.or_else(|| {
-        let shut = |condition: &&String| {
-            let of_profile = cluster.profile.known().and_then(|profile| profile.conditions.get(*condition));
-            let of_registry =
-                || cluster.registered.known().and_then(|registered| registered.conditions.get(*condition));
-            of_profile.or_else(of_registry) != Some(&Status::True)
-        };
-        let conditions: Vec<String> = inventory.gate.iter().filter(shut).cloned().collect();
-        let of_profile = cluster.profile.known().map(|profile| &profile.conditions).into_iter();
-        let has = of_profile
-            .chain(cluster.registered.known().map(|registered| &registered.conditions))
-            .flat_map(BTreeMap::keys);
-        let has: Vec<&str> = has.map(String::as_str).collect();
-        let unknown = conditions.iter().find(|condition| !has.contains(&condition.as_str()));
-        meant = unknown.and_then(|condition| suggested(condition, has.iter().copied())).map(String::from);
-        (!conditions.is_empty()).then(|| format!("not True: {}", named(&conditions)))
-    })?;
     let message = format!("the gate of region {} is shut: {why}", region.name);
-    let help = match meant {
-        Some(meant) => format!("Did you mean {meant}? Correct `regions.{}.gate`.", region.name),
-        None => format!(
-            "Wait until the cluster is well, or remove the condition from `regions.{}.gate`; nothing is withdrawn meanwhile.",
+    Some(Finding::new(Code::RegionGated, message).in_region(&region.name).help(help))
+}
+
+/// Which conditions of a gate do not hold, and what to do about it; none where all do.
+fn conditions(region: &RegionConfig, cluster: &ClusterFacts) -> Option<(String, String)> {
+    let of_profile = cluster.profile.known().map(|profile| &profile.conditions);
+    let of_registry = cluster.registered.known().map(|registered| &registered.conditions);
+    let said = |condition: &String| {
+        let of_profile = of_profile.and_then(|conditions| conditions.get(condition));
+        of_profile.or_else(|| of_registry.and_then(|conditions| conditions.get(condition)))
+    };
+    let mut why = Vec::new();
+    let mut missing = None;
+    for condition in &region.inventory.gate {
+        match said(condition) {
+            Some(Status::True) => {}
+            Some(Status::False) => why.push(format!("{condition} is False")),
+            Some(Status::Unknown) => why.push(format!("{condition} is Unknown")),
+            None => {
+                missing = missing.or(Some(condition));
+                why.push(format!("there is no condition {condition}"));
+            }
+        }
+    }
+    if why.is_empty() {
+        return None;
+    }
+    let has = of_profile.into_iter().chain(of_registry).flat_map(BTreeMap::keys).map(String::as_str);
+    let meant = missing.and_then(|condition| suggested(condition, has));
+    let help = match (meant, missing) {
+        (Some(meant), _) => format!("Did you mean {meant}? Correct `regions.{}.gate`.", region.name),
+        (None, Some(_)) => format!(
+            "Correct `regions.{}.gate`. If `pouch facts` printed the object, print it again: it has the conditions that the \
+             gate asked for then.",
+            region.name
+        ),
+        (None, None) => format!(
+            "Wait until the cluster is well, or take the condition out of `regions.{}.gate`; nothing is withdrawn meanwhile.",
             region.name
         ),
     };
-    Some(Finding::new(Code::RegionGated, message).in_region(&region.name).help(help))
+    Some((named(&why), help))
 }
 
 /// Tells of ClusterProfiles of a tied namespace that no region is tied to.

@@ -131,6 +131,16 @@ impl Definitions {
         (Self { kinds }, findings)
     }
 
+    /// The kinds that these define in a version with other references than `others` do.
+    pub fn differing<'d>(&'d self, others: &'d Self) -> impl Iterator<Item = &'d GroupKind> {
+        let differs = |(kind, known): &(&GroupKind, &KnownVersions)| {
+            let other = |version: &Version| others.exactly(kind, version);
+            let mut all = known.definitions.iter();
+            all.any(|own| other(&own.version).is_some_and(|other| other.references != own.references))
+        };
+        self.kinds.iter().filter(differs).map(|(kind, _)| kind)
+    }
+
     /// Whether no kind is defined, however badly.
     pub fn is_empty(&self) -> bool {
         self.kinds.is_empty()

@@ -1,7 +1,8 @@
 //! `pouch facts`: what is known of the regions' clusters, as manifests.
 
 use pouch_core::facts;
-use pouch_core::finding::{Class, Severity, settle};
+use pouch_core::finding::{Class, Code, Finding, Severity, settle};
+use pouch_core::world::cluster::Tied;
 
 use super::reach::{self, ReachArgs};
 use crate::error::{Ended, Failure};
@@ -13,11 +14,11 @@ use crate::survey::{Surveyor, survey};
 /// What is said below the flags.
 const EXAMPLES: &str = "\
 Examples:
-  pouch facts > facts/regions.yaml
+  pouch facts > facts.new && mv facts.new facts/regions.yaml
   pouch facts --region eu-west
   pouch facts | git diff --no-index facts/regions.yaml -
 
-Exit codes: 0 printed; 3 something of a region could not be read, and is not in it; 5 a source cannot be read; \
+Exit codes: 0 printed; 3 something of a region could not be read, and is not in it: keep the file of before; 5 a source cannot be read; \
 64 usage or configuration.";
 
 /// Print what is known of the regions' clusters, as manifests
@@ -57,7 +58,7 @@ pub fn run(session: &Session, args: &Args) -> Result<Ended, Failure> {
     let world = survey.world(fleet);
     let is_named = |name: &_| named.is_empty() || named.iter().any(|region| region.name == *name);
     let regions = fleet.regions.values().filter(|region| is_named(&region.name));
-    let documents: Vec<String> = regions.clone().flat_map(|region| facts::of_region(&world, region)).collect();
+    let documents = facts::of(&world, &|region| is_named(region), named.is_empty());
     // What concerns Credentials alone is told by `check`.
     let mut findings = survey.findings.clone();
     findings.extend(survey.facts_findings.iter().cloned());
@@ -67,9 +68,15 @@ pub fn run(session: &Session, args: &Args) -> Result<Ended, Failure> {
     });
     let findings = settle(fleet.govern(findings));
     session.ui.findings(&findings);
-    let mut lacks = findings.iter().any(|finding| finding.severity == Severity::Error);
+    let is_lack = |finding: &Finding| {
+        finding.severity == Severity::Error
+            || matches!(finding.code, Code::InvalidRegionObject | Code::InvalidInventory)
+    };
+    let mut lacks = findings.iter().any(is_lack);
     for region in regions {
-        if let Some(reason) = world.cluster(&region.name).and_then(|cluster| cluster.unread()) {
+        let Some(cluster) = world.cluster(&region.name) else { continue };
+        lacks |= matches!(cluster.profile, Tied::Unknown(_)) || matches!(cluster.registered, Tied::Unknown(_));
+        if let Some(reason) = cluster.unread() {
             // A look that failed was told when it did.
             if region.inventory.look.is_none() {
                 session.ui.warn(&format!("region {}: {}", region.name, reason.why));

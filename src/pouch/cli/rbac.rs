@@ -102,7 +102,7 @@ pub fn run(session: &Session, args: &Args) -> Result<Ended, Failure> {
     if clusters.is_empty() {
         return Err(Failure::usage(
             "the configuration has no cluster among its sources",
-            "Rights are needed for `sources[].cluster` only; folders, repositories and standard input take none.",
+            "Folders, repositories and standard input take no rights. For those to look into a region, pass --region NAME; for those of `pouch apply`, --apply.",
         ));
     }
     let secrets = match args.secrets {
@@ -165,6 +165,7 @@ fn looking(
     let surveyor = surveyor(session, opened, &outputs, &reach);
     let survey = survey(&surveyor, Values::Leave)?;
     let claims = survey.facts.rendered(fleet).filter(|claim| *claim.region() == region.name);
+    let claims = claims.filter(|claim| region.allowed.matches(claim.by.namespace.as_str()));
     let namespaces =
         claims.map(|claim| claim.by.namespace.clone()).filter(|name| is_dns_label(name.as_str())).collect();
     let terms = LookBasis { fleet: &fleet.name, region, namespaces: &namespaces, subject };

@@ -10,7 +10,8 @@ use crate::cluster::{Patience, Wanted};
 use crate::survey::Reach;
 
 /// What is said below the flags of commands that read sources, of which few are clusters.
-pub const ONLY_FOR: &str = "\"Reaching a live cluster\" matters only where a source is a `cluster`.";
+pub const ONLY_FOR: &str =
+    "\"Reaching a live cluster\" matters only where a source is a `cluster`, or a region is looked into.";
 
 /// The same below examples and exit codes.
 pub fn below(examples: &str) -> String {

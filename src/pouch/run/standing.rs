@@ -5,6 +5,7 @@ use std::path::Path;
 
 use pouch_core::config::{Look, RegionConfig};
 use pouch_core::finding::Finding;
+use pouch_core::layout::{manifest, path};
 use pouch_core::name::{Directory, Region};
 use pouch_core::region::published::Files;
 use pouch_core::report::standing::{ComparedRecord, InForce, RegionStanding, Standing, UnreadRecord};
@@ -21,7 +22,7 @@ use crate::shelf::branch::BranchShelf;
 use crate::shelf::directory::LookedAt;
 use crate::shelf::output::Output;
 use crate::shelf::{Look as _, plain_files};
-use crate::survey::look::{ProviderFiles, Road, connect, each, patience_of_one, regions, road};
+use crate::survey::look::{ProviderFiles, Road, connect, each, help_of, identity, patience_of_one, regions, road};
 use crate::survey::source::live::Values;
 use crate::survey::{Reach, Surveyor, survey};
 
@@ -58,7 +59,7 @@ pub fn standing(session: &Session, asked: &Question<'_>) -> Result<Answer, Failu
     let regions: Vec<(&RegionConfig, &Look)> = regions(fleet).collect();
     if regions.is_empty() {
         return Err(Failure::usage(
-            "the configuration says of no active region how its cluster is looked into",
+            "no active region has `cluster` in the configuration",
             "Say it with `cluster` of the regions, or name one context with --live CONTEXT --region NAME.",
         ));
     }
@@ -212,12 +213,24 @@ fn one(
         Err(reason) => return One { commit, warning: None, compared: Err(reason.clone()) },
     };
     let mut warning = None;
+    // Which cluster the bundle was made for, if it says so.
+    let made_for = files
+        .get(path::manifest(&region.directory).as_str())
+        .and_then(|bytes| manifest::told_cluster(std::str::from_utf8(bytes).ok()?).map(str::to_owned));
     let compared = verify(
         Compared { fleet, region, files, keys: asked.keys },
         || {
             let patience = patience_of_one(asked.reach.patience);
-            let cluster = connect(session, &region.name, road, patience)?;
+            let cluster = connect(session, &region.name, road, patience)
+                .map_err(|failure| Failure { help: help_of(&region.name, road, failure.help.clone()), ..failure })?;
             warning = cluster.warning();
+            if let (Some(made_for), Ok(uid)) = (&made_for, identity(&cluster))
+                && *made_for != uid
+            {
+                let message = format!("this is cluster {uid}, and the bundle was made for cluster {made_for}");
+                let help = format!("Correct `regions.{}.cluster`, or publish for the new cluster.", region.name);
+                return Err(Failure::unavailable(message, help));
+            }
             Ok(cluster)
         },
         None,

@@ -15,11 +15,12 @@ use std::io::Read as _;
 use std::path::Path;
 use std::sync::Mutex;
 
+use pouch_core::claim::Claim;
 use pouch_core::config::{Fleet, Look, RegionConfig, RegionState};
 use pouch_core::finding::{Fault, Origin, Place};
 use pouch_core::inquiry::{self, IDENTITY_NAMESPACE};
 use pouch_core::inventory::document;
-use pouch_core::inventory::looked::{Looked, Served};
+use pouch_core::inventory::looked::{Looked, Served, is_uid};
 use pouch_core::inventory::profile::Profile;
 use pouch_core::inventory::providers::{self, ProviderFile, Way};
 use pouch_core::k0rdent;
@@ -108,7 +109,12 @@ pub fn errands(
     only: Option<&Claimant>,
 ) -> Vec<Errand> {
     let mut claimants: BTreeMap<&Region, BTreeSet<Namespace>> = BTreeMap::new();
-    for claim in facts.rendered(fleet).filter(|claim| only.is_none_or(|only| claim.by == *only)) {
+    // Whoever may not have anything there is not asked for: a right that is missing for one namespace costs all.
+    let is_allowed = |claim: &&Claim| {
+        fleet.regions.get(claim.region()).is_some_and(|region| region.allowed.matches(claim.by.namespace.as_str()))
+    };
+    let claims = facts.rendered(fleet).filter(is_allowed);
+    for claim in claims.filter(|claim| only.is_none_or(|only| claim.by == *only)) {
         claimants.entry(claim.region()).or_default().insert(claim.by.namespace.clone());
     }
     let mut files = ProviderFiles::default();
@@ -205,6 +211,17 @@ pub fn connect(session: &Session, region: &Region, road: &Road, patience: Patien
     }
 }
 
+/// What helps where a region's cluster cannot be reached: flags are for sources, and not for regions.
+pub fn help_of(region: &Region, road: &Road, help: String) -> String {
+    let is_of_flags = help.contains("--kubeconfig") || help.contains("--context");
+    match road {
+        Road::Kubeconfig(_) if is_of_flags => {
+            format!("Correct `kubeconfig` or `context` of `regions.{region}.cluster`, or that kubeconfig.")
+        }
+        _ => help,
+    }
+}
+
 /// The patience with one region: all of its requests together may take as long as one request of a source, so that a
 /// cluster which hangs costs that once.
 pub fn patience_of_one(patience: Patience) -> Patience {
@@ -281,7 +298,10 @@ fn one(session: &Session, fleet: &Fleet, patience: Patience, errand: &Errand) ->
     };
     let cluster = match connect(session, &errand.region, road, patience) {
         Ok(cluster) => cluster,
-        Err(failure) => return Told { found: Err(Reason::new(failure.message, failure.help)), ..told },
+        Err(failure) => {
+            let help = help_of(&errand.region, road, failure.help);
+            return Told { found: Err(Reason::new(failure.message, help)), ..told };
+        }
     };
     told.warning = cluster.warning();
     told.words = Some(format!("looked into cluster {} at {}", cluster.context, cluster.server));
@@ -341,7 +361,10 @@ fn seen<'n>(
 }
 
 /// The UID of the cluster's `kube-system`.
-fn identity(cluster: &Cluster) -> Result<String, Reason> {
+///
+/// # Errors
+/// Where the cluster does not say it.
+pub fn identity(cluster: &Cluster) -> Result<String, Reason> {
     let resource = Resource::namespaces();
     let keys = vec![ObjectKey::namespace(&Namespace::from(IDENTITY_NAMESPACE))];
     let got = cluster.get(&resource, keys, Portion::Metadata, &|| {});
@@ -349,7 +372,7 @@ fn identity(cluster: &Cluster) -> Result<String, Reason> {
     let mut uid = None;
     for (key, got) in got {
         let node = found(cluster, &resource, &key, got)?;
-        uid = node.and_then(|node| node.str_at(&["metadata", "uid"]).map(str::to_owned));
+        uid = node.and_then(|node| node.str_at(&["metadata", "uid"]).filter(|uid| is_uid(uid)).map(str::to_owned));
     }
     uid.ok_or_else(|| {
         let message =

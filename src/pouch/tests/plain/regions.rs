@@ -73,10 +73,10 @@ fn facts_of_real_manifests_decide_and_give_the_same_bytes_from_what_was_printed(
     let before = fleet.tree("bundles");
     assert!(before.keys().any(|path| path.ends_with("secrets/kcm-system/aws.sops.yaml")), "{:?}", before.keys());
     let facts = fleet.run(&["facts"]).ends(0).stdout;
-    for words in ["kind: ClusterProfile", "kind: Cluster\n", "kind: RegionFacts", "clusterName: some-cluster-name"] {
+    for words in ["kind: ClusterProfile", "kind: Cluster\n", "kind: RegionFacts"] {
         assert!(facts.contains(words), "{words}\n{facts}");
     }
-    for words in ["Time", "message", "displayName", "authInfo"] {
+    for words in ["Time", "message", "displayName", "authInfo", "extension", "clusterName"] {
         assert!(!facts.contains(words), "{words}\n{facts}");
     }
     explained(
@@ -92,6 +92,42 @@ fn facts_of_real_manifests_decide_and_give_the_same_bytes_from_what_was_printed(
     assert_eq!(fleet.run(&["facts"]).ends(0).stdout, facts);
     fleet.render(&[]).ends(0);
     assert_eq!(fleet.tree("bundles"), before);
+}
+
+#[test]
+fn facts_keep_kubeconfigs_of_regions_at_home_and_say_nothing_that_may_be_secret() {
+    let Some(fleet) = tied() else { return };
+    // One Region that no region is tied to, and one that cannot be read; each names a Secret that a Credential would have sent.
+    let kubeconfig = |name: &str, spec: &str| {
+        format!(
+            "apiVersion: k0rdent.mirantis.com/v1beta1\nkind: Region\nmetadata: {{name: {name}}}\nspec: {spec}\n---\n\
+             apiVersion: k0rdent.mirantis.com/v1beta1\nkind: Credential\nmetadata: {{name: {name}, namespace: team-a}}\n\
+             spec: {{region: eu, identityRef: {{apiVersion: v1, kind: Secret, name: {name}-kube}}}}\n---\n\
+             apiVersion: v1\nkind: Secret\nmetadata: {{name: {name}-kube, namespace: team-a}}\nstringData: {{value: not-real}}\n---\n"
+        )
+    };
+    let objects = kubeconfig("elsewhere", "{kubeConfig: {name: elsewhere-kube, key: value}}")
+        + &kubeconfig("eu", "{kubeConfig: {name: eu-kube}, providers: aws}");
+    fleet.write("manifests/regions.yaml", &objects);
+    let profile = fleet.read("manifests/profile.yaml").replace("name: secretreader", "name: secretreader # ");
+    let profile = profile
+        .replace("clusterName: some-cluster-name", "clusterName: some-cluster-name\n              token: hunter2");
+    fleet.write("manifests/profile.yaml", profile);
+    let refused = |fleet: &Fleet| {
+        let told = fleet.run(&["check"]).ends(7).stdout;
+        assert_eq!(told.matches("error[forbidden-type]").count(), 2, "{told}");
+    };
+    refused(&fleet);
+    let facts = fleet.run(&["facts"]).ends(3).stdout;
+    assert!(!facts.contains("hunter2"), "{facts}");
+    for file in ["profile", "cluster", "seen"] {
+        fleet.remove(&format!("manifests/{file}.yaml"));
+    }
+    let others = objects.split("---\n").filter(|document| !document.contains("kind: Region\n")).collect::<Vec<_>>();
+    fleet.write("manifests/regions.yaml", others.join("---\n"));
+    fleet.write("manifests/facts.yaml", &facts);
+    refused(&fleet);
+    assert_eq!(fleet.run(&["facts"]).ends(3).stdout, facts);
 }
 
 #[test]
@@ -118,7 +154,7 @@ fn facts_that_cannot_be_parsed_are_not_absent_and_other_documents_cast_no_doubt_
     fleet.render(&[]).ends(0);
     let before = fleet.tree("bundles");
     fleet.write("manifests/seen.yaml", SEEN.replace("v1.28.4", "\"v1.28.4"));
-    fleet.render(&[]).ends(3).says("what the cluster of region eu has is unknown");
+    fleet.render(&[]).ends(3).says("is open to namespace team-a is unknown: ");
     assert!(fleet.read("bundles/regions/eu/bundle.yaml").contains("cluster: \"995ba61b-"));
     fleet.write("manifests/seen.yaml", SEEN);
     fleet.render(&[]).ends(0);
@@ -128,7 +164,7 @@ fn facts_that_cannot_be_parsed_are_not_absent_and_other_documents_cast_no_doubt_
     fleet.write("manifests/aws.yaml", IDENTITY.replace("{selector: {matchLabels: {env: prod}}}", "{}"));
     fleet.render(&[]).ends(0);
     fleet.write("manifests/other.yaml", "a: {{ template }}\nb: eu \"\n");
-    assert!(!fleet.render(&[]).stderr.contains("what the cluster of region eu has is unknown"));
+    assert!(!fleet.render(&[]).stderr.contains("is unknown: "));
 }
 
 #[test]

@@ -278,7 +278,7 @@ fn nearly(fleet: &Fleet, snapshot: &Snapshot, region: &RegionConfig) -> Option<S
     let kind = facts_kind();
     let mut names = snapshot.all(&kind).map(|object| object.key.name.as_str());
     let is_free = |name: &str| !fleet.regions.contains_key(&Region::from(name));
-    let near = |name: &str| suggested(name, [region.name.as_str()].into_iter()).is_some();
+    let near = |name: &str| suggested(name, [region.name.as_str()]).is_some();
     names.find(|name| is_free(name) && near(name)).map(String::from)
 }
 

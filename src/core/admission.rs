@@ -96,14 +96,16 @@ pub fn of_identity(world: &World<'_>, claim: &Claim, identity: &Object) -> Resul
 
 /// Whether an identity lets clusters in a claim's namespace use it, by its provider's own meaning.
 pub fn admits(world: &World<'_>, claim: &Claim, identity: &Object) -> Admits {
-    let namespace = &claim.by.namespace;
-    let labels = world.labels(claim.region(), namespace);
-    match tenancy_of(world.fleet, &identity.key.kind) {
-        Some(tenancy) => match capi::admits(tenancy, identity.at(&["spec"]), namespace, labels.as_deref()) {
-            Admits::No if is_unseen(world, claim, identity) => Admits::Unknown(UNSEEN),
-            admits => admits,
-        },
-        None => Admits::Unknown("its kind has no rule that says who may use it"),
+    let (region, namespace) = (claim.region(), &claim.by.namespace);
+    let Some(tenancy) = tenancy_of(world.fleet, &identity.key.kind) else {
+        return Admits::Unknown("its kind has no rule that says who may use it");
+    };
+    let by = |labels| capi::admits(tenancy, identity.at(&["spec"]), namespace, labels);
+    match by(world.labels(region, namespace).as_deref()) {
+        Admits::Yes => Admits::Yes,
+        // What is decided without labels is known all the same.
+        _ if world.is_unseen(region, namespace) && matches!(by(None), Admits::Unknown(_)) => Admits::Unknown(UNSEEN),
+        known => known,
     }
 }
 
@@ -113,15 +115,7 @@ const UNSEEN: &str = "the labels of the namespace on the region were not seen";
 /// Whether an identity's answer to a claim hangs on labels of the region that should have been seen, and were not. Then
 /// nobody knows whom it admits: that opens nothing, and takes nothing away.
 pub fn is_unseen(world: &World<'_>, claim: &Claim, identity: &Object) -> bool {
-    let by_labels = |tenancy| {
-        let spec = identity.at(&["spec"]);
-        let labels = world.labels(claim.region(), &claim.by.namespace);
-        let now = capi::admits(tenancy, spec, &claim.by.namespace, labels.as_deref());
-        let without = capi::admits(tenancy, spec, &claim.by.namespace, None);
-        now != Admits::Yes && matches!(without, Admits::Unknown(_))
-    };
-    world.is_unseen(claim.region(), &claim.by.namespace)
-        && tenancy_of(world.fleet, &identity.key.kind).is_some_and(by_labels)
+    admits(world, claim, identity) == Admits::Unknown(UNSEEN)
 }
 
 /// A slip in what an identity says of who may use it: then nobody may, and what is published by it is not taken away.

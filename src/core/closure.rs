@@ -60,7 +60,7 @@ pub fn close(world: &World<'_>, claim: &Claim) -> Closure {
 /// Finds the root's definition and where it is read and lands.
 fn root(world: &World<'_>, claim: &Claim, closure: &mut Closure) -> Option<Places> {
     let root = &claim.root;
-    match world.define(&root.kind, &root.version) {
+    match world.facts.definitions.find(&root.kind, &root.version) {
         Defined::Exactly(_) => {}
         Defined::Nearest(definition) => {
             let message = format!(
@@ -307,7 +307,7 @@ fn expand(
     queue: &mut VecDeque<usize>,
     (index, member, object): (usize, &Member, &Object),
 ) {
-    let definition = match world.define(&member.read.kind, &object.version) {
+    let definition = match world.facts.definitions.find(&member.read.kind, &object.version) {
         Defined::Exactly(definition) | Defined::Nearest(definition) => definition,
         Defined::Unknown => {
             // A Secret has no references; an identity that nothing defines would be published without its own.
@@ -386,7 +386,8 @@ pub fn names(
     object: &Object,
 ) -> Option<(Vec<ObjectKey>, Vec<Edit>)> {
     let (mut names, mut edits) = (Vec::new(), Vec::new());
-    let (Defined::Exactly(definition) | Defined::Nearest(definition)) = world.define(&read.kind, &object.version)
+    let (Defined::Exactly(definition) | Defined::Nearest(definition)) =
+        world.facts.definitions.find(&read.kind, &object.version)
     else {
         return None;
     };

@@ -584,7 +584,9 @@ fn role(role: Role) -> &'static str {
 
 /// Who says what an object of a kind refers to.
 fn definition(world: &World<'_>, kind: &GroupKind, object: &Object) -> Option<DefinitionRecord> {
-    let (Defined::Exactly(definition) | Defined::Nearest(definition)) = world.define(kind, &object.version) else {
+    let (Defined::Exactly(definition) | Defined::Nearest(definition)) =
+        world.facts.definitions.find(kind, &object.version)
+    else {
         return None;
     };
     if definition.references.is_empty() {

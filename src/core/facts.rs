@@ -19,16 +19,17 @@ use crate::world::World;
 use crate::world::cluster::{ClusterFacts, Tied};
 use crate::yaml::emit::{Tree, emit};
 
-/// The documents about the clusters of some regions; `is_meant` says which. Each object stands in them once, with what all of
-/// these regions ask of it. Where all are meant, so are the Regions that none of them is tied to: the Secrets with their
+/// The documents about the clusters of some regions, or of all if none is named. Each object stands in them once, with what
+/// all of these regions ask of it. With all regions come the Regions that none of them is tied to: the Secrets with their
 /// kubeconfigs leave no cluster.
-pub fn of(world: &World<'_>, is_meant: &dyn Fn(&Region) -> bool, all: bool) -> Vec<String> {
+pub fn of(world: &World<'_>, named: &BTreeSet<&Region>) -> Vec<String> {
     let mut documents = Vec::new();
     let mut print = |tree: &Tree<'_>| documents.push(emit(tree).to_string());
-    let regions = || world.fleet.regions.values().filter(|region| is_meant(&region.name));
+    let is_meant = |region: &&RegionConfig| named.is_empty() || named.contains(&region.name);
+    let regions = || world.fleet.regions.values().filter(is_meant);
     let tied: BTreeSet<&str> = regions().map(|region| region.inventory.region.as_str()).collect();
     for object in world.snapshot.all(&GroupKind::new(k0rdent::GROUP, "Region")) {
-        if all || tied.contains(object.key.name.as_str()) {
+        if named.is_empty() || tied.contains(object.key.name.as_str()) {
             print(&k0rdents(world, object));
         }
     }

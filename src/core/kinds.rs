@@ -166,7 +166,7 @@ static KNOWN: [Known; 13] = [
 ];
 
 /// The fields of `spec` that some stage reads of a listed kind: what a live cluster says in another is never seen.
-const LISTED_SPEC: [&str; 14] = [
+const LISTED_SPEC: [&str; 13] = [
     // ProviderInterface, and the older form of it.
     "clusterIdentities",
     "clusterIdentityKinds",
@@ -187,7 +187,6 @@ const LISTED_SPEC: [&str; 14] = [
     "displayName",
     // Cluster of the cluster registry.
     "clusterID",
-    "kubernetesApiEndpoints",
 ];
 
 /// Further kinds of k0rdent's groups, in any release: none of them says anything about credentials.

@@ -281,17 +281,6 @@ impl Snapshot {
         })
     }
 
-    /// The first source with cluster-scoped objects that might hold an unseen object of `kind` in `namespace`.
-    pub fn trusted_unread_in(&self, kind: &GroupKind, namespace: &Namespace) -> Option<&SourceName> {
-        let key = ObjectKey::new(kind.clone(), Some(namespace.clone()), Name::from(""));
-        let may = |state: &&State| {
-            state.provides.cluster_scoped
-                && state.provides.admits(&key, &self.system_namespace)
-                && state.may_hold_kind(kind, Some(namespace))
-        };
-        self.sources.iter().find(may).map(|state| &state.name)
-    }
-
     /// Whether a document that could not be read, or not as it stands, seems to be this very object. A source that is merely
     /// incomplete says nothing of one, and neither does a document of which nobody knows the kind.
     pub fn is_doubted(&self, key: &ObjectKey) -> bool {
@@ -307,11 +296,22 @@ impl Snapshot {
 
     /// The first source that might hold an unseen object of `kind` in `namespace`.
     pub fn unread_in(&self, kind: &GroupKind, namespace: Option<&Namespace>) -> Option<&SourceName> {
+        self.incomplete_in(kind, namespace).next().map(|state| &state.name)
+    }
+
+    /// The first source with cluster-scoped objects that might hold one.
+    pub fn trusted_unread_in(&self, kind: &GroupKind, namespace: Option<&Namespace>) -> Option<&SourceName> {
+        let mut incomplete = self.incomplete_in(kind, namespace);
+        incomplete.find(|state| state.provides.cluster_scoped).map(|state| &state.name)
+    }
+
+    fn incomplete_in(&self, kind: &GroupKind, namespace: Option<&Namespace>) -> impl Iterator<Item = &State> {
         let key = ObjectKey::new(kind.clone(), namespace.cloned(), Name::from(""));
-        let may = |state: &&State| {
-            state.provides.admits(&key, &self.system_namespace) && state.may_hold_kind(kind, namespace)
+        let may = move |state: &&State| {
+            state.provides.admits(&key, &self.system_namespace)
+                && state.may_hold_kind(&key.kind, key.namespace.as_ref())
         };
-        self.sources.iter().find(may).map(|state| &state.name)
+        self.sources.iter().filter(may)
     }
 }
 

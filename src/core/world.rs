@@ -26,12 +26,13 @@ use crate::name::{Claimant, GroupKind, Name, Namespace, Region, Scope, Version};
 use crate::object::finding_of;
 use crate::snapshot::Snapshot;
 use cluster::{ClusterFacts, Sight};
-use definition::{Defined, Definitions};
+use definition::Definitions;
 use looks::Looks;
 
 /// What the listed objects of a snapshot say together.
 pub struct Facts {
-    /// What refers to what.
+    /// What refers to what, by the sources alone. A region's own ProviderInterfaces do not count: its API server is trusted
+    /// with less, and a reference in one of them would have a Secret sent there that nobody meant to send.
     pub definitions: Definitions,
     /// Which ClusterDeployments use which Credential.
     pub deployments: Deployments,
@@ -146,12 +147,6 @@ impl<'a> World<'a> {
     pub fn region(&self, region: &Region) -> Option<&'a RegionFacts> {
         let tied = self.fleet.regions.get(region).map_or(region, |config| &config.inventory.region);
         self.facts.regions.get(tied)
-    }
-
-    /// What defines a kind. A region's own ProviderInterfaces do not count: its API server is trusted with less than the
-    /// sources, and a reference in one of them would have a Secret sent there that nobody meant to send.
-    pub fn define(&self, kind: &GroupKind, version: &Version) -> Defined<'a> {
-        self.facts.definitions.find(kind, version)
     }
 
     /// The definition by which k0rdent itself copies an identity to a region: that of the region's own ProviderInterfaces,

@@ -11,10 +11,10 @@ use alloc::vec::Vec;
 use crate::finding::{Code, Fault};
 use crate::kinds::K0RDENT;
 use crate::lenient::{Faults, quoted};
-use crate::name::{GroupKind, Namespace, Scope, Version, split_api_version};
+use crate::name::{GroupKind, Namespace, Scope, Version};
 use crate::nearest::nearest;
 use crate::node::Node;
-use crate::object::Object;
+use crate::object::{Object, kind_of};
 
 /// Its version.
 pub const API_VERSION: &str = "pouch/v1alpha1";
@@ -116,7 +116,7 @@ pub fn read(object: &Object) -> Result<Looked, Vec<Fault>> {
         if !matches!(spec, Node::List(_)) {
             let _ = faults.wrong_type("spec.providerInterfaces", spec, "a list");
         }
-        for (index, _) in spec.items().iter().enumerate().filter(|(_, it)| !is_interface(it, K0RDENT)) {
+        for (index, _) in spec.items().iter().enumerate().filter(|(_, it)| !is_interface(it)) {
             faults.add(
                 format!("spec.providerInterfaces[{index}] is no ProviderInterface"),
                 "Write what `pouch facts` printed.",
@@ -143,10 +143,9 @@ pub fn is_uid(text: &str) -> bool {
     (1..=64).contains(&text.len()) && text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-')
 }
 
-/// The group and kind that a document of [`Looked::interfaces`] should have.
-pub fn is_interface(document: &Node, group: &str) -> bool {
-    let (written, _) = split_api_version(document.str_at(&["apiVersion"]).unwrap_or_default());
-    written == group && document.str_at(&["kind"]) == Some("ProviderInterface")
+/// Whether a document has the group and kind of those of [`Looked::interfaces`].
+fn is_interface(document: &Node) -> bool {
+    kind_of(document).is(K0RDENT, "ProviderInterface")
 }
 
 #[cfg(test)]

@@ -41,7 +41,9 @@ pub fn is_within(world: &World<'_>, region: &RegionConfig, rulings: &[Ruling<'_>
 fn provider(world: &World<'_>, region: &RegionConfig, incumbents: &Incumbents, ruling: &mut Ruling<'_>) {
     let root = &ruling.case.claim.root;
     let (Some(facts), false) = (world.region(&region.name), root.kind.is_secret()) else { return };
-    let (Defined::Exactly(definition) | Defined::Nearest(definition)) = world.define(&root.kind, &root.version) else {
+    let (Defined::Exactly(definition) | Defined::Nearest(definition)) =
+        world.facts.definitions.find(&root.kind, &root.version)
+    else {
         return;
     };
     if facts.enables(definition) {

@@ -33,7 +33,7 @@ pub fn manifests(terms: &LookBasis<'_>) -> Vec<RbacManifest> {
     let names = names.chain([IDENTITY_NAMESPACE.to_owned()]);
     let rules = vec![
         PolicyRule {
-            why: vec!["They say which identity kinds there are, and what those refer to.".to_owned()],
+            why: vec!["They say what k0rdent itself does with identities there.".to_owned()],
             group: K0RDENT.to_owned(),
             resource: "providerinterfaces".to_owned(),
             verbs: vec!["list"],

@@ -11,11 +11,10 @@ use super::definition::Definitions;
 use super::looks::Looks;
 use crate::config::{ArgoDestination, Delivery, Fleet, ProfileBy, ProfileTie, RegionConfig, RegionState, Source};
 use crate::finding::{Code, Fault, Finding, Origin};
-use crate::inventory::looked::{self, Looked, is_interface};
+use crate::inventory::looked::{self, Looked};
 use crate::inventory::profile::{self, AccessCluster, CLUSTER_ID, CLUSTER_SET, Profile, server};
 use crate::inventory::registry::{self, Registered};
 use crate::inventory::{Status, minor};
-use crate::k0rdent;
 use crate::kinds::{MULTICLUSTER, POUCH};
 use crate::listing::few;
 use crate::name::{GroupKind, Name, Namespace, ObjectKey, Region};
@@ -180,7 +179,7 @@ fn tied_profile(
                 wanted.iter().all(|(key, value)| has.get(key) == Some(value))
             };
             let found: Vec<&Described<'_>> = in_namespace.filter(fits).collect();
-            let unread = snapshot.trusted_unread_in(&profile_kind(), &tie.namespace);
+            let unread = snapshot.trusted_unread_in(&profile_kind(), Some(&tie.namespace));
             match (found.as_slice(), unread) {
                 (_, Some(source)) => return Tied::Unknown(format!("source {source} was not read completely")),
                 ([], None) => return Tied::Absent(format!("no ClusterProfile of namespace {} fits", tie.namespace)),
@@ -226,7 +225,7 @@ fn sight(
     looks: &Looks,
     findings: &mut Vec<Finding>,
 ) -> Sight {
-    let key = ObjectKey::new(GroupKind::new(POUCH, looked::KIND), None, Name::from(region.name.as_str()));
+    let key = ObjectKey::new(facts_kind(), None, Name::from(region.name.as_str()));
     let found = match looks.of(&region.name) {
         Some(Ok(object)) => {
             findings.extend(older(region, object, snapshot.get(&key)));
@@ -333,10 +332,8 @@ fn own_definitions(
     interfaces: &[Node],
     origin: &Origin,
 ) -> (Definitions, Vec<Finding>) {
-    let admitted = interfaces.iter().filter(|document| is_interface(document, k0rdent::GROUP));
-    let objects: Vec<Object> = admitted
-        .filter_map(|document| admit(document.clone(), origin.clone(), &snapshot.scopes, None, fleet).ok())
-        .collect();
+    let admitted = |document: &Node| admit(document.clone(), origin.clone(), &snapshot.scopes, None, fleet).ok();
+    let objects: Vec<Object> = interfaces.iter().filter_map(admitted).collect();
     Definitions::of_region(fleet, snapshot, &objects)
 }
 

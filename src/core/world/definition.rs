@@ -49,25 +49,16 @@ impl Definitions {
     /// Collects the definitions of the sources and of the configured release.
     pub fn collect(fleet: &Fleet, snapshot: &Snapshot) -> (Self, Vec<Finding>) {
         let mut findings = Vec::new();
-        let mut kinds: BTreeMap<GroupKind, KnownVersions> = BTreeMap::new();
         let mut faulty = Vec::new();
-        for object in snapshot.all(&GroupKind::new(k0rdent::GROUP, "ProviderInterface")) {
-            match read(fleet, snapshot, object) {
-                Ok(definitions) => {
-                    for definition in definitions {
-                        add(kinds.entry(definition.kind.clone()).or_default(), definition);
-                    }
-                }
-                Err(faults) => {
-                    let faults: Vec<Finding> = faults.iter().map(|fault| finding_of(fault, object)).collect();
-                    findings.extend(faults.iter().cloned());
-                    let named: BTreeSet<GroupKind> = snapshot.copies(&object.key).flat_map(named_kinds).collect();
-                    for kind in named {
-                        faulty.push((kind.kind.clone(), faults.clone()));
-                        kinds.entry(kind).or_default();
-                    }
-                }
+        let interfaces = GroupKind::new(k0rdent::GROUP, "ProviderInterface");
+        let (mut kinds, wrong) = read_all(fleet, snapshot, snapshot.all(&interfaces));
+        for (object, faults) in wrong {
+            let named: BTreeSet<GroupKind> = snapshot.copies(&object.key).flat_map(named_kinds).collect();
+            for kind in named {
+                faulty.push((kind.kind.clone(), faults.clone()));
+                kinds.entry(kind).or_default();
             }
+            findings.extend(faults);
         }
         findings.extend(fleet.builtin.filter(|release| release.is_newer()).map(newer));
         let mut builtin: BTreeMap<GroupKind, KnownVersions> = BTreeMap::new();
@@ -111,22 +102,12 @@ impl Definitions {
     /// Collects the definitions of a region's own ProviderInterfaces: what it has, and no more.
     pub fn of_region(fleet: &Fleet, snapshot: &Snapshot, objects: &[Object]) -> (Self, Vec<Finding>) {
         let mut findings = Vec::new();
-        let mut kinds: BTreeMap<GroupKind, KnownVersions> = BTreeMap::new();
-        for object in objects {
-            match read(fleet, snapshot, object) {
-                Ok(definitions) => {
-                    for definition in definitions {
-                        add(kinds.entry(definition.kind.clone()).or_default(), definition);
-                    }
-                }
-                Err(faults) => {
-                    let faults: Vec<Finding> = faults.iter().map(|fault| finding_of(fault, object)).collect();
-                    for kind in named_kinds(object) {
-                        kinds.entry(kind).or_default().faults.extend(faults.iter().cloned());
-                    }
-                    findings.extend(faults);
-                }
+        let (mut kinds, wrong) = read_all(fleet, snapshot, objects.iter());
+        for (object, faults) in wrong {
+            for kind in named_kinds(object) {
+                kinds.entry(kind).or_default().faults.extend(faults.iter().cloned());
             }
+            findings.extend(faults);
         }
         (Self { kinds }, findings)
     }
@@ -163,6 +144,30 @@ impl Definitions {
     pub fn exactly(&self, kind: &GroupKind, version: &Version) -> Option<&Definition> {
         self.kinds.get(kind)?.definitions.iter().find(|definition| definition.version == *version)
     }
+}
+
+/// ProviderInterfaces of which nobody knows what they define, and why.
+type Wrong<'o> = Vec<(&'o Object, Vec<Finding>)>;
+
+/// What ProviderInterfaces define, and those of which that cannot be told, each with why.
+fn read_all<'o>(
+    fleet: &Fleet,
+    snapshot: &Snapshot,
+    objects: impl Iterator<Item = &'o Object>,
+) -> (BTreeMap<GroupKind, KnownVersions>, Wrong<'o>) {
+    let mut kinds: BTreeMap<GroupKind, KnownVersions> = BTreeMap::new();
+    let mut wrong = Vec::new();
+    for object in objects {
+        match read(fleet, snapshot, object) {
+            Ok(definitions) => {
+                for definition in definitions {
+                    add(kinds.entry(definition.kind.clone()).or_default(), definition);
+                }
+            }
+            Err(faults) => wrong.push((object, faults.iter().map(|fault| finding_of(fault, object)).collect())),
+        }
+    }
+    (kinds, wrong)
 }
 
 /// What a ProviderInterface defines.

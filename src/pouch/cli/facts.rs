@@ -1,7 +1,10 @@
 //! `pouch facts`: what is known of the regions' clusters, as manifests.
 
+use std::collections::BTreeSet;
+
 use pouch_core::facts;
 use pouch_core::finding::{Class, Code, Finding, Severity, settle};
+use pouch_core::name::Region;
 use pouch_core::world::cluster::Tied;
 
 use super::reach::{self, ReachArgs};
@@ -41,7 +44,8 @@ pub struct Args {
 pub fn run(session: &Session, args: &Args) -> Result<Ended, Failure> {
     let opened = Opened::open(session)?;
     let fleet = &opened.settings.fleet;
-    let named = args.region.iter().map(|name| region_called(fleet, name)).collect::<Result<Vec<_>, _>>()?;
+    let named = args.region.iter().map(|name| region_called(fleet, name).map(|region| &region.name));
+    let named = named.collect::<Result<BTreeSet<&Region>, _>>()?;
     let outputs = [opened.output()];
     let reach = args.reach.reach(&session.ambient);
     let surveyor = Surveyor {
@@ -56,9 +60,9 @@ pub fn run(session: &Session, args: &Args) -> Result<Ended, Failure> {
     };
     let survey = survey(&surveyor, Values::Leave)?;
     let world = survey.world(fleet);
-    let is_named = |name: &_| named.is_empty() || named.iter().any(|region| region.name == *name);
+    let is_named = |name: &Region| named.is_empty() || named.contains(name);
     let regions = fleet.regions.values().filter(|region| is_named(&region.name));
-    let documents = facts::of(&world, &|region| is_named(region), named.is_empty());
+    let documents = facts::of(&world, &named);
     // What concerns Credentials alone is told by `check`.
     let mut findings = survey.findings.clone();
     findings.extend(survey.facts_findings.iter().cloned());

@@ -26,7 +26,7 @@ use super::odd::Odd;
 use super::pack::{
     Keep, Pack, Packed, Stood, judge_carried, judge_changed, keep_held, keep_values, needers, pack, pack_as_published,
 };
-use super::published::{Files, Proved, Published};
+use super::published::{Files, Proved, Published, Unread};
 use super::resealing;
 use crate::config::{Acceptance, RegionState};
 use crate::finding::{Class, Code, Finding};
@@ -118,14 +118,14 @@ fn is_manifest(bytes: &[u8], manifest: &Manifest, keys: &KeyRing) -> bool {
 pub fn plan<E>(
     terms: &Terms<'_>,
     cases: &[Case],
-    (proved, read): (Option<Proved>, impl FnOnce() -> Result<(Files, Odd), E>),
+    (proved, read): (Option<Proved<'_>>, impl FnOnce() -> Result<(Files, Odd), E>),
     is_last: impl FnOnce() -> Result<bool, E>,
     history: impl FnOnce() -> Result<History, E>,
     past: impl FnOnce(&Manifest) -> Result<Vec<Past>, E>,
     over: impl FnOnce(&Manifest) -> Result<BTreeSet<ObjectKey>, E>,
 ) -> Result<(Published, History, RegionPlan), E> {
-    let told = proved.and_then(|Proved { mut files, unread }| {
-        let supposed = suppose(terms, cases, &mut files, &unread)?;
+    let told = proved.and_then(|Proved { mut files, unread, manifest }| {
+        let supposed = suppose(terms, cases, &mut files, (&unread, manifest.as_deref()))?;
         Some((files, supposed))
     });
     let is_proved = told.is_some();
@@ -134,7 +134,7 @@ pub fn plan<E>(
         None => {
             let (mut files, odd) = read()?;
             let is_plain = odd.is_nothing();
-            let supposed = is_plain.then(|| suppose(terms, cases, &mut files, &BTreeSet::new())).flatten();
+            let supposed = is_plain.then(|| suppose(terms, cases, &mut files, (&BTreeSet::new(), None))).flatten();
             (files, odd, supposed)
         }
     };
@@ -184,21 +184,29 @@ struct Resolved<'c> {
 /// vouched for, and none else is there. If not, nothing was lost but a little time.
 ///
 /// Of files that are `unread` it supposes that they hold what is made, and adds that to `files`: the manifest says whether
-/// pouch published just that, and the history proves that it stands there.
+/// pouch published just that, and the history proves that it stands there. A `bundle.yaml` that was not read is compared
+/// as it stands; it is read where it may say something that only it knows.
 fn suppose<'c>(
     terms: &Terms<'_>,
     cases: &'c [Case],
     files: &mut Files,
-    unread: &BTreeSet<String>,
+    (unread, standing): (&BTreeSet<String>, Option<&dyn Unread>),
 ) -> Option<Supposed<'c>> {
     let region = terms.to.region;
     if region.state != RegionState::Active || terms.are_special() || terms.are_held() || files.is_empty() {
         return None;
     }
-    let manifest = files.get(terms.layout().manifest().as_str())?;
-    let manifest = str::from_utf8(manifest).ok()?;
-    let splits = Splits::told(manifest)?;
-    let told = manifest::told_cluster(manifest).map(String::from);
+    let (splits, told) = match (files.get(terms.layout().manifest().as_str()), standing) {
+        (Some(bytes), _) => {
+            let text = str::from_utf8(bytes).ok()?;
+            (Splits::told(text)?, manifest::told_cluster(text).map(String::from))
+        }
+        (None, Some(_)) => {
+            let all = files.keys().chain(unread).map(String::as_str);
+            (Splits::supposed(terms.to.directory(), all), None)
+        }
+        (None, None) => return None,
+    };
     let told = told.as_deref();
     let layout = terms.layout().with(&splits);
     let mut rulings = Ruling::of(cases);
@@ -241,18 +249,16 @@ fn suppose<'c>(
         files.extend(
             others.iter().filter(is_unread).map(|(path, text)| (path.as_str().into(), text.as_bytes().to_vec())),
         );
-        let all = before.objects.len().saturating_add(others.len()).saturating_add(1);
         let is_there =
             |(path, text): (&BundlePath, &String)| files.get(path.as_str()).is_some_and(|it| it == text.as_bytes());
-        let manifest = files.get(path::manifest(&before.directory).as_str());
-        let is_published = files.len() == all
-            && is_whole(files, unread)
+        let is_published = is_whole(files, unread)
             && others.iter().all(is_there)
-            && manifest.is_some_and(|bytes| is_manifest(bytes, &before, terms.keys));
+            && is_listed(files, standing, &mut before, terms.keys)
+            && files.len() == before.objects.len().saturating_add(others.len()).saturating_add(1);
         return is_published.then_some(Supposed::Changed(before, Resolved { rulings, packed }));
     }
     let stands = |_: &ObjectKey, path: &BundlePath| (path.clone(), hash(files, path));
-    let (made, manifest) = write(terms, (sources(), terms.cluster(told)), packed, (Some(&splits), &kept), &stands);
+    let (made, mut manifest) = write(terms, (sources(), terms.cluster(told)), packed, (Some(&splits), &kept), &stands);
     for (path, content) in &made {
         if let Content::Bytes(bytes) = content
             && unread.contains(path.as_str())
@@ -260,7 +266,9 @@ fn suppose<'c>(
             files.insert(path.as_str().into(), bytes.clone());
         }
     }
-    if !is_whole(files, unread) || !is_published(&manifest, &made, files, terms.keys) {
+    let is_published =
+        is_whole(files, unread) && is_listed(files, standing, &mut manifest, terms.keys) && stand(&made, files);
+    if !is_published {
         return None;
     }
     let findings = crowded(terms, &manifest);
@@ -277,6 +285,31 @@ fn suppose<'c>(
         findings,
         is_published: true,
     }))
+}
+
+/// Whether the manifest is the one that stands there. One that was not read is added to the files then.
+///
+/// The cluster of a bundle is known to nobody but its manifest, where the cluster is not looked into.
+fn is_listed(files: &mut Files, standing: Option<&dyn Unread>, manifest: &mut Manifest, keys: &KeyRing) -> bool {
+    let path = path::manifest(&manifest.directory);
+    if let Some(bytes) = files.get(path.as_str()) {
+        return is_manifest(bytes, manifest, keys);
+    }
+    let (Some(standing), Some(key)) = (standing, keys.current()) else { return false };
+    let mut text = bundle_yaml(manifest, key);
+    if !standing.holds(text.as_bytes()) {
+        let Some(bytes) = standing.read().filter(|_| manifest.cluster.is_none()) else { return false };
+        manifest.cluster = str::from_utf8(&bytes).ok().and_then(manifest::told_cluster).map(String::from);
+        if manifest.cluster.is_none() {
+            return false;
+        }
+        text = bundle_yaml(manifest, key);
+        if text.as_bytes() != bytes {
+            return false;
+        }
+    }
+    files.insert(path.as_str().into(), text.into_bytes());
+    true
 }
 
 /// The hash of a file that stands there.
@@ -473,14 +506,17 @@ fn is_published(manifest: &Manifest, files: &BTreeMap<BundlePath, Content>, stan
         return standing.is_empty();
     }
     let path = path::manifest(&manifest.directory);
+    stand(files, standing) && standing.get(path.as_str()).is_some_and(|bytes| is_manifest(bytes, manifest, keys))
+}
+
+/// Whether these files, and but for `bundle.yaml` no others, stand there to the byte.
+fn stand(files: &BTreeMap<BundlePath, Content>, standing: &Files) -> bool {
     let same = |(path, content): (&BundlePath, &Content)| match content {
         Content::Seal(_) => false,
         Content::Kept(from) => from == path,
         Content::Bytes(bytes) => standing.get(path.as_str()).is_some_and(|standing| standing == bytes),
     };
-    standing.len() == files.len().saturating_add(1)
-        && files.iter().all(same)
-        && standing.get(path.as_str()).is_some_and(|bytes| is_manifest(bytes, manifest, keys))
+    standing.len() == files.len().saturating_add(1) && files.iter().all(same)
 }
 
 /// Holds for sources that are another cluster or repository than the published bundle says.

@@ -1,5 +1,8 @@
 //! The management cluster as a region: what Flux brings there is read back in the next run, and is no source.
 
+use std::thread;
+use std::time::{Duration, Instant};
+
 use serde_json::{Value, json};
 
 use super::{all_ready, set_up};
@@ -92,6 +95,17 @@ fn what_is_brought_there_is_no_source() {
     rests(&region, &flux);
     let plan = region.fleet.run(&["plan", "--no-values", "--detailed-exitcode"]).ends(0);
     assert!(!plan.stderr.contains("error["), "{}", plan.stderr);
+
+    // The rights that are printed suffice, also to look at what would be replaced.
+    let rights = region.fleet.run(&["rbac", "--user", "pouch"]).ends(0).stdout;
+    region.server.apply(&rights);
+    let tip = region.origin().tip();
+    let begun = Instant::now();
+    while region.origin().publish(&["--context", "pouch"]).code != 0 {
+        assert!(begun.elapsed() < Duration::from_secs(20), "the rights do not suffice");
+        thread::sleep(Duration::from_millis(200));
+    }
+    assert_eq!(region.origin().tip(), tip);
 
     // Which source comes first makes no difference.
     region.fleet.configure(&format!("[{GIT}, {HUB}]"), &format!("[{HUB}, {GIT}]"));

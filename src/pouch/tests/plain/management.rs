@@ -47,6 +47,8 @@ fn it_gets_what_names_no_region() {
     fleet.run(&["verify"]).ends(0);
     let ran = fleet.run(&["explain", "team-a/web"]).ends(0);
     assert!(ran.stdout.contains("region hub"), "{}", ran.stdout);
+    let ran = fleet.run(&["explain", "region", "hub"]).ends(0);
+    assert!(ran.stdout.contains("it is the management cluster (by the configuration; "), "{}", ran.stdout);
     fleet.run(&["render"]).ends(0);
     assert_eq!(fleet.read(FILE), sealed);
 

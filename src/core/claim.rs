@@ -58,7 +58,8 @@ pub struct Asked {
     pub by: Claimant,
     /// Where the Credential stands, or where the one that it is made from stands.
     pub origin: Origin,
-    /// The region that it names, whether or not the configuration knows it.
+    /// The region that it names, whether or not the configuration knows it; for one that names none, the management cluster
+    /// where the configuration has that as a region.
     pub region: Option<Region>,
     /// Its claim; none if it names no region that the configuration knows, or cannot be read.
     pub claim: Option<Claim>,

@@ -5,6 +5,7 @@
 //! and whether a kind may be published at all; an object of a kind that may not is listed and not looked up. Closure
 //! knows nothing of files, clusters, YAML or sealing.
 
+mod at_home;
 mod companion;
 #[cfg(test)]
 mod conformance;
@@ -52,6 +53,7 @@ pub fn close(world: &World<'_>, claim: &Claim) -> Closure {
             return closure;
         }
         companion::add(world, claim, &mut closure);
+        at_home::mark(world, claim, &mut closure);
         readiness::check(world, claim, &mut closure);
     }
     closure
@@ -211,6 +213,7 @@ fn assume(world: &World<'_>, claim: &Claim, closure: &mut Closure, index: usize,
 
 /// Looks a member up, and reports why it is not there.
 fn look_up<'a>(world: &World<'a>, claim: &Claim, closure: &mut Closure, member: &Member) -> Option<&'a Object> {
+    at_home::tell(world, claim, closure, &member.read);
     match world.snapshot.look_up(&member.read) {
         Lookup::Found(object) => Some(object),
         Lookup::Unread(unread) => {

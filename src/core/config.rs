@@ -245,6 +245,8 @@ pub struct RegionConfig {
     pub directory: Directory,
     /// What happens to it.
     pub state: RegionState,
+    /// Whether it is the management cluster, where Credentials without a region go.
+    pub management: bool,
     /// Everybody who can read the bundle, escrow included; sorted, never empty.
     pub recipients: Vec<Recipient>,
     /// The file that lists the region's own recipients, relative to the configuration; none if the configuration lists
@@ -648,6 +650,11 @@ impl Fleet {
     pub fn may_provide(&self, source: &SourceName, key: &ObjectKey) -> bool {
         let known = self.sources.iter().find(|known| known.name == *source);
         known.is_none_or(|source| source.provides.admits(key, &self.system_namespace))
+    }
+
+    /// The region that is the management cluster, if the configuration has it.
+    pub fn management(&self) -> Option<&RegionConfig> {
+        self.regions.values().find(|region| region.management)
     }
 
     /// The source that is a namespace's own: the first that may provide it, and nothing that belongs to all.

@@ -547,7 +547,7 @@ fn step(
         Lookup::Absent => ("absent", None),
         Lookup::Unread(_) | Lookup::Unasked => ("unknown", None),
     };
-    let is_published = member.role != Role::Assumed && !is_shut;
+    let is_published = member.is_published() && !is_shut;
     // Others may have what this claim may not.
     let state =
         bundle.state_for(verdict, &member.lands).filter(|_| is_published && bundle.has(&claim.by, &member.lands));
@@ -566,6 +566,7 @@ fn step(
         place: found.map(|object| PlaceRecord::from(&object.origin)),
         definition: found.and_then(|object| definition(world, &member.read.kind, object)),
         rewritten: member.edits.iter().map(|edit| edit.path.join(".")).collect(),
+        in_place: member.in_place && !is_shut,
         state: state.map(Into::into),
         reason: state.and_then(|_| bundle.reason(&member.lands)).map(Into::into),
         path: state.and_then(|_| bundle.objects.get(&member.lands)).map(|object| object.path.to_string()),

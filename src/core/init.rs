@@ -105,6 +105,7 @@ impl Draft {
                 .regions
                 .iter()
                 .map(|(name, region)| entry(name, region, self.consumer))
+                .chain([String::from(MANAGEMENT)])
                 .collect::<Vec<_>>()
                 .join("\n"),
             grants: self.write_grants(),
@@ -165,6 +166,10 @@ impl Draft {
         out
     }
 }
+
+const MANAGEMENT: &str = "\
+  # Credentials without spec.region are for the management cluster, and are not published. To publish them too, add
+  # the management cluster as a region, with `management: true`, a recipient of its own and its delivery.";
 
 const NO_GRANTS: &str = "\
 # What Credentials may use although nothing else admits it: one object, or without `to` all that one

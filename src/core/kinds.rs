@@ -18,6 +18,18 @@ pub const OLD_K0RDENT: &str = "hmc.mirantis.com";
 /// The label that k0rdent puts on what it distributes: `"true"` means "mine to overwrite or delete".
 pub const MANAGED_LABEL: &str = "k0rdent.mirantis.com/managed";
 
+/// The label, with the value [`OF_KCM`], by which backups of a management cluster choose objects.
+pub const COMPONENT_LABEL: &str = "k0rdent.mirantis.com/component";
+
+/// The value of [`COMPONENT_LABEL`].
+pub const OF_KCM: &str = "kcm";
+
+/// The label that says who writes an object.
+pub const MANAGED_BY_LABEL: &str = "app.kubernetes.io/managed-by";
+
+/// The value of [`MANAGED_BY_LABEL`] on what pouch publishes.
+pub const MANAGED_BY: &str = "pouch";
+
 /// The label of a ProviderInterface that names its Cluster API provider, from k0rdent 1.11 on.
 pub const PROVIDER_LABEL: &str = "cluster.x-k8s.io/provider";
 

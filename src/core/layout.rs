@@ -46,7 +46,7 @@ pub use file::Files;
 pub use path::{BundlePath, Leaf};
 pub use place::Layout;
 pub use split::Splits;
-pub use style::{MANAGED_BY, MANAGED_BY_LABEL, Style};
+pub use style::{MANAGED_BY, MANAGED_BY_LABEL, Marks, Style};
 
 impl Layout<'_> {
     /// Every open file but the manifest: the kustomizations, and what the delivery uses.

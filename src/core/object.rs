@@ -12,7 +12,7 @@ use alloc::vec::Vec;
 
 use crate::ciphertext::{Ciphertext, ciphertext, ciphertext_below, is_sealed_value};
 use crate::finding::{Code, Fault, Finding, Origin};
-use crate::kinds::{self, MANAGED_LABEL, Scopes};
+use crate::kinds::{self, COMPONENT_LABEL, MANAGED_BY, MANAGED_BY_LABEL, MANAGED_LABEL, OF_KCM, Scopes};
 use crate::name::{GroupKind, Name, Namespace, ObjectKey, Scope, Version, is_data_key, split_api_version};
 use crate::nearest::nearest;
 use crate::node::{Key, Node};
@@ -44,6 +44,10 @@ pub struct Object {
     pub silence: Option<Box<str>>,
     /// Whether it has a `deletionTimestamp`.
     pub deleting: bool,
+    /// Whether its label says that pouch published it; no part of the content.
+    pub ours: bool,
+    /// Whether its label says that it belongs into backups of the management cluster; no part of the content.
+    pub backed_up: bool,
     /// A map of the fields that stages read: `spec`, `type`, a ConfigMap's `data`, some `status`.
     pub body: Node,
     /// A Secret's values; none of any other object, or of a Secret of which nobody looked even at the names.
@@ -196,6 +200,8 @@ pub fn admit(
     let silence =
         metadata.at(&["annotations", SILENCE_ANNOTATION]).map(|text| text.as_str().unwrap_or_default().into());
     let deleting = metadata.at(&["deletionTimestamp"]).is_some();
+    let says = |label: &str, value: &str| metadata.str_at(&["labels", label]) == Some(value);
+    let (ours, backed_up) = (says(MANAGED_BY_LABEL, MANAGED_BY), says(COMPONENT_LABEL, OF_KCM));
     let has_block = doc.get("sops").is_some();
     let mut object = Object {
         key,
@@ -205,6 +211,8 @@ pub fn admit(
         annotations,
         silence,
         deleting,
+        ours,
+        backed_up,
         body: Node::empty_map(),
         payload: None,
         faults,

@@ -5,10 +5,13 @@
 //! source that is asked piece by piece starts with an [`Inquiry`], and its answers are
 //! [supplied](Snapshot::supply) as the closures ask. Nothing here knows files, clusters or YAML.
 
+mod at_home;
 mod copies;
 mod doubts;
 mod elsewhere;
 mod guesses;
+mod home;
+mod ignored;
 mod mistyped;
 mod objects;
 mod reason;
@@ -16,7 +19,7 @@ mod sealed;
 mod state;
 mod unopened;
 
-use alloc::borrow::{Cow, ToOwned as _};
+use alloc::borrow::Cow;
 use alloc::boxed::Box;
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
@@ -27,11 +30,13 @@ use crate::finding::{Code, Fault, Finding, Origin};
 use crate::kinds::{DEFINITION, K0RDENT, Scopes, is_definition, is_listed};
 use crate::name::{GroupKind, Name, Namespace, ObjectKey, Scope, SourceName, Version};
 use crate::node::Node;
-use crate::object::{Object, Refusal, Unusable, admit, finding_of, kind_of};
+use crate::object::{Object, Unusable, admit, finding_of, kind_of};
 use crate::unread_words::UnreadWords;
 
 use doubts::Doubts;
 use guesses::Guesses;
+use home::{Home, Word as HomeWord};
+use ignored::{not_provided, refused};
 use mistyped::{Judged, KindWords, Mistyped, kind_words};
 use objects::{Held, Named, Objects, place};
 use state::{Lacks, State};
@@ -61,6 +66,8 @@ pub struct Reading {
     pub unread_words: Vec<UnreadWords>,
     /// What is known of a source that is asked piece by piece; none for one that was read as a whole.
     pub inquiry: Option<Inquiry>,
+    /// The UID of the cluster that the source is; none where it is none, or nobody knows which.
+    pub cluster: Option<String>,
 }
 
 /// The result of looking up a key. Absence is proved, never assumed.
@@ -140,6 +147,8 @@ pub struct Snapshot {
     ignored: BTreeMap<ObjectKey, Origin>,
     /// The sealed values that stand in several files.
     copies: copies::Copies,
+    /// Which sources are the management cluster itself.
+    home: Home,
 }
 
 impl Snapshot {
@@ -196,16 +205,26 @@ impl Snapshot {
                 continue;
             }
             let is_unseen = matches!(answer, Answer::Unseen(..));
+            // Of a Secret that nobody looks at, only another source can tell that the one at home is pouch's.
+            let is_presumed = is_unseen && self.home.is(&source.name) && self.objects.get(&key).is_some();
             let told = match answer {
                 Answer::Absent => Ok(()),
+                Answer::Unseen(..) if is_presumed => Ok(()),
                 Answer::Unread(reason) | Answer::Sealed(reason) => Err(reason),
                 Answer::Found(document, origin) | Answer::Unseen(document, origin) => {
                     match admit(document, origin, &self.scopes, source.default_namespace.as_ref(), fleet) {
-                        Ok(object) if object.key == key => {
-                            let object = if is_unseen { object.unseen() } else { object };
-                            place(&mut self.objects, fleet, index, Box::new(object));
-                            Ok(())
-                        }
+                        Ok(object) if object.key == key => match self.home.word(fleet, source, &object) {
+                            HomeWord::Counts => {
+                                let object = if is_unseen { object.unseen() } else { object };
+                                place(&mut self.objects, fleet, index, Box::new(object));
+                                Ok(())
+                            }
+                            HomeWord::Own => {
+                                self.home.note(object);
+                                Ok(())
+                            }
+                            HomeWord::Unclear(reason) => Err(reason),
+                        },
                         _ => Err(Reason::new(
                             format!("source {} answered with a different object", source.name),
                             "Find out what is between pouch and the API server.",
@@ -498,6 +517,8 @@ pub fn assemble_by(fleet: &Fleet, readings: Vec<Reading>, hands: &dyn Hands) -> 
     let judged = Judged::of(fleet, &declared, kinds);
     let known = Known { scopes, judged };
     let scopes = &known.scopes;
+    let clusters: Vec<Option<String>> = readings.iter().map(|reading| reading.cluster.clone()).collect();
+    let mut home = Home::of(fleet, &clusters);
 
     let mut objects = Objects::default();
     let mut states = Vec::new();
@@ -505,7 +526,8 @@ pub fn assemble_by(fleet: &Fleet, readings: Vec<Reading>, hands: &dyn Hands) -> 
     let mut ignored = BTreeMap::new();
     let mut values = Vec::new();
     for (index, (source, reading)) in fleet.sources.iter().zip(readings).enumerate() {
-        let Reading { documents, sealed: documents_sealed, complete, unread_words: mut words, inquiry } = reading;
+        let Reading { documents, sealed: documents_sealed, complete, unread_words: mut words, inquiry, cluster: _ } =
+            reading;
         let mut meant = Guesses::default();
         let weighed = hands.weigh(documents, &|document| Admitted(weigh(fleet, source, &known, document)));
         for Admitted(weighed) in weighed.into_iter().flatten() {
@@ -515,7 +537,16 @@ pub fn assemble_by(fleet: &Fleet, readings: Vec<Reading>, hands: &dyn Hands) -> 
                         findings.push(finding);
                         meant.add(could_be);
                     }
-                    place(&mut objects, fleet, index, object);
+                    // What is listed is never published; what is asked by name is told apart when it is supplied.
+                    match home.word(fleet, source, &object) {
+                        HomeWord::Counts => place(&mut objects, fleet, index, object),
+                        HomeWord::Own => home.note(*object),
+                        HomeWord::Unclear(_) => words.push(UnreadWords::of_object(
+                            object.key.kind.kind.as_str(),
+                            object.key.namespace.as_ref().map(Namespace::as_str),
+                            object.key.name.as_str(),
+                        )),
+                    }
                 }
                 Weighed::Mistyped(told) => {
                     let (finding, object, could_be) = *told;
@@ -604,6 +635,7 @@ pub fn assemble_by(fleet: &Fleet, readings: Vec<Reading>, hands: &dyn Hands) -> 
             elsewhere,
             ignored,
             copies,
+            home,
         },
         findings,
     )
@@ -659,29 +691,4 @@ fn definition(document: &Node) -> Definition {
     let versions = document.at(&["spec", "versions"]).map(Node::items).unwrap_or_default();
     let served = versions.iter().filter(|version| version.at(&["served"]).and_then(Node::as_bool) == Some(true));
     Definition { served: served.filter_map(|version| version.str_at(&["name"]).map(Version::from)).collect() }
-}
-
-fn not_provided(source: &Source, key: &ObjectKey, origin: &Origin) -> Finding {
-    let what = match &key.namespace {
-        None => "cluster-scoped objects".to_owned(),
-        Some(namespace) => format!("objects of namespace {namespace}"),
-    };
-    let message = format!("source {} provides no {what}; {key} is ignored", source.name);
-    Finding::new(Code::NotProvidedHere, message).about(key).at(origin).help(
-        "Move it to a source that may provide it, or widen `provides` if you trust everybody who writes that \
-             source.",
-    )
-}
-
-fn refused(refusal: &Refusal, kind: &GroupKind, origin: &Origin) -> Finding {
-    match refusal {
-        Refusal::Unusable(why) => Finding::new(Code::UnparsableDocument, format!("a {kind} cannot be used: {why}"))
-            .at(origin)
-            .help("Correct the document; until then the object that it may be meant for does not count as absent."),
-        Refusal::NamespaceMissing(kind, name) => {
-            Finding::new(Code::NamespaceMissing, format!("{kind} {name} names no namespace"))
-                .at(origin)
-                .help("Add metadata.namespace, or give the source a defaultNamespace.")
-        }
-    }
 }

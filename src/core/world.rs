@@ -145,8 +145,12 @@ impl<'a> World<'a> {
 
     /// What k0rdent's Region says of a region, if there is one.
     pub fn region(&self, region: &Region) -> Option<&'a RegionFacts> {
-        let tied = self.fleet.regions.get(region).map_or(region, |config| &config.inventory.region);
-        self.facts.regions.get(tied)
+        let config = self.fleet.regions.get(region);
+        // What has the name of the management cluster by chance is another one.
+        if config.is_some_and(|config| config.management) {
+            return None;
+        }
+        self.facts.regions.get(config.map_or(region, |config| &config.inventory.region))
     }
 
     /// The definition by which k0rdent itself copies an identity to a region: that of the region's own ProviderInterfaces,

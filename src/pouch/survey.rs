@@ -277,6 +277,7 @@ fn one_look(
             complete: reading.complete,
             unread_words: reading.unread_words,
             inquiry: None,
+            cluster: None,
         });
     }
     list_namespaces(surveyor, clusters, &readings, &mut times)?;

@@ -26,11 +26,13 @@ pub(super) fn ask(fleet: &Fleet, object: &Object, by: Claimant, managed: bool) -
         }
     };
     asked.findings.extend(credential::newer_fields(object).map(|field| newer(field, object)));
-    asked.region = spec.region.clone();
-    let Some(region) = spec.region else {
+    let is_named = spec.region.is_some();
+    asked.region = spec.region.or_else(|| fleet.management().map(|region| region.name.clone()));
+    let Some(region) = asked.region.clone() else {
         return asked;
     };
     match fleet.regions.get(&region) {
+        Some(config) if config.management && is_named => asked.findings.push(names_management(&region, object)),
         None => asked.findings.push(unknown_region(fleet, &region, object)),
         Some(config) if config.state == RegionState::Retired => asked.findings.push(
             Finding::new(Code::RegionRetired, format!("region {region} is retired; nothing is published for it"))
@@ -41,11 +43,13 @@ pub(super) fn ask(fleet: &Fleet, object: &Object, by: Claimant, managed: bool) -
         Some(_) => {
             let (by, origin) = (asked.by.clone(), asked.origin.clone());
             let to = Address::Region(region);
+            // Of what no rule hands out, k0rdent copies nothing on the management cluster: it is used where it stands.
+            let resolution = if is_named { fleet.resolution } else { Resolution::AsWritten };
             asked.claim = Some(if managed {
                 let root = handed_over(spec.identity, &by.namespace);
                 Claim { by, origin, to, root, resolution: Resolution::Kcm, managed }
             } else {
-                Claim { by, origin, to, root: spec.identity, resolution: fleet.resolution, managed }
+                Claim { by, origin, to, root: spec.identity, resolution, managed }
             });
         }
     }
@@ -63,6 +67,15 @@ fn newer(field: &str, object: &Object) -> Finding {
         .about(&object.key)
         .at(&object.origin)
         .help("Nothing has to be done: the field says nothing about what a region needs.")
+}
+
+/// k0rdent looks for a Region object of that name, and such a one is another cluster.
+fn names_management(region: &Region, object: &Object) -> Finding {
+    let message = format!("region {region} of the configuration is the management cluster, which no spec.region names");
+    Finding::new(Code::UnknownRegion, message).about(&object.key).at(&object.origin).help(
+        "Remove spec.region, if the Credential is for the management cluster. If k0rdent has a Region of that name, give the \
+         management cluster another name in `regions`, and the Region the place of its own.",
+    )
 }
 
 fn unknown_region(fleet: &Fleet, region: &Region, object: &Object) -> Finding {

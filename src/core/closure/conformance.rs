@@ -17,8 +17,8 @@ use crate::capi::aws::is_controller_identity;
 use crate::closure::{Role, close};
 use crate::finding::{Code, Finding};
 use crate::json;
-use crate::layout::Style;
 use crate::layout::sanitise::sanitise;
+use crate::layout::{Marks, Style};
 use crate::name::split_api_version;
 use crate::testing::case::{Document, Scene};
 use crate::testing::stages::Desk;
@@ -216,7 +216,7 @@ fn documents(desk: &Desk) -> Option<(Vec<Value>, Vec<Finding>)> {
     for member in closure.members.iter().filter(|member| member.role != Role::Assumed) {
         let Some(object) = desk.snapshot.get(&member.read) else { continue };
         assert!(!is_controller_identity(&member.lands));
-        let text = emit(&sanitise(object, &member.lands, &member.edits, Style::Plain, None));
+        let text = emit(&sanitise(object, &member.lands, &member.edits, Marks::by(Style::Plain), None));
         let document = read::documents(&text).next().unwrap();
         let tree = read::read(&document, &mut crate::node::Interner::new()).ok().unwrap();
         made.push(json::value(&Tree::of(&tree)));

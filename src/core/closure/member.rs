@@ -48,6 +48,15 @@ pub struct Member {
     pub via: Vec<Via>,
     /// The member that names it, by index; none for the root.
     pub referrer: Option<usize>,
+    /// Whether it was read from the very place where it would land, so that it is there already and is not published.
+    pub in_place: bool,
+}
+
+impl Member {
+    /// Whether it is published for the claim.
+    pub fn is_published(&self) -> bool {
+        self.role != Role::Assumed && !self.in_place
+    }
 }
 
 /// Everything that a claim needs.
@@ -81,6 +90,6 @@ impl Closure {
 
 impl Member {
     pub(super) fn new(places: Places, role: Role, via: Vec<Via>, referrer: Option<usize>) -> Self {
-        Self { read: places.read, lands: places.lands, edits: Vec::new(), role, via, referrer }
+        Self { read: places.read, lands: places.lands, edits: Vec::new(), role, via, referrer, in_place: false }
     }
 }

@@ -27,7 +27,10 @@ pub fn check(world: &World<'_>, claim: &Claim, closure: &mut Closure) {
     if is_detached || !claim.by.is_credential() || closure.findings.iter().any(Finding::stops_claim) {
         return;
     }
-    let failure = match distribution_fails(world, claim) {
+    // On its own cluster k0rdent copies only what rules hand out, and otherwise looks where identityRef says.
+    let is_used_in_place = !claim.managed && region_is_management(world, claim);
+    let distribution = if is_used_in_place { Distribution::Works } else { distribution_fails(world, claim) };
+    let failure = match distribution {
         Distribution::Fails(failure) => Some(failure),
         Distribution::Works => unready(world, claim, closure),
         Distribution::Unasked(key) => {
@@ -40,11 +43,19 @@ pub fn check(world: &World<'_>, claim: &Claim, closure: &mut Closure) {
     };
     let Some(Failure { why, cure }) = failure else { return };
     let message = format!("k0rdent will not report the Credential as ready: {why}");
+    if is_used_in_place {
+        let help = cure.map(|cure| format!("{cure}.")).unwrap_or_default();
+        return closure.find(claim, Finding::new(Code::CredentialNeverReady, message).at(&claim.origin).help(help));
+    }
     let cure = cure.map(|cure| format!("{cure}; or reduce")).unwrap_or_else(|| "Reduce".into());
     let help = format!(
         "{cure} the region's ProviderInterfaces to clusterIdentityKinds and set `detached: true` for the region."
     );
     closure.find(claim, Finding::new(Code::CredentialNeverReady, message).at(&claim.origin).help(help));
+}
+
+fn region_is_management(world: &World<'_>, claim: &Claim) -> bool {
+    world.fleet.management().is_some_and(|region| region.name == *claim.region())
 }
 
 /// Why k0rdent fails, and what helps beside leaving the distribution to pouch.

@@ -320,6 +320,10 @@ pub struct RegionFile {
     /// The region's folder, by default its name. Paths, tags and delivery objects use it: keep it when the
     /// region is renamed, and nothing moves or is sealed again.
     pub directory: Option<String>,
+    /// Whether the region is k0rdent's management cluster, where Credentials without `spec.region` go. At most one is. What a
+    /// `cluster` source reads there and would land where it is already, is not published.
+    #[serde(default)]
+    pub management: bool,
     /// How the bundle reaches the region; a map says what differs from the fleet's `delivery`.
     #[serde(default)]
     pub delivery: RegionDeliveryFile,

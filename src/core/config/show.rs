@@ -154,7 +154,8 @@ fn region_tree<'a>(region: &'a RegionConfig, fleet: &'a Fleet) -> Tree<'a> {
         ("namespaces", namespaces),
         ("detached", Tree::Bool(region.detached)),
     ];
-    Tree::map(fields.into_iter().chain(inventory(region)))
+    let management = region.management.then_some(("management", Tree::Bool(true)));
+    Tree::map(fields.into_iter().chain(management).chain(inventory(region)))
 }
 
 /// What is said of a region's cluster, where anything is.

@@ -17,6 +17,7 @@ use crate::world::cluster::{ClusterFacts, Sight, Tied};
 pub(super) fn of(world: &World<'_>, to: &Destination<'_>) -> Vec<FactRecord> {
     let mut told = Told(Vec::new());
     region(world, to, &mut told);
+    management(world, to, &mut told);
     let Some(cluster) = world.cluster(&to.region.name) else { return told.0 };
     profile(to, cluster, &mut told);
     registered(to, cluster, &mut told);
@@ -48,6 +49,21 @@ fn region(world: &World<'_>, to: &Destination<'_>, told: &mut Told) {
     told.add(&format!("providers: {providers}"), (&from, origin), Some("which identity kinds newcomers may have"));
     if facts.deleting {
         told.add("it is being deleted", (&from, origin), None);
+    }
+}
+
+fn management(world: &World<'_>, to: &Destination<'_>, told: &mut Told) {
+    if !to.region.management {
+        return;
+    }
+    let goes = "where Credentials go that name no region";
+    told.add("it is the management cluster", ("the configuration", None), Some(goes));
+    if let Some(why) = world.snapshot.homeless() {
+        told.add(&format!("unknown: {why}"), ("the sources", None), Some("what is there already, and not published"));
+    }
+    if let Some(uid) = world.snapshot.management_cluster() {
+        let from = ("the source that it is", None);
+        told.add(&format!("cluster {uid}"), from, Some("what is there already, and not published"));
     }
 }
 

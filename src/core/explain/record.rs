@@ -153,6 +153,9 @@ pub struct StepRecord {
     /// The fields that read otherwise on the region.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub rewritten: Vec<String>,
+    /// Whether it was read where it would land, on the management cluster: it is there, and is not published.
+    #[serde(skip_serializing_if = "core::ops::Not::not")]
+    pub in_place: bool,
     /// What a publish would make of it: `added`, `changed`, `resealed`, `withdrawn`, `carried`, `unchanged` or, with
     /// `--no-values`, `unseen`; `published` where only this Credential was looked at, and others decide; absent where
     /// nothing of it is published.

@@ -29,7 +29,8 @@ fn verdict<'c>(claim: &'c ClaimRecord, others: &[BundledRecord]) -> &'c str {
         "broken" => "broken: nothing is published for it",
         "paused" => "the region is paused, and what is published stays",
         "unpublished" if claim.region.is_none() => {
-            "not published: spec.region is not set, so it is for the management cluster"
+            "not published: spec.region is not set, so it is for the management cluster, which is none of the configured \
+             regions (`management: true` makes one of them that)"
         }
         "unpublished" => "not published",
         admitted => admitted,
@@ -161,7 +162,9 @@ impl Out {
         if let Some(definition) = &step.definition {
             self.line(below, &format!("followed   {}", followed(definition)));
         }
-        if let Some(lands) = lands(step) {
+        if step.in_place {
+            self.line(below, "lands      nowhere: it is on the management cluster already");
+        } else if let Some(lands) = lands(step) {
             self.line(below, &format!("lands      {lands}"));
         }
         // A step is named by an earlier one, so this ends.

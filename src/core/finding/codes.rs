@@ -111,6 +111,7 @@ codes! {
     ImmutableField "immutable-field" Broken Error "A field differs from the published one, and the region's API does not let it change.";
     SecretTypeChanged "secret-type-changed" Broken Error "A Secret's type differs from the published one, and types are immutable.";
     ConflictingContent "conflicting-content" Broken Error "Two claims need one object on a region with different content.";
+    Occupied "occupied" Broken Error "On the management cluster somebody else's object stands where pouch would publish one, or has published it.";
     TooLarge "too-large" Broken Error "An object is larger than a consumer accepts.";
     RevocationIncomplete "revocation-incomplete" Broken Error "A removed recipient can still read a Secret that is carried over.";
 
@@ -173,6 +174,7 @@ codes! {
     VersionMismatch "version-mismatch" Notice Warning "A reference names a version that no definition has; the newest defined one is used.";
     NewerRelease "newer-release" Notice Warning "The configured k0rdent release is newer than the newest whose ProviderInterfaces are known.";
     NewerField "newer-field" Notice Info "A field belongs to a newer release of k0rdent, and pouch does not read it.";
+    OwnOutput "own-output" Notice Warning "An object on the management cluster is there because pouch published it, so it is no source.";
     ManagedCopyOutdated "managed-copy-outdated" Notice Info "K0rdent's copy of a Credential differs from what its AccessManagement rule makes now.";
     RuleNotApplied "rule-not-applied" Notice Info "An AccessManagement rule hands out a Credential to a namespace that already has one of that name.";
     Assumed "assumed" Notice Info "An object is assumed to exist on every region, because the provider itself makes it.";

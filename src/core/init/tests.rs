@@ -190,7 +190,14 @@ fn said(config: serde_json::Value, documents: &str) -> String {
     let fleet = fleet(&config);
     let origin = Origin { source: "all".into(), place: Place::Whole };
     let documents = documents.split("---\n").map(|text| (node(&yaml(text)), origin.clone())).collect();
-    let reading = Reading { documents, sealed: Vec::new(), complete: true, unread_words: Vec::new(), inquiry: None };
+    let reading = Reading {
+        documents,
+        sealed: Vec::new(),
+        complete: true,
+        unread_words: Vec::new(),
+        inquiry: None,
+        cluster: None,
+    };
     let (snapshot, found) = assemble(&fleet, vec![reading]);
     assert!(found.is_empty(), "{found:?}");
     let examined = examine(&fleet, &snapshot);

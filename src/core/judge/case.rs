@@ -6,7 +6,7 @@
 use alloc::vec::Vec;
 
 use crate::claim::Claim;
-use crate::closure::{Closure, Member, Role};
+use crate::closure::{Closure, Member};
 use crate::finding::{Class, Code, Finding};
 
 /// What becomes of a claim.
@@ -42,7 +42,7 @@ impl Case {
 
     /// The members that are published.
     pub fn published_members(&self) -> impl Iterator<Item = &Member> {
-        self.closure.members.iter().filter(|member| member.role != Role::Assumed)
+        self.closure.members.iter().filter(|member| member.is_published())
     }
 
     /// The code that makes the claim broken by itself, if one does.

@@ -9,11 +9,12 @@ use alloc::borrow::Cow;
 use alloc::vec;
 use alloc::vec::Vec;
 
-use super::style::{MANAGED_BY, MANAGED_BY_LABEL, Style};
+use super::style::{MANAGED_BY, MANAGED_BY_LABEL, Marks, Style};
 use crate::capi;
 use crate::capi::Tenancy;
 use crate::claim::Edit;
 use crate::k0rdent::MANAGED_LABEL;
+use crate::kinds::{COMPONENT_LABEL, OF_KCM};
 use crate::name::{GroupKind, ObjectKey};
 use crate::object::{Object, TEMPLATE_ANNOTATION};
 use crate::yaml::emit::{Tree, TreeMap};
@@ -27,7 +28,7 @@ pub fn sanitise<'a>(
     object: &'a Object,
     lands: &'a ObjectKey,
     edits: &[Edit],
-    style: Style,
+    marks: Marks,
     tenancy: Option<Tenancy>,
 ) -> Tree<'a> {
     let mut document = TreeMap::with_capacity(5);
@@ -53,15 +54,15 @@ pub fn sanitise<'a>(
     let open = document.values().any(holds_variable);
     document.insert("apiVersion", Tree::text(lands.kind.api_version(&object.version)));
     document.insert("kind", Tree::text(lands.kind.kind.as_str()));
-    document.insert("metadata", metadata(object, lands, style, open));
+    document.insert("metadata", metadata(object, lands, marks, open));
     Tree::Map(document)
 }
 
 /// What stands open in the sealed file of a Secret and can differ: its type, and its metadata with labels and annotations.
-pub(crate) fn open_part<'a>(object: &'a Object, lands: &'a ObjectKey, style: Style) -> Tree<'a> {
+pub(crate) fn open_part<'a>(object: &'a Object, lands: &'a ObjectKey, marks: Marks) -> Tree<'a> {
     let kind = Tree::text(object.body.str_at(&["type"]).unwrap_or("Opaque"));
     let open = holds_variable(&kind);
-    Tree::map([("metadata", metadata(object, lands, style, open)), ("type", kind)])
+    Tree::map([("metadata", metadata(object, lands, marks, open)), ("type", kind)])
 }
 
 /// `allowedNamespaces` that admits everybody to every provider that has the field.
@@ -81,7 +82,7 @@ fn secret_data(object: &Object) -> Tree<'_> {
     Tree::map(entries.map(|(name, bytes)| (&**name, Tree::Secret(bytes.to_base64()))))
 }
 
-fn metadata<'a>(object: &'a Object, lands: &'a ObjectKey, style: Style, open: bool) -> Tree<'a> {
+fn metadata<'a>(object: &'a Object, lands: &'a ObjectKey, marks: Marks, open: bool) -> Tree<'a> {
     let kept = |pairs: &'a [(crate::node::Key, alloc::boxed::Box<str>)]| -> TreeMap<'a> {
         let passes = |key: &str| !steers(key) || (lands.kind.is_config_map() && key == TEMPLATE_ANNOTATION);
         let pairs = pairs.iter().filter(|(key, _)| passes(key));
@@ -90,8 +91,11 @@ fn metadata<'a>(object: &'a Object, lands: &'a ObjectKey, style: Style, open: bo
     let mut labels = kept(&object.labels);
     labels.insert(MANAGED_BY_LABEL, Tree::text(MANAGED_BY));
     labels.insert(MANAGED_LABEL, Tree::text("false"));
+    if marks.backup && object.backed_up {
+        labels.insert(COMPONENT_LABEL, Tree::text(OF_KCM));
+    }
     let mut annotations = kept(&object.annotations);
-    match style {
+    match marks.style {
         Style::Plain => {}
         Style::Flux => {
             let open = open || annotations.values().chain(labels.values()).any(holds_variable);

@@ -1,12 +1,9 @@
 //! How an object is marked: who writes it, and for which consumer it is annotated.
 
 use crate::config::Delivery;
+use crate::destination::Destination;
 
-/// The label that says who writes an object.
-pub const MANAGED_BY_LABEL: &str = "app.kubernetes.io/managed-by";
-
-/// The value of [`MANAGED_BY_LABEL`].
-pub const MANAGED_BY: &str = "pouch";
+pub use crate::kinds::{MANAGED_BY, MANAGED_BY_LABEL};
 
 /// For which consumer objects are annotated.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -27,5 +24,26 @@ impl Style {
             Delivery::Flux(_) => Style::Flux,
             Delivery::ArgoCd(_) => Style::ArgoCd,
         }
+    }
+}
+
+/// How a destination's objects are marked.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Marks {
+    /// For which consumer they are annotated.
+    pub style: Style,
+    /// Whether they keep the label by which backups of the management cluster choose objects.
+    pub backup: bool,
+}
+
+impl Marks {
+    /// The marks of a destination's objects.
+    pub fn of(to: &Destination<'_>) -> Self {
+        Self { style: Style::of(to.delivery()), backup: to.region.management }
+    }
+
+    /// Those of a region that is not the management cluster.
+    pub fn by(style: Style) -> Self {
+        Self { style, backup: false }
     }
 }

@@ -124,6 +124,7 @@ fn below(step: &StepRecord, credential: &str) -> String {
         (None, _) => String::from("not admitted"),
         (Some(_), _) if is_missing(step) => read(step),
         (Some(_), Some(state)) => String::from(told(state)),
+        (Some(_), None) if step.in_place => String::from("there already"),
         (Some(_), None) => String::from("not published"),
     };
     let field = step.field.clone().unwrap_or_else(|| String::from("identityRef"));

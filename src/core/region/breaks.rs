@@ -66,3 +66,25 @@ pub(super) fn break_narrowed(input: &Input<'_>, rulings: &mut [Ruling<'_>]) {
         ruling.find(finding.help("Correct the source: its own findings say what is wrong."));
     }
 }
+
+/// Breaks claims of the management cluster whose source there stands in the place of what is published.
+///
+/// pouch publishes nothing that was read from its own place, so the object there was pouch's, and somebody took its label
+/// away. Withdrawing what is published would have the consumer delete it.
+pub(super) fn break_in_place(input: &Input<'_>, rulings: &mut [Ruling<'_>]) {
+    let Some(manifest) = input.published.manifest() else { return };
+    let published: BTreeSet<&ObjectKey> = manifest.objects.iter().map(|object| &object.key).collect();
+    for ruling in rulings.iter_mut().filter(|ruling| ruling.is_admitted()) {
+        let mut in_place = ruling.case.closure.members.iter().filter(|member| member.in_place);
+        let Some(member) = in_place.find(|member| published.contains(&member.lands)) else { continue };
+        let lands = &member.lands;
+        let message = format!(
+            "{lands} is published, and the one on the management cluster has lost pouch's label, while no other source has it"
+        );
+        let help = format!(
+            "Put it back into the source that it came from; or pass --withdraw {} to withdraw it, which deletes it there.",
+            ruling.case.claim.by.path()
+        );
+        ruling.find(Finding::new(Code::Occupied, message).about(lands).at(&ruling.case.claim.origin).help(help));
+    }
+}

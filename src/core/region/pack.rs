@@ -25,8 +25,8 @@ use crate::config::RegionState;
 use crate::finding::{Code, Finding};
 use crate::judge::case::Ruling;
 use crate::layout::manifest::{Manifest, ManifestObject, NeededBy, NeededVia, ObjectState};
-use crate::layout::namespace;
 use crate::layout::sanitise::sanitise;
+use crate::layout::{Marks, namespace};
 use crate::listing::few;
 use crate::name::{Claimant, Namespace, ObjectKey};
 use crate::node::Key;
@@ -235,12 +235,12 @@ fn fill(
     pack: &mut Pack,
     mut keep: impl FnMut(&ObjectKey, &str, Option<&Object>) -> Option<Keep>,
 ) -> Option<()> {
-    let style = terms.layout().style();
+    let marks = Marks::of(&terms.to);
     for (lands, (order, needed_by)) in wanted {
         let Some(object) = terms.world.snapshot.get(&order.read) else { continue };
         let is_unseen = lands.kind.is_secret() && terms.keys.is_blind();
         let tenancy = tenancy_of(terms.world.fleet, &lands.kind);
-        let emitted = || emit(&sanitise(object, &lands, &order.edits, style, tenancy));
+        let emitted = || emit(&sanitise(object, &lands, &order.edits, marks, tenancy));
         let text = if is_unseen { Zeroizing::default() } else { emitted() };
         let keep = keep(&lands, &text, Some(object))?;
         // The text of what stays as it is, is not needed again.

@@ -12,7 +12,7 @@ use alloc::vec::Vec;
 use core::convert::Infallible;
 
 use super::brake::Held;
-use super::breaks::{break_narrowed, break_shared_paths};
+use super::breaks::{break_in_place, break_narrowed, break_shared_paths};
 use super::change::{Change, Hold, Sharing, Split};
 use super::compare::{break_immutable, compare, hold, is_anything_lost, sharings};
 use super::content::Content;
@@ -403,6 +403,7 @@ fn draft_against<'c>(terms: &Terms<'_>, cases: &'c [Case], standing: &Published,
     settle(&terms.world, region, &incumbents, &mut rulings);
     break_shared_paths(&terms.layout(), &mut rulings);
     break_narrowed(input, &mut rulings);
+    break_in_place(input, &mut rulings);
     let mut packed = pack(input, history, &rulings);
     // Every round breaks at least one more claim, so this ends.
     while break_immutable(input, &mut rulings, &packed) {

@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 
 use crate::config::file::FleetFile;
 use crate::config::resolve::{files_needed, resolve};
-use crate::config::{Fleet, Source};
+use crate::config::{Fleet, Source, SourcePlace};
 use crate::finding::{Finding, Origin, Place};
 use crate::json;
 use crate::name::ObjectKey;
@@ -191,6 +191,9 @@ pub(crate) fn fleet(config: &Value) -> Fleet {
     }
     merge(&mut whole, config.clone());
     for source in whole["sources"].as_array_mut().unwrap() {
+        if source.get("cluster").is_some() {
+            continue;
+        }
         let path = source["name"].clone();
         source.as_object_mut().unwrap().entry("directory").or_insert(json!({"path": path}));
     }
@@ -225,6 +228,11 @@ pub(crate) fn readings(fleet: &Fleet, world: &Scene) -> Vec<Reading> {
             complete: !world.incomplete.iter().any(|name| source.name == **name),
             unread_words: Vec::new(),
             inquiry: None,
+            // Each context is a cluster of its own.
+            cluster: match &source.place {
+                SourcePlace::Cluster { context, .. } => context.clone(),
+                _ => None,
+            },
         }
     };
     for document in &world.documents {

@@ -27,7 +27,7 @@ use crate::judge::incumbents::Incumbents;
 use crate::judge::region::{limit, settle};
 use crate::layout::manifest::{Manifest, ObjectState};
 use crate::layout::sanitise::sanitise;
-use crate::layout::{BundlePath, Style, path};
+use crate::layout::{BundlePath, Marks, path};
 use crate::name::{Claimant, ObjectKey, Region};
 use crate::region::allowances::{Allowances, Selection};
 use crate::region::change::{Action, Change};
@@ -382,8 +382,9 @@ fn sanitised(case: &Case) -> String {
             for member in case.published_members() {
                 let Some(object) = desk.snapshot.get(&member.read) else { continue };
                 out.push_str("---\n");
-                let (style, tenancy) = (Style::of(&region.delivery), tenancy_of(&desk.fleet, &member.lands.kind));
-                out.push_str(&emit(&sanitise(object, &member.lands, &member.edits, style, tenancy)));
+                let to = Destination { fleet: &desk.fleet, region };
+                let (marks, tenancy) = (Marks::of(&to), tenancy_of(&desk.fleet, &member.lands.kind));
+                out.push_str(&emit(&sanitise(object, &member.lands, &member.edits, marks, tenancy)));
             }
             let stops = case.findings.into_iter().filter(Finding::stops_claim);
             show_findings("", stops.collect(), &mut out);
@@ -426,7 +427,8 @@ fn seal(desk: &Desk, region: &RegionConfig, order: &Order) -> Vec<u8> {
     const ARMOR: &str = "-----BEGIN AGE ENCRYPTED FILE-----\nYWdlLWVuY3J5cHRpb24=\n-----END AGE ENCRYPTED FILE-----\n";
     let object = desk.snapshot.get(&order.read).unwrap();
     let payload = object.payload.as_ref().unwrap();
-    let tree = || sanitise(object, &order.lands, &order.edits, Style::of(&region.delivery), None);
+    let tree =
+        || sanitise(object, &order.lands, &order.edits, Marks::of(&Destination { fleet: &desk.fleet, region }), None);
     let plain = emit(&tree());
     let ivs: Vec<[u8; 32]> = (0..=payload.entries().len()).map(|n| [u8::try_from(n).unwrap(); 32]).collect();
     let stanzas: Vec<_> = region.recipients.iter().map(|recipient| (recipient.clone(), ARMOR.to_string())).collect();

@@ -106,11 +106,12 @@ pub fn gather(
             findings.extend(loose(region, &cluster));
             findings.extend(differing(region, &cluster));
             cluster.holds = contradictions(region, &cluster);
+            cluster.holds.extend(homeless(region, &cluster, snapshot));
             cluster.gate = gate(region, &cluster);
         }
         clusters.insert(region.name.clone(), cluster);
     }
-    for (region, finding) in shared(fleet, &clusters) {
+    for (region, finding) in shared(fleet, snapshot.management_cluster(), &clusters) {
         if let Some(cluster) = clusters.get_mut(&region) {
             cluster.holds.push(finding);
         }
@@ -472,8 +473,38 @@ fn contradictions(region: &RegionConfig, cluster: &ClusterFacts) -> Vec<Finding>
     holds
 }
 
-/// Regions that are one cluster, by something that no two clusters share; each with what is said of it.
-fn shared(fleet: &Fleet, clusters: &BTreeMap<Region, ClusterFacts>) -> Vec<(Region, Finding)> {
+/// Holds the management cluster while nobody knows which of the sources it is: what is there already is not told from what
+/// is missing.
+fn homeless(region: &RegionConfig, cluster: &ClusterFacts, snapshot: &Snapshot) -> Option<Finding> {
+    if !region.management {
+        return None;
+    }
+    let registered = cluster.registered.known().map(|registered| &*registered.id).filter(|id| !id.is_empty());
+    let told = registered.or_else(|| cluster.looked().and_then(|looked| looked.cluster.as_deref()));
+    let (message, help) = match (snapshot.homeless(), snapshot.management_cluster(), told) {
+        (Some(why), ..) => (
+            String::from(why),
+            "Let only the source that is the management cluster have `provides.clusterScoped: true`.",
+        ),
+        (None, Some(read), Some(told)) if read != told => (
+            format!(
+                "region {} is cluster {read} by the source that is the management cluster, and {told} by its facts",
+                region.name
+            ),
+            "Correct `inventory` of the region, its facts in git, or the context of the source.",
+        ),
+        _ => return None,
+    };
+    Some(Finding::new(Code::ContradictoryTies, message).in_region(&region.name).help(help))
+}
+
+/// Regions that are one cluster, by something that no two clusters share; each with what is said of it. `management` is the
+/// UID of the management cluster, as its source has it.
+fn shared(
+    fleet: &Fleet,
+    management: Option<&str>,
+    clusters: &BTreeMap<Region, ClusterFacts>,
+) -> Vec<(Region, Finding)> {
     let mut by_mark: BTreeMap<(&str, String), BTreeSet<&Region>> = BTreeMap::new();
     for (region, cluster) in clusters {
         if fleet.regions.get(region).is_none_or(|config| config.state != RegionState::Active) {
@@ -496,7 +527,9 @@ fn shared(fleet: &Fleet, clusters: &BTreeMap<Region, ClusterFacts>) -> Vec<(Regi
             }
         }
         let uids = cluster.registered.known().map(|registered| registered.id.clone()).into_iter();
-        let uids: BTreeSet<String> = uids.chain(cluster.looked().and_then(|looked| looked.cluster.clone())).collect();
+        let read = management.filter(|_| fleet.regions.get(region).is_some_and(|config| config.management));
+        let seen = cluster.looked().and_then(|looked| looked.cluster.clone());
+        let uids: BTreeSet<String> = uids.chain(seen).chain(read.map(String::from)).collect();
         for uid in uids.into_iter().filter(|uid| !uid.is_empty()) {
             mark("the same cluster UID", uid);
         }

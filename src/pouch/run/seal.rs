@@ -1,7 +1,7 @@
 //! Sealing in the shell: fresh randomness, the clock and age, around the pure codec.
 
 use pouch_core::destination::Destination;
-use pouch_core::layout::Style;
+use pouch_core::layout::Marks;
 use pouch_core::layout::sanitise::sanitise;
 use pouch_core::name::ObjectKey;
 use pouch_core::recipient::Recipient;
@@ -48,7 +48,7 @@ impl Sealer {
         let bug = |what: &str| Failure::bug(format!("{what} while sealing {}", order.lands));
         let object = snapshot.get(&order.read).ok_or_else(|| bug("the Secret vanished"))?;
         let payload = object.payload.as_ref().ok_or_else(|| bug("the Secret has no values"))?;
-        let tree = sanitise(object, &order.lands, &order.edits, Style::of(to.delivery()), None);
+        let tree = sanitise(object, &order.lands, &order.edits, Marks::of(to), None);
         let plain = emit(&tree);
         let context = Self::context(run, to, &order.lands);
         let is_same =

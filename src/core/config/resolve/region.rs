@@ -40,6 +40,7 @@ pub(super) fn resolve(
     let mut regions = BTreeMap::new();
     let mut folders: BTreeMap<String, &str> = BTreeMap::new();
     let mut readers: BTreeMap<Recipient, &str> = BTreeMap::new();
+    let mut management: Option<&str> = None;
     for (name, typed) in &file.regions {
         let path = path.key(name);
         if !is_dns_subdomain(name) {
@@ -63,10 +64,19 @@ pub(super) fn resolve(
             let message = "all recipients of the region are escrow recipients; it has none of its own";
             faults.add(&path.key("recipients"), message, "Add the recipient of the region's own key.");
         }
+        if typed.management {
+            if let Some(other) = management.replace(name) {
+                let message = format!("the region {other:?} is the management cluster already");
+                let help = "There is one management cluster: keep `management: true` in the region that is it.";
+                faults.add(&path.key("management"), message, help);
+            }
+            of_management(file, typed, &path, faults);
+        }
         let config = RegionConfig {
             name: Region::from(name.as_str()),
             directory: Directory::from(directory.as_str()),
             state: typed.state,
+            management: typed.management,
             recipients: own.union(escrow).cloned().collect(),
             recipients_file: typed.recipients_file.clone(),
             allowed: namespace_globs(&typed.namespaces.allowed, &path.key("namespaces").key("allowed"), faults),
@@ -80,6 +90,23 @@ pub(super) fn resolve(
     delivery::check_unused(file, &regions, faults);
     delivery::check_apart(&regions, faults);
     regions
+}
+
+/// Checks what makes no sense of the management cluster.
+fn of_management(file: &FleetFile, typed: &RegionFile, path: &FieldPath, faults: &mut Faults) {
+    if typed.inventory.as_ref().is_some_and(|inventory| inventory.region.is_some()) {
+        let message = "no Region object of k0rdent describes the management cluster";
+        let help = "Remove the field; or remove `management: true`, if this is the region of that object.";
+        faults.add(&path.key("inventory").key("region"), message, help);
+    }
+    if typed.cluster.is_some() && file.sources.iter().any(|source| source.cluster.is_some()) {
+        let message = "the management cluster is read as a source, so it is not looked into once more";
+        faults.add(
+            &path.key("cluster"),
+            message,
+            "Remove `cluster` here; the source of that kind says how it is reached.",
+        );
+    }
 }
 
 fn directory(name: &str, typed: &RegionFile, path: &FieldPath, faults: &mut Faults) -> String {

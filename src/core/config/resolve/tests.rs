@@ -156,6 +156,16 @@ const WRONG: &[(&str, &str, &str)] = &[
     (EU, "    recipients: <A>", "10:17 regions.eu-west.recipients: the value is text; it must be a list"),
     (EU, "    recipients:", "9:3 regions.eu-west: nobody could read the region: it has no recipients"),
     (
+        "    namespaces: {allowed: [\"*\"]}\n  us-east:\n",
+        "    namespaces: {allowed: [\"*\"]}\n    management: true\n  us-east:\n    management: true\n",
+        "14:17 regions.us-east.management: the region \"eu-west\" is the management cluster already",
+    ),
+    (
+        "    directory: {path: manifests}\nsystemNamespace: kcm-system\nregions:\n  eu-west:\n",
+        "    cluster: {context: hub}\nsystemNamespace: kcm-system\nregions:\n  eu-west:\n    management: true\n    cluster: {context: hub}\n    inventory: {region: eu-west}\n",
+        "12:25 regions.eu-west.inventory.region: no Region object of k0rdent describes the management cluster\n11:5 regions.eu-west.cluster: the management cluster is read as a source, so it is not looked into once more",
+    ),
+    (
         "",
         "emitControllerIdentity: yes please",
         "20:25 emitControllerIdentity: the value is text; it must be true or false",

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 fn sanitised(document: &Value, keep: &[&str], style: Style) -> Value {
     let object = object(document, keep);
-    json_of(&sanitise(&object, &object.key, &[], style, None))
+    json_of(&sanitise(&object, &object.key, &[], Marks::by(style), None))
 }
 
 #[test]
@@ -127,7 +127,7 @@ fn an_object_lands_where_it_is_told_with_its_edits() {
         edit(&["new"], "no"),
         edit(&[], "no"),
     ];
-    let value = json_of(&sanitise(&object, &lands, &edits, Style::Plain, None));
+    let value = json_of(&sanitise(&object, &lands, &edits, Marks::by(Style::Plain), None));
     assert_eq!(value["spec"], json!({"secretRef": {"name": "s", "namespace": "team-a"}, "flat": "x"}));
     assert_eq!((&value["metadata"]["namespace"], &value["metadata"]["name"]), (&json!("team-a"), &json!("b")));
     assert!(!value.to_string().contains("no\""));
@@ -343,7 +343,7 @@ fn who_admits_everybody_says_so_in_a_way_that_can_be_applied_over_anything() {
              spec: {{allowedNamespaces: {allowed}}}}}"
         );
         let object = crate::testing::object(&text);
-        let tree = sanitise(&object, &object.key, &[], Style::Plain, Some(tenancy));
+        let tree = sanitise(&object, &object.key, &[], Marks::by(Style::Plain), Some(tenancy));
         json_of(&tree)["spec"]["allowedNamespaces"].take()
     };
     let every =

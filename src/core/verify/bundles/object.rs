@@ -11,12 +11,12 @@ use super::region::ProvedRegion;
 use crate::cleartext::published_secrets;
 use crate::config::error::quoted;
 use crate::finding::{Code, Finding};
-use crate::kinds::{self, MANAGED_LABEL};
+use crate::kinds::{self, COMPONENT_LABEL, MANAGED_LABEL, OF_KCM};
 use crate::layout::manifest::{ManifestObject, ObjectState};
 use crate::layout::sanitise::{steering, steers};
 use crate::layout::{MANAGED_BY, MANAGED_BY_LABEL, Style, namespace};
 use crate::name::{GroupKind, Name, Namespace, ObjectKey, split_api_version};
-use crate::node::Node;
+use crate::node::{Key, Node};
 use crate::object::TEMPLATE_ANNOTATION;
 use crate::yaml::emit::{Tree, TreeMap, emit};
 use crate::yaml::lines::line_of;
@@ -158,7 +158,13 @@ fn steered(region: &ProvedRegion<'_>, entry: &ManifestObject, document: &Node) -
     let of_config = |key: &str| {
         kind.is_namespace() && key != MANAGED_BY_LABEL && configured.map_or(unknown, |labels| labels.contains_key(key))
     };
-    for (key, value) in labels.iter().filter(|(key, _)| steers(key) && !of_config(key)) {
+    // What is carried over may be of the time when the region was the management cluster.
+    let may_be_backed_up = entry.state != ObjectState::Current || region.to.is_none_or(|to| to.region.management);
+    let of_backup = |key: &str, value: &Node| {
+        may_be_backed_up && !kind.is_namespace() && key == COMPONENT_LABEL && value.as_str() == Some(OF_KCM)
+    };
+    let is_own = |(key, value): &&(Key, Node)| steers(key) && !of_config(key) && !of_backup(key, value);
+    for (key, value) in labels.iter().filter(is_own) {
         if expected.get(&**key).copied() != value.as_str() {
             let what = format!("has the label {key:?}, which steers its consumer differently than pouch does");
             return Some((LABELS, what));

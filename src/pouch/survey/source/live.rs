@@ -261,6 +261,7 @@ impl Live {
             documents: std::mem::take(&mut self.documents),
             complete: true,
             inquiry: Some(std::mem::take(&mut self.inquiry)),
+            cluster: Some(self.identity.clone()).filter(|identity| !identity.is_empty()),
             ..Reading::default()
         }
     }

@@ -5,6 +5,7 @@ mod finalizer;
 mod heeded;
 mod hostile;
 mod hub;
+mod management;
 mod open;
 mod registry;
 mod signed;

@@ -8,8 +8,8 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use pouch_core::finding::{Finding, Origin, Place};
 use pouch_core::kinds::Scopes;
-use pouch_core::layout::Style;
 use pouch_core::layout::sanitise::sanitise;
+use pouch_core::layout::{Marks, Style};
 use pouch_core::name::{GroupKind, Namespace};
 use pouch_core::node::Interner;
 use pouch_core::object::{Keep, Object, admit};
@@ -330,7 +330,8 @@ fn what_the_api_refuses_is_refused_and_nothing_else() {
         }
         // And what is published of it is taken too.
         if let (true, None, Some(object)) = (why.is_empty(), refused, object) {
-            let published = emit(&sanitise(&object, &object.key, &[], Style::Flux, None)).as_bytes().to_vec();
+            let published =
+                emit(&sanitise(&object, &object.key, &[], Marks::by(Style::Flux), None)).as_bytes().to_vec();
             let refused = asked.refuses(kind, &name, published);
             wrong.extend(refused.map(|why| format!("{sort}: what is published is refused, {why}: {shown}")));
         }

@@ -166,7 +166,11 @@ fn why_nothing_is_published_is_told() {
         assert!(ran.stdout.lines().any(|said| said == line), "{line}\n{}", ran.stdout);
     };
     fleet.edit("manifests/eu-c0.yaml", "  region: eu\n", "");
-    said("eu-team/c0", "  not published: spec.region is not set, so it is for the management cluster");
+    said(
+        "eu-team/c0",
+        "  not published: spec.region is not set, so it is for the management cluster, which is none of the configured \
+         regions (`management: true` makes one of them that)",
+    );
     fleet.edit("manifests/eu-c1.yaml", "  region: eu\n", "  regoin: eu\n");
     said("eu-team/c1", "  error[invalid-credential]: spec has no field \"regoin\"");
     fleet.edit("manifests/eu-c1.yaml", "\nspec:", "\nsepc:");

@@ -52,6 +52,7 @@ mod kubectl_reading;
 mod limited;
 mod lints;
 mod log;
+mod management;
 mod monitoring;
 mod names;
 mod no_values;

@@ -1,0 +1,75 @@
+//! At home: what of a claim stands on the management cluster already, where that is a region.
+//!
+//! There a claim may land on its own source. k0rdent never changes what is there and not its own, and neither does pouch:
+//! what was read from that very place is not published, and what stands in the way of something else breaks the claim.
+
+use super::member::{Closure, Member, Role};
+use crate::claim::Claim;
+use crate::finding::{Code, Finding, Severity};
+use crate::k0rdent::MANAGED_LABEL;
+use crate::name::ObjectKey;
+use crate::object::Object;
+use crate::snapshot::Lookup;
+use crate::world::World;
+
+/// Marks what is in place, and finds what is in the way.
+pub(super) fn mark(world: &World<'_>, claim: &Claim, closure: &mut Closure) {
+    if world.fleet.management().is_none_or(|region| region.name != *claim.region()) {
+        return;
+    }
+    let mut members = core::mem::take(&mut closure.members);
+    for member in members.iter_mut().filter(|member| member.role != Role::Assumed) {
+        let stays = member.read == member.lands && member.edits.is_empty();
+        if stays {
+            member.in_place = world.snapshot.is_only_at_home(&member.read);
+        } else if world.fleet.publishes(&member.lands.kind) {
+            find_occupant(world, claim, closure, member);
+        }
+    }
+    closure.members = members;
+}
+
+/// Finds what stands where a member lands, and neither pouch nor k0rdent put there.
+///
+/// A member moves only into the claimant's own namespace, so that looking there is open to the claim.
+fn find_occupant(world: &World<'_>, claim: &Claim, closure: &mut Closure, member: &Member) {
+    let lands = &member.lands;
+    match world.snapshot.look_up_at_home(lands) {
+        Lookup::Absent => {}
+        Lookup::Unasked => closure.want(claim, lands),
+        Lookup::Unread(unread) => closure.find(claim, unread.finding(lands).at(&claim.origin)),
+        Lookup::Found(object) if !is_anothers(object) || !world.snapshot.is_only_at_home(lands) => {}
+        Lookup::Found(object) => {
+            let message = format!("{} would replace {lands}, which is on the management cluster already", member.read);
+            let help = format!(
+                "Rename or delete one of the two. To let pouch replace it, as it replaces k0rdent's own copies, set its label \
+                 `{MANAGED_LABEL}: \"true\"`: whatever it holds is then lost."
+            );
+            closure.find(claim, Finding::new(Code::Occupied, message).about(lands).at(&object.origin).help(help));
+        }
+    }
+}
+
+/// Whether an object is neither k0rdent's copy nor a Secret that nobody looked at.
+fn is_anothers(object: &Object) -> bool {
+    let is_unseen = object.key.kind.is_secret() && object.payload.is_none();
+    !is_unseen && object.label(MANAGED_LABEL) != Some("true")
+}
+
+/// Tells of an object that the management cluster has from pouch itself.
+pub(super) fn tell(world: &World<'_>, claim: &Claim, closure: &mut Closure, read: &ObjectKey) {
+    let Some(origin) = world.snapshot.own_output(read) else { return };
+    let (what, severity, help) = match world.snapshot.look_up(read) {
+        Lookup::Unread(_) | Lookup::Unasked => return,
+        Lookup::Found(_) => ("another source has it", Severity::Info, "Nothing has to be done."),
+        Lookup::Absent => (
+            "no other source has it any more",
+            Severity::Warning,
+            "If it went from a source by mistake, put it back there. If nobody needs it, delete the Credential. If pouch did not \
+             publish it, remove its label `app.kubernetes.io/managed-by`.",
+        ),
+    };
+    let message = format!("{read} on the management cluster was published by pouch and is no source; {what}");
+    let finding = Finding::new(Code::OwnOutput, message).severity(severity).about(read).at(origin);
+    closure.find(claim, finding.help(help));
+}

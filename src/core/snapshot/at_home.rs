@@ -1,0 +1,49 @@
+//! At home: what is on the management cluster, where the configuration has that as a region.
+
+use super::state::State;
+use super::unopened::Word;
+use super::{Lookup, Snapshot, Unread};
+use crate::finding::Origin;
+use crate::name::ObjectKey;
+
+impl Snapshot {
+    /// Why nobody knows which source is the management cluster, if that is so and the configuration has it as a region.
+    pub fn homeless(&self) -> Option<&str> {
+        self.home.doubt()
+    }
+
+    /// The UID of the management cluster, if the configuration has it as a region and a source is it.
+    pub fn management_cluster(&self) -> Option<&str> {
+        self.home.cluster()
+    }
+
+    /// Where the management cluster has an object that pouch itself published there, so that it is no source of it.
+    pub fn own_output(&self, key: &ObjectKey) -> Option<&Origin> {
+        self.home.own(key)
+    }
+
+    /// Whether an object was read from the management cluster, and from nowhere else.
+    pub fn is_only_at_home(&self, key: &ObjectKey) -> bool {
+        let held = self.objects.get(key);
+        held.is_some_and(|held| held.copies().all(|copy| self.home.is(&copy.origin.source)))
+    }
+
+    /// Looks a key up on the management cluster alone; what pouch published there is absent, and so is everything where no
+    /// source is that cluster.
+    pub fn look_up_at_home(&self, key: &ObjectKey) -> Lookup<'_> {
+        let mut unread = None;
+        let at_home = |state: &&State| self.home.is(&state.name) && state.provides.admits(key, &self.system_namespace);
+        for state in self.sources.iter().filter(at_home) {
+            match state.word(key) {
+                Word::Unasked => return Lookup::Unasked,
+                Word::Unread(reason) => unread = unread.or(Some(Unread { source: &state.name, reason })),
+                Word::Absent => {}
+            }
+        }
+        match (unread, self.copies(key).find(|copy| self.home.is(&copy.origin.source))) {
+            (Some(unread), _) => Lookup::Unread(unread),
+            (None, Some(object)) => Lookup::Found(object),
+            (None, None) => Lookup::Absent,
+        }
+    }
+}

@@ -21,7 +21,7 @@ pub const MANAGED_LABEL: &str = "k0rdent.mirantis.com/managed";
 /// The label of a ProviderInterface that names its Cluster API provider, from k0rdent 1.11 on.
 pub const PROVIDER_LABEL: &str = "cluster.x-k8s.io/provider";
 
-/// The API group of ClusterProfiles. Sveltos has a ClusterProfile in another group.
+/// The API group of ClusterProfiles and PlacementDecisions. Sveltos has a ClusterProfile in another group.
 pub const MULTICLUSTER: &str = "multicluster.x-k8s.io";
 
 /// The API group of the cluster registry's kinds.
@@ -29,6 +29,9 @@ pub const REGISTRY: &str = "clusterregistry.k8s.cisco.com";
 
 /// The group of pouch's own kinds.
 pub const POUCH: &str = "pouch";
+
+/// The label that all slices of one placement have.
+pub const DECISION_KEY: &str = "multicluster.x-k8s.io/decision-key";
 
 /// The annotation that takes a cluster out of the registry's work, whatever its value.
 pub const DISABLED: &str = "cluster-registry.k8s.cisco.com/cluster-disabled";
@@ -99,7 +102,7 @@ const SPEC: &[&str] = &["spec"];
 const SPEC_AND_STATUS: &[&str] = &["spec", "status"];
 
 /// Every kind that no provider brings; live clusters are asked in this order.
-static KNOWN: [Known; 13] = [
+static KNOWN: [Known; 14] = [
     // A Secret's values become its payload.
     Known { kind: "Secret", plural: "secrets", ..CORE },
     Known { kind: "ConfigMap", plural: "configmaps", fields: &["spec", "data", "binaryData"], ..CORE },
@@ -150,6 +153,15 @@ static KNOWN: [Known; 13] = [
         kind: "ClusterProfile",
         plural: "clusterprofiles",
         fields: SPEC_AND_STATUS,
+        ..OF_INVENTORY
+    },
+    // Lists of ClusterProfiles, where the configuration names a placement.
+    Known {
+        group: MULTICLUSTER,
+        kind: "PlacementDecision",
+        plural: "placementdecisions",
+        fields: &["decisions"],
+        label: Some(DECISION_KEY),
         ..OF_INVENTORY
     },
     Known {

@@ -160,15 +160,12 @@ fn tied_profile(
             if let Some(unread) = snapshot.trusted_unread(&key) {
                 return Tied::Unknown(unread.why());
             }
-            match snapshot.look_up(&key) {
-                Lookup::Found(_) | Lookup::Unread(_) => {
-                    match in_namespace.find(|described| described.object.key == key) {
-                        Some(described) => described,
-                        None => return Tied::Absent(format!("no source with clusterScoped has {key}")),
-                    }
+            match in_namespace.find(|described| described.object.key == key) {
+                Some(described) => described,
+                None if snapshot.get(&key).is_some() => {
+                    return Tied::Absent(format!("no source with clusterScoped has {key}"));
                 }
-                Lookup::Absent => return Tied::Absent(format!("there is no {key}")),
-                Lookup::Unasked => return Tied::Unknown(format!("{key} was not asked for")),
+                None => return Tied::Absent(format!("there is no {key}")),
             }
         }
         ProfileBy::Labels(wanted) | ProfileBy::Properties(wanted) => {
@@ -342,12 +339,22 @@ fn profile_kind() -> GroupKind {
 }
 
 /// The copy of an object that a source brings which may bring cluster-scoped objects.
-fn trusted<'s>(fleet: &Fleet, snapshot: &'s Snapshot, key: &ObjectKey) -> Option<&'s Object> {
+pub fn trusted<'s>(fleet: &Fleet, snapshot: &'s Snapshot, key: &ObjectKey) -> Option<&'s Object> {
+    trusted_copies(fleet, snapshot, key).next()
+}
+
+/// The copies of an object that sources bring which may bring cluster-scoped objects; if the one that counts is among
+/// them, it is the first.
+pub(super) fn trusted_copies<'s>(
+    fleet: &Fleet,
+    snapshot: &'s Snapshot,
+    key: &ObjectKey,
+) -> impl Iterator<Item = &'s Object> {
     let is_trusted = |object: &&Object| {
         let of = |source: &&Source| source.name == object.origin.source;
         fleet.sources.iter().find(of).is_some_and(|source| source.provides.cluster_scoped)
     };
-    snapshot.copies(key).find(is_trusted)
+    snapshot.copies(key).filter(is_trusted)
 }
 
 /// Tells of a tie that leads to nothing.

@@ -39,6 +39,7 @@ mod objects;
 mod odd_objects;
 mod older;
 mod opened;
+mod placement;
 mod progress;
 mod rbac;
 mod reach;

@@ -19,7 +19,7 @@ pub struct Registered {
     pub kubernetes: Option<String>,
     /// The distribution of Kubernetes.
     pub distribution: Option<String>,
-    /// The region of its cloud.
+    /// The region of its cloud; of several, all, sorted.
     pub locality: Option<String>,
     /// Its conditions, by type.
     pub conditions: BTreeMap<String, Status>,
@@ -44,7 +44,7 @@ pub fn read(object: &Object) -> (Registered, Vec<Fault>) {
     let registered = Registered {
         kubernetes: text(&["status", "version"]),
         distribution: text(&["status", "distribution"]),
-        locality: text(&["status", "locality", "region"]),
+        locality: text(&["status", "locality", "region"]).map(|regions| sorted(&regions)),
         disabled: text(&["status", "state"]).as_deref() == Some("Disabled")
             || object.annotations.iter().any(|(key, _)| **key == *DISABLED),
         id: faults.needed(body, "", &["spec", "clusterID"]).map(|id| id.to_string()).unwrap_or_default(),
@@ -52,6 +52,15 @@ pub fn read(object: &Object) -> (Registered, Vec<Fault>) {
         deleting: object.deleting,
     };
     (registered, faults.into_found())
+}
+
+/// The regions of a cluster's nodes, which its controller joins in whatever order.
+///
+/// <https://github.com/cisco-open/cluster-registry-controller/blob/main/pkg/clustermeta/metadata.go>
+fn sorted(regions: &str) -> String {
+    let mut regions: Vec<&str> = regions.split(", ").collect();
+    regions.sort_unstable();
+    regions.join(", ")
 }
 
 #[cfg(test)]
@@ -70,6 +79,10 @@ mod tests {
         assert!(faults.is_empty());
         assert_eq!((cluster.id.as_str(), cluster.locality.as_deref()), ("995ba61b", Some("eu-west-1")));
         assert_eq!(cluster.condition("Ready"), Status::True);
+        let several =
+            |regions: &str| read(&format!("spec: {{clusterID: a}}\nstatus: {{locality: {{region: '{regions}'}}}}")).0;
+        assert_eq!(several("b, c, a").locality.as_deref(), Some("a, b, c"));
+        assert!(several("b, a") == several("a, b"), "no order of theirs is a change");
         assert!(!cluster.disabled);
         let (cluster, faults) = read("spec: {}\nstatus: {state: Disabled, version: 1}");
         assert!(cluster.disabled);

@@ -44,6 +44,7 @@ mod progress;
 mod rbac;
 mod reach;
 mod regions;
+mod registered;
 mod requests;
 mod retries;
 mod rig_itself;

@@ -178,7 +178,7 @@ static KNOWN: [Known; 14] = [
 ];
 
 /// The fields of `spec` that some stage reads of a listed kind: what a live cluster says in another is never seen.
-const LISTED_SPEC: [&str; 13] = [
+const LISTED_SPEC: [&str; 14] = [
     // ProviderInterface, and the older form of it.
     "clusterIdentities",
     "clusterIdentityKinds",
@@ -199,6 +199,7 @@ const LISTED_SPEC: [&str; 13] = [
     "displayName",
     // Cluster of the cluster registry.
     "clusterID",
+    "kubernetesApiEndpoints",
 ];
 
 /// Further kinds of k0rdent's groups, in any release: none of them says anything about credentials.

@@ -1,13 +1,15 @@
 //! Clusters of the cluster registry: what its controller says of one cluster.
 
-use alloc::collections::BTreeMap;
+use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
 
+use super::profile::server;
 use super::{Status, conditions};
 use crate::finding::{Code, Fault};
 use crate::kinds::DISABLED;
 use crate::lenient::Faults;
+use crate::node::Node;
 use crate::object::Object;
 
 /// What a Cluster says.
@@ -15,6 +17,10 @@ use crate::object::Object;
 pub struct Registered {
     /// The UID of the cluster's `kube-system`.
     pub id: String,
+    /// The servers that it names for whoever comes from anywhere, as [`server`] writes them.
+    pub servers: BTreeSet<String>,
+    /// Whether it is the cluster that its registry runs on.
+    pub local: bool,
     /// The version of Kubernetes, as written.
     pub kubernetes: Option<String>,
     /// The distribution of Kubernetes.
@@ -45,13 +51,27 @@ pub fn read(object: &Object) -> (Registered, Vec<Fault>) {
         kubernetes: text(&["status", "version"]),
         distribution: text(&["status", "distribution"]),
         locality: text(&["status", "locality", "region"]).map(|regions| sorted(&regions)),
+        local: text(&["status", "type"]).as_deref() == Some("Local"),
         disabled: text(&["status", "state"]).as_deref() == Some("Disabled")
             || object.annotations.iter().any(|(key, _)| **key == *DISABLED),
         id: faults.needed(body, "", &["spec", "clusterID"]).map(|id| id.to_string()).unwrap_or_default(),
+        servers: servers(body, &mut faults),
         conditions: conditions(body, &mut faults),
         deleting: object.deleting,
     };
     (registered, faults.into_found())
+}
+
+/// The servers of a Cluster; an address within some network means nothing outside.
+fn servers(body: &Node, faults: &mut Faults) -> BTreeSet<String> {
+    let mut servers = BTreeSet::new();
+    for (index, endpoint) in faults.items(body, "", &["spec", "kubernetesApiEndpoints"]).iter().enumerate() {
+        let at = format!("spec.kubernetesApiEndpoints[{index}]");
+        let address = faults.text(endpoint, &at, &["serverAddress"]);
+        let is_anywhere = faults.at(endpoint, &at, &["clientNetwork"]).is_none();
+        servers.extend(address.filter(|_| is_anywhere).map(|address| server(&format!("https://{address}"))));
+    }
+    servers
 }
 
 /// The regions of a cluster's nodes, which its controller joins in whatever order.

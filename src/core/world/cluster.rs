@@ -12,7 +12,7 @@ use super::looks::Looks;
 use crate::config::{ArgoDestination, Delivery, Fleet, ProfileBy, ProfileTie, RegionConfig, RegionState, Source};
 use crate::finding::{Code, Fault, Finding, Origin};
 use crate::inventory::looked::{self, Looked};
-use crate::inventory::profile::{self, AccessCluster, CLUSTER_ID, CLUSTER_SET, Profile, server};
+use crate::inventory::profile::{self, CLUSTER_ID, CLUSTER_SET, Profile, server};
 use crate::inventory::registry::{self, Registered};
 use crate::inventory::{Status, minor};
 use crate::kinds::{MULTICLUSTER, POUCH};
@@ -489,13 +489,8 @@ fn shared(fleet: &Fleet, clusters: &BTreeMap<Region, ClusterFacts>) -> Vec<(Regi
         let mut mark = |what, text: String| _ = by_mark.entry((what, text)).or_default().insert(region);
         if let Tied::To(key, _, profile) = &cluster.profile {
             mark("the same ClusterProfile", key.to_string());
-            for AccessCluster { server: url, tls_server_name, proxy_url, .. } in
-                profile.access.iter().map(|it| &it.cluster)
-            {
-                // One address may lead to several clusters, by the name that is asked for or by the way there.
-                let more = [("as", tls_server_name), ("by", proxy_url)];
-                let more = more.into_iter().filter_map(|(word, said)| Some(format!(" {word} {}", said.as_ref()?)));
-                mark("the same server", server(url) + &more.collect::<String>());
+            for access in &profile.access {
+                mark("the same server", profile::mark(&access.cluster));
             }
             // The ID is unique within a set only.
             if let (Some(id), Some(set)) = (profile.properties.get(CLUSTER_ID), profile.properties.get(CLUSTER_SET)) {

@@ -10,13 +10,13 @@ use alloc::vec::Vec;
 use crate::config::{ProfileBy, RegionConfig};
 use crate::inventory::profile::{AccessCluster, CLUSTER_ID, CLUSTER_SET, Profile};
 use crate::inventory::registry::Registered;
-use crate::inventory::{Status, document};
+use crate::inventory::{Status, document, placement};
 use crate::k0rdent;
-use crate::kinds::{DISABLED, MULTICLUSTER, REGISTRY};
+use crate::kinds::{DECISION_KEY, DISABLED, MULTICLUSTER, REGISTRY};
 use crate::name::{GroupKind, ObjectKey, Region};
 use crate::object::Object;
 use crate::world::World;
-use crate::world::cluster::{ClusterFacts, Tied};
+use crate::world::cluster::{ClusterFacts, Tied, trusted};
 use crate::yaml::emit::{Tree, emit};
 
 /// The documents about the clusters of some regions, or of all if none is named. Each object stands in them once, with what
@@ -49,6 +49,9 @@ pub fn of(world: &World<'_>, named: &BTreeSet<&Region>) -> Vec<String> {
     }
     for (key, (registered, of)) in &registry {
         print(&of_registry(of, key, registered));
+    }
+    for object in world.facts.placements.slices().filter_map(|key| trusted(world.fleet, world.snapshot, key)) {
+        print(&of_slice(object));
     }
     for region in regions() {
         if let Some(looked) = world.cluster(&region.name).and_then(ClusterFacts::looked) {
@@ -163,6 +166,20 @@ fn of_profile<'a>(of: &[&'a RegionConfig], key: &'a ObjectKey, profile: &'a Prof
     let spec = ("spec", Tree::map([("clusterManager", manager)]));
     let status = some("status", Tree::map(status.into_iter().flatten()));
     Tree::map(head.into_iter().chain([spec]).chain(status))
+}
+
+/// A slice of a placement that was read.
+fn of_slice(object: &Object) -> Tree<'_> {
+    let label = object.label(DECISION_KEY).map(|key| ("labels", Tree::map([(DECISION_KEY, text(key))])));
+    let metadata = [("name", text(object.key.name.as_str())), ("namespace", text(object.key.namespace_text()))];
+    let metadata = Tree::map(metadata.into_iter().chain(label).chain(deleted(object.deleting)));
+    let listed = placement::read(object).unwrap_or_default().into_iter();
+    let decisions = listed.map(|(namespace, name)| {
+        let of = Tree::map([("name", text(name)), ("namespace", text(namespace))]);
+        Tree::map([("clusterProfileRef", of)])
+    });
+    let head = head(format!("{MULTICLUSTER}/v1alpha1"), "PlacementDecision", metadata);
+    Tree::map(head.into_iter().chain([("decisions", Tree::List(decisions.collect()))]))
 }
 
 /// What tells one cluster from another. How it is reached otherwise is of no use to whoever reads facts instead of looking,

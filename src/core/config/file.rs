@@ -20,7 +20,7 @@ pub use delivery::{
     ArgoCdFile, DecryptionRefFile, DeliveryFile, DeliveryWord, DestinationFile, FluxFile, Given, HealthCheckFile,
     RegionDeliveryFile, SourceKindWord, SourceRefFile,
 };
-pub use grant::{GrantFile, GrantFromFile, GrantToFile};
+pub use grant::{GrantFile, GrantFromFile, GrantRegionFile, GrantToFile, PlacedFile, PlacementFile};
 pub use inventory::{ClusterProfileFile, InventoryFile, RegionClusterFile};
 pub use limit::{AcceptFile, DeletionsFile, GitLimitsFile, LevelWord, LimitsFile, ResealFile, SourceLimitsFile};
 

@@ -12,7 +12,7 @@ use super::looks::Looks;
 use crate::config::{ArgoDestination, Delivery, Fleet, ProfileBy, ProfileTie, RegionConfig, RegionState, Source};
 use crate::finding::{Code, Fault, Finding, Origin};
 use crate::inventory::looked::{self, Looked};
-use crate::inventory::profile::{self, AccessCluster, CLUSTER_ID, CLUSTER_SET, Profile, server};
+use crate::inventory::profile::{self, CLUSTER_ID, CLUSTER_SET, Profile, server};
 use crate::inventory::registry::{self, Registered};
 use crate::inventory::{Status, minor};
 use crate::kinds::{MULTICLUSTER, POUCH};
@@ -161,15 +161,12 @@ fn tied_profile(
             if let Some(unread) = snapshot.trusted_unread(&key) {
                 return Tied::Unknown(unread.why());
             }
-            match snapshot.look_up(&key) {
-                Lookup::Found(_) | Lookup::Unread(_) => {
-                    match in_namespace.find(|described| described.object.key == key) {
-                        Some(described) => described,
-                        None => return Tied::Absent(format!("no source with clusterScoped has {key}")),
-                    }
+            match in_namespace.find(|described| described.object.key == key) {
+                Some(described) => described,
+                None if snapshot.get(&key).is_some() => {
+                    return Tied::Absent(format!("no source with clusterScoped has {key}"));
                 }
-                Lookup::Absent => return Tied::Absent(format!("there is no {key}")),
-                Lookup::Unasked => return Tied::Unknown(format!("{key} was not asked for")),
+                None => return Tied::Absent(format!("there is no {key}")),
             }
         }
         ProfileBy::Labels(wanted) | ProfileBy::Properties(wanted) => {
@@ -343,12 +340,22 @@ fn profile_kind() -> GroupKind {
 }
 
 /// The copy of an object that a source brings which may bring cluster-scoped objects.
-fn trusted<'s>(fleet: &Fleet, snapshot: &'s Snapshot, key: &ObjectKey) -> Option<&'s Object> {
+pub fn trusted<'s>(fleet: &Fleet, snapshot: &'s Snapshot, key: &ObjectKey) -> Option<&'s Object> {
+    trusted_copies(fleet, snapshot, key).next()
+}
+
+/// The copies of an object that sources bring which may bring cluster-scoped objects; if the one that counts is among
+/// them, it is the first.
+pub(super) fn trusted_copies<'s>(
+    fleet: &Fleet,
+    snapshot: &'s Snapshot,
+    key: &ObjectKey,
+) -> impl Iterator<Item = &'s Object> {
     let is_trusted = |object: &&Object| {
         let of = |source: &&Source| source.name == object.origin.source;
         fleet.sources.iter().find(of).is_some_and(|source| source.provides.cluster_scoped)
     };
-    snapshot.copies(key).find(is_trusted)
+    snapshot.copies(key).filter(is_trusted)
 }
 
 /// Tells of a tie that leads to nothing.
@@ -513,13 +520,8 @@ fn shared(
         let mut mark = |what, text: String| _ = by_mark.entry((what, text)).or_default().insert(region);
         if let Tied::To(key, _, profile) = &cluster.profile {
             mark("the same ClusterProfile", key.to_string());
-            for AccessCluster { server: url, tls_server_name, proxy_url, .. } in
-                profile.access.iter().map(|it| &it.cluster)
-            {
-                // One address may lead to several clusters, by the name that is asked for or by the way there.
-                let more = [("as", tls_server_name), ("by", proxy_url)];
-                let more = more.into_iter().filter_map(|(word, said)| Some(format!(" {word} {}", said.as_ref()?)));
-                mark("the same server", server(url) + &more.collect::<String>());
+            for access in &profile.access {
+                mark("the same server", profile::mark(&access.cluster));
             }
             // The ID is unique within a set only.
             if let (Some(id), Some(set)) = (profile.properties.get(CLUSTER_ID), profile.properties.get(CLUSTER_SET)) {

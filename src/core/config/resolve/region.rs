@@ -234,7 +234,8 @@ fn is_label_key(key: &str) -> bool {
     }
 }
 
-fn is_label_word(text: &str) -> bool {
+/// Whether a text can be the value of a label, and is not empty.
+pub(super) fn is_label_word(text: &str) -> bool {
     let inner = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.');
     let edge = |b: Option<&u8>| b.is_some_and(u8::is_ascii_alphanumeric);
     text.len() <= 63 && text.bytes().all(inner) && edge(text.as_bytes().first()) && edge(text.as_bytes().last())

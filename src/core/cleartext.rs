@@ -112,7 +112,7 @@ pub fn is_secret_of(key: &str, text: &str) -> bool {
 
 /// Whether a text is, or holds, a secret whatever its key: a private key, a token that tells what it is, or a URL with a
 /// user.
-fn is_telling(text: &str) -> bool {
+pub fn is_telling(text: &str) -> bool {
     const STARTS: [&str; 9] = ["ghp_", "gho_", "ghs_", "github_pat_", "glpat-", "xoxb-", "xoxp-", "AKIA", "ASIA"];
     const LEAST: usize = 12;
     let has_user = |word: &str| {

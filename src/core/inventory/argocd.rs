@@ -19,7 +19,7 @@ use super::profile::{Access, AccessCluster, EXEC_EXTENSION, Profile};
 use super::providers::{
     ARGUMENTS_EXTENSION, ArgumentsPolicy, Exec, ProviderFile, VARIABLES_EXTENSION, VariablesPolicy, Way,
 };
-use crate::cleartext::{is_secret_of, secrets_below, secrets_in_arguments};
+use crate::cleartext::{is_secret_of, is_telling, secrets_below, secrets_in_arguments};
 use crate::finding::{Code, Fault};
 use crate::lenient::quoted;
 use crate::name::Name;
@@ -178,14 +178,12 @@ pub fn unfit(way: &Way) -> Vec<Fault> {
         ("tls-server-name", cluster.tls_server_name.as_ref()),
         ("proxy-url", cluster.proxy_url.as_ref()),
         ("command", Some(&exec.command)),
-        ("installHint", Some(&exec.install_hint)),
     ];
-    found.extend(
-        texts
-            .into_iter()
-            .filter(|(_, text)| text.is_some_and(|text| is_secret_of("", text)))
-            .map(|(at, _)| at.to_string()),
-    );
+    let is_told = |text: Option<&String>| text.is_some_and(|text| is_telling(text));
+    found.extend(texts.into_iter().filter(|(_, text)| is_told(*text)).map(|(at, _)| at.to_string()));
+    if is_secret_of("", &exec.install_hint) {
+        found.push("installHint".to_string());
+    }
     faults.extend(found.into_iter().map(|at| {
         let message = format!("{at} of the plugin for Argo CD looks like a key, a token or a password");
         let help = "Take it out of the provider file, or of the ClusterProfile: what Argo CD is told of a cluster stands in git in \
@@ -300,7 +298,8 @@ pub fn of_config(server: &str, config: &Node) -> Option<Way> {
         provide_cluster_info: flag(&plugin("provideClusterInfo")),
         install_hint: text(&plugin("installHint")).unwrap_or_default(),
     };
-    let config = config.at(&plugin("config")).cloned();
+    // Without the cluster, nobody hands it to the plugin, and it is not written.
+    let config = config.at(&plugin("config")).filter(|_| exec.provide_cluster_info).cloned();
     Some(Way { provider: String::new(), cluster, exec, config })
 }
 

@@ -171,6 +171,10 @@ fn nothing_that_looks_like_a_credential_is_written() {
         let taken = registered(&said, Some(&file(&format!(r#", "args": [{arguments}]"#), "")));
         assert!(taken.is_ok(), "{arguments}: {:?}", taken.err());
     }
+    // A host may be called so.
+    let mut called = said.clone();
+    called.access[0].cluster.server = String::from("https://vault-token:6443");
+    assert!(registered(&called, Some(&file("", ""))).is_ok());
 }
 
 #[test]

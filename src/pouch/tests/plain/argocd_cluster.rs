@@ -11,6 +11,7 @@ use sha2::{Digest as _, Sha256};
 
 use crate::support::fleet::{EU, Fleet, US};
 use crate::support::origin::Origin;
+use crate::support::root;
 
 const SECRET: &str = "bundles/argocd/eu/cluster.yaml";
 const APPLICATION: &str = "bundles/argocd/eu/application.yaml";
@@ -384,4 +385,52 @@ fn a_changed_provider_file_is_a_change() {
     assert!(again(), "nothing changed");
     fleet.configure("{repoURL", "{version: '3.4', repoURL");
     assert!(!again());
+    fleet.configure("{version: '3.4', repoURL", "{repoURL");
+
+    // What stands on a branch is mostly not read, but what stays of it is.
+    let before = origin.git(&["show", "main:bundles/argocd/eu/cluster.yaml"]);
+    fleet.remove("manifests/profile.yaml");
+    for name in ["d0", "d1"] {
+        git(&fleet, "manifests", &["add", "--all"]);
+        git(&fleet, "manifests", &["commit", "--quiet", "-m", name]);
+        origin.publish(&[]).ends(0).says("[tie-not-found]");
+        assert_eq!(origin.git(&["show", "main:bundles/argocd/eu/cluster.yaml"]), before);
+        fleet.credential("eu", name, "x");
+    }
+    origin.check();
+}
+
+/// Two inventories may have ClusterProfiles of one name.
+#[test]
+fn two_regions_never_have_one_secret() {
+    let fleet = fleet();
+    fleet.configure(
+        "detached: true, delivery: flux}",
+        "detached: true, delivery: argocd, inventory: {clusterProfile: {namespace: other, name: eu-1}}}",
+    );
+    let there =
+        profile("eu-1", "{server: 'https://us-1.example.com:6443'}").replace("namespace: fleet", "namespace: other");
+    fleet.write("manifests/other.yaml", &there);
+    fleet.render(&[]).ends(4).says("the same Secret for Argo CD: argocd/cluster-eu-1").says("[contradictory-ties]");
+    assert!(!fleet.has(SECRET));
+    fleet.write("manifests/other.yaml", there.replace("name: eu-1", "name: us-1"));
+    fleet.configure("name: eu-1}}}", "name: us-1}}}");
+    fleet.render(&[]).ends(0);
+    assert!(fleet.has(SECRET) && fleet.has("bundles/argocd/us/cluster.yaml"));
+}
+
+/// Without the sources and the old key, what stands there is taken at its word, what Argo CD is told as well.
+#[test]
+fn a_secret_outlives_a_lost_reuse_key() {
+    let fleet = fleet();
+    fleet.render(&[]).ends(0);
+    let before = fleet.read(SECRET);
+    fleet.private("reuse.key", pouch_core::reuse::ReuseKey::to_text(&[7; 32]));
+    fs::rename(fleet.path("manifests"), fleet.path("manifests-gone")).unwrap();
+    let identity = |region: &str| root().join(format!("testdata/quickstart/keys/{region}.txt")).display().to_string();
+    let (eu, us) = (identity("eu-west"), identity("us-east"));
+    fleet.run(&["rekey", "--new-reuse-key", "--identity", &eu, "--identity", &us]).ends(0);
+    assert_eq!(fleet.read(SECRET), before);
+    fs::rename(fleet.path("manifests-gone"), fleet.path("manifests")).unwrap();
+    fleet.render(&[]).ends(0).outcome("eu", "unchanged");
 }

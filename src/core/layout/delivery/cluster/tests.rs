@@ -108,6 +108,7 @@ fn whatever_else_stands_in_it_is_not_pouchs() {
         ("a user", json("      \"tlsClient", "      \"password\": \"hunter2\",\n      \"tlsClient")),
         ("a certificate", json("\"insecure\": false", "\"certData\": \"eA==\",\n        \"insecure\": false")),
         ("AWS", json("      \"execPro", "      \"awsAuthConfig\": {\"clusterName\": \"x\"},\n      \"execPro")),
+        ("a config that nobody hears", json("\"command\"", "\"config\": {\"a\": 1},\n        \"command\"")),
         ("an argument that is a token", json("\"eu-1\"\n", "\"--token=hunter2\"\n")),
         ("a further entry", json("  name: eu-cluster", "  clusterResources: \"true\"\n  name: eu-cluster")),
         ("data beside", format!("{TEXT}data: {{}}\n")),

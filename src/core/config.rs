@@ -35,7 +35,8 @@ use crate::recipient::Recipient;
 use crate::release::Release;
 
 pub use delivery::{
-    ArgoCd, ArgoDestination, ArgoKind, ArgoMode, Delivery, Flux, HealthCheck, OCI_REPOSITORY, OCI_SCHEME,
+    ArgoCd, ArgoCluster, ArgoDestination, ArgoKind, ArgoMode, Delivery, Flux, HealthCheck, OCI_REPOSITORY, OCI_SCHEME,
+    TextFile,
 };
 pub use grant::{Grant, GrantRegions, Granted, Grantee};
 pub use inventory::{Inventory, Look, ProfileBy, ProfileTie};

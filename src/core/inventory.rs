@@ -6,6 +6,7 @@
 //!
 //! <https://github.com/kubernetes/enhancements/tree/master/keps/sig-multicluster/4322-cluster-inventory>
 
+pub mod argocd;
 pub mod document;
 pub mod looked;
 pub mod placement;

@@ -17,8 +17,8 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 pub use delivery::{
-    ArgoCdFile, DecryptionRefFile, DeliveryFile, DeliveryWord, DestinationFile, FluxFile, Given, HealthCheckFile,
-    RegionDeliveryFile, SourceKindWord, SourceRefFile,
+    ArgoCdFile, ArgoClusterFile, DecryptionRefFile, DeliveryFile, DeliveryWord, DestinationFile, FluxFile, Given,
+    HealthCheckFile, RegionDeliveryFile, SourceKindWord, SourceRefFile,
 };
 pub use grant::{GrantFile, GrantFromFile, GrantRegionFile, GrantToFile, PlacedFile, PlacementFile};
 pub use inventory::{ClusterProfileFile, InventoryFile, RegionClusterFile};

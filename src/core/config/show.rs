@@ -278,6 +278,10 @@ fn argocd(argo: &ArgoCd) -> Tree<'_> {
         ("kind", Tree::text(kind)),
     ];
     fields.extend(argo.plugin.as_ref().map(|plugin| ("plugin", Tree::text(plugin.as_str()))));
+    fields.extend(argo.cluster.as_ref().map(|cluster| {
+        let providers = cluster.providers.as_ref().map(|file| ("providers", Tree::text(file.path.as_str())));
+        ("cluster", Tree::map(providers))
+    }));
     Tree::map(fields)
 }
 

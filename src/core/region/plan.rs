@@ -27,6 +27,7 @@ use super::pack::{
     Keep, Pack, Packed, Stood, judge_carried, judge_changed, keep_held, keep_values, needers, pack, pack_as_published,
 };
 use super::published::{Files, Proved, Published, Unread};
+use super::registered;
 use super::resealing;
 use crate::config::{Acceptance, RegionState};
 use crate::finding::{Class, Code, Finding};
@@ -208,7 +209,13 @@ fn suppose<'c>(
         (None, None) => return None,
     };
     let told = told.as_deref();
-    let layout = terms.layout().with(&splits);
+    let registered = match registered::kept(terms) {
+        Some(path) if unread.contains(path.as_str()) => return None,
+        Some(path) => registered::text(terms, files.get(path.as_str()).map(Vec::as_slice)),
+        None => registered::text(terms, None),
+    };
+    let registered = registered.as_deref();
+    let layout = terms.layout().with(&splits).registered(registered);
     let mut rulings = Ruling::of(cases);
     settle(&terms.world, region, &Incumbents::suppose(cases), &mut rulings);
     break_shared_paths(&layout, &mut rulings);
@@ -258,7 +265,8 @@ fn suppose<'c>(
         return is_published.then_some(Supposed::Changed(before, Resolved { rulings, packed }));
     }
     let stands = |_: &ObjectKey, path: &BundlePath| (path.clone(), hash(files, path));
-    let (made, mut manifest) = write(terms, (sources(), terms.cluster(told)), packed, (Some(&splits), &kept), &stands);
+    let head = Head { sources: sources(), cluster: terms.cluster(told), registered };
+    let (made, mut manifest) = write(terms, head, packed, (Some(&splits), &kept), &stands);
     for (path, content) in &made {
         if let Content::Bytes(bytes) = content
             && unread.contains(path.as_str())
@@ -271,7 +279,7 @@ fn suppose<'c>(
     if !is_published {
         return None;
     }
-    let findings = crowded(terms, &manifest);
+    let findings = crowded(terms, &manifest).into_iter().chain(registered::two_writers(terms)).collect();
     Some(Supposed::Unchanged(RegionPlan {
         files: made,
         manifest,
@@ -464,17 +472,16 @@ fn finish<E>(
         Some(object) => (object.path.clone(), Some(object.sha256.clone())),
         None => (path.clone(), None),
     };
-    let (files, manifest) = write(
-        terms,
-        (sources(input), terms.cluster(published.manifest().and_then(|manifest| manifest.cluster.as_deref()))),
-        packed,
-        (splits.as_deref(), &kept),
-        &stands,
-    );
+    let standing_secret = registered::kept(terms).and_then(|path| published.open_file(&path));
+    let registered = registered::text(terms, standing_secret);
+    let told = published.manifest().and_then(|manifest| manifest.cluster.as_deref());
+    let head = Head { sources: sources(input), cluster: terms.cluster(told), registered: registered.as_deref() };
+    let (files, manifest) = write(terms, head, packed, (splits.as_deref(), &kept), &stands);
     let splits = moved::splits(input, &manifest, &files);
     findings.extend(handover::findings(input, manifest.objects.iter()));
     findings.extend(handover::left_out(input, &left_out, manifest.objects.iter()));
     findings.extend(crowded(terms, &manifest));
+    findings.extend(registered::two_writers(terms));
     holds.extend(resealing::strange(input, &manifest).into_iter().map(Hold::fast));
     let listed = published.manifest().into_iter().flat_map(|manifest| &manifest.files).map(|file| &file.path);
     let in_the_way = standing.odd.in_the_way(listed.chain(files.keys()).map(BundlePath::as_str));
@@ -608,13 +615,23 @@ pub fn list_files(layout: &Layout<'_>, manifest: &mut Manifest, kept: &BTreeSet<
 /// Where the file of an object that stays as it is stands so far, and its hash; by its key and where it will stand.
 type Stands<'a> = dyn Fn(&ObjectKey, &BundlePath) -> (BundlePath, Option<String>) + 'a;
 
+/// What a bundle says beside its objects.
+struct Head<'a> {
+    /// What is known of the sources.
+    sources: Vec<SourceIdentity>,
+    /// The cluster that it is made for.
+    cluster: Option<String>,
+    /// The text of its cluster Secret.
+    registered: Option<&'a str>,
+}
+
 /// Turns a pack into files and a manifest.
 ///
 /// `splits` and `kept` are what was published of splits and leaves; `stands` gives where an object's file that stays as it is
 /// stands so far, and its hash.
 fn write(
     terms: &Terms<'_>,
-    (sources, cluster): (Vec<SourceIdentity>, Option<String>),
+    Head { sources, cluster, registered }: Head<'_>,
     pack: Pack,
     (splits, kept): (Option<&Splits>, &BTreeSet<Leaf>),
     stands: &Stands<'_>,
@@ -625,7 +642,7 @@ fn write(
         return (BTreeMap::new(), manifest);
     }
     let splits = terms.splits(splits, pack.lasting());
-    let layout = terms.layout().with(&splits);
+    let layout = terms.layout().with(&splits).registered(registered);
     // In the order of their keys, objects are nearly sorted by path too, so sorting them all at once compares few of
     // the long paths.
     let mut files = Vec::with_capacity(pack.objects.len());

@@ -144,6 +144,12 @@ impl Published {
         Self { files, odd: Odd::default(), state, claimed: None, unfit: String::new(), by_key }
     }
 
+    /// The bytes of a file that is no object, if the manifest vouches for them.
+    pub(super) fn open_file(&self, path: &BundlePath) -> Option<&[u8]> {
+        let file = self.manifest()?.files.iter().find(|file| file.path == *path)?;
+        self.files.get(path.as_str()).map(Vec::as_slice).filter(|_| vouches(&self.files, path, &file.sha256))
+    }
+
     /// The manifest, if one is authenticated.
     pub fn manifest(&self) -> Option<&Manifest> {
         if let State::Bundle(manifest) = &self.state { Some(manifest) } else { None }

@@ -8,6 +8,7 @@ mod cures;
 mod laws;
 mod limited;
 mod proved;
+mod read_back;
 pub(crate) mod stages;
 mod tenants;
 

@@ -14,7 +14,7 @@ use crate::world::World;
 
 /// Marks what is in place, and finds what is in the way.
 pub(super) fn mark(world: &World<'_>, claim: &Claim, closure: &mut Closure) {
-    if world.fleet.management().is_none_or(|region| region.name != *claim.region()) {
+    if !world.fleet.regions.get(claim.region()).is_some_and(|region| region.management) {
         return;
     }
     let mut members = core::mem::take(&mut closure.members);

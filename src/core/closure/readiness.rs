@@ -28,7 +28,8 @@ pub fn check(world: &World<'_>, claim: &Claim, closure: &mut Closure) {
         return;
     }
     // On its own cluster k0rdent copies only what rules hand out, and otherwise looks where identityRef says.
-    let is_used_in_place = !claim.managed && region_is_management(world, claim);
+    let is_used_in_place =
+        !claim.managed && world.fleet.regions.get(claim.region()).is_some_and(|region| region.management);
     let distribution = if is_used_in_place { Distribution::Works } else { distribution_fails(world, claim) };
     let failure = match distribution {
         Distribution::Fails(failure) => Some(failure),
@@ -52,10 +53,6 @@ pub fn check(world: &World<'_>, claim: &Claim, closure: &mut Closure) {
         "{cure} the region's ProviderInterfaces to clusterIdentityKinds and set `detached: true` for the region."
     );
     closure.find(claim, Finding::new(Code::CredentialNeverReady, message).at(&claim.origin).help(help));
-}
-
-fn region_is_management(world: &World<'_>, claim: &Claim) -> bool {
-    world.fleet.management().is_some_and(|region| region.name == *claim.region())
 }
 
 /// Why k0rdent fails, and what helps beside leaving the distribution to pouch.

@@ -287,7 +287,7 @@ fn render(desk: &Desk, region: &str, published: &Published, turn: usize) -> (Str
     (told(desk, &plan, &heard, found), plan)
 }
 
-fn published(desk: &Desk, region: &str) -> Published {
+pub(super) fn published(desk: &Desk, region: &str) -> Published {
     let config = &desk.fleet.regions[region];
     let (plan, _) = desk.plan(config, &Published::nothing(), &Wishes::default());
     let files = publish(desk, config, plan, &Published::nothing());

@@ -59,7 +59,7 @@ pub fn secrets_in_arguments(arguments: &[String], path: &str) -> Vec<String> {
     let mut found = Vec::new();
     let mut before: Option<&String> = None;
     for (at, argument) in arguments.iter().enumerate() {
-        let is_value = before.is_some_and(|before| option(before) && is_secret(before, argument));
+        let is_value = before.is_some_and(|before| option(before) && is_secret(before, argument) && !is_path(argument));
         let is_option = argument.starts_with('-');
         if (is_value && !is_option) || assigns_secret(argument) || is_telling(argument) {
             found.push(format!("{path}[{at}]"));
@@ -67,6 +67,37 @@ pub fn secrets_in_arguments(arguments: &[String], path: &str) -> Vec<String> {
         before = Some(argument);
     }
     found
+}
+
+/// How many bytes of a value are looked at.
+const LONGEST_LOOK: usize = 1024;
+
+/// Whether a value is the name of a variable, or the begin of what is put together elsewhere.
+fn is_reference(value: &str) -> bool {
+    let is_name = |name: &str| !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_');
+    value.is_empty()
+        || ["$(", "${", "{", "["].iter().any(|start| value.starts_with(start))
+        || value.strip_prefix('$').is_some_and(is_name)
+}
+
+/// Whether a value is the path of a file: what is there is read where the program runs.
+fn is_path(value: &str) -> bool {
+    const ROOTS: [&str; 12] = [
+        "/var/",
+        "/etc/",
+        "/run/",
+        "/home/",
+        "/opt/",
+        "/usr/",
+        "/tmp/",
+        "/mnt/",
+        "/root/",
+        "/srv/",
+        "/vault/",
+        "/secrets/",
+    ];
+    ROOTS.iter().any(|root| value.starts_with(root))
+        && value.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'/' | b'.' | b'-' | b'_' | b'@'))
 }
 
 /// Whether a secret is assigned somewhere in a text, as `KEY=VALUE`, or `"KEY": "VALUE"`. The name of a variable is not its
@@ -78,9 +109,14 @@ fn assigns_secret(text: &str) -> bool {
         let (before, after) = text.split_at_checked(at).unwrap_or_default();
         let before = before.trim_end_matches(is_beside);
         let key = before.rsplit(|c| !is_word(c)).next().unwrap_or_default();
+        if !names_secret(key) {
+            return false;
+        }
+        // A text may be a row of these signs: what a value begins with tells as much.
         let after = after.strip_prefix(sign).unwrap_or_default().trim_start_matches(is_beside);
+        let after = after.get(..after.floor_char_boundary(LONGEST_LOOK)).unwrap_or_default();
         let value = after.split([' ', '"', '\'', '\\', ',', '}', ';', '\n']).next().unwrap_or_default();
-        !value.starts_with(['$', '{', '[']) && is_secret(key, value)
+        !is_reference(value) && !is_path(value) && is_secret(key, value)
     })
 }
 
@@ -107,13 +143,14 @@ fn telling(node: &Node, path: &str, found: &mut Vec<String>) {
 
 /// Whether a text is a secret by its key, or by what it is.
 pub fn is_secret_of(key: &str, text: &str) -> bool {
-    is_secret(key, text) || is_telling(text) || assigns_secret(text)
+    (is_secret(key, text) && !is_path(text)) || is_telling(text) || assigns_secret(text)
 }
 
 /// Whether a text is, or holds, a secret whatever its key: a private key, a token that tells what it is, or a URL with a
 /// user.
 pub fn is_telling(text: &str) -> bool {
-    const STARTS: [&str; 9] = ["ghp_", "gho_", "ghs_", "github_pat_", "glpat-", "xoxb-", "xoxp-", "AKIA", "ASIA"];
+    const STARTS: [&str; 12] =
+        ["ghp_", "gho_", "ghs_", "github_pat_", "glpat-", "xoxb-", "xoxp-", "AKIA", "ASIA", "hvs.", "sha256~", "ya29."];
     const LEAST: usize = 12;
     let has_user = |word: &str| {
         let authority = word.split_once("://").map(|(_, rest)| rest.split(['/', '?', '#']).next().unwrap_or_default());
@@ -124,8 +161,16 @@ pub fn is_telling(text: &str) -> bool {
         let rest = STARTS.iter().find_map(|start| word.strip_prefix(start));
         rest.is_some_and(|rest| rest.len() >= LEAST)
     };
-    let mut words = text.split([' ', '"', '\'', '=', ',', '{', '}', '\n', '\t', ';']);
-    is_private_key(text) || words.any(|word| has_user(word) || is_jwt(word) || is_token(word))
+    // As in a header: `Authorization: Bearer …`.
+    let is_header = ["Bearer ", "Basic "].iter().any(|scheme| {
+        let rest = text.split_once(scheme).map(|(_, rest)| rest.split([' ', '"', '\'']).next().unwrap_or_default());
+        rest.is_some_and(|rest| !is_reference(rest) && rest.len() >= LEAST)
+    });
+    let mut words = text.split([' ', '"', '\'', '=', ',', '{', '}', '\n', '\t', ';', '/', ':']);
+    is_private_key(text)
+        || is_header
+        || text.split([' ', '"', '\'', '=', ',', '{', '}', '\n', '\t', ';']).any(has_user)
+        || words.any(|word| is_jwt(word) || is_token(word))
 }
 
 fn in_body(kind: &GroupKind, body: &Node) -> Vec<String> {

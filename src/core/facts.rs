@@ -9,12 +9,14 @@ use alloc::vec::Vec;
 
 use crate::config::{ProfileBy, RegionConfig};
 use crate::inventory::argocd::Registration;
-use crate::inventory::profile::{Access, CLUSTER_ID, CLUSTER_SET, Profile};
+use crate::inventory::profile::{Access, CLUSTER_ID, CLUSTER_SET, Profile, UNREADABLE};
+use crate::inventory::providers::VARIABLES_EXTENSION;
 use crate::inventory::registry::Registered;
 use crate::inventory::{Status, document, placement};
 use crate::k0rdent;
 use crate::kinds::{DECISION_KEY, DISABLED, MULTICLUSTER, REGISTRY};
 use crate::name::{GroupKind, ObjectKey, Region};
+use crate::node::{Key, Node};
 use crate::object::Object;
 use crate::world::World;
 use crate::world::cluster::{ArgoRegistration, ClusterFacts, Tied, trusted};
@@ -211,7 +213,7 @@ fn cluster<'a>(access: &'a Access, askers: &[Asker<'a>]) -> Tree<'a> {
             ArgoRegistration::Described(told) if told.way.provider == access.name => connection(told, &mut tree),
             ArgoRegistration::Described(_) => {}
             // Whoever reads this makes as little of it as this run.
-            ArgoRegistration::Unknown => tree.insert("certificate-authority-data", text("unreadable")),
+            ArgoRegistration::Unknown => tree.insert("certificate-authority-data", text(UNREADABLE)),
         }
     }
     Tree::Map(tree)
@@ -229,7 +231,18 @@ fn connection<'a>(told: &'a Registration, tree: &mut TreeMap<'a>) {
     }
     let extension = |name: &'static str| {
         let extension = cluster.extensions.get(name)?;
-        Some(Tree::map([("extension", Tree::of(extension)), ("name", text(name))]))
+        let used = match (name, extension) {
+            // Of the others nobody judged what they hold.
+            (VARIABLES_EXTENSION, Node::Map(entries)) => {
+                let is_used = |(name, value): &&(Key, Node)| {
+                    let value = value.as_str();
+                    told.way.exec.variables.iter().any(|(set, to)| set == &**name && value == Some(to))
+                };
+                Tree::map(entries.iter().filter(is_used).map(|(name, value)| (&**name, Tree::of(value))))
+            }
+            _ => Tree::of(extension),
+        };
+        Some(Tree::map([("extension", used), ("name", text(name))]))
     };
     let extensions: Vec<Tree<'a>> = told.extensions.iter().copied().filter_map(extension).collect();
     if !extensions.is_empty() {

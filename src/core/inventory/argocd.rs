@@ -28,7 +28,7 @@ use crate::selector::{is_label_key, is_label_value};
 use crate::yaml::emit::Tree;
 
 /// How the names of access providers begin whose plugin is part of Argo CD.
-pub const BUILT_IN: &str = "argo-cd-builtin-";
+const BUILT_IN: &str = "argo-cd-builtin-";
 
 /// The clouds of which Argo CD has a plugin.
 const CLOUDS: [&str; 3] = ["aws", "azure", "gcp"];
@@ -36,6 +36,10 @@ const CLOUDS: [&str; 3] = ["aws", "azure", "gcp"];
 /// The plugin that is part of Argo CD, and the version of ExecCredential that it speaks.
 const BUILT_IN_COMMAND: &str = "argocd-k8s-auth";
 const BUILT_IN_VERSION: &str = "client.authentication.k8s.io/v1beta1";
+
+/// The most bytes of what Argo CD is told of a cluster: less than what an API server takes as a Secret, and enough for the
+/// certificates of many authorities.
+const MOST_BYTES: usize = 256 << 10;
 
 /// The most labels of a ClusterProfile that a cluster Secret takes over.
 const MOST_LABELS: usize = 100;
@@ -63,7 +67,8 @@ pub fn name(profile: &Name) -> String {
 /// Puts together what Argo CD is told of the cluster of a ClusterProfile. `keeps` says which labels are taken over, and
 /// `informs` whether this Argo CD can tell a plugin where the cluster is.
 ///
-/// As for the controller, a provider that Argo CD has built in comes first, whatever the file has.
+/// Where there is a provider file, it alone says which program runs. Without one, that is a plugin of Argo CD's own, as the
+/// controller has it.
 ///
 /// # Errors
 /// Where the ClusterProfile and the provider file do not say it together, or something of it may not stand in git.
@@ -73,16 +78,15 @@ pub fn register(
     informs: bool,
     keeps: impl Fn(&str) -> bool,
 ) -> Result<Registration, Vec<Fault>> {
-    let built_in = profile.access.iter().find(|access| access.name.starts_with(BUILT_IN));
-    let mut way = match (built_in, file) {
-        (Some(access), _) => self::built_in(access).map_err(|fault| vec![fault])?,
-        (None, Some(file)) => file.choose(profile)?,
-        (None, None) => {
+    let mut way = match file {
+        Some(file) => file.choose(profile)?,
+        None => profile.access.iter().find_map(built_in).ok_or_else(|| {
             let message =
                 "the ClusterProfile has no access provider that Argo CD has built in, and there is no provider file";
-            let help = "Name a file with a plugin for one of its providers: `delivery.argocd.cluster.providers`.";
-            return Err(vec![Fault::new(Code::InvalidInventory, message, help)]);
-        }
+            let help = "Name a file with a plugin for one of its providers: `delivery.argocd.cluster.providers`. Built in are \
+                        argo-cd-builtin-aws, -azure and -gcp.";
+            vec![Fault::new(Code::InvalidInventory, message, help)]
+        })?,
     };
     let extensions = extensions(&way, file);
     let mut faults = Vec::new();
@@ -123,12 +127,8 @@ pub fn register(
     }
 }
 
-fn built_in(access: &Access) -> Result<Way, Fault> {
-    let cloud = access.name.strip_prefix(BUILT_IN).unwrap_or_default();
-    if !CLOUDS.contains(&cloud) {
-        let message = format!("Argo CD has no access provider {} built in", quoted(&access.name));
-        return Err(Fault::new(Code::InvalidInventory, message, "It has argo-cd-builtin-aws, -azure and -gcp."));
-    }
+fn built_in(access: &Access) -> Option<Way> {
+    let cloud = access.name.strip_prefix(BUILT_IN).filter(|cloud| CLOUDS.contains(cloud))?;
     let exec = Exec {
         api_version: BUILT_IN_VERSION.to_string(),
         command: BUILT_IN_COMMAND.to_string(),
@@ -137,7 +137,7 @@ fn built_in(access: &Access) -> Result<Way, Fault> {
         provide_cluster_info: false,
         install_hint: String::new(),
     };
-    Ok(Way { provider: access.name.clone(), cluster: access.cluster.clone(), exec, config: None })
+    Some(Way { provider: access.name.clone(), cluster: access.cluster.clone(), exec, config: None })
 }
 
 /// The extensions of a ClusterProfile that took part in a way.
@@ -156,7 +156,24 @@ fn extensions(way: &Way, file: Option<&ProviderFile>) -> Vec<&'static str> {
 /// Why a cluster Secret may not say this: Argo CD would not take it, or it looks like a credential.
 pub fn unfit(way: &Way) -> Vec<Fault> {
     let Way { cluster, exec, config, .. } = way;
+    if size(way) > MOST_BYTES {
+        let message = format!("what Argo CD is to be told of the cluster is more than {} KiB", MOST_BYTES >> 10);
+        return vec![Fault::new(Code::InvalidInventory, message, AT_THE_PROFILE)];
+    }
     let mut faults = Vec::new();
+    if let Some(why) = unfit_server(&cluster.server) {
+        faults.push(Fault::new(Code::InvalidInventory, format!("its server {why}"), AT_THE_PROFILE));
+    }
+    let is_proxy = |url: &String| ["http://", "https://", "socks5://"].iter().any(|scheme| url.starts_with(scheme));
+    if cluster.proxy_url.as_ref().is_some_and(|url| !is_proxy(url) || url.contains(char::is_whitespace)) {
+        let message = "its proxy-url is none that Argo CD takes: http, https or socks5";
+        faults.push(Fault::new(Code::InvalidInventory, message, AT_THE_PROFILE));
+    }
+    let variables = exec.variables.iter().map(|(_, value)| value);
+    if variables.chain([&exec.command, &exec.install_hint]).any(|text| text.contains("{{")) {
+        let message = "a template stands outside of args, where nothing is filled in";
+        faults.push(Fault::new(Code::InvalidInventory, message, "Move it to `args` of the provider file."));
+    }
     if cluster.insecure && cluster.ca_data.is_some() {
         let message =
             "the cluster has certificate-authority-data and insecure-skip-tls-verify, which exclude each other";
@@ -219,6 +236,48 @@ pub fn unfit_labels(labels: &BTreeMap<String, String>) -> Vec<Fault> {
         }
     }
     faults
+}
+
+/// About how many bytes the texts of a way have.
+fn size(way: &Way) -> usize {
+    let Way { cluster, exec, config, .. } = way;
+    let AccessCluster { server, tls_server_name, ca_data, proxy_url, .. } = cluster;
+    let texts = [Some(server), tls_server_name.as_ref(), ca_data.as_ref(), proxy_url.as_ref()].into_iter().flatten();
+    let texts = texts.chain([&exec.command, &exec.install_hint]).chain(&exec.arguments);
+    let variables = exec.variables.iter().map(|(name, value)| name.len().saturating_add(value.len()));
+    texts.map(String::len).chain(variables).chain(config.as_ref().map(size_of)).fold(0, usize::saturating_add)
+}
+
+fn size_of(node: &Node) -> usize {
+    let own = match node {
+        Node::Text(text) => text.len(),
+        Node::List(items) => items.iter().map(size_of).fold(0, usize::saturating_add),
+        Node::Map(entries) => {
+            entries.iter().map(|(key, value)| key.len().saturating_add(size_of(value))).fold(0, usize::saturating_add)
+        }
+        _ => 0,
+    };
+    own.saturating_add(8)
+}
+
+/// Why Argo CD should not be sent to a server; ends a sentence.
+///
+/// By one of these addresses Argo CD means the cluster that it runs on, and takes its own rights there instead of a plugin:
+/// the region's bundle would be applied to, and pruned on, that cluster.
+fn unfit_server(server: &str) -> Option<&'static str> {
+    let Some((scheme, rest)) = server.split_once("://") else { return Some("is no URL") };
+    if !scheme.eq_ignore_ascii_case("https") {
+        return Some("is not reached by https, so the plugin's credential would travel in clear");
+    }
+    let authority = rest.split('/').next().unwrap_or_default();
+    let bare = authority.rsplit_once(']').map_or(authority, |(_, port)| port);
+    let (host, port) = bare.split_once(':').unwrap_or((bare, "443"));
+    if port.is_empty() || !port.bytes().all(|b| b.is_ascii_digit()) {
+        return Some("has a port that is no number");
+    }
+    let host = host.trim_end_matches('.').to_ascii_lowercase();
+    let is_own = host == "kubernetes" || host == "kubernetes.default" || host.starts_with("kubernetes.default.");
+    is_own.then_some("is the cluster that Argo CD itself runs on")
 }
 
 /// Whether a text is base64 of certificates in PEM alone: no key stands between them.

@@ -22,6 +22,9 @@ pub const CLUSTER_SET: &str = "clusterset.k8s.io";
 /// The extension that goes to a plugin as the `config` of its cluster.
 pub const EXEC_EXTENSION: &str = "client.authentication.k8s.io/exec";
 
+/// What stands for certificates where facts are printed of a cluster that Argo CD is told nothing of.
+pub const UNREADABLE: &str = "unreadable";
+
 /// What a ClusterProfile says.
 #[derive(Clone, PartialEq, Default)]
 pub struct Profile {
@@ -42,6 +45,9 @@ pub struct Profile {
     pub access: Vec<Access>,
     /// Whether it has a `deletionTimestamp`.
     pub deleting: bool,
+    /// Whether something of its labels, or of how its cluster is reached, could not be read: what is left of it may say
+    /// something else than it was meant to.
+    pub is_doubtful: bool,
 }
 
 /// One way to reach a cluster.
@@ -134,14 +140,18 @@ pub fn read(object: &Object) -> (Profile, Vec<Fault>) {
         }
     }
     profile.conditions = conditions(body, &mut faults);
+    let mut of_access = Faults::new(Code::InvalidInventory);
     for field in ["accessProviders", "credentialProviders"] {
-        for access in providers(body, field, &mut faults) {
+        for access in providers(body, field, &mut of_access) {
             if profile.access(&access.name).is_none() {
                 profile.access.push(access);
             }
         }
     }
-    (profile, faults.into_found())
+    let (mut found, mut of_access) = (faults.into_found(), of_access.into_found());
+    profile.is_doubtful = !of_access.is_empty() || !object.faults.is_empty();
+    found.append(&mut of_access);
+    (profile, found)
 }
 
 fn providers(body: &Node, field: &str, faults: &mut Faults) -> Vec<Access> {
@@ -196,15 +206,24 @@ fn access(name: String, item: &Node, at: &str, faults: &mut Faults) -> Option<Ac
     let mut extensions = BTreeMap::new();
     for (index, extension) in faults.items(item, at, &["cluster", "extensions"]).iter().enumerate() {
         let at = format!("{at}.cluster.extensions[{index}]");
-        if let (Some(name), Some(node)) = (faults.needed(extension, &at, &["name"]), extension.at(&["extension"])) {
+        let name = faults.needed(extension, &at, &["name"]);
+        let node = faults.needed_at(extension, &at, &["extension"], "Correct it where the ClusterProfile is made.");
+        if let (Some(name), Some(node)) = (name, node) {
             extensions.insert(name.to_string(), node.clone());
         }
+    }
+    let ca_data = text("certificate-authority-data", faults);
+    if ca_data.as_deref() == Some(UNREADABLE) {
+        faults.add(
+            format!("{at}.cluster was not known where these facts were printed"),
+            "Correct what that run says of the ClusterProfile, and print the facts again.",
+        );
     }
     let cluster = AccessCluster {
         server,
         tls_server_name: text("tls-server-name", faults),
         insecure: flag("insecure-skip-tls-verify", faults),
-        ca_data: text("certificate-authority-data", faults),
+        ca_data: ca_data.filter(|data| data != UNREADABLE),
         proxy_url: text("proxy-url", faults),
         disable_compression: flag("disable-compression", faults),
         extensions,
@@ -272,6 +291,27 @@ mod tests {
         assert!(!is_told("hunter2"));
         assert_eq!(profile.access.iter().map(|a| &*a.name).collect::<Vec<_>>(), ["c"]);
         assert!(!profile.access[0].cluster.insecure);
+    }
+
+    #[test]
+    fn what_is_left_of_a_faulty_access_is_doubtful() {
+        let access = |rest: &str| {
+            let text = format!(
+                "spec: {{clusterManager: {{name: ocm}}}}\nstatus: {{properties: {{}}, accessProviders: [{rest}], \
+                 credentialProviders: {{a: {{cluster: {{server: 'https://old'}}}}}}}}"
+            );
+            profile(&text).0
+        };
+        for rest in [
+            "{name: a, cluster: {server: h}}",
+            "{name: a, cluster: {server: 'https://h', tls-server-name: 1}}",
+            "{name: a, cluster: {server: 'https://h', extensions: [{name: x}]}}",
+            "{name: a, cluster: {server: 'https://h', certificate-authority-data: unreadable}}",
+        ] {
+            assert!(access(rest).is_doubtful, "{rest}");
+        }
+        // A fault elsewhere says nothing of it.
+        assert!(!access("{name: a, cluster: {server: 'https://h'}}").is_doubtful);
     }
 
     #[test]

@@ -55,6 +55,9 @@ pub enum Sight {
     Unread(Reason),
 }
 
+/// How every Argo CD calls the cluster that it runs on.
+const OWN_CLUSTER: &str = "kubernetes.default.svc";
+
 /// What Argo CD is told of a region's cluster.
 pub enum ArgoRegistration {
     /// Nothing: no Argo CD delivers to the region, or somebody else makes the cluster known.
@@ -156,6 +159,10 @@ impl<'f> ProviderFiles<'f> {
         let Some(cluster) = &argo.cluster else { return ArgoRegistration::Foreign };
         // Why nothing is known of the profile is told with the tie.
         let Tied::To(key, origin, profile) = profile else { return ArgoRegistration::Unknown };
+        // What could not be read of it is told as well.
+        if profile.is_doubtful {
+            return ArgoRegistration::Unknown;
+        }
         let file = cluster
             .providers
             .as_ref()
@@ -522,7 +529,7 @@ fn contradictions(region: &RegionConfig, cluster: &ClusterFacts) -> Vec<Finding>
     }
     if let (Some(profile), Delivery::ArgoCd(argo)) = (cluster.profile.known(), &region.delivery)
         && let ArgoDestination::Server(url) = &argo.destination
-        && !url.contains("kubernetes.default.svc")
+        && !url.contains(OWN_CLUSTER)
     {
         let servers = profile.servers();
         if !servers.is_empty() && !servers.contains(&server(url)) {
@@ -575,8 +582,20 @@ fn shared(
     let mut by_mark: BTreeMap<(&str, String), BTreeSet<&Region>> = BTreeMap::new();
     for (region, cluster) in clusters {
         let active = fleet.regions.get(region).filter(|config| config.state == RegionState::Active);
-        let Some(RegionConfig { delivery, .. }) = active else { continue };
+        let Some(RegionConfig { delivery, directory, .. }) = active else { continue };
         let mut mark = |what, text: String| _ = by_mark.entry((what, text)).or_default().insert(region);
+        // Argo CD finds a cluster by its server alone, whatever else the Secrets say that have it.
+        if let Delivery::ArgoCd(argo) = delivery {
+            let told = match (&cluster.argocd, &argo.destination) {
+                (ArgoRegistration::Described(told), _) => Some(server(&told.way.cluster.server)),
+                (_, ArgoDestination::Server(url)) if !url.contains(OWN_CLUSTER) => {
+                    Some(server(&argo.destination.filled(directory)))
+                }
+                (_, ArgoDestination::Server(_) | ArgoDestination::Name(_)) => None,
+            };
+            told.into_iter()
+                .for_each(|server| mark("the same server for Argo CD", format!("{}, {server}", argo.namespace)));
+        }
         if let Tied::To(key, _, profile) = &cluster.profile {
             mark("the same ClusterProfile", key.to_string());
             // Profiles of two inventories may have one name, and the Secret for Argo CD has it too.

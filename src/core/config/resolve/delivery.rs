@@ -345,7 +345,7 @@ fn argocd(
     let (value, at) = pick(over, fleet, "cluster", |f| &f.cluster);
     let cluster = value.map(|typed| cluster_secret(whole, typed, &at, faults));
     if cluster.is_some() {
-        named_by_its_secret(&destination, &at, faults);
+        named_by_its_secret((&destination, directory), &at, faults);
     }
     ArgoCd {
         namespace,
@@ -377,7 +377,7 @@ fn cluster_secret(whole: Whole<'_>, typed: &ArgoClusterFile, at: &FieldPath, fau
 }
 
 /// Checks that the destination is a cluster that a Secret can make known: it has the name that the Secret gives it.
-fn named_by_its_secret(destination: &ArgoDestination, at: &FieldPath, faults: &mut Faults) {
+fn named_by_its_secret((destination, directory): (&ArgoDestination, &str), at: &FieldPath, faults: &mut Faults) {
     match destination {
         ArgoDestination::Server(_) => {
             let message =
@@ -386,9 +386,9 @@ fn named_by_its_secret(destination: &ArgoDestination, at: &FieldPath, faults: &m
                         what Argo CD will call the cluster.";
             faults.add_at_key(at, message, help);
         }
-        ArgoDestination::Name(name) if name == "in-cluster" => {
+        ArgoDestination::Name(name) if filled(name, directory) == "in-cluster" => {
             let message =
-                "`destination.name` is in-cluster, which Argo CD itself makes known: the cluster that it runs on";
+                "`destination.name` is in-cluster here, which Argo CD itself makes known: the cluster that it runs on";
             faults.add_at_key(at, message, "Leave `cluster` out for such a region, or give its cluster another name.");
         }
         ArgoDestination::Name(_) => {}

@@ -96,19 +96,25 @@ fn a_cluster_is_what_its_profile_and_the_file_say() {
 }
 
 #[test]
-fn what_argo_cd_has_built_in_needs_no_file_and_comes_first() {
+fn what_argo_cd_has_built_in_needs_no_file_and_no_file_makes_way_for_it() {
     for cloud in ["aws", "azure", "gcp"] {
-        let said = profile("", &format!("{}, {}", at("a", ""), at(&format!("argo-cd-builtin-{cloud}"), "")));
-        for file in [None, Some(&file("", ""))] {
-            let Ok(registration) = registered(&said, file) else { panic!("{cloud}") };
-            let expect = serde_json::json!({
-                "apiVersion": "client.authentication.k8s.io/v1beta1", "args": [cloud], "command": "argocd-k8s-auth",
-            });
-            assert_eq!(told(&registration)["execProviderConfig"], expect);
-        }
+        let built_in = [at("a", ""), at("argo-cd-builtin-oci", ""), at(&format!("argo-cd-builtin-{cloud}"), "")];
+        let said = profile("", &built_in.join(", "));
+        let Ok(registration) = registered(&said, None) else { panic!("{cloud}") };
+        let expect = serde_json::json!({
+            "apiVersion": "client.authentication.k8s.io/v1beta1", "args": [cloud], "command": "argocd-k8s-auth",
+        });
+        assert_eq!(told(&registration)["execProviderConfig"], expect);
+        // Whoever writes ClusterProfiles does not choose another program than the file does.
+        let Ok(registration) = registered(&said, Some(&file("", ""))) else { panic!("{cloud}") };
+        assert_eq!(told(&registration)["execProviderConfig"]["command"], "/bin/a");
+        refused(
+            &profile("", &built_in[1..].join(", ")),
+            &file("", ""),
+            Code::InvalidInventory,
+            "the provider file has a",
+        );
     }
-    let other = profile("", &at("argo-cd-builtin-oci", ""));
-    refused(&other, &file("", ""), Code::InvalidInventory, "has no access provider \"argo-cd-builtin-oci\" built in");
     let Err(faults) = registered(&profile("", &at("a", "")), None) else { panic!("there is no file") };
     assert!(faults[0].1.contains("there is no provider file"), "{faults:?}");
 }
@@ -138,6 +144,10 @@ fn nothing_that_looks_like_a_credential_is_written() {
         r#""eyJhbGciOi.eyJzdWIi.hunter2""#,
         r#""ghp_hunter2hunter2""#,
         r#""-----BEGIN RSA PRIVATE KEY-----""#,
+        r#""-H", "Authorization: Bearer hunter2hunter2""#,
+        r#""--password=$hunter2!""#,
+        r#""https://eu/eyJhbGciOi.eyJzdWIi.hunter2""#,
+        r#""--token=/x+hunter2=""#,
     ] {
         let file = file(&format!(r#", "args": [{arguments}]"#), "");
         refused(&said, &file, Code::InlineSecret, "args[");
@@ -171,6 +181,11 @@ fn nothing_that_looks_like_a_credential_is_written() {
         let taken = registered(&said, Some(&file(&format!(r#", "args": [{arguments}]"#), "")));
         assert!(taken.is_ok(), "{arguments}: {:?}", taken.err());
     }
+    for (name, value) in [("GOOGLE_APPLICATION_CREDENTIALS", "/var/run/secrets/key.json"), ("TOKEN", "/run/token")] {
+        let taken =
+            registered(&said, Some(&file(&format!(r#", "env": [{{"name": "{name}", "value": "{value}"}}]"#), "")));
+        assert!(taken.is_ok(), "{name}: {:?}", taken.err());
+    }
     // A host may be called so.
     let mut called = said.clone();
     called.access[0].cluster.server = String::from("https://vault-token:6443");
@@ -199,4 +214,52 @@ fn what_argo_cd_or_kubernetes_would_not_take_is_refused() {
     let many: Box<[String]> = (0..10_000).map(|n| format!("keep.example/n{n}: x")).collect();
     refused(&profile(&many.join(", "), &at("a", "")), &none, Code::InvalidInventory, "lets 10000 labels");
     refused(&profile("", &at("b", "")), &none, Code::InvalidInventory, "the provider file has a");
+    for exec in [r#", "env": [{"name": "A", "value": "{{ .ClusterProfileName }}"}]"#, r#", "installHint": "{{ x }}""#] {
+        refused(
+            &profile("", &at("a", "")),
+            &file(exec, ""),
+            Code::InvalidInventory,
+            "a template stands outside of args",
+        );
+    }
+    for proxy in ["gopher://p", "http://p x"] {
+        let cluster = format!(", proxy-url: '{proxy}'");
+        refused(&profile("", &at("a", &cluster)), &none, Code::InvalidInventory, "proxy-url is none");
+    }
+}
+
+#[test]
+fn argo_cd_is_sent_to_no_cluster_by_its_own_rights_and_to_none_in_clear() {
+    let none = file("", "");
+    let own = "is the cluster that Argo CD itself runs on";
+    for (server, words) in [
+        ("https://kubernetes.default.svc", own),
+        ("https://kubernetes.default.svc/", own),
+        ("HTTPS://Kubernetes.Default.svc.:443/x", own),
+        ("https://kubernetes.default.svc.cluster.local:6443", own),
+        ("https://kubernetes.default", own),
+        ("https://kubernetes", own),
+        ("http://eu-1", "is not reached by https"),
+        ("https://eu-1:x", "has a port that is no number"),
+    ] {
+        let said = profile("", &format!("{{name: a, cluster: {{server: '{server}'}}}}"));
+        refused(&said, &none, Code::InvalidInventory, words);
+    }
+    for server in ["https://kubernetes.example.com", "https://[fd00::1]:6443", "https://10.0.0.1:6443/k8s/clusters/c-1"]
+    {
+        let said = profile("", &format!("{{name: a, cluster: {{server: '{server}'}}}}"));
+        assert!(registered(&said, Some(&none)).is_ok(), "{server}");
+    }
+}
+
+#[test]
+fn a_large_profile_costs_nobody_anything() {
+    // Each of these signs is looked at, and what follows it only as far as that tells.
+    let informed = file(r#", "provideClusterInfo": true"#, "");
+    let with = |text: &str| {
+        profile("", &at("a", &format!(", extensions: [{{name: {EXEC_EXTENSION}, extension: {{a: '{text}'}}}}]")))
+    };
+    assert!(registered(&with(&":".repeat(200_000)), Some(&informed)).is_ok());
+    refused(&with(&"token=".repeat(40_000)), &informed, Code::InlineSecret, "config");
+    refused(&with(&"x".repeat(300_000)), &informed, Code::InvalidInventory, "more than 256 KiB");
 }

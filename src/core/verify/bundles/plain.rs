@@ -259,7 +259,8 @@ pub fn secret_in_clear(path: &str, bytes: &[u8]) -> Option<usize> {
 pub fn secret_manifest(path: &str, bytes: &[u8]) -> Option<usize> {
     let text = read::text_of(bytes).ok().filter(|_| is_manifest(path))?;
     // Whose output it is, and so where that begins, is not known.
-    let below = path.rfind("argocd/").and_then(|at| path.get(at..)).unwrap_or(path);
+    let begins = path.rmatch_indices('/').map(|(at, _)| at.saturating_add(1)).nth(2).unwrap_or_default();
+    let below = path.get(begins..).unwrap_or(path);
     if is_cluster_secret(below, bytes) {
         return None;
     }

@@ -11,7 +11,7 @@ use super::plugin::builds;
 use super::{APPLICATION, synced};
 use crate::delivered::{Delivered, aws, odd};
 use crate::rig::apiserver::ApiServer;
-use crate::rig::argocd::ArgoCd;
+use crate::rig::argocd::{ArgoCd, NEXT};
 use crate::rig::token;
 
 /// A file of the branch, applied to Argo CD's own API server.
@@ -28,10 +28,14 @@ fn plugin(region: &Delivered) {
     let status = json!({"token": token("admin")});
     let credential =
         json!({"apiVersion": "client.authentication.k8s.io/v1", "kind": "ExecCredential", "status": status});
-    let (asked, path) = (region.fleet.path("asked"), region.fleet.path("reader"));
-    let script = format!("#!/bin/sh\necho \"$*\" >> '{}'\necho '{credential}'\n", asked.display());
-    fs::write(&path, script).unwrap();
-    fs::set_permissions(&path, fs::Permissions::from_mode(0o700)).unwrap();
+    let asked = region.fleet.path("asked");
+    let script = format!("#!/bin/sh\necho \"$*$KUBERNETES_EXEC_INFO\" >> '{}'\necho '{credential}'\n", asked.display());
+    program(region, "reader", &script);
+}
+
+fn program(region: &Delivered, path: &str, script: &str) {
+    region.fleet.write(path, script);
+    fs::set_permissions(region.fleet.path(path), fs::Permissions::from_mode(0o700)).unwrap();
 }
 
 fn providers(region: &Delivered, argument: &str) {
@@ -44,7 +48,7 @@ fn providers(region: &Delivered, argument: &str) {
 
 /// Whether the plugin was asked with this argument.
 fn is_asked(region: &Delivered, argument: &str) -> bool {
-    region.fleet.has("asked") && region.fleet.read("asked").lines().any(|line| line == argument)
+    region.fleet.has("asked") && region.fleet.read("asked").lines().any(|line| line.split('{').next() == Some(argument))
 }
 
 fn set() -> Value {
@@ -70,12 +74,12 @@ fn set() -> Value {
     })
 }
 
-#[test]
-fn argo_cd_reaches_a_region_by_the_secret_and_a_plugin() {
-    let Some(mut region) = Delivered::new("argocd", "") else { return };
-    let Some(hub) = ApiServer::start() else { return };
+/// A region that is tied to a ClusterProfile with these extensions.
+fn tied(extensions: &Value) -> Option<Delivered> {
+    let region = Delivered::new("argocd", "")?;
     let cluster = json!({
         "server": region.server.url(), "certificate-authority-data": STANDARD.encode(region.server.ca()),
+        "extensions": extensions,
     });
     region.fleet.write(
         "manifests/profile.json",
@@ -89,14 +93,49 @@ fn argo_cd_reaches_a_region_by_the_secret_and_a_plugin() {
     );
     let tie = "delivery: argocd, inventory: {clusterProfile: {namespace: fleet, name: eu-1}}}";
     region.fleet.configure("delivery: argocd}", tie);
-    region.fleet.configure("argocd: {", "argocd: {version: '3.2', cluster: {providers: providers.json}, ");
+    region.fleet.configure("argocd: {", "argocd: {cluster: {providers: providers.json}, ");
     region.fleet.configure("limits:", "keep: {labels: [env]}\nlimits:");
-    providers(&region, "{{ .ClusterProfileName }} at {{ .ClusterProfileServer }}");
     plugin(&region);
+    Some(region)
+}
+
+/// From 3.5 on Argo CD tells the plugin where the cluster is, and what the ClusterProfile has for it.
+#[test]
+fn a_newer_argo_cd_tells_the_plugin_what_the_profile_says() {
+    let extension = json!({"name": "client.authentication.k8s.io/exec", "extension": {"clusterName": "eu-one"}});
+    let Some(mut region) = tied(&json!([extension])) else { return };
+    let Some(hub) = ApiServer::start() else { return };
+    providers(&region, "x");
+    region.fleet.edit("providers.json", "\"command\"", "\"provideClusterInfo\": true, \"command\"");
+    region.put(&aws("aws", 1));
+    region.publish();
+    // It asks for signatures by a script of its image, whatever it is told of GPG; nothing is signed here.
+    program(&region, "programs/git-verify-wrapper.sh", "#!/bin/sh\n");
+    let mut builds = builds(&region);
+    builds.programs.push(region.fleet.path("programs"));
+    let Some(argo) = ArgoCd::start_apart(NEXT, &hub, &builds) else { return };
+    for file in ["cluster.yaml", "application.yaml"] {
+        apply(&region, &hub, file);
+    }
+    synced(&region, &argo);
+    region.is_exact();
+    let asked = region.fleet.read("asked");
+    let info = asked.lines().find_map(|line| serde_json::from_str::<Value>(line.strip_prefix('x')?).ok());
+    let cluster = &info.expect("it was told something")["spec"]["cluster"];
+    assert_eq!(cluster["server"], region.server.url());
+    assert_eq!(cluster["config"], json!({"clusterName": "eu-one"}));
+}
+
+#[test]
+fn argo_cd_reaches_a_region_by_the_secret_and_a_plugin() {
+    let Some(mut region) = tied(&json!([])) else { return };
+    let Some(hub) = ApiServer::start() else { return };
+    region.fleet.configure("argocd: {", "argocd: {version: '3.2', ");
+    providers(&region, "{{ .ClusterProfileName }} at {{ .ClusterProfileServer }}");
     region.put(&aws("aws", 1));
     region.publish();
 
-    let Some(mut argo) = ArgoCd::start_apart(&hub, &builds(&region)) else { return };
+    let Some(mut argo) = ArgoCd::start_apart("argocd", &hub, &builds(&region)) else { return };
     // An Argo CD that does not know the cluster yet says so, and waits.
     apply(&region, &hub, "application.yaml");
     argo.wait_until(APPLICATION, |said| {

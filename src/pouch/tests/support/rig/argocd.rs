@@ -21,6 +21,9 @@ use crate::support::tool;
 /// Where it lives, and what it is told.
 pub const NAMESPACE: &str = "argocd";
 
+/// The program of the newest release that is tried, beside `argocd`, which most tests run.
+pub const NEXT: &str = "argocd-next";
+
 /// How long a sync may take; one takes some seconds on a quiet machine.
 const SYNC: Duration = Duration::from_secs(180);
 
@@ -72,14 +75,14 @@ impl ArgoCd {
         Some(Self::begin(server, collections, builds))
     }
 
-    /// The same on an API server that is no region, and without any cluster that it knows.
+    /// The same of the program with this name, on an API server that is no region, and without any cluster that it knows.
     ///
     /// # Panics
     /// If it does not get ready, and where a program is absent and `CI` is `true`.
-    pub fn start_apart(server: &ApiServer, builds: &Builds) -> Option<Self> {
-        Self::install(server)?;
+    pub fn start_apart(name: &str, server: &ApiServer, builds: &Builds) -> Option<Self> {
+        let argocd = Self::install_of(name, server)?;
         server.apply(&settings_without_cluster().to_string());
-        Some(Self::begin(server, Vec::new(), builds))
+        Some(Self::begin_of(&argocd, server, &[], builds))
     }
 
     /// Installs its CRDs, and what its own installation has of settings; None, after saying so, where a program is absent.
@@ -87,10 +90,14 @@ impl ArgoCd {
     /// # Panics
     /// If the server refuses, and where a program is absent and `CI` is `true`.
     pub fn install(server: &ApiServer) -> Option<()> {
-        let (argocd, _) = (tool("argocd")?, tool("redis-server")?);
+        Self::install_of("argocd", server).map(|_| ())
+    }
+
+    fn install_of(name: &str, server: &ApiServer) -> Option<PathBuf> {
+        let (argocd, _) = (tool(name)?, tool("redis-server")?);
         server.install_folder(&crds_beside(&argocd));
         server.apply(&installation().to_string());
-        Some(())
+        Some(argocd)
     }
 
     /// Starts it where it is installed.
@@ -98,10 +105,14 @@ impl ArgoCd {
     /// # Panics
     /// If it does not get ready.
     pub fn begin(server: &ApiServer, collections: Vec<String>, builds: &Builds) -> Self {
-        let [argocd, redis] = ["argocd", "redis-server"].map(|name| tool(name).expect("it is installed"));
+        Self::begin_of(&tool("argocd").expect("it is installed"), server, &collections, builds)
+    }
+
+    fn begin_of(argocd: &Path, server: &ApiServer, collections: &[String], builds: &Builds) -> Self {
+        let redis = tool("redis-server").expect("it is installed");
         let mut last = String::new();
         for _ in 0..3 {
-            match Self::launch(server, (&argocd, &redis), collections.clone(), builds) {
+            match Self::launch(server, (argocd, &redis), collections.to_vec(), builds) {
                 Ok(started) => return started,
                 Err(why) if why.contains("ddress already in use") => last = why,
                 Err(why) => panic!("no Argo CD: {why}"),
@@ -157,7 +168,7 @@ impl ArgoCd {
             let path = builds.programs.iter().cloned().chain(own).chain(std::env::split_paths(&path));
             all.push(("PATH", std::env::join_paths(path).expect("a PATH")));
             all.extend(builds.environment.iter().cloned());
-            let flags = vec![
+            let mut flags = vec![
                 String::from("--disable-tls"),
                 String::from("--address=127.0.0.1"),
                 String::from("--metrics-address=127.0.0.1"),
@@ -165,6 +176,10 @@ impl ArgoCd {
                 format!("--metrics-port={repo_metrics}"),
                 format!("--redis=127.0.0.1:{redis_port}"),
             ];
+            if argocd.ends_with(NEXT) {
+                // It looks for certificates of clients, and refuses to do so without TLS.
+                flags.push(String::from("--client-ca-path="));
+            }
             (flags, all)
         });
         repo.wait_until_ready(repo_metrics, "/metrics")?;

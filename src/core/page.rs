@@ -1,4 +1,4 @@
-//! A page to review: a plan or an explanation as one HTML file that needs nothing else.
+//! A page to review: a plan, an explanation, or what regions have, as one HTML file that needs nothing else.
 //!
 //! It asks nobody for anything and runs nothing: its policy allows no script, no picture and no address, and of styles
 //! the one that it brings (<https://www.w3.org/TR/CSP3/>). It reads on a phone, in light and dark. Like everything else
@@ -7,6 +7,7 @@
 mod chain;
 mod html;
 mod readers;
+mod standing;
 mod timeline;
 
 use alloc::collections::BTreeMap;
@@ -22,6 +23,7 @@ use crate::listing::counted;
 use crate::log::Log;
 use crate::report::group::{Group, Tell, concerned, groups, place};
 use crate::report::names::{Names, fields, held_by_acceptances, object};
+use crate::report::standing::Standing;
 use crate::report::summary::{FindingRecord, HoldRecord, Outcome, Region, SilencedRecord, Summary};
 use chain::chain;
 use html::Html;
@@ -119,6 +121,26 @@ pub fn explain(explanation: &Explanation, life: Option<&Log>, release: &str) -> 
     silenced(&mut page, explanation.claims.iter().flat_map(|claim| &claim.silenced));
     heading(&mut page, "timeline", "Timeline");
     timeline::of(&mut page, life, &explanation.fleet);
+    end(page, release)
+}
+
+/// The page of what the regions' clusters have of what is published for them.
+pub fn standing(standing: &Standing, release: &str) -> String {
+    let mut page = begin(&format!("pouch verify for {}", standing.fleet));
+    page.element("h1", &format!("Regions of fleet {}", standing.fleet));
+    page.element("p", &standing::sentence(standing));
+    if !standing.values {
+        page.element("p class=\"changed\"", "Values of Secrets were not compared.");
+    }
+    navigation(&mut page, &["regions", "credentials", "findings"]);
+    heading(&mut page, "regions", "Regions");
+    standing::table(&mut page, standing);
+    standing::unread(&mut page, standing);
+    heading(&mut page, "credentials", "Credentials");
+    standing::claimants(&mut page, standing);
+    heading(&mut page, "findings", "Findings");
+    let all: Vec<FindingRecord> = standing.regions.iter().flat_map(|region| region.findings.iter().cloned()).collect();
+    findings(&mut page, &all);
     end(page, release)
 }
 

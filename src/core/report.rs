@@ -1,6 +1,7 @@
 //! Reports: what a run did and found, as text, as JSON and as metrics. Pure: the shell prints.
 
 pub mod check;
+pub mod compared;
 pub mod dress;
 pub mod escape;
 pub mod exposure;

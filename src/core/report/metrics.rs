@@ -14,6 +14,7 @@ use core::fmt::Write as _;
 
 use alloc::vec::Vec;
 
+use super::compared::ComparedRegion;
 use super::summary::{Outcome, Summary};
 
 /// Which run it was.
@@ -115,6 +116,7 @@ pub fn text(summary: &Summary, times: &Times<'_>) -> String {
             out.sample("pouch_region_changes", &labels, changes.count());
         }
     }
+    standing(&mut out, fleet, summary.compared.as_deref().unwrap_or_default());
     let mut findings: BTreeMap<(&str, &str), usize> = BTreeMap::new();
     for finding in &summary.findings {
         let count = findings.entry((finding.code, finding.severity)).or_default();
@@ -126,6 +128,37 @@ pub fn text(summary: &Summary, times: &Times<'_>) -> String {
         out.sample("pouch_findings", &labels, count);
     }
     out.0
+}
+
+/// What regions' clusters have of their bundles. Of a region that was not reached nothing else is said: nought would say
+/// that nothing is missing.
+fn standing(out: &mut Exposition, fleet: (&str, &str), compared: &[ComparedRegion]) {
+    if compared.is_empty() {
+        return;
+    }
+    out.family("pouch_region_reached", "Whether the region's cluster could be compared with its bundle: 1 or 0.");
+    for region in compared {
+        let labels = [fleet, ("region", &*region.name)];
+        out.sample("pouch_region_reached", &labels, usize::from(region.counts.is_some()));
+    }
+    let known = || compared.iter().filter_map(|region| Some((&*region.name, region.counts?)));
+    out.family("pouch_region_standing", "Objects of the region's bundle, by how they stand in its cluster.");
+    for (region, counts) in known() {
+        for (state, count) in [
+            ("as-published", counts.as_published),
+            ("missing", counts.missing),
+            ("differing", counts.differing),
+            ("left-behind", counts.left_behind),
+        ] {
+            out.sample("pouch_region_standing", &[fleet, ("region", region), ("state", state)], count);
+        }
+    }
+    out.family("pouch_region_in_force", "Credentials of the region's bundle, by whether all of it stands there.");
+    for (region, counts) in known() {
+        for (in_force, count) in [("true", counts.in_force), ("false", counts.not_in_force)] {
+            out.sample("pouch_region_in_force", &[fleet, ("region", region), ("in_force", in_force)], count);
+        }
+    }
 }
 
 /// The metrics of a run that ended without doing its work.
@@ -215,6 +248,7 @@ fn escaped(value: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::super::compared::ComparedCounts;
     use super::super::summary::{
         ChangeRecord, Credentials, FindingRecord, ObjectRecord, Region, RegionCredentials, Verified,
     };
@@ -255,6 +289,7 @@ mod tests {
             regions: Some(vec![region("eu \"x\"\\\n", Outcome::Held, 7), region("us", Outcome::Published, 8)]),
             verified: None,
             proved: None,
+            compared: None,
             accept_command: None,
             findings: vec![finding(Code::Unread), finding(Code::Unread), finding(Code::MissingCompanion)],
             silenced: Vec::new(),
@@ -364,6 +399,34 @@ mod tests {
         let unread = [run.as_slice(), &[("code", "unread"), ("severity", "error")]].concat();
         check(&samples, "pouch_findings", &unread, 2.0);
         assert_eq!(samples.len(), 2 + 2);
+    }
+
+    #[test]
+    fn of_a_region_that_was_not_reached_nothing_is_nought() {
+        let counts =
+            ComparedCounts { as_published: 7, missing: 2, differing: 1, left_behind: 3, in_force: 4, not_in_force: 5 };
+        let region = |name: &str, counts| ComparedRegion { name: name.into(), counts };
+        let compared = Some(vec![region("away", None), region("eu", Some(counts))]);
+        let summary = Summary {
+            command: "verify",
+            credentials: None,
+            regions: None,
+            compared,
+            findings: Vec::new(),
+            ..summary()
+        };
+        let samples = parsed(&text(&summary, &Times { now: 7, ..Times::default() }));
+        let (fleet, eu) = (("fleet", "acme"), ("region", "eu"));
+        check(&samples, "pouch_region_reached", &[fleet, ("region", "away")], 0.0);
+        check(&samples, "pouch_region_reached", &[fleet, eu], 1.0);
+        for (state, count) in [("as-published", 7.0), ("missing", 2.0), ("differing", 1.0), ("left-behind", 3.0)] {
+            check(&samples, "pouch_region_standing", &[fleet, eu, ("state", state)], count);
+        }
+        check(&samples, "pouch_region_in_force", &[fleet, eu, ("in_force", "true")], 4.0);
+        check(&samples, "pouch_region_in_force", &[fleet, eu, ("in_force", "false")], 5.0);
+        let away: Vec<&Sample> =
+            samples.iter().filter(|sample| sample.1.get("region").is_some_and(|it| it == "away")).collect();
+        assert_eq!(away.len(), 1, "{away:?}");
     }
 
     #[test]

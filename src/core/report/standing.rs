@@ -7,6 +7,7 @@ use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema};
 use serde::Serialize;
 
+use super::compared::{ComparedCounts, ComparedRegion};
 use super::escape;
 use super::summary::FindingRecord;
 use crate::listing::counted;
@@ -107,6 +108,26 @@ const MOST: usize = 20;
 const SHORT: usize = 12;
 
 impl Standing {
+    /// How much of each region's bundle stands there, for the summary and the metrics.
+    pub fn counted(&self) -> Vec<ComparedRegion> {
+        let counts = |compared: &ComparedRecord| {
+            let in_force = compared.claimants.iter().filter(|claimant| claimant.in_force).count();
+            ComparedCounts {
+                as_published: compared.as_published,
+                missing: compared.missing,
+                differing: compared.differing,
+                left_behind: compared.left_behind,
+                in_force,
+                not_in_force: compared.claimants.len().saturating_sub(in_force),
+            }
+        };
+        let of = |region: &RegionStanding| ComparedRegion {
+            name: region.name.clone(),
+            counts: region.compared.as_ref().map(counts),
+        };
+        self.regions.iter().map(of).collect()
+    }
+
     /// One table, and below it what is not in force.
     pub fn text(&self, is_whole: bool) -> String {
         const HEAD: [&str; 7] = ["REGION", "SINCE", "AS PUBLISHED", "MISSING", "DIFFERING", "LEFT BEHIND", "IN FORCE"];

@@ -10,6 +10,7 @@ use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema};
 use serde::{Deserialize, Serialize};
 
+use super::compared::ComparedRegion;
 pub use super::split::SplitRecord;
 pub use super::target::{Artifact, ArtifactState, FailureRecord, Proposal, Target, TargetState};
 use crate::finding::{Class, Code, Finding, Origin};
@@ -73,6 +74,9 @@ pub struct Summary {
     /// The regions whose bundles `verify` looked at without a cluster; absent after other commands.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub proved: Option<Vec<Proved>>,
+    /// The regions that `verify --live --all` compared with their bundles, sorted by name; absent after other commands.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub compared: Option<Vec<ComparedRegion>>,
     /// The command line that lets through all that the brake held in this run, but for regions that another hold keeps held
     /// whatever is accepted; absent if it lets nothing through.
     #[serde(skip_serializing_if = "Option::is_none")]

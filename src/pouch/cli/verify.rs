@@ -7,6 +7,7 @@ use pouch_core::config::error::quoted;
 use pouch_core::config::{Fleet, RegionConfig, RegionState};
 use pouch_core::layout::path;
 use pouch_core::name::Region;
+use pouch_core::page;
 use pouch_core::region::published::Files;
 use pouch_core::report::escape_json;
 use pouch_core::report::summary::{FindingRecord, Summary, Verified};
@@ -45,6 +46,7 @@ Examples:
   pouch verify --identity keys/eu-west.txt    that the region can open it, too
   pouch verify --live eu-west --region eu-west
   pouch verify --live --all                   every region of which the configuration says how it is reached
+  pouch verify --live --all -o html > regions.html
 
 Exit codes: 0 nothing is wrong; 8 something is; 5 the branch, the repository or the cluster cannot be read; \
 64 usage or configuration.";
@@ -107,6 +109,8 @@ enum Format {
     Text,
     /// For machines; `pouch schema standing` describes it
     Json,
+    /// A page that needs nothing else, to read or to keep
+    Html,
 }
 
 /// Flags of the proof of bundles.
@@ -221,6 +225,7 @@ fn all(session: &Session, args: &Args, context: &str) -> Result<Ended, Failure> 
     match args.output {
         Format::Text if ui.is_quiet() && faults == 0 && unread == 0 => {}
         Format::Text => ui.prose(&answer.text(session.global.verbose)),
+        Format::Html => ui.result(&page::standing(&answer, env!("CARGO_PKG_VERSION"))),
         Format::Json => {
             let json = serde_json::to_string_pretty(&answer).map_err(|_| Failure::bug("an answer is no JSON"))?;
             ui.result(&format!("{}\n", escape_json(&json)));
@@ -233,6 +238,7 @@ fn all(session: &Session, args: &Args, context: &str) -> Result<Ended, Failure> 
     };
     let summary = || Summary {
         findings: findings.iter().map(FindingRecord::from).collect(),
+        compared: Some(answer.counted()),
         ..told::summary(Some(answer.fleet.clone()), "verify", ended)
     };
     told::record(session, summary, "The regions were compared")?;

@@ -356,6 +356,7 @@ pub fn summary(fleet: Option<String>, command: &'static str, ended: Ended) -> Su
         regions: None,
         verified: None,
         proved: None,
+        compared: None,
         accept_command: None,
         findings: Vec::new(),
         silenced: Vec::new(),

@@ -530,6 +530,32 @@ fn every_region_is_compared_in_one_table() {
     assert!(eu["findings"].as_array().unwrap().iter().any(|finding| finding["code"] == "differs-on-region"));
     assert!(answer["regions"][1]["unread"]["message"].as_str().unwrap().contains("kubeconfig"), "{answer:#}");
 
+    // The same as a page, and as metrics, in which nothing is said of what was not reached.
+    let ran = fleet
+        .run(&["verify", "--live", "--all", "-o", "html", "--metrics", "pouch.prom", "--summary", "s.json"])
+        .ends(5);
+    assert!(ran.stdout.starts_with("<!doctype html>") && ran.stdout.ends_with("</html>\n"), "{}", ran.stdout);
+    for part in ["<td class=\"n changed\">1 of 2", "not compared: the kubeconfig", "<code>Credential eu-team/c0</code>"]
+    {
+        assert!(ran.stdout.contains(part), "{part}\n{}", ran.stdout);
+    }
+    assert!(!ran.stdout.contains("changed\"}}") && !ran.stdout.contains("src="), "{}", ran.stdout);
+    let metrics = fleet.read("pouch.prom");
+    for line in [
+        "pouch_region_reached{fleet=\"acme\",region=\"eu\"} 1",
+        "pouch_region_reached{fleet=\"acme\",region=\"us\"} 0",
+        "pouch_region_standing{fleet=\"acme\",region=\"eu\",state=\"differing\"} 1",
+        "pouch_region_standing{fleet=\"acme\",region=\"eu\",state=\"left-behind\"} 1",
+        "pouch_region_in_force{fleet=\"acme\",region=\"eu\",in_force=\"false\"} 1",
+    ] {
+        assert!(metrics.lines().any(|found| found == line), "{line}\n{metrics}");
+    }
+    let summary: Value = serde_json::from_str(&fleet.read("s.json")).unwrap();
+    let schema = include_str!("../../../../schemas/summary.schema.json");
+    let schema = jsonschema::validator_for(&serde_json::from_str(schema).unwrap()).unwrap();
+    assert!(schema.is_valid(&summary), "{summary:#}");
+    assert_eq!(summary["compared"][1], json!({"name": "us"}));
+
     // Without the region that is away, the code is that of what was found; and then all is well.
     fleet.configure("cluster: {kubeconfig: nowhere, context: admin}, ", "");
     table(8);

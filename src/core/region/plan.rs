@@ -473,6 +473,7 @@ fn finish<E>(
         None => (path.clone(), None),
     };
     let standing_secret = registered::kept(terms).and_then(|path| published.open_file(&path));
+    holds.extend(registered::lost(terms, published).map(Hold::fast));
     let registered = registered::text(terms, standing_secret);
     let told = published.manifest().and_then(|manifest| manifest.cluster.as_deref());
     let head = Head { sources: sources(input), cluster: terms.cluster(told), registered: registered.as_deref() };

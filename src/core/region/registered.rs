@@ -6,10 +6,12 @@
 use alloc::string::String;
 
 use super::input::Terms;
+use super::published::Published;
 use crate::config::Delivery;
 use crate::finding::{Code, Finding};
 use crate::layout::BundlePath;
 use crate::layout::delivery::cluster::{self, ClusterSecret};
+use crate::layout::manifest::Manifest;
 use crate::layout::path::delivery_name;
 use crate::name::ObjectKey;
 use crate::world::cluster::ArgoRegistration;
@@ -35,6 +37,24 @@ pub(super) fn text(terms: &Terms<'_>, published: Option<&[u8]>) -> Option<String
         },
     };
     Some(ClusterSecret::of(&terms.layout(), argo, registration).text())
+}
+
+/// Holds a region whose published cluster Secret is to stay, and cannot be used: without it, Argo CD would lose sight of the
+/// region.
+pub(super) fn lost(terms: &Terms<'_>, published: &Published) -> Option<Finding> {
+    let path = kept(terms)?;
+    let is_listed = |manifest: &Manifest| manifest.files.iter().any(|file| file.path == path);
+    if !published.manifest().is_some_and(is_listed) || published.open_file(&path).is_some() {
+        return None;
+    }
+    let region = &terms.to.region.name;
+    let message = format!(
+        "{path} of region {region} must stay, as what Argo CD is to be told of its cluster is not known; but it is lost, or not as \
+         pouch wrote it"
+    );
+    let help = "Restore the file from the history; or mend what keeps the ClusterProfile from being used, and the file is written \
+                anew. To do without it, remove `delivery.argocd.cluster`.";
+    Some(Finding::new(Code::CarryImpossible, message).in_region(region).help(help))
 }
 
 /// Tells of a source that has the same Secret: whoever writes it there, and whoever applies the bundle, take it from each

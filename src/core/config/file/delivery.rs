@@ -193,8 +193,8 @@ pub struct ArgoCdFile {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ArgoClusterFile {
     /// A provider file of cluster-inventory-api, relative to this file: which program gives Argo CD the credentials for
-    /// clusters of which access provider. Left out where Argo CD has the providers built in (`argo-cd-builtin-aws`,
-    /// `argo-cd-builtin-azure`, `argo-cd-builtin-gcp`).
+    /// clusters of which access provider. Without it, the access providers that Argo CD has built in are taken
+    /// (`argo-cd-builtin-aws`, `argo-cd-builtin-azure`, `argo-cd-builtin-gcp`).
     pub providers: Option<String>,
 }
 

@@ -396,6 +396,7 @@ mod tests {
             ("a/x.yaml", secret, Some(3)),
             ("x.json", r#"{"kind": "Secret", "data": {"a": "Yg=="}}"#, Some(1)),
             ("x.md", secret, None),
+            ("argocd/x-argocd/cluster.yaml", secret, Some(3)),
             ("x.yaml", "kind: Secret\ndata:\n  a: {{ .Values.a }}\n", None),
             ("x.yaml", "kind: Secret\ndata: {}\n", None),
             ("x.yaml", "kind: ConfigMap\ndata: {a: b}\n", None),

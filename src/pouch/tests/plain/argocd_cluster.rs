@@ -184,13 +184,6 @@ fn what_is_not_known_of_a_cluster_stays_as_it_is_published() {
     fleet.render(&[]);
     assert_eq!(yaml(&fleet, SECRET)["stringData"]["name"], "other");
     verifies(&fleet);
-
-    // What nobody vouches for is not kept.
-    let forged = fleet.read(SECRET).replace("https://eu-1", "https://evil");
-    fleet.write(SECRET, forged);
-    fleet.render(&[]);
-    assert!(!fleet.read("bundles/regions/eu/bundle.yaml").contains("cluster.yaml"), "{}", fleet.read(SECRET));
-    assert!(!fleet.has(SECRET));
 }
 
 #[test]
@@ -432,5 +425,70 @@ fn a_secret_outlives_a_lost_reuse_key() {
     fleet.run(&["rekey", "--new-reuse-key", "--identity", &eu, "--identity", &us]).ends(0);
     assert_eq!(fleet.read(SECRET), before);
     fs::rename(fleet.path("manifests-gone"), fleet.path("manifests")).unwrap();
+    fleet.render(&[]).ends(0).outcome("eu", "unchanged");
+}
+
+/// Argo CD finds a cluster by its server, also where only one of two regions is known to it by a Secret of pouch.
+#[test]
+fn no_profile_takes_the_server_of_another_region() {
+    let fleet = fleet();
+    let us = |server: &str| {
+        format!(
+            "detached: true, delivery: {{argocd: {{cluster: null, destination: {{server: 'https://{server}'}}}}}}}}"
+        )
+    };
+    fleet.configure("detached: true, delivery: flux}", &us("eu-1.example.com:6443"));
+    fleet.render(&[]).ends(4).says("the same server for Argo CD: argocd, https://eu-1.example.com:6443");
+    assert!(!fleet.has(SECRET));
+    fleet.configure(&us("eu-1.example.com:6443"), &us("us-1.example.com:6443"));
+    fleet.render(&[]).ends(0);
+    assert!(fleet.has(SECRET));
+}
+
+#[test]
+fn a_region_is_not_called_as_argo_cd_calls_its_own_cluster() {
+    let fleet = fleet();
+    fleet.configure("  eu:\n", "  in-cluster:\n");
+    fleet.render(&[]).ends(64).says("`destination.name` is in-cluster here");
+}
+
+/// What nobody judged does not get into git by way of facts.
+#[test]
+fn facts_hold_of_what_a_plugin_is_told_only_what_it_is_told() {
+    let fleet = fleet();
+    let exec = PROVIDERS
+        .replace("\"provideClusterInfo\": true}", "\"env\": [{\"name\": \"API_TOKEN\", \"value\": \"\"}]}, \"profileSourcedEnvVarsPolicy\": \"AppendIfNotExists\"");
+    fleet.write("providers.json", &exec);
+    let variables = "{server: 'https://eu-1.example.com:6443', extensions: [{name: \
+        clusterprofiles.multicluster.x-k8s.io/exec/additional-envs, extension: {API_TOKEN: hunter2, ZONE: eu-1a}}]}";
+    fleet.write("manifests/profile.yaml", profile("eu-1", variables));
+    fleet.render(&[]).ends(0);
+    assert_eq!(config(&fleet)["execProviderConfig"]["env"], json!({"API_TOKEN": "", "ZONE": "eu-1a"}));
+    let ran = fleet.run(&["facts"]).ends(0);
+    assert!(ran.stdout.contains("ZONE: eu-1a"), "{}", ran.stdout);
+    assert!(!ran.stdout.contains("hunter2") && !ran.stdout.contains("API_TOKEN"), "{}", ran.stdout);
+    // They say the same.
+    let before = fleet.read(SECRET);
+    fleet.write("manifests/profile.yaml", ran.stdout.clone());
+    fleet.render(&[]).ends(0);
+    assert_eq!(fleet.read(SECRET), before);
+}
+
+/// Nothing is known of the cluster, and what is published of it is damaged.
+#[test]
+fn a_secret_that_can_neither_stay_nor_be_made_anew_holds_its_region() {
+    let fleet = fleet();
+    fleet.render(&[]).ends(0);
+    let before = fleet.read(SECRET);
+    fs::remove_file(fleet.path("manifests/profile.yaml")).unwrap();
+    for damage in [Some(before.replace("eu-1.example.com", "evil.example.com")), None] {
+        match &damage {
+            Some(text) => fleet.write(SECRET, text),
+            None => fs::remove_file(fleet.path(SECRET)).unwrap(),
+        }
+        fleet.render(&[]).ends(4).says("[carry-impossible]").outcome("eu", "held").outcome("us", "unchanged");
+        assert_eq!(fleet.has(SECRET).then(|| fleet.read(SECRET)), damage);
+    }
+    fleet.write(SECRET, before);
     fleet.render(&[]).ends(0).outcome("eu", "unchanged");
 }

@@ -647,6 +647,7 @@ fn write(
     // In the order of their keys, objects are nearly sorted by path too, so sorting them all at once compares few of
     // the long paths.
     let mut files = Vec::with_capacity(pack.objects.len());
+    manifest.objects.reserve_exact(pack.objects.len());
     for (lands, packed) in pack.objects {
         let path = layout.of_object(&lands);
         let (content, from, state, needed_by, recipients) = match packed {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use pouch_core::config::{Look, RegionConfig};
+use pouch_core::config::{Fleet, Look, RegionConfig, SourcePlace};
 use pouch_core::finding::Finding;
 use pouch_core::layout::{manifest, path};
 use pouch_core::name::{Directory, Region};
@@ -56,7 +56,9 @@ pub struct Answer {
 /// Where there is no such region, what is published cannot be told at all, or the run should end.
 pub fn standing(session: &Session, asked: &Question<'_>) -> Result<Answer, Failure> {
     let fleet = &asked.opened.settings.fleet;
-    let regions: Vec<(&RegionConfig, &Look)> = regions(fleet).collect();
+    let management = of_management(fleet);
+    let as_source = management.as_ref().map(|(region, look)| (*region, look));
+    let regions: Vec<(&RegionConfig, &Look)> = regions(fleet).chain(as_source).collect();
     if regions.is_empty() {
         return Err(Failure::usage(
             "no active region has `cluster` in the configuration",
@@ -100,6 +102,23 @@ pub fn standing(session: &Session, asked: &Question<'_>) -> Result<Answer, Failu
         answer.add(region, one);
     }
     Ok(answer)
+}
+
+/// The management cluster as a region, and how the source that it is reaches it; none where it is looked into as others
+/// are, or no source or more than one could be it.
+fn of_management(fleet: &Fleet) -> Option<(&RegionConfig, Look)> {
+    let is_meant =
+        |region: &&RegionConfig| region.management && region.is_rendered() && region.inventory.look.is_none();
+    let region = fleet.regions.values().find(is_meant)?;
+    let trusted = fleet.sources.iter().filter(|source| source.provides.cluster_scoped);
+    let mut reached = trusted.filter_map(|source| match &source.place {
+        SourcePlace::Cluster { context, kubeconfig } => {
+            Some(Look::Kubeconfig { kubeconfig: kubeconfig.clone(), context: context.clone() })
+        }
+        _ => None,
+    });
+    let look = reached.next()?;
+    reached.next().is_none().then_some((region, look))
 }
 
 /// What the sources say of ClusterProfiles, if one is needed. Where they cannot be read, the regions that need none are

@@ -92,6 +92,9 @@ fn what_is_brought_there_is_no_source() {
         assert_eq!(label(object, "app.kubernetes.io/managed-by"), "pouch", "{}", object["metadata"]["name"]);
     }
     region.verify_live(&[]).ends(0);
+    // It is reached as the source that it is.
+    let ran = region.fleet.run(&["verify", "--live", "--all"]).ends(0);
+    assert!(ran.stdout.lines().any(|line| line.starts_with("eu ")), "{}", ran.stdout);
     let uid = region.get("/api/v1/namespaces/kube-system")["metadata"]["uid"].as_str().unwrap().to_owned();
     let ran = region.fleet.run(&["explain", "region", "eu"]).ends(0);
     assert!(ran.stdout.contains(&format!("cluster {uid} (by the source that it is; ")), "{}", ran.stdout);

@@ -8,9 +8,10 @@ use crate::capi::tenancy::Tenancy;
 use crate::capi::{self, Admits, Slip};
 use crate::claim::Claim;
 use crate::config::Fleet;
+use crate::finding::{Code, Finding};
 use crate::name::{GroupKind, ObjectKey, SourceName};
 use crate::object::Object;
-use crate::world::World;
+use crate::world::{Granting, World};
 
 /// The rule by which a claim may use an object.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -58,7 +59,8 @@ pub struct Sought<'a> {
 /// The rule that lets a claim look at a namespaced object, if one does.
 ///
 /// All claims may look at a cluster-scoped object; [`of_identity`] says whether they may use it.
-pub fn of_namespaced(fleet: &Fleet, claim: &Claim, sought: &Sought<'_>) -> Option<Rule> {
+pub fn of_namespaced(world: &World<'_>, claim: &Claim, sought: &Sought<'_>) -> Option<Rule> {
+    let fleet = world.fleet;
     let Some(namespace) = &sought.read.namespace else { return Some(Rule::Identity) };
     if *namespace == claim.by.namespace {
         return Some(Rule::OwnNamespace);
@@ -78,7 +80,7 @@ pub fn of_namespaced(fleet: &Fleet, claim: &Claim, sought: &Sought<'_>) -> Optio
             _ => {}
         }
     }
-    fleet.grants(&claim.by, claim.region(), sought.read).then_some(Rule::Grant)
+    world.grants(&claim.by, claim.region(), sought.read).then_some(Rule::Grant)
 }
 
 /// The rule that lets a claim use a cluster-scoped identity, or why none does.
@@ -91,7 +93,7 @@ pub fn of_identity(world: &World<'_>, claim: &Claim, identity: &Object) -> Resul
         Admits::No => "its allowedNamespaces does not admit it",
         Admits::Unknown(why) => why,
     };
-    world.fleet.grants(&claim.by, claim.region(), &identity.key).then_some(Rule::Grant).ok_or(why)
+    world.grants(&claim.by, claim.region(), &identity.key).then_some(Rule::Grant).ok_or(why)
 }
 
 /// Whether an identity lets clusters in a claim's namespace use it, by its provider's own meaning.
@@ -116,6 +118,21 @@ const UNSEEN: &str = "the labels of the namespace on the region were not seen";
 /// nobody knows whom it admits: that opens nothing, and takes nothing away.
 pub fn is_unseen(world: &World<'_>, claim: &Claim, identity: &Object) -> bool {
     admits(world, claim, identity) == Admits::Unknown(UNSEEN)
+}
+
+/// What is said where a grant would let a claim use an object if a placement listed the region, and nobody knows whether it
+/// does. That opens nothing, and takes nothing away.
+pub fn undecided(world: &World<'_>, claim: &Claim, read: &ObjectKey) -> Option<Finding> {
+    let Granting::Unknown(placement, why) = world.granting(&claim.by, claim.region(), read) else { return None };
+    let message = format!(
+        "whether {read} is open to {} is unknown: a grant opens it in the regions of placement {placement}, and which these are is unknown: {why}",
+        claim.by
+    );
+    let help = format!(
+        "Have the placement read, or name region {} in the grant; until then what is published by it stays.",
+        claim.region()
+    );
+    Some(Finding::new(Code::Unread, message).about(read).help(help))
 }
 
 /// A slip in what an identity says of who may use it: then nobody may, and what is published by it is not taken away.

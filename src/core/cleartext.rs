@@ -41,6 +41,93 @@ pub fn published_secrets(kind: &GroupKind, document: &Node) -> Vec<String> {
     found
 }
 
+/// The paths of all strings below `node`, which stands at `path`, that look like secrets: by their keys, and by what they
+/// are.
+pub fn secrets_below(node: &Node, path: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    look(node, path, "", &mut found);
+    telling(node, path, &mut found);
+    found.sort();
+    found.dedup();
+    found
+}
+
+/// The paths of all arguments of a command that hold what looks like a secret: `--token=…`, `--password …`, or the same
+/// somewhere in a script.
+pub fn secrets_in_arguments(arguments: &[String], path: &str) -> Vec<String> {
+    let option = |argument: &'_ String| argument.starts_with('-') && !argument.contains(['=', ' ']);
+    let mut found = Vec::new();
+    let mut before: Option<&String> = None;
+    for (at, argument) in arguments.iter().enumerate() {
+        let is_value = before.is_some_and(|before| option(before) && is_secret(before, argument));
+        let is_option = argument.starts_with('-');
+        if (is_value && !is_option) || assigns_secret(argument) || is_telling(argument) {
+            found.push(format!("{path}[{at}]"));
+        }
+        before = Some(argument);
+    }
+    found
+}
+
+/// Whether a secret is assigned somewhere in a text, as `KEY=VALUE`, or `"KEY": "VALUE"`. The name of a variable is not its
+/// value.
+fn assigns_secret(text: &str) -> bool {
+    let is_word = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+    let is_beside = |c: char| matches!(c, ' ' | '"' | '\'' | '\\');
+    text.match_indices(['=', ':']).any(|(at, sign)| {
+        let (before, after) = text.split_at_checked(at).unwrap_or_default();
+        let before = before.trim_end_matches(is_beside);
+        let key = before.rsplit(|c| !is_word(c)).next().unwrap_or_default();
+        let after = after.strip_prefix(sign).unwrap_or_default().trim_start_matches(is_beside);
+        let value = after.split([' ', '"', '\'', '\\', ',', '}', ';', '\n']).next().unwrap_or_default();
+        !value.starts_with(['$', '{', '[']) && is_secret(key, value)
+    })
+}
+
+fn telling(node: &Node, path: &str, found: &mut Vec<String>) {
+    match node {
+        Node::Text(text) if is_telling(text) || assigns_secret(text) => found.push(path.to_owned()),
+        Node::List(items) => {
+            for (at, item) in items.iter().enumerate() {
+                telling(item, &format!("{path}[{at}]"), found);
+            }
+        }
+        Node::Map(entries) => {
+            for (key, value) in entries {
+                let is_number = matches!(value, Node::Int(_) | Node::Uint(_) | Node::Float(_));
+                if is_number && meaning(key) == Meaning::Secret {
+                    found.push(under(path, key));
+                }
+                telling(value, &under(path, key), found);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// Whether a text is a secret by its key, or by what it is.
+pub fn is_secret_of(key: &str, text: &str) -> bool {
+    is_secret(key, text) || is_telling(text) || assigns_secret(text)
+}
+
+/// Whether a text is, or holds, a secret whatever its key: a private key, a token that tells what it is, or a URL with a
+/// user.
+pub fn is_telling(text: &str) -> bool {
+    const STARTS: [&str; 9] = ["ghp_", "gho_", "ghs_", "github_pat_", "glpat-", "xoxb-", "xoxp-", "AKIA", "ASIA"];
+    const LEAST: usize = 12;
+    let has_user = |word: &str| {
+        let authority = word.split_once("://").map(|(_, rest)| rest.split(['/', '?', '#']).next().unwrap_or_default());
+        authority.is_some_and(|authority| authority.contains('@'))
+    };
+    let is_jwt = |word: &str| word.starts_with("eyJ") && word.matches('.').count() == 2;
+    let is_token = |word: &str| {
+        let rest = STARTS.iter().find_map(|start| word.strip_prefix(start));
+        rest.is_some_and(|rest| rest.len() >= LEAST)
+    };
+    let mut words = text.split([' ', '"', '\'', '=', ',', '{', '}', '\n', '\t', ';']);
+    is_private_key(text) || words.any(|word| has_user(word) || is_jwt(word) || is_token(word))
+}
+
 fn in_body(kind: &GroupKind, body: &Node) -> Vec<String> {
     let mut found = Vec::new();
     if kind.is_config_map() {

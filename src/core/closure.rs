@@ -105,7 +105,7 @@ fn faulty(claim: &Claim, closure: &mut Closure, faults: &[Finding]) {
 /// Without such a grant, the one in the system namespace is not looked up at all.
 fn as_kcm(world: &World<'_>, claim: &Claim, closure: &mut Closure, written: &Places) -> Option<Places> {
     let places = landing::of_root(world, claim, Resolution::Kcm);
-    let granted = || world.fleet.grants(&claim.by, claim.region(), &places.read);
+    let granted = || world.grants(&claim.by, claim.region(), &places.read);
     if claim.resolution == Resolution::Kcm || places.read == written.read || !granted() {
         return None;
     }
@@ -227,7 +227,7 @@ fn look_up<'a>(world: &World<'a>, claim: &Claim, closure: &mut Closure, member: 
             let shut = shut.is_some_and(|identity| admission::is_shut(world, claim, identity));
             // If the object is not open, the claim is refused, and what is behind the object is not to be looked at
             // either.
-            match admission::of_namespaced(world.fleet, claim, &sought).is_some() && !shut {
+            match admission::of_namespaced(world, claim, &sought).is_some() && !shut {
                 true => closure.want(claim, &member.read),
                 false => closure.closed = true,
             }

@@ -10,6 +10,7 @@ pub mod file;
 pub mod grant;
 pub mod inventory;
 pub mod overlap;
+pub mod placement;
 pub mod repository;
 pub mod resolve;
 mod severity;
@@ -28,16 +29,18 @@ use serde::Deserialize;
 use crate::capi::tenancy::Tenancy;
 use crate::finding::{Code, Severity};
 use crate::kinds;
-use crate::name::{Claimant, Directory, FleetName, GroupKind, Namespace, ObjectKey, Region, Scope, SourceName};
+use crate::name::{Directory, FleetName, GroupKind, Namespace, ObjectKey, Region, Scope, SourceName};
 use crate::object::Keep;
 use crate::recipient::Recipient;
 use crate::release::Release;
 
 pub use delivery::{
-    ArgoCd, ArgoDestination, ArgoKind, ArgoMode, Delivery, Flux, HealthCheck, OCI_REPOSITORY, OCI_SCHEME,
+    ArgoCd, ArgoCluster, ArgoDestination, ArgoKind, ArgoMode, Delivery, Flux, HealthCheck, OCI_REPOSITORY, OCI_SCHEME,
+    TextFile,
 };
 pub use grant::{Grant, GrantRegions, Granted, Grantee};
 pub use inventory::{Inventory, Look, ProfileBy, ProfileTie};
+pub use placement::{Placement, PlacementBy};
 
 /// A set of globs over namespaces or metadata keys; `*` matches any run of characters.
 #[derive(Clone, Debug, Default)]
@@ -671,9 +674,9 @@ impl Fleet {
         kinds::is_read(kind) || self.kinds.contains_key(kind)
     }
 
-    /// Whether some grant lets a Credential use an object, by the key that is read, in a region.
-    pub fn grants(&self, by: &Claimant, region: &Region, object: &ObjectKey) -> bool {
-        self.grants.iter().any(|grant| grant.opens(by, region, object))
+    /// The placements that list regions somewhere in the configuration.
+    pub fn placements(&self) -> BTreeSet<&Placement> {
+        self.grants.iter().flat_map(|grant| grant.regions.placements()).collect()
     }
 }
 

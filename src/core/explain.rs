@@ -12,6 +12,7 @@ use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
+use crate::admission::Rule;
 use crate::claim::{Asked, Claim};
 use crate::closure::{Closure, Member, Role};
 use crate::config::{Fleet, Source, SourcePlace};
@@ -31,8 +32,8 @@ use crate::region::published::Published;
 use crate::report::summary::{FindingRecord, ObjectRecord, Outcome, SilencedRecord};
 use crate::silence::Silenced;
 use crate::snapshot::Lookup;
-use crate::world::World;
 use crate::world::definition::Defined;
+use crate::world::{Granting, World};
 use record::{BundledRecord, ClaimRecord, DefinitionRecord, Explanation, PlaceRecord, RegionRecord, StepRecord};
 
 /// What is asked.
@@ -562,6 +563,7 @@ fn step(
             _ => via.map(|via| via.field.clone()),
         },
         rule: rule.map(|rule| rule.word().into()),
+        placement: placement(world, claim, member, rule),
         read: read.into(),
         place: found.map(|object| PlaceRecord::from(&object.origin)),
         definition: found.and_then(|object| definition(world, &member.read.kind, object)),
@@ -570,6 +572,15 @@ fn step(
         state: state.map(Into::into),
         reason: state.and_then(|_| bundle.reason(&member.lands)).map(Into::into),
         path: state.and_then(|_| bundle.objects.get(&member.lands)).map(|object| object.path.to_string()),
+    }
+}
+
+/// The placement that a grant of a step goes by, or hangs on.
+fn placement(world: &World<'_>, claim: &Claim, member: &Member, rule: Option<Rule>) -> Option<String> {
+    match (rule, world.granting(&claim.by, claim.region(), &member.read)) {
+        (Some(Rule::Grant), Granting::Yes(placement)) => placement.map(ToString::to_string),
+        (None, Granting::Unknown(placement, _)) => Some(placement.to_string()),
+        _ => None,
     }
 }
 

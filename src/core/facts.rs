@@ -8,16 +8,17 @@ use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
 
 use crate::config::{ProfileBy, RegionConfig};
-use crate::inventory::profile::{AccessCluster, CLUSTER_ID, CLUSTER_SET, Profile};
+use crate::inventory::argocd::Registration;
+use crate::inventory::profile::{Access, CLUSTER_ID, CLUSTER_SET, Profile};
 use crate::inventory::registry::Registered;
-use crate::inventory::{Status, document};
+use crate::inventory::{Status, document, placement};
 use crate::k0rdent;
-use crate::kinds::{DISABLED, MULTICLUSTER, REGISTRY};
+use crate::kinds::{DECISION_KEY, DISABLED, MULTICLUSTER, REGISTRY};
 use crate::name::{GroupKind, ObjectKey, Region};
 use crate::object::Object;
 use crate::world::World;
-use crate::world::cluster::{ClusterFacts, Tied};
-use crate::yaml::emit::{Tree, emit};
+use crate::world::cluster::{ArgoRegistration, ClusterFacts, Tied, trusted};
+use crate::yaml::emit::{Tree, TreeMap, emit};
 
 /// The documents about the clusters of some regions, or of all if none is named. Each object stands in them once, with what
 /// all of these regions ask of it. With all regions come the Regions that none of them is tied to: the Secrets with their
@@ -33,12 +34,12 @@ pub fn of(world: &World<'_>, named: &BTreeSet<&Region>) -> Vec<String> {
             print(&k0rdents(world, object));
         }
     }
-    let mut profiles: BTreeMap<&ObjectKey, (&Profile, Vec<&RegionConfig>)> = BTreeMap::new();
+    let mut profiles: BTreeMap<&ObjectKey, (&Profile, Vec<Asker<'_>>)> = BTreeMap::new();
     let mut registry: BTreeMap<&ObjectKey, (&Registered, Vec<&RegionConfig>)> = BTreeMap::new();
     for region in regions() {
         let Some(cluster) = world.cluster(&region.name) else { continue };
         if let Tied::To(key, _, profile) = &cluster.profile {
-            profiles.entry(key).or_insert_with(|| (profile, Vec::new())).1.push(region);
+            profiles.entry(key).or_insert_with(|| (profile, Vec::new())).1.push((region, &cluster.argocd));
         }
         if let Tied::To(key, _, registered) = &cluster.registered {
             registry.entry(key).or_insert_with(|| (registered, Vec::new())).1.push(region);
@@ -49,6 +50,9 @@ pub fn of(world: &World<'_>, named: &BTreeSet<&Region>) -> Vec<String> {
     }
     for (key, (registered, of)) in &registry {
         print(&of_registry(of, key, registered));
+    }
+    for object in world.facts.placements.slices().filter_map(|key| trusted(world.fleet, world.snapshot, key)) {
+        print(&of_slice(object));
     }
     for region in regions() {
         if let Some(looked) = world.cluster(&region.name).and_then(ClusterFacts::looked) {
@@ -130,7 +134,11 @@ fn conditions<'a>(of: &[&'a RegionConfig], has: &'a BTreeMap<String, Status>) ->
     Tree::List(asked.map(condition).collect())
 }
 
-fn of_profile<'a>(of: &[&'a RegionConfig], key: &'a ObjectKey, profile: &'a Profile) -> Tree<'a> {
+/// A region that asks something of an object, and what Argo CD is told of its cluster.
+type Asker<'a> = (&'a RegionConfig, &'a ArgoRegistration);
+
+fn of_profile<'a>(askers: &[Asker<'a>], key: &'a ObjectKey, profile: &'a Profile) -> Tree<'a> {
+    let of: Vec<&RegionConfig> = askers.iter().map(|(region, _)| *region).collect();
     let mut labels: BTreeMap<&str, &str> = BTreeMap::new();
     let mut wanted = BTreeSet::from([CLUSTER_ID, CLUSTER_SET]);
     for tie in of.iter().filter_map(|region| region.inventory.profile.as_ref()) {
@@ -140,6 +148,11 @@ fn of_profile<'a>(of: &[&'a RegionConfig], key: &'a ObjectKey, profile: &'a Prof
             ProfileBy::Name(_) => {}
         }
     }
+    for (_, argocd) in askers {
+        if let ArgoRegistration::Described(registration) = argocd {
+            labels.extend(registration.labels.iter().map(|(key, value)| (key.as_str(), value.as_str())));
+        }
+    }
     let labels = Tree::map(labels.into_iter().map(|(key, value)| (key, text(value))));
     let properties = profile.properties.iter().filter(|(name, _)| wanted.contains(name.as_str()));
     let properties =
@@ -147,11 +160,11 @@ fn of_profile<'a>(of: &[&'a RegionConfig], key: &'a ObjectKey, profile: &'a Prof
     let access = profile
         .access
         .iter()
-        .map(|access| Tree::map([("name", text(&access.name)), ("cluster", cluster(&access.cluster))]));
+        .map(|access| Tree::map([("name", text(&access.name)), ("cluster", cluster(access, askers))]));
     let version = profile.kubernetes.as_ref().map(|version| ("version", Tree::map([("kubernetes", text(version))])));
     let status = [
         some("accessProviders", Tree::List(access.collect())),
-        some("conditions", conditions(of, &profile.conditions)),
+        some("conditions", conditions(&of, &profile.conditions)),
         some("properties", Tree::List(properties)),
         version,
     ];
@@ -165,9 +178,24 @@ fn of_profile<'a>(of: &[&'a RegionConfig], key: &'a ObjectKey, profile: &'a Prof
     Tree::map(head.into_iter().chain([spec]).chain(status))
 }
 
-/// What tells one cluster from another. How it is reached otherwise is of no use to whoever reads facts instead of looking,
-/// and what a manager says to plugins may be secret.
-fn cluster(cluster: &AccessCluster) -> Tree<'_> {
+/// A slice of a placement that was read.
+fn of_slice(object: &Object) -> Tree<'_> {
+    let label = object.label(DECISION_KEY).map(|key| ("labels", Tree::map([(DECISION_KEY, text(key))])));
+    let metadata = [("name", text(object.key.name.as_str())), ("namespace", text(object.key.namespace_text()))];
+    let metadata = Tree::map(metadata.into_iter().chain(label).chain(deleted(object.deleting)));
+    let listed = placement::read(object).unwrap_or_default().into_iter();
+    let decisions = listed.map(|(namespace, name)| {
+        let of = Tree::map([("name", text(name)), ("namespace", text(namespace))]);
+        Tree::map([("clusterProfileRef", of)])
+    });
+    let head = head(format!("{MULTICLUSTER}/v1alpha1"), "PlacementDecision", metadata);
+    Tree::map(head.into_iter().chain([("decisions", Tree::List(decisions.collect()))]))
+}
+
+/// What tells one cluster from another, and what Argo CD is told of it. How it is reached otherwise is of no use to whoever
+/// reads facts instead of looking, and what a manager says to plugins may be secret.
+fn cluster<'a>(access: &'a Access, askers: &[Asker<'a>]) -> Tree<'a> {
+    let cluster = &access.cluster;
     let given =
         |key: &'static str, given: &Option<String>| given.as_ref().map(|given| (key, Tree::text(given.clone())));
     let fields = [
@@ -175,7 +203,38 @@ fn cluster(cluster: &AccessCluster) -> Tree<'_> {
         given("tls-server-name", &cluster.tls_server_name),
         given("proxy-url", &cluster.proxy_url),
     ];
-    Tree::map(fields.into_iter().flatten())
+    let mut tree = TreeMap::new();
+    fields.into_iter().flatten().for_each(|(key, field)| tree.insert(key, field));
+    for (_, argocd) in askers {
+        match argocd {
+            ArgoRegistration::Foreign => {}
+            ArgoRegistration::Described(told) if told.way.provider == access.name => connection(told, &mut tree),
+            ArgoRegistration::Described(_) => {}
+            // Whoever reads this makes as little of it as this run.
+            ArgoRegistration::Unknown => tree.insert("certificate-authority-data", text("unreadable")),
+        }
+    }
+    Tree::Map(tree)
+}
+
+/// Adds what Argo CD is told of a connection, in which nothing is secret.
+fn connection<'a>(told: &'a Registration, tree: &mut TreeMap<'a>) {
+    let cluster = &told.way.cluster;
+    if let Some(data) = &cluster.ca_data {
+        tree.insert("certificate-authority-data", text(data));
+    }
+    let flags = [("disable-compression", cluster.disable_compression), ("insecure-skip-tls-verify", cluster.insecure)];
+    for (key, _) in flags.into_iter().filter(|(_, is_set)| *is_set) {
+        tree.insert(key, Tree::Bool(true));
+    }
+    let extension = |name: &'static str| {
+        let extension = cluster.extensions.get(name)?;
+        Some(Tree::map([("extension", Tree::of(extension)), ("name", text(name))]))
+    };
+    let extensions: Vec<Tree<'a>> = told.extensions.iter().copied().filter_map(extension).collect();
+    if !extensions.is_empty() {
+        tree.insert("extensions", Tree::List(extensions));
+    }
 }
 
 fn of_registry<'a>(of: &[&'a RegionConfig], key: &'a ObjectKey, registered: &'a Registered) -> Tree<'a> {

@@ -6,6 +6,7 @@
 //! cluster, no file and no key.
 
 pub mod examine;
+pub mod inventory;
 mod need;
 pub mod release;
 pub mod scalar;
@@ -20,9 +21,11 @@ use alloc::vec::Vec;
 use core::fmt::Write as _;
 
 use crate::config::{Grant, Granted, Grantee};
+use crate::listing::few;
 use crate::name::{Directory, Name, Namespace, Region, is_directory};
 use crate::recipient::Recipient;
 use crate::yaml::emit::{Tree, emit};
+use inventory::DraftTies;
 pub use need::{Need, Sure};
 use release::ChosenRelease;
 use scalar::scalar;
@@ -69,6 +72,8 @@ pub struct DraftRegion {
     pub claimants: BTreeMap<Namespace, BTreeSet<Name>>,
     /// Labels of namespaces that identities select by.
     pub labels: BTreeMap<Namespace, BTreeMap<String, String>>,
+    /// What describes its cluster.
+    pub described: DraftTies,
 }
 
 /// The parts of `pouch.yaml` that a draft decides, each of whole lines without the last line feed.
@@ -184,6 +189,7 @@ const GRANTS: &str = "\
 /// One entry of `regions`.
 fn entry(name: &Region, region: &DraftRegion, consumer: Consumer) -> String {
     let mut out = format!("  {}:\n", scalar(name.as_str()));
+    ties(&region.described, &mut out);
     if region.directory != *name.as_str() {
         let _ = writeln!(out, "    # The region's name cannot name a folder; this one is as near as it gets.");
         let _ = writeln!(out, "    directory: {}", scalar(region.directory.as_str()));
@@ -221,6 +227,30 @@ fn entry(name: &Region, region: &DraftRegion, consumer: Consumer) -> String {
     }
     let _ = write!(out, "    # none, flux or argocd.\n    delivery: {}", consumer.word());
     out
+}
+
+/// What describes a region's cluster: the ties, and what is worth knowing of them.
+fn ties(described: &DraftTies, out: &mut String) {
+    if described.ties.is_empty() {
+        return;
+    }
+    let mut say = |text: &str| _ = writeln!(out, "{}", comment(4, text));
+    if !described.is_known {
+        say("There is no Region of this cluster, as far as names tell, so no Credential names it today.");
+    }
+    say("What describes the region's cluster; docs/regions.md says what that decides.");
+    if described.ties.iter().any(|tie| !tie.sure) {
+        say("What stands behind #@ is a guess by the name alone: remove the mark if it is the same cluster.");
+    }
+    let others: Vec<String> = described.others.iter().map(|other| other.to_string()).collect();
+    if !others.is_empty() {
+        say(&format!("The same cluster by its server or its UID: {}.", few(&others, others.len(), MOST_NAMES)));
+    }
+    let mark = |sure: bool| if sure { "" } else { "#@ " };
+    let _ = writeln!(out, "{}    inventory:", mark(described.ties.iter().any(|tie| tie.sure)));
+    for tie in &described.ties {
+        let _ = writeln!(out, "{}      {}", mark(tie.sure), tie.to.field());
+    }
 }
 
 fn listed(names: &BTreeSet<Name>) -> String {

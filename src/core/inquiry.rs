@@ -10,7 +10,7 @@ use alloc::vec::Vec;
 use crate::capi;
 use crate::config::{Fleet, Provides};
 use crate::kinds::{self, K0RDENT, Known};
-use crate::name::{GroupKind, Namespace, Scope};
+use crate::name::{GroupKind, Name, Namespace, ObjectKey, Scope};
 use crate::node::Node;
 use crate::object::kind_of;
 
@@ -28,6 +28,8 @@ pub struct ListedKind {
     /// Whether a cluster must serve the kind to be read at all; otherwise, without the kind, what its objects
     /// decide is unknown.
     pub needed: bool,
+    /// Whether a cluster that refuses the list is read all the same, and what the objects decide is unknown.
+    pub may_be_refused: bool,
 }
 
 /// The kinds to list in a cluster that may provide this much, in the order of reading.
@@ -45,7 +47,7 @@ pub fn listed(fleet: &Fleet, provides: &Provides) -> Vec<ListedKind> {
             Scope::Cluster => None,
             Scope::Namespaced => namespaced.clone(),
         };
-        Some(ListedKind { kind: GroupKind::new(known.group, known.kind), namespaces, needed })
+        Some(ListedKind { kind: GroupKind::new(known.group, known.kind), namespaces, needed, may_be_refused: false })
     };
     kinds::all().filter_map(ask).collect()
 }
@@ -57,25 +59,34 @@ fn of_inventory(fleet: &Fleet, provides: &Provides, known: &Known) -> Option<Lis
     }
     let kind = GroupKind::new(known.group, known.kind);
     let ties = || fleet.regions.values().map(|region| &region.inventory);
-    let namespaces = if kind.is(kinds::MULTICLUSTER, "ClusterProfile") {
-        let tied: BTreeSet<&Namespace> =
-            ties().filter_map(|tie| tie.profile.as_ref()).map(|tie| &tie.namespace).collect();
-        if tied.is_empty() {
+    let is_placement = kind.is(kinds::MULTICLUSTER, "PlacementDecision");
+    let namespaces = if is_placement || kind.is(kinds::MULTICLUSTER, "ClusterProfile") {
+        let asked: BTreeSet<&Namespace> = match is_placement {
+            true => fleet.placements().into_iter().map(|placement| &placement.namespace).collect(),
+            false => ties().filter_map(|tie| tie.profile.as_ref()).map(|tie| &tie.namespace).collect(),
+        };
+        // Where nothing could come of it, nothing is asked.
+        let may_provide = |namespace: &&&Namespace| {
+            let any = ObjectKey::new(kind.clone(), Some((**namespace).clone()), Name::from(""));
+            provides.admits(&any, &fleet.system_namespace)
+        };
+        let asked: Vec<Namespace> = asked.iter().filter(may_provide).map(|namespace| (*namespace).clone()).collect();
+        if asked.is_empty() {
             return None;
         }
-        Some(tied.into_iter().cloned().collect())
+        Some(asked)
     } else if kind.is(kinds::REGISTRY, "Cluster") && ties().any(|tie| tie.registry.is_some()) {
         None
     } else {
         return None;
     };
-    Some(ListedKind { kind, namespaces, needed: false })
+    Some(ListedKind { kind, namespaces, needed: false, may_be_refused: is_placement })
 }
 
 /// The list of Namespaces, by whose names and labels AccessManagement rules select; needed only if
 /// [`select_namespaces`] finds such a rule.
 pub fn listed_namespaces() -> ListedKind {
-    ListedKind { kind: GroupKind::new("", "Namespace"), namespaces: None, needed: true }
+    ListedKind { kind: GroupKind::new("", "Namespace"), namespaces: None, needed: true, may_be_refused: false }
 }
 
 /// Whether some AccessManagement among documents has a rule that does not name its target namespaces.
@@ -112,7 +123,9 @@ pub fn groups(fleet: &Fleet) -> BTreeSet<&str> {
         let profile = tied.profile.as_ref().map(|_| kinds::MULTICLUSTER);
         profile.into_iter().chain(tied.registry.as_ref().map(|_| kinds::REGISTRY))
     });
-    fleet.kinds.keys().map(|kind| kind.group.as_str()).chain([capi::GROUP]).chain(inventories).collect()
+    let placements = (!fleet.placements().is_empty()).then_some(kinds::MULTICLUSTER);
+    let asked = fleet.kinds.keys().map(|kind| kind.group.as_str()).chain([capi::GROUP]);
+    asked.chain(inventories).chain(placements).collect()
 }
 
 /// The namespaces whose own Namespace objects are read.

@@ -1,13 +1,15 @@
 //! The inventory: objects of other systems that describe clusters, read leniently.
 //!
-//! A ClusterProfile (KEP-4322) and a Cluster of the cluster registry say what a region's cluster is. Neither makes a region
-//! or says who may read it: the configuration ties a region to the objects that describe it, and what becomes of that is
-//! [`world`](crate::world)'s.
+//! A ClusterProfile (KEP-4322) and a Cluster of the cluster registry say what a region's cluster is; a PlacementDecision
+//! lists ClusterProfiles. None of them makes a region or says who may read it: the configuration ties a region to the
+//! objects that describe it, and what becomes of that is [`world`](crate::world)'s.
 //!
 //! <https://github.com/kubernetes/enhancements/tree/master/keps/sig-multicluster/4322-cluster-inventory>
 
+pub mod argocd;
 pub mod document;
 pub mod looked;
+pub mod placement;
 pub mod profile;
 pub mod providers;
 pub mod registry;

@@ -51,6 +51,11 @@ pub fn value(tree: &Tree<'_>) -> serde_json::Value {
     }
 }
 
+/// A tree as JSON on lines of its own, for people to compare.
+pub fn pretty(tree: &Tree<'_>) -> String {
+    serde_json::to_string_pretty(&value(tree)).unwrap_or_default()
+}
+
 /// The library's error in our own words, because its words can quote the text.
 fn flaw(error: &serde_json::Error, twice: bool) -> Flaw {
     let what = match error.classify() {

@@ -33,7 +33,7 @@ pub const MANAGED_BY: &str = "pouch";
 /// The label of a ProviderInterface that names its Cluster API provider, from k0rdent 1.11 on.
 pub const PROVIDER_LABEL: &str = "cluster.x-k8s.io/provider";
 
-/// The API group of ClusterProfiles. Sveltos has a ClusterProfile in another group.
+/// The API group of ClusterProfiles and PlacementDecisions. Sveltos has a ClusterProfile in another group.
 pub const MULTICLUSTER: &str = "multicluster.x-k8s.io";
 
 /// The API group of the cluster registry's kinds.
@@ -41,6 +41,9 @@ pub const REGISTRY: &str = "clusterregistry.k8s.cisco.com";
 
 /// The group of pouch's own kinds.
 pub const POUCH: &str = "pouch";
+
+/// The label that all slices of one placement have.
+pub const DECISION_KEY: &str = "multicluster.x-k8s.io/decision-key";
 
 /// The annotation that takes a cluster out of the registry's work, whatever its value.
 pub const DISABLED: &str = "cluster-registry.k8s.cisco.com/cluster-disabled";
@@ -111,7 +114,7 @@ const SPEC: &[&str] = &["spec"];
 const SPEC_AND_STATUS: &[&str] = &["spec", "status"];
 
 /// Every kind that no provider brings; live clusters are asked in this order.
-static KNOWN: [Known; 13] = [
+static KNOWN: [Known; 14] = [
     // A Secret's values become its payload.
     Known { kind: "Secret", plural: "secrets", ..CORE },
     Known { kind: "ConfigMap", plural: "configmaps", fields: &["spec", "data", "binaryData"], ..CORE },
@@ -164,6 +167,15 @@ static KNOWN: [Known; 13] = [
         fields: SPEC_AND_STATUS,
         ..OF_INVENTORY
     },
+    // Lists of ClusterProfiles, where the configuration names a placement.
+    Known {
+        group: MULTICLUSTER,
+        kind: "PlacementDecision",
+        plural: "placementdecisions",
+        fields: &["decisions"],
+        label: Some(DECISION_KEY),
+        ..OF_INVENTORY
+    },
     Known {
         group: REGISTRY,
         kind: "Cluster",
@@ -178,7 +190,7 @@ static KNOWN: [Known; 13] = [
 ];
 
 /// The fields of `spec` that some stage reads of a listed kind: what a live cluster says in another is never seen.
-const LISTED_SPEC: [&str; 13] = [
+const LISTED_SPEC: [&str; 14] = [
     // ProviderInterface, and the older form of it.
     "clusterIdentities",
     "clusterIdentityKinds",
@@ -199,6 +211,7 @@ const LISTED_SPEC: [&str; 13] = [
     "displayName",
     // Cluster of the cluster registry.
     "clusterID",
+    "kubernetesApiEndpoints",
 ];
 
 /// Further kinds of k0rdent's groups, in any release: none of them says anything about credentials.

@@ -67,6 +67,8 @@
 //! | what a live cluster is asked, and so which rights that takes | [`inquiry`] (which kinds and objects; the shell's `survey/source/live.rs` sends it); the rights as manifests: [`rbac`] |
 //! | which objects describe a region's cluster, and how they are read | [`config::inventory`] (the ties), [`inventory`], one file per kind |
 //! | what is known of a region's cluster, what holds it, what wins where facts differ | [`world::cluster`]; what a look into it found: [`inventory::looked`], [`world::looks`]; as manifests: [`facts`]; as an answer: `explain/facts.rs` |
+//! | which regions a placement lists, and what of that is unknown | [`inventory::placement`] (a slice), [`world::placement`]; whom a grant opens something to: `granting` of [`world::World`] |
+//! | what Argo CD is told of a region's cluster | [`inventory::argocd`] (what it says, and what may not stand in clear), [`layout::delivery::cluster`] (the Secret's text), `region/registered.rs` (what stays where nothing is known) |
 //! | what counts as mistyped | `snapshot/mistyped.rs` (kinds, templates), [`k0rdent`] (fields), [`nearest`] (how near) |
 //! | what is encrypted where it stands, and when it is opened | [`snapshot`], `snapshot/sealed.rs` |
 //! | what refers to what, and which deployments use what | [`world::definition`], [`claim::deployments`] |

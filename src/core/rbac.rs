@@ -192,6 +192,7 @@ fn list_rule(terms: &Basis<'_>, kind: &GroupKind) -> PolicyRule {
         "Credential" => "They say what goes to which region.",
         "AccessManagement" => "They hand Credentials of the system namespace to other namespaces.",
         "Namespace" => "Rules of AccessManagement select by their labels; where all of them list names, this can go.",
+        "PlacementDecision" => "They say in which regions grants hold.",
         _ => "All of them are read.",
     };
     rule(terms, kind, "list", vec![why.to_owned()])

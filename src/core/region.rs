@@ -8,6 +8,7 @@
 //! - `pack`: which objects, with what bytes. `compare`: against what is published. [`brake`]: may it be published?
 //!   `sealing`: why a Secret is sealed anew, and which entries change; `values`: whether every value of a namespace
 //!   would be another; `moved`: which leaves are split.
+//! - `registered`: the Secret by which Argo CD knows the region's cluster.
 //! - [`plan`]: all of that as one value, the [`RegionPlan`](plan::RegionPlan), of which everything that is shown is a
 //!   view.
 //! - [`rekey`]: a published bundle's Secrets opened again, and the proof that nothing of the old sealing is left;
@@ -32,6 +33,7 @@ pub mod odd;
 mod pack;
 pub mod plan;
 pub mod published;
+mod registered;
 pub mod rekey;
 pub mod resealing;
 mod revoked;

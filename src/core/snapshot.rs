@@ -324,6 +324,15 @@ impl Snapshot {
         incomplete.find(|state| state.provides.cluster_scoped).map(|state| &state.name)
     }
 
+    /// Why a source with cluster-scoped objects might hold an unseen object of `kind` in `namespace`, if one might.
+    pub fn trusted_unread_why(&self, kind: &GroupKind, namespace: &Namespace) -> Option<String> {
+        let mut incomplete = self.incomplete_in(kind, Some(namespace)).filter(|state| state.provides.cluster_scoped);
+        incomplete.next().map(|state| {
+            let reason = state.lacks.inquiry.as_ref().and_then(|inquiry| inquiry.listed.get(kind)?.as_ref().err());
+            Unread { source: &state.name, reason }.why()
+        })
+    }
+
     fn incomplete_in(&self, kind: &GroupKind, namespace: Option<&Namespace>) -> impl Iterator<Item = &State> {
         let key = ObjectKey::new(kind.clone(), namespace.cloned(), Name::from(""));
         let may = move |state: &&State| {

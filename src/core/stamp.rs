@@ -14,7 +14,7 @@ use core::fmt;
 use serde::{Deserialize, Serialize};
 
 pub use self::told::ToldStamp;
-use crate::config::{Fleet, show};
+use crate::config::{Delivery, Fleet, show};
 use crate::hash::sha256_hex;
 use crate::json;
 use crate::reuse::{KeyRing, Place, ReuseKey, stamp_digest, stamp_line, stamp_verifies};
@@ -162,14 +162,25 @@ impl Stamp {
 /// A digest, which tells nobody else anything, of what decides, beside the sources and what is published, what a run does: the configuration, the reuse
 /// keys, who opens sealed sources, and this program; none without a key.
 pub fn inputs(fleet: &Fleet, keys: &KeyRing, openers: &[String], program: &str) -> Option<String> {
+    let files: Vec<String> = fleet.regions.values().filter_map(|region| not_shown(&region.delivery)).collect();
     let ring = keys.ids();
     let mut text = json::value(&show::tree(fleet)).to_string();
-    for part in [program].into_iter().chain(ring).chain(openers.iter().map(String::as_str)) {
+    let more = openers.iter().chain(&files).map(String::as_str);
+    for part in [program].into_iter().chain(ring).chain(more) {
         // No part has a line feed, and JSON on one line has none.
         text.push('\n');
         text.push_str(part);
     }
     Some(stamp_digest(keys.current()?, text.as_bytes()))
+}
+
+/// What decides of a delivery and is not shown with the configuration: which release of Argo CD reads it, and the content
+/// of its provider file.
+fn not_shown(delivery: &Delivery) -> Option<String> {
+    let Delivery::ArgoCd(argo) = delivery else { return None };
+    let providers = argo.cluster.as_ref().and_then(|cluster| cluster.providers.as_ref());
+    let hash = providers.map(|file| sha256_hex(file.text.as_bytes())).unwrap_or_default();
+    Some(format!("argocd {} {} {hash}", argo.refreshes, argo.informs))
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@
 pub mod cluster;
 pub mod definition;
 pub mod looks;
+pub mod placement;
 
 use alloc::borrow::Cow;
 use alloc::collections::{BTreeMap, BTreeSet};
@@ -16,18 +17,19 @@ use crate::claim::access::{Access, Rules};
 use crate::claim::collect::{claims, kept_by};
 use crate::claim::deployments::Deployments;
 use crate::claim::{Asked, Claim};
-use crate::config::{Fleet, RegionConfig};
+use crate::config::{Fleet, Placement, RegionConfig};
 use crate::destination::{Address, Destination};
 use crate::finding::{Code, Finding};
 use crate::k0rdent;
 use crate::k0rdent::provider_interface::Definition;
 use crate::k0rdent::region::RegionFacts;
-use crate::name::{Claimant, GroupKind, Name, Namespace, Region, Scope, Version};
+use crate::name::{Claimant, GroupKind, Name, Namespace, ObjectKey, Region, Scope, Version};
 use crate::object::finding_of;
 use crate::snapshot::Snapshot;
 use cluster::{ClusterFacts, Sight};
 use definition::Definitions;
 use looks::Looks;
+use placement::{Listed, Placements};
 
 /// What the listed objects of a snapshot say together.
 pub struct Facts {
@@ -40,6 +42,8 @@ pub struct Facts {
     regions: BTreeMap<Region, RegionFacts>,
     /// What is known of each region's cluster.
     pub clusters: BTreeMap<Region, ClusterFacts>,
+    /// Which regions placements list.
+    pub placements: Placements,
     /// Names of Secrets that hold a Region's kubeconfig, in whatever namespace.
     pub kubeconfigs: BTreeSet<Name>,
     rules: Rules,
@@ -76,8 +80,12 @@ impl Facts {
         findings.extend(found);
         let (clusters, found) = cluster::gather(fleet, snapshot, looks, &definitions);
         findings.extend(found);
+        let (placements, found) = placement::gather(fleet, snapshot, &clusters);
+        findings.extend(found);
         findings.extend(fleet.regions.values().filter_map(|region| untied(region, &regions)));
-        (Self { definitions, deployments, regions, clusters, kubeconfigs, rules, asked, by_address }, findings)
+        let facts =
+            Self { definitions, deployments, regions, clusters, placements, kubeconfigs, rules, asked, by_address };
+        (facts, findings)
     }
 
     /// What a Region object says, by its own name.
@@ -119,6 +127,17 @@ fn untied(region: &RegionConfig, known: &BTreeMap<Region, RegionFacts>) -> Optio
     Some(Finding::new(Code::TieNotFound, message).in_region(&region.name).help(help))
 }
 
+/// Whether the configuration grants the use of an object in a region.
+#[derive(Clone, Copy)]
+pub enum Granting<'a> {
+    /// It does; by this placement, if it is not by the region's name.
+    Yes(Option<&'a Placement>),
+    /// It does if this placement lists the region, which nobody knows, as this says.
+    Unknown(&'a Placement, &'a str),
+    /// It does not.
+    No,
+}
+
 /// What all stages after the survey share.
 #[derive(Clone, Copy)]
 pub struct World<'a> {
@@ -136,6 +155,28 @@ impl<'a> World<'a> {
     /// The scope of a kind; none where nobody knows, and the kind is taken as it is written.
     pub fn scope_of(&self, kind: &GroupKind) -> Option<Scope> {
         self.snapshot.scopes.of(kind)
+    }
+
+    /// Whether some grant lets a claimant use an object, by the key that is read, in a region.
+    pub fn granting(&self, by: &Claimant, region: &Region, object: &ObjectKey) -> Granting<'a> {
+        let grants = || self.fleet.grants.iter().filter(|grant| grant.is_for(by, object));
+        if grants().any(|grant| grant.names(region)) {
+            return Granting::Yes(None);
+        }
+        let mut unknown = Granting::No;
+        for placement in grants().flat_map(|grant| grant.regions.placements()) {
+            match self.facts.placements.lists(placement, region) {
+                Some(Listed::Yes) => return Granting::Yes(Some(placement)),
+                Some(Listed::Unknown(why)) => unknown = Granting::Unknown(placement, why),
+                None => {}
+            }
+        }
+        unknown
+    }
+
+    /// Whether some grant is known to let a claimant use an object, by the key that is read, in a region.
+    pub fn grants(&self, by: &Claimant, region: &Region, object: &ObjectKey) -> bool {
+        matches!(self.granting(by, region, object), Granting::Yes(_))
     }
 
     /// What is known of a region's cluster.

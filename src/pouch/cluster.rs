@@ -374,7 +374,8 @@ impl Cluster {
                 // The kind was there a moment ago.
                 Reply::NotFound(_) => Err(Broken::Status(404)),
             };
-            let page = match self.link.get(&path, form.of_list(), Ask::List, understood).await? {
+            let ask = if request::is_inventory(&resource.kind) { Ask::Inventory } else { Ask::List };
+            let page = match self.link.get(&path, form.of_list(), ask, understood).await? {
                 Turned::Page(page) => page,
                 Turned::Forbidden => return Ok(Pages::Forbidden),
                 Turned::Expired => return Ok(Pages::Expired),

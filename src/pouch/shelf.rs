@@ -69,7 +69,7 @@ pub trait Look: Sync {
 
     /// What stands in a region's folders without its open files, where the history proves that it is what pouch published
     /// last; none where it does not, where there is no history, or where something cannot be read: [`Look::read`] says why.
-    fn proved(&self, _: &Directory, _: &HistoryQuery<'_>) -> Option<Proved> {
+    fn proved(&self, _: &Directory, _: &HistoryQuery<'_>) -> Option<Proved<'_>> {
         None
     }
 

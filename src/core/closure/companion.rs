@@ -49,9 +49,12 @@ fn resource_template(world: &World<'_>, claim: &Claim, closure: &mut Closure, ro
     let source = world.snapshot.get(&root.read).map(|root| &root.origin.source);
     let is_open = |read: &ObjectKey| {
         let sought = Sought { read, template: true, referrer: Some(&root.read), source };
-        admission::of_namespaced(world.fleet, claim, &sought).is_some()
+        admission::of_namespaced(world, claim, &sought).is_some()
     };
     let (open, closed): (Vec<ObjectKey>, Vec<ObjectKey>) = reads.partition(is_open);
+    if let Some(undecided) = closed.iter().find_map(|read| admission::undecided(world, claim, read)) {
+        return closure.find(claim, undecided.at(&claim.origin));
+    }
     let found = match (first_found(world.snapshot, open.into_iter()), closed.into_iter().next()) {
         (Nearby::Nowhere, Some(closed)) => Nearby::Closed(closed),
         (found, _) => found,
@@ -75,8 +78,11 @@ fn propagation_secret(world: &World<'_>, claim: &Claim, closure: &mut Closure, r
     // Where the claim may not look it is nobody's to look for, and nobody else's to put there.
     let source = world.snapshot.get(&root.read).map(|root| &root.origin.source);
     let sought = Sought { read: &read, template: false, referrer: Some(&root.read), source };
-    let beyond = namespace != claim.by.namespace && !world.fleet.grants(&claim.by, claim.region(), &read);
-    let found = match admission::of_namespaced(world.fleet, claim, &sought).is_some() {
+    let beyond = namespace != claim.by.namespace && !world.grants(&claim.by, claim.region(), &read);
+    if let Some(undecided) = admission::undecided(world, claim, &read).filter(|_| beyond) {
+        return closure.find(claim, undecided.at(&claim.origin));
+    }
+    let found = match admission::of_namespaced(world, claim, &sought).is_some() {
         _ if beyond => return,
         true => first_found(world.snapshot, [read].into_iter()),
         false => Nearby::Closed(read),

@@ -1,12 +1,13 @@
 //! Delivery: how a region's bundle reaches the region, and what the emitted objects say.
 
 use alloc::string::String;
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::name::{Name, Namespace};
+use crate::name::{Directory, Name, Namespace};
 use crate::yaml::emit::Tree;
 
 /// The kind of Flux's sources that are OCI artifacts.
@@ -158,6 +159,11 @@ impl ArgoDestination {
         }
     }
 
+    /// The name or the URL of the cluster of the region with this folder.
+    pub fn filled(&self, directory: &Directory) -> String {
+        self.text().replace("{region}", directory.as_str())
+    }
+
     /// The name or the URL.
     pub fn text(&self) -> &str {
         match self {
@@ -187,4 +193,24 @@ pub struct ArgoCd {
     pub kind: ArgoKind,
     /// Whether the Argo CD knows `syncPolicy.retry.refresh`.
     pub refreshes: bool,
+    /// Whether the Argo CD knows `provideClusterInfo` and `config` of an exec plugin.
+    pub informs: bool,
+    /// The Secret that makes the cluster known to Argo CD; none where somebody else writes it.
+    pub cluster: Option<ArgoCluster>,
+}
+
+/// The Secret that makes a region's cluster known to Argo CD.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ArgoCluster {
+    /// The provider file; none where only providers are used that Argo CD has built in.
+    pub providers: Option<TextFile>,
+}
+
+/// A file that is part of the configuration.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct TextFile {
+    /// Its path, relative to the configuration.
+    pub path: String,
+    /// What stands in it.
+    pub text: Arc<str>,
 }

@@ -83,6 +83,9 @@ pub enum Spot {
     Value,
 }
 
+/// What is said of a file whose content was not handed over.
+pub const NOT_READ: &str = "the file was not read";
+
 /// One thing that is wrong with a configuration.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct ConfigError {

@@ -17,10 +17,10 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 pub use delivery::{
-    ArgoCdFile, DecryptionRefFile, DeliveryFile, DeliveryWord, DestinationFile, FluxFile, Given, HealthCheckFile,
-    RegionDeliveryFile, SourceKindWord, SourceRefFile,
+    ArgoCdFile, ArgoClusterFile, DecryptionRefFile, DeliveryFile, DeliveryWord, DestinationFile, FluxFile, Given,
+    HealthCheckFile, RegionDeliveryFile, SourceKindWord, SourceRefFile,
 };
-pub use grant::{GrantFile, GrantFromFile, GrantToFile};
+pub use grant::{GrantFile, GrantFromFile, GrantRegionFile, GrantToFile, PlacedFile, PlacementFile};
 pub use inventory::{ClusterProfileFile, InventoryFile, RegionClusterFile};
 pub use limit::{AcceptFile, DeletionsFile, GitLimitsFile, LevelWord, LimitsFile, ResealFile, SourceLimitsFile};
 

@@ -8,6 +8,7 @@ use alloc::collections::BTreeSet;
 use alloc::string::String;
 use core::fmt;
 
+use super::placement::{Placement, PlacementBy};
 use crate::name::{Claimant, Kind, Namespace, ObjectKey, Region};
 
 /// One entry of `grants`.
@@ -45,7 +46,23 @@ pub enum GrantRegions {
     /// In every region.
     All,
     /// In these.
-    These(BTreeSet<Region>),
+    These {
+        /// The regions that are named.
+        regions: BTreeSet<Region>,
+        /// The placements that list further ones.
+        placements: BTreeSet<Placement>,
+    },
+}
+
+impl GrantRegions {
+    /// The placements that list regions.
+    pub fn placements(&self) -> impl Iterator<Item = &Placement> {
+        let placements = match self {
+            Self::All => None,
+            Self::These { placements, .. } => Some(placements),
+        };
+        placements.into_iter().flatten()
+    }
 }
 
 impl Grant {
@@ -54,14 +71,14 @@ impl Grant {
         Self {
             from: Grantee::Claimant(by.clone()),
             to: Granted::Object(object.clone()),
-            regions: GrantRegions::These([region.clone()].into()),
+            regions: GrantRegions::These { regions: [region.clone()].into(), placements: BTreeSet::new() },
         }
     }
 
-    /// Whether the grant lets a claimant use an object in a region.
+    /// Whether the grant is for a claimant and an object, wherever it holds.
     ///
     /// `object` is the key that is read, wherever the object lands.
-    pub fn opens(&self, by: &Claimant, region: &Region, object: &ObjectKey) -> bool {
+    pub fn is_for(&self, by: &Claimant, object: &ObjectKey) -> bool {
         let who = match &self.from {
             Grantee::Namespace(namespace) => *namespace == by.namespace,
             Grantee::Claimant(claimant) => claimant == by,
@@ -71,11 +88,15 @@ impl Grant {
             // The configuration takes no such grant for a whole namespace.
             Granted::Closure => matches!(self.from, Grantee::Claimant(_)),
         };
-        let at = match &self.regions {
+        who && what
+    }
+
+    /// Whether the grant holds in a region by its name, whatever placements say.
+    pub fn names(&self, region: &Region) -> bool {
+        match &self.regions {
             GrantRegions::All => true,
-            GrantRegions::These(regions) => regions.contains(region),
-        };
-        who && what && at
+            GrantRegions::These { regions, .. } => regions.contains(region),
+        }
     }
 }
 
@@ -100,12 +121,13 @@ impl fmt::Display for Grant {
         f.write_str(", regions: [")?;
         match &self.regions {
             GrantRegions::All => f.write_str("\"*\"")?,
-            GrantRegions::These(regions) => {
-                for (at, region) in regions.iter().enumerate() {
+            GrantRegions::These { regions, placements } => {
+                let names = regions.iter().map(|region| word(region.as_str()));
+                for (at, entry) in names.chain(placements.iter().map(written)).enumerate() {
                     if at > 0 {
                         f.write_str(", ")?;
                     }
-                    f.write_str(&word(region.as_str()))?;
+                    f.write_str(&entry)?;
                 }
             }
         }
@@ -117,6 +139,15 @@ impl fmt::Display for Grant {
 pub fn key_of(kind: &Kind) -> String {
     let (first, rest) = kind.as_str().split_at_checked(1).unwrap_or_default();
     first.to_ascii_lowercase() + rest
+}
+
+/// A placement as an entry of `regions`.
+fn written(placement: &Placement) -> String {
+    let (field, by) = match &placement.by {
+        PlacementBy::Key(key) => ("decisionKey", key.as_str()),
+        PlacementBy::Name(name) => ("name", name.as_str()),
+    };
+    format!("{{placement: {{namespace: {}, {field}: {}}}}}", word(placement.namespace.as_str()), word(by))
 }
 
 /// A name as a YAML scalar.
@@ -136,6 +167,10 @@ mod tests {
     use super::*;
     use crate::name::{GroupKind, Name};
     use alloc::string::ToString as _;
+
+    fn by_key(key: &str) -> Placement {
+        Placement { namespace: "fleet".into(), by: PlacementBy::Key(key.into()) }
+    }
 
     fn credential(namespace: &str, name: &str) -> Claimant {
         Claimant::credential(namespace.into(), name.into())
@@ -163,14 +198,21 @@ mod tests {
         let words = Grant {
             from: Grantee::Namespace("on".into()),
             to: Granted::Closure,
-            regions: GrantRegions::These(["1e3".into(), "no".into()].into()),
+            regions: GrantRegions::These {
+                regions: ["1e3".into(), "no".into()].into(),
+                placements: ["7", "a_b", "app"].map(by_key).into(),
+            },
         };
-        assert_eq!(words.to_string(), "{from: {namespace: \"on\"}, regions: [\"1e3\", \"no\"]}");
+        assert_eq!(
+            words.to_string(),
+            "{from: {namespace: \"on\"}, regions: [\"1e3\", \"no\", {placement: {namespace: fleet, decisionKey: \"7\"}}, \
+             {placement: {namespace: fleet, decisionKey: \"a_b\"}}, {placement: {namespace: fleet, decisionKey: app}}]}"
+        );
     }
 
     #[test]
     fn a_namespace_is_never_granted_closures() {
         let grant = Grant { from: Grantee::Namespace("a".into()), to: Granted::Closure, regions: GrantRegions::All };
-        assert!(!grant.opens(&credential("a", "x"), &"eu".into(), &ObjectKey::secret("b".into(), "s".into())));
+        assert!(!grant.is_for(&credential("a", "x"), &ObjectKey::secret("b".into(), "s".into())));
     }
 }

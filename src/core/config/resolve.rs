@@ -19,9 +19,9 @@ use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
 
 use self::name::{globs, label, namespace};
-pub use self::region::NOT_READ;
+pub use super::error::NOT_READ;
 use super::error::{ConfigError, Faults, FieldPath, quoted};
-use super::file::{self, FleetFile, KindFile, ScopeWord};
+use super::file::{self, FleetFile, KindFile, RegionDeliveryFile, ScopeWord};
 use super::{ExtraKind, Fleet, Globs};
 use crate::capi;
 use crate::kinds::K0RDENT;
@@ -29,10 +29,21 @@ use crate::name::{FleetName, GroupKind, Scope, is_dns_subdomain};
 use crate::object::COPIES;
 use crate::release::Release;
 
-/// The files of recipients that the configuration names, as typed, sorted, each once.
+/// The files that are part of the configuration, as typed, sorted, each once: of recipients, and [`provider_files`].
 pub fn files_needed(file: &FleetFile) -> Vec<String> {
-    let names: BTreeSet<&String> = file.regions.values().filter_map(|region| region.recipients_file.as_ref()).collect();
+    let recipients = file.regions.values().filter_map(|region| region.recipients_file.as_ref());
+    let names: BTreeSet<&String> = recipients.chain(provider_files(file)).collect();
     names.into_iter().cloned().collect()
+}
+
+/// The provider files by which clusters are made known to Argo CD, as typed.
+pub fn provider_files(file: &FleetFile) -> impl Iterator<Item = &String> {
+    let of_regions = file.regions.values().filter_map(|region| match &region.delivery {
+        RegionDeliveryFile::Map(map) => map.argocd.as_ref(),
+        RegionDeliveryFile::Word(_) => None,
+    });
+    let clusters = file.delivery.argocd.iter().chain(of_regions).filter_map(|argo| argo.cluster.as_ref()?.as_ref());
+    clusters.filter_map(|cluster| cluster.providers.as_ref())
 }
 
 /// Works out what a configuration means; `texts` holds the content of each of [`files_needed`].

@@ -13,7 +13,8 @@ use super::grant::key_of;
 use super::{
     Acceptance, ArgoCd, ArgoKind, ArgoMode, Companions, Decryption, Delivery, ExtraKind, FileGlobs, Fleet, Flux, Globs,
     Grant, GrantRegions, Granted, Grantee, HealthCheck, Identity, Inventory, KeyPlace, Limits, Look, MessageTemplates,
-    Output, OutputOci, ProfileBy, RegionConfig, RegionState, Resolution, ReuseKeyPlaces, Sign, Source, SourcePlace,
+    Output, OutputOci, Placement, PlacementBy, ProfileBy, RegionConfig, RegionState, Resolution, ReuseKeyPlaces, Sign,
+    Source, SourcePlace,
 };
 use crate::name::{GroupKind, Scope};
 use crate::recipient::Recipient;
@@ -194,6 +195,15 @@ fn inventory(region: &RegionConfig) -> Vec<(&'static str, Tree<'_>)> {
     objects.into_iter().chain(gate).chain(look).collect()
 }
 
+fn placement(placement: &Placement) -> Tree<'_> {
+    let by = match &placement.by {
+        PlacementBy::Key(key) => ("decisionKey", Tree::text(key)),
+        PlacementBy::Name(name) => ("name", Tree::text(name.as_str())),
+    };
+    let fields = Tree::map([("namespace", Tree::text(placement.namespace.as_str())), by]);
+    Tree::map([("placement", fields)])
+}
+
 fn grant(grant: &Grant) -> Tree<'_> {
     let from = match &grant.from {
         Grantee::Namespace(namespace) => ("namespace".into(), Tree::text(namespace.as_str())),
@@ -211,7 +221,10 @@ fn grant(grant: &Grant) -> Tree<'_> {
     }
     let regions = match &grant.regions {
         GrantRegions::All => vec![Tree::text("*")],
-        GrantRegions::These(regions) => regions.iter().map(|region| Tree::text(region.as_str())).collect(),
+        GrantRegions::These { regions, placements } => {
+            let names = regions.iter().map(|region| Tree::text(region.as_str()));
+            names.chain(placements.iter().map(placement)).collect()
+        }
     };
     fields.push(("regions", Tree::List(regions)));
     Tree::map(fields)
@@ -265,6 +278,10 @@ fn argocd(argo: &ArgoCd) -> Tree<'_> {
         ("kind", Tree::text(kind)),
     ];
     fields.extend(argo.plugin.as_ref().map(|plugin| ("plugin", Tree::text(plugin.as_str()))));
+    fields.extend(argo.cluster.as_ref().map(|cluster| {
+        let providers = cluster.providers.as_ref().map(|file| ("providers", Tree::text(file.path.as_str())));
+        ("cluster", Tree::map(providers))
+    }));
     Tree::map(fields)
 }
 

@@ -11,7 +11,7 @@ use crate::inventory::Status;
 use crate::k0rdent;
 use crate::name::{GroupKind, Name, ObjectKey};
 use crate::world::World;
-use crate::world::cluster::{ClusterFacts, Sight, Tied};
+use crate::world::cluster::{ArgoRegistration, ClusterFacts, Sight, Tied};
 
 /// The facts about a destination's cluster, in the order in which they decide.
 pub(super) fn of(world: &World<'_>, to: &Destination<'_>) -> Vec<FactRecord> {
@@ -100,6 +100,17 @@ fn profile(to: &Destination<'_>, cluster: &ClusterFacts, told: &mut Told) {
     }
     for server in profile.servers() {
         told.add(&format!("server {server}"), (&from, Some(origin)), Some("whether two regions are one cluster"));
+    }
+    match &cluster.argocd {
+        ArgoRegistration::Foreign => {}
+        ArgoRegistration::Described(registration) => {
+            let fact = format!("access provider {}", registration.way.provider);
+            told.add(&fact, (&from, Some(origin)), Some("the cluster Secret of Argo CD"));
+        }
+        ArgoRegistration::Unknown => {
+            let decides = "the cluster Secret of Argo CD: it stays as it is published";
+            told.add("access: none that Argo CD can be told", (&from, Some(origin)), Some(decides));
+        }
     }
     for (name, status) in &profile.conditions {
         condition(to, (name, *status), (&from, origin), told);

@@ -141,6 +141,10 @@ pub struct StepRecord {
     /// `managed` or `grant`; absent where none admits it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rule: Option<Word>,
+    /// The placement by which a grant admits it, as `NAMESPACE, decision key KEY` or `NAMESPACE/NAME`; where nothing admits it,
+    /// the placement of which nobody knows whether it lists the region.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub placement: Option<String>,
     /// `found`, `absent`, `unknown` where a source was not read completely or not asked, `notTold` where nothing
     /// admits it.
     pub read: Word,

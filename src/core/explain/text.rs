@@ -233,7 +233,16 @@ pub fn admitted(step: &StepRecord, credential: &str) -> String {
         (Some("identity"), _) => "because it admits the Credential's namespace",
         (Some("throughIdentity"), _) => "because an identity names it that admits the Credential's namespace",
         (Some("managed"), _) => "because AccessManagement hands out the Credential",
-        (Some("grant"), _) => "because a grant of the configuration names it",
+        (Some("grant"), _) => {
+            let by = step.placement.as_ref().map(|placement| format!(", for the regions of placement {placement}"));
+            return format!("because a grant of the configuration names it{}", by.unwrap_or_default());
+        }
+        (None, _) if step.placement.is_some() => {
+            let placement = step.placement.as_deref().unwrap_or_default();
+            return format!(
+                "unknown: a grant opens it in the regions of placement {placement}, and which these are is unknown"
+            );
+        }
         (None, _) if &*step.read != "found" && &*step.read != "notTold" => "unknown: it was not read",
         _ => {
             let name = credential.rsplit(' ').next().unwrap_or_default();

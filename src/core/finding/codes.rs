@@ -167,7 +167,10 @@ codes! {
     TamperedFile "tampered-file" Notice Warning "A published file does not match its manifest.";
     NotAsPublished "not-as-published" Notice Warning "What stands in a region's folders is not what pouch published last.";
     TieNotFound "tie-not-found" Notice Warning "A region is tied to an object that is not there, or not known.";
-    UntiedProfile "untied-profile" Notice Info "No region is tied to a ClusterProfile of an inventory that regions are tied to.";
+    ArgocdTooOld "argocd-too-old" Notice Warning "A region's cluster needs what the configured release of Argo CD does not know, so its cluster Secret is not written.";
+    TwoWriters "two-writers" Notice Warning "A source has the cluster Secret of Argo CD that pouch writes for a region.";
+    UntiedProfile "untied-profile" Notice Info "No region is tied to a ClusterProfile of an inventory that regions are tied to, or of a placement.";
+    PlacementNotFound "placement-not-found" Notice Warning "A placement of the configuration has no PlacementDecision, so it lists no region.";
     FactDiffers "fact-differs" Notice Warning "Two places say different things of a region's cluster.";
     RegionRetired "region-retired" Notice Info "A Credential names a retired region.";
     OverridesBuiltin "overrides-builtin" Notice Info "A ProviderInterface in the sources differs from the built-in one for the same kind.";

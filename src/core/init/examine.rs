@@ -209,7 +209,7 @@ fn curable(world: &World<'_>, case: &Case, finding: &Finding) -> Option<(ObjectK
                 false => (false, Sure::IfThere, "propagation Secret"),
             };
             let sought = Sought { read: &read, template, referrer: Some(&root.read), source: None };
-            let closed = of_namespaced(world.fleet, &case.claim, &sought).is_none();
+            let closed = of_namespaced(world, &case.claim, &sought).is_none();
             let why = format!("credential propagation looks there for the {what} of {}", root.read);
             closed.then_some((read, Need { sure, why }))
         }

@@ -18,8 +18,14 @@ fn drafted(names: &[&str]) -> Draft {
     let entries = directories(regions.iter()).into_iter().zip(RECIPIENTS).map(|((name, directory), recipient)| {
         let key_file = format!("keys/{directory}.txt");
         let recipient = Recipient::parse(recipient).unwrap();
-        let region =
-            DraftRegion { directory, recipient, key_file, claimants: BTreeMap::new(), labels: BTreeMap::new() };
+        let region = DraftRegion {
+            directory,
+            recipient,
+            key_file,
+            claimants: BTreeMap::new(),
+            labels: BTreeMap::new(),
+            described: Default::default(),
+        };
         (name, region)
     });
     Draft {
@@ -54,6 +60,35 @@ fn least(by: &str, key: ObjectKey, region: &str) -> Grant {
 
 fn need(sure: Sure, why: &str) -> Need {
     Need { sure, why: why.to_string() }
+}
+
+#[test]
+fn ties_are_in_force_where_they_are_no_guess() {
+    use super::inventory::{DraftTie, TiedTo};
+    let profile = |name: &str| TiedTo::Profile("fleet".into(), name.into());
+    let tie = |to: TiedTo, sure| DraftTie { to, sure };
+    let mut draft = drafted(&["ap", "eu"]);
+    draft.regions.get_mut("ap").unwrap().described = DraftTies {
+        ties: vec![tie(profile("007"), true), tie(TiedTo::Registry("ap".into()), false)],
+        others: vec![TiedTo::Registry("other".into())],
+        is_known: false,
+    };
+    draft.regions.get_mut("eu").unwrap().described =
+        DraftTies { ties: vec![tie(profile("eu"), false)], others: Vec::new(), is_known: true };
+    let (fleet, text) = loaded(&draft);
+    let by = |region: &str| fleet.regions[region].inventory.profile.clone().map(|tie| format!("{:?}", tie.by));
+    assert_eq!((by("ap").as_deref(), by("eu")), (Some("Name(\"007\")"), None), "{text}");
+    assert!(fleet.regions.values().all(|region| region.inventory.registry.is_none()));
+    assert!(text.contains(
+        "    # There is no Region of this cluster, as far as names tell, so no Credential names it today.\n"
+    ));
+    assert!(text.contains("    # The same cluster by its server or its UID: registry Cluster other.\n"), "{text}");
+    // The mark is all that is to be removed.
+    let text = text.replace("#@ ", "");
+    let (file, _) = shape::read(&text).unwrap_or_else(|_| panic!("unfit:\n{text}"));
+    let fleet = resolve::resolve(&file, &BTreeMap::new()).unwrap_or_else(|errors| panic!("{errors:?}\n{text}"));
+    assert_eq!(fleet.regions["ap"].inventory.registry.as_ref().map(|name| name.as_str()), Some("ap"));
+    assert!(fleet.regions["eu"].inventory.profile.is_some());
 }
 
 #[test]

@@ -89,6 +89,14 @@ impl Profile {
     }
 }
 
+/// What tells a cluster from others by the way to it: one address may lead to several clusters, by the name that is asked
+/// for or by the way there.
+pub fn mark(cluster: &AccessCluster) -> String {
+    let more = [("as", &cluster.tls_server_name), ("by", &cluster.proxy_url)];
+    let more = more.into_iter().filter_map(|(word, said)| Some(format!(" {word} {}", said.as_ref()?)));
+    server(&cluster.server) + &more.collect::<String>()
+}
+
 /// A server's URL in one spelling: scheme and host in lower case, the default port written out, no slash at its end.
 pub fn server(url: &str) -> String {
     let Some((scheme, rest)) = url.split_once("://") else { return String::new() };

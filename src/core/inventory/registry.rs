@@ -1,13 +1,15 @@
 //! Clusters of the cluster registry: what its controller says of one cluster.
 
-use alloc::collections::BTreeMap;
+use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
 
+use super::profile::server;
 use super::{Status, conditions};
 use crate::finding::{Code, Fault};
 use crate::kinds::DISABLED;
 use crate::lenient::Faults;
+use crate::node::Node;
 use crate::object::Object;
 
 /// What a Cluster says.
@@ -15,11 +17,15 @@ use crate::object::Object;
 pub struct Registered {
     /// The UID of the cluster's `kube-system`.
     pub id: String,
+    /// The servers that it names for whoever comes from anywhere, as [`server`] writes them.
+    pub servers: BTreeSet<String>,
+    /// Whether it is the cluster that its registry runs on.
+    pub local: bool,
     /// The version of Kubernetes, as written.
     pub kubernetes: Option<String>,
     /// The distribution of Kubernetes.
     pub distribution: Option<String>,
-    /// The region of its cloud.
+    /// The region of its cloud; of several, all, sorted.
     pub locality: Option<String>,
     /// Its conditions, by type.
     pub conditions: BTreeMap<String, Status>,
@@ -44,14 +50,37 @@ pub fn read(object: &Object) -> (Registered, Vec<Fault>) {
     let registered = Registered {
         kubernetes: text(&["status", "version"]),
         distribution: text(&["status", "distribution"]),
-        locality: text(&["status", "locality", "region"]),
+        locality: text(&["status", "locality", "region"]).map(|regions| sorted(&regions)),
+        local: text(&["status", "type"]).as_deref() == Some("Local"),
         disabled: text(&["status", "state"]).as_deref() == Some("Disabled")
             || object.annotations.iter().any(|(key, _)| **key == *DISABLED),
         id: faults.needed(body, "", &["spec", "clusterID"]).map(|id| id.to_string()).unwrap_or_default(),
+        servers: servers(body, &mut faults),
         conditions: conditions(body, &mut faults),
         deleting: object.deleting,
     };
     (registered, faults.into_found())
+}
+
+/// The servers of a Cluster; an address within some network means nothing outside.
+fn servers(body: &Node, faults: &mut Faults) -> BTreeSet<String> {
+    let mut servers = BTreeSet::new();
+    for (index, endpoint) in faults.items(body, "", &["spec", "kubernetesApiEndpoints"]).iter().enumerate() {
+        let at = format!("spec.kubernetesApiEndpoints[{index}]");
+        let address = faults.text(endpoint, &at, &["serverAddress"]);
+        let is_anywhere = faults.at(endpoint, &at, &["clientNetwork"]).is_none();
+        servers.extend(address.filter(|_| is_anywhere).map(|address| server(&format!("https://{address}"))));
+    }
+    servers
+}
+
+/// The regions of a cluster's nodes, which its controller joins in whatever order.
+///
+/// <https://github.com/cisco-open/cluster-registry-controller/blob/main/pkg/clustermeta/metadata.go>
+fn sorted(regions: &str) -> String {
+    let mut regions: Vec<&str> = regions.split(", ").collect();
+    regions.sort_unstable();
+    regions.join(", ")
 }
 
 #[cfg(test)]
@@ -70,6 +99,10 @@ mod tests {
         assert!(faults.is_empty());
         assert_eq!((cluster.id.as_str(), cluster.locality.as_deref()), ("995ba61b", Some("eu-west-1")));
         assert_eq!(cluster.condition("Ready"), Status::True);
+        let several =
+            |regions: &str| read(&format!("spec: {{clusterID: a}}\nstatus: {{locality: {{region: '{regions}'}}}}")).0;
+        assert_eq!(several("b, c, a").locality.as_deref(), Some("a, b, c"));
+        assert!(several("b, a") == several("a, b"), "no order of theirs is a change");
         assert!(!cluster.disabled);
         let (cluster, faults) = read("spec: {}\nstatus: {state: Disabled, version: 1}");
         assert!(cluster.disabled);

@@ -54,7 +54,7 @@ pub fn rule_of(world: &World<'_>, claim: &Claim, closure: &Closure, member: &Mem
     }
     match &member.read.namespace {
         None => of_identity(world, claim, world.snapshot.get(&member.read)?).ok(),
-        Some(_) => of_namespaced(world.fleet, claim, &sought(world, closure, member)),
+        Some(_) => of_namespaced(world, claim, &sought(world, closure, member)),
     }
 }
 
@@ -76,6 +76,9 @@ fn identity(world: &World<'_>, region: &RegionConfig, claim: &Claim, object: &Ob
     }
     if admission::is_unseen(world, claim, object) {
         return Some(unseen(world, claim, object, &region.name));
+    }
+    if let Some(undecided) = admission::undecided(world, claim, &object.key) {
+        return Some(undecided.at(&object.origin));
     }
     let message = format!("{} is not open to namespace {namespace}: {why}", object.key);
     let cure = admit(world, object, claim, &region.name);
@@ -181,8 +184,11 @@ fn namespaced(
     namespace: &Namespace,
 ) -> Option<Finding> {
     let own = &claim.by.namespace;
-    if of_namespaced(world.fleet, claim, &sought(world, closure, member)).is_some() {
+    if of_namespaced(world, claim, &sought(world, closure, member)).is_some() {
         return None;
+    }
+    if let Some(undecided) = admission::undecided(world, claim, &member.read) {
+        return Some(undecided.at(&claim.origin));
     }
     let message = format!("{} is not open to Credentials of namespace {own}", member.read);
     // As k0rdent does, an identity is read from the system namespace, wherever the Credential says.

@@ -132,7 +132,8 @@ mod tests {
         let kept = kept.iter().map(|kind| Leaf::of(&crate::name::GroupKind::new("x.io", kind)));
         let leaves = objects.iter().filter_map(|path| Leaf::of_path(&directory, path.as_str())).chain(kept).collect();
         let (delivery, splits) = (&Delivery::None, Splits::none());
-        let layout = Layout { fleet: &fleet, directory: &directory, delivery, output: "bundles", splits };
+        let layout =
+            Layout { fleet: &fleet, directory: &directory, delivery, output: "bundles", splits, registered: None };
         trees(&layout, objects, &leaves).into_iter().map(|(path, tree)| (path.to_string(), json_of(&tree))).collect()
     }
 

@@ -18,7 +18,7 @@ pub use content::{
 pub use read::{Spot, Unusable, parse};
 
 use crate::name::{Name, Namespace};
-use crate::yaml::emit::{Tree, append};
+use crate::yaml::emit::{Tree, append, field, line, string};
 
 /// The JSON Schema of `bundle.yaml`, for people and tools that read bundles; tests hold it against what is written.
 pub const SCHEMA: &str = include_str!("../../../schemas/bundle.schema.json");
@@ -55,7 +55,7 @@ pub fn emit(manifest: &Manifest) -> String {
     // A region has thousands of objects: one tree of them all would be most of what an unchanged run allocates.
     text.push_str(if objects.is_empty() { "objects: []\n" } else { "objects:\n" });
     for one in objects {
-        append(&Tree::List([object(one)].into()), &mut text);
+        object(one, &mut text);
     }
     append(&tail, &mut text);
     text
@@ -77,49 +77,55 @@ fn sorted<T: Ord>(items: &[T]) -> Vec<&T> {
     items
 }
 
-fn object(object: &ManifestObject) -> Tree<'_> {
+/// Adds the entry of an object, line by line: trees of them all are a tenth of what a publication takes.
+fn object(object: &ManifestObject, text: &mut String) {
     let key = &object.key;
-    let from = object.from.as_ref().map(|from| ("from", place([], from.namespace.as_ref(), &from.name)));
-    let group_kind = [("group", key.kind.group.as_str()), ("kind", key.kind.kind.as_str())];
+    text.push_str("- ");
+    if let Some(from) = &object.from {
+        text.push_str("from:\n");
+        place(from.namespace.as_ref(), &from.name, text);
+        text.push_str("  ");
+    }
+    text.push_str("key:\n");
+    line(("group", key.kind.group.as_str()), 4, text);
+    line(("kind", key.kind.kind.as_str()), 4, text);
+    place(key.namespace.as_ref(), &key.name, text);
+    text.push_str(if object.needed_by.is_empty() { "  neededBy: []\n" } else { "  neededBy:\n" });
+    sorted(&object.needed_by).into_iter().for_each(|by| needed_by(by, text));
+    line(("path", object.path.as_str()), 2, text);
     let (state, reason) = match object.state {
         ObjectState::Current => ("current", None),
-        ObjectState::Carried(code) => ("carried", Some(("reason", Tree::text(code.text())))),
+        ObjectState::Carried(code) => ("carried", Some(code.text())),
     };
-    let fields = [
-        ("key", place(group_kind, key.namespace.as_ref(), &key.name)),
-        ("neededBy", Tree::List(sorted(&object.needed_by).into_iter().map(needed_by).collect())),
-        ("path", Tree::text(object.path.as_str())),
-        ("sha256", Tree::text(&*object.sha256)),
-        ("state", Tree::text(state)),
-    ];
-    let readers = sorted(&object.recipients).into_iter().map(|recipient| Tree::text(recipient.as_str())).collect();
-    let readers = (!object.recipients.is_empty()).then_some(("recipients", Tree::List(readers)));
-    Tree::map(from.into_iter().chain(fields).chain(reason).chain(readers))
+    reason.into_iter().for_each(|reason| line(("reason", reason), 2, text));
+    if !object.recipients.is_empty() {
+        text.push_str("  recipients:\n");
+    }
+    for recipient in sorted(&object.recipients) {
+        text.push_str("  - ");
+        string(recipient.as_str(), 2, text);
+    }
+    line(("sha256", &object.sha256), 2, text);
+    line(("state", state), 2, text);
 }
 
-/// A namespace, where there is one, and a name, with further fields.
-fn place<'a, const N: usize>(
-    fields: [(&'static str, &'a str); N],
-    namespace: Option<&'a Namespace>,
-    name: &'a Name,
-) -> Tree<'a> {
-    let namespace = namespace.map(|namespace| ("namespace", namespace.as_str()));
-    let all = fields.into_iter().chain(namespace).chain([("name", name.as_str())]);
-    Tree::map(all.map(|(field, text)| (field, Tree::text(text))))
+/// A name, and a namespace where there is one.
+fn place(namespace: Option<&Namespace>, name: &Name, text: &mut String) {
+    line(("name", name.as_str()), 4, text);
+    namespace.into_iter().for_each(|namespace| line(("namespace", namespace.as_str()), 4, text));
 }
 
-fn needed_by(by: &NeededBy) -> Tree<'_> {
-    let via = by.via.iter().map(|via| {
-        let interface = via.provider_interface.as_ref().map(|name| ("providerInterface", name.as_str()));
-        let fields = interface.into_iter().chain([("field", &*via.field)]);
-        Tree::map(fields.map(|(field, text)| (field, Tree::text(text))))
-    });
-    Tree::map([
-        ("kind", Tree::text(by.by.kind.as_str())),
-        ("name", Tree::text(by.by.name.as_str())),
-        ("namespace", Tree::text(by.by.namespace.as_str())),
-        ("via", Tree::List(via.collect())),
-    ])
+fn needed_by(by: &NeededBy, text: &mut String) {
+    text.push_str("  - ");
+    field(("kind", by.by.kind.as_str()), 4, text);
+    line(("name", by.by.name.as_str()), 4, text);
+    line(("namespace", by.by.namespace.as_str()), 4, text);
+    text.push_str(if by.via.is_empty() { "    via: []\n" } else { "    via:\n" });
+    for via in &by.via {
+        text.push_str("    - ");
+        field(("field", &via.field), 6, text);
+        via.provider_interface.iter().for_each(|name| line(("providerInterface", name.as_str()), 6, text));
+    }
 }
 
 #[cfg(test)]

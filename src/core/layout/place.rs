@@ -23,6 +23,8 @@ pub struct Layout<'a> {
     pub output: &'a str,
     /// Which of its leaves are split.
     pub splits: &'a Splits,
+    /// The text of its cluster Secret, where Argo CD is to know the cluster by one that pouch writes.
+    pub registered: Option<&'a str>,
 }
 
 impl<'a> Layout<'a> {
@@ -34,6 +36,7 @@ impl<'a> Layout<'a> {
             delivery: to.delivery(),
             output: to.fleet.output.seen_by(to.delivery()),
             splits: Splits::none(),
+            registered: None,
         }
     }
 
@@ -44,6 +47,15 @@ impl<'a> Layout<'a> {
         'a: 's,
     {
         Layout { splits, ..self }
+    }
+
+    /// The same with the text of its cluster Secret.
+    #[must_use]
+    pub fn registered<'s>(self, registered: Option<&'s str>) -> Layout<'s>
+    where
+        'a: 's,
+    {
+        Layout { registered, ..self }
     }
 
     /// The folder of the bundle.

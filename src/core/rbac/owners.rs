@@ -68,13 +68,13 @@ fn granted(world: &World<'_>, claim: &Claim) -> Vec<ObjectKey> {
     let Some(system) = system.filter(|_| claim.root.kind.is_secret() && claim.resolution != Resolution::Kcm) else {
         return Vec::new();
     };
-    if !world.fleet.grants(&claim.by, claim.region(), &places.read) {
+    if !world.grants(&claim.by, claim.region(), &places.read) {
         return Vec::new();
     }
     let template = ObjectKey::config_map(system, format!("{}-resource-template", claim.root.name).as_str().into());
     let companion = (world.fleet.companions == Companions::Follow).then_some(template);
     // The template beside it is looked for only where a grant opens the template too.
-    let companion = companion.filter(|template| world.fleet.grants(&claim.by, claim.region(), template));
+    let companion = companion.filter(|template| world.grants(&claim.by, claim.region(), template));
     [places.read].into_iter().chain(companion).collect()
 }
 

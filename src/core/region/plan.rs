@@ -26,7 +26,8 @@ use super::odd::Odd;
 use super::pack::{
     Keep, Pack, Packed, Stood, judge_carried, judge_changed, keep_held, keep_values, needers, pack, pack_as_published,
 };
-use super::published::{Files, Proved, Published};
+use super::published::{Files, Proved, Published, Unread};
+use super::registered;
 use super::resealing;
 use crate::config::{Acceptance, RegionState};
 use crate::finding::{Class, Code, Finding};
@@ -118,14 +119,14 @@ fn is_manifest(bytes: &[u8], manifest: &Manifest, keys: &KeyRing) -> bool {
 pub fn plan<E>(
     terms: &Terms<'_>,
     cases: &[Case],
-    (proved, read): (Option<Proved>, impl FnOnce() -> Result<(Files, Odd), E>),
+    (proved, read): (Option<Proved<'_>>, impl FnOnce() -> Result<(Files, Odd), E>),
     is_last: impl FnOnce() -> Result<bool, E>,
     history: impl FnOnce() -> Result<History, E>,
     past: impl FnOnce(&Manifest) -> Result<Vec<Past>, E>,
     over: impl FnOnce(&Manifest) -> Result<BTreeSet<ObjectKey>, E>,
 ) -> Result<(Published, History, RegionPlan), E> {
-    let told = proved.and_then(|Proved { mut files, unread }| {
-        let supposed = suppose(terms, cases, &mut files, &unread)?;
+    let told = proved.and_then(|Proved { mut files, unread, manifest }| {
+        let supposed = suppose(terms, cases, &mut files, (&unread, manifest.as_deref()))?;
         Some((files, supposed))
     });
     let is_proved = told.is_some();
@@ -134,7 +135,7 @@ pub fn plan<E>(
         None => {
             let (mut files, odd) = read()?;
             let is_plain = odd.is_nothing();
-            let supposed = is_plain.then(|| suppose(terms, cases, &mut files, &BTreeSet::new())).flatten();
+            let supposed = is_plain.then(|| suppose(terms, cases, &mut files, (&BTreeSet::new(), None))).flatten();
             (files, odd, supposed)
         }
     };
@@ -184,23 +185,37 @@ struct Resolved<'c> {
 /// vouched for, and none else is there. If not, nothing was lost but a little time.
 ///
 /// Of files that are `unread` it supposes that they hold what is made, and adds that to `files`: the manifest says whether
-/// pouch published just that, and the history proves that it stands there.
+/// pouch published just that, and the history proves that it stands there. A `bundle.yaml` that was not read is compared
+/// as it stands; it is read where it may say something that only it knows.
 fn suppose<'c>(
     terms: &Terms<'_>,
     cases: &'c [Case],
     files: &mut Files,
-    unread: &BTreeSet<String>,
+    (unread, standing): (&BTreeSet<String>, Option<&dyn Unread>),
 ) -> Option<Supposed<'c>> {
     let region = terms.to.region;
     if region.state != RegionState::Active || terms.are_special() || terms.are_held() || files.is_empty() {
         return None;
     }
-    let manifest = files.get(terms.layout().manifest().as_str())?;
-    let manifest = str::from_utf8(manifest).ok()?;
-    let splits = Splits::told(manifest)?;
-    let told = manifest::told_cluster(manifest).map(String::from);
+    let (splits, told) = match (files.get(terms.layout().manifest().as_str()), standing) {
+        (Some(bytes), _) => {
+            let text = str::from_utf8(bytes).ok()?;
+            (Splits::told(text)?, manifest::told_cluster(text).map(String::from))
+        }
+        (None, Some(_)) => {
+            let all = files.keys().chain(unread).map(String::as_str);
+            (Splits::supposed(terms.to.directory(), all), None)
+        }
+        (None, None) => return None,
+    };
     let told = told.as_deref();
-    let layout = terms.layout().with(&splits);
+    let registered = match registered::kept(terms) {
+        Some(path) if unread.contains(path.as_str()) => return None,
+        Some(path) => registered::text(terms, files.get(path.as_str()).map(Vec::as_slice)),
+        None => registered::text(terms, None),
+    };
+    let registered = registered.as_deref();
+    let layout = terms.layout().with(&splits).registered(registered);
     let mut rulings = Ruling::of(cases);
     settle(&terms.world, region, &Incumbents::suppose(cases), &mut rulings);
     break_shared_paths(&layout, &mut rulings);
@@ -241,18 +256,17 @@ fn suppose<'c>(
         files.extend(
             others.iter().filter(is_unread).map(|(path, text)| (path.as_str().into(), text.as_bytes().to_vec())),
         );
-        let all = before.objects.len().saturating_add(others.len()).saturating_add(1);
         let is_there =
             |(path, text): (&BundlePath, &String)| files.get(path.as_str()).is_some_and(|it| it == text.as_bytes());
-        let manifest = files.get(path::manifest(&before.directory).as_str());
-        let is_published = files.len() == all
-            && is_whole(files, unread)
+        let is_published = is_whole(files, unread)
             && others.iter().all(is_there)
-            && manifest.is_some_and(|bytes| is_manifest(bytes, &before, terms.keys));
+            && is_listed(files, standing, &mut before, terms.keys)
+            && files.len() == before.objects.len().saturating_add(others.len()).saturating_add(1);
         return is_published.then_some(Supposed::Changed(before, Resolved { rulings, packed }));
     }
     let stands = |_: &ObjectKey, path: &BundlePath| (path.clone(), hash(files, path));
-    let (made, manifest) = write(terms, (sources(), terms.cluster(told)), packed, (Some(&splits), &kept), &stands);
+    let head = Head { sources: sources(), cluster: terms.cluster(told), registered };
+    let (made, mut manifest) = write(terms, head, packed, (Some(&splits), &kept), &stands);
     for (path, content) in &made {
         if let Content::Bytes(bytes) = content
             && unread.contains(path.as_str())
@@ -260,10 +274,12 @@ fn suppose<'c>(
             files.insert(path.as_str().into(), bytes.clone());
         }
     }
-    if !is_whole(files, unread) || !is_published(&manifest, &made, files, terms.keys) {
+    let is_published =
+        is_whole(files, unread) && is_listed(files, standing, &mut manifest, terms.keys) && stand(&made, files);
+    if !is_published {
         return None;
     }
-    let findings = crowded(terms, &manifest);
+    let findings = crowded(terms, &manifest).into_iter().chain(registered::two_writers(terms)).collect();
     Some(Supposed::Unchanged(RegionPlan {
         files: made,
         manifest,
@@ -277,6 +293,31 @@ fn suppose<'c>(
         findings,
         is_published: true,
     }))
+}
+
+/// Whether the manifest is the one that stands there. One that was not read is added to the files then.
+///
+/// The cluster of a bundle is known to nobody but its manifest, where the cluster is not looked into.
+fn is_listed(files: &mut Files, standing: Option<&dyn Unread>, manifest: &mut Manifest, keys: &KeyRing) -> bool {
+    let path = path::manifest(&manifest.directory);
+    if let Some(bytes) = files.get(path.as_str()) {
+        return is_manifest(bytes, manifest, keys);
+    }
+    let (Some(standing), Some(key)) = (standing, keys.current()) else { return false };
+    let mut text = bundle_yaml(manifest, key);
+    if !standing.holds(text.as_bytes()) {
+        let Some(bytes) = standing.read().filter(|_| manifest.cluster.is_none()) else { return false };
+        manifest.cluster = str::from_utf8(&bytes).ok().and_then(manifest::told_cluster).map(String::from);
+        if manifest.cluster.is_none() {
+            return false;
+        }
+        text = bundle_yaml(manifest, key);
+        if text.as_bytes() != bytes {
+            return false;
+        }
+    }
+    files.insert(path.as_str().into(), text.into_bytes());
+    true
 }
 
 /// The hash of a file that stands there.
@@ -431,17 +472,16 @@ fn finish<E>(
         Some(object) => (object.path.clone(), Some(object.sha256.clone())),
         None => (path.clone(), None),
     };
-    let (files, manifest) = write(
-        terms,
-        (sources(input), terms.cluster(published.manifest().and_then(|manifest| manifest.cluster.as_deref()))),
-        packed,
-        (splits.as_deref(), &kept),
-        &stands,
-    );
+    let standing_secret = registered::kept(terms).and_then(|path| published.open_file(&path));
+    let registered = registered::text(terms, standing_secret);
+    let told = published.manifest().and_then(|manifest| manifest.cluster.as_deref());
+    let head = Head { sources: sources(input), cluster: terms.cluster(told), registered: registered.as_deref() };
+    let (files, manifest) = write(terms, head, packed, (splits.as_deref(), &kept), &stands);
     let splits = moved::splits(input, &manifest, &files);
     findings.extend(handover::findings(input, manifest.objects.iter()));
     findings.extend(handover::left_out(input, &left_out, manifest.objects.iter()));
     findings.extend(crowded(terms, &manifest));
+    findings.extend(registered::two_writers(terms));
     holds.extend(resealing::strange(input, &manifest).into_iter().map(Hold::fast));
     let listed = published.manifest().into_iter().flat_map(|manifest| &manifest.files).map(|file| &file.path);
     let in_the_way = standing.odd.in_the_way(listed.chain(files.keys()).map(BundlePath::as_str));
@@ -474,14 +514,17 @@ fn is_published(manifest: &Manifest, files: &BTreeMap<BundlePath, Content>, stan
         return standing.is_empty();
     }
     let path = path::manifest(&manifest.directory);
+    stand(files, standing) && standing.get(path.as_str()).is_some_and(|bytes| is_manifest(bytes, manifest, keys))
+}
+
+/// Whether these files, and but for `bundle.yaml` no others, stand there to the byte.
+fn stand(files: &BTreeMap<BundlePath, Content>, standing: &Files) -> bool {
     let same = |(path, content): (&BundlePath, &Content)| match content {
         Content::Seal(_) => false,
         Content::Kept(from) => from == path,
         Content::Bytes(bytes) => standing.get(path.as_str()).is_some_and(|standing| standing == bytes),
     };
-    standing.len() == files.len().saturating_add(1)
-        && files.iter().all(same)
-        && standing.get(path.as_str()).is_some_and(|bytes| is_manifest(bytes, manifest, keys))
+    standing.len() == files.len().saturating_add(1) && files.iter().all(same)
 }
 
 /// Holds for sources that are another cluster or repository than the published bundle says.
@@ -572,13 +615,23 @@ pub fn list_files(layout: &Layout<'_>, manifest: &mut Manifest, kept: &BTreeSet<
 /// Where the file of an object that stays as it is stands so far, and its hash; by its key and where it will stand.
 type Stands<'a> = dyn Fn(&ObjectKey, &BundlePath) -> (BundlePath, Option<String>) + 'a;
 
+/// What a bundle says beside its objects.
+struct Head<'a> {
+    /// What is known of the sources.
+    sources: Vec<SourceIdentity>,
+    /// The cluster that it is made for.
+    cluster: Option<String>,
+    /// The text of its cluster Secret.
+    registered: Option<&'a str>,
+}
+
 /// Turns a pack into files and a manifest.
 ///
 /// `splits` and `kept` are what was published of splits and leaves; `stands` gives where an object's file that stays as it is
 /// stands so far, and its hash.
 fn write(
     terms: &Terms<'_>,
-    (sources, cluster): (Vec<SourceIdentity>, Option<String>),
+    Head { sources, cluster, registered }: Head<'_>,
     pack: Pack,
     (splits, kept): (Option<&Splits>, &BTreeSet<Leaf>),
     stands: &Stands<'_>,
@@ -589,7 +642,7 @@ fn write(
         return (BTreeMap::new(), manifest);
     }
     let splits = terms.splits(splits, pack.lasting());
-    let layout = terms.layout().with(&splits);
+    let layout = terms.layout().with(&splits).registered(registered);
     // In the order of their keys, objects are nearly sorted by path too, so sorting them all at once compares few of
     // the long paths.
     let mut files = Vec::with_capacity(pack.objects.len());

@@ -4,6 +4,7 @@
 //! matches, and its path is the one that the layout derives from its object's key. What nobody
 //! vouches for is reported, and is never carried, counted or removed.
 
+use alloc::boxed::Box;
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -24,11 +25,22 @@ pub type Files = BTreeMap<String, Vec<u8>>;
 
 /// What stands in the folders of a region of which the history proves that it is what pouch published last: plain files
 /// and nothing else, and not all of them read.
-pub struct Proved {
-    /// The files that were read, `bundle.yaml` among them.
+pub struct Proved<'s> {
+    /// The files that were read; `bundle.yaml` is not among them.
     pub files: Files,
     /// The paths of the others.
     pub unread: BTreeSet<String>,
+    /// The `bundle.yaml` that stands there, if one does.
+    pub manifest: Option<Box<dyn Unread + 's>>,
+}
+
+/// A file that is not read unless it must be.
+pub trait Unread {
+    /// Whether these bytes are what it holds.
+    fn holds(&self, bytes: &[u8]) -> bool;
+
+    /// What it holds; none where it cannot be read.
+    fn read(&self) -> Option<Vec<u8>>;
 }
 
 /// The state of a region's folders.
@@ -130,6 +142,12 @@ impl Published {
             by_key.extend(manifest.objects.iter().enumerate().map(placed));
         }
         Self { files, odd: Odd::default(), state, claimed: None, unfit: String::new(), by_key }
+    }
+
+    /// The bytes of a file that is no object, if the manifest vouches for them.
+    pub(super) fn open_file(&self, path: &BundlePath) -> Option<&[u8]> {
+        let file = self.manifest()?.files.iter().find(|file| file.path == *path)?;
+        self.files.get(path.as_str()).map(Vec::as_slice).filter(|_| vouches(&self.files, path, &file.sha256))
     }
 
     /// The manifest, if one is authenticated.

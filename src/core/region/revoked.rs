@@ -101,8 +101,9 @@ impl<'a, 'i> Admission<'a, 'i> {
         let template = needed_by.via.last().is_some_and(|via| via.field == closure::TEMPLATE);
         let source = referrer.and_then(|it| world.snapshot.get(it)).map(|it| &it.origin.source);
         let sought = Sought { read, template, referrer, source };
-        let why = match admission::of_namespaced(world.fleet, claim, &sought) {
-            Some(Rule::ThroughIdentity) if world.fleet.grants(by, claim.region(), read) => return None,
+        let why = match admission::of_namespaced(&world, claim, &sought) {
+            Some(Rule::ThroughIdentity) if world.grants(by, claim.region(), read) => return None,
+            None | Some(Rule::ThroughIdentity) if admission::undecided(&world, claim, read).is_some() => return None,
             Some(Rule::ThroughIdentity) => self.shut(claim, referrer?)?,
             Some(_) => return None,
             None if needed_by.via.is_empty() || referrer.is_some() => {
@@ -124,7 +125,7 @@ impl<'a, 'i> Admission<'a, 'i> {
         if object.is_mistyped() || is_unread() || admission::slip(world.fleet, object).is_some() {
             return None;
         }
-        if admission::is_unseen(world, claim, object) {
+        if admission::is_unseen(world, claim, object) || admission::undecided(world, claim, identity).is_some() {
             return None;
         }
         let why = admission::of_identity(world, claim, object).err()?;

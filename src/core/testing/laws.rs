@@ -407,7 +407,7 @@ proptest! {
             for (a, b) in before.heard(region).iter().zip(after.heard(region)) {
                 let concerned = after.fleet.grants.iter().any(|grant| {
                     let mut members = a.closure.members.iter().chain(&b.closure.members);
-                    members.any(|member| grant.opens(&a.claim.by, region, &member.read))
+                    members.any(|member| grant.is_for(&a.claim.by, &member.read) && grant.names(region))
                 });
                 let said = |case: &Case| format!("{:?} {:?} {:?}", case.claim.by, case.verdict, case.closure.members);
                 prop_assert!(concerned || said(a) == said(&b), "{} became {}", said(a), said(&b));
@@ -416,7 +416,7 @@ proptest! {
                     all.filter_map(|finding| finding.object.clone()).collect()
                 };
                 for object in refused(a).difference(&refused(&b)) {
-                    let named = after.fleet.grants(&a.claim.by, region, object);
+                    let named = after.world().grants(&a.claim.by, region, object);
                     let gone = b.closure.members.iter().all(|member| member.read != *object);
                     prop_assert!(named || gone, "{object} is open to {}", a.claim.by);
                 }

@@ -16,7 +16,10 @@ use crate::region::published::{Files, Proved, Published};
 
 /// What stands in the first region of the first case, as its claims make it, and what becomes of it. `known` is given
 /// the files, and says what is proved of them; all of them are read only where that does not tell.
-fn planned(meddle: impl FnOnce(&mut Files), known: impl FnOnce(&Files) -> Option<Proved>) -> (RegionPlan, bool) {
+fn planned(
+    meddle: impl FnOnce(&mut Files),
+    known: impl FnOnce(&Files) -> Option<Proved<'static>>,
+) -> (RegionPlan, bool) {
     let case = &of_stage("region")[0];
     let desk = Desk::new(&case.worlds[0]);
     let region: &RegionConfig = desk.fleet.regions.values().next().unwrap();

@@ -4,6 +4,7 @@
 
 extern crate std;
 
+use alloc::boxed::Box;
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
@@ -35,7 +36,7 @@ use crate::region::history::{History, Past};
 use crate::region::input::Terms;
 use crate::region::odd::Odd;
 use crate::region::plan::{RegionPlan, bundle_yaml, plan, plan_against};
-use crate::region::published::{Files, Proved, Published, State};
+use crate::region::published::{Files, Proved, Published, State, Unread};
 use crate::reuse::{self, KeyRing, ReuseKey};
 use crate::snapshot::{Lookup, Snapshot};
 use crate::sops::{self, Ingredients};
@@ -222,11 +223,30 @@ impl Desk {
 }
 
 /// What is read of a region's files where the history proves the others.
-pub(crate) fn proved(files: &Files) -> Proved {
-    let is_read = |path: &str| path.ends_with(".sops.yaml") || path.ends_with("/bundle.yaml");
+pub(crate) fn proved(files: &Files) -> Proved<'static> {
+    let is_read = |path: &str| path.ends_with(".sops.yaml");
     let read = files.iter().filter(|(path, _)| is_read(path)).map(|(path, bytes)| (path.clone(), bytes.clone()));
-    let unread = files.keys().filter(|path| !is_read(path)).cloned().collect();
-    Proved { files: read.collect(), unread }
+    let (mut unread, mut manifest) = (BTreeSet::new(), None);
+    for (path, bytes) in files.iter().filter(|(path, _)| !is_read(path)) {
+        match path.ends_with("/bundle.yaml") {
+            true => manifest = Some(Box::new(Stood(bytes.clone())) as Box<dyn Unread>),
+            false => _ = unread.insert(path.clone()),
+        }
+    }
+    Proved { files: read.collect(), unread, manifest }
+}
+
+/// A manifest that stands there.
+struct Stood(Vec<u8>);
+
+impl Unread for Stood {
+    fn holds(&self, bytes: &[u8]) -> bool {
+        self.0 == bytes
+    }
+
+    fn read(&self) -> Option<Vec<u8>> {
+        Some(self.0.clone())
+    }
 }
 
 /// All that a plan says but for bytes.

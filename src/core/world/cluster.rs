@@ -3,6 +3,7 @@
 //! The configuration ties a region to objects; they supply facts, and never a region. What cannot be read is unknown,
 //! and what contradicts itself holds the region as it is published: nothing is withdrawn because of it.
 
+use alloc::boxed::Box;
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
@@ -11,8 +12,10 @@ use super::definition::Definitions;
 use super::looks::Looks;
 use crate::config::{ArgoDestination, Delivery, Fleet, ProfileBy, ProfileTie, RegionConfig, RegionState, Source};
 use crate::finding::{Code, Fault, Finding, Origin};
+use crate::inventory::argocd::{self, Registration, register};
 use crate::inventory::looked::{self, Looked};
-use crate::inventory::profile::{self, AccessCluster, CLUSTER_ID, CLUSTER_SET, Profile, server};
+use crate::inventory::profile::{self, CLUSTER_ID, CLUSTER_SET, Profile, server};
+use crate::inventory::providers::{self, ProviderFile};
 use crate::inventory::registry::{self, Registered};
 use crate::inventory::{Status, minor};
 use crate::kinds::{MULTICLUSTER, POUCH};
@@ -52,6 +55,16 @@ pub enum Sight {
     Unread(Reason),
 }
 
+/// What Argo CD is told of a region's cluster.
+pub enum ArgoRegistration {
+    /// Nothing: no Argo CD delivers to the region, or somebody else makes the cluster known.
+    Foreign,
+    /// What its ClusterProfile and the provider file say.
+    Described(Box<Registration>),
+    /// That is not known now, or may not be written: what is published of it stays.
+    Unknown,
+}
+
 /// What is known of a region's cluster.
 pub struct ClusterFacts {
     /// The ClusterProfile.
@@ -62,6 +75,8 @@ pub struct ClusterFacts {
     pub sight: Sight,
     /// What its own ProviderInterfaces define; none where they were not seen.
     pub definitions: Option<Definitions>,
+    /// What Argo CD is told of it.
+    pub argocd: ArgoRegistration,
     /// Why the region stays as it is published.
     pub holds: Vec<Finding>,
     /// What its gate says of the cluster; none where it lets everything pass.
@@ -90,6 +105,7 @@ pub fn gather(
     let mut findings = Vec::new();
     let mut clusters: BTreeMap<Region, ClusterFacts> = BTreeMap::new();
     let profiles = profiles(fleet, snapshot);
+    let mut files = ProviderFiles::default();
     for region in fleet.regions.values() {
         let profile = tied_profile(snapshot, &profiles, region, &mut findings);
         let registered = tied_registered(snapshot, region, &mut findings);
@@ -101,7 +117,9 @@ pub fn gather(
             findings.extend(defined_otherwise(region, &own, defined));
             definitions = Some(own);
         }
-        let mut cluster = ClusterFacts { profile, registered, sight, definitions, holds: Vec::new(), gate: None };
+        let argocd = files.registration(fleet, region, &profile, &mut findings);
+        let mut cluster =
+            ClusterFacts { profile, registered, sight, definitions, argocd, holds: Vec::new(), gate: None };
         if region.state == RegionState::Active {
             findings.extend(loose(region, &cluster));
             findings.extend(differing(region, &cluster));
@@ -119,6 +137,48 @@ pub fn gather(
     findings.extend(unclaimed(&profiles, &clusters));
     findings.extend(ownerless(fleet, snapshot));
     (clusters, findings)
+}
+
+/// The provider files of the configuration, each read once; none where one cannot be read, which the configuration refused.
+#[derive(Default)]
+struct ProviderFiles<'f>(BTreeMap<&'f str, Option<ProviderFile>>);
+
+impl<'f> ProviderFiles<'f> {
+    /// What Argo CD is told of a region's cluster.
+    fn registration(
+        &mut self,
+        fleet: &Fleet,
+        region: &'f RegionConfig,
+        profile: &Tied<Profile>,
+        findings: &mut Vec<Finding>,
+    ) -> ArgoRegistration {
+        let Delivery::ArgoCd(argo) = &region.delivery else { return ArgoRegistration::Foreign };
+        let Some(cluster) = &argo.cluster else { return ArgoRegistration::Foreign };
+        // Why nothing is known of the profile is told with the tie.
+        let Tied::To(key, origin, profile) = profile else { return ArgoRegistration::Unknown };
+        let file = cluster
+            .providers
+            .as_ref()
+            .map(|file| self.0.entry(&file.path).or_insert_with(|| providers::read(&file.text).ok()).as_ref());
+        if file == Some(None) {
+            return ArgoRegistration::Unknown;
+        }
+        let keeps = |key: &str| fleet.keep_labels.matches(key);
+        let faults = match register((&key.name, profile), file.flatten(), argo.informs, keeps) {
+            Ok(registration) => return ArgoRegistration::Described(Box::new(registration)),
+            Err(faults) => faults,
+        };
+        if region.state == RegionState::Active {
+            findings.extend(faults.into_iter().map(|fault| {
+                let message = format!(
+                    "the cluster Secret of region {} for Argo CD stays as it is: {}",
+                    region.name, fault.message
+                );
+                Finding::new(fault.code, message).about(key).at(origin).in_region(&region.name).help(fault.help)
+            }));
+        }
+        ArgoRegistration::Unknown
+    }
 }
 
 /// A ClusterProfile that a trusted source brings.
@@ -161,15 +221,12 @@ fn tied_profile(
             if let Some(unread) = snapshot.trusted_unread(&key) {
                 return Tied::Unknown(unread.why());
             }
-            match snapshot.look_up(&key) {
-                Lookup::Found(_) | Lookup::Unread(_) => {
-                    match in_namespace.find(|described| described.object.key == key) {
-                        Some(described) => described,
-                        None => return Tied::Absent(format!("no source with clusterScoped has {key}")),
-                    }
+            match in_namespace.find(|described| described.object.key == key) {
+                Some(described) => described,
+                None if snapshot.get(&key).is_some() => {
+                    return Tied::Absent(format!("no source with clusterScoped has {key}"));
                 }
-                Lookup::Absent => return Tied::Absent(format!("there is no {key}")),
-                Lookup::Unasked => return Tied::Unknown(format!("{key} was not asked for")),
+                None => return Tied::Absent(format!("there is no {key}")),
             }
         }
         ProfileBy::Labels(wanted) | ProfileBy::Properties(wanted) => {
@@ -343,12 +400,22 @@ fn profile_kind() -> GroupKind {
 }
 
 /// The copy of an object that a source brings which may bring cluster-scoped objects.
-fn trusted<'s>(fleet: &Fleet, snapshot: &'s Snapshot, key: &ObjectKey) -> Option<&'s Object> {
+pub fn trusted<'s>(fleet: &Fleet, snapshot: &'s Snapshot, key: &ObjectKey) -> Option<&'s Object> {
+    trusted_copies(fleet, snapshot, key).next()
+}
+
+/// The copies of an object that sources bring which may bring cluster-scoped objects; if the one that counts is among
+/// them, it is the first.
+pub(super) fn trusted_copies<'s>(
+    fleet: &Fleet,
+    snapshot: &'s Snapshot,
+    key: &ObjectKey,
+) -> impl Iterator<Item = &'s Object> {
     let is_trusted = |object: &&Object| {
         let of = |source: &&Source| source.name == object.origin.source;
         fleet.sources.iter().find(of).is_some_and(|source| source.provides.cluster_scoped)
     };
-    snapshot.copies(key).find(is_trusted)
+    snapshot.copies(key).filter(is_trusted)
 }
 
 /// Tells of a tie that leads to nothing.
@@ -507,19 +574,17 @@ fn shared(
 ) -> Vec<(Region, Finding)> {
     let mut by_mark: BTreeMap<(&str, String), BTreeSet<&Region>> = BTreeMap::new();
     for (region, cluster) in clusters {
-        if fleet.regions.get(region).is_none_or(|config| config.state != RegionState::Active) {
-            continue;
-        }
+        let active = fleet.regions.get(region).filter(|config| config.state == RegionState::Active);
+        let Some(RegionConfig { delivery, .. }) = active else { continue };
         let mut mark = |what, text: String| _ = by_mark.entry((what, text)).or_default().insert(region);
         if let Tied::To(key, _, profile) = &cluster.profile {
             mark("the same ClusterProfile", key.to_string());
-            for AccessCluster { server: url, tls_server_name, proxy_url, .. } in
-                profile.access.iter().map(|it| &it.cluster)
-            {
-                // One address may lead to several clusters, by the name that is asked for or by the way there.
-                let more = [("as", tls_server_name), ("by", proxy_url)];
-                let more = more.into_iter().filter_map(|(word, said)| Some(format!(" {word} {}", said.as_ref()?)));
-                mark("the same server", server(url) + &more.collect::<String>());
+            // Profiles of two inventories may have one name, and the Secret for Argo CD has it too.
+            if let (Delivery::ArgoCd(argo), false) = (delivery, matches!(cluster.argocd, ArgoRegistration::Foreign)) {
+                mark("the same Secret for Argo CD", format!("{}/{}", argo.namespace, argocd::name(&key.name)));
+            }
+            for access in &profile.access {
+                mark("the same server", profile::mark(&access.cluster));
             }
             // The ID is unique within a set only.
             if let (Some(id), Some(set)) = (profile.properties.get(CLUSTER_ID), profile.properties.get(CLUSTER_SET)) {

@@ -38,6 +38,20 @@ pub fn append(tree: &Tree<'_>, out: &mut String) {
     }
 }
 
+/// Adds one line of a map, `name: text`, as [`append`] would, so that what is written a hundred thousand times need not
+/// become a tree before. The cursor stands at the line's begin, the map at `column`, and the name needs no quotes.
+pub fn line((name, text): (&str, &str), column: usize, out: &mut String) {
+    pad(column, out);
+    field((name, text), column, out);
+}
+
+/// The same where the cursor stands at `column` already.
+pub fn field((name, text): (&str, &str), column: usize, out: &mut String) {
+    out.push_str(name);
+    out.push_str(": ");
+    string(text, column, out);
+}
+
 /// Estimates how many bytes a tree takes; nearly always enough.
 fn room(tree: &Tree<'_>, column: usize) -> usize {
     // A colon or dash, a blank, quotes, and the end of the line.
@@ -150,7 +164,8 @@ fn value(tree: &Tree<'_>, column: usize, out: &mut String) {
     out.push('\n');
 }
 
-fn string(text: &str, column: usize, out: &mut String) {
+/// Writes a text and ends the line; `column` is that of the parent.
+pub fn string(text: &str, column: usize, out: &mut String) {
     if is_plain(text) {
         out.push_str(text);
     } else if is_literal(text) {

@@ -27,9 +27,9 @@ Exit codes: 0 printed; 3 something of a region could not be read, and is not in 
 /// Print what is known of the regions' clusters, as manifests
 ///
 /// Only fields that pouch reads are in it: k0rdent's Region, the ClusterProfile and the cluster registry's
-/// Cluster that a region is tied to, and what was seen in the cluster itself. Kept in git and read as a source,
-/// they let a run decide as this one without any cluster, and a changed fact is a diff to review. No Secret is
-/// read for it.
+/// Cluster that a region is tied to, the PlacementDecisions that the configuration names, and what was seen in
+/// the cluster itself. Kept in git and read as a source, they let a run decide as this one without any cluster,
+/// and a changed fact is a diff to review. No Secret is read for it.
 #[derive(Debug, clap::Args)]
 #[command(after_help = reach::ONLY_FOR, after_long_help = reach::below(EXAMPLES))]
 pub struct Args {
@@ -87,6 +87,10 @@ pub fn run(session: &Session, args: &Args) -> Result<Ended, Failure> {
             }
             lacks = true;
         }
+    }
+    for (placement, why) in world.facts.placements.unread() {
+        session.ui.warn(&format!("placement {placement}: {why}"));
+        lacks = true;
     }
     if documents.is_empty() {
         session.ui.note("nothing is known of any region's cluster; docs/regions.md says what can be");

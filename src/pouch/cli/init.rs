@@ -25,7 +25,8 @@ already.";
 /// Write a commented pouch.yaml, a reuse key, and an age key pair per region.
 ///
 /// With --context, or --kubeconfig, the regions are those of a k0rdent management cluster, and what its
-/// Credentials need today is granted, each use by itself and with the Credential's name. Secrets are not
+/// Credentials need today is granted, each use by itself and with the Credential's name. ClusterProfiles and
+/// the cluster registry's Clusters are regions as well, if it has some and lets them be listed. Secrets are not
 /// read. Keys go to the folder keys/, which first gets a .gitignore that keeps all of it out of git.
 /// With --with, the folder setup/ gets what Flux, Argo CD or `pouch apply` needs beside the bundles, without any
 /// key, and the configuration delivers by it. Nothing that exists is overwritten.

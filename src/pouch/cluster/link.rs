@@ -100,6 +100,8 @@ pub enum Ask {
     Object,
     /// A page of a list.
     List,
+    /// A page of a list of objects that describe clusters.
+    Inventory,
 }
 
 /// A request that may be sent twice.
@@ -230,7 +232,7 @@ impl Link {
                 Broken::Unauthorized if renewed < self.renewed.get() => {}
                 Broken::Unauthorized if renewed < 2 => self.renew().await?,
                 // Asking again makes nobody allowed; a list that is too long is asked for in smaller pages.
-                Broken::TooLong if ask == Ask::List => return Err(trouble),
+                Broken::TooLong if ask != Ask::Object => return Err(trouble),
                 Broken::Unauthorized | Broken::Status(403) | Broken::Access(_) | Broken::Late => {
                     return Err(trouble);
                 }
@@ -409,12 +411,13 @@ impl Link {
             }
             let most = match ask {
                 Ask::Object => MOST_OF_OBJECT,
-                Ask::List => MOST_OF_LIST,
+                Ask::List | Ask::Inventory => MOST_OF_LIST,
             };
             let bytes = collected(body, most).await.map_err(plain)?;
             let node = match ask {
                 Ask::Object => request::parse(&bytes, &mut self.interner.borrow_mut()),
                 Ask::List => request::parse_list(&bytes, &mut self.interner.borrow_mut()),
+                Ask::Inventory => request::parse_inventory(&bytes, &mut self.interner.borrow_mut()),
             };
             match (node, status) {
                 (Ok(node), StatusCode::OK) => Ok(Reply::Found(node)),

@@ -7,6 +7,7 @@
 use std::fmt::Write as _;
 
 use pouch_core::json::{self, Shape};
+use pouch_core::kinds::{DISABLED, MULTICLUSTER, REGISTRY};
 use pouch_core::name::{GroupKind, Namespace, ObjectKey, Scope, Version};
 use pouch_core::node::{Interner, Node};
 use pouch_core::object::SILENCE_ANNOTATION;
@@ -184,6 +185,18 @@ pub fn parse_list(body: &[u8], interner: &mut Interner) -> Result<Node, Garbled>
     json::read_shaped(text, interner, &LIST).map_err(|_| NO_JSON)
 }
 
+/// Reads the same of a list of objects that describe clusters, of which more is looked at. No tenant writes them where they
+/// count.
+pub fn parse_inventory(body: &[u8], interner: &mut Interner) -> Result<Node, Garbled> {
+    let text = std::str::from_utf8(body).map_err(|_| NO_JSON)?;
+    json::read_shaped(text, interner, &INVENTORY).map_err(|_| NO_JSON)
+}
+
+/// Whether objects of a kind describe clusters.
+pub fn is_inventory(kind: &GroupKind) -> bool {
+    [MULTICLUSTER, REGISTRY].iter().any(|group| kind.group == *group)
+}
+
 const ALL: &Shape = &Shape::All;
 
 /// The parts of metadata that are read.
@@ -220,6 +233,29 @@ const LIST: Shape = Shape::Fields(&[("apiVersion", ALL), ("kind", ALL), ("metada
 
 const ITEM: &Shape =
     &Shape::Fields(&[("apiVersion", ALL), ("kind", ALL), ("metadata", METADATA), ("spec", SPEC), ("status", STATUS)]);
+
+/// A list of objects that describe clusters.
+const INVENTORY: Shape =
+    Shape::Fields(&[("apiVersion", ALL), ("kind", ALL), ("metadata", METADATA), ("items", DESCRIPTION)]);
+
+const DESCRIPTION: &Shape = &Shape::Fields(&[
+    ("apiVersion", ALL),
+    ("kind", ALL),
+    ("metadata", DESCRIBED),
+    ("spec", SPEC),
+    ("status", ALL),
+    ("decisions", ALL),
+]);
+
+const DESCRIBED: &Shape = &Shape::Fields(&[
+    ("annotations", &Shape::Fields(&[(SILENCE_ANNOTATION, ALL), (DISABLED, ALL)])),
+    ("deletionTimestamp", ALL),
+    ("labels", ALL),
+    ("name", ALL),
+    ("namespace", ALL),
+    ("resourceVersion", ALL),
+    ("uid", ALL),
+]);
 
 /// Takes the one object that was asked for.
 pub fn object(answer: Node, resource: &Resource, key: &ObjectKey, form: Portion) -> Result<(Node, Stamp), Garbled> {

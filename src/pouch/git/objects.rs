@@ -5,7 +5,8 @@
 
 pub mod standing;
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use git2::{ErrorClass, ErrorCode, IndexEntryExtendedFlag, Object, ObjectType, Oid, Repository, RepositoryOpenFlags};
@@ -13,6 +14,7 @@ use pouch_core::listing::few;
 use pouch_core::report::shell;
 
 use super::address::{is_commit_id, short};
+use super::pack;
 
 /// How many digits of a commit id stand for the commit at least.
 const LEAST_OF_ID: usize = 7;
@@ -25,6 +27,13 @@ const MODE_SUBMODULE: i32 = 0o160_000;
 /// The id of an object.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Id(pub(super) Oid);
+
+impl Id {
+    /// Whether it names a file of these bytes.
+    pub fn is_of(&self, bytes: &[u8]) -> bool {
+        pack::name_of(ObjectType::Blob, bytes).is_ok_and(|name| name == self.0)
+    }
+}
 
 impl std::fmt::Display for Id {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -191,6 +200,9 @@ pub struct Store {
     repository: Repository,
     /// Whether an object could not be read that should be there.
     damage: Cell<bool>,
+    /// The roots of commits that were asked for. A large commit is parsed for each look otherwise: one of pouch's own has a
+    /// line for each region.
+    roots: RefCell<BTreeMap<Oid, Oid>>,
 }
 
 /// Opens the repository at `path`: a bare one, or the root of a work tree.
@@ -199,7 +211,7 @@ pub struct Store {
 /// Where there is none, or it is not to be trusted.
 pub fn open(path: &Path) -> Result<Store, ObjectsError> {
     let repository = opened(path, RepositoryOpenFlags::NO_SEARCH)?;
-    Ok(Store { path: path.to_owned(), repository, damage: Cell::default() })
+    Ok(Store { path: path.to_owned(), repository, damage: Cell::default(), roots: RefCell::default() })
 }
 
 /// Opens a repository by libgit2.
@@ -343,12 +355,22 @@ impl Store {
 
     /// What a commit has at `path`; an empty path is the root. Links on the way are not followed.
     pub fn at(&self, commit: Id, path: &str) -> Result<Entry, ObjectsError> {
-        let tree = self.repository.find_commit(commit.0).and_then(|commit| commit.tree());
-        let tree = tree.map_err(|error| self.noted(error))?;
+        let tree = self.tree(self.root_of(commit)?)?;
         if path.is_empty() {
             return Ok(Entry { path: String::new(), kind: Kind::Folder, id: Id(tree.id()) });
         }
         self.below(&tree, path)
+    }
+
+    /// The folder that a commit holds.
+    fn root_of(&self, commit: Id) -> Result<Id, ObjectsError> {
+        let known = self.roots.borrow().get(&commit.0).copied();
+        if let Some(root) = known {
+            return Ok(Id(root));
+        }
+        let root = self.repository.find_commit(commit.0).map_err(|error| self.noted(error))?.tree_id();
+        self.roots.borrow_mut().insert(commit.0, root);
+        Ok(Id(root))
     }
 
     /// What a folder has at `path`, which is not empty. Links on the way are not followed.

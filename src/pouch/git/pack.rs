@@ -97,7 +97,7 @@ impl Batch {
 
 /// The name of an object. Nobody looks here for bytes that belong to an attack on SHA-1: git does wherever it takes a
 /// pack in, and so what is pushed and what is fetched.
-fn name_of(kind: ObjectType, bytes: &[u8]) -> Result<Oid, ObjectsError> {
+pub(super) fn name_of(kind: ObjectType, bytes: &[u8]) -> Result<Oid, ObjectsError> {
     let mut hash = Sha1::new();
     hash.update(format!("{} {}\0", kind.str(), bytes.len()));
     hash.update(bytes);

@@ -11,6 +11,7 @@ use std::collections::BTreeMap;
 use pouch_core::destination::Destination;
 use pouch_core::finding::Finding;
 use pouch_core::hash::sha256_hex;
+use pouch_core::layout::delivery::cluster;
 use pouch_core::layout::manifest::{Manifest, ManifestFile, ObjectState};
 use pouch_core::layout::{BundlePath, Layout};
 use pouch_core::name::ObjectKey;
@@ -221,7 +222,13 @@ impl Work<'_> {
                 let kept = |file: &ManifestFile| (file.path.clone(), NewFile::Kept(file.path.clone()));
                 new.extend(manifest.files.iter().map(kept));
             }
-            Unproved::Taken => new.extend(open_files(&layout, &mut manifest)),
+            Unproved::Taken => {
+                // What Argo CD is told of the cluster is taken at its word as well.
+                let secret = published.files.get(cluster::file(to.directory()).as_str());
+                let secret = secret.filter(|bytes| cluster::ClusterSecret::read(bytes).is_some());
+                let secret = secret.and_then(|bytes| std::str::from_utf8(bytes).ok());
+                new.extend(open_files(&layout.registered(secret), &mut manifest));
+            }
         }
         prove(&published.files, &manifest, &new)?;
         let text = bundle_yaml(&manifest, run.key()?);

@@ -1,12 +1,14 @@
 //! `pouch.yaml` and the files of recipients that it names.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use pouch_core::config::error::{ConfigError, holds_secret, leaks};
+use pouch_core::config::file::FleetFile;
 use pouch_core::config::shape::{self, Unfit};
 use pouch_core::config::written::{Position, Written};
 use pouch_core::config::{Fleet, resolve};
+use pouch_core::inventory::providers;
 
 use super::file::{FileFault, MAX_FILE_BYTES, read_text};
 use super::problem::{Problem, SettingsError};
@@ -76,13 +78,18 @@ pub fn load_from(from: &From, path: &Path, ambient: &Ambient) -> Result<Settings
                 texts.insert(name, text);
             }
             Err(fault) => {
-                let help = "Paths in the configuration are relative to it; write one recipient (`age1…`) per line.";
-                problems.extend(
-                    SettingsError::one(name, fault.message("the file of recipients"), fault.help(help)).problems,
-                );
+                let (what, help) = match resolve::provider_files(&file).any(|provider_file| *provider_file == name) {
+                    true => ("the provider file", "Paths in the configuration are relative to it."),
+                    false => (
+                        "the file of recipients",
+                        "Paths in the configuration are relative to it; write one recipient (`age1…`) per line.",
+                    ),
+                };
+                problems.extend(SettingsError::one(name, fault.message(what), fault.help(help)).problems);
             }
         }
     }
+    problems.extend(faulty_providers(&file, &texts));
     match resolve::resolve(&file, &texts) {
         Ok(fleet) => {
             let problems = with_exposed(problems, &text, &shown);
@@ -96,6 +103,26 @@ pub fn load_from(from: &From, path: &Path, ambient: &Ambient) -> Result<Settings
             Err(SettingsError { problems: with_exposed(problems, &text, &shown) })
         }
     }
+}
+
+/// What is wrong with the provider files by which Argo CD gets to know clusters. They are read strictly, as this
+/// configuration is.
+fn faulty_providers(file: &FleetFile, texts: &BTreeMap<String, String>) -> Vec<Problem> {
+    let names: BTreeSet<&String> = resolve::provider_files(file).collect();
+    let faults = |name: &String| {
+        let text = texts.get(name)?;
+        let read = providers::read(text).err().unwrap_or_default();
+        let faults = read.into_iter().map(|fault| Problem {
+            file: name.clone(),
+            position: None,
+            message: fault.message,
+            help: fault.help.into_owned(),
+            line: None,
+            is_leak: false,
+        });
+        Some(faults.chain(exposed(text, name)).collect::<Vec<_>>())
+    };
+    names.into_iter().filter_map(faults).flatten().collect()
 }
 
 /// The lines that hold a key or a password, in whatever field or comment: the file lies in a repository, and

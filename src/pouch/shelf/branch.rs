@@ -20,11 +20,11 @@ use std::sync::{Arc, Mutex};
 
 use pouch_core::layout::form::{Form, MOST_BYTES};
 use pouch_core::layout::manifest::Manifest;
-use pouch_core::layout::path::{BundlePath, TOPS};
+use pouch_core::layout::path::{self, BundlePath, TOPS};
 use pouch_core::name::{Directory, FleetName, ObjectKey, Region};
 use pouch_core::region::history::{History, Past};
 use pouch_core::region::odd::Odd;
-use pouch_core::region::published::{Files, Proved, Published};
+use pouch_core::region::published::{Files, Proved, Published, Unread};
 use pouch_core::reuse::KeyRing;
 use pouch_core::verify::bundles::Above;
 
@@ -362,6 +362,22 @@ fn unwritten(error: ObjectsError) -> ShelfError {
     ShelfError::Git(format!("the commit cannot be made: {error}"))
 }
 
+/// A file of the branch.
+struct Blob<'s> {
+    shelf: &'s BranchShelf,
+    id: Id,
+}
+
+impl Unread for Blob<'_> {
+    fn holds(&self, bytes: &[u8]) -> bool {
+        self.id.is_of(bytes)
+    }
+
+    fn read(&self) -> Option<Vec<u8>> {
+        self.shelf.with(|inner| inner.store.blob(self.id, MOST_BYTES).map_err(damaged)).ok()
+    }
+}
+
 impl Look for BranchShelf {
     fn regions(&self) -> Result<BTreeSet<String>, ShelfError> {
         self.with(|inner| {
@@ -410,15 +426,17 @@ impl Look for BranchShelf {
         Ok(if odd.unread.is_some() { (Files::new(), odd) } else { (files, odd) })
     }
 
-    fn proved(&self, directory: &Directory, asked: &HistoryQuery<'_>) -> Option<Proved> {
+    fn proved(&self, directory: &Directory, asked: &HistoryQuery<'_>) -> Option<Proved<'_>> {
         self.ask(|lineage, fetched| lineage.is_proved(fetched, directory, asked)).ok().filter(|proved| *proved)?;
         let read = |inner: &mut Inner| {
-            let mut proved = Proved { files: Files::new(), unread: BTreeSet::new() };
+            let mut proved = Proved { files: Files::new(), unread: BTreeSet::new(), manifest: None };
+            let (manifest, mut id_of_manifest) = (path::manifest(directory), None);
             for (top, folder) in TOPS.into_iter().zip(folders(directory)) {
                 let is_plain = match (standing_at(inner, &self.below(top))?, standing_at(inner, &self.below(&folder))?)
                 {
                     (Standing::Folder(_), Standing::Folder(id)) => {
-                        read_sealed_into(&inner.store, id, &folder, &mut proved).map_err(damaged)?
+                        let manifest = (manifest.as_str(), &mut id_of_manifest);
+                        read_sealed_into(&inner.store, id, &folder, &mut proved, manifest).map_err(damaged)?
                     }
                     (Standing::Folder(_) | Standing::Nothing, Standing::Nothing) => true,
                     _ => false,
@@ -427,6 +445,7 @@ impl Look for BranchShelf {
                     return Ok(None);
                 }
             }
+            proved.manifest = id_of_manifest.map(|id| -> Box<dyn Unread> { Box::new(Blob { shelf: self, id }) });
             Ok(Some(proved))
         };
         self.with(read).ok().flatten()

@@ -178,9 +178,24 @@ pub struct ArgoCdFile {
     #[serde(default, deserialize_with = "given")]
     pub kind: Given<ArgoKind>,
     /// The Argo CD that reads the objects, such as `3.1`; by default one of today. What an older one does not know is left
-    /// out: `retry.refresh` before 3.2.
+    /// out: `retry.refresh` before 3.2. A cluster Secret that needs more than it knows is not written:
+    /// `provideClusterInfo` before 3.5.
     #[serde(default, deserialize_with = "given")]
     pub version: Given<String>,
+    /// The Secret that makes the region's cluster known to Argo CD, as its ClusterProfile describes it; by default somebody
+    /// else writes that.
+    #[serde(default, deserialize_with = "given")]
+    pub cluster: Given<ArgoClusterFile>,
+}
+
+/// The Secret that makes a region's cluster known to Argo CD. It holds no credential: a program gives it to Argo CD.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ArgoClusterFile {
+    /// A provider file of cluster-inventory-api, relative to this file: which program gives Argo CD the credentials for
+    /// clusters of which access provider. Left out where Argo CD has the providers built in (`argo-cd-builtin-aws`,
+    /// `argo-cd-builtin-azure`, `argo-cd-builtin-gcp`).
+    pub providers: Option<String>,
 }
 
 /// The cluster that a bundle goes to.

@@ -17,8 +17,39 @@ pub struct GrantFile {
     /// The one object that they may use. Without it, for a Credential only: whatever that Credential
     /// needs, its companions among it.
     pub to: Option<GrantToFile>,
-    /// The regions where that holds, by name; `["*"]` stands for all.
-    pub regions: Vec<String>,
+    /// The regions where that holds, by name or by a placement; `["*"]` stands for all.
+    pub regions: Vec<GrantRegionFile>,
+}
+
+/// A region's name, or a placement that lists regions.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum GrantRegionFile {
+    /// The name of a region, or `*`.
+    Name(String),
+    /// The regions that a placement lists.
+    Placed(PlacedFile),
+}
+
+/// The regions that a placement lists.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct PlacedFile {
+    /// The placement.
+    pub placement: PlacementFile,
+}
+
+/// PlacementDecisions that list ClusterProfiles, which only a source with `clusterScoped` can provide. They stand for
+/// the regions that are tied to these ClusterProfiles. Exactly one of `decisionKey` and `name` says which of the namespace.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct PlacementFile {
+    /// Their namespace.
+    pub namespace: String,
+    /// The value of their label `multicluster.x-k8s.io/decision-key`: all slices that have it, together.
+    pub decision_key: Option<String>,
+    /// The name of a single PlacementDecision.
+    pub name: Option<String>,
 }
 
 /// Whose Credentials a grant is for; exactly one of `namespace` and `credential`.

@@ -4,32 +4,45 @@ use alloc::collections::BTreeMap;
 use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
 
-use super::super::error::{Faults, FieldPath, quoted};
+use super::super::error::{Faults, FieldPath, NOT_READ, quoted};
 use super::super::file::{
-    ArgoCdFile, DeliveryWord, FleetFile, FluxFile, Given, HealthCheckFile, RegionDeliveryFile, SourceKindWord,
+    ArgoCdFile, ArgoClusterFile, DeliveryWord, FleetFile, FluxFile, Given, HealthCheckFile, RegionDeliveryFile,
+    SourceKindWord,
 };
 use super::super::repository::filled;
 use super::super::{
-    ArgoCd, ArgoDestination, ArgoKind, ArgoMode, Delivery, Flux, HealthCheck, OCI_REPOSITORY, OCI_SCHEME, RegionConfig,
-    RegionState,
+    ArgoCd, ArgoCluster, ArgoDestination, ArgoKind, ArgoMode, Delivery, Flux, HealthCheck, OCI_REPOSITORY, OCI_SCHEME,
+    Output, RegionConfig, RegionState, TextFile,
 };
 use super::name::{namespace, object_name};
 use crate::name::{Name, Namespace, Region, is_dns_label, is_dns_subdomain};
 
+/// What of a configuration decides about every region's delivery.
+#[derive(Clone, Copy)]
+pub(super) struct Whole<'a> {
+    pub(super) file: &'a FleetFile,
+    /// The content of the files that it names.
+    pub(super) texts: &'a BTreeMap<String, String>,
+    pub(super) output: &'a Output,
+}
+
 /// Resolves one region's delivery; `directory` is the region's folder, `path` the path of the region's own `delivery`.
 pub(super) fn resolve(
-    file: &FleetFile,
+    whole: Whole<'_>,
     (directory, typed): (&str, &RegionDeliveryFile),
     path: &FieldPath,
     faults: &mut Faults,
 ) -> Delivery {
+    let file = whole.file;
     match typed {
         RegionDeliveryFile::Word(DeliveryWord::None) => Delivery::None,
         RegionDeliveryFile::Word(DeliveryWord::Flux) => Delivery::Flux(flux(file, directory, None, path, faults)),
-        RegionDeliveryFile::Word(DeliveryWord::Argocd) => Delivery::ArgoCd(argocd(file, directory, None, path, faults)),
+        RegionDeliveryFile::Word(DeliveryWord::Argocd) => {
+            Delivery::ArgoCd(argocd(whole, directory, None, path, faults))
+        }
         RegionDeliveryFile::Map(map) => match (&map.flux, &map.argocd) {
             (Some(over), None) => Delivery::Flux(flux(file, directory, Some(over), path, faults)),
-            (None, Some(over)) => Delivery::ArgoCd(argocd(file, directory, Some(over), path, faults)),
+            (None, Some(over)) => Delivery::ArgoCd(argocd(whole, directory, Some(over), path, faults)),
             _ => {
                 let help = "Write `flux`, `argocd`, `none`, or a map with `flux` or `argocd` in it.";
                 faults.add(path, "a region has exactly one way of delivery", help);
@@ -40,14 +53,15 @@ pub(super) fn resolve(
 }
 
 /// Checks what the fleet's `delivery` says although no region uses it yet.
-pub(super) fn check_unused(file: &FleetFile, regions: &BTreeMap<Region, RegionConfig>, faults: &mut Faults) {
+pub(super) fn check_unused(whole: Whole<'_>, regions: &BTreeMap<Region, RegionConfig>, faults: &mut Faults) {
+    let file = whole.file;
     let path = FieldPath::root().key("delivery");
     if file.delivery.flux.is_some() && !regions.values().any(|region| matches!(region.delivery, Delivery::Flux(_))) {
         flux(file, "region", None, &path, faults);
     }
     if file.delivery.argocd.is_some() && !regions.values().any(|region| matches!(region.delivery, Delivery::ArgoCd(_)))
     {
-        argocd(file, "region", None, &path, faults);
+        argocd(whole, "region", None, &path, faults);
     }
 }
 
@@ -243,12 +257,13 @@ fn duration(text: &str, at: &FieldPath, faults: &mut Faults) -> String {
 }
 
 fn argocd(
-    file: &FleetFile,
+    whole: Whole<'_>,
     directory: &str,
     over: Option<&ArgoCdFile>,
     path: &FieldPath,
     faults: &mut Faults,
 ) -> ArgoCd {
+    let file = whole.file;
     let over = (over, &path.key("argocd"));
     let fleet = (file.delivery.argocd.as_ref(), &FieldPath::root().key("delivery").key("argocd"));
     let (value, at) = pick(over, fleet, "namespace", |f| &f.namespace);
@@ -325,7 +340,13 @@ fn argocd(
         let help = "Write the first two numbers of the release, such as `\"3.2\"`.";
         faults.add(&at, format!("{} is no release of Argo CD", quoted(text)), help);
     }
-    let refreshes = version.and_then(|(_, release)| release).is_none_or(|release| release >= REFRESHES);
+    let has = |since: (u16, u16)| version.and_then(|(_, release)| release).is_none_or(|release| release >= since);
+    let (refreshes, informs) = (has(REFRESHES), has(INFORMS));
+    let (value, at) = pick(over, fleet, "cluster", |f| &f.cluster);
+    let cluster = value.map(|typed| cluster_secret(whole, typed, &at, faults));
+    if cluster.is_some() {
+        named_by_its_secret(&destination, &at, faults);
+    }
     ArgoCd {
         namespace,
         project,
@@ -336,6 +357,41 @@ fn argocd(
         plugin,
         kind,
         refreshes,
+        informs,
+        cluster,
+    }
+}
+
+/// The Secret that makes a region's cluster known to Argo CD.
+fn cluster_secret(whole: Whole<'_>, typed: &ArgoClusterFile, at: &FieldPath, faults: &mut Faults) -> ArgoCluster {
+    let providers = typed.providers.as_ref().and_then(|file| {
+        let at = at.key("providers");
+        super::output::not_among_bundles(file, &at, whole.output, faults);
+        let Some(text) = whole.texts.get(file) else {
+            faults.add(&at, NOT_READ, "Check that it is there and can be read.");
+            return None;
+        };
+        Some(TextFile { path: file.clone(), text: text.as_str().into() })
+    });
+    ArgoCluster { providers }
+}
+
+/// Checks that the destination is a cluster that a Secret can make known: it has the name that the Secret gives it.
+fn named_by_its_secret(destination: &ArgoDestination, at: &FieldPath, faults: &mut Faults) {
+    match destination {
+        ArgoDestination::Server(_) => {
+            let message =
+                "a cluster that `cluster` makes known goes by its name, and `destination.server` names it by a URL";
+            let help = "Leave `server` out: the ClusterProfile says it. `destination.name`, by default the region's folder, is \
+                        what Argo CD will call the cluster.";
+            faults.add_at_key(at, message, help);
+        }
+        ArgoDestination::Name(name) if name == "in-cluster" => {
+            let message =
+                "`destination.name` is in-cluster, which Argo CD itself makes known: the cluster that it runs on";
+            faults.add_at_key(at, message, "Leave `cluster` out for such a region, or give its cluster another name.");
+        }
+        ArgoDestination::Name(_) => {}
     }
 }
 
@@ -365,6 +421,11 @@ fn is_digest(text: &str) -> bool {
 ///
 /// <https://argo-cd.readthedocs.io/en/stable/user-guide/auto_sync/>
 const REFRESHES: (u16, u16) = (3, 2);
+
+/// The first release of Argo CD whose `execProviderConfig` has `provideClusterInfo` and `config`.
+///
+/// <https://github.com/argoproj/argo-cd/blob/v3.5.7/pkg/apis/application/v1alpha1/types.go>
+const INFORMS: (u16, u16) = (3, 5);
 
 /// The first two numbers of a release.
 fn release(text: &str) -> Option<(u16, u16)> {

@@ -5,10 +5,12 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::super::error::{Faults, FieldPath, quoted, suggest};
-use super::super::file::{GrantFile, GrantFromFile, GrantToFile};
+use super::super::file::{GrantFile, GrantFromFile, GrantRegionFile, GrantToFile, PlacedFile, PlacementFile};
 use super::super::grant::{Grant, GrantRegions, Granted, Grantee, key_of};
+use super::super::placement::{Placement, PlacementBy};
 use super::super::{ExtraKind, RegionConfig};
 use super::name::{namespace, object_name};
+use super::region::is_label_word;
 use crate::kinds::{Scopes, is_published, published};
 use crate::name::{Claimant, GroupKind, Namespace, ObjectKey, Region, Scope};
 
@@ -114,25 +116,59 @@ fn suggest_kind(typed: &str, kinds: &BTreeMap<GroupKind, ExtraKind>) -> String {
 }
 
 fn regions(
-    typed: &[String],
+    typed: &[GrantRegionFile],
     known: &BTreeMap<Region, RegionConfig>,
     path: &FieldPath,
     faults: &mut Faults,
 ) -> GrantRegions {
-    if typed == ["*"] {
+    let is_all = |entry: &GrantRegionFile| matches!(entry, GrantRegionFile::Name(name) if name == "*");
+    if let [only] = typed
+        && is_all(only)
+    {
         return GrantRegions::All;
     }
     if typed.is_empty() {
         faults.add(path, "the grant holds in no region", "Name regions, or write `[\"*\"]` for all.");
     }
-    for (at, name) in typed.iter().enumerate().filter(|(_, name)| !known.contains_key(name.as_str())) {
-        if name == "*" {
-            faults.add(&path.index(at), "`*` is listed beside other regions", "Write it alone: it stands for all.");
-            continue;
+    let (mut regions, mut placements) = (BTreeSet::new(), BTreeSet::new());
+    for (at, entry) in typed.iter().enumerate() {
+        let path = path.index(at);
+        match entry {
+            GrantRegionFile::Placed(PlacedFile { placement: typed }) => {
+                placements.extend(placement(typed, &path.key("placement"), faults));
+            }
+            GrantRegionFile::Name(name) if known.contains_key(name.as_str()) => {
+                regions.insert(Region::from(name.as_str()));
+            }
+            GrantRegionFile::Name(name) if name == "*" => {
+                faults.add(&path, "`*` is listed beside other regions", "Write it alone: it stands for all.");
+            }
+            GrantRegionFile::Name(name) => {
+                let names: Vec<&str> = known.keys().map(Region::as_str).collect();
+                faults.add(&path, format!("there is no region {}", quoted(name)), suggest(name, names));
+            }
         }
-        let message = format!("there is no region {}", quoted(name));
-        let names: Vec<&str> = known.keys().map(Region::as_str).collect();
-        faults.add(&path.index(at), message, suggest(name, names));
     }
-    GrantRegions::These(typed.iter().map(|name| Region::from(name.as_str())).collect())
+    GrantRegions::These { regions, placements }
+}
+
+fn placement(typed: &PlacementFile, path: &FieldPath, faults: &mut Faults) -> Option<Placement> {
+    let namespace = namespace(&typed.namespace, &path.key("namespace"), faults);
+    let by = match (&typed.decision_key, &typed.name) {
+        (Some(key), None) => {
+            if !is_label_word(key) {
+                let message = format!("{} cannot be a decision key", quoted(key));
+                let help = "Write it as the label `multicluster.x-k8s.io/decision-key` of the slices has it.";
+                faults.add(&path.key("decisionKey"), message, help);
+            }
+            PlacementBy::Key(key.clone())
+        }
+        (None, Some(name)) => PlacementBy::Name(object_name(name, &path.key("name"), faults)),
+        _ => {
+            let help = "Write either `decisionKey` or `name`.";
+            faults.add_at_key(path, "it is not said which PlacementDecisions of the namespace are meant", help);
+            return None;
+        }
+    };
+    Some(Placement { namespace, by })
 }

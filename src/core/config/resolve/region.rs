@@ -4,16 +4,13 @@ use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
 
-use super::super::error::{Faults, FieldPath, holds_secret, leaks, quoted};
+use super::super::error::{Faults, FieldPath, NOT_READ, holds_secret, leaks, quoted};
 use super::super::file::{FleetFile, RegionFile, RegionNamespacesFile};
-use super::super::{Output, RegionConfig};
+use super::super::{Delivery, Output, RegionConfig, RegionState};
 use super::name::{namespace, namespace_globs};
 use super::{delivery, inventory};
 use crate::name::{Directory, Namespace, Region, is_directory, is_dns_subdomain};
 use crate::recipient::Recipient;
-
-/// What is said of a file of recipients whose content was not handed over.
-pub const NOT_READ: &str = "the file was not read";
 
 /// Resolves `escrowRecipients`.
 pub(super) fn escrow(typed: &[String], faults: &mut Faults) -> BTreeSet<Recipient> {
@@ -33,6 +30,7 @@ pub(super) fn resolve(
     output: &Output,
     faults: &mut Faults,
 ) -> BTreeMap<Region, RegionConfig> {
+    let whole = delivery::Whole { file, texts, output };
     let path = FieldPath::root().key("regions");
     if file.regions.is_empty() {
         faults.add(&path, "there is no region", "Name at least one region, as `Credential.spec.region` does.");
@@ -81,13 +79,14 @@ pub(super) fn resolve(
             recipients_file: typed.recipients_file.clone(),
             allowed: namespace_globs(&typed.namespaces.allowed, &path.key("namespaces").key("allowed"), faults),
             labels: labels(&typed.namespaces, &path.key("namespaces").key("labels"), faults),
-            delivery: delivery::resolve(file, (&directory, &typed.delivery), &path.key("delivery"), faults),
+            delivery: delivery::resolve(whole, (&directory, &typed.delivery), &path.key("delivery"), faults),
             detached: typed.detached,
             inventory: inventory::resolve(name, typed, output, &path, faults),
         };
+        described(&config, &path.key("delivery"), faults);
         regions.insert(config.name.clone(), config);
     }
-    delivery::check_unused(file, &regions, faults);
+    delivery::check_unused(whole, &regions, faults);
     delivery::check_apart(&regions, faults);
     regions
 }
@@ -106,6 +105,20 @@ fn of_management(file: &FleetFile, typed: &RegionFile, path: &FieldPath, faults:
             message,
             "Remove `cluster` here; the source of that kind says how it is reached.",
         );
+    }
+}
+
+/// Checks that a region whose cluster is made known to Argo CD is tied to what describes the cluster.
+fn described(region: &RegionConfig, path: &FieldPath, faults: &mut Faults) {
+    if let Delivery::ArgoCd(argo) = &region.delivery
+        && argo.cluster.is_some()
+        && region.inventory.profile.is_none()
+        && region.state != RegionState::Retired
+    {
+        let message = "Argo CD is to know the region's cluster by its ClusterProfile, and the region is tied to none";
+        let help = "Add `inventory.clusterProfile`, or `delivery: {argocd: {cluster: null}}` for a region whose cluster somebody \
+                    else makes known.";
+        faults.add_at_key(path, message, help);
     }
 }
 
@@ -234,7 +247,8 @@ fn is_label_key(key: &str) -> bool {
     }
 }
 
-fn is_label_word(text: &str) -> bool {
+/// Whether a text can be the value of a label, and is not empty.
+pub(super) fn is_label_word(text: &str) -> bool {
     let inner = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.');
     let edge = |b: Option<&u8>| b.is_some_and(u8::is_ascii_alphanumeric);
     text.len() <= 63 && text.bytes().all(inner) && edge(text.as_bytes().first()) && edge(text.as_bytes().last())

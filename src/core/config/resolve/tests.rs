@@ -144,6 +144,21 @@ const WRONG: &[(&str, &str, &str)] = &[
     ),
     (
         "",
+        "grants: [{from: {credential: a/b}, regions: [eu-west, {placement: {namespace: F, decisionKey: 'a b'}}, {placement: {namespace: f, name: A}}, {placement: {namespace: f}}, {placement: {namespace: f, name: a, decisionKey: ''}}, \"*\"]}]",
+        "20:79 grants[0].regions[1].placement.namespace: \"F\" cannot name a namespace\n20:95 grants[0].regions[1].placement.decisionKey: \"a b\" cannot be a decision key\n20:137 grants[0].regions[2].placement.name: \"A\" cannot name an object\n20:143 grants[0].regions[3].placement: it is not said which PlacementDecisions of the namespace are meant\n20:172 grants[0].regions[4].placement: it is not said which PlacementDecisions of the namespace are meant\n20:226 grants[0].regions[5]: `*` is listed beside other regions",
+    ),
+    (
+        "",
+        "grants: [{from: {credential: a/b}, regions: [{placement: {namespace: f, decisionkey: a}}]}]",
+        "20:73 grants[0].regions[0].placement.decisionkey: unknown field \"decisionkey\"",
+    ),
+    (
+        "",
+        "grants: [{from: {credential: a/b}, regions: [{placemnt: {namespace: f, name: a}}, 7]}]",
+        "20:47 grants[0].regions[0].placemnt: unknown field \"placemnt\"\n20:46 grants[0].regions[0].placement: the field is missing\n20:83 grants[0].regions[1]: the value is a number; it must be text or a map",
+    ),
+    (
+        "",
         "grants: [{from: {namespace: a}, to: {kind: Secret, name: s}, regions: [\"*\"]}, {from: {namespace: a}, to: {namespace: b, kind: Pod, name: s}, regions: [\"*\"]}, {from: {namespace: a}, to: {kind: AWSClusterStaticIdentity, name: s}, regions: [\"*\"]}]",
         "20:33 grants[0].to: the namespace is missing, and objects of kind Secret have one\n20:127 grants[1].to.kind: pouch publishes no objects of kind \"Pod\"\n20:193 grants[2].to.kind: pouch publishes no objects of kind \"AWSClusterStaticIdentity\"",
     ),
@@ -656,6 +671,7 @@ grants:
   - {from: {namespace: team-a}, to: {namespace: shared, kind: Secret, name: dns}, regions: ["*"]}
   - {from: {credential: team-b/x}, to: {group: infrastructure.cluster.x-k8s.io, kind: AWSClusterRoleIdentity, name: r}, regions: [eu-west]}
   - {from: {namespace: team-b}, to: {namespace: a, group: example.com, kind: AcmeIdentity, name: r}, regions: [eu-west]}
+  - {from: {credential: team-c/x}, regions: [{placement: {namespace: fleet, name: app-0}}, eu-west, {placement: {namespace: fleet, decisionKey: "7"}}]}
 "#;
     let replaced = [
         (

@@ -16,6 +16,7 @@ use super::super::path::{self, BundlePath, delivery_name};
 use super::super::place::Layout;
 use super::super::split::Splits;
 use super::super::style::{MANAGED_BY, MANAGED_BY_LABEL};
+use super::cluster;
 use crate::config::{ArgoCd, ArgoDestination, ArgoKind, ArgoMode, Delivery, Fleet, OCI_SCHEME, Sign};
 use crate::destination;
 use crate::finding::{Code, Finding};
@@ -26,11 +27,12 @@ use crate::yaml::emit::Tree;
 
 const API_VERSION: &str = "argoproj.io/v1alpha1";
 
-/// The files of one bundle: its Application, and for KSOPS `regions/<directory>/argocd`.
+/// The files of one bundle: its Application, its cluster Secret, and for KSOPS `regions/<directory>/argocd`.
 ///
 /// `objects` are the paths of its objects.
 pub fn files(layout: &Layout<'_>, argo: &ArgoCd, objects: &BTreeSet<BundlePath>) -> Files {
-    trees(layout, argo, objects).into_iter().map(|(path, tree)| (path, text(&tree))).collect()
+    let files = trees(layout, argo, objects).into_iter().map(|(path, tree)| (path, text(&tree)));
+    files.chain(layout.registered.map(|text| (cluster::file(layout.directory), text.into()))).collect()
 }
 
 fn trees<'a>(
@@ -92,7 +94,7 @@ fn application<'a>(layout: &Layout<'_>, argo: &'a ArgoCd) -> Tree<'a> {
         repo_url: Cow::Borrowed(&argo.repo_url),
         revision: Cow::Borrowed(&argo.target_revision),
         path: Cow::Owned(applied(layout, argo)),
-        destination: Cow::Owned(cluster(layout, argo)),
+        destination: Cow::Owned(argo.destination.filled(layout.directory)),
         by: argo.destination.field(),
     };
     Tree::map([
@@ -113,10 +115,6 @@ fn applied(layout: &Layout<'_>, argo: &ArgoCd) -> String {
         ArgoMode::Plugin => layout.in_repository(&layout.folder()),
         ArgoMode::Ksops => layout.in_repository(&layout.folder().join("argocd")),
     }
-}
-
-fn cluster(layout: &Layout<'_>, argo: &ArgoCd) -> String {
-    argo.destination.text().replace("{region}", layout.directory.as_str())
 }
 
 fn metadata<'a>(name: Cow<'a, str>, namespace: Option<&'a Namespace>) -> Tree<'a> {
@@ -251,6 +249,8 @@ pub fn inferred_sets(fleet: &FleetName, documents: &[Node], theirs: impl Fn(&Dir
                 plugin: plugin.clone(),
                 kind: ArgoKind::ApplicationSet,
                 refreshes: document.at(&["spec", "template", "spec", "syncPolicy", "retry", "refresh"]).is_some(),
+                informs: true,
+                cluster: None,
             };
             let path = text("path")?;
             let region = if mode == ArgoMode::Ksops { path.strip_suffix("/argocd")? } else { path };
@@ -266,7 +266,7 @@ pub fn inferred_sets(fleet: &FleetName, documents: &[Node], theirs: impl Fn(&Dir
         }
         let layout = |(directory, place)| {
             let (delivery, output): &(Delivery, &str) = place;
-            Layout { fleet, directory, delivery, output, splits: Splits::none() }
+            Layout { fleet, directory, delivery, output, splits: Splits::none(), registered: None }
         };
         texts.push(application_set(fleet, &regions.iter().map(layout).collect::<Vec<_>>())?.1);
     }
@@ -275,7 +275,7 @@ pub fn inferred_sets(fleet: &FleetName, documents: &[Node], theirs: impl Fn(&Dir
 
 fn element<'a>(layout: &Layout<'_>, argo: &'a ArgoCd) -> Tree<'a> {
     Tree::map([
-        ("destination", Tree::text(cluster(layout, argo))),
+        ("destination", Tree::text(argo.destination.filled(layout.directory))),
         ("name", Tree::text(name(layout))),
         ("path", Tree::text(applied(layout, argo))),
         ("project", Tree::text(argo.project.as_str())),
@@ -378,6 +378,8 @@ mod tests {
             plugin: Some("sops".into()),
             kind,
             refreshes: true,
+            informs: true,
+            cluster: None,
         }
     }
 
@@ -389,6 +391,7 @@ mod tests {
             delivery: &delivery,
             output: "bundles",
             splits: Splits::none(),
+            registered: None,
         };
         let trees = trees(&layout, argo, objects);
         trees.into_iter().map(|(path, tree)| (path.to_string(), json_of(&tree))).collect()
@@ -473,6 +476,7 @@ mod tests {
             delivery,
             output: "bundles",
             splits: Splits::none(),
+            registered: None,
         };
         let layouts = [(&a, &plugin), (&b, &ksops), (&c, &plugin)].map(layout);
         let sets: Vec<Value> = sets(&layouts).iter().map(json_of).collect();
@@ -538,6 +542,7 @@ mod tests {
                 delivery,
                 output: "bundles",
                 splits: Splits::none(),
+                registered: None,
             })
             .collect();
         let sets: Vec<Value> = sets(&layouts).iter().map(json_of).collect();
@@ -567,6 +572,7 @@ mod tests {
                     delivery: &delivery,
                     output,
                     splits: Splits::none(),
+                    registered: None,
                 };
                 let (_, text) = application_set(&fleet, &[&eu, &us].map(layout)).unwrap();
                 let again = |text: &str| {

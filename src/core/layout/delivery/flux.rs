@@ -198,8 +198,14 @@ mod tests {
     ) -> BTreeMap<String, serde_json::Value> {
         let leaves = kinds.iter().map(|(group, kind)| Leaf::of(&GroupKind::new(group, kind))).collect();
         let (fleet, directory, delivery) = ("acme".into(), directory.into(), Delivery::Flux(flux.clone()));
-        let layout =
-            Layout { fleet: &fleet, directory: &directory, delivery: &delivery, output, splits: Splits::none() };
+        let layout = Layout {
+            fleet: &fleet,
+            directory: &directory,
+            delivery: &delivery,
+            output,
+            splits: Splits::none(),
+            registered: None,
+        };
         let trees = trees(&layout, flux, &leaves);
         trees.into_iter().map(|(path, tree)| (path.to_string(), json_of(&tree))).collect()
     }
@@ -212,8 +218,14 @@ mod tests {
         let (directory, splits) = ("eu".into(), Splits::none());
         let named = |fleet: &str| {
             let fleet = fleet.into();
-            let layout =
-                Layout { fleet: &fleet, directory: &directory, delivery: &delivery, output: "bundles", splits };
+            let layout = Layout {
+                fleet: &fleet,
+                directory: &directory,
+                delivery: &delivery,
+                output: "bundles",
+                splits,
+                registered: None,
+            };
             let leaves = [Leaf::of(&GroupKind::new("x.io", "Thing"))].into();
             let trees = trees(&layout, &flux, &leaves);
             let tree = |path: &str| json_of(&trees[&path::flux(&directory).join(path)]);

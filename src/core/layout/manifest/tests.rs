@@ -301,6 +301,14 @@ fn any_manifest() -> impl Strategy<Value = Manifest> {
 }
 
 proptest! {
+    /// Objects are written line by line; the emitter writes a tree that says the same to the same byte.
+    #[test]
+    fn a_tree_of_it_has_the_same_text(manifest in any_manifest()) {
+        let text = emit(&manifest);
+        let read = node(&yaml(&text));
+        prop_assert_eq!(&*crate::yaml::emit::emit(&Tree::of(&read)), text.as_str());
+    }
+
     /// Whatever is written is read without the help of the general reader, and near it both say the same, errors too.
     #[test]
     fn what_is_written_is_read_by_the_short_way(manifest in any_manifest(), changes in changes()) {

@@ -168,7 +168,14 @@ fn former_parts_are_remembered() {
     assert_eq!(splits.listed_former(), ["core/of-1", "core/of-8"]);
     assert_eq!(grown(&splits, &keys(3), 100), splits);
     let (fleet, directory, delivery) = ("acme".into(), "eu".into(), Delivery::Flux(flux()));
-    let layout = Layout { fleet: &fleet, directory: &directory, delivery: &delivery, output: "b", splits: &splits };
+    let layout = Layout {
+        fleet: &fleet,
+        directory: &directory,
+        delivery: &delivery,
+        output: "b",
+        splits: &splits,
+        registered: None,
+    };
     let files = layout.files(&BTreeSet::new(), &BTreeSet::new());
     assert_eq!(Splits::supposed(&directory, files.keys().map(BundlePath::as_str)), splits);
     let text = |field: &str, listed: Vec<String>| format!("{field}:\n- {}\n", listed.join("\n- "));
@@ -197,7 +204,14 @@ fn no_folder_of_a_leaf_outlives_its_splits() {
             &["core/of-2", "namespaces/of-1", "role.infra.x/of-2"],
         ),
     ] {
-        let layout = Layout { fleet: &fleet, directory: &directory, delivery: &delivery, output: "b", splits: &splits };
+        let layout = Layout {
+            fleet: &fleet,
+            directory: &directory,
+            delivery: &delivery,
+            output: "b",
+            splits: &splits,
+            registered: None,
+        };
         let paths = all.iter().map(|key| layout.of_object(key)).collect();
         let files = layout.files(&paths, &kept);
         let applied = |text: &String| {
@@ -234,7 +248,14 @@ fn no_folder_of_a_leaf_outlives_its_splits() {
 fn what_is_emptied_waits_for_what_is_filled() {
     let (fleet, directory, delivery) = ("acme".into(), "eu".into(), Delivery::Flux(flux()));
     let splits = once(&["core/of-2", "namespaces/of-2", "role.infra.x/of-2"], &["core/of-1", "role.infra.x/of-1"]);
-    let layout = Layout { fleet: &fleet, directory: &directory, delivery: &delivery, output: "b", splits: &splits };
+    let layout = Layout {
+        fleet: &fleet,
+        directory: &directory,
+        delivery: &delivery,
+        output: "b",
+        splits: &splits,
+        registered: None,
+    };
     let files = layout.files(&BTreeSet::new(), &BTreeSet::new());
     let waits = |file: &str| -> Vec<String> {
         let spec = yaml(&files[&BundlePath::parse(&format!("flux/eu/{file}.yaml")).unwrap()])["spec"].take();

@@ -21,6 +21,7 @@ use crate::config::{
 };
 use crate::finding::{Code, Finding};
 use crate::layout::delivery::argocd;
+use crate::layout::delivery::cluster::{self, ClusterSecret};
 use crate::layout::form::Form;
 use crate::layout::kustomization::FILE;
 use crate::layout::path::{self, BundlePath, Leaf, TOPS};
@@ -50,7 +51,18 @@ pub(super) fn look(measure: &Measure<'_>, region: &ProvedRegion<'_>, tree: &Bund
             }
         },
     };
-    let expected = files(region, tree, &delivery, &output);
+    let registered = match registered(region, tree, &delivery) {
+        Ok(registered) => registered,
+        Err((path, standing)) => {
+            let message = format!(
+                "{path} is not the cluster Secret that pouch writes for the region: it may hold a credential, or lead Argo CD \
+                 to another cluster"
+            );
+            findings.push(measure.find(Code::UnsafeDelivery, path.as_str(), 1, message).help(DELIVERY));
+            Some(standing)
+        }
+    };
+    let expected = files(region, tree, (&delivery, &output, registered.as_deref()));
     for (path, text) in &expected {
         findings.extend(hold(measure, path, text, tree));
     }
@@ -65,11 +77,37 @@ pub(super) fn look(measure: &Measure<'_>, region: &ProvedRegion<'_>, tree: &Bund
     findings.into_iter().map(|found| if free(&found) { region.or_paused(found) } else { found }).collect()
 }
 
-/// The open files that a region should have.
-fn files(region: &ProvedRegion<'_>, tree: &BundleTree, delivery: &Delivery, output: &str) -> Files {
+/// The cluster Secret that a region should have, if its manifest lists one; else its path and what stands there instead.
+///
+/// What it says of the cluster is its ClusterProfile's to say, and nobody asks for that here. All else follows from the
+/// delivery.
+fn registered(
+    region: &ProvedRegion<'_>,
+    tree: &BundleTree,
+    delivery: &Delivery,
+) -> Result<Option<String>, (BundlePath, String)> {
+    let path = cluster::file(&region.directory);
+    let Delivery::ArgoCd(argo) = delivery else { return Ok(None) };
+    let is_meant = argo.cluster.is_some() || !region.follows();
+    let is_listed = region.manifest.files.iter().any(|file| file.path == path);
+    let Some(standing) = tree.get(path.as_str()).filter(|_| is_meant && is_listed) else { return Ok(None) };
+    let Some(secret) = ClusterSecret::read(&standing.bytes) else {
+        return Err((path, String::from_utf8_lossy(&standing.bytes).into_owned()));
+    };
+    let (fleet, directory) = (&region.manifest.fleet, &region.directory);
+    let layout = Layout { fleet, directory, delivery, output: "", splits: &region.manifest.splits, registered: None };
+    Ok(Some(ClusterSecret::of(&layout, argo, secret.registration).text()))
+}
+
+/// The open files that a region should have: those of its delivery, seen with this output, and its cluster Secret.
+fn files(
+    region: &ProvedRegion<'_>,
+    tree: &BundleTree,
+    (delivery, output, registered): (&Delivery, &str, Option<&str>),
+) -> Files {
     let objects: BTreeSet<BundlePath> = region.manifest.objects.iter().map(|object| object.path.clone()).collect();
     let (fleet, directory, splits) = (&region.manifest.fleet, &region.directory, &region.manifest.splits);
-    let layout = Layout { fleet, directory, delivery, output, splits };
+    let layout = Layout { fleet, directory, delivery, output, splits, registered };
     // A leaf that holds nothing any more stays; only the tree tells which leaves there were.
     let below = |folder: String| {
         tree.range(folder.clone()..).map_while(move |(path, _)| path.starts_with(&folder).then_some(path.as_str()))
@@ -132,19 +170,24 @@ fn inferred(region: &ProvedRegion<'_>, tree: &BundleTree) -> Result<(Delivery, S
     if let Some(document) = document(&argo) {
         return document.as_ref().and_then(|document| argo_of(region, document)).ok_or(argo);
     }
-    if tree.contains_key(&format!("{}/argocd/{FILE}", path::region(directory))) {
+    let ksops = tree.contains_key(&format!("{}/argocd/{FILE}", path::region(directory)));
+    let secret = tree.get(cluster::file(directory).as_str()).map(|standing| ClusterSecret::read(&standing.bytes));
+    if ksops || secret.is_some() {
         // What an ApplicationSet says of the region stands in the fleet's file.
         let none = || "x".into();
+        let secret = secret.flatten();
         let argo = ArgoCd {
-            namespace: "x".into(),
+            namespace: secret.as_ref().map_or_else(|| "x".into(), |secret| secret.namespace.clone()),
             project: "x".into(),
             repo_url: none(),
             target_revision: none(),
-            destination: ArgoDestination::Name(none()),
-            mode: ArgoMode::Ksops,
+            destination: ArgoDestination::Name(secret.map_or_else(none, |secret| secret.called)),
+            mode: if ksops { ArgoMode::Ksops } else { ArgoMode::Plugin },
             plugin: None,
             kind: ArgoKind::ApplicationSet,
             refreshes: true,
+            informs: true,
+            cluster: None,
         };
         return Ok((Delivery::ArgoCd(argo), String::new()));
     }
@@ -212,6 +255,8 @@ fn argo_of(region: &ProvedRegion<'_>, document: &Node) -> Option<(Delivery, Stri
         plugin: text(&["spec", "source", "plugin", "name"]).map(Into::into),
         kind: ArgoKind::Application,
         refreshes: document.at(&["spec", "syncPolicy", "retry", "refresh"]).is_some(),
+        informs: true,
+        cluster: None,
     };
     Some((Delivery::ArgoCd(argo), String::from(output)))
 }

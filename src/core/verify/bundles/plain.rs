@@ -12,6 +12,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD_NO_PAD;
 
 use crate::finding::Code;
+use crate::layout::delivery::cluster::{self, ClusterSecret};
 use crate::layout::form::Form;
 use crate::node::{Interner, Node};
 use crate::sops::cipher;
@@ -193,10 +194,20 @@ fn decodes_to_key(letters: &[u8]) -> bool {
     KEYS.iter().any(|key| has_key(&decoded, key.as_bytes()))
 }
 
+/// Whether a file is the one Secret that stands in clear among bundles: what Argo CD is told of a region's cluster, to the
+/// byte as pouch writes it, and at its path.
+fn is_cluster_secret(path: &str, bytes: &[u8]) -> bool {
+    let is_its = |directory: &str| ClusterSecret::read(bytes).is_some_and(|secret| secret.directory == *directory);
+    cluster::directory_of(path).is_some_and(is_its)
+}
+
 /// What is secret and readable in a file, or keeps the file from being searched.
 pub(super) fn look(path: &str, bytes: &[u8]) -> Option<Readable> {
     if let Some(line) = holds_key(bytes) {
         return Some(Readable::clear(line, "holds an age identity or a reuse key"));
+    }
+    if is_cluster_secret(path, bytes) {
+        return None;
     }
     let is_manifest = is_manifest(path);
     let (text, unread) = match read::text_of(bytes) {
@@ -247,6 +258,11 @@ pub fn secret_in_clear(path: &str, bytes: &[u8]) -> Option<usize> {
 /// and templates, do not count.
 pub fn secret_manifest(path: &str, bytes: &[u8]) -> Option<usize> {
     let text = read::text_of(bytes).ok().filter(|_| is_manifest(path))?;
+    // Whose output it is, and so where that begins, is not known.
+    let below = path.rfind("argocd/").and_then(|at| path.get(at..)).unwrap_or(path);
+    if is_cluster_secret(below, bytes) {
+        return None;
+    }
     let mut interner = Interner::new();
     let found = read::documents(text).find(|document| holds_secrets(document, &mut interner) == Ok(true))?;
     Some(usize::try_from(found.line).unwrap_or(usize::MAX))

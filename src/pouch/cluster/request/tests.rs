@@ -222,6 +222,30 @@ fn of_listed_annotations_one_is_read() {
 }
 
 #[test]
+fn of_objects_that_describe_clusters_all_is_read_that_decides() {
+    let list = r#"{"metadata":{"resourceVersion":"7"},"items":[{"metadata":{"name":"a","managedFields":[{}],
+        "annotations":{"cluster-registry.k8s.cisco.com/cluster-disabled":"","other":"y"}},
+        "spec":{"clusterManager":{"name":"m"},"other":"y"},"status":{"conditions":[{"type":"Joined"}],"locality":{"region":"r"}},
+        "decisions":[{"clusterProfileRef":{"name":"c"}}],"other":"y"}]}"#;
+    let read = parse_inventory(list.as_bytes(), &mut Interner::new()).ok().unwrap();
+    assert_eq!(read.str_at(&["metadata", "resourceVersion"]), Some("7"));
+    let item = &read.get("items").unwrap().items()[0];
+    assert_eq!(item.str_at(&["status", "locality", "region"]), Some("r"));
+    assert_eq!(item.at(&["status", "conditions"]).unwrap().items()[0].str_at(&["type"]), Some("Joined"));
+    assert_eq!(item.get("decisions").unwrap().items()[0].str_at(&["clusterProfileRef", "name"]), Some("c"));
+    assert_eq!(item.str_at(&["metadata", "annotations", "cluster-registry.k8s.cisco.com/cluster-disabled"]), Some(""));
+    assert_eq!(item.str_at(&["spec", "clusterManager", "name"]), Some("m"));
+    for path in
+        [&["other"][..], &["spec", "other"], &["metadata", "managedFields"], &["metadata", "annotations", "other"]]
+    {
+        assert!(item.at(path).is_none(), "{path:?}");
+    }
+    // Of other kinds, which tenants write, a status is not looked at.
+    let read = parse_list(list.as_bytes(), &mut Interner::new()).ok().unwrap();
+    assert!(read.get("items").unwrap().items()[0].at(&["status", "conditions"]).is_none());
+}
+
+#[test]
 fn a_manifest_is_applied_by_force_and_strictly() {
     let resource = Resource::core("Secret", "secrets", Scope::Namespaced);
     let key = ObjectKey::secret("a b".into(), "s/..".into());

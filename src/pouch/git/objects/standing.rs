@@ -1,6 +1,6 @@
 //! Everything in a commit or in the index: every path with its mode, nothing followed.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
 use std::path::{Component, Path, PathBuf};
 
@@ -94,7 +94,8 @@ pub fn discover(path: &Path) -> Result<(Store, String), ObjectsError> {
     let root = repository.workdir().unwrap_or(repository.path());
     let root = std::fs::canonicalize(root).unwrap_or_else(|_| root.to_owned());
     let way = whole.strip_prefix(&root).unwrap_or(Path::new("")).join(rest);
-    let store = Store { path: repository.path().to_owned(), repository, damage: Cell::default() };
+    let store =
+        Store { path: repository.path().to_owned(), repository, damage: Cell::default(), roots: RefCell::default() };
     Ok((store, slashed(&way)))
 }
 

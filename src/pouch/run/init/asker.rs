@@ -3,8 +3,10 @@
 use std::collections::BTreeMap;
 
 use pouch_core::config::Fleet;
+use pouch_core::init::inventory::{Inventories, KnownRegion};
 use pouch_core::init::release::{Interfaces, Numbers};
-use pouch_core::name::{GroupKind, Namespace, ObjectKey, Region, is_dns_subdomain};
+use pouch_core::kinds::{MULTICLUSTER, REGISTRY};
+use pouch_core::name::{GroupKind, Name, Namespace, ObjectKey, Region, is_dns_subdomain};
 use pouch_core::node::Node;
 use pouch_core::{inquiry, k0rdent};
 
@@ -30,9 +32,9 @@ pub(super) struct Asker {
 impl Asker {
     pub(super) fn connect(session: &Session, reach: &Reach) -> Result<Self, Failure> {
         let cluster = Cluster::connect(&reach.wanted, reach.patience, &session.ambient, &session.stop.flag())?;
-        let served = cluster.discover([k0rdent::GROUP]);
+        let served = cluster.discover([k0rdent::GROUP, MULTICLUSTER, REGISTRY]);
         let served = served.map_err(|broken| unavailable(&cluster, "its API groups", &broken))?;
-        if let Some(broken) = served.unknown.values().next() {
+        if let Some(broken) = served.unknown.get(k0rdent::GROUP) {
             return Err(unavailable(&cluster, "k0rdent's API group", broken));
         }
         Ok(Self { cluster, served })
@@ -100,7 +102,26 @@ impl Asker {
         Ok(entries.iter().filter_map(text).collect())
     }
 
-    pub(super) fn regions(&self) -> Result<Vec<Region>, Failure> {
+    /// The ClusterProfiles and Clusters of the cluster registry that the cluster has, and what could not be seen of them.
+    /// Nothing that has to be known hangs on them.
+    pub(super) fn inventories(&self) -> (Inventories, Vec<String>) {
+        let (mut inventories, mut unseen) = (Inventories::default(), Vec::new());
+        for kind in [GroupKind::new(MULTICLUSTER, "ClusterProfile"), GroupKind::new(REGISTRY, "Cluster")] {
+            if let Some(broken) = self.served.unknown.get(kind.group.as_str()) {
+                unseen.push(self.cluster.trouble(&format!("the API group {}", kind.group), broken));
+                continue;
+            }
+            let Some((resource, _)) = self.served.kinds.get(&kind) else { continue };
+            match self.cluster.list(resource, None, Portion::Whole, &|_| {}) {
+                Ok(listing) => listing.items.into_iter().for_each(|(_, _, document)| inventories.add(document)),
+                Err(ListError::Forbidden) => unseen.push(self.cluster.refusal("list", resource, None, None)),
+                Err(ListError::Broken(broken)) => unseen.push(self.cluster.trouble(&resource.name(), &broken)),
+            }
+        }
+        (inventories, unseen)
+    }
+
+    pub(super) fn regions(&self) -> Result<Vec<KnownRegion>, Failure> {
         let context = &self.cluster.context;
         let Some(listing) = self.list("Region")? else {
             return Err(Failure::unavailable(
@@ -108,19 +129,17 @@ impl Asker {
                 "Check that the context is that of k0rdent's management cluster, and that k0rdent is 1.4 or newer.",
             ));
         };
-        if listing.items.is_empty() {
-            return Err(Failure::usage(
-                format!("cluster {context} has no Regions, so there is nobody to make bundles for"),
-                "Make a Region there first, or name regions with --region instead of --context.",
-            ));
-        }
-        let names: Vec<Region> = listing.items.into_iter().map(|(key, _, _)| Region::new(key.name.shared())).collect();
-        match names.iter().find(|name| !is_dns_subdomain(name.as_str())) {
+        let regions = listing.items.into_iter().map(|(key, _, node)| KnownRegion {
+            name: Region::new(key.name.shared()),
+            deployment: node.str_at(&["spec", "clusterDeployment", "name"]).map(Name::from),
+        });
+        let regions: Vec<KnownRegion> = regions.collect();
+        match regions.iter().map(|region| &region.name).find(|name| !is_dns_subdomain(name.as_str())) {
             Some(name) => Err(Failure::unavailable(
                 format!("cluster {context} has a Region that no configuration can name: {name}"),
                 "Kubernetes takes no such name; find out what is between pouch and the API server.",
             )),
-            None => Ok(names),
+            None => Ok(regions),
         }
     }
 

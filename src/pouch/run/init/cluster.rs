@@ -11,6 +11,7 @@ use std::sync::Arc;
 
 use pouch_core::config::{Fleet, Globs, resolve, shape};
 use pouch_core::init::examine::{Examined, examine};
+use pouch_core::init::inventory::describe;
 use pouch_core::init::release::{Interfaces, choose};
 use pouch_core::init::setup::Setup;
 use pouch_core::init::{Draft, DraftRegion, directories};
@@ -19,7 +20,7 @@ use pouch_core::report::escape;
 
 use super::asker::{Asker, RIGHTS};
 use super::names::{Names, check_fleet, file_flag, filled, hand_over};
-use super::told::report;
+use super::told::{report, report_inventories};
 use crate::cluster::core_resource;
 use crate::error::Failure;
 use crate::run::keyfiles::{KeyFolder, KeyPair, MakeError, key_file};
@@ -52,8 +53,16 @@ pub(super) fn draft(session: &Session, names: &Names, reach: &Reach) -> Result<S
     }
     let system_namespace = Namespace::from(names.system_namespace.as_str());
     asker.find_namespace(&system_namespace)?;
-    let listed = asker.regions()?;
-    let directories = directories(listed.iter());
+    let known = asker.regions()?;
+    let (inventories, unseen) = asker.inventories();
+    let described = describe(&known, &inventories);
+    if described.regions.is_empty() {
+        return Err(Failure::usage(
+            format!("cluster {} has no Regions, so there is nobody to make bundles for", asker.cluster.context),
+            "Make a Region there first, or name regions with --region instead of --context.",
+        ));
+    }
+    let directories = directories(described.regions.keys());
     let files: BTreeMap<&Region, String> =
         directories.iter().map(|(region, directory)| (region, key_file(directory.as_str()))).collect();
     let setup =
@@ -73,6 +82,7 @@ pub(super) fn draft(session: &Session, names: &Names, reach: &Reach) -> Result<S
             key_file: file.clone(),
             claimants: BTreeMap::new(),
             labels: BTreeMap::new(),
+            described: described.regions.get(region).cloned().unwrap_or_default(),
         };
         regions.insert(region.clone(), drafted);
         keys.push(key);
@@ -93,6 +103,7 @@ pub(super) fn draft(session: &Session, names: &Names, reach: &Reach) -> Result<S
     fleet_of(&text)?;
     let mut out = place.write(ambient, &keys, &setup_files, &text)?;
     report(&mut out, &draft, &examined);
+    report_inventories(&mut out, &draft, &described.left_out, &unseen);
     let first = if setup.repository.is_some() { "publish --first" } else { "render" };
     let flag = file_flag(&place.shown);
     let _ = write!(out, "\nNext, once the grants are as you want them:\n  pouch {first}{flag}\n\n");

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use pouch_core::init::examine::Examined;
+use pouch_core::init::inventory::TiedTo;
 use pouch_core::init::{Draft, Sure};
 use pouch_core::report::escape;
 
@@ -25,6 +26,31 @@ pub(super) fn report(out: &mut String, draft: &Draft, examined: &Examined) {
         let region = finding.region.as_ref().map(|region| format!(" in {region}")).unwrap_or_default();
         let line = format!("  {}{region}: {}: {}", credential.path(), finding.code.text(), finding.message);
         let _ = writeln!(out, "{}", escape(&line));
+    }
+}
+
+/// What became of ClusterProfiles and of Clusters of the registry, and what nobody could see of them.
+pub(super) fn report_inventories(
+    out: &mut String,
+    draft: &Draft,
+    left_out: &[(TiedTo, &'static str)],
+    unseen: &[String],
+) {
+    for (name, region) in &draft.regions {
+        for tie in &region.described.ties {
+            let what = match (region.described.is_known, tie.sure) {
+                (_, false) => "may describe its cluster, by the name alone: its tie is not in force (#@)",
+                (true, true) => "describes its cluster",
+                (false, true) => "is a region of the draft, and no Region of k0rdent's has its name",
+            };
+            let _ = writeln!(out, "{}", escape(&format!("Region {name}: {} {what}", tie.to)));
+        }
+    }
+    for (object, why) in left_out {
+        let _ = writeln!(out, "{}", escape(&format!("{object} is no region of the draft: {why}")));
+    }
+    for why in unseen {
+        let _ = writeln!(out, "Other objects that describe clusters were not seen: {}", escape(why));
     }
 }
 

@@ -11,7 +11,6 @@ use crate::shelf::beside::form_of;
 
 /// How the names of sealed files end, and the name of a manifest.
 const SEALED: &str = ".sops.yaml";
-const MANIFEST: &str = "bundle.yaml";
 
 pub(super) fn damaged(error: ObjectsError) -> ShelfError {
     let message = format!("the output repository cannot be read: {error}");
@@ -54,13 +53,14 @@ pub(super) fn read_into(
     Ok(())
 }
 
-/// Adds the files below a folder, of which only manifests and what is sealed are read; says whether there is nothing but
-/// plain files.
+/// Adds the files below a folder, of which only what is sealed is read, and of the manifest only its id; says whether there
+/// is nothing but plain files.
 pub(super) fn read_sealed_into(
     store: &Store,
     folder: Id,
     path: &str,
-    proved: &mut Proved,
+    proved: &mut Proved<'_>,
+    (manifest, id_of_manifest): (&str, &mut Option<Id>),
 ) -> Result<bool, ObjectsError> {
     let mut budget = Budget::default();
     let mut folders = vec![(folder, path.to_owned(), 0_usize)];
@@ -70,11 +70,12 @@ pub(super) fn read_sealed_into(
             budget.enter(&path, depth)?;
             match mode.map(form_of) {
                 None => folders.push((id, path, depth.saturating_add(1))),
-                Some(Form::Plain) if name.ends_with(SEALED) || name == MANIFEST => {
+                Some(Form::Plain) if name.ends_with(SEALED) => {
                     let bytes = store.blob(id, MOST_BYTES)?;
                     budget.keep(bytes.len())?;
                     proved.files.insert(path, bytes);
                 }
+                Some(Form::Plain) if path == manifest => *id_of_manifest = Some(id),
                 Some(Form::Plain) => _ = proved.unread.insert(path),
                 Some(_) => return Ok(false),
             }

@@ -216,6 +216,11 @@ impl Live {
             let told = |number: usize| seen(number.saturating_add(before));
             let listing = match self.cluster.list(&resource, namespace.as_ref(), Portion::Whole, &told) {
                 Ok(listing) => listing,
+                Err(ListError::Forbidden) if listed.may_be_refused => {
+                    let reason = self.may_not("list", &resource, namespace.as_ref(), None);
+                    self.inquiry.listed.insert(listed.kind.clone(), Err(reason));
+                    return Ok(count);
+                }
                 Err(ListError::Forbidden) => return Err(self.refused("list", &resource, namespace.as_ref(), None)),
                 Err(ListError::Broken(broken)) => return Err(self.unreachable(&resource.name(), &broken)),
             };

@@ -1,6 +1,7 @@
 //! Regions that Argo CD brings what pouch publishes: the real repo-server builds the emitted Application's folder, the
 //! real application controller applies it.
 
+mod cluster;
 pub mod ksops;
 mod plugin;
 mod registry;

@@ -7,6 +7,7 @@ use std::process::{Command, Stdio};
 use crate::rig::apiserver::ApiServer;
 use crate::support::fleet::Fleet;
 use crate::support::pouch::{Answer, render};
+use crate::support::shared;
 
 /// A folder with a kubeconfig for all users of the rig.
 struct Desk(Fleet);
@@ -89,6 +90,7 @@ fn what_is_no_management_cluster_is_refused_and_what_is_one_is_drafted() {
     with_hostile_names(&server);
     with_a_companion(&server);
     with_little_known(&server);
+    with_inventories(&server);
 }
 
 /// The Credentials that no configuration can help.
@@ -257,6 +259,105 @@ fn without_a_right(server: &ApiServer) {
         }
     }
 }
+
+/// ClusterProfiles and Clusters of the registry are regions too, once each; what cannot be seen of them stops nothing.
+fn with_inventories(server: &ApiServer) {
+    let Some(crds) = shared("data/crds/neighbours") else { return };
+    let files = ["multicluster.x-k8s.io_clusterprofiles", "clusterregistry.k8s.cisco.com_clusters"];
+    server.install_files(&files.map(|name| crds.join(format!("{name}.yaml"))));
+    server.apply(INVENTORIES);
+    let at = |server: &str| {
+        format!(
+            "{{\"status\": {{\"accessProviders\": [{{\"name\": \"p\", \"cluster\": {{\"server\": \"{server}\"}}}}]}}}}"
+        )
+    };
+    for (name, url) in [("ap-1", "https://ap.example.com:6443"), ("ap-again", "https://AP.example.com:6443/")] {
+        let patch = ["patch", "clusterprofile", "-n", "fleet", name, "--subresource=status", "--type=merge", "-p"];
+        server.kubectl_prints(patch.into_iter().chain([&*at(url)]), "");
+    }
+    let local = r#"{"status": {"type": "Local"}}"#;
+    let hub =
+        ["patch", "clusters.clusterregistry.k8s.cisco.com", "hub", "--subresource=status", "--type=merge", "-p", local];
+    server.kubectl_prints(hub, "");
+    let desk = Desk::new(server);
+    let (code, out, err) = desk.init(&["--context", "admin"]);
+    assert_eq!(code, 0, "{out}{err}");
+    for said in [
+        "Region ap-1: ClusterProfile fleet/ap-1 is a region of the draft, and no Region of k0rdent's has its name",
+        "Region ap-1: registry Cluster asia is a region of the draft",
+        "Region eu: ClusterProfile fleet/eu may describe its cluster, by the name alone",
+        "registry Cluster hub is no region of the draft: it is the management cluster itself",
+    ] {
+        assert!(out.lines().any(|line| line.starts_with(said)), "{said}\n{out}");
+    }
+    let text = desk.config();
+    for lines in [
+        "    inventory:\n      clusterProfile: {namespace: fleet, name: ap-1}\n      registryCluster: asia\n",
+        "#@     inventory:\n#@       clusterProfile: {namespace: fleet, name: eu}\n",
+        "    # The same cluster by its server or its UID: ClusterProfile fleet/ap-again.\n",
+    ] {
+        assert!(text.contains(lines), "{lines}\n{text}");
+    }
+    let (code, shown, err) = desk.pouch(&["config", "-o", "json"]);
+    assert_eq!(code, 0, "{err}{text}");
+    let config: serde_json::Value = serde_json::from_str(&shown).unwrap();
+    let regions: Vec<&String> = config["regions"].as_object().unwrap().keys().collect();
+    assert_eq!(regions, ["ap-1", "eu", "idle", "us.east"]);
+    assert!(desk.path("keys/ap-1.txt").exists());
+    // The draft is taken, and its ties lead somewhere.
+    let answer = desk.render("pouch.yaml", "out").exits(0);
+    assert!(!answer.stderr.contains("tie-not-found"), "{}", answer.stderr);
+
+    // Without the right to see them, there is one line more and nothing less.
+    let began = std::time::Instant::now();
+    let rules = RULES.join("\n");
+    server.apply(&format!(
+        "apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata: {{name: init}}\nrules:\n{rules}\n"
+    ));
+    let (desk, out) = loop {
+        let desk = Desk::new(server);
+        let (code, out, err) = desk.init(&["--context", "reader"]);
+        if code == 0 {
+            break (desk, out);
+        }
+        assert!(began.elapsed().as_secs() < 20, "{err}");
+    };
+    let unseen = "Other objects that describe clusters were not seen: cluster reader";
+    assert_eq!(out.lines().filter(|line| line.starts_with(unseen)).count(), 2, "{out}");
+    assert!(!desk.config().contains("inventory:"), "{}", desk.config());
+}
+
+const INVENTORIES: &str = "\
+{apiVersion: v1, kind: Namespace, metadata: {name: fleet}}
+---
+apiVersion: multicluster.x-k8s.io/v1alpha1
+kind: ClusterProfile
+metadata: {name: eu, namespace: fleet}
+spec: {clusterManager: {name: ocm}}
+---
+apiVersion: multicluster.x-k8s.io/v1alpha1
+kind: ClusterProfile
+metadata: {name: ap-1, namespace: fleet}
+spec: {clusterManager: {name: ocm}}
+---
+apiVersion: multicluster.x-k8s.io/v1alpha1
+kind: ClusterProfile
+metadata: {name: ap-again, namespace: fleet}
+spec: {clusterManager: {name: ocm}}
+---
+apiVersion: clusterregistry.k8s.cisco.com/v1alpha1
+kind: Cluster
+metadata: {name: asia}
+spec:
+  clusterID: 00000000-0000-4000-8000-000000000001
+  authInfo: {secretRef: {name: asia, namespace: fleet}}
+  kubernetesApiEndpoints: [{serverAddress: 'ap.example.com:6443'}]
+---
+apiVersion: clusterregistry.k8s.cisco.com/v1alpha1
+kind: Cluster
+metadata: {name: hub}
+spec: {clusterID: 00000000-0000-4000-8000-000000000002, authInfo: {secretRef: {name: hub, namespace: fleet}}}
+";
 
 /// Names that would be YAML, a comment's end or a blank of the template.
 fn with_hostile_names(server: &ApiServer) {

@@ -24,6 +24,7 @@ use pouch::age;
 
 mod acceptances;
 mod alike;
+mod argocd_cluster;
 mod attack;
 mod bad_input;
 mod check;

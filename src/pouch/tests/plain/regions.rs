@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::support::fleet::Fleet;
+use crate::support::fleet::{Fleet, secret};
 use crate::support::shared;
 
 const TIED: &str = "\
@@ -200,6 +200,113 @@ fn ties_that_cannot_be_meant_are_refused_where_they_are_typed() {
         fleet.write("pouch.yaml", TIED.replace(from, to));
         fleet.run(&["config"]).ends(64).says(words);
     }
+}
+
+/// A fleet in which a grant holds in the regions of a placement, by the real slice of KEP-5313.
+fn placed() -> Option<Fleet> {
+    let slice =
+        fs::read_to_string(shared("data/seeds")?.join("clusterprofile/kep-5313-placementdecision-1.yaml")).unwrap();
+    let fleet = Fleet::new();
+    let tie = |name: &str| format!("inventory: {{clusterProfile: {{namespace: fleet1, name: {name}}}}}, ");
+    for (region, cluster) in [("eu", "cluster1"), ("us", "cluster3")] {
+        fleet.configure(&format!("  {region}: {{"), &format!("  {region}: {{{}", tie(cluster)));
+        fleet.write(&format!("manifests/{cluster}.yaml"), profile_of("fleet1", cluster));
+        let credential = format!(
+            "apiVersion: k0rdent.mirantis.com/v1beta1\nkind: Credential\nmetadata: {{name: shared-{region}, namespace: team-a}}\n\
+             spec: {{region: {region}, identityRef: {{apiVersion: v1, kind: Secret, name: s, namespace: shared}}}}\n"
+        );
+        fleet.write(&format!("manifests/shared-{region}.yaml"), credential);
+    }
+    fleet.write("manifests/shared.yaml", secret("shared", "s", "value: not-real"));
+    fleet.write("manifests/slice.yaml", slice);
+    let config = fleet.read("pouch.yaml");
+    fleet.write("pouch.yaml", format!("{config}grants:\n{PLACED}"));
+    Some(fleet)
+}
+
+const PLACED: &str = "\
+- from: {namespace: team-a}
+  to: {namespace: shared, kind: Secret, name: s}
+  regions: [{placement: {namespace: argocd, decisionKey: argocd-app-placement-decision}}]
+";
+
+fn profile_of(namespace: &str, name: &str) -> String {
+    format!(
+        "apiVersion: multicluster.x-k8s.io/v1alpha1\nkind: ClusterProfile\nmetadata: {{name: {name}, namespace: {namespace}}}\n\
+         spec: {{clusterManager: {{name: ocm}}}}\n"
+    )
+}
+
+#[test]
+fn a_real_placement_opens_its_regions_says_so_and_gives_the_same_bytes_from_what_was_printed() {
+    let Some(fleet) = placed() else { return };
+    let told = fleet.run(&["check", "-v"]).ends(7).stdout;
+    assert_eq!(told.matches("error[not-admitted]").count(), 1, "{told}");
+    let untied = "placement argocd, decision key argocd-app-placement-decision lists ClusterProfiles that no region is tied to: fleet1/cluster2";
+    assert!(told.contains(untied), "{told}");
+    let explained = fleet.run(&["explain", "team-a/shared-eu"]).ends(0).stdout;
+    let by = "for the regions of placement argocd, decision key argocd-app-placement-decision";
+    assert!(explained.contains(&format!("because a grant of the configuration names it, {by}")), "{explained}");
+    let json = fleet.run(&["explain", "team-a/shared-eu", "-o", "json"]).ends(0).stdout;
+    assert!(json.contains("\"placement\": \"argocd, decision key argocd-app-placement-decision\""), "{json}");
+
+    fleet.render(&[]).ends(3);
+    let before = fleet.tree("bundles");
+    assert!(before.keys().any(|path| path.ends_with("eu/core/secrets/shared/s.sops.yaml")), "{:?}", before.keys());
+    let facts = fleet.run(&["facts"]).ends(0).stdout;
+    assert!(
+        facts.contains("kind: PlacementDecision") && !facts.contains("GPUs") && !facts.contains("scheduler"),
+        "{facts}"
+    );
+    for file in ["slice", "cluster1", "cluster3"] {
+        fleet.remove(&format!("manifests/{file}.yaml"));
+    }
+    fleet.write("manifests/facts.yaml", &facts);
+    assert_eq!(fleet.run(&["facts"]).ends(0).stdout, facts);
+    fleet.render(&[]).ends(3);
+    assert_eq!(fleet.tree("bundles"), before);
+
+    // What cannot be read is not printed, and whoever has the facts of before keeps them.
+    fleet.write("manifests/facts.yaml", facts.replace("decisions:", "decision:"));
+    let facts =
+        fleet.run(&["facts"]).ends(3).says("placement argocd, decision key argocd-app-placement-decision").stdout;
+    assert!(!facts.contains("PlacementDecision"), "{facts}");
+    let explained = fleet.run(&["explain", "team-a/shared-eu"]).ends(0).stdout;
+    let unknown =
+        "unknown: a grant opens it in the regions of placement argocd, decision key argocd-app-placement-decision";
+    assert!(explained.contains(unknown), "{explained}");
+    fleet.render(&[]).ends(3);
+    assert!(fleet.has("bundles/regions/eu/core/secrets/shared/s.sops.yaml"));
+}
+
+#[test]
+fn ten_thousand_slices_are_one_placement() {
+    let Some(fleet) = placed() else { return };
+    let decisions: String =
+        (0..20).map(|n| format!("- clusterProfileRef: {{name: c{n}, namespace: fleet1}}\n")).collect();
+    let slice = |n: usize| {
+        format!(
+            "apiVersion: multicluster.x-k8s.io/v1alpha1\nkind: PlacementDecision\n\
+             metadata: {{name: s{n}, namespace: argocd, labels: {{multicluster.x-k8s.io/decision-key: argocd-app-placement-decision}}}}\n\
+             decisions:\n{decisions}"
+        )
+    };
+    for part in 0..10 {
+        let slices: Vec<String> = (0..1000).map(|n| slice(part * 1000 + n)).collect();
+        fleet.write(&format!("manifests/slices-{part}.yaml"), slices.join("---\n"));
+    }
+    let told = fleet.run(&["check", "-v"]).ends(7).stdout;
+    assert!(
+        told.contains(
+            "that no region is tied to: fleet1/c0, fleet1/c1, fleet1/c10, fleet1/c11, fleet1/c12 and 16 more"
+        ),
+        "{told}"
+    );
+    assert_eq!(told.matches("error[not-admitted]").count(), 1, "{told}");
+    // The key that a slice has nearly is named.
+    fleet.edit("pouch.yaml", "argocd-app-placement-decision", "argocd-app-placement-desicion");
+    let told = fleet.run(&["check", "-v"]).ends(7).stdout;
+    assert!(told.contains("Did you mean argocd-app-placement-decision?"), "{told}");
 }
 
 #[test]

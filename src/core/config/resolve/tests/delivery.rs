@@ -1,6 +1,6 @@
 //! How bundles are delivered: a region's settings over the fleet's.
 
-use super::super::super::{ArgoDestination, ArgoMode, Delivery};
+use super::super::super::{ArgoCluster, ArgoDestination, ArgoMode, Delivery};
 use super::*;
 
 #[test]
@@ -196,4 +196,65 @@ fn no_two_regions_go_to_one_cluster() {
             }
         }
     }
+}
+
+/// A cluster that pouch makes known to Argo CD has a name there, and a ClusterProfile that describes it.
+#[test]
+fn a_cluster_secret_needs_a_profile_and_a_name() {
+    let of = |argo: &str, more: &str| {
+        let text = edited(ALLOWED, &format!("    namespaces: {{allowed: [\"*\"]}}\n    delivery: argocd\n{more}"))
+            + &format!("delivery: {{argocd: {{repoURL: \"https://git.example.com/fleet.git\", {argo}}}}}\n");
+        load(&text).map_err(|error| error.to_string())
+    };
+    const TIED: &str = "    inventory: {clusterProfile: {namespace: fleet, name: eu}}\n";
+    let cluster = |argo: &str, more: &str| match &of(argo, more).unwrap().regions["eu-west"].delivery {
+        Delivery::ArgoCd(argo) => (argo.cluster.clone(), argo.informs),
+        _ => panic!(),
+    };
+    assert_eq!(cluster("", TIED), (None, true));
+    assert!(!cluster("version: '3.4', cluster: {}", TIED).1);
+    assert_eq!(cluster("version: '3.5', cluster: {}", TIED), (Some(ArgoCluster { providers: None }), true));
+    let (Some(ArgoCluster { providers: Some(file) }), _) = cluster("cluster: {providers: regions/good.txt}", TIED)
+    else {
+        panic!("it has a file");
+    };
+    assert_eq!((file.path.as_str(), &*file.text), ("regions/good.txt", texts()["regions/good.txt"].as_str()));
+    for (argo, more, expect) in [
+        ("cluster: {}", "", "regions.eu-west.delivery: Argo CD is to know the region's cluster by its ClusterProfile"),
+        ("cluster: {providers: nowhere.json}", TIED, "delivery.argocd.cluster.providers: the file was not read"),
+        (
+            "cluster: {providers: bundles/x.json}",
+            TIED,
+            "delivery.argocd.cluster.providers: the file is under `output.path`",
+        ),
+        (
+            "cluster: {}, destination: {server: 'https://eu'}",
+            TIED,
+            "delivery.argocd.cluster: a cluster that `cluster` makes known goes by its name",
+        ),
+        (
+            "cluster: {}, destination: {name: in-cluster}",
+            TIED,
+            "delivery.argocd.cluster: `destination.name` is in-cluster",
+        ),
+        ("cluster: {provider: x}", TIED, "delivery.argocd.cluster.provider: "),
+    ] {
+        let error = of(argo, more).map(|_| ()).unwrap_err();
+        assert!(error.contains(expect), "{argo}: {error}");
+    }
+    // A region whose cluster somebody else makes known, and one that goes.
+    assert!(of("cluster: {}", "    state: retired\n").is_ok());
+    let text = edited(ALLOWED, "    namespaces: {allowed: [\"*\"]}\n    delivery: {argocd: {cluster: null}}")
+        + "delivery: {argocd: {repoURL: \"https://git.example.com/fleet.git\", cluster: {}}}\n";
+    assert!(load(&text).is_ok());
+}
+
+#[test]
+fn provider_files_are_named_before_they_are_read() {
+    let text =
+        edited(ALLOWED, "    namespaces: {allowed: [\"*\"]}\n    delivery: {argocd: {cluster: {providers: b.json}}}")
+            + "delivery: {argocd: {repoURL: \"https://git.example.com/fleet.git\", cluster: {providers: a.json}}}\n";
+    let (file, _) = shape::read(&text).unwrap();
+    assert_eq!(files_needed(&file), ["a.json", "b.json"]);
+    assert_eq!(provider_files(&file).collect::<Vec<_>>(), ["a.json", "b.json"]);
 }

@@ -119,7 +119,9 @@ fn sweep(way: Way, most: usize, seed: usize) -> Option<BTreeMap<i32, usize>> {
 #[test]
 fn whatever_call_fails_a_publish_is_whole_or_says_why_not() {
     let Some(ends) = sweep(Way::Path, 40, 1) else { return };
-    assert!(ends.iter().filter(|(code, _)| **code != 0).map(|(_, count)| count).sum::<usize>() >= 10, "{ends:?}");
+    // Which calls are drawn follows from how many a run makes, and about one in four ends the run with an error: with
+    // fewer than three of forty, nothing was made to fail.
+    assert!(ends.iter().filter(|(code, _)| **code != 0).map(|(_, count)| count).sum::<usize>() >= 3, "{ends:?}");
 }
 
 #[test]

@@ -72,6 +72,16 @@ impl ArgoCd {
         Some(Self::begin(server, collections, builds))
     }
 
+    /// The same on an API server that is no region, and without any cluster that it knows.
+    ///
+    /// # Panics
+    /// If it does not get ready, and where a program is absent and `CI` is `true`.
+    pub fn start_apart(server: &ApiServer, builds: &Builds) -> Option<Self> {
+        Self::install(server)?;
+        server.apply(&settings_without_cluster().to_string());
+        Some(Self::begin(server, Vec::new(), builds))
+    }
+
     /// Installs its CRDs, and what its own installation has of settings; None, after saying so, where a program is absent.
     ///
     /// # Panics
@@ -411,14 +421,23 @@ fn installation() -> Value {
 
 /// What its user makes; the cluster `eu` is the API server itself.
 fn settings(server: &ApiServer) -> Value {
-    let meta = |name: &str, labels: Value| json!({"name": name, "namespace": NAMESPACE, "labels": labels});
+    let labels = json!({"argocd.argoproj.io/secret-type": "cluster"});
     let login = json!({"bearerToken": token("admin"), "tlsClientConfig": {"insecure": true}});
+    let cluster = json!({
+        "apiVersion": "v1", "kind": "Secret", "metadata": {"name": "eu", "namespace": NAMESPACE, "labels": labels},
+        "stringData": {"name": "eu", "server": server.url(), "config": login.to_string()},
+    });
+    let mut all = settings_without_cluster();
+    all["items"].as_array_mut().expect("a list").push(cluster);
+    all
+}
+
+fn settings_without_cluster() -> Value {
+    let meta = |name: &str, labels: Value| json!({"name": name, "namespace": NAMESPACE, "labels": labels});
     let any = json!([{"group": "*", "kind": "*"}]);
     json!({"apiVersion": "v1", "kind": "List", "items": [
         {"apiVersion": "v1", "kind": "ConfigMap", "metadata": meta("argocd-cm", json!({"app.kubernetes.io/part-of": "argocd"})),
             "data": {"kustomize.buildOptions": "--enable-alpha-plugins --enable-exec"}},
-        {"apiVersion": "v1", "kind": "Secret", "metadata": meta("eu", json!({"argocd.argoproj.io/secret-type": "cluster"})),
-            "stringData": {"name": "eu", "server": server.url(), "config": login.to_string()}},
         {"apiVersion": "argoproj.io/v1alpha1", "kind": "AppProject", "metadata": {"name": "default", "namespace": NAMESPACE},
             "spec": {"sourceRepos": ["*"], "destinations": [{"namespace": "*", "server": "*"}],
                 "clusterResourceWhitelist": any}},

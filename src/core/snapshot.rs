@@ -44,6 +44,7 @@ use unopened::{Unopened, Word};
 
 pub use copies::{File, Proof};
 pub use elsewhere::Elsewhere;
+pub use home::CURE;
 pub use mistyped::Meant;
 pub use reason::Reason;
 pub use state::Inquiry;
@@ -220,7 +221,7 @@ impl Snapshot {
                                 Ok(())
                             }
                             HomeWord::Own => {
-                                self.home.note(object);
+                                self.home.note(index, object);
                                 Ok(())
                             }
                             HomeWord::Unclear(reason) => Err(reason),
@@ -232,6 +233,7 @@ impl Snapshot {
                     }
                 }
             };
+            self.home.back_up(&mut self.objects, &key);
             if let Some(inquiry) = self.sources.get_mut(index).and_then(|state| state.lacks.inquiry.as_mut()) {
                 inquiry.asked.insert(key, told);
             }
@@ -549,7 +551,7 @@ pub fn assemble_by(fleet: &Fleet, readings: Vec<Reading>, hands: &dyn Hands) -> 
                     // What is listed is never published; what is asked by name is told apart when it is supplied.
                     match home.word(fleet, source, &object) {
                         HomeWord::Counts => place(&mut objects, fleet, index, object),
-                        HomeWord::Own => home.note(*object),
+                        HomeWord::Own => home.note(index, *object),
                         HomeWord::Unclear(_) => words.push(UnreadWords::of_object(
                             object.key.kind.kind.as_str(),
                             object.key.namespace.as_ref().map(Namespace::as_str),
@@ -632,6 +634,7 @@ pub fn assemble_by(fleet: &Fleet, readings: Vec<Reading>, hands: &dyn Hands) -> 
         let changing = BTreeMap::new();
         states.push(State { name, provides, overrides: source.overrides, lacks, sealed, meant, changing });
     }
+    home.back_up_all(&mut objects);
     let copies = copies::Copies::among(values);
     let system_namespace = fleet.system_namespace.clone();
     (

@@ -18,13 +18,14 @@ use crate::inventory::profile::{self, CLUSTER_ID, CLUSTER_SET, Profile, server};
 use crate::inventory::providers::{self, ProviderFile};
 use crate::inventory::registry::{self, Registered};
 use crate::inventory::{Status, minor};
+use crate::k0rdent;
 use crate::kinds::{MULTICLUSTER, POUCH};
 use crate::listing::few;
 use crate::name::{GroupKind, Name, Namespace, ObjectKey, Region};
 use crate::nearest::suggested;
 use crate::node::Node;
 use crate::object::{Object, admit, finding_of};
-use crate::snapshot::{Lookup, Reason, Snapshot};
+use crate::snapshot::{CURE, Lookup, Reason, Snapshot};
 
 /// An object that a region is tied to.
 pub enum Tied<T> {
@@ -541,7 +542,7 @@ fn contradictions(region: &RegionConfig, cluster: &ClusterFacts) -> Vec<Finding>
 }
 
 /// Holds the management cluster while nobody knows which of the sources it is: what is there already is not told from what
-/// is missing.
+/// is missing. So is a region that k0rdent knows as another cluster: it would get the management cluster's credentials.
 fn homeless(region: &RegionConfig, cluster: &ClusterFacts, snapshot: &Snapshot) -> Option<Finding> {
     if !region.management {
         return None;
@@ -549,9 +550,11 @@ fn homeless(region: &RegionConfig, cluster: &ClusterFacts, snapshot: &Snapshot) 
     let registered = cluster.registered.known().map(|registered| &*registered.id).filter(|id| !id.is_empty());
     let told = registered.or_else(|| cluster.looked().and_then(|looked| looked.cluster.as_deref()));
     let (message, help) = match (snapshot.homeless(), snapshot.management_cluster(), told) {
-        (Some(why), ..) => (
-            String::from(why),
-            "Let only the source that is the management cluster have `provides.clusterScoped: true`.",
+        (Some(why), ..) => (String::from(why), CURE),
+        _ if snapshot.get(&region_object(region)).is_some() => (
+            format!("region {} is the management cluster, and a Region of k0rdent has its name", region.name),
+            "Remove `management: true`, if this is the region of that object; else give the management cluster another name \
+             in `regions`.",
         ),
         (None, Some(read), Some(told)) if read != told => (
             format!(
@@ -563,6 +566,11 @@ fn homeless(region: &RegionConfig, cluster: &ClusterFacts, snapshot: &Snapshot) 
         _ => return None,
     };
     Some(Finding::new(Code::ContradictoryTies, message).in_region(&region.name).help(help))
+}
+
+/// The Region object that has a region's name.
+fn region_object(region: &RegionConfig) -> ObjectKey {
+    ObjectKey::new(GroupKind::new(k0rdent::GROUP, "Region"), None, region.name.as_str().into())
 }
 
 /// Regions that are one cluster, by something that no two clusters share; each with what is said of it. `management` is the

@@ -5,6 +5,7 @@
 
 pub mod cluster;
 pub mod definition;
+mod home;
 pub mod looks;
 pub mod placement;
 

@@ -9,6 +9,7 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
 use super::definition::Definitions;
+use super::home::homeless;
 use super::looks::Looks;
 use crate::config::{ArgoDestination, Delivery, Fleet, ProfileBy, ProfileTie, RegionConfig, RegionState, Source};
 use crate::finding::{Code, Fault, Finding, Origin};
@@ -18,14 +19,13 @@ use crate::inventory::profile::{self, CLUSTER_ID, CLUSTER_SET, Profile, server};
 use crate::inventory::providers::{self, ProviderFile};
 use crate::inventory::registry::{self, Registered};
 use crate::inventory::{Status, minor};
-use crate::k0rdent;
 use crate::kinds::{MULTICLUSTER, POUCH};
 use crate::listing::few;
 use crate::name::{GroupKind, Name, Namespace, ObjectKey, Region};
 use crate::nearest::suggested;
 use crate::node::Node;
 use crate::object::{Object, admit, finding_of};
-use crate::snapshot::{CURE, Lookup, Reason, Snapshot};
+use crate::snapshot::{Lookup, Reason, Snapshot};
 
 /// An object that a region is tied to.
 pub enum Tied<T> {
@@ -90,6 +90,12 @@ impl ClusterFacts {
         if let Sight::Seen(looked, _) = &self.sight { Some(looked) } else { None }
     }
 
+    /// The cluster's UID by those that describe it.
+    fn told(&self) -> Option<&str> {
+        let registered = self.registered.known().map(|registered| &*registered.id).filter(|id| !id.is_empty());
+        registered.or_else(|| self.looked().and_then(|looked| looked.cluster.as_deref()))
+    }
+
     /// Why the cluster could not be looked into, if that is so.
     pub fn unread(&self) -> Option<&Reason> {
         if let Sight::Unread(reason) = &self.sight { Some(reason) } else { None }
@@ -125,7 +131,7 @@ pub fn gather(
             findings.extend(loose(region, &cluster));
             findings.extend(differing(region, &cluster));
             cluster.holds = contradictions(region, &cluster);
-            cluster.holds.extend(homeless(region, &cluster, snapshot));
+            cluster.holds.extend(homeless(region, cluster.told(), snapshot));
             cluster.gate = gate(region, &cluster);
         }
         clusters.insert(region.name.clone(), cluster);
@@ -539,38 +545,6 @@ fn contradictions(region: &RegionConfig, cluster: &ClusterFacts) -> Vec<Finding>
         }
     }
     holds
-}
-
-/// Holds the management cluster while nobody knows which of the sources it is: what is there already is not told from what
-/// is missing. So is a region that k0rdent knows as another cluster: it would get the management cluster's credentials.
-fn homeless(region: &RegionConfig, cluster: &ClusterFacts, snapshot: &Snapshot) -> Option<Finding> {
-    if !region.management {
-        return None;
-    }
-    let registered = cluster.registered.known().map(|registered| &*registered.id).filter(|id| !id.is_empty());
-    let told = registered.or_else(|| cluster.looked().and_then(|looked| looked.cluster.as_deref()));
-    let (message, help) = match (snapshot.homeless(), snapshot.management_cluster(), told) {
-        (Some(why), ..) => (String::from(why), CURE),
-        _ if snapshot.get(&region_object(region)).is_some() => (
-            format!("region {} is the management cluster, and a Region of k0rdent has its name", region.name),
-            "Remove `management: true`, if this is the region of that object; else give the management cluster another name \
-             in `regions`.",
-        ),
-        (None, Some(read), Some(told)) if read != told => (
-            format!(
-                "region {} is cluster {read} by the source that is the management cluster, and {told} by its facts",
-                region.name
-            ),
-            "Correct `inventory` of the region, its facts in git, or the context of the source.",
-        ),
-        _ => return None,
-    };
-    Some(Finding::new(Code::ContradictoryTies, message).in_region(&region.name).help(help))
-}
-
-/// The Region object that has a region's name.
-fn region_object(region: &RegionConfig) -> ObjectKey {
-    ObjectKey::new(GroupKind::new(k0rdent::GROUP, "Region"), None, region.name.as_str().into())
 }
 
 /// Regions that are one cluster, by something that no two clusters share; each with what is said of it. `management` is the

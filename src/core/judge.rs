@@ -51,6 +51,10 @@ pub fn judge(world: &World<'_>, claim: &Claim, closure: &Closure) -> Vec<Finding
             findings.push(forbidden_kind(claim, &member.read));
             continue;
         }
+        // What is there already goes nowhere: only whether the claim may use it is in question.
+        if member.in_place {
+            continue;
+        }
         findings.extend(place::check(&to, &member.lands));
         if let Some(object) = world.snapshot.get(&member.read) {
             findings.extend(check_object(world, &region.name, object));

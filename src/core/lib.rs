@@ -75,7 +75,7 @@
 //! | who asks for what, and when a claimant is gone | [`claim`], one file per kind of claim; [`claim::collect`] |
 //! | what AccessManagement makes | [`k0rdent::access`] (as written), [`claim::access`] (as decided) |
 //! | what a claim needs, where it is read and lands | [`closure`], `closure/reference.rs`, `closure/landing.rs` |
-//! | which sources are the management cluster, and what pouch put there | `snapshot/home.rs`; what of a claim is there already, or is in the way: `closure/at_home.rs` |
+//! | which sources are the management cluster, and what pouch put there | `snapshot/home.rs`; what of a claim is there already, or is in the way: `closure/at_home.rs`; what stays because others read it there: `region/home.rs` |
 //! | companions of credential propagation | `closure/companion.rs` |
 //! | who may use what | [`admission`] (the rules), `judge/tenancy.rs` (what is said of it) |
 //! | which destinations there are, their folders, what must not land there | [`destination`] |

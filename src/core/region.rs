@@ -26,6 +26,7 @@ mod explain;
 pub mod fields;
 mod handover;
 pub mod history;
+mod home;
 pub mod input;
 mod labels;
 mod moved;

@@ -18,6 +18,7 @@ mod reason;
 mod sealed;
 mod state;
 mod unopened;
+mod unread;
 
 use alloc::borrow::Cow;
 use alloc::boxed::Box;
@@ -44,6 +45,7 @@ use unopened::{Unopened, Word};
 
 pub use copies::{File, Proof};
 pub use elsewhere::Elsewhere;
+pub use home::CURE;
 pub use mistyped::Meant;
 pub use reason::Reason;
 pub use state::Inquiry;
@@ -220,7 +222,7 @@ impl Snapshot {
                                 Ok(())
                             }
                             HomeWord::Own => {
-                                self.home.note(object);
+                                self.home.note(index, object);
                                 Ok(())
                             }
                             HomeWord::Unclear(reason) => Err(reason),
@@ -232,6 +234,7 @@ impl Snapshot {
                     }
                 }
             };
+            self.home.back_up(&mut self.objects, &key);
             if let Some(inquiry) = self.sources.get_mut(index).and_then(|state| state.lacks.inquiry.as_mut()) {
                 inquiry.asked.insert(key, told);
             }
@@ -289,57 +292,6 @@ impl Snapshot {
     /// Where an object stands that is ignored, because its own source may not provide it.
     pub fn ignored(&self, key: &ObjectKey) -> Option<&Origin> {
         self.ignored.get(key)
-    }
-
-    /// The first source with cluster-scoped objects that might have an unseen object under a key.
-    pub fn trusted_unread(&self, key: &ObjectKey) -> Option<Unread<'_>> {
-        let may = |state: &&State| state.provides.cluster_scoped && state.provides.admits(key, &self.system_namespace);
-        self.sources.iter().filter(may).find_map(|state| match state.word(key) {
-            Word::Unread(reason) => Some(Unread { source: &state.name, reason }),
-            Word::Unasked | Word::Absent => None,
-        })
-    }
-
-    /// Whether a document that could not be read, or not as it stands, seems to be this very object. A source that is merely
-    /// incomplete says nothing of one, and neither does a document of which nobody knows the kind.
-    pub fn is_doubted(&self, key: &ObjectKey) -> bool {
-        let doubts = |state: &&State| state.lacks.doubts.names(key) || state.meant.may_be(key).is_some();
-        let may_provide = |state: &&State| state.provides.admits(key, &self.system_namespace);
-        self.sources.iter().filter(may_provide).any(|state| doubts(&state))
-    }
-
-    /// Whether some source might hold an unseen object of `kind`, in whatever namespace.
-    pub fn may_lack(&self, kind: &GroupKind) -> bool {
-        self.sources.iter().any(|state| state.may_hold_kind(kind, None))
-    }
-
-    /// The first source that might hold an unseen object of `kind` in `namespace`.
-    pub fn unread_in(&self, kind: &GroupKind, namespace: Option<&Namespace>) -> Option<&SourceName> {
-        self.incomplete_in(kind, namespace).next().map(|state| &state.name)
-    }
-
-    /// The first source with cluster-scoped objects that might hold one.
-    pub fn trusted_unread_in(&self, kind: &GroupKind, namespace: Option<&Namespace>) -> Option<&SourceName> {
-        let mut incomplete = self.incomplete_in(kind, namespace);
-        incomplete.find(|state| state.provides.cluster_scoped).map(|state| &state.name)
-    }
-
-    /// Why a source with cluster-scoped objects might hold an unseen object of `kind` in `namespace`, if one might.
-    pub fn trusted_unread_why(&self, kind: &GroupKind, namespace: &Namespace) -> Option<String> {
-        let mut incomplete = self.incomplete_in(kind, Some(namespace)).filter(|state| state.provides.cluster_scoped);
-        incomplete.next().map(|state| {
-            let reason = state.lacks.inquiry.as_ref().and_then(|inquiry| inquiry.listed.get(kind)?.as_ref().err());
-            Unread { source: &state.name, reason }.why()
-        })
-    }
-
-    fn incomplete_in(&self, kind: &GroupKind, namespace: Option<&Namespace>) -> impl Iterator<Item = &State> {
-        let key = ObjectKey::new(kind.clone(), namespace.cloned(), Name::from(""));
-        let may = move |state: &&State| {
-            state.provides.admits(&key, &self.system_namespace)
-                && state.may_hold_kind(&key.kind, key.namespace.as_ref())
-        };
-        self.sources.iter().filter(may)
     }
 }
 
@@ -549,7 +501,7 @@ pub fn assemble_by(fleet: &Fleet, readings: Vec<Reading>, hands: &dyn Hands) -> 
                     // What is listed is never published; what is asked by name is told apart when it is supplied.
                     match home.word(fleet, source, &object) {
                         HomeWord::Counts => place(&mut objects, fleet, index, object),
-                        HomeWord::Own => home.note(*object),
+                        HomeWord::Own => home.note(index, *object),
                         HomeWord::Unclear(_) => words.push(UnreadWords::of_object(
                             object.key.kind.kind.as_str(),
                             object.key.namespace.as_ref().map(Namespace::as_str),
@@ -632,6 +584,7 @@ pub fn assemble_by(fleet: &Fleet, readings: Vec<Reading>, hands: &dyn Hands) -> 
         let changing = BTreeMap::new();
         states.push(State { name, provides, overrides: source.overrides, lacks, sealed, meant, changing });
     }
+    home.back_up_all(&mut objects);
     let copies = copies::Copies::among(values);
     let system_namespace = fleet.system_namespace.clone();
     (

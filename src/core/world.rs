@@ -5,6 +5,7 @@
 
 pub mod cluster;
 pub mod definition;
+mod home;
 pub mod looks;
 pub mod placement;
 
@@ -215,11 +216,17 @@ impl<'a> World<'a> {
     }
 
     /// The labels of a namespace on a region: those that it was seen to have, and those that the configuration gives it.
-    /// None where nobody knows.
+    /// None where nobody knows. The management cluster may be a source itself, which has its namespaces.
     pub fn labels(&self, region: &Region, namespace: &Namespace) -> Option<Cow<'a, BTreeMap<String, String>>> {
         let configured = self.fleet.regions.get(region).and_then(|region| region.labels.get(namespace));
         let cluster = self.cluster(region);
         let seen = cluster.and_then(ClusterFacts::looked).and_then(|looked| looked.namespaces.get(namespace));
+        let is_home = self.fleet.regions.get(region).is_some_and(|region| region.management);
+        if is_home && let Some(object) = self.snapshot.at_home(&ObjectKey::namespace(namespace)) {
+            let pairs = object.labels.iter().map(|(key, value)| (String::from(&**key), String::from(&**value)));
+            let configured = configured.into_iter().flatten().map(|(key, value)| (key.clone(), value.clone()));
+            return Some(Cow::Owned(pairs.chain(configured).collect()));
+        }
         match (configured, seen) {
             (None, None) => None,
             (Some(configured), None | Some(None)) => Some(Cow::Borrowed(configured)),

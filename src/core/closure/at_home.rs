@@ -38,7 +38,7 @@ fn find_occupant(world: &World<'_>, claim: &Claim, closure: &mut Closure, member
         Lookup::Absent => {}
         Lookup::Unasked => closure.want(claim, lands),
         Lookup::Unread(unread) => closure.find(claim, unread.finding(lands).at(&claim.origin)),
-        Lookup::Found(object) if !is_anothers(object) || !world.snapshot.is_only_at_home(lands) => {}
+        Lookup::Found(object) if !is_anothers(object) => {}
         Lookup::Found(object) => {
             let message = format!("{} would replace {lands}, which is on the management cluster already", member.read);
             let help = format!(

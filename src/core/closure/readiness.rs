@@ -159,7 +159,9 @@ fn unready(world: &World<'_>, claim: &Claim, closure: &Closure) -> Option<Failur
         return None;
     }
     let wanted = ObjectKey::new(claim.root.kind.clone(), claim.root.namespace.clone(), claim.root.name.clone());
-    let why = format!("it looks for {wanted} on the region, but the object lands as {}", landed.lands);
+    let is_management = world.fleet.regions.get(claim.region()).is_some_and(|region| region.management);
+    let there = if is_management { "management cluster" } else { "region" };
+    let why = format!("it looks for {wanted} on the {there}, but the object lands as {}", landed.lands);
     let cure =
         landed.lands.namespace.as_ref().map(|namespace| format!("Write `namespace: {namespace}` into identityRef"));
     Some(Failure { why, cure })

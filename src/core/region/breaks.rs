@@ -10,6 +10,7 @@ use crate::k0rdent;
 use crate::layout::Layout;
 use crate::layout::path::{self, BundlePath, Leaf};
 use crate::name::{Claimant, GroupKind, ObjectKey};
+use crate::object::Object;
 
 /// Breaks claims whose objects would share a file: long names that are cut, whose hashes have 64 bits, and kinds that
 /// differ in case only. Both take somebody who looks for them.
@@ -69,8 +70,9 @@ pub(super) fn break_narrowed(input: &Input<'_>, rulings: &mut [Ruling<'_>]) {
 
 /// Breaks claims of the management cluster whose source there stands in the place of what is published.
 ///
-/// pouch publishes nothing that was read from its own place, so the object there was pouch's, and somebody took its label
-/// away. Withdrawing what is published would have the consumer delete it.
+/// pouch publishes nothing that was read from its own place, so the object there is pouch's, or is about to be: somebody
+/// took its label away, or the consumer has yet to apply it. Withdrawing what is published would have the consumer delete
+/// it. A Secret that nobody looked at is taken for pouch's, as its label is not seen.
 pub(super) fn break_in_place(input: &Input<'_>, rulings: &mut [Ruling<'_>]) {
     let Some(manifest) = input.published.manifest() else { return };
     let published: BTreeSet<&ObjectKey> = manifest.objects.iter().map(|object| &object.key).collect();
@@ -78,13 +80,18 @@ pub(super) fn break_in_place(input: &Input<'_>, rulings: &mut [Ruling<'_>]) {
         let mut in_place = ruling.case.closure.members.iter().filter(|member| member.in_place);
         let Some(member) = in_place.find(|member| published.contains(&member.lands)) else { continue };
         let lands = &member.lands;
-        let message = format!(
-            "{lands} is published, and the one on the management cluster has lost pouch's label, while no other source has it"
-        );
+        let is_unseen = |object: &Object| lands.kind.is_secret() && object.payload.is_none();
+        let (code, message) = if input.world.snapshot.get(&member.read).is_some_and(is_unseen) {
+            let presumed = "which nobody looked at, counts as pouch's and as no source; no other source has it";
+            (Code::MissingReference, format!("{lands} is published, and the one on the management cluster, {presumed}"))
+        } else {
+            let without = "does not have pouch's label (taken away, or not applied yet), while no other source has it";
+            (Code::Occupied, format!("{lands} is published, and the one on the management cluster {without}"))
+        };
         let help = format!(
             "Put it back into the source that it came from; or pass --withdraw {} to withdraw it, which deletes it there.",
             ruling.case.claim.by.path()
         );
-        ruling.find(Finding::new(Code::Occupied, message).about(lands).at(&ruling.case.claim.origin).help(help));
+        ruling.find(Finding::new(code, message).about(lands).at(&ruling.case.claim.origin).help(help));
     }
 }

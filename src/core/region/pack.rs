@@ -15,6 +15,7 @@ use super::change::{Action, Change};
 use super::content::Order;
 use super::handover::{self, Beside, Exchanged};
 use super::history::History;
+use super::home;
 use super::input::{Input, Terms};
 use super::published::document;
 use super::resealing;
@@ -286,6 +287,7 @@ fn carry_over(
     let mut staying: BTreeSet<&Claimant> = BTreeSet::new();
     let mut carried = Broken::new();
     let mut exchanged: Vec<Exchanged<'_>> = Vec::new();
+    let mut leaving: Vec<&ManifestObject> = Vec::new();
     for object in &manifest.objects {
         let mut names = BTreeSet::new();
         let mut why = None;
@@ -311,6 +313,7 @@ fn carry_over(
                         && !input.allowances.withdraw.contains(by)
                         && admission.ends(object, needed_by).is_none()
                 };
+                leaving.push(object);
                 if handover::stays(input, history, manifest, object) {
                     exchanged.push((object, object.needed_by.iter().filter(is_left).cloned().collect()));
                 }
@@ -321,7 +324,10 @@ fn carry_over(
     }
     pack.findings.extend(fates.findings(input, rulings, &staying));
     pack.findings.extend(ended.iter().filter_map(|(by, ended)| revoked::finding(input, by, ended)));
-    exchanged.retain(|(_, names)| !names.is_empty());
+    leaving.retain(|object| !object.key.kind.is_namespace());
+    let read = home::read_there(input, &leaving);
+    pack.findings.extend(home::findings(input, manifest, &read));
+    exchanged.retain(|(object, names)| !names.is_empty() && !read.contains_key(&object.key));
     if !exchanged.is_empty() {
         let fitting = handover::fitting(input, beside(input, wanted, &carried), exchanged);
         pack.left_out = fitting.left_out;
@@ -337,6 +343,10 @@ fn carry_over(
             Some((object.key.clone(), (Order { read, lands: object.key.clone(), edits }, names.clone())))
         })
         .collect();
+    for object in leaving.iter().filter(|object| read.contains_key(&object.key)) {
+        let names = object.needed_by.iter().cloned().collect();
+        carry(input, pack, manifest, object, names, ObjectState::Carried(Code::OwnOutput));
+    }
     for (object, names, code) in carried.into_values().filter(|(object, ..)| !renewed.contains_key(&object.key)) {
         carry(input, pack, manifest, object, names, ObjectState::Carried(code));
     }

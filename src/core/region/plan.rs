@@ -20,6 +20,7 @@ use super::crowded::crowded;
 use super::explain;
 use super::handover;
 use super::history::{History, Past};
+use super::home;
 use super::input::{Input, Terms, empty_manifest};
 use super::moved;
 use super::odd::Odd;
@@ -575,7 +576,8 @@ fn cluster_changes(input: &Input<'_>) -> Vec<Hold> {
     if input.rekeys() || input.to.region.state != RegionState::Active {
         return Vec::new();
     }
-    cluster.holds.iter().chain(&cluster.gate).cloned().chain(other_cluster(input)).map(Hold::fast).collect()
+    let told = cluster.holds.iter().chain(&cluster.gate).cloned();
+    told.chain(other_cluster(input)).chain(home::is_a_region(input)).map(Hold::fast).collect()
 }
 
 /// What is known of the sources, in the configuration's order. One that cannot be asked now is the one that it was: so

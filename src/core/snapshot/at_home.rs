@@ -5,6 +5,7 @@ use super::unopened::Word;
 use super::{Lookup, Snapshot, Unread};
 use crate::finding::Origin;
 use crate::name::ObjectKey;
+use crate::object::Object;
 
 impl Snapshot {
     /// Why nobody knows which source is the management cluster, if that is so and the configuration has it as a region.
@@ -28,11 +29,26 @@ impl Snapshot {
         held.is_some_and(|held| held.copies().all(|copy| self.home.is(&copy.origin.source)))
     }
 
+    /// Whether a source other than the management cluster has an object.
+    pub fn is_elsewhere(&self, key: &ObjectKey) -> bool {
+        self.copies(key).any(|copy| !self.home.is(&copy.origin.source))
+    }
+
+    /// The object that the management cluster has under a key, if it was read and is not pouch's.
+    pub fn at_home(&self, key: &ObjectKey) -> Option<&Object> {
+        self.copies(key).find(|copy| self.home.is(&copy.origin.source))
+    }
+
     /// Looks a key up on the management cluster alone; what pouch published there is absent, and so is everything where no
-    /// source is that cluster.
+    /// source is that cluster. What none of its sources may provide is unread.
     pub fn look_up_at_home(&self, key: &ObjectKey) -> Lookup<'_> {
         let mut unread = None;
         let at_home = |state: &&State| self.home.is(&state.name) && state.provides.admits(key, &self.system_namespace);
+        if let Some((source, reason)) = self.home.unseen()
+            && self.sources.iter().filter(at_home).next().is_none()
+        {
+            return Lookup::Unread(Unread { source, reason: Some(reason) });
+        }
         for state in self.sources.iter().filter(at_home) {
             match state.word(key) {
                 Word::Unasked => return Lookup::Unasked,
@@ -40,7 +56,7 @@ impl Snapshot {
                 Word::Absent => {}
             }
         }
-        match (unread, self.copies(key).find(|copy| self.home.is(&copy.origin.source))) {
+        match (unread, self.at_home(key)) {
             (Some(unread), _) => Lookup::Unread(unread),
             (None, Some(object)) => Lookup::Found(object),
             (None, None) => Lookup::Absent,

@@ -9,8 +9,9 @@ use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
 
+use super::objects::Objects;
 use super::reason::Reason;
-use crate::config::{Fleet, Source};
+use crate::config::{Fleet, Source, SourcePlace};
 use crate::finding::Origin;
 use crate::name::{ObjectKey, SourceName};
 use crate::object::Object;
@@ -25,7 +26,17 @@ pub(super) struct Home {
     doubtful: BTreeSet<SourceName>,
     doubt: Option<String>,
     /// What pouch published there, and where it stands.
-    own: BTreeMap<ObjectKey, Origin>,
+    own: BTreeMap<ObjectKey, Own>,
+    /// Why nobody knows what is there that none of its sources may provide.
+    narrow: Option<Reason>,
+}
+
+/// What pouch published, read back.
+struct Own {
+    origin: Origin,
+    /// The number of its source.
+    from: usize,
+    backed_up: bool,
 }
 
 /// What an object of a source counts as.
@@ -41,32 +52,53 @@ pub(super) enum Word {
 impl Home {
     /// Finds the management cluster among the sources; `clusters` has the UID of each that is a cluster, in their order.
     ///
-    /// A source that is trusted with everything, and is a cluster with Credentials, is where k0rdent reads them. Other
-    /// sources count if they are the very same cluster.
+    /// Only a cluster that is trusted with everything is where k0rdent reads Credentials: the cluster of a tenant is not,
+    /// even where it is the only one. Other sources count if they are the very same cluster. One that is away has no UID,
+    /// and might be any cluster.
     pub(super) fn of(fleet: &Fleet, clusters: &[Option<String>]) -> Self {
         let Some(region) = fleet.management() else { return Self::default() };
-        let live = || fleet.sources.iter().zip(clusters).filter_map(|(source, uid)| Some((source, uid.as_ref()?)));
-        let trusted: Vec<(&Source, &String)> = live().filter(|(source, _)| source.provides.cluster_scoped).collect();
-        let candidates = if trusted.is_empty() { live().collect() } else { trusted };
-        let uids: BTreeSet<&String> = candidates.iter().map(|(_, uid)| *uid).collect();
+        let is_live = |source: &Source| matches!(source.place, SourcePlace::Cluster { .. });
+        let live = || fleet.sources.iter().zip(clusters).filter(|(source, _)| is_live(source));
+        let named = |names: &mut dyn Iterator<Item = &Source>| {
+            names.map(|source| source.name.to_string()).collect::<Vec<_>>().join(", ")
+        };
+        let candidates: Vec<(&Source, &Option<String>)> =
+            live().filter(|(source, _)| source.provides.cluster_scoped).collect();
+        let uids: BTreeSet<&Option<String>> = candidates.iter().map(|(_, uid)| *uid).collect();
         let mut home = Self::default();
-        match uids.first() {
-            None => {}
-            Some(uid) if uids.len() == 1 => {
-                home.cluster = Some((*uid).clone());
-                home.sources =
-                    live().filter(|(_, other)| other == uid).map(|(source, _)| source.name.clone()).collect();
-            }
-            Some(_) => {
-                let names: Vec<String> = candidates.iter().map(|(source, _)| source.name.to_string()).collect();
-                home.doubt = Some(format!(
-                    "sources {} are different clusters, and each of them may be the management cluster that region {} is",
-                    names.join(", "),
-                    region.name
+        let doubt = match uids.first() {
+            None if live().next().is_none() => return home,
+            None => format!(
+                "no cluster among the sources has `provides.clusterScoped`, so none is known to be the management cluster that \
+                 region {} is: {}",
+                region.name,
+                named(&mut live().map(|(source, _)| source))
+            ),
+            Some(Some(uid)) if uids.len() == 1 => {
+                home.cluster = Some(uid.clone());
+                home.sources = live()
+                    .filter(|(_, other)| other.as_ref() == Some(uid))
+                    .map(|(source, _)| source.name.clone())
+                    .collect();
+                home.narrow = Some(Reason::new(
+                    "no source that is the management cluster may provide it",
+                    "Widen `provides` of the source that is the management cluster, so that pouch sees what is there.",
                 ));
-                home.doubtful = live().map(|(source, _)| source.name.clone()).collect();
+                return home;
             }
-        }
+            Some(None) if uids.len() == 1 => format!(
+                "nobody knows which cluster {} is, and it may be the management cluster that region {} is",
+                named(&mut candidates.iter().map(|(source, _)| *source)),
+                region.name
+            ),
+            Some(_) => format!(
+                "sources {} are different clusters, and each of them may be the management cluster that region {} is",
+                named(&mut candidates.iter().map(|(source, _)| *source)),
+                region.name
+            ),
+        };
+        home.doubt = Some(doubt);
+        home.doubtful = live().map(|(source, _)| source.name.clone()).collect();
         home
     }
 
@@ -83,8 +115,27 @@ impl Home {
     }
 
     /// Remembers what pouch published.
-    pub(super) fn note(&mut self, object: Object) {
-        self.own.entry(object.key).or_insert(object.origin);
+    pub(super) fn note(&mut self, index: usize, object: Object) {
+        let Object { key, origin, backed_up, .. } = object;
+        self.own.entry(key).or_insert(Own { origin, from: index, backed_up });
+    }
+
+    /// Lets the copy that counts belong into backups where what pouch made of an earlier one does.
+    ///
+    /// What was published was made from the object on the cluster, as long as that counted. Its label would go as soon as
+    /// pouch's copy stands in its place.
+    pub(super) fn back_up(&self, objects: &mut Objects, key: &ObjectKey) {
+        let own = self.own.get(key).filter(|own| own.backed_up);
+        if let Some((own, held)) = own.zip(objects.get_mut(key))
+            && own.from < held.from
+        {
+            held.object.backed_up = true;
+        }
+    }
+
+    /// As [`Self::back_up`], for all that was read back.
+    pub(super) fn back_up_all(&self, objects: &mut Objects) {
+        self.own.keys().for_each(|key| self.back_up(objects, key));
     }
 
     pub(super) fn is(&self, source: &SourceName) -> bool {
@@ -92,7 +143,12 @@ impl Home {
     }
 
     pub(super) fn own(&self, key: &ObjectKey) -> Option<&Origin> {
-        self.own.get(key)
+        self.own.get(key).map(|own| &own.origin)
+    }
+
+    /// A source that is the management cluster, and why nobody knows what is there that none may provide.
+    pub(super) fn unseen(&self) -> Option<(&SourceName, &Reason)> {
+        self.sources.first().zip(self.narrow.as_ref())
     }
 
     pub(super) fn cluster(&self) -> Option<&str> {
@@ -105,4 +161,5 @@ impl Home {
 }
 
 /// What makes it known which source is the management cluster.
-pub(super) const CURE: &str = "Let only the source that is the management cluster have `provides.clusterScoped: true`.";
+pub const CURE: &str =
+    "Let the source that is the management cluster, and no other cluster, have `provides.clusterScoped: true`.";

@@ -10,14 +10,15 @@ use alloc::vec::Vec;
 use core::fmt::Write as _;
 
 use proptest::prelude::*;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::case::{Scene, fleet, of_stage, readings};
 use super::laws;
-use super::stages::Desk;
+use super::node;
+use super::stages::{Desk, Wishes};
 use crate::closure::wanted::wanted;
 use crate::config::Fleet;
-use crate::finding::{Code, Origin};
+use crate::finding::{Code, Origin, Place};
 use crate::inquiry::{listed, listed_namespaces, select_namespaces};
 use crate::judge::case::Verdict;
 use crate::kinds::{POUCH, Scopes};
@@ -41,6 +42,14 @@ fn key_of(fleet: &Fleet, document: &Node, origin: &Origin) -> Option<ObjectKey> 
 
 /// The world as a desk whose sources are asked, and everything that was asked for.
 fn asked(world: &Scene, refused: &dyn Fn(&ObjectKey) -> bool) -> (Desk, BTreeSet<ObjectKey>) {
+    asked_otherwise(world, &|_, key| refused(key).then(|| Answer::Unread(Reason::new("no", "Ask."))))
+}
+
+/// What a source says instead of what it holds, by its number and the object that it is asked for.
+type Otherwise<'a> = dyn Fn(usize, &ObjectKey) -> Option<Answer> + 'a;
+
+/// As [`asked`], but sources may say something else.
+fn asked_otherwise(world: &Scene, otherwise: &Otherwise<'_>) -> (Desk, BTreeSet<ObjectKey>) {
     let fleet = fleet(&world.config);
     let mut clusters = Clusters::new();
     // No API server has RegionFacts: they are what a look into a region's own cluster would find.
@@ -88,7 +97,7 @@ fn asked(world: &Scene, refused: &dyn Fn(&ObjectKey) -> bool) -> (Desk, BTreeSet
         if wanted.is_empty() {
             break;
         }
-        answer(&fleet, &mut snapshot, &clusters, wanted, &mut questions, refused);
+        answer(&fleet, &mut snapshot, &clusters, wanted, &mut questions, otherwise);
     }
     (Desk::looked(fleet, snapshot, findings, &looks), questions)
 }
@@ -99,15 +108,15 @@ fn answer(
     clusters: &Clusters,
     wanted: BTreeMap<usize, BTreeSet<ObjectKey>>,
     questions: &mut BTreeSet<ObjectKey>,
-    refused: &dyn Fn(&ObjectKey) -> bool,
+    otherwise: &Otherwise<'_>,
 ) {
     for (index, keys) in wanted {
         let reply = |key: ObjectKey| {
-            let answer = match clusters[index].get(&key) {
-                _ if refused(&key) => Answer::Unread(Reason::new("no", "Ask.")),
+            let held = || match clusters[index].get(&key) {
                 Some((document, origin)) => Answer::Found(document.clone(), origin.clone()),
                 None => Answer::Absent,
             };
+            let answer = otherwise(index, &key).unwrap_or_else(held);
             (key, answer)
         };
         questions.extend(keys.iter().cloned());
@@ -252,6 +261,27 @@ pub(super) fn once(mut documents: Vec<Value>) -> Vec<Value> {
         seen.insert(format!("{kind} {} {}", metadata["namespace"], metadata["name"]))
     });
     documents
+}
+
+/// Whether the one on the management cluster has pouch's label is not seen, so nothing is said of it.
+#[test]
+fn a_secret_that_nobody_looks_at_counts_as_what_is_published_there() {
+    let cases = of_stage("region");
+    let case = cases.iter().find(|case| case.path.ends_with("management-label-lost-keeps-what-is-published.yaml"));
+    let [before, after] = &*case.unwrap().worlds else { panic!("two worlds") };
+    let published = laws::published(&Desk::new(before), "mgmt");
+    let codes = |(desk, _): (Desk, BTreeSet<ObjectKey>)| -> Vec<Code> {
+        let (plan, _) = desk.plan(&desk.fleet.regions["mgmt"], &published, &Wishes::default());
+        plan.rulings.iter().flat_map(|ruled| &ruled.added).map(|finding| finding.code).collect()
+    };
+    let unseen = |index: usize, key: &ObjectKey| {
+        let value = json!({"apiVersion": "v1", "kind": "Secret",
+            "metadata": {"name": key.name.as_str(), "namespace": key.namespace_text()}});
+        let origin = Origin { source: "live".into(), place: Place::Cluster { context: "hub".into() } };
+        (index == 1 && key.kind.is_secret()).then(|| Answer::Unseen(node(&value), origin))
+    };
+    assert_eq!(codes(asked(after, &|_| false)), [Code::Occupied]);
+    assert_eq!(codes(asked_otherwise(after, &unseen)), [Code::MissingReference]);
 }
 
 /// A tenant's reference to somebody else's Secret is refused without asking for it.

@@ -580,6 +580,8 @@ fn wishes(world: &Scene, desk: &Desk, region: &RegionConfig, (published, history
         allowances.reseal.insert("all".to_string());
     }
     allowances.withdraw_broken = words.contains("withdraw-broken");
+    let named = words.iter().filter_map(|word| word.strip_prefix("withdraw ")?.split_once('/'));
+    allowances.withdraw = named.map(|(namespace, name)| Claimant::credential(namespace.into(), name.into())).collect();
     if words.contains("rekey") {
         selection.rekey = Some(desk.fleet.regions.keys().cloned().collect());
     }

@@ -9,6 +9,7 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
 use super::definition::Definitions;
+use super::home::homeless;
 use super::looks::Looks;
 use crate::config::{ArgoDestination, Delivery, Fleet, ProfileBy, ProfileTie, RegionConfig, RegionState, Source};
 use crate::finding::{Code, Fault, Finding, Origin};
@@ -92,6 +93,12 @@ impl ClusterFacts {
         if let Sight::Seen(looked, _) = &self.sight { Some(looked) } else { None }
     }
 
+    /// The cluster's UID by those that describe it.
+    fn told(&self) -> Option<&str> {
+        let registered = self.registered.known().map(|registered| &*registered.id).filter(|id| !id.is_empty());
+        registered.or_else(|| self.looked().and_then(|looked| looked.cluster.as_deref()))
+    }
+
     /// Why the cluster could not be looked into, if that is so.
     pub fn unread(&self) -> Option<&Reason> {
         if let Sight::Unread(reason) = &self.sight { Some(reason) } else { None }
@@ -127,7 +134,7 @@ pub fn gather(
             findings.extend(loose(region, &cluster));
             findings.extend(differing(region, &cluster));
             cluster.holds = contradictions(region, &cluster);
-            cluster.holds.extend(homeless(region, &cluster, snapshot));
+            cluster.holds.extend(homeless(region, cluster.told(), snapshot));
             cluster.gate = gate(region, &cluster);
         }
         clusters.insert(region.name.clone(), cluster);
@@ -545,31 +552,6 @@ fn contradictions(region: &RegionConfig, cluster: &ClusterFacts) -> Vec<Finding>
         }
     }
     holds
-}
-
-/// Holds the management cluster while nobody knows which of the sources it is: what is there already is not told from what
-/// is missing.
-fn homeless(region: &RegionConfig, cluster: &ClusterFacts, snapshot: &Snapshot) -> Option<Finding> {
-    if !region.management {
-        return None;
-    }
-    let registered = cluster.registered.known().map(|registered| &*registered.id).filter(|id| !id.is_empty());
-    let told = registered.or_else(|| cluster.looked().and_then(|looked| looked.cluster.as_deref()));
-    let (message, help) = match (snapshot.homeless(), snapshot.management_cluster(), told) {
-        (Some(why), ..) => (
-            String::from(why),
-            "Let only the source that is the management cluster have `provides.clusterScoped: true`.",
-        ),
-        (None, Some(read), Some(told)) if read != told => (
-            format!(
-                "region {} is cluster {read} by the source that is the management cluster, and {told} by its facts",
-                region.name
-            ),
-            "Correct `inventory` of the region, its facts in git, or the context of the source.",
-        ),
-        _ => return None,
-    };
-    Some(Finding::new(Code::ContradictoryTies, message).in_region(&region.name).help(help))
 }
 
 /// Regions that are one cluster, by something that no two clusters share; each with what is said of it. `management` is the

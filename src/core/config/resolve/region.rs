@@ -5,7 +5,7 @@ use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
 
 use super::super::error::{Faults, FieldPath, NOT_READ, holds_secret, leaks, quoted};
-use super::super::file::{FleetFile, RegionFile, RegionNamespacesFile};
+use super::super::file::{FleetFile, RegionFile, RegionNamespacesFile, SourceFile};
 use super::super::{Delivery, Output, RegionConfig, RegionState};
 use super::name::{namespace, namespace_globs};
 use super::{delivery, inventory};
@@ -98,7 +98,12 @@ fn of_management(file: &FleetFile, typed: &RegionFile, path: &FieldPath, faults:
         let help = "Remove the field; or remove `management: true`, if this is the region of that object.";
         faults.add(&path.key("inventory").key("region"), message, help);
     }
-    if typed.cluster.is_some() && file.sources.iter().any(|source| source.cluster.is_some()) {
+    // The cluster of somebody who is not trusted with everything is another one.
+    let is_home = |source: &SourceFile| {
+        let is_trusted = file.sources.len() == 1 || source.provides.as_ref().is_some_and(|it| it.cluster_scoped);
+        source.cluster.is_some() && is_trusted
+    };
+    if typed.cluster.is_some() && file.sources.iter().any(is_home) {
         let message = "the management cluster is read as a source, so it is not looked into once more";
         faults.add(
             &path.key("cluster"),

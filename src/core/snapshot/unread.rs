@@ -1,0 +1,61 @@
+//! Unread: where something may stand that was not read.
+
+use alloc::string::String;
+
+use super::state::State;
+use super::unopened::Word;
+use super::{Snapshot, Unread};
+use crate::name::{GroupKind, Name, Namespace, ObjectKey, SourceName};
+
+impl Snapshot {
+    /// The first source with cluster-scoped objects that might have an unseen object under a key.
+    pub fn trusted_unread(&self, key: &ObjectKey) -> Option<Unread<'_>> {
+        let may = |state: &&State| state.provides.cluster_scoped && state.provides.admits(key, &self.system_namespace);
+        self.sources.iter().filter(may).find_map(|state| match state.word(key) {
+            Word::Unread(reason) => Some(Unread { source: &state.name, reason }),
+            Word::Unasked | Word::Absent => None,
+        })
+    }
+
+    /// Whether a document that could not be read, or not as it stands, seems to be this very object. A source that is merely
+    /// incomplete says nothing of one, and neither does a document of which nobody knows the kind.
+    pub fn is_doubted(&self, key: &ObjectKey) -> bool {
+        let doubts = |state: &&State| state.lacks.doubts.names(key) || state.meant.may_be(key).is_some();
+        let may_provide = |state: &&State| state.provides.admits(key, &self.system_namespace);
+        self.sources.iter().filter(may_provide).any(|state| doubts(&state))
+    }
+
+    /// Whether some source might hold an unseen object of `kind`, in whatever namespace.
+    pub fn may_lack(&self, kind: &GroupKind) -> bool {
+        self.sources.iter().any(|state| state.may_hold_kind(kind, None))
+    }
+
+    /// The first source that might hold an unseen object of `kind` in `namespace`.
+    pub fn unread_in(&self, kind: &GroupKind, namespace: Option<&Namespace>) -> Option<&SourceName> {
+        self.incomplete_in(kind, namespace).next().map(|state| &state.name)
+    }
+
+    /// The first source with cluster-scoped objects that might hold one.
+    pub fn trusted_unread_in(&self, kind: &GroupKind, namespace: Option<&Namespace>) -> Option<&SourceName> {
+        let mut incomplete = self.incomplete_in(kind, namespace);
+        incomplete.find(|state| state.provides.cluster_scoped).map(|state| &state.name)
+    }
+
+    /// Why a source with cluster-scoped objects might hold an unseen object of `kind` in `namespace`, if one might.
+    pub fn trusted_unread_why(&self, kind: &GroupKind, namespace: &Namespace) -> Option<String> {
+        let mut incomplete = self.incomplete_in(kind, Some(namespace)).filter(|state| state.provides.cluster_scoped);
+        incomplete.next().map(|state| {
+            let reason = state.lacks.inquiry.as_ref().and_then(|inquiry| inquiry.listed.get(kind)?.as_ref().err());
+            Unread { source: &state.name, reason }.why()
+        })
+    }
+
+    fn incomplete_in(&self, kind: &GroupKind, namespace: Option<&Namespace>) -> impl Iterator<Item = &State> {
+        let key = ObjectKey::new(kind.clone(), namespace.cloned(), Name::from(""));
+        let may = move |state: &&State| {
+            state.provides.admits(&key, &self.system_namespace)
+                && state.may_hold_kind(&key.kind, key.namespace.as_ref())
+        };
+        self.sources.iter().filter(may)
+    }
+}

@@ -121,7 +121,8 @@ pub fn is_unseen(world: &World<'_>, claim: &Claim, identity: &Object) -> bool {
 }
 
 /// What is said where a grant would let a claim use an object if a placement listed the region, and nobody knows whether it
-/// does. That opens nothing, and takes nothing away. It is no doubt of what the object holds, so it is about none.
+/// does. That opens nothing, and takes nothing away. Nobody
+/// looks at the object meanwhile, so what it holds does not count either.
 pub fn undecided(world: &World<'_>, claim: &Claim, read: &ObjectKey) -> Option<Finding> {
     let Granting::Unknown(placement, why) = world.granting(&claim.by, claim.region(), read) else { return None };
     let message = format!(
@@ -132,7 +133,7 @@ pub fn undecided(world: &World<'_>, claim: &Claim, read: &ObjectKey) -> Option<F
         "Correct what keeps the placement from being known, or name region {} in the grant; until then what is published by it stays.",
         claim.region()
     );
-    Some(Finding::new(Code::Unread, message).help(help))
+    Some(Finding::new(Code::Unread, message).about(read).help(help))
 }
 
 /// A slip in what an identity says of who may use it: then nobody may, and what is published by it is not taken away.

@@ -91,7 +91,7 @@ fn root(world: &World<'_>, claim: &Claim, closure: &mut Closure) -> Option<Place
     match as_kcm(world, claim, closure, &written) {
         Ok(system) => Some(system.unwrap_or(written)),
         Err(undecided) => {
-            closure.find(claim, undecided.about(&written.read).at(&claim.origin));
+            closure.find(claim, undecided.at(&claim.origin));
             None
         }
     }

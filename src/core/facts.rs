@@ -19,7 +19,8 @@ use crate::name::{GroupKind, ObjectKey, Region};
 use crate::node::{Key, Node};
 use crate::object::Object;
 use crate::world::World;
-use crate::world::cluster::{ArgoRegistration, ClusterFacts, Tied, trusted};
+use crate::world::cluster::{ArgoRegistration, ClusterFacts, Tied};
+use crate::world::trusted::trusted;
 use crate::yaml::emit::{Tree, TreeMap, emit};
 
 /// The documents about the clusters of some regions, or of all if none is named. Each object stands in them once, with what

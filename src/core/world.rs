@@ -7,6 +7,7 @@ pub mod cluster;
 pub mod definition;
 pub mod looks;
 pub mod placement;
+pub mod trusted;
 
 use alloc::borrow::Cow;
 use alloc::collections::{BTreeMap, BTreeSet};

@@ -52,8 +52,7 @@ fn resource_template(world: &World<'_>, claim: &Claim, closure: &mut Closure, ro
         admission::of_namespaced(world, claim, &sought).is_some()
     };
     let (open, closed): (Vec<ObjectKey>, Vec<ObjectKey>) = reads.partition(is_open);
-    let undecided = |read| Some(admission::undecided(world, claim, read)?.about(read));
-    if let Some(undecided) = closed.iter().find_map(undecided) {
+    if let Some(undecided) = closed.iter().find_map(|read| admission::undecided(world, claim, read)) {
         return closure.find(claim, undecided.at(&claim.origin));
     }
     let found = match (first_found(world.snapshot, open.into_iter()), closed.into_iter().next()) {
@@ -81,7 +80,7 @@ fn propagation_secret(world: &World<'_>, claim: &Claim, closure: &mut Closure, r
     let sought = Sought { read: &read, template: false, referrer: Some(&root.read), source };
     let beyond = namespace != claim.by.namespace && !world.grants(&claim.by, claim.region(), &read);
     if let Some(undecided) = admission::undecided(world, claim, &read).filter(|_| beyond) {
-        return closure.find(claim, undecided.about(&read).at(&claim.origin));
+        return closure.find(claim, undecided.at(&claim.origin));
     }
     let found = match admission::of_namespaced(world, claim, &sought).is_some() {
         _ if beyond => return,

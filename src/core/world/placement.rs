@@ -8,7 +8,8 @@ use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
 use core::cell::OnceCell;
 
-use super::cluster::{ClusterFacts, Tied, certain, fits, profile_kind, trusted_copies};
+use super::cluster::{ClusterFacts, Tied, profile_kind};
+use super::trusted::{certain, fits, trusted_copies};
 use crate::config::{Fleet, Placement, PlacementBy, ProfileBy};
 use crate::finding::{Code, Fault, Finding};
 use crate::inventory::placement;

@@ -88,7 +88,13 @@ fn root(world: &World<'_>, claim: &Claim, closure: &mut Closure) -> Option<Place
         }
     }
     let written = landing::of_root(world, claim, claim.resolution);
-    Some(as_kcm(world, claim, closure, &written).unwrap_or(written))
+    match as_kcm(world, claim, closure, &written) {
+        Ok(system) => Some(system.unwrap_or(written)),
+        Err(undecided) => {
+            closure.find(claim, undecided.at(&claim.origin));
+            None
+        }
+    }
 }
 
 /// Tells what is wrong with the definitions of a kind, where they stand.
@@ -103,17 +109,29 @@ fn faulty(claim: &Claim, closure: &mut Closure, faults: &[Finding]) {
 /// the system namespace.
 ///
 /// Without such a grant, the one in the system namespace is not looked up at all.
-fn as_kcm(world: &World<'_>, claim: &Claim, closure: &mut Closure, written: &Places) -> Option<Places> {
+///
+/// # Errors
+/// Where nobody knows whether the grant holds: then nobody knows which object is meant either.
+fn as_kcm(
+    world: &World<'_>,
+    claim: &Claim,
+    closure: &mut Closure,
+    written: &Places,
+) -> Result<Option<Places>, Finding> {
     let places = landing::of_root(world, claim, Resolution::Kcm);
-    let granted = || world.grants(&claim.by, claim.region(), &places.read);
-    if claim.resolution == Resolution::Kcm || places.read == written.read || !granted() {
-        return None;
+    let undecided = admission::undecided(world, claim, &places.read);
+    let may_be = || undecided.is_some() || world.grants(&claim.by, claim.region(), &places.read);
+    if claim.resolution == Resolution::Kcm || places.read == written.read || !may_be() {
+        return Ok(None);
     }
     if !world.fleet.publishes(&written.read.kind) || !matches!(world.snapshot.look_up(&written.read), Lookup::Absent) {
-        return None;
+        return Ok(None);
+    }
+    if let Some(undecided) = undecided {
+        return Err(undecided);
     }
     match world.snapshot.look_up(&places.read) {
-        Lookup::Absent => return None,
+        Lookup::Absent => return Ok(None),
         Lookup::Found(object) => {
             let message = format!("{} is absent; {} is used, as k0rdent does", written.read, places.read);
             closure.find(
@@ -128,7 +146,7 @@ fn as_kcm(world: &World<'_>, claim: &Claim, closure: &mut Closure, written: &Pla
         _ => {}
     }
     closure.resolution = Resolution::Kcm;
-    Some(places)
+    Ok(Some(places))
 }
 
 /// Follows references breadth first.

@@ -8,6 +8,9 @@ pub mod graph;
 pub mod record;
 pub mod text;
 
+#[cfg(test)]
+mod tests;
+
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
@@ -17,7 +20,7 @@ use crate::claim::{Asked, Claim};
 use crate::closure::{Closure, Member, Role};
 use crate::config::{Fleet, Source, SourcePlace};
 use crate::destination::Destination;
-use crate::finding::Finding;
+use crate::finding::{Code, Finding};
 use crate::judge::case::{Case, Verdict};
 use crate::judge::rule_of;
 use crate::k0rdent;
@@ -491,6 +494,9 @@ fn claim(
             None => {}
         }
     }
+    let private = Private::of(world, claim, closure);
+    let open: Vec<&Finding> =
+        findings.iter().chain(&ruled.added).filter(|finding| !private.is_told_by(finding)).collect();
     Some(ClaimRecord {
         credential: claim.by.path(),
         place: PlaceRecord::from(&claim.origin),
@@ -502,9 +508,49 @@ fn claim(
         kept,
         withdrawn,
         published,
-        findings: records(world.fleet, findings.iter().chain(&ruled.added).cloned().collect()),
+        findings: records(world.fleet, open.into_iter().cloned().collect()),
         silenced: Vec::new(),
     })
+}
+
+/// The members of a closure of which findings must not tell either.
+struct Private<'c> {
+    /// Those that may not be used, or of which nobody knows: that, and no more, is told.
+    shut: Vec<&'c Member>,
+    /// Those behind them: not even their names.
+    behind: Vec<&'c Member>,
+}
+
+impl<'c> Private<'c> {
+    fn of(world: &World<'_>, claim: &Claim, closure: &'c Closure) -> Self {
+        let told: BTreeSet<usize> = told(world, claim, closure, &Steps::All).into_iter().collect();
+        let (known, behind): (Vec<_>, Vec<_>) =
+            closure.members.iter().enumerate().partition(|(index, _)| told.contains(index));
+        let is_shut = |member: &&Member| {
+            let may_be_shut = member.read.namespace.is_some() && member.role != Role::Assumed;
+            may_be_shut && rule_of(world, claim, closure, member).is_none()
+        };
+        Self {
+            shut: known.into_iter().map(|(_, member)| member).filter(is_shut).collect(),
+            behind: behind.into_iter().map(|(_, member)| member).collect(),
+        }
+    }
+
+    /// Whether a finding says more of them than may be told.
+    fn is_told_by(&self, finding: &Finding) -> bool {
+        let is_about =
+            |member: &&Member| finding.object.as_ref().is_some_and(|it| *it == member.read || *it == member.lands);
+        let is_verdict = matches!(finding.code, Code::NotAdmitted | Code::Unread);
+        let is_content = !is_verdict && self.shut.iter().any(|member| is_about(member));
+        let is_behind = |member: &&Member| is_about(member) || mentions(&finding.message, &member.read.to_string());
+        is_content || self.behind.iter().any(|member| is_behind(member))
+    }
+}
+
+/// Whether a sentence has a name in it that does not only begin another one.
+fn mentions(sentence: &str, name: &str) -> bool {
+    let goes_on = |rest: &str| rest.starts_with(|c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '.'));
+    sentence.split(name).skip(1).any(|rest| !goes_on(rest))
 }
 
 /// The members that are told, by index. What is behind a step that nothing admits is nobody's business.

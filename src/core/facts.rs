@@ -14,12 +14,13 @@ use crate::inventory::providers::VARIABLES_EXTENSION;
 use crate::inventory::registry::Registered;
 use crate::inventory::{Status, document, placement};
 use crate::k0rdent;
-use crate::kinds::{DECISION_KEY, DISABLED, MULTICLUSTER, REGISTRY};
+use crate::kinds::{DECISION_INDEX, DECISION_KEY, DISABLED, MULTICLUSTER, REGISTRY};
 use crate::name::{GroupKind, ObjectKey, Region};
 use crate::node::{Key, Node};
 use crate::object::Object;
 use crate::world::World;
-use crate::world::cluster::{ArgoRegistration, ClusterFacts, Tied, trusted};
+use crate::world::cluster::{ArgoRegistration, ClusterFacts, Tied};
+use crate::world::trusted::trusted;
 use crate::yaml::emit::{Tree, TreeMap, emit};
 
 /// The documents about the clusters of some regions, or of all if none is named. Each object stands in them once, with what
@@ -182,9 +183,10 @@ fn of_profile<'a>(askers: &[Asker<'a>], key: &'a ObjectKey, profile: &'a Profile
 
 /// A slice of a placement that was read.
 fn of_slice(object: &Object) -> Tree<'_> {
-    let label = object.label(DECISION_KEY).map(|key| ("labels", Tree::map([(DECISION_KEY, text(key))])));
+    let kept = [DECISION_INDEX, DECISION_KEY].into_iter().filter_map(|label| Some((label, text(object.label(label)?))));
+    let labels = some("labels", Tree::map(kept));
     let metadata = [("name", text(object.key.name.as_str())), ("namespace", text(object.key.namespace_text()))];
-    let metadata = Tree::map(metadata.into_iter().chain(label).chain(deleted(object.deleting)));
+    let metadata = Tree::map(metadata.into_iter().chain(labels).chain(deleted(object.deleting)));
     let listed = placement::read(object).unwrap_or_default().into_iter();
     let decisions = listed.map(|(namespace, name)| {
         let of = Tree::map([("name", text(name)), ("namespace", text(namespace))]);

@@ -45,6 +45,9 @@ pub const POUCH: &str = "pouch";
 /// The label that all slices of one placement have.
 pub const DECISION_KEY: &str = "multicluster.x-k8s.io/decision-key";
 
+/// The label that numbers the slices of a placement, from 0 on.
+pub const DECISION_INDEX: &str = "multicluster.x-k8s.io/decision-index";
+
 /// The annotation that takes a cluster out of the registry's work, whatever its value.
 pub const DISABLED: &str = "cluster-registry.k8s.cisco.com/cluster-disabled";
 
@@ -72,8 +75,8 @@ pub struct Known {
     pub claims: bool,
     /// The top-level fields that a stage reads.
     pub fields: &'static [&'static str],
-    /// A label that a stage reads, beside [`MANAGED_LABEL`].
-    pub label: Option<&'static str>,
+    /// The labels that a stage reads, beside [`MANAGED_LABEL`].
+    pub labels: &'static [&'static str],
     /// An annotation that a stage reads.
     pub annotation: Option<&'static str>,
 }
@@ -101,7 +104,7 @@ const CORE: Known = Known {
     published: true,
     claims: false,
     fields: SPEC,
-    label: None,
+    labels: &[],
     annotation: None,
 };
 
@@ -143,7 +146,7 @@ static KNOWN: [Known; 14] = [
         kind: "ProviderInterface",
         plural: "providerinterfaces",
         listed: Listed::Needed,
-        label: Some(PROVIDER_LABEL),
+        labels: &[PROVIDER_LABEL],
         ..OF_K0RDENT
     },
     Known { kind: "Region", plural: "regions", fields: SPEC_AND_STATUS, ..OF_K0RDENT },
@@ -173,7 +176,7 @@ static KNOWN: [Known; 14] = [
         kind: "PlacementDecision",
         plural: "placementdecisions",
         fields: &["decisions"],
-        label: Some(DECISION_KEY),
+        labels: &[DECISION_KEY, DECISION_INDEX],
         ..OF_INVENTORY
     },
     Known {

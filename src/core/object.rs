@@ -12,9 +12,9 @@ use alloc::vec::Vec;
 
 use crate::ciphertext::{Ciphertext, ciphertext, ciphertext_below, is_sealed_value};
 use crate::finding::{Code, Fault, Finding, Origin};
-use crate::kinds::{self, COMPONENT_LABEL, MANAGED_BY, MANAGED_BY_LABEL, MANAGED_LABEL, OF_KCM, Scopes};
+use crate::kinds::{self, COMPONENT_LABEL, DECISION_KEY, MANAGED_BY, MANAGED_BY_LABEL, MANAGED_LABEL, OF_KCM, Scopes};
 use crate::name::{GroupKind, Name, Namespace, ObjectKey, Scope, Version, is_data_key, split_api_version};
-use crate::nearest::nearest;
+use crate::nearest::{edits, nearest};
 use crate::node::{Key, Node};
 use crate::secret::{Payload, SecretBytes, from_base64, holds_key};
 use crate::unread_words::UnreadWords;
@@ -187,9 +187,12 @@ pub fn admit(
     let metadata = doc.get("metadata").unwrap_or(&Node::Null);
     let mut faults = Vec::new();
     let selected = keep.is_selected(kind, key.namespace.as_ref());
-    let read = kinds::known(kind).and_then(|known| known.label);
+    let read = kinds::known(kind).map(|known| known.labels).unwrap_or_default();
+    // Whoever looks for the key of a placement must see that it is misspelt.
+    let is_nearly_read = |key: &str| read.contains(&DECISION_KEY) && edits(key, DECISION_KEY).is_some();
     let labels = pairs(metadata.get("labels"), "labels", &mut faults, |key| {
-        key == MANAGED_LABEL || read == Some(key) || selected || keep.label(key) || keep.is_selected_by(kind, key)
+        let is_read = key == MANAGED_LABEL || read.contains(&key) || is_nearly_read(key);
+        is_read || selected || keep.label(key) || keep.is_selected_by(kind, key)
     });
     let annotations = pairs(metadata.get("annotations"), "annotations", &mut faults, |key| {
         let is_read = kinds::known(kind).is_some_and(|known| known.annotation == Some(key));

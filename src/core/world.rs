@@ -8,6 +8,7 @@ pub mod definition;
 mod home;
 pub mod looks;
 pub mod placement;
+pub mod trusted;
 
 use alloc::borrow::Cow;
 use alloc::collections::{BTreeMap, BTreeSet};

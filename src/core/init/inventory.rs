@@ -140,12 +140,21 @@ struct Item<'a> {
     no_region: Option<&'static str>,
 }
 
+/// The most regions that inventories alone bring into a draft: each gets a key pair.
+const MOST_REGIONS: usize = 100;
+
+/// Why a ClusterProfile is no region where it may be a tenant's.
+const MAY_BE_TENANTS: &str = "several namespaces have ClusterProfiles, and one of them may be a tenant's; if it is a region, add it to `regions`";
+
 /// Drafts the regions and their ties.
+///
+/// Where several namespaces have ClusterProfiles nobody knows whose they are: none of them makes a region then.
 pub fn describe(known: &[KnownRegion], inventories: &Inventories) -> Described {
     let mut described = Described::default();
     for region in known {
         described.regions.insert(region.name.clone(), DraftTies { is_known: true, ..DraftTies::default() });
     }
+    let namespaces: BTreeSet<&Namespace> = inventories.profiles.keys().map(|(namespace, _)| namespace).collect();
     let mut unnamed = Vec::new();
     for group in joined(items(inventories)) {
         if let Some(why) = group.iter().find_map(|item| item.no_region) {
@@ -159,6 +168,12 @@ pub fn describe(known: &[KnownRegion], inventories: &Inventories) -> Described {
         };
         let mut regions = known.iter().filter(has_name);
         match (regions.next(), regions.next()) {
+            (None, _) if namespaces.len() > 1 => {
+                let is_registered = |item: &Item<'_>| matches!(item.to, TiedTo::Registry(_));
+                let (registered, profiles): (Vec<_>, Vec<_>) = group.into_iter().partition(is_registered);
+                described.left_out.extend(profiles.into_iter().map(|item| (item.to, MAY_BE_TENANTS)));
+                unnamed.push(registered);
+            }
             (None, _) => unnamed.push(group),
             // A name proves nothing, so the tie is not in force.
             (Some(region), None) => add(&mut described, &region.name, group, false),
@@ -170,8 +185,14 @@ pub fn describe(known: &[KnownRegion], inventories: &Inventories) -> Described {
     }
     // ClusterProfiles come first, and a Cluster of the registry that only has the name of one is perhaps the same.
     unnamed.sort_by(|a, b| a.first().map(|item| &item.to).cmp(&b.first().map(|item| &item.to)));
+    let mut made = 0_usize;
     for group in unnamed {
         let Some(first) = group.first() else { continue };
+        if made == MOST_REGIONS {
+            let why = "inventories have brought 100 regions into the draft already";
+            described.left_out.extend(group.into_iter().map(|item| (item.to, why)));
+            continue;
+        }
         let name = first.names.first().copied().unwrap_or_default();
         let region = Region::from(name);
         let is_guess = matches!(first.to, TiedTo::Registry(_))
@@ -181,6 +202,7 @@ pub fn describe(known: &[KnownRegion], inventories: &Inventories) -> Described {
             false => {
                 let region = free(&described, &first.to, name);
                 add(&mut described, &region, group, true);
+                made = made.saturating_add(1);
             }
         }
     }
@@ -335,7 +357,11 @@ mod tests {
             ties.others.iter().for_each(|other| line += &format!(" +{other}"));
             lines.push(line);
         }
-        lines.extend(described.left_out.iter().map(|(object, why)| format!("not {object}: {why}")));
+        let short = |why: &&'static str| if *why == MAY_BE_TENANTS { "MAY_BE" } else { *why };
+        let mut left_out: Vec<String> =
+            described.left_out.iter().map(|(object, why)| format!("not {object}: {}", short(why))).collect();
+        left_out.sort();
+        lines.extend(left_out);
         lines.join("\n")
     }
 
@@ -378,33 +404,33 @@ mod tests {
         check(
             &[],
             &[
-                profile("a/x", &served_at("https://X.example.com")),
-                profile("b/w", &served_at("https://x.example.com:443/")),
+                profile("f/x", &served_at("https://X.example.com")),
+                profile("f/xx", &served_at("https://x.example.com:443/")),
                 cluster("z", "", "{serverAddress: 'x.example.com:443'}", ""),
             ],
-            "x new: ClusterProfile a/x registry Cluster z +ClusterProfile b/w",
+            "x new: ClusterProfile f/x registry Cluster z +ClusterProfile f/xx",
         );
         check(
             &[],
-            &[profile("a/x", &id("c-1", "s")), profile("b/w", &id("c-1", "s"))],
-            "x new: ClusterProfile a/x +ClusterProfile b/w",
+            &[profile("f/x", &id("c-1", "s")), profile("f/xx", &id("c-1", "s"))],
+            "x new: ClusterProfile f/x +ClusterProfile f/xx",
         );
         check(
             &[],
-            &[profile("a/x", &id("c-1", "s")), profile("b/w", &id("c-1", "t"))],
-            "w new: ClusterProfile b/w\nx new: ClusterProfile a/x",
+            &[profile("f/x", &id("c-1", "s")), profile("f/xx", &id("c-1", "t"))],
+            "x new: ClusterProfile f/x\nxx new: ClusterProfile f/xx",
         );
         check(
             &[],
-            &[profile("a/x", &id(UID, "s")), cluster("z", UID, "", "")],
-            "x new: ClusterProfile a/x registry Cluster z",
+            &[profile("f/x", &id(UID, "s")), cluster("z", UID, "", "")],
+            "x new: ClusterProfile f/x registry Cluster z",
         );
         // What joins two may come last.
         let both = format!("{}, {}", served_at("https://one"), id("c-1", "s"));
         check(
             &[],
-            &[profile("a/x", &served_at("https://one")), profile("b/w", &id("c-1", "s")), profile("c/z", &both)],
-            "x new: ClusterProfile a/x +ClusterProfile b/w +ClusterProfile c/z",
+            &[profile("f/x", &served_at("https://one")), profile("f/xx", &id("c-1", "s")), profile("f/zz", &both)],
+            "x new: ClusterProfile f/x +ClusterProfile f/xx +ClusterProfile f/zz",
         );
         // An address within a network is none outside of it.
         let private = "{serverAddress: '10.0.0.1:443', clientNetwork: n}";
@@ -414,12 +440,12 @@ mod tests {
             "w new: registry Cluster w\nz new: registry Cluster z",
         );
         // With the same name alone, it is a guess.
-        check(&[], &[profile("a/x", ""), cluster("x", UID, "", "")], "x new: ClusterProfile a/x (registry Cluster x)");
+        check(&[], &[profile("f/x", ""), cluster("x", UID, "", "")], "x new: ClusterProfile f/x (registry Cluster x)");
         // A Region's cluster is no second one.
         check(
             &[("eu", "")],
-            &[profile("a/eu", &served_at("https://one")), profile("b/other", &served_at("https://one"))],
-            "eu: (ClusterProfile a/eu) +ClusterProfile b/other",
+            &[profile("f/eu", &served_at("https://one")), profile("f/other", &served_at("https://one"))],
+            "eu: (ClusterProfile f/eu) +ClusterProfile f/other",
         );
     }
 
@@ -435,9 +461,36 @@ mod tests {
                 cluster("x", "1", "", ""),
                 cluster("b-x", "2", "", ""),
             ],
-            "b-x new: ClusterProfile b/x (registry Cluster b-x)\nx new: ClusterProfile a/x (registry Cluster x)\n\
-             not ClusterProfile a/hub-profile: it is the management cluster itself\n\
+            "b-x new: registry Cluster b-x\nx new: registry Cluster x\n\
+             not ClusterProfile a/hub-profile: it is the management cluster itself\nnot ClusterProfile a/x: MAY_BE\n\
+             not ClusterProfile b/x: MAY_BE\n\
              not registry Cluster hub: it is the management cluster itself",
         );
+    }
+
+    #[test]
+    fn no_tenant_brings_its_own_region_or_takes_a_name() {
+        check(
+            &[("eu", "")],
+            &[
+                profile("fleet/eu", ""),
+                profile("fleet/us", &served_at("https://us")),
+                profile("team-a/af", &served_at("https://af")),
+                profile("team-a/us", &served_at("https://mine")),
+                cluster("af", UID, "{serverAddress: 'af:443'}", ""),
+            ],
+            "af new: registry Cluster af\neu: (ClusterProfile fleet/eu)\n\
+             not ClusterProfile fleet/us: MAY_BE\nnot ClusterProfile team-a/af: MAY_BE\n\
+             not ClusterProfile team-a/us: MAY_BE",
+        );
+    }
+
+    #[test]
+    fn inventories_bring_no_more_regions_than_somebody_reads() {
+        let documents: Vec<String> = (0..=MOST_REGIONS).map(|n| profile(&format!("fleet/r{n:03}"), "")).collect();
+        let drafted = drafted(&[], &documents);
+        assert_eq!(drafted.matches(" new: ").count(), MOST_REGIONS);
+        let last = "\nnot ClusterProfile fleet/r100: inventories have brought 100 regions into the draft already";
+        assert!(drafted.ends_with(last), "{drafted}");
     }
 }

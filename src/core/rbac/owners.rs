@@ -11,7 +11,7 @@ use crate::closure::{close, of_root};
 use crate::config::{Companions, Resolution};
 use crate::finding::{Code, Finding};
 use crate::name::ObjectKey;
-use crate::world::World;
+use crate::world::{Granting, World};
 
 /// Adds the owners to the objects that were asked for, and says why further names may be missing.
 ///
@@ -68,13 +68,15 @@ fn granted(world: &World<'_>, claim: &Claim) -> Vec<ObjectKey> {
     let Some(system) = system.filter(|_| claim.root.kind.is_secret() && claim.resolution != Resolution::Kcm) else {
         return Vec::new();
     };
-    if !world.grants(&claim.by, claim.region(), &places.read) {
+    // What hangs on a placement that was not read may be asked for once it is.
+    let may_be = |key: &ObjectKey| !matches!(world.granting(&claim.by, claim.region(), key), Granting::No);
+    if !may_be(&places.read) {
         return Vec::new();
     }
     let template = ObjectKey::config_map(system, format!("{}-resource-template", claim.root.name).as_str().into());
     let companion = (world.fleet.companions == Companions::Follow).then_some(template);
     // The template beside it is looked for only where a grant opens the template too.
-    let companion = companion.filter(|template| world.grants(&claim.by, claim.region(), template));
+    let companion = companion.filter(may_be);
     [places.read].into_iter().chain(companion).collect()
 }
 
@@ -171,16 +173,21 @@ mod tests {
             "to": {"namespace": "kcm-system", "kind": "Secret", "name": "az"}});
         let of_template = json!({"from": {"namespace": "team-a"}, "regions": ["eu"],
             "to": {"namespace": "kcm-system", "kind": "ConfigMap", "name": "az-resource-template"}});
+        let placed = json!({"from": {"namespace": "team-a"}, "regions": [{"placement": {"namespace": "fleet", "decisionKey": "app"}}],
+            "to": {"namespace": "kcm-system", "kind": "Secret", "name": "az"}});
+        let tied = json!({"eu": {"inventory": {"clusterProfile": {"namespace": "fleet", "name": "eu-1"}}}});
         for (grants, expect) in [
             (
                 json!([grant, of_template]),
                 &["ConfigMap kcm-system/az-resource-template: team-a/a", "Secret kcm-system/az: team-a/a"][..],
             ),
             (json!([grant]), &["Secret kcm-system/az: team-a/a"]),
+            // The source has not listed the placement: once it has, the grant may hold.
+            (json!([placed]), &["Secret kcm-system/az: team-a/a"]),
             (json!([]), &[]),
         ] {
             let mut world = world(&[credential], vec![]);
-            world.config = json!({"companions": "follow", "grants": grants});
+            world.config = json!({"companions": "follow", "grants": grants, "regions": tied});
             let fleet = fleet(&world.config);
             let mut readings = readings(&fleet, &world);
             readings[0].inquiry = Some(Inquiry::default());

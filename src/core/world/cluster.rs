@@ -11,7 +11,8 @@ use alloc::vec::Vec;
 use super::definition::Definitions;
 use super::home::homeless;
 use super::looks::Looks;
-use crate::config::{ArgoDestination, Delivery, Fleet, ProfileBy, ProfileTie, RegionConfig, RegionState, Source};
+use super::trusted::{fits, trusted};
+use crate::config::{ArgoDestination, Delivery, Fleet, ProfileBy, ProfileTie, RegionConfig, RegionState};
 use crate::finding::{Code, Fault, Finding, Origin};
 use crate::inventory::argocd::{self, Registration, register};
 use crate::inventory::looked::{self, Looked};
@@ -243,14 +244,8 @@ fn tied_profile(
                 None => return Tied::Absent(format!("there is no {key}")),
             }
         }
-        ProfileBy::Labels(wanted) | ProfileBy::Properties(wanted) => {
-            let by_label = matches!(tie.by, ProfileBy::Labels(_));
-            let fits = |described: &&Described<'_>| {
-                let profile = &described.profile;
-                let has = if by_label { &profile.labels } else { &profile.properties };
-                wanted.iter().all(|(key, value)| has.get(key) == Some(value))
-            };
-            let found: Vec<&Described<'_>> = in_namespace.filter(fits).collect();
+        ProfileBy::Labels(_) | ProfileBy::Properties(_) => {
+            let found: Vec<&Described<'_>> = in_namespace.filter(|it| fits(&tie.by, &it.profile)).collect();
             let unread = snapshot.trusted_unread_in(&profile_kind(), Some(&tie.namespace));
             match (found.as_slice(), unread) {
                 (_, Some(source)) => return Tied::Unknown(format!("source {source} was not read completely")),
@@ -409,27 +404,8 @@ fn own_definitions(
     Definitions::of_region(fleet, snapshot, &objects)
 }
 
-fn profile_kind() -> GroupKind {
+pub(super) fn profile_kind() -> GroupKind {
     GroupKind::new(MULTICLUSTER, "ClusterProfile")
-}
-
-/// The copy of an object that a source brings which may bring cluster-scoped objects.
-pub fn trusted<'s>(fleet: &Fleet, snapshot: &'s Snapshot, key: &ObjectKey) -> Option<&'s Object> {
-    trusted_copies(fleet, snapshot, key).next()
-}
-
-/// The copies of an object that sources bring which may bring cluster-scoped objects; if the one that counts is among
-/// them, it is the first.
-pub(super) fn trusted_copies<'s>(
-    fleet: &Fleet,
-    snapshot: &'s Snapshot,
-    key: &ObjectKey,
-) -> impl Iterator<Item = &'s Object> {
-    let is_trusted = |object: &&Object| {
-        let of = |source: &&Source| source.name == object.origin.source;
-        fleet.sources.iter().find(of).is_some_and(|source| source.provides.cluster_scoped)
-    };
-    snapshot.copies(key).filter(is_trusted)
 }
 
 /// Tells of a tie that leads to nothing.

@@ -6,15 +6,18 @@
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
+use core::cell::OnceCell;
 
-use super::cluster::{ClusterFacts, Tied, trusted_copies};
+use super::cluster::{ClusterFacts, Tied, profile_kind};
+use super::trusted::{certain, fits, trusted_copies};
 use crate::config::{Fleet, Placement, PlacementBy, ProfileBy};
 use crate::finding::{Code, Fault, Finding};
-use crate::inventory::placement::read;
-use crate::kinds::{DECISION_KEY, MULTICLUSTER};
+use crate::inventory::placement;
+use crate::inventory::profile::Profile;
+use crate::kinds::{DECISION_INDEX, DECISION_KEY, MULTICLUSTER};
 use crate::listing::few;
 use crate::name::{GroupKind, Name, Namespace, ObjectKey, Region};
-use crate::nearest::suggested;
+use crate::nearest::{edits, suggested};
 use crate::object::{Object, finding_of};
 use crate::snapshot::Snapshot;
 
@@ -90,7 +93,7 @@ pub fn gather(
         let placed = match known {
             Ok(profiles) => {
                 findings.extend(untied(placement, &profiles, clusters));
-                regions(fleet, &profiles, clusters)
+                regions(fleet, snapshot, &profiles, clusters)
             }
             // Only a region that is tied to a ClusterProfile can be listed.
             Err(why) => {
@@ -127,7 +130,7 @@ fn slices<'s>(fleet: &Fleet, snapshot: &'s Snapshot, placement: &Placement, find
         // A label that cannot be read may be this one.
         PlacementBy::Key(key) => match object.label(DECISION_KEY) {
             Some(label) => label == key,
-            None => has_faults(object),
+            None => has_faults(object) || misspelt(object, key).is_some(),
         },
     };
     let all: Vec<Vec<&Object>> = of_kind(fleet, snapshot, namespace);
@@ -141,6 +144,14 @@ fn slices<'s>(fleet: &Fleet, snapshot: &'s Snapshot, placement: &Placement, find
             findings.extend(faults(object).map(|fault| finding_of(fault, object)));
             return Slices::Unknown(format!("{} cannot be read", object.key));
         }
+        if let PlacementBy::Key(key) = by
+            && let Some(label) = misspelt(object, key)
+        {
+            let message = format!("label {label} is none that anybody reads");
+            let help = format!("Did you mean {DECISION_KEY}?");
+            findings.push(finding_of(&Fault::new(Code::InvalidInventory, message, help), object));
+            return Slices::Unknown(format!("{} has label {label}, probably instead of {DECISION_KEY}", object.key));
+        }
         // An overridden copy may have had the key.
         found.extend(Some(*object).filter(|object| is_meant(object)));
     }
@@ -152,14 +163,35 @@ fn slices<'s>(fleet: &Fleet, snapshot: &'s Snapshot, placement: &Placement, find
         };
         findings.push(absent(fleet, placement, near));
     }
-    Slices::Known(found)
+    match by {
+        PlacementBy::Key(_) => lacks(&found).map_or(Slices::Known(found), Slices::Unknown),
+        PlacementBy::Name(_) => Slices::Known(found),
+    }
+}
+
+/// The label that stands where the decision key was probably meant to stand with this value, if one does.
+fn misspelt<'o>(object: &'o Object, key: &str) -> Option<&'o str> {
+    if object.label(DECISION_KEY).is_some() {
+        return None;
+    }
+    let mut near =
+        object.labels.iter().filter(|(label, value)| **value == *key && edits(label, DECISION_KEY).is_some());
+    near.next().map(|(label, _)| &**label)
+}
+
+/// What is not there of a placement whose slices are numbered. A scheduler that writes them anew takes some away first; what
+/// is behind the last one nobody can miss.
+fn lacks(slices: &[&Object]) -> Option<String> {
+    let numbers: BTreeSet<usize> = slices.iter().filter_map(|it| it.label(DECISION_INDEX)?.parse().ok()).collect();
+    let (lacking, next) = numbers.iter().enumerate().find(|(place, number)| place != *number)?;
+    Some(format!("there is a slice with {DECISION_INDEX} {next}, and none with {lacking}"))
 }
 
 /// The PlacementDecisions of a namespace, each with the copies of trusted sources.
 fn of_kind<'s>(fleet: &Fleet, snapshot: &'s Snapshot, namespace: &Namespace) -> Vec<Vec<&'s Object>> {
     let kind = kind();
     let here = snapshot.all(&kind).filter(|object| object.key.namespace.as_ref() == Some(namespace));
-    here.map(|object| trusted_copies(fleet, snapshot, &object.key).collect()).collect()
+    here.map(|object| trusted_copies(fleet, snapshot, &object.key)).collect()
 }
 
 /// What is wrong with a slice itself: that another source has another copy may be a tenant's doing.
@@ -205,7 +237,7 @@ fn profiles<'s>(
     let mut profiles = BTreeSet::new();
     let mut unreadable = None;
     for object in slices {
-        match read(object) {
+        match placement::read(object) {
             Ok(more) => profiles.extend(more),
             Err(faults) => {
                 // Several placements may have one slice.
@@ -220,8 +252,22 @@ fn profiles<'s>(
 }
 
 /// The regions that are tied to ClusterProfiles of a placement, or may be.
-fn regions(fleet: &Fleet, profiles: &BTreeSet<ProfileName<'_>>, clusters: &BTreeMap<Region, ClusterFacts>) -> Placed {
+fn regions(
+    fleet: &Fleet,
+    snapshot: &Snapshot,
+    profiles: &BTreeSet<ProfileName<'_>>,
+    clusters: &BTreeMap<Region, ClusterFacts>,
+) -> Placed {
     let taken = tied(clusters);
+    // What is known beyond doubt of those that no region is tied to; most placements never ask.
+    let free: OnceCell<Vec<(&str, Option<Profile>)>> = OnceCell::new();
+    let read = || {
+        let free = profiles.iter().filter(|profile| !taken.contains(*profile));
+        let key = |(namespace, name): &ProfileName<'_>| {
+            ObjectKey::new(profile_kind(), Some(Namespace::from(*namespace)), Name::from(*name))
+        };
+        free.map(|profile| (profile.0, certain(fleet, snapshot, &key(profile)))).collect()
+    };
     let mut placed = Placed::new();
     for (region, config) in &fleet.regions {
         let (Some(cluster), Some(tie)) = (clusters.get(region), &config.inventory.profile) else { continue };
@@ -229,9 +275,10 @@ fn regions(fleet: &Fleet, profiles: &BTreeSet<ProfileName<'_>>, clusters: &BTree
         let namespace = tie.namespace.as_str();
         let may_be = || match &tie.by {
             ProfileBy::Name(name) => profiles.contains(&(namespace, name.as_str())),
-            ProfileBy::Labels(_) | ProfileBy::Properties(_) => {
-                profiles.iter().any(|profile| profile.0 == namespace && !taken.contains(profile))
-            }
+            by @ (ProfileBy::Labels(_) | ProfileBy::Properties(_)) => free
+                .get_or_init(read)
+                .iter()
+                .any(|(of, profile)| *of == namespace && profile.as_ref().is_none_or(|known| fits(by, known))),
         };
         let listed = match &cluster.profile {
             Tied::Untied => None,

@@ -35,7 +35,7 @@ pub enum GrantRegionFile {
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct PlacedFile {
-    /// The placement.
+    /// The placement whose regions are meant.
     pub placement: PlacementFile,
 }
 
@@ -44,7 +44,7 @@ pub struct PlacedFile {
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct PlacementFile {
-    /// Their namespace.
+    /// The namespace of the PlacementDecisions.
     pub namespace: String,
     /// The value of their label `multicluster.x-k8s.io/decision-key`: all slices that have it, together.
     pub decision_key: Option<String>,

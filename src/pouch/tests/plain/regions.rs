@@ -258,6 +258,8 @@ fn a_real_placement_opens_its_regions_says_so_and_gives_the_same_bytes_from_what
         facts.contains("kind: PlacementDecision") && !facts.contains("GPUs") && !facts.contains("scheduler"),
         "{facts}"
     );
+    // Without the number, whoever reads this would not miss a slice.
+    assert!(facts.contains("multicluster.x-k8s.io/decision-index: \"0\""), "{facts}");
     for file in ["slice", "cluster1", "cluster3"] {
         fleet.remove(&format!("manifests/{file}.yaml"));
     }

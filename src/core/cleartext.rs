@@ -82,20 +82,8 @@ fn is_reference(value: &str) -> bool {
 
 /// Whether a value is the path of a file: what is there is read where the program runs.
 fn is_path(value: &str) -> bool {
-    const ROOTS: [&str; 12] = [
-        "/var/",
-        "/etc/",
-        "/run/",
-        "/home/",
-        "/opt/",
-        "/usr/",
-        "/tmp/",
-        "/mnt/",
-        "/root/",
-        "/srv/",
-        "/vault/",
-        "/secrets/",
-    ];
+    const ROOTS: [&str; 10] =
+        ["/var/", "/etc/", "/run/", "/opt/", "/usr/", "/tmp/", "/mnt/", "/srv/", "/vault/", "/secrets/"];
     ROOTS.iter().any(|root| value.starts_with(root))
         && value.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'/' | b'.' | b'-' | b'_' | b'@'))
 }

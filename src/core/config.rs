@@ -38,7 +38,7 @@ pub use delivery::{
     ArgoCd, ArgoCluster, ArgoDestination, ArgoKind, ArgoMode, Delivery, Flux, HealthCheck, OCI_REPOSITORY, OCI_SCHEME,
     TextFile,
 };
-pub use grant::{Grant, GrantRegions, Granted, Grantee};
+pub use grant::{Grant, GrantRegions, Granted, Grantee, placements_of};
 pub use inventory::{Inventory, Look, ProfileBy, ProfileTie};
 pub use placement::{Placement, PlacementBy};
 
@@ -672,11 +672,6 @@ impl Fleet {
     /// Whether some stage reads objects of a kind.
     pub fn reads(&self, kind: &GroupKind) -> bool {
         kinds::is_read(kind) || self.kinds.contains_key(kind)
-    }
-
-    /// The placements that list regions somewhere in the configuration.
-    pub fn placements(&self) -> BTreeSet<&Placement> {
-        self.grants.iter().flat_map(|grant| grant.regions.placements()).collect()
     }
 }
 

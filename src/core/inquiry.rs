@@ -8,7 +8,7 @@ use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
 
 use crate::capi;
-use crate::config::{Fleet, Provides};
+use crate::config::{Fleet, Provides, placements_of};
 use crate::kinds::{self, K0RDENT, Known};
 use crate::name::{GroupKind, Name, Namespace, ObjectKey, Scope};
 use crate::node::Node;
@@ -62,7 +62,7 @@ fn of_inventory(fleet: &Fleet, provides: &Provides, known: &Known) -> Option<Lis
     let is_placement = kind.is(kinds::MULTICLUSTER, "PlacementDecision");
     let namespaces = if is_placement || kind.is(kinds::MULTICLUSTER, "ClusterProfile") {
         let asked: BTreeSet<&Namespace> = match is_placement {
-            true => fleet.placements().into_iter().map(|placement| &placement.namespace).collect(),
+            true => placements_of(&fleet.grants).into_iter().map(|placement| &placement.namespace).collect(),
             false => ties().filter_map(|tie| tie.profile.as_ref()).map(|tie| &tie.namespace).collect(),
         };
         // Where nothing could come of it, nothing is asked.
@@ -123,7 +123,7 @@ pub fn groups(fleet: &Fleet) -> BTreeSet<&str> {
         let profile = tied.profile.as_ref().map(|_| kinds::MULTICLUSTER);
         profile.into_iter().chain(tied.registry.as_ref().map(|_| kinds::REGISTRY))
     });
-    let placements = (!fleet.placements().is_empty()).then_some(kinds::MULTICLUSTER);
+    let placements = (!placements_of(&fleet.grants).is_empty()).then_some(kinds::MULTICLUSTER);
     let asked = fleet.kinds.keys().map(|kind| kind.group.as_str()).chain([capi::GROUP]);
     asked.chain(inventories).chain(placements).collect()
 }

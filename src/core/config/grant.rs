@@ -65,6 +65,11 @@ impl GrantRegions {
     }
 }
 
+/// The placements that list regions in some of these grants.
+pub fn placements_of(grants: &BTreeSet<Grant>) -> BTreeSet<&Placement> {
+    grants.iter().flat_map(|grant| grant.regions.placements()).collect()
+}
+
 impl Grant {
     /// The narrowest grant that lets one claimant use one object in one region.
     pub fn least(by: &Claimant, region: &Region, object: &ObjectKey) -> Self {

@@ -10,7 +10,7 @@ use core::cell::OnceCell;
 
 use super::cluster::{ClusterFacts, Tied, profile_kind};
 use super::trusted::{certain, fits, trusted_copies};
-use crate::config::{Fleet, Placement, PlacementBy, ProfileBy};
+use crate::config::{Fleet, Placement, PlacementBy, ProfileBy, placements_of};
 use crate::finding::{Code, Fault, Finding};
 use crate::inventory::placement;
 use crate::inventory::profile::Profile;
@@ -78,7 +78,7 @@ pub fn gather(
 ) -> (Placements, Vec<Finding>) {
     let (mut placements, mut findings) = (Placements::default(), Vec::new());
     let mut told = BTreeSet::new();
-    for placement in fleet.placements() {
+    for placement in placements_of(&fleet.grants) {
         let known = slices(fleet, snapshot, placement, &mut findings);
         let known = match known {
             Slices::Known(slices) => {

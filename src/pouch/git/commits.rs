@@ -9,7 +9,7 @@ use std::sync::Arc;
 use git2::{FileMode, ObjectType, Odb, Oid, Repository, Signature, Time};
 
 use super::objects::{Id, ObjectsError, named};
-use super::pack::Packs;
+use super::pack::{Packs, name_of};
 
 /// The mode of a folder.
 const TREE: i32 = 0o040_000;
@@ -48,6 +48,11 @@ impl FileId {
     /// A file that the repository has.
     pub fn of(id: Id) -> Self {
         Self(id.0)
+    }
+
+    /// Whether it is a file of these bytes, which is not read for that.
+    pub fn holds(self, bytes: &[u8]) -> bool {
+        name_of(ObjectType::Blob, bytes).is_ok_and(|name| name == self.0)
     }
 }
 

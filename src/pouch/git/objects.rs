@@ -14,7 +14,6 @@ use pouch_core::listing::few;
 use pouch_core::report::shell;
 
 use super::address::{is_commit_id, short};
-use super::pack;
 
 /// How many digits of a commit id stand for the commit at least.
 const LEAST_OF_ID: usize = 7;
@@ -27,13 +26,6 @@ const MODE_SUBMODULE: i32 = 0o160_000;
 /// The id of an object.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Id(pub(super) Oid);
-
-impl Id {
-    /// Whether it names a file of these bytes.
-    pub fn is_of(&self, bytes: &[u8]) -> bool {
-        pack::name_of(ObjectType::Blob, bytes).is_ok_and(|name| name == self.0)
-    }
-}
 
 impl std::fmt::Display for Id {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {

@@ -370,7 +370,7 @@ struct Blob<'s> {
 
 impl Unread for Blob<'_> {
     fn holds(&self, bytes: &[u8]) -> bool {
-        self.id.is_of(bytes)
+        FileId::of(self.id).holds(bytes)
     }
 
     fn read(&self) -> Option<Vec<u8>> {

@@ -16,6 +16,7 @@ mod reference;
 pub mod wanted;
 
 use alloc::borrow::ToOwned as _;
+use alloc::boxed::Box;
 use alloc::collections::{BTreeMap, VecDeque};
 use alloc::vec::Vec;
 
@@ -117,7 +118,7 @@ fn as_kcm(
     claim: &Claim,
     closure: &mut Closure,
     written: &Places,
-) -> Result<Option<Places>, Finding> {
+) -> Result<Option<Places>, Box<Finding>> {
     let places = landing::of_root(world, claim, Resolution::Kcm);
     let undecided = admission::undecided(world, claim, &places.read);
     let may_be = || undecided.is_some() || world.grants(&claim.by, claim.region(), &places.read);
@@ -128,7 +129,7 @@ fn as_kcm(
         return Ok(None);
     }
     if let Some(undecided) = undecided {
-        return Err(undecided);
+        return Err(Box::new(undecided));
     }
     match world.snapshot.look_up(&places.read) {
         Lookup::Absent => return Ok(None),

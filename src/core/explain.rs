@@ -541,9 +541,9 @@ impl<'c> Private<'c> {
         let is_about =
             |member: &&Member| finding.object.as_ref().is_some_and(|it| *it == member.read || *it == member.lands);
         let is_verdict = matches!(finding.code, Code::NotAdmitted | Code::Unread);
-        let is_content = !is_verdict && self.shut.iter().any(|member| is_about(member));
+        let is_content = !is_verdict && self.shut.iter().any(&is_about);
         let is_behind = |member: &&Member| is_about(member) || mentions(&finding.message, &member.read.to_string());
-        is_content || self.behind.iter().any(|member| is_behind(member))
+        is_content || self.behind.iter().any(is_behind)
     }
 }
 

@@ -168,6 +168,7 @@ codes! {
     NotAsPublished "not-as-published" Notice Warning "What stands in a region's folders is not what pouch published last.";
     TieNotFound "tie-not-found" Notice Warning "A region is tied to an object that is not there, or not known.";
     ArgocdTooOld "argocd-too-old" Notice Warning "A region's cluster needs what the configured release of Argo CD does not know, so its cluster Secret is not written.";
+    ClusterRedirected "cluster-redirected" Notice Warning "Argo CD is told something else of a region's cluster than before.";
     TwoWriters "two-writers" Notice Warning "A source has the cluster Secret of Argo CD that pouch writes for a region.";
     UntiedProfile "untied-profile" Notice Info "No region is tied to a ClusterProfile of an inventory that regions are tied to, or of a placement.";
     PlacementNotFound "placement-not-found" Notice Warning "A placement of the configuration has no PlacementDecision, so it lists no region.";

@@ -483,7 +483,7 @@ fn finish<E>(
     findings.extend(handover::findings(input, manifest.objects.iter()));
     findings.extend(handover::left_out(input, &left_out, manifest.objects.iter()));
     findings.extend(crowded(terms, &manifest));
-    findings.extend(registered::two_writers(terms));
+    findings.extend(registered::two_writers(terms).into_iter().chain(registered::redirected(terms, published)));
     holds.extend(resealing::strange(input, &manifest).into_iter().map(Hold::fast));
     let listed = published.manifest().into_iter().flat_map(|manifest| &manifest.files).map(|file| &file.path);
     let in_the_way = standing.odd.in_the_way(listed.chain(files.keys()).map(BundlePath::as_str));

@@ -4,6 +4,7 @@
 //! without the Secret, Argo CD would lose sight of the region. Nothing else of the region waits for it.
 
 use alloc::string::String;
+use alloc::vec::Vec;
 
 use super::input::Terms;
 use super::published::Published;
@@ -55,6 +56,33 @@ pub(super) fn lost(terms: &Terms<'_>, published: &Published) -> Option<Finding> 
     let help = "Restore the file from the history; or mend what keeps the ClusterProfile from being used, and the file is written \
                 anew. To do without it, remove `delivery.argocd.cluster`.";
     Some(Finding::new(Code::CarryImpossible, message).in_region(region).help(help))
+}
+
+/// Tells where Argo CD is told something else of a region's cluster than before: everything of the region goes there.
+pub(super) fn redirected(terms: &Terms<'_>, published: &Published) -> Option<Finding> {
+    let region = &terms.to.region.name;
+    let ArgoRegistration::Described(registration) = &terms.world.cluster(region)?.argocd else { return None };
+    let before = ClusterSecret::read(published.open_file(&cluster::file(terms.to.directory()))?)?.registration.way;
+    let now = &registration.way;
+    let is_checked_otherwise = before.cluster.insecure != now.cluster.insecure
+        || before.cluster.ca_data != now.cluster.ca_data
+        || before.cluster.tls_server_name != now.cluster.tls_server_name;
+    let parts = [
+        ("server", before.cluster.server != now.cluster.server),
+        ("proxy", before.cluster.proxy_url != now.cluster.proxy_url),
+        ("way to check its certificate", is_checked_otherwise),
+        ("plugin", before.exec != now.exec || before.config != now.config),
+    ];
+    let parts: Vec<&str> = parts.into_iter().filter(|(_, differs)| *differs).map(|(part, _)| part).collect();
+    let (last, first) = parts.split_last()?;
+    let parts = if first.is_empty() { String::from(*last) } else { format!("{} and {last}", first.join(", ")) };
+    let mut message = format!("Argo CD is told another {parts} for region {region} than before");
+    if before.cluster.server != now.cluster.server {
+        message.push_str(&format!(": {} instead of {}", now.cluster.server, before.cluster.server));
+    }
+    let help = "Check that the ClusterProfile and the provider file say what they should: what is published for the region goes \
+                there.";
+    Some(Finding::new(Code::ClusterRedirected, message).in_region(region).help(help))
 }
 
 /// Tells of a source that has the same Secret: whoever writes it there, and whoever applies the bundle, take it from each

@@ -45,7 +45,7 @@ impl Snapshot {
         let mut unread = None;
         let at_home = |state: &&State| self.home.is(&state.name) && state.provides.admits(key, &self.system_namespace);
         if let Some((source, reason)) = self.home.unseen()
-            && self.sources.iter().filter(at_home).next().is_none()
+            && !self.sources.iter().any(|state| at_home(&state))
         {
             return Lookup::Unread(Unread { source, reason: Some(reason) });
         }

@@ -229,7 +229,10 @@ pub(crate) fn proved(files: &Files) -> Proved<'static> {
     let (mut unread, mut manifest) = (BTreeSet::new(), None);
     for (path, bytes) in files.iter().filter(|(path, _)| !is_read(path)) {
         match path.ends_with("/bundle.yaml") {
-            true => manifest = Some(Box::new(Stood(bytes.clone())) as Box<dyn Unread>),
+            true => {
+                let stood: Box<dyn Unread> = Box::new(Stood(bytes.clone()));
+                manifest = Some(stood);
+            }
             false => _ = unread.insert(path.clone()),
         }
     }

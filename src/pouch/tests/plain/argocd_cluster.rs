@@ -492,3 +492,18 @@ fn a_secret_that_can_neither_stay_nor_be_made_anew_holds_its_region() {
     fleet.write(SECRET, before);
     fleet.render(&[]).ends(0).outcome("eu", "unchanged");
 }
+
+/// A plan of nothing but another cluster is not one of nothing.
+#[test]
+fn another_cluster_is_told_before_it_is_published() {
+    let fleet = fleet();
+    fleet.render(&[]).ends(0);
+    let told = "Argo CD is told another server and plugin for region eu than before: https://eu-2:6443 instead of \
+                https://eu-1.example.com:6443";
+    fleet.write("manifests/profile.yaml", profile("eu-1", "{server: 'https://eu-2:6443'}"));
+    fleet.write("providers.json", PROVIDERS.replace("/plugins/reader", "/plugins/other"));
+    fleet.run(&["plan"]).ends(0).says(told).says("[cluster-redirected]");
+    fleet.render(&[]).ends(0).says(told);
+    let ran = fleet.render(&[]).ends(0).outcome("eu", "unchanged");
+    assert!(!ran.stderr.contains("cluster-redirected"), "{}", ran.stderr);
+}

@@ -85,12 +85,29 @@ fn the_file_says_what_happened_by_region_and_how_long_it_took() {
     assert_ne!(value(&metrics(&fleet), "pouch_last_run_timestamp_seconds{command=\"publish\"}"), then);
 }
 
+/// What is counted where regions are compared, here one that cannot be reached.
+fn compared() -> String {
+    let fleet = Fleet::with_credentials(1);
+    fleet.render(&[]).ends(0);
+    fleet.configure(
+        "detached: true, delivery: flux",
+        "detached: true, cluster: {kubeconfig: none.yaml}, delivery: flux",
+    );
+    fleet.run(&["verify", "--live", "--all", "--metrics", "pouch.prom"]).ends(5);
+    let text = metrics(&fleet);
+    assert_eq!(value(&text, "pouch_region_reached{fleet=\"acme\",region=\"eu\"}"), "0");
+    text
+}
+
 #[test]
 fn rules_dashboard_and_documentation_name_metrics_that_there_are() {
     let (_, text) = published();
-    let families: BTreeSet<String> =
-        text.lines().filter_map(|line| line.strip_prefix("# TYPE ")?.split(' ').next()).map(str::to_owned).collect();
-    assert!(families.len() >= 12, "{families:?}");
+    let families = |text: &str| -> BTreeSet<String> {
+        text.lines().filter_map(|line| line.strip_prefix("# TYPE ")?.split(' ').next()).map(str::to_owned).collect()
+    };
+    let mut all = families(&text);
+    assert!(all.len() >= 12, "{all:?}");
+    all.append(&mut families(&compared()));
     let sampled = names(&text.lines().filter(|line| !line.starts_with('#')).collect::<Vec<_>>().join("\n"));
     for (what, text) in [
         ("the rules", example("alerts.yaml")),
@@ -102,7 +119,7 @@ fn rules_dashboard_and_documentation_name_metrics_that_there_are() {
         assert_eq!(used.difference(&sampled).collect::<Vec<_>>(), [&""; 0], "{what} names what no run writes");
     }
     let documented = names(&fs::read_to_string(root().join("docs/operations.md")).unwrap());
-    assert_eq!(documented, families, "the table of metrics in docs/operations.md");
+    assert_eq!(documented, all, "the table of metrics in docs/operations.md");
     // Labels by which anything is chosen or told apart are written too.
     for expression in expressions() {
         for label in ["fleet", "command", "region", "outcome", "verdict", "action", "stage", "code", "severity"] {

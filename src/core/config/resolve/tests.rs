@@ -150,7 +150,7 @@ const WRONG: &[(&str, &str, &str)] = &[
     (
         "",
         "grants: [{from: {credential: a/b}, regions: [{placemnt: {namespace: f, name: a}}, 7, {placement: {namespace: f, decisionkey: a}}]}]",
-        "20:47 grants[0].regions[0].placemnt: unknown field \"placemnt\"\n20:46 grants[0].regions[0].placement: the field is missing\n20:83 grants[0].regions[1]: the value is a number; it must be text or a map\n20:114 grants[0].regions[2].placement.decisionkey: unknown field \"decisionkey\"",
+        "20:47 grants[0].regions[0].placemnt: unknown field \"placemnt\"\n20:46 grants[0].regions[0].placement: the field is missing\n20:83 grants[0].regions[1]: the value is a number; it must be text or a map\n20:113 grants[0].regions[2].placement.decisionkey: unknown field \"decisionkey\"",
     ),
     (
         "",

@@ -121,8 +121,8 @@ pub fn is_unseen(world: &World<'_>, claim: &Claim, identity: &Object) -> bool {
 }
 
 /// What is said where a grant would let a claim use an object if a placement listed the region, and nobody knows whether it
-/// does. That opens nothing, and takes nothing away. Nobody
-/// looks at the object meanwhile, so what it holds does not count either.
+/// does. That opens nothing, and takes nothing away. Nobody looks at the object meanwhile, so what it holds does not count
+/// either.
 pub fn undecided(world: &World<'_>, claim: &Claim, read: &ObjectKey) -> Option<Finding> {
     let Granting::Unknown(placement, why) = world.granting(&claim.by, claim.region(), read) else { return None };
     let message = format!(

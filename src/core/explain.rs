@@ -495,8 +495,7 @@ fn claim(
         }
     }
     let private = Private::of(world, claim, closure);
-    let open: Vec<&Finding> =
-        findings.iter().chain(&ruled.added).filter(|finding| !private.is_told_by(finding)).collect();
+    let open = findings.iter().chain(&ruled.added).filter(|finding| !private.is_told_by(finding));
     Some(ClaimRecord {
         credential: claim.by.path(),
         place: PlaceRecord::from(&claim.origin),
@@ -508,7 +507,7 @@ fn claim(
         kept,
         withdrawn,
         published,
-        findings: records(world.fleet, open.into_iter().cloned().collect()),
+        findings: records(world.fleet, open.cloned().collect()),
         silenced: Vec::new(),
     })
 }

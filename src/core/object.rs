@@ -125,6 +125,19 @@ pub trait Keep {
     }
 }
 
+/// Keeps no label and no annotation that nobody reads.
+pub struct KeepNothing;
+
+impl Keep for KeepNothing {
+    fn label(&self, _: &str) -> bool {
+        false
+    }
+
+    fn annotation(&self, _: &str) -> bool {
+        false
+    }
+}
+
 /// A document that became no object.
 pub struct Unusable {
     /// Why.

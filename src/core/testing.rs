@@ -23,7 +23,7 @@ use crate::finding::{Origin, Place};
 use crate::json;
 use crate::kinds::Scopes;
 use crate::node::{Interner, Node};
-use crate::object::{Keep, Object, admit};
+use crate::object::{KeepNothing, Object, admit};
 use crate::yaml::emit::{Tree, emit};
 
 /// Reads one YAML document without the doors, which have tests of their own.
@@ -42,18 +42,6 @@ pub(crate) fn node(value: &Value) -> Node {
 #[track_caller]
 pub(crate) fn json_of(tree: &Tree<'_>) -> Value {
     yaml(&emit(tree))
-}
-
-struct KeepNothing;
-
-impl Keep for KeepNothing {
-    fn label(&self, _: &str) -> bool {
-        false
-    }
-
-    fn annotation(&self, _: &str) -> bool {
-        false
-    }
 }
 
 /// Admits the object that one YAML document holds.

@@ -16,7 +16,7 @@ use crate::inventory::registry::{self, Registered};
 use crate::kinds::{MULTICLUSTER, REGISTRY, Scopes};
 use crate::name::{Name, Namespace, Region, SourceName, is_dns_subdomain};
 use crate::node::Node;
-use crate::object::{Keep, admit};
+use crate::object::{KeepNothing, admit};
 
 /// A Region of k0rdent, as far as names tell which cluster it is.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -41,7 +41,7 @@ impl Inventories {
     pub fn add(&mut self, document: Node) {
         // What is drafted says nothing of where it stands.
         let origin = Origin { source: SourceName::from(""), place: Place::Whole };
-        let Ok(object) = admit(document, origin, &Scopes::new(), None, &Nothing) else { return };
+        let Ok(object) = admit(document, origin, &Scopes::new(), None, &KeepNothing) else { return };
         let name = object.key.name.clone();
         match &object.key.namespace {
             Some(namespace) if object.key.kind.is(MULTICLUSTER, "ClusterProfile") => {
@@ -52,19 +52,6 @@ impl Inventories {
             }
             _ => {}
         }
-    }
-}
-
-/// Keeps no label and no annotation that nobody reads.
-struct Nothing;
-
-impl Keep for Nothing {
-    fn label(&self, _: &str) -> bool {
-        false
-    }
-
-    fn annotation(&self, _: &str) -> bool {
-        false
     }
 }
 

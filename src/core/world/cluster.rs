@@ -540,7 +540,7 @@ fn shared(
     let mut by_mark: BTreeMap<(&str, String), BTreeSet<&Region>> = BTreeMap::new();
     for (region, cluster) in clusters {
         let active = fleet.regions.get(region).filter(|config| config.state == RegionState::Active);
-        let Some(RegionConfig { delivery, directory, .. }) = active else { continue };
+        let Some(RegionConfig { delivery, directory, management: is_management, .. }) = active else { continue };
         let mut mark = |what, text: String| _ = by_mark.entry((what, text)).or_default().insert(region);
         // Argo CD finds a cluster by its server alone, whatever else the Secrets say that have it.
         if let Delivery::ArgoCd(argo) = delivery {
@@ -569,7 +569,7 @@ fn shared(
             }
         }
         let uids = cluster.registered.known().map(|registered| registered.id.clone()).into_iter();
-        let read = management.filter(|_| fleet.regions.get(region).is_some_and(|config| config.management));
+        let read = management.filter(|_| *is_management);
         let seen = cluster.looked().and_then(|looked| looked.cluster.clone());
         let uids: BTreeSet<String> = uids.chain(seen).chain(read.map(String::from)).collect();
         for uid in uids.into_iter().filter(|uid| !uid.is_empty()) {

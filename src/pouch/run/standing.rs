@@ -107,9 +107,7 @@ pub fn standing(session: &Session, asked: &Question<'_>) -> Result<Answer, Failu
 /// The management cluster as a region, and how the source that it is reaches it; none where it is looked into as others
 /// are, or no source or more than one could be it.
 fn of_management(fleet: &Fleet) -> Option<(&RegionConfig, Look)> {
-    let is_meant =
-        |region: &&RegionConfig| region.management && region.is_rendered() && region.inventory.look.is_none();
-    let region = fleet.regions.values().find(is_meant)?;
+    let region = fleet.management().filter(|region| region.is_rendered() && region.inventory.look.is_none())?;
     let trusted = fleet.sources.iter().filter(|source| source.provides.cluster_scoped);
     let mut reached = trusted.filter_map(|source| match &source.place {
         SourcePlace::Cluster { context, kubeconfig } => {

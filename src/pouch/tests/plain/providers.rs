@@ -11,7 +11,7 @@ use pouch_core::inventory::providers::{self, ARGUMENTS_EXTENSION, VARIABLES_EXTE
 use pouch_core::json;
 use pouch_core::kinds::Scopes;
 use pouch_core::node::Interner;
-use pouch_core::object::{Keep, admit};
+use pouch_core::object::{KeepNothing, admit};
 use pouch_core::yaml::emit::Tree;
 use serde_json::{Value, json};
 
@@ -39,18 +39,6 @@ const DIFFERENCES: [(&str, &str); 8] = [
 /// What the library refuses and pouch does not, by what it says, and why.
 const BEYOND: [(&str, &str); 1] =
     [("duplicate name", "an extension that stands there twice: the last one counts, as for everything read leniently")];
-
-struct KeepNothing;
-
-impl Keep for KeepNothing {
-    fn label(&self, _: &str) -> bool {
-        false
-    }
-
-    fn annotation(&self, _: &str) -> bool {
-        false
-    }
-}
 
 impl Dice {
     /// Whether one of `of` came up.

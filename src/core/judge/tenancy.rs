@@ -94,7 +94,10 @@ fn unseen(world: &World<'_>, claim: &Claim, object: &Object, region: &Region) ->
         Some(reason) => (reason.why.clone(), reason.help.clone()),
         None => (
             format!("nothing that was seen of region {region} says which labels the namespace has there"),
-            format!("Print the facts again, or write the labels into regions.{region}.namespaces.labels."),
+            format!(
+                "Print the facts again, or grant the right to get the namespace there (`pouch rbac --region {region}`), or \
+                 write the labels into regions.{region}.namespaces.labels."
+            ),
         ),
     };
     let message = format!("whether {} is open to namespace {namespace} is unknown: {why}", object.key);

@@ -66,8 +66,7 @@ struct Asking {
 impl ReachArgs {
     /// Whether a flag names a cluster, or who asks it.
     pub fn names_a_cluster(&self) -> bool {
-        let Asking { as_user, as_group, .. } = &self.asking;
-        self.kubeconfig.is_some() || self.context.is_some() || as_user.is_some() || !as_group.is_empty()
+        self.kubeconfig.is_some() || self.context.is_some() || self.asking.names_somebody()
     }
 
     /// What the flags mean; paths are relative to the current folder.
@@ -77,6 +76,11 @@ impl ReachArgs {
 }
 
 impl RegionReach {
+    /// Whether a flag says where the cluster is, or who asks it.
+    pub fn names_a_cluster(&self) -> bool {
+        self.kubeconfig.is_some() || self.asking.names_somebody()
+    }
+
     /// What the flags mean for the cluster of this context.
     pub fn reach(&self, context: &str, ambient: &Ambient) -> Reach {
         self.asking.reach(self.kubeconfig.as_ref(), Some(context.to_owned()), ambient)
@@ -84,6 +88,10 @@ impl RegionReach {
 }
 
 impl Asking {
+    fn names_somebody(&self) -> bool {
+        self.as_user.is_some() || !self.as_group.is_empty()
+    }
+
     fn reach(&self, kubeconfig: Option<&PathBuf>, context: Option<String>, ambient: &Ambient) -> Reach {
         let wanted = Wanted {
             kubeconfig: kubeconfig.map(|path| ambient.cwd().join(path)),

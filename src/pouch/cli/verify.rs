@@ -45,6 +45,7 @@ Examples:
   pouch verify --staged                       in a hook, before a commit
   pouch verify --identity keys/eu-west.txt    that the region can open it, too
   pouch verify --live eu-west --region eu-west
+  pouch verify --live --region eu-west        reached as `cluster` of the region says
   pouch verify --live --all                   every region of which the configuration says how it is reached
   pouch verify --live --all -o html > regions.html
 
@@ -64,20 +65,21 @@ Exit codes: 0 nothing is wrong; 8 something is; 5 the branch, the repository or 
 ///
 /// With --live --all it does so for every region that has `cluster` in the configuration, a few at a time, and prints one
 /// table: since which commit the bundle is what it is, how much of it stands there, and how many Credentials are in
-/// force. A region that cannot be reached is said so, and the others go on.
+/// force. A region that cannot be reached is said so, and the others go on. --live --region NAME without a context does so
+/// for that region alone.
 ///
 /// Changes nothing, on the region or elsewhere.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = EXAMPLES)]
 pub struct Args {
-    /// Compare with the cluster that this context of the kubeconfig leads to
+    /// Compare with the cluster that this context of the kubeconfig leads to, or as the configuration says it is reached
     #[arg(long, value_name = "CONTEXT", num_args = 0..=1, default_missing_value = "")]
     live: Option<String>,
     /// With --live and no context: compare every region of which the configuration says how its cluster is reached
     #[arg(long, requires = "live", conflicts_with_all = ["region", "kubeconfig", "as_user"])]
     all: bool,
-    /// With --live --all: how the answer is written
-    #[arg(short, long, value_name = "FORMAT", default_value = "text", requires = "all")]
+    /// With --live and no context: how the answer is written
+    #[arg(short, long, value_name = "FORMAT", default_value = "text", requires = "live")]
     output: Format,
     /// The region, by name or folder [default: all; with --live needed if more than one is not retired]
     #[arg(long, value_name = "NAME")]
@@ -143,7 +145,8 @@ struct BundleArgs {
 /// Runs the command.
 pub fn run(session: &Session, args: &Args) -> Result<Ended, Failure> {
     match args.live.as_deref() {
-        Some(context) if args.all => all(session, args, context),
+        Some(context) if args.all => by_configuration(session, args, context),
+        Some("") if args.region.is_some() && !args.reach.names_a_cluster() => by_configuration(session, args, ""),
         Some(context) => live(session, args, context),
         None => bundles(session, args),
     }
@@ -155,7 +158,14 @@ fn live(session: &Session, args: &Args, context: &str) -> Result<Ended, Failure>
     if context.is_empty() {
         return Err(Failure::usage(
             "--live names no context",
-            "Name the kubeconfig's context with --live CONTEXT, or look into all regions with --all.",
+            "Name the kubeconfig's context with --live CONTEXT. Where the configuration says with `cluster` how regions are \
+             reached, --live --all looks into all of them, and --live --region NAME into one.",
+        ));
+    }
+    if args.output != Format::Text {
+        return Err(Failure::usage(
+            "--output is for --live without a context",
+            "Leave --output out, or say with `cluster` of the region how it is reached and leave the context out.",
         ));
     }
     let opened = Opened::open(session)?;
@@ -198,8 +208,8 @@ fn live(session: &Session, args: &Args, context: &str) -> Result<Ended, Failure>
     Ok(ended)
 }
 
-/// Compares every region that can be looked into with its bundle.
-fn all(session: &Session, args: &Args, context: &str) -> Result<Ended, Failure> {
+/// Compares every region that can be looked into with its bundle, or the one that is named.
+fn by_configuration(session: &Session, args: &Args, context: &str) -> Result<Ended, Failure> {
     let ui = &session.ui;
     if !context.is_empty() {
         return Err(Failure::usage(
@@ -208,12 +218,13 @@ fn all(session: &Session, args: &Args, context: &str) -> Result<Ended, Failure> 
         ));
     }
     let opened = Opened::open(session)?;
+    let only = args.region.as_deref().map(|called| region(&opened.settings.fleet, Some(called))).transpose()?;
     let keys = match args.no_values {
         true => None,
         false => Some(opened.keys(session)?),
     };
     let reach = Reach { wanted: Wanted::default(), ..args.reach.reach(context, &session.ambient) };
-    let asked = Question { opened: &opened, keys: keys.as_ref(), path: args.path.as_deref(), reach: &reach };
+    let asked = Question { opened: &opened, only, keys: keys.as_ref(), path: args.path.as_deref(), reach: &reach };
     let Answer { standing: answer, findings, faults, unread } =
         session.timed("regions", || standing::standing(session, &asked))?;
     ui.findings(&findings);

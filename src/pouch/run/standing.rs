@@ -30,6 +30,8 @@ use crate::survey::{Reach, Surveyor, survey};
 pub struct Question<'a> {
     /// The configuration.
     pub opened: &'a Opened,
+    /// The only region that is compared; none for all that can be looked into.
+    pub only: Option<&'a RegionConfig>,
     /// The reuse keys; none where only names and types are to be compared.
     pub keys: Option<&'a KeyRing>,
     /// The folder that holds the bundles, if one is named.
@@ -50,7 +52,7 @@ pub struct Answer {
     pub unread: usize,
 }
 
-/// Compares all regions that can be looked into, a few at a time.
+/// Compares all regions that can be looked into, a few at a time, or one of them.
 ///
 /// # Errors
 /// Where there is no such region, what is published cannot be told at all, or the run should end.
@@ -58,12 +60,32 @@ pub fn standing(session: &Session, asked: &Question<'_>) -> Result<Answer, Failu
     let fleet = &asked.opened.settings.fleet;
     let management = of_management(fleet);
     let as_source = management.as_ref().map(|(region, look)| (*region, look));
-    let regions: Vec<(&RegionConfig, &Look)> = regions(fleet).chain(as_source).collect();
+    let regions: Vec<(&RegionConfig, &Look)> = match asked.only {
+        // A paused region is not looked into by itself, but may be asked for.
+        Some(only) => only
+            .inventory
+            .look
+            .as_ref()
+            .map(|look| (only, look))
+            .or_else(|| as_source.filter(|(region, _)| region.name == only.name))
+            .into_iter()
+            .collect(),
+        None => regions(fleet).chain(as_source).collect(),
+    };
     if regions.is_empty() {
-        return Err(Failure::usage(
-            "no active region has `cluster` in the configuration",
-            "Say it with `cluster` of the regions, or name one context with --live CONTEXT --region NAME.",
-        ));
+        return Err(match asked.only {
+            Some(only) => Failure::usage(
+                format!("region {} has no `cluster` in the configuration", only.name),
+                format!(
+                    "Say how it is reached with `regions.{}.cluster`, or name a context with --live CONTEXT.",
+                    only.name
+                ),
+            ),
+            None => Failure::usage(
+                "no active region has `cluster` in the configuration",
+                "Say it with `cluster` of the regions, or name one context with --live CONTEXT --region NAME.",
+            ),
+        });
     }
     let facts = facts(session, asked, &regions);
     let shelves = Shelves::open(session, asked, &regions)?;

@@ -24,6 +24,7 @@ use pouch_core::inventory::looked::{Looked, Served, is_uid};
 use pouch_core::inventory::profile::Profile;
 use pouch_core::inventory::providers::{self, ProviderFile, Way};
 use pouch_core::k0rdent;
+use pouch_core::listing::few;
 use pouch_core::name::{Claimant, Name, Namespace, ObjectKey, Region};
 use pouch_core::node::Node;
 use pouch_core::snapshot::Reason;
@@ -41,6 +42,12 @@ pub const AT_ONCE: usize = 8;
 
 /// The most bytes of a provider file.
 const MOST_OF_FILE: u64 = 1 << 20;
+
+/// How many namespaces a warning names.
+const SHOWN: usize = 5;
+
+/// What helps where a right is missing.
+const GRANT: &str = "Grant it there: `pouch rbac --region NAME` prints the rights that looking takes.";
 
 /// How a region's cluster is reached.
 #[derive(PartialEq)]
@@ -109,7 +116,7 @@ pub fn errands(
     only: Option<&Claimant>,
 ) -> Vec<Errand> {
     let mut claimants: BTreeMap<&Region, BTreeSet<Namespace>> = BTreeMap::new();
-    // Whoever may not have anything there is not asked for: a right that is missing for one namespace costs all.
+    // Whoever may not have anything there is not asked for.
     let is_allowed = |claim: &&Claim| {
         fleet.regions.get(claim.region()).is_some_and(|region| region.allowed.matches(claim.by.namespace.as_str()))
     };
@@ -267,8 +274,8 @@ fn look(
     // A run that should end is no fault of a region.
     session.stop.check()?;
     let mut done = Vec::new();
-    for (errand, Told { warning, words, found }) in errands.into_iter().zip(found) {
-        warning.iter().for_each(|warning| ui.warn(&format!("region {}: {warning}", errand.region)));
+    for (errand, Told { warnings, words, found }) in errands.into_iter().zip(found) {
+        warnings.iter().for_each(|warning| ui.warn(&format!("region {}: {warning}", errand.region)));
         words.iter().for_each(|words| ui.detail(&format!("region {}: {words}", errand.region)));
         // Who needs what is unknown is told by findings; where nobody does, the region is away all the same.
         if let Err(Reason { why, help, .. }) = &found {
@@ -281,14 +288,14 @@ fn look(
 
 /// What one look gave, and what is told of it when all are done.
 struct Told {
-    warning: Option<String>,
+    warnings: Vec<String>,
     words: Option<String>,
     found: Found,
 }
 
 fn one(session: &Session, fleet: &Fleet, patience: Patience, errand: &Errand) -> Told {
     let mut told =
-        Told { warning: None, words: None, found: Err(Reason::new("the run was ended", "Start pouch again.")) };
+        Told { warnings: Vec::new(), words: None, found: Err(Reason::new("the run was ended", "Start pouch again.")) };
     if session.stop.is_asked() {
         return told;
     }
@@ -303,10 +310,18 @@ fn one(session: &Session, fleet: &Fleet, patience: Patience, errand: &Errand) ->
             return Told { found: Err(Reason::new(failure.message, help)), ..told };
         }
     };
-    told.warning = cluster.warning();
+    told.warnings.extend(cluster.warning());
     told.words = Some(format!("looked into cluster {} at {}", cluster.context, cluster.server));
     let namespaces = errand.namespaces.iter();
-    told.found = seen(fleet, &cluster, namespaces).map(|looked| {
+    let found = seen(fleet, &cluster, namespaces);
+    if let Ok((_, withheld)) = &found
+        && !withheld.is_empty()
+    {
+        let refusal = cluster.refusal("get", &Resource::namespaces(), None, None);
+        let named = few(withheld, withheld.len(), SHOWN);
+        told.warnings.push(format!("{refusal}, so that labels are unknown of {named}. {GRANT}"));
+    }
+    told.found = found.map(|(looked, _)| {
         let place = Place::Cluster { context: cluster.context.clone() };
         let origin = Origin { source: errand.region.as_str().into(), place };
         (document::write(&errand.region, &looked), origin)
@@ -314,12 +329,12 @@ fn one(session: &Session, fleet: &Fleet, patience: Patience, errand: &Errand) ->
     told
 }
 
-/// Reads what is asked of a region's cluster.
+/// Reads what is asked of a region's cluster; with it the namespaces that may not be read there.
 fn seen<'n>(
     fleet: &Fleet,
     cluster: &Cluster,
     namespaces: impl Iterator<Item = &'n Namespace>,
-) -> Result<Looked, Reason> {
+) -> Result<(Looked, Vec<Name>), Reason> {
     let trouble = |what: &str, broken: &Broken| Reason::new(cluster.trouble(what, broken), broken.help());
     let uid = identity(cluster)?;
     let kubernetes = cluster.version().map_err(|broken| trouble("its version", &broken))?;
@@ -349,7 +364,13 @@ fn seen<'n>(
     let resource = Resource::namespaces();
     let keys = namespaces.map(ObjectKey::namespace).collect();
     let got = cluster.get(&resource, keys, Portion::Metadata, &|| {});
+    let mut withheld = Vec::new();
     for (key, got) in got.map_err(|broken| trouble("namespaces", &broken))? {
+        // Who may not be looked at stays unknown alone.
+        if matches!(got, Got::Forbidden) {
+            withheld.push(key.name);
+            continue;
+        }
         let labels = found(cluster, &resource, &key, got)?.map(|node| labels(&node));
         looked.namespaces.insert(Namespace::new(key.name.shared()), labels);
     }
@@ -357,7 +378,7 @@ fn seen<'n>(
         let message = format!("cluster {} is another one than a moment ago", cluster.context);
         return Err(Reason::new(message, "Check what is between pouch and the API server."));
     }
-    Ok(looked)
+    Ok((looked, withheld))
 }
 
 /// The UID of the cluster's `kube-system`.
@@ -404,7 +425,7 @@ fn found(cluster: &Cluster, resource: &Resource, key: &ObjectKey, got: Got) -> R
 }
 
 fn refused(message: String) -> Reason {
-    Reason::new(message, "Grant it there: `pouch rbac --region NAME` prints the rights that looking takes.")
+    Reason::new(message, GRANT)
 }
 
 fn labels(namespace: &Node) -> BTreeMap<String, String> {

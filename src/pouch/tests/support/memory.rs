@@ -43,6 +43,8 @@ pub enum Work {
     Rekey,
     /// Opens what is published.
     Verify,
+    /// Opens what is published, and prints it.
+    Unpack,
     /// Renders plain sources and commits and pushes what comes of it.
     Publish,
     /// Compares today's values with a history.
@@ -51,14 +53,15 @@ pub enum Work {
 
 impl Work {
     /// Each of them.
-    pub const ALL: [Self; 6] =
-        [Self::Render, Self::RenderSealed, Self::Rekey, Self::Verify, Self::Publish, Self::Exposure];
+    pub const ALL: [Self; 7] =
+        [Self::Render, Self::RenderSealed, Self::Rekey, Self::Verify, Self::Unpack, Self::Publish, Self::Exposure];
 
     fn arguments(self) -> String {
         match self {
             Self::Render | Self::RenderSealed => "render -v".to_owned(),
             Self::Rekey => format!("rekey -v --identity {IDENTITY}"),
             Self::Verify => format!("verify bundles -v --identity {IDENTITY}"),
+            Self::Unpack => format!("unpack bundles -v --region eu-west --identity {IDENTITY}"),
             Self::Publish => "publish -v --first".to_owned(),
             Self::Exposure => format!("exposure {ORIGIN} -v --values"),
         }
@@ -156,7 +159,7 @@ fn is_done(work: Work, fleet: &Fleet, before: &Tree) -> bool {
     let published = fleet.published();
     match work {
         Work::Render | Work::RenderSealed | Work::Rekey => published.contains_key(&last) && published != *before,
-        Work::Verify => published.contains_key(&last) && published == *before,
+        Work::Verify | Work::Unpack => published.contains_key(&last) && published == *before,
         Work::Publish | Work::Exposure => {
             let origin = git2::Repository::open_bare(fleet.path(ORIGIN)).unwrap();
             let tree = origin.find_reference("refs/heads/main").unwrap().peel_to_tree().unwrap();
@@ -177,7 +180,7 @@ pub fn left_behind(work: Work) -> Option<BTreeSet<String>> {
     match work {
         Work::Render => {}
         Work::RenderSealed => seal_sources(&fleet)?,
-        Work::Rekey | Work::Verify => _ = fleet.render().ended(0),
+        Work::Rekey | Work::Verify | Work::Unpack => _ = fleet.render().ended(0),
         Work::Publish => add_origin(&fleet),
         Work::Exposure => {
             add_origin(&fleet);
@@ -201,6 +204,8 @@ pub fn left_behind(work: Work) -> Option<BTreeSet<String>> {
     let ready = lines.by_ref().inspect(|line| said.push(line.clone())).any(|line| line.starts_with("done with "));
     assert!(ready && said.last().is_some_and(|line| line == "done with 0"), "{said:?}");
     assert!(is_done(work, &fleet, &before), "{work:?}: {said:?}");
+    let printed = said.iter().filter(|line| *line == "kind: Secret").count();
+    assert!(if work == Work::Unpack { printed >= COUNT } else { printed == 0 }, "{work:?}: {said:?}");
     let found = search(&child, &ear);
     drop(child.stdin.take());
     child.kill().unwrap();

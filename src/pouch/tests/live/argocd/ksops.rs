@@ -10,7 +10,7 @@ use super::{APPLICATION, no_value_in_sight, sync, synced};
 use crate::delivered::{Delivered, aws, azure, odd};
 use crate::rig::argocd::{ArgoCd, Builds};
 use crate::support::proof::KSOPS;
-use crate::support::{PyYaml, find, tool};
+use crate::support::{PyYaml, find, skipped_anywhere, tool};
 
 /// What the repo-server needs; None, after saying so, where a program is absent.
 fn builds(region: &Delivered) -> Option<Builds> {
@@ -27,7 +27,9 @@ pub fn ksops(python: &PyYaml, programs: &Path) -> PathBuf {
     if let Some(real) = find("ksops", &std::env::var_os("PATH").unwrap_or_default()) {
         return real.parent().expect("a folder").to_owned();
     }
-    eprintln!("NOTE no ksops in PATH: a stand-in speaks its protocol, and sops decrypts");
+    skipped_anywhere(
+        "the real ksops, of which there is none in PATH: a stand-in speaks its protocol, and sops decrypts",
+    );
     std::fs::create_dir(programs).unwrap();
     python.program(&programs.join("ksops"), KSOPS);
     programs.to_owned()

@@ -78,6 +78,19 @@ fn from_nothing_with_one_flux_on_a_hub() {
         std::thread::sleep(std::time::Duration::from_millis(100));
     }
     assert_eq!(value(&reader.server, "aws-west-secret"), old);
+
+    // One of them gets another key, and goes; the other, which nobody reaches, is none of that.
+    reader.follow(OPERATIONS, "#### Exchanging on a hub");
+    let identities =
+        hub.kubectl_prints(["-n", "flux-system", "get", "secret", "acme.us-east.age", "-o", "jsonpath={.data}"], "");
+    assert!(identities.contains("us-east-2.agekey") && !identities.contains("us-east.agekey"), "other names");
+    reader.follow(OPERATIONS, "### Retiring a region of a hub");
+    assert_eq!(names(&east, "awsclusterstaticidentities"), [""; 0]);
+    assert_eq!(names(&east, "secrets"), [""; 0]);
+    assert_eq!(names(&reader.server, "awsclusterstaticidentities"), ["aws-west"]);
+    let on_hub = names(&hub, "kustomizations.kustomize.toolkit.fluxcd.io");
+    assert!(on_hub.len() > 2 && on_hub.iter().all(|name| name.starts_with("acme.eu-west")), "{on_hub:?}");
+    assert_eq!(names(&hub, "secrets"), ["acme-read", "acme.eu-west.age"]);
 }
 
 /// At no moment is there a bundle that the region cannot open.

@@ -131,6 +131,9 @@ pub struct Surveyor<'a> {
     pub only: Option<&'a Claimant>,
     /// Whether regions' own clusters are looked into, where the configuration says how.
     pub into_regions: bool,
+    /// Whether what lies about may be somebody's proposal: then no file of it says where anybody logs in, and no cluster is
+    /// met that it describes.
+    pub is_proposal: bool,
 }
 
 impl Surveyor<'_> {
@@ -161,6 +164,15 @@ pub fn connect(surveyor: &Surveyor<'_>, source: &Source) -> Result<Cluster, Fail
     let mut wanted = reach.wanted.clone();
     wanted.context = wanted.context.or_else(|| context.clone());
     let written = || kubeconfig.as_ref().map(|path| ambient.cwd().join(base).join(path));
+    if let (None, Some(path), true) = (&wanted.kubeconfig, kubeconfig, surveyor.is_proposal)
+        && Path::new(path).is_relative()
+    {
+        return Err(Failure::usage(
+            format!("the kubeconfig {path} of source {} is not used with --config-from", source.name),
+            "It stands beside the configuration, where a proposal could have put another, and a kubeconfig can run programs. \
+             Name a kubeconfig of your own with --kubeconfig.",
+        ));
+    }
     wanted.kubeconfig = wanted.kubeconfig.or_else(written);
     let named = |error: Failure| Failure { message: format!("source {}: {}", source.name, error.message), ..error };
     Cluster::connect(&wanted, reach.patience, ambient, &stop.flag()).map_err(named)
@@ -288,11 +300,11 @@ fn one_look(
     }
     let (mut snapshot, found) = assemble_by(fleet, readings, &Threads);
     findings.extend(found);
-    let mut looks = Looks::default();
+    let mut looks = if surveyor.is_proposal { look::closed() } else { Looks::default() };
     let (mut facts, mut facts_findings) = Facts::gather(fleet, &snapshot, &looks);
     // What there is to look at, and through which ClusterProfile, is what the sources say.
     let mut errands = Vec::new();
-    if surveyor.into_regions {
+    if surveyor.into_regions && !surveyor.is_proposal {
         errands = look::errands(surveyor.session, (fleet, surveyor.base), &facts, surveyor.only);
     }
     if !errands.is_empty() {

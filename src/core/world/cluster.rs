@@ -313,7 +313,10 @@ fn sight(
                     let help = format!("Did you mean {}? Correct metadata.name.", region.name);
                     return Sight::Unread(Reason::new(format!("there are RegionFacts {near} instead"), help));
                 }
-                None => return Sight::None,
+                None => {
+                    let closed = looks.why_closed().filter(|_| region.inventory.look.is_some());
+                    return closed.map_or(Sight::None, |reason| Sight::Unread(reason.clone()));
+                }
             },
         },
     };

@@ -13,9 +13,21 @@ use crate::snapshot::{Reason, Snapshot};
 #[derive(Default)]
 pub struct Looks {
     seen: BTreeMap<Region, Result<Object, Reason>>,
+    /// Why no region was looked into, of those that should be.
+    closed: Option<Reason>,
 }
 
 impl Looks {
+    /// Looks that nobody may have. What a source says of a region counts all the same.
+    pub fn closed(reason: Reason) -> Self {
+        Self { closed: Some(reason), ..Self::default() }
+    }
+
+    /// Why nobody may look, if that is so.
+    pub(super) fn why_closed(&self) -> Option<&Reason> {
+        self.closed.as_ref()
+    }
+
     /// Adds what was found of one region.
     pub fn add(&mut self, fleet: &Fleet, snapshot: &Snapshot, region: Region, found: Result<(Node, Origin), Reason>) {
         let seen = found.and_then(|(document, origin)| {

@@ -19,6 +19,7 @@ use crate::session::Session;
 use crate::settings::Opened;
 use crate::shelf::directory::LookedAt;
 use crate::shelf::output::Output;
+use crate::survey::look::regions;
 use crate::survey::source::live::Values;
 use crate::survey::{Reach, Survey, Surveyor, survey};
 
@@ -88,6 +89,10 @@ impl Asked {
         if no_values {
             session.ui.note("no Secret is looked into, and what is published is taken at its word");
         }
+        let is_proposal = self.look.config_from.is_some();
+        if is_proposal && regions(fleet).next().is_some() {
+            session.ui.note("no region is looked into: --config-from runs nothing that a proposal could have changed");
+        }
         let values = if no_values { Values::Unseen } else { Values::Read };
         Ok(Prepared {
             session,
@@ -100,6 +105,7 @@ impl Asked {
             values,
             is_plain,
             is_narrow: false,
+            is_proposal,
         })
     }
 }
@@ -119,6 +125,8 @@ pub struct Prepared<'a> {
     pub is_plain: bool,
     /// Whether nothing is asked for but what the one claimant needs that is refreshed.
     is_narrow: bool,
+    /// Whether what is looked at may be a proposal.
+    is_proposal: bool,
 }
 
 impl Prepared<'_> {
@@ -178,6 +186,16 @@ impl Prepared<'_> {
         let Self { session, opened, outputs, reach, .. } = self;
         let fleet = &opened.settings.fleet;
         let only = self.selection.refresh.iter().filter(|_| self.is_narrow).find_map(|it| it.claimants.first());
-        Surveyor { session, fleet, base: &opened.typed, outputs, reach, last: None, only, into_regions: true }
+        Surveyor {
+            session,
+            fleet,
+            base: &opened.typed,
+            outputs,
+            reach,
+            last: None,
+            only,
+            into_regions: true,
+            is_proposal: self.is_proposal,
+        }
     }
 }

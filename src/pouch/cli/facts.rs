@@ -57,6 +57,7 @@ pub fn run(session: &Session, args: &Args) -> Result<Ended, Failure> {
         last: None,
         only: None,
         into_regions: true,
+        is_proposal: false,
     };
     let survey = survey(&surveyor, Values::Leave)?;
     let world = survey.world(fleet);

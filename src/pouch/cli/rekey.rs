@@ -121,6 +121,7 @@ pub fn run(session: &Session, args: &Args) -> Result<Ended, Failure> {
             last: None,
             only: None,
             into_regions: true,
+            is_proposal: false,
         },
         identities,
         unproved: if args.new_reuse_key { Unproved::Taken } else { Unproved::Held },

@@ -107,6 +107,7 @@ pub(in crate::run) fn sources(session: &Session, opened: &Opened, reach: &Reach)
         last: None,
         only: None,
         into_regions: false,
+        is_proposal: false,
     };
     let survey = survey(&surveyor, Values::Read)?;
     session.ui.findings(&survey.findings);

@@ -157,6 +157,7 @@ fn facts(session: &Session, asked: &Question<'_>, regions: &[(&RegionConfig, &Lo
         last: None,
         only: None,
         into_regions: false,
+        is_proposal: false,
     };
     let survey = survey(&surveyor, Values::Leave).map_err(|failure| {
         Reason::new(format!("its ClusterProfile cannot be read: {}", failure.message), failure.help)

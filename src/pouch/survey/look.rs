@@ -30,6 +30,7 @@ use pouch_core::node::Node;
 use pouch_core::snapshot::Reason;
 use pouch_core::world::Facts;
 use pouch_core::world::cluster::Tied;
+use pouch_core::world::looks::Looks;
 
 use crate::ambient::Ambient;
 use crate::cluster::request::{Portion, Resource};
@@ -105,6 +106,15 @@ impl Done {
 pub fn regions(fleet: &Fleet) -> impl Iterator<Item = (&RegionConfig, &Look)> {
     let active = fleet.regions.values().filter(|region| region.state == RegionState::Active);
     active.filter_map(|region| Some((region, region.inventory.look.as_ref()?)))
+}
+
+/// Looks where none may be had.
+pub fn closed() -> Looks {
+    Looks::closed(Reason::new(
+        "no region is looked into with --config-from",
+        "Nothing is run that a proposal could have changed. Keep what `pouch facts` prints in a source, or plan a checkout \
+         that you trust without --config-from.",
+    ))
 }
 
 /// The regions to look into, each with the namespaces of those who claim something there; where it is about one

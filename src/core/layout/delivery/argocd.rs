@@ -166,7 +166,9 @@ fn spec<'a>(fields: Fields<'a>, argo: &'a ArgoCd, refreshes: bool) -> Tree<'a> {
     let sync = Tree::map([
         ("automated", Tree::map([("prune", Tree::Bool(true)), ("selfHeal", Tree::Bool(true))])),
         ("retry", retry),
-        ("syncOptions", Tree::List(vec![Tree::text("ServerSideApply=true")])),
+        // What goes, goes in the last wave, which is the only one that Argo CD does not wait for: a Secret that a finalizer
+        // holds would keep the operation running, and every commit behind it waiting.
+        ("syncOptions", Tree::List(vec![Tree::text("ServerSideApply=true"), Tree::text("PruneLast=true")])),
     ]);
     Tree::map([
         ("destination", Tree::map([(fields.by, Tree::Text(fields.destination))])),
@@ -423,7 +425,7 @@ mod tests {
                     "syncPolicy": {
                         "automated": {"prune": true, "selfHeal": true},
                         "retry": {"backoff": {"duration": "30s", "factor": 2, "maxDuration": "5m"}, "limit": 5, "refresh": true},
-                        "syncOptions": ["ServerSideApply=true"],
+                        "syncOptions": ["ServerSideApply=true", "PruneLast=true"],
                     },
                 },
             })

@@ -205,6 +205,7 @@ impl Drafter<'_> {
             last: None,
             only: None,
             into_regions: false,
+            is_proposal: false,
         };
         let survey = survey(&surveyor, Values::Presume { absent: Arc::new(absent.clone()) });
         // There is no configuration yet that could be asked for rights.

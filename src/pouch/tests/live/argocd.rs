@@ -2,6 +2,7 @@
 //! real application controller applies it.
 
 mod cluster;
+mod finalizer;
 pub mod ksops;
 mod plugin;
 mod registry;
@@ -34,7 +35,7 @@ fn sync(region: &Delivered, argo: &ArgoCd) -> Said {
     argo.sync(APPLICATION, &region.origin().tip().expect("a commit"))
 }
 
-/// Argo CD prunes in the course of the same sync, before what comes is all there.
+/// Argo CD prunes in the course of the same sync: last, because the Application says so.
 #[test]
 fn an_identity_never_names_a_secret_that_is_gone() {
     let Some(mut region) = Delivered::new("argocd", "") else { return };
@@ -44,7 +45,7 @@ fn an_identity_never_names_a_secret_that_is_gone() {
     region.publish();
     let Some(argo) = ArgoCd::start(&region.server, Delivered::collections(), &plugin::builds(&region)) else { return };
     follow(&region);
-    exchange(&mut region, &|region| synced(region, &argo));
+    exchange(&mut region, &|region| synced(region, &argo), true);
     opened_and_shut(&mut region, &|region| synced(region, &argo));
 }
 

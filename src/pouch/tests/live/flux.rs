@@ -48,7 +48,7 @@ fn an_identity_never_names_a_secret_that_is_gone() {
     // What stays, so that the region is never one Credential.
     region.put(&aws("aws", 1));
     region.put(&odd("odd", 1));
-    exchange(&mut region, &|_| all_ready(&flux.sync()));
+    exchange(&mut region, &|_| all_ready(&flux.sync()), false);
 }
 
 /// What one of them says, whose name ends so; fails unless it is not ready, and all others are.

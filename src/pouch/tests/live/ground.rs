@@ -187,6 +187,7 @@ fn try_run(config: &Path, kubeconfig: &Path, out: &Path, patience: Patience) -> 
         last: None,
         only: None,
         into_regions: true,
+        is_proposal: false,
     };
     let survey = survey(&surveyor, Values::Read)?;
     let (allowances, selection) = (Allowances::default(), Selection::default());

@@ -72,6 +72,7 @@ fn sights(fleet: &Fleet, patience: Patience) -> Sights {
         last: None,
         only: None,
         into_regions: true,
+        is_proposal: false,
     };
     let survey = survey(&surveyor, Values::Leave).unwrap();
     let sight = |sight: Sight| match sight {

@@ -219,6 +219,7 @@ impl Place {
             last: None,
             only: None,
             into_regions: true,
+            is_proposal: false,
         };
         render(&run, &survey(&surveyor, Values::Read)?, &self.shelf)
     }

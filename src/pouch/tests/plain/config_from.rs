@@ -126,3 +126,94 @@ fn what_no_commit_has_is_named() {
     let ran = alone.run(&["plan", "--config-from", "main"]).ends(64);
     assert!(ran.stderr.contains("git repository"), "{}", ran.stderr);
 }
+
+/// A Credential that a label of its namespace opens the identity to.
+const SELECTED: &str = "\
+apiVersion: k0rdent.mirantis.com/v1beta1
+kind: Credential
+metadata: {name: aws, namespace: eu-team}
+spec: {region: eu, identityRef: {apiVersion: infrastructure.cluster.x-k8s.io/v1beta2, kind: AWSClusterStaticIdentity, name: aws}}
+---
+apiVersion: infrastructure.cluster.x-k8s.io/v1beta2
+kind: AWSClusterStaticIdentity
+metadata: {name: aws}
+spec: {secretRef: aws, allowedNamespaces: {selector: {matchLabels: {env: prod}}}}
+---
+apiVersion: v1
+kind: Secret
+metadata: {name: aws, namespace: kcm-system}
+stringData: {AccessKeyID: not-real, SecretAccessKey: not-real-either}
+";
+
+const SEEN: &str = "\
+apiVersion: pouch/v1alpha1
+kind: RegionFacts
+metadata: {name: eu}
+spec:
+  kinds: [{group: infrastructure.cluster.x-k8s.io, kind: AWSClusterStaticIdentity, scope: Cluster, versions: [v1beta2]}]
+  namespaces: [{name: eu-team, labels: {env: prod}}]
+";
+
+/// A provider file and a kubeconfig say which programs run, and a ClusterProfile who gets what they give. All of them may
+/// stand in the work tree, where a proposal writes.
+#[test]
+fn nothing_of_a_proposal_is_run_or_logged_in_with() {
+    let fleet = committed();
+    fleet.write("manifests/aws.yaml", SELECTED);
+    fleet.write("manifests/seen.yaml", SEEN);
+    fleet.run(&["render"]).ends(0);
+    fleet.remove("manifests/seen.yaml");
+    let tie =
+        "  eu: {inventory: {clusterProfile: {namespace: fleet, name: eu}}, cluster: {providers: providers.json}, ";
+    fleet.configure("  eu: {", tie);
+    git(&fleet, &["add", "manifests", "pouch.yaml"]);
+    git(&fleet, &["commit", "--quiet", "-am", "looked into"]);
+
+    let script = format!("#!/bin/sh\ntouch '{}'\n", fleet.path("ran").display());
+    fleet.write("plugin", script);
+    fs::set_permissions(fleet.path("plugin"), std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let command = fleet.path("plugin").display().to_string();
+    let exec = serde_json::json!({"apiVersion": "client.authentication.k8s.io/v1", "command": command, "interactiveMode": "Never"});
+    let file = serde_json::json!({"providers": [{"name": "p", "execConfig": exec}]});
+    fleet.write("providers.json", file.to_string());
+    let profile = "{apiVersion: multicluster.x-k8s.io/v1alpha1, kind: ClusterProfile, metadata: {name: eu, namespace: fleet}, \
+                   spec: {clusterManager: {name: x}}, status: {accessProviders: [{name: p, cluster: {server: 'https://127.0.0.1:1'}}]}}";
+    fleet.write("manifests/profile.yaml", profile);
+    let kubeconfig = serde_json::json!({"apiVersion": "v1", "kind": "Config", "current-context": "c",
+        "clusters": [{"name": "c", "cluster": {"server": "https://127.0.0.1:1"}}],
+        "users": [{"name": "u", "user": {"exec": exec}}],
+        "contexts": [{"name": "c", "context": {"cluster": "c", "user": "u"}}]});
+    fleet.private("kubeconfig", kubeconfig.to_string());
+
+    let way = ["--no-values", "--config-from", "main"];
+    let has_run = || fs::remove_file(fleet.path("ran")).is_ok();
+    for command in [&["plan"][..], &["check"], &["explain", "eu-team/aws"], &["explain", "region", "eu"]] {
+        let ran = fleet.run(&[command, &way].concat());
+        assert!(!has_run(), "{command:?} ran what the proposal wrote");
+        ran.says("no region is looked into: --config-from runs nothing that a proposal could have changed");
+    }
+    // What is not known takes nothing away.
+    let ran = fleet.run(&[&["plan"], &way[..]].concat()).says("no region is looked into with --config-from");
+    assert!(!ran.stdout.contains("withdrawn"), "{ran:?}");
+    // Without the flag it is the user's own, and runs.
+    fleet.run(&["plan", "--no-values"]);
+    assert!(has_run());
+
+    fleet.configure("cluster: {providers: providers.json}", "cluster: {kubeconfig: kubeconfig}");
+    git(&fleet, &["commit", "--quiet", "-m", "by kubeconfig", "pouch.yaml"]);
+    fleet.run(&[&["plan"], &way[..]].concat());
+    assert!(!has_run());
+    fleet.run(&["plan", "--no-values"]);
+    assert!(has_run());
+
+    // A source is read where it is said by somebody's own file alone.
+    fleet.configure("cluster: {kubeconfig: kubeconfig}, ", "");
+    fleet.configure("directory: {path: manifests}", "cluster: {kubeconfig: kubeconfig}");
+    git(&fleet, &["commit", "--quiet", "-m", "a source", "pouch.yaml"]);
+    let ran = fleet.run(&[&["plan"], &way[..]].concat()).ends(64);
+    ran.says("the kubeconfig kubeconfig of source manifests is not used with --config-from");
+    assert!(!has_run());
+    let own = fleet.path("kubeconfig").display().to_string();
+    fleet.run(&[&["plan"], &way[..], &["--kubeconfig", &own]].concat());
+    assert!(has_run());
+}

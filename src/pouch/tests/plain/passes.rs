@@ -111,6 +111,7 @@ fn again(change: fn(&mut Files)) -> Result<Vec<(String, bool)>, Failure> {
         last: None,
         only: None,
         into_regions: true,
+        is_proposal: false,
     };
     let survey = survey(&surveyor, Values::Read)?;
     let run = Run::new(&session, fleet, &keys, (&allowances, &selection));

@@ -107,6 +107,7 @@ impl Desk {
             last: None,
             only: None,
             into_regions: true,
+            is_proposal: false,
         };
         let survey = survey(&surveyor, Values::Read).unwrap_or_else(|failure| panic!("{}", failure.message));
         render(&run, &survey, &self.shelf).unwrap_or_else(|failure| panic!("{}", failure.message)).findings

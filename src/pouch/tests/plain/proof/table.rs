@@ -528,7 +528,7 @@ fn builds() -> Vec<Tamper> {
             "    path: bundles/regions/us-east\n    plugin: {}\n",
             "    path: bundles/regions/us-east/core\n",
         ),
-        edit("Argo CD by client-side apply", UNSAFE, APPLICATION, "    syncOptions:\n    - ServerSideApply=true\n", ""),
+        edit("Argo CD by client-side apply", UNSAFE, APPLICATION, "    - ServerSideApply=true\n", ""),
         edit(
             "Argo CD that deletes",
             UNSAFE,

@@ -1,0 +1,39 @@
+//! A Secret that leaves the bundle, and that a finalizer holds.
+
+use super::plugin::builds;
+use super::{APPLICATION, follow, synced};
+use crate::delivered::{Delivered, aws, hold, odd};
+use crate::rig::argocd::ArgoCd;
+
+/// Without `PruneLast` Argo CD 3.2.11 waits for the deletion within its operation, and applies no later commit before that.
+#[test]
+fn a_withdrawn_secret_that_something_holds_stalls_nothing() {
+    let Some(mut region) = Delivered::new("argocd", "") else { return };
+    region.put(&[odd("odd", 1), aws("aws", 1), odd("other", 1)].concat());
+    region.publish();
+    let Some(argo) = ArgoCd::start(&region.server, Delivered::collections(), &builds(&region)) else { return };
+    follow(&region);
+    synced(&region, &argo);
+    hold(&region, &["example.com/held"]);
+    let applied = |region: &Delivered| {
+        let tip = region.origin().tip().expect("a commit");
+        argo.refresh(APPLICATION);
+        argo.wait_until(APPLICATION, |said| said.phase == "Succeeded" && said.revision == tip);
+        assert_eq!(region.differences(), ["Secret team-a/odd is too much"]);
+    };
+    region.take(&odd("odd", 1));
+    region.publish();
+    applied(&region);
+
+    // What comes after it arrives: other values, another identity, another withdrawal.
+    region.put(&[aws("aws", 2), aws("more", 1), odd("another", 1)].concat());
+    region.take(&odd("other", 1));
+    region.publish();
+    applied(&region);
+    region.verify_live(&[]).ends(8).says("team-a/odd");
+
+    hold(&region, &[]);
+    synced(&region, &argo);
+    region.is_exact();
+    region.verify_live(&[]).ends(0);
+}

@@ -34,7 +34,7 @@ fn every_protection_that_is_switched_off_is_there_and_so_is_its_test() {
         assert!(is_there, "{program} has no test {test}");
         names.push(paragraph.lines().next().unwrap());
     }
-    for name in ["lease", "brake", "tag", "fsync"] {
+    for name in ["lease", "brake", "tag", "stamp", "fsync"] {
         assert!(names.contains(&name), "no control {name}");
     }
 }

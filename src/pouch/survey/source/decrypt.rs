@@ -6,7 +6,7 @@
 //! reason.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use pouch_core::ciphertext::sealed_value_below;
 use pouch_core::config::SourceLimits;
@@ -203,7 +203,14 @@ impl Vault {
         let nodes = sealed.open(&data_key).map_err(not_opened)?;
         // It was counted as it stands.
         let meter = Meter::new(&SourceLimits::DEFAULT);
-        let text = Text { source: &self.source, path: &file.path, bytes: b"", form: Form::Yaml, meter: &meter };
+        let text = Text {
+            source: &self.source,
+            path: &file.path,
+            bytes: b"",
+            form: Form::Yaml,
+            meter: &meter,
+            lines: OnceLock::new(),
+        };
         let objects = file.parts.iter().zip(nodes).map(|(part, node)| {
             let mut reading = Reading::nothing();
             text.take(node, part.line, (&part.text, part.first_line), &mut reading);

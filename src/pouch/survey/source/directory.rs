@@ -12,7 +12,7 @@ use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Component, Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use pouch_core::config::{FileGlobs, SourceLimits};
 use pouch_core::finding::{Code, Finding};
@@ -281,7 +281,14 @@ impl Place<'_> {
                 match self.bytes(&file.at) {
                     Ok(bytes) => {
                         let form = Form::of(&file.shown);
-                        let text = Text { source: self.source, path: &file.shown, bytes: &bytes, form, meter };
+                        let text = Text {
+                            source: self.source,
+                            path: &file.shown,
+                            bytes: &bytes,
+                            form,
+                            meter,
+                            lines: OnceLock::new(),
+                        };
                         reading.absorb(document::read(&text, &mut reader));
                     }
                     Err(Trouble::Skipped) => {}

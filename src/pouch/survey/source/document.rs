@@ -3,7 +3,7 @@
 //! It splits, parses through the two doors, takes `List`s apart, and skips documents that are no objects. It
 //! knows nothing of where the bytes came from beyond the path it puts into origins.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use pouch_core::finding::{Code, Finding, Origin, Place};
 use pouch_core::json;
@@ -62,6 +62,8 @@ pub(super) struct Text<'a> {
     pub(super) bytes: &'a [u8],
     pub(super) form: Form,
     pub(super) meter: &'a Meter<'a>,
+    /// How many lines it has, counted where that is asked for: a text may have as many faults as lines.
+    pub(super) lines: OnceLock<usize>,
 }
 
 /// Reads all documents of a text. Long ones are parsed on several threads; the order stays.
@@ -166,8 +168,8 @@ impl Text<'_> {
     /// Notes a document that cannot be read. If it broke off at the very end, or stands in a stream, more may
     /// have been lost; else only what its own text might hold is in doubt.
     fn lacks(&self, document: &Document<'_>, flaw: Flaw, reading: &mut Reading) {
-        let lines = self.bytes.iter().filter(|b| **b == b'\n').count();
-        let at_the_end = usize::try_from(flaw.line).unwrap_or(usize::MAX) >= lines;
+        let lines = self.lines.get_or_init(|| self.bytes.iter().filter(|b| **b == b'\n').count());
+        let at_the_end = usize::try_from(flaw.line).unwrap_or(usize::MAX) >= *lines;
         let within = usize::try_from(flaw.line.saturating_sub(document.first_line)).unwrap_or(usize::MAX);
         let is_template = document.text.lines().nth(within).is_some_and(|line| line.contains("{{"));
         let finding = match is_template {
@@ -483,7 +485,8 @@ mod tests {
 
     fn parse(form: Form, bytes: &[u8]) -> Reading {
         let meter = Meter::new(&SourceLimits::DEFAULT);
-        let text = Text { source: &"s".into(), path: &Arc::from("f"), bytes, form, meter: &meter };
+        let text =
+            Text { source: &"s".into(), path: &Arc::from("f"), bytes, form, meter: &meter, lines: OnceLock::new() };
         read(&text, &mut Reader::new())
     }
 
@@ -516,6 +519,14 @@ mod tests {
         for broken in broken {
             check(broken, "unparsable-document f:1:1\nincomplete\n");
         }
+    }
+
+    /// One person's file must not keep everybody's run: for each of these, all lines of the file were counted.
+    #[test]
+    fn tens_of_thousands_of_broken_documents_are_no_trouble() {
+        let text = "kind: A\nn: {a: 1, a: 2}\n---\n".repeat(40_000);
+        let reading = parse(Form::Yaml, text.as_bytes());
+        assert_eq!((reading.findings.len(), reading.documents.len()), (40_000, 0));
     }
 
     #[test]

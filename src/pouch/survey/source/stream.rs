@@ -4,7 +4,7 @@
 //! within a line, counts as cut short.
 
 use std::io::Read;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use pouch_core::config::SourceLimits;
 use pouch_core::finding::{Code, Finding};
@@ -40,7 +40,14 @@ pub(super) fn read(source: &SourceName, input: impl Read, limits: &SourceLimits)
         return Ok(reading);
     }
     let meter = Meter::new(limits);
-    let text = Text { source, path: &Arc::from(PATH), bytes: &bytes, form: Form::Stream, meter: &meter };
+    let text = Text {
+        source,
+        path: &Arc::from(PATH),
+        bytes: &bytes,
+        form: Form::Stream,
+        meter: &meter,
+        lines: OnceLock::new(),
+    };
     let reading = document::read(&text, &mut Reader::new());
     let Some(passed) = meter.passed() else { return Ok(reading) };
     let mut nothing = Reading::nothing();

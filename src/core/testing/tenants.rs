@@ -214,9 +214,16 @@ impl Fleet {
     }
 }
 
-/// A branch: its states, oldest first, and what stands in the last one.
+/// A branch.
 #[derive(Default)]
-struct Branch(Vec<Files>, BTreeSet<ObjectKey>);
+struct Branch {
+    /// Its states, oldest first.
+    states: Vec<Files>,
+    /// What stands in the last one.
+    stands: BTreeSet<ObjectKey>,
+    /// What of that the honest tenants need, or have handed over.
+    honest: BTreeSet<ObjectKey>,
+}
 
 impl Branch {
     /// Publishes what the sources say, and says what the honest tenants got.
@@ -224,15 +231,15 @@ impl Branch {
         let desk = Desk::new(scene);
         let region = &desk.fleet.regions["eu"];
         let examine = |files: &Files| Published::examine(&desk.fleet.name, &region.directory, files.clone(), &keys());
-        let standing = examine(self.0.last().unwrap_or(&Files::new()));
+        let standing = examine(self.states.last().unwrap_or(&Files::new()));
         let mut history = History::default();
         // The window reaches back three runs.
-        let baseline = self.0.len().checked_sub(3).or_else(|| (!self.0.is_empty()).then_some(0));
+        let baseline = self.states.len().checked_sub(3).or_else(|| (!self.states.is_empty()).then_some(0));
         if let Some(at) = baseline
-            && let State::Bundle(manifest) = examine(&self.0[at]).state
+            && let State::Bundle(manifest) = examine(&self.states[at]).state
             && let Some(now) = standing.manifest()
         {
-            let file = |path: &BundlePath| Ok::<_, ()>(self.0[at].get(path.as_str()).cloned());
+            let file = |path: &BundlePath| Ok::<_, ()>(self.states[at].get(path.as_str()).cloned());
             history.past = vec![Past::of(manifest, vec![], now, file).unwrap()].into();
         }
         let (plan, heard) = desk.plan_after(region, &standing, &history, &Wishes::default());
@@ -245,13 +252,16 @@ impl Branch {
         told.insert(format!("held {}", !plan.holds.is_empty()));
         told.insert(format!("readers {:?}", plan.manifest.recipients));
         if plan.holds.is_empty() {
-            self.0.push(publish(&desk, region, plan, &standing));
+            self.states.push(publish(&desk, region, plan, &standing));
         }
-        let published = examine(self.0.last().unwrap_or(&Files::new()));
-        self.1.clear();
+        let published = examine(self.states.last().unwrap_or(&Files::new()));
+        (self.stands, self.honest) = Default::default();
         for object in published.manifest().map(|manifest| &*manifest.objects).unwrap_or_default() {
             let by: Vec<_> = object.needed_by.iter().filter(|by| by.by.namespace != *HOSTILE).collect();
-            self.1.insert(object.key.clone());
+            self.stands.insert(object.key.clone());
+            if !by.is_empty() {
+                self.honest.insert(object.key.clone());
+            }
             let is_own = object.key.namespace.as_ref().is_some_and(|name| HONEST.contains(&name.as_str()));
             // What is lent to several is current as long as one of them has it, and handed over by the last: that it stands is
             // compared.
@@ -285,7 +295,7 @@ fn history(seed: u64, scene: &dyn Fn(&Fleet, bool) -> Scene, counts: &mut Counts
     let (mut with, mut without) = (Branch::default(), Branch::default());
     for _ in 0..RUNS {
         let (there, alone) = (with.run(&scene(&fleet, true)), without.run(&scene(&fleet, false)));
-        if there != alone || !with.1.is_superset(&without.1) {
+        if there != alone || !with.stands.is_superset(&without.honest) {
             counts.differs += 1;
             counts.first = (there.difference(&alone).cloned().collect(), alone.difference(&there).cloned().collect());
             return;

@@ -61,7 +61,7 @@ impl Fates {
                 // If the Credential could be read, its claim says so itself.
                 Fate::Withdrawn if is_shut_out(input, by) && input.world.facts.asked_by(by).is_none() => (
                     Code::NamespaceNotAllowed,
-                    format!("region {} takes no Credentials of namespace {}", input.to.region.name, by.namespace),
+                    format!("region {} takes no {}s of namespace {}", input.to.region.name, by.kind, by.namespace),
                     "If this is unintended, add the namespace to the region's namespaces.allowed.",
                 ),
                 _ => return None,
@@ -70,7 +70,10 @@ impl Fates {
                 |kind: &str| input.world.snapshot.unread_in(&GroupKind::new(k0rdent::GROUP, kind), Some(&by.namespace));
             let because = match fate {
                 Fate::Carried(Code::DeletionUnproved) => unread_in("ClusterDeployment"),
-                Fate::Carried(Code::Unread) => unread_in("Credential"),
+                Fate::Carried(Code::Unread) => {
+                    let kind = kinds::claimant(by).map(|key| key.kind);
+                    kind.and_then(|kind| input.world.snapshot.unread_in(&kind, Some(&by.namespace)))
+                }
                 _ => None,
             };
             let finding = Finding::new(code, message).claimed_by(by).in_region(&input.to.region.name).help(help);

@@ -97,7 +97,7 @@ fn a_cluster_that_breaks_keeps_what_it_has_until_somebody_takes_it_back() {
     let fleet = fleet();
     fleet.run(&["render"]).ends(0);
     // A variable of clusterctl is left in; the Credential of the same name goes on.
-    fleet.write("manifests/clusters.yaml", CLUSTERS.replace("name: acct}\n---", "name: '${AWS_IDENTITY}'}\n---"));
+    fleet.write("manifests/clusters.yaml", CLUSTERS.replace("name: acct}}", "name: '${AWS_IDENTITY}'}}"));
     let run = fleet.run(&["render"]).ends(3);
     assert!(run.stderr.contains("unrendered-template") && run.stderr.contains("Cluster team-a/prod"), "{}", run.stderr);
     assert!(fleet.has("bundles/regions/eu-west/core/secrets/kcm-system/acct.sops.yaml"));

@@ -49,7 +49,11 @@ pub fn listed(fleet: &Fleet, source: &Source) -> Vec<ListedKind> {
             kinds::Listed::AsGiven if known.claims => {
                 let kind = GroupKind::new(known.group, known.kind);
                 let listed = listed_behind(fleet, provides, kind);
-                return fleet.names_clusters().then_some(ListedKind { may_be_absent: false, ..listed });
+                return fleet.names_clusters().then_some(ListedKind {
+                    may_be_refused: false,
+                    may_be_absent: false,
+                    ..listed
+                });
             }
             kinds::Listed::AsGiven => return of_inventory(fleet, provides, known),
             kinds::Listed::IfServed => false,

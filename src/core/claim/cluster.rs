@@ -193,6 +193,10 @@ impl<'a> Behind<'a> {
                         "It stands at {origin}, in a source that may not provide it: move it to one that may, or widen \
                          `provides` if you trust everybody who writes that source."
                     ),
+                    None if key.kind == cluster::class_kind() => format!(
+                        "Add the ClusterClass with its templates, or correct the reference. {}",
+                        cure(self.cluster)
+                    ),
                     None => String::from("Add the object, or correct the reference."),
                 };
                 Finding::new(Code::MissingReference, message).about(key).help(help)
@@ -255,11 +259,15 @@ impl<'a> Behind<'a> {
         let cluster = &self.cluster.key;
         let finding =
             Finding::new(Code::ClusterIdentityUnknown, format!("which identity {cluster} uses is unknown: {why}"));
-        let help = format!(
-            "Read the Cluster from its live cluster, if a ClusterClass made it; or name the identity under `clusters` of the \
-             region: `{{name: {}, identityRef: {{apiVersion: …, kind: …, name: …}}}}`.",
-            cluster.path()
-        );
-        self.findings.push(finding.about(cluster).at(&at.origin).help(help));
+        self.findings.push(finding.about(cluster).at(&at.origin).help(cure(self.cluster)));
     }
+}
+
+/// What helps where the sources do not tell the identity of a Cluster.
+fn cure(cluster: &Object) -> String {
+    format!(
+        "Read the Cluster from its live cluster, if a ClusterClass made it; or name the identity under `clusters` of the \
+         region: `{{name: {}, identityRef: {{apiVersion: …, kind: …, name: …}}}}`.",
+        cluster.key.path()
+    )
 }

@@ -108,6 +108,12 @@ fn cured(scene: &Scene, finding: &Finding, mark: &str) -> Option<Scene> {
                 scene.config["regions"][&region] = json!({});
             }
             scene.config["regions"][&region]["detached"] = json!(true);
+            // The other half of it is done on the region, and seen by the next look.
+            for document in scene.documents.iter_mut().filter(|it| it.node.str_at(&["kind"]) == Some("RegionFacts")) {
+                let mut value = json::value(&Tree::of(&document.node));
+                value["spec"]["providerInterfaces"] = json!([]);
+                document.node = node(&value);
+            }
         }
         "set `findings: " => scene.config["findings"] = yaml(behind(help, mark, "`")?),
         "Put a copy of " => {

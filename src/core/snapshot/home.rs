@@ -43,10 +43,8 @@ struct Own {
 pub(super) enum Word {
     /// An object as any other.
     Counts,
-    /// What pouch published, read back from the management cluster.
+    /// What pouch published, read back.
     Own,
-    /// What pouch published, read back from the cluster of another region.
-    Delivered,
     /// One of the two, and nobody knows which.
     Unclear(Reason),
 }
@@ -65,7 +63,7 @@ impl Home {
             names.map(|source| source.name.to_string()).collect::<Vec<_>>().join(", ")
         };
         let candidates: Vec<(&Source, &Option<String>)> =
-            live().filter(|(source, _)| source.provides.cluster_scoped && !fleet.is_regional(source)).collect();
+            live().filter(|(source, _)| source.provides.cluster_scoped).collect();
         let uids: BTreeSet<&Option<String>> = candidates.iter().map(|(_, uid)| *uid).collect();
         let mut home = Self::default();
         let doubt = match uids.first() {
@@ -108,9 +106,6 @@ impl Home {
     pub(super) fn word(&self, fleet: &Fleet, source: &Source, object: &Object) -> Word {
         if !object.ours || !fleet.publishes(&object.key.kind) {
             return Word::Counts;
-        }
-        if fleet.is_regional(source) {
-            return Word::Delivered;
         }
         match &self.doubt {
             Some(why) if self.doubtful.contains(&source.name) => Word::Unclear(Reason::new(why.clone(), CURE)),

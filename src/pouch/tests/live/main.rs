@@ -25,7 +25,6 @@ mod apply;
 mod argocd;
 mod bundle;
 mod canary;
-mod clusters;
 mod delivered;
 mod exchange;
 mod explain;

@@ -3,7 +3,7 @@
 use std::fs;
 use std::process::Command;
 
-use crate::support::fleet::{EU, Fleet, Ran};
+use crate::support::fleet::{EU, Fleet, Ran, selected};
 
 const ESCROW: &str = "age18c37s9sq89v55vuffajkfcd3xj9m67sq3r2zcjktw0h2a4vuqqwsdn8mfl";
 
@@ -127,24 +127,6 @@ fn what_no_commit_has_is_named() {
     assert!(ran.stderr.contains("git repository"), "{}", ran.stderr);
 }
 
-/// A Credential that a label of its namespace opens the identity to.
-const SELECTED: &str = "\
-apiVersion: k0rdent.mirantis.com/v1beta1
-kind: Credential
-metadata: {name: aws, namespace: eu-team}
-spec: {region: eu, identityRef: {apiVersion: infrastructure.cluster.x-k8s.io/v1beta2, kind: AWSClusterStaticIdentity, name: aws}}
----
-apiVersion: infrastructure.cluster.x-k8s.io/v1beta2
-kind: AWSClusterStaticIdentity
-metadata: {name: aws}
-spec: {secretRef: aws, allowedNamespaces: {selector: {matchLabels: {env: prod}}}}
----
-apiVersion: v1
-kind: Secret
-metadata: {name: aws, namespace: kcm-system}
-stringData: {AccessKeyID: not-real, SecretAccessKey: not-real-either}
-";
-
 const SEEN: &str = "\
 apiVersion: pouch/v1alpha1
 kind: RegionFacts
@@ -159,7 +141,7 @@ spec:
 #[test]
 fn nothing_of_a_proposal_is_run_or_logged_in_with() {
     let fleet = committed();
-    fleet.write("manifests/aws.yaml", SELECTED);
+    fleet.write("manifests/aws.yaml", selected("eu-team"));
     fleet.write("manifests/seen.yaml", SEEN);
     fleet.run(&["render"]).ends(0);
     fleet.remove("manifests/seen.yaml");

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::support::fleet::{Fleet, secret};
+use crate::support::fleet::{Fleet, secret, selected};
 use crate::support::shared;
 
 const TIED: &str = "\
@@ -31,23 +31,6 @@ spec:
   providerInterfaces: []
 ";
 
-const IDENTITY: &str = "\
-apiVersion: k0rdent.mirantis.com/v1beta1
-kind: Credential
-metadata: {name: aws, namespace: team-a}
-spec: {region: eu, identityRef: {apiVersion: infrastructure.cluster.x-k8s.io/v1beta2, kind: AWSClusterStaticIdentity, name: aws}}
----
-apiVersion: infrastructure.cluster.x-k8s.io/v1beta2
-kind: AWSClusterStaticIdentity
-metadata: {name: aws}
-spec: {secretRef: aws, allowedNamespaces: {selector: {matchLabels: {env: prod}}}}
----
-apiVersion: v1
-kind: Secret
-metadata: {name: aws, namespace: kcm-system}
-stringData: {AccessKeyID: not-real, SecretAccessKey: not-real-either}
-";
-
 /// A fleet with the ClusterProfile of SIG Multicluster's own page and the registry's own Cluster, as they are published.
 fn tied() -> Option<Fleet> {
     let seeds = shared("data/seeds")?;
@@ -56,7 +39,7 @@ fn tied() -> Option<Fleet> {
     fleet.write("manifests/profile.yaml", read("clusterprofile/site.yaml"));
     fleet.write("manifests/cluster.yaml", read("cluster-registry/cisco-cluster.yaml"));
     fleet.write("manifests/seen.yaml", SEEN);
-    fleet.write("manifests/aws.yaml", IDENTITY);
+    fleet.write("manifests/aws.yaml", selected("team-a"));
     Some(fleet)
 }
 
@@ -135,7 +118,7 @@ fn a_gate_holds_and_withdraws_nothing() {
     let Some(fleet) = tied() else { return };
     fleet.render(&[]).ends(0);
     let before = fleet.tree("bundles");
-    fleet.write("manifests/aws.yaml", IDENTITY.replace("not-real-either", "another"));
+    fleet.write("manifests/aws.yaml", selected("team-a").replace("not-real-either", "another"));
     fleet.write("pouch.yaml", TIED.replace("Joined]", "joined]"));
     fleet.render(&[]).ends(4).says("[region-gated]").says("Did you mean Joined?");
     fleet.remove("manifests/profile.yaml");
@@ -161,7 +144,7 @@ fn facts_that_cannot_be_parsed_are_not_absent_and_other_documents_cast_no_doubt_
     assert!(fleet.tree("bundles").keys().eq(before.keys()));
     // Something that cannot be read, and names the region, in a fleet without RegionFacts.
     fleet.remove("manifests/seen.yaml");
-    fleet.write("manifests/aws.yaml", IDENTITY.replace("{selector: {matchLabels: {env: prod}}}", "{}"));
+    fleet.write("manifests/aws.yaml", selected("team-a").replace("{selector: {matchLabels: {env: prod}}}", "{}"));
     fleet.render(&[]).ends(0);
     fleet.write("manifests/other.yaml", "a: {{ template }}\nb: eu \"\n");
     assert!(!fleet.render(&[]).stderr.contains("is unknown: "));

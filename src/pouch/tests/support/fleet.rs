@@ -220,6 +220,19 @@ pub fn credential(region: &str, namespace: &str, name: &str, [version, kind, ide
     )
 }
 
+/// A Credential of region `eu` whose identity is open to namespaces with the label `env: prod`, with its Secret.
+pub fn selected(namespace: &str) -> String {
+    format!(
+        "apiVersion: k0rdent.mirantis.com/v1beta1\nkind: Credential\nmetadata: {{name: aws, namespace: {namespace}}}\n\
+         spec:\n  region: eu\n  \
+         identityRef: {{apiVersion: infrastructure.cluster.x-k8s.io/v1beta2, kind: AWSClusterStaticIdentity, name: aws}}\n---\n\
+         apiVersion: infrastructure.cluster.x-k8s.io/v1beta2\nkind: AWSClusterStaticIdentity\nmetadata: {{name: aws}}\n\
+         spec: {{secretRef: aws, allowedNamespaces: {{selector: {{matchLabels: {{env: prod}}}}}}}}\n---\n\
+         apiVersion: v1\nkind: Secret\nmetadata: {{name: aws, namespace: kcm-system}}\n\
+         stringData: {{AccessKeyID: not-real, SecretAccessKey: not-real-either}}\n"
+    )
+}
+
 /// A Secret; `entries` is what stands in `stringData: {}`.
 pub fn secret(namespace: &str, name: &str, entries: &str) -> String {
     format!(

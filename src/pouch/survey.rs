@@ -136,7 +136,17 @@ pub struct Surveyor<'a> {
     pub is_proposal: bool,
 }
 
-impl Surveyor<'_> {
+impl<'a> Surveyor<'a> {
+    /// One that reads the sources for all claimants, whatever was read before, and looks into regions.
+    pub fn new(
+        session: &'a Session,
+        fleet: &'a Fleet,
+        base: &'a Path,
+        (outputs, reach): (&'a [PathBuf], &'a Reach),
+    ) -> Self {
+        Self { session, fleet, base, outputs, reach, last: None, only: None, into_regions: true, is_proposal: false }
+    }
+
     /// Whether a source is standard input, which can be read once.
     pub fn reads_stdin(&self) -> bool {
         self.fleet.sources.iter().any(|source| matches!(source.place, SourcePlace::Stdin))

@@ -187,15 +187,9 @@ impl Prepared<'_> {
         let fleet = &opened.settings.fleet;
         let only = self.selection.refresh.iter().filter(|_| self.is_narrow).find_map(|it| it.claimants.first());
         Surveyor {
-            session,
-            fleet,
-            base: &opened.typed,
-            outputs,
-            reach,
-            last: None,
             only,
-            into_regions: true,
             is_proposal: self.is_proposal,
+            ..Surveyor::new(session, fleet, &opened.typed, (outputs, reach))
         }
     }
 }

@@ -48,17 +48,7 @@ pub fn run(session: &Session, args: &Args) -> Result<Ended, Failure> {
     let named = named.collect::<Result<BTreeSet<&Region>, _>>()?;
     let outputs = [opened.output()];
     let reach = args.reach.reach(&session.ambient);
-    let surveyor = Surveyor {
-        session,
-        fleet,
-        base: &opened.typed,
-        outputs: &outputs,
-        reach: &reach,
-        last: None,
-        only: None,
-        into_regions: true,
-        is_proposal: false,
-    };
+    let surveyor = Surveyor::new(session, fleet, &opened.typed, (&outputs, &reach));
     let survey = survey(&surveyor, Values::Leave)?;
     let world = survey.world(fleet);
     let is_named = |name: &Region| named.is_empty() || named.contains(name);

@@ -178,17 +178,7 @@ fn looking(
 fn surveyor<'a>(session: &'a Session, opened: &'a Opened, outputs: &'a [PathBuf], reach: &'a Reach) -> Surveyor<'a> {
     let fleet = &opened.settings.fleet;
     // Whoever asks which rights are needed may have none yet.
-    Surveyor {
-        session,
-        fleet,
-        base: &opened.typed,
-        outputs,
-        reach,
-        last: None,
-        only: None,
-        into_regions: false,
-        is_proposal: false,
-    }
+    Surveyor { into_regions: false, ..Surveyor::new(session, fleet, &opened.typed, (outputs, reach)) }
 }
 
 fn is_cluster(source: &Source) -> bool {

@@ -112,17 +112,7 @@ pub fn run(session: &Session, args: &Args) -> Result<Ended, Failure> {
     let copying = Copying { session, fleet, keys: &keys, request: reach.patience.request };
     let anew = Anew {
         run: &run,
-        surveyor: Surveyor {
-            session,
-            fleet,
-            base: &opened.typed,
-            outputs: &outputs,
-            reach: &reach,
-            last: None,
-            only: None,
-            into_regions: true,
-            is_proposal: false,
-        },
+        surveyor: Surveyor::new(session, fleet, &opened.typed, (&outputs, &reach)),
         identities,
         unproved: if args.new_reuse_key { Unproved::Taken } else { Unproved::Held },
         every: args.region.is_empty(),

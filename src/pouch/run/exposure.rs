@@ -98,17 +98,7 @@ pub fn answer(session: &Session, asked: Asked<'_>) -> Result<Exposure, Failure> 
 /// Reads the sources, for the values of today.
 pub(in crate::run) fn sources(session: &Session, opened: &Opened, reach: &Reach) -> Result<Survey, Failure> {
     let (fleet, outputs) = (&opened.settings.fleet, [opened.output()]);
-    let surveyor = Surveyor {
-        session,
-        fleet,
-        base: &opened.typed,
-        outputs: &outputs,
-        reach,
-        last: None,
-        only: None,
-        into_regions: false,
-        is_proposal: false,
-    };
+    let surveyor = Surveyor { into_regions: false, ..Surveyor::new(session, fleet, &opened.typed, (&outputs, reach)) };
     let survey = survey(&surveyor, Values::Read)?;
     session.ui.findings(&survey.findings);
     Ok(survey)

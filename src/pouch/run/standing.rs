@@ -149,15 +149,8 @@ fn facts(session: &Session, asked: &Question<'_>, regions: &[(&RegionConfig, &Lo
     }
     let outputs = [asked.opened.output()];
     let surveyor = Surveyor {
-        session,
-        fleet: &asked.opened.settings.fleet,
-        base: &asked.opened.typed,
-        outputs: &outputs,
-        reach: asked.reach,
-        last: None,
-        only: None,
         into_regions: false,
-        is_proposal: false,
+        ..Surveyor::new(session, &asked.opened.settings.fleet, &asked.opened.typed, (&outputs, asked.reach))
     };
     let survey = survey(&surveyor, Values::Leave).map_err(|failure| {
         Reason::new(format!("its ClusterProfile cannot be read: {}", failure.message), failure.help)

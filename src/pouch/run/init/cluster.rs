@@ -196,17 +196,7 @@ impl Drafter<'_> {
             region.allowed = Globs::everything();
         }
         let base = session.global.file.parent().unwrap_or(Path::new(""));
-        let surveyor = Surveyor {
-            session,
-            fleet: &fleet,
-            base,
-            outputs: &[],
-            reach: self.reach,
-            last: None,
-            only: None,
-            into_regions: false,
-            is_proposal: false,
-        };
+        let surveyor = Surveyor { into_regions: false, ..Surveyor::new(session, &fleet, base, (&[], self.reach)) };
         let survey = survey(&surveyor, Values::Presume { absent: Arc::new(absent.clone()) });
         // There is no configuration yet that could be asked for rights.
         let survey = survey.map_err(|failure| match failure.help.contains("`pouch rbac`") {

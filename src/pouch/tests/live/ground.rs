@@ -178,17 +178,7 @@ fn try_run(config: &Path, kubeconfig: &Path, out: &Path, patience: Patience) -> 
     let reach = Reach { wanted, patience };
     let outputs = [out.to_owned()];
     let fleet = &settings.fleet;
-    let surveyor = Surveyor {
-        session: &session,
-        fleet,
-        base,
-        outputs: &outputs,
-        reach: &reach,
-        last: None,
-        only: None,
-        into_regions: true,
-        is_proposal: false,
-    };
+    let surveyor = Surveyor::new(&session, fleet, base, (&outputs, &reach));
     let survey = survey(&surveyor, Values::Read)?;
     let (allowances, selection) = (Allowances::default(), Selection::default());
     let run = Run::new(&session, fleet, &keys, (&allowances, &selection));

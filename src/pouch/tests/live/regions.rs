@@ -63,17 +63,7 @@ fn sights(fleet: &Fleet, patience: Patience) -> Sights {
     let settings = settings::load(&fleet.path("pouch.yaml"), &session.ambient).unwrap();
     let reach = Reach { patience, ..Reach::default() };
     let fleet = &settings.fleet;
-    let surveyor = Surveyor {
-        session: &session,
-        fleet,
-        base: &base,
-        outputs: &[],
-        reach: &reach,
-        last: None,
-        only: None,
-        into_regions: true,
-        is_proposal: false,
-    };
+    let surveyor = Surveyor::new(&session, fleet, &base, (&[], &reach));
     let survey = survey(&surveyor, Values::Leave).unwrap();
     let sight = |sight: Sight| match sight {
         Sight::None => None,

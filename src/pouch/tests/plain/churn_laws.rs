@@ -210,17 +210,7 @@ impl Place {
         let (session, reach) = (Session::new(global, ambient, Stop::never()), Reach::default());
         let selection = Selection::default();
         let run = Run::new(&session, &settings.fleet, &keys, (allowances, &selection));
-        let surveyor = Surveyor {
-            session: &session,
-            fleet: &settings.fleet,
-            base: root,
-            outputs: &[],
-            reach: &reach,
-            last: None,
-            only: None,
-            into_regions: true,
-            is_proposal: false,
-        };
+        let surveyor = Surveyor::new(&session, &settings.fleet, root, (&[], &reach));
         render(&run, &survey(&surveyor, Values::Read)?, &self.shelf)
     }
 

@@ -102,17 +102,7 @@ fn again(change: fn(&mut Files)) -> Result<Vec<(String, bool)>, Failure> {
     let (keys, _) = pouch::settings::reuse_keys(&settings, &session.ambient).unwrap();
     let fleet = &settings.fleet;
     let outputs: [PathBuf; 1] = [bundles.clone()];
-    let surveyor = Surveyor {
-        session: &session,
-        fleet,
-        base: &source,
-        outputs: &outputs,
-        reach: &reach,
-        last: None,
-        only: None,
-        into_regions: true,
-        is_proposal: false,
-    };
+    let surveyor = Surveyor::new(&session, fleet, &source, (&outputs, &reach));
     let survey = survey(&surveyor, Values::Read)?;
     let run = Run::new(&session, fleet, &keys, (&allowances, &selection));
     let shelf = Meddled {

@@ -98,17 +98,7 @@ impl Desk {
             (Session::new(Global { quiet: true, ..Global::default() }, ambient, Stop::never()), Reach::default());
         let (fleet, allowances, selection) = (&settings.fleet, Allowances::default(), Selection::default());
         let run = Run::new(&session, fleet, &keys, (&allowances, &selection));
-        let surveyor = Surveyor {
-            session: &session,
-            fleet,
-            base: folder,
-            outputs: &[],
-            reach: &reach,
-            last: None,
-            only: None,
-            into_regions: true,
-            is_proposal: false,
-        };
+        let surveyor = Surveyor::new(&session, fleet, folder, (&[], &reach));
         let survey = survey(&surveyor, Values::Read).unwrap_or_else(|failure| panic!("{}", failure.message));
         render(&run, &survey, &self.shelf).unwrap_or_else(|failure| panic!("{}", failure.message)).findings
     }

@@ -152,6 +152,53 @@ fn what_did_not_change_is_told_again_and_nothing_else() {
     assert!(!teams.publish(&["--withdraw", "broken"]).1);
 }
 
+/// What nobody is shown is counted where it is too much to be noted; whoever asks to be told has it looked at.
+#[test]
+fn much_information_keeps_no_run_busy() {
+    let teams = Teams::new("");
+    let fleet = &teams.fleet;
+    let one = |at: usize| {
+        // A namespace has a limit of its own.
+        let (namespace, name) = (format!("eu-{}", at / 400), format!("c{at}"));
+        let credential = credential("eu", &namespace, &name, ["v1", "Secret", &name]);
+        format!("---\n{}\n---\n{credential}\n", secret(&namespace, &name, &format!("value: {CANARY}-{at}")))
+    };
+    // Each is without a template, which is a piece of information.
+    fleet.write("team/many.yaml", (0..2_001).map(one).collect::<String>());
+    fleet.write("team/broken.yaml", credential("eu", "eu-team", "broken", ["v1", "Secret", "nothing"]));
+    teams.commit("team");
+    let metrics = |arguments: &[&str]| {
+        let ran = teams.origin().publish(&[&["--metrics", "m.prom"], arguments].concat());
+        let text = fleet.read("m.prom");
+        let lines = |of: &str| text.lines().filter(|line| line.starts_with(of)).map(str::to_owned).collect::<Vec<_>>();
+        let has_read = lines("pouch_stage_seconds").iter().any(|line| line.contains("\"survey\""));
+        (ran.code, has_read, lines("pouch_findings"), ran)
+    };
+    teams.publish(&[]).0.ends(3);
+    let (code, has_read, findings, looked) = metrics(&[]);
+    assert!(code == 3 && has_read, "{looked:?}");
+    let infos: Vec<&String> = findings.iter().filter(|line| line.contains("missing-companion")).collect();
+    assert!(matches!(&*infos, [one] if one.ends_with(" 2004")), "{findings:?}");
+    let (code, has_read, again, spared) = metrics(&[]);
+    assert_eq!((code, has_read, &again), (3, false, &findings));
+    assert_eq!((&spared.stdout, &spared.stderr), (&looked.stdout, &looked.stderr));
+    for all in [["-v"].as_slice(), &["--summary", "all.json"]] {
+        let (code, has_read, again, ran) = metrics(all);
+        assert_eq!((code, has_read, &again), (3, true, &findings), "{all:?}");
+        let told = if all == ["-v"] { ran.stderr } else { fleet.read("all.json") };
+        assert!(told.contains("c2000") && told.contains("missing-companion"), "{all:?}");
+    }
+    // Nor does such a run spoil what is noted.
+    assert!(!metrics(&[]).1);
+    // More that matters is always looked at.
+    let nothing = |at: usize| credential("eu", "eu-team", &format!("n{at}"), ["v1", "Secret", &format!("n{at}")]);
+    fleet.write("team/broken.yaml", (0..4_000).map(|at| format!("---\n{}\n", nothing(at))).collect::<String>());
+    teams.commit("team");
+    teams.publish(&[]).0.ends(3);
+    metrics(&[]);
+    assert!(metrics(&[]).1);
+}
+
 /// Somebody else's stamp is none, nor is one of another time or place.
 #[test]
 fn a_stamp_that_somebody_made_gains_nothing() {

@@ -127,6 +127,46 @@ fn https_publishes_where_the_certificate_is_trusted_and_nowhere_else() {
     origin.check();
 }
 
+/// A checkout in which somebody works is read as it is committed, and published to beside the branch that is checked
+/// out; what stands in the work tree and in the index stays as it is.
+#[test]
+fn a_checkout_in_which_somebody_works_is_read_and_written_beside_him() {
+    let fleet = Fleet::with_credentials(1);
+    let origin = Origin::new(&fleet, "");
+    let desk = fleet.path("desk").display().to_string();
+    let at_desk = |words: &[&str]| origin.git(&[&["-C", &desk], words].concat());
+    origin.git(&["init", "-q", "-b", "main", &desk]);
+    fs::rename(fleet.path("manifests"), fleet.path("desk/manifests")).unwrap();
+    at_desk(&["add", "."]);
+    at_desk(&["commit", "-qm", "x"]);
+    let committed = fleet.read("desk/manifests/eu-c0.yaml");
+    // Changed, changed and added, new, removed, and somewhere between two branches.
+    fleet.write("desk/manifests/eu-c0.yaml", committed.replace("value: ", "value: dirty-"));
+    at_desk(&["add", "."]);
+    fleet.write("desk/manifests/eu-c0.yaml", committed.replace("value: ", "value: dirtier-"));
+    fleet.write("desk/manifests/new.yaml", "not: [even YAML");
+    fs::remove_file(fleet.path("desk/manifests/us-c0.yaml")).unwrap();
+    fleet.write("desk/bundles/mine", "my own".to_owned());
+    let state =
+        || (at_desk(&["status", "--porcelain=v2", "-uall"]), at_desk(&["write-tree"]), fleet.tree("desk/manifests"));
+    let before = state();
+    fleet.configure("directory: {path: manifests}", "git: {repository: desk, path: manifests}");
+    fleet.configure("repository: repo.git, branch: main", "repository: desk, branch: published");
+    fleet.run(&["publish", "--first"]).ends(0).outcome("eu", "published").outcome("us", "published");
+    fleet.run(&["publish"]).ends(0).outcome("eu", "unchanged").outcome("us", "unchanged");
+    assert_eq!(state(), before);
+    assert_eq!(fleet.read("desk/bundles/mine"), "my own");
+    assert_eq!(at_desk(&["rev-list", "--count", "published"]), "1");
+    // The branch that is checked out is refused by git, whatever is set there: files would have to be written over.
+    let tip = at_desk(&["rev-parse", "main"]);
+    fleet.configure("branch: published", "branch: main");
+    for set in ["refuse", "updateInstead"] {
+        at_desk(&["config", "receive.denyCurrentBranch", set]);
+        fleet.run(&["publish", "--first"]).ends(1).says("the push was refused");
+        assert_eq!((state(), at_desk(&["rev-parse", "main"])), (before.clone(), tip.clone()), "{set}");
+    }
+}
+
 /// Every argument of every process on this machine, from time to time, until the run ends.
 fn arguments_during(mut command: Command) -> (Ran, BTreeSet<String>) {
     let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();

@@ -4,6 +4,7 @@ use std::fs;
 use std::process::Command;
 
 use crate::support::fleet::{CANARY, Fleet, Ran, credential, secret};
+use crate::support::githttp::GitServer;
 use crate::support::origin::Origin;
 
 /// Two teams with a repository each: `eu-team`, which may provide its own namespace, and the platform, which may
@@ -305,6 +306,39 @@ fn nothing_older_is_published_over_newer() {
     for wrong in ["tema=1", &format!("eu={old}")] {
         teams.fleet.run(&["publish", "--accept-source", wrong]).ends(64).says("there are platform, team");
     }
+}
+
+/// Another machine, which keeps nothing, fetches as much of the history as it takes, and no more than that.
+#[test]
+fn a_source_may_be_thousands_of_commits_newer_and_no_more() {
+    let teams = Teams::new("");
+    let server = GitServer::new(&teams.fleet.path(""));
+    teams.fleet.configure("repository: team.git", &format!("repository: '{}'", server.url("team.git")));
+    teams.settle();
+    let first = teams.script("team", "git rev-parse HEAD");
+    // The empty commits come after the one that was read, the last of them the 4,095th.
+    let onto = |count: usize| {
+        let one =
+            |at: usize| format!("commit refs/heads/main\ncommitter o <o@x> {} +0000\ndata 1\nx\n", at + 1_800_000_000);
+        let all: String = (1..=count).map(one).collect();
+        let stream = all.replacen("data 1\nx\n", &format!("data 1\nx\nfrom {first}\n"), 1);
+        teams.fleet.write("stream", stream);
+        teams.script("team", "git -C ../team.git update-ref refs/heads/main $(git rev-parse HEAD)");
+        teams.script("team", "git -C ../team.git fast-import --quiet --force < ../stream");
+    };
+    let keeps_nothing = || fs::remove_dir_all(teams.fleet.path("home/.cache")).unwrap();
+    for (count, is_stale) in [(63, false), (64, false), (4_095, false), (4_096, true)] {
+        onto(count);
+        keeps_nothing();
+        let (ran, _) = teams.publish(&["--dry-run"]);
+        assert_eq!(ran.stderr.contains("stale-source"), is_stale, "{count}: {}", ran.stderr);
+    }
+    // Whoever kept what was read fetches what is new, however much that is.
+    teams.commit("platform");
+    teams.script("team", &format!("git -C ../team.git update-ref refs/heads/main {first}"));
+    teams.publish(&[]).0.ends(0);
+    onto(4_096);
+    teams.publish(&[]).0.ends(0).outcome("eu", "unchanged");
 }
 
 /// Commits of people and squashed histories have no trailers, and the stamp is beside them.

@@ -24,7 +24,7 @@ use crate::shelf::output::Output;
 use crate::shelf::{Look as _, plain_files};
 use crate::survey::look::{ProviderFiles, Road, connect, each, help_of, identity, patience_of_one, regions, road};
 use crate::survey::source::live::Values;
-use crate::survey::{Reach, Surveyor, survey};
+use crate::survey::{Looking, Reach, Surveyor, survey};
 
 /// What is asked.
 pub struct Question<'a> {
@@ -149,7 +149,7 @@ fn facts(session: &Session, asked: &Question<'_>, regions: &[(&RegionConfig, &Lo
     }
     let outputs = [asked.opened.output()];
     let surveyor = Surveyor {
-        into_regions: false,
+        looking: Looking::AtSources,
         ..Surveyor::new(session, &asked.opened.settings.fleet, &asked.opened.typed, (&outputs, asked.reach))
     };
     let survey = survey(&surveyor, Values::Leave).map_err(|failure| {

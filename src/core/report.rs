@@ -10,6 +10,7 @@ pub mod markdown;
 pub mod metrics;
 pub mod names;
 pub mod pages;
+mod record;
 pub mod shell;
 mod split;
 pub mod standing;

@@ -99,6 +99,7 @@ codes! {
     TooManyHops "too-many-hops" Broken Error "A claim's chain of references is longer than 16 hops.";
     TooManyObjects "too-many-objects" Broken Error "A claim, a namespace or a region needs more than the limit.";
     VersionNotServed "version-not-served" Broken Error "An object is written in a version that the region does not serve.";
+    ScopeDiffers "scope-differs" Broken Error "A kind is cluster-scoped on the region and its object is in a namespace, or the other way round.";
     ProviderNotEnabled "provider-not-enabled" Broken Error "The Region object does not list the provider that the identity needs.";
     Shadowed "shadowed" Broken Error "Two sources hold one object with different content.";
     DuplicateObject "duplicate-object" Broken Error "One source holds one object twice.";

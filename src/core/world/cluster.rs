@@ -150,6 +150,7 @@ pub fn gather(
         }
     }
     findings.extend(unclaimed(&profiles, &clusters));
+    findings.extend(untied(fleet));
     findings.extend(ownerless(fleet, snapshot));
     (clusters, findings)
 }
@@ -643,6 +644,23 @@ fn conditions(region: &RegionConfig, cluster: &ClusterFacts) -> Option<(String, 
         ),
     };
     Some((named(&why), help))
+}
+
+/// Tells of regions that are tied to no ClusterProfile, where others are. The management cluster is told by its source.
+fn untied(fleet: &Fleet) -> Vec<Finding> {
+    let active = || fleet.regions.values().filter(|region| region.state == RegionState::Active);
+    if !active().any(|region| region.inventory.profile.is_some()) {
+        return Vec::new();
+    }
+    let tell = |region: &RegionConfig| {
+        let message = format!("region {} is tied to no ClusterProfile, and other regions are", region.name);
+        let help = format!(
+            "If a cluster manager has one for its cluster, name it in `regions.{}.inventory.clusterProfile`.",
+            region.name
+        );
+        Finding::new(Code::UntiedRegion, message).in_region(&region.name).help(help)
+    };
+    active().filter(|region| region.inventory.profile.is_none() && !region.management).map(tell).collect()
 }
 
 /// Tells of ClusterProfiles of a tied namespace that no region is tied to.

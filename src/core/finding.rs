@@ -103,8 +103,29 @@ pub struct Finding {
     pub message: String,
     /// What to do about it; for most codes it is the same for all objects.
     pub help: Cow<'static, str>,
-    /// The source whose own findings say why, where this one only follows from them.
-    pub because: Option<SourceName>,
+    /// What this one only follows from.
+    pub because: Option<Cause>,
+}
+
+/// What a finding follows from, and many others with it: they are told together.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Cause {
+    /// The findings of a source that was not read completely.
+    Source(SourceName),
+    /// That the facts of a region's cluster are unknown.
+    Region(Region),
+}
+
+impl Cause {
+    /// The source, if it is one.
+    pub fn source(&self) -> Option<&str> {
+        if let Self::Source(source) = self { Some(source.as_str()) } else { None }
+    }
+
+    /// The region, if it is one.
+    pub fn region(&self) -> Option<&str> {
+        if let Self::Region(region) = self { Some(region.as_str()) } else { None }
+    }
 }
 
 impl Finding {
@@ -125,7 +146,13 @@ impl Finding {
 
     /// Names the source whose own findings say why.
     pub fn because(mut self, source: &SourceName) -> Self {
-        self.because = Some(source.clone());
+        self.because = Some(Cause::Source(source.clone()));
+        self
+    }
+
+    /// Says that it follows from facts of a region that are unknown.
+    pub fn without_facts_of(mut self, region: &Region) -> Self {
+        self.because = Some(Cause::Region(region.clone()));
         self
     }
 

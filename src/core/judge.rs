@@ -25,7 +25,7 @@ use crate::closure::{Closure, Member, Role, close};
 use crate::destination::Destination;
 use crate::expiry;
 use crate::finding::{Code, Finding};
-use crate::name::{ObjectKey, Region, is_dns_label, is_dns_subdomain};
+use crate::name::{ObjectKey, Region, Scope, is_dns_label, is_dns_subdomain};
 use crate::object::{Object, finding_of};
 use crate::validity;
 use crate::world::World;
@@ -181,7 +181,30 @@ pub fn check_object(world: &World<'_>, region: &Region, object: &Object) -> Vec<
         };
         findings.push(find(Code::VersionNotServed, message, help));
     }
+    findings.extend(other_scope(world, region, object));
     findings
+}
+
+/// Tells of an object whose kind has another scope on a region: the region's API server refuses it, or its consumer puts it
+/// into a namespace that nobody meant.
+///
+/// Who may use the object is judged by the scope that the sources say: a region's API server is trusted with less.
+fn other_scope(world: &World<'_>, region: &Region, object: &Object) -> Option<Finding> {
+    let served = world.cluster(region)?.looked()?.kinds.get(&object.key.kind)?;
+    let is_other = served.is_other_scope(object.key.scope());
+    let (key, kind) = (&object.key, &object.key.kind);
+    let message = match served.scope {
+        _ if !is_other => return None,
+        Scope::Cluster => format!("region {region} has {kind} as a cluster-scoped kind, and {key} is in a namespace"),
+        Scope::Namespaced => format!("region {region} has {kind} as a namespaced kind, and {key} is in no namespace"),
+    };
+    let cure = match (world.snapshot.definitions.contains_key(kind), world.fleet.kinds.contains_key(kind)) {
+        (true, _) => "Let the CustomResourceDefinition in the sources and the one on the region say the same",
+        (false, true) => "Correct `scope` of the kind in `kinds`, or the CustomResourceDefinition on the region",
+        (false, false) => "Install the provider's own CustomResourceDefinition on the region",
+    };
+    let help = format!("{cure}; what is published stays meanwhile.");
+    Some(Finding::new(Code::ScopeDiffers, message).about(key).at(&object.origin).help(help))
 }
 
 /// Whether a region serves the version that an object is written in.

@@ -302,6 +302,11 @@ impl ObjectKey {
         Self::new(GroupKind::new("", "Namespace"), None, Name::new(namespace.shared()))
     }
 
+    /// The scope that the key is written for.
+    pub fn scope(&self) -> Scope {
+        if self.namespace.is_some() { Scope::Namespaced } else { Scope::Cluster }
+    }
+
     /// The namespace, empty for cluster-scoped kinds.
     pub fn namespace_text(&self) -> &str {
         self.namespace.as_ref().map_or("", Namespace::as_str)

@@ -4,6 +4,7 @@
 //! them. A [`World`] is the configuration, the snapshot and the facts. It knows nothing of closures.
 
 pub mod cluster;
+mod configured;
 pub mod definition;
 mod home;
 pub mod looks;

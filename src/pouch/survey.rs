@@ -39,7 +39,7 @@ use crate::git::program::Deadlines;
 use crate::harden::wiped;
 use crate::session::Session;
 use last::Last;
-use look::Done;
+use look::{Done, Unreached};
 use openers::{openers, shared};
 use rayon::prelude::*;
 use source::decrypt::{Opener, Seen, Vault, unopened};
@@ -114,6 +114,7 @@ impl Survey {
 }
 
 /// What a survey works with.
+#[derive(Clone)]
 pub struct Surveyor<'a> {
     /// Environment, clock, entropy, where words go, and whether the run should end.
     pub session: &'a Session,
@@ -129,11 +130,22 @@ pub struct Surveyor<'a> {
     pub last: Option<&'a Last>,
     /// The claimant whose closure alone is asked for, if it is about one.
     pub only: Option<&'a Claimant>,
-    /// Whether regions' own clusters are looked into, where the configuration says how.
-    pub into_regions: bool,
-    /// Whether what lies about may be somebody's proposal: then no file of it says where anybody logs in, and no cluster is
+    /// What is looked at beside the sources.
+    pub looking: Looking,
+    /// The regions that did not answer in this run.
+    pub unreached: Arc<Unreached>,
+}
+
+/// What is looked at beside the sources.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Looking {
+    /// Regions' own clusters, where the configuration says how they are reached.
+    IntoRegions,
+    /// Nothing.
+    AtSources,
+    /// Nothing, as what lies about may be somebody's proposal: no file of it says where anybody logs in, and no cluster is
     /// met that it describes.
-    pub is_proposal: bool,
+    AtAProposal,
 }
 
 impl<'a> Surveyor<'a> {
@@ -144,7 +156,8 @@ impl<'a> Surveyor<'a> {
         base: &'a Path,
         (outputs, reach): (&'a [PathBuf], &'a Reach),
     ) -> Self {
-        Self { session, fleet, base, outputs, reach, last: None, only: None, into_regions: true, is_proposal: false }
+        let looking = Looking::IntoRegions;
+        Self { session, fleet, base, outputs, reach, last: None, only: None, looking, unreached: Arc::default() }
     }
 
     /// Whether a source is standard input, which can be read once.
@@ -174,7 +187,7 @@ pub fn connect(surveyor: &Surveyor<'_>, source: &Source) -> Result<Cluster, Fail
     let mut wanted = reach.wanted.clone();
     wanted.context = wanted.context.or_else(|| context.clone());
     let written = || kubeconfig.as_ref().map(|path| ambient.cwd().join(base).join(path));
-    if let (None, Some(path), true) = (&wanted.kubeconfig, kubeconfig, surveyor.is_proposal)
+    if let (None, Some(path), true) = (&wanted.kubeconfig, kubeconfig, surveyor.looking == Looking::AtAProposal)
         && Path::new(path).is_relative()
     {
         return Err(Failure::usage(
@@ -193,7 +206,7 @@ pub fn connect(surveyor: &Surveyor<'_>, source: &Source) -> Result<Cluster, Fail
 /// # Errors
 /// Where a source cannot be reached at all, changes faster than it can be read, or the run should end.
 pub fn survey(surveyor: &Surveyor<'_>, values: Values) -> Result<Survey, Failure> {
-    let Surveyor { session, fleet, base, reach, .. } = *surveyor;
+    let Surveyor { session, fleet, base, reach, .. } = surveyor;
     let Session { ui, stop, .. } = session;
     let mut clusters: BTreeMap<usize, Live> = BTreeMap::new();
     for (index, source) in fleet.sources.iter().enumerate() {
@@ -310,15 +323,17 @@ fn one_look(
     }
     let (mut snapshot, found) = assemble_by(fleet, readings, &Threads);
     findings.extend(found);
-    let mut looks = if surveyor.is_proposal { look::closed() } else { Looks::default() };
+    let mut looks = if surveyor.looking == Looking::AtAProposal { look::closed() } else { Looks::default() };
     let (mut facts, mut facts_findings) = Facts::gather(fleet, &snapshot, &looks);
     // What there is to look at, and through which ClusterProfile, is what the sources say.
     let mut errands = Vec::new();
-    if surveyor.into_regions && !surveyor.is_proposal {
+    if surveyor.looking == Looking::IntoRegions {
         errands = look::errands(surveyor.session, (fleet, surveyor.base), &facts, surveyor.only);
     }
     if !errands.is_empty() {
-        for (region, found) in done.all(surveyor.session, fleet, surveyor.reach.patience, errands)? {
+        for (region, found) in
+            done.all((surveyor.session, fleet), (surveyor.reach.patience, &surveyor.unreached), errands)?
+        {
             looks.add(fleet, &snapshot, region.clone(), found.clone());
         }
         (facts, facts_findings) = Facts::gather(fleet, &snapshot, &looks);
@@ -415,7 +430,7 @@ pub fn opened_by(surveyor: &Surveyor<'_>) -> Result<Vec<String>, Failure> {
 /// The state that each source is in now, without reading any; none where not all of them are repositories that can
 /// tell, or where regions are looked into: what is seen there has no state that could be compared.
 pub fn states(surveyor: &Surveyor<'_>) -> Option<Vec<SourceStamp>> {
-    if surveyor.into_regions && look::regions(surveyor.fleet).next().is_some() {
+    if surveyor.looking == Looking::IntoRegions && look::regions(surveyor.fleet).next().is_some() {
         return None;
     }
     given(surveyor, |given| surveyor.fleet.sources.iter().map(|source| source::state(source, given)).collect())

@@ -12,7 +12,7 @@ use alloc::vec::Vec;
 use super::Asked;
 use super::credential::{ask, handed_over};
 use crate::config::Fleet;
-use crate::finding::{Code, Finding};
+use crate::finding::{Cause, Code, Finding};
 use crate::k0rdent::access::{self, Choice, Labels, NAME, Rule, Targets};
 use crate::k0rdent::{self, credential};
 use crate::name::{Claimant, GroupKind, Name, Namespace, ObjectKey};
@@ -224,7 +224,7 @@ pub(super) fn managed(access: &Access<'_>, by: Claimant, source: &Object, copy: 
         let message =
             format!("whether {key} is a Credential of its own, which no rule replaces, is unknown: {}", unread.why());
         let mut finding = Finding::new(Code::Unread, message).about(&key).at(&asked.origin);
-        finding.because = unread.reason.is_none().then(|| unread.source.clone());
+        finding.because = unread.reason.is_none().then(|| Cause::Source(unread.source.clone()));
         asked.findings.push(finding.help("Correct the source: its own findings say what is wrong."));
     }
     asked.findings.extend(copy.and_then(|copy| outdated(&asked.by, source, copy)));

@@ -8,6 +8,7 @@ use super::record::{FactRecord, PlaceRecord};
 use crate::destination::Destination;
 use crate::finding::{Origin, Place};
 use crate::inventory::Status;
+use crate::inventory::profile::{CLUSTER_ID, CLUSTER_SET};
 use crate::k0rdent;
 use crate::name::{GroupKind, Name, ObjectKey};
 use crate::world::World;
@@ -100,6 +101,17 @@ fn profile(to: &Destination<'_>, cluster: &ClusterFacts, told: &mut Told) {
     }
     for server in profile.servers() {
         told.add(&format!("server {server}"), (&from, Some(origin)), Some("whether two regions are one cluster"));
+    }
+    let property = |name| profile.properties.get(name);
+    match (property(CLUSTER_ID), property(CLUSTER_SET)) {
+        // The ID is unique within its set only.
+        (Some(id), Some(set)) => {
+            let fact = format!("cluster {id} in the ClusterSet {set}");
+            told.add(&fact, (&from, Some(origin)), Some("whether two regions are one cluster"));
+        }
+        (Some(id), None) => told.add(&format!("cluster {id} in a ClusterSet not named"), (&from, Some(origin)), None),
+        (None, Some(set)) => told.add(&format!("a cluster of the ClusterSet {set}"), (&from, Some(origin)), None),
+        (None, None) => {}
     }
     match &cluster.argocd {
         ArgoRegistration::Foreign => {}

@@ -99,6 +99,7 @@ codes! {
     TooManyHops "too-many-hops" Broken Error "A claim's chain of references is longer than 16 hops.";
     TooManyObjects "too-many-objects" Broken Error "A claim, a namespace or a region needs more than the limit.";
     VersionNotServed "version-not-served" Broken Error "An object is written in a version that the region does not serve.";
+    ScopeDiffers "scope-differs" Broken Error "A kind is cluster-scoped on the region and its object is in a namespace, or the other way round.";
     ProviderNotEnabled "provider-not-enabled" Broken Error "The Region object does not list the provider that the identity needs.";
     Shadowed "shadowed" Broken Error "Two sources hold one object with different content.";
     DuplicateObject "duplicate-object" Broken Error "One source holds one object twice.";
@@ -171,6 +172,7 @@ codes! {
     ClusterRedirected "cluster-redirected" Notice Warning "Argo CD is told something else of a region's cluster than before.";
     TwoWriters "two-writers" Notice Warning "A source has the cluster Secret of Argo CD that pouch writes for a region.";
     UntiedProfile "untied-profile" Notice Info "No region is tied to a ClusterProfile of an inventory that regions are tied to, or of a placement.";
+    UntiedRegion "untied-region" Notice Info "A region is tied to no ClusterProfile, and other regions are.";
     PlacementNotFound "placement-not-found" Notice Warning "A placement of the configuration has no PlacementDecision, so it lists no region.";
     FactDiffers "fact-differs" Notice Warning "Two places say different things of a region's cluster.";
     RegionRetired "region-retired" Notice Info "A Credential names a retired region.";

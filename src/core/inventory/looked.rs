@@ -31,6 +31,13 @@ pub struct Served {
     pub versions: Vec<Version>,
 }
 
+impl Served {
+    /// Whether the region has the kind, and in another scope than this.
+    pub fn is_other_scope(&self, scope: Scope) -> bool {
+        !self.versions.is_empty() && self.scope != scope
+    }
+}
+
 /// What a look into a region's cluster found. What was not looked at is none, or not there.
 #[derive(Clone, PartialEq, Default)]
 pub struct Looked {

@@ -101,7 +101,7 @@ fn unseen(world: &World<'_>, claim: &Claim, object: &Object, region: &Region) ->
         ),
     };
     let message = format!("whether {} is open to namespace {namespace} is unknown: {why}", object.key);
-    Finding::new(Code::Unread, message).about(&object.key).at(&object.origin).help(help)
+    Finding::new(Code::Unread, message).about(&object.key).at(&object.origin).help(help).without_facts_of(region)
 }
 
 /// Who may use an identity is mistyped, so nobody knows: that takes nothing away, and opens nothing.

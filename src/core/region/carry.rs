@@ -4,7 +4,7 @@ use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
 
 use super::input::Input;
-use crate::finding::{Code, Finding};
+use crate::finding::{Cause, Code, Finding};
 use crate::judge::case::{Ruling, Verdict};
 use crate::k0rdent;
 use crate::kinds;
@@ -74,7 +74,7 @@ impl Fates {
                 _ => None,
             };
             let finding = Finding::new(code, message).claimed_by(by).in_region(&input.to.region.name).help(help);
-            Some(Finding { because: because.cloned(), ..finding })
+            Some(Finding { because: because.cloned().map(Cause::Source), ..finding })
         };
         self.0.iter().filter(|(by, _)| !heard.contains(by)).filter_map(explain).collect()
     }

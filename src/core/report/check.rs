@@ -14,7 +14,7 @@ use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
-use super::group::{Tell, Whom, concerned, groups};
+use super::group::{Because, Tell, Whom, concerned, groups};
 use crate::finding::{Class, Finding, Origin};
 use crate::hash::sha256_hex;
 use crate::name::SourceName;
@@ -63,7 +63,7 @@ impl Tell for Checked<'_> {
         Tell::source(self.finding)
     }
 
-    fn because(&self) -> Option<&str> {
+    fn because(&self) -> Option<Because<'_>> {
         Tell::because(self.finding)
     }
 }

@@ -2,7 +2,8 @@
 //!
 //! Findings that say the same of the same object differ in whom they concern alone, and are told as one. A source that
 //! could not be read leaves doubts about whatever it may hold: those follow from the source's own findings, and are told
-//! below the first of them. Causes so come before consequences, and a list that is cut short loses none.
+//! below the first of them. Causes so come before consequences, and a list that is cut short loses none. A region whose
+//! facts are unknown leaves doubts as well, and has no finding of its own: its doubts are told below the first of them.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::format;
@@ -32,17 +33,32 @@ pub trait Tell {
     fn rank(&self) -> u8;
     /// The source in which it stands.
     fn source(&self) -> Option<&str>;
-    /// The source whose own findings say why.
-    fn because(&self) -> Option<&str>;
+    /// What it follows from.
+    fn because(&self) -> Option<Because<'_>>;
+}
+
+/// What something follows from.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Because<'f> {
+    /// The findings of a source that was not read completely.
+    Source(&'f str),
+    /// That the facts of a region's cluster are unknown.
+    Region(&'f str),
+}
+
+impl<'f> Because<'f> {
+    fn of(source: Option<&'f str>, region: Option<&'f str>) -> Option<Self> {
+        source.map(Self::Source).or(region.map(Self::Region))
+    }
 }
 
 impl Tell for Finding {
     // What is about no object is about its place.
-    type Alike<'f> = (Severity, Code, &'f str, Option<&'f ObjectKey>, Option<&'f Origin>, &'f str);
+    type Alike<'f> = (Severity, Code, &'f str, Option<&'f ObjectKey>, Option<&'f Origin>, &'f str, Option<Because<'f>>);
 
     fn alike(&self) -> Self::Alike<'_> {
         let origin = self.origin.as_ref().filter(|_| self.object.is_none());
-        (self.severity, self.code, &self.message, self.object.as_ref(), origin, &self.help)
+        (self.severity, self.code, &self.message, self.object.as_ref(), origin, &self.help, Tell::because(self))
     }
 
     fn whom(&self) -> Whom {
@@ -61,8 +77,9 @@ impl Tell for Finding {
         self.origin.as_ref().map(|origin| origin.source.as_str())
     }
 
-    fn because(&self) -> Option<&str> {
-        self.because.as_ref().map(|source| source.as_str())
+    fn because(&self) -> Option<Because<'_>> {
+        let cause = self.because.as_ref()?;
+        Because::of(cause.source(), cause.region())
     }
 }
 
@@ -70,12 +87,13 @@ impl Tell for Finding {
 type Stands<'f> = (Option<&'f str>, Option<&'f str>, Option<u32>, Option<u32>);
 
 impl Tell for FindingRecord {
-    type Alike<'f> = (&'f str, &'f str, &'f str, Option<&'f ObjectRecord>, Option<Stands<'f>>, &'f str);
+    type Alike<'f> =
+        (&'f str, &'f str, &'f str, Option<&'f ObjectRecord>, Option<Stands<'f>>, &'f str, Option<Because<'f>>);
 
     fn alike(&self) -> Self::Alike<'_> {
         let stands = (self.source.as_deref(), self.file.as_deref(), self.line, self.column);
         let stands = self.object.is_none().then_some(stands);
-        (self.severity, self.code, &self.message, self.object.as_ref(), stands, &self.help)
+        (self.severity, self.code, &self.message, self.object.as_ref(), stands, &self.help, self.because())
     }
 
     fn whom(&self) -> Whom {
@@ -94,8 +112,8 @@ impl Tell for FindingRecord {
         self.source.as_deref()
     }
 
-    fn because(&self) -> Option<&str> {
-        self.because.as_deref()
+    fn because(&self) -> Option<Because<'_>> {
+        Because::of(self.because.as_deref(), self.because_region.as_deref())
     }
 }
 
@@ -119,7 +137,7 @@ impl Tell for SilencedRecord {
         None
     }
 
-    fn because(&self) -> Option<&str> {
+    fn because(&self) -> Option<Because<'_>> {
         None
     }
 }
@@ -161,12 +179,19 @@ impl<'f, T: Tell> Group<'f, T> {
 
     /// Who keeps what is published because of it, so many of them by name; none where nothing follows.
     pub fn consequence(&self, most: usize) -> Option<String> {
-        let source = self.consequences.first().and_then(|group| group.first.because())?;
-        let whose = whose(self.consequences.iter().flat_map(|group| group.all.iter().copied()));
+        let because = self.consequences.first().and_then(|group| group.first.because())?;
+        let below = self.consequences.iter().flat_map(|group| group.all.iter().copied());
+        let (whose, because) = match because {
+            Because::Source(source) => (whose(below), format!("source {source} was not read completely")),
+            // The first of them is no other thing than the rest.
+            Because::Region(region) => {
+                (whose(self.all.iter().copied().chain(below)), format!("the facts of region {region} are unknown"))
+            }
+        };
         let Concerned { who, is_one, names, .. } = Concerned::of(&whose, most)?;
         let keep = if is_one { "keeps what it has" } else { "keep what they have" };
         let names = names.map(|names| format!(": {names}")).unwrap_or_default();
-        Some(format!("{who} {keep}, because source {source} was not read completely{names}"))
+        Some(format!("{who} {keep}, because {because}{names}"))
     }
 }
 
@@ -197,13 +222,24 @@ pub fn groups<'f, T: Tell>(findings: impl IntoIterator<Item = &'f T>) -> Vec<Gro
             first.entry(source).or_insert(at);
         }
     }
-    let mut alone = Vec::new();
+    let mut alone: Vec<Group<'f, T>> = Vec::new();
+    let mut of_region: BTreeMap<&str, usize> = BTreeMap::new();
     for group in consequences {
-        let cause = group.first.because().and_then(|source| first.get(source));
+        let because = group.first.because();
+        let cause = match because {
+            Some(Because::Source(source)) => first.get(source).and_then(|at| causes.get_mut(*at)),
+            Some(Because::Region(region)) => of_region.get(region).and_then(|at| alone.get_mut(*at)),
+            None => None,
+        };
         // What ends a run stands where it is looked for, so an error is told of below no warning.
-        match cause.and_then(|at| causes.get_mut(*at)).filter(|cause| cause.first.rank() <= group.first.rank()) {
+        match cause.filter(|cause| cause.first.rank() <= group.first.rank()) {
             Some(cause) => cause.consequences.push(group),
-            None => alone.push(group),
+            None => {
+                if let Some(Because::Region(region)) = because {
+                    of_region.insert(region, alone.len());
+                }
+                alone.push(group);
+            }
         }
     }
     causes.extend(alone);
@@ -313,6 +349,30 @@ mod tests {
             assert_eq!(groups[0].consequence(2).as_deref(), Some(says));
             assert_eq!(groups[1].consequence(2), None);
             assert_eq!(counts(&groups), "4 errors (12 findings, counted by Credential and region)");
+        }
+        check(&all, |finding| &finding.message);
+        check(&records, |record| &record.message);
+    }
+
+    #[test]
+    fn a_region_whose_facts_are_unknown_is_told_of_once() {
+        let unseen = |region: &str, n: usize| {
+            let region = region.into();
+            of(&format!("c{n}"), Code::Unread, &format!("is x{n} open?")).in_region(&region).without_facts_of(&region)
+        };
+        let mut all: Vec<Finding> = (0..7).map(|n| unseen("eu", n)).collect();
+        all.push(unseen("us", 0));
+        all.push(of("other", Code::Unread, "nobody knows").because(&"eu".into()));
+        let records: Vec<FindingRecord> = all.iter().map(FindingRecord::from).collect();
+        fn check<T: Tell>(all: &[T], message: fn(&T) -> &str) {
+            let groups = groups(all);
+            let told: Vec<&str> = groups.iter().map(|group| message(group.first)).collect();
+            assert_eq!(told, ["is x0 open?", "is x0 open?", "nobody knows"]);
+            let says = "7 Credentials keep what they have, because the facts of region eu are unknown: \
+                        team-a/c0, team-a/c1 and 5 more";
+            assert_eq!(groups[0].consequence(2).as_deref(), Some(says));
+            assert_eq!(groups[1].consequence(2), None);
+            assert_eq!(counts(&groups), "3 errors (9 findings, counted by Credential and region)");
         }
         check(&all, |finding| &finding.message);
         check(&records, |record| &record.message);

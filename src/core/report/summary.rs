@@ -11,7 +11,7 @@ use schemars::{JsonSchema, Schema};
 use serde::{Deserialize, Serialize};
 
 use super::compared::ComparedRegion;
-pub use super::found::{FindingRecord, ObjectRecord, SilencedRecord};
+pub use super::record::{FindingRecord, ObjectRecord, SilencedRecord};
 pub use super::split::SplitRecord;
 pub use super::target::{Artifact, ArtifactState, FailureRecord, Proposal, Target, TargetState};
 use crate::finding::{Class, Code, Counts, Finding};

@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 
 use serde::{Deserialize, Serialize};
 
-use crate::finding::{Code, Counts, Finding, Origin, Place, Severity};
+use crate::finding::{Cause, Code, Counts, Finding, Origin, Place, Severity};
 use crate::name::{Claimant, GroupKind, ObjectKey};
 use crate::report::summary::{Credentials, ObjectRecord, Region};
 use crate::silence::Silenced;
@@ -118,6 +118,8 @@ struct Told {
     help: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     because: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    because_region: Option<String>,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -146,14 +148,17 @@ impl From<&Finding> for Told {
             origin: origin.as_ref().map(|origin| (origin.source.to_string(), place(&origin.place))),
             message: message.clone(),
             help: help.to_string(),
-            because: because.as_ref().map(|source| source.to_string()),
+            because: because.as_ref().and_then(Cause::source).map(String::from),
+            because_region: because.as_ref().and_then(Cause::region).map(String::from),
         }
     }
 }
 
 impl Told {
     fn finding(&self) -> Option<Finding> {
-        let Self { severity, code, region, claimant, object, origin, message, help, because } = self;
+        let Self { severity, code, region, claimant, object, origin, message, help, because, because_region } = self;
+        let of_source = because.as_deref().map(|source| Cause::Source(source.into()));
+        let of_region = because_region.as_deref().map(|region| Cause::Region(region.into()));
         let place = |place: &ToldPlace| match place {
             ToldPlace::File(path, line, column) => Place::File { path: (&**path).into(), line: *line, column: *column },
             ToldPlace::Cluster(context) => Place::Cluster { context: (&**context).into() },
@@ -176,7 +181,7 @@ impl Told {
             origin: origin.as_ref().map(|(source, at)| Origin { source: (&**source).into(), place: place(at) }),
             message: message.clone(),
             help: help.clone().into(),
-            because: because.as_deref().map(Into::into),
+            because: of_source.or(of_region),
         })
     }
 }
@@ -207,6 +212,7 @@ mod tests {
             findings.push(Finding { severity: Severity::Info, ..plain.clone().about(key).because(&"team".into()) });
         }
         findings.push(Finding { region: Some("eu".into()), claimant: Some(by), ..plain.clone() });
+        findings.push(plain.clone().without_facts_of(&"eu".into()));
         let silenced = [Silenced { finding: plain, reason: "It is meant.".into() }];
         let told =
             ToldStamp::new((String::new(), String::new()), Credentials::default(), Vec::new(), (&findings, &silenced));

@@ -8,6 +8,7 @@ use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
+use super::configured::told_otherwise;
 use super::definition::Definitions;
 use super::home::homeless;
 use super::looks::Looks;
@@ -134,6 +135,9 @@ pub fn gather(
         if region.state == RegionState::Active {
             findings.extend(loose(region, &cluster));
             findings.extend(differing(region, &cluster));
+            if let Some(looked) = cluster.looked() {
+                findings.extend(told_otherwise(fleet, region, looked, cluster.definitions.as_ref()));
+            }
             cluster.holds = contradictions(region, &cluster);
             cluster.holds.extend(homeless(region, cluster.told(), snapshot));
             cluster.gate = gate(region, &cluster);
@@ -146,6 +150,7 @@ pub fn gather(
         }
     }
     findings.extend(unclaimed(&profiles, &clusters));
+    findings.extend(untied(fleet));
     findings.extend(ownerless(fleet, snapshot));
     (clusters, findings)
 }
@@ -436,7 +441,7 @@ fn why_not<T>(tied: &Tied<T>) -> Option<(&str, bool)> {
     }
 }
 
-/// Tells where facts of the configuration, or of two objects, differ and neither is proved wrong.
+/// Tells where the releases that two objects or a look say differ, and none is proved wrong.
 fn differing(region: &RegionConfig, cluster: &ClusterFacts) -> Vec<Finding> {
     let mut findings = Vec::new();
     let mut differs = |message: String, help: String| {
@@ -457,30 +462,6 @@ fn differing(region: &RegionConfig, cluster: &ClusterFacts) -> Vec<Finding> {
             region.name, first.1, first.0, other.1, other.0
         );
         differs(message, "Wait for an upgrade to end; if there is none, check that both are of one cluster.".into());
-    }
-    let Some(looked) = cluster.looked() else { return findings };
-    if let (true, Some(own)) = (region.detached, &cluster.definitions)
-        && !own.is_empty()
-    {
-        let message = format!(
-            "the configuration says that region {} is detached, but its own ProviderInterfaces define identities",
-            region.name
-        );
-        let help = "Reduce them to clusterIdentityKinds, or remove `detached`: what the region has counts.";
-        differs(message, help.into());
-    }
-    for (namespace, wanted) in &region.labels {
-        let Some(Some(has)) = looked.namespaces.get(namespace) else { continue };
-        let other = wanted.iter().find(|(key, value)| has.get(*key) != Some(value));
-        if let Some((key, value)) = other {
-            let there = has.get(key).map_or_else(|| String::from("missing"), |there| format!("{there:?}"));
-            let message = format!(
-                "label {key} of namespace {namespace} is {there} on region {}, and {value:?} in the configuration",
-                region.name
-            );
-            let help = format!("Correct the namespace, or `regions.{}.namespaces.labels`.", region.name);
-            differs(message, help);
-        }
     }
     findings
 }
@@ -663,6 +644,23 @@ fn conditions(region: &RegionConfig, cluster: &ClusterFacts) -> Option<(String, 
         ),
     };
     Some((named(&why), help))
+}
+
+/// Tells of regions that are tied to no ClusterProfile, where others are. The management cluster is told by its source.
+fn untied(fleet: &Fleet) -> Vec<Finding> {
+    let active = || fleet.regions.values().filter(|region| region.state == RegionState::Active);
+    if !active().any(|region| region.inventory.profile.is_some()) {
+        return Vec::new();
+    }
+    let tell = |region: &RegionConfig| {
+        let message = format!("region {} is tied to no ClusterProfile, and other regions are", region.name);
+        let help = format!(
+            "If a cluster manager has one for its cluster, name it in `regions.{}.inventory.clusterProfile`.",
+            region.name
+        );
+        Finding::new(Code::UntiedRegion, message).in_region(&region.name).help(help)
+    };
+    active().filter(|region| region.inventory.profile.is_none() && !region.management).map(tell).collect()
 }
 
 /// Tells of ClusterProfiles of a tied namespace that no region is tied to.

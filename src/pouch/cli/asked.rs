@@ -21,7 +21,7 @@ use crate::shelf::directory::LookedAt;
 use crate::shelf::output::Output;
 use crate::survey::look::regions;
 use crate::survey::source::live::Values;
-use crate::survey::{Reach, Survey, Surveyor, survey};
+use crate::survey::{Looking, Reach, Survey, Surveyor, survey};
 
 /// Flags of every command that only looks.
 #[derive(Clone, Debug, Default, clap::Args)]
@@ -89,8 +89,9 @@ impl Asked {
         if no_values {
             session.ui.note("no Secret is looked into, and what is published is taken at its word");
         }
-        let is_proposal = self.look.config_from.is_some();
-        if is_proposal && regions(fleet).next().is_some() {
+        // What is looked at with it may be a proposal.
+        let looking = if self.look.config_from.is_some() { Looking::AtAProposal } else { Looking::IntoRegions };
+        if looking == Looking::AtAProposal && regions(fleet).next().is_some() {
             session.ui.note("no region is looked into: --config-from runs nothing that a proposal could have changed");
         }
         let values = if no_values { Values::Unseen } else { Values::Read };
@@ -105,7 +106,7 @@ impl Asked {
             values,
             is_plain,
             is_narrow: false,
-            is_proposal,
+            looking,
         })
     }
 }
@@ -125,8 +126,8 @@ pub struct Prepared<'a> {
     pub is_plain: bool,
     /// Whether nothing is asked for but what the one claimant needs that is refreshed.
     is_narrow: bool,
-    /// Whether what is looked at may be a proposal.
-    is_proposal: bool,
+    /// What is looked at beside the sources.
+    looking: Looking,
 }
 
 impl Prepared<'_> {
@@ -186,10 +187,6 @@ impl Prepared<'_> {
         let Self { session, opened, outputs, reach, .. } = self;
         let fleet = &opened.settings.fleet;
         let only = self.selection.refresh.iter().filter(|_| self.is_narrow).find_map(|it| it.claimants.first());
-        Surveyor {
-            only,
-            is_proposal: self.is_proposal,
-            ..Surveyor::new(session, fleet, &opened.typed, (outputs, reach))
-        }
+        Surveyor { only, looking: self.looking, ..Surveyor::new(session, fleet, &opened.typed, (outputs, reach)) }
     }
 }

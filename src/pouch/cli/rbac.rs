@@ -18,7 +18,7 @@ use crate::error::{Ended, Failure};
 use crate::session::{Session, Tolerate};
 use crate::settings::{Opened, region_called};
 use crate::survey::source::live::Values;
-use crate::survey::{Reach, Surveyor, look, survey};
+use crate::survey::{Looking, Reach, Surveyor, look, survey};
 
 /// What is said below the flags.
 const EXAMPLES: &str = "\
@@ -178,7 +178,7 @@ fn looking(
 fn surveyor<'a>(session: &'a Session, opened: &'a Opened, outputs: &'a [PathBuf], reach: &'a Reach) -> Surveyor<'a> {
     let fleet = &opened.settings.fleet;
     // Whoever asks which rights are needed may have none yet.
-    Surveyor { into_regions: false, ..Surveyor::new(session, fleet, &opened.typed, (outputs, reach)) }
+    Surveyor { looking: Looking::AtSources, ..Surveyor::new(session, fleet, &opened.typed, (outputs, reach)) }
 }
 
 fn is_cluster(source: &Source) -> bool {
@@ -190,7 +190,7 @@ fn is_cluster(source: &Source) -> bool {
 /// Where the configuration names every namespace, and Secrets are not named one by one, no cluster needs
 /// to be asked.
 fn asked(surveyor: &Surveyor<'_>, secrets: Secrets) -> Result<(BTreeMap<SourceName, KnownSource>, Ended), Failure> {
-    let Surveyor { session, fleet, .. } = *surveyor;
+    let Surveyor { session, fleet, .. } = surveyor;
     let mut clusters = fleet.sources.iter().filter(|source| is_cluster(source));
     let named = clusters.all(|source| inquiry::namespaces(fleet, &source.provides).is_some());
     if secrets == Secrets::Namespaces && named {

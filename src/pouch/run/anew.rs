@@ -69,7 +69,7 @@ impl Anew<'_> {
 
     /// Reads the sources, if values come from there.
     pub fn read(&self, last: Option<&Last>) -> Result<Option<Survey>, Failure> {
-        let surveyor = Surveyor { last, ..self.surveyor };
+        let surveyor = Surveyor { last, ..self.surveyor.clone() };
         let survey = || self.run.session.timed("survey", || survey(&surveyor, Values::Read));
         let mut read = self.identities.is_none().then(survey).transpose()?;
         if let (Some(survey), Some(last)) = (&mut read, last) {

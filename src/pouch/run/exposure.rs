@@ -23,7 +23,7 @@ use crate::session::Session;
 use crate::settings::Opened;
 use crate::shelf::repository::{self, Repository};
 use crate::survey::source::live::Values;
-use crate::survey::{Reach, Survey, Surveyor, survey};
+use crate::survey::{Looking, Reach, Survey, Surveyor, survey};
 use crate::ui::Ui;
 
 /// How many broken Credentials are named.
@@ -98,7 +98,8 @@ pub fn answer(session: &Session, asked: Asked<'_>) -> Result<Exposure, Failure> 
 /// Reads the sources, for the values of today.
 pub(in crate::run) fn sources(session: &Session, opened: &Opened, reach: &Reach) -> Result<Survey, Failure> {
     let (fleet, outputs) = (&opened.settings.fleet, [opened.output()]);
-    let surveyor = Surveyor { into_regions: false, ..Surveyor::new(session, fleet, &opened.typed, (&outputs, reach)) };
+    let surveyor =
+        Surveyor { looking: Looking::AtSources, ..Surveyor::new(session, fleet, &opened.typed, (&outputs, reach)) };
     let survey = survey(&surveyor, Values::Read)?;
     session.ui.findings(&survey.findings);
     Ok(survey)

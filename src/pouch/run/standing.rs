@@ -1,17 +1,17 @@
 //! Standing: every region that can be looked into, compared with what is published for it, in one answer.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use pouch_core::config::{Fleet, Look, RegionConfig, SourcePlace};
 use pouch_core::finding::Finding;
 use pouch_core::layout::{manifest, path};
-use pouch_core::name::{Directory, Region};
+use pouch_core::name::{Directory, Region, SourceName};
 use pouch_core::region::published::Files;
 use pouch_core::report::standing::{ComparedRecord, InForce, RegionStanding, Standing, UnreadRecord};
 use pouch_core::report::summary::FindingRecord;
 use pouch_core::reuse::KeyRing;
-use pouch_core::snapshot::Reason;
+use pouch_core::snapshot::{CURE, Reason};
 use pouch_core::world::Facts;
 
 use super::live::{Compared, Comparison, verify};
@@ -24,7 +24,7 @@ use crate::shelf::output::Output;
 use crate::shelf::{Look as _, plain_files};
 use crate::survey::look::{ProviderFiles, Road, connect, each, help_of, identity, patience_of_one, regions, road};
 use crate::survey::source::live::Values;
-use crate::survey::{Reach, Surveyor, survey};
+use crate::survey::{Looking, Reach, Surveyor, survey};
 
 /// What is asked.
 pub struct Question<'a> {
@@ -58,8 +58,8 @@ pub struct Answer {
 /// Where there is no such region, what is published cannot be told at all, or the run should end.
 pub fn standing(session: &Session, asked: &Question<'_>) -> Result<Answer, Failure> {
     let fleet = &asked.opened.settings.fleet;
-    let management = of_management(fleet);
-    let as_source = management.as_ref().map(|(region, look)| (*region, look));
+    let home = Home::of(fleet);
+    let as_source = home.as_ref().and_then(|home| Some((home.region, &home.sources.first()?.1)));
     let regions: Vec<(&RegionConfig, &Look)> = match asked.only {
         // A paused region is not looked into by itself, but may be asked for.
         Some(only) => only
@@ -93,9 +93,10 @@ pub fn standing(session: &Session, asked: &Question<'_>) -> Result<Answer, Failu
     let base = (&session.ambient, &*asked.opened.typed);
     let mut roads: Vec<(&RegionConfig, Result<Road, Reason>)> = Vec::new();
     for (region, look) in regions {
-        let road = match (look, &facts) {
-            (Look::Providers(_), Err(reason)) => Err(reason.clone()),
-            (_, facts) => road(base, (region, look), facts.as_ref().ok().and_then(Option::as_ref), &mut files),
+        let road = match (home.as_ref().filter(|home| home.region.name == region.name), look, &facts) {
+            (Some(home), ..) => home.road(session, asked),
+            (None, Look::Providers(_), Err(reason)) => Err(reason.clone()),
+            (None, _, facts) => road(base, (region, look), facts.as_ref().ok().and_then(Option::as_ref), &mut files),
         };
         roads.push((region, road));
     }
@@ -126,19 +127,63 @@ pub fn standing(session: &Session, asked: &Question<'_>) -> Result<Answer, Failu
     Ok(answer)
 }
 
-/// The management cluster as a region, and how the source that it is reaches it; none where it is looked into as others
-/// are, or no source or more than one could be it.
-fn of_management(fleet: &Fleet) -> Option<(&RegionConfig, Look)> {
-    let region = fleet.management().filter(|region| region.is_rendered() && region.inventory.look.is_none())?;
-    let trusted = fleet.sources.iter().filter(|source| source.provides.cluster_scoped);
-    let mut reached = trusted.filter_map(|source| match &source.place {
-        SourcePlace::Cluster { context, kubeconfig } => {
-            Some(Look::Kubeconfig { kubeconfig: kubeconfig.clone(), context: context.clone() })
+/// The management cluster as a region, and the sources that could be it, each with how it is reached.
+struct Home<'a> {
+    region: &'a RegionConfig,
+    sources: Vec<(&'a SourceName, Look)>,
+}
+
+impl<'a> Home<'a> {
+    /// None where it is looked into as others are, or no source could be it.
+    fn of(fleet: &'a Fleet) -> Option<Self> {
+        let region = fleet.management().filter(|region| region.is_rendered() && region.inventory.look.is_none())?;
+        let trusted = fleet.sources.iter().filter(|source| source.provides.cluster_scoped);
+        let reached = trusted.filter_map(|source| match &source.place {
+            SourcePlace::Cluster { context, kubeconfig } => {
+                let look = Look::Kubeconfig { kubeconfig: kubeconfig.clone(), context: context.clone() };
+                Some((&source.name, look))
+            }
+            _ => None,
+        });
+        let sources: Vec<_> = reached.collect();
+        (!sources.is_empty()).then_some(Self { region, sources })
+    }
+
+    /// The way to it: that of its first source, if all that could be it are one cluster, as a run has it as well.
+    fn road(&self, session: &Session, asked: &Question<'_>) -> Result<Road, Reason> {
+        let mut ways = Vec::new();
+        for (name, look) in &self.sources {
+            let base = (&session.ambient, &*asked.opened.typed);
+            ways.push((*name, road(base, (self.region, look), None, &mut ProviderFiles::default())?));
         }
-        _ => None,
-    });
-    let look = reached.next()?;
-    reached.next().is_none().then_some((region, look))
+        if ways.len() > 1 {
+            let uids = each(&ways, &|(name, road)| self.uid(session, asked, (name, road)));
+            if uids.into_iter().collect::<Result<BTreeSet<String>, Reason>>()?.len() > 1 {
+                let names: Vec<&str> = ways.iter().map(|(name, _)| name.as_str()).collect();
+                let names = names.join(", ");
+                let why =
+                    format!("sources {names} are different clusters, and each of them may be the management cluster");
+                return Err(Reason::new(why, CURE));
+            }
+        }
+        let first = ways.into_iter().next().map(|(_, road)| road);
+        first.ok_or_else(|| Reason::new("no source is the management cluster", CURE))
+    }
+
+    /// The UID of the cluster that a source is.
+    fn uid(
+        &self,
+        session: &Session,
+        asked: &Question<'_>,
+        (name, road): (&SourceName, &Road),
+    ) -> Result<String, Reason> {
+        let cluster = connect(session, &self.region.name, road, patience_of_one(asked.reach.patience));
+        let uid = cluster.map_err(|failure| Reason::new(failure.message, failure.help)).and_then(|it| identity(&it));
+        uid.map_err(|Reason { why, help, .. }| {
+            let why = format!("source {name} may be the management cluster, and was not reached: {why}");
+            Reason::new(why, help)
+        })
+    }
 }
 
 /// What the sources say of ClusterProfiles, if one is needed. Where they cannot be read, the regions that need none are
@@ -149,7 +194,7 @@ fn facts(session: &Session, asked: &Question<'_>, regions: &[(&RegionConfig, &Lo
     }
     let outputs = [asked.opened.output()];
     let surveyor = Surveyor {
-        into_regions: false,
+        looking: Looking::AtSources,
         ..Surveyor::new(session, &asked.opened.settings.fleet, &asked.opened.typed, (&outputs, asked.reach))
     };
     let survey = survey(&surveyor, Values::Leave).map_err(|failure| {

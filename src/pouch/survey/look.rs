@@ -51,7 +51,7 @@ const SHOWN: usize = 5;
 const GRANT: &str = "Grant it there: `pouch rbac --region NAME` prints the rights that looking takes.";
 
 /// How a region's cluster is reached.
-#[derive(PartialEq)]
+#[derive(Clone, PartialEq)]
 pub enum Road {
     /// By a kubeconfig.
     Kubeconfig(Wanted),
@@ -77,9 +77,34 @@ pub type Found = Result<(Node, Origin), Reason>;
 #[derive(Default)]
 pub struct ProviderFiles(BTreeMap<String, Result<ProviderFile, Reason>>);
 
-/// Errands that are done: a run goes each at most once, however often its sources are read again.
+/// Errands that are done: a survey goes each at most once, however often its sources are read again.
 #[derive(Default)]
 pub struct Done(Vec<(Errand, Found)>);
+
+/// The regions that could not be looked into in a run, each with the way that was tried, and why.
+///
+/// A publish that loses against another writer surveys anew, and does not try these again: one that hangs costs its time
+/// once, and what the run said of it stays true to the end. What was seen of a region is never kept for a later survey:
+/// it would be older than the sources beside it.
+#[derive(Default)]
+pub struct Unreached(Mutex<Vec<(Region, Road, Reason)>>);
+
+impl Unreached {
+    /// Why a region could not be looked into before, if it was tried in the same way.
+    fn why(&self, errand: &Errand) -> Option<Reason> {
+        let road = errand.road.as_ref().ok()?;
+        let known = self.0.lock().ok()?;
+        let found = known.iter().find(|(region, tried, _)| *region == errand.region && tried == road);
+        found.map(|(.., reason)| reason.clone())
+    }
+
+    /// Notes a region that was tried; why no way to it is known hangs on the sources, and may differ the next time.
+    fn note(&self, errand: &Errand, found: &Found) {
+        if let (Ok(road), Err(reason), Ok(mut known)) = (&errand.road, found, self.0.lock()) {
+            known.push((errand.region.clone(), road.clone(), reason.clone()));
+        }
+    }
+}
 
 impl Done {
     /// Does the errands that are not done yet, and gives what all of them found.
@@ -88,15 +113,25 @@ impl Done {
     /// Where the run should end.
     pub fn all<'d>(
         &'d mut self,
-        session: &Session,
-        fleet: &Fleet,
-        patience: Patience,
+        (session, fleet): (&Session, &Fleet),
+        (patience, unreached): (Patience, &Unreached),
         errands: Vec<Errand>,
     ) -> Result<Vec<(&'d Region, &'d Found)>, Failure> {
         let (known, new): (Vec<Errand>, Vec<Errand>) =
             errands.into_iter().partition(|errand| self.0.iter().any(|(done, _)| done == errand));
         self.0.retain(|(done, _)| known.contains(done));
-        self.0.extend(look(session, fleet, patience, new)?);
+        let (tried, new): (Vec<_>, Vec<_>) =
+            new.into_iter().map(|errand| (unreached.why(&errand), errand)).partition(|(why, _)| why.is_some());
+        for (errand, found) in look(session, fleet, patience, new.into_iter().map(|(_, errand)| errand).collect())? {
+            unreached.note(&errand, &found);
+            self.0.push((errand, found));
+        }
+        for (why, errand) in tried {
+            session
+                .ui
+                .detail(&format!("region {} could not be looked into before, and is not tried again", errand.region));
+            self.0.extend(why.map(|why| (errand, Err(why))));
+        }
         self.0.sort_by(|a, b| a.0.region.cmp(&b.0.region));
         Ok(self.0.iter().map(|(errand, found)| (&errand.region, found)).collect())
     }

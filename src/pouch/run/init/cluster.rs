@@ -26,7 +26,7 @@ use crate::error::Failure;
 use crate::run::keyfiles::{KeyFolder, KeyPair, MakeError, key_file};
 use crate::session::Session;
 use crate::survey::source::live::Values;
-use crate::survey::{Reach, Surveyor, survey};
+use crate::survey::{Looking, Reach, Surveyor, survey};
 
 /// How often a draft is examined. Each time cures what the one before showed: labels, the identity, what
 /// that refers to, and so on down a chain that a closure follows for 16 hops.
@@ -196,7 +196,8 @@ impl Drafter<'_> {
             region.allowed = Globs::everything();
         }
         let base = session.global.file.parent().unwrap_or(Path::new(""));
-        let surveyor = Surveyor { into_regions: false, ..Surveyor::new(session, &fleet, base, (&[], self.reach)) };
+        let surveyor =
+            Surveyor { looking: Looking::AtSources, ..Surveyor::new(session, &fleet, base, (&[], self.reach)) };
         let survey = survey(&surveyor, Values::Presume { absent: Arc::new(absent.clone()) });
         // There is no configuration yet that could be asked for rights.
         let survey = survey.map_err(|failure| match failure.help.contains("`pouch rbac`") {

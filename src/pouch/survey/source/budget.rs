@@ -254,14 +254,8 @@ mod tests {
         read((&"s".into(), limits), files, 2, |files, meter| {
             let mut reading = Reading::nothing();
             for Written { shown: path, at: text } in files {
-                let text = Text {
-                    source: &"s".into(),
-                    path,
-                    bytes: text.as_bytes(),
-                    form: Form::of(path),
-                    meter,
-                    lines: std::sync::OnceLock::new(),
-                };
+                let source = "s".into();
+                let text = Text::new((&source, path), (Form::of(path), text.as_bytes()), meter);
                 reading.absorb(document::read(&text, &mut Reader::new()));
             }
             reading

@@ -6,7 +6,7 @@
 //! reason.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use pouch_core::ciphertext::sealed_value_below;
 use pouch_core::config::SourceLimits;
@@ -203,14 +203,7 @@ impl Vault {
         let nodes = sealed.open(&data_key).map_err(not_opened)?;
         // It was counted as it stands.
         let meter = Meter::new(&SourceLimits::DEFAULT);
-        let text = Text {
-            source: &self.source,
-            path: &file.path,
-            bytes: b"",
-            form: Form::Yaml,
-            meter: &meter,
-            lines: OnceLock::new(),
-        };
+        let text = Text::new((&self.source, &file.path), (Form::Yaml, b""), &meter);
         let objects = file.parts.iter().zip(nodes).map(|(part, node)| {
             let mut reading = Reading::nothing();
             text.take(node, part.line, (&part.text, part.first_line), &mut reading);

@@ -12,7 +12,7 @@ use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Component, Path, PathBuf};
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use pouch_core::config::{FileGlobs, SourceLimits};
 use pouch_core::finding::{Code, Finding};
@@ -280,15 +280,7 @@ impl Place<'_> {
             for file in files {
                 match self.bytes(&file.at) {
                     Ok(bytes) => {
-                        let form = Form::of(&file.shown);
-                        let text = Text {
-                            source: self.source,
-                            path: &file.shown,
-                            bytes: &bytes,
-                            form,
-                            meter,
-                            lines: OnceLock::new(),
-                        };
+                        let text = Text::new((self.source, &file.shown), (Form::of(&file.shown), &bytes), meter);
                         reading.absorb(document::read(&text, &mut reader));
                     }
                     Err(Trouble::Skipped) => {}

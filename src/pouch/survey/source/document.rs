@@ -57,13 +57,13 @@ impl Form {
 
 /// A text and where it stands.
 pub(super) struct Text<'a> {
-    pub(super) source: &'a SourceName,
-    pub(super) path: &'a Arc<str>,
-    pub(super) bytes: &'a [u8],
-    pub(super) form: Form,
-    pub(super) meter: &'a Meter<'a>,
+    source: &'a SourceName,
+    path: &'a Arc<str>,
+    bytes: &'a [u8],
+    form: Form,
+    meter: &'a Meter<'a>,
     /// How many lines it has, counted where that is asked for: a text may have as many faults as lines.
-    pub(super) lines: OnceLock<usize>,
+    lines: OnceLock<usize>,
 }
 
 /// Reads all documents of a text. Long ones are parsed on several threads; the order stays.
@@ -145,6 +145,17 @@ fn read_yaml(text: &Text<'_>, words: &str, reader: &mut Reader, reading: &mut Re
                 "Check whether the program that writes the stream failed; a complete stream ends in a line feed.",
             ),
         );
+    }
+}
+
+impl<'a> Text<'a> {
+    /// A text at a path of a source, in this form; what it costs is counted by the meter.
+    pub(super) fn new(
+        (source, path): (&'a SourceName, &'a Arc<str>),
+        (form, bytes): (Form, &'a [u8]),
+        meter: &'a Meter<'a>,
+    ) -> Self {
+        Self { source, path, bytes, form, meter, lines: OnceLock::new() }
     }
 }
 
@@ -485,9 +496,7 @@ mod tests {
 
     fn parse(form: Form, bytes: &[u8]) -> Reading {
         let meter = Meter::new(&SourceLimits::DEFAULT);
-        let text =
-            Text { source: &"s".into(), path: &Arc::from("f"), bytes, form, meter: &meter, lines: OnceLock::new() };
-        read(&text, &mut Reader::new())
+        read(&Text::new((&"s".into(), &Arc::from("f")), (form, bytes), &meter), &mut Reader::new())
     }
 
     #[track_caller]

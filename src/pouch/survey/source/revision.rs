@@ -4,8 +4,8 @@
 //! within the given folder of the tree; submodules are other repositories and are refused.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, OnceLock};
 
 use pouch_core::config::{FileGlobs, SourceLimits};
 use pouch_core::finding::{Code, Finding};
@@ -399,9 +399,7 @@ impl Tree<'_> {
             for file in files {
                 match store.as_ref().map_err(Clone::clone).and_then(|store| store.blob(file.at, MAX_FILE_BYTES)) {
                     Ok(bytes) => {
-                        let form = Form::of(&file.shown);
-                        let text =
-                            Text { source, path: &file.shown, bytes: &bytes, form, meter, lines: OnceLock::new() };
+                        let text = Text::new((source, &file.shown), (Form::of(&file.shown), &bytes), meter);
                         reading.absorb(document::read(&text, &mut reader));
                     }
                     Err(ObjectsError::TooLarge(most)) => {

@@ -4,7 +4,7 @@
 //! within a line, counts as cut short.
 
 use std::io::Read;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use pouch_core::config::SourceLimits;
 use pouch_core::finding::{Code, Finding};
@@ -40,14 +40,8 @@ pub(super) fn read(source: &SourceName, input: impl Read, limits: &SourceLimits)
         return Ok(reading);
     }
     let meter = Meter::new(limits);
-    let text = Text {
-        source,
-        path: &Arc::from(PATH),
-        bytes: &bytes,
-        form: Form::Stream,
-        meter: &meter,
-        lines: OnceLock::new(),
-    };
+    let path = Arc::from(PATH);
+    let text = Text::new((source, &path), (Form::Stream, &bytes), &meter);
     let reading = document::read(&text, &mut Reader::new());
     let Some(passed) = meter.passed() else { return Ok(reading) };
     let mut nothing = Reading::nothing();

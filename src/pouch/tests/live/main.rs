@@ -43,6 +43,7 @@ mod placement;
 mod progress;
 mod rbac;
 mod reach;
+mod region_facts;
 mod regions;
 mod registered;
 mod requests;

@@ -29,6 +29,7 @@ use serde_json::{Value, json};
 use crate::requests::{are_harmless, lines};
 use crate::rig::apiserver::ApiServer;
 use crate::rig::proxy::Proxy;
+use crate::rig::tls::Authority;
 use crate::rig::token;
 use crate::support::fleet::{Fleet, Ran};
 use crate::support::origin::Origin;
@@ -92,7 +93,7 @@ fn reason(found: Result<Looked, Reason>) -> String {
 }
 
 /// A fleet with a Credential in region `eu`, whose cluster is reached so.
-fn fleet(cluster: &str) -> Fleet {
+pub fn fleet(cluster: &str) -> Fleet {
     let fleet = Fleet::with_credentials(1);
     let inventory = "inventory: {clusterProfile: {namespace: fleet, name: eu}}, ";
     let inventory = if cluster.contains("providers") { inventory } else { "" };
@@ -101,7 +102,7 @@ fn fleet(cluster: &str) -> Fleet {
 }
 
 /// The ClusterProfile of a region: its cluster, and what it says to the plugin.
-fn profile(fleet: &Fleet, name: &str, provider: &str, cluster: Value, config: Option<Value>) {
+pub fn profile(fleet: &Fleet, name: &str, provider: &str, cluster: Value, config: Option<Value>) {
     let mut cluster = cluster;
     if let Some(config) = config {
         cluster["extensions"] = json!([{"name": "client.authentication.k8s.io/exec", "extension": config}]);
@@ -116,12 +117,12 @@ fn profile(fleet: &Fleet, name: &str, provider: &str, cluster: Value, config: Op
     fleet.write(&format!("manifests/profile-{name}.yaml"), profile.to_string());
 }
 
-fn cluster_of(server: &ApiServer) -> Value {
+pub fn cluster_of(server: &ApiServer) -> Value {
     json!({"server": server.url(), "certificate-authority-data": STANDARD.encode(server.ca())})
 }
 
 /// A provider file with one plugin.
-fn providers(fleet: &Fleet, name: &str, command: &str, env: &[(&str, &str)]) {
+pub fn providers(fleet: &Fleet, name: &str, command: &str, env: &[(&str, &str)]) {
     let env: Vec<Value> = env.iter().map(|(name, value)| json!({"name": name, "value": value})).collect();
     let exec = json!({
         "apiVersion": "client.authentication.k8s.io/v1", "command": command, "env": env, "provideClusterInfo": true,
@@ -130,7 +131,7 @@ fn providers(fleet: &Fleet, name: &str, command: &str, env: &[(&str, &str)]) {
 }
 
 /// A script as a program of the fleet's folder.
-fn script(fleet: &Fleet, name: &str, text: &str) -> String {
+pub fn script(fleet: &Fleet, name: &str, text: &str) -> String {
     fleet.write(name, format!("#!/bin/sh\n{text}\n"));
     let path = fleet.path(name);
     std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
@@ -138,7 +139,7 @@ fn script(fleet: &Fleet, name: &str, text: &str) -> String {
 }
 
 /// Prints an ExecCredential with the token that stands in a file of the fleet.
-fn gives(fleet: &Fleet) -> String {
+pub fn gives(fleet: &Fleet) -> String {
     let file = fleet.path("token").display().to_string();
     format!(
         "printf '{{\"apiVersion\":\"client.authentication.k8s.io/v1\",\"kind\":\"ExecCredential\",\"status\":{{\"token\":\"%s\"}}}}' \"$(cat {file})\""
@@ -146,7 +147,7 @@ fn gives(fleet: &Fleet) -> String {
 }
 
 /// The region's API server with what tests look for.
-fn region() -> Option<ApiServer> {
+pub fn region() -> Option<ApiServer> {
     let server = ApiServer::start()?;
     if !server.install_crds() {
         return None;
@@ -324,6 +325,27 @@ fn one_region_costs_another_nothing() {
         "give".into(),
         json!({"server": server.url(), "certificate-authority-data": "CANARY"}),
         "certificate authority that cannot be read",
+    ));
+    // Client certificates: no certificate at all, one of another authority, and the server's own, which
+    // is a user without rights.
+    let prints = |certificate: &str, key: &str| {
+        let status = json!({"clientCertificateData": certificate, "clientKeyData": key});
+        let answer =
+            json!({"apiVersion": "client.authentication.k8s.io/v1", "kind": "ExecCredential", "status": status});
+        format!("cat <<'END'\n{answer}\nEND")
+    };
+    let strange = Authority::new();
+    let (certificate, key) = strange.client("admin", &["system:masters"]);
+    let refused = "does not accept the credentials (401)";
+    let unusable = "the certificates or keys of provider no-";
+    cases.push(("no-certificate", prints("CANARY", "CANARY"), good(), unusable));
+    cases.push(("no-key", prints(&certificate, "CANARY"), good(), unusable));
+    cases.push(("stranger", prints(&certificate, &key), good(), refused));
+    cases.push((
+        "of-a-host",
+        prints(&server.authority().certificate, &server.authority().key),
+        good(),
+        "does not allow \"get\"",
     ));
     let names: Vec<String> = cases.iter().map(|(name, ..)| (*name).to_owned()).chain(["untied".to_owned()]).collect();
     let fleet = crowd(&names);

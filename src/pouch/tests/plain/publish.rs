@@ -374,6 +374,48 @@ fn a_run_that_loses_starts_over_from_the_sources() {
     origin.publish(&[]).ends(0).outcome("eu", "unchanged");
 }
 
+/// One that hangs would cost its half minute in each attempt.
+#[test]
+fn a_region_that_could_not_be_looked_into_is_not_tried_again_where_a_run_starts_over() {
+    let fleet = Fleet::with_credentials(1);
+    let origin = Origin::new(&fleet, "");
+    let profile = |port: u16| {
+        let text = "{apiVersion: multicluster.x-k8s.io/v1alpha1, kind: ClusterProfile, metadata: {name: eu, namespace: fleet}, spec: \
+                    {clusterManager: {name: x}}, status: {accessProviders: [{name: p, cluster: {server: 'https://127.0.0.1:1'}}]}}";
+        text.replace("127.0.0.1:1", &format!("127.0.0.1:{port}"))
+    };
+    fleet.write("manifests/profile.yaml", profile(1));
+    let (plugin, tried) = (fleet.path("plugin"), fleet.path("tried"));
+    fleet.write("plugin", format!("#!/bin/sh\necho x >> '{}'\nexit 1\n", tried.display()));
+    std::fs::set_permissions(&plugin, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let exec =
+        format!("{{\"apiVersion\": \"client.authentication.k8s.io/v1\", \"command\": \"{}\"}}", plugin.display());
+    fleet.write("providers.json", format!("{{\"providers\": [{{\"name\": \"p\", \"execConfig\": {exec}}}]}}"));
+    let cluster = "inventory: {clusterProfile: {namespace: fleet, name: eu}}, cluster: {providers: providers.json}, ";
+    fleet.configure("  eu: {", &format!("  eu: {{{cluster}"));
+    let times = || fleet.read("tried").lines().count();
+    let raced = fleet.path("raced");
+    let lost = |meanwhile: &str| {
+        let once = format!("mkdir '{}' 2>/dev/null{meanwhile}", raced.display());
+        let ran = Ran::from(origin.wrapped(&race(&origin, &once), &[]).output().unwrap()).ends(0);
+        let ran = ran.says("starting over").says("warning: region eu was not looked into: ");
+        std::fs::remove_dir(&raced).unwrap();
+        ran
+    };
+    let ran = lost("");
+    assert_eq!(times(), 1);
+    assert_eq!(ran.stderr.matches("was not looked into").count(), 1, "{}", ran.stderr);
+    // The next run tries, and one whose sources say another way meanwhile tries that.
+    fleet.secret("eu", "c0", "value: changed");
+    fleet.write("other.yaml", profile(2));
+    lost(&format!(
+        " && cp '{}' '{}'",
+        fleet.path("other.yaml").display(),
+        fleet.path("manifests/profile.yaml").display()
+    ));
+    assert_eq!(times(), 3);
+}
+
 /// Otherwise an older reading of the sources could be published over a newer one, with a valid lease.
 #[test]
 fn the_branch_is_read_before_the_sources() {

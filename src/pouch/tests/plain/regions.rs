@@ -43,6 +43,13 @@ fn tied() -> Option<Fleet> {
     Some(fleet)
 }
 
+/// The same, with line ends of Unix, so that lines can be changed.
+fn editable() -> Option<Fleet> {
+    let fleet = tied()?;
+    fleet.write("manifests/profile.yaml", fleet.read("manifests/profile.yaml").replace("\r\n", "\n"));
+    Some(fleet)
+}
+
 fn explained(fleet: &Fleet, words: &str) {
     let told = fleet.run(&["explain", "region", "eu"]).ends(0).stdout;
     assert!(told.contains(words), "{told}");
@@ -111,6 +118,179 @@ fn facts_keep_kubeconfigs_of_regions_at_home_and_say_nothing_that_may_be_secret(
     fleet.write("manifests/facts.yaml", &facts);
     refused(&fleet);
     assert_eq!(fleet.run(&["facts"]).ends(3).stdout, facts);
+}
+
+/// ClusterProfiles of other projects, how they are called, and what is known by them.
+const FOUND: [(&str, &str, &[&str]); 8] = [
+    (
+        "kep-4322-1.yaml",
+        "generated-cluster-name",
+        &[
+            "managed by some-cluster-manager",
+            "Kubernetes 1.28.0",
+            "a cluster of the ClusterSet some-clusterset",
+            "ControlPlaneHealthy: True",
+        ],
+    ),
+    (
+        "kep-4322-2.yaml",
+        "my-cluster-1",
+        &[
+            "managed by GKE-Fleet",
+            "server https://connectgateway.googleapis.com:443/v1/projects/123456789/locations/us-central1/gkeMemberships/my-cluster-1",
+        ],
+    ),
+    ("kep-4322-3.yaml", "my-cluster-1", &["managed by inhouse-manager", "server https://some:443"]),
+    ("kep-4322-4.yaml", "my-on-prem-cluster", &["server https://my-on-prem-k8s.example.dev:443"]),
+    ("kep-4322-5.yaml", "my-aks-cluster", &["server https://braveion-abcxyz.hcp.eastus2.azmk8s.io:443"]),
+    ("kueue-1.yaml", "multikueue-worker-1", &["managed by some", "server https://some.example:443"]),
+    ("kueue-2.yaml", "worker1-cluster", &["server https://some.example:443"]),
+    (
+        "gke-fleet-script.txt",
+        "some-some",
+        &["managed by fleet-memberships-to-clusterprofile-script", "Kubernetes some"],
+    ),
+];
+
+/// A text with something in place of what its reader is to fill in: `<a name>`, `$name` and `...`.
+fn filled(text: &str) -> String {
+    let manager = "spec: {clusterManager: {name: some}}";
+    let mut text = text.replace("spec: ...", manager).replace("spec:\n  ...", manager);
+    text = text.replace("cluster:\n      ...", "cluster: {server: 'https://some.example'}");
+    text = text.replace("<cluster-url>", "https://some.example");
+    let lines: Vec<&str> = text.lines().filter(|line| line.trim() != "...").collect();
+    let mut filled = String::new();
+    for line in lines {
+        let mut rest = line;
+        while let Some(at) = rest.find(['<', '$']) {
+            filled.push_str(&rest[..at]);
+            filled.push_str("some");
+            let is_end =
+                |c: char| if rest[at..].starts_with('<') { c == '>' } else { !c.is_ascii_alphanumeric() && c != '_' };
+            let end = rest[at + 1..].find(is_end).map_or(rest.len(), |end| at + 1 + end);
+            rest = rest[end..].strip_prefix('>').unwrap_or(&rest[end..]);
+        }
+        filled.push_str(rest);
+        filled.push('\n');
+    }
+    filled
+}
+
+#[test]
+fn profiles_as_other_projects_have_them_are_read() {
+    let Some(seeds) = shared("data/seeds/clusterprofile") else { return };
+    for (file, name, expect) in FOUND {
+        let text = filled(&fs::read_to_string(seeds.join(file)).unwrap());
+        let namespace = text.lines().find_map(|line| line.trim().strip_prefix("namespace: ")).unwrap_or("fleet");
+        let tie = format!("inventory: {{clusterProfile: {{namespace: {namespace}, name: {name}}}}}");
+        let config =
+            TIED.replace("directory: {path: manifests}", "directory: {path: manifests}, defaultNamespace: fleet");
+        let (before, rest) = config.split_once("    inventory: ").unwrap();
+        let (_, rest) = rest.split_once('\n').unwrap();
+        let gate =
+            if expect.iter().any(|words| words.contains("Healthy")) { rest } else { rest.split_once('\n').unwrap().1 };
+        let fleet = Fleet::of(&format!("{before}    {tie}\n{gate}"));
+        fleet.write("manifests/profile.yaml", &text);
+        fleet.write("manifests/s.yaml", secret("team-a", "s", "value: not-real"));
+        let checked = fleet.run(&["check", "-v"]).ends(0);
+        assert!(!checked.stdout.contains("invalid-inventory"), "{file}\n{text}\n{}", checked.stdout);
+        for words in expect {
+            explained(&fleet, words);
+        }
+        // What is printed of it is read again, and says the same.
+        let facts = fleet.run(&["facts"]).ends(0).stdout;
+        fleet.write("manifests/profile.yaml", &facts);
+        assert_eq!(fleet.run(&["facts"]).ends(0).stdout, facts, "{file}");
+    }
+}
+
+#[test]
+fn provider_files_as_their_project_has_them_are_read_but_for_their_relative_commands() {
+    let Some(seeds) = shared("data/seeds/clusterprofile") else { return };
+    for name in ["secretreader", "kubeconfig-secretreader"] {
+        let fleet = Fleet::with_credentials(1);
+        let tie = "inventory: {clusterProfile: {namespace: fleet, name: eu}}, cluster: {providers: providers.json}, ";
+        fleet.configure("  eu: {", &format!("  eu: {{{tie}"));
+        let profile = "{apiVersion: multicluster.x-k8s.io/v1alpha1, kind: ClusterProfile, metadata: {name: eu, namespace: fleet}, \
+                       spec: {clusterManager: {name: x}}, status: {accessProviders: [{name: NAME, cluster: {server: 'https://127.0.0.1:1'}}]}}";
+        fleet.write("manifests/profile.yaml", profile.replace("NAME", name));
+        let file = fs::read_to_string(seeds.join(format!("provider-config-{name}.json"))).unwrap();
+        fleet.write("providers.json", &file);
+        fleet.render(&[]).ends(0).says("providers[0].execConfig.command is a relative path");
+        fleet.write("providers.json", file.replace("./bin/", "/no/such/"));
+        fleet.render(&[]).ends(0).says(&format!("the credential plugin of provider {name} is not installed"));
+    }
+}
+
+#[test]
+fn a_profile_of_another_group_is_none() {
+    let Some(fleet) = tied() else { return };
+    fleet.configure("property: {location: apac}", "labels: {x-k8s.io/cluster-manager: some-cluster-manager}");
+    fleet.render(&[]).ends(0);
+    let (before, facts) = (fleet.tree("bundles"), fleet.run(&["facts"]).ends(0).stdout);
+    // Sveltos' own, with the name, the namespace and the label of the one that the region is tied to.
+    let sveltos = "apiVersion: config.projectsveltos.io/v1beta1\nkind: ClusterProfile\n\
+                   metadata: {name: some-cluster-name, namespace: fleet-system, labels: {x-k8s.io/cluster-manager: some-cluster-manager}}\n\
+                   spec: {clusterSelector: {matchLabels: {env: prod}}, syncMode: Continuous, clusterManager: {name: other}}\n";
+    fleet.write("manifests/sveltos.yaml", sveltos);
+    let ran = fleet.render(&[]).ends(0).outcome("eu", "unchanged");
+    assert!(!ran.stderr.contains("sveltos"), "{}", ran.stderr);
+    assert_eq!((fleet.tree("bundles"), fleet.run(&["facts"]).ends(0).stdout), (before, facts));
+    // Alone it describes nothing: the tie finds none.
+    fleet.remove("manifests/profile.yaml");
+    fleet.render(&[]).ends(4).says("no ClusterProfile of namespace fleet-system fits");
+}
+
+#[test]
+fn ten_thousand_properties_are_read_and_only_those_that_are_asked_for_are_printed() {
+    let Some(fleet) = editable() else { return };
+    let facts = fleet.run(&["facts"]).ends(0).stdout;
+    let properties: String =
+        (0..10_000).map(|n| format!("    - name: p{n}.example\n      value: {}\n", "v".repeat(64))).collect();
+    fleet.edit("manifests/profile.yaml", "  properties:\n", &format!("  properties:\n{properties}"));
+    assert_eq!(fleet.run(&["facts"]).ends(0).stdout, facts);
+    fleet.render(&[]).ends(0);
+    explained(&fleet, "a cluster of the ClusterSet some-clusterset (by ClusterProfile fleet-system/some-cluster-name)");
+    // The tie asks for the last one as for any other.
+    fleet.configure("property: {location: apac}", "property: {location: apac, p9999.example: other}");
+    fleet.render(&[]).ends(4).says("no ClusterProfile of namespace fleet-system fits");
+}
+
+#[test]
+fn explain_says_which_set_the_cluster_is_in() {
+    let Some(fleet) = editable() else { return };
+    let id = "      value: some-clusterset\n    - name: cluster.clusterset.k8s.io\n      value: eu-1\n";
+    fleet.edit("manifests/profile.yaml", "      value: some-clusterset\n", id);
+    explained(
+        &fleet,
+        "cluster eu-1 in the ClusterSet some-clusterset (by ClusterProfile fleet-system/some-cluster-name; it decides whether \
+         two regions are one cluster)",
+    );
+    fleet.edit("manifests/profile.yaml", "    - name: clusterset.k8s.io\n      value: some-clusterset\n", "");
+    explained(&fleet, "cluster eu-1 in a ClusterSet not named (by ClusterProfile");
+}
+
+#[test]
+fn what_waits_for_one_region_is_told_in_one_place() {
+    const COUNT: usize = 30;
+    let fleet = Fleet::with_credentials(1);
+    fleet.write("manifests/seen.yaml", SEEN.replace("clusterUID", "clusterUdi"));
+    for number in 0..COUNT {
+        let text = selected("team-a").replace("name: aws", &format!("name: aws{number}"));
+        fleet.write(
+            &format!("manifests/aws{number}.yaml"),
+            text.replace("secretRef: aws", &format!("secretRef: aws{number}")),
+        );
+    }
+    let told = fleet.run(&["check"]).ends(7).stdout;
+    assert_eq!(told.matches("error[unread]").count(), 1, "{told}");
+    let words = format!(
+        "{COUNT} Credentials keep what they have, because the facts of region eu are unknown: team-a/aws0, team-a/aws1, "
+    );
+    assert!(told.contains(&words), "{told}");
+    // Machines get each of them.
+    fleet.render(&["--summary", "summary.json"]).ends(3);
+    assert_eq!(fleet.read("summary.json").matches("\"becauseRegion\": \"eu\"").count(), COUNT);
 }
 
 #[test]
@@ -262,6 +442,17 @@ fn a_real_placement_opens_its_regions_says_so_and_gives_the_same_bytes_from_what
     assert!(explained.contains(unknown), "{explained}");
     fleet.render(&[]).ends(3);
     assert!(fleet.has("bundles/regions/eu/core/secrets/shared/s.sops.yaml"));
+}
+
+#[test]
+fn a_region_without_a_profile_is_told_where_others_have_one() {
+    let Some(fleet) = placed() else { return };
+    let told = |fleet: &Fleet| fleet.run(&["check", "-v"]).ends(7).stdout.matches("info[untied-region]").count();
+    assert_eq!(told(&fleet), 0);
+    fleet.configure("inventory: {clusterProfile: {namespace: fleet1, name: cluster3}}, ", "");
+    assert_eq!(told(&fleet), 1);
+    fleet.configure("inventory: {clusterProfile: {namespace: fleet1, name: cluster1}}, ", "");
+    assert_eq!(told(&fleet), 0);
 }
 
 #[test]

@@ -212,6 +212,11 @@ impl ApiServer {
         format!("https://{}", self.address)
     }
 
+    /// Who signed the server's certificate, with that certificate.
+    pub fn authority(&self) -> &Authority {
+        &self.authority
+    }
+
     /// The certificate (PEM) of the authority that signed the server's.
     pub fn ca(&self) -> &str {
         &self.authority.ca
@@ -239,6 +244,11 @@ impl ApiServer {
     #[track_caller]
     pub fn kubeconfig(&self, path: &Path, user: &str) {
         write_kubeconfig(path, user, &self.url(), &self.authority.ca);
+    }
+
+    /// The words of a shell that run kubectl as whoever a kubeconfig says.
+    pub fn kubectl_of(&self, kubeconfig: &Path, arguments: &str) -> String {
+        format!("'{}' --kubeconfig='{}' {arguments}", self.kubectl.display(), kubeconfig.display())
     }
 
     /// Runs kubectl as the administrator, with `input` on its standard input.

@@ -1,11 +1,11 @@
-//! What was found, as records of a summary have it.
+//! Records: findings and the objects that they are about, as every answer for machines has them.
 
 use alloc::string::{String, ToString};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::finding::{Finding, Origin};
+use crate::finding::{Cause, Finding, Origin};
 use crate::name::{Claimant, Group, Kind, Name, Namespace, ObjectKey};
 use crate::silence::Silenced;
 
@@ -74,6 +74,9 @@ pub struct FindingRecord {
     /// The source whose own findings say why, where this one only follows from them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub because: Option<String>,
+    /// The region the facts of whose cluster are unknown, where this one only follows from that.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub because_region: Option<String>,
 }
 
 /// A finding that an annotation silences.
@@ -85,12 +88,6 @@ pub struct SilencedRecord {
     pub finding: FindingRecord,
     /// Why it is silenced, as the annotation says.
     pub reason: String,
-}
-
-impl From<&Silenced> for SilencedRecord {
-    fn from(Silenced { finding, reason }: &Silenced) -> Self {
-        Self { finding: finding.into(), reason: reason.clone() }
-    }
 }
 
 impl From<&Finding> for FindingRecord {
@@ -109,7 +106,14 @@ impl From<&Finding> for FindingRecord {
             file: position.map(|(path, ..)| path.to_string()),
             line: position.map(|(_, line, _)| line),
             column: position.map(|(.., column)| column),
-            because: finding.because.as_ref().map(ToString::to_string),
+            because: finding.because.as_ref().and_then(Cause::source).map(String::from),
+            because_region: finding.because.as_ref().and_then(Cause::region).map(String::from),
         }
+    }
+}
+
+impl From<&Silenced> for SilencedRecord {
+    fn from(Silenced { finding, reason }: &Silenced) -> Self {
+        Self { finding: finding.into(), reason: reason.clone() }
     }
 }

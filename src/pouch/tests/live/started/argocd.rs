@@ -11,7 +11,8 @@ use base64::Engine as _;
 use serde_json::Value;
 
 use super::{
-    ADOPTION, OPERATIONS, Reader, collections, k0rdent_is_back, k0rdent_lets_go, kept, path_with, pushed, watched,
+    ADOPTION, OPERATIONS, Reader, collections, forge, k0rdent_is_back, k0rdent_lets_go, kept, named, path_with, pushed,
+    put_back, watched,
 };
 use crate::argocd::ksops::ksops;
 use crate::rig::apiserver::ApiServer;
@@ -82,15 +83,40 @@ impl Kubelet<'_> {
         self.folder.join("keys").join(file).into()
     }
 
+    /// The plugin with the path where the sidecar's file of allowed signers is mounted here.
+    fn plugin(&self, sidecar: &Value, volumes: &Value) -> String {
+        let plugin = self.get("/api/v1/namespaces/argocd/configmaps/pouch-plugin");
+        let plugin = plugin["data"]["plugin.yaml"].as_str().unwrap();
+        let of = |list: &Value, field: &str, value: &Value| {
+            list.as_array().unwrap().iter().find(|item| item[field] == *value).cloned()
+        };
+        let Some(mount) = of(&sidecar["volumeMounts"], "mountPath", &"/signers".into()) else {
+            assert!(!plugin.contains("--allowed-signers, "), "it reads what is not mounted");
+            return plugin.to_owned();
+        };
+        let volume = of(volumes, "name", &mount["name"]).expect("what is mounted is there");
+        let name = volume["configMap"]["name"].as_str().unwrap();
+        let mounted = self.folder.join("signers");
+        fs::create_dir_all(&mounted).unwrap();
+        for (entry, text) in
+            self.get(&format!("/api/v1/namespaces/argocd/configmaps/{name}"))["data"].as_object().unwrap()
+        {
+            fs::write(mounted.join(entry), text.as_str().unwrap()).unwrap();
+        }
+        assert!(plugin.contains(" /signers/"), "{plugin}");
+        plugin.replace(" /signers/", &format!(" {}/", mounted.display()))
+    }
+
     fn start(&self) -> ArgoCd {
         self.mount();
         let deployment = self.get("/apis/apps/v1/namespaces/argocd/deployments/argocd-repo-server");
         let pod = &deployment["spec"]["template"]["spec"];
+        // Without it user 999, whose group is not root's, cannot read a mounted Secret.
+        assert_eq!(pod["securityContext"]["fsGroup"], 999);
         let containers = pod["containers"].as_array().unwrap();
         let builds = match containers.iter().find(|container| container["name"] == "pouch") {
             Some(sidecar) => {
-                let plugin = self.get("/api/v1/namespaces/argocd/configmaps/pouch-plugin");
-                let plugin = plugin["data"]["plugin.yaml"].as_str().unwrap().to_owned();
+                let plugin = self.plugin(sidecar, &pod["volumes"]);
                 let identities = ("SOPS_AGE_KEY_FILE", self.identities(sidecar, &pod["volumes"]));
                 let environment = vec![("PATH", path_with(&[])), identities];
                 Builds { plugin: Some((plugin, environment)), programs: Vec::new(), environment: Vec::new() }
@@ -172,6 +198,12 @@ fn from_nothing_to_the_last_object_with_the_plugin() {
     }
     with_cluster(&mut reader, Vec::new(), |follow, server, folder| {
         follow(PLUGIN, "");
+        // What nobody signed is not given to Argo CD, although all hashes fit.
+        let signed = forge(folder);
+        rebuild(server, |said| said.is_some_and(|said| said.contains("is not signed")));
+        assert_eq!(named(server), "aws-main-secret");
+        put_back(folder, &signed);
+        rebuild(server, |said| said.is_none());
         let looked = watched(|| complaint(server), || follow(OPERATIONS, "#### Exchanging with Argo CD"));
         assert!(looked > 20, "{looked}");
         // What is in the repo-server's cache proves nothing.

@@ -1,10 +1,12 @@
 //! With the real Flux.
 
-use super::{ADOPTION, OPERATIONS, Reader, found_behind, k0rdent_is_back, k0rdent_lets_go, kept, pushed, watched};
+use super::{
+    ADOPTION, OPERATIONS, Reader, forge, found_behind, k0rdent_is_back, k0rdent_lets_go, kept, named, pushed, put_back,
+    watched,
+};
 use crate::objects::SYSTEM;
 use crate::rig::apiserver::ApiServer;
 use crate::rig::flux::Flux;
-use crate::support::tool_on_path;
 
 const PAGE: &str = "docs/getting-started/flux.md";
 const HUB: &str = "docs/getting-started/flux-hub.md";
@@ -29,9 +31,7 @@ fn from_nothing_to_the_last_object() {
     let Some(mut reader) = Reader::new("022") else { return };
     let Some(_flux) = Flux::start(&reader.server, &[]) else { return };
     reader.follow(PAGE, "");
-    if tool_on_path("ssh-keygen").is_some() {
-        reader.follow(OPERATIONS, "#### Signed commits with Flux");
-    }
+    what_nobody_signed(&mut reader);
     exchange(&mut reader);
     reader.follow(OPERATIONS, "### Retiring with Flux");
     reader.is_empty();
@@ -93,6 +93,34 @@ fn from_nothing_with_one_flux_on_a_hub() {
     assert_eq!(names(&hub, "secrets"), ["acme-read", "acme.eu-west.age"]);
 }
 
+/// What `init` set up goes on from no commit that its key did not sign: neither pouch nor Flux does.
+fn what_nobody_signed(reader: &mut Reader) {
+    let Reader { server, session, folder, .. } = reader;
+    let said = |is_wanted: &dyn Fn(&str, &str) -> bool| {
+        let now = format!("reconcile.fluxcd.io/requestedAt={:?}", std::time::Instant::now());
+        server.kubectl_prints(["-n", "flux-system", "annotate", "--overwrite", "gitrepository", "acme", &now], "");
+        let began = std::time::Instant::now();
+        loop {
+            let ready = "jsonpath={.status.conditions[?(@.type==\"Ready\")].status} \
+                         {.status.conditions[?(@.type==\"Ready\")].message}";
+            let text = server.kubectl_prints(["-n", "flux-system", "get", "gitrepository", "acme", "-o", ready], "");
+            let (status, message) = text.split_once(' ').unwrap_or((&text, ""));
+            if is_wanted(status, message) {
+                return;
+            }
+            assert!(began.elapsed().as_secs() < 60, "{text}");
+            std::thread::sleep(std::time::Duration::from_millis(100));
+        }
+    };
+    let signed = forge(folder.path());
+    said(&|status, message| status == "False" && message.contains("unsupported signature type: empty"));
+    let (text, code) = session.run("pouch publish");
+    assert!(code == 5 && text.contains("unsigned-tip"), "{text}");
+    assert_eq!(named(server), "aws-main-secret");
+    put_back(folder.path(), &signed);
+    said(&|status, message| status == "True" && message.contains(&signed));
+}
+
 /// At no moment is there a bundle that the region cannot open.
 fn exchange(reader: &mut Reader) {
     let Reader { server, session, .. } = reader;
@@ -133,13 +161,15 @@ fn from_k0rdent_and_back_again() {
     let Some(_flux) = Flux::start(&reader.server, &[]) else { return };
     let before = pushed(&reader.server);
     reader.follow(ADOPTION, "## What k0rdent pushed");
-    for part in [
-        "## 1. The configuration, the keys, and what Flux needs",
-        "## 2. The first publish",
-        "## 3. Once on the region",
-    ] {
+    // Commits that nobody signs, and that are signed only once the region has them.
+    let (said, code) = reader.session.run(
+        "mkdir fleet && cd fleet && pouch init --with flux --fleet acme --region eu-west --repository \"$REPOSITORY\"",
+    );
+    assert_eq!(code, 0, "{said}");
+    for part in ["## 2. The first publish", "## 3. Once on the region"] {
         reader.follow(PAGE, part);
     }
+    reader.follow(OPERATIONS, "#### Signed commits with Flux");
     reader.follow(ADOPTION, "## What stays behind");
     found_behind(&reader.session, &["stale-entry", "k0rdent-leftover"]);
     assert_eq!(kept(&reader.server), before);

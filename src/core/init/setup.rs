@@ -1,8 +1,12 @@
 //! What a consumer needs beside a bundle, as manifests that are applied once, and the parts of `pouch.yaml` that go
 //! with them.
 //!
-//! No file here has a key or a password: where one is needed, the head of the file says by which command it gets to
+//! No file here has a secret key or a password: where one is needed, the head of the file says by which command it gets to
 //! its cluster. Names and URLs were checked before; URLs are written by the YAML emitter all the same.
+
+mod argocd;
+mod file;
+mod signing;
 
 use alloc::borrow::Cow;
 use alloc::format;
@@ -10,6 +14,7 @@ use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
 use core::fmt::Write as _;
 
+pub use self::file::{FOLDER, SetupFile};
 pub use self::signing::{PublicKey, Signer};
 use super::scalar::scalar;
 use crate::config::ArgoMode;
@@ -17,12 +22,6 @@ use crate::config::repository::{UrlFault, check_url};
 use crate::kinds;
 use crate::layout::path::delivery_name;
 use crate::name::{GroupKind, Scope};
-
-mod argocd;
-mod signing;
-
-/// The folder of the files, from the configuration's folder.
-pub const FOLDER: &str = "setup";
 
 /// Where the bundles are, from the repository's top.
 pub const OUTPUT: &str = "bundles";
@@ -91,17 +90,6 @@ pub struct Setup {
     pub signer: Option<Signer>,
     /// The flag that names the configuration from its own folder, with a space before it; empty where it has its usual name.
     pub flag: String,
-}
-
-/// One file of the set-up.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct SetupFile {
-    /// Its path from the configuration's folder.
-    pub path: String,
-    /// Its text.
-    pub text: String,
-    /// What it is for.
-    pub is_for: String,
 }
 
 /// Whether a command can name this context as it stands.

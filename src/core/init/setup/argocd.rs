@@ -5,8 +5,9 @@ use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
 use core::fmt::Write as _;
 
+use super::file::{FOLDER, SetupFile};
 use super::signing::Signer;
-use super::{FOLDER, READER, Setup, SetupFile, SetupRegion, application, for_flux, published};
+use super::{READER, Setup, SetupRegion, application, for_flux, published};
 use crate::config::ArgoMode;
 use crate::init::scalar::scalar;
 use crate::name::Scope;

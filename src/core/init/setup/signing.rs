@@ -6,7 +6,7 @@
 use alloc::format;
 use alloc::string::{String, ToString as _};
 
-use super::{FOLDER, SetupFile};
+use super::file::{FOLDER, SetupFile};
 use crate::init::scalar::scalar;
 
 /// What consumers call the entry with the key: Flux takes those whose names end so for keys of SSH.

@@ -270,7 +270,7 @@ fn put_back(folder: &Path, commit: &str) {
 /// Which Secret the identity on the region names.
 fn named(server: &ApiServer) -> String {
     let path = "jsonpath={.spec.secretRef}";
-    server.kubectl_prints(["get", "awsclusterstaticidentity", "aws-main", "-o", path], "")
+    server.kubectl_prints(["get", "awsclusterstaticidentity", "aws-main", "--ignore-not-found", "-o", path], "")
 }
 
 /// Where the API has what bundles hold.

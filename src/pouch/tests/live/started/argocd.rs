@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -47,7 +48,9 @@ impl Kubelet<'_> {
     /// What follows of a command on the cluster.
     fn after(&mut self, command: &str) {
         if command.contains("patch deployment argocd-repo-server") {
-            self.argo = Some(self.start());
+            let mut argo = self.start();
+            argo.serve_sets(self.server);
+            self.argo = Some(argo);
         }
         self.mount();
     }
@@ -218,6 +221,39 @@ fn from_nothing_to_the_last_object_with_the_plugin() {
         follow(OPERATIONS, "### Retiring with Argo CD");
     });
     reader.is_empty();
+}
+
+/// One region of an ApplicationSet goes, to the last object; the set stays, with the Application of the other.
+#[test]
+fn a_region_of_an_application_set_is_retired() {
+    let Some(mut reader) = Reader::new("022") else { return };
+    if ArgoCd::install(&reader.server).is_none() {
+        return;
+    }
+    let (said, code) = reader.session.run(
+        "mkdir fleet && cd fleet && pouch init --with argocd --fleet acme --region eu-west --region us-east \
+         --repository \"$REPOSITORY\" && sed -i 's/^    mode: plugin$/&\\n    kind: ApplicationSet/' pouch.yaml",
+    );
+    assert_eq!(code, 0, "{said}");
+    with_cluster(&mut reader, Vec::new(), |follow, server, folder| {
+        HEADS[1..3].iter().for_each(|part| follow(PLUGIN, part));
+        let mut git = Command::new("git");
+        git.arg("-C").arg(folder.join("fleet.git")).args(["show", "main:bundles/argocd/acme-applicationset.yaml"]);
+        server.apply(&String::from_utf8(git.output().unwrap().stdout).unwrap());
+        let began = Instant::now();
+        while named(server) != "aws-main-secret" {
+            assert!(began.elapsed() < Duration::from_secs(120), "{:?}", complaint(server));
+            thread::sleep(Duration::from_millis(200));
+        }
+        follow(OPERATIONS, "### Retiring a region of an ApplicationSet");
+        // It is not made again, while the set is at work.
+        thread::sleep(Duration::from_secs(3));
+        let applications = ["-n", "argocd", "get", "applications", "-o", "name"];
+        assert_eq!(server.kubectl_prints(applications, ""), "application.argoproj.io/acme-us-east");
+        let kinds = "secrets,configmaps,awsclusterstaticidentities";
+        let ours = ["get", kinds, "--all-namespaces", "-o", "name", "-l", "app.kubernetes.io/managed-by=pouch"];
+        assert_eq!(server.kubectl_prints(ours, ""), "");
+    });
 }
 
 #[test]

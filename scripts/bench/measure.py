@@ -224,3 +224,26 @@ def number(value):
     """A figure with up to three decimals."""
     text = f"{value:,.3f}"
     return text.rstrip("0").rstrip(".")
+
+
+def self_test():
+    """What does not end is ended, with all that it started, and what comes after it is not."""
+    began = time.monotonic()
+    LIMIT.begin(0.5)
+    try:
+        run(["sh", "-c", "sleep 60; true"])
+        raise AssertionError("it was not ended")
+    except Failed as error:
+        assert str(error) == "not done in 0.5 s", error
+    for is_over in (lambda: run(["true"]), LIMIT.left):
+        try:
+            is_over()
+            raise AssertionError("something was begun after the end")
+        except Failed:
+            pass
+    LIMIT.end()
+    assert time.monotonic() - began < 30 and run(["echo", "x"]).out == "x\n" and LIMIT.left() is None
+
+
+if __name__ == "__main__":
+    self_test()

@@ -324,8 +324,8 @@ pub fn unverified(fleet: &Fleet) -> Option<Finding> {
     let named = few(regions, count, SHOWN);
     let message =
         format!("commits of {} are signed by SSH, and Argo CD, which verifies GPG only, applies {named}", git.branch);
-    let help =
-        "Sign with `sign: gpg`, or let a check in CI (`pouch verify --allowed-signers`) hold what Argo CD applies.";
+    let help = "Sign with `sign: gpg`; or have the plugin (`pouch unpack --allowed-signers`) or a check in CI (`pouch verify \
+                --allowed-signers`) hold what Argo CD applies.";
     (count > 0).then(|| Finding::new(Code::SignatureNotVerified, message).help(help))
 }
 

@@ -1,6 +1,6 @@
 //! What a set-up has where commits are signed: whose signature pouch and the consumers demand.
 //!
-//! Flux and the plugin of Argo CD refuse what nobody of them signed, and pouch builds on nothing else. Argo CD itself
+//! Flux and the plugin of Argo CD refuse what none of them signed, and pouch builds on nothing else. Argo CD itself
 //! verifies signatures of GnuPG only, so KSOPS has nobody who looks.
 
 use alloc::format;
@@ -57,7 +57,7 @@ impl Signer {
     /// The lines of `output.git` in the configuration.
     pub(super) fn output(&self) -> String {
         format!(
-            "\n    # Every commit is signed with this key, and nothing is published on top of one that nobody of the \
+            "\n    # Every commit is signed with this key, and nothing is published on top of one that none of the \
              signers signed.\n    sign: ssh\n    key: {}\n    allowedSigners: {FOLDER}/{FILE}",
             scalar(&self.key)
         )

@@ -249,7 +249,7 @@ fn a_region_of_an_application_set_is_retired() {
         // It is not made again, while the set is at work.
         thread::sleep(Duration::from_secs(3));
         let applications = ["-n", "argocd", "get", "applications", "-o", "name"];
-        assert_eq!(server.kubectl_prints(applications, ""), "application.argoproj.io/acme-us-east");
+        assert_eq!(server.kubectl_prints(applications, "").trim(), "application.argoproj.io/acme-us-east");
         let kinds = "secrets,configmaps,awsclusterstaticidentities";
         let ours = ["get", kinds, "--all-namespaces", "-o", "name", "-l", "app.kubernetes.io/managed-by=pouch"];
         assert_eq!(server.kubectl_prints(ours, ""), "");

@@ -55,6 +55,9 @@ fn one_flux_on_a_hub_applies_to_a_region() {
 
     // With a ServiceAccount of the region, Flux may do there what that one may, and no more.
     region.fleet.configure("kubeConfig: {secretRef: '{region}-kubeconfig'},", KUBECONFIG_AND_ACCOUNT);
+    region.publish();
+    flux.sync();
+    // From here on Flux knows of it. What comes now waits for the rights.
     region.put(&aws("aws", 3));
     region.publish();
     let before = region.versions();

@@ -176,6 +176,17 @@ pub(super) fn hand_over(out: &mut String, names: &Names, place: &KeyFolder, setu
         for command in setup.next(&shown, &file_flag(&place.shown)) {
             let _ = writeln!(out, "  {command}");
         }
+        if setup.signer.is_none() && consumer != Consumer::None {
+            let more = match consumer {
+                Consumer::ArgoCd(ArgoMode::Ksops) => "",
+                _ => "; with --signing-key all of it is written",
+            };
+            let _ = writeln!(
+                out,
+                "Commits are not signed: whoever can write to the branch can have something else applied. See \"Signed \
+                 commits\" in docs/operations.md{more}"
+            );
+        }
         return;
     }
     let (mut flux, mut argocd) = (String::new(), String::new());

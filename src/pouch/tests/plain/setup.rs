@@ -35,6 +35,8 @@ fn what_is_written_loads_and_renders_and_is_told_shortly() {
         assert_eq!(written, files, "{with} {flags:?}");
         let (_, next) = ran.stdout.split_once("\nNext:\n").expect("it says what is next");
         assert!(next.lines().count() <= 18, "{next}");
+        // Whoever opens without a reuse key believes what fits together.
+        assert_eq!(next.contains("\nCommits are not signed: "), with != "none", "{next}");
         // The configuration delivers by it, and nothing of the set-up is taken for a source.
         fleet.write("manifests/none.yaml", "# none\n");
         fleet.render(&[]).ends(0);
@@ -211,6 +213,7 @@ fn where_a_key_is_named_what_is_written_demands_its_signature() {
         let ran = fleet.run(&init(with, &flags)).ends(0);
         let mut written: Vec<String> = fleet.tree("setup").into_keys().collect();
         assert!(ran.stdout.contains("wrote setup/allowed_signers: "), "{}", ran.stdout);
+        assert!(!ran.stdout.contains("not signed"), "{}", ran.stdout);
         written.retain(|name| name != "allowed_signers");
         assert_eq!(&written, files, "{with}");
         let config = fleet.run(&["config"]).ends(0).stdout;

@@ -22,8 +22,9 @@ ROOT = os.path.dirname(os.path.dirname(HERE))
 TURNS = 3
 
 # Wall seconds, CPU seconds in both modes and in user mode alone, peak resident MiB, and both outputs.
-# The CPU time is that of all threads, and of all processes that the command itself waited for.
-Run = collections.namedtuple("Run", "wall cpu user peak out err")
+# The CPU time is that of all threads, and of all processes that the command itself waited for; `own` leaves these out,
+# and is nought where the system does not tell (to a hundredth of a second on Linux).
+Run = collections.namedtuple("Run", "wall cpu user own peak out err")
 
 # A program to be measured; what it writes is marked with the suffix.
 Program = collections.namedtuple("Program", "path suffix")
@@ -113,6 +114,7 @@ def run(command, what=None, cwd=None):
         if left is not None:
             timer.start()
         try:
+            own = own_cpu(child.pid)
             _, status, usage = os.wait4(child.pid, 0)
         except BaseException:
             # It has a session of its own, which hears no Ctrl-C.
@@ -132,7 +134,19 @@ def run(command, what=None, cwd=None):
         raise Failed(f"{what or ' '.join(map(str, command))}: exit {child.returncode}\n{texts[1][-2000:]}")
     # Kibibytes on Linux, bytes on macOS.
     peak = usage.ru_maxrss / (1024 if sys.platform != "darwin" else 1024 * 1024)
-    return Run(wall, usage.ru_utime + usage.ru_stime, usage.ru_utime, peak, *texts)
+    return Run(wall, usage.ru_utime + usage.ru_stime, usage.ru_utime, own, peak, *texts)
+
+
+def own_cpu(process):
+    """Waits until a process has ended, and gives the CPU seconds that it took without its children."""
+    os.waitid(os.P_PID, process, os.WEXITED | os.WNOWAIT)
+    try:
+        with open(f"/proc/{process}/stat", encoding="utf-8") as file:
+            # The second field is a name in brackets, whatever stands in it; the fourteenth and the next are ticks.
+            fields = file.read().rpartition(")")[2].split()
+    except OSError:
+        return 0
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def aside(path):

@@ -203,8 +203,9 @@ pub fn admits_everybody(tenancy: Tenancy, spec: Option<&Node>) -> bool {
 ///
 /// Of a kind whose `spec` cannot change, what stands there stays.
 pub fn is_open_by_an_empty_map(kind: &GroupKind, tenancy: Tenancy, spec: Option<&Node>) -> bool {
-    let has_field = matches!(tenancy, Tenancy::Aws | Tenancy::Azure | Tenancy::Vsphere)
-        && spec.and_then(|spec| spec.at(&["allowedNamespaces"])).is_some();
+    let has_field = tenancy
+        .form()
+        .is_some_and(|form| !form.is_selector() && spec.and_then(|spec| spec.at(&[form.field])).is_some());
     let is_fixed = rules(kind).is_some_and(|rules| rules.immutable.contains(&&["spec"][..]));
     has_field && !is_fixed && admits_everybody(tenancy, spec)
 }

@@ -7,10 +7,13 @@
 mod delivery;
 pub mod error;
 pub mod file;
+mod globs;
 pub mod grant;
 pub mod inventory;
+mod limits;
 pub mod overlap;
 pub mod placement;
+mod region;
 pub mod repository;
 pub mod resolve;
 mod severity;
@@ -38,47 +41,12 @@ pub use delivery::{
     ArgoCd, ArgoCluster, ArgoDestination, ArgoKind, ArgoMode, Delivery, Flux, HealthCheck, OCI_REPOSITORY, OCI_SCHEME,
     TextFile,
 };
+pub use globs::Globs;
 pub use grant::{Grant, GrantRegions, Granted, Grantee, placements_of};
 pub use inventory::{Inventory, Look, ProfileBy, ProfileTie};
+pub use limits::{Accept, Acceptance, GitLimits, Limits, SourceLimits, is_digest};
 pub use placement::{Placement, PlacementBy};
-
-/// A set of globs over namespaces or metadata keys; `*` matches any run of characters.
-#[derive(Clone, Debug, Default)]
-pub struct Globs {
-    patterns: Vec<String>,
-    set: globset::GlobSet,
-}
-
-impl Globs {
-    /// Compiles patterns.
-    ///
-    /// # Errors
-    /// Names the first pattern that is no glob.
-    pub fn new(patterns: &[String]) -> Result<Self, String> {
-        let mut set = globset::GlobSetBuilder::new();
-        for pattern in patterns {
-            set.add(globset::Glob::new(pattern).map_err(|_| pattern.clone())?);
-        }
-        let set = set.build().map_err(|_| patterns.join(", "))?;
-        Ok(Self { patterns: patterns.to_vec(), set })
-    }
-
-    /// Globs that match everything.
-    pub fn everything() -> Self {
-        Self::new(&[String::from("*")]).unwrap_or_default()
-    }
-
-    /// Whether one of the globs matches the whole of `text`.
-    pub fn matches(&self, text: &str) -> bool {
-        // Most configurations have this one, and each set that is asked has a cache of its own.
-        self.patterns.iter().any(|pattern| pattern == "*") || self.set.is_match(text)
-    }
-
-    /// The patterns as typed.
-    pub fn patterns(&self) -> &[String] {
-        &self.patterns
-    }
-}
+pub use region::{RegionConfig, RegionState};
 
 /// What a source may provide; everything else in it is ignored with a finding.
 #[derive(Clone, Debug)]
@@ -223,55 +191,6 @@ pub struct ExtraKind {
     pub scope: Scope,
     /// Its tenancy.
     pub tenancy: Tenancy,
-}
-
-/// What happens to a region.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-#[schemars(rename = "StateWord")]
-pub enum RegionState {
-    /// It is rendered.
-    #[default]
-    Active,
-    /// Its published bytes stay as they are.
-    Paused,
-    /// Its bundle and delivery files are removed, under the brake; objects on the region stay.
-    Retired,
-}
-
-/// One region.
-#[derive(Clone, Debug)]
-pub struct RegionConfig {
-    /// Its name.
-    pub name: Region,
-    /// Its folder.
-    pub directory: Directory,
-    /// What happens to it.
-    pub state: RegionState,
-    /// Whether it is the management cluster, where Credentials without a region go.
-    pub management: bool,
-    /// Everybody who can read the bundle, escrow included; sorted, never empty.
-    pub recipients: Vec<Recipient>,
-    /// The file that lists the region's own recipients, relative to the configuration; none if the configuration lists
-    /// them.
-    pub recipients_file: Option<String>,
-    /// The namespaces whose Credentials may go there.
-    pub allowed: Globs,
-    /// Labels of namespaces there, for selectors and for the Namespaces that pouch emits.
-    pub labels: BTreeMap<Namespace, BTreeMap<String, String>>,
-    /// How its bundle gets there.
-    pub delivery: Delivery,
-    /// Whether its own ProviderInterfaces keep k0rdent from distributing identities there.
-    pub detached: bool,
-    /// Which objects describe its cluster, and how that is looked into.
-    pub inventory: Inventory,
-}
-
-impl RegionConfig {
-    /// Whether the region is planned at all: a paused region keeps its files verbatim, and nothing is looked at for it.
-    pub fn is_rendered(&self) -> bool {
-        self.state != RegionState::Paused
-    }
 }
 
 /// Where bundles go.
@@ -439,167 +358,6 @@ pub struct ReuseKeyPlaces {
     pub current: KeyPlace,
     /// The places of former keys, whose tags are still believed.
     pub previous: Vec<KeyPlace>,
-}
-
-/// What an acceptance lets through, once.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub enum Accept {
-    /// Withdrawals.
-    Deletions,
-    /// Added recipients.
-    Recipients,
-    /// Re-sealing.
-    Reseal,
-}
-
-/// One acceptance: it fits one set of changes.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub struct Acceptance {
-    /// The region.
-    pub region: Region,
-    /// The namespace whose withdrawals are accepted; none for the whole region.
-    pub namespace: Option<Namespace>,
-    /// What is accepted.
-    pub what: Accept,
-    /// First 16 hex digits of the digest that the brake printed.
-    pub digest: String,
-}
-
-/// Whether `text` can be an [`Acceptance`]'s digest: 16 hex digits in lower case.
-pub fn is_digest(text: &str) -> bool {
-    text.len() == 16 && text.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'))
-}
-
-/// What the files of one source may cost.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct SourceLimits {
-    /// The most documents.
-    pub documents: usize,
-    /// The most values, maps and lists in them, counted after aliases are followed.
-    pub nodes: usize,
-    /// The most bytes of its files together; one that stands in several places counts in each.
-    pub bytes: usize,
-    /// The most bytes of text that aliases copy.
-    pub copied_bytes: usize,
-}
-
-impl SourceLimits {
-    /// Room for 300,000 objects of the usual size three times over, in about a gigabyte of memory.
-    pub const DEFAULT: Self = Self { documents: 1_000_000, nodes: 10_000_000, bytes: 1 << 30, copied_bytes: 64 << 20 };
-}
-
-impl Accept {
-    /// The word for it, in digests and in the trailers of commits.
-    pub fn word(self) -> &'static str {
-        match self {
-            Accept::Deletions => "deletions",
-            Accept::Recipients => "recipients",
-            Accept::Reseal => "reseal",
-        }
-    }
-
-    /// The flag of the command line.
-    pub fn flag(self) -> &'static str {
-        match self {
-            Accept::Deletions => "--accept-deletions",
-            Accept::Recipients => "--accept-recipients",
-            Accept::Reseal => "--accept-reseal",
-        }
-    }
-
-    /// Whether one namespace's can be accepted.
-    pub fn is_by_namespace(self) -> bool {
-        self != Accept::Recipients
-    }
-}
-
-impl Acceptance {
-    /// Reads `REGION=DIGEST`, or `REGION/NAMESPACE=DIGEST` of what namespaces have; none if it is neither.
-    pub fn parse(what: Accept, text: &str) -> Option<Self> {
-        let (whose, digest) = text.split_once('=')?;
-        let (region, namespace) = match whose.split_once('/') {
-            Some((region, namespace)) if what.is_by_namespace() => (region, Some(namespace.into())),
-            Some(_) => return None,
-            None => (whose, None),
-        };
-        is_digest(digest).then(|| Self { region: region.into(), namespace, what, digest: digest.into() })
-    }
-
-    /// What a commit that needed it says of it.
-    pub fn trailer(&self) -> String {
-        format!("{} {self}", self.what.word())
-    }
-
-    /// Reads what a commit says of an acceptance that it needed.
-    pub fn of_trailer(text: &str) -> Option<Self> {
-        let (word, rest) = text.split_once(' ')?;
-        let what = [Accept::Deletions, Accept::Recipients, Accept::Reseal].into_iter().find(|what| what.word() == word);
-        Self::parse(what?, rest)
-    }
-}
-
-/// An acceptance as flags and commits write it: `eu-west/team-a=0123456789abcdef`.
-impl fmt::Display for Acceptance {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.region)?;
-        if let Some(namespace) = &self.namespace {
-            write!(f, "/{namespace}")?;
-        }
-        write!(f, "={}", self.digest)
-    }
-}
-
-/// How long git may take, in seconds.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct GitLimits {
-    /// The longest that git may say nothing of its progress.
-    pub idle: u64,
-    /// The longest that one fetch or push may take.
-    pub total: u64,
-    /// How long a branch is watched after a push whose outcome is unknown.
-    pub settle: u64,
-}
-
-/// Bounds of one run.
-#[derive(Clone, Debug)]
-pub struct Limits {
-    /// What the files of one source may cost.
-    pub sources: SourceLimits,
-    /// Withdrawals of one namespace from one region that always pass.
-    pub free_deletions: usize,
-    /// Above that, the most of them in percent of what the namespace has published.
-    pub deletion_percent: usize,
-    /// Above that, the most of them in objects.
-    pub deletion_objects: usize,
-    /// For how long withdrawals are counted together, in seconds.
-    pub deletion_window: u64,
-    /// How long what a claim has exchanged for another object stays published, in seconds; 0 for not at all.
-    pub handover: u64,
-    /// The most unchanged Secrets of a region that may be sealed anew, in percent.
-    pub reseal_percent: usize,
-    /// Acceptances of what goes beyond these bounds.
-    pub accept: Vec<Acceptance>,
-    /// How long git may take.
-    pub git: GitLimits,
-    /// How often a lost push is tried again from the start.
-    pub attempts: usize,
-    /// The most objects of one region; none for what its consumer takes.
-    pub objects_per_region: Option<usize>,
-    /// The most objects that are built and applied at once before they are split; none for any number.
-    pub objects_per_leaf: Option<usize>,
-    /// The most objects of one Credential namespace in one region.
-    pub objects_per_namespace: usize,
-    /// The most Credentials of one namespace in one region.
-    pub credentials_per_namespace: usize,
-    /// The most bytes that Secrets for one namespace take in one region once they are sealed.
-    pub sealed_bytes_per_namespace: usize,
-}
-
-impl Limits {
-    /// The most objects of a region that is delivered to in this way.
-    pub fn most_objects(&self, delivery: &Delivery) -> usize {
-        self.objects_per_region.unwrap_or_else(|| delivery.most_objects())
-    }
 }
 
 /// The resolved configuration.

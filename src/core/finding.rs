@@ -7,6 +7,7 @@ pub mod codes;
 mod severity;
 
 use alloc::borrow::Cow;
+use alloc::collections::BTreeMap;
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
@@ -14,6 +15,9 @@ use core::fmt;
 use crate::name::{Claimant, ObjectKey, Region, SourceName};
 pub use codes::{Class, Code};
 pub use severity::Severity;
+
+/// How many findings there are of each code and severity.
+pub type Counts = BTreeMap<(Code, Severity), usize>;
 
 /// Where something was read.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]

@@ -5,6 +5,7 @@ pub mod compared;
 pub mod dress;
 pub mod escape;
 pub mod exposure;
+pub mod found;
 pub mod group;
 pub mod markdown;
 pub mod metrics;

@@ -228,10 +228,11 @@ mod tests {
     fn what_tells_too_much_is_not_told_again() {
         let findings = vec![crate::finding::Finding::new(crate::finding::Code::Unread, "x".repeat(1 << 10)); 1100];
         let told = ToldStamp::new((String::new(), String::new()), Default::default(), Vec::new(), (&findings, &[]));
+        assert!(told.is_some());
         let fleet = FleetName::from("acme");
         let place = Place { fleet: &fleet, branch: "main", path: "bundles" };
         let keys = ring(1, vec![]);
-        let stamp = Stamp { sources: vec![source("a", "1")], told: Some(told), ..Stamp::default() };
+        let stamp = Stamp { sources: vec![source("a", "1")], told, ..Stamp::default() };
         let read = Stamp::read(&stamp.to_bytes(keys.current().unwrap(), place), &keys, place).unwrap();
         assert_eq!((read.told, read.sources), (None, stamp.sources));
     }

@@ -23,7 +23,8 @@
 //! - Only [`git`] names libgit2 or runs `git`, only [`cluster`] knows HTTP, only [`age`] opens or seals a data key.
 //! - Nothing is published before everything that is published with it is staged; a run that is stopped before that
 //!   leaves nothing behind.
-//! - No command names another, and no two files name each other in a circle.
+//! - No two files name each other in a circle, and no command names another: but `plan`, which `render` and `publish` are
+//!   with `--dry-run`.
 //!
 //! # Where to change what
 //!

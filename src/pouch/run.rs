@@ -26,7 +26,7 @@ use std::collections::BTreeSet;
 use pouch_core::config::{Acceptance, Fleet, RegionConfig, RegionState};
 use pouch_core::destination::{self, Destination};
 use pouch_core::explain::{Answer, Question};
-use pouch_core::finding::{Class, Finding, Severity, settle};
+use pouch_core::finding::{Class, Counts, Finding, Severity, settle};
 use pouch_core::layout::BundlePath;
 use pouch_core::name::Directory;
 use pouch_core::region::allowances::{Allowances, Selection};
@@ -220,6 +220,8 @@ pub struct Report {
     pub elsewhere: summary::Credentials,
     /// Everything found, settled.
     pub findings: Vec<Finding>,
+    /// How many more there are that are only counted, because an earlier run found them and nobody is shown them.
+    pub counted: Counts,
     /// What was found and silenced by annotations of objects.
     pub silenced: Vec<Silenced>,
     /// What is found of silences of which there was no use at any place.
@@ -291,6 +293,10 @@ impl Report {
             }
             all.elsewhere = report.elsewhere;
             all.findings.append(&mut report.findings);
+            for (kind, count) in report.counted {
+                let all = all.counted.entry(kind).or_default();
+                *all = all.saturating_add(count);
+            }
             all.accepted.append(&mut report.accepted);
             all.spent.append(&mut report.spent);
             all.wanted.append(&mut report.wanted);

@@ -13,6 +13,7 @@ use crate::listing::few;
 use crate::name::{Claimant, GroupKind, ObjectKey, Region, Version};
 use crate::node::Node;
 use crate::region::brake;
+use crate::region::change::Hold;
 
 /// How many objects the brake's finding names.
 const SHOWN: usize = 5;
@@ -100,7 +101,7 @@ pub struct Plan<'u> {
     /// looked at.
     pub unseen: BTreeSet<ObjectKey>,
     /// Why nothing may be taken away.
-    pub held: Option<Finding>,
+    pub held: Option<Hold>,
     /// How many objects were brought and stood there, or how many did when more than may go left them.
     pub of: usize,
     /// The inventory to write before anything is sent.
@@ -184,7 +185,7 @@ pub fn replacing(
     inventory: &Inventory,
     lets: &Let<'_>,
     anew: &[(&ObjectKey, &Meta)],
-) -> Option<Finding> {
+) -> Option<Hold> {
     let (count, of) = (anew.len(), plan.of);
     if lets.budget.admits(count, of, 1) {
         return None;
@@ -202,7 +203,7 @@ fn held(
     lets: &Let<'_>,
     (going, how): (&[(&ObjectKey, &Meta)], &str),
     says: impl FnOnce(String) -> String,
-) -> Option<Finding> {
+) -> Option<Hold> {
     let line = |(key, meta): &(&ObjectKey, &Meta)| {
         let mark = inventory.objects.get(key).and_then(|brought| brought.mark.as_deref()).unwrap_or_default();
         brake::line(key, &format!("{mark} {}{how}", meta.uid))
@@ -216,7 +217,7 @@ fn held(
     let wanted = Acceptance { region: lets.region.clone(), namespace: None, what: Accept::Deletions, digest };
     let help =
         format!("If that is meant, pass --accept-deletions {wanted}. Until then they stay, and all else goes on.");
-    Some(Finding::new(Code::DeletionsHeld, message).in_region(lets.region).help(help))
+    Some(Hold::lifted_by(Finding::new(Code::DeletionsHeld, message).in_region(lets.region).help(help), wanted))
 }
 
 /// Decides.

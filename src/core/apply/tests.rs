@@ -404,11 +404,12 @@ fn more_than_the_budget_is_held_until_it_is_accepted() {
         let there: Vec<String> = names.iter().map(|name| format!("{name} = 1")).collect();
         let inventory: Vec<&str> = names.iter().map(String::as_str).collect();
         let mut scene = Scene::new(&bundle, &inventory, &there.iter().map(String::as_str).collect::<Vec<_>>());
-        let finding = scene.decide(|_, plan| plan.held.clone());
-        assert_eq!(finding.is_some(), held, "{gone} of {}", kept + gone);
-        let Some(finding) = finding else { return };
-        let (_, digest) = finding.help.split_once("--accept-deletions eu=").unwrap();
-        scene.accepted.insert(digest.get(..16).unwrap().to_string());
+        let hold = scene.decide(|_, plan| plan.held.clone());
+        assert_eq!(hold.is_some(), held, "{gone} of {}", kept + gone);
+        let Some(hold) = hold else { return };
+        let wanted = hold.lifted_by.unwrap();
+        assert!(hold.finding.help.contains(&format!("--accept-deletions {wanted}.")));
+        scene.accepted.insert(wanted.digest);
         assert!(scene.decide(|_, plan| plan.held.is_none()));
         // It fits this set alone.
         scene.live.values_mut().rev().take(1).for_each(|live| *live = Live::Absent);

@@ -26,20 +26,15 @@ pub struct Slip {
 
 /// The first slip among the keys of a spec that decide who may use the identity; none if what was meant stands there too.
 pub fn slip(tenancy: Tenancy, spec: Option<&Node>) -> Option<Slip> {
-    let spec = spec?;
-    let (field, fields): (_, &[&str]) = match tenancy {
-        Tenancy::None | Tenancy::All => return None,
-        Tenancy::Aws | Tenancy::Azure => ("allowedNamespaces", &["list", "selector"]),
-        Tenancy::Vsphere => ("allowedNamespaces", &["selector"]),
-        Tenancy::Openstack => ("namespaceSelector", &[]),
-    };
+    let (spec, form) = (spec?, tenancy.form()?);
+    let field = form.field;
     let Some(written) = spec.at(&[field]) else { return key(spec, "spec", &[field]) };
     let path = format!("spec.{field}");
-    if tenancy == Tenancy::Openstack {
+    if form.is_selector() {
         return in_selector(written, &path);
     }
     let selector = || in_selector(written.at(&["selector"])?, &format!("{path}.selector"));
-    key(written, &path, fields).or_else(selector)
+    key(written, &path, form.keys).or_else(selector)
 }
 
 fn in_selector(selector: &Node, path: &str) -> Option<Slip> {

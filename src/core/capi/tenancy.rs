@@ -39,6 +39,40 @@ impl Tenancy {
     }
 }
 
+/// Where an identity says which namespaces may use it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Form {
+    /// The field of its `spec`.
+    pub field: &'static str,
+    /// The keys below it; none where the field itself is a label selector.
+    pub keys: &'static [&'static str],
+}
+
+impl Form {
+    /// Whether namespaces can be named there.
+    pub fn lists(&self) -> bool {
+        self.keys.contains(&"list")
+    }
+
+    /// Whether the field itself is a label selector.
+    pub fn is_selector(&self) -> bool {
+        self.keys.is_empty()
+    }
+}
+
+impl Tenancy {
+    /// Where identities say it; none where they say nothing.
+    pub fn form(self) -> Option<Form> {
+        let (field, keys): (_, &[&str]) = match self {
+            Tenancy::None | Tenancy::All => return None,
+            Tenancy::Aws | Tenancy::Azure => ("allowedNamespaces", &["list", "selector"]),
+            Tenancy::Vsphere => ("allowedNamespaces", &["selector"]),
+            Tenancy::Openstack => ("namespaceSelector", &[]),
+        };
+        Some(Form { field, keys })
+    }
+}
+
 /// Whether an identity may be used from a namespace.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Admits {

@@ -214,3 +214,65 @@ pub struct TextFile {
     /// What stands in it.
     pub text: Arc<str>,
 }
+
+impl Delivery {
+    /// As the configuration has it.
+    pub(super) fn tree(&self) -> Tree<'_> {
+        match self {
+            Delivery::None => Tree::text("none"),
+            Delivery::Flux(fields) => Tree::map([("flux", fields.tree())]),
+            Delivery::ArgoCd(fields) => Tree::map([("argocd", fields.tree())]),
+        }
+    }
+}
+
+impl Flux {
+    fn tree(&self) -> Tree<'_> {
+        let source = [("kind", Tree::text(self.source_kind.as_str())), ("name", Tree::text(self.source_name.as_str()))];
+        let fields = [
+            ("namespace", Tree::text(self.namespace.as_str())),
+            ("sourceRef", Tree::map(source)),
+            ("decryption", Tree::map([("secretRef", Tree::text(self.decryption_secret.as_str()))])),
+            ("interval", Tree::text(self.interval.as_str())),
+            ("retryInterval", Tree::text(self.retry_interval.as_str())),
+            ("wait", Tree::Bool(self.wait)),
+        ];
+        let kube_config = self.kube_config.as_ref().map(|(name, key)| {
+            let key = key.as_ref().map(|key| ("key", Tree::text(key.as_str())));
+            ("kubeConfig", Tree::map([("secretRef", Tree::text(name.as_str()))].into_iter().chain(key)))
+        });
+        let account = self.service_account.as_ref().map(|name| ("serviceAccountName", Tree::text(name.as_str())));
+        let timeout = self.timeout.as_ref().map(|timeout| ("timeout", Tree::text(timeout.as_str())));
+        let checks: Vec<Tree<'_>> = self.health_checks.iter().map(HealthCheck::tree).collect();
+        let checks = (!checks.is_empty()).then_some(("healthChecks", Tree::List(checks)));
+        Tree::map(fields.into_iter().chain(kube_config).chain(account).chain(timeout).chain(checks))
+    }
+}
+
+impl ArgoCd {
+    fn tree(&self) -> Tree<'_> {
+        let mode = match self.mode {
+            ArgoMode::Plugin => "plugin",
+            ArgoMode::Ksops => "ksops",
+        };
+        let kind = match self.kind {
+            ArgoKind::Application => "Application",
+            ArgoKind::ApplicationSet => "ApplicationSet",
+        };
+        let mut fields = vec![
+            ("namespace", Tree::text(self.namespace.as_str())),
+            ("project", Tree::text(self.project.as_str())),
+            ("repoURL", Tree::text(self.repo_url.as_str())),
+            ("targetRevision", Tree::text(self.target_revision.as_str())),
+            ("destination", Tree::map([(self.destination.field(), Tree::text(self.destination.text()))])),
+            ("mode", Tree::text(mode)),
+            ("kind", Tree::text(kind)),
+        ];
+        fields.extend(self.plugin.as_ref().map(|plugin| ("plugin", Tree::text(plugin.as_str()))));
+        fields.extend(self.cluster.as_ref().map(|cluster| {
+            let providers = cluster.providers.as_ref().map(|file| ("providers", Tree::text(file.path.as_str())));
+            ("cluster", Tree::map(providers))
+        }));
+        Tree::map(fields)
+    }
+}

@@ -4,8 +4,10 @@
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
+use alloc::vec::Vec;
 
 use crate::name::{GroupKind, Name, Namespace, ObjectKey, Region};
+use crate::yaml::emit::Tree;
 
 /// Which objects describe a region's cluster.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -69,4 +71,42 @@ pub enum Look {
     },
     /// As its ClusterProfile says, by a plugin of this provider file, which is relative to the configuration.
     Providers(String),
+}
+
+impl Inventory {
+    /// What is said of the cluster of a region of this name, where anything is.
+    pub(super) fn fields(&self, name: &Region) -> Vec<(&'static str, Tree<'_>)> {
+        let Inventory { region: tied, profile, registry, gate, look } = self;
+        fn texts(pairs: &BTreeMap<String, String>) -> Tree<'_> {
+            Tree::map(pairs.iter().map(|(key, value)| (key.as_str(), Tree::text(value.as_str()))))
+        }
+        let profile = profile.as_ref().map(|tie| {
+            let by = match &tie.by {
+                ProfileBy::Name(name) => ("name", Tree::text(name.as_str())),
+                ProfileBy::Properties(properties) => ("property", texts(properties)),
+                ProfileBy::Labels(labels) => ("labels", texts(labels)),
+            };
+            let manager = tie.manager.as_ref().map(|manager| ("manager", Tree::text(manager.as_str())));
+            let fields = [("namespace", Tree::text(tie.namespace.as_str())), by];
+            ("clusterProfile", Tree::map(fields.into_iter().chain(manager)))
+        });
+        let registry = registry.as_ref().map(|name| ("registryCluster", Tree::text(name.as_str())));
+        let tied = (tied != name).then(|| ("region", Tree::text(tied.as_str())));
+        let objects: Vec<_> = tied.into_iter().chain(profile).chain(registry).collect();
+        let objects = (!objects.is_empty()).then(|| ("inventory", Tree::map(objects)));
+        let gate = gate.iter().map(|condition| Tree::text(condition.as_str())).collect();
+        let gate = (!self.gate.is_empty()).then(|| ("gate", Tree::List(gate)));
+        let look = look.as_ref().map(|look| {
+            let fields = match look {
+                Look::Providers(file) => vec![("providers", Tree::text(file.as_str()))],
+                Look::Kubeconfig { kubeconfig, context } => {
+                    let fields = [("kubeconfig", kubeconfig), ("context", context)];
+                    let given = fields.into_iter().filter_map(|(key, text)| Some((key, Tree::text(text.as_deref()?))));
+                    given.collect()
+                }
+            };
+            ("cluster", Tree::map(fields))
+        });
+        objects.into_iter().chain(gate).chain(look).collect()
+    }
 }

@@ -33,11 +33,11 @@ pub(super) fn open(world: &World<'_>, closure: &Closure) -> Vec<Finding> {
 fn open_to_all(world: &World<'_>, object: &Object) -> Option<Finding> {
     // Of a kind that the configuration opens to all, no object says anything about it.
     let tenancy = tenancy_of(world.fleet, &object.key.kind).filter(|tenancy| *tenancy != Tenancy::All)?;
-    let field = if tenancy == Tenancy::Openstack { "namespaceSelector" } else { "allowedNamespaces" };
     if !capi::admits_everybody(tenancy, object.at(&["spec"])) {
         return None;
     }
     let message = format!("{} is open to every namespace of the region", object.key);
+    let field = tenancy.form().map_or("allowedNamespaces", |form| form.field);
     let help = format!("If only some are to use it, name them in spec.{field}.");
     Some(Finding::new(Code::OpenToAll, message).about(&object.key).at(&object.origin).help(help))
 }

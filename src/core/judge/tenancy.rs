@@ -124,14 +124,15 @@ fn admit(world: &World<'_>, object: &Object, claim: &Claim, region: &Region) -> 
     let Some(tenancy) = tenancy_of(world.fleet, &object.key.kind) else {
         return format!("Say in `kinds` who may use identities of kind {}.", object.key.kind);
     };
+    let Some(form) = tenancy.form() else {
+        return format!("Set `allowedNamespaces: all` for the kind {} in `kinds`.", object.key.kind.kind);
+    };
     let by_name = format!("{{matchLabels: {{{NAME_LABEL}: {namespace}}}}}");
-    let (field, all, one) = match tenancy {
-        Tenancy::None | Tenancy::All => {
-            return format!("Set `allowedNamespaces: all` for the kind {} in `kinds`.", object.key.kind.kind);
-        }
-        Tenancy::Aws | Tenancy::Azure => ("allowedNamespaces", "{}", format!("{{list: [{namespace}]}}")),
-        Tenancy::Vsphere => ("allowedNamespaces", "{}", format!("{{selector: {by_name}}}")),
-        Tenancy::Openstack => ("namespaceSelector", "{}", by_name),
+    let field = form.field;
+    let one = match (form.lists(), form.is_selector()) {
+        (true, _) => format!("{{list: [{namespace}]}}"),
+        (false, true) => by_name,
+        (false, false) => format!("{{selector: {by_name}}}"),
     };
     let written = object.at(&["spec", field]);
     let empty = |selector: &Node| {
@@ -139,10 +140,10 @@ fn admit(world: &World<'_>, object: &Object, claim: &Claim, region: &Region) -> 
             && selector.entries().iter().all(|(_, node)| node.entries().is_empty() && node.items().is_empty())
     };
     if written.and_then(|written| written.at(&["selector"])).is_some_and(empty) {
-        return format!("An empty selector admits nobody: write `{field}: {all}` to admit all namespaces.");
+        return format!("An empty selector admits nobody: write `{field}: {{}}` to admit all namespaces.");
     }
-    let lists = tenancy != Tenancy::Vsphere && written.and_then(|written| written.at(&["list"])).is_some_and(is_names);
-    let selects = written.is_some_and(|written| tenancy == Tenancy::Openstack || written.at(&["selector"]).is_some());
+    let lists = form.lists() && written.and_then(|written| written.at(&["list"])).is_some_and(is_names);
+    let selects = written.is_some_and(|written| form.is_selector() || written.at(&["selector"]).is_some());
     let labels = match selects {
         true => format!(" Or, if the namespace has the labels, write them into regions.{region}.namespaces.labels."),
         false => String::new(),

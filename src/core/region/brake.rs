@@ -46,6 +46,30 @@ pub struct Load<'a> {
     pub spent: &'a BTreeSet<Acceptance>,
 }
 
+impl<'a> Load<'a> {
+    /// A region of which nothing changes.
+    pub fn of(
+        (fleet, region, directory): (&'a FleetName, &'a Region, &'a Directory),
+        objects: usize,
+        spent: &'a BTreeSet<Acceptance>,
+    ) -> Self {
+        Self {
+            fleet,
+            region,
+            directory,
+            accounts: &[],
+            objects,
+            left: objects,
+            shares: &[],
+            added_recipients: &[],
+            unasked_reseals: &[],
+            replaced: &[],
+            secrets: objects,
+            spent,
+        }
+    }
+}
+
 /// What the namespaces of one source have.
 ///
 /// What many namespaces lose at once has a bound too: it looks like a fault of what is read. A tenant with a source of
@@ -498,20 +522,10 @@ mod tests {
     fn held_by(accounts: &[Account], shares: &[Share], given: &[Acceptance], spent: &[Acceptance]) -> Braked {
         let objects = accounts.iter().map(|account| account.objects).sum();
         let gone: usize = accounts.iter().map(|account| account.losses.len()).sum();
-        let load = Load {
-            fleet: &"f".into(),
-            region: &"r".into(),
-            directory: &"d".into(),
-            accounts,
-            objects,
-            left: objects.saturating_sub(gone),
-            shares,
-            added_recipients: &[],
-            unasked_reseals: &[],
-            replaced: &[],
-            secrets: objects,
-            spent: &spent.iter().cloned().collect(),
-        };
+        let (fleet, region, directory) = ("f".into(), "r".into(), "d".into());
+        let spent = spent.iter().cloned().collect();
+        let still = Load::of((&fleet, &region, &directory), objects, &spent);
+        let load = Load { accounts, left: objects.saturating_sub(gone), shares, ..still };
         hold(&load, &limits(), given)
     }
 

@@ -104,19 +104,11 @@ pub fn reopen(
         Change { sealing, ..Change::of(&object.key, Action::Resealed, claimants) }
     };
     let changes: Vec<Change> = secrets().map(resealed).collect();
+    let place = (&fleet.name, &region.name, to.directory());
     let load = Load {
-        fleet: &fleet.name,
-        region: &region.name,
-        directory: to.directory(),
-        accounts: &[],
-        objects: manifest.objects.len(),
-        left: manifest.objects.len(),
-        shares: &[],
         added_recipients: &added_recipients(&manifest.recipients, &region.recipients),
-        unasked_reseals: &[],
-        replaced: &[],
         secrets: changes.len(),
-        spent: &history.spent,
+        ..Load::of(place, manifest.objects.len(), &history.spent)
     };
     let braked = brake::hold(&load, &fleet.limits, &allowances.accepted);
     holds.extend(braked.holds);

@@ -118,6 +118,9 @@ pub fn text(summary: &Summary, times: &Times<'_>) -> String {
     }
     standing(&mut out, fleet, summary.compared.as_deref().unwrap_or_default());
     let mut findings: BTreeMap<(&str, &str), usize> = BTreeMap::new();
+    for ((code, severity), count) in &summary.counted {
+        findings.insert((code.text(), severity.word()), *count);
+    }
     for finding in &summary.findings {
         let count = findings.entry((finding.code, finding.severity)).or_default();
         *count = count.saturating_add(1);
@@ -253,7 +256,7 @@ mod tests {
         ChangeRecord, Credentials, FindingRecord, ObjectRecord, Region, RegionCredentials, Verified,
     };
     use super::*;
-    use crate::finding::{Code, Finding};
+    use crate::finding::{Code, Counts, Finding, Severity};
     use alloc::string::ToString as _;
     use alloc::vec;
 
@@ -293,6 +296,7 @@ mod tests {
             accept_command: None,
             findings: vec![finding(Code::Unread), finding(Code::Unread), finding(Code::MissingCompanion)],
             silenced: Vec::new(),
+            counted: Counts::from([((Code::OpenToAll, Severity::Info), 80_000)]),
         }
     }
 
@@ -369,6 +373,8 @@ mod tests {
         check(&samples, "pouch_region_objects", &[fleet, eu], 7.0);
         check(&samples, "pouch_region_carried", &[fleet, ("region", "us")], 3.0);
         check(&samples, "pouch_findings", &[fleet, render, ("code", "unread"), ("severity", "error")], 2.0);
+        let counted = [fleet, render, ("code", "open-to-all"), ("severity", "info")];
+        check(&samples, "pouch_findings", &counted, 80_000.0);
         check(&samples, "pouch_last_success_timestamp_seconds", &[fleet, render], 1_772_366_400.0);
         check(&samples, "pouch_stage_seconds", &[fleet, render, ("stage", "survey")], 1.25);
         check(&samples, "pouch_stage_seconds", &[fleet, render, ("stage", "render")], 0.003);
@@ -376,7 +382,7 @@ mod tests {
         // What is held did not happen.
         check(&samples, "pouch_region_changes", &[fleet, eu, ("action", "withdrawn")], 0.0);
         check(&samples, "pouch_region_changes", &[fleet, ("region", "us"), ("action", "withdrawn")], 1.0);
-        assert_eq!(samples.len(), 2 + 1 + 2 + 5 + 2 * 5 + 4 * 2 + 4 + 2 * 4 + 2);
+        assert_eq!(samples.len(), 2 + 1 + 2 + 5 + 2 * 5 + 4 * 2 + 4 + 2 * 4 + 3);
     }
 
     /// Of a region that was only looked at nothing is said that an alarm on publishing listens to.
@@ -398,7 +404,7 @@ mod tests {
         check(&samples, "pouch_last_run_timestamp_seconds", &run, 7.0);
         let unread = [run.as_slice(), &[("code", "unread"), ("severity", "error")]].concat();
         check(&samples, "pouch_findings", &unread, 2.0);
-        assert_eq!(samples.len(), 2 + 2);
+        assert_eq!(samples.len(), 2 + 3);
     }
 
     #[test]
@@ -413,6 +419,7 @@ mod tests {
             regions: None,
             compared,
             findings: Vec::new(),
+            counted: Counts::default(),
             ..summary()
         };
         let samples = parsed(&text(&summary, &Times { now: 7, ..Times::default() }));

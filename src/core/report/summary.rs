@@ -11,16 +11,16 @@ use schemars::{JsonSchema, Schema};
 use serde::{Deserialize, Serialize};
 
 use super::compared::ComparedRegion;
+pub use super::found::{FindingRecord, ObjectRecord, SilencedRecord};
 pub use super::split::SplitRecord;
 pub use super::target::{Artifact, ArtifactState, FailureRecord, Proposal, Target, TargetState};
-use crate::finding::{Class, Code, Finding, Origin};
+use crate::finding::{Class, Code, Counts, Finding};
 use crate::judge::case::Verdict;
 use crate::layout::manifest::{Manifest, ManifestObject, ObjectState};
-use crate::name::{Claimant, Directory, Group, Kind, Name, Namespace, ObjectKey};
+use crate::name::{Claimant, Directory};
 use crate::recipient::Recipient;
 use crate::region::change::{Change, Hold, Loss, Sharing};
 use crate::region::fields::FieldChange;
-use crate::silence::Silenced;
 
 /// The JSON Schema of a summary.
 pub fn schema() -> Schema {
@@ -86,6 +86,9 @@ pub struct Summary {
     /// What annotations of objects silence, most severe first; absent if they silence nothing.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub silenced: Vec<SilencedRecord>,
+    /// How many more findings there are, which metrics count; none where a summary is written.
+    #[serde(skip)]
+    pub counted: Counts,
 }
 
 /// How many Credentials fared how.
@@ -509,90 +512,6 @@ pub struct LossRecord {
     pub entry: Option<String>,
 }
 
-/// An object's key.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct ObjectRecord {
-    /// The API group; empty for the core group.
-    pub group: Group,
-    /// The kind.
-    pub kind: Kind,
-    /// The namespace; absent for cluster-scoped kinds.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub namespace: Option<Namespace>,
-    /// The name.
-    pub name: Name,
-}
-
-/// One finding.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct FindingRecord {
-    /// The stable code.
-    pub code: &'static str,
-    /// `error`, `warning` or `info`.
-    pub severity: &'static str,
-    /// The code's class: `refused`, `broken`, `held`, `source`, `fault` or `notice`.
-    pub class: &'static str,
-    /// What is the matter.
-    pub message: String,
-    /// What to do about it.
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub help: String,
-    /// The Credential concerned, as `namespace/name`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub credential: Option<String>,
-    /// The region concerned.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub region: Option<String>,
-    /// The object concerned.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub object: Option<ObjectRecord>,
-    /// The source.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub source: Option<String>,
-    /// The file.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub file: Option<String>,
-    /// The line, from one.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub line: Option<u32>,
-    /// The column, from one.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub column: Option<u32>,
-    /// The source whose own findings say why, where this one only follows from them.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub because: Option<String>,
-}
-
-/// A finding that an annotation silences.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct SilencedRecord {
-    /// The finding.
-    #[serde(flatten)]
-    pub finding: FindingRecord,
-    /// Why it is silenced, as the annotation says.
-    pub reason: String,
-}
-
-impl From<&Silenced> for SilencedRecord {
-    fn from(Silenced { finding, reason }: &Silenced) -> Self {
-        Self { finding: finding.into(), reason: reason.clone() }
-    }
-}
-
-impl From<&ObjectKey> for ObjectRecord {
-    fn from(key: &ObjectKey) -> Self {
-        Self {
-            group: key.kind.group.clone(),
-            kind: key.kind.kind.clone(),
-            namespace: key.namespace.clone(),
-            name: key.name.clone(),
-        }
-    }
-}
-
 impl From<&Change> for ChangeRecord {
     fn from(change: &Change) -> Self {
         let within = Within {
@@ -676,25 +595,4 @@ impl From<&Hold> for HoldRecord {
 
 fn paths(claimants: &[Claimant]) -> Vec<String> {
     claimants.iter().map(Claimant::path).collect()
-}
-
-impl From<&Finding> for FindingRecord {
-    fn from(finding: &Finding) -> Self {
-        let position = finding.origin.as_ref().and_then(Origin::position);
-        Self {
-            code: finding.code.text(),
-            severity: finding.severity.word(),
-            class: finding.code.class().word(),
-            message: finding.message.clone(),
-            help: finding.help.to_string(),
-            credential: finding.claimant.as_ref().map(Claimant::path),
-            region: finding.region.as_ref().map(ToString::to_string),
-            object: finding.object.as_ref().map(ObjectRecord::from),
-            source: finding.origin.as_ref().map(|origin| origin.source.to_string()),
-            file: position.map(|(path, ..)| path.to_string()),
-            line: position.map(|(_, line, _)| line),
-            column: position.map(|(.., column)| column),
-            because: finding.because.as_ref().map(ToString::to_string),
-        }
-    }
 }

@@ -1,14 +1,21 @@
 //! What a run told, in a form that can be written down and told again.
 
+use alloc::collections::BTreeMap;
 use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
 
 use serde::{Deserialize, Serialize};
 
-use crate::finding::{Code, Finding, Origin, Place, Severity};
+use crate::finding::{Code, Counts, Finding, Origin, Place, Severity};
 use crate::name::{Claimant, GroupKind, ObjectKey};
 use crate::report::summary::{Credentials, ObjectRecord, Region};
 use crate::silence::Silenced;
+
+/// The most findings that are written down where all are; of more of them, only what matters is.
+const MOST: usize = 2_000;
+
+/// The most warnings and errors that are written down; who finds more looks each time.
+const MOST_BRIEF: usize = 20_000;
 
 /// What a run told that changed nothing.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -25,6 +32,10 @@ pub struct ToldStamp {
     findings: Vec<Told>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     silenced: Vec<(Told, String)>,
+    /// How many pieces of information there are of each code, where these, and what is silenced, are too many to be written
+    /// down; absent where nothing is left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    information: Option<Vec<(String, usize)>>,
 }
 
 impl PartialEq for ToldStamp {
@@ -36,16 +47,44 @@ impl PartialEq for ToldStamp {
 impl Eq for ToldStamp {}
 
 impl ToldStamp {
-    /// Writes down what was told.
+    /// Writes down what was told; none if that is too much.
+    ///
+    /// Where it is long, pieces of information are counted, and what is silenced is left out: a run shows neither unless
+    /// it is asked to.
     pub fn new(
         (standing, inputs): (String, String),
         credentials: Credentials,
         regions: Vec<Region>,
         (findings, silenced): (&[Finding], &[Silenced]),
-    ) -> Self {
-        let findings = findings.iter().map(Told::from).collect();
-        let silenced = silenced.iter().map(|it| (Told::from(&it.finding), it.reason.clone())).collect();
-        Self { standing, inputs, credentials, regions, findings, silenced }
+    ) -> Option<Self> {
+        if findings.len().saturating_add(silenced.len()) <= MOST {
+            let findings = findings.iter().map(Told::from).collect();
+            let silenced = silenced.iter().map(|it| (Told::from(&it.finding), it.reason.clone())).collect();
+            return Some(Self { standing, inputs, credentials, regions, findings, silenced, information: None });
+        }
+        let mut information: BTreeMap<Code, usize> = BTreeMap::new();
+        for finding in findings.iter().filter(|finding| finding.severity == Severity::Info) {
+            let count = information.entry(finding.code).or_default();
+            *count = count.saturating_add(1);
+        }
+        let matters = || findings.iter().filter(|finding| finding.severity > Severity::Info);
+        if matters().nth(MOST_BRIEF).is_some() {
+            return None;
+        }
+        let (findings, silenced) = (matters().map(Told::from).collect(), Vec::new());
+        let information = Some(information.into_iter().map(|(code, count)| (code.text().to_string(), count)).collect());
+        Some(Self { standing, inputs, credentials, regions, findings, silenced, information })
+    }
+
+    /// Whether pieces of information are only counted, and what is silenced is left out.
+    pub fn is_brief(&self) -> bool {
+        self.information.is_some()
+    }
+
+    /// How many findings there are that are only counted; none where this program knows no such finding.
+    pub fn counted(&self) -> Option<Counts> {
+        let count = |(code, count): &(String, usize)| Some(((Code::parse(code)?, Severity::Info), *count));
+        self.information.iter().flatten().map(count).collect()
     }
 
     /// What was found; none where this program knows no such finding.
@@ -171,6 +210,8 @@ mod tests {
         let silenced = [Silenced { finding: plain, reason: "It is meant.".into() }];
         let told =
             ToldStamp::new((String::new(), String::new()), Credentials::default(), Vec::new(), (&findings, &silenced));
+        let told = told.unwrap();
+        assert!(!told.is_brief() && told.counted().unwrap().is_empty());
         let text = serde_json::to_string(&told).unwrap();
         let again: ToldStamp = serde_json::from_str(&text).unwrap();
         assert_eq!(again.findings().unwrap(), findings);
@@ -179,5 +220,34 @@ mod tests {
             serde_json::from_str::<ToldStamp>(&text.replace("\"unread\"", "\"unheard-of\"")).unwrap().findings(),
             None
         );
+    }
+
+    #[test]
+    fn what_is_long_is_told_without_what_nobody_is_shown() {
+        let of = |severity, code, count: usize| {
+            (0..count).map(move |at| Finding { severity, ..Finding::new(code, format!("it is so at {at}")) })
+        };
+        let told = |infos, warnings, silenced: usize| {
+            let infos = of(Severity::Info, Code::OpenToAll, infos).chain(of(Severity::Info, Code::MissingCompanion, 2));
+            let findings: Vec<Finding> = infos.chain(of(Severity::Warning, Code::MissingCompanion, warnings)).collect();
+            let silenced = of(Severity::Warning, Code::Unread, silenced);
+            let silenced: Vec<Silenced> =
+                silenced.map(|finding| Silenced { finding, reason: String::from("It is meant.") }).collect();
+            let told = ToldStamp::new(
+                (String::new(), String::new()),
+                Credentials::default(),
+                Vec::new(),
+                (&findings, &silenced),
+            )?;
+            let again: ToldStamp = serde_json::from_str(&serde_json::to_string(&told).unwrap()).unwrap();
+            assert_eq!(again, told);
+            let (findings, silenced) = (again.findings()?.len(), again.silenced()?.len());
+            Some((again.is_brief(), findings, silenced, again.counted()?.into_values().collect::<Vec<usize>>()))
+        };
+        assert_eq!(told(1_000, 500, 498), Some((false, 1_502, 498, Vec::new())));
+        assert_eq!(told(1_000, 500, 499), Some((true, 500, 0, Vec::from([2, 1_000]))));
+        assert_eq!(told(100_000, 0, 0), Some((true, 0, 0, Vec::from([2, 100_000]))));
+        assert_eq!(told(0, MOST_BRIEF, 0).map(|told| told.1), Some(MOST_BRIEF));
+        assert_eq!(told(0, MOST_BRIEF + 1, 0), None);
     }
 }

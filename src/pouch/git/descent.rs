@@ -11,8 +11,8 @@ use super::program::{Git, GitError};
 use super::{FETCHED, OPTIONS};
 use crate::scratch::{NoScratch, Scratch};
 
-/// How much history is fetched at first, and then, where that does not tell. What is further back counts as no ancestor:
-/// a history that was rewritten must not cost all of it each time.
+/// How much history is fetched at first, and then, where that does not tell. Nobody looks further back: a history that
+/// was rewritten must not cost all of it each time.
 const DEPTHS: [&str; 2] = ["--depth=64", "--depth=4096"];
 
 /// Why it cannot be told.
@@ -55,7 +55,7 @@ pub fn comes_after(store: &Store, new: &str, old: &str) -> Result<Option<bool>, 
 }
 
 /// The same of a repository elsewhere, of which commits alone are fetched, as many as are needed, if the server can do
-/// that.
+/// that; none if its last 4,096 commits do not tell.
 ///
 /// # Errors
 /// Where the history cannot be fetched.
@@ -65,7 +65,7 @@ pub fn comes_after_at(
     reference: &str,
     (new, old): (&str, &str),
     kept: Option<&Kept>,
-) -> Result<bool, DescentError> {
+) -> Result<Option<bool>, DescentError> {
     // Nothing is asked for that was left out. Git before 2.45 does not know it, and asks in vain.
     let git = &git.clone().seeing("GIT_NO_LAZY_FETCH", "1");
     let look = |folder: &Scratch, depth: Option<&str>| {
@@ -79,20 +79,20 @@ pub fn comes_after_at(
         let folder = Scratch::new()?;
         git.make(folder.path())?;
         if kept.lend_one(folder.path(), old) && look(&folder, None).is_ok_and(|answer| answer.well) {
-            return Ok(true);
+            return Ok(Some(true));
         }
     }
     let folder = Scratch::new()?;
     git.make(folder.path())?;
     for depth in DEPTHS {
         if look(&folder, Some(depth))?.well {
-            return Ok(true);
+            return Ok(Some(true));
         }
         if !is_cut(&folder) {
-            break;
+            return Ok(Some(false));
         }
     }
-    Ok(false)
+    Ok(None)
 }
 
 /// Whether a repository was fetched without all of its history.

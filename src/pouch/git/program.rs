@@ -212,6 +212,15 @@ impl GitError {
             GitError::Failed { words, .. } if words.contains("Host key verification failed") => {
                 "Add the server's host key to known_hosts; pouch never accepts an unknown one."
             }
+            // As GnuTLS and as OpenSSL have it.
+            GitError::Failed { words, .. }
+                if ["certificate verification failed", "SSL certificate problem"]
+                    .iter()
+                    .any(|it| words.contains(it)) =>
+            {
+                "Name the file of the authority that signed the server's certificate, if that is yours: `http.sslCAInfo` of \
+                 git, or GIT_SSL_CAINFO. Pouch trusts no other."
+            }
             GitError::Failed { words, .. } if words.contains("could not read Username") => {
                 "Configure a credential helper for git; pouch never asks."
             }

@@ -13,10 +13,6 @@ use crate::survey::{Surveyor, opened_by, states};
 /// This program; another release may do something else with the same input.
 const PROGRAM: &str = concat!("pouch ", env!("CARGO_PKG_VERSION"));
 
-/// How many findings are told again at most: more of them would not fit into a stamp, and to find that out takes a copy of
-/// each.
-const MOST_FINDINGS: usize = 20_000;
-
 /// What is written down of a run that changed nothing on what is `standing`, and `read` all of its sources from git; none
 /// if the next run has to look for itself.
 ///
@@ -34,13 +30,14 @@ pub fn told(
     };
     let found = (&*report.findings, &*report.silenced);
     let told = |inputs| ToldStamp::new((standing, inputs), credentials, report.regions.clone(), found);
-    Ok(inputs(surveyor, keys)?.map(told))
+    Ok(inputs(surveyor, keys)?.and_then(told))
 }
 
 /// What a run would tell that reads what another one read, and changes nothing for it; none if it has to look for
-/// itself.
-pub fn again(surveyor: &Surveyor<'_>, keys: &KeyRing, last: &Stamp, standing: &str) -> Option<Report> {
-    let told = last.told.as_ref().filter(|told| told.standing == standing)?;
+/// itself: also if it tells `all`, and not all of it was written down.
+pub fn again(surveyor: &Surveyor<'_>, keys: &KeyRing, (last, standing): (&Stamp, &str), all: bool) -> Option<Report> {
+    let is_enough = |told: &&ToldStamp| told.standing == standing && !(all && told.is_brief());
+    let told = last.told.as_ref().filter(is_enough)?;
     if inputs(surveyor, keys).ok()?? != told.inputs {
         return None;
     }
@@ -49,16 +46,13 @@ pub fn again(surveyor: &Surveyor<'_>, keys: &KeyRing, last: &Stamp, standing: &s
         return None;
     }
     let ToldStamp { credentials, regions, .. } = told.clone();
-    let (findings, silenced) = (told.findings()?, told.silenced()?);
-    Some(Report { credentials: Some(credentials), regions, findings, silenced, ..Report::default() })
+    let (findings, silenced, counted) = (told.findings()?, told.silenced()?, told.counted()?);
+    Some(Report { credentials: Some(credentials), regions, findings, silenced, counted, ..Report::default() })
 }
 
 /// Whether nothing of it depends on more than what was read.
 fn is_repeatable(report: &Report) -> bool {
-    let Report { regions, findings, silenced, put_back, accepted, wanted, .. } = report;
-    if findings.len().saturating_add(silenced.len()) > MOST_FINDINGS {
-        return false;
-    }
+    let Report { regions, findings, put_back, accepted, wanted, .. } = report;
     // What is handed over goes when its time has come, whatever the sources say.
     if regions.iter().any(|region| region.carried_objects.iter().any(CarriedRecord::is_handover)) {
         return false;

@@ -95,7 +95,7 @@ pub fn apply(subject: &Applying<'_>, cluster: &Cluster, session: &Session) -> Re
     };
     run.outcome.unchanged = plan.same.len();
     run.outcome.findings.extend(told::lacking(&plan, &run.known.versions, subject.region));
-    run.outcome.findings.extend(plan.held.clone());
+    run.outcome.findings.extend(plan.held.as_ref().map(|held| held.finding.clone()));
     run.outcome.is_held = plan.held.is_some();
     run.outcome.notes.extend(plan.given_up.iter().map(|(key, why)| told::stays(key, *why)));
     run.outcome.notes.extend(told::unseen(&plan, &run.known.versions));

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use pouch_core::config::{Acceptance, Fleet};
+use pouch_core::finding::Counts;
 use pouch_core::layout::path::gitattributes;
 use pouch_core::listing::{counted, few};
 use pouch_core::name::Claimant;
@@ -360,6 +361,7 @@ pub fn summary(fleet: Option<String>, command: &'static str, ended: Ended) -> Su
         accept_command: None,
         findings: Vec::new(),
         silenced: Vec::new(),
+        counted: Counts::default(),
     }
 }
 
@@ -380,6 +382,7 @@ pub fn summary_of(
         regions: Some(report.regions.clone()),
         findings: report.findings.iter().map(FindingRecord::from).collect(),
         silenced: report.silenced.iter().map(SilencedRecord::from).collect(),
+        counted: report.counted.clone(),
         ..summary(Some(fleet.name.to_string()), command, ended)
     }
 }

@@ -42,6 +42,11 @@ impl<'a> Tree<'a> {
         Tree::Text(text.into())
     }
 
+    /// A number of things.
+    pub fn count(number: usize) -> Self {
+        u64::try_from(number).map_or(Tree::Null, Tree::Uint)
+    }
+
     /// A mapping of entries.
     pub fn map<K: Into<Cow<'a, str>>>(entries: impl IntoIterator<Item = (K, Tree<'a>)>) -> Self {
         Tree::Map(entries.into_iter().collect())

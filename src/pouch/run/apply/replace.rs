@@ -53,7 +53,7 @@ impl Run<'_> {
         }
         let all: Vec<(&ObjectKey, &Meta)> = anew.iter().map(|one| (one.sending.key, &one.meta)).collect();
         if let Some(held) = replacing(plan, self.bundle, self.inventory, &self.lets, &all) {
-            self.outcome.findings.push(held);
+            self.outcome.findings.push(held.finding);
             (self.outcome.is_held, self.holds) = (true, true);
             return Ok(());
         }

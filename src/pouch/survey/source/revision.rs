@@ -61,7 +61,7 @@ pub(super) fn read(source: &SourceName, wanted: &Wanted<'_>, given: &Given<'_>) 
             let store = open(source, &given.base.join(local))?;
             let read = read_at(source, (wanted, &path, &identity), (&store, wanted.reference), given)?.0;
             is_no_older(source, &read, given, |old, new| match descent::comes_after(&store, new, old) {
-                Ok(Some(comes)) => Ok(comes),
+                Ok(Some(comes)) => Ok(Some(comes)),
                 Ok(None) => Err(error(
                     format!("{identity} was cloned without the history that leads from commit {old} to {new}"),
                     &format!(
@@ -160,26 +160,27 @@ fn read_at(
     Ok((reading, tree.damage.into_inner()))
 }
 
-/// Refuses a commit that does not come after the one that an earlier run read. `comes_after` tells whether the second
-/// commit comes after the first.
+/// Refuses a commit that does not come after the one that an earlier run read, as far as can be seen. `comes_after` tells
+/// whether the second commit comes after the first.
 fn is_no_older(
     source: &SourceName,
     read: &Reading,
     given: &Given<'_>,
-    comes_after: impl Fn(&str, &str) -> Result<bool, SourceError>,
+    comes_after: impl Fn(&str, &str) -> Result<Option<bool>, SourceError>,
 ) -> Result<(), SourceError> {
     let (Some(last), Some(identity), Some(commit)) = (given.last, &read.identity, &read.revision) else {
         return Ok(());
     };
     let now = SourceStamp::of_repository(source.as_str(), (identity, &read.reference), commit);
     for old in last.before(&now) {
-        if !comes_after(&old.to_string(), commit)? {
-            let message = format!(
-                "{} of {identity} is at commit {commit}, which does not come after {old}, which an earlier run read",
-                git::short(&read.reference)
-            );
-            return Err(SourceError::stale(source, message, last.help(&now)));
-        }
+        let why = match comes_after(&old.to_string(), commit)? {
+            Some(true) => continue,
+            Some(false) => format!("which does not come after {old}"),
+            None => format!("and none of the 4,096 commits up to there is {old}"),
+        };
+        let reference = git::short(&read.reference);
+        let message = format!("{reference} of {identity} is at commit {commit}, {why}, which an earlier run read");
+        return Err(SourceError::stale(source, message, last.help(&now)));
     }
     Ok(())
 }

@@ -4,6 +4,7 @@ use std::fs;
 use std::process::Command;
 
 use crate::support::fleet::{CANARY, Fleet, Ran, credential, secret};
+use crate::support::githttp::GitServer;
 use crate::support::origin::Origin;
 
 /// Two teams with a repository each: `eu-team`, which may provide its own namespace, and the platform, which may
@@ -152,6 +153,53 @@ fn what_did_not_change_is_told_again_and_nothing_else() {
     assert!(!teams.publish(&["--withdraw", "broken"]).1);
 }
 
+/// What nobody is shown is counted where it is too much to be noted; whoever asks to be told has it looked at.
+#[test]
+fn much_information_keeps_no_run_busy() {
+    let teams = Teams::new("");
+    let fleet = &teams.fleet;
+    let one = |at: usize| {
+        // A namespace has a limit of its own.
+        let (namespace, name) = (format!("eu-{}", at / 400), format!("c{at}"));
+        let credential = credential("eu", &namespace, &name, ["v1", "Secret", &name]);
+        format!("---\n{}\n---\n{credential}\n", secret(&namespace, &name, &format!("value: {CANARY}-{at}")))
+    };
+    // Each is without a template, which is a piece of information.
+    fleet.write("team/many.yaml", (0..2_001).map(one).collect::<String>());
+    fleet.write("team/broken.yaml", credential("eu", "eu-team", "broken", ["v1", "Secret", "nothing"]));
+    teams.commit("team");
+    let metrics = |arguments: &[&str]| {
+        let ran = teams.origin().publish(&[&["--metrics", "m.prom"], arguments].concat());
+        let text = fleet.read("m.prom");
+        let lines = |of: &str| text.lines().filter(|line| line.starts_with(of)).map(str::to_owned).collect::<Vec<_>>();
+        let has_read = lines("pouch_stage_seconds").iter().any(|line| line.contains("\"survey\""));
+        (ran.code, has_read, lines("pouch_findings"), ran)
+    };
+    teams.publish(&[]).0.ends(3);
+    let (code, has_read, findings, looked) = metrics(&[]);
+    assert!(code == 3 && has_read, "{looked:?}");
+    let infos: Vec<&String> = findings.iter().filter(|line| line.contains("missing-companion")).collect();
+    assert!(matches!(&*infos, [one] if one.ends_with(" 2004")), "{findings:?}");
+    let (code, has_read, again, spared) = metrics(&[]);
+    assert_eq!((code, has_read, &again), (3, false, &findings));
+    assert_eq!((&spared.stdout, &spared.stderr), (&looked.stdout, &looked.stderr));
+    for all in [["-v"].as_slice(), &["--summary", "all.json"]] {
+        let (code, has_read, again, ran) = metrics(all);
+        assert_eq!((code, has_read, &again), (3, true, &findings), "{all:?}");
+        let told = if all == ["-v"] { ran.stderr } else { fleet.read("all.json") };
+        assert!(told.contains("c2000") && told.contains("missing-companion"), "{all:?}");
+    }
+    // Nor does such a run spoil what is noted.
+    assert!(!metrics(&[]).1);
+    // More that matters is always looked at.
+    let nothing = |at: usize| credential("eu", "eu-team", &format!("n{at}"), ["v1", "Secret", &format!("n{at}")]);
+    fleet.write("team/broken.yaml", (0..4_000).map(|at| format!("---\n{}\n", nothing(at))).collect::<String>());
+    teams.commit("team");
+    teams.publish(&[]).0.ends(3);
+    metrics(&[]);
+    assert!(metrics(&[]).1);
+}
+
 /// Somebody else's stamp is none, nor is one of another time or place.
 #[test]
 fn a_stamp_that_somebody_made_gains_nothing() {
@@ -258,6 +306,41 @@ fn nothing_older_is_published_over_newer() {
     for wrong in ["tema=1", &format!("eu={old}")] {
         teams.fleet.run(&["publish", "--accept-source", wrong]).ends(64).says("there are platform, team");
     }
+}
+
+/// Another machine, which keeps nothing, fetches as much of the history as it takes, and no more than that.
+#[test]
+fn a_source_may_be_thousands_of_commits_newer_and_no_more() {
+    let teams = Teams::new("");
+    let server = GitServer::new(&teams.fleet.path(""));
+    teams.fleet.configure("repository: team.git", &format!("repository: '{}'", server.url("team.git")));
+    teams.settle();
+    let first = teams.script("team", "git rev-parse HEAD");
+    // The empty commits come after the one that was read, the last of them the 4,095th.
+    let onto = |count: usize| {
+        let one =
+            |at: usize| format!("commit refs/heads/main\ncommitter o <o@x> {} +0000\ndata 1\nx\n", at + 1_800_000_000);
+        let all: String = (1..=count).map(one).collect();
+        let stream = all.replacen("data 1\nx\n", &format!("data 1\nx\nfrom {first}\n"), 1);
+        teams.fleet.write("stream", stream);
+        teams.script("team", "git -C ../team.git update-ref refs/heads/main $(git rev-parse HEAD)");
+        teams.script("team", "git -C ../team.git fast-import --quiet --force < ../stream");
+    };
+    let keeps_nothing = || fs::remove_dir_all(teams.fleet.path("home/.cache")).unwrap();
+    for (count, is_stale) in [(63, false), (64, false), (4_095, false), (4_096, true)] {
+        onto(count);
+        keeps_nothing();
+        let (ran, _) = teams.publish(&["--dry-run"]);
+        let far = "and none of the 4,096 commits up to there is";
+        assert_eq!(ran.stderr.contains("stale-source"), is_stale, "{count}: {}", ran.stderr);
+        assert_eq!(ran.stderr.contains(far), is_stale, "{count}: {}", ran.stderr);
+    }
+    // Whoever kept what was read fetches what is new, however much that is.
+    teams.commit("platform");
+    teams.script("team", &format!("git -C ../team.git update-ref refs/heads/main {first}"));
+    teams.publish(&[]).0.ends(0);
+    onto(4_096);
+    teams.publish(&[]).0.ends(0).outcome("eu", "unchanged");
 }
 
 /// Commits of people and squashed histories have no trailers, and the stamp is beside them.

@@ -11,6 +11,10 @@ use crate::support::githttp::{Fault, GitServer};
 use crate::support::origin::Origin;
 use crate::support::sshd::Sshd;
 
+#[path = "../support/rig/tls.rs"]
+#[allow(dead_code, reason = "a server is all that is needed here")]
+mod tls;
+
 /// A token that must not get out.
 const TOKEN: &str = "tok-7f3a9c51e2d84b06";
 
@@ -78,6 +82,89 @@ fn a_key_that_may_only_read_is_refused_with_the_servers_words() {
     let ran = ran.says("the push was refused").says("this key may only read");
     assert!(!ran.stderr.contains("starting over"), "{}", ran.stderr);
     assert_eq!(Origin::known(&fleet).tip(), None);
+}
+
+/// A server is believed whose certificate somebody signed whom git trusts, and no other: for the sources and for what is
+/// published.
+#[test]
+fn https_publishes_where_the_certificate_is_trusted_and_nowhere_else() {
+    let (authority, other) = (tls::Authority::new(), tls::Authority::new());
+    let fleet = Fleet::with_credentials(1);
+    let origin = Origin::new(&fleet, "");
+    let server = GitServer::with_tls(&fleet.path(""), authority.server());
+    fleet.configure("reuseKey", QUICK);
+    fleet.configure("repository: repo.git", &format!("repository: '{}'", server.url("repo.git")));
+    let run = |trusted: Option<&str>, arguments: &[&str]| {
+        let mut command = fleet.command(arguments);
+        if let Some(ca) = trusted {
+            fleet.write("ca.pem", ca.to_owned());
+            command.env("GIT_SSL_CAINFO", fleet.path("ca.pem"));
+        }
+        Ran::from(command.output().unwrap())
+    };
+    for trusted in [None, Some(&*other.ca)] {
+        run(trusted, &["publish", "--first"]).ends(5).says("certificate").says("GIT_SSL_CAINFO");
+    }
+    assert!(server.asked().is_empty() && origin.tip().is_none(), "something was said to a stranger");
+    run(Some(&authority.ca), &["publish", "--first"]).ends(0).outcome("eu", "published");
+    fleet.secret("eu", "c0", "value: changed");
+    run(Some(&authority.ca), &["publish"]).ends(0).outcome("eu", "published");
+    run(Some(&authority.ca), &["publish"]).ends(0).outcome("eu", "unchanged");
+    // The same for a source.
+    let manifests = fleet.path("manifests").display().to_string();
+    for words in ["init -q -b main", "add .", "-c user.name=o -c user.email=o@x commit -qm x"] {
+        origin.git(&["-C", &manifests].into_iter().chain(words.split(' ')).collect::<Vec<&str>>());
+    }
+    let url = server.url("manifests/.git");
+    fleet.configure("directory: {path: manifests}", &format!("git: {{repository: '{url}'}}"));
+    // The bundle tells by which source its objects came.
+    run(Some(&authority.ca), &["publish"]).ends(0).outcome("eu", "published");
+    run(Some(&other.ca), &["publish"]).ends(5);
+    fleet.configure(&server.url("repo.git"), "repo.git");
+    run(Some(&other.ca), &["publish"]).ends(5).says("certificate");
+    run(Some(&authority.ca), &["publish"]).ends(0).outcome("eu", "unchanged");
+    assert_eq!(origin.commits(), 3);
+    origin.check();
+}
+
+/// A checkout in which somebody works is read as it is committed, and published to beside the branch that is checked
+/// out; what stands in the work tree and in the index stays as it is.
+#[test]
+fn a_checkout_in_which_somebody_works_is_read_and_written_beside_him() {
+    let fleet = Fleet::with_credentials(1);
+    let origin = Origin::new(&fleet, "");
+    let desk = fleet.path("desk").display().to_string();
+    let at_desk = |words: &[&str]| origin.git(&[&["-C", &desk], words].concat());
+    origin.git(&["init", "-q", "-b", "main", &desk]);
+    fs::rename(fleet.path("manifests"), fleet.path("desk/manifests")).unwrap();
+    at_desk(&["add", "."]);
+    at_desk(&["commit", "-qm", "x"]);
+    let committed = fleet.read("desk/manifests/eu-c0.yaml");
+    // Changed, changed and added, new, removed, and somewhere between two branches.
+    fleet.write("desk/manifests/eu-c0.yaml", committed.replace("value: ", "value: dirty-"));
+    at_desk(&["add", "."]);
+    fleet.write("desk/manifests/eu-c0.yaml", committed.replace("value: ", "value: dirtier-"));
+    fleet.write("desk/manifests/new.yaml", "not: [even YAML");
+    fs::remove_file(fleet.path("desk/manifests/us-c0.yaml")).unwrap();
+    fleet.write("desk/bundles/mine", "my own".to_owned());
+    let state =
+        || (at_desk(&["status", "--porcelain=v2", "-uall"]), at_desk(&["write-tree"]), fleet.tree("desk/manifests"));
+    let before = state();
+    fleet.configure("directory: {path: manifests}", "git: {repository: desk, path: manifests}");
+    fleet.configure("repository: repo.git, branch: main", "repository: desk, branch: published");
+    fleet.run(&["publish", "--first"]).ends(0).outcome("eu", "published").outcome("us", "published");
+    fleet.run(&["publish"]).ends(0).outcome("eu", "unchanged").outcome("us", "unchanged");
+    assert_eq!(state(), before);
+    assert_eq!(fleet.read("desk/bundles/mine"), "my own");
+    assert_eq!(at_desk(&["rev-list", "--count", "published"]), "1");
+    // The branch that is checked out is refused by git, whatever is set there: files would have to be written over.
+    let tip = at_desk(&["rev-parse", "main"]);
+    fleet.configure("branch: published", "branch: main");
+    for set in ["refuse", "updateInstead"] {
+        at_desk(&["config", "receive.denyCurrentBranch", set]);
+        fleet.run(&["publish", "--first"]).ends(1).says("the push was refused");
+        assert_eq!((state(), at_desk(&["rev-parse", "main"])), (before.clone(), tip.clone()), "{set}");
+    }
 }
 
 /// Every argument of every process on this machine, from time to time, until the run ends.

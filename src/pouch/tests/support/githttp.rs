@@ -1,8 +1,8 @@
-//! A git server on loopback: `git http-backend` behind HTTP/1.1, which can spoil what it answers.
+//! A git server on loopback: `git http-backend` behind HTTP/1.1, with TLS or without, which can spoil what it answers.
 //!
 //! One connection, one request. Everything that came is remembered, headers included.
 
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::io::{BufRead as _, BufReader, Read, Write};
 use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -10,6 +10,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
+
+use rustls::{ServerConfig, ServerConnection, Stream};
 
 /// What the server does instead of a plain answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -60,9 +62,57 @@ struct Inner {
     over: AtomicBool,
 }
 
+/// A connection, with TLS or without.
+struct Wire {
+    tcp: TcpStream,
+    tls: Option<Mutex<ServerConnection>>,
+}
+
+impl Wire {
+    fn new(tcp: TcpStream, tls: Option<&Arc<ServerConfig>>) -> Self {
+        let tls = tls.map(|config| Mutex::new(ServerConnection::new(config.clone()).unwrap()));
+        Self { tcp, tls }
+    }
+
+    fn shutdown(&self) -> std::io::Result<()> {
+        if let Some(tls) = &self.tls {
+            let mut tls = tls.lock().unwrap();
+            tls.send_close_notify();
+            let _ = tls.write_tls(&mut &self.tcp);
+        }
+        self.tcp.shutdown(Shutdown::Both)
+    }
+}
+
+impl Read for &Wire {
+    fn read(&mut self, bytes: &mut [u8]) -> std::io::Result<usize> {
+        match &self.tls {
+            Some(tls) => Stream::new(&mut *tls.lock().unwrap(), &mut &self.tcp).read(bytes),
+            None => (&self.tcp).read(bytes),
+        }
+    }
+}
+
+impl Write for &Wire {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        match &self.tls {
+            Some(tls) => Stream::new(&mut *tls.lock().unwrap(), &mut &self.tcp).write(bytes),
+            None => (&self.tcp).write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        match &self.tls {
+            Some(tls) => Stream::new(&mut *tls.lock().unwrap(), &mut &self.tcp).flush(),
+            None => (&self.tcp).flush(),
+        }
+    }
+}
+
 /// The server; it ends with this value.
 pub struct GitServer {
     inner: Arc<Inner>,
+    scheme: &'static str,
     address: SocketAddr,
     listens: Option<JoinHandle<()>>,
 }
@@ -70,6 +120,16 @@ pub struct GitServer {
 impl GitServer {
     /// Serves the repositories below a folder.
     pub fn new(root: &Path) -> Self {
+        Self::start(root, None)
+    }
+
+    /// Serves them by TLS.
+    pub fn with_tls(root: &Path, config: Arc<ServerConfig>) -> Self {
+        Self::start(root, Some(config))
+    }
+
+    fn start(root: &Path, tls: Option<Arc<ServerConfig>>) -> Self {
+        let scheme = if tls.is_some() { "https" } else { "http" };
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
         let address = listener.local_addr().unwrap();
         let inner = Arc::new(Inner {
@@ -85,20 +145,20 @@ impl GitServer {
                 if served.over.load(Ordering::SeqCst) {
                     return;
                 }
-                let (stream, served) = (stream.unwrap(), served.clone());
+                let (wire, served) = (Wire::new(stream.unwrap(), tls.as_ref()), served.clone());
                 thread::spawn(move || {
                     // A client that goes away is no failure of the test.
-                    let _ = served.serve(&stream);
-                    let _ = stream.shutdown(Shutdown::Both);
+                    let _ = served.serve(&wire);
+                    let _ = wire.shutdown();
                 });
             }
         });
-        Self { inner, address, listens: Some(listens) }
+        Self { inner, scheme, address, listens: Some(listens) }
     }
 
     /// The URL of a repository.
     pub fn url(&self, repository: &str) -> String {
-        format!("http://{}/{repository}", self.address)
+        format!("{}://{}/{repository}", self.scheme, self.address)
     }
 
     /// Lets only who sends these in, as `user:password`.
@@ -136,7 +196,7 @@ impl Drop for GitServer {
 }
 
 impl Inner {
-    fn serve(&self, stream: &TcpStream) -> std::io::Result<()> {
+    fn serve(&self, stream: &Wire) -> std::io::Result<()> {
         let mut reader = BufReader::new(stream);
         let (mut line, mut headers) = (String::new(), Vec::new());
         reader.read_line(&mut line)?;
@@ -182,7 +242,7 @@ impl Inner {
             }
             Fault::Later(time) => {
                 answer(stream, 504, "text/plain", b"")?;
-                stream.shutdown(Shutdown::Both)?;
+                stream.shutdown()?;
                 thread::sleep(time);
                 self.backend(&asked, &body);
                 Ok(())
@@ -236,7 +296,7 @@ impl Inner {
     }
 }
 
-fn answer(mut stream: &TcpStream, code: u16, kind: &str, body: &[u8]) -> std::io::Result<()> {
+fn answer(mut stream: &Wire, code: u16, kind: &str, body: &[u8]) -> std::io::Result<()> {
     let length = body.len();
     let head =
         format!("HTTP/1.1 {code} x\r\nContent-Type: {kind}\r\nConnection: close\r\nContent-Length: {length}\r\n\r\n");
@@ -246,7 +306,7 @@ fn answer(mut stream: &TcpStream, code: u16, kind: &str, body: &[u8]) -> std::io
 
 /// What is taken of a request.
 struct Body<'a> {
-    reader: BufReader<&'a TcpStream>,
+    reader: BufReader<&'a Wire>,
     fault: Fault,
     over: &'a AtomicBool,
     taken: Vec<u8>,

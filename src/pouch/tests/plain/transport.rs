@@ -97,7 +97,7 @@ fn https_publishes_where_the_certificate_is_trusted_and_nowhere_else() {
     let run = |trusted: Option<&str>, arguments: &[&str]| {
         let mut command = fleet.command(arguments);
         if let Some(ca) = trusted {
-            fleet.write("ca.pem", ca.to_owned());
+            fleet.write("ca.pem", ca);
             command.env("GIT_SSL_CAINFO", fleet.path("ca.pem"));
         }
         Ran::from(command.output().unwrap())
@@ -146,7 +146,7 @@ fn a_checkout_in_which_somebody_works_is_read_and_written_beside_him() {
     fleet.write("desk/manifests/eu-c0.yaml", committed.replace("value: ", "value: dirtier-"));
     fleet.write("desk/manifests/new.yaml", "not: [even YAML");
     fs::remove_file(fleet.path("desk/manifests/us-c0.yaml")).unwrap();
-    fleet.write("desk/bundles/mine", "my own".to_owned());
+    fleet.write("desk/bundles/mine", "my own");
     let state =
         || (at_desk(&["status", "--porcelain=v2", "-uall"]), at_desk(&["write-tree"]), fleet.tree("desk/manifests"));
     let before = state();

@@ -7,10 +7,12 @@ machine. Ratios are medians over the turns; below 1 is faster than the peer.
 import collections
 import json
 import os
+import signal
 import statistics
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -30,6 +32,36 @@ Program = collections.namedtuple("Program", "path suffix")
 
 class Failed(Exception):
     pass
+
+
+class Limit:
+    """How long what is measured now may take, all of it together; nothing, until somebody says so."""
+
+    def __init__(self):
+        self.seconds = self.until = None
+
+    def begin(self, seconds):
+        """From now on there are so many seconds."""
+        self.seconds, self.until = seconds, time.monotonic() + seconds
+
+    def end(self):
+        """From now on there is no limit."""
+        self.seconds = self.until = None
+
+    def left(self):
+        """The seconds that are left; none without a limit. Fails where there are none."""
+        if self.until is None:
+            return None
+        left = self.until - time.monotonic()
+        if left <= 0:
+            self.failed()
+        return left
+
+    def failed(self):
+        raise Failed(f"not done in {self.seconds:g} s")
+
+
+LIMIT = Limit()
 
 
 def say(text):
@@ -73,12 +105,27 @@ def build(targets):
 def run(command, what=None, cwd=None):
     """Runs a command to its end."""
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+        left = LIMIT.left()
         began = time.monotonic()
-        child = subprocess.Popen(list(map(str, command)), stdin=subprocess.DEVNULL, stdout=out, stderr=err, cwd=cwd)
-        own = own_cpu(child.pid)
-        _, status, usage = os.wait4(child.pid, 0)
+        child = subprocess.Popen(list(map(str, command)), stdin=subprocess.DEVNULL, stdout=out, stderr=err, cwd=cwd,
+                                 start_new_session=left is not None)
+        ended = []
+        timer = threading.Timer(left or 0, lambda: (ended.append(True), os.killpg(child.pid, signal.SIGKILL)))
+        if left is not None:
+            timer.start()
+        try:
+            own = own_cpu(child.pid)
+            _, status, usage = os.wait4(child.pid, 0)
+        except BaseException:
+            # It has a session of its own, which hears no Ctrl-C.
+            child.kill() if left is None else os.killpg(child.pid, signal.SIGKILL)
+            raise
+        finally:
+            timer.cancel()
         wall = time.monotonic() - began
         child.returncode = os.waitstatus_to_exitcode(status)
+        if ended:
+            LIMIT.failed()
         texts = []
         for file in (out, err):
             file.seek(0)
@@ -138,9 +185,15 @@ def ratio(runs, field):
 class Table:
     """What is printed at the end: figures beside goals, and beside the peer's."""
 
-    def __init__(self, args):
-        self.has_peer = bool(args.peer)
+    def __init__(self, args, at_once=False):
+        """With `at_once` each line is said as soon as it is known, too: whatever comes after it may be ended."""
+        self.has_peer, self.at_once = bool(args.peer), at_once
         self.rows = []
+
+    def add(self, *line):
+        self.rows.append(line)
+        if self.at_once:
+            say("  ".join(part for part in line if part not in ("", "-")))
 
     def row(self, what, values, unit="", goal=None, most=True, ratio=None):
         """Adds a line of a figure for each program; `goal` is the most that ours may be, or with most=False the least."""
@@ -152,7 +205,7 @@ class Table:
         if ratio is None and len(values) == 2 and min(values) > 0:
             ratio = values[0] / values[1]
         shown = [number(value) + unit for value in values] + ["-"] * (2 - len(values))
-        self.rows.append((what, *shown, "-" if ratio is None else f"{ratio:.3f}x", bound, verdict))
+        self.add(what, *shown, "-" if ratio is None else f"{ratio:.3f}x", bound, verdict)
 
     def timed(self, what, runs, goal=None, factor=1, unit=" s"):
         """Adds the least wall time and the least CPU time of some runs."""
@@ -165,7 +218,7 @@ class Table:
 
     def failed(self, what, why):
         """Adds a line of what could not be measured."""
-        self.rows.append((what, why, "-", "-", "", "MISS"))
+        self.add(what, why, "-", "-", "", "MISS")
 
     def print(self):
         """Prints all lines below each other, without the peer's columns where there is no peer."""
@@ -185,3 +238,26 @@ def number(value):
     """A figure with up to three decimals."""
     text = f"{value:,.3f}"
     return text.rstrip("0").rstrip(".")
+
+
+def self_test():
+    """What does not end is ended, with all that it started, and what comes after it is not."""
+    began = time.monotonic()
+    LIMIT.begin(0.5)
+    try:
+        run(["sh", "-c", "sleep 60; true"])
+        raise AssertionError("it was not ended")
+    except Failed as error:
+        assert str(error) == "not done in 0.5 s", error
+    for is_over in (lambda: run(["true"]), LIMIT.left):
+        try:
+            is_over()
+            raise AssertionError("something was begun after the end")
+        except Failed:
+            pass
+    LIMIT.end()
+    assert time.monotonic() - began < 30 and run(["echo", "x"]).out == "x\n" and LIMIT.left() is None
+
+
+if __name__ == "__main__":
+    self_test()

@@ -1,8 +1,12 @@
 //! What a consumer needs beside a bundle, as manifests that are applied once, and the parts of `pouch.yaml` that go
 //! with them.
 //!
-//! No file here has a key or a password: where one is needed, the head of the file says by which command it gets to
+//! No file here has a secret key or a password: where one is needed, the head of the file says by which command it gets to
 //! its cluster. Names and URLs were checked before; URLs are written by the YAML emitter all the same.
+
+mod argocd;
+mod file;
+mod signing;
 
 use alloc::borrow::Cow;
 use alloc::format;
@@ -10,6 +14,8 @@ use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
 use core::fmt::Write as _;
 
+pub use self::file::{FOLDER, SetupFile};
+pub use self::signing::{PublicKey, Signer};
 use super::scalar::scalar;
 use crate::config::ArgoMode;
 use crate::config::repository::{UrlFault, check_url};
@@ -17,11 +23,8 @@ use crate::kinds;
 use crate::layout::path::delivery_name;
 use crate::name::{GroupKind, Scope};
 
-/// The folder of the files, from the configuration's folder.
-pub const FOLDER: &str = "setup";
-
 /// Where the bundles are, from the repository's top.
-const OUTPUT: &str = "bundles";
+pub const OUTPUT: &str = "bundles";
 
 /// The branch that consumers follow.
 const BRANCH: &str = "main";
@@ -83,19 +86,10 @@ pub struct Setup {
     pub hub: Option<String>,
     /// The regions.
     pub regions: Vec<SetupRegion>,
+    /// The key that signs what is published; none where nobody does.
+    pub signer: Option<Signer>,
     /// The flag that names the configuration from its own folder, with a space before it; empty where it has its usual name.
     pub flag: String,
-}
-
-/// One file of the set-up.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct SetupFile {
-    /// Its path from the configuration's folder.
-    pub path: String,
-    /// Its text.
-    pub text: String,
-    /// What it is for.
-    pub is_for: String,
 }
 
 /// Whether a command can name this context as it stands.
@@ -186,8 +180,9 @@ impl Setup {
             None => OUTPUT_ONLY.to_string(),
             Some(url) => format!(
                 "output:\n  path: {OUTPUT}\n  # Where `pouch publish` commits to, and consumers read. Your git has to be able to push there.\n  \
-                 git:\n    repository: {}\n    branch: {BRANCH}\n    #@ author: \"pouch <pouch@example.com>\"",
-                scalar(url)
+                 git:\n    repository: {}\n    branch: {BRANCH}\n    #@ author: \"pouch <pouch@example.com>\"{}",
+                scalar(url),
+                self.signer.as_ref().map(Signer::output).unwrap_or_default()
             ),
         }
     }
@@ -226,7 +221,7 @@ impl Setup {
         }
     }
 
-    /// The files.
+    /// The files of the consumer.
     pub fn files(&self) -> Vec<SetupFile> {
         match self.consumer {
             Consumer::Flux => match &self.hub {
@@ -236,6 +231,17 @@ impl Setup {
             Consumer::None => self.regions.iter().map(|region| self.by_hand(region)).collect(),
             Consumer::ArgoCd(mode) => self.argocd(mode),
         }
+    }
+
+    /// The file that says whose signature pouch demands, where commits are signed.
+    pub fn signers(&self) -> Option<SetupFile> {
+        self.signer.as_ref().map(Signer::file)
+    }
+
+    /// `findings` of the configuration, where it differs from the template's.
+    pub fn findings(&self) -> Option<&'static str> {
+        let is_plugin = self.consumer == Consumer::ArgoCd(ArgoMode::Plugin);
+        (is_plugin && self.signer.is_some()).then(Signer::findings)
     }
 
     /// The command that gives a region, or Argo CD, the identity; `shown` makes a path for whoever types it, and
@@ -329,37 +335,6 @@ impl Setup {
         format!("{create} \\\n{indent}  {from}")
     }
 
-    /// The same for Argo CD, beside what its repository is called.
-    fn login(&self, indent: &str) -> String {
-        let from = match self.repository.as_deref().map(for_flux) {
-            Some(url) if url.starts_with("ssh://") => "--from-file=sshPrivateKey=DEPLOY_KEY",
-            _ => READER,
-        };
-        format!(
-            "kubectl --context argocd -n argocd create secret generic {}-repository --dry-run=client -o yaml \\\n{indent}  \
-             {from} \\\n{indent}  | kubectl --context argocd apply --server-side --field-manager=login -f -",
-            self.fleet
-        )
-    }
-
-    /// What comes before the repo-server's patch: a note, and a command.
-    fn opened_by(&self, mode: ArgoMode, shown: &dyn Fn(&str) -> String) -> (Option<String>, String) {
-        let of = |name: &str| shown(&format!("{FOLDER}/{name}.yaml"));
-        match mode {
-            ArgoMode::Plugin => (
-                Some(format!("# the name of your image with pouch, in {}", of("repo-server-patch"))),
-                format!("kubectl --context argocd apply --server-side -f {}", of("plugin")),
-            ),
-            ArgoMode::Ksops => (
-                None,
-                format!(
-                    "kubectl --context argocd -n argocd patch configmap argocd-cm --patch-file {}",
-                    of("argocd-cm-patch")
-                ),
-            ),
-        }
-    }
-
     /// The command that gives the region's ServiceAccount the rights that the bundle takes.
     fn rights(&self, region: &str, flag: &str, indent: &str) -> String {
         format!(
@@ -385,7 +360,7 @@ impl Setup {
         let plain = |file: &str| file.to_string();
         let text = format!(
             "# What Flux needs on region {context} beside the bundle. Flux itself is there (`flux install`), and so is k0rdent's
-# namespace, which no bundle makes. There is no key in this file: commit it where you like.
+# namespace, which no bundle makes. There is no secret in this file: commit it where you like.
 #
 # Once, from the folder of pouch.yaml. The key that opens the bundle:
 #   {key}
@@ -410,7 +385,7 @@ impl Setup {
         let plain = |file: &str| file.to_string();
         let mut text = format!(
             "# What the Flux on the hub needs beside the bundles; {hub} is the context of its cluster. Flux itself is there
-# (`flux install`), and k0rdent's namespace, which no bundle makes, is on each region. There is no key in this file:
+# (`flux install`), and k0rdent's namespace, which no bundle makes, is on each region. There is no secret in this file:
 # commit it where you like. That Flux holds the keys of all regions: let nobody else read Secrets of its namespace.
 #
 # Once, from the folder of pouch.yaml. For each region, the key that opens its bundle, and the way to its cluster by a
@@ -446,8 +421,35 @@ impl Setup {
     /// The repository as Flux reads it.
     fn source(&self, url: &str) -> String {
         let fleet = &self.fleet;
+        let signers = format!("{fleet}-signers");
+        let (before, verify) = match &self.signer {
+            Some(signer) => (
+                signer.for_flux(&signers),
+                format!(
+                    "  # Nothing is applied of a commit that no key of this Secret signed.
+  verify:
+    mode: HEAD
+    secretRef:
+      name: {signers}
+"
+                ),
+            ),
+            None => (
+                String::new(),
+                format!(
+                    "  # Flux checks no MAC: who may write to the branch may change what is sealed. Where commits are signed
+  # (`output.git.sign`), this holds everybody else; {signers} has the public keys, in entries *.sshpub or *.asc.
+  # `pouch init --signing-key` writes it in force.
+  # verify:
+  #   mode: HEAD
+  #   secretRef:
+  #     name: {signers}
+"
+                ),
+            ),
+        };
         format!(
-            "apiVersion: source.toolkit.fluxcd.io/v1
+            "{before}apiVersion: source.toolkit.fluxcd.io/v1
 kind: GitRepository
 metadata:
   name: {name}
@@ -459,13 +461,7 @@ spec:
     branch: {BRANCH}
   secretRef:
     name: {fleet}-read
-  # Flux checks no MAC: who may write to the branch may change what is sealed. Where commits are signed
-  # (`output.git.sign`), this holds everybody else; {fleet}-signers has the public keys, in entries *.sshpub or *.asc.
-  # verify:
-  #   mode: HEAD
-  #   secretRef:
-  #     name: {fleet}-signers
-",
+{verify}",
             url = scalar(url),
             name = scalar(fleet),
         )
@@ -493,134 +489,6 @@ spec:
             scalar(name),
             scalar(&self.fleet),
         )
-    }
-
-    fn argocd(&self, mode: ArgoMode) -> Vec<SetupFile> {
-        let mut files = vec![self.project(mode), self.clusters()];
-        let patch = match mode {
-            ArgoMode::Plugin => include_str!("setup/repo-server-plugin.yaml"),
-            ArgoMode::Ksops => include_str!("setup/repo-server-ksops.yaml"),
-        };
-        files.push(SetupFile {
-            path: format!("{FOLDER}/repo-server-patch.yaml"),
-            text: patch.to_string(),
-            is_for: "what the repo-server opens the bundles with".to_string(),
-        });
-        let (name, text, is_for) = match mode {
-            ArgoMode::Plugin => ("plugin.yaml", include_str!("setup/plugin.yaml"), "the plugin that it runs"),
-            ArgoMode::Ksops => {
-                ("argocd-cm-patch.yaml", include_str!("setup/argocd-cm-patch.yaml"), "lets kustomize run KSOPS")
-            }
-        };
-        files.push(SetupFile { path: format!("{FOLDER}/{name}"), text: text.to_string(), is_for: is_for.to_string() });
-        files
-    }
-
-    fn project(&self, mode: ArgoMode) -> SetupFile {
-        let fleet = &self.fleet;
-        let url = scalar(self.repository.as_deref().unwrap_or_default());
-        let path = format!("{FOLDER}/argocd.yaml");
-        let plain = |file: &str| file.to_string();
-        let key = self.regions.first().map(|region| self.key_command(region, "#   ", &plain)).unwrap_or_default();
-        let (note, more) = self.opened_by(mode, &plain);
-        let note = note.map(|note| format!("{note}\n#   ")).unwrap_or_default();
-        let (login, name) = (self.login("#   "), scalar(fleet));
-        let mut text = format!(
-            "# What Argo CD needs beside the bundles, on the cluster that it runs on; `argocd` stands for that cluster's context.
-# There is no key and no password in this file: commit it where you like.
-#
-# Once, from the folder of pouch.yaml. The keys that open the bundles, all in one entry:
-#   {key}
-# What stands below, and, unless the repository is public, the right to read it:
-#   kubectl --context argocd apply --server-side -f {path}
-#   {login}
-# The regions' clusters: see {FOLDER}/clusters.yaml. And what opens the bundles:
-#   {note}{more}
-#   kubectl --context argocd -n argocd patch deployment argocd-repo-server --patch-file {FOLDER}/repo-server-patch.yaml
-# Then, once bundles are published, each region's Application, from a clone of the repository:
-#   kubectl --context argocd apply --server-side -f {application}
-apiVersion: argoproj.io/v1alpha1
-kind: AppProject
-metadata:
-  name: {name}
-  namespace: argocd
-spec:
-  description: What pouch publishes of fleet {fleet}
-  sourceRepos:
-    - {url}
-  destinations:
-",
-            application = application("REGION"),
-        );
-        for region in &self.regions {
-            let _ = writeln!(text, "    - name: {}\n      namespace: \"*\"", scalar(&region.directory));
-        }
-        text.push_str("  # What bundles can hold, and nothing else; add the `kinds` of your configuration.\n");
-        for (field, scope) in
-            [("clusterResourceWhitelist", Scope::Cluster), ("namespaceResourceWhitelist", Scope::Namespaced)]
-        {
-            let _ = writeln!(text, "  {field}:");
-            for kind in published().filter(|(_, known)| *known == scope).map(|(kind, _)| kind) {
-                let _ = writeln!(text, "    - group: {}\n      kind: {}", scalar(kind.group.as_str()), kind.kind);
-            }
-        }
-        let _ = write!(
-            text,
-            "---
-# The repository as Argo CD knows it.
-apiVersion: v1
-kind: Secret
-metadata:
-  name: {fleet}-repository
-  namespace: argocd
-  labels:
-    argocd.argoproj.io/secret-type: repository
-stringData:
-  type: git
-  url: {url}
-"
-        );
-        SetupFile { path, text, is_for: "what Argo CD needs; its head says how, step by step".to_string() }
-    }
-
-    fn clusters(&self) -> SetupFile {
-        let mut text = String::from(
-            "# The regions' clusters as Argo CD knows them. `argocd cluster add CONTEXT --name REGION` makes the same, with a
-# ServiceAccount for Argo CD on the region and its token. By hand: put in the URL of each region's API server, apply
-# this where Argo CD runs, and give each the credential apart, so that it stands in no file:
-#   kubectl --context argocd apply --server-side -f setup/clusters.yaml
-#   printf '{\"bearerToken\": \"%s\", \"tlsClientConfig\": {\"caData\": \"%s\"}}' \"$TOKEN\" \"$CA\" \\
-#     | kubectl --context argocd -n argocd create secret generic cluster-REGION --dry-run=client -o yaml \\
-#       --from-file=config=/dev/stdin | kubectl --context argocd apply --server-side --field-manager=login -f -
-# $TOKEN is a token on the region, and $CA its API server's authority (PEM) in base64. A region that Argo CD runs on
-# itself needs none of this: it is `in-cluster`.
-",
-        );
-        for (index, SetupRegion { directory, .. }) in self.regions.iter().enumerate() {
-            if index > 0 {
-                text.push_str("---\n");
-            }
-            let name = scalar(directory);
-            let _ = write!(
-                text,
-                "apiVersion: v1
-kind: Secret
-metadata:
-  name: cluster-{directory}
-  namespace: argocd
-  labels:
-    argocd.argoproj.io/secret-type: cluster
-stringData:
-  name: {name}
-  server: https://{directory}.invalid
-"
-            );
-        }
-        SetupFile {
-            path: format!("{FOLDER}/clusters.yaml"),
-            text,
-            is_for: "the regions' clusters, without URL and credential".to_string(),
-        }
     }
 
     fn by_hand(&self, region: &SetupRegion) -> SetupFile {

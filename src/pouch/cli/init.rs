@@ -1,5 +1,7 @@
 //! `pouch init`: a configuration to start from, with its keys.
 
+use std::path::PathBuf;
+
 use clap::ValueEnum;
 use pouch_core::config::ArgoMode;
 use pouch_core::init::SYSTEM_NAMESPACE;
@@ -18,6 +20,7 @@ Examples:
   pouch init --context mgmt                   drafted from what a management cluster has
   pouch init --with flux --repository https://git.example.com/acme/fleet.git --region eu-west
   pouch init --with flux --hub hub --repository https://git.example.com/acme/fleet.git
+  pouch init --with flux --repository https://git.example.com/fleet.git --signing-key keys/signer
 
 Exit codes: 0 written; 5 the cluster cannot be read; 64 usage, or something that would be written is there \
 already.";
@@ -54,6 +57,10 @@ pub struct Args {
     /// The repository that bundles are published to, by the URL that clusters read it by
     #[arg(long, value_name = "URL")]
     repository: Option<String>,
+    /// Sign commits with the SSH key of this file, and have pouch, Flux and Argo CD's plugin refuse what nobody signed;
+    /// only its public half is read, FILE.pub
+    #[arg(long, value_name = "FILE")]
+    signing_key: Option<PathBuf>,
     #[command(flatten)]
     reach: ReachArgs,
 }
@@ -84,7 +91,7 @@ enum ModeWord {
 /// Where a name is no name, a file is there already or the cluster cannot be read (then nothing is
 /// written), or a file cannot be written.
 pub fn run(session: &Session, args: &Args) -> Result<Ended, Failure> {
-    let Args { regions, fleet, system_namespace, with, hub, mode, repository, reach } = args;
+    let Args { regions, fleet, system_namespace, with, hub, mode, repository, signing_key, reach } = args;
     if hub.is_some() && *with != Some(ConsumerWord::Flux) {
         return Err(Failure::usage("--hub is for Flux only", "Leave it out, or pass --with flux."));
     }
@@ -102,6 +109,15 @@ pub fn run(session: &Session, args: &Args) -> Result<Ended, Failure> {
         (Some(ConsumerWord::None), _) => Some(Consumer::None),
         (None, _) => None,
     };
+    if signing_key.is_some() && repository.is_none() {
+        let help = "Name the repository that bundles are published to with --repository, or leave the key out.";
+        return Err(Failure::usage("--signing-key signs commits, and without a repository there are none", help));
+    }
+    if signing_key.is_some() && with == Some(Consumer::ArgoCd(ArgoMode::Ksops)) {
+        let help = "Pass --mode plugin, whose pouch looks who signed; or leave the key out, and sign with GnuPG: \
+                    docs/operations.md, \"Signed commits with Argo CD\".";
+        return Err(Failure::usage("with --mode ksops nobody looks at signatures of SSH", help));
+    }
     let names = Names {
         regions: regions.clone(),
         fleet: fleet.clone(),
@@ -109,6 +125,7 @@ pub fn run(session: &Session, args: &Args) -> Result<Ended, Failure> {
         with,
         repository: repository.clone(),
         hub: hub.clone(),
+        signing_key: signing_key.clone(),
     };
     session.ui.result(&draft(session, &names, &reach.reach(&session.ambient))?);
     Ok(Ended::Done)

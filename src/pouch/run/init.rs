@@ -1,11 +1,13 @@
 //! Init: drafts a configuration, and makes the keys that it names.
 //!
 //! What is written where nothing is known but names stands in [`names`]; what a management cluster tells,
-//! `asker` asks and `cluster` drafts from; what is said of that draft stands in `told`.
+//! `asker` asks and `cluster` drafts from; what is said of that draft stands in `told`. The key that signs commits is named
+//! to `signer`.
 
 mod asker;
 mod cluster;
 pub mod names;
+mod signer;
 mod told;
 
 use self::names::Names;

@@ -34,6 +34,14 @@ pub enum MakeError {
     /// Nobody says what the consumer is to read.
     #[error("--with {0} needs the repository that the bundles are published to")]
     NoRepository(&'static str),
+    /// The key that is to sign commits cannot be used.
+    #[error("{message}")]
+    Signer {
+        /// Why.
+        message: String,
+        /// What to do about it.
+        help: &'static str,
+    },
     /// Files are there already.
     #[error("nothing is overwritten, and these are there already: {}", .0.join(", "))]
     Exists(Vec<String>),
@@ -70,6 +78,7 @@ impl From<MakeError> for Failure {
             MakeError::NoRepository(_) => {
                 "Name it by the URL that clusters read it by: --repository https://git.example.com/acme/fleet.git."
             }
+            MakeError::Signer { help, .. } => help,
             _ => "",
         };
         if error.is_usage() { Failure::usage(error.to_string(), help) } else { Failure::failed(error.to_string(), "") }

@@ -1,7 +1,7 @@
 use alloc::collections::BTreeMap;
 
 use super::*;
-use crate::config::{Delivery, resolve, shape};
+use crate::config::{Delivery, Sign, resolve, shape};
 use crate::node::{Interner, Node};
 use crate::yaml::{read, stream};
 
@@ -18,6 +18,7 @@ fn setup(consumer: Consumer, repository: &str) -> Setup {
         repository: Some(repository.to_string()),
         hub: None,
         regions: ["eu-west", "123"].map(region).into(),
+        signer: None,
         flag: String::new(),
     }
 }
@@ -27,6 +28,22 @@ const ALL: [Consumer; 4] =
 
 fn on_hub(repository: &str) -> Setup {
     Setup { hub: Some("admin@hub".to_string()), ..setup(Consumer::Flux, repository) }
+}
+
+/// The same where commits are signed.
+fn signed(setup: Setup) -> Setup {
+    let public = PublicKey::read(&format!("{PUBLIC} a comment\n"));
+    Setup { signer: public.map(|public| Signer { key: "keys/123".to_string(), public }), ..setup }
+}
+
+const PUBLIC: &str = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIHN0YW5kcyBmb3IgYSBrZXkgb2YgMzIgYnl0ZXMh";
+
+/// Every way, and every way in which signatures are looked at.
+fn ways(url: &str) -> Vec<Setup> {
+    let unsigned: Vec<Setup> = ALL.map(|consumer| setup(consumer, url)).into_iter().chain([on_hub(url)]).collect();
+    let looked_at = unsigned.iter().filter(|setup| setup.consumer != Consumer::ArgoCd(ArgoMode::Ksops));
+    let signed: Vec<Setup> = looked_at.cloned().map(signed).collect();
+    unsigned.into_iter().chain(signed).collect()
 }
 
 fn documents(text: &str) -> Vec<Node> {
@@ -62,7 +79,7 @@ fn a_project_allows_what_is_published_and_nothing_else() {
 #[test]
 fn every_file_is_yaml_and_holds_no_key() {
     let url = "git@git.example.com:acme/fleet.git";
-    for setup in ALL.map(|consumer| setup(consumer, url)).into_iter().chain([on_hub(url)]) {
+    for setup in ways(url) {
         let files = setup.files();
         assert!(files.len() > 1 || setup.hub.is_some(), "{:?}", setup.consumer);
         for file in files {
@@ -72,7 +89,9 @@ fn every_file_is_yaml_and_holds_no_key() {
             for document in documents(&file.text) {
                 let secret = document.str_at(&["kind"]) == Some("Secret");
                 let data = document.at(&["stringData"]).map(Node::entries).unwrap_or_default();
-                let harmless = data.iter().all(|(key, _)| ["type", "url", "name", "server"].contains(&key.as_ref()));
+                let harmless = data
+                    .iter()
+                    .all(|(key, _)| ["type", "url", "name", "server", "pouch.sshpub"].contains(&key.as_ref()));
                 assert!(harmless && (!secret || document.at(&["data"]).is_none()), "{}", file.path);
             }
         }
@@ -82,14 +101,15 @@ fn every_file_is_yaml_and_holds_no_key() {
 #[test]
 fn the_configuration_delivers_by_what_is_set_up() {
     let url = "https://git.example.com/acme/fleet.git";
-    for setup in ALL.map(|consumer| setup(consumer, url)).into_iter().chain([on_hub(url)]) {
+    for setup in ways(url) {
         let consumer = setup.consumer;
         let delivery = setup.delivery().unwrap_or_default();
+        let findings = setup.findings().unwrap_or_default();
         let text = format!(
             "apiVersion: pouch/v1alpha1\nkind: Fleet\nmetadata: {{name: acme}}\nsources: [{{name: a, directory: {{path: \
              m}}}}]\nregions: {{eu-west: {{recipients: \
              [age1hwgm5s760fwcasprk22wc0a8a5lcwm22s32e2484ju7egnueyptsul368q], namespaces: {{allowed: ['*']}}, delivery: \
-             {}}}}}\nreuseKey: {{file: k}}\n{}\n{delivery}\n",
+             {}}}}}\nreuseKey: {{file: k}}\n{}\n{delivery}\n{findings}\n",
             consumer.word(),
             setup.output()
         );
@@ -100,8 +120,9 @@ fn the_configuration_delivers_by_what_is_set_up() {
         match (&region.delivery, consumer) {
             (Delivery::Flux(flux), Consumer::Flux) => {
                 let objects = documents(&files[0].text);
-                assert_eq!(objects[0].str_at(&["metadata", "name"]), Some(flux.source_name.as_str()));
-                assert_eq!(objects[0].str_at(&["metadata", "namespace"]), Some(flux.namespace.as_str()));
+                let source = objects.iter().find(|it| it.str_at(&["kind"]) == Some("GitRepository")).unwrap();
+                assert_eq!(source.str_at(&["metadata", "name"]), Some(flux.source_name.as_str()));
+                assert_eq!(source.str_at(&["metadata", "namespace"]), Some(flux.namespace.as_str()));
                 assert!(
                     files[0]
                         .text
@@ -117,7 +138,17 @@ fn the_configuration_delivers_by_what_is_set_up() {
             (Delivery::None, Consumer::None) => {}
             other => panic!("{other:?}"),
         }
-        assert_eq!(fleet.output.git.unwrap().branch, BRANCH);
+        // What argues about signatures is silent only where something looks at them.
+        let told = crate::layout::delivery::argocd::unverified(&fleet)
+            .is_some_and(|finding| fleet.severities.get(&finding.code) != Some(&None));
+        assert!(!told, "{text}");
+        let git = fleet.output.git.unwrap();
+        assert_eq!(git.branch, BRANCH);
+        let (sign, file) = match &setup.signer {
+            Some(_) => (Sign::Ssh(Some("keys/123".to_string())), Some("setup/allowed_signers")),
+            None => (Sign::AsGit, None),
+        };
+        assert_eq!((git.sign, git.allowed_signers.as_deref()), (sign, file));
     }
 }
 
@@ -228,4 +259,61 @@ fn what_is_to_be_typed_is_complete() {
     named.flag = " -f p.yaml".to_string();
     let text = &named.files()[0].text;
     assert!(text.contains("pouch/123 -f p.yaml \\") && text.contains("pouch:123 -f p.yaml\n"), "{text}");
+}
+
+/// Whoever applies refuses what nobody signed: the demand, and the key that it is made with, are in force.
+#[test]
+fn where_commits_are_signed_each_consumer_demands_it() {
+    let url = "https://git.example.com/acme/fleet.git";
+    for hub in [false, true] {
+        let setup = signed(if hub { on_hub(url) } else { setup(Consumer::Flux, url) });
+        let objects = documents(&setup.files()[0].text);
+        let of = |kind: &str| objects.iter().find(|it| it.str_at(&["kind"]) == Some(kind)).unwrap();
+        assert_eq!(of("GitRepository").str_at(&["spec", "verify", "mode"]), Some("HEAD"));
+        let named = of("GitRepository").str_at(&["spec", "verify", "secretRef", "name"]);
+        let secret = of("Secret");
+        assert!(named == Some("123-signers") && secret.str_at(&["metadata", "name"]) == named);
+        assert_eq!(secret.str_at(&["metadata", "namespace"]), Some("flux-system"));
+        assert_eq!(secret.str_at(&["stringData", "pouch.sshpub"]), Some(PUBLIC));
+        let next = setup.next(&|file| file.to_string(), "").join("\n");
+        assert!(!next.contains("signers"), "one file has it all: {next}");
+    }
+
+    let setup = signed(setup(Consumer::ArgoCd(ArgoMode::Plugin), url));
+    let text =
+        |name: &str| setup.files().into_iter().find(|file| file.path == format!("setup/{name}.yaml")).unwrap().text;
+    let objects = documents(&text("plugin"));
+    let (plugin, signers) = (&objects[0], &objects[1]);
+    let plugin = documents(plugin.str_at(&["data", "plugin.yaml"]).unwrap()).remove(0);
+    let command = plugin.at(&["spec", "generate", "command"]).unwrap().items();
+    let words: Vec<&str> = command.iter().filter_map(Node::as_str).collect();
+    assert_eq!(words, ["pouch", "unpack", ".", "--allowed-signers", "/signers/allowed_signers"]);
+    let line = format!("pouch@localhost namespaces=\"git\" {PUBLIC}\n");
+    assert_eq!(signers.str_at(&["data", "allowed_signers"]), Some(&*line));
+    let patch = documents(&text("repo-server-patch")).remove(0);
+    let pod = patch.at(&["spec", "template", "spec"]).unwrap();
+    let sidecar = &pod.at(&["containers"]).unwrap().items()[0];
+    let mounts = sidecar.at(&["volumeMounts"]).unwrap().items();
+    let mount = mounts.iter().find(|it| it.str_at(&["mountPath"]) == Some("/signers")).unwrap();
+    let volumes = pod.at(&["volumes"]).unwrap().items();
+    let volume = volumes.iter().find(|it| it.str_at(&["name"]) == mount.str_at(&["name"])).unwrap();
+    assert_eq!(volume.str_at(&["configMap", "name"]), signers.str_at(&["metadata", "name"]));
+
+    // And pouch itself.
+    let file = setup.signers().unwrap();
+    assert!(file.path == "setup/allowed_signers" && file.text.ends_with(&line), "{}", file.text);
+}
+
+/// Argo CD's image runs as user 999 of group 999, and another image's user 999 has any group: what is mounted of a Secret
+/// belongs to root, and is read by the Pod's own group.
+#[test]
+fn argocd_can_read_the_keys_that_are_mounted() {
+    let all = [ArgoMode::Plugin, ArgoMode::Ksops].map(|mode| setup(Consumer::ArgoCd(mode), "https://a/b.git"));
+    for setup in all.iter().cloned().chain([signed(all[0].clone())]) {
+        let file = setup.files().into_iter().find(|file| file.path == "setup/repo-server-patch.yaml").unwrap();
+        let patch = documents(&file.text).remove(0);
+        let pod = patch.at(&["spec", "template", "spec"]).unwrap();
+        assert!(pod.at(&["securityContext", "fsGroup"]) == Some(&Node::Int(999)), "{}", file.text);
+        assert!(file.text.contains("secret: {secretName: sops-age, defaultMode: 0440,"), "{}", file.text);
+    }
 }

@@ -324,8 +324,8 @@ pub fn unverified(fleet: &Fleet) -> Option<Finding> {
     let named = few(regions, count, SHOWN);
     let message =
         format!("commits of {} are signed by SSH, and Argo CD, which verifies GPG only, applies {named}", git.branch);
-    let help =
-        "Sign with `sign: gpg`, or let a check in CI (`pouch verify --allowed-signers`) hold what Argo CD applies.";
+    let help = "Sign with `sign: gpg`; or have the plugin (`pouch unpack --allowed-signers`) or a check in CI (`pouch verify \
+                --allowed-signers`) hold what Argo CD applies.";
     (count > 0).then(|| Finding::new(Code::SignatureNotVerified, message).help(help))
 }
 
@@ -368,6 +368,37 @@ mod tests {
     use crate::testing::json_of;
     use alloc::string::ToString as _;
     use serde_json::{Value, json};
+
+    /// One Flux on a hub holds the keys of all regions that it applies to, as one Argo CD does; one on each region holds its
+    /// own, and so do two on one hub.
+    #[test]
+    fn who_decrypts_for_several_regions_is_told() {
+        let told = |deliveries: [&str; 2]| -> Vec<String> {
+            let [eu, us] = deliveries.map(|delivery| format!("namespaces: {{allowed: ['*']}}, delivery: {delivery}"));
+            let text = format!(
+                "apiVersion: pouch/v1alpha1\nkind: Fleet\nmetadata: {{name: acme}}\nsources: [{{name: a, directory: {{path: \
+                 m}}}}]\nregions:\n  eu-west: {{recipients: [{EU}], {eu}}}\n  us-east: {{recipients: [{US}], {us}}}\n\
+                 delivery: {{flux: {{sourceRef: {{kind: GitRepository, name: fleet}}}}, argocd: {{repoURL: https://a/b}}}}\n\
+                 reuseKey: {{file: k}}\n"
+            );
+            let (file, _) = crate::config::shape::read(&text).unwrap_or_else(|_| panic!("unfit:\n{text}"));
+            let fleet = crate::config::resolve::resolve(&file, &BTreeMap::new()).unwrap_or_else(|_| panic!("{text}"));
+            shared_decryptors(&fleet).into_iter().map(|finding| finding.message.to_string()).collect()
+        };
+        let hub = "{flux: {kubeConfig: {secretRef: '{region}-kubeconfig'}, decryption: {secretRef: '{region}-age'}}}";
+        let other = hub.replace("{flux: {", "{flux: {namespace: flux-of-us, ");
+        let shared = |program: &str, what: &str| {
+            [format!("the {program} decrypts for eu-west, us-east, so {what} holds all their keys")]
+        };
+        assert_eq!(told([hub, hub]), shared("Flux in namespace flux-system", "it"));
+        assert_eq!(told(["argocd", "argocd"]), shared("Argo CD in namespace argocd", "its repo-server"));
+        for apart in [["flux", "flux"], [hub, "flux"], [hub, &other], [hub, "argocd"], ["argocd", "none"]] {
+            assert_eq!(told(apart), [""; 0], "{apart:?}");
+        }
+    }
+
+    const EU: &str = "age1hwgm5s760fwcasprk22wc0a8a5lcwm22s32e2484ju7egnueyptsul368q";
+    const US: &str = "age1xtgp6s7dvnkl6j78c5qhjpas67680rrfpads7wfqay29thqs7scsfjs9hg";
 
     fn argo(mode: ArgoMode, kind: ArgoKind) -> ArgoCd {
         ArgoCd {

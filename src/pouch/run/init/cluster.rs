@@ -43,6 +43,7 @@ pub(super) fn draft(session: &Session, names: &Names, reach: &Reach) -> Result<S
     let place = KeyFolder::new(&global.file, ambient);
     // Before anything is asked that would be of no use.
     place.check(std::iter::empty())?;
+    let signer = names.signer(&place, ambient)?;
     let kubeconfig = reach.wanted.kubeconfig.as_deref().map(|path| written(path, &place)).transpose()?;
     let asker = Asker::connect(session, reach)?;
     if asker.cluster.context.chars().any(char::is_control) {
@@ -65,8 +66,11 @@ pub(super) fn draft(session: &Session, names: &Names, reach: &Reach) -> Result<S
     let directories = directories(described.regions.keys());
     let files: BTreeMap<&Region, String> =
         directories.iter().map(|(region, directory)| (region, key_file(directory.as_str()))).collect();
-    let setup =
-        names.setup(directories.iter().map(|(region, directory)| (region.as_str(), directory.as_str())), &place);
+    let setup = names.setup(
+        directories.iter().map(|(region, directory)| (region.as_str(), directory.as_str())),
+        &place,
+        signer,
+    );
     let setup_files = names.files(&setup);
     place.check(files.values().chain(setup_files.iter().map(|file| &file.path)))?;
     let release = asker.release()?;

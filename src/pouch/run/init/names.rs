@@ -2,16 +2,17 @@
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use pouch_core::config::ArgoMode;
 use pouch_core::init::scalar::scalar;
-use pouch_core::init::setup::{Consumer, FOLDER, HUB, Setup, SetupFile, SetupRegion, check_repository};
+use pouch_core::init::setup::{Consumer, FOLDER, HUB, Setup, SetupFile, SetupRegion, Signer, check_repository};
 use pouch_core::init::{Blocks, SYSTEM_NAMESPACE};
 use pouch_core::name::{is_directory, is_dns_label};
 use pouch_core::recipient::Recipient;
 use pouch_core::report::shell;
 
+use super::signer::signer;
 use crate::ambient::Ambient;
 use crate::run::keyfiles::{
     ARGOCD_NAMESPACE, FLUX_SECRET, KeyFolder, KeyPair, MakeError, argocd_secret, entry, key_file,
@@ -31,11 +32,18 @@ pub struct Names {
     pub repository: Option<String>,
     /// The context of the cluster whose Flux applies all regions.
     pub hub: Option<String>,
+    /// The file of the key that signs commits.
+    pub signing_key: Option<PathBuf>,
 }
 
 impl Names {
     /// What the consumer needs, for these regions by their names and folders.
-    pub(super) fn setup<'a>(&self, regions: impl Iterator<Item = (&'a str, &'a str)>, place: &KeyFolder) -> Setup {
+    pub(super) fn setup<'a>(
+        &self,
+        regions: impl Iterator<Item = (&'a str, &'a str)>,
+        place: &KeyFolder,
+        signer: Option<Signer>,
+    ) -> Setup {
         let region = |(context, directory): (&str, &str)| {
             let file = key_file(directory);
             SetupRegion {
@@ -51,13 +59,20 @@ impl Names {
             repository: self.repository.clone(),
             hub: self.hub.clone(),
             regions: regions.map(region).collect(),
+            signer,
             flag: file_flag(&place.name()),
         }
     }
 
-    /// The files of the consumer, where they are wanted.
+    /// The files of the consumer, where they are wanted, and the file of signers, where commits are signed.
     pub(super) fn files(&self, setup: &Setup) -> Vec<SetupFile> {
-        if self.with.is_some() { setup.files() } else { Vec::new() }
+        let files = if self.with.is_some() { setup.files() } else { Vec::new() };
+        files.into_iter().chain(setup.signers()).collect()
+    }
+
+    /// The key that signs commits, where one is named.
+    pub(super) fn signer(&self, place: &KeyFolder, ambient: &Ambient) -> Result<Option<Signer>, MakeError> {
+        self.signing_key.as_deref().map(|file| signer(file, place, ambient)).transpose()
     }
 }
 
@@ -69,7 +84,8 @@ pub fn draft(names: &Names, path: &Path, ambient: &Ambient) -> Result<String, Ma
     check_names(names)?;
     let place = KeyFolder::new(path, ambient);
     let key_files: Vec<String> = names.regions.iter().map(|region| key_file(region)).collect();
-    let setup = names.setup(names.regions.iter().map(|region| (region.as_str(), region.as_str())), &place);
+    let signer = names.signer(&place, ambient)?;
+    let setup = names.setup(names.regions.iter().map(|region| (region.as_str(), region.as_str())), &place, signer);
     let files = names.files(&setup);
     place.check(key_files.iter().chain(files.iter().map(|file| &file.path)))?;
     let keys: Vec<KeyPair> = key_files.into_iter().map(KeyPair::generate).collect::<Result<_, _>>()?;
@@ -160,6 +176,17 @@ pub(super) fn hand_over(out: &mut String, names: &Names, place: &KeyFolder, setu
         for command in setup.next(&shown, &file_flag(&place.shown)) {
             let _ = writeln!(out, "  {command}");
         }
+        if setup.signer.is_none() && consumer != Consumer::None {
+            let more = match consumer {
+                Consumer::ArgoCd(ArgoMode::Ksops) => "",
+                _ => "; with --signing-key all of it is written",
+            };
+            let _ = writeln!(
+                out,
+                "Commits are not signed: whoever can write to the branch can have something else applied. See \"Signed \
+                 commits\" in docs/operations.md{more}"
+            );
+        }
         return;
     }
     let (mut flux, mut argocd) = (String::new(), String::new());
@@ -210,6 +237,10 @@ const DELIVERY: &str = "\
 #@   flux: {namespace: flux-system, sourceRef: {kind: GitRepository, name: fleet}, decryption: {secretRef: sops-age}, interval: 10m}
 #@   argocd: {namespace: argocd, project: default, repoURL: \"https://git.example.com/fleet.git\", mode: plugin}";
 
+const FINDINGS: &str = "\
+# Severities that differ from the codes' own: error, warning, info or off.
+#@ findings: {version-mismatch: info}";
+
 /// The commented configuration. Each blank is a line of its own and is filled once, so that nothing that
 /// is filled in can look like a blank.
 pub(super) fn filled(blocks: &Blocks, setup: &Setup) -> String {
@@ -223,6 +254,7 @@ pub(super) fn filled(blocks: &Blocks, setup: &Setup) -> String {
             "{grants}" => out.push_str(&blocks.grants),
             "{output}" => out.push_str(&setup.output()),
             "{delivery}" => out.push_str(setup.delivery().as_deref().unwrap_or(DELIVERY)),
+            "{findings}" => out.push_str(setup.findings().unwrap_or(FINDINGS)),
             "  name: {fleet}" => _ = write!(out, "  name: {}", scalar(&setup.fleet)),
             line => out.push_str(line),
         }
@@ -250,6 +282,7 @@ mod tests {
                 with: None,
                 repository: None,
                 hub: None,
+                signing_key: None,
             }
         }
     }
@@ -357,6 +390,7 @@ mod tests {
         let setup = Names::regions(&[]).setup(
             std::iter::empty(),
             &KeyFolder::new(Path::new("pouch.yaml"), &Ambient::fixed(Path::new("/"), jiff::Timestamp::UNIX_EPOCH, &[])),
+            None,
         );
         let text = filled(&blocks(&[(&name, recipient)], setup.consumer), &setup);
         let all: String = text.lines().map(|line| line.replacen("#@ ", "", 1) + "\n").collect();

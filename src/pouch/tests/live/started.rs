@@ -238,6 +238,41 @@ fn watched(is_bad: impl Fn() -> Option<String> + Sync, act: impl FnOnce()) -> us
     count
 }
 
+/// Somebody who may write to the branch, and has no key that counts, changes an identity so that all hashes fit. Gives the
+/// commit that was there before.
+fn forge(folder: &Path) -> String {
+    let (repository, work) = (folder.join("fleet.git"), folder.join("forged"));
+    let at =
+        "bundles/regions/eu-west/identities/awsclusterstaticidentity.infrastructure.cluster.x-k8s.io/aws-main.yaml";
+    let script = format!(
+        "export GIT_CONFIG_GLOBAL=/dev/null; git clone -q '{repository}' '{work}' 2>/dev/null; cd '{work}'; \
+         git rev-parse HEAD; sum() {{ sha256sum {at} | cut -d' ' -f1; }}; old=$(sum); \
+         sed -i 's/secretRef: aws-main-secret/secretRef: of-somebody-else/' {at}; new=$(sum); test $old != $new; \
+         case $new in [0-9]*) new='\"'$new'\"';; esac; grep -q \"$old\" bundles/regions/eu-west/bundle.yaml; \
+         sed -i \"s/sha256: \\\"*$old\\\"*/sha256: $new/\" bundles/regions/eu-west/bundle.yaml; git add -A; \
+         git -c user.name=O -c user.email=o@x -c commit.gpgSign=false commit -qm other; git push -q origin HEAD:main; \
+         cd ..; rm -rf '{work}'",
+        repository = repository.display(),
+        work = work.display()
+    );
+    let output = Command::new("sh").args(["-euc", &script]).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap().trim().to_owned()
+}
+
+/// Puts the branch back to a commit.
+fn put_back(folder: &Path, commit: &str) {
+    let mut git = Command::new("git");
+    git.arg("-C").arg(folder.join("fleet.git")).args(["update-ref", "refs/heads/main", commit]);
+    assert!(git.status().unwrap().success());
+}
+
+/// Which Secret the identity on the region names.
+fn named(server: &ApiServer) -> String {
+    let path = "jsonpath={.spec.secretRef}";
+    server.kubectl_prints(["get", "awsclusterstaticidentity", "aws-main", "--ignore-not-found", "-o", path], "")
+}
+
 /// Where the API has what bundles hold.
 fn collections() -> Vec<String> {
     Delivered::collections()

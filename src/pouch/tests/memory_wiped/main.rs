@@ -15,6 +15,8 @@
 
 #[path = "../support/memory.rs"]
 mod memory;
+#[path = "../support/rig/mod.rs"]
+mod rig;
 #[path = "../support/mod.rs"]
 mod support;
 

@@ -289,6 +289,9 @@ fn the_image_is_static_pinned_and_not_roots() {
     let (_, last) = instructions.split_at(instructions.iter().rposition(|(name, _)| name == "FROM").unwrap());
     let installed = &last.iter().find(|(name, _)| name == "RUN").unwrap().1;
     assert!(installed.contains("git openssh-client"), "{installed}");
+    // ssh-keygen does nothing for a user whom nobody knows, and the plugin's sidecar runs as this one.
+    let sidecar = text_of("argocd-plugin/repo-server-patch.yaml");
+    assert!(sidecar.contains("runAsUser: 999\n") && installed.contains("adduser -D -H -u 999 "), "{installed}");
     assert!(last.iter().all(|(name, rest)| name != "COPY" || rest.starts_with("--from=build")));
     let (copied, user) = (last.iter().position(|i| i.0 == "COPY"), last.iter().position(|i| i.0 == "USER"));
     assert!(copied < user, "what the image holds belongs to root");

@@ -4,7 +4,8 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::process::Command;
 
 use crate::support::fleet::{Fleet, Ran};
-use crate::support::root;
+use crate::support::origin::Origin;
+use crate::support::{self, printed, root, tool_on_path};
 
 const URL: &str = "https://git.example.com/acme/fleet.git";
 
@@ -34,6 +35,8 @@ fn what_is_written_loads_and_renders_and_is_told_shortly() {
         assert_eq!(written, files, "{with} {flags:?}");
         let (_, next) = ran.stdout.split_once("\nNext:\n").expect("it says what is next");
         assert!(next.lines().count() <= 18, "{next}");
+        // Whoever opens without a reuse key believes what fits together.
+        assert_eq!(next.contains("\nCommits are not signed: "), with != "none", "{next}");
         // The configuration delivers by it, and nothing of the set-up is taken for a source.
         fleet.write("manifests/none.yaml", "# none\n");
         fleet.render(&[]).ends(0);
@@ -124,6 +127,12 @@ fn what_is_mistyped_is_told_and_writes_nothing() {
         (init("none", &["--hub", "hub"]), "--hub is for Flux only"),
         (init("flux", &["--repository", URL, "--hub", "a b"]), "that a shell would take for something else"),
         (init("flux", &["--repository", r"C:\srv\fleet.git"]), "is a path, which nobody but this machine knows"),
+        (init("none", &["--signing-key", "signer"]), "without a repository there are none"),
+        (init("flux", &["--repository", URL, "--signing-key", "signer"]), "names signer, which is no file"),
+        (
+            init("argocd", &["--repository", URL, "--mode", "ksops", "--signing-key", "signer"]),
+            "with --mode ksops nobody looks at signatures of SSH",
+        ),
     ] {
         let fleet = Fleet::empty();
         let ran = fleet.run(&flags).ends(64).says(said);
@@ -177,4 +186,81 @@ fn the_examples_of_argocd_are_what_init_writes() {
         let example = std::fs::read_to_string(root().join("examples/argocd-plugin").join(name)).unwrap();
         assert!(fleet.read(&format!("setup/{name}")) == example, "{name}: copy it");
     }
+}
+
+/// Makes the key of a fleet that signs; false where there is no ssh-keygen.
+fn signer(fleet: &Fleet, name: &str) -> bool {
+    let Some(keygen) = tool_on_path("ssh-keygen") else { return false };
+    let path = fleet.path(name);
+    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+    let arguments = ["-q", "-t", "ed25519", "-N", "", "-C", "of a person", "-f", path.to_str().unwrap()];
+    printed(&keygen, &support::run(&keygen, arguments, &[]));
+    true
+}
+
+/// Every way in which somebody looks at signatures: what is written demands the key that is named, and no other
+/// difference is made.
+#[test]
+fn where_a_key_is_named_what_is_written_demands_its_signature() {
+    for (with, flags, files) in WAYS.iter().filter(|(_, flags, _)| !flags.contains(&"ksops")) {
+        let fleet = Fleet::empty();
+        if !signer(&fleet, "keys/signer") {
+            return;
+        }
+        // With neither, what is published may stay on this machine.
+        let repository: &[&str] = if *with == "none" { &["--repository", "../fleet.git"] } else { &[] };
+        let flags = [flags, repository, &["--signing-key", "keys/signer"]].concat();
+        let ran = fleet.run(&init(with, &flags)).ends(0);
+        let mut written: Vec<String> = fleet.tree("setup").into_keys().collect();
+        assert!(ran.stdout.contains("wrote setup/allowed_signers: "), "{}", ran.stdout);
+        assert!(!ran.stdout.contains("not signed"), "{}", ran.stdout);
+        written.retain(|name| name != "allowed_signers");
+        assert_eq!(&written, files, "{with}");
+        let config = fleet.run(&["config"]).ends(0).stdout;
+        for line in ["    sign: ssh\n", "    key: keys/signer\n", "    allowedSigners: setup/allowed_signers\n"] {
+            assert!(config.contains(line), "{line} is not in\n{config}");
+        }
+        let public = fleet.read("keys/signer.pub");
+        let public = public.trim_end().strip_suffix(" of a person").unwrap();
+        assert!(
+            fleet.read("setup/allowed_signers").ends_with(&format!("pouch@localhost namespaces=\"git\" {public}\n"))
+        );
+        let all: String = written.iter().map(|name| fleet.read(&format!("setup/{name}"))).collect();
+        assert!(*with == "none" || all.contains(public), "{with}: {all}");
+        assert!(!all.contains("# verify") && !all.contains("of a person"), "{with}: {all}");
+        // Nobody is warned of what is looked at.
+        fleet.write("manifests/none.yaml", "# none\n");
+        let ran = fleet.render(&[]).ends(0);
+        assert!(!ran.stderr.contains("signature-not-verified"), "{}", ran.stderr);
+    }
+}
+
+/// From nothing: the first commit is signed, nothing is built on somebody else's, and nothing of it is printed.
+#[test]
+fn what_is_set_up_signs_and_refuses_what_nobody_signed() {
+    let fleet = Fleet::empty();
+    if !signer(&fleet, "keys/signer") {
+        return;
+    }
+    std::fs::create_dir(fleet.path("repo.git")).unwrap();
+    let origin = Origin::known(&fleet);
+    origin.git(&["init", "--quiet", "--bare", "--initial-branch=main"]);
+    fleet.run(&init("none", &["--repository", "repo.git", "--signing-key", "keys/signer"])).ends(0);
+    fleet.credential("eu-west", "one", "first");
+    origin.publish(&[]).ends(0);
+    let proof = ["verify", "--allowed-signers", "setup/allowed_signers", "--rev", "main", "repo.git"];
+    fleet.run(&proof).ends(0);
+    let signed = origin.tip().unwrap();
+
+    origin.commit_beside("git commit --allow-empty -qm unsigned; echo x > README");
+    fleet.credential("eu-west", "one", "second");
+    origin.publish(&[]).ends(5).says("unsigned-tip");
+    let unpack = ["unpack", "repo.git", "--rev", "main", "--identity", "keys/eu-west.txt", "--region", "eu-west"];
+    let ran = fleet.run(&[&unpack[..], &["--allowed-signers", "setup/allowed_signers"]].concat()).ends(8);
+    assert!(ran.stdout.is_empty() && ran.stderr.contains("is not signed"), "{}", ran.stderr);
+
+    origin.git(&["update-ref", "refs/heads/main", &signed]);
+    origin.publish(&[]).ends(0);
+    fleet.run(&proof).ends(0);
+    assert_ne!(origin.tip().unwrap(), signed);
 }

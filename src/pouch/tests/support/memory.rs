@@ -13,6 +13,7 @@ use std::process::{Child, Command, Stdio};
 
 use pouch::ambient::Ambient;
 
+use crate::rig::apiserver::ApiServer;
 use crate::support::choir::{Choir, Ear};
 use crate::support::spoilt::{Fleet, KEY, RECIPIENT, Tree, base64, credential};
 use crate::support::{printed, root, run};
@@ -45,6 +46,8 @@ pub enum Work {
     Verify,
     /// Opens what is published, and prints it.
     Unpack,
+    /// Opens what is published, and applies it to a region.
+    Apply,
     /// Renders plain sources and commits and pushes what comes of it.
     Publish,
     /// Compares today's values with a history.
@@ -53,8 +56,16 @@ pub enum Work {
 
 impl Work {
     /// Each of them.
-    pub const ALL: [Self; 7] =
-        [Self::Render, Self::RenderSealed, Self::Rekey, Self::Verify, Self::Unpack, Self::Publish, Self::Exposure];
+    pub const ALL: [Self; 8] = [
+        Self::Render,
+        Self::RenderSealed,
+        Self::Rekey,
+        Self::Verify,
+        Self::Unpack,
+        Self::Apply,
+        Self::Publish,
+        Self::Exposure,
+    ];
 
     fn arguments(self) -> String {
         match self {
@@ -62,6 +73,10 @@ impl Work {
             Self::Rekey => format!("rekey -v --identity {IDENTITY}"),
             Self::Verify => format!("verify bundles -v --identity {IDENTITY}"),
             Self::Unpack => format!("unpack bundles -v --region eu-west --identity {IDENTITY}"),
+            Self::Apply => format!(
+                "apply bundles -v --region eu-west --identity {IDENTITY} --kubeconfig kubeconfig --context admin \
+                 --inventory-namespace default"
+            ),
             Self::Publish => "publish -v --first".to_owned(),
             Self::Exposure => format!("exposure {ORIGIN} -v --values"),
         }
@@ -153,13 +168,28 @@ fn add_origin(fleet: &Fleet) {
     );
 }
 
+/// The region that is applied to, which has what bundles need there; None, after saying so, where a program is absent.
+fn region(fleet: &Fleet) -> Option<ApiServer> {
+    let server = ApiServer::start()?;
+    if !server.install_crds() {
+        return None;
+    }
+    server.kubectl_prints(["create", "namespace", "kcm-system"], "");
+    server.kubeconfig(&fleet.path("kubeconfig"), "admin");
+    Some(server)
+}
+
 /// Whether what a child was to do is done, given what was published before.
-fn is_done(work: Work, fleet: &Fleet, before: &Tree) -> bool {
+fn is_done(work: Work, fleet: &Fleet, before: &Tree, region: Option<&ApiServer>) -> bool {
     let last = format!("regions/eu-west/core/secrets/team-b/s{}.sops.yaml", COUNT - 1);
     let published = fleet.published();
     match work {
         Work::Render | Work::RenderSealed | Work::Rekey => published.contains_key(&last) && published != *before,
         Work::Verify | Work::Unpack => published.contains_key(&last) && published == *before,
+        Work::Apply => {
+            let last = format!("/api/v1/namespaces/team-b/secrets/s{}", COUNT - 1);
+            region.unwrap().endpoint("admin").get(&last).unwrap().status == 200
+        }
         Work::Publish | Work::Exposure => {
             let origin = git2::Repository::open_bare(fleet.path(ORIGIN)).unwrap();
             let tree = origin.find_reference("refs/heads/main").unwrap().peel_to_tree().unwrap();
@@ -177,10 +207,14 @@ pub fn left_behind(work: Work) -> Option<BTreeSet<String>> {
         return None;
     }
     let (fleet, ear) = fleet();
+    let server = match work {
+        Work::Apply => Some(region(&fleet)?),
+        _ => None,
+    };
     match work {
         Work::Render => {}
         Work::RenderSealed => seal_sources(&fleet)?,
-        Work::Rekey | Work::Verify | Work::Unpack => _ = fleet.render().ended(0),
+        Work::Rekey | Work::Verify | Work::Unpack | Work::Apply => _ = fleet.render().ended(0),
         Work::Publish => add_origin(&fleet),
         Work::Exposure => {
             add_origin(&fleet);
@@ -203,7 +237,7 @@ pub fn left_behind(work: Work) -> Option<BTreeSet<String>> {
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map_while(Result::ok);
     let ready = lines.by_ref().inspect(|line| said.push(line.clone())).any(|line| line.starts_with("done with "));
     assert!(ready && said.last().is_some_and(|line| line == "done with 0"), "{said:?}");
-    assert!(is_done(work, &fleet, &before), "{work:?}: {said:?}");
+    assert!(is_done(work, &fleet, &before, server.as_ref()), "{work:?}: {said:?}");
     let printed = said.iter().filter(|line| *line == "kind: Secret").count();
     assert!(if work == Work::Unpack { printed >= COUNT } else { printed == 0 }, "{work:?}: {said:?}");
     let found = search(&child, &ear);

@@ -10,7 +10,7 @@ use super::{APPLICATION, no_value_in_sight, sync, synced};
 use crate::delivered::{Delivered, aws, azure, odd};
 use crate::rig::argocd::{ArgoCd, Builds};
 use crate::support::proof::KSOPS;
-use crate::support::{PyYaml, find, skipped_anywhere, tool};
+use crate::support::{PyYaml, find, root, skipped_anywhere, tool};
 
 /// What the repo-server needs; None, after saying so, where a program is absent.
 fn builds(region: &Delivered) -> Option<Builds> {
@@ -55,16 +55,80 @@ fn an_application_set_brings_what_ksops_decrypts() {
     region.is_exact();
     region.verify_live(&[]).ends(0);
 
-    // sops checks the MAC.
-    let path = "bundles/regions/eu/core/secrets/kcm-system/aws-secret.sops.yaml";
-    region.origin().commit_beside(&format!("sed -i '/^  AccessKeyID:/d' {path}"));
-    let said = sync(&region, &argo);
-    assert!(said.conditions.iter().any(|condition| condition.starts_with("ComparisonError")), "{said:#?}");
-    region.is_exact();
-    region.origin().publish(&[]).says("[tampered-file]");
-    synced(&region, &argo);
+    another_type(&mut region, &argo);
+    what_is_not_as_sealed(&mut region, &argo);
+    a_key_of_another_region(&mut region, &argo);
 
     region.server.kubectl_prints(["-n", "argocd", "delete", "applicationset", "--all", "--timeout=60s"], "");
     region.is_exact();
     no_value_in_sight(&argo);
+}
+
+/// No Secret's type changes, whatever holds it; all else goes on.
+fn another_type(region: &mut Delivered, argo: &ArgoCd) {
+    region.put(&odd("other", 1));
+    region.publish();
+    synced(region, argo);
+    let mut other = odd("other", 1)[1].clone();
+    other["type"] = serde_json::json!("example.com/other");
+    region.put(&[vec![other], aws("aws", 3)].concat());
+    region.origin().publish(&[]).ends(3).says("error[secret-type-changed]: the type of Secret team-a/other changes");
+    synced(region, argo);
+    assert_eq!(region.differences(), ["Secret team-a/other type differs"]);
+    region.verify_live(&[]).ends(0);
+    region.put(&odd("other", 1)[1..]);
+    region.publish();
+    synced(region, argo);
+    region.is_exact();
+}
+
+/// sops checks the MAC, and opens nothing that is not sealed: the Application is not built, and nothing of it is applied.
+fn what_is_not_as_sealed(region: &mut Delivered, argo: &ArgoCd) {
+    let path = "bundles/regions/eu/core/secrets/kcm-system/aws-secret.sops.yaml";
+    let text = region.origin().git(&["show", &format!("main:{path}")]);
+    let cut: Vec<&str> = text.lines().filter(|line| !line.starts_with("  AccessKeyID:")).collect();
+    let plain = "apiVersion: v1\nkind: Secret\nmetadata: {name: aws-secret, namespace: kcm-system}\ndata: {a: Yg==}";
+    for edited in [&*cut.join("\n"), plain] {
+        region.fleet.write("edited", format!("{edited}\n"));
+        region.origin().commit_beside(&format!("cp '{}' {path}", region.fleet.path("edited").display()));
+        not_built(region, argo);
+        region.is_exact();
+        region.verify().ends(8);
+        region.verify_live(&[]).ends(8).says("error[untrusted-bundle]");
+        region.origin().publish(&[]).says("[tampered-file]");
+        synced(region, argo);
+        region.is_exact();
+    }
+}
+
+/// What does not open changes nothing, and withdraws nothing.
+fn a_key_of_another_region(region: &mut Delivered, argo: &ArgoCd) {
+    let other = std::fs::read_to_string(root().join("testdata/quickstart/keys/us-east.txt")).unwrap();
+    region.fleet.private("eu.agekey", other);
+    region.put(&azure("azure", "azure-secret", 3));
+    region.take(&odd("other", 1));
+    region.publish();
+    not_built(region, argo);
+    let stuck = region.differences();
+    assert!(stuck.contains(&String::from("Secret team-a/other is too much")) && stuck.len() == 3, "{stuck:?}");
+    let ran = region.verify_live(&[]).ends(8);
+    assert!(
+        ran.stderr.contains("error[differs-on-region]") && ran.stderr.contains("error[left-behind]"),
+        "{}",
+        ran.stderr
+    );
+
+    region.fleet.private("eu.agekey", Delivered::identity());
+    // What failed is kept in the cache until there is something new.
+    region.put(&azure("azure", "azure-secret", 4));
+    region.publish();
+    synced(region, argo);
+    region.is_exact();
+    region.verify_live(&[]).ends(0);
+}
+
+#[track_caller]
+fn not_built(region: &Delivered, argo: &ArgoCd) {
+    let said = sync(region, argo);
+    assert!(said.conditions.iter().any(|condition| condition.starts_with("ComparisonError")), "{said:#?}");
 }

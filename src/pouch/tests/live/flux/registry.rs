@@ -3,15 +3,17 @@
 
 use std::fs;
 
+use serde_json::json;
+
 use super::{all_ready, give_key};
 use crate::delivered::{Delivered, aws, azure, openstack};
-use crate::rig::flux::Flux;
-use crate::rig::registry::Registry;
+use crate::rig::flux::{Flux, NAMESPACE};
+use crate::rig::registry::{LOGIN, Registry};
 use crate::support::block::blocks;
 use crate::support::root;
 
-/// The objects as `docs/operations` has them, for a registry on this machine that lets everybody read.
-fn documented(host: &str) -> String {
+/// The objects as `docs/operations` has them, for a registry on this machine, which lets everybody read or asks who one is.
+fn documented(host: &str, asks: bool) -> String {
     let page = fs::read_to_string(root().join("docs/operations.md")).unwrap();
     let all = blocks(&page);
     let block = all.iter().find(|block| block.language == "yaml" && block.text.contains("kind: OCIRepository\nmeta"));
@@ -19,7 +21,7 @@ fn documented(host: &str) -> String {
     let login = text.lines().find(|line| line.starts_with("  secretRef:")).expect("a login").to_owned();
     let url = format!("oci://{host}/fleet/eu");
     for (from, to) in [
-        (&*login, "  insecure: true"),
+        (&*login, if asks { "  secretRef: {name: registry-read}\n  insecure: true" } else { "  insecure: true" }),
         ("oci://registry.example.com/fleet/eu-west", &url),
         ("./flux/eu-west", "./flux/eu"),
     ] {
@@ -42,7 +44,7 @@ fn a_region_is_what_its_sources_say_by_its_artifact() {
 
     let Some(flux) = Flux::start(&region.server, &[]) else { return };
     give_key(&region, &Delivered::identity());
-    region.server.apply(&documented(&host));
+    region.server.apply(&documented(&host, false));
     all_ready(&flux.sync_artifact());
     region.is_exact();
     region.verify_live(&[]).ends(0);
@@ -87,4 +89,51 @@ fn a_region_is_what_its_sources_say_by_its_artifact() {
     all_ready(&flux.sync_artifact());
     region.is_exact();
     region.verify_live(&[]).ends(0);
+}
+
+/// A registry that asks who one is: pouch logs in as docker does, Flux by a Secret, and without either nothing moves.
+#[test]
+fn a_registry_with_a_login_is_written_and_read() {
+    let Some(registry) = Registry::start_asking() else { return };
+    let Some(mut region) = Delivered::new("flux", "") else { return };
+    let host = registry.host();
+    region.fleet.configure("path: bundles", &format!("path: bundles, oci: {{repository: '{host}/fleet/{{region}}'}}"));
+    region.fleet.configure("kind: GitRepository", "kind: OCIRepository");
+    region.put(&azure("azure", "azure-secret", 1));
+    // Without a login the branch is published, and the registry has nothing.
+    let ran = region.origin().publish(&[]).ends(1);
+    assert!(region.origin().tip().is_some() && ran.stderr.contains(&host), "{}", ran.stderr);
+    region.fleet.private("home/.docker/config.json", registry.docker_config().replace(&login(), "cmVhZGVyOndyb25n"));
+    let ran = region.origin().publish(&[]).ends(1);
+    assert!(!ran.stderr.contains("cmVhZGVyOndyb25n") && !ran.stderr.contains("wrong"), "{}", ran.stderr);
+    region.fleet.private("home/.docker/config.json", registry.docker_config());
+    let ran = region.publish();
+    assert!(!ran.stderr.contains(&login()), "{}", ran.stderr);
+    registry.manifest("fleet/eu", "latest");
+
+    let Some(flux) = Flux::start(&region.server, &[]) else { return };
+    give_key(&region, &Delivered::identity());
+    let secret = |config: &str| {
+        let meta = json!({"name": "registry-read", "namespace": NAMESPACE});
+        json!({"apiVersion": "v1", "kind": "Secret", "metadata": meta, "type": "kubernetes.io/dockerconfigjson",
+            "stringData": {".dockerconfigjson": config}})
+    };
+    region.server.apply(&secret("{\"auths\": {}}").to_string());
+    region.server.apply(&documented(&host, true));
+    let said = flux.sync_artifact();
+    assert!(said.len() == 1 && !said[0].ready && said[0].message.contains("UNAUTHORIZED"), "{said:#?}");
+    assert_eq!(region.items_there(), 0);
+    region.server.apply(&secret(&registry.docker_config()).to_string());
+    all_ready(&flux.sync_artifact());
+    region.is_exact();
+    region.put(&azure("azure", "azure-secret", 2));
+    region.publish();
+    all_ready(&flux.sync_artifact());
+    region.is_exact();
+    region.verify_live(&[]).ends(0);
+}
+
+/// The login as docker writes it.
+fn login() -> String {
+    base64::Engine::encode(&base64::engine::general_purpose::STANDARD, format!("{}:{}", LOGIN.0, LOGIN.1))
 }

@@ -39,6 +39,11 @@ fn only_signed_commits_are_applied() {
     assert!(said[0].message.contains("unsupported signature type: empty"), "{said:#?}");
     assert!(flux.reconcile().iter().all(|said| said.ready && said.message.ends_with(&signed)));
     region.is_exact();
+    // The branch is not what pouch published, and so no measure; the region is what was published last.
+    let ran = region.verify_live(&[]).ends(8);
+    assert!(ran.stderr.contains("error[untrusted-bundle]") && ran.stderr.contains("azure.yaml"), "{}", ran.stderr);
+    region.origin().run_beside(&format!("git checkout -q {signed}"));
+    region.verify_live(&["work/bundles"]).ends(0);
 
     // pouch's next commit mends the branch, and is signed.
     region.put(&azure("azure", "azure-secret", 2));
@@ -46,4 +51,5 @@ fn only_signed_commits_are_applied() {
     assert!(ran.stderr.contains("[tampered-file]"), "{}", ran.stderr);
     all_ready(&flux.sync());
     region.is_exact();
+    region.verify_live(&[]).ends(0);
 }

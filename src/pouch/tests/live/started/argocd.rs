@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -11,7 +12,8 @@ use base64::Engine as _;
 use serde_json::Value;
 
 use super::{
-    ADOPTION, OPERATIONS, Reader, collections, k0rdent_is_back, k0rdent_lets_go, kept, path_with, pushed, watched,
+    ADOPTION, OPERATIONS, Reader, collections, forge, k0rdent_is_back, k0rdent_lets_go, kept, named, path_with, pushed,
+    put_back, watched,
 };
 use crate::argocd::ksops::ksops;
 use crate::rig::apiserver::ApiServer;
@@ -46,7 +48,9 @@ impl Kubelet<'_> {
     /// What follows of a command on the cluster.
     fn after(&mut self, command: &str) {
         if command.contains("patch deployment argocd-repo-server") {
-            self.argo = Some(self.start());
+            let mut argo = self.start();
+            argo.serve_sets(self.server);
+            self.argo = Some(argo);
         }
         self.mount();
     }
@@ -82,15 +86,40 @@ impl Kubelet<'_> {
         self.folder.join("keys").join(file).into()
     }
 
+    /// The plugin with the path where the sidecar's file of allowed signers is mounted here.
+    fn plugin(&self, sidecar: &Value, volumes: &Value) -> String {
+        let plugin = self.get("/api/v1/namespaces/argocd/configmaps/pouch-plugin");
+        let plugin = plugin["data"]["plugin.yaml"].as_str().unwrap();
+        let of = |list: &Value, field: &str, value: &Value| {
+            list.as_array().unwrap().iter().find(|item| item[field] == *value).cloned()
+        };
+        let Some(mount) = of(&sidecar["volumeMounts"], "mountPath", &"/signers".into()) else {
+            assert!(!plugin.contains("--allowed-signers, "), "it reads what is not mounted");
+            return plugin.to_owned();
+        };
+        let volume = of(volumes, "name", &mount["name"]).expect("what is mounted is there");
+        let name = volume["configMap"]["name"].as_str().unwrap();
+        let mounted = self.folder.join("signers");
+        fs::create_dir_all(&mounted).unwrap();
+        for (entry, text) in
+            self.get(&format!("/api/v1/namespaces/argocd/configmaps/{name}"))["data"].as_object().unwrap()
+        {
+            fs::write(mounted.join(entry), text.as_str().unwrap()).unwrap();
+        }
+        assert!(plugin.contains(" /signers/"), "{plugin}");
+        plugin.replace(" /signers/", &format!(" {}/", mounted.display()))
+    }
+
     fn start(&self) -> ArgoCd {
         self.mount();
         let deployment = self.get("/apis/apps/v1/namespaces/argocd/deployments/argocd-repo-server");
         let pod = &deployment["spec"]["template"]["spec"];
+        // Without it user 999, whose group is not root's, cannot read a mounted Secret.
+        assert_eq!(pod["securityContext"]["fsGroup"], 999);
         let containers = pod["containers"].as_array().unwrap();
         let builds = match containers.iter().find(|container| container["name"] == "pouch") {
             Some(sidecar) => {
-                let plugin = self.get("/api/v1/namespaces/argocd/configmaps/pouch-plugin");
-                let plugin = plugin["data"]["plugin.yaml"].as_str().unwrap().to_owned();
+                let plugin = self.plugin(sidecar, &pod["volumes"]);
                 let identities = ("SOPS_AGE_KEY_FILE", self.identities(sidecar, &pod["volumes"]));
                 let environment = vec![("PATH", path_with(&[])), identities];
                 Builds { plugin: Some((plugin, environment)), programs: Vec::new(), environment: Vec::new() }
@@ -172,6 +201,12 @@ fn from_nothing_to_the_last_object_with_the_plugin() {
     }
     with_cluster(&mut reader, Vec::new(), |follow, server, folder| {
         follow(PLUGIN, "");
+        // What nobody signed is not given to Argo CD, although all hashes fit.
+        let signed = forge(folder);
+        rebuild(server, |said| said.is_some_and(|said| said.contains("is not signed")));
+        assert_eq!(named(server), "aws-main-secret");
+        put_back(folder, &signed);
+        rebuild(server, |said| said.is_none());
         let looked = watched(|| complaint(server), || follow(OPERATIONS, "#### Exchanging with Argo CD"));
         assert!(looked > 20, "{looked}");
         // What is in the repo-server's cache proves nothing.
@@ -186,6 +221,39 @@ fn from_nothing_to_the_last_object_with_the_plugin() {
         follow(OPERATIONS, "### Retiring with Argo CD");
     });
     reader.is_empty();
+}
+
+/// One region of an ApplicationSet goes, to the last object; the set stays, with the Application of the other.
+#[test]
+fn a_region_of_an_application_set_is_retired() {
+    let Some(mut reader) = Reader::new("022") else { return };
+    if ArgoCd::install(&reader.server).is_none() {
+        return;
+    }
+    let (said, code) = reader.session.run(
+        "mkdir fleet && cd fleet && pouch init --with argocd --fleet acme --region eu-west --region us-east \
+         --repository \"$REPOSITORY\" && sed -i 's/^    mode: plugin$/&\\n    kind: ApplicationSet/' pouch.yaml",
+    );
+    assert_eq!(code, 0, "{said}");
+    with_cluster(&mut reader, Vec::new(), |follow, server, folder| {
+        HEADS[1..3].iter().for_each(|part| follow(PLUGIN, part));
+        let mut git = Command::new("git");
+        git.arg("-C").arg(folder.join("fleet.git")).args(["show", "main:bundles/argocd/acme-applicationset.yaml"]);
+        server.apply(&String::from_utf8(git.output().unwrap().stdout).unwrap());
+        let began = Instant::now();
+        while named(server) != "aws-main-secret" {
+            assert!(began.elapsed() < Duration::from_secs(120), "{:?}", complaint(server));
+            thread::sleep(Duration::from_millis(200));
+        }
+        follow(OPERATIONS, "### Retiring a region of an ApplicationSet");
+        // It is not made again, while the set is at work.
+        thread::sleep(Duration::from_secs(3));
+        let applications = ["-n", "argocd", "get", "applications", "-o", "name"];
+        assert_eq!(server.kubectl_prints(applications, "").trim(), "application.argoproj.io/acme-us-east");
+        let kinds = "secrets,configmaps,awsclusterstaticidentities";
+        let ours = ["get", kinds, "--all-namespaces", "-o", "name", "-l", "app.kubernetes.io/managed-by=pouch"];
+        assert_eq!(server.kubectl_prints(ours, ""), "");
+    });
 }
 
 #[test]

@@ -1,12 +1,21 @@
 //! With the real Flux.
 
-use super::{ADOPTION, OPERATIONS, Reader, found_behind, k0rdent_is_back, k0rdent_lets_go, kept, pushed, watched};
+use super::{
+    ADOPTION, OPERATIONS, Reader, forge, found_behind, k0rdent_is_back, k0rdent_lets_go, kept, named, pushed, put_back,
+    watched,
+};
 use crate::objects::SYSTEM;
 use crate::rig::apiserver::ApiServer;
 use crate::rig::flux::Flux;
-use crate::support::tool_on_path;
 
 const PAGE: &str = "docs/getting-started/flux.md";
+/// What the page has the reader do on the region, whatever that prints.
+const UNSIGNED: &str = "alias on='kubectl --context eu-west -n flux-system'
+    on create secret generic sops-age --from-file=eu-west.agekey=keys/eu-west.txt &&
+    on create secret generic acme-read --from-literal=username=\"$READER\" --from-literal=password=\"$READER_PASSWORD\" &&
+    on apply --server-side -f setup/eu-west.yaml &&
+    on wait kustomization/acme --for=condition=Ready --timeout=3m &&
+    on wait kustomization --all --for=condition=Ready --timeout=3m";
 const HUB: &str = "docs/getting-started/flux-hub.md";
 
 const KUSTOMIZATIONS: &str = "/apis/kustomize.toolkit.fluxcd.io/v1/namespaces/flux-system/kustomizations";
@@ -29,9 +38,7 @@ fn from_nothing_to_the_last_object() {
     let Some(mut reader) = Reader::new("022") else { return };
     let Some(_flux) = Flux::start(&reader.server, &[]) else { return };
     reader.follow(PAGE, "");
-    if tool_on_path("ssh-keygen").is_some() {
-        reader.follow(OPERATIONS, "#### Signed commits with Flux");
-    }
+    what_nobody_signed(&mut reader);
     exchange(&mut reader);
     reader.follow(OPERATIONS, "### Retiring with Flux");
     reader.is_empty();
@@ -57,7 +64,8 @@ fn from_nothing_with_one_flux_on_a_hub() {
         assert_eq!(names(server, "secrets"), [format!("{name}-secret")]);
     }
     let keys = ["age", "kubeconfig"].map(|kind| ["eu-west", "us-east"].map(|region| format!("acme.{region}.{kind}")));
-    let mut keys: Vec<String> = keys.into_iter().flatten().chain(["acme-read".to_owned()]).collect();
+    let mut keys: Vec<String> =
+        keys.into_iter().flatten().chain(["acme-read", "acme-signers"].map(str::to_owned)).collect();
     keys.sort();
     assert_eq!(names(&hub, "secrets"), keys);
 
@@ -90,7 +98,35 @@ fn from_nothing_with_one_flux_on_a_hub() {
     assert_eq!(names(&reader.server, "awsclusterstaticidentities"), ["aws-west"]);
     let on_hub = names(&hub, "kustomizations.kustomize.toolkit.fluxcd.io");
     assert!(on_hub.len() > 2 && on_hub.iter().all(|name| name.starts_with("acme.eu-west")), "{on_hub:?}");
-    assert_eq!(names(&hub, "secrets"), ["acme-read", "acme.eu-west.age"]);
+    assert_eq!(names(&hub, "secrets"), ["acme-read", "acme-signers", "acme.eu-west.age"]);
+}
+
+/// What `init` set up goes on from no commit that its key did not sign: neither pouch nor Flux does.
+fn what_nobody_signed(reader: &mut Reader) {
+    let Reader { server, session, folder, .. } = reader;
+    let said = |is_wanted: &dyn Fn(&str, &str) -> bool| {
+        let now = format!("reconcile.fluxcd.io/requestedAt={:?}", std::time::Instant::now());
+        server.kubectl_prints(["-n", "flux-system", "annotate", "--overwrite", "gitrepository", "acme", &now], "");
+        let began = std::time::Instant::now();
+        loop {
+            let ready = "jsonpath={.status.conditions[?(@.type==\"Ready\")].status} \
+                         {.status.conditions[?(@.type==\"Ready\")].message}";
+            let text = server.kubectl_prints(["-n", "flux-system", "get", "gitrepository", "acme", "-o", ready], "");
+            let (status, message) = text.split_once(' ').unwrap_or((&text, ""));
+            if is_wanted(status, message) {
+                return;
+            }
+            assert!(began.elapsed().as_secs() < 60, "{text}");
+            std::thread::sleep(std::time::Duration::from_millis(100));
+        }
+    };
+    let signed = forge(folder.path());
+    said(&|status, message| status == "False" && message.contains("unsupported signature type: empty"));
+    let (text, code) = session.run("pouch publish");
+    assert!(code == 5 && text.contains("unsigned-tip"), "{text}");
+    assert_eq!(named(server), "aws-main-secret");
+    put_back(folder.path(), &signed);
+    said(&|status, message| status == "True" && message.contains(&signed));
 }
 
 /// At no moment is there a bundle that the region cannot open.
@@ -133,13 +169,15 @@ fn from_k0rdent_and_back_again() {
     let Some(_flux) = Flux::start(&reader.server, &[]) else { return };
     let before = pushed(&reader.server);
     reader.follow(ADOPTION, "## What k0rdent pushed");
-    for part in [
-        "## 1. The configuration, the keys, and what Flux needs",
-        "## 2. The first publish",
-        "## 3. Once on the region",
-    ] {
-        reader.follow(PAGE, part);
-    }
+    // Commits that nobody signs, and that are signed only once the region has them.
+    let (said, code) = reader.session.run(
+        "mkdir fleet && cd fleet && pouch init --with flux --fleet acme --region eu-west --repository \"$REPOSITORY\"",
+    );
+    assert_eq!(code, 0, "{said}");
+    reader.follow(PAGE, "## 2. The first publish");
+    let (said, code) = reader.session.run(UNSIGNED);
+    assert_eq!(code, 0, "{said}");
+    reader.follow(OPERATIONS, "#### Signed commits with Flux");
     reader.follow(ADOPTION, "## What stays behind");
     found_behind(&reader.session, &["stale-entry", "k0rdent-leftover"]);
     assert_eq!(kept(&reader.server), before);

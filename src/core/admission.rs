@@ -11,6 +11,7 @@ use crate::config::Fleet;
 use crate::finding::{Code, Finding};
 use crate::name::{GroupKind, ObjectKey, SourceName};
 use crate::object::Object;
+use crate::snapshot::Lookup;
 use crate::world::{Granting, World};
 
 /// The rule by which a claim may use an object.
@@ -62,6 +63,9 @@ pub struct Sought<'a> {
 pub fn of_namespaced(world: &World<'_>, claim: &Claim, sought: &Sought<'_>) -> Option<Rule> {
     let fleet = world.fleet;
     let Some(namespace) = &sought.read.namespace else { return Some(Rule::Identity) };
+    if !is_of_own_source(world, claim, sought.read) {
+        return world.grants(&claim.by, claim.region(), sought.read).then_some(Rule::Grant);
+    }
     if *namespace == claim.by.namespace {
         return Some(Rule::OwnNamespace);
     }
@@ -83,8 +87,28 @@ pub fn of_namespaced(world: &World<'_>, claim: &Claim, sought: &Sought<'_>) -> O
     world.grants(&claim.by, claim.region(), sought.read).then_some(Rule::Grant)
 }
 
+/// Whether a claim may be admitted to an object without a grant, as far as the object's source goes.
+///
+/// A Credential may use what any source provides to its namespace. A Cluster may use what its own source provides: whoever
+/// describes a region's Clusters is trusted with that region, and not with what others keep under the same names. Of a
+/// Cluster that is not there, nobody knows the source.
+pub fn is_of_own_source(world: &World<'_>, claim: &Claim, read: &ObjectKey) -> bool {
+    let own = &claim.origin.source;
+    if claim.by.is_credential() || own.as_str().is_empty() {
+        return true;
+    }
+    match world.snapshot.look_up(read) {
+        Lookup::Found(object) => object.origin.source == *own,
+        _ => world.fleet.may_provide(own, read),
+    }
+}
+
 /// The rule that lets a claim use a cluster-scoped identity, or why none does.
 pub fn of_identity(world: &World<'_>, claim: &Claim, identity: &Object) -> Result<Rule, &'static str> {
+    if !is_of_own_source(world, claim, &identity.key) {
+        let granted = world.grants(&claim.by, claim.region(), &identity.key);
+        return granted.then_some(Rule::Grant).ok_or(OF_ANOTHER_SOURCE);
+    }
     if claim.by.namespace == world.fleet.system_namespace {
         return Ok(Rule::SystemClaimant);
     }
@@ -110,6 +134,9 @@ pub fn admits(world: &World<'_>, claim: &Claim, identity: &Object) -> Admits {
         known => known,
     }
 }
+
+/// Why a Cluster may not use an identity, whomever that admits.
+pub const OF_ANOTHER_SOURCE: &str = "it stands in another source than the Cluster";
 
 /// Why a selector admits nobody yet.
 const UNSEEN: &str = "the labels of the namespace on the region were not seen";

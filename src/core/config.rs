@@ -4,9 +4,11 @@
 //! parsed, defaults filled in. Paths are still relative to the configuration; only the shell knows
 //! where that stands.
 
+mod clusters;
 mod delivery;
 pub mod error;
 pub mod file;
+mod globs;
 pub mod grant;
 pub mod inventory;
 pub mod overlap;
@@ -34,51 +36,15 @@ use crate::object::Keep;
 use crate::recipient::Recipient;
 use crate::release::Release;
 
+pub use clusters::{TakenClusters, TakenIdentity, taken};
 pub use delivery::{
     ArgoCd, ArgoCluster, ArgoDestination, ArgoKind, ArgoMode, Delivery, Flux, HealthCheck, OCI_REPOSITORY, OCI_SCHEME,
     TextFile,
 };
+pub use globs::Globs;
 pub use grant::{Grant, GrantRegions, Granted, Grantee, placements_of};
 pub use inventory::{Inventory, Look, ProfileBy, ProfileTie};
 pub use placement::{Placement, PlacementBy};
-
-/// A set of globs over namespaces or metadata keys; `*` matches any run of characters.
-#[derive(Clone, Debug, Default)]
-pub struct Globs {
-    patterns: Vec<String>,
-    set: globset::GlobSet,
-}
-
-impl Globs {
-    /// Compiles patterns.
-    ///
-    /// # Errors
-    /// Names the first pattern that is no glob.
-    pub fn new(patterns: &[String]) -> Result<Self, String> {
-        let mut set = globset::GlobSetBuilder::new();
-        for pattern in patterns {
-            set.add(globset::Glob::new(pattern).map_err(|_| pattern.clone())?);
-        }
-        let set = set.build().map_err(|_| patterns.join(", "))?;
-        Ok(Self { patterns: patterns.to_vec(), set })
-    }
-
-    /// Globs that match everything.
-    pub fn everything() -> Self {
-        Self::new(&[String::from("*")]).unwrap_or_default()
-    }
-
-    /// Whether one of the globs matches the whole of `text`.
-    pub fn matches(&self, text: &str) -> bool {
-        // Most configurations have this one, and each set that is asked has a cache of its own.
-        self.patterns.iter().any(|pattern| pattern == "*") || self.set.is_match(text)
-    }
-
-    /// The patterns as typed.
-    pub fn patterns(&self) -> &[String] {
-        &self.patterns
-    }
-}
 
 /// What a source may provide; everything else in it is ignored with a finding.
 #[derive(Clone, Debug)]
@@ -136,6 +102,8 @@ pub struct Source {
     pub provides: Provides,
     /// Whether the source may say something else about an object of an earlier source.
     pub overrides: bool,
+    /// The region whose Clusters the source describes; none if its Clusters may be any region's.
+    pub region: Option<Region>,
     /// The namespace of namespaced objects that name none.
     pub default_namespace: Option<Namespace>,
     /// Where the identities for its encrypted files are; none if the files are not opened.
@@ -265,6 +233,8 @@ pub struct RegionConfig {
     pub detached: bool,
     /// Which objects describe its cluster, and how that is looked into.
     pub inventory: Inventory,
+    /// The Clusters of Cluster API whose identities go there; the first entry that a Cluster matches counts.
+    pub clusters: Vec<TakenClusters>,
 }
 
 impl RegionConfig {
@@ -671,7 +641,37 @@ impl Fleet {
 
     /// Whether some stage reads objects of a kind.
     pub fn reads(&self, kind: &GroupKind) -> bool {
-        kinds::is_read(kind) || self.kinds.contains_key(kind)
+        kinds::is_read(kind) || self.kinds.contains_key(kind) || (self.names_clusters() && kinds::is_of_clusters(kind))
+    }
+
+    /// Whether some region takes Clusters.
+    pub fn names_clusters(&self) -> bool {
+        self.regions.values().any(|region| !region.clusters.is_empty())
+    }
+
+    /// The regions that take a Cluster of a source, named as `namespace/name`, each with the entry by which it does. A
+    /// source that describes one region's Clusters has none for others.
+    pub fn taking<'a>(
+        &'a self,
+        source: &SourceName,
+        cluster: &str,
+    ) -> impl Iterator<Item = (&'a RegionConfig, &'a TakenClusters)> {
+        let known = self.sources.iter().find(|known| known.name == *source);
+        let own = known.and_then(|source| source.region.as_ref());
+        let regions = self.regions.values().filter(move |region| own.is_none_or(|own| *own == region.name));
+        regions.filter_map(move |region| Some((region, taken(&region.clusters, cluster)?)))
+    }
+
+    /// Whether a source is the cluster of a region, and not k0rdent's own.
+    pub fn is_cluster_of(&self, source: &Source, region: &Region) -> bool {
+        let is_live = matches!(source.place, SourcePlace::Cluster { .. });
+        let is_management = self.regions.get(region).is_some_and(|region| region.management);
+        is_live && source.region.as_ref() == Some(region) && !is_management
+    }
+
+    /// Whether a source is the cluster of some region, and not k0rdent's own.
+    pub fn is_regional(&self, source: &Source) -> bool {
+        source.region.as_ref().is_some_and(|region| self.is_cluster_of(source, region))
     }
 }
 

@@ -29,7 +29,7 @@ use alloc::vec::Vec;
 use crate::config::{Fleet, Source};
 use crate::finding::{Code, Fault, Finding, Origin};
 use crate::kinds::{DEFINITION, K0RDENT, Scopes, is_definition, is_listed};
-use crate::name::{GroupKind, Name, Namespace, ObjectKey, Scope, SourceName, Version};
+use crate::name::{GroupKind, Name, Namespace, ObjectKey, Scope, SourceName, Version, is_template};
 use crate::node::Node;
 use crate::object::{Object, Unusable, admit, finding_of, kind_of};
 use crate::unread_words::UnreadWords;
@@ -225,6 +225,7 @@ impl Snapshot {
                                 self.home.note(index, object);
                                 Ok(())
                             }
+                            HomeWord::Delivered => Ok(()),
                             HomeWord::Unclear(reason) => Err(reason),
                         },
                         _ => Err(Reason::new(
@@ -440,7 +441,6 @@ fn weigh_mistyped(
 /// The fault of an object whose name or namespace is an unrendered template, and what the object could be.
 fn unrendered(object: &mut Object) -> Option<(Finding, Meant)> {
     let key = &object.key;
-    let is_template = |text: &str| mistyped::is_template(text);
     let field = match &key.namespace {
         _ if is_template(key.name.as_str()) => "metadata.name",
         Some(namespace) if is_template(namespace.as_str()) => "metadata.namespace",
@@ -502,6 +502,7 @@ pub fn assemble_by(fleet: &Fleet, readings: Vec<Reading>, hands: &dyn Hands) -> 
                     match home.word(fleet, source, &object) {
                         HomeWord::Counts => place(&mut objects, fleet, index, object),
                         HomeWord::Own => home.note(index, *object),
+                        HomeWord::Delivered => {}
                         HomeWord::Unclear(_) => words.push(UnreadWords::of_object(
                             object.key.kind.kind.as_str(),
                             object.key.namespace.as_ref().map(Namespace::as_str),

@@ -97,6 +97,11 @@ impl Rules {
 }
 
 impl<'a> Access<'a> {
+    /// The configuration.
+    pub(super) fn fleet(&self) -> &'a Fleet {
+        self.fleet
+    }
+
     /// Whether the rules make a Credential; its source Credential has to be there.
     pub fn makes(&self, by: &Claimant) -> Truth {
         let system = &self.fleet.system_namespace;
@@ -118,6 +123,10 @@ impl<'a> Access<'a> {
 
     /// Whether the labels of a claimant's Credential satisfy a selector: its own, or those of what a rule makes it from.
     pub fn selects(&self, by: &Claimant, selector: &Selector) -> Truth {
+        // Only labels of Credentials are read.
+        if !by.is_credential() {
+            return Truth::No;
+        }
         let found = |namespace: &Namespace| match self.snapshot.look_up(&credential_key(namespace, &by.name)) {
             Lookup::Found(object) => Some(object),
             _ => None,

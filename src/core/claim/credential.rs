@@ -47,9 +47,9 @@ pub(super) fn ask(fleet: &Fleet, object: &Object, by: Claimant, managed: bool) -
             let resolution = if is_named { fleet.resolution } else { Resolution::AsWritten };
             asked.claim = Some(if managed {
                 let root = handed_over(spec.identity, &by.namespace);
-                Claim { by, origin, to, root, resolution: Resolution::Kcm, managed }
+                Claim { by, origin, to, root, starts: Vec::new(), resolution: Resolution::Kcm, managed }
             } else {
-                Claim { by, origin, to, root: spec.identity, resolution, managed }
+                Claim { by, origin, to, root: spec.identity, starts: Vec::new(), resolution, managed }
             });
         }
     }

@@ -14,7 +14,7 @@ use super::{
     Acceptance, ArgoCd, ArgoKind, ArgoMode, Companions, Decryption, Delivery, ExtraKind, FileGlobs, Fleet, Flux, Globs,
     Grant, GrantRegions, Granted, Grantee, HealthCheck, Identity, Inventory, KeyPlace, Limits, Look, MessageTemplates,
     Output, OutputOci, Placement, PlacementBy, ProfileBy, RegionConfig, RegionState, Resolution, ReuseKeyPlaces, Sign,
-    Source, SourcePlace,
+    Source, SourcePlace, TakenClusters,
 };
 use crate::name::{GroupKind, Scope};
 use crate::recipient::Recipient;
@@ -112,6 +112,7 @@ fn source(source: &Source) -> Tree<'_> {
         ("overrides", Tree::Bool(source.overrides)),
     ];
     fields.extend(source.default_namespace.as_ref().map(|name| ("defaultNamespace", Tree::text(name.as_str()))));
+    fields.extend(source.region.as_ref().map(|region| ("region", Tree::text(region.as_str()))));
     fields.extend(source.decryption.as_ref().map(|decryption| {
         let field = match decryption {
             Decryption::AgeIdentityFile(path) => ("ageIdentityFile", Tree::text(path.as_str())),
@@ -156,7 +157,21 @@ fn region_tree<'a>(region: &'a RegionConfig, fleet: &'a Fleet) -> Tree<'a> {
         ("detached", Tree::Bool(region.detached)),
     ];
     let management = region.management.then_some(("management", Tree::Bool(true)));
-    Tree::map(fields.into_iter().chain(management).chain(inventory(region)))
+    let clusters = region.clusters.iter().map(taken).collect();
+    let clusters = (!region.clusters.is_empty()).then_some(("clusters", Tree::List(clusters)));
+    Tree::map(fields.into_iter().chain(management).chain(inventory(region)).chain(clusters))
+}
+
+fn taken(entry: &TakenClusters) -> Tree<'_> {
+    let glob = Tree::text(entry.clusters.patterns().first().map_or("", String::as_str));
+    let Some(identity) = &entry.identity else { return glob };
+    let fields = [
+        ("apiVersion", Tree::text(identity.kind.api_version(&identity.version))),
+        ("kind", Tree::text(identity.kind.kind.as_str())),
+        ("name", Tree::text(identity.name.as_str())),
+    ];
+    let namespace = identity.namespace.as_ref().map(|namespace| ("namespace", Tree::text(namespace.as_str())));
+    Tree::map([("name", glob), ("identityRef", Tree::map(fields.into_iter().chain(namespace)))])
 }
 
 /// What is said of a region's cluster, where anything is.
@@ -207,7 +222,7 @@ fn placement(placement: &Placement) -> Tree<'_> {
 fn grant(grant: &Grant) -> Tree<'_> {
     let from = match &grant.from {
         Grantee::Namespace(namespace) => ("namespace".into(), Tree::text(namespace.as_str())),
-        Grantee::Claimant(by) => (key_of(&by.kind), Tree::text(by.path())),
+        Grantee::Claimant(by) => (key_of(&by.kind), Tree::text(by.place())),
     };
     let mut fields = vec![("from", Tree::map([from]))];
     if let Granted::Object(key) = &grant.to {

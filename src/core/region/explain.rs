@@ -83,7 +83,7 @@ fn no_longer_needed(
     let members = &ruling.case.closure.members;
     let referrer = members.iter().find(is_referrer).or(members.first());
     let referrer = referrer.and_then(|member| input.world.snapshot.get(&member.read));
-    let at = |origin: &Origin| format!("the Credential at {origin}");
+    let at = |origin: &Origin| format!("the {} at {origin}", claim.by.kind);
     let (origin, at) = match (referrer, via.is_empty()) {
         (Some(object), false) => (object.origin.clone(), format!("{} and {}", object.key, at(&claim.origin))),
         (referrer, _) => {

@@ -12,7 +12,7 @@ use alloc::vec::Vec;
 use super::summary::{FindingRecord, ObjectRecord, SilencedRecord};
 use crate::finding::{Code, Finding, Origin, Severity};
 use crate::listing::{counted, few};
-use crate::name::ObjectKey;
+use crate::name::{Claimant, ObjectKey};
 
 /// Whom a finding concerns: its claimant and its region.
 pub type Whom = (Option<String>, Option<String>);
@@ -79,7 +79,7 @@ impl Tell for FindingRecord {
     }
 
     fn whom(&self) -> Whom {
-        (self.credential.as_ref().map(|credential| format!("Credential {credential}")), self.region.clone())
+        (self.credential.as_ref().map(|credential| Claimant::titled(credential)), self.region.clone())
     }
 
     fn rank(&self) -> u8 {

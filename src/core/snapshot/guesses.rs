@@ -5,9 +5,9 @@ use alloc::boxed::Box;
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
 
-use super::mistyped::{Meant, is_template};
+use super::mistyped::Meant;
 use super::reason::Reason;
-use crate::name::{GroupKind, Namespace, ObjectKey};
+use crate::name::{GroupKind, Namespace, ObjectKey, is_template};
 
 /// How many documents of one kind that name no object are told apart. Where a source has more, they could be any object
 /// of their kind: what each could be would have to be asked of each.

@@ -13,10 +13,11 @@ use alloc::vec::Vec;
 
 use super::reason::Reason;
 use crate::capi;
+use crate::capi::cluster::CLUSTERS;
 use crate::config::Fleet;
 use crate::finding::{Code, Fault, Origin};
 use crate::kinds::{self, K0RDENT, OLD_K0RDENT, is_definition, is_listed};
-use crate::name::{GroupKind, Namespace, ObjectKey, split_api_version};
+use crate::name::{GroupKind, Namespace, ObjectKey, is_template, split_api_version};
 use crate::nearest::{edits, nearest};
 use crate::node::Node;
 use crate::object::{Object, kind_of};
@@ -57,13 +58,8 @@ pub(super) struct Mistyped {
     pub(super) fault: Fault,
 }
 
-/// The beginning of a template that Helm and its like would have rendered.
-const TEMPLATE: &str = "{{";
-
-/// Whether a text is an unrendered template.
-pub(super) fn is_template(text: &str) -> bool {
-    text.contains(TEMPLATE)
-}
+/// How what is to be filled in begins and ends, in the words of Helm, and of clusterctl and Flux.
+const TEMPLATES: [(&str, &str); 2] = [("{{", "}}"), ("${", "}")];
 
 fn check(
     fleet: &Fleet,
@@ -87,7 +83,9 @@ fn check(
         if has_items && group.is_empty() && edits(kind.kind.as_str(), "List").is_some() {
             return Some(mistyped(None, &kind, "List"));
         }
-        let core = kinds::all().filter(|known| known.group != K0RDENT);
+        // Of kinds that no stage reads, none was meant.
+        let is_meant = |known: &&kinds::Known| known.group != CLUSTERS || fleet.names_clusters();
+        let core = kinds::all().filter(|known| known.group != K0RDENT).filter(is_meant);
         let known = core.map(|known| (known.group, known.kind));
         let known = known.chain(capi::all().map(|rules| (rules.group, rules.kind)));
         let declared = fleet.kinds.keys().map(|kind| (kind.group.as_str(), kind.kind.as_str()));
@@ -282,9 +280,12 @@ fn collect(node: &Node, words: &mut BTreeSet<Box<str>>) {
 pub(super) fn fits(pattern: &str, text: &str) -> bool {
     let mut parts: Vec<&str> = Vec::new();
     let mut rest = pattern;
-    while let Some((before, behind)) = rest.split_once(TEMPLATE) {
+    while let Some((begin, end)) =
+        TEMPLATES.into_iter().filter(|(begin, _)| rest.contains(begin)).min_by_key(|(begin, _)| rest.find(begin))
+    {
+        let (before, behind) = rest.split_once(begin).unwrap_or((rest, ""));
         parts.push(before);
-        rest = behind.split_once("}}").map_or("", |(_, behind)| behind);
+        rest = behind.split_once(end).map_or("", |(_, behind)| behind);
     }
     let Some((first, middle)) = parts.split_first() else { return pattern == text };
     let Some(mut text) = text.strip_prefix(first).and_then(|text| text.strip_suffix(rest)) else { return false };

@@ -4,7 +4,7 @@ use alloc::collections::BTreeMap;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::super::error::{Faults, FieldPath, quoted};
+use super::super::error::{Faults, FieldPath, quoted, suggest};
 use super::super::file::{
     ClusterFile, FleetFile, GitFile, ProvidedObjectsFile, RefFile, SourceDecryptionFile, SourceFile,
 };
@@ -13,7 +13,7 @@ use super::super::{
     Decryption, ExtraKind, FileGlobs, Globs, Output, ProvidedObjects, Provides, Source, SourcePlace, repository,
 };
 use super::name::{globs, label, namespace, namespace_globs};
-use crate::name::{GroupKind, SourceName};
+use crate::name::{GroupKind, Region, SourceName};
 
 /// The longest glob over names, in bytes: names of objects are no longer.
 const MOST_GLOB_BYTES: usize = 253;
@@ -77,13 +77,25 @@ pub(super) fn resolve(
         let name = SourceName::from(typed.name.as_str());
         let decryption = typed.decryption.as_ref();
         let decryption = decryption.and_then(|wanted| decryption_of(typed, wanted, &path, output, faults));
-        sources.push(Source { name, place, provides, overrides: typed.overrides, default_namespace, decryption });
+        let region = typed.region.as_deref().and_then(|text| described(file, text, &path.key("region"), faults));
+        let overrides = typed.overrides;
+        sources.push(Source { name, place, provides, overrides, region, default_namespace, decryption });
     }
     // Places in the list are those of the file only if all of it could be resolved.
     if sources.len() == file.sources.len() {
         overlaps(&sources, &file.system_namespace, faults);
     }
     sources
+}
+
+/// The region whose Clusters a source describes.
+fn described(file: &FleetFile, text: &str, path: &FieldPath, faults: &mut Faults) -> Option<Region> {
+    if file.regions.contains_key(text) {
+        return Some(Region::from(text));
+    }
+    let names: Vec<&str> = file.regions.keys().map(String::as_str).collect();
+    faults.add(path, format!("there is no region {}", quoted(text)), suggest(text, names));
+    None
 }
 
 fn provided(

@@ -14,6 +14,7 @@ mod home;
 mod ignored;
 mod mistyped;
 mod objects;
+mod pattern;
 mod reason;
 mod sealed;
 mod state;
@@ -29,7 +30,7 @@ use alloc::vec::Vec;
 use crate::config::{Fleet, Source};
 use crate::finding::{Code, Fault, Finding, Origin};
 use crate::kinds::{DEFINITION, K0RDENT, Scopes, is_definition, is_listed};
-use crate::name::{GroupKind, Name, Namespace, ObjectKey, Scope, SourceName, Version, is_template};
+use crate::name::{GroupKind, Name, Namespace, ObjectKey, Scope, SourceName, Version};
 use crate::node::Node;
 use crate::object::{Object, Unusable, admit, finding_of, kind_of};
 use crate::unread_words::UnreadWords;
@@ -268,6 +269,11 @@ impl Snapshot {
         self.objects.get(key).into_iter().flat_map(Held::copies)
     }
 
+    /// The copy of an object that counts, and those of later sources that say the same.
+    pub fn agreeing(&self, key: &ObjectKey) -> impl Iterator<Item = &Object> {
+        self.objects.get(key).into_iter().flat_map(Held::agreeing)
+    }
+
     /// All objects of a kind, sorted by key.
     pub fn all(&self, kind: &GroupKind) -> impl Iterator<Item = &Object> {
         self.objects.of_kind(kind).map(|held| &*held.object)
@@ -442,8 +448,8 @@ fn weigh_mistyped(
 fn unrendered(object: &mut Object) -> Option<(Finding, Meant)> {
     let key = &object.key;
     let field = match &key.namespace {
-        _ if is_template(key.name.as_str()) => "metadata.name",
-        Some(namespace) if is_template(namespace.as_str()) => "metadata.namespace",
+        _ if mistyped::is_unrendered(&key.kind, key.name.as_str()) => "metadata.name",
+        Some(namespace) if mistyped::is_unrendered(&key.kind, namespace.as_str()) => "metadata.namespace",
         _ => return None,
     };
     let fault = mistyped::template(field);

@@ -48,7 +48,12 @@ pub struct Start {
     pub field: String,
     /// The entries that the provider reads of it, if it is a Secret.
     pub entries: Vec<Box<str>>,
+    /// Whether the field is absent, and the provider takes this then.
+    pub by_default: bool,
 }
+
+/// The field of a [`Start`] that the configuration names.
+pub const CONFIGURED: &str = "identityRef of the configuration";
 
 impl Claim {
     /// The region whose configuration the claim's destination goes by.

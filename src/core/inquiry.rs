@@ -103,7 +103,14 @@ fn of_inventory(fleet: &Fleet, provides: &Provides, known: &Known) -> Option<Lis
 
 /// The list of a kind of the objects behind Clusters. Whoever refuses it keeps nothing from others.
 pub fn listed_behind(fleet: &Fleet, provides: &Provides, kind: GroupKind) -> ListedKind {
-    let namespaces = namespaces(fleet, provides);
+    let mut namespaces = namespaces(fleet, provides);
+    // Some may be provided by name where others may not.
+    let by_name = provides.objects.iter().filter(|objects| objects.kind == kind);
+    if let Some(namespaces) = &mut namespaces {
+        namespaces.extend(by_name.filter_map(|objects| objects.namespace.clone()));
+        namespaces.sort();
+        namespaces.dedup();
+    }
     ListedKind { kind, namespaces, needed: false, may_be_refused: true, may_be_absent: true }
 }
 
@@ -153,7 +160,7 @@ pub fn any_behind(fleet: &Fleet) -> Vec<GroupKind> {
 /// A ClusterClass, and the templates whose objects name identities.
 fn classes() -> impl Iterator<Item = GroupKind> {
     let named = cluster::kinds().filter(|known| !known.names.is_empty());
-    let templates = named.map(|known| GroupKind::new(known.group, &format!("{}Template", known.kind)));
+    let templates = named.map(cluster::template_kind);
     [cluster::class_kind()].into_iter().chain(templates)
 }
 

@@ -107,9 +107,9 @@ const IDENTITY_REF: Naming = Naming {
 /// The kinds of clusters: of EKS and ROSA, the control plane names the identity.
 pub const CLUSTERS: &[ClusterKind] = &[
     ClusterKind::infrastructure("AWSCluster", "awsclusters", &[IDENTITY_REF]),
-    ClusterKind::infrastructure("AWSManagedCluster", "awsmanagedclusters", &[]),
+    ClusterKind::left_to("AWSManagedCluster", "awsmanagedclusters", "AWSManagedControlPlane"),
     ClusterKind::control_plane("AWSManagedControlPlane", "awsmanagedcontrolplanes", &[IDENTITY_REF]),
-    ClusterKind::infrastructure("ROSACluster", "rosaclusters", &[]),
+    ClusterKind::left_to("ROSACluster", "rosaclusters", "ROSAControlPlane"),
     ClusterKind::control_plane(
         "ROSAControlPlane",
         "rosacontrolplanes",

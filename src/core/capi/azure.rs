@@ -90,7 +90,7 @@ const OF_RESOURCES: &[Naming] = &[Naming {
 /// The kinds of clusters: of AKS, the control plane names the identity.
 pub const CLUSTERS: &[ClusterKind] = &[
     ClusterKind::infrastructure("AzureCluster", "azureclusters", &[identity_ref(Without::Nothing)]),
-    ClusterKind::infrastructure("AzureManagedCluster", "azuremanagedclusters", &[]),
+    ClusterKind::left_to("AzureManagedCluster", "azuremanagedclusters", "AzureManagedControlPlane"),
     ClusterKind::infrastructure(
         "AzureManagedControlPlane",
         "azuremanagedcontrolplanes",

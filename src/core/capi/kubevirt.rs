@@ -1,6 +1,7 @@
 //! KubeVirt: no identity kind; a cluster names a Secret with the kubeconfig of the cluster that runs its machines.
 //!
-//! Source: <https://github.com/kubernetes-sigs/cluster-api-provider-kubevirt>, `api/v1alpha1`.
+//! Source: <https://github.com/kubernetes-sigs/cluster-api-provider-kubevirt>, `api/v1alpha1` at 0eadfed
+//! (2026-08-19).
 
 use super::naming::{Choices, ClusterKind, Form, Naming, Within, Without, entry, secret};
 

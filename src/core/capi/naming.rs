@@ -19,6 +19,8 @@ pub struct ClusterKind {
     pub plural: &'static str,
     /// Where its objects name identities and Secrets; nowhere if the provider has its credentials from elsewhere.
     pub names: &'static [Naming],
+    /// The kind of control plane that names the identity instead, where such an object cannot do without.
+    pub leaves_to: Option<&'static str>,
 }
 
 /// A field in which an object names an identity or a Secret.
@@ -41,6 +43,8 @@ pub struct Naming {
 pub enum Form {
     /// A map with a `name`.
     Map,
+    /// A map whose `name` is this if it says none.
+    MapNamed(&'static str),
     /// The name itself.
     Text,
 }
@@ -103,6 +107,9 @@ pub enum Without {
     Name(&'static str),
     /// The provider refuses the object.
     Refused,
+    /// The provider refuses the object if it has the map that the field would stand in, and else has its credentials from
+    /// elsewhere.
+    RefusedBeside,
 }
 
 /// An identity.
@@ -123,12 +130,17 @@ pub(super) const fn entry(name: &'static str) -> EntryName {
 impl ClusterKind {
     /// An infrastructure kind.
     pub(super) const fn infrastructure(kind: &'static str, plural: &'static str, names: &'static [Naming]) -> Self {
-        Self { group: GROUP, kind, plural, names }
+        Self { group: GROUP, kind, plural, names, leaves_to: None }
+    }
+
+    /// An infrastructure kind whose control plane names the identity.
+    pub(super) const fn left_to(kind: &'static str, plural: &'static str, control_plane: &'static str) -> Self {
+        Self { leaves_to: Some(control_plane), ..Self::infrastructure(kind, plural, &[]) }
     }
 
     /// A control plane kind.
     pub(super) const fn control_plane(kind: &'static str, plural: &'static str, names: &'static [Naming]) -> Self {
-        Self { group: CONTROL_PLANES, kind, plural, names }
+        Self { group: CONTROL_PLANES, ..Self::infrastructure(kind, plural, names) }
     }
 
     /// Whether this is a kind.

@@ -1,6 +1,7 @@
 //! Proxmox: no identity kind; a cluster names a Secret.
 //!
-//! Source: <https://github.com/ionos-cloud/cluster-api-provider-proxmox>, `api/v1alpha1`.
+//! Source: <https://github.com/ionos-cloud/cluster-api-provider-proxmox>, `api/v1alpha1` and `api/v1alpha2` at
+//! 38e3ded (2026-08-18).
 
 use super::naming::{Choices, ClusterKind, Form, Naming, Within, Without, entry, secret};
 

@@ -1,6 +1,7 @@
 //! The manifests read back, and asked as an API server would ask them.
 
 use super::*;
+use crate::capi::cluster::cluster_kind;
 use crate::config::SourcePlace;
 use crate::testing::case::{fleet, key};
 use crate::testing::yaml;
@@ -213,11 +214,16 @@ fn clusters_open_the_kinds_behind_them() {
 /// The cluster of a region need not have k0rdent, nor its namespace.
 #[test]
 fn the_cluster_of_a_region_is_asked_for_less() {
-    let provides = json!({"namespaces": ["team-a"], "clusterScoped": true});
+    let provides = json!({"namespaces": ["team-a"], "objects": [{"group": "cluster.x-k8s.io", "kind": "Cluster",
+        "namespace": "kcm-system", "name": "*"}]});
     let config = json!({"sources": [{"name": "eu", "provides": provides, "region": "eu"}], "regions": {"eu": {"clusters": ["*/*"]}}});
     let fleet = clusters(&config, &["eu"]);
     assert!(inquiry::listed(&fleet, &fleet.sources[0]).iter().all(|listed| !listed.needed));
     assert_eq!(inquiry::identity_namespaces(&fleet, &fleet.sources[0]).len(), 1);
+    // What it may provide by name is listed where it stands.
+    let listed = inquiry::listed(&fleet, &fleet.sources[0]);
+    let listed = listed.iter().find(|listed| listed.kind == cluster_kind()).unwrap();
+    assert_eq!(listed.namespaces, Some(vec!["kcm-system".into(), "team-a".into()]));
     assert!(inquiry::listed(&named(), &named().sources[0]).iter().any(|listed| listed.needed));
 }
 

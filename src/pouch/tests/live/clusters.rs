@@ -100,7 +100,7 @@ fn a_cluster_is_read_with_the_rights_that_are_printed_and_stays_where_they_are_t
     fleet.configure("  eu: {", "  eu: {clusters: [team-a/*], ");
 
     server.apply(&rules(&fleet, ""));
-    says(&fleet, 0, "1 Credential resolved, 0 refused, 0 broken").outcome("eu", "published");
+    says(&fleet, 0, "1 claimant resolved, 0 refused, 0 broken").outcome("eu", "published");
     assert!(fleet.has(SEALED));
     let before = fleet.tree("bundles");
     // What a controller writes into the status changes nothing.
@@ -113,8 +113,62 @@ fn a_cluster_is_read_with_the_rights_that_are_printed_and_stays_where_they_are_t
     says(&fleet, 5, "does not allow \"list\" on clusters");
     assert_eq!(fleet.tree("bundles").get(SEALED), before.get(SEALED));
     server.apply(&rules(&fleet, ""));
-    says(&fleet, 0, "1 Credential resolved, 0 refused, 0 broken");
+    says(&fleet, 0, "1 claimant resolved, 0 refused, 0 broken");
     assert_eq!(fleet.tree("bundles"), before);
+}
+
+/// A Cluster of a ClusterClass that nobody has made yet: of a live cluster, too, its class and its templates are read, with the
+/// patches that may write what they name.
+#[test]
+fn the_class_of_a_cluster_is_read_from_a_live_cluster() {
+    const CLASS: &str = "\
+apiVersion: cluster.x-k8s.io/v1beta2
+kind: ClusterClass
+metadata: {name: quick, namespace: team-a}
+spec:
+  infrastructure: {templateRef: {apiVersion: infrastructure.cluster.x-k8s.io/v1beta1, kind: GCPClusterTemplate, name: quick}}
+---
+apiVersion: infrastructure.cluster.x-k8s.io/v1beta1
+kind: GCPClusterTemplate
+metadata: {name: quick, namespace: team-a}
+spec: {template: {spec: {project: example, credentialsRef: {namespace: team-a, name: gcp}}}}
+";
+    const PATCHES: &str = "  patches:
+  - name: writes
+    definitions:
+    - selector: {apiVersion: infrastructure.cluster.x-k8s.io/v1beta1, kind: GCPClusterTemplate, matchResources: {infrastructureCluster: true}}
+      jsonPatches: [{op: add, path: /spec/template/spec/credentialsRef, valueFrom: {variable: v}}]
+---
+";
+    let Some(server) = ApiServer::start() else { return };
+    let fleet = Fleet::new();
+    install(&server, &fleet);
+    for (group, version, kind) in
+        [("cluster.x-k8s.io", "v1beta2", "ClusterClass"), (INFRA, "v1beta1", "GCPClusterTemplate")]
+    {
+        let file = format!("crds/{kind}.yaml");
+        fleet.write(&file, crd(group, version, kind).replace("clusterclasss", "clusterclasses"));
+        server.install_files(&[fleet.path(&file)]);
+    }
+    server.apply("{apiVersion: v1, kind: Namespace, metadata: {name: team-a}}");
+    server.apply(
+        "{apiVersion: cluster.x-k8s.io/v1beta2, kind: Cluster, metadata: {name: prod, namespace: team-a}, spec: {topology: \
+         {classRef: {name: quick}, version: v1.33.0}}}",
+    );
+    server.apply(CLASS);
+    server.apply(SECRET);
+    server.kubeconfig(&fleet.path("kubeconfig"), "admin");
+    let sources = "directory: {path: manifests}, provides: {namespaces: ['*'], clusterScoped: true}}, \
+         {name: eu, cluster: {kubeconfig: kubeconfig, context: admin}, region: eu, provides: {namespaces: [team-a]}";
+    fleet.configure("directory: {path: manifests}", sources);
+    fleet.configure("  eu: {", "  eu: {clusters: ['*/*'], ");
+    fleet.write("manifests/.gitkeep", "");
+    let explained = || fleet.run(&["explain", "cluster/team-a/prod"]).ends(0).stdout;
+    let told = explained();
+    assert!(told.contains("GCPCluster spec.credentialsRef"), "{told}");
+    server.apply(&CLASS.replacen("---\n", PATCHES, 1));
+    let told = explained();
+    assert!(told.contains("patch writes of ClusterClass.cluster.x-k8s.io team-a/quick may write"), "{told}");
 }
 
 /// What stands on the region already is not sent there, and what pouch brought is not read back.
@@ -126,11 +180,9 @@ fn the_cluster_of_a_region_describes_its_clusters_without_k0rdent() {
     server.apply(OBJECTS);
     server.apply(SECRET);
     server.kubeconfig(&fleet.path("kubeconfig"), "admin");
-    let all = "provides: {namespaces: ['*'], clusterScoped: true}";
-    let sources = format!(
-        "directory: {{path: manifests}}, {all}}}, {{name: eu, cluster: {{kubeconfig: kubeconfig, context: admin}}, region: eu, {all}"
-    );
-    fleet.configure("directory: {path: manifests}", &sources);
+    let sources = "directory: {path: manifests}, provides: {namespaces: ['*'], clusterScoped: true}}, \
+         {name: eu, cluster: {kubeconfig: kubeconfig, context: admin}, region: eu, provides: {namespaces: ['*']}";
+    fleet.configure("directory: {path: manifests}", sources);
     fleet.configure("  eu: {", "  eu: {clusters: ['*/*'], ");
     fleet.write("manifests/.gitkeep", "");
     fleet.render(&[]).ends(0);
@@ -141,7 +193,7 @@ fn the_cluster_of_a_region_describes_its_clusters_without_k0rdent() {
     // The same Secret in git is another source's: a grant opens it.
     server.kubectl_prints(["delete", "secret", "-n", "team-a", "gcp"], "");
     fleet.write("manifests/gcp.yaml", SECRET);
-    fleet.render(&[]).ends(3).says("it stands in another source than the Cluster");
+    fleet.render(&[]).ends(3).says("it stands in another source than its claimant");
     let config = fleet.read("pouch.yaml");
     fleet.write("pouch.yaml", format!("{config}grants: [{{from: {{cluster: team-a/prod}}, regions: [eu]}}]\n"));
     fleet.render(&[]).ends(0).outcome("eu", "published");

@@ -18,6 +18,7 @@ pub mod resolve;
 mod severity;
 pub mod shape;
 pub mod show;
+mod taking;
 pub mod written;
 
 use alloc::collections::{BTreeMap, BTreeSet};
@@ -642,36 +643,6 @@ impl Fleet {
     /// Whether some stage reads objects of a kind.
     pub fn reads(&self, kind: &GroupKind) -> bool {
         kinds::is_read(kind) || self.kinds.contains_key(kind) || (self.names_clusters() && kinds::is_of_clusters(kind))
-    }
-
-    /// Whether some region takes Clusters.
-    pub fn names_clusters(&self) -> bool {
-        self.regions.values().any(|region| !region.clusters.is_empty())
-    }
-
-    /// The regions that take a Cluster of a source, named as `namespace/name`, each with the entry by which it does. A
-    /// source that describes one region's Clusters has none for others.
-    pub fn taking<'a>(
-        &'a self,
-        source: &SourceName,
-        cluster: &str,
-    ) -> impl Iterator<Item = (&'a RegionConfig, &'a TakenClusters)> {
-        let known = self.sources.iter().find(|known| known.name == *source);
-        let own = known.and_then(|source| source.region.as_ref());
-        let regions = self.regions.values().filter(move |region| own.is_none_or(|own| *own == region.name));
-        regions.filter_map(move |region| Some((region, taken(&region.clusters, cluster)?)))
-    }
-
-    /// Whether a source is the cluster of a region, and not k0rdent's own.
-    pub fn is_cluster_of(&self, source: &Source, region: &Region) -> bool {
-        let is_live = matches!(source.place, SourcePlace::Cluster { .. });
-        let is_management = self.regions.get(region).is_some_and(|region| region.management);
-        is_live && source.region.as_ref() == Some(region) && !is_management
-    }
-
-    /// Whether a source is the cluster of some region, and not k0rdent's own.
-    pub fn is_regional(&self, source: &Source) -> bool {
-        source.region.as_ref().is_some_and(|region| self.is_cluster_of(source, region))
     }
 }
 

@@ -136,7 +136,9 @@ pub struct SourceFile {
     /// The namespace of namespaced objects that name none.
     pub default_namespace: Option<String>,
     /// The region whose Clusters of Cluster API the source describes, such as a region's own cluster: no other region takes
-    /// a Cluster of it. A `cluster` source with it need not have k0rdent.
+    /// a Cluster of it. A `cluster` source with it need not have k0rdent. It cannot have `provides.clusterScoped`, unless the
+    /// region is the management cluster or there is no other source, and its Credentials are held to that region and to what
+    /// the source itself has.
     pub region: Option<String>,
 }
 

@@ -89,7 +89,7 @@ codes! {
     UnknownRegion "unknown-region" Broken Error "A Credential names a region that the configuration does not know.";
     UnknownIdentityKind "unknown-identity-kind" Broken Error "No ProviderInterface defines the kind that a Credential's identityRef names.";
     InvalidCluster "invalid-cluster" Broken Error "What a Cluster refers to, or what an object behind it names, cannot be used as it is.";
-    SeveralRegions "several-regions" Broken Error "More than one region of the configuration takes a Cluster.";
+    SeveralRegions "several-regions" Broken Error "More than one region takes a Cluster, or a Credential is for another region than its source describes.";
     ClusterIdentityUnknown "cluster-identity-unknown" Broken Error "The sources do not tell which identity a Cluster uses.";
     InvalidCredential "invalid-credential" Broken Error "A Credential's own fields cannot be used as they are.";
     InvalidDefinition "invalid-definition" Broken Error "A ProviderInterface defines a kind in a way that cannot be followed.";

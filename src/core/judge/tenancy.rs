@@ -83,7 +83,7 @@ fn identity(world: &World<'_>, region: &RegionConfig, claim: &Claim, object: &Ob
     let message = format!("{} is not open to namespace {namespace}: {why}", object.key);
     let resort = last_resort(claim, &object.key);
     let help = match why == admission::OF_ANOTHER_SOURCE {
-        true => format!("Give the Cluster's own source an identity for it. {resort}"),
+        true => format!("Give the {}'s own source an identity for it. {resort}", claim.by.kind),
         false => format!("{} {resort}", admit(world, object, claim, &region.name)),
     };
     Some(Finding::new(Code::NotAdmitted, message).about(&object.key).at(&object.origin).help(help))
@@ -194,7 +194,8 @@ fn namespaced(
         return None;
     }
     if let Some(undecided) = admission::undecided(world, claim, &member.read) {
-        return Some(undecided.at(&claim.origin));
+        // Of copies that differ, one stands where the other is to be looked for.
+        return Some(if undecided.origin.is_some() { undecided } else { undecided.at(&claim.origin) });
     }
     let help = |cure: &str| format!("{cure} {}", last_resort(claim, &member.read));
     let refuse = |message: String, cure: &str| {
@@ -202,7 +203,7 @@ fn namespaced(
     };
     if !admission::is_of_own_source(world, claim, &member.read) {
         let message = format!("{} is not open to {}: {}", member.read, claim.by, admission::OF_ANOTHER_SOURCE);
-        return refuse(message, "Put it into the source of the Cluster.");
+        return refuse(message, &format!("Put it into the source of the {}.", claim.by.kind));
     }
     if !claim.by.is_credential() {
         let message = format!("{} is not open to Clusters of namespace {own}", member.read);

@@ -164,7 +164,7 @@ impl Out {
             self.line(below, &format!("followed   {}", followed(definition)));
         }
         if step.in_place {
-            self.line(below, "lands      nowhere: it is on the management cluster already");
+            self.line(below, "lands      nowhere: it stands there already");
         } else if let Some(lands) = lands(step) {
             self.line(below, &format!("lands      {lands}"));
         }
@@ -268,7 +268,7 @@ pub fn read(step: &StepRecord) -> String {
     match (&step.place, &*step.read) {
         (Some(place), _) => place.text.clone(),
         (None, "absent") => String::from("it is in no source"),
-        (None, "notTold") => String::from("not told, as it is not open to this Credential"),
+        (None, "notTold") => String::from("not told, as it is not open to the claimant"),
         _ if step.role == "assumed" => String::from("not at all"),
         _ => String::from("it could not be read"),
     }

@@ -260,7 +260,8 @@ pub fn concerned(whose: &BTreeSet<Whom>, most: usize) -> Option<String> {
 }
 
 /// How many errors, warnings and pieces of information are told, and how many findings these are if more:
-/// `3 errors, 1 warning (76 findings, counted by Credential and region)`. Empty if there are none.
+/// `3 errors, 1 warning (76 findings, counted by Credential and region)`; by claimant, if some are no Credentials. Empty if there
+/// are none.
 pub fn counts<T: Tell>(groups: &[Group<'_, T>]) -> String {
     let words = [("error", "errors"), ("warning", "warnings"), ("piece of information", "pieces of information")];
     let count = |(rank, (one, many)): (u8, (&str, &str))| {
@@ -269,8 +270,13 @@ pub fn counts<T: Tell>(groups: &[Group<'_, T>]) -> String {
     };
     let parts: Vec<String> = (0_u8..).zip(words).filter_map(count).collect();
     let all: usize = groups.iter().map(Group::count).sum();
+    let are_credentials = groups
+        .iter()
+        .flat_map(Group::whose)
+        .all(|(who, _)| who.as_ref().is_none_or(|who| who.starts_with("Credential ")));
+    let by = if are_credentials { "Credential" } else { "claimant" };
     match all > groups.len() {
-        true => format!("{} ({all} findings, counted by Credential and region)", parts.join(", ")),
+        true => format!("{} ({all} findings, counted by {by} and region)", parts.join(", ")),
         false => parts.join(", "),
     }
 }

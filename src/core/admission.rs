@@ -4,13 +4,17 @@
 //! from a live cluster, nor tells whether it exists. Labels on a Credential prove nothing. What no rule here admits is
 //! refused by [`judge`](crate::judge).
 
+use alloc::vec::Vec;
+
 use crate::capi::tenancy::Tenancy;
 use crate::capi::{self, Admits, Slip};
 use crate::claim::Claim;
 use crate::config::Fleet;
 use crate::finding::{Code, Finding};
+use crate::kinds;
 use crate::name::{GroupKind, ObjectKey, SourceName};
-use crate::object::Object;
+use crate::object::{Object, finding_of};
+use crate::snapshot::Lookup;
 use crate::world::{Granting, World};
 
 /// The rule by which a claim may use an object.
@@ -62,6 +66,9 @@ pub struct Sought<'a> {
 pub fn of_namespaced(world: &World<'_>, claim: &Claim, sought: &Sought<'_>) -> Option<Rule> {
     let fleet = world.fleet;
     let Some(namespace) = &sought.read.namespace else { return Some(Rule::Identity) };
+    if !is_of_own_source(world, claim, sought.read) {
+        return world.grants(&claim.by, claim.region(), sought.read).then_some(Rule::Grant);
+    }
     if *namespace == claim.by.namespace {
         return Some(Rule::OwnNamespace);
     }
@@ -83,8 +90,65 @@ pub fn of_namespaced(world: &World<'_>, claim: &Claim, sought: &Sought<'_>) -> O
     world.grants(&claim.by, claim.region(), sought.read).then_some(Rule::Grant)
 }
 
+/// Whether an object stands where a claim may use it without a grant, as far as sources go.
+enum Standing<'a> {
+    /// It does.
+    Own,
+    /// It stands in another source alone.
+    Elsewhere,
+    /// The claim's own source says something else than what counts.
+    Differs { counts: &'a Object, own: &'a Object },
+}
+
+/// The sources that a claim is held to; none if it may use what any source provides to its namespace.
+///
+/// A Credential may use what any source provides. A Cluster may use what its own source provides: whoever describes a
+/// region's Clusters is trusted with that region, and not with what others keep under the same names. So it is with a
+/// Credential that stands only where one region's Clusters are described. Of a claimant that is not there, nobody knows
+/// the source. An equal copy in a later source is as good as the first.
+fn held_to<'a>(world: &World<'a>, claim: &Claim) -> Option<Vec<&'a SourceName>> {
+    let is_cluster = !claim.by.is_credential();
+    if claim.origin.source.as_str().is_empty() || !(is_cluster || world.fleet.describes_regions()) {
+        return None;
+    }
+    let system = &world.fleet.system_namespace;
+    let key = match kinds::claimant(&claim.by)? {
+        // What a rule hands out is where its source Credential is.
+        key if claim.managed => ObjectKey { namespace: Some(system.clone()), ..key },
+        key => key,
+    };
+    let sources: Vec<&SourceName> = world.snapshot.agreeing(&key).map(|copy| &copy.origin.source).collect();
+    let is_free = |source: &&&SourceName| !is_cluster && world.fleet.described_by(source).is_none();
+    if sources.iter().any(|source| is_free(&source)) { None } else { Some(sources) }
+}
+
+fn standing<'a>(world: &World<'a>, claim: &Claim, read: &ObjectKey) -> Standing<'a> {
+    let Some(sources) = held_to(world, claim) else { return Standing::Own };
+    let is_own = |object: &Object| sources.contains(&&object.origin.source);
+    let Lookup::Found(counts) = world.snapshot.look_up(read) else {
+        let may_provide = sources.iter().any(|source| world.fleet.may_provide(source, read));
+        return if may_provide { Standing::Own } else { Standing::Elsewhere };
+    };
+    let mut copies = world.snapshot.copies(read).filter(|copy| is_own(copy));
+    match copies.next() {
+        _ if is_own(counts) => Standing::Own,
+        None => Standing::Elsewhere,
+        Some(own) if own.same_content(counts) || copies.any(|own| own.same_content(counts)) => Standing::Own,
+        Some(own) => Standing::Differs { counts, own },
+    }
+}
+
+/// Whether a claim may be admitted to an object without a grant, as far as the object's source goes.
+pub fn is_of_own_source(world: &World<'_>, claim: &Claim, read: &ObjectKey) -> bool {
+    matches!(standing(world, claim, read), Standing::Own)
+}
+
 /// The rule that lets a claim use a cluster-scoped identity, or why none does.
 pub fn of_identity(world: &World<'_>, claim: &Claim, identity: &Object) -> Result<Rule, &'static str> {
+    if !is_of_own_source(world, claim, &identity.key) {
+        let granted = world.grants(&claim.by, claim.region(), &identity.key);
+        return granted.then_some(Rule::Grant).ok_or(OF_ANOTHER_SOURCE);
+    }
     if claim.by.namespace == world.fleet.system_namespace {
         return Ok(Rule::SystemClaimant);
     }
@@ -111,6 +175,9 @@ pub fn admits(world: &World<'_>, claim: &Claim, identity: &Object) -> Admits {
     }
 }
 
+/// Why a claim that is held to its own source may not use an object, whomever that admits.
+pub const OF_ANOTHER_SOURCE: &str = "it stands in another source than its claimant";
+
 /// Why a selector admits nobody yet.
 const UNSEEN: &str = "the labels of the namespace on the region were not seen";
 
@@ -121,9 +188,13 @@ pub fn is_unseen(world: &World<'_>, claim: &Claim, identity: &Object) -> bool {
 }
 
 /// What is said where a grant would let a claim use an object if a placement listed the region, and nobody knows whether it
-/// does. That opens nothing, and takes nothing away. Nobody looks at the object meanwhile, so what it holds does not count
+/// does; or where the claim's own source has an object that differs from the one that counts, so that nobody knows which is
+/// meant. That opens nothing, and takes nothing away. Nobody looks at the object meanwhile, so what it holds does not count
 /// either.
 pub fn undecided(world: &World<'_>, claim: &Claim, read: &ObjectKey) -> Option<Finding> {
+    if let Standing::Differs { counts, own } = standing(world, claim, read) {
+        return Some(differs(claim, counts, own));
+    }
     let Granting::Unknown(placement, why) = world.granting(&claim.by, claim.region(), read) else { return None };
     let message = format!(
         "whether {read} is open to {} is unknown: a grant opens it in the regions of placement {placement}, and which these are is unknown: {why}",
@@ -134,6 +205,18 @@ pub fn undecided(world: &World<'_>, claim: &Claim, read: &ObjectKey) -> Option<F
         claim.region()
     );
     Some(Finding::new(Code::Unread, message).about(read).help(help))
+}
+
+fn differs(claim: &Claim, counts: &Object, own: &Object) -> Finding {
+    if let Some(fault) = counts.faults.iter().find(|fault| fault.code == Code::Shadowed) {
+        return finding_of(fault, counts);
+    }
+    let message = format!(
+        "{} at {}, in the source of {}, differs from the one that counts, which stands in source {}",
+        own.key, own.origin, claim.by, counts.origin.source
+    );
+    let help = "Make the two equal, remove one, or grant the claimant the one that counts. What is published stays.";
+    Finding::new(Code::Shadowed, message).about(&own.key).at(&counts.origin).help(help)
 }
 
 /// A slip in what an identity says of who may use it: then nobody may, and what is published by it is not taken away.

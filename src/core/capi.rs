@@ -1,16 +1,25 @@
 //! Cluster API identity kinds: what is known of each without asking a cluster.
 //!
 //! One file per provider says scope, versions, fields, what cannot change and which namespaces an
-//! identity admits. Read from the providers' sources and CRDs. What a region's API would reject is
+//! identity admits, and in which fields the objects behind a [Cluster](cluster) name identities and Secrets. Read from the providers' sources and CRDs. What a region's API would reject is
 //! [`validity`](crate::validity)'s. This module looks at one body at a time: it follows no reference and knows
 //! nothing of objects and Credentials.
 
 mod allowed;
 pub mod aws;
 pub mod azure;
+pub mod cluster;
+mod gcp;
+mod hetzner;
+mod kubevirt;
+pub mod naming;
+mod nutanix;
 pub mod oci;
 pub mod openstack;
+mod others;
+mod proxmox;
 pub mod rules;
+mod secrets;
 pub mod shape;
 mod slip;
 pub mod tenancy;
@@ -117,6 +126,15 @@ pub fn mistyped_path(rules: &KindRules, path: &[&str]) -> Option<String> {
         fields = if let Shape::Map(inner) = &field.shape { inner } else { &[] };
     }
     wrong.then_some(meant)
+}
+
+/// The fields of `spec` in which identities of a kind name a Secret together with its namespace.
+pub fn named_secrets(rules: &KindRules) -> impl Iterator<Item = &'static str> {
+    let is_reference = |field: &&shape::Field| {
+        let Shape::Map(inner) = field.shape else { return false };
+        inner.iter().map(|field| field.name).eq(["name", "namespace"])
+    };
+    rules.spec.iter().filter(is_reference).map(|field| field.name)
 }
 
 fn required_by_schema(rules: &KindRules, path: &[&str]) -> bool {

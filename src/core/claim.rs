@@ -1,14 +1,16 @@
 //! Claims: who asks for which root, where.
 //!
 //! A Credential claims its identity for its region, and a rule of an AccessManagement claims what it
-//! hands to a namespace. What is asked for is in the claim: one root, for a claimant in a namespace. The stages
-//! after this one look at the claimant's kind only where k0rdent does.
+//! hands to a namespace. A Cluster claims what the objects behind it name. What is asked for is in the claim, for a
+//! claimant in a namespace. The stages after this one look at the claimant's kind only where k0rdent or Cluster API do.
 
 pub mod access;
+mod cluster;
 pub mod collect;
 mod credential;
 pub mod deployments;
 
+use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
 
@@ -27,13 +29,31 @@ pub struct Claim {
     pub origin: Origin,
     /// Where the objects go.
     pub to: Address,
-    /// What is asked for.
+    /// What is asked for; of a Cluster, the first of its starts, or the Cluster itself where nobody knows of any.
     pub root: Root,
+    /// What the objects behind a Cluster name; none of any other claimant.
+    pub starts: Vec<Start>,
     /// Where the root is looked for.
     pub resolution: Resolution,
     /// Whether an AccessManagement rule makes the claim, from a Credential of the system namespace.
     pub managed: bool,
 }
+
+/// An identity, or a Secret, from which a Cluster's claim starts.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Start {
+    /// What is named; its namespace is the one that counts.
+    pub root: Root,
+    /// The field that names it, with the kind of the object that the field stands in.
+    pub field: String,
+    /// The entries that the provider reads of it, if it is a Secret.
+    pub entries: Vec<Box<str>>,
+    /// Whether the field is absent, and the provider takes this then.
+    pub by_default: bool,
+}
+
+/// The field of a [`Start`] that the configuration names.
+pub const CONFIGURED: &str = "identityRef of the configuration";
 
 impl Claim {
     /// The region whose configuration the claim's destination goes by.
@@ -51,19 +71,19 @@ pub struct Edit {
     pub text: String,
 }
 
-/// One Credential, read from a source or made by a rule, and what it asks for.
+/// One claimant, read from a source or made by a rule, and what it asks for.
 #[derive(Debug)]
 pub struct Asked {
-    /// The Credential.
+    /// The claimant.
     pub by: Claimant,
-    /// Where the Credential stands, or where the one that it is made from stands.
+    /// Where it stands, or where the Credential stands that it is made from.
     pub origin: Origin,
-    /// The region that it names, whether or not the configuration knows it; for one that names none, the management cluster
-    /// where the configuration has that as a region.
+    /// The region that a Credential names, whether or not the configuration knows it; for one that names none, the management
+    /// cluster where the configuration has that as a region. The region that takes a Cluster.
     pub region: Option<Region>,
     /// Its claim; none if it names no region that the configuration knows, or cannot be read.
     pub claim: Option<Claim>,
-    /// What is wrong with the Credential itself.
+    /// What is wrong with the claimant itself.
     pub findings: Vec<Finding>,
 }
 

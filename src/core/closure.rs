@@ -22,7 +22,7 @@ use alloc::vec::Vec;
 
 use crate::admission::{self, Sought};
 use crate::capi::{self, Need, aws};
-use crate::claim::{Claim, Edit};
+use crate::claim::{Claim, Edit, Start};
 use crate::config::{Grant, Resolution};
 use crate::finding::{Code, Finding};
 use crate::name::{Name, ObjectKey};
@@ -30,7 +30,7 @@ use crate::node::Key;
 use crate::object::Object;
 use crate::snapshot::{Elsewhere, Lookup};
 use crate::world::World;
-use crate::world::definition::Defined;
+use crate::world::definition::{Defined, by_provider};
 pub use companion::TEMPLATE;
 use landing::Places;
 pub use landing::of_root;
@@ -46,8 +46,14 @@ pub const MAX_OBJECTS: usize = 1000;
 /// Works out everything that a claim needs.
 pub fn close(world: &World<'_>, claim: &Claim) -> Closure {
     let mut closure = Closure { resolution: claim.resolution, ..Closure::default() };
+    if !claim.by.is_credential() {
+        let starts = claim.starts.iter().filter_map(|start| begin(world, claim, start, &mut closure)).collect();
+        walk(world, claim, starts, &mut closure);
+        at_home::mark(world, claim, &mut closure);
+        return closure;
+    }
     if let Some(places) = root(world, claim, &mut closure) {
-        walk(world, claim, places, &mut closure);
+        walk(world, claim, vec![Member::new(places, Role::Root, Vec::new(), None)], &mut closure);
         // Whether companions may be asked for depends on the root.
         let root = closure.members.first().map(|root| world.snapshot.look_up(&root.read));
         if closure.closed || matches!(root, Some(Lookup::Unasked)) {
@@ -58,6 +64,33 @@ pub fn close(world: &World<'_>, claim: &Claim) -> Closure {
         readiness::check(world, claim, &mut closure);
     }
     closure
+}
+
+/// Where a Cluster's claim starts: a Secret, or an identity whose references can be told.
+fn begin(world: &World<'_>, claim: &Claim, start: &Start, closure: &mut Closure) -> Option<Member> {
+    let kind = &start.root.kind;
+    if !kind.is_secret() && !kind.is_config_map() {
+        match world.facts.definitions.find(kind, &start.root.version) {
+            Defined::Faulty(faults) => {
+                faulty(claim, closure, faults);
+                return None;
+            }
+            Defined::Unknown if by_provider(kind).is_none() => {
+                let message = format!("no ProviderInterface defines {kind}, which {} names", start.field);
+                let finding = Finding::new(Code::UnknownIdentityKind, message).at(&claim.origin);
+                closure.find(
+                    claim,
+                    finding.help("Correct the reference, or add the provider's ProviderInterface to a source."),
+                );
+                return None;
+            }
+            _ => {}
+        }
+    }
+    let places = landing::of_root(world, claim, &start.root, claim.resolution);
+    let via = vec![Via { interface: None, field: start.field.clone() }];
+    let member = Member::new(places, Role::Root, via, None);
+    Some(Member { entries: start.entries.clone(), ..member })
 }
 
 /// Finds the root's definition and where it is read and lands.
@@ -88,7 +121,7 @@ fn root(world: &World<'_>, claim: &Claim, closure: &mut Closure) -> Option<Place
             return None;
         }
     }
-    let written = landing::of_root(world, claim, claim.resolution);
+    let written = landing::of_root(world, claim, &claim.root, claim.resolution);
     match as_kcm(world, claim, closure, &written) {
         Ok(system) => Some(system.unwrap_or(written)),
         Err(undecided) => {
@@ -119,7 +152,7 @@ fn as_kcm(
     closure: &mut Closure,
     written: &Places,
 ) -> Result<Option<Places>, Box<Finding>> {
-    let places = landing::of_root(world, claim, Resolution::Kcm);
+    let places = landing::of_root(world, claim, &claim.root, Resolution::Kcm);
     let undecided = admission::undecided(world, claim, &places.read);
     let may_be = || undecided.is_some() || world.grants(&claim.by, claim.region(), &places.read);
     if claim.resolution == Resolution::Kcm || places.read == written.read || !may_be() {
@@ -151,10 +184,10 @@ fn as_kcm(
 }
 
 /// Follows references breadth first.
-fn walk(world: &World<'_>, claim: &Claim, root: Places, closure: &mut Closure) {
+fn walk(world: &World<'_>, claim: &Claim, roots: Vec<Member>, closure: &mut Closure) {
     let mut seen: BTreeMap<(ObjectKey, ObjectKey), usize> = BTreeMap::new();
     let mut queue = VecDeque::new();
-    push(closure, &mut seen, &mut queue, Member::new(root, Role::Root, Vec::new(), None));
+    roots.into_iter().for_each(|root| push(closure, &mut seen, &mut queue, root));
     while let Some(index) = queue.pop_front() {
         let Some(member) = closure.members.get(index).cloned() else { continue };
         if member.via.len() > MAX_HOPS {
@@ -329,20 +362,30 @@ fn expand(
     queue: &mut VecDeque<usize>,
     (index, member, object): (usize, &Member, &Object),
 ) {
-    let definition = match world.facts.definitions.find(&member.read.kind, &object.version) {
-        Defined::Exactly(definition) | Defined::Nearest(definition) => definition,
-        Defined::Unknown => {
-            // A Secret has no references; an identity that nothing defines would be published without its own.
-            if capi::rules(&member.read.kind).is_some() {
-                let message = format!("no ProviderInterface defines {}, which the claim needs", member.read.kind);
-                let finding = Finding::new(Code::UnknownIdentityKind, message).about(&member.read).at(&object.origin);
-                closure.find(claim, finding.help("Add the provider's ProviderInterface to a source."));
+    let known;
+    let definition = 'found: {
+        match world.facts.definitions.find(&member.read.kind, &object.version) {
+            Defined::Exactly(definition) | Defined::Nearest(definition) => definition,
+            Defined::Unknown => {
+                if !claim.by.is_credential()
+                    && let Some(definition) = by_provider(&member.read.kind)
+                {
+                    known = definition;
+                    break 'found &known;
+                }
+                // A Secret has no references; an identity that nothing defines would be published without its own.
+                if capi::rules(&member.read.kind).is_some() {
+                    let message = format!("no ProviderInterface defines {}, which the claim needs", member.read.kind);
+                    let finding =
+                        Finding::new(Code::UnknownIdentityKind, message).about(&member.read).at(&object.origin);
+                    closure.find(claim, finding.help("Add the provider's ProviderInterface to a source."));
+                }
+                return;
             }
-            return;
-        }
-        Defined::Faulty(faults) => {
-            faulty(claim, closure, faults);
-            return;
+            Defined::Faulty(faults) => {
+                faulty(claim, closure, faults);
+                return;
+            }
         }
     };
     for path in &definition.references {
@@ -392,7 +435,8 @@ fn expand(
                     member.edits.push(edit);
                 }
                 let mut via = member.via.clone();
-                via.push(Via { interface: Some(Name::new(definition.interface.clone())), field });
+                let interface = Some(&definition.interface).filter(|name| !name.is_empty());
+                via.push(Via { interface: interface.map(|name| Name::new(name.clone())), field });
                 push(closure, seen, queue, Member::new(places, Role::Reference, via, Some(index)));
             }
         }
@@ -408,10 +452,14 @@ pub fn names(
     object: &Object,
 ) -> Option<(Vec<ObjectKey>, Vec<Edit>)> {
     let (mut names, mut edits) = (Vec::new(), Vec::new());
-    let (Defined::Exactly(definition) | Defined::Nearest(definition)) =
-        world.facts.definitions.find(&read.kind, &object.version)
-    else {
-        return None;
+    let known;
+    let definition = match world.facts.definitions.find(&read.kind, &object.version) {
+        Defined::Exactly(definition) | Defined::Nearest(definition) => definition,
+        Defined::Unknown if !claim.by.is_credential() => {
+            known = by_provider(&read.kind)?;
+            &known
+        }
+        Defined::Unknown | Defined::Faulty(_) => return None,
     };
     for path in definition.references.iter().filter(|path| !is_unused(object, &path.name)) {
         match follow(object, path) {

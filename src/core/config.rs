@@ -4,6 +4,7 @@
 //! parsed, defaults filled in. Paths are still relative to the configuration; only the shell knows
 //! where that stands.
 
+mod clusters;
 mod delivery;
 pub mod error;
 pub mod file;
@@ -19,6 +20,7 @@ pub mod resolve;
 mod severity;
 pub mod shape;
 pub mod show;
+mod taking;
 pub mod written;
 
 use alloc::collections::{BTreeMap, BTreeSet};
@@ -37,6 +39,7 @@ use crate::object::Keep;
 use crate::recipient::Recipient;
 use crate::release::Release;
 
+pub use clusters::{TakenClusters, TakenIdentity, taken};
 pub use delivery::{
     ArgoCd, ArgoCluster, ArgoDestination, ArgoKind, ArgoMode, Delivery, Flux, HealthCheck, OCI_REPOSITORY, OCI_SCHEME,
     TextFile,
@@ -104,6 +107,8 @@ pub struct Source {
     pub provides: Provides,
     /// Whether the source may say something else about an object of an earlier source.
     pub overrides: bool,
+    /// The region whose Clusters the source describes; none if its Clusters may be any region's.
+    pub region: Option<Region>,
     /// The namespace of namespaced objects that name none.
     pub default_namespace: Option<Namespace>,
     /// Where the identities for its encrypted files are; none if the files are not opened.
@@ -429,7 +434,7 @@ impl Fleet {
 
     /// Whether some stage reads objects of a kind.
     pub fn reads(&self, kind: &GroupKind) -> bool {
-        kinds::is_read(kind) || self.kinds.contains_key(kind)
+        kinds::is_read(kind) || self.kinds.contains_key(kind) || (self.names_clusters() && kinds::is_of_clusters(kind))
     }
 }
 

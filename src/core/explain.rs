@@ -604,7 +604,7 @@ fn step(
         role: role(member.role).into(),
         named_by,
         field: match member.role {
-            Role::Root => Some(String::from("spec.identityRef")),
+            Role::Root if claim.by.is_credential() => Some(String::from("spec.identityRef")),
             _ => via.map(|via| via.field.clone()),
         },
         rule: rule.map(|rule| rule.word().into()),

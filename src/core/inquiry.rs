@@ -8,9 +8,11 @@ use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
 
 use crate::capi;
-use crate::config::{Fleet, Provides, placements_of};
+use crate::capi::cluster;
+use crate::capi::naming::CONTROL_PLANES;
+use crate::config::{Fleet, Provides, Source, placements_of};
 use crate::kinds::{self, K0RDENT, Known};
-use crate::name::{GroupKind, Name, Namespace, ObjectKey, Scope};
+use crate::name::{Claimant, GroupKind, Name, Namespace, ObjectKey, Scope, SourceName};
 use crate::node::Node;
 use crate::object::kind_of;
 
@@ -30,24 +32,40 @@ pub struct ListedKind {
     pub needed: bool,
     /// Whether a cluster that refuses the list is read all the same, and what the objects decide is unknown.
     pub may_be_refused: bool,
+    /// Whether a cluster that does not serve the kind is known to have no such object.
+    pub may_be_absent: bool,
 }
 
-/// The kinds to list in a cluster that may provide this much, in the order of reading.
-pub fn listed(fleet: &Fleet, provides: &Provides) -> Vec<ListedKind> {
+/// The kinds to list in a cluster, in the order of reading; [`behind`] says which follow.
+///
+/// The cluster of a region need not have k0rdent: where it serves none of its kinds, it has no such objects.
+pub fn listed(fleet: &Fleet, source: &Source) -> Vec<ListedKind> {
+    let provides = &source.provides;
+    let is_regional = fleet.is_regional(source);
     let namespaced = namespaces(fleet, provides);
     let ask = |known: &Known| {
         let needed = match known.listed {
             kinds::Listed::ByName => return None,
+            kinds::Listed::AsGiven if known.claims => {
+                let kind = GroupKind::new(known.group, known.kind);
+                let listed = listed_behind(fleet, provides, kind);
+                return fleet.names_clusters().then_some(ListedKind {
+                    may_be_refused: false,
+                    may_be_absent: false,
+                    ..listed
+                });
+            }
             kinds::Listed::AsGiven => return of_inventory(fleet, provides, known),
             kinds::Listed::IfServed => false,
-            kinds::Listed::Needed => true,
+            kinds::Listed::Needed => !is_regional,
         };
         let namespaces = match known.scope {
             Scope::Cluster if !provides.cluster_scoped => return None,
             Scope::Cluster => None,
             Scope::Namespaced => namespaced.clone(),
         };
-        Some(ListedKind { kind: GroupKind::new(known.group, known.kind), namespaces, needed, may_be_refused: false })
+        let kind = GroupKind::new(known.group, known.kind);
+        Some(ListedKind { kind, namespaces, needed, may_be_refused: false, may_be_absent: is_regional })
     };
     kinds::all().filter_map(ask).collect()
 }
@@ -80,13 +98,77 @@ fn of_inventory(fleet: &Fleet, provides: &Provides, known: &Known) -> Option<Lis
     } else {
         return None;
     };
-    Some(ListedKind { kind, namespaces, needed: false, may_be_refused: is_placement })
+    Some(ListedKind { kind, namespaces, needed: false, may_be_refused: is_placement, may_be_absent: false })
+}
+
+/// The list of a kind of the objects behind Clusters. Whoever refuses it keeps nothing from others.
+pub fn listed_behind(fleet: &Fleet, provides: &Provides, kind: GroupKind) -> ListedKind {
+    let mut namespaces = namespaces(fleet, provides);
+    // Some may be provided by name where others may not.
+    let by_name = provides.objects.iter().filter(|objects| objects.kind == kind);
+    if let Some(namespaces) = &mut namespaces {
+        namespaces.extend(by_name.filter_map(|objects| objects.namespace.clone()));
+        namespaces.sort();
+        namespaces.dedup();
+    }
+    ListedKind { kind, namespaces, needed: false, may_be_refused: true, may_be_absent: true }
+}
+
+/// The kinds of the objects that a Cluster of a source refers to and that name its identity; none if no region takes it.
+pub fn behind(fleet: &Fleet, source: &SourceName, cluster: (&Namespace, &Name), body: &Node) -> Vec<GroupKind> {
+    let (namespace, name) = cluster;
+    let path = Claimant::cluster(namespace.clone(), name.clone()).place();
+    // An entry with an identity has nothing else read.
+    if !fleet.taking(source, &path).any(|(_, entry)| entry.identity.is_none()) {
+        return Vec::new();
+    }
+    let Ok(spec) = cluster::read(body, namespace) else { return Vec::new() };
+    let mut kinds: Vec<GroupKind> = spec.refers_to.into_iter().map(|referred| referred.kind).collect();
+    kinds.retain(|kind| cluster::known(kind).is_some_and(|known| !known.names.is_empty()));
+    if spec.class.is_some() && !spec.has_infrastructure {
+        kinds.extend(classes());
+    }
+    kinds
+}
+
+/// The same of documents, each with the source that it stands in.
+pub fn behind_all<'a>(
+    fleet: &Fleet,
+    documents: impl Iterator<Item = (&'a Node, &'a SourceName)>,
+) -> BTreeSet<GroupKind> {
+    if !fleet.names_clusters() {
+        return BTreeSet::new();
+    }
+    let clusters = documents.filter(|(document, _)| kind_of(document) == cluster::cluster_kind());
+    let of = |(document, source): (&Node, &SourceName)| {
+        let known = fleet.sources.iter().find(|known| known.name == *source);
+        let default = known.and_then(|source| source.default_namespace.as_ref()).map(Namespace::as_str);
+        let namespace = document.str_at(&["metadata", "namespace"]).or(default).unwrap_or_default();
+        let name = document.str_at(&["metadata", "name"]).unwrap_or_default();
+        behind(fleet, source, (&namespace.into(), &name.into()), document)
+    };
+    clusters.flat_map(of).collect()
+}
+
+/// The kinds of which nobody knows before Clusters are read whether some stand behind one.
+pub fn any_behind(fleet: &Fleet) -> Vec<GroupKind> {
+    let of_objects = cluster::kinds().filter(|known| !known.names.is_empty());
+    let of_objects = of_objects.map(|known| GroupKind::new(known.group, known.kind));
+    if fleet.names_clusters() { of_objects.collect() } else { Vec::new() }
+}
+
+/// A ClusterClass, and the templates whose objects name identities.
+fn classes() -> impl Iterator<Item = GroupKind> {
+    let named = cluster::kinds().filter(|known| !known.names.is_empty());
+    let templates = named.map(cluster::template_kind);
+    [cluster::class_kind()].into_iter().chain(templates)
 }
 
 /// The list of Namespaces, by whose names and labels AccessManagement rules select; needed only if
 /// [`select_namespaces`] finds such a rule.
 pub fn listed_namespaces() -> ListedKind {
-    ListedKind { kind: GroupKind::new("", "Namespace"), namespaces: None, needed: true, may_be_refused: false }
+    let kind = GroupKind::new("", "Namespace");
+    ListedKind { kind, namespaces: None, needed: true, may_be_refused: false, may_be_absent: false }
 }
 
 /// Whether some AccessManagement among documents has a rule that does not name its target namespaces.
@@ -125,12 +207,13 @@ pub fn groups(fleet: &Fleet) -> BTreeSet<&str> {
     });
     let placements = (!placements_of(&fleet.grants).is_empty()).then_some(kinds::MULTICLUSTER);
     let asked = fleet.kinds.keys().map(|kind| kind.group.as_str()).chain([capi::GROUP]);
-    asked.chain(inventories).chain(placements).collect()
+    let clusters = fleet.names_clusters().then_some([cluster::CLUSTERS, CONTROL_PLANES]);
+    asked.chain(inventories).chain(placements).chain(clusters.into_iter().flatten()).collect()
 }
 
 /// The namespaces whose own Namespace objects are read.
-pub fn identity_namespaces(fleet: &Fleet, provides: &Provides) -> Vec<Namespace> {
-    let system = provides.cluster_scoped.then(|| fleet.system_namespace.clone());
+pub fn identity_namespaces(fleet: &Fleet, source: &Source) -> Vec<Namespace> {
+    let system = (source.provides.cluster_scoped && !fleet.is_regional(source)).then(|| fleet.system_namespace.clone());
     let kube_system = Namespace::from(IDENTITY_NAMESPACE);
     let system = system.filter(|namespace| *namespace != kube_system);
     [kube_system].into_iter().chain(system).collect()

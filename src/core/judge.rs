@@ -15,7 +15,7 @@ mod sharing;
 mod tenancy;
 mod unused;
 
-use alloc::string::String;
+use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
 
 use crate::capi;
@@ -40,9 +40,10 @@ pub fn judge(world: &World<'_>, claim: &Claim, closure: &Closure) -> Vec<Finding
     let region = to.region;
     let mut findings = Vec::new();
     if !region.allowed.matches(claim.by.namespace.as_str()) {
-        let message = format!("region {} takes no Credentials of namespace {}", region.name, claim.by.namespace);
+        let (kind, namespace) = (&claim.by.kind, &claim.by.namespace);
+        let message = format!("region {} takes no {kind}s of namespace {namespace}", region.name);
         findings.push(Finding::new(Code::NamespaceNotAllowed, message).at(&claim.origin).help(format!(
-            "Add the namespace to regions.{}.namespaces.allowed, if its Credentials belong there.",
+            "Add the namespace to regions.{}.namespaces.allowed, if its {kind}s belong there.",
             region.name
         )));
     }
@@ -109,16 +110,24 @@ fn too_long(world: &World<'_>, claim: &Claim) -> Option<Finding> {
 
 /// The entries of a Secret that the identity's provider reads and that are not there, or empty.
 fn missing_entries(world: &World<'_>, closure: &Closure, member: &Member, secret: &Object) -> Option<Finding> {
-    let payload = secret.payload.as_ref()?;
+    if !member.entries.is_empty() {
+        let by = member.via.last().map(|via| &*via.field).unwrap_or_default();
+        return lacking(secret, member.entries.iter().map(|name| &**name), &format!("the provider of {by}"));
+    }
     let referrer = member.referrer.and_then(|index| closure.members.get(index))?;
     let identity = world.snapshot.get(&referrer.read).filter(|_| member.role == Role::Reference)?;
     let names = capi::entries(capi::rules(&identity.key.kind)?, &identity.body, &member.via.last()?.field);
-    let is_missing = |name: &&&str| !payload.may_have(name);
-    let missing: Vec<&str> = names.iter().filter(is_missing).copied().collect();
+    lacking(secret, names.iter().copied(), &identity.key.to_string())
+}
+
+/// The finding for entries that are missing or empty, of those that somebody reads.
+fn lacking<'n>(secret: &Object, names: impl Iterator<Item = &'n str>, reader: &str) -> Option<Finding> {
+    let payload = secret.payload.as_ref()?;
+    let missing: Vec<&str> = names.filter(|name| !payload.may_have(name)).collect();
     if missing.is_empty() {
         return None;
     }
-    let message = format!("{} has no {}, which {} reads", secret.key, missing.join(" and no "), identity.key);
+    let message = format!("{} has no {}, which {reader} reads", secret.key, missing.join(" and no "));
     let help = "Add what is missing; its names are those of the provider, and letters count as they are written.";
     Some(Finding::new(Code::MissingEntry, message).about(&secret.key).at(&secret.origin).help(help))
 }

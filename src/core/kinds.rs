@@ -6,7 +6,7 @@
 
 use alloc::collections::BTreeMap;
 
-use crate::capi;
+use crate::capi::{self, cluster};
 use crate::name::{Claimant, GroupKind, ObjectKey, Scope};
 
 /// The API group of k0rdent's kinds.
@@ -117,7 +117,7 @@ const SPEC: &[&str] = &["spec"];
 const SPEC_AND_STATUS: &[&str] = &["spec", "status"];
 
 /// Every kind that no provider brings; live clusters are asked in this order.
-static KNOWN: [Known; 14] = [
+static KNOWN: [Known; 15] = [
     // A Secret's values become its payload.
     Known { kind: "Secret", plural: "secrets", ..CORE },
     Known { kind: "ConfigMap", plural: "configmaps", fields: &["spec", "data", "binaryData"], ..CORE },
@@ -187,6 +187,17 @@ static KNOWN: [Known; 14] = [
         fields: SPEC_AND_STATUS,
         annotation: Some(DISABLED),
         ..OF_INVENTORY
+    },
+    // Clusters without Credential, where a region of the configuration names some.
+    Known {
+        group: cluster::CLUSTERS,
+        kind: "Cluster",
+        plural: "clusters",
+        listed: Listed::AsGiven,
+        read: false,
+        published: false,
+        claims: true,
+        ..CORE
     },
     // What a look into a region found; no API server has the kind.
     Known { group: POUCH, kind: "RegionFacts", plural: "regionfacts", scope: Scope::Cluster, ..OF_INVENTORY },
@@ -263,12 +274,22 @@ pub fn known(kind: &GroupKind) -> Option<&'static Known> {
 
 /// The resource of a kind, as API paths and RBAC rules name it.
 pub fn plural(kind: &GroupKind) -> Option<&'static str> {
-    known(kind).map(|known| known.plural).or_else(|| capi::rules(kind).map(|rules| rules.plural))
+    let of_provider = || capi::rules(kind).map(|rules| rules.plural);
+    let of_cluster = || cluster::known(kind).map(|known| known.plural);
+    known(kind).map(|known| known.plural).or_else(of_provider).or_else(of_cluster)
 }
 
 /// Whether every object of a kind is read, whoever asks for it; objects of other kinds are wanted by name.
 pub fn is_listed(kind: &GroupKind) -> bool {
-    kind.group == K0RDENT || known(kind).is_some_and(|known| known.listed != Listed::ByName)
+    kind.group == K0RDENT || known(kind).is_some_and(|known| known.listed != Listed::ByName) || is_of_clusters(kind)
+}
+
+/// Whether objects of a kind say which identity a Cluster uses: a stage reads them where the configuration names Clusters.
+pub fn is_of_clusters(kind: &GroupKind) -> bool {
+    if kind.group == cluster::CLUSTERS {
+        return *kind == cluster::cluster_kind() || *kind == cluster::class_kind();
+    }
+    cluster::known(kind).is_some() || cluster::of_template(kind).is_some()
 }
 
 /// Whether some stage reads objects of a kind, whatever the configuration adds.
@@ -305,7 +326,7 @@ pub fn fields(kind: &GroupKind) -> &'static [&'static str] {
 
 /// Whether some stage reads a field of `spec` of objects that are listed from a live cluster.
 pub fn is_read_of_spec(field: &str) -> bool {
-    LISTED_SPEC.contains(&field)
+    LISTED_SPEC.contains(&field) || cluster::is_read_of_spec(field)
 }
 
 /// Whether a kind defines others.
@@ -335,7 +356,9 @@ impl Scopes {
         let learnt = self.learnt.get(kind).copied();
         let known = || known(kind).map(|known| known.scope);
         let of_provider = || capi::rules(kind).map(|rules| rules.scope);
+        let of_clusters = || is_of_clusters(kind).then_some(Scope::Namespaced);
         // Releases of k0rdent bring kinds that no table has; all of those were cluster-scoped.
-        learnt.or_else(known).or_else(of_provider).or_else(|| (kind.group == K0RDENT).then_some(Scope::Cluster))
+        let found = learnt.or_else(known).or_else(of_provider).or_else(of_clusters);
+        found.or_else(|| (kind.group == K0RDENT).then_some(Scope::Cluster))
     }
 }

@@ -347,15 +347,53 @@ pub struct Claimant {
 /// The kind of claimants that are Credentials.
 const CREDENTIAL: &str = "Credential";
 
+/// The kind of claimants that are Clusters of Cluster API.
+const CLUSTER: &str = "Cluster";
+
 impl Claimant {
     /// A Credential.
     pub fn credential(namespace: Namespace, name: Name) -> Self {
         Self { kind: CREDENTIAL.into(), namespace, name }
     }
 
-    /// `namespace/name`, without the kind.
+    /// A Cluster of Cluster API.
+    pub fn cluster(namespace: Namespace, name: Name) -> Self {
+        Self { kind: CLUSTER.into(), namespace, name }
+    }
+
+    /// `namespace/name` of a Credential; of another kind, `cluster/namespace/name`, as the command line takes it.
     pub fn path(&self) -> String {
+        if self.is_credential() {
+            return self.place();
+        }
+        format!("{}/{}", self.kind.as_str().to_ascii_lowercase(), self.place())
+    }
+
+    /// `namespace/name`, without the kind.
+    pub fn place(&self) -> String {
         format!("{}/{}", self.namespace, self.name)
+    }
+
+    /// A [`path`](Self::path) for people, who are told the kind: `Credential namespace/name`.
+    pub fn titled(path: &str) -> String {
+        Self::of_path(path).map_or_else(|| format!("{CREDENTIAL} {path}"), |by| format!("{by}"))
+    }
+
+    /// The claimant that a [`path`](Self::path) stands for.
+    pub fn of_path(path: &str) -> Option<Self> {
+        let (kind, place) = match path.split_once('/') {
+            Some((word, place)) if place.contains('/') => (Some(word), place),
+            _ => (None, path),
+        };
+        let (namespace, name) = place.split_once('/')?;
+        if namespace.is_empty() || name.is_empty() || name.contains('/') {
+            return None;
+        }
+        match kind {
+            None => Some(Self::credential(namespace.into(), name.into())),
+            Some(kind) if kind.eq_ignore_ascii_case(CLUSTER) => Some(Self::cluster(namespace.into(), name.into())),
+            Some(_) => None,
+        }
     }
 
     /// Whether it is a Credential.
@@ -383,6 +421,11 @@ pub enum Scope {
     Namespaced,
     /// They have none, whatever a manifest says.
     Cluster,
+}
+
+/// Whether a text has a variable in it that somebody was to fill in: in the words of Helm, or of clusterctl and Flux.
+pub fn is_template(text: &str) -> bool {
+    text.contains("{{") || text.contains("${")
 }
 
 /// Splits `apiVersion` into group and version: `v1` is the core group's.
@@ -426,7 +469,7 @@ fn is_label_shaped(text: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use alloc::string::String;
+    use alloc::string::{String, ToString as _};
 
     #[test]
     fn names_are_bounded_as_kubernetes_bounds_them() {
@@ -450,6 +493,18 @@ mod tests {
         }
         for bad in ["", ".", "..", "..a", "a b", "a:b", "a/b", "é"] {
             assert!(!is_data_key(bad), "{bad:?}");
+        }
+    }
+
+    #[test]
+    fn the_path_of_a_claimant_says_its_kind_unless_that_is_the_usual_one() {
+        for (path, shown) in [("a/b", "Credential a/b"), ("cluster/a/b", "Cluster a/b")] {
+            let by = Claimant::of_path(path).unwrap();
+            assert_eq!((by.to_string(), by.path()), (shown.to_string(), path.to_string()));
+        }
+        assert_eq!(Claimant::of_path("Cluster/a/b"), Claimant::of_path("cluster/a/b"));
+        for bad in ["a", "a/", "/b", "cluster/a/", "machine/a/b", "cluster//b", "cluster/a/b/c", ""] {
+            assert_eq!(Claimant::of_path(bad), None, "{bad}");
         }
     }
 

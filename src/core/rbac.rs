@@ -18,6 +18,7 @@ use core::mem;
 
 use self::write::PolicyRule;
 pub use self::write::{RbacManifest, Subject};
+use crate::capi::cluster::CLUSTERS;
 use crate::config::{Companions, Fleet, Source, SourcePlace};
 use crate::inquiry::{self, ListedKind};
 use crate::listing::few;
@@ -140,7 +141,7 @@ fn cluster_rules(terms: &Basis<'_>) -> Vec<PolicyRule> {
     let Basis { fleet, source, .. } = *terms;
     let listed = terms.listed.iter().filter(|listed| listed.namespaces.is_none());
     let mut rules: Vec<PolicyRule> = listed.map(|listed| list_rule(terms, &listed.kind)).collect();
-    let looked_at = inquiry::identity_namespaces(fleet, &source.provides);
+    let looked_at = inquiry::identity_namespaces(fleet, source);
     let why = "The UID of kube-system tells this cluster from another; the system namespace must exist.".to_owned();
     rules.push(PolicyRule {
         names: Some(looked_at.iter().map(|name| (name.to_string(), String::new())).collect()),
@@ -186,6 +187,10 @@ fn namespace_rules(terms: &Basis<'_>, named: Vec<Namespace>) -> BTreeMap<Namespa
 
 fn list_rule(terms: &Basis<'_>, kind: &GroupKind) -> PolicyRule {
     let why = match kind.kind.as_str() {
+        "Cluster" if kind.group == CLUSTERS => {
+            "Those that regions take without a Credential say which objects name identities."
+        }
+        _ if kinds::is_of_clusters(kind) => "They name the identities of Clusters.",
         "ProviderInterface" => "They say which identity kinds there are, and what those refer to.",
         "Region" => "They say which Secrets are kubeconfigs of regions, which never leave.",
         "ClusterDeployment" => "A Credential that one of them names is not withdrawn, and some need companions.",
@@ -307,8 +312,12 @@ fn can_exist(key: &ObjectKey) -> bool {
 /// `Credential a/b`, or several of them, and how many more.
 fn credentials<'a>(by: impl ExactSizeIterator<Item = &'a Claimant>) -> String {
     let all = by.len();
+    let by: Vec<&Claimant> = by.collect();
+    if by.iter().any(|by| !by.is_credential()) {
+        return few(by.iter().map(|by| format!("{by}")), all, MOST_TOLD);
+    }
     let noun = if all == 1 { "Credential" } else { "Credentials" };
-    format!("{noun} {}", few(by.map(Claimant::path), all, MOST_TOLD))
+    format!("{noun} {}", few(by.into_iter().map(Claimant::path), all, MOST_TOLD))
 }
 
 /// Divides rules among as many roles as their names need.

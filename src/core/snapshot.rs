@@ -14,6 +14,7 @@ mod home;
 mod ignored;
 mod mistyped;
 mod objects;
+mod pattern;
 mod reason;
 mod sealed;
 mod state;
@@ -225,6 +226,7 @@ impl Snapshot {
                                 self.home.note(index, object);
                                 Ok(())
                             }
+                            HomeWord::Delivered => Ok(()),
                             HomeWord::Unclear(reason) => Err(reason),
                         },
                         _ => Err(Reason::new(
@@ -265,6 +267,11 @@ impl Snapshot {
     /// All copies of an object, in whatever source: they may say different things.
     pub fn copies(&self, key: &ObjectKey) -> impl Iterator<Item = &Object> {
         self.objects.get(key).into_iter().flat_map(Held::copies)
+    }
+
+    /// The copy of an object that counts, and those of later sources that say the same.
+    pub fn agreeing(&self, key: &ObjectKey) -> impl Iterator<Item = &Object> {
+        self.objects.get(key).into_iter().flat_map(Held::agreeing)
     }
 
     /// All objects of a kind, sorted by key.
@@ -440,10 +447,9 @@ fn weigh_mistyped(
 /// The fault of an object whose name or namespace is an unrendered template, and what the object could be.
 fn unrendered(object: &mut Object) -> Option<(Finding, Meant)> {
     let key = &object.key;
-    let is_template = |text: &str| mistyped::is_template(text);
     let field = match &key.namespace {
-        _ if is_template(key.name.as_str()) => "metadata.name",
-        Some(namespace) if is_template(namespace.as_str()) => "metadata.namespace",
+        _ if mistyped::is_unrendered(&key.kind, key.name.as_str()) => "metadata.name",
+        Some(namespace) if mistyped::is_unrendered(&key.kind, namespace.as_str()) => "metadata.namespace",
         _ => return None,
     };
     let fault = mistyped::template(field);
@@ -502,6 +508,7 @@ pub fn assemble_by(fleet: &Fleet, readings: Vec<Reading>, hands: &dyn Hands) -> 
                     match home.word(fleet, source, &object) {
                         HomeWord::Counts => place(&mut objects, fleet, index, object),
                         HomeWord::Own => home.note(index, *object),
+                        HomeWord::Delivered => {}
                         HomeWord::Unclear(_) => words.push(UnreadWords::of_object(
                             object.key.kind.kind.as_str(),
                             object.key.namespace.as_ref().map(Namespace::as_str),

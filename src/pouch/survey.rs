@@ -316,6 +316,7 @@ fn one_look(
         });
     }
     list_namespaces(surveyor, clusters, &readings, &mut times)?;
+    list_behind(surveyor, clusters, &readings, &mut times)?;
     for (index, live) in &mut *clusters {
         if let Some(reading) = readings.get_mut(*index).filter(|_| !away.contains(index)) {
             *reading = live.reading();
@@ -519,7 +520,7 @@ fn begin(
     if let Err(error) = live.begin(surveyor.fleet, source) {
         return Ok(Err(error));
     }
-    for listed in inquiry::listed(surveyor.fleet, &source.provides) {
+    for listed in inquiry::listed(surveyor.fleet, source) {
         if let Err(error) = list(surveyor, live, index, &listed, times)? {
             return Ok(Err(error));
         }
@@ -561,6 +562,29 @@ fn list_namespaces(
     for (index, live) in clusters {
         if sources.get(*index).is_some_and(|source| source.provides.cluster_scoped) {
             list(surveyor, live, *index, &inquiry::listed_namespaces(), times)??;
+        }
+    }
+    Ok(())
+}
+
+/// Lists the objects behind the Clusters that regions take, of every kind that such a Cluster of any source refers to.
+fn list_behind(
+    surveyor: &Surveyor<'_>,
+    clusters: &mut BTreeMap<usize, Live>,
+    readings: &[Reading],
+    times: &mut Times,
+) -> Result<(), Failure> {
+    let fleet = surveyor.fleet;
+    let of_files = readings.iter().flat_map(|reading| &reading.documents);
+    let documents = of_files.chain(clusters.values().flat_map(Live::documents));
+    let kinds = inquiry::behind_all(fleet, documents.map(|(document, origin)| (document, &origin.source)));
+    for (index, live) in clusters {
+        let Some(source) = fleet.sources.get(*index) else { continue };
+        for kind in &kinds {
+            let listed = inquiry::listed_behind(fleet, &source.provides, kind.clone());
+            if let Err(error) = list(surveyor, live, *index, &listed, times)? {
+                unless_trusted(surveyor, source, error)?;
+            }
         }
     }
     Ok(())

@@ -3,6 +3,7 @@
 //! Source: <https://github.com/kubernetes-sigs/cluster-api-provider-aws>, `api/v1beta2`.
 
 use super::allowed::{Allowed, Labels, Selected};
+use super::naming::{Choices, ClusterKind, Form, Naming, Within, Without, identity, secret};
 use super::rules::{Entries, GROUP, KindRules, Served};
 use super::shape::{ALLOWED_NAMESPACES, Field, Shape, TEXT};
 use super::tenancy::{Admits, Tenancy};
@@ -85,6 +86,46 @@ pub static CONTROLLER: KindRules = KindRules {
     immutable: &[&["spec"]],
     ..BASE
 };
+
+/// An object without the field uses the controller's own rights.
+const IDENTITY_REF: Naming = Naming {
+    field: &["spec", "identityRef"],
+    form: Form::Map,
+    choices: Choices::By {
+        key: "kind",
+        first_by_default: false,
+        of: &[
+            identity("AWSClusterControllerIdentity"),
+            identity("AWSClusterRoleIdentity"),
+            identity("AWSClusterStaticIdentity"),
+        ],
+    },
+    namespace: Within::Own,
+    without: Without::Name(CONTROLLER_NAME),
+};
+
+/// The kinds of clusters: of EKS and ROSA, the control plane names the identity.
+pub const CLUSTERS: &[ClusterKind] = &[
+    ClusterKind::infrastructure("AWSCluster", "awsclusters", &[IDENTITY_REF]),
+    ClusterKind::left_to("AWSManagedCluster", "awsmanagedclusters", "AWSManagedControlPlane"),
+    ClusterKind::control_plane("AWSManagedControlPlane", "awsmanagedcontrolplanes", &[IDENTITY_REF]),
+    ClusterKind::left_to("ROSACluster", "rosaclusters", "ROSAControlPlane"),
+    ClusterKind::control_plane(
+        "ROSAControlPlane",
+        "rosacontrolplanes",
+        &[
+            IDENTITY_REF,
+            // A token, or the ID and secret of a client; without the field, those of the controller.
+            Naming {
+                field: &["spec", "credentialsSecretRef"],
+                form: Form::Map,
+                choices: Choices::One(secret(&[])),
+                namespace: Within::Own,
+                without: Without::Nothing,
+            },
+        ],
+    ),
+];
 
 /// Whether CAPA lets a namespace use an identity.
 ///

@@ -3,6 +3,7 @@
 //! Source: <https://github.com/kubernetes-sigs/cluster-api-provider-azure>, `api/v1beta1`.
 
 use super::allowed::{Allowed, Labels};
+use super::naming::{Choice, Choices, ClusterKind, Form, Naming, Within, Without, entry, identity, secret};
 use super::rules::{Conditional, Entries, GROUP, KindRules, Served};
 use super::shape::{ALLOWED_NAMESPACES, Field, SECRET_REFERENCE, Shape, TEXT};
 use super::tenancy::{Admits, Tenancy};
@@ -59,6 +60,45 @@ pub static IDENTITY: KindRules = KindRules {
         open: &[],
     }],
 };
+
+const IDENTITIES: &[Choice] = &[identity("AzureClusterIdentity")];
+
+const fn identity_ref(without: Without) -> Naming {
+    Naming {
+        field: &["spec", "identityRef"],
+        form: Form::Map,
+        choices: Choices::By { key: "kind", first_by_default: true, of: IDENTITIES },
+        namespace: Within::SaidOrOwn,
+        without,
+    }
+}
+
+/// The annotation by which Azure Service Operator finds the Secret of a resource. Resources without it use the Secret
+/// `aso-credential` of their namespace, or else the operator's own.
+const OF_RESOURCES: &[Naming] = &[Naming {
+    field: &["spec", "resources", "[]", "metadata", "annotations", "serviceoperator.azure.com/credential-from"],
+    form: Form::Text,
+    choices: Choices::One(secret(&[
+        entry("AZURE_SUBSCRIPTION_ID"),
+        entry("AZURE_TENANT_ID"),
+        entry("AZURE_CLIENT_ID"),
+    ])),
+    namespace: Within::Own,
+    without: Without::Nothing,
+}];
+
+/// The kinds of clusters: of AKS, the control plane names the identity.
+pub const CLUSTERS: &[ClusterKind] = &[
+    ClusterKind::infrastructure("AzureCluster", "azureclusters", &[identity_ref(Without::Nothing)]),
+    ClusterKind::left_to("AzureManagedCluster", "azuremanagedclusters", "AzureManagedControlPlane"),
+    ClusterKind::infrastructure(
+        "AzureManagedControlPlane",
+        "azuremanagedcontrolplanes",
+        &[identity_ref(Without::Refused)],
+    ),
+    ClusterKind::infrastructure("AzureASOManagedCluster", "azureasomanagedclusters", OF_RESOURCES),
+    ClusterKind::infrastructure("AzureASOManagedControlPlane", "azureasomanagedcontrolplanes", OF_RESOURCES),
+];
 
 /// Whether CAPZ lets a namespace use an identity.
 ///

@@ -3,6 +3,7 @@
 //! k0rdent ships no ProviderInterface for it; a source can bring one.
 //! Source: <https://github.com/oracle/cluster-api-provider-oci>, `api/v1beta2`.
 
+use super::naming::{Choices, ClusterKind, Form, Naming, Within, Without, identity};
 use super::rules::{Conditional, Entries, GROUP, KindRules, Served};
 use super::shape::{ALLOWED_NAMESPACES, Field, SECRET_REFERENCE, TEXT};
 use super::tenancy::Tenancy;
@@ -35,3 +36,19 @@ pub static IDENTITY: KindRules = KindRules {
         open: &["tenancy", "user", "fingerprint", "region", "useInstancePrincipal"],
     }],
 };
+
+/// Without the field, the controller's own credentials are used.
+const NAMES: &[Naming] = &[Naming {
+    field: &["spec", "identityRef"],
+    form: Form::Map,
+    choices: Choices::By { key: "kind", first_by_default: true, of: &[identity("OCIClusterIdentity")] },
+    namespace: Within::SaidOrOwn,
+    without: Without::Nothing,
+}];
+
+/// The kinds of clusters; a managed control plane uses what its cluster names.
+pub const CLUSTERS: &[ClusterKind] = &[
+    ClusterKind::infrastructure("OCICluster", "ociclusters", NAMES),
+    ClusterKind::infrastructure("OCIManagedCluster", "ocimanagedclusters", NAMES),
+    ClusterKind::infrastructure("OCIManagedControlPlane", "ocimanagedcontrolplanes", &[]),
+];

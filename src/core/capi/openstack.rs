@@ -3,6 +3,7 @@
 //! Source: <https://github.com/kubernetes-sigs/cluster-api-provider-openstack>, `api/v1alpha1`.
 
 use super::allowed::{Labels, Selected};
+use super::naming::{Choice, Choices, ClusterKind, Form, Naming, Within, Without, entry, secret};
 use super::rules::{Entries, GROUP, KindRules, Served};
 use super::shape::{Field, SELECTOR, Shape, TEXT};
 use super::tenancy::{Admits, Tenancy};
@@ -30,6 +31,26 @@ pub static IDENTITY: KindRules = KindRules {
     conditional: &[],
     entries: &[Entries { reference: &["spec", "secretRef"], types: &[], names: &["clouds.yaml"], open: &["cacert"] }],
 };
+
+/// The kind of clusters: `type` says whether a Secret or an identity is named.
+pub const CLUSTERS: &[ClusterKind] = &[ClusterKind::infrastructure(
+    "OpenStackCluster",
+    "openstackclusters",
+    &[Naming {
+        field: &["spec", "identityRef"],
+        form: Form::Map,
+        choices: Choices::By {
+            key: "type",
+            first_by_default: true,
+            of: &[
+                secret(&[entry("clouds.yaml")]),
+                Choice { word: "ClusterIdentity", group: GROUP, kind: "OpenStackClusterIdentity", entries: &[] },
+            ],
+        },
+        namespace: Within::Own,
+        without: Without::Refused,
+    }],
+)];
 
 /// Decides for the only provider to which a missing selector means everybody, so a misspelt one must not count
 /// as missing.

@@ -3,6 +3,7 @@
 //! Source: <https://github.com/kubernetes-sigs/cluster-api-provider-vsphere>, `apis/v1beta2`.
 
 use super::allowed::{Allowed, Labels};
+use super::naming::{Choices, ClusterKind, Form, Naming, Within, Without, entry, identity, secret};
 use super::rules::{Entries, GROUP, KindRules, Served};
 use super::shape::{Field, SELECTOR, Shape};
 use super::tenancy::{Admits, Tenancy};
@@ -35,6 +36,23 @@ pub static IDENTITY: KindRules = KindRules {
         open: &["username"],
     }],
 };
+
+/// The kind of clusters; without the field, the controller's own credentials are used.
+pub const CLUSTERS: &[ClusterKind] = &[ClusterKind::infrastructure(
+    "VSphereCluster",
+    "vsphereclusters",
+    &[Naming {
+        field: &["spec", "identityRef"],
+        form: Form::Map,
+        choices: Choices::By {
+            key: "kind",
+            first_by_default: false,
+            of: &[identity("VSphereClusterIdentity"), secret(&[entry("username"), entry("password")])],
+        },
+        namespace: Within::Own,
+        without: Without::Nothing,
+    }],
+)];
 
 /// Whether CAPV lets a namespace use an identity.
 ///

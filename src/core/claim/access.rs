@@ -97,6 +97,11 @@ impl Rules {
 }
 
 impl<'a> Access<'a> {
+    /// The configuration.
+    pub(super) fn fleet(&self) -> &'a Fleet {
+        self.fleet
+    }
+
     /// Whether the rules make a Credential; its source Credential has to be there.
     pub fn makes(&self, by: &Claimant) -> Truth {
         let system = &self.fleet.system_namespace;
@@ -118,6 +123,10 @@ impl<'a> Access<'a> {
 
     /// Whether the labels of a claimant's Credential satisfy a selector: its own, or those of what a rule makes it from.
     pub fn selects(&self, by: &Claimant, selector: &Selector) -> Truth {
+        // Only labels of Credentials are read.
+        if !by.is_credential() {
+            return Truth::No;
+        }
         let found = |namespace: &Namespace| match self.snapshot.look_up(&credential_key(namespace, &by.name)) {
             Lookup::Found(object) => Some(object),
             _ => None,
@@ -219,7 +228,7 @@ impl<'a> Access<'a> {
 /// The claim that a rule makes for `by` from `source`; `copy` is k0rdent's copy, if the sources have one.
 pub(super) fn managed(access: &Access<'_>, by: Claimant, source: &Object, copy: Option<&Object>) -> Asked {
     let key = credential_key(&by.namespace, &by.name);
-    let mut asked = ask(access.fleet, source, by, true);
+    let mut asked = ask(access.fleet, access.snapshot, source, by, true);
     if let Lookup::Unread(unread) = access.snapshot.look_up(&key) {
         let message =
             format!("whether {key} is a Credential of its own, which no rule replaces, is unknown: {}", unread.why());
@@ -254,7 +263,7 @@ fn outdated(by: &Claimant, source: &Object, copy: &Object) -> Option<Finding> {
 /// A Credential with k0rdent's label that no rule certainly makes.
 pub(super) fn unexplained(access: &Access<'_>, by: Claimant, copy: &Object) -> Asked {
     if access.makes(&by) == Truth::No {
-        return forged(access.fleet, by, copy);
+        return forged(access, by, copy);
     }
     let region = credential::read(copy).ok().and_then(|spec| spec.region);
     let why = access.why_unknown(&by);
@@ -268,8 +277,8 @@ pub(super) fn unexplained(access: &Access<'_>, by: Claimant, copy: &Object) -> A
     asked
 }
 
-fn forged(fleet: &Fleet, by: Claimant, copy: &Object) -> Asked {
-    let mut asked = ask(fleet, copy, by, false);
+fn forged(access: &Access<'_>, by: Claimant, copy: &Object) -> Asked {
+    let mut asked = ask(access.fleet, access.snapshot, copy, by, false);
     // A Credential without a region claims nothing, forged or not.
     if asked.region.is_some() {
         let message = "the label says that an AccessManagement rule made this Credential, but none did";

@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 
 use super::access::{self, Access, Rules};
 use super::deployments::Deployments;
-use super::{Asked, credential};
+use super::{Asked, cluster, credential};
 use crate::config::Fleet;
 use crate::finding::Code;
 use crate::name::Claimant;
@@ -12,8 +12,8 @@ use crate::selector::Truth;
 use crate::snapshot::{Lookup, Snapshot};
 use crate::{k0rdent, kinds};
 
-/// What every Credential of the snapshot asks for, and every one that an AccessManagement rule makes,
-/// sorted by claimant.
+/// What every Credential of the snapshot asks for, every one that an AccessManagement rule makes, and every Cluster that
+/// a region takes, sorted by claimant.
 pub fn claims(fleet: &Fleet, snapshot: &Snapshot, rules: &Rules) -> Vec<Asked> {
     let access = rules.in_force(fleet, snapshot);
     let mut made = access.made();
@@ -26,7 +26,7 @@ pub fn claims(fleet: &Fleet, snapshot: &Snapshot, rules: &Rules) -> Vec<Asked> {
             (Some(source), true) => access::managed(&access, by, source, Some(object)),
             (None, true) => access::unexplained(&access, by, object),
             (source, false) => {
-                let mut own = credential::ask(fleet, object, by, false);
+                let mut own = credential::ask(fleet, snapshot, object, by, false);
                 source.into_iter().for_each(|source| access::not_applied(&mut own, object, source));
                 own.settle();
                 own
@@ -34,6 +34,7 @@ pub fn claims(fleet: &Fleet, snapshot: &Snapshot, rules: &Rules) -> Vec<Asked> {
         });
     }
     asked.extend(made.into_iter().map(|(by, source)| access::managed(&access, by, source, None)));
+    asked.extend(cluster::claims(fleet, snapshot));
     asked.sort_by(|a, b| a.by.cmp(&b.by));
     asked
 }
@@ -52,6 +53,10 @@ pub fn kept_by(
     // The claimant is there, but what it asks for cannot be told: a misspelt region is no order to delete.
     if let Some(code) = asked.and_then(Asked::broken_by) {
         return Some(code);
+    }
+    // Of a Cluster that no region takes any more, the configuration has said enough.
+    if !by.is_credential() && asked.is_none() && !cluster::may_be_taken(access.fleet(), by) {
+        return None;
     }
     // A rule may make the Credential, and nobody can tell: that is no proof that it is gone.
     let may_be_made = || by.is_credential() && asked.is_none() && access.makes(by) == Truth::Unknown;

@@ -11,9 +11,10 @@ use crate::k0rdent::credential;
 use crate::k0rdent::root::Root;
 use crate::name::{Claimant, Namespace, Region};
 use crate::object::{Object, finding_of};
+use crate::snapshot::Snapshot;
 
 /// What a Credential asks for: in its own name, or as the source of a managed claim in the name of `by`.
-pub(super) fn ask(fleet: &Fleet, object: &Object, by: Claimant, managed: bool) -> Asked {
+pub(super) fn ask(fleet: &Fleet, snapshot: &Snapshot, object: &Object, by: Claimant, managed: bool) -> Asked {
     let mut asked = Asked { by, origin: object.origin.clone(), region: None, claim: None, findings: Vec::new() };
     asked.findings.extend(object.faults.iter().map(|fault| finding_of(fault, object)));
     let spec = match credential::read(object) {
@@ -31,6 +32,10 @@ pub(super) fn ask(fleet: &Fleet, object: &Object, by: Claimant, managed: bool) -
     let Some(region) = asked.region.clone() else {
         return asked;
     };
+    if let Some(described) = described(fleet, snapshot, object).filter(|described| !described.contains(&&region)) {
+        asked.findings.push(of_another_region(&region, &described, object));
+        return asked;
+    }
     match fleet.regions.get(&region) {
         Some(config) if config.management && is_named => asked.findings.push(names_management(&region, object)),
         None => asked.findings.push(unknown_region(fleet, &region, object)),
@@ -47,13 +52,34 @@ pub(super) fn ask(fleet: &Fleet, object: &Object, by: Claimant, managed: bool) -
             let resolution = if is_named { fleet.resolution } else { Resolution::AsWritten };
             asked.claim = Some(if managed {
                 let root = handed_over(spec.identity, &by.namespace);
-                Claim { by, origin, to, root, resolution: Resolution::Kcm, managed }
+                Claim { by, origin, to, root, starts: Vec::new(), resolution: Resolution::Kcm, managed }
             } else {
-                Claim { by, origin, to, root: spec.identity, resolution, managed }
+                Claim { by, origin, to, root: spec.identity, starts: Vec::new(), resolution, managed }
             });
         }
     }
     asked
+}
+
+/// The regions whose Clusters the sources of a Credential describe; none if it stands in a source that describes no region.
+/// Whoever rules one region must not write into another.
+fn described<'f>(fleet: &'f Fleet, snapshot: &Snapshot, object: &Object) -> Option<Vec<&'f Region>> {
+    if !fleet.describes_regions() {
+        return None;
+    }
+    snapshot.agreeing(&object.key).map(|copy| fleet.described_by(&copy.origin.source)).collect()
+}
+
+fn of_another_region(region: &Region, described: &[&Region], object: &Object) -> Finding {
+    let source = &object.origin.source;
+    let described: Vec<&str> = described.iter().map(|region| region.as_str()).collect();
+    let described = described.join(" and ");
+    let message =
+        format!("the Credential is for region {region}, and its source {source} describes region {described}");
+    Finding::new(Code::SeveralRegions, message)
+        .about(&object.key)
+        .at(&object.origin)
+        .help("Move the Credential into a source without `region`, or correct one of the two.")
 }
 
 /// `identityRef` as k0rdent writes it into a copy: a namespace in it becomes the copy's own.

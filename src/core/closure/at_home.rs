@@ -1,5 +1,6 @@
-//! At home: what of a claim stands on the management cluster already, where that is a region.
+//! At home: what of a claim stands on its region already, because it was read there.
 //!
+//! A source may be the cluster of a region that describes its Clusters; and the management cluster may be a region.
 //! There a claim may land on its own source. k0rdent never changes what is there and not its own, and neither does pouch:
 //! what was read from that very place is not published, and what stands in the way of something else breaks the claim.
 
@@ -15,6 +16,10 @@ use crate::world::World;
 /// Marks what is in place, and finds what is in the way.
 pub(super) fn mark(world: &World<'_>, claim: &Claim, closure: &mut Closure) {
     if !world.fleet.regions.get(claim.region()).is_some_and(|region| region.management) {
+        let read_there = |key: &ObjectKey| world.snapshot.is_only_there(world.fleet, claim.region(), key);
+        for member in closure.members.iter_mut().filter(|member| member.role != Role::Assumed) {
+            member.in_place = member.read == member.lands && member.edits.is_empty() && read_there(&member.read);
+        }
         return;
     }
     let mut members = core::mem::take(&mut closure.members);

@@ -6,6 +6,7 @@ use alloc::string::{String, ToString as _};
 use super::reference::NamespaceField;
 use crate::claim::{Claim, Edit};
 use crate::config::Resolution;
+use crate::k0rdent::root::Root;
 use crate::name::{GroupKind, Name, Namespace, ObjectKey, Scope};
 use crate::node::Key;
 use crate::world::World;
@@ -36,8 +37,7 @@ pub struct Target {
 }
 
 /// Where a claim's root is read and lands.
-pub fn of_root(world: &World<'_>, claim: &Claim, resolution: Resolution) -> Places {
-    let root = &claim.root;
+pub fn of_root(world: &World<'_>, claim: &Claim, root: &Root, resolution: Resolution) -> Places {
     let (kind, name) = (root.kind.clone(), root.name.clone());
     if world.scope_of(&kind) == Some(Scope::Cluster) {
         return Places::of(kind, name, None, None);

@@ -1,5 +1,6 @@
 //! Members: what a closure holds, and by which steps it was reached.
 
+use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
 
@@ -12,7 +13,8 @@ use crate::name::{Name, ObjectKey};
 /// One step of a chain: the ProviderInterface, and the field that names the next object.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Via {
-    /// The ProviderInterface whose definition made the step; none for companions.
+    /// The ProviderInterface whose definition made the step; none for companions, and for what objects behind a Cluster
+    /// name.
     pub interface: Option<Name>,
     /// The field, or what the companion is.
     pub field: String,
@@ -44,10 +46,12 @@ pub struct Member {
     pub edits: Vec<Edit>,
     /// Why it is needed.
     pub role: Role,
-    /// The steps from the root to here; the shortest chain.
+    /// The steps from the claimant to here; the shortest chain. That a Credential names its root is no step of it.
     pub via: Vec<Via>,
     /// The member that names it, by index; none for the root.
     pub referrer: Option<usize>,
+    /// The entries that a provider reads of it, where a Cluster names it as the Secret that it is.
+    pub entries: Vec<Box<str>>,
     /// Whether it was read from the very place where it would land, so that it is there already and is not published.
     pub in_place: bool,
 }
@@ -90,6 +94,15 @@ impl Closure {
 
 impl Member {
     pub(super) fn new(places: Places, role: Role, via: Vec<Via>, referrer: Option<usize>) -> Self {
-        Self { read: places.read, lands: places.lands, edits: Vec::new(), role, via, referrer, in_place: false }
+        Self {
+            read: places.read,
+            lands: places.lands,
+            edits: Vec::new(),
+            role,
+            via,
+            referrer,
+            entries: Vec::new(),
+            in_place: false,
+        }
     }
 }

@@ -4,6 +4,7 @@
 //! [`super::shape`] checks a document against. Nothing here knows what a field means; that is
 //! [`super::resolve`]'s business.
 
+mod clusters;
 mod delivery;
 mod grant;
 mod inventory;
@@ -16,6 +17,7 @@ use alloc::vec::Vec;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+pub use clusters::{ClusterIdentityFile, IdentifiedClustersFile, RegionClustersFile};
 pub use delivery::{
     ArgoCdFile, ArgoClusterFile, DecryptionRefFile, DeliveryFile, DeliveryWord, DestinationFile, FluxFile, Given,
     HealthCheckFile, RegionDeliveryFile, SourceKindWord, SourceRefFile,
@@ -133,6 +135,11 @@ pub struct SourceFile {
     pub overrides: bool,
     /// The namespace of namespaced objects that name none.
     pub default_namespace: Option<String>,
+    /// The region whose Clusters of Cluster API the source describes, such as a region's own cluster: no other region takes
+    /// a Cluster of it. A `cluster` source with it need not have k0rdent. It cannot have `provides.clusterScoped`, unless the
+    /// region is the management cluster or there is no other source, and its Credentials are held to that region and to what
+    /// the source itself has.
+    pub region: Option<String>,
 }
 
 /// How encrypted files of a source are opened; exactly one of `ageIdentityFile` and `environment`.
@@ -339,6 +346,10 @@ pub struct RegionFile {
     /// the region stays as it is published.
     #[serde(default)]
     pub gate: Vec<String>,
+    /// The Clusters of Cluster API without Credential whose identities go there: globs over `NAMESPACE/NAME`, or maps with
+    /// such a glob and the identity. A Cluster that no region names counts for nothing.
+    #[serde(default)]
+    pub clusters: Vec<RegionClustersFile>,
     /// How the region's own cluster is looked into, for what is otherwise guessed: it is read, and nothing is written.
     pub cluster: Option<RegionClusterFile>,
 }

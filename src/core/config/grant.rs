@@ -111,7 +111,7 @@ impl fmt::Display for Grant {
         match &self.from {
             Grantee::Namespace(namespace) => write!(f, "{{from: {{namespace: {}}}", word(namespace.as_str()))?,
             // The path has a slash, so no reader takes it for a number or a truth value.
-            Grantee::Claimant(by) => write!(f, "{{from: {{{}: {}}}", key_of(&by.kind), by.path())?,
+            Grantee::Claimant(by) => write!(f, "{{from: {{{}: {}}}", key_of(&by.kind), by.place())?,
         }
         if let Granted::Object(key) = &self.to {
             f.write_str(", to: {")?;

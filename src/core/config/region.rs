@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{Delivery, Globs, Inventory};
+use super::{Delivery, Globs, Inventory, TakenClusters};
 use crate::name::{Directory, Namespace, Region};
 use crate::recipient::Recipient;
 use crate::yaml::emit::Tree;
@@ -52,6 +52,8 @@ pub struct RegionConfig {
     pub detached: bool,
     /// Which objects describe its cluster, and how that is looked into.
     pub inventory: Inventory,
+    /// The Clusters of Cluster API whose identities go there; the first entry that a Cluster matches counts.
+    pub clusters: Vec<TakenClusters>,
 }
 
 impl RegionConfig {
@@ -82,6 +84,8 @@ impl RegionConfig {
             ("detached", Tree::Bool(self.detached)),
         ];
         let management = self.management.then_some(("management", Tree::Bool(true)));
-        Tree::map(fields.into_iter().chain(management).chain(self.inventory.fields(&self.name)))
+        let clusters = self.clusters.iter().map(TakenClusters::tree).collect();
+        let clusters = (!self.clusters.is_empty()).then_some(("clusters", Tree::List(clusters)));
+        Tree::map(fields.into_iter().chain(management).chain(self.inventory.fields(&self.name)).chain(clusters))
     }
 }

@@ -4,6 +4,7 @@
 //! All faults are collected, none stops the others: a person mends a file in one go. The contents of the recipients
 //! files that a configuration names are arguments, so nothing here reads a file.
 
+mod clusters;
 mod delivery;
 mod grant;
 mod inventory;
@@ -65,7 +66,7 @@ pub fn resolve(file: &FleetFile, texts: &BTreeMap<String, String>) -> Result<Fle
     let keep_labels = globs(&file.keep.labels, &root.key("keep").key("labels"), &mut faults);
     let keep_annotations = annotations(&file.keep.annotations, &mut faults);
     let escrow = region::escrow(&file.escrow_recipients, &mut faults);
-    let regions = region::resolve(file, texts, &escrow, &output, &mut faults);
+    let regions = region::resolve(file, texts, &escrow, (&output, &kinds), &mut faults);
     let grants = grant::resolve(file.grants.as_deref().unwrap_or_default(), &kinds, &regions, &mut faults);
     let reuse_key = output::reuse_key(&file.reuse_key, &output, &mut faults);
     let limits = limit::resolve(&file.limits, &regions, &mut faults);

@@ -101,6 +101,7 @@ fn source(source: &Source) -> Tree<'_> {
         ("overrides", Tree::Bool(source.overrides)),
     ];
     fields.extend(source.default_namespace.as_ref().map(|name| ("defaultNamespace", Tree::text(name.as_str()))));
+    fields.extend(source.region.as_ref().map(|region| ("region", Tree::text(region.as_str()))));
     fields.extend(source.decryption.as_ref().map(|decryption| {
         let field = match decryption {
             Decryption::AgeIdentityFile(path) => ("ageIdentityFile", Tree::text(path.as_str())),
@@ -136,7 +137,7 @@ fn placement(placement: &Placement) -> Tree<'_> {
 fn grant(grant: &Grant) -> Tree<'_> {
     let from = match &grant.from {
         Grantee::Namespace(namespace) => ("namespace".into(), Tree::text(namespace.as_str())),
-        Grantee::Claimant(by) => (key_of(&by.kind), Tree::text(by.path())),
+        Grantee::Claimant(by) => (key_of(&by.kind), Tree::text(by.place())),
     };
     let mut fields = vec![("from", Tree::map([from]))];
     if let Granted::Object(key) = &grant.to {

@@ -11,6 +11,7 @@ use alloc::vec::Vec;
 
 use super::record::{Explanation, StepRecord};
 use super::text::{named, state as told};
+use crate::name::Claimant;
 use crate::report::escape;
 use crate::report::summary::ObjectRecord;
 
@@ -39,8 +40,9 @@ impl Graph {
     fn of(explanation: &Explanation) -> Self {
         let mut graph = Self::default();
         for claim in &explanation.claims {
-            let label = format!("Credential {}\n{}", claim.credential, claim.verdict);
-            let credential = graph.node(&format!("Credential {}", claim.credential), label, Shape::Credential);
+            let name = Claimant::titled(&claim.credential);
+            let label = format!("{name}\n{}", claim.verdict);
+            let credential = graph.node(&name, label, Shape::Credential);
             let mut steps: Vec<usize> = Vec::new();
             for step in &claim.steps {
                 let node = graph.step(step, &claim.credential);
@@ -62,7 +64,7 @@ impl Graph {
             graph.edge(node, region, String::from(told(&object.state)));
             // Where claims are told, the chains lead there.
             for credential in object.credentials.iter().filter(|_| explanation.claims.is_empty()) {
-                let name = format!("Credential {credential}");
+                let name = Claimant::titled(credential);
                 let from = graph.node(&name, name.clone(), Shape::Credential);
                 graph.edge(from, node, String::new());
             }

@@ -7,6 +7,7 @@ use alloc::vec::Vec;
 
 use super::record::{BundledRecord, ClaimRecord, DefinitionRecord, Explanation, FactRecord, RegionRecord, StepRecord};
 use crate::listing::counted;
+use crate::name::Claimant;
 use crate::report::summary::{FindingRecord, ObjectRecord, Outcome, SilencedRecord};
 use crate::report::{escape, names};
 
@@ -123,7 +124,7 @@ impl Out {
     }
 
     fn claim(&mut self, claim: &ClaimRecord, region: Option<&RegionRecord>, others: &[BundledRecord]) {
-        self.line(0, &format!("Credential {} at {}", claim.credential, claim.place.text));
+        self.line(0, &format!("{} at {}", Claimant::titled(&claim.credential), claim.place.text));
         match (&claim.region, region) {
             (_, Some(region)) => {
                 self.line(1, &format!("region {}: {}", region.name, verdict(claim, others)));
@@ -156,14 +157,14 @@ impl Out {
     fn step(&mut self, claim: &ClaimRecord, (at, step): (usize, &StepRecord), depth: usize) {
         self.line(depth, &named(&step.object));
         let below = depth.saturating_add(1);
-        self.line(below, &format!("named by   {}", by(step)));
+        self.line(below, &format!("named by   {}", by(step, &claim.credential)));
         self.line(below, &format!("admitted   {}", admitted(step, &claim.credential)));
         self.line(below, &format!("read       {}", read(step)));
         if let Some(definition) = &step.definition {
             self.line(below, &format!("followed   {}", followed(definition)));
         }
         if step.in_place {
-            self.line(below, "lands      nowhere: it is on the management cluster already");
+            self.line(below, "lands      nowhere: it stands there already");
         } else if let Some(lands) = lands(step) {
             self.line(below, &format!("lands      {lands}"));
         }
@@ -214,24 +215,29 @@ fn stopping(claim: &ClaimRecord) -> impl Iterator<Item = &FindingRecord> {
     claim.findings.iter().filter(|finding| finding.severity == "error" && finding.class == claim.verdict)
 }
 
-fn by(step: &StepRecord) -> String {
+fn by(step: &StepRecord, claimant: &str) -> String {
     let field = step.field.as_deref().unwrap_or_default();
     match &*step.role {
-        "root" => format!("{field} of the Credential"),
+        // Of a Cluster, the field says itself which object it stands in.
+        "root" if Claimant::titled(claimant).starts_with("Credential ") => format!("{field} of the Credential"),
         "resourceTemplate" => String::from("its name: Sveltos reads it to propagate the credential"),
         "propagationSecret" => String::from("its name: Sveltos reads the Secret of this name"),
         _ => String::from(field),
     }
 }
 
-/// Why a Credential may use a step, or may not.
-pub fn admitted(step: &StepRecord, credential: &str) -> String {
+/// Why a claimant, by its path, may use a step, or may not.
+pub fn admitted(step: &StepRecord, path: &str) -> String {
+    let titled = Claimant::titled(path);
+    let (kind, place) = titled.split_once(' ').unwrap_or_default();
     let why = match (step.rule.as_deref(), &*step.role) {
         (_, "assumed") => "without being read: the provider itself makes it on every region",
-        (Some("ownNamespace"), _) => "because it stands in the Credential's namespace",
-        (Some("systemClaimant"), _) => "because the Credential stands in the system namespace",
-        (Some("identity"), _) => "because it admits the Credential's namespace",
-        (Some("throughIdentity"), _) => "because an identity names it that admits the Credential's namespace",
+        (Some("ownNamespace"), _) => return format!("because it stands in the {kind}'s namespace"),
+        (Some("systemClaimant"), _) => return format!("because the {kind} stands in the system namespace"),
+        (Some("identity"), _) => return format!("because it admits the {kind}'s namespace"),
+        (Some("throughIdentity"), _) => {
+            return format!("because an identity names it that admits the {kind}'s namespace");
+        }
         (Some("managed"), _) => "because AccessManagement hands out the Credential",
         (Some("grant"), _) => {
             let by = step.placement.as_ref().map(|placement| format!(", for the regions of placement {placement}"));
@@ -245,8 +251,7 @@ pub fn admitted(step: &StepRecord, credential: &str) -> String {
         }
         (None, _) if &*step.read != "found" && &*step.read != "notTold" => "unknown: it was not read",
         _ => {
-            let name = credential.rsplit(' ').next().unwrap_or_default();
-            let namespace = name.split('/').next().unwrap_or_default();
+            let namespace = place.split('/').next().unwrap_or_default();
             return format!("no: nothing opens it to {namespace}");
         }
     };
@@ -263,7 +268,7 @@ pub fn read(step: &StepRecord) -> String {
     match (&step.place, &*step.read) {
         (Some(place), _) => place.text.clone(),
         (None, "absent") => String::from("it is in no source"),
-        (None, "notTold") => String::from("not told, as it is not open to this Credential"),
+        (None, "notTold") => String::from("not told, as it is not open to the claimant"),
         _ if step.role == "assumed" => String::from("not at all"),
         _ => String::from("it could not be read"),
     }

@@ -142,7 +142,8 @@ pub struct SecretRecord {
     pub namespace: Option<String>,
     /// The Secret's name.
     pub name: String,
-    /// The Credentials that needed it then, as `NAMESPACE/NAME`, by the manifests.
+    /// The Credentials that needed it then, as `NAMESPACE/NAME`, by the manifests; Clusters without one, as
+    /// `cluster/NAMESPACE/NAME`.
     pub credentials: Vec<String>,
     /// The first commit that has a file of it that can be read, or whose values can be tried.
     pub first: Commit,

@@ -88,6 +88,9 @@ codes! {
     UnrenderedTemplate "unrendered-template" Broken Error "A document has an unrendered template where a kind, version, name or namespace should be.";
     UnknownRegion "unknown-region" Broken Error "A Credential names a region that the configuration does not know.";
     UnknownIdentityKind "unknown-identity-kind" Broken Error "No ProviderInterface defines the kind that a Credential's identityRef names.";
+    InvalidCluster "invalid-cluster" Broken Error "What a Cluster refers to, or what an object behind it names, cannot be used as it is.";
+    SeveralRegions "several-regions" Broken Error "More than one region takes a Cluster, or a Credential is for another region than its source describes.";
+    ClusterIdentityUnknown "cluster-identity-unknown" Broken Error "The sources do not tell which identity a Cluster uses.";
     InvalidCredential "invalid-credential" Broken Error "A Credential's own fields cannot be used as they are.";
     InvalidDefinition "invalid-definition" Broken Error "A ProviderInterface defines a kind in a way that cannot be followed.";
     ConflictingDefinitions "conflicting-definitions" Broken Error "Two ProviderInterfaces in the sources define one kind differently.";
@@ -200,6 +203,7 @@ codes! {
     Expired "expired" Notice Warning "A certificate or token in a Secret has expired.";
     ExpiresSoon "expires-soon" Notice Info "A certificate or token in a Secret expires within 14 days.";
     OpenToAll "open-to-all" Notice Info "An identity admits every namespace.";
+    NoClusterIdentity "no-cluster-identity" Notice Info "The objects behind a Cluster name no identity, so nothing is published for it.";
     SharedIdentity "shared-identity" Notice Info "Credentials of several namespaces name one identity.";
     UnusedIdentity "unused-identity" Notice Info "No Credential names an identity that stands in a file.";
     NameTooLong "name-too-long" Notice Warning "A name is too long for a label that k0rdent makes of it.";

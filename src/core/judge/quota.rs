@@ -158,6 +158,7 @@ impl<'a> Court<'a> {
         }
         let (count, limits, region) = (objects.len(), &self.world.fleet.limits, &self.region.name);
         let sealed = objects.values().map(|member| self.sealed(member)).fold(0_usize, usize::saturating_add);
+        let who = if self.world.fleet.names_clusters() { "claimants" } else { "Credentials" };
         type Grows<'s, 'a> = fn(&'s Court<'a>, &Ruling<'_>) -> bool;
         let quotas: [(usize, usize, Grows<'_, 'a>, String, &str); 4] = [
             (
@@ -165,7 +166,7 @@ impl<'a> Court<'a> {
                 limits.credentials_per_namespace,
                 |court, ruling| !court.published.contains_key(&ruling.case.claim.by),
                 format!(
-                    "namespace {namespace} has {claims} Credentials for region {region}; \
+                    "namespace {namespace} has {claims} {who} for region {region}; \
                      limits.credentialsPerNamespace is {}",
                     limits.credentials_per_namespace
                 ),
@@ -176,8 +177,9 @@ impl<'a> Court<'a> {
                 limits.objects_per_namespace,
                 Self::is_wider,
                 format!(
-                    "Credentials of namespace {namespace} need {count} objects in region {region}; \
+                    "{} of namespace {namespace} need {count} objects in region {region}; \
                      limits.objectsPerNamespace is {}",
+                    if who == "claimants" { "Claimants" } else { who },
                     limits.objects_per_namespace
                 ),
                 FEWER,
@@ -198,7 +200,7 @@ impl<'a> Court<'a> {
                 MOST_LISTED,
                 Self::is_wider,
                 format!(
-                    "to say what Credentials of namespace {namespace} need takes {needs} bytes in bundle.yaml of region \
+                    "to say what {who} of namespace {namespace} need takes {needs} bytes in bundle.yaml of region \
                      {region}; it has room for {MOST_LISTED}"
                 ),
                 SPREAD,

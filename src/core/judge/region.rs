@@ -108,7 +108,7 @@ fn conflicts(world: &World<'_>, incumbents: &Incumbents, rulings: &mut [Ruling<'
 fn together(claimants: &BTreeSet<&Claimant>) -> String {
     let kind = claimants.first().map(|first| &first.kind);
     if claimants.iter().all(|claimant| Some(&claimant.kind) == kind) {
-        let paths: Vec<String> = claimants.iter().map(|claimant| claimant.path()).collect();
+        let paths: Vec<String> = claimants.iter().map(|claimant| claimant.place()).collect();
         return format!("{}s {}", kind.map_or("claimant", |kind| kind.as_str()), paths.join(" and "));
     }
     let names: Vec<String> = claimants.iter().map(|claimant| format!("{claimant}")).collect();

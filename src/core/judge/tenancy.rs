@@ -37,8 +37,8 @@ pub fn check(world: &World<'_>, region: &RegionConfig, claim: &Claim, closure: &
             None => findings.extend(object.and_then(|object| identity(world, region, claim, object))),
             Some(namespace) => {
                 findings.extend(namespaced(world, claim, closure, member, namespace));
-                // Wherever the object was read: its provider asks it where it lands.
-                if member.lands.namespace.as_ref() == Some(&claim.by.namespace) {
+                // Wherever the object was read: its provider asks it where it lands, and for a Cluster wherever it stands.
+                if !claim.by.is_credential() || member.lands.namespace.as_ref() == Some(&claim.by.namespace) {
                     findings.extend(object.and_then(|object| unusable(world, region, claim, object)));
                 }
             }
@@ -81,8 +81,11 @@ fn identity(world: &World<'_>, region: &RegionConfig, claim: &Claim, object: &Ob
         return Some(undecided.at(&object.origin));
     }
     let message = format!("{} is not open to namespace {namespace}: {why}", object.key);
-    let cure = admit(world, object, claim, &region.name);
-    let help = format!("{cure} {}", last_resort(claim, &object.key));
+    let resort = last_resort(claim, &object.key);
+    let help = match why == admission::OF_ANOTHER_SOURCE {
+        true => format!("Give the {}'s own source an identity for it. {resort}", claim.by.kind),
+        false => format!("{} {resort}", admit(world, object, claim, &region.name)),
+    };
     Some(Finding::new(Code::NotAdmitted, message).about(&object.key).at(&object.origin).help(help))
 }
 
@@ -192,7 +195,20 @@ fn namespaced(
         return None;
     }
     if let Some(undecided) = admission::undecided(world, claim, &member.read) {
-        return Some(undecided.at(&claim.origin));
+        // Of copies that differ, one stands where the other is to be looked for.
+        return Some(if undecided.origin.is_some() { undecided } else { undecided.at(&claim.origin) });
+    }
+    let help = |cure: &str| format!("{cure} {}", last_resort(claim, &member.read));
+    let refuse = |message: String, cure: &str| {
+        Some(Finding::new(Code::NotAdmitted, message).about(&member.read).at(&claim.origin).help(help(cure)))
+    };
+    if !admission::is_of_own_source(world, claim, &member.read) {
+        let message = format!("{} is not open to {}: {}", member.read, claim.by, admission::OF_ANOTHER_SOURCE);
+        return refuse(message, &format!("Put it into the source of the {}.", claim.by.kind));
+    }
+    if !claim.by.is_credential() {
+        let message = format!("{} is not open to Clusters of namespace {own}", member.read);
+        return refuse(message, &format!("Put the object into namespace {own} and refer to it there."));
     }
     let message = format!("{} is not open to Credentials of namespace {own}", member.read);
     // As k0rdent does, an identity is read from the system namespace, wherever the Credential says.
@@ -205,6 +221,5 @@ fn namespaced(
         }
         _ => "Put".to_owned(),
     };
-    let help = format!("{moved} the Credential into namespace {namespace}. {}", last_resort(claim, &member.read));
-    Some(Finding::new(Code::NotAdmitted, message).about(&member.read).at(&claim.origin).help(help))
+    refuse(message, &format!("{moved} the Credential into namespace {namespace}."))
 }

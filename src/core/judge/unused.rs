@@ -22,7 +22,17 @@ pub fn unused(world: &World<'_>) -> Vec<Finding> {
     let of_capi = capi::all().map(|rules| GroupKind::new(rules.group, rules.kind));
     let kinds: BTreeSet<GroupKind> = of_capi.chain(world.fleet.kinds.keys().cloned()).collect();
     let identities = || kinds.iter().flat_map(|kind| world.snapshot.all(kind));
+    let clusters = || world.facts.asked().iter().filter(|asked| !asked.by.is_credential());
+    // What the objects behind a Cluster name is not known as long as it is broken.
+    if clusters().any(|asked| {
+        asked.claim.as_ref().is_none_or(|claim| claim.starts.is_empty())
+            && asked.findings.iter().any(Finding::stops_claim)
+    }) {
+        return Vec::new();
+    }
     let mut named: BTreeSet<(GroupKind, Name)> = world.snapshot.all(&credential).filter_map(of_credential).collect();
+    let starts = clusters().filter_map(|asked| asked.claim.as_ref()).flat_map(|claim| &claim.starts);
+    named.extend(starts.map(|start| (start.root.kind.clone(), start.root.name.clone())));
     identities().for_each(|identity| named.extend(of_identity(world, identity)));
     let is_unused = |identity: &&Object| {
         let is_named = named.contains(&(identity.key.kind.clone(), identity.key.name.clone()));

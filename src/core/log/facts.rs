@@ -1,6 +1,6 @@
 //! What branches held, one commit after another.
 
-use alloc::string::{String, ToString as _};
+use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
@@ -89,6 +89,5 @@ pub struct Facts {
 
 /// Claimants as people write them.
 pub(super) fn credentials<'c>(claimants: impl IntoIterator<Item = &'c Claimant>) -> Vec<String> {
-    let name = |by: &Claimant| if by.is_credential() { by.path() } else { by.to_string() };
-    claimants.into_iter().map(name).collect()
+    claimants.into_iter().map(Claimant::path).collect()
 }

@@ -142,7 +142,8 @@ pub struct Event {
     pub region: Option<String>,
     /// The object as it lands on the region.
     pub object: ObjectRecord,
-    /// The Credentials that need it, or needed it before, by the manifest.
+    /// The Credentials that need it, or needed it before, by the manifest, as `NAMESPACE/NAME`; Clusters without one, as
+    /// `cluster/NAMESPACE/NAME`.
     pub credentials: Vec<String>,
     /// Whether it was published before, and withdrawn in between.
     #[serde(skip_serializing_if = "core::ops::Not::not")]
@@ -162,10 +163,10 @@ pub struct Event {
     /// Why it was carried over: the code of a finding.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// The Credentials that need it, and did not before.
+    /// Those that need it, and did not before.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub credentials_added: Vec<String>,
-    /// The Credentials that do not need it any more.
+    /// Those that do not need it any more.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub credentials_removed: Vec<String>,
 }
@@ -190,7 +191,7 @@ pub enum What {
     Carried,
     /// It was carried over, and is again as the sources say.
     Current,
-    /// Other Credentials need it.
+    /// Others need it.
     Needed,
     /// Its file is not the one that the manifest lists.
     Altered,
@@ -271,7 +272,7 @@ pub struct SecretRecord {
     pub namespace: Option<String>,
     /// The Secret's name.
     pub name: String,
-    /// The Credentials that need it, by the manifest.
+    /// The Credentials that need it, by the manifest, and Clusters without one.
     pub credentials: Vec<String>,
     /// The first commit of this history that published it.
     pub first: CommitName,

@@ -34,7 +34,7 @@ pub fn owners<'a>(
                 by.insert(claim.by.clone());
             }
         }
-        if let Some(root) = closure.members.first() {
+        if let Some(root) = closure.members.first().filter(|_| claim.by.is_credential()) {
             for key in companions_of(world, claim, &root.read) {
                 companions.entry(key).or_default().insert(claim.by.clone());
             }
@@ -63,7 +63,11 @@ pub fn owners<'a>(
 ///
 /// Nobody read the Secret, so it may well be absent.
 fn granted(world: &World<'_>, claim: &Claim) -> Vec<ObjectKey> {
-    let places = of_root(world, claim, Resolution::Kcm);
+    // Of what a Cluster names, nothing is looked for elsewhere.
+    if !claim.by.is_credential() {
+        return Vec::new();
+    }
+    let places = of_root(world, claim, &claim.root, Resolution::Kcm);
     let system = places.read.namespace.clone();
     let Some(system) = system.filter(|_| claim.root.kind.is_secret() && claim.resolution != Resolution::Kcm) else {
         return Vec::new();

@@ -1,6 +1,7 @@
 //! The manifests read back, and asked as an API server would ask them.
 
 use super::*;
+use crate::capi::cluster::cluster_kind;
 use crate::config::SourcePlace;
 use crate::testing::case::{fleet, key};
 use crate::testing::yaml;
@@ -50,7 +51,7 @@ fn pouch() -> Subject {
 
 fn made(fleet: &Fleet, secrets: Secrets, asked: &AskedByName) -> Vec<RbacManifest> {
     let (source, subject, plurals) = (&fleet.sources[0], pouch(), BTreeMap::new());
-    let listed = inquiry::listed(fleet, &source.provides);
+    let listed = inquiry::listed(fleet, source);
     manifests(&Basis { fleet, source, secrets, listed: &listed, asked, plurals: &plurals, subject: &subject }).unwrap()
 }
 
@@ -175,6 +176,57 @@ fn a_source_without_cluster_scoped_objects_gets_none() {
 }
 
 /// Whatever goes in: the same order, one verb a rule, no wildcard, no empty list of names.
+/// Clusters are read only where the configuration names some, and of what is behind them only what was asked for.
+#[test]
+fn clusters_open_the_kinds_behind_them() {
+    let provides = json!({"namespaces": ["team-a"], "clusterScoped": true});
+    let config =
+        json!({"sources": [{"name": "all", "provides": provides}], "regions": {"eu": {"clusters": ["team-a/*"]}}});
+    let fleet = clusters(&config, &["all"]);
+    let (source, subject, plurals) = (&fleet.sources[0], pouch(), BTreeMap::new());
+    let mut listed = inquiry::listed(&fleet, source);
+    let kind = crate::name::GroupKind::new(crate::capi::GROUP, "AWSCluster");
+    listed.push(inquiry::listed_behind(&fleet, &source.provides, kind));
+    let asked = asked(ASKED);
+    let basis = |listed| Basis {
+        fleet: &fleet,
+        source,
+        secrets: Secrets::Names,
+        listed,
+        asked: &asked,
+        plurals: &plurals,
+        subject: &subject,
+    };
+    let made_of = manifests(&basis(&listed)).unwrap();
+    check(
+        &made_of,
+        &[("list", "clusters", Some("team-a"), None), ("list", "awsclusters", Some("team-a"), None)],
+        &[
+            ("list", "clusters", Some("team-b"), None),
+            ("get", "awsclusters", Some("team-a"), Some("x")),
+            ("list", "gcpclusters", Some("team-a"), None),
+        ],
+    );
+    check(&made(&named(), Secrets::Names, &asked), &[], &[("list", "clusters", Some("team-a"), None)]);
+    assert!(inquiry::any_behind(&fleet).len() > 20 && inquiry::any_behind(&named()).is_empty());
+}
+
+/// The cluster of a region need not have k0rdent, nor its namespace.
+#[test]
+fn the_cluster_of_a_region_is_asked_for_less() {
+    let provides = json!({"namespaces": ["team-a"], "objects": [{"group": "cluster.x-k8s.io", "kind": "Cluster",
+        "namespace": "kcm-system", "name": "*"}]});
+    let config = json!({"sources": [{"name": "eu", "provides": provides, "region": "eu"}], "regions": {"eu": {"clusters": ["*/*"]}}});
+    let fleet = clusters(&config, &["eu"]);
+    assert!(inquiry::listed(&fleet, &fleet.sources[0]).iter().all(|listed| !listed.needed));
+    assert_eq!(inquiry::identity_namespaces(&fleet, &fleet.sources[0]).len(), 1);
+    // What it may provide by name is listed where it stands.
+    let listed = inquiry::listed(&fleet, &fleet.sources[0]);
+    let listed = listed.iter().find(|listed| listed.kind == cluster_kind()).unwrap();
+    assert_eq!(listed.namespaces, Some(vec!["kcm-system".into(), "team-a".into()]));
+    assert!(inquiry::listed(&named(), &named().sources[0]).iter().any(|listed| listed.needed));
+}
+
 #[test]
 fn every_rule_is_as_narrow_as_it_looks() {
     for fleet in [everything(), named()] {

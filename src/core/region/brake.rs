@@ -462,7 +462,11 @@ fn held_deletions(
     let of = match claimants.len() {
         0 => String::new(),
         count => {
-            let who = if count == 1 { "Credential that loses them" } else { "Credentials that lose them" };
+            let kind = match claimants.iter().all(|by| by.is_credential()) {
+                true => "Credential",
+                false => "claimant",
+            };
+            let who = if count == 1 { format!("{kind} that loses them") } else { format!("{kind}s that lose them") };
             format!("; {who}: {}", few(claimants.iter().map(|by| by.path()), count, CLAIMANTS))
         }
     };

@@ -1,6 +1,7 @@
 //! Carry: what becomes of the claimants that have something published (DESIGN §2.7).
 
 use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::input::Input;
@@ -10,6 +11,7 @@ use crate::k0rdent;
 use crate::kinds;
 use crate::layout::manifest::{Manifest, NeededBy};
 use crate::name::{Claimant, GroupKind};
+use crate::snapshot::{Lookup, Unread};
 
 /// What becomes of one claimant's published objects.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -55,13 +57,13 @@ impl Fates {
                 ),
                 Fate::Carried(Code::Unread) => (
                     Code::DeletionUnproved,
-                    format!("whether {by} still exists is unknown; its objects stay"),
+                    format!("whether {by} still exists is unknown{}; its objects stay", unread_because(input, by)),
                     "Correct the source: its own findings say what is wrong.",
                 ),
                 // If the Credential could be read, its claim says so itself.
                 Fate::Withdrawn if is_shut_out(input, by) && input.world.facts.asked_by(by).is_none() => (
                     Code::NamespaceNotAllowed,
-                    format!("region {} takes no Credentials of namespace {}", input.to.region.name, by.namespace),
+                    format!("region {} takes no {}s of namespace {}", input.to.region.name, by.kind, by.namespace),
                     "If this is unintended, add the namespace to the region's namespaces.allowed.",
                 ),
                 _ => return None,
@@ -70,7 +72,10 @@ impl Fates {
                 |kind: &str| input.world.snapshot.unread_in(&GroupKind::new(k0rdent::GROUP, kind), Some(&by.namespace));
             let because = match fate {
                 Fate::Carried(Code::DeletionUnproved) => unread_in("ClusterDeployment"),
-                Fate::Carried(Code::Unread) => unread_in("Credential"),
+                Fate::Carried(Code::Unread) => {
+                    let kind = kinds::claimant(by).map(|key| key.kind);
+                    kind.and_then(|kind| input.world.snapshot.unread_in(&kind, Some(&by.namespace)))
+                }
                 _ => None,
             };
             let finding = Finding::new(code, message).claimed_by(by).in_region(&input.to.region.name).help(help);
@@ -134,4 +139,15 @@ fn fate(input: &Input<'_>, ruling: Option<&Ruling<'_>>, by: &Claimant) -> Fate {
         return Fate::Withdrawn;
     }
     input.world.kept_by(by).map_or(Fate::Withdrawn, Fate::Carried)
+}
+
+/// The reason that a source gives by itself why a Cluster is unread, if it does: a kind that is not served has no finding of
+/// its own.
+fn unread_because(input: &Input<'_>, by: &Claimant) -> String {
+    let key = kinds::claimant(by).filter(|_| !by.is_credential());
+    let Some(Lookup::Unread(Unread { reason: Some(reason), .. })) = key.map(|key| input.world.snapshot.look_up(&key))
+    else {
+        return String::new();
+    };
+    format!(": {}", reason.why)
 }

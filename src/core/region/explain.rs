@@ -10,7 +10,7 @@ use alloc::vec::Vec;
 
 use super::input::Input;
 use super::pack::Pack;
-use crate::claim::Asked;
+use crate::claim::{Asked, CONFIGURED, Claim, Start};
 use crate::closure::Member;
 use crate::finding::{Code, Finding, Origin, Severity};
 use crate::judge::case::{Ruling, Verdict};
@@ -49,8 +49,12 @@ pub(super) fn withdrawals(input: &Input<'_>, rulings: &[Ruling<'_>], packed: &Pa
         let finding = match ruling {
             // Its own findings say why.
             Some(ruling) if ruling.verdict != Verdict::Admitted => return None,
-            Some(ruling) => no_longer_needed(input, ruling, &objects, &published),
-            None => gone(input, by, &claimants)?,
+            Some(ruling) => {
+                let Claim { by, origin, starts, .. } = &ruling.case.claim;
+                unnamed(by, origin, starts, &objects)
+                    .unwrap_or_else(|| no_longer_needed(input, ruling, &objects, &published))
+            }
+            None => gone(input, by, &objects, &claimants)?,
         };
         Some(finding.claimed_by(by).in_region(&input.to.region.name))
     };
@@ -83,7 +87,7 @@ fn no_longer_needed(
     let members = &ruling.case.closure.members;
     let referrer = members.iter().find(is_referrer).or(members.first());
     let referrer = referrer.and_then(|member| input.world.snapshot.get(&member.read));
-    let at = |origin: &Origin| format!("the Credential at {origin}");
+    let at = |origin: &Origin| format!("the {} at {origin}", claim.by.kind);
     let (origin, at) = match (referrer, via.is_empty()) {
         (Some(object), false) => (object.origin.clone(), format!("{} and {}", object.key, at(&claim.origin))),
         (referrer, _) => {
@@ -104,8 +108,34 @@ fn no_longer_needed(
     withdrawn(message, &origin).help("If this is unintended, correct the reference.")
 }
 
+/// A Cluster behind which a field named something, and is absent now.
+fn unnamed(by: &Claimant, origin: &Origin, starts: &[Start], objects: &[&ManifestObject]) -> Option<Finding> {
+    if by.is_credential() {
+        return None;
+    }
+    let lost = objects.iter().find_map(|object| {
+        let own = object.needed_by.iter().find(|needed_by| needed_by.by == *by)?;
+        let [via] = &*own.via else { return None };
+        let is_named = starts.iter().any(|start| start.field == via.field && !start.by_default);
+        (!is_named && via.field != CONFIGURED).then_some((&via.field, &object.key))
+    });
+    let (field, key) = lost?;
+    let default = starts.iter().find(|start| start.field == *field);
+    let default = default.map_or(String::new(), |start| {
+        format!(", so that its provider takes {} {}", start.root.kind.kind, start.root.name)
+    });
+    let message = format!("{field} named {key}, and is absent now{default}: {} no longer needed", listed(objects));
+    let finding = Finding { severity: Severity::Warning, ..withdrawn(message, origin) };
+    Some(finding.help("If this is unintended, name it again."))
+}
+
 /// A claimant that is gone, or for another region, while a document says something of it.
-fn gone(input: &Input<'_>, by: &Claimant, claimants: &BTreeSet<&Claimant>) -> Option<Finding> {
+fn gone(
+    input: &Input<'_>,
+    by: &Claimant,
+    objects: &[&ManifestObject],
+    claimants: &BTreeSet<&Claimant>,
+) -> Option<Finding> {
     let world = input.world;
     if let Some(asked) = world.facts.asked_by(by) {
         // What cannot be resolved says so itself.
@@ -114,22 +144,30 @@ fn gone(input: &Input<'_>, by: &Claimant, claimants: &BTreeSet<&Claimant>) -> Op
         }
         let now = match &asked.region {
             None => "names no region any more".to_owned(),
-            Some(region) if *region == input.to.region.name => return None,
+            Some(region) if *region == input.to.region.name => return unnamed(by, &asked.origin, &[], objects),
             Some(region) => format!("is for region {region} now"),
         };
         let message = format!("{by} {now}, so what it needs is no longer in region {}", input.to.region.name);
-        return Some(withdrawn(message, &asked.origin).help("If this is unintended, correct spec.region."));
+        let help = match by.is_credential() {
+            true => "If this is unintended, correct spec.region.",
+            false => "If this is unintended, correct `clusters` of the regions, or `region` of the source.",
+        };
+        return Some(withdrawn(message, &asked.origin).help(help));
     }
     let key = kinds::claimant(by)?;
     let is_new = |object: &Object| {
         let namespace = object.key.namespace.clone();
-        let claimant = namespace.map(|namespace| Claimant::credential(namespace, object.key.name.clone()));
+        let name = object.key.name.clone();
+        let claimant = namespace.map(|namespace| Claimant { kind: by.kind.clone(), namespace, name });
         // What names another region, or is published here already, was not called otherwise before.
         let region = |asked: &Asked| asked.region.as_ref().is_none_or(|region| *region == input.to.region.name);
         claimant.is_none_or(|by| !claimants.contains(&by) && world.facts.asked_by(&by).is_none_or(region))
     };
     if let Some(found) = similar(input, &key, is_new) {
         return Some(renamed(&key, found));
+    }
+    if !by.is_credential() {
+        return None;
     }
     // What rules hand out depends on the rules, on the source Credential and on the labels of the namespace.
     let source = ObjectKey { namespace: Some(world.fleet.system_namespace.clone()), ..key };

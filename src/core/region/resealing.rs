@@ -75,7 +75,9 @@ pub(super) fn unprovable(input: &Input<'_>, rulings: &[Ruling<'_>]) -> Option<Fi
         return Some(impossible(region, message).help(CURE));
     }
     let snapshot = input.world.snapshot;
-    let unread = kinds::claimants().find_map(|kind| snapshot.unread_in(&kind, None));
+    let unread = kinds::claimants()
+        .filter(|kind| input.world.fleet.reads(kind))
+        .find_map(|kind| snapshot.unread_in(&kind, None));
     let Some(source) = unread else { return kept(input, rulings) };
     let message = format!(
         "source {source} was not read completely, and without the old reuse key nobody knows what it had in region \

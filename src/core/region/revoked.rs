@@ -106,8 +106,8 @@ impl<'a, 'i> Admission<'a, 'i> {
             None | Some(Rule::ThroughIdentity) if admission::undecided(&world, claim, read).is_some() => return None,
             Some(Rule::ThroughIdentity) => self.shut(claim, referrer?)?,
             Some(_) => return None,
-            None if needed_by.via.is_empty() || referrer.is_some() => {
-                format!("{read} is not open to Credentials of namespace {}", by.namespace)
+            None if is_root(needed_by) || referrer.is_some() => {
+                format!("{read} is not open to {}s of namespace {}", by.kind, by.namespace)
             }
             // What led here is not listed, so nobody knows what admitted it.
             None => return None,
@@ -147,7 +147,8 @@ impl<'a, 'i> Admission<'a, 'i> {
         // Nothing is said of the claim itself.
         let place = Place::File { path: String::new().into(), line: 0, column: 0 };
         let origin = Origin { source: SourceName::from(""), place };
-        Claim { by: by.clone(), origin, to: to.address(), root, resolution: world.fleet.resolution, managed: false }
+        let resolution = if by.is_credential() { world.fleet.resolution } else { Resolution::AsWritten };
+        Claim { by: by.clone(), origin, to: to.address(), root, starts: Vec::new(), resolution, managed: false }
     }
 
     /// What an identity that would be carried over is made from, and what is rewritten in it; none if its text cannot
@@ -180,6 +181,11 @@ impl<'a, 'i> Admission<'a, 'i> {
             && standing.is_none_or(|standing| immutable_changes(&object.key, &standing, new).is_none());
         fits.then_some((read, edits))
     }
+}
+
+/// Whether a claimant names an object itself, or an object behind a Cluster does.
+fn is_root(needed_by: &NeededBy) -> bool {
+    needed_by.via.len() <= usize::from(!needed_by.by.is_credential())
 }
 
 /// Why an object is withdrawn although its claimant's claim is broken, or the claimant gone and in use.

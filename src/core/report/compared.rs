@@ -28,8 +28,8 @@ pub struct ComparedCounts {
     pub differing: usize,
     /// Objects that left the bundle and stand there, as far as kinds could be listed.
     pub left_behind: usize,
-    /// Credentials of which all stands there as published.
+    /// Credentials, and Clusters without one, of which all stands there as published.
     pub in_force: usize,
-    /// The other Credentials of the bundle.
+    /// The others of the bundle.
     pub not_in_force: usize,
 }

@@ -9,6 +9,7 @@ use crate::exposure::{
     Commit, EntryRecord, Exposed, Exposure, Guess, LeakedKey, Looked, NowAt, Reader, SecretRecord, SkippedFile, Verdict,
 };
 use crate::listing::counted;
+use crate::name::Claimant;
 
 /// How many characters of a commit's id are shown.
 const SHORT: usize = 10;
@@ -198,8 +199,11 @@ fn when(secret: &SecretRecord) -> String {
     let SecretRecord { first, last, still, versions, .. } = secret;
     let credentials = match secret.credentials.as_slice() {
         [] => String::from("no Credential known"),
-        [one] => format!("Credential {one}"),
-        several => format!("Credentials {}", several.join(", ")),
+        [one] => Claimant::titled(one),
+        several if several.iter().all(|path| Claimant::of_path(path).is_none_or(|by| by.is_credential())) => {
+            format!("Credentials {}", several.join(", "))
+        }
+        several => several.iter().map(|path| Claimant::titled(path)).collect::<Vec<_>>().join(", "),
     };
     let from = if first.or_before { "at or before " } else { "" };
     // Within one day, only the time tells the two commits apart.

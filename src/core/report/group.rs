@@ -13,7 +13,7 @@ use alloc::vec::Vec;
 use super::summary::{FindingRecord, ObjectRecord, SilencedRecord};
 use crate::finding::{Code, Finding, Origin, Severity};
 use crate::listing::{counted, few};
-use crate::name::ObjectKey;
+use crate::name::{Claimant, ObjectKey};
 
 /// Whom a finding concerns: its claimant and its region.
 pub type Whom = (Option<String>, Option<String>);
@@ -97,7 +97,7 @@ impl Tell for FindingRecord {
     }
 
     fn whom(&self) -> Whom {
-        (self.credential.as_ref().map(|credential| format!("Credential {credential}")), self.region.clone())
+        (self.credential.as_ref().map(|credential| Claimant::titled(credential)), self.region.clone())
     }
 
     fn rank(&self) -> u8 {
@@ -296,7 +296,8 @@ pub fn concerned(whose: &BTreeSet<Whom>, most: usize) -> Option<String> {
 }
 
 /// How many errors, warnings and pieces of information are told, and how many findings these are if more:
-/// `3 errors, 1 warning (76 findings, counted by Credential and region)`. Empty if there are none.
+/// `3 errors, 1 warning (76 findings, counted by Credential and region)`; by claimant, if some are no Credentials. Empty if there
+/// are none.
 pub fn counts<T: Tell>(groups: &[Group<'_, T>]) -> String {
     let words = [("error", "errors"), ("warning", "warnings"), ("piece of information", "pieces of information")];
     let count = |(rank, (one, many)): (u8, (&str, &str))| {
@@ -305,8 +306,13 @@ pub fn counts<T: Tell>(groups: &[Group<'_, T>]) -> String {
     };
     let parts: Vec<String> = (0_u8..).zip(words).filter_map(count).collect();
     let all: usize = groups.iter().map(Group::count).sum();
+    let are_credentials = groups
+        .iter()
+        .flat_map(Group::whose)
+        .all(|(who, _)| who.as_ref().is_none_or(|who| who.starts_with("Credential ")));
+    let by = if are_credentials { "Credential" } else { "claimant" };
     match all > groups.len() {
-        true => format!("{} ({all} findings, counted by Credential and region)", parts.join(", ")),
+        true => format!("{} ({all} findings, counted by {by} and region)", parts.join(", ")),
         false => parts.join(", "),
     }
 }

@@ -58,7 +58,7 @@ pub fn text(summary: &Summary, times: &Times<'_>) -> String {
     let run = RunFacts { command: summary.command, fleet: summary.fleet.as_deref(), region };
     let mut out = ended(run, summary.exit_code, times);
     let fleet = ("fleet", summary.fleet.as_deref().unwrap_or_default());
-    out.family("pouch_credentials", "Credentials, by how the last run found them.");
+    out.family("pouch_credentials", "Credentials, and Clusters without one, by how the last run found them.");
     // A run of `verify` on a region looks at no Credentials; nought would be an alarm.
     if let Some(credentials) = &summary.credentials {
         for (verdict, count) in [
@@ -84,7 +84,7 @@ pub fn text(summary: &Summary, times: &Times<'_>) -> String {
         ("pouch_region_objects", "Objects in the region's bundle, Namespaces not counted.", |region| region.objects),
         ("pouch_region_sealed", "Secrets that the last run sealed.", |region| region.sealed),
         ("pouch_region_kept", "Secrets that kept their bytes.", |region| region.kept),
-        ("pouch_region_carried", "Objects carried over for broken Credentials.", |region| region.carried),
+        ("pouch_region_carried", "Objects carried over for what is broken.", |region| region.carried),
     ];
     for (name, help, count) in counts {
         out.family(name, help);
@@ -92,7 +92,10 @@ pub fn text(summary: &Summary, times: &Times<'_>) -> String {
             out.sample(name, &[fleet, ("region", &*region.name)], count(region));
         }
     }
-    out.family("pouch_region_credentials", "The region's Credentials, by how the last run found them.");
+    out.family(
+        "pouch_region_credentials",
+        "The region's Credentials, and Clusters without one, by how the last run found them.",
+    );
     for (region, credentials) in regions.iter().filter_map(|region| Some((region, region.credentials?))) {
         for (verdict, count) in [
             ("admitted", credentials.admitted),
@@ -156,7 +159,10 @@ fn standing(out: &mut Exposition, fleet: (&str, &str), compared: &[ComparedRegio
             out.sample("pouch_region_standing", &[fleet, ("region", region), ("state", state)], count);
         }
     }
-    out.family("pouch_region_in_force", "Credentials of the region's bundle, by whether all of it stands there.");
+    out.family(
+        "pouch_region_in_force",
+        "Credentials of the region's bundle, and Clusters without one, by whether all of it stands there.",
+    );
     for (region, counts) in known() {
         for (in_force, count) in [("true", counts.in_force), ("false", counts.not_in_force)] {
             out.sample("pouch_region_in_force", &[fleet, ("region", region), ("in_force", in_force)], count);

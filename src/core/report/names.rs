@@ -12,7 +12,7 @@ use alloc::vec::Vec;
 use super::escape;
 use super::summary::{ChangeRecord, EntryRecord, FieldRecord, ObjectRecord, Region, SplitRecord, Word};
 use crate::listing::{counted, few};
-use crate::name::Namespace;
+use crate::name::{Claimant, Namespace};
 
 /// How much a line names.
 struct Most {
@@ -176,7 +176,7 @@ impl<'r> Names<'r> {
 }
 
 fn line((what, whose, why): &Head<'_>, items: &[Item<'_>], most: &Most) -> String {
-    let whose = whose.map_or(String::new(), |credential| format!("Credential {}: ", escape(credential)));
+    let whose = whose.map_or(String::new(), |credential| format!("{}: ", escape(&Claimant::titled(credential))));
     format!("{:9}  {whose}{}", what.word(), objects(items, why, most))
 }
 

@@ -179,7 +179,9 @@ impl RegionStanding {
             return vec![self.name.clone(), commit, format!("not compared: {}", escape(why))];
         };
         let in_force = compared.claimants.iter().filter(|claimant| claimant.in_force).count();
-        let all = counted(compared.claimants.len(), "Credential", "Credentials");
+        let are_credentials = compared.claimants.iter().all(|claimant| claimant.kind == "Credential");
+        let (one, many) = if are_credentials { ("Credential", "Credentials") } else { ("claimant", "claimants") };
+        let all = counted(compared.claimants.len(), one, many);
         let left = match compared.unlisted.is_empty() {
             true => compared.left_behind.to_string(),
             false => format!("{} or more", compared.left_behind),

@@ -62,7 +62,7 @@ pub struct Summary {
     /// Whether no Secret was looked into (`--no-values`); absent otherwise.
     #[serde(skip_serializing_if = "core::ops::Not::not")]
     pub no_values: bool,
-    /// How the Credentials fared; absent after `verify`, which looks at none.
+    /// How the Credentials fared, and Clusters without one; absent after `verify`, which looks at none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub credentials: Option<Credentials>,
     /// What became of the regions, sorted by name; absent after `verify`, which publishes nothing.
@@ -91,7 +91,7 @@ pub struct Summary {
     pub counted: Counts,
 }
 
-/// How many Credentials fared how.
+/// How many Credentials, and Clusters without one, fared how.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Credentials {
@@ -123,7 +123,7 @@ impl Credentials {
     }
 }
 
-/// How many of a region's Credentials fared how.
+/// How many of a region's Credentials, and Clusters without one, fared how.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RegionCredentials {

@@ -3,8 +3,9 @@
 use super::state::State;
 use super::unopened::Word;
 use super::{Lookup, Snapshot, Unread};
+use crate::config::Fleet;
 use crate::finding::Origin;
-use crate::name::ObjectKey;
+use crate::name::{ObjectKey, Region, SourceName};
 use crate::object::Object;
 
 impl Snapshot {
@@ -27,6 +28,15 @@ impl Snapshot {
     pub fn is_only_at_home(&self, key: &ObjectKey) -> bool {
         let held = self.objects.get(key);
         held.is_some_and(|held| held.copies().all(|copy| self.home.is(&copy.origin.source)))
+    }
+
+    /// Whether an object was read from the cluster of a region, and from nowhere else.
+    pub fn is_only_there(&self, fleet: &Fleet, region: &Region, key: &ObjectKey) -> bool {
+        let is_there = |name: &SourceName| {
+            fleet.sources.iter().any(|source| source.name == *name && fleet.is_cluster_of(source, region))
+        };
+        let held = self.objects.get(key);
+        held.is_some_and(|held| held.copies().all(|copy| is_there(&copy.origin.source)))
     }
 
     /// Whether a source other than the management cluster has an object.

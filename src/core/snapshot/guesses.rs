@@ -5,9 +5,10 @@ use alloc::boxed::Box;
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
 
-use super::mistyped::{Meant, is_template};
+use super::mistyped::Meant;
+use super::pattern::Pattern;
 use super::reason::Reason;
-use crate::name::{GroupKind, Namespace, ObjectKey};
+use crate::name::{GroupKind, Namespace, ObjectKey, is_template};
 
 /// How many documents of one kind that name no object are told apart. Where a source has more, they could be any object
 /// of their kind: what each could be would have to be asked of each.
@@ -26,7 +27,7 @@ pub(super) struct Guesses {
     /// Kinds and namespaces that are known; and, by kind, namespaces that are templates.
     places: BTreeSet<(Option<GroupKind>, Option<Box<str>>)>,
     kinds: BTreeSet<Option<GroupKind>>,
-    templates: BTreeMap<Option<GroupKind>, BTreeSet<Box<str>>>,
+    templates: BTreeMap<Option<GroupKind>, BTreeSet<Pattern>>,
 }
 
 /// Documents of one kind.
@@ -49,7 +50,7 @@ impl Guesses {
                 let templates = self.templates.entry(key.clone()).or_default();
                 // Beyond what is told apart it could be any namespace.
                 match templates.len() < MOST_LOOSE {
-                    true => _ = templates.insert(template.into()),
+                    true => _ = templates.insert(Pattern::of(template)),
                     false => _ = self.places.insert((key.clone(), None)),
                 }
             }
@@ -100,9 +101,8 @@ impl Guesses {
         let Some(namespace) = namespace else { return kinds().any(|kind| self.kinds.contains(&kind)) };
         let named = Some(Box::from(namespace.as_str()));
         let is_there = |kind: Option<GroupKind>| {
-            let fits = |templates: &BTreeSet<Box<str>>| {
-                templates.iter().any(|template| super::mistyped::fits(template, namespace.as_str()))
-            };
+            let fits =
+                |templates: &BTreeSet<Pattern>| templates.iter().any(|template| template.fits(namespace.as_str()));
             self.templates.get(&kind).is_some_and(fits)
                 || self.places.contains(&(kind.clone(), None))
                 || self.places.contains(&(kind, named.clone()))
@@ -185,7 +185,7 @@ mod tests {
                 found += usize::from(searched);
                 let place = |document: &&Node| {
                     let it = meant(document);
-                    let fits = |own| super::super::mistyped::fits(own, key.namespace_text());
+                    let fits = |own| Pattern::of(own).fits(key.namespace_text());
                     it.kind().is_none_or(|kind| *kind == key.kind) && it.namespace().is_none_or(fits)
                 };
                 assert_eq!(guesses.may_be_in(&key.kind, key.namespace.as_ref()), pair.iter().any(place), "{key}");

@@ -43,8 +43,10 @@ struct Own {
 pub(super) enum Word {
     /// An object as any other.
     Counts,
-    /// What pouch published, read back.
+    /// What pouch published, read back from the management cluster.
     Own,
+    /// What pouch published, read back from the cluster of another region.
+    Delivered,
     /// One of the two, and nobody knows which.
     Unclear(Reason),
 }
@@ -63,7 +65,7 @@ impl Home {
             names.map(|source| source.name.to_string()).collect::<Vec<_>>().join(", ")
         };
         let candidates: Vec<(&Source, &Option<String>)> =
-            live().filter(|(source, _)| source.provides.cluster_scoped).collect();
+            live().filter(|(source, _)| source.provides.cluster_scoped && !fleet.is_regional(source)).collect();
         let uids: BTreeSet<&Option<String>> = candidates.iter().map(|(_, uid)| *uid).collect();
         let mut home = Self::default();
         let doubt = match uids.first() {
@@ -106,6 +108,9 @@ impl Home {
     pub(super) fn word(&self, fleet: &Fleet, source: &Source, object: &Object) -> Word {
         if !object.ours || !fleet.publishes(&object.key.kind) {
             return Word::Counts;
+        }
+        if fleet.is_regional(source) {
+            return Word::Delivered;
         }
         match &self.doubt {
             Some(why) if self.doubtful.contains(&source.name) => Word::Unclear(Reason::new(why.clone(), CURE)),

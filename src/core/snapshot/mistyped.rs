@@ -9,14 +9,15 @@ use alloc::boxed::Box;
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::format;
 use alloc::string::String;
-use alloc::vec::Vec;
 
+use super::pattern::Pattern;
 use super::reason::Reason;
 use crate::capi;
+use crate::capi::cluster::CLUSTERS;
 use crate::config::Fleet;
 use crate::finding::{Code, Fault, Origin};
 use crate::kinds::{self, K0RDENT, OLD_K0RDENT, is_definition, is_listed};
-use crate::name::{GroupKind, Namespace, ObjectKey, split_api_version};
+use crate::name::{GroupKind, Namespace, ObjectKey, is_template, split_api_version};
 use crate::nearest::{edits, nearest};
 use crate::node::Node;
 use crate::object::{Object, kind_of};
@@ -57,12 +58,16 @@ pub(super) struct Mistyped {
     pub(super) fault: Fault,
 }
 
-/// The beginning of a template that Helm and its like would have rendered.
-const TEMPLATE: &str = "{{";
+/// What begins a template in the words of Helm.
+const HELM: &str = "{{";
 
-/// Whether a text is an unrendered template.
-pub(super) fn is_template(text: &str) -> bool {
-    text.contains(TEMPLATE)
+/// Whether a text that an object of a kind is called by is an unrendered template.
+///
+/// Flux fills in `${…}` on the cluster, so a file may well have it; but if a claimant is called so, another one's name is
+/// missing, and what that has published must stay.
+pub(super) fn is_unrendered(kind: &GroupKind, text: &str) -> bool {
+    let is_claimant = || kinds::claimants().any(|claimant| claimant == *kind) || kinds::is_of_clusters(kind);
+    text.contains(HELM) || (is_template(text) && is_claimant())
 }
 
 fn check(
@@ -79,7 +84,13 @@ fn check(
         return None;
     }
     if is_template(api_version) || is_template(kind.kind.as_str()) {
-        return Some(of_template(fleet, api_version, &kind));
+        let found = of_template(fleet, api_version, &kind);
+        let is_meant =
+            |meant: &GroupKind| is_unrendered(meant, api_version) || is_unrendered(meant, kind.kind.as_str());
+        let is_known = found.meant.as_ref().is_some_and(is_meant);
+        if is_known || [api_version, kind.kind.as_str()].iter().any(|text| text.contains(HELM)) {
+            return Some(found);
+        }
     }
     // A second slash would be part of the version.
     let (group, _) = api_version.rsplit_once('/').unwrap_or_default();
@@ -87,7 +98,9 @@ fn check(
         if has_items && group.is_empty() && edits(kind.kind.as_str(), "List").is_some() {
             return Some(mistyped(None, &kind, "List"));
         }
-        let core = kinds::all().filter(|known| known.group != K0RDENT);
+        // Of kinds that no stage reads, none was meant.
+        let is_meant = |known: &&kinds::Known| known.group != CLUSTERS || fleet.names_clusters();
+        let core = kinds::all().filter(|known| known.group != K0RDENT).filter(is_meant);
         let known = core.map(|known| (known.group, known.kind));
         let known = known.chain(capi::all().map(|rules| (rules.group, rules.kind)));
         let declared = fleet.kinds.keys().map(|kind| (kind.group.as_str(), kind.kind.as_str()));
@@ -183,8 +196,8 @@ pub(super) fn as_meant(document: &Node, meant: &GroupKind) -> Node {
 /// about those objects: they count as unread where they are not found.
 pub struct Meant {
     kind: Option<GroupKind>,
-    namespace: Option<Box<str>>,
-    name: Option<Box<str>>,
+    namespace: Option<Pattern>,
+    name: Option<Pattern>,
     /// Texts among which the name of an object stands, where it does not stand where names do.
     words: BTreeSet<Box<str>>,
     /// Why those objects are unread.
@@ -209,8 +222,8 @@ impl Meant {
         let why = format!("the document at {origin} may be meant to be it");
         Self {
             kind,
-            namespace: part(&["metadata", "namespace"]).map(Box::from),
-            name: part(&["metadata", "name"]).map(Box::from),
+            namespace: part(&["metadata", "namespace"]).map(Pattern::of),
+            name: part(&["metadata", "name"]).map(Pattern::of),
             words,
             reason: Reason::new(why, "Correct that document: its own finding says what is wrong."),
         }
@@ -222,8 +235,8 @@ impl Meant {
         let why = format!("the template at {} may be meant to make it", object.origin);
         Self {
             kind: Some(kind.clone()),
-            namespace: namespace.as_ref().map(|namespace| Box::from(namespace.as_str())),
-            name: Some(Box::from(name.as_str())),
+            namespace: namespace.as_ref().map(|namespace| Pattern::of(namespace.as_str())),
+            name: Some(Pattern::of(name.as_str())),
             words: BTreeSet::new(),
             reason: Reason::new(why, "Render the template."),
         }
@@ -236,12 +249,12 @@ impl Meant {
 
     /// The namespace, which may be a template.
     pub(super) fn namespace(&self) -> Option<&str> {
-        self.namespace.as_deref()
+        self.namespace.as_ref().map(Pattern::as_str)
     }
 
     /// The name, which may be a template.
     pub(super) fn name(&self) -> Option<&str> {
-        self.name.as_deref()
+        self.name.as_ref().map(Pattern::as_str)
     }
 
     /// Texts among which the name stands, if the document has none where names stand.
@@ -251,7 +264,7 @@ impl Meant {
 
     /// The same document as one that could be any object of its kind.
     pub(super) fn of_any_name(self) -> Self {
-        Self { namespace: None, name: Some(Box::from("{{}}")), words: BTreeSet::new(), ..self }
+        Self { namespace: None, name: Some(Pattern::of("{{}}")), words: BTreeSet::new(), ..self }
     }
 
     /// Whether the document could be meant to be an object.
@@ -261,10 +274,10 @@ impl Meant {
     pub fn may_be(&self, key: &ObjectKey) -> bool {
         let name = key.name.as_str();
         let named = match &self.name {
-            Some(pattern) => fits(pattern, name),
+            Some(pattern) => pattern.fits(name),
             None => is_listed(&key.kind) || self.words.contains(name),
         };
-        let in_place = |namespace: &Namespace| self.namespace.as_ref().is_none_or(|own| fits(own, namespace.as_str()));
+        let in_place = |namespace: &Namespace| self.namespace.as_ref().is_none_or(|own| own.fits(namespace.as_str()));
         named && self.kind.as_ref().is_none_or(|own| *own == key.kind) && key.namespace.as_ref().is_none_or(in_place)
     }
 }
@@ -276,23 +289,4 @@ fn collect(node: &Node, words: &mut BTreeSet<Box<str>>) {
         Node::Map(entries) => entries.iter().for_each(|(_, node)| collect(node, words)),
         _ => {}
     }
-}
-
-/// Whether a text is what a template could render to; a text without templates only to itself.
-pub(super) fn fits(pattern: &str, text: &str) -> bool {
-    let mut parts: Vec<&str> = Vec::new();
-    let mut rest = pattern;
-    while let Some((before, behind)) = rest.split_once(TEMPLATE) {
-        parts.push(before);
-        rest = behind.split_once("}}").map_or("", |(_, behind)| behind);
-    }
-    let Some((first, middle)) = parts.split_first() else { return pattern == text };
-    let Some(mut text) = text.strip_prefix(first).and_then(|text| text.strip_suffix(rest)) else { return false };
-    for part in middle {
-        match text.split_once(part) {
-            Some((_, behind)) => text = behind,
-            None => return false,
-        }
-    }
-    true
 }

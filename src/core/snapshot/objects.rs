@@ -127,6 +127,13 @@ impl Held {
         core::iter::once(&*self.object).chain(others.chain(repeated).map(|(_, object)| &**object))
     }
 
+    /// The copy that counts, and those of later sources that say the same.
+    pub(super) fn agreeing(&self) -> impl Iterator<Item = &Object> {
+        let others = self.more.iter().flat_map(|more| &more.others);
+        let agrees = |(from, object): &&(usize, Box<Object>)| *from > self.from && object.same_content(&self.object);
+        core::iter::once(&*self.object).chain(others.filter(agrees).map(|(_, object)| &**object))
+    }
+
     pub(super) fn copy_of(&mut self, index: usize) -> Option<&mut Object> {
         if self.from == index {
             return Some(&mut self.object);

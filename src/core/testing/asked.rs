@@ -19,7 +19,7 @@ use super::stages::{Desk, Wishes};
 use crate::closure::wanted::wanted;
 use crate::config::Fleet;
 use crate::finding::{Code, Origin, Place};
-use crate::inquiry::{listed, listed_namespaces, select_namespaces};
+use crate::inquiry::{behind_all, listed, listed_namespaces, select_namespaces};
 use crate::judge::case::Verdict;
 use crate::kinds::{POUCH, Scopes};
 use crate::name::{GroupKind, Name, ObjectKey, Region, Version};
@@ -55,8 +55,11 @@ fn asked_otherwise(world: &Scene, otherwise: &Otherwise<'_>) -> (Desk, BTreeSet<
     // No API server has RegionFacts: they are what a look into a region's own cluster would find.
     let mut seen: Vec<(Region, (Node, Origin))> = Vec::new();
     let mut readings = readings(&fleet, world);
+    let documents = readings.iter().flat_map(|reading| &reading.documents);
+    let behind = behind_all(&fleet, documents.map(|(document, origin)| (document, &origin.source)));
     for (source, reading) in fleet.sources.iter().zip(&mut readings) {
-        let mut kinds: BTreeSet<GroupKind> = listed(&fleet, &source.provides).into_iter().map(|l| l.kind).collect();
+        let mut kinds: BTreeSet<GroupKind> = listed(&fleet, source).into_iter().map(|l| l.kind).collect();
+        kinds.extend(behind.iter().cloned());
         if select_namespaces(reading.documents.iter().map(|(document, _)| document)) {
             kinds.insert(listed_namespaces().kind);
         }

@@ -76,6 +76,18 @@ fn shared_identity(allowed: &Value) -> Value {
            "spec": {"secretRef": "shared", "allowedNamespaces": allowed}})
 }
 
+/// A Cluster and the object behind it, which names a Secret in whatever namespace.
+fn cluster(namespace: &str, name: &str, secret: (&str, &str)) -> [Value; 2] {
+    let metadata = json!({"name": name, "namespace": namespace});
+    let reference = json!({"apiGroup": INFRA, "kind": "GCPCluster", "name": name});
+    [
+        json!({"apiVersion": "cluster.x-k8s.io/v1beta2", "kind": "Cluster", "metadata": metadata,
+               "spec": {"infrastructureRef": reference}}),
+        json!({"apiVersion": format!("{INFRA}/v1beta1"), "kind": "GCPCluster", "metadata": metadata,
+               "spec": {"credentialsRef": {"namespace": secret.0, "name": secret.1}}}),
+    ]
+}
+
 fn rules(namespaces: &[&str]) -> Value {
     let rule = json!({"credentials": ["lent"], "targetNamespaces": {"list": namespaces}});
     json!({"apiVersion": "k0rdent.mirantis.com/v1beta1", "kind": "AccessManagement", "metadata": {"name": "kcm"},
@@ -88,6 +100,8 @@ pub(super) struct Fleet {
     hostile: Vec<Value>,
     is_incomplete: bool,
     recipients: Vec<&'static str>,
+    /// Whether everybody has Clusters without Credential, too.
+    has_clusters: bool,
 }
 
 impl Fleet {
@@ -97,6 +111,7 @@ impl Fleet {
             hostile: Vec::new(),
             is_incomplete: false,
             recipients: RECIPIENTS.to_vec(),
+            has_clusters: false,
         };
         fleet.put(shared_identity(&json!({})));
         fleet.put(secret("kcm-system", "shared", 0));
@@ -110,6 +125,15 @@ impl Fleet {
                 fleet.put(credential(tenant, name, ("Secret", name)));
                 fleet.put(secret(tenant, name, 0));
             }
+        }
+        fleet
+    }
+
+    /// The same, with a Cluster of each honest tenant, and later one for each Credential of the hostile one.
+    fn with_clusters() -> Self {
+        let mut fleet = Self { has_clusters: true, ..Self::new() };
+        for tenant in HONEST {
+            cluster(tenant, "keeper", (tenant, "keeper")).into_iter().for_each(|document| fleet.put(document));
         }
         fleet
     }
@@ -184,6 +208,14 @@ impl Fleet {
             }
             self.hostile.push(document);
         }
+        if self.has_clusters {
+            let names: Vec<Name> =
+                self.hostile.iter().filter(|document| document["kind"] == "Credential").map(name_of).collect();
+            for (_, at, name) in names {
+                let secret = (*dice.pick(&everywhere), *dice.pick(&["keeper", "lent", "shared", "x", "h0"]));
+                self.hostile.extend(cluster(&at, &name, secret));
+            }
+        }
         // Now and then everything at once, so that his budgets and caps are used up.
         if dice.next(3) == 0 {
             for n in 0..dice.next(16) {
@@ -201,7 +233,7 @@ impl Fleet {
                 {"name": HOSTILE, "provides": {"namespaces": [HOSTILE]}},
             ],
             "limits": {"objectsPerNamespace": 12},
-            "regions": {"eu": {"recipients": self.recipients}},
+            "regions": {"eu": {"recipients": self.recipients, "clusters": if self.has_clusters { json!(["*/*"]) } else { json!([]) }}},
         });
         let document =
             |source: &str, value: &Value, line| Document { source: source.to_string(), node: node(value), line };
@@ -290,8 +322,11 @@ struct Counts {
 
 /// One history; `scene` gives what one run reads.
 fn history(seed: u64, scene: &dyn Fn(&Fleet, bool) -> Scene, counts: &mut Counts) {
+    history_of(Fleet::new(), seed, scene, counts);
+}
+
+fn history_of(mut fleet: Fleet, seed: u64, scene: &dyn Fn(&Fleet, bool) -> Scene, counts: &mut Counts) {
     let mut dice = Dice::of(seed);
-    let mut fleet = Fleet::new();
     let (mut with, mut without) = (Branch::default(), Branch::default());
     for _ in 0..RUNS {
         let (there, alone) = (with.run(&scene(&fleet, true)), without.run(&scene(&fleet, false)));
@@ -327,6 +362,16 @@ fn histories(seeds: core::ops::Range<u64>) {
 #[test]
 fn a_hostile_tenant_changes_nothing_for_the_others() {
     histories(0..60);
+}
+
+#[test]
+fn a_hostile_tenant_with_clusters_changes_nothing_for_the_others() {
+    let mut counts = Counts::default();
+    for seed in 0..30 {
+        history_of(Fleet::with_clusters(), seed, &|fleet, with| fleet.scene(with), &mut counts);
+    }
+    assert_eq!(counts.differs, 0, "{:#?}", counts.first);
+    assert!(counts.carried > 0, "{counts:?}");
 }
 
 /// His withdrawals and the others' had one bound together, until this history.

@@ -6,14 +6,15 @@ use alloc::borrow::ToOwned as _;
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
 
+use crate::capi;
 use crate::config::Fleet;
 use crate::finding::{Code, Fault, Finding};
-use crate::k0rdent::provider_interface::{self, Definition, IDENTITIES, version_priority};
+use crate::k0rdent::provider_interface::{self, Definition, IDENTITIES, ReferencePath, version_priority};
 use crate::k0rdent::{self, builtin};
 use crate::kinds;
 use crate::name::{GroupKind, Name, ObjectKey, Version, split_api_version};
 use crate::nearest::edits;
-use crate::node::Node;
+use crate::node::{Key, Node};
 use crate::object::{Object, finding_of};
 use crate::release::Release;
 use crate::snapshot::Snapshot;
@@ -144,6 +145,24 @@ impl Definitions {
     pub fn exactly(&self, kind: &GroupKind, version: &Version) -> Option<&Definition> {
         self.kinds.get(kind)?.definitions.iter().find(|definition| definition.version == *version)
     }
+}
+
+/// What identities of a kind refer to by their provider's own account, for Clusters that need no ProviderInterface: the
+/// Secrets that are named with their namespaces.
+pub fn by_provider(kind: &GroupKind) -> Option<Definition> {
+    let rules = capi::rules(kind)?;
+    let path = |field: &str, key: &str| ["spec", field, key].into_iter().map(Key::from).collect();
+    let references = capi::named_secrets(rules).map(|field| ReferencePath {
+        kind: GroupKind::new("", "Secret"),
+        version: "v1".into(),
+        name: path(field, "name"),
+        namespace: Some(path(field, "namespace")),
+    });
+    let references: Vec<ReferencePath> = references.collect();
+    let version = rules.versions.first()?.version;
+    let definition =
+        Definition { interface: "".into(), kind: kind.clone(), version: version.into(), references, provider: None };
+    (!definition.references.is_empty()).then_some(definition)
 }
 
 /// ProviderInterfaces of which nobody knows what they define, and why.

@@ -86,11 +86,12 @@ impl Requested {
     fn withdrawals(&self) -> Result<BTreeSet<Claimant>, Failure> {
         let named = self.withdraw.iter().filter(|value| *value != "broken");
         let claimant = |value: &String| {
-            let (namespace, name) = value.split_once('/').filter(|(_, name)| !name.contains('/')).ok_or_else(|| {
-                let message = format!("--withdraw takes NAMESPACE/NAME of a Credential, or `broken`, not {value:?}");
+            Claimant::of_path(value).ok_or_else(|| {
+                let message = format!(
+                    "--withdraw takes NAMESPACE/NAME of a Credential, cluster/NAMESPACE/NAME, or `broken`, not {value:?}"
+                );
                 Failure::usage(message, "Copy the flag from the finding's help line.")
-            })?;
-            Ok(Claimant::credential(namespace.into(), name.into()))
+            })
         };
         named.map(claimant).collect()
     }

@@ -18,6 +18,7 @@ use crate::settings::{Opened, region_called};
 const EXAMPLES: &str = "\
 Examples:
   pouch explain team-a/aws
+  pouch explain cluster team-a/prod
   pouch explain secret kcm-system/aws-secret
   pouch explain region eu-west
   pouch explain recipient age1…
@@ -28,7 +29,7 @@ cannot be read; 64 usage or configuration.";
 
 /// Say why an object is, or is not, in a region
 ///
-/// Of a Credential it tells the whole chain: each object that it needs, the field that names it, the rule
+/// Of a Credential, or a Cluster without one, it tells the whole chain: each object that it needs, the field that names it, the rule
 /// that admits it, where it stands in the sources and where it lands, what becomes of it, and what stops
 /// it. The other way round it tells who needs a Secret, who has what in a region, and what a recipient can
 /// read now. It reads what `pouch plan` reads, and shows no values; a live cluster is asked for no more than
@@ -133,7 +134,7 @@ impl Args {
         let fleet = &opened.settings.fleet;
         let asked = Words { command: "explain", kinds: Kind::value_variants(), fleet: Some(fleet), ui: &session.ui };
         Ok(match asked.subject(&self.what, self.namespace.as_deref())? {
-            Subject::Credential(by) => Question::Claimant(by),
+            Subject::Claimant(by) => Question::Claimant(by),
             Subject::Secret(key) => Question::Object(key),
             Subject::Region(name) => Question::Region(region_called(fleet, &name)?.name.clone()),
             Subject::Recipient(recipient) => Question::Recipient(recipient),

@@ -120,12 +120,12 @@ impl Args {
         }
         let words = Words {
             command: "log",
-            kinds: &[Kind::Credential, Kind::Secret, Kind::Region],
+            kinds: &[Kind::Credential, Kind::Cluster, Kind::Secret, Kind::Region],
             fleet: opened.map(|opened| &opened.settings.fleet),
             ui: &session.ui,
         };
         Ok(match words.subject(&self.what, self.namespace.as_deref())? {
-            subject::Subject::Credential(by) => Some(Subject::Claimant(by)),
+            subject::Subject::Claimant(by) => Some(Subject::Claimant(by)),
             subject::Subject::Secret(key) => Some(Subject::Object(key)),
             subject::Subject::Region(name) => Some(Subject::Region(name)),
             // It is none of the kinds above.

@@ -14,7 +14,7 @@ use crate::settings::region_called;
 #[derive(Clone, Debug, Default, clap::Args)]
 #[command(next_help_heading = "Refreshing a part")]
 pub struct Part {
-    /// Refresh only this Credential, and remove nothing; may be given several times
+    /// Refresh only this Credential, or cluster/NAMESPACE/NAME, and remove nothing; may be given several times
     // A flag also where it may be a word of its own: `render` takes a folder in that place, and the line that lets
     // something through is for either.
     #[arg(long, value_name = "NAMESPACE/NAME")]
@@ -54,7 +54,7 @@ impl Part {
             refresh.regions.insert(region_called(fleet, region)?.name.clone());
         }
         let credentials = named.iter().chain(&self.credential);
-        refresh.claimants = credentials.map(|text| credential(text)).collect::<Result<BTreeSet<_>, _>>()?;
+        refresh.claimants = credentials.map(|text| claimant(text)).collect::<Result<BTreeSet<_>, _>>()?;
         refresh.labels = self.selector.as_deref().map(selector).transpose()?;
         let is_whole = refresh == Refresh::default();
         Ok(Selection { refresh: (!is_whole).then_some(refresh), ..Selection::default() })
@@ -72,11 +72,9 @@ fn selector(text: &str) -> Result<Selector, Failure> {
     Err(Failure::usage(format!("{text:?} is no label selector: {why}"), help))
 }
 
-fn credential(text: &str) -> Result<Claimant, Failure> {
-    match text.split_once('/') {
-        Some((namespace, name)) if !namespace.is_empty() && !name.is_empty() && !name.contains('/') => {
-            Ok(Claimant::credential(namespace.into(), name.into()))
-        }
-        _ => Err(Failure::usage(format!("{text:?} is no Credential"), "Write NAMESPACE/NAME, such as team-a/aws.")),
-    }
+fn claimant(text: &str) -> Result<Claimant, Failure> {
+    Claimant::of_path(text).ok_or_else(|| {
+        let help = "Write NAMESPACE/NAME, such as team-a/aws; of a Cluster cluster/NAMESPACE/NAME.";
+        Failure::usage(format!("{text:?} is no Credential"), help)
+    })
 }

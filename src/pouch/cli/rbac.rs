@@ -1,8 +1,9 @@
 //! `pouch rbac`: the rights that reading the configuration's clusters takes.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
+use pouch_core::capi::cluster::cluster_kind;
 use pouch_core::config::{Source, SourcePlace};
 use pouch_core::finding::{Finding, Severity, settle};
 use pouch_core::inquiry;
@@ -85,6 +86,8 @@ struct KnownSource {
     plurals: BTreeMap<GroupKind, String>,
     /// Whether its Namespaces were listed.
     namespaces: bool,
+    /// The kinds of the objects behind Clusters.
+    behind: BTreeSet<GroupKind>,
 }
 
 /// Runs the command.
@@ -116,8 +119,12 @@ pub fn run(session: &Session, args: &Args) -> Result<Ended, Failure> {
     let nothing = KnownSource::default();
     let mut documents = Vec::new();
     for source in clusters {
-        let KnownSource { asked, plurals, namespaces } = known.get(&source.name).unwrap_or(&nothing);
-        let mut listed = inquiry::listed(fleet, &source.provides);
+        let KnownSource { asked, plurals, namespaces, behind } = known.get(&source.name).unwrap_or(&nothing);
+        let mut listed = inquiry::listed(fleet, source);
+        // Where nobody looked, or rules are to suffice for tomorrow's Clusters, any kind may stand behind one.
+        let any = if secrets == Secrets::Namespaces { inquiry::any_behind(fleet) } else { Vec::new() };
+        let behind = behind.iter().cloned().chain(any).collect::<BTreeSet<_>>();
+        listed.extend(behind.into_iter().map(|kind| inquiry::listed_behind(fleet, &source.provides, kind)));
         // Where nobody looked, or rules are to suffice for tomorrow's objects, a rule may select some.
         if source.provides.cluster_scoped && (*namespaces || secrets == Secrets::Namespaces) {
             listed.push(inquiry::listed_namespaces());
@@ -202,13 +209,22 @@ fn asked(surveyor: &Surveyor<'_>, secrets: Secrets) -> Result<(BTreeMap<SourceNa
     let namespace = GroupKind::new("", "Namespace");
     let mut known = BTreeMap::new();
     let mut findings = survey.findings.clone();
+    let kind = cluster_kind();
+    let clusters = survey.snapshot.all(&kind).filter_map(|object| {
+        let key = (object.key.namespace.as_ref()?, &object.key.name);
+        Some(inquiry::behind(fleet, &object.origin.source, key, &object.body))
+    });
+    let behind: BTreeSet<GroupKind> = clusters.flatten().collect();
     for (source, (keys, resources)) in &survey.asked {
         let index = fleet.sources.iter().position(|known| known.name == *source).unwrap_or_default();
         let (asked, unread) = owners(&world, world.facts.rendered(fleet), index, keys);
         findings.extend(unread);
         let plurals = resources.iter().map(|resource| (resource.kind.clone(), resource.plural.clone()));
         let namespaces = survey.snapshot.all(&namespace).any(|object| object.origin.source == *source);
-        known.insert(source.clone(), KnownSource { asked, plurals: plurals.collect(), namespaces });
+        known.insert(
+            source.clone(),
+            KnownSource { asked, plurals: plurals.collect(), namespaces, behind: behind.clone() },
+        );
     }
     Ok((known, told(session, findings)))
 }

@@ -13,6 +13,8 @@ use crate::ui::Ui;
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 pub enum Kind {
     Credential,
+    /// A Cluster of Cluster API that has no Credential.
+    Cluster,
     Secret,
     Region,
     Recipient,
@@ -20,8 +22,8 @@ pub enum Kind {
 
 /// What is asked about.
 pub enum Subject {
-    /// A Credential.
-    Credential(Claimant),
+    /// A Credential or a Cluster.
+    Claimant(Claimant),
     /// A Secret.
     Secret(ObjectKey),
     /// A region, as it was typed.
@@ -53,6 +55,16 @@ impl Words<'_> {
                     format!("Write it behind: `pouch {} --help` shows how.", self.command),
                 ));
             }
+            [path]
+                if path.split('/').count() == 3
+                    && Claimant::of_path(path).is_some()
+                    && self.kinds.contains(&Kind::Cluster) =>
+            {
+                return self.subject(
+                    &[String::from("cluster"), path.split_once('/').map_or_else(String::new, |(_, it)| it.into())],
+                    namespace,
+                );
+            }
             [name] if name.starts_with("age1") && self.kinds.contains(&Kind::Recipient) => (Kind::Recipient, name),
             [name] => (Kind::Credential, name),
             _ => {
@@ -66,7 +78,7 @@ impl Words<'_> {
         if let Some(namespace) = namespace.filter(|_| has_namespace) {
             return Err(Failure::usage(
                 format!("-n {namespace} has no meaning for {name}"),
-                "It is the namespace of a Credential or Secret whose name is given without one. Leave it out.",
+                "It is the namespace of a Credential, Cluster or Secret whose name is given without one. Leave it out.",
             ));
         }
         match kind {
@@ -75,7 +87,7 @@ impl Words<'_> {
                 Ok(recipient) => Ok(Subject::Recipient(recipient)),
                 Err(error) => Err(Failure::usage(format!("recipient: {error}"), error.help())),
             },
-            Kind::Credential | Kind::Secret => self.namespaced(kind, name, namespace),
+            Kind::Credential | Kind::Cluster | Kind::Secret => self.namespaced(kind, name, namespace),
         }
     }
 
@@ -100,7 +112,8 @@ impl Words<'_> {
         let (namespace, name) = (Namespace::from(namespace), Name::from(name));
         Ok(match kind {
             Kind::Secret => Subject::Secret(ObjectKey::secret(namespace, name)),
-            _ => Subject::Credential(Claimant::credential(namespace, name)),
+            Kind::Cluster => Subject::Claimant(Claimant::cluster(namespace, name)),
+            _ => Subject::Claimant(Claimant::credential(namespace, name)),
         })
     }
 

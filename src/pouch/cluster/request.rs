@@ -288,13 +288,14 @@ fn stamp(object: &Node, resource: &Resource) -> Result<Stamp, Garbled> {
 }
 
 /// A text that changes when somebody writes to what is read of an object, for kinds whose status is not read:
-/// controllers write the status of Credentials and ClusterDeployments all the time.
+/// controllers write the status of Credentials, ClusterDeployments, and Clusters with what is behind them, all the time.
 ///
 /// `generation` counts changes of everything but metadata and status, for kinds with a status
 /// subresource; for others every change but of metadata.
 /// <https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/#status-subresource>
 fn generation(object: &Node, resource: &Resource) -> Option<String> {
-    let by_generation = ["Credential", "ClusterDeployment"].iter().any(|kind| resource.kind.is(k0rdent::GROUP, kind));
+    let by_generation = ["Credential", "ClusterDeployment"].iter().any(|kind| resource.kind.is(k0rdent::GROUP, kind))
+        || kinds::is_of_clusters(&resource.kind);
     let Some(Node::Int(generation)) = object.at(&["metadata", "generation"]).filter(|_| by_generation) else {
         return None;
     };

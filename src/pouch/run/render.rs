@@ -83,7 +83,7 @@ fn warn_of_unread(run: &Run<'_>, survey: &Survey) {
     for by in unread {
         let near = suggested(&by.path(), known.iter().map(String::as_str));
         let meant = near.map(|near| format!("; did you mean {near}?")).unwrap_or_default();
-        ui.warn(&format!("no Credential {} was read, so nothing of it is refreshed{meant}", by.path()));
+        ui.warn(&format!("no {by} was read, so nothing of it is refreshed{meant}"));
     }
     for namespace in &refresh.namespaces {
         if !asked.iter().any(|asked| asked.by.namespace == *namespace) {

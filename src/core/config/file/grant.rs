@@ -8,14 +8,14 @@ use serde::Deserialize;
 
 use crate::name::Kind;
 
-/// What somebody may use although nothing else admits it: one object, or what one Credential needs.
+/// What somebody may use although nothing else admits it: one object, or what one Credential or Cluster needs.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct GrantFile {
-    /// Whose Credentials may use it.
+    /// Who may use it.
     pub from: GrantFromFile,
-    /// The one object that they may use. Without it, for a Credential only: whatever that Credential
-    /// needs, its companions among it.
+    /// The one object that they may use. Without it, for one Credential or Cluster only: whatever that needs, the
+    /// companions of a Credential among it.
     pub to: Option<GrantToFile>,
     /// The regions where that holds, by name or by a placement; `["*"]` stands for all.
     pub regions: Vec<GrantRegionFile>,
@@ -52,21 +52,24 @@ pub struct PlacementFile {
     pub name: Option<String>,
 }
 
-/// Whose Credentials a grant is for; exactly one of `namespace` and `credential`.
+/// Whom a grant is for; exactly one of `namespace`, `credential` and `cluster`.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct GrantFromFile {
-    /// All Credentials of this namespace.
+    /// All Credentials of this namespace, and all Clusters that a region names.
     pub namespace: Option<String>,
     /// One Credential, as `NAMESPACE/NAME`.
     pub credential: Option<String>,
+    /// One Cluster of Cluster API, as `NAMESPACE/NAME`.
+    pub cluster: Option<String>,
 }
 
 impl GrantFromFile {
     /// The claimants that are named, each with its kind.
     pub fn claimants(&self) -> impl Iterator<Item = (Kind, &str)> {
         let credential = self.credential.as_deref().map(|text| ("Credential".into(), text));
-        credential.into_iter()
+        let cluster = self.cluster.as_deref().map(|text| ("Cluster".into(), text));
+        credential.into_iter().chain(cluster)
     }
 }
 

@@ -11,6 +11,7 @@ use super::super::placement::{Placement, PlacementBy};
 use super::super::{ExtraKind, RegionConfig};
 use super::name::{namespace, object_name};
 use super::region::is_label_word;
+use crate::capi::cluster;
 use crate::kinds::{Scopes, is_published, published};
 use crate::name::{Claimant, GroupKind, Namespace, ObjectKey, Region, Scope};
 
@@ -71,21 +72,29 @@ fn object(
     path: &FieldPath,
     faults: &mut Faults,
 ) -> ObjectKey {
-    let (kind, namespace) = placed((&typed.group, &typed.kind), typed.namespace.as_deref(), kinds, path, faults);
+    let known = KnownKinds { kinds, also: |kind| *kind == cluster::class_kind() };
+    let (kind, namespace) = placed((&typed.group, &typed.kind), typed.namespace.as_deref(), &known, path, faults);
     ObjectKey::new(kind, namespace, object_name(&typed.name, &path.key("name"), faults))
 }
 
-/// A kind and a namespace as its scope wants it. The kind must be publishable: naming it here does not make it so.
+/// The kinds that an entry may name: those that are published, and some that only say which objects are.
+pub(super) struct KnownKinds<'a> {
+    pub(super) kinds: &'a BTreeMap<GroupKind, ExtraKind>,
+    pub(super) also: fn(&GroupKind) -> bool,
+}
+
+/// A kind and a namespace as its scope wants it. The kind must be known: naming it here does not make it publishable.
 pub(super) fn placed(
     (group, typed): (&str, &str),
     written: Option<&str>,
-    kinds: &BTreeMap<GroupKind, ExtraKind>,
+    known: &KnownKinds<'_>,
     path: &FieldPath,
     faults: &mut Faults,
 ) -> (GroupKind, Option<Namespace>) {
+    let KnownKinds { kinds, also } = *known;
     let kind = GroupKind::new(group, typed);
     let written = written.map(|name| namespace(name, &path.key("namespace"), faults));
-    let built_in = || Scopes::new().of(&kind).filter(|_| is_published(&kind));
+    let built_in = || Scopes::new().of(&kind).filter(|_| is_published(&kind) || also(&kind));
     let scope = kinds.get(&kind).map(|extra| extra.scope).or_else(built_in);
     match (scope, &written) {
         (None, _) => {

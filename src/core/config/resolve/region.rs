@@ -6,10 +6,10 @@ use alloc::vec::Vec;
 
 use super::super::error::{Faults, FieldPath, NOT_READ, holds_secret, leaks, quoted};
 use super::super::file::{FleetFile, RegionFile, RegionNamespacesFile, SourceFile};
-use super::super::{Delivery, Output, RegionConfig, RegionState};
+use super::super::{Delivery, ExtraKind, Output, RegionConfig, RegionState};
 use super::name::{namespace, namespace_globs};
-use super::{delivery, inventory};
-use crate::name::{Directory, Namespace, Region, is_directory, is_dns_subdomain};
+use super::{clusters, delivery, inventory};
+use crate::name::{Directory, GroupKind, Namespace, Region, is_directory, is_dns_subdomain};
 use crate::recipient::Recipient;
 
 /// Resolves `escrowRecipients`.
@@ -27,7 +27,7 @@ pub(super) fn resolve(
     file: &FleetFile,
     texts: &BTreeMap<String, String>,
     escrow: &BTreeSet<Recipient>,
-    output: &Output,
+    (output, kinds): (&Output, &BTreeMap<GroupKind, ExtraKind>),
     faults: &mut Faults,
 ) -> BTreeMap<Region, RegionConfig> {
     let whole = delivery::Whole { file, texts, output };
@@ -82,6 +82,7 @@ pub(super) fn resolve(
             delivery: delivery::resolve(whole, (&directory, &typed.delivery), &path.key("delivery"), faults),
             detached: typed.detached,
             inventory: inventory::resolve(name, typed, output, &path, faults),
+            clusters: clusters::resolve(&typed.clusters, kinds, &path.key("clusters"), faults),
         };
         described(&config, &path.key("delivery"), faults);
         regions.insert(config.name.clone(), config);

@@ -4,7 +4,7 @@ use alloc::collections::BTreeMap;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::super::error::{Faults, FieldPath, quoted};
+use super::super::error::{Faults, FieldPath, quoted, suggest};
 use super::super::file::{
     ClusterFile, FleetFile, GitFile, ProvidedObjectsFile, RefFile, SourceDecryptionFile, SourceFile,
 };
@@ -12,8 +12,10 @@ use super::super::overlap::overlap;
 use super::super::{
     Decryption, ExtraKind, FileGlobs, Globs, Output, ProvidedObjects, Provides, Source, SourcePlace, repository,
 };
+use super::grant::KnownKinds;
 use super::name::{globs, label, namespace, namespace_globs};
-use crate::name::{GroupKind, SourceName};
+use crate::kinds::is_of_clusters;
+use crate::name::{GroupKind, Region, SourceName};
 
 /// The longest glob over names, in bytes: names of objects are no longer.
 const MOST_GLOB_BYTES: usize = 253;
@@ -77,7 +79,12 @@ pub(super) fn resolve(
         let name = SourceName::from(typed.name.as_str());
         let decryption = typed.decryption.as_ref();
         let decryption = decryption.and_then(|wanted| decryption_of(typed, wanted, &path, output, faults));
-        sources.push(Source { name, place, provides, overrides: typed.overrides, default_namespace, decryption });
+        let region = typed.region.as_deref().and_then(|text| described(file, text, &path.key("region"), faults));
+        if let Some(region) = &region {
+            refuse_trust(file, typed, region, &path, faults);
+        }
+        let overrides = typed.overrides;
+        sources.push(Source { name, place, provides, overrides, region, default_namespace, decryption });
     }
     // Places in the list are those of the file only if all of it could be resolved.
     if sources.len() == file.sources.len() {
@@ -86,14 +93,25 @@ pub(super) fn resolve(
     sources
 }
 
+/// The region whose Clusters a source describes.
+fn described(file: &FleetFile, text: &str, path: &FieldPath, faults: &mut Faults) -> Option<Region> {
+    if file.regions.contains_key(text) {
+        return Some(Region::from(text));
+    }
+    let names: Vec<&str> = file.regions.keys().map(String::as_str).collect();
+    faults.add(path, format!("there is no region {}", quoted(text)), suggest(text, names));
+    None
+}
+
 fn provided(
     typed: &ProvidedObjectsFile,
     kinds: &BTreeMap<GroupKind, ExtraKind>,
     path: &FieldPath,
     faults: &mut Faults,
 ) -> ProvidedObjects {
+    let known = KnownKinds { kinds, also: is_of_clusters };
     let (kind, namespace) =
-        super::grant::placed((&typed.group, &typed.kind), typed.namespace.as_deref(), kinds, path, faults);
+        super::grant::placed((&typed.group, &typed.kind), typed.namespace.as_deref(), &known, path, faults);
     let is_of_name = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '-' | '.' | '*' | '?');
     if typed.name.is_empty() || typed.name.len() > MOST_GLOB_BYTES || !typed.name.chars().all(is_of_name) {
         let message = format!("{} is not a glob over names of objects", quoted(&typed.name));
@@ -135,6 +153,25 @@ fn overlaps(sources: &[Source], system_namespace: &str, faults: &mut Faults) {
                 faults.add(&path, message, "Narrow one of the two, so that each object has one source.");
             }
         }
+    }
+}
+
+/// Refuses to trust a source with what belongs to all, if all that it is to describe is the Clusters of one region. Its
+/// rules and definitions would count for other regions, and whoever rules that region could have the Secrets of others sent
+/// there. The management cluster is trusted with everything anyway.
+fn refuse_trust(file: &FleetFile, typed: &SourceFile, region: &Region, path: &FieldPath, faults: &mut Faults) {
+    let is_management = file.regions.get(region.as_str()).is_some_and(|region| region.management);
+    // Of the only source there are no others.
+    if file.sources.len() > 1
+        && !is_management
+        && typed.provides.as_ref().is_some_and(|provides| provides.cluster_scoped)
+    {
+        let path = path.key("provides").key("clusterScoped");
+        let message =
+            format!("the source describes the Clusters of region {region}, and would be trusted with all regions");
+        let help = "Remove `clusterScoped`, and name under `provides.objects` the identities and Secrets that its Clusters use; \
+                    or remove `region`.";
+        faults.add(&path, message, help);
     }
 }
 

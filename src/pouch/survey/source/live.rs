@@ -168,7 +168,7 @@ impl Live {
         for (kind, (resource, versions)) in &self.served.kinds {
             self.inquiry.served.insert(kind.clone(), (resource.scope, versions.clone()));
         }
-        let namespaces = inquiry::identity_namespaces(fleet, &source.provides);
+        let namespaces = inquiry::identity_namespaces(fleet, source);
         let keys: Vec<ObjectKey> = namespaces.iter().map(ObjectKey::namespace).collect();
         let resource = Resource::namespaces();
         self.order.push((resource.kind.clone(), keys.clone()));
@@ -242,6 +242,10 @@ impl Live {
         if let Some(broken) = self.served.unknown.get(listed.kind.group.as_str()) {
             return Err(self.unreachable(&format!("the API group {}", listed.kind.group), broken));
         }
+        if listed.may_be_absent {
+            self.inquiry.listed.insert(listed.kind.clone(), Ok(()));
+            return Ok(0);
+        }
         let message = format!("cluster {} serves no {}", self.context(), listed.kind);
         if listed.needed {
             let help = "Check that the context is that of k0rdent's management cluster, and that k0rdent is installed.";
@@ -258,6 +262,11 @@ impl Live {
     /// Whether a rule among what was listed selects namespaces.
     pub fn selects_namespaces(&self) -> bool {
         inquiry::select_namespaces(self.documents.iter().map(|(document, _)| document))
+    }
+
+    /// What was listed so far.
+    pub fn documents(&self) -> &[(Node, Origin)] {
+        &self.documents
     }
 
     /// What was listed, as the snapshot begins with it.

@@ -30,6 +30,7 @@ mod bad_input;
 mod check;
 mod churn;
 mod churn_laws;
+mod clusters;
 mod commits;
 mod config_from;
 mod corpus;

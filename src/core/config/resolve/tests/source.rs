@@ -37,6 +37,23 @@ fn a_ref_says_what_it_is_or_is_no_tag() {
     }
 }
 
+/// What describes one region is not trusted with the others; what is k0rdent's own is trusted anyway.
+#[test]
+fn a_source_of_one_region_is_not_trusted_with_all() {
+    let of = |region: &str, provides: &str| {
+        let source = format!(
+            "    directory: {{path: m}}\n    region: {region}\n    provides: {{namespaces: [a]{provides}}}\n  - name: b\n    \
+             directory: {{path: b}}\n    provides: {{namespaces: [b]}}"
+        );
+        let config = edited(SOURCE, &source).replacen("  us-east:\n", "  us-east:\n    management: true\n", 1);
+        load(&config).map(|fleet| fleet.sources[0].described().is_some())
+    };
+    assert_eq!(of("eu-west", ""), Ok(true));
+    assert_eq!(of("us-east", ", clusterScoped: true"), Ok(false));
+    let refused = of("eu-west", ", clusterScoped: true").unwrap_err();
+    assert!(refused.contains("would be trusted with all regions"), "{refused}");
+}
+
 /// Three sources: the first is trusted, the others name these objects.
 fn with_objects(one: &str, other: &str) -> String {
     edited(

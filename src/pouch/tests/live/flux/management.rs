@@ -99,7 +99,7 @@ fn what_is_brought_there_is_no_source() {
     let ran = region.fleet.run(&["explain", "region", "eu"]).ends(0);
     assert!(ran.stdout.contains(&format!("cluster {uid} (by the source that it is; ")), "{}", ran.stdout);
     let ran = region.fleet.run(&["explain", "team-a/own"]).ends(0);
-    assert!(ran.stdout.contains("lands      nowhere: it is on the management cluster already"), "{}", ran.stdout);
+    assert!(ran.stdout.contains("lands      nowhere: it stands there already"), "{}", ran.stdout);
     rests(&region, &flux);
     let plan = region.fleet.run(&["plan", "--no-values", "--detailed-exitcode"]).ends(0);
     assert!(!plan.stderr.contains("error["), "{}", plan.stderr);

@@ -1,0 +1,247 @@
+//! Behind: what the objects that a Cluster refers to name, and what keeps that from being known.
+//!
+//! What one object says is worked out once, however many Clusters refer to it.
+
+use alloc::collections::BTreeMap;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use super::super::Start;
+use crate::capi::cluster::{self, ClusterSpec, Named, Referred, Templated};
+use crate::capi::naming::ClusterKind;
+use crate::config::{Fleet, Grant};
+use crate::finding::{Code, Fault, Finding};
+use crate::k0rdent::root::Root;
+use crate::name::{Claimant, GroupKind, Namespace, ObjectKey, Region};
+use crate::object::{Object, finding_of};
+use crate::snapshot::{Lookup, Snapshot};
+
+/// What is known of the objects behind Clusters.
+pub(super) struct Behind<'a> {
+    fleet: &'a Fleet,
+    snapshot: &'a Snapshot,
+    /// What objects and templates name, by key, and by the namespace of the Clusters that use them.
+    named: BTreeMap<(ObjectKey, Namespace), Result<Vec<Named>, Vec<Fault>>>,
+    classes: BTreeMap<ObjectKey, Result<Vec<Templated>, Vec<Fault>>>,
+}
+
+/// One Cluster that is looked at.
+pub(super) struct Looked<'a> {
+    /// The claimant.
+    pub(super) by: &'a Claimant,
+    /// The region that takes it.
+    pub(super) region: &'a Region,
+    /// Itself.
+    pub(super) cluster: &'a Object,
+    /// What is wrong.
+    pub(super) findings: Vec<Finding>,
+    /// What is named.
+    pub(super) starts: Vec<Start>,
+}
+
+impl<'a> Behind<'a> {
+    pub(super) fn new(fleet: &'a Fleet, snapshot: &'a Snapshot) -> Self {
+        Self { fleet, snapshot, named: BTreeMap::new(), classes: BTreeMap::new() }
+    }
+
+    /// Looks at everything behind a Cluster.
+    pub(super) fn look(&mut self, looked: &mut Looked<'_>) {
+        match cluster::read(&looked.cluster.body, &looked.by.namespace) {
+            Ok(spec) => self.follow(looked, &spec),
+            Err(faults) => looked.faults(&faults, looked.cluster),
+        }
+    }
+
+    fn follow(&mut self, looked: &mut Looked<'_>, spec: &ClusterSpec) {
+        for referred in &spec.refers_to {
+            let Some(known) = looked.known(referred, cluster::known(&referred.kind)) else { continue };
+            let namespace = Some(looked.by.namespace.clone());
+            let key = ObjectKey::new(referred.kind.clone(), namespace, referred.name.clone());
+            if let Some(object) = self.look_up(looked, &key, &format!("spec.{}", referred.field)) {
+                self.take(looked, known, object, false);
+            }
+        }
+        let infrastructure = spec.refers_to.iter().find(|to| to.field == cluster::INFRASTRUCTURE);
+        if let Some(known) = infrastructure.and_then(|to| cluster::known(&to.kind)) {
+            let others = spec.refers_to.iter().filter(|to| to.field == cluster::CONTROL_PLANE).map(|to| &to.kind);
+            looked.leaves_to(known, others, "spec.controlPlaneRef of the Cluster");
+        }
+        match &spec.class {
+            _ if spec.has_infrastructure => {}
+            None => {
+                let message =
+                    "spec has neither infrastructureRef nor topology, so nothing tells what the Cluster is made of";
+                let finding = Finding::new(Code::InvalidCluster, message).about(&looked.cluster.key);
+                looked.findings.push(finding.at(&looked.cluster.origin).help("Correct the Cluster, or its source."));
+            }
+            Some((namespace, name)) => {
+                let namespace = namespace.clone().unwrap_or_else(|| looked.by.namespace.clone());
+                let key = ObjectKey::new(cluster::class_kind(), Some(namespace), name.clone());
+                if self.may_read(looked, &key) {
+                    self.of_class(looked, &key);
+                }
+            }
+        }
+    }
+
+    /// Whether a Cluster may use a ClusterClass: one of its own namespace, or one that a grant opens. Of another, nothing
+    /// is told, not even whether it exists.
+    fn may_read(&self, looked: &mut Looked<'_>, key: &ObjectKey) -> bool {
+        let mut grants = self.fleet.grants.iter();
+        let is_own = key.namespace.as_ref() == Some(&looked.by.namespace);
+        if is_own || grants.any(|grant| grant.is_for(looked.by, key) && grant.names(looked.region)) {
+            return true;
+        }
+        let why = format!("its ClusterClass stands in another namespace, and {key} is not open to it");
+        let grant = Grant::least(looked.by, looked.region, key);
+        let help = format!(
+            "To open it, add to `grants`: `- {grant}`; a placement does not open a ClusterClass. {}",
+            cure(looked.cluster)
+        );
+        looked.unknown(&why, looked.cluster, help);
+        false
+    }
+
+    /// An object that another one names in a field.
+    fn look_up(&self, looked: &mut Looked<'_>, key: &ObjectKey, field: &str) -> Option<&'a Object> {
+        let finding = match self.snapshot.look_up(key) {
+            Lookup::Found(object) => {
+                looked.faults(&object.faults, object);
+                return Some(object).filter(|object| !object.is_mistyped());
+            }
+            Lookup::Unread(unread) => unread.finding(key),
+            Lookup::Unasked => Finding::new(Code::Unread, format!("whether {key} exists was not asked"))
+                .about(key)
+                .help("Give it to pouch in clear: it holds no secret."),
+            Lookup::Absent => {
+                let message = format!("{field} names {key}, which is in no source");
+                let help = match self.snapshot.ignored(key) {
+                    Some(origin) => format!(
+                        "It stands at {origin}, in a source that may not provide it: move it to one that may, or widen \
+                         `provides` if you trust everybody who writes that source."
+                    ),
+                    None if key.kind == cluster::class_kind() => format!(
+                        "Add the ClusterClass with its templates, or correct the reference. {}",
+                        cure(looked.cluster)
+                    ),
+                    None => String::from("Add the object, or correct the reference."),
+                };
+                Finding::new(Code::MissingReference, message).about(key).help(help)
+            }
+        };
+        looked.findings.push(finding.at(&looked.cluster.origin));
+        None
+    }
+
+    /// Takes what an object names, or what is made from a template.
+    fn take(&mut self, looked: &mut Looked<'_>, known: &ClusterKind, object: &'a Object, is_template: bool) {
+        let own = &looked.by.namespace;
+        let named = self.named.entry((object.key.clone(), own.clone())).or_insert_with(|| {
+            let body = if is_template { cluster::of_made(&object.body)? } else { &object.body };
+            cluster::names(known, body, own)
+        });
+        let named = match named {
+            Ok(named) => named,
+            Err(faults) => return looked.faults(faults, object),
+        };
+        for named in named {
+            let field = cluster::shown(known, named);
+            let Named { kind, version, name, namespace, entries, field: _, by_default } = named.clone();
+            let root = Root { kind, version, name, namespace };
+            // Infrastructure and control plane may well name the same.
+            if !looked.starts.iter().any(|start| start.root == root) {
+                looked.starts.push(Start { root, field, entries, by_default });
+            }
+        }
+    }
+
+    /// Takes what the templates of a ClusterClass name, unless a patch may write that.
+    fn of_class(&mut self, looked: &mut Looked<'_>, key: &ObjectKey) {
+        let Some(class) = self.look_up(looked, key, "spec.topology") else { return };
+        let read = self.classes.entry(key.clone()).or_insert_with(|| cluster::templates(&class.body));
+        let templates = match read {
+            Ok(templates) => templates.clone(),
+            Err(faults) => return looked.faults(faults, class),
+        };
+        let kinds =
+            || templates.iter().map(|templated| (&templated.template, cluster::of_template(&templated.template.kind)));
+        let infrastructure = kinds().find(|(template, _)| template.field == cluster::OF_INFRASTRUCTURE);
+        if let Some(known) = infrastructure.and_then(|(_, known)| known) {
+            let others: Vec<GroupKind> =
+                kinds().filter_map(|(_, known)| known).map(|known| GroupKind::new(known.group, known.kind)).collect();
+            looked.leaves_to(known, others.iter(), &format!("spec.controlPlane of {key}"));
+        }
+        for Templated { template, written } in &templates {
+            let Some(known) = looked.known(template, cluster::of_template(&template.kind)) else { continue };
+            if let Some((patch, field)) = written {
+                let why = format!("patch {patch} of {key} may write {field} of the {}", known.kind);
+                looked.unknown(&why, class, cure(looked.cluster));
+                continue;
+            }
+            let key = ObjectKey::new(template.kind.clone(), key.namespace.clone(), template.name.clone());
+            let field = format!("spec.{} of the ClusterClass", template.field);
+            if let Some(object) = self.look_up(looked, &key, &field) {
+                self.take(looked, known, object, true);
+            }
+        }
+    }
+}
+
+impl Looked<'_> {
+    fn faults(&mut self, faults: &[Fault], object: &Object) {
+        self.findings.extend(faults.iter().map(|fault| finding_of(fault, object)));
+    }
+
+    /// What is known of a kind whose objects name an identity; none where there is nothing to look at.
+    fn known(&mut self, referred: &Referred, known: Option<&'static ClusterKind>) -> Option<&'static ClusterKind> {
+        let kind = &referred.kind;
+        let is_infrastructure = [cluster::INFRASTRUCTURE, cluster::OF_INFRASTRUCTURE].contains(&referred.field);
+        match known {
+            Some(_) => {}
+            None if is_infrastructure => {
+                let why = format!("pouch does not know in which field objects of kind {kind} name it");
+                self.unknown(&why, self.cluster, cure(self.cluster));
+            }
+            // Control planes that are not known name none, unless one that does was meant. Of a template the class says so.
+            None => {
+                if let Some(meant) = cluster::meant(kind) {
+                    let message = format!("spec.{} names the kind {kind}, which is not known", referred.field);
+                    let finding = Finding::new(Code::Mistyped, message).about(&self.cluster.key);
+                    let help = format!("Did you mean {meant}? Until this is corrected, what the Cluster has stays.");
+                    self.findings.push(finding.at(&self.cluster.origin).help(help));
+                }
+            }
+        }
+        known.filter(|known| !known.names.is_empty())
+    }
+
+    /// Whether infrastructure that leaves the identity to its control plane has such a one.
+    fn leaves_to<'k>(&mut self, known: &ClusterKind, mut others: impl Iterator<Item = &'k GroupKind>, at: &str) {
+        if let Some(control_plane) = known.leaves_to
+            && !others.any(|other| other.kind == control_plane)
+        {
+            let why = format!(
+                "objects of kind {} leave it to an object of kind {control_plane}, which {at} names none of",
+                known.kind
+            );
+            self.unknown(&why, self.cluster, cure(self.cluster));
+        }
+    }
+
+    /// The identity cannot be told; `at` is the object that makes it so.
+    fn unknown(&mut self, why: &str, at: &Object, help: String) {
+        let cluster = &self.cluster.key;
+        let finding =
+            Finding::new(Code::ClusterIdentityUnknown, format!("which identity {cluster} uses is unknown: {why}"));
+        self.findings.push(finding.about(cluster).at(&at.origin).help(help));
+    }
+}
+
+/// What helps where the sources do not tell the identity of a Cluster.
+fn cure(cluster: &Object) -> String {
+    format!(
+        "Read the Cluster from its live cluster, if a ClusterClass made it; or name the identity under `clusters` of the \
+         region: `{{name: {}, identityRef: {{apiVersion: …, kind: …, name: …}}}}`.",
+        cluster.key.path()
+    )
+}

@@ -16,6 +16,7 @@ use super::stages::{Desk, Wishes, keys, publish};
 use crate::closure::{MAX_HOPS, MAX_OBJECTS, close};
 use crate::finding::{Code, Finding, settle};
 use crate::judge::case::{Case, Verdict};
+use crate::layout::manifest::NeededBy;
 use crate::name::ObjectKey;
 use crate::region::content::Content;
 use crate::region::plan::{RegionPlan, bundle_yaml};
@@ -510,17 +511,28 @@ stringData: {key: value}
     without.config["regions"]["eu"]["namespaces"] = json!({"allowed": ["team-b"]});
     let desk = Desk::new(&without);
     let is_theirs = |key: &ObjectKey| key.kind.is_secret() && key.namespace_text() == "team-a";
-    for (kind, stays) in [("Credential", false), ("SyncRule", true)] {
+    // Of two that differ in kind alone, one goes and the other stays.
+    for (kinds, stay) in
+        [(&["Credential"][..], &[][..]), (&["SyncRule"], &["SyncRule"]), (&["Credential", "SyncRule"], &["SyncRule"])]
+    {
         let mut manifest = before.manifest().unwrap().clone();
-        let theirs = manifest.objects.iter_mut().filter(|object| is_theirs(&object.key));
-        for needed_by in theirs.flat_map(|object| &mut object.needed_by) {
-            needed_by.by.kind = kind.into();
+        for object in manifest.objects.iter_mut().filter(|object| is_theirs(&object.key)) {
+            let of_kind = |(needed_by, kind): (&NeededBy, &str)| {
+                let mut needed_by = needed_by.clone();
+                needed_by.by.kind = kind.into();
+                needed_by
+            };
+            object.needed_by =
+                kinds.iter().flat_map(|kind| object.needed_by.iter().map(move |by| of_kind((by, kind)))).collect();
         }
         let config = &desk.fleet.regions["eu"];
         let mut files = before.files.clone();
         files.insert("regions/eu/bundle.yaml".into(), bundle_yaml(&manifest, keys().current().unwrap()).into_bytes());
         let published = Published::examine(&desk.fleet.name, &config.directory, files, &keys());
         let (plan, _) = desk.plan(config, &published, &Wishes::default());
-        assert_eq!(plan.manifest.objects.iter().any(|object| is_theirs(&object.key)), stays, "{kind}");
+        let objects = plan.manifest.objects.iter().filter(|object| is_theirs(&object.key));
+        let left: Vec<&str> =
+            objects.flat_map(|object| &object.needed_by).map(|needed_by| &*needed_by.by.kind).collect();
+        assert_eq!(left, stay, "{kinds:?}");
     }
 }

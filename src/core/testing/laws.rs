@@ -532,7 +532,7 @@ stringData: {key: value}
         let (plan, _) = desk.plan(config, &published, &Wishes::default());
         let objects = plan.manifest.objects.iter().filter(|object| is_theirs(&object.key));
         let left: Vec<&str> =
-            objects.flat_map(|object| &object.needed_by).map(|needed_by| &*needed_by.by.kind).collect();
+            objects.flat_map(|object| &object.needed_by).map(|needed_by| needed_by.by.kind.as_str()).collect();
         assert_eq!(left, stay, "{kinds:?}");
     }
 }

@@ -14,7 +14,7 @@ use crate::finding::{Code, Finding};
 use crate::kinds;
 use crate::name::{GroupKind, ObjectKey, SourceName};
 use crate::object::{Object, finding_of};
-use crate::snapshot::Lookup;
+use crate::snapshot::{Lookup, Unread};
 use crate::world::{Granting, World};
 
 /// The rule by which a claim may use an object.
@@ -98,6 +98,8 @@ enum Standing<'a> {
     Elsewhere,
     /// The claim's own source says something else than what counts.
     Differs { counts: &'a Object, own: &'a Object },
+    /// It stands in another source, and whether the claim's own has it too is unknown.
+    Unread(Unread<'a>),
 }
 
 /// The sources that a claim is held to; none if it may use what any source provides to its namespace.
@@ -132,7 +134,10 @@ fn standing<'a>(world: &World<'a>, claim: &Claim, read: &ObjectKey) -> Standing<
     let mut copies = world.snapshot.copies(read).filter(|copy| is_own(copy));
     match copies.next() {
         _ if is_own(counts) => Standing::Own,
-        None => Standing::Elsewhere,
+        None => {
+            let unread = sources.iter().find_map(|source| world.snapshot.unread_of(source, read));
+            unread.map_or(Standing::Elsewhere, Standing::Unread)
+        }
         Some(own) if own.same_content(counts) || copies.any(|own| own.same_content(counts)) => Standing::Own,
         Some(own) => Standing::Differs { counts, own },
     }
@@ -192,8 +197,10 @@ pub fn is_unseen(world: &World<'_>, claim: &Claim, identity: &Object) -> bool {
 /// meant. That opens nothing, and takes nothing away. Nobody looks at the object meanwhile, so what it holds does not count
 /// either.
 pub fn undecided(world: &World<'_>, claim: &Claim, read: &ObjectKey) -> Option<Finding> {
-    if let Standing::Differs { counts, own } = standing(world, claim, read) {
-        return Some(differs(claim, counts, own));
+    match standing(world, claim, read) {
+        Standing::Differs { counts, own } => return Some(differs(claim, counts, own)),
+        Standing::Unread(unread) => return Some(unread.finding(read)),
+        Standing::Own | Standing::Elsewhere => {}
     }
     let Granting::Unknown(placement, why) = world.granting(&claim.by, claim.region(), read) else { return None };
     let message = format!(

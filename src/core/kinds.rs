@@ -279,9 +279,11 @@ pub fn plural(kind: &GroupKind) -> Option<&'static str> {
     known(kind).map(|known| known.plural).or_else(of_provider).or_else(of_cluster)
 }
 
-/// Whether every object of a kind is read, whoever asks for it; objects of other kinds are wanted by name.
+/// Whether every object of a kind is read, whoever asks for it; objects of other kinds are wanted by name. The kinds of
+/// Clusters are so too where [a configuration](crate::config::Fleet::lists) takes Clusters.
 pub fn is_listed(kind: &GroupKind) -> bool {
-    kind.group == K0RDENT || known(kind).is_some_and(|known| known.listed != Listed::ByName) || is_of_clusters(kind)
+    let is_known = || known(kind).is_some_and(|known| known.listed != Listed::ByName);
+    kind.group == K0RDENT || (is_known() && !is_of_clusters(kind))
 }
 
 /// Whether objects of a kind say which identity a Cluster uses: a stage reads them where the configuration names Clusters.

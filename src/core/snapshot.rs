@@ -29,7 +29,7 @@ use alloc::vec::Vec;
 
 use crate::config::{Fleet, Source};
 use crate::finding::{Code, Fault, Finding, Origin};
-use crate::kinds::{DEFINITION, K0RDENT, Scopes, is_definition, is_listed};
+use crate::kinds::{DEFINITION, K0RDENT, Scopes, is_definition};
 use crate::name::{GroupKind, Name, Namespace, ObjectKey, Scope, SourceName, Version};
 use crate::node::Node;
 use crate::object::{Object, Unusable, admit, finding_of, kind_of};
@@ -182,6 +182,17 @@ impl Snapshot {
             (Some(unread), _) => Lookup::Unread(unread),
             (None, Some(held)) => Lookup::Found(&held.object),
             (None, None) => Lookup::Absent,
+        }
+    }
+
+    /// What one source does not say of a key, if it may provide it and was not read completely.
+    pub fn unread_of(&self, source: &SourceName, key: &ObjectKey) -> Option<Unread<'_>> {
+        let state = self.sources.iter().find(|state| state.name == *source)?;
+        match state.word(key) {
+            Word::Unread(reason) if state.provides.admits(key, &self.system_namespace) => {
+                Some(Unread { source: &state.name, reason })
+            }
+            _ => None,
         }
     }
 
@@ -538,7 +549,7 @@ pub fn assemble_by(fleet: &Fleet, readings: Vec<Reading>, hands: &dyn Hands) -> 
         let mut sealed = Unopened::default();
         for (number, document) in documents_sealed.into_iter().enumerate() {
             let kind = kind_of(&document.document);
-            if let Some(reason) = document.trouble.as_ref().filter(|_| is_listed(&kind)) {
+            if let Some(reason) = document.trouble.as_ref().filter(|_| fleet.lists(&kind)) {
                 let origin = &document.origin;
                 match admit(document.document, origin.clone(), scopes, source.default_namespace.as_ref(), fleet) {
                     Ok(object) if !source.provides.admits(&object.key, &fleet.system_namespace) => {

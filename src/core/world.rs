@@ -20,12 +20,13 @@ use crate::claim::access::{Access, Rules};
 use crate::claim::collect::{claims, kept_by};
 use crate::claim::deployments::Deployments;
 use crate::claim::{Asked, Claim};
-use crate::config::{Fleet, Placement, RegionConfig};
+use crate::config::{Fleet, Grant, Granted, Placement, RegionConfig};
 use crate::destination::{Address, Destination};
 use crate::finding::{Code, Finding};
 use crate::k0rdent;
 use crate::k0rdent::provider_interface::Definition;
 use crate::k0rdent::region::RegionFacts;
+use crate::kinds;
 use crate::name::{Claimant, GroupKind, Name, Namespace, ObjectKey, Region, Scope, Version};
 use crate::object::finding_of;
 use crate::snapshot::Snapshot;
@@ -162,7 +163,9 @@ impl<'a> World<'a> {
 
     /// Whether some grant lets a claimant use an object, by the key that is read, in a region.
     pub fn granting(&self, by: &Claimant, region: &Region, object: &ObjectKey) -> Granting<'a> {
-        let grants = || self.fleet.grants.iter().filter(|grant| grant.is_for(by, object));
+        let is_described = self.is_described(by);
+        let opens = |grant: &&Grant| grant.is_for(by, object) && !(is_described && grant.to == Granted::Closure);
+        let grants = || self.fleet.grants.iter().filter(opens);
         if grants().any(|grant| grant.names(region)) {
             return Granting::Yes(None);
         }
@@ -175,6 +178,17 @@ impl<'a> World<'a> {
             }
         }
         unknown
+    }
+
+    /// Whether a claimant stands only where one region's Clusters are described. Whoever writes there chooses what its
+    /// closure holds, so no grant opens that as a whole.
+    fn is_described(&self, by: &Claimant) -> bool {
+        if !self.fleet.describes_regions() {
+            return false;
+        }
+        let Some(key) = kinds::claimant(by) else { return false };
+        let mut copies = self.snapshot.agreeing(&key).peekable();
+        copies.peek().is_some() && copies.all(|copy| self.fleet.described_by(&copy.origin.source).is_some())
     }
 
     /// Whether some grant is known to let a claimant use an object, by the key that is read, in a region.

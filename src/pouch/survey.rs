@@ -299,7 +299,7 @@ fn one_look(
             continue;
         }
         let mut reading = read_files(surveyor, source)?;
-        let sealed = set_aside(source, &mut reading, openers.get(&index), (index, &mut vaults));
+        let sealed = set_aside(fleet, source, &mut reading, openers.get(&index), (index, &mut vaults));
         findings.extend(reading.findings);
         if let (Some(identity), Some(commit)) = (&reading.identity, reading.revision) {
             let place = (identity.as_str(), reading.reference.as_str());
@@ -373,6 +373,7 @@ fn one_look(
 /// Takes a source's sealed files out of what was read: those of a source that opens them are kept for
 /// later, those of another are documents like all others.
 fn set_aside(
+    fleet: &Fleet,
     source: &Source,
     reading: &mut source::Reading,
     opener: Option<&Arc<Opener>>,
@@ -380,9 +381,9 @@ fn set_aside(
 ) -> Vec<SealedDocument> {
     let files = std::mem::take(&mut reading.sealed);
     let seen: Vec<Seen> = match opener {
-        None => unopened(files).collect(),
+        None => unopened(fleet, files).collect(),
         Some(opener) => {
-            let (vault, seen) = Vault::new(&source.name, Arc::clone(opener), files);
+            let (vault, seen) = Vault::new(fleet, &source.name, Arc::clone(opener), files);
             if !vault.is_empty() {
                 vaults.insert(index, vault);
             }

@@ -16,6 +16,10 @@ use crate::world::World;
 /// Marks what is in place, and finds what is in the way.
 pub(super) fn mark(world: &World<'_>, claim: &Claim, closure: &mut Closure) {
     if !world.fleet.regions.get(claim.region()).is_some_and(|region| region.management) {
+        // Of most fleets no source is a region's cluster.
+        if !world.fleet.sources.iter().any(|source| world.fleet.is_cluster_of(source, claim.region())) {
+            return;
+        }
         let read_there = |key: &ObjectKey| world.snapshot.is_only_there(world.fleet, claim.region(), key);
         for member in closure.members.iter_mut().filter(|member| member.role != Role::Assumed) {
             member.in_place = member.read == member.lands && member.edits.is_empty() && read_there(&member.read);

@@ -2,9 +2,15 @@
 
 use super::clusters::{TakenClusters, taken};
 use super::{Fleet, RegionConfig, Source, SourcePlace};
-use crate::name::{Region, SourceName};
+use crate::kinds;
+use crate::name::{GroupKind, Region, SourceName};
 
 impl Fleet {
+    /// Whether every object of a kind is read, whoever asks for it.
+    pub fn lists(&self, kind: &GroupKind) -> bool {
+        kinds::is_listed(kind) || (kinds::is_of_clusters(kind) && self.names_clusters())
+    }
+
     /// Whether some region takes Clusters.
     pub fn names_clusters(&self) -> bool {
         self.regions.values().any(|region| !region.clusters.is_empty())

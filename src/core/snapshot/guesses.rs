@@ -5,7 +5,7 @@ use alloc::boxed::Box;
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
 
-use super::mistyped::Meant;
+use super::mistyped::{Meant, pattern};
 use super::pattern::Pattern;
 use super::reason::Reason;
 use crate::name::{GroupKind, Namespace, ObjectKey, is_template};
@@ -50,7 +50,7 @@ impl Guesses {
                 let templates = self.templates.entry(key.clone()).or_default();
                 // Beyond what is told apart it could be any namespace.
                 match templates.len() < MOST_LOOSE {
-                    true => _ = templates.insert(Pattern::of(template)),
+                    true => _ = templates.insert(pattern(key.as_ref(), template)),
                     false => _ = self.places.insert((key.clone(), None)),
                 }
             }
@@ -185,7 +185,7 @@ mod tests {
                 found += usize::from(searched);
                 let place = |document: &&Node| {
                     let it = meant(document);
-                    let fits = |own| Pattern::of(own).fits(key.namespace_text());
+                    let fits = |own| pattern(it.kind(), own).fits(key.namespace_text());
                     it.kind().is_none_or(|kind| *kind == key.kind) && it.namespace().is_none_or(fits)
                 };
                 assert_eq!(guesses.may_be_in(&key.kind, key.namespace.as_ref()), pair.iter().any(place), "{key}");

@@ -63,11 +63,15 @@ const HELM: &str = "{{";
 
 /// Whether a text that an object of a kind is called by is an unrendered template.
 ///
-/// Flux fills in `${…}` on the cluster, so a file may well have it; but if a claimant is called so, another one's name is
-/// missing, and what that has published must stay.
+/// Flux fills in `${…}` on the cluster, so a file may well have it; but where clusterctl was to fill it in, the names of
+/// Clusters and of what stands behind them are missing, and what those have published must stay.
 pub(super) fn is_unrendered(kind: &GroupKind, text: &str) -> bool {
-    let is_claimant = || kinds::claimants().any(|claimant| claimant == *kind) || kinds::is_of_clusters(kind);
-    text.contains(HELM) || (is_template(text) && is_claimant())
+    text.contains(HELM) || (kinds::is_of_clusters(kind) && is_template(text))
+}
+
+/// A text by which an object of a kind is called, or of any kind, as what it could become.
+pub(super) fn pattern(kind: Option<&GroupKind>, text: &str) -> Pattern {
+    Pattern::of(text, kind.is_some_and(kinds::is_of_clusters))
 }
 
 fn check(
@@ -220,10 +224,11 @@ impl Meant {
             }
         }
         let why = format!("the document at {origin} may be meant to be it");
+        let called = |field| Some(pattern(kind.as_ref(), part(&["metadata", field])?));
         Self {
+            namespace: called("namespace"),
+            name: called("name"),
             kind,
-            namespace: part(&["metadata", "namespace"]).map(Pattern::of),
-            name: part(&["metadata", "name"]).map(Pattern::of),
             words,
             reason: Reason::new(why, "Correct that document: its own finding says what is wrong."),
         }
@@ -235,8 +240,8 @@ impl Meant {
         let why = format!("the template at {} may be meant to make it", object.origin);
         Self {
             kind: Some(kind.clone()),
-            namespace: namespace.as_ref().map(|namespace| Pattern::of(namespace.as_str())),
-            name: Some(Pattern::of(name.as_str())),
+            namespace: namespace.as_ref().map(|namespace| pattern(Some(kind), namespace.as_str())),
+            name: Some(pattern(Some(kind), name.as_str())),
             words: BTreeSet::new(),
             reason: Reason::new(why, "Render the template."),
         }
@@ -264,7 +269,7 @@ impl Meant {
 
     /// The same document as one that could be any object of its kind.
     pub(super) fn of_any_name(self) -> Self {
-        Self { namespace: None, name: Some(Pattern::of("{{}}")), words: BTreeSet::new(), ..self }
+        Self { namespace: None, name: Some(pattern(None, "{{}}")), words: BTreeSet::new(), ..self }
     }
 
     /// Whether the document could be meant to be an object.
@@ -275,7 +280,7 @@ impl Meant {
         let name = key.name.as_str();
         let named = match &self.name {
             Some(pattern) => pattern.fits(name),
-            None => is_listed(&key.kind) || self.words.contains(name),
+            None => is_listed(&key.kind) || kinds::is_of_clusters(&key.kind) || self.words.contains(name),
         };
         let in_place = |namespace: &Namespace| self.namespace.as_ref().is_none_or(|own| own.fits(namespace.as_str()));
         named && self.kind.as_ref().is_none_or(|own| *own == key.kind) && key.namespace.as_ref().is_none_or(in_place)

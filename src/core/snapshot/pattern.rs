@@ -6,8 +6,11 @@
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
-/// How what is to be filled in begins and ends, in the words of Helm, and of clusterctl and Flux.
-const TEMPLATES: [(&str, &str); 2] = [("{{", "}}"), ("${", "}")];
+/// How what is to be filled in begins and ends, in the words of Helm.
+const HELM: (&str, &str) = ("{{", "}}");
+
+/// The same in those of clusterctl, and of Flux.
+const VARIABLE: (&str, &str) = ("${", "}");
 
 /// A text, which may be a template.
 #[derive(PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -28,9 +31,10 @@ struct Parts {
 }
 
 impl Pattern {
-    /// Takes a text apart.
-    pub(super) fn of(text: &str) -> Self {
-        Self { text: text.into(), parts: Parts::of(text) }
+    /// Takes a text apart; `variables` are looked for too, or only what Helm would have rendered.
+    pub(super) fn of(text: &str, variables: bool) -> Self {
+        let parts = if variables { Parts::of(text, [HELM, VARIABLE]) } else { Parts::of(text, [HELM]) };
+        Self { text: text.into(), parts }
     }
 
     /// The text.
@@ -57,18 +61,18 @@ impl Pattern {
 }
 
 impl Parts {
-    fn of(text: &str) -> Option<Self> {
+    fn of<const N: usize>(text: &str, templates: [(&str, &str); N]) -> Option<Self> {
         // Where each kind of variable begins next: looked for again only once it lies behind.
-        let mut next = TEMPLATES.map(|(begin, _)| text.find(begin));
+        let mut next = templates.map(|(begin, _)| text.find(begin));
         let (mut parts, mut at) = (Vec::new(), 0);
         loop {
-            let first = next.iter().zip(TEMPLATES).filter_map(|(found, words)| Some(((*found)?, words))).min();
+            let first = next.iter().zip(templates).filter_map(|(found, words)| Some(((*found)?, words))).min();
             let Some((begins, (begin, end))) = first else { break };
             parts.push(text.get(at..begins).unwrap_or_default());
             let inside = begins.saturating_add(begin.len());
             let ends = text.get(inside..).and_then(|rest| rest.find(end));
             at = ends.map_or(text.len(), |ends| inside.saturating_add(ends).saturating_add(end.len()));
-            for (found, (begin, _)) in next.iter_mut().zip(TEMPLATES) {
+            for (found, (begin, _)) in next.iter_mut().zip(templates) {
                 if found.is_some_and(|found| found < at) {
                     *found = text.get(at..).and_then(|rest| rest.find(begin)).map(|found| at.saturating_add(found));
                 }
@@ -109,7 +113,7 @@ mod tests {
             ("a-${X", "b", false),
             ("a}}", "a}}", true),
         ] {
-            assert_eq!(Pattern::of(pattern).fits(text), fits, "{pattern} {text}");
+            assert_eq!(Pattern::of(pattern, true).fits(text), fits, "{pattern} {text}");
         }
     }
 
@@ -119,10 +123,13 @@ mod tests {
     fn a_million_variables_take_no_time() {
         for (text, fits) in [("${", true), ("${}", true), ("{{}}", true), ("{{", true), ("{{${", true), ("}}${", false)]
         {
-            let pattern = Pattern::of(&text.repeat(2_000_000 / text.len()));
+            let pattern = Pattern::of(&text.repeat(2_000_000 / text.len()), true);
             assert!((0..1000).all(|_| pattern.fits("a") == fits), "{text}");
         }
         let many = String::from("${}a").repeat(200_000);
-        assert!(Pattern::of(&many).fits(&"ba".repeat(200_000)) && !Pattern::of(&many).fits(&"b".repeat(400_000)));
+        assert!(
+            Pattern::of(&many, true).fits(&"ba".repeat(200_000))
+                && !Pattern::of(&many, true).fits(&"b".repeat(400_000))
+        );
     }
 }

@@ -9,8 +9,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use pouch_core::ciphertext::sealed_value_below;
-use pouch_core::config::SourceLimits;
+use pouch_core::config::{Fleet, SourceLimits};
 use pouch_core::finding::Origin;
+use pouch_core::json;
 use pouch_core::listing::few;
 use pouch_core::name::{ObjectKey, SourceName};
 use pouch_core::node::{Interner, Key, Node};
@@ -24,7 +25,6 @@ use pouch_core::sops::{OpenError, Sealed, cipher};
 use pouch_core::sops_document::Ordered;
 use pouch_core::yaml::Flaw;
 use pouch_core::yaml::read::{self as yaml, Document};
-use pouch_core::{json, kinds};
 use rayon::prelude::*;
 
 use super::budget::Meter;
@@ -74,9 +74,9 @@ type Opened = Result<(Vec<Vec<(Node, Origin)>>, Proof), Reason>;
 
 impl Vault {
     /// Takes the sealed files of a source, and gives what is known of the objects in them.
-    pub fn new(source: &SourceName, opener: Arc<Opener>, files: Vec<SealedFile>) -> (Self, Vec<Seen>) {
+    pub fn new(fleet: &Fleet, source: &SourceName, opener: Arc<Opener>, files: Vec<SealedFile>) -> (Self, Vec<Seen>) {
         let mut vault = Self { source: source.clone(), opener, files, places: Vec::new() };
-        let listed = |(node, _): &(Node, Origin)| kinds::is_listed(&kind_of(node));
+        let listed = |(node, _): &(Node, Origin)| fleet.lists(&kind_of(node));
         let now: BTreeSet<usize> = (0..vault.files.len())
             .filter(|file| {
                 vault.files.get(*file).is_some_and(|file| file.parts.iter().any(|p| p.documents.iter().any(listed)))
@@ -90,7 +90,7 @@ impl Vault {
                     let opened = opened.get(&number);
                     let shown = would_show(node);
                     let trouble = opened.and_then(|opened| opened.as_ref().err()).or(shown.as_ref());
-                    let is_listed = kinds::is_listed(&kind_of(node));
+                    let is_listed = fleet.lists(&kind_of(node));
                     let open = opened
                         .filter(|_| is_listed && shown.is_none())
                         .and_then(|opened| opened.as_ref().ok())
@@ -257,7 +257,7 @@ fn locked(error: AgeError, sealed: &Sealed, identities: &Identities, file: &Seal
 ///
 /// Objects of listed kinds, and items of a `List`, cannot be opened; the others are documents, and say so
 /// themselves.
-pub fn unopened(files: Vec<SealedFile>) -> impl Iterator<Item = Seen> {
+pub fn unopened(fleet: &Fleet, files: Vec<SealedFile>) -> impl Iterator<Item = Seen> {
     let no_key = || {
         let help = "Name an age identity under the source's `decryption`, or keep it in a file that is not encrypted.";
         Reason::new("no key is configured to open it", help)
@@ -265,7 +265,7 @@ pub fn unopened(files: Vec<SealedFile>) -> impl Iterator<Item = Seen> {
     let seen = move |(file, node, origin, is_item): (usize, Node, Origin, bool)| {
         let trouble = match is_item {
             true => item_of_a_list(),
-            false if kinds::is_listed(&kind_of(&node)) => no_key(),
+            false if fleet.lists(&kind_of(&node)) => no_key(),
             false => return Seen::Open(node, origin),
         };
         Seen::Sealed(SealedDocument { document: node, origin, file, leaves: Vec::new(), trouble: Some(trouble) })

@@ -61,6 +61,23 @@ fn aws_secret() -> String {
         .to_owned()
 }
 
+/// What describes Clusters is nobody's to read where no region takes any: not to be opened, and no fault where it is shut.
+#[test]
+fn sealed_clusters_are_left_alone_where_no_region_takes_any() {
+    let fleet = fleet();
+    let sealed = "apiVersion: infrastructure.cluster.x-k8s.io/v1beta3\nkind: VCDCluster\n\
+                  metadata: {name: prod, namespace: team-a}\nspec:\n    userContext:\n        password: \
+                  ENC[AES256_GCM,data:AAAA,iv:AAAAAAAAAAAAAAAAAAAAAA==,tag:AAAAAAAAAAAAAAAAAAAAAA==,type:str]\n\
+                  sops:\n    age: []\n    lastmodified: '2026-01-01T00:00:00Z'\n    mac: ENC[AES256_GCM,data:AAAA,\
+                  iv:AAAAAAAAAAAAAAAAAAAAAA==,tag:AAAAAAAAAAAAAAAAAAAAAA==,type:str]\n    version: 3.9.0\n";
+    fleet.write("manifests/vcd.sops.yaml", sealed);
+    let told = |fleet: &Fleet| fleet.run(&["plan"]).stderr.contains("vcd.sops.yaml");
+    // The control: where Clusters are taken, it matters.
+    assert!(told(&fleet));
+    fleet.configure("    clusters: [team-a/*]\n", "");
+    assert!(!told(&fleet), "{}", fleet.run(&["plan"]).stderr);
+}
+
 #[test]
 fn a_cluster_is_planned_and_explained_by_its_own_name() {
     let fleet = fleet();

@@ -67,7 +67,7 @@ pub fn of_namespaced(world: &World<'_>, claim: &Claim, sought: &Sought<'_>) -> O
     let fleet = world.fleet;
     let Some(namespace) = &sought.read.namespace else { return Some(Rule::Identity) };
     if !is_of_own_source(world, claim, sought.read) {
-        return world.grants(&claim.by, claim.region(), sought.read).then_some(Rule::Grant);
+        return is_granted(world, claim, sought).then_some(Rule::Grant);
     }
     if *namespace == claim.by.namespace {
         return Some(Rule::OwnNamespace);
@@ -87,7 +87,17 @@ pub fn of_namespaced(world: &World<'_>, claim: &Claim, sought: &Sought<'_>) -> O
             _ => {}
         }
     }
-    world.grants(&claim.by, claim.region(), sought.read).then_some(Rule::Grant)
+    is_granted(world, claim, sought).then_some(Rule::Grant)
+}
+
+/// Whether a grant opens an object. One to a whole closure does not open what is named where one region's Clusters are
+/// described: whoever writes there would choose.
+fn is_granted(world: &World<'_>, claim: &Claim, sought: &Sought<'_>) -> bool {
+    let is_chosen = sought.source.is_some_and(|source| world.fleet.described_by(source).is_some());
+    match is_chosen {
+        true => world.grants_by_name(&claim.by, claim.region(), sought.read),
+        false => world.grants(&claim.by, claim.region(), sought.read),
+    }
 }
 
 /// Whether an object stands where a claim may use it without a grant, as far as sources go.
@@ -98,7 +108,7 @@ enum Standing<'a> {
     Elsewhere,
     /// The claim's own source says something else than what counts.
     Differs { counts: &'a Object, own: &'a Object },
-    /// It stands in another source, and whether the claim's own has it too is unknown.
+    /// It stands in another source, and what was not read may say that it is the claim's own all the same.
     Unread(Unread<'a>),
 }
 
@@ -108,7 +118,7 @@ enum Standing<'a> {
 /// region's Clusters is trusted with that region, and not with what others keep under the same names. So it is with a
 /// Credential that stands only where one region's Clusters are described. Of a claimant that is not there, nobody knows
 /// the source. An equal copy in a later source is as good as the first.
-fn held_to<'a>(world: &World<'a>, claim: &Claim) -> Option<Vec<&'a SourceName>> {
+fn held_to<'a>(world: &World<'a>, claim: &Claim) -> Option<(ObjectKey, Vec<&'a SourceName>)> {
     let is_cluster = !claim.by.is_credential();
     if claim.origin.source.as_str().is_empty() || !(is_cluster || world.fleet.describes_regions()) {
         return None;
@@ -121,23 +131,28 @@ fn held_to<'a>(world: &World<'a>, claim: &Claim) -> Option<Vec<&'a SourceName>> 
     };
     let sources: Vec<&SourceName> = world.snapshot.agreeing(&key).map(|copy| &copy.origin.source).collect();
     let is_free = |source: &&&SourceName| !is_cluster && world.fleet.described_by(source).is_none();
-    if sources.iter().any(|source| is_free(&source)) { None } else { Some(sources) }
+    if sources.iter().any(|source| is_free(&source)) { None } else { Some((key, sources)) }
 }
 
 fn standing<'a>(world: &World<'a>, claim: &Claim, read: &ObjectKey) -> Standing<'a> {
-    let Some(sources) = held_to(world, claim) else { return Standing::Own };
+    let Some((by, sources)) = held_to(world, claim) else { return Standing::Own };
+    // What was not read may have the claimant too, or the object.
+    let elsewhere = || {
+        let unread = match world.snapshot.look_up(&by) {
+            Lookup::Unread(unread) => Some(unread),
+            _ => sources.iter().find_map(|source| world.snapshot.unread_of(source, read)),
+        };
+        unread.map_or(Standing::Elsewhere, Standing::Unread)
+    };
     let is_own = |object: &Object| sources.contains(&&object.origin.source);
     let Lookup::Found(counts) = world.snapshot.look_up(read) else {
         let may_provide = sources.iter().any(|source| world.fleet.may_provide(source, read));
-        return if may_provide { Standing::Own } else { Standing::Elsewhere };
+        return if may_provide { Standing::Own } else { elsewhere() };
     };
     let mut copies = world.snapshot.copies(read).filter(|copy| is_own(copy));
     match copies.next() {
         _ if is_own(counts) => Standing::Own,
-        None => {
-            let unread = sources.iter().find_map(|source| world.snapshot.unread_of(source, read));
-            unread.map_or(Standing::Elsewhere, Standing::Unread)
-        }
+        None => elsewhere(),
         Some(own) if own.same_content(counts) || copies.any(|own| own.same_content(counts)) => Standing::Own,
         Some(own) => Standing::Differs { counts, own },
     }
@@ -199,7 +214,7 @@ pub fn is_unseen(world: &World<'_>, claim: &Claim, identity: &Object) -> bool {
 pub fn undecided(world: &World<'_>, claim: &Claim, read: &ObjectKey) -> Option<Finding> {
     match standing(world, claim, read) {
         Standing::Differs { counts, own } => return Some(differs(claim, counts, own)),
-        Standing::Unread(unread) => return Some(unread.finding(read)),
+        Standing::Unread(unread) => return Some(unread.leaves_open(read, &format!("{} may use {read}", claim.by))),
         Standing::Own | Standing::Elsewhere => {}
     }
     let Granting::Unknown(placement, why) = world.granting(&claim.by, claim.region(), read) else { return None };

@@ -106,9 +106,14 @@ impl Unread<'_> {
 
     /// The finding about an object whose absence is not proved.
     pub fn finding(&self, key: &ObjectKey) -> Finding {
+        self.leaves_open(key, &format!("{key} exists"))
+    }
+
+    /// The finding about an object of which nobody knows whether this is so.
+    pub fn leaves_open(&self, key: &ObjectKey, what: &str) -> Finding {
         const HELP: &str = "Correct the source: its own findings say what is wrong.";
         let help = self.reason.map_or(Cow::Borrowed(HELP), |reason| Cow::Owned(reason.help.clone()));
-        let finding = Finding::new(Code::Unread, format!("whether {key} exists is unknown: {}", self.why()));
+        let finding = Finding::new(Code::Unread, format!("whether {what} is unknown: {}", self.why()));
         let finding = finding.about(key).help(help);
         // A reason of its own is all that is said of it.
         if self.reason.is_none() { finding.because(self.source) } else { finding }

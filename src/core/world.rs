@@ -163,8 +163,12 @@ impl<'a> World<'a> {
 
     /// Whether some grant lets a claimant use an object, by the key that is read, in a region.
     pub fn granting(&self, by: &Claimant, region: &Region, object: &ObjectKey) -> Granting<'a> {
-        let is_described = self.is_described(by);
-        let opens = |grant: &&Grant| grant.is_for(by, object) && !(is_described && grant.to == Granted::Closure);
+        self.granted(by, region, object, !self.is_described(by))
+    }
+
+    /// The same, of grants to whole closures only if these `count`.
+    fn granted(&self, by: &Claimant, region: &Region, object: &ObjectKey, count: bool) -> Granting<'a> {
+        let opens = |grant: &&Grant| grant.is_for(by, object) && (count || grant.to != Granted::Closure);
         let grants = || self.fleet.grants.iter().filter(opens);
         if grants().any(|grant| grant.names(region)) {
             return Granting::Yes(None);
@@ -178,6 +182,11 @@ impl<'a> World<'a> {
             }
         }
         unknown
+    }
+
+    /// Whether some grant is known to do so that names the object.
+    pub fn grants_by_name(&self, by: &Claimant, region: &Region, object: &ObjectKey) -> bool {
+        matches!(self.granted(by, region, object, false), Granting::Yes(_))
     }
 
     /// Whether a claimant stands only where one region's Clusters are described. Whoever writes there chooses what its

@@ -8,7 +8,7 @@ use alloc::vec::Vec;
 use super::mistyped::{Meant, pattern};
 use super::pattern::Pattern;
 use super::reason::Reason;
-use crate::name::{GroupKind, Namespace, ObjectKey, is_template};
+use crate::name::{GroupKind, Namespace, ObjectKey};
 
 /// How many documents of one kind that name no object are told apart. Where a source has more, they could be any object
 /// of their kind: what each could be would have to be asked of each.
@@ -45,8 +45,9 @@ impl Guesses {
         let (kind, namespace, name) = (meant.kind(), meant.namespace(), meant.name());
         let key = kind.cloned();
         self.kinds.insert(key.clone());
+        let is_open = |text: &str| pattern(kind, text).is_open();
         match namespace {
-            Some(template) if is_template(template) => {
+            Some(template) if is_open(template) => {
                 let templates = self.templates.entry(key.clone()).or_default();
                 // Beyond what is told apart it could be any namespace.
                 match templates.len() < MOST_LOOSE {
@@ -57,7 +58,7 @@ impl Guesses {
             known => _ = self.places.insert((key.clone(), known.map(Box::from))),
         }
         match name {
-            Some(name) if !is_template(name) => self.named.entry(name.into()).or_default().push(number),
+            Some(name) if !is_open(name) => self.named.entry(name.into()).or_default().push(number),
             name => {
                 for word in meant.words() {
                     self.with.entry(word.clone()).or_default().push(number);

@@ -42,6 +42,11 @@ impl Pattern {
         &self.text
     }
 
+    /// Whether something is left to be filled in.
+    pub(super) fn is_open(&self) -> bool {
+        self.parts.is_some()
+    }
+
     /// Whether a text is what this could become; what has no variables becomes only itself.
     pub(super) fn fits(&self, text: &str) -> bool {
         let Some(Parts { first, middle, last, bytes }) = &self.parts else { return *self.text == *text };

@@ -9,7 +9,7 @@ use alloc::vec::Vec;
 use super::super::Start;
 use crate::capi::cluster::{self, ClusterSpec, Named, Referred, Templated};
 use crate::capi::naming::ClusterKind;
-use crate::config::{Fleet, Grant};
+use crate::config::{Fleet, Grant, Granted};
 use crate::finding::{Code, Fault, Finding};
 use crate::k0rdent::root::Root;
 use crate::name::{Claimant, GroupKind, Namespace, ObjectKey, Region};
@@ -87,9 +87,13 @@ impl<'a> Behind<'a> {
     /// Whether a Cluster may use a ClusterClass: one of its own namespace, or one that a grant opens. Of another, nothing
     /// is told, not even whether it exists.
     fn may_read(&self, looked: &mut Looked<'_>, key: &ObjectKey) -> bool {
-        let mut grants = self.fleet.grants.iter();
+        let is_described = self.fleet.described_by(&looked.cluster.origin.source).is_some();
+        let opens = |grant: &Grant| {
+            let is_chosen = is_described && grant.to == Granted::Closure;
+            grant.is_for(looked.by, key) && grant.names(looked.region) && !is_chosen
+        };
         let is_own = key.namespace.as_ref() == Some(&looked.by.namespace);
-        if is_own || grants.any(|grant| grant.is_for(looked.by, key) && grant.names(looked.region)) {
+        if is_own || self.fleet.grants.iter().any(opens) {
             return true;
         }
         let why = format!("its ClusterClass stands in another namespace, and {key} is not open to it");
@@ -106,6 +110,17 @@ impl<'a> Behind<'a> {
     fn look_up(&self, looked: &mut Looked<'_>, key: &ObjectKey, field: &str) -> Option<&'a Object> {
         let finding = match self.snapshot.look_up(key) {
             Lookup::Found(object) => {
+                let describes = |of: &Object| self.fleet.described_by(&of.origin.source).is_some();
+                if describes(object) && !describes(looked.cluster) {
+                    // Whoever writes there is trusted with Clusters of his own.
+                    let source = &object.origin.source;
+                    let why =
+                        format!("{field} names {key}, which stands in source {source}, and that describes one region");
+                    let help =
+                        format!("Keep the Cluster and what it is made of in one source. {}", cure(looked.cluster));
+                    looked.unknown(&why, looked.cluster, help);
+                    return None;
+                }
                 looked.faults(&object.faults, object);
                 return Some(object).filter(|object| !object.is_mistyped());
             }

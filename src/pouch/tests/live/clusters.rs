@@ -195,7 +195,13 @@ fn the_cluster_of_a_region_describes_its_clusters_without_k0rdent() {
     fleet.write("manifests/gcp.yaml", SECRET);
     fleet.render(&[]).ends(3).says("it stands in another source than its claimant");
     let config = fleet.read("pouch.yaml");
-    fleet.write("pouch.yaml", format!("{config}grants: [{{from: {{cluster: team-a/prod}}, regions: [eu]}}]\n"));
+    // One to whatever the Cluster names does not: who rules the region chooses that.
+    let granted = |to: &str| {
+        fleet.write("pouch.yaml", format!("{config}grants: [{{from: {{cluster: team-a/prod}}, {to}regions: [eu]}}]\n"));
+    };
+    granted("");
+    fleet.render(&[]).ends(3).says("it stands in another source than its claimant");
+    granted("to: {namespace: team-a, kind: Secret, name: gcp}, ");
     fleet.render(&[]).ends(0).outcome("eu", "published");
     assert!(fleet.has(SEALED));
     // The region has what pouch brought: it is no source.

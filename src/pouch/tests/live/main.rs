@@ -50,6 +50,7 @@ mod registered;
 mod requests;
 mod retries;
 mod rig_itself;
+mod rights;
 mod samples;
 mod started;
 mod verify;

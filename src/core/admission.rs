@@ -93,11 +93,19 @@ pub fn of_namespaced(world: &World<'_>, claim: &Claim, sought: &Sought<'_>) -> O
 /// Whether a grant opens an object. One to a whole closure does not open what is named where one region's Clusters are
 /// described: whoever writes there would choose.
 fn is_granted(world: &World<'_>, claim: &Claim, sought: &Sought<'_>) -> bool {
-    let is_chosen = sought.source.is_some_and(|source| world.fleet.described_by(source).is_some());
+    let describes = |source: &SourceName| world.fleet.described_by(source).is_some();
+    let is_chosen = sought.source.is_some_and(describes) || is_offered(world, claim, sought.read);
     match is_chosen {
         true => world.grants_by_name(&claim.by, claim.region(), sought.read),
         false => world.grants(&claim.by, claim.region(), sought.read),
     }
+}
+
+/// Whether a ResourceSyncRule takes an object where one region's Clusters are described: who writes there chooses what the
+/// rule matches.
+fn is_offered(world: &World<'_>, claim: &Claim, read: &ObjectKey) -> bool {
+    let is_described = |copy: &Object| world.fleet.described_by(&copy.origin.source).is_some();
+    claim.copied.is_some() && world.snapshot.get(read).is_some_and(is_described)
 }
 
 /// Whether an object stands where a claim may use it without a grant, as far as sources go.
@@ -166,7 +174,10 @@ pub fn is_of_own_source(world: &World<'_>, claim: &Claim, read: &ObjectKey) -> b
 /// The rule that lets a claim use a cluster-scoped identity, or why none does.
 pub fn of_identity(world: &World<'_>, claim: &Claim, identity: &Object) -> Result<Rule, &'static str> {
     if !is_of_own_source(world, claim, &identity.key) {
-        let granted = world.grants(&claim.by, claim.region(), &identity.key);
+        let granted = match is_offered(world, claim, &identity.key) {
+            true => world.grants_by_name(&claim.by, claim.region(), &identity.key),
+            false => world.grants(&claim.by, claim.region(), &identity.key),
+        };
         return granted.then_some(Rule::Grant).ok_or(OF_ANOTHER_SOURCE);
     }
     if claim.by.namespace == world.fleet.system_namespace {

@@ -9,16 +9,19 @@ mod cluster;
 pub mod collect;
 mod credential;
 pub mod deployments;
+pub mod sync_rule;
 
 use alloc::boxed::Box;
 use alloc::string::String;
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use crate::config::Resolution;
 use crate::destination::Address;
 use crate::finding::{Class, Code, Finding, Origin};
 use crate::k0rdent::root::Root;
-use crate::name::{Claimant, Region};
+use crate::name::{Claimant, ObjectKey, Region};
+use crate::sync_rule::Made;
 
 /// One request for a root and all that it needs, for one address.
 #[derive(Clone, Debug)]
@@ -37,6 +40,19 @@ pub struct Claim {
     pub resolution: Resolution,
     /// Whether an AccessManagement rule makes the claim, from a Credential of the system namespace.
     pub managed: bool,
+    /// What a ResourceSyncRule makes of the object that it takes; none of any other claimant.
+    pub copied: Option<Copied>,
+}
+
+/// An object that a ResourceSyncRule takes, and what it makes of it.
+#[derive(Clone, Debug)]
+pub struct Copied {
+    /// What is read.
+    pub read: ObjectKey,
+    /// What it becomes.
+    pub lands: ObjectKey,
+    /// What is rewritten on the way.
+    pub edits: Vec<Edit>,
 }
 
 /// An identity, or a Secret, from which a Cluster's claim starts.
@@ -62,13 +78,36 @@ impl Claim {
     }
 }
 
-/// A text in an object that is replaced before the object is published.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub struct Edit {
-    /// The path of keys to the text.
-    pub path: Vec<String>,
-    /// The text that stands there afterwards.
-    pub text: String,
+/// What is rewritten in an object before it is published.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Edit {
+    /// A text is replaced.
+    Text {
+        /// The path of keys to the text.
+        path: Vec<String>,
+        /// The text that stands there afterwards.
+        text: String,
+    },
+    /// The object becomes what a ResourceSyncRule makes of it.
+    Made(Arc<Made>),
+}
+
+impl Edit {
+    /// The paths of what is rewritten.
+    pub fn paths(&self) -> Vec<String> {
+        match self {
+            Edit::Text { path, .. } => vec![path.join(".")],
+            Edit::Made(made) => made.paths(),
+        }
+    }
+}
+
+/// What a ResourceSyncRule makes of an object, if it makes anything of it.
+pub fn made(edits: &[Edit]) -> Option<&Made> {
+    edits.iter().find_map(|edit| match edit {
+        Edit::Made(made) => Some(&**made),
+        Edit::Text { .. } => None,
+    })
 }
 
 /// One claimant, read from a source or made by a rule, and what it asks for.

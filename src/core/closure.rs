@@ -22,7 +22,7 @@ use alloc::vec::Vec;
 
 use crate::admission::{self, Sought};
 use crate::capi::{self, Need, aws};
-use crate::claim::{Claim, Edit, Start};
+use crate::claim::{Claim, Copied, Edit, Start};
 use crate::config::{Grant, Resolution};
 use crate::finding::{Code, Finding};
 use crate::name::{Name, ObjectKey};
@@ -46,6 +46,10 @@ pub const MAX_OBJECTS: usize = 1000;
 /// Works out everything that a claim needs.
 pub fn close(world: &World<'_>, claim: &Claim) -> Closure {
     let mut closure = Closure { resolution: claim.resolution, ..Closure::default() };
+    if let Some(copied) = &claim.copied {
+        copy(world, claim, copied, &mut closure);
+        return closure;
+    }
     if !claim.by.is_credential() {
         let starts = claim.starts.iter().filter_map(|start| begin(world, claim, start, &mut closure)).collect();
         walk(world, claim, starts, &mut closure);
@@ -64,6 +68,17 @@ pub fn close(world: &World<'_>, claim: &Claim) -> Closure {
         readiness::check(world, claim, &mut closure);
     }
     closure
+}
+
+/// What a ResourceSyncRule takes: the object alone. What the object refers to is a matter of further rules.
+fn copy(world: &World<'_>, claim: &Claim, copied: &Copied, closure: &mut Closure) {
+    let places = Places { read: copied.read.clone(), lands: copied.lands.clone() };
+    let member = Member { edits: copied.edits.clone(), ..Member::new(places, Role::Root, Vec::new(), None) };
+    closure.members.push(member.clone());
+    if world.fleet.publishes(&member.read.kind) && !assume(world, claim, closure, 0, &member) {
+        look_up(world, claim, closure, &member);
+    }
+    at_home::mark(world, claim, closure);
 }
 
 /// Where a Cluster's claim starts: a Secret, or an identity whose references can be told.

@@ -434,7 +434,10 @@ impl Fleet {
 
     /// Whether some stage reads objects of a kind.
     pub fn reads(&self, kind: &GroupKind) -> bool {
-        kinds::is_read(kind) || self.kinds.contains_key(kind) || (self.names_clusters() && kinds::is_of_clusters(kind))
+        kinds::is_read(kind)
+            || self.kinds.contains_key(kind)
+            || (self.names_clusters() && kinds::is_of_clusters(kind))
+            || (self.names_sync_rules() && kinds::is_of_sync_rules(kind))
     }
 }
 
@@ -452,10 +455,15 @@ impl Keep for Fleet {
     fn is_selected(&self, kind: &GroupKind, namespace: Option<&Namespace>) -> bool {
         kind.is_namespace()
             || kind.is(kinds::MULTICLUSTER, "ClusterProfile")
+            || kind.is(kinds::REGISTRY, kinds::CLUSTER_FEATURE)
             || (kind.is(kinds::K0RDENT, "Credential") && namespace == Some(&self.system_namespace))
     }
 
     fn is_selected_by(&self, kind: &GroupKind, key: &str) -> bool {
         self.selects_by.contains(key) && kind.is(kinds::K0RDENT, "Credential")
+    }
+
+    fn is_matched(&self, kind: &GroupKind) -> bool {
+        self.names_sync_rules() && self.publishes(kind)
     }
 }

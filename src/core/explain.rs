@@ -16,7 +16,7 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
 use crate::admission::Rule;
-use crate::claim::{Asked, Claim};
+use crate::claim::{Asked, Claim, Edit};
 use crate::closure::{Closure, Member, Role};
 use crate::config::{Fleet, Source, SourcePlace};
 use crate::destination::Destination;
@@ -68,11 +68,11 @@ impl Question {
     /// Whether a region is looked at for it.
     pub fn takes_up(&self, world: &World<'_>, to: &Destination<'_>) -> bool {
         match self {
-            Question::Claimant(by) => match world.facts.asked_by(by).and_then(|asked| asked.claim.as_ref()) {
-                Some(claim) => claim.to == to.address(),
+            Question::Claimant(by) => {
+                let mut claims = world.facts.asked_of(by).filter_map(|asked| asked.claim.as_ref()).peekable();
                 // What is published for somebody who claims nothing may be anywhere.
-                None => true,
-            },
+                claims.peek().is_none() || claims.any(|claim| claim.to == to.address())
+            }
             Question::Object(_) => true,
             Question::Region(region) => *region == to.region.name,
             Question::Recipient(_) | Question::Changes => true,
@@ -612,7 +612,7 @@ fn step(
         read: read.into(),
         place: found.map(|object| PlaceRecord::from(&object.origin)),
         definition: found.and_then(|object| definition(world, &member.read.kind, object)),
-        rewritten: member.edits.iter().map(|edit| edit.path.join(".")).collect(),
+        rewritten: member.edits.iter().flat_map(Edit::paths).collect(),
         in_place: member.in_place && !is_shut,
         state: state.map(Into::into),
         reason: state.and_then(|_| bundle.reason(&member.lands)).map(Into::into),

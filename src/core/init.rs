@@ -154,6 +154,7 @@ impl Draft {
             let who = match &grant.from {
                 Grantee::Claimant(by) => by.to_string(),
                 Grantee::Namespace(namespace) => format!("Credentials of namespace {namespace}"),
+                Grantee::SyncRule(name) => format!("ResourceSyncRule {name}"),
             };
             let also = match (need.sure, &grant.to) {
                 (Sure::IfThere, Granted::Object(key)) => format!(" Needed if {key} is there, which was not looked at."),

@@ -1,8 +1,11 @@
 //! What a live cluster is asked: the kinds that are listed, and the objects that closures want.
 //!
 //! Reading a cluster, and saying which rights that takes, both go by this page, so the two cannot drift apart.
-//! Secrets are never listed, nor is anything else that only some claim may need: such objects are read by name.
+//! Secrets are never listed, nor is anything else that only some claim may need: such objects are read by name. Only where
+//! ResourceSyncRules match objects by other things than names, the metadata of those is listed.
 //! It knows of no API path and no client.
+
+mod sync_rules;
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
@@ -15,6 +18,7 @@ use crate::kinds::{self, K0RDENT, Known};
 use crate::name::{Claimant, GroupKind, Name, Namespace, ObjectKey, Scope, SourceName};
 use crate::node::Node;
 use crate::object::kind_of;
+pub use sync_rules::{Ruled, ruled};
 
 /// The namespace whose UID tells one cluster from another: it exists from the first start of an API
 /// server on, and cannot be deleted.
@@ -46,6 +50,9 @@ pub fn listed(fleet: &Fleet, source: &Source) -> Vec<ListedKind> {
     let ask = |known: &Known| {
         let needed = match known.listed {
             kinds::Listed::ByName => return None,
+            kinds::Listed::AsGiven if kinds::is_of_sync_rules(&GroupKind::new(known.group, known.kind)) => {
+                return sync_rules::listed(fleet, provides, GroupKind::new(known.group, known.kind));
+            }
             kinds::Listed::AsGiven if known.claims => {
                 let kind = GroupKind::new(known.group, known.kind);
                 let listed = listed_behind(fleet, provides, kind);
@@ -208,7 +215,8 @@ pub fn groups(fleet: &Fleet) -> BTreeSet<&str> {
     let placements = (!placements_of(&fleet.grants).is_empty()).then_some(kinds::MULTICLUSTER);
     let asked = fleet.kinds.keys().map(|kind| kind.group.as_str()).chain([capi::GROUP]);
     let clusters = fleet.names_clusters().then_some([cluster::CLUSTERS, CONTROL_PLANES]);
-    asked.chain(inventories).chain(placements).chain(clusters.into_iter().flatten()).collect()
+    let rules = fleet.names_sync_rules().then_some(kinds::REGISTRY);
+    asked.chain(rules).chain(inventories).chain(placements).chain(clusters.into_iter().flatten()).collect()
 }
 
 /// The namespaces whose own Namespace objects are read.

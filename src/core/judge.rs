@@ -5,6 +5,7 @@
 //! region against each other and against what is published. Judge knows nothing of YAML or sealing.
 
 pub mod case;
+mod copied;
 mod grant;
 pub mod incumbents;
 pub mod place;
@@ -19,7 +20,7 @@ use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
 
 use crate::capi;
-use crate::claim::{Asked, Claim};
+use crate::claim::{Asked, Claim, made};
 use crate::cleartext::inline_secrets;
 use crate::closure::{Closure, Member, Role, close};
 use crate::destination::Destination;
@@ -58,7 +59,10 @@ pub fn judge(world: &World<'_>, claim: &Claim, closure: &Closure) -> Vec<Finding
         }
         findings.extend(place::check(&to, &member.lands));
         if let Some(object) = world.snapshot.get(&member.read) {
-            findings.extend(check_object(world, &region.name, object));
+            match made(&member.edits) {
+                None => findings.extend(check_object(world, &region.name, object)),
+                Some(made) => findings.extend(copied::check(world, (claim, region), (object, made), &member.lands)),
+            }
         }
     }
     findings.extend(tenancy::check(world, region, claim, closure));

@@ -54,6 +54,12 @@ pub const DISABLED: &str = "cluster-registry.k8s.cisco.com/cluster-disabled";
 /// The kind that defines others.
 pub const DEFINITION: &str = "CustomResourceDefinition";
 
+/// The kind of the registry's rules by which objects are synchronised to other clusters.
+pub const SYNC_RULE: &str = "ResourceSyncRule";
+
+/// The kind of what rules of the registry choose source clusters by.
+pub const CLUSTER_FEATURE: &str = "ClusterFeature";
+
 /// What is known of one kind.
 #[derive(Debug)]
 pub struct Known {
@@ -117,7 +123,7 @@ const SPEC: &[&str] = &["spec"];
 const SPEC_AND_STATUS: &[&str] = &["spec", "status"];
 
 /// Every kind that no provider brings; live clusters are asked in this order.
-static KNOWN: [Known; 15] = [
+static KNOWN: [Known; 17] = [
     // A Secret's values become its payload.
     Known { kind: "Secret", plural: "secrets", ..CORE },
     Known { kind: "ConfigMap", plural: "configmaps", fields: &["spec", "data", "binaryData"], ..CORE },
@@ -199,12 +205,30 @@ static KNOWN: [Known; 15] = [
         claims: true,
         ..CORE
     },
+    // Rules of the cluster registry, and what they choose source clusters by, where a region of the configuration names some.
+    Known {
+        group: REGISTRY,
+        kind: SYNC_RULE,
+        plural: "resourcesyncrules",
+        scope: Scope::Cluster,
+        read: false,
+        claims: true,
+        ..OF_INVENTORY
+    },
+    Known {
+        group: REGISTRY,
+        kind: CLUSTER_FEATURE,
+        plural: "clusterfeatures",
+        scope: Scope::Cluster,
+        read: false,
+        ..OF_INVENTORY
+    },
     // What a look into a region found; no API server has the kind.
     Known { group: POUCH, kind: "RegionFacts", plural: "regionfacts", scope: Scope::Cluster, ..OF_INVENTORY },
 ];
 
 /// The fields of `spec` that some stage reads of a listed kind: what a live cluster says in another is never seen.
-const LISTED_SPEC: [&str; 14] = [
+const LISTED_SPEC: [&str; 18] = [
     // ProviderInterface, and the older form of it.
     "clusterIdentities",
     "clusterIdentityKinds",
@@ -226,6 +250,11 @@ const LISTED_SPEC: [&str; 14] = [
     // Cluster of the cluster registry.
     "clusterID",
     "kubernetesApiEndpoints",
+    // ResourceSyncRule, and ClusterFeature.
+    "clusterFeatureMatch",
+    "groupVersionKind",
+    "rules",
+    "featureName",
 ];
 
 /// Further kinds of k0rdent's groups, in any release: none of them says anything about credentials.
@@ -283,7 +312,23 @@ pub fn plural(kind: &GroupKind) -> Option<&'static str> {
 /// Clusters are so too where [a configuration](crate::config::Fleet::lists) takes Clusters.
 pub fn is_listed(kind: &GroupKind) -> bool {
     let is_known = || known(kind).is_some_and(|known| known.listed != Listed::ByName);
-    kind.group == K0RDENT || (is_known() && !is_of_clusters(kind))
+    kind.group == K0RDENT || (is_known() && !is_of_clusters(kind) && !is_of_sync_rules(kind))
+}
+
+/// Whether objects of a kind are rules of the cluster registry, or say which clusters such rules take objects of: a stage
+/// reads them where the configuration names rules.
+pub fn is_of_sync_rules(kind: &GroupKind) -> bool {
+    kind.group == REGISTRY && (kind.kind == SYNC_RULE || kind.kind == CLUSTER_FEATURE)
+}
+
+/// The kind of ResourceSyncRules.
+pub fn sync_rule() -> GroupKind {
+    GroupKind::new(REGISTRY, SYNC_RULE)
+}
+
+/// The kind of ClusterFeatures.
+pub fn cluster_feature() -> GroupKind {
+    GroupKind::new(REGISTRY, CLUSTER_FEATURE)
 }
 
 /// Whether objects of a kind say which identity a Cluster uses: a stage reads them where the configuration names Clusters.
@@ -315,9 +360,12 @@ pub fn claimants() -> impl Iterator<Item = GroupKind> {
     all().filter(|known| known.claims).map(|known| GroupKind::new(known.group, known.kind))
 }
 
-/// The object that a claimant is; none where this release does not know its kind.
+/// The object that a claimant is, of a rule and an object the rule; none where this release does not know its kind.
 pub fn claimant(by: &Claimant) -> Option<ObjectKey> {
-    let kind = claimants().find(|kind| kind.kind == by.kind)?;
+    if let Some((rule, _)) = by.rule_and_object() {
+        return Some(ObjectKey::new(sync_rule(), None, rule.into()));
+    }
+    let kind = claimants().find(|kind| kind.kind == by.kind && *kind != sync_rule())?;
     Some(ObjectKey::new(kind, Some(by.namespace.clone()), by.name.clone()))
 }
 

@@ -169,6 +169,7 @@ pub mod snapshot;
 pub mod sops;
 pub mod sops_document;
 pub mod stamp;
+pub mod sync_rule;
 pub mod unread_words;
 pub mod validity;
 pub mod verify;

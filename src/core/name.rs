@@ -350,6 +350,9 @@ const CREDENTIAL: &str = "Credential";
 /// The kind of claimants that are Clusters of Cluster API.
 const CLUSTER: &str = "Cluster";
 
+/// The kind of claimants that are a ResourceSyncRule and an object that it takes.
+const SYNC_RULE: &str = "ResourceSyncRule";
+
 impl Claimant {
     /// A Credential.
     pub fn credential(namespace: Namespace, name: Name) -> Self {
@@ -359,6 +362,28 @@ impl Claimant {
     /// A Cluster of Cluster API.
     pub fn cluster(namespace: Namespace, name: Name) -> Self {
         Self { kind: CLUSTER.into(), namespace, name }
+    }
+
+    /// A ResourceSyncRule and an object that it takes, in the object's namespace, or for a cluster-scoped one in that of
+    /// the system. No rule has a colon in its name, so no two are called the same.
+    pub fn synced(rule: &Name, namespace: Namespace, object: &Name) -> Self {
+        Self { kind: SYNC_RULE.into(), namespace, name: Name::new(format!("{rule}:{object}")) }
+    }
+
+    /// A ResourceSyncRule as a whole, where nobody knows what it takes.
+    pub fn sync_rule(rule: &Name, system: Namespace) -> Self {
+        Self { kind: SYNC_RULE.into(), namespace: system, name: rule.clone() }
+    }
+
+    /// Whether it is a ResourceSyncRule, with an object or as a whole.
+    pub fn is_sync_rule(&self) -> bool {
+        self.kind == SYNC_RULE
+    }
+
+    /// The names of the ResourceSyncRule and of the object that it takes, if it is that.
+    pub fn rule_and_object(&self) -> Option<(&str, Option<&str>)> {
+        let split = || self.name.as_str().split_once(':');
+        self.is_sync_rule().then(|| split().map_or((self.name.as_str(), None), |(rule, object)| (rule, Some(object))))
     }
 
     /// `namespace/name` of a Credential; of another kind, `cluster/namespace/name`, as the command line takes it.
@@ -392,6 +417,9 @@ impl Claimant {
         match kind {
             None => Some(Self::credential(namespace.into(), name.into())),
             Some(kind) if kind.eq_ignore_ascii_case(CLUSTER) => Some(Self::cluster(namespace.into(), name.into())),
+            Some(kind) if kind.eq_ignore_ascii_case(SYNC_RULE) => {
+                Some(Self { kind: SYNC_RULE.into(), namespace: namespace.into(), name: name.into() })
+            }
             Some(_) => None,
         }
     }

@@ -5,6 +5,8 @@
 //! annotations that are not allowed (`last-applied-configuration` is a cleartext copy of the Secret),
 //! `status` except where it is read. It knows nothing of sources beyond the [`Origin`] it is told.
 
+pub mod steering;
+
 use alloc::borrow::ToOwned as _;
 use alloc::boxed::Box;
 use alloc::string::String;
@@ -42,6 +44,8 @@ pub struct Object {
     pub annotations: Pairs,
     /// What [`SILENCE_ANNOTATION`] says, if it is there; it is never published, and no part of the content.
     pub silence: Option<Box<str>>,
+    /// All its labels and annotations, where rules match objects by them; never published, and no part of the content.
+    pub matched: Option<Box<Matched>>,
     /// Whether it has a `deletionTimestamp`.
     pub deleting: bool,
     /// Whether its label says that pouch published it; no part of the content.
@@ -109,6 +113,25 @@ impl Object {
     }
 }
 
+/// Labels and annotations as they are written, for rules that match objects by them.
+pub struct Matched {
+    /// The labels; null where there are none.
+    pub labels: Node,
+    /// The annotations, but for whole [`COPIES`] of the object; null where there are none.
+    pub annotations: Node,
+}
+
+impl Matched {
+    fn of(metadata: &Node) -> Self {
+        let field = |name: &str| metadata.get(name).cloned().unwrap_or(Node::Null);
+        let annotations = match field("annotations") {
+            Node::Map(entries) => Node::Map(entries.into_iter().filter(|(key, _)| !COPIES.contains(&&**key)).collect()),
+            other => other,
+        };
+        Self { labels: field("labels"), annotations }
+    }
+}
+
 /// Which labels and annotations are kept (`keep` of the configuration).
 pub trait Keep {
     /// Whether the label `key` is kept.
@@ -121,6 +144,10 @@ pub trait Keep {
     }
     /// Whether a run selects objects of a kind by the label `key`.
     fn is_selected_by(&self, _: &GroupKind, _key: &str) -> bool {
+        false
+    }
+    /// Whether rules match objects of a kind by their metadata, which is kept for them and never published.
+    fn is_matched(&self, _: &GroupKind) -> bool {
         false
     }
 }
@@ -166,6 +193,9 @@ pub const COPIES: [&str; 5] = [
 
 /// The annotation that makes Sveltos treat a ConfigMap as a template.
 pub const TEMPLATE_ANNOTATION: &str = "projectsveltos.io/template";
+
+/// The type of Secrets in which the cluster registry has kubeconfigs of its clusters.
+pub const REGISTRY_SECRET: &str = "k8s.cisco.com/cluster-registry-secret";
 
 /// The annotation that silences findings about its object.
 pub const SILENCE_ANNOTATION: &str = "pouch/silence";
@@ -219,6 +249,7 @@ pub fn admit(
     let says = |label: &str, value: &str| metadata.str_at(&["labels", label]) == Some(value);
     let (ours, backed_up) = (says(MANAGED_BY_LABEL, MANAGED_BY), says(COMPONENT_LABEL, OF_KCM));
     let has_block = doc.get("sops").is_some();
+    let matched = keep.is_matched(&key.kind).then(|| Box::new(Matched::of(metadata)));
     let mut object = Object {
         key,
         version,
@@ -226,6 +257,7 @@ pub fn admit(
         labels,
         annotations,
         silence,
+        matched,
         deleting,
         ours,
         backed_up,
@@ -513,6 +545,7 @@ fn stays_by_type(kind: &str) -> Option<&'static str> {
         "bootstrap.kubernetes.io/token" => Some("it is a bootstrap token"),
         "helm.sh/release.v1" => Some("it is a Helm release"),
         "cluster.x-k8s.io/secret" => Some("it is a secret of a Cluster API cluster, such as its kubeconfig"),
+        REGISTRY_SECRET => Some("it is a secret of the cluster registry, with the kubeconfig of a cluster"),
         _ => None,
     }
 }

@@ -115,8 +115,11 @@ fn role_name(terms: &Basis<'_>) -> String {
 fn head(terms: &Basis<'_>) -> Vec<String> {
     let mut lines = vec![
         format!("What pouch may read of source {} for fleet {}.", terms.source.name, terms.fleet.name),
-        "It writes nothing, watches nothing and never lists Secrets. Discovery (GET /apis/GROUP) has no rule here:"
-            .to_owned(),
+        match terms.listed.iter().any(|listed| listed.kind.is_secret()) {
+            false => "It writes nothing, watches nothing and never lists Secrets. Discovery (GET /apis/GROUP) has no rule here:",
+            true => "It writes nothing and watches nothing. Discovery (GET /apis/GROUP) has no rule here:",
+        }
+        .to_owned(),
         "by default the ClusterRole system:discovery gives it to everybody who is authenticated.".to_owned(),
         "A Role can be made only where its namespace exists.".to_owned(),
     ];
@@ -140,7 +143,7 @@ fn head(terms: &Basis<'_>) -> Vec<String> {
 fn cluster_rules(terms: &Basis<'_>) -> Vec<PolicyRule> {
     let Basis { fleet, source, .. } = *terms;
     let listed = terms.listed.iter().filter(|listed| listed.namespaces.is_none());
-    let mut rules: Vec<PolicyRule> = listed.map(|listed| list_rule(terms, &listed.kind)).collect();
+    let mut rules: Vec<PolicyRule> = listed.flat_map(|listed| list_rules(terms, &listed.kind)).collect();
     let looked_at = inquiry::identity_namespaces(fleet, source);
     let why = "The UID of kube-system tells this cluster from another; the system namespace must exist.".to_owned();
     rules.push(PolicyRule {
@@ -159,7 +162,7 @@ fn namespace_rules(terms: &Basis<'_>, named: Vec<Namespace>) -> BTreeMap<Namespa
     let mut places: BTreeMap<Namespace, Vec<PolicyRule>> = BTreeMap::new();
     for listed in terms.listed {
         for namespace in listed.namespaces.iter().flatten() {
-            places.entry(namespace.clone()).or_default().push(list_rule(terms, &listed.kind));
+            places.entry(namespace.clone()).or_default().extend(list_rules(terms, &listed.kind));
         }
     }
     let mut namespaces: BTreeSet<Namespace> = named.into_iter().collect();
@@ -185,12 +188,29 @@ fn namespace_rules(terms: &Basis<'_>, named: Vec<Namespace>) -> BTreeMap<Namespa
     places
 }
 
+/// The rules for a kind that is listed. Of kinds that are published only metadata is: those that a ResourceSyncRule may take
+/// are read one by one, and nobody knows before which these are.
+fn list_rules(terms: &Basis<'_>, kind: &GroupKind) -> Vec<PolicyRule> {
+    if !terms.fleet.publishes(kind) {
+        return vec![list_rule(terms, kind)];
+    }
+    let whole = match kind.is_secret() {
+        true => "ResourceSyncRules take some of them; whoever has these two rights can read the values of all.",
+        false => "ResourceSyncRules take some of them.",
+    };
+    let list =
+        rule(terms, kind, "list", vec!["Their names and labels say which ResourceSyncRules may take.".to_owned()]);
+    vec![list, rule(terms, kind, "get", vec![whole.to_owned()])]
+}
+
 fn list_rule(terms: &Basis<'_>, kind: &GroupKind) -> PolicyRule {
     let why = match kind.kind.as_str() {
         "Cluster" if kind.group == CLUSTERS => {
             "Those that regions take without a Credential say which objects name identities."
         }
         _ if kinds::is_of_clusters(kind) => "They name the identities of Clusters.",
+        "ResourceSyncRule" => "They say which objects go to the regions that name them.",
+        "ClusterFeature" => "ResourceSyncRules choose sources by them.",
         "ProviderInterface" => "They say which identity kinds there are, and what those refer to.",
         "Region" => "They say which Secrets are kubeconfigs of regions, which never leave.",
         "ClusterDeployment" => "A Credential that one of them names is not withdrawn, and some need companions.",

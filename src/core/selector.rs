@@ -95,6 +95,15 @@ impl Selector {
         self.requirements.iter().map(|requirement| &*requirement.key)
     }
 
+    /// A label of which the selector asks for one of some values, if it does: the one with the fewest.
+    pub fn needs(&self) -> Option<(&str, &[Box<str>])> {
+        let needed = self.requirements.iter().filter_map(|requirement| match &requirement.test {
+            Test::In(values) => Some((&*requirement.key, values.as_slice())),
+            Test::NotIn(_) | Test::Exists | Test::DoesNotExist => None,
+        });
+        needed.min_by_key(|(_, values)| values.len())
+    }
+
     /// Reads a selector; `null` fields count as absent.
     ///
     /// # Errors

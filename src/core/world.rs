@@ -19,6 +19,7 @@ use alloc::vec::Vec;
 use crate::claim::access::{Access, Rules};
 use crate::claim::collect::{claims, kept_by};
 use crate::claim::deployments::Deployments;
+use crate::claim::sync_rule::SyncRules;
 use crate::claim::{Asked, Claim};
 use crate::config::{Fleet, Grant, Granted, Placement, RegionConfig};
 use crate::destination::{Address, Destination};
@@ -51,6 +52,8 @@ pub struct Facts {
     /// Names of Secrets that hold a Region's kubeconfig, in whatever namespace.
     pub kubeconfigs: BTreeSet<Name>,
     rules: Rules,
+    /// The ResourceSyncRules that regions name.
+    pub synced: SyncRules,
     /// What every claimant asks for, sorted by claimant.
     asked: Vec<Asked>,
     /// The places in `asked` of a destination's claims.
@@ -73,7 +76,9 @@ impl Facts {
                 Err(faults) => findings.extend(faults.iter().map(|fault| finding_of(fault, object))),
             }
         }
-        let asked = claims(fleet, snapshot, &rules);
+        let (synced, found) = SyncRules::read(fleet, snapshot);
+        findings.extend(found);
+        let asked = claims(fleet, snapshot, &rules, &synced);
         let mut by_address: BTreeMap<Address, Vec<usize>> = BTreeMap::new();
         for (index, asked) in asked.iter().enumerate() {
             if let Some(claim) = &asked.claim {
@@ -87,8 +92,18 @@ impl Facts {
         let (placements, found) = placement::gather(fleet, snapshot, &clusters);
         findings.extend(found);
         findings.extend(fleet.regions.values().filter_map(|region| untied(region, &regions)));
-        let facts =
-            Self { definitions, deployments, regions, clusters, placements, kubeconfigs, rules, asked, by_address };
+        let facts = Self {
+            definitions,
+            deployments,
+            regions,
+            clusters,
+            placements,
+            kubeconfigs,
+            rules,
+            synced,
+            asked,
+            by_address,
+        };
         (facts, findings)
     }
 
@@ -106,6 +121,12 @@ impl Facts {
     pub fn asked_by(&self, by: &Claimant) -> Option<&Asked> {
         let index = self.asked.binary_search_by(|asked| asked.by.cmp(by)).ok()?;
         self.asked.get(index)
+    }
+
+    /// What one claimant asks for, for each region: a ResourceSyncRule may take one object to several.
+    pub fn asked_of(&self, by: &Claimant) -> impl Iterator<Item = &Asked> {
+        let from = self.asked.partition_point(|asked| asked.by < *by);
+        self.asked.iter().skip(from).take_while(move |asked| asked.by == *by)
     }
 
     /// What is asked for at one destination, sorted by claimant.
@@ -266,8 +287,9 @@ impl<'a> World<'a> {
     }
 
     /// The code that says why what a claimant has published stays although it claims nothing for the region, if it does.
-    pub fn kept_by(&self, by: &Claimant) -> Option<Code> {
-        kept_by(by, self.facts.asked_by(by), &self.access(), &self.facts.deployments, self.snapshot)
+    pub fn kept_by(&self, by: &Claimant, region: &Region) -> Option<Code> {
+        let synced = (&self.facts.synced, region);
+        kept_by(by, self.facts.asked_by(by), &self.access(), &self.facts.deployments, self.snapshot, synced)
     }
 
     /// What AccessManagement hands out.

@@ -145,6 +145,6 @@ fn ask<'a>(
     };
     let to = Address::Region(region.name.clone());
     let resolution = Resolution::AsWritten;
-    asked.claim = Some(Claim { by, origin, to, root, starts, resolution, managed: false });
+    asked.claim = Some(Claim { by, origin, to, root, starts, resolution, managed: false, copied: None });
     asked
 }

@@ -4,17 +4,18 @@ use alloc::vec::Vec;
 
 use super::access::{self, Access, Rules};
 use super::deployments::Deployments;
+use super::sync_rule::{self, SyncRules};
 use super::{Asked, cluster, credential};
 use crate::config::Fleet;
 use crate::finding::Code;
-use crate::name::Claimant;
+use crate::name::{Claimant, Region};
 use crate::selector::Truth;
 use crate::snapshot::{Lookup, Snapshot};
 use crate::{k0rdent, kinds};
 
 /// What every Credential of the snapshot asks for, every one that an AccessManagement rule makes, and every Cluster that
 /// a region takes, sorted by claimant.
-pub fn claims(fleet: &Fleet, snapshot: &Snapshot, rules: &Rules) -> Vec<Asked> {
+pub fn claims(fleet: &Fleet, snapshot: &Snapshot, rules: &Rules, synced: &SyncRules) -> Vec<Asked> {
     let access = rules.in_force(fleet, snapshot);
     let mut made = access.made();
     let mut asked = Vec::new();
@@ -35,6 +36,7 @@ pub fn claims(fleet: &Fleet, snapshot: &Snapshot, rules: &Rules) -> Vec<Asked> {
     }
     asked.extend(made.into_iter().map(|(by, source)| access::managed(&access, by, source, None)));
     asked.extend(cluster::claims(fleet, snapshot));
+    asked.extend(sync_rule::claims(fleet, snapshot, synced));
     asked.sort_by(|a, b| a.by.cmp(&b.by));
     asked
 }
@@ -47,7 +49,11 @@ pub fn kept_by(
     access: &Access<'_>,
     deployments: &Deployments,
     snapshot: &Snapshot,
+    (synced, region): (&SyncRules, &Region),
 ) -> Option<Code> {
+    if by.is_sync_rule() {
+        return sync_rule::kept_by((access.fleet(), snapshot, synced), by, region);
+    }
     // A later release knows what claims of other kinds ask for.
     let Some(object) = kinds::claimant(by) else { return Some(Code::Unread) };
     // The claimant is there, but what it asks for cannot be told: a misspelt region is no order to delete.

@@ -52,9 +52,9 @@ pub(super) fn ask(fleet: &Fleet, snapshot: &Snapshot, object: &Object, by: Claim
             let resolution = if is_named { fleet.resolution } else { Resolution::AsWritten };
             asked.claim = Some(if managed {
                 let root = handed_over(spec.identity, &by.namespace);
-                Claim { by, origin, to, root, starts: Vec::new(), resolution: Resolution::Kcm, managed }
+                Claim { by, origin, to, root, starts: Vec::new(), resolution: Resolution::Kcm, managed, copied: None }
             } else {
-                Claim { by, origin, to, root: spec.identity, starts: Vec::new(), resolution, managed }
+                Claim { by, origin, to, root: spec.identity, starts: Vec::new(), resolution, managed, copied: None }
             });
         }
     }

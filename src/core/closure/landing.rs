@@ -86,6 +86,6 @@ pub fn of_reference(
     }
     let lands = claim.by.namespace.clone();
     let path = namespace_path.unwrap_or_default().iter().map(|key| (**key).to_owned()).collect();
-    let edit = (lands != said).then(|| Edit { path, text: lands.to_string() });
+    let edit = (lands != said).then(|| Edit::Text { path, text: lands.to_string() });
     Ok((Places::of(kind, name, Some(said), Some(lands)), edit))
 }

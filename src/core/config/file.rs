@@ -350,6 +350,10 @@ pub struct RegionFile {
     /// such a glob and the identity. A Cluster that no region names counts for nothing.
     #[serde(default)]
     pub clusters: Vec<RegionClustersFile>,
+    /// The ResourceSyncRules of the cluster registry by which objects of the sources go there: globs over their names. A
+    /// rule that no region names counts for nothing.
+    #[serde(default)]
+    pub sync_rules: Vec<String>,
     /// How the region's own cluster is looked into, for what is otherwise guessed: it is read, and nothing is written.
     pub cluster: Option<RegionClusterFile>,
 }

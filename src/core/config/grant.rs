@@ -9,7 +9,7 @@ use alloc::string::String;
 use core::fmt;
 
 use super::placement::{Placement, PlacementBy};
-use crate::name::{Claimant, Kind, Namespace, ObjectKey, Region};
+use crate::name::{Claimant, Kind, Name, Namespace, ObjectKey, Region};
 
 /// One entry of `grants`.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -29,6 +29,18 @@ pub enum Grantee {
     Namespace(Namespace),
     /// One claimant.
     Claimant(Claimant),
+    /// Whatever a ResourceSyncRule takes.
+    SyncRule(Name),
+}
+
+impl Grantee {
+    /// The narrowest that a grant for a claimant can name: of an object that a rule takes, the rule.
+    fn of(by: &Claimant) -> Self {
+        match by.rule_and_object() {
+            Some((rule, _)) => Self::SyncRule(rule.into()),
+            None => Self::Claimant(by.clone()),
+        }
+    }
 }
 
 /// What is granted.
@@ -74,7 +86,7 @@ impl Grant {
     /// The narrowest grant that lets one claimant use one object in one region.
     pub fn least(by: &Claimant, region: &Region, object: &ObjectKey) -> Self {
         Self {
-            from: Grantee::Claimant(by.clone()),
+            from: Grantee::of(by),
             to: Granted::Object(object.clone()),
             regions: GrantRegions::These { regions: [region.clone()].into(), placements: BTreeSet::new() },
         }
@@ -87,11 +99,12 @@ impl Grant {
         let who = match &self.from {
             Grantee::Namespace(namespace) => *namespace == by.namespace,
             Grantee::Claimant(claimant) => claimant == by,
+            Grantee::SyncRule(name) => by.rule_and_object().is_some_and(|(rule, _)| *name == *rule),
         };
         let what = match &self.to {
             Granted::Object(key) => key == object,
             // The configuration takes no such grant for a whole namespace.
-            Granted::Closure => matches!(self.from, Grantee::Claimant(_)),
+            Granted::Closure => !matches!(self.from, Grantee::Namespace(_)),
         };
         who && what
     }
@@ -112,6 +125,7 @@ impl fmt::Display for Grant {
             Grantee::Namespace(namespace) => write!(f, "{{from: {{namespace: {}}}", word(namespace.as_str()))?,
             // The path has a slash, so no reader takes it for a number or a truth value.
             Grantee::Claimant(by) => write!(f, "{{from: {{{}: {}}}", key_of(&by.kind), by.place())?,
+            Grantee::SyncRule(name) => write!(f, "{{from: {{syncRule: {}}}", word(name.as_str()))?,
         }
         if let Granted::Object(key) = &self.to {
             f.write_str(", to: {")?;
@@ -170,7 +184,7 @@ fn word(name: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::name::{GroupKind, Name};
+    use crate::name::GroupKind;
     use alloc::string::ToString as _;
 
     fn by_key(key: &str) -> Placement {

@@ -54,6 +54,8 @@ pub struct RegionConfig {
     pub inventory: Inventory,
     /// The Clusters of Cluster API whose identities go there; the first entry that a Cluster matches counts.
     pub clusters: Vec<TakenClusters>,
+    /// The ResourceSyncRules that take objects there, by name.
+    pub sync_rules: Globs,
 }
 
 impl RegionConfig {
@@ -86,6 +88,8 @@ impl RegionConfig {
         let management = self.management.then_some(("management", Tree::Bool(true)));
         let clusters = self.clusters.iter().map(TakenClusters::tree).collect();
         let clusters = (!self.clusters.is_empty()).then_some(("clusters", Tree::List(clusters)));
-        Tree::map(fields.into_iter().chain(management).chain(self.inventory.fields(&self.name)).chain(clusters))
+        let rules = (!self.sync_rules.patterns().is_empty()).then(|| ("syncRules", self.sync_rules.tree()));
+        let inventory = self.inventory.fields(&self.name);
+        Tree::map(fields.into_iter().chain(management).chain(inventory).chain(clusters).chain(rules))
     }
 }

@@ -14,6 +14,7 @@ mod output;
 mod region;
 mod registry;
 mod source;
+mod sync_rules;
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::{String, ToString as _};

@@ -1,19 +1,38 @@
 //! Taking: which regions take the Clusters of which source.
 
 use super::clusters::{TakenClusters, taken};
-use super::{Fleet, RegionConfig, Source, SourcePlace};
+use super::{Fleet, RegionConfig, RegionState, Source, SourcePlace};
 use crate::kinds;
 use crate::name::{GroupKind, Region, SourceName};
 
 impl Fleet {
     /// Whether every object of a kind is read, whoever asks for it.
     pub fn lists(&self, kind: &GroupKind) -> bool {
-        kinds::is_listed(kind) || (kinds::is_of_clusters(kind) && self.names_clusters())
+        kinds::is_listed(kind)
+            || (kinds::is_of_clusters(kind) && self.names_clusters())
+            || (kinds::is_of_sync_rules(kind) && self.names_sync_rules())
     }
 
     /// Whether some region takes Clusters.
     pub fn names_clusters(&self) -> bool {
         self.regions.values().any(|region| !region.clusters.is_empty())
+    }
+
+    /// Whether some region names ResourceSyncRules.
+    pub fn names_sync_rules(&self) -> bool {
+        self.regions.values().any(|region| !region.sync_rules.patterns().is_empty())
+    }
+
+    /// The regions that a ResourceSyncRule takes objects to, and that are not retired.
+    pub fn ruled<'a>(&'a self, rule: &str) -> impl Iterator<Item = &'a RegionConfig> {
+        let is_ruled = |region: &&RegionConfig| region.state != RegionState::Retired && region.sync_rules.matches(rule);
+        self.regions.values().filter(is_ruled)
+    }
+
+    /// The regions that a ResourceSyncRule could take objects of a source to: all, or the one that the source describes.
+    pub fn may_take(&self, source: &SourceName, region: &Region) -> bool {
+        let known = self.sources.iter().find(|known| known.name == *source);
+        known.and_then(|source| source.region.as_ref()).is_none_or(|own| own == region)
     }
 
     /// The regions that take a Cluster of a source, named as `namespace/name`, each with the entry by which it does. A

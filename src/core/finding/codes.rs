@@ -90,6 +90,7 @@ codes! {
     UnknownIdentityKind "unknown-identity-kind" Broken Error "No ProviderInterface defines the kind that a Credential's identityRef names.";
     InvalidCluster "invalid-cluster" Broken Error "What a Cluster refers to, or what an object behind it names, cannot be used as it is.";
     SeveralRegions "several-regions" Broken Error "More than one region takes a Cluster, or a Credential is for another region than its source describes.";
+    InvalidSyncRule "invalid-sync-rule" Broken Error "A ResourceSyncRule cannot be followed as it is, or not for one of the objects that it takes.";
     ClusterIdentityUnknown "cluster-identity-unknown" Broken Error "The sources do not tell which identity a Cluster uses.";
     InvalidCredential "invalid-credential" Broken Error "A Credential's own fields cannot be used as they are.";
     InvalidDefinition "invalid-definition" Broken Error "A ProviderInterface defines a kind in a way that cannot be followed.";
@@ -203,6 +204,8 @@ codes! {
     Expired "expired" Notice Warning "A certificate or token in a Secret has expired.";
     ExpiresSoon "expires-soon" Notice Info "A certificate or token in a Secret expires within 14 days.";
     OpenToAll "open-to-all" Notice Info "An identity admits every namespace.";
+    PlumbingRule "plumbing-rule" Notice Info "A ResourceSyncRule takes what the cluster registry itself works with, so pouch does not follow it.";
+    UnknownField "unknown-field" Notice Warning "A ResourceSyncRule has a field that nobody knows, and is followed without it.";
     NoClusterIdentity "no-cluster-identity" Notice Info "The objects behind a Cluster name no identity, so nothing is published for it.";
     SharedIdentity "shared-identity" Notice Info "Credentials of several namespaces name one identity.";
     UnusedIdentity "unused-identity" Notice Info "No Credential names an identity that stands in a file.";

@@ -11,6 +11,7 @@ use super::case::Ruling;
 use super::incumbents::Incumbents;
 use super::quota;
 use crate::capi;
+use crate::claim::made;
 use crate::closure::Member;
 use crate::config::RegionConfig;
 use crate::finding::{Code, Finding, Severity};
@@ -85,16 +86,13 @@ fn conflicts(world: &World<'_>, incumbents: &Incumbents, rulings: &mut [Ruling<'
         if rest.iter().all(|(_, member)| same(world, first, member)) {
             continue;
         }
-        let holder = incumbents.sources.get(lands);
-        let holds = |read: &ObjectKey| {
-            holder.is_some_and(|(namespace, name)| read.namespace == *namespace && read.name == *name)
-        };
-        let claimants: BTreeSet<&Claimant> =
-            wants.iter().filter_map(|(index, _)| rulings.get(*index)).map(|ruling| &ruling.case.claim.by).collect();
-        for (index, _) in wants.iter().filter(|(_, member)| !holds(&member.read)) {
+        let claimant = |index: usize| rulings.get(index).map(|ruling| &ruling.case.claim.by);
+        let losing = losing(world, incumbents, lands, &wants, &claimant);
+        let claimants: BTreeSet<&Claimant> = wants.iter().filter_map(|(index, _)| claimant(*index)).collect();
+        for index in losing {
             let message = format!("{} need {lands} with different content", together(&claimants));
             let help = "Rename one of the objects, or let both name the same one.";
-            losers.push((*index, Finding::new(Code::ConflictingContent, message).about(lands).help(help)));
+            losers.push((index, Finding::new(Code::ConflictingContent, message).about(lands).help(help)));
         }
     }
     for (index, finding) in losers {
@@ -102,6 +100,42 @@ fn conflicts(world: &World<'_>, incumbents: &Incumbents, rulings: &mut [Ruling<'
             ruling.find(finding.at(&ruling.case.claim.origin));
         }
     }
+}
+
+/// Of claims that need one object with different content, those that fail: who reads another object than the published one;
+/// of others newcomers; and of what is left, what a rule makes of an object that somebody needs as it is. Where that leaves
+/// nothing to prefer, all fail.
+fn losing<'c>(
+    world: &World<'_>,
+    incumbents: &Incumbents,
+    lands: &ObjectKey,
+    wants: &[(usize, &Member)],
+    claimant: &impl Fn(usize) -> Option<&'c Claimant>,
+) -> Vec<usize> {
+    let agree =
+        |wants: &[&(usize, &Member)]| wants.iter().zip(wants.iter().skip(1)).all(|(a, b)| same(world, a.1, b.1));
+    let is_made = |want: &&(usize, &Member)| made(&want.1.edits).is_some();
+    let is_there = |want: &&(usize, &Member)| {
+        let needers = incumbents.files.get(lands).map(|(_, needers)| needers.as_slice()).unwrap_or_default();
+        claimant(want.0).is_some_and(|by| needers.contains(by))
+    };
+    let mut left: Vec<&(usize, &Member)> = wants.iter().collect();
+    if let Some((namespace, name)) = incumbents.sources.get(lands) {
+        left.retain(|(_, member)| member.read.namespace == *namespace && member.read.name == *name);
+        if left.iter().any(is_there) && left.iter().any(is_made) && !agree(&left) {
+            left.retain(is_there);
+        }
+    }
+    if !agree(&left) && left.iter().any(|want| !is_made(want)) {
+        left.retain(|want| !is_made(want));
+    }
+    if !agree(&left)
+        || (left.iter().any(is_made) && incumbents.sources.get(lands).is_none() && left.len() < wants.len())
+    {
+        left.clear();
+    }
+    let stays = |want: &(usize, &Member)| left.iter().any(|left| left.0 == want.0 || same(world, left.1, want.1));
+    wants.iter().filter(|want| !stays(want)).map(|(index, _)| *index).collect()
 }
 
 /// Claimants in a sentence: `Credentials team-a/x and team-b/y`.

@@ -34,6 +34,14 @@ pub fn check(world: &World<'_>, region: &RegionConfig, claim: &Claim, closure: &
         }
         let object = world.snapshot.get(&member.read);
         match &member.read.namespace {
+            // Whoever uses a copy on the region is no concern of the rule.
+            None if claim.copied.is_some() => {
+                let found = object.and_then(|object| identity(world, region, claim, object));
+                findings.extend(found.filter(|finding| finding.code != Code::UnusableInNamespace));
+            }
+            Some(namespace) if claim.copied.is_some() => {
+                findings.extend(namespaced(world, claim, closure, member, namespace));
+            }
             None => findings.extend(object.and_then(|object| identity(world, region, claim, object))),
             Some(namespace) => {
                 findings.extend(namespaced(world, claim, closure, member, namespace));

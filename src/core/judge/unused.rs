@@ -33,6 +33,8 @@ pub fn unused(world: &World<'_>) -> Vec<Finding> {
     let mut named: BTreeSet<(GroupKind, Name)> = world.snapshot.all(&credential).filter_map(of_credential).collect();
     let starts = clusters().filter_map(|asked| asked.claim.as_ref()).flat_map(|claim| &claim.starts);
     named.extend(starts.map(|start| (start.root.kind.clone(), start.root.name.clone())));
+    let copied = clusters().filter_map(|asked| asked.claim.as_ref()?.copied.as_ref());
+    named.extend(copied.map(|copied| (copied.read.kind.clone(), copied.read.name.clone())));
     identities().for_each(|identity| named.extend(of_identity(world, identity)));
     let is_unused = |identity: &&Object| {
         let is_named = named.contains(&(identity.key.kind.clone(), identity.key.name.clone()));

@@ -6,17 +6,22 @@
 //! land, was decided before; how the text looks is the emitter's business.
 
 use alloc::borrow::Cow;
+use alloc::boxed::Box;
 use alloc::vec;
 use alloc::vec::Vec;
 
 use super::style::{MANAGED_BY, MANAGED_BY_LABEL, Marks, Style};
 use crate::capi;
 use crate::capi::Tenancy;
-use crate::claim::Edit;
+use crate::claim::{Edit, made};
 use crate::k0rdent::MANAGED_LABEL;
 use crate::kinds::{COMPONENT_LABEL, OF_KCM};
 use crate::name::{GroupKind, ObjectKey};
+use crate::node::Key;
+pub(crate) use crate::object::steering::steers;
 use crate::object::{Object, TEMPLATE_ANNOTATION};
+use crate::sync_rule::Made;
+use crate::sync_rule::mutation::Changes;
 use crate::yaml::emit::{Tree, TreeMap};
 
 /// The document of `object` as it is published at `lands`, with `edits` made.
@@ -27,10 +32,12 @@ use crate::yaml::emit::{Tree, TreeMap};
 pub fn sanitise<'a>(
     object: &'a Object,
     lands: &'a ObjectKey,
-    edits: &[Edit],
+    edits: &'a [Edit],
     marks: Marks,
     tenancy: Option<Tenancy>,
 ) -> Tree<'a> {
+    let made = made(edits);
+    let body = made.and_then(|made| made.body.as_ref()).unwrap_or(&object.body);
     let mut document = TreeMap::with_capacity(5);
     if lands.kind.is_secret() {
         document.insert("type", Tree::text(object.body.str_at(&["type"]).unwrap_or("Opaque")));
@@ -38,31 +45,32 @@ pub fn sanitise<'a>(
     } else {
         let fields: &[&'static str] = if lands.kind.is_config_map() { &["data", "binaryData"] } else { &["spec"] };
         for field in fields {
-            if let Some(node) = object.body.at(&[field]) {
+            if let Some(node) = body.at(&[field]) {
                 document.insert(*field, Tree::of(node));
             }
         }
         for edit in edits {
             replace(&mut document, edit);
         }
-        if tenancy.is_some_and(|tenancy| capi::is_open_by_an_empty_map(&lands.kind, tenancy, object.at(&["spec"])))
+        if tenancy.is_some_and(|tenancy| capi::is_open_by_an_empty_map(&lands.kind, tenancy, body.at(&["spec"])))
             && let Some(Tree::Map(spec)) = document.get_mut("spec")
         {
             spec.insert("allowedNamespaces", every_namespace());
         }
     }
     let open = document.values().any(holds_variable);
-    document.insert("apiVersion", Tree::text(lands.kind.api_version(&object.version)));
+    let version = made.map_or(&object.version, |made| &made.version);
+    document.insert("apiVersion", Tree::text(lands.kind.api_version(version)));
     document.insert("kind", Tree::text(lands.kind.kind.as_str()));
-    document.insert("metadata", metadata(object, lands, marks, open));
+    document.insert("metadata", metadata(object, lands, (made, marks), open));
     Tree::Map(document)
 }
 
 /// What stands open in the sealed file of a Secret and can differ: its type, and its metadata with labels and annotations.
-pub(crate) fn open_part<'a>(object: &'a Object, lands: &'a ObjectKey, marks: Marks) -> Tree<'a> {
+pub(crate) fn open_part<'a>(object: &'a Object, lands: &'a ObjectKey, edits: &'a [Edit], marks: Marks) -> Tree<'a> {
     let kind = Tree::text(object.body.str_at(&["type"]).unwrap_or("Opaque"));
     let open = holds_variable(&kind);
-    Tree::map([("metadata", metadata(object, lands, marks, open)), ("type", kind)])
+    Tree::map([("metadata", metadata(object, lands, (made(edits), marks), open)), ("type", kind)])
 }
 
 /// `allowedNamespaces` that admits everybody to every provider that has the field.
@@ -82,19 +90,28 @@ fn secret_data(object: &Object) -> Tree<'_> {
     Tree::map(entries.map(|(name, bytes)| (&**name, Tree::Secret(bytes.to_base64()))))
 }
 
-fn metadata<'a>(object: &'a Object, lands: &'a ObjectKey, marks: Marks, open: bool) -> Tree<'a> {
-    let kept = |pairs: &'a [(crate::node::Key, alloc::boxed::Box<str>)]| -> TreeMap<'a> {
+fn metadata<'a>(
+    object: &'a Object,
+    lands: &'a ObjectKey,
+    (made, marks): (Option<&'a Made>, Marks),
+    open: bool,
+) -> Tree<'a> {
+    let kept = |pairs: &'a [(Key, Box<str>)], changes: Option<&'a Changes>| -> TreeMap<'a> {
         let passes = |key: &str| !steers(key) || (lands.kind.is_config_map() && key == TEMPLATE_ANNOTATION);
-        let pairs = pairs.iter().filter(|(key, _)| passes(key));
-        pairs.map(|(key, value)| (Cow::Borrowed(&**key), Tree::text(&**value))).collect()
+        let pairs = pairs.iter().filter(|(key, _)| passes(key)).map(|(key, value)| (key, &**value));
+        let text = |(key, value): (&'a str, &'a str)| (Cow::Borrowed(key), Tree::text(value));
+        match changes {
+            None => pairs.map(|(key, value)| text((&**key, value))).collect(),
+            Some(changes) => Made::changed(changes, pairs).into_iter().map(text).collect(),
+        }
     };
-    let mut labels = kept(&object.labels);
+    let mut labels = kept(&object.labels, made.map(|made| &made.labels));
     labels.insert(MANAGED_BY_LABEL, Tree::text(MANAGED_BY));
     labels.insert(MANAGED_LABEL, Tree::text("false"));
     if marks.backup && object.backed_up {
         labels.insert(COMPONENT_LABEL, Tree::text(OF_KCM));
     }
-    let mut annotations = kept(&object.annotations);
+    let mut annotations = kept(&object.annotations, made.map(|made| &made.annotations));
     match marks.style {
         Style::Plain => {}
         Style::Flux => {
@@ -150,14 +167,15 @@ pub(crate) fn steering(kind: &GroupKind, style: Style, holds_variable: bool) -> 
 
 /// Replaces the text at the edit's path; where the path leads nowhere, nothing happens.
 fn replace(document: &mut TreeMap<'_>, edit: &Edit) {
-    let Some((last, parents)) = edit.path.split_last() else { return };
+    let Edit::Text { path, text } = edit else { return };
+    let Some((last, parents)) = path.split_last() else { return };
     let mut map = document;
     for key in parents {
         let Some(Tree::Map(inner)) = map.get_mut(key.as_str()) else { return };
         map = inner;
     }
     if let Some(slot) = map.get_mut(last.as_str()) {
-        *slot = Tree::text(edit.text.clone());
+        *slot = Tree::text(text.clone());
     }
 }
 
@@ -170,43 +188,6 @@ fn holds_variable(tree: &Tree<'_>) -> bool {
         Tree::Map(entries) => entries.iter().any(|(key, value)| is_variable(key) || holds_variable(value)),
         Tree::Null | Tree::Bool(_) | Tree::Int(_) | Tree::Uint(_) | Tree::Float(_) | Tree::Secret(_) => false,
     }
-}
-
-/// Domains whose labels and annotations tell a consumer of the bundle what to do with an object, or
-/// hold a copy of it. They apply to their subdomains too.
-const STEERING_DOMAINS: [&str; 14] = [
-    "argoproj.io",
-    "cattle.io",
-    "cluster.x-k8s.io",
-    "config.k8s.io",
-    "config.kubernetes.io",
-    "emberstack.com",
-    "fluxcd.io",
-    "helm.sh",
-    "k0rdent.mirantis.com",
-    "k14s.io",
-    "ksonnet.io",
-    "kubectl.kubernetes.io",
-    "mittwald.de",
-    "projectsveltos.io",
-];
-
-/// Whether a label or annotation never comes from a source, even where `keep` says `*`.
-///
-/// A second lock behind the allow-list: `keep: {annotations: ["*"]}` is easily written, and would
-/// otherwise publish `last-applied-configuration`, a cleartext copy of the Secret. `data` and
-/// `stringData` are what the sealing rule looks for at any depth.
-pub(crate) fn steers(key: &str) -> bool {
-    let Some((domain, name)) = key.split_once('/') else { return matches!(key, "data" | "stringData") };
-    if domain == "app.kubernetes.io" {
-        return matches!(name, "instance" | "managed-by");
-    }
-    if domain == "clusterctl.cluster.x-k8s.io" {
-        // Read by people who move clusters between management clusters, not by whoever applies a bundle.
-        return false;
-    }
-    let within = |known: &&str| domain.strip_suffix(*known).is_some_and(|rest| rest.is_empty() || rest.ends_with('.'));
-    STEERING_DOMAINS.iter().any(within)
 }
 
 #[cfg(test)]

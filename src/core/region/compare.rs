@@ -14,6 +14,7 @@ use super::published::{State, document};
 use super::sealing::{Sealed, sealed, will_have};
 use super::unsigned::{self, Evidence};
 use super::values;
+use crate::claim::made;
 use crate::config::{Limits, RegionState};
 use crate::finding::{Code, Finding};
 use crate::hash::sha256_hex;
@@ -29,6 +30,8 @@ pub(super) fn break_immutable(input: &Input<'_>, rulings: &mut [Ruling<'_>], pac
         let Packed::Fresh { order, keep: Keep::Changed, .. } = packed else { continue };
         let Some(new) = input.world.snapshot.get(&order.read) else { continue };
         let Some(document) = input.published.document(lands) else { continue };
+        let made = made(&order.edits).filter(|_| !lands.kind.is_secret()).map(|made| made.object(new, lands));
+        let new = made.as_ref().unwrap_or(new);
         broken.extend(immutable_changes(lands, &document, new).map(|finding| (lands.clone(), finding)));
     }
     let mut any = false;

@@ -10,6 +10,7 @@ use alloc::vec::Vec;
 
 use super::input::Input;
 use super::pack::Pack;
+use crate::claim::sync_rule::object_of;
 use crate::claim::{Asked, CONFIGURED, Claim, Start};
 use crate::closure::Member;
 use crate::finding::{Code, Finding, Origin, Severity};
@@ -137,6 +138,9 @@ fn gone(
     claimants: &BTreeSet<&Claimant>,
 ) -> Option<Finding> {
     let world = input.world;
+    if by.is_sync_rule() {
+        return not_taken(input, by);
+    }
     if let Some(asked) = world.facts.asked_by(by) {
         // What cannot be resolved says so itself.
         if asked.findings.iter().any(Finding::stops_claim) {
@@ -186,6 +190,22 @@ fn gone(
         withdrawn(message, &rules.origin)
             .help("If this is unintended, correct the rule, or the labels that it selects."),
     )
+}
+
+/// A ResourceSyncRule that takes an object no more, while both are there, or that is nearly called otherwise now.
+fn not_taken(input: &Input<'_>, by: &Claimant) -> Option<Finding> {
+    let world = input.world;
+    let key = kinds::claimant(by)?;
+    let Some(rule) = world.snapshot.get(&key) else {
+        return similar(input, &key, |_| true).map(|found| renamed(&key, found));
+    };
+    let is_named = input.to.region.sync_rules.matches(rule.key.name.as_str());
+    let object = object_of(&world.facts.synced, world.snapshot, by).filter(|_| is_named)?;
+    let object = world.snapshot.get(&object)?;
+    let message = format!("{} takes {} no more, by what the two say now: see {}", rule.key, object.key, object.origin);
+    let help =
+        "If this is unintended, correct the rule, the metadata of the object, or the ClusterFeatures of its source.";
+    Some(withdrawn(message, &rule.origin).about(&object.key).help(help))
 }
 
 /// An object that nobody knew and whose key is nearly that of one that is gone.

@@ -11,7 +11,8 @@ use alloc::vec::Vec;
 use super::input::{Input, Terms};
 use crate::admission::{self, Rule, Sought};
 use crate::capi;
-use crate::claim::{Claim, Edit};
+use crate::claim::sync_rule::object_of;
+use crate::claim::{Claim, Copied, Edit};
 use crate::closure;
 use crate::config::Resolution;
 use crate::finding::{Code, Finding, Origin, Place};
@@ -25,6 +26,7 @@ use crate::listing::few;
 use crate::name::{Claimant, ObjectKey, SourceName, Version};
 use crate::selector::Truth;
 use crate::snapshot::Lookup;
+use crate::world::Granting;
 
 /// What admission says now of what a manifest lists.
 pub(super) struct Admission<'a, 'i> {
@@ -55,7 +57,7 @@ impl<'a, 'i> Admission<'a, 'i> {
         kinds::claimant(by)?;
         let Terms { world, to, .. } = self.input.terms;
         let revoked = |code, why: String| Some(Revoked { code, key: object.key.clone(), why });
-        let read = object.read_key()?;
+        let read = self.read_by(object, by)?;
         if !world.fleet.publishes(&read.kind) {
             return revoked(Code::ForbiddenKind, format!("pouch does not publish objects of kind {}", read.kind));
         }
@@ -63,6 +65,15 @@ impl<'a, 'i> Admission<'a, 'i> {
             return revoked(finding.code, finding.message);
         }
         let claim = &self.claim(by, &read);
+        if by.is_sync_rule()
+            && object.key.namespace.as_ref().is_some_and(|namespace| *namespace != by.namespace)
+            && matches!(world.granting(by, claim.region(), &object.key), Granting::No)
+        {
+            return revoked(
+                Code::NotAdmitted,
+                format!("no grant names {} in another namespace than its own", object.key),
+            );
+        }
         if read.namespace.is_none() {
             return self.shut(claim, &read).and_then(|why| revoked(Code::NotAdmitted, why));
         }
@@ -70,6 +81,17 @@ impl<'a, 'i> Admission<'a, 'i> {
         let through =
             |referrer: Option<&ObjectKey>| revoked(Code::NotAdmitted, self.closed(claim, &read, needed_by, referrer)?);
         if referrers.is_empty() { through(None) } else { referrers.iter().find_map(|referrer| through(Some(referrer))) }
+    }
+
+    /// What an object was read from for a claimant. A ResourceSyncRule may make another kind of it, so its own says which; of
+    /// a rule that cannot be read nobody knows.
+    fn read_by(&self, object: &ManifestObject, by: &Claimant) -> Option<ObjectKey> {
+        let key = object.read_key()?;
+        if !by.is_sync_rule() {
+            return Some(key);
+        }
+        let Terms { world, .. } = self.input.terms;
+        Some(ObjectKey { kind: object_of(&world.facts.synced, world.snapshot, by)?.kind, ..key })
     }
 
     /// What a claimant was led to an object by. What is handed over was reached through what is handed over with it, if
@@ -146,9 +168,14 @@ impl<'a, 'i> Admission<'a, 'i> {
         };
         // Nothing is said of the claim itself.
         let place = Place::File { path: String::new().into(), line: 0, column: 0 };
-        let origin = Origin { source: SourceName::from(""), place };
+        let mut origin = Origin { source: SourceName::from(""), place };
+        let mut copied = None;
+        if let Some(rule) = kinds::claimant(by).filter(|_| by.is_sync_rule()).and_then(|key| world.snapshot.get(&key)) {
+            origin = rule.origin.clone();
+            copied = Some(Copied { read: read.clone(), lands: read.clone(), edits: Vec::new() });
+        }
         let resolution = if by.is_credential() { world.fleet.resolution } else { Resolution::AsWritten };
-        Claim { by: by.clone(), origin, to: to.address(), root, starts: Vec::new(), resolution, managed: false }
+        Claim { by: by.clone(), origin, to: to.address(), root, starts: Vec::new(), resolution, managed: false, copied }
     }
 
     /// What an identity that would be carried over is made from, and what is rewritten in it; none if its text cannot
@@ -163,7 +190,7 @@ impl<'a, 'i> Admission<'a, 'i> {
         holds: impl Fn(&ObjectKey) -> bool,
     ) -> Option<(ObjectKey, Vec<Edit>)> {
         let kind = &object.key.kind;
-        if kind.is_secret() || kind.is_config_map() || kind.is_namespace() {
+        if kind.is_secret() || kind.is_config_map() || kind.is_namespace() || by.is_sync_rule() {
             return None;
         }
         let Input { terms: Terms { world, .. }, published } = *self.input;

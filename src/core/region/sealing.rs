@@ -88,7 +88,7 @@ fn readers<'i>(input: &Input<'i>, lands: &ObjectKey) -> Option<&'i [Recipient]> 
 /// What changes of a Secret outside its values.
 fn open_fields(input: &Input<'_>, order: &Order, before: &Node, reasons: &mut BTreeSet<Reason>) -> Vec<FieldChange> {
     let Some(object) = input.world.snapshot.get(&order.read) else { return Vec::new() };
-    let text = emit(&open_part(object, &order.lands, Marks::of(&input.terms.to)));
+    let text = emit(&open_part(object, &order.lands, &order.edits, Marks::of(&input.terms.to)));
     let Some(after) = document(text.as_bytes()) else { return Vec::new() };
     let nothing = Node::Map([].into());
     let open = |document: &Node| {

@@ -103,7 +103,10 @@ fn check(
             return Some(mistyped(None, &kind, "List"));
         }
         // Of kinds that no stage reads, none was meant.
-        let is_meant = |known: &&kinds::Known| known.group != CLUSTERS || fleet.names_clusters();
+        let is_meant = |known: &&kinds::Known| {
+            let of_rules = || kinds::is_of_sync_rules(&GroupKind::new(known.group, known.kind));
+            (known.group != CLUSTERS || fleet.names_clusters()) && (!of_rules() || fleet.names_sync_rules())
+        };
         let core = kinds::all().filter(|known| known.group != K0RDENT).filter(is_meant);
         let known = core.map(|known| (known.group, known.kind));
         let known = known.chain(capi::all().map(|rules| (rules.group, rules.kind)));

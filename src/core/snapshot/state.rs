@@ -18,6 +18,28 @@ pub struct Inquiry {
     /// What the source serves of other kinds: their scope, and their versions, the preferred one first.
     pub served: BTreeMap<GroupKind, (Scope, Vec<Version>)>,
     pub(super) asked: BTreeMap<ObjectKey, Result<(), Reason>>,
+    /// Where every object of a kind was looked at, and those were read that a ResourceSyncRule may take; no namespace stands
+    /// for all that the source may provide.
+    matched: BTreeMap<(GroupKind, Option<Namespace>), Result<(), Reason>>,
+}
+
+impl Inquiry {
+    /// Notes what was answered about an object before the documents were put together.
+    pub fn answered(&mut self, key: ObjectKey, told: Result<(), Reason>) {
+        self.asked.insert(key, told);
+    }
+
+    /// Notes that all objects of a kind in a namespace were looked at for rules, or why not.
+    pub fn matched(&mut self, kind: GroupKind, namespace: Option<Namespace>, told: Result<(), Reason>) {
+        self.matched.insert((kind, namespace), told);
+    }
+
+    /// Whether an object that was not asked for was looked at, and no rule takes it, if it is there.
+    fn is_ruled_out(&self, key: &ObjectKey) -> bool {
+        let whole = self.matched.get(&(key.kind.clone(), None));
+        let known = whole.or_else(|| self.matched.get(&(key.kind.clone(), key.namespace.clone())));
+        matches!(known, Some(Ok(())))
+    }
 }
 
 /// What is known of a source beyond the objects that it gave.
@@ -40,6 +62,11 @@ impl State {
         }
         let meant = || self.meant.may_be(key).map(|reason| Word::Unread(Some(reason)));
         self.sealed.word(key).or_else(meant).unwrap_or_else(|| self.lacks.word(key))
+    }
+
+    /// Whether an object that was not asked for was looked at, and no rule takes it, if it is there.
+    pub(super) fn is_ruled_out(&self, key: &ObjectKey) -> bool {
+        self.lacks.inquiry.as_ref().is_some_and(|inquiry| inquiry.is_ruled_out(key))
     }
 
     /// Whether some object of a kind might be unseen in a namespace; none is any namespace.

@@ -19,12 +19,12 @@ use super::stages::{Desk, Wishes};
 use crate::closure::wanted::wanted;
 use crate::config::Fleet;
 use crate::finding::{Code, Origin, Place};
-use crate::inquiry::{behind_all, listed, listed_namespaces, select_namespaces};
+use crate::inquiry::{behind_all, listed, listed_namespaces, ruled, select_namespaces};
 use crate::judge::case::Verdict;
-use crate::kinds::{POUCH, Scopes};
-use crate::name::{GroupKind, Name, ObjectKey, Region, Version};
+use crate::kinds::{POUCH, Scopes, sync_rule};
+use crate::name::{GroupKind, Name, ObjectKey, Region, SourceName, Version};
 use crate::node::Node;
-use crate::object::admit;
+use crate::object::{admit, kind_of};
 use crate::snapshot::{Answer, Inquiry, Lookup, Reason, Snapshot, assemble};
 use crate::world::looks::Looks;
 use crate::world::{Facts, World};
@@ -57,12 +57,42 @@ fn asked_otherwise(world: &Scene, otherwise: &Otherwise<'_>) -> (Desk, BTreeSet<
     let mut readings = readings(&fleet, world);
     let documents = readings.iter().flat_map(|reading| &reading.documents);
     let behind = behind_all(&fleet, documents.map(|(document, origin)| (document, &origin.source)));
+    let documents = readings.iter().flat_map(|reading| &reading.documents);
+    let rules = documents.filter(|(document, _)| kind_of(document) == sync_rule());
+    let rules: Vec<(Node, SourceName)> =
+        rules.map(|(document, origin)| (document.clone(), origin.source.clone())).collect();
     for (source, reading) in fleet.sources.iter().zip(&mut readings) {
         let mut kinds: BTreeSet<GroupKind> = listed(&fleet, source).into_iter().map(|l| l.kind).collect();
         kinds.extend(behind.iter().cloned());
         if select_namespaces(reading.documents.iter().map(|(document, _)| document)) {
             kinds.insert(listed_namespaces().kind);
         }
+        let is_trusted = |source: &SourceName| {
+            fleet.sources.iter().any(|known| known.name == *source && known.provides.cluster_scoped)
+        };
+        let of_rules = rules.iter().filter(|(_, source)| is_trusted(source));
+        let of_rules = of_rules.filter_map(|(rule, _)| Some((rule.str_at(&["metadata", "name"])?, rule)));
+        let ruled = ruled(&fleet, &source.provides, of_rules);
+        let mut inquiry = Inquiry::default();
+        for ruled in &ruled {
+            ruled.named.iter().for_each(|key| inquiry.answered(key.clone(), Ok(())));
+            for namespaces in ruled.listed.iter().map(|listed| &listed.namespaces) {
+                let all = namespaces.iter().flatten().cloned().map(Some);
+                let whole = namespaces.is_none().then_some(None);
+                all.chain(whole).for_each(|namespace| inquiry.matched(ruled.kind.clone(), namespace, Ok(())));
+            }
+        }
+        let is_matched = |key: &ObjectKey, document: &Node| {
+            let of_kind = ruled.iter().find(|ruled| ruled.kind == key.kind);
+            of_kind.is_some_and(|ruled| {
+                let places = ruled.listed.as_ref().map(|listed| &listed.namespaces);
+                let is_within = places.is_some_and(|places| {
+                    places.as_ref().is_none_or(|all| key.namespace.as_ref().is_some_and(|it| all.contains(it)))
+                });
+                let labels = document.at(&["metadata", "labels"]);
+                ruled.named.contains(key) || (is_within && ruled.may_take(key, labels))
+            })
+        };
         let mut cluster = BTreeMap::new();
         let mut rest = Vec::new();
         for (document, origin) in reading.documents.drain(..) {
@@ -71,12 +101,15 @@ fn asked_otherwise(world: &Scene, otherwise: &Otherwise<'_>) -> (Desk, BTreeSet<
                     seen.push((Region::from(key.name.as_str()), (document, origin)));
                 }
                 Some(key) if kinds.contains(&key.kind) => rest.push((document, origin)),
+                Some(key) if is_matched(&key, &document) => {
+                    inquiry.answered(key, Ok(()));
+                    rest.push((document, origin));
+                }
                 Some(key) => _ = cluster.insert(key, (document, origin)),
                 None => {}
             }
         }
         reading.documents = rest;
-        let mut inquiry = Inquiry::default();
         for rules in crate::capi::all() {
             let versions = rules.versions.iter().map(|served| Version::from(served.version));
             let versions = versions.filter(|version| crate::capi::served(rules, version, fleet.builtin)).collect();

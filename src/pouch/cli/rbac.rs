@@ -6,7 +6,8 @@ use std::path::PathBuf;
 use pouch_core::capi::cluster::cluster_kind;
 use pouch_core::config::{Source, SourcePlace};
 use pouch_core::finding::{Finding, Severity, settle};
-use pouch_core::inquiry;
+use pouch_core::inquiry::{self, ListedKind};
+use pouch_core::kinds::sync_rule;
 use pouch_core::name::{GroupKind, Name, Namespace, SourceName, is_dns_label, is_dns_subdomain};
 use pouch_core::rbac::apply::{self, ApplyBasis};
 use pouch_core::rbac::look::{self as rights, LookBasis};
@@ -88,6 +89,8 @@ struct KnownSource {
     namespaces: bool,
     /// The kinds of the objects behind Clusters.
     behind: BTreeSet<GroupKind>,
+    /// What ResourceSyncRules have listed.
+    ruled: Vec<ListedKind>,
 }
 
 /// Runs the command.
@@ -119,12 +122,13 @@ pub fn run(session: &Session, args: &Args) -> Result<Ended, Failure> {
     let nothing = KnownSource::default();
     let mut documents = Vec::new();
     for source in clusters {
-        let KnownSource { asked, plurals, namespaces, behind } = known.get(&source.name).unwrap_or(&nothing);
+        let KnownSource { asked, plurals, namespaces, behind, ruled } = known.get(&source.name).unwrap_or(&nothing);
         let mut listed = inquiry::listed(fleet, source);
         // Where nobody looked, or rules are to suffice for tomorrow's Clusters, any kind may stand behind one.
         let any = if secrets == Secrets::Namespaces { inquiry::any_behind(fleet) } else { Vec::new() };
         let behind = behind.iter().cloned().chain(any).collect::<BTreeSet<_>>();
         listed.extend(behind.into_iter().map(|kind| inquiry::listed_behind(fleet, &source.provides, kind)));
+        listed.extend(ruled.iter().cloned());
         // Where nobody looked, or rules are to suffice for tomorrow's objects, a rule may select some.
         if source.provides.cluster_scoped && (*namespaces || secrets == Secrets::Namespaces) {
             listed.push(inquiry::listed_namespaces());
@@ -200,7 +204,7 @@ fn asked(surveyor: &Surveyor<'_>, secrets: Secrets) -> Result<(BTreeMap<SourceNa
     let Surveyor { session, fleet, .. } = surveyor;
     let mut clusters = fleet.sources.iter().filter(|source| is_cluster(source));
     let named = clusters.all(|source| inquiry::namespaces(fleet, &source.provides).is_some());
-    if secrets == Secrets::Namespaces && named {
+    if secrets == Secrets::Namespaces && named && !fleet.names_sync_rules() {
         return Ok((BTreeMap::new(), Ended::Done));
     }
     // Where Secrets stand is told by what refers to them, so that none needs to be read.
@@ -209,7 +213,7 @@ fn asked(surveyor: &Surveyor<'_>, secrets: Secrets) -> Result<(BTreeMap<SourceNa
     let namespace = GroupKind::new("", "Namespace");
     let mut known = BTreeMap::new();
     let mut findings = survey.findings.clone();
-    let kind = cluster_kind();
+    let (kind, of_rules) = (cluster_kind(), sync_rule());
     let clusters = survey.snapshot.all(&kind).filter_map(|object| {
         let key = (object.key.namespace.as_ref()?, &object.key.name);
         Some(inquiry::behind(fleet, &object.origin.source, key, &object.body))
@@ -221,9 +225,14 @@ fn asked(surveyor: &Surveyor<'_>, secrets: Secrets) -> Result<(BTreeMap<SourceNa
         findings.extend(unread);
         let plurals = resources.iter().map(|resource| (resource.kind.clone(), resource.plural.clone()));
         let namespaces = survey.snapshot.all(&namespace).any(|object| object.origin.source == *source);
+        let provides = fleet.sources.get(index).map(|source| &source.provides);
+        let rules: Vec<_> =
+            survey.snapshot.all(&of_rules).map(|rule| (rule.key.name.as_str(), &rule.body)).collect();
+        let ruled = provides.map(|provides| inquiry::ruled(fleet, provides, rules.into_iter())).unwrap_or_default();
+        let ruled = ruled.into_iter().filter_map(|ruled| ruled.listed).collect();
         known.insert(
             source.clone(),
-            KnownSource { asked, plurals: plurals.collect(), namespaces, behind: behind.clone() },
+            KnownSource { asked, plurals: plurals.collect(), namespaces, behind: behind.clone(), ruled },
         );
     }
     Ok((known, told(session, findings)))

@@ -15,6 +15,9 @@ pub enum Kind {
     Credential,
     /// A Cluster of Cluster API that has no Credential.
     Cluster,
+    /// A ResourceSyncRule and an object that it takes.
+    #[value(name = "resourcesyncrule")]
+    ResourceSyncRule,
     Secret,
     Region,
     Recipient,
@@ -60,10 +63,8 @@ impl Words<'_> {
                     && Claimant::of_path(path).is_some()
                     && self.kinds.contains(&Kind::Cluster) =>
             {
-                return self.subject(
-                    &[String::from("cluster"), path.split_once('/').map_or_else(String::new, |(_, it)| it.into())],
-                    namespace,
-                );
+                let (kind, place) = path.split_once('/').unwrap_or_default();
+                return self.subject(&[kind.into(), place.into()], namespace);
             }
             [name] if name.starts_with("age1") && self.kinds.contains(&Kind::Recipient) => (Kind::Recipient, name),
             [name] => (Kind::Credential, name),
@@ -87,7 +88,9 @@ impl Words<'_> {
                 Ok(recipient) => Ok(Subject::Recipient(recipient)),
                 Err(error) => Err(Failure::usage(format!("recipient: {error}"), error.help())),
             },
-            Kind::Credential | Kind::Cluster | Kind::Secret => self.namespaced(kind, name, namespace),
+            Kind::Credential | Kind::Cluster | Kind::ResourceSyncRule | Kind::Secret => {
+                self.namespaced(kind, name, namespace)
+            }
         }
     }
 
@@ -103,16 +106,30 @@ impl Words<'_> {
             (None, Some(namespace)) => (namespace, name),
             (None, None) => return Err(self.without_namespace(kind, name)),
         };
-        if !is_dns_label(namespace) || !is_dns_subdomain(name) {
+        let is_rule = kind == Kind::ResourceSyncRule;
+        let (rule, object) = if is_rule { name.split_once(':').unwrap_or((name, "")) } else { (name, name) };
+        if is_rule && (!is_dns_label(namespace) || !is_dns_subdomain(rule) || object.is_empty() || object.contains('/'))
+        {
+            return Err(Failure::usage(
+                format!("{namespace}/{name} is not NAMESPACE/RULE:OBJECT"),
+                "Write the namespace of the object that the rule takes, and behind the name of the rule that of the object, \
+                 such as team-a/pull-secrets:registry.",
+            ));
+        }
+        if !is_dns_label(namespace) || !is_dns_subdomain(rule) {
             return Err(Failure::usage(
                 format!("{namespace}/{name} is not NAMESPACE/NAME"),
                 "Write both as they stand in the manifest, such as team-a/aws.",
             ));
         }
+        let (rule, object) = (rule.to_owned(), object.to_owned());
         let (namespace, name) = (Namespace::from(namespace), Name::from(name));
         Ok(match kind {
             Kind::Secret => Subject::Secret(ObjectKey::secret(namespace, name)),
             Kind::Cluster => Subject::Claimant(Claimant::cluster(namespace, name)),
+            Kind::ResourceSyncRule => {
+                Subject::Claimant(Claimant::synced(&rule.as_str().into(), namespace, &object.as_str().into()))
+            }
             _ => Subject::Claimant(Claimant::credential(namespace, name)),
         })
     }

@@ -52,7 +52,7 @@ pub struct PlacementFile {
     pub name: Option<String>,
 }
 
-/// Whom a grant is for; exactly one of `namespace`, `credential` and `cluster`.
+/// Whom a grant is for; exactly one of `namespace`, `credential`, `cluster` and `syncRule`.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct GrantFromFile {
@@ -62,6 +62,8 @@ pub struct GrantFromFile {
     pub credential: Option<String>,
     /// One Cluster of Cluster API, as `NAMESPACE/NAME`.
     pub cluster: Option<String>,
+    /// One ResourceSyncRule of the cluster registry, by its name: whatever it takes.
+    pub sync_rule: Option<String>,
 }
 
 impl GrantFromFile {

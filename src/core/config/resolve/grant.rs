@@ -45,6 +45,10 @@ pub(super) fn resolve(
 
 fn grantee(typed: &GrantFromFile, path: &FieldPath, faults: &mut Faults) -> Option<Grantee> {
     let mut claimants = typed.claimants();
+    if let (Some(rule), None, None) = (&typed.sync_rule, &typed.namespace, claimants.next()) {
+        return Some(Grantee::SyncRule(object_name(rule, &path.key("syncRule"), faults)));
+    }
+    let mut claimants = typed.claimants().filter(|_| typed.sync_rule.is_none());
     match (&typed.namespace, claimants.next(), claimants.next()) {
         (Some(name), None, _) => Some(Grantee::Namespace(namespace(name, &path.key("namespace"), faults))),
         (None, Some((kind, text)), None) => {

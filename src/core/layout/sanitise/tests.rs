@@ -115,7 +115,7 @@ fn an_object_lands_where_it_is_told_with_its_edits() {
     });
     let object = object(&document, &[]);
     let lands = ObjectKey::new(object.key.kind.clone(), Some("team-a".into()), "b".into());
-    let edit = |path: &[&str], text: &str| Edit {
+    let edit = |path: &[&str], text: &str| Edit::Text {
         path: path.iter().map(|key| String::from(*key)).collect(),
         text: text.into(),
     };

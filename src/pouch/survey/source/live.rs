@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use pouch_core::config::{Fleet, Source};
 use pouch_core::finding::{Origin, Place};
-use pouch_core::inquiry::{self, IDENTITY_NAMESPACE, ListedKind};
+use pouch_core::inquiry::{self, IDENTITY_NAMESPACE, ListedKind, Ruled};
 use pouch_core::k0rdent;
 use pouch_core::name::{GroupKind, Name, Namespace, ObjectKey, SourceName, is_dns_label, is_dns_subdomain};
 use pouch_core::node::{Key, Node};
@@ -235,6 +235,66 @@ impl Live {
         }
         self.inquiry.listed.insert(listed.kind.clone(), Ok(()));
         Ok(count)
+    }
+
+    /// Reads what ResourceSyncRules may take: looks at the metadata of everything where that is asked for, and asks for what
+    /// is named or may match. Gives how many objects that are.
+    ///
+    /// # Errors
+    /// Where the cluster does not answer.
+    pub fn read_ruled(&mut self, ruled: &Ruled, seen: &dyn Fn()) -> Result<usize, SourceError> {
+        let kind = &ruled.kind;
+        let mut keys = ruled.named.clone();
+        let places: Vec<Option<Namespace>> = match ruled.listed.as_ref().map(|listed| &listed.namespaces) {
+            None => Vec::new(),
+            Some(None) => vec![None],
+            Some(Some(namespaces)) => namespaces.iter().cloned().map(Some).collect(),
+        };
+        for namespace in places {
+            let told = self.look_through(ruled, namespace.as_ref(), &mut keys)?;
+            self.inquiry.matched(kind.clone(), namespace, told);
+        }
+        let (mut count, mut documents) = (0, Vec::new());
+        for (key, answer) in self.ask(kind, keys.into_iter().collect(), seen)? {
+            match answer {
+                Answer::Found(node, origin) => {
+                    documents.push((node, origin));
+                    self.inquiry.answered(key, Ok(()));
+                    count += 1;
+                }
+                Answer::Absent => self.inquiry.answered(key, Ok(())),
+                Answer::Unread(reason) | Answer::Sealed(reason) => self.inquiry.answered(key, Err(reason)),
+                // Of a Secret that is not looked at nobody knows whether a rule takes it.
+                Answer::Unseen(..) => self.inquiry.answered(key, Err(not_read())),
+            }
+        }
+        self.documents.append(&mut documents);
+        Ok(count)
+    }
+
+    /// Looks at the metadata of all objects in a place, and adds those that a rule may take; says why, if it may not.
+    fn look_through(
+        &mut self,
+        ruled: &Ruled,
+        namespace: Option<&Namespace>,
+        keys: &mut BTreeSet<ObjectKey>,
+    ) -> Result<Result<(), Reason>, SourceError> {
+        if ruled.kind.is_secret() && self.values != Values::Read {
+            return Ok(Err(not_read()));
+        }
+        let Some(resource) = self.served.resource(&ruled.kind) else { return Ok(Err(self.not_served(&ruled.kind))) };
+        match self.cluster.list(&resource, namespace, Portion::Metadata, &|_| {}) {
+            Ok(listing) => {
+                let found = listing.items.into_iter();
+                let may_take = |(key, _, node): (ObjectKey, Stamp, Node)| {
+                    ruled.may_take(&key, node.at(&["metadata", "labels"])).then_some(key)
+                };
+                keys.extend(found.filter_map(may_take));
+                Ok(Ok(()))
+            }
+            Err(ListError::Forbidden) => Ok(Err(self.may_not("list", &resource, namespace, None))),
+            Err(ListError::Broken(broken)) => Err(self.unreachable(&resource.name(), &broken)),
+        }
     }
 
     /// Handles a kind that the cluster does not serve.

@@ -1,0 +1,150 @@
+//! Matching: whether a rule takes an object.
+//!
+//! What is not known of an object decides nothing: the answer is then neither yes nor no.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use super::spec::{Feature, Match, Rule, Step};
+use crate::ciphertext::is_sealed_value;
+use crate::finding::{Class, Code, Fault};
+use crate::name::ObjectKey;
+use crate::node::Node;
+use crate::object::Object;
+use crate::selector::{Label, Selector, Truth};
+
+/// An object as rules see it: without the values of a Secret.
+pub struct Seen<'a> {
+    /// Its key.
+    pub key: &'a ObjectKey,
+    /// Its `apiVersion`.
+    pub api_version: String,
+    /// The fields that pouch reads.
+    pub body: &'a Node,
+    labels: &'a Node,
+    annotations: &'a Node,
+}
+
+const NOTHING: &Node = &Node::Null;
+
+impl<'a> Seen<'a> {
+    /// The object as rules see it.
+    pub fn of(object: &'a Object) -> Self {
+        let matched = object.matched.as_deref();
+        Self {
+            key: &object.key,
+            api_version: object.key.kind.api_version(&object.version),
+            body: &object.body,
+            labels: matched.map_or(NOTHING, |matched| &matched.labels),
+            annotations: matched.map_or(NOTHING, |matched| &matched.annotations),
+        }
+    }
+
+    /// A label, whatever it holds.
+    pub fn label(&self, key: &str) -> Option<&'a Node> {
+        self.labels.get(key)
+    }
+
+    /// An annotation, whatever it holds.
+    pub fn annotation(&self, key: &str) -> Option<&'a Node> {
+        self.annotations.get(key)
+    }
+
+    /// All labels.
+    pub fn labels(&self) -> &'a Node {
+        self.labels
+    }
+
+    /// All annotations that do not hold a copy of the object.
+    pub fn annotations(&self) -> &'a Node {
+        self.annotations
+    }
+
+    /// Whether a text is what SOPS made of another.
+    pub(super) fn is_sealed(text: &str) -> bool {
+        is_sealed_value(text.as_bytes())
+    }
+}
+
+/// What is known of one pair of labels or annotations.
+fn pair<'n>(pairs: &'n Node, key: &str) -> Label<'n> {
+    match (pairs, pairs.get(key)) {
+        (_, Some(Node::Text(text))) if Seen::is_sealed(text) => Label::Unknown,
+        (_, Some(Node::Text(text))) => Label::Is(text),
+        (_, Some(Node::Null)) => Label::Is(""),
+        (Node::Map(_) | Node::Null, None) => Label::Absent,
+        _ => Label::Unknown,
+    }
+}
+
+impl Rule {
+    /// The steps that match an object of the rule's kind. The answer is unknown where a step may match that would change what
+    /// comes of it.
+    pub fn steps_for(&self, seen: &Seen<'_>) -> (Truth, Vec<&Step>) {
+        let answers: Vec<(Truth, &Step)> = self.steps.iter().map(|step| (step.matches(seen), step)).collect();
+        let all = answers.iter().map(|(truth, _)| *truth);
+        let truth = if all.clone().any(|truth| truth == Truth::Unknown) {
+            Truth::Unknown
+        } else {
+            all.fold(Truth::No, Truth::or)
+        };
+        (truth, answers.into_iter().filter(|(truth, _)| *truth == Truth::Yes).map(|(_, step)| step).collect())
+    }
+}
+
+impl Step {
+    fn matches(&self, seen: &Seen<'_>) -> Truth {
+        self.matches.iter().map(|entry| entry.holds(seen)).fold(Truth::No, Truth::or)
+    }
+}
+
+impl Match {
+    /// Whether it may hold for an object of which only the key and the labels are known.
+    pub fn may_hold(&self, key: &ObjectKey, labels: &Node) -> bool {
+        let by_labels = self.labels.iter().map(|it| it.matches(|name| pair(labels, name))).fold(Truth::No, Truth::or);
+        self.is_named(key) && (self.labels.is_empty() || by_labels != Truth::No)
+    }
+
+    fn is_named(&self, key: &ObjectKey) -> bool {
+        let is_among = |namespace| self.namespaces.is_empty() || self.namespaces.contains(namespace);
+        self.name.as_ref().is_none_or(|name| *name == key.name)
+            && self.namespace.as_ref().is_none_or(|wanted| Some(wanted) == key.namespace.as_ref())
+            && key.namespace.as_ref().is_none_or(is_among)
+    }
+
+    fn holds(&self, seen: &Seen<'_>) -> Truth {
+        if !self.is_named(seen.key) {
+            return Truth::No;
+        }
+        let any = |selectors: &[Selector], pairs: &Node| match selectors {
+            [] => Truth::Yes,
+            _ => selectors.iter().map(|it| it.matches(|key| pair(pairs, key))).fold(Truth::No, Truth::or),
+        };
+        let by_pairs = any(&self.labels, seen.labels).and(any(&self.annotations, seen.annotations));
+        self.content.iter().map(|content| content.holds(seen)).fold(by_pairs, Truth::and)
+    }
+}
+
+impl Feature {
+    /// Whether a ClusterFeature is the one that is asked for.
+    pub fn is(&self, feature: &Object) -> Truth {
+        let name = match feature.at(&["spec", "featureName"]) {
+            Some(Node::Text(text)) if Seen::is_sealed(text) => Truth::Unknown,
+            Some(Node::Text(text)) if self.name.as_deref().is_none_or(|name| *name == **text) => Truth::Yes,
+            None if self.name.is_none() => Truth::Yes,
+            Some(Node::Text(_)) | None => Truth::No,
+            Some(_) => Truth::Unknown,
+        };
+        let is_doubt = |fault: &Fault| {
+            fault.code.class() == Class::Broken && !matches!(fault.code, Code::Shadowed | Code::DuplicateObject)
+        };
+        let is_broken = feature.faults.iter().any(is_doubt);
+        let label = |key: &str| match feature.label(key) {
+            Some(value) => Label::Is(value),
+            None if is_broken => Label::Unknown,
+            None => Label::Absent,
+        };
+        let answer = name.and(self.labels.matches(label));
+        if is_broken && answer == Truth::No { Truth::Unknown } else { answer }
+    }
+}

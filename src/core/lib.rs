@@ -61,6 +61,7 @@
 //! | a key of `pouch.yaml` | [`config::file`] (as typed), [`config::resolve`] (as meant), [`config::show`] (as shown) |
 //! | what is known of a kind, and what is read of it | [`kinds`]; of a provider's identities: [`capi`], one file per provider |
 //! | what a region's API would reject of an object | [`validity`] |
+//! | what Go templates may call, and what they may cost | [`template`]: `template/functions.rs` (the tables, and what is refused), one file per subject under it; `template/budget.rs` |
 //! | what annotations of objects silence | [`silence`] |
 //! | what is told of certificates and tokens that expire | [`expiry`]; of values that nobody means: [`validity::suspect`] |
 //! | how k0rdent's objects are read, and what it ships | [`k0rdent`], [`k0rdent::builtin`]; releases: [`release`] |
@@ -170,6 +171,7 @@ pub mod sops;
 pub mod sops_document;
 pub mod stamp;
 pub mod sync_rule;
+pub mod template;
 pub mod unread_words;
 pub mod validity;
 pub mod verify;

@@ -17,6 +17,7 @@ use crate::node::{Key, Node};
 use crate::object::Object;
 use crate::object::steering::steers;
 use crate::selector::{is_label_key, is_label_value};
+use crate::template::Value;
 
 /// What becomes of labels or annotations: a new text, or nothing.
 pub type Changes = BTreeMap<Key, Option<Box<str>>>;
@@ -100,7 +101,7 @@ pub fn apply(
         let help = "Give pouch the object in clear: its kind is no Secret, or only its values have to be sealed.";
         return Err(fault(String::from("an override needs what is sealed in the object"), help));
     }
-    let data = if is_template { data(object, &document, &kind, &version, between) } else { Node::Null };
+    let data = if is_template { data(&document, &kind, &version, between) } else { Value::Nil };
     for it in overrides {
         let found = match &it.value {
             None => it.path.remove(&document),
@@ -243,39 +244,52 @@ fn lands(object: &Object, kind: GroupKind, document: &Node) -> Result<ObjectKey,
 }
 
 /// What templates may use: the object without the values of a Secret, and the names of the two clusters.
-fn data(object: &Object, document: &Node, kind: &GroupKind, version: &Version, between: Between<'_>) -> Node {
-    let metadata = document.get("metadata").cloned().unwrap_or(Node::Null);
-    let of = |field: &str| metadata.get(field).cloned().unwrap_or_else(|| Node::text(""));
-    let api_version = kind.api_version(version);
-    let head = [("apiVersion", Node::text(&api_version)), ("kind", Node::text(kind.kind.as_str()))];
-    let body = document.entries().iter().map(|(key, node)| (key.clone(), node.clone()));
-    let whole = head.into_iter().map(|(key, node)| (Key::from(key), node)).chain(body);
-    let whole = Node::map(whole.collect());
-    let methods = [
-        ("Name", "name"),
-        ("GetName", "name"),
-        ("Namespace", "namespace"),
-        ("GetNamespace", "namespace"),
-        ("Labels", "labels"),
-        ("GetLabels", "labels"),
-        ("Annotations", "annotations"),
-        ("GetAnnotations", "annotations"),
-    ];
-    let methods = methods.into_iter().map(|(key, field)| (Key::from(key), of(field)));
-    let kinds = [("GetKind", kind.kind.to_string()), ("Kind", kind.kind.to_string()), ("GetAPIVersion", api_version)];
-    let kinds = kinds.into_iter().map(|(key, text)| (Key::from(key), Node::text(&text)));
-    let raw = [(Key::from("Object"), whole.clone())];
-    let all = whole.entries().iter().cloned().chain(methods).chain(kinds).chain(raw);
-    _ = object;
-    let cluster = |name: &str| {
-        let name = [("Name", name), ("GetName", name)].map(|(key, text)| (Key::from(key), Node::text(text)));
-        Node::map(name.into())
+fn data(document: &Node, kind: &GroupKind, version: &Version, between: Between<'_>) -> Value {
+    let metadata = document.get("metadata").unwrap_or(&Node::Null);
+    let text = |field: &str| Value::text(metadata.str_at(&[field]).unwrap_or_default());
+    let pairs = |field: &str| {
+        let entries = metadata.get(field).map(Node::entries).unwrap_or_default();
+        Value::texts(entries.iter().map(|(key, node)| (key.clone(), Value::text(node.as_str().unwrap_or_default()))))
     };
-    Node::map(vec![
-        (Key::from("Object"), Node::map(all.collect())),
+    let api_version = kind.api_version(version);
+    let head = [("apiVersion", Value::text(&api_version)), ("kind", Value::text(kind.kind.as_str()))];
+    let body = document.entries().iter().map(|(key, node)| (key.clone(), of_node(node)));
+    let whole = || head.clone().into_iter().map(|(key, value)| (Key::from(key), value)).chain(body.clone());
+    let methods = [
+        ("Name", text("name")),
+        ("GetName", text("name")),
+        ("Namespace", text("namespace")),
+        ("GetNamespace", text("namespace")),
+        ("Labels", pairs("labels")),
+        ("GetLabels", pairs("labels")),
+        ("Annotations", pairs("annotations")),
+        ("GetAnnotations", pairs("annotations")),
+        ("Kind", Value::text(kind.kind.as_str())),
+        ("GetKind", Value::text(kind.kind.as_str())),
+        ("GetAPIVersion", Value::text(&api_version)),
+        ("Object", Value::map(whole())),
+    ];
+    let object = methods.into_iter().map(|(key, value)| (Key::from(key), value)).chain(whole());
+    let cluster = |name: &str| Value::fields(["Name", "GetName"].map(|key| (Key::from(key), Value::text(name))));
+    Value::fields([
+        (Key::from("Object"), Value::fields(object)),
         (Key::from("Cluster"), cluster(between.cluster)),
         (Key::from("LocalCluster"), cluster(between.local)),
     ])
+}
+
+/// A field of an object, as Go has it.
+fn of_node(node: &Node) -> Value {
+    match node {
+        Node::Null => Value::Nil,
+        Node::Bool(value) => Value::Bool(*value),
+        Node::Int(number) => Value::Int64(*number),
+        Node::Uint(number) => Value::Uint64(*number),
+        Node::Float(number) => Value::Float(*number),
+        Node::Text(text) => Value::text(text),
+        Node::List(items) => Value::list(items.iter().map(of_node).collect()),
+        Node::Map(entries) => Value::map(entries.iter().map(|(key, node)| (key.clone(), of_node(node)))),
+    }
 }
 
 impl Made {

@@ -226,8 +226,7 @@ fn asked(surveyor: &Surveyor<'_>, secrets: Secrets) -> Result<(BTreeMap<SourceNa
         let plurals = resources.iter().map(|resource| (resource.kind.clone(), resource.plural.clone()));
         let namespaces = survey.snapshot.all(&namespace).any(|object| object.origin.source == *source);
         let provides = fleet.sources.get(index).map(|source| &source.provides);
-        let rules: Vec<_> =
-            survey.snapshot.all(&of_rules).map(|rule| (rule.key.name.as_str(), &rule.body)).collect();
+        let rules: Vec<_> = survey.snapshot.all(&of_rules).map(|rule| (rule.key.name.as_str(), &rule.body)).collect();
         let ruled = provides.map(|provides| inquiry::ruled(fleet, provides, rules.into_iter())).unwrap_or_default();
         let ruled = ruled.into_iter().filter_map(|ruled| ruled.listed).collect();
         known.insert(

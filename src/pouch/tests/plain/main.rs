@@ -86,6 +86,7 @@ mod split;
 mod stamp;
 mod sweeps;
 mod tampered;
+mod templates;
 mod terminal;
 mod transport;
 mod turn;

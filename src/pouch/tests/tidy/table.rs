@@ -135,8 +135,8 @@ pub const ONLY: &[Only] = &[
     Only {
         words: &["regex_automata"],
         within: "src",
-        homes: &["src/core/sops/rule"],
-        why: "patterns come from files of others: one destination bounds them",
+        homes: &["src/core/sops/rule", "src/core/template/regex"],
+        why: "patterns come from files of others: each destination bounds them",
     },
     Only {
         words: &["tracing_subscriber"],

@@ -1,0 +1,144 @@
+//! What can be said of a template before it meets data.
+
+use alloc::collections::BTreeMap;
+use alloc::string::String;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+
+use super::functions;
+use super::refused::Refused;
+use super::tree::{Branch, Command, Kind, Line, List, Node, Pipe, Word};
+
+/// Checks a template and all that it defines: functions and how many arguments they are given, variables, templates.
+///
+/// # Errors
+/// The first thing that could not be executed.
+pub(super) fn check(tree: &List, defined: &BTreeMap<String, List>) -> Result<(), Refused> {
+    for list in core::iter::once(tree).chain(defined.values()) {
+        Checker { defined, variables: vec!["$".into()], ranges: 0 }.list(list)?;
+    }
+    Ok(())
+}
+
+struct Checker<'a> {
+    defined: &'a BTreeMap<String, List>,
+    variables: Vec<Arc<str>>,
+    ranges: u32,
+}
+
+impl Checker<'_> {
+    fn list(&mut self, list: &List) -> Result<(), Refused> {
+        list.iter().try_for_each(|node| self.node(node))
+    }
+
+    fn node(&mut self, node: &Node) -> Result<(), Refused> {
+        match node {
+            Node::Text(..) => Ok(()),
+            Node::Action(_, pipe) => self.pipe(pipe),
+            Node::If(branch) | Node::With(branch) => self.branch(branch),
+            Node::Range(branch) => self.branch_of(branch, 1),
+            Node::Template(line, name, pipe) => {
+                if !self.defined.contains_key(name) {
+                    let help = "Define it with {{define}}, or correct the name.";
+                    return Err(Refused::at(*line, &format!("there is no template `{name}`"), help));
+                }
+                pipe.as_ref().map_or(Ok(()), |pipe| self.pipe(pipe))
+            }
+            Node::Break(line) | Node::Continue(line) if self.ranges == 0 => Err(Refused::at(
+                *line,
+                "{{break}} or {{continue}} stands outside of a range",
+                "Move it into the range.",
+            )),
+            Node::Break(_) | Node::Continue(_) => Ok(()),
+        }
+    }
+
+    fn branch(&mut self, branch: &Branch) -> Result<(), Refused> {
+        self.branch_of(branch, 0)
+    }
+
+    /// A branch whose body stands in so many ranges more; what stands behind its {{else}} does not.
+    fn branch_of(&mut self, branch: &Branch, ranges: u32) -> Result<(), Refused> {
+        let before = self.variables.len();
+        self.pipe(&branch.pipe)?;
+        let inside = self.variables.len();
+        self.ranges = self.ranges.saturating_add(ranges);
+        let checked = self.list(&branch.body);
+        self.ranges = self.ranges.saturating_sub(ranges);
+        checked?;
+        self.variables.truncate(inside);
+        if let Some(other) = &branch.other {
+            self.list(other)?;
+        }
+        self.variables.truncate(before);
+        Ok(())
+    }
+
+    fn pipe(&mut self, pipe: &Pipe) -> Result<(), Refused> {
+        for (at, command) in pipe.commands.iter().enumerate() {
+            self.command(command, at > 0)?;
+        }
+        for name in &pipe.variables {
+            if pipe.assigns {
+                self.variable(pipe.line, name)?;
+            } else {
+                self.variables.push(name.clone());
+            }
+        }
+        Ok(())
+    }
+
+    fn command(&mut self, command: &Command, piped: bool) -> Result<(), Refused> {
+        let Some((first, args)) = command.words.split_first() else {
+            return Err(Refused::at(command.line, "a command is empty", "Write a value or a function."));
+        };
+        for arg in args {
+            self.argument(arg)?;
+        }
+        match &first.kind {
+            Kind::Function(name) => called(first.line, name, args.len(), piped),
+            Kind::Nil => Err(Refused::at(first.line, "nil is not a command", "Write a value or a function.")),
+            _ if piped || !args.is_empty() => {
+                let help = "Call a function, or leave the arguments away.";
+                Err(Refused::at(first.line, "something that is no function is given arguments", help))
+            }
+            _ => self.argument(first),
+        }
+    }
+
+    fn argument(&mut self, word: &Word) -> Result<(), Refused> {
+        match &word.kind {
+            Kind::Function(name) => called(word.line, name, 0, false),
+            Kind::Variable(name, _) => self.variable(word.line, name),
+            Kind::Pipe(pipe) => self.pipe(pipe),
+            Kind::Chain(inner, _) => self.argument(inner),
+            _ => Ok(()),
+        }
+    }
+
+    fn variable(&self, line: Line, name: &Arc<str>) -> Result<(), Refused> {
+        if self.variables.contains(name) {
+            return Ok(());
+        }
+        let help = "Variables hold until the {{end}} of what they are declared in.";
+        Err(Refused::at(line, &format!("there is no variable `{name}` here"), help))
+    }
+}
+
+fn called(line: Line, name: &str, args: usize, piped: bool) -> Result<(), Refused> {
+    let Some((params, _)) = functions::find(name) else {
+        let (message, help) = functions::why_not(name);
+        return Err(Refused::at(line, &message, &help));
+    };
+    let (fewest, most) = params.count();
+    let given = args.saturating_add(usize::from(piped));
+    if given < fewest || given > most {
+        let wants = match most {
+            usize::MAX => format!("at least {fewest}"),
+            most => format!("{most}"),
+        };
+        let message = format!("`{name}` takes {wants} arguments and is given {given}");
+        return Err(Refused::at(line, &message, "What is piped counts as the last argument."));
+    }
+    Ok(())
+}

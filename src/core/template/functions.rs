@@ -1,0 +1,232 @@
+//! Every function that templates may call, and why others are refused.
+
+mod basic;
+mod case;
+mod encode;
+mod list;
+mod map;
+mod numeric;
+mod regexp;
+mod text;
+
+use alloc::string::String;
+
+use super::call::{Function, Params, Row};
+use crate::nearest::did_you_mean;
+
+const TABLES: &[&[Row]] =
+    &[basic::ROWS, text::ROWS, case::ROWS, list::ROWS, map::ROWS, numeric::ROWS, encode::ROWS, regexp::ROWS];
+
+/// Other names of functions: sprout's own, and the two of sprig's that most templates need.
+const ALIASES: &[(&str, &str)] = &[
+    ("addf", "add"),
+    ("add1f", "add1"),
+    ("subf", "sub"),
+    ("sha256sum", "sha256Sum"),
+    ("adler32sum", "adler32Sum"),
+    ("fromJson", "fromJSON"),
+    ("mustFromJson", "fromJSON"),
+    ("toJson", "toJSON"),
+    ("mustToJson", "toJSON"),
+    ("toPrettyJson", "toPrettyJSON"),
+    ("mustToPrettyJson", "toPrettyJSON"),
+    ("toRawJson", "toRawJSON"),
+    ("mustToRawJson", "toRawJSON"),
+    ("mustDeepCopy", "deepCopy"),
+    ("mustRegexFind", "regexFind"),
+    ("mustRegexFindAll", "regexFindAll"),
+    ("mustRegexMatch", "regexMatch"),
+    ("mustRegexSplit", "regexSplit"),
+    ("mustRegexReplaceAll", "regexReplaceAll"),
+    ("mustRegexReplaceAllLiteral", "regexReplaceAllLiteral"),
+    ("mustAppend", "append"),
+    ("mustPrepend", "prepend"),
+    ("mustChunk", "chunk"),
+    ("mustUniq", "uniq"),
+    ("mustCompact", "compact"),
+    ("mustSlice", "slice"),
+    ("mustHas", "has"),
+    ("mustWithout", "without"),
+    ("mustRest", "rest"),
+    ("mustInitial", "initial"),
+    ("mustFirst", "first"),
+    ("mustLast", "last"),
+    ("mustReverse", "reverse"),
+];
+
+const RANDOM: &str = "its result differs from run to run, and so would the bundle";
+const CLOCK: &str = "it reads the clock or the time zone of this machine, or depends on them";
+const AMBIENT: &str = "it reads the environment of this machine";
+const IN_PLACE: &str = "it changes a map in place, and values never change here; build the map with `dict`";
+const OTHER: &str = "its result cannot be matched byte for byte, so it is not offered";
+
+/// Functions of Go and of sprout that are refused, and why.
+const REFUSED: &[(&str, &[&str])] = &[
+    (AMBIENT, &["env", "expandEnv", "osBase", "osDir", "osExt", "osClean", "osIsAbs", "getHostByName"]),
+    (
+        RANDOM,
+        &[
+            "randAlphaNum",
+            "randAlpha",
+            "randAscii",
+            "randNumeric",
+            "randBytes",
+            "randInt",
+            "shuffle",
+            "uuidv4",
+            "uuidv7",
+        ],
+    ),
+    (
+        CLOCK,
+        &[
+            "now",
+            "date",
+            "dateInZone",
+            "date_in_zone",
+            "duration",
+            "dateAgo",
+            "ago",
+            "unixEpoch",
+            "dateModify",
+            "date_modify",
+            "mustDateModify",
+            "durationRound",
+            "htmlDate",
+            "htmlDateInZone",
+            "toDate",
+            "mustToDate",
+            "toLocalDate",
+            "toDuration",
+        ],
+    ),
+    (IN_PLACE, &["set", "unset", "merge", "mustMerge", "mergeOverwrite", "mustMergeOverwrite"]),
+    (
+        OTHER,
+        &[
+            "call",
+            "js",
+            "hasField",
+            "toTitleCase",
+            "toYAML",
+            "toYaml",
+            "mustToYaml",
+            "toIndentYAML",
+            "fromYAML",
+            "fromYaml",
+            "mustFromYaml",
+            "sha1Sum",
+            "sha1sum",
+            "md5Sum",
+            "md5sum",
+            "semver",
+            "semverCompare",
+            "parseIP",
+            "parseMAC",
+            "parseCIDR",
+            "ipVersion",
+            "ipIsLoopback",
+            "ipIsGlobalUnicast",
+            "ipIsMulticast",
+            "ipIsPrivate",
+            "ipIncrement",
+            "ipDecrement",
+            "cidrContains",
+            "cidrSize",
+            "cidrRangeList",
+            "cidrFirst",
+            "cidrLast",
+            "cidrOverlap",
+            "urlParse",
+            "urlJoin",
+            "fail",
+        ],
+    ),
+    (
+        "it is one of sprig's and not of sprout's",
+        &[
+            "b64enc",
+            "b64dec",
+            "b32enc",
+            "b32dec",
+            "upper",
+            "lower",
+            "title",
+            "camelcase",
+            "snakecase",
+            "kebabcase",
+            "splitList_",
+            "toStrings",
+            "atoi",
+            "int",
+            "int64",
+            "float64",
+            "tuple",
+            "push",
+            "genCA",
+            "genPrivateKey",
+            "genSelfSignedCert",
+            "genSignedCert",
+            "derivePassword",
+            "bcrypt",
+            "htpasswd",
+            "encryptAES",
+            "decryptAES",
+            "lookup",
+            "include",
+            "tpl",
+            "required",
+        ],
+    ),
+];
+
+/// Sprout's names for what sprig calls otherwise.
+const SPRIG: &[(&str, &str)] = &[
+    ("b64enc", "base64Encode"),
+    ("b64dec", "base64Decode"),
+    ("b32enc", "base32Encode"),
+    ("b32dec", "base32Decode"),
+    ("upper", "toUpper"),
+    ("lower", "toLower"),
+    ("camelcase", "toPascalCase"),
+    ("snakecase", "toSnakeCase"),
+    ("kebabcase", "toKebabCase"),
+    ("toStrings", "strSlice"),
+    ("atoi", "toInt"),
+    ("int", "toInt"),
+    ("int64", "toInt64"),
+    ("float64", "toFloat64"),
+    ("tuple", "list"),
+    ("push", "append"),
+];
+
+/// A function by any of its names.
+pub(super) fn find(name: &str) -> Option<(Params, Function)> {
+    let name = ALIASES.iter().find(|(alias, _)| *alias == name).map_or(name, |(_, name)| name);
+    let row = TABLES.iter().copied().flatten().find(|(other, ..)| *other == name);
+    row.map(|(_, params, function)| (Params::new(params), *function))
+}
+
+/// Why there is no function of this name, and what helps.
+pub(super) fn why_not(name: &str) -> (String, String) {
+    let reason = REFUSED.iter().find(|(_, names)| names.contains(&name)).map(|(reason, _)| *reason);
+    if let Some((_, ours)) = SPRIG.iter().find(|(theirs, _)| *theirs == name) {
+        return (format!("there is no function `{name}`: it is sprig's"), format!("Use `{ours}`."));
+    }
+    match reason {
+        Some(reason) => (
+            format!("the function `{name}` is refused: {reason}"),
+            "Use another function, or write down in the template what it would have given.".into(),
+        ),
+        None => (
+            format!("there is no function `{name}`"),
+            format!("{}The functions are those of Go's text/template and of sprout.", did_you_mean(name, names())),
+        ),
+    }
+}
+
+/// All names.
+pub(super) fn names() -> impl Iterator<Item = &'static str> {
+    let rows = TABLES.iter().copied().flatten().map(|(name, ..)| *name);
+    rows.chain(ALIASES.iter().map(|(alias, _)| *alias))
+}

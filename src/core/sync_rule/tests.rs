@@ -390,7 +390,7 @@ fn steps_are_taken_together_and_in_order() {
         ),
         (
             "[{overrides: [{type: replace, path: /metadata/name, value: '{{ .Object.Labels.none }}'}]}]",
-            "spec.rules[0].mutations.overrides[0].value: line 1: there is no key \"none\"",
+            "spec.rules[0].mutations.overrides[0].value: line 1: there is no `none`; Go would print `<no value>`",
         ),
         (
             "[{overrides: [{type: replace, path: /metadata/name, value: ''}]}]",

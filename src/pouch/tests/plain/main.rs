@@ -85,6 +85,7 @@ mod slips;
 mod split;
 mod stamp;
 mod sweeps;
+mod sync_rules;
 mod tampered;
 mod templates;
 mod terminal;

@@ -1,0 +1,144 @@
+//! ResourceSyncRules of the cluster registry, from the command line: planned, explained, published and taken back by name.
+
+use crate::encrypted::sources::{DECRYPTION, Sealed};
+use crate::support::fleet::{CANARY, EU, Fleet, US};
+
+const RULE: &str = "apiVersion: clusterregistry.k8s.cisco.com/v1alpha1\nkind: ResourceSyncRule\nmetadata: {name: pull}\nspec:\n  \
+                    groupVersionKind: {version: v1, kind: Secret}\n  rules:\n    - match: [{labels: [{matchLabels: {pull: 'yes'}}]}]\n      \
+                    mutations: {labels: {add: {istio/multiCluster: 'true'}}}\n";
+
+fn labelled(name: &str, pull: &str) -> String {
+    format!(
+        "apiVersion: v1\nkind: Secret\nmetadata: {{name: {name}, namespace: team-a, labels: {{pull: '{pull}'}}}}\n\
+         stringData: {{token: {CANARY}-{name}}}\n"
+    )
+}
+
+fn fleet() -> Fleet {
+    let fleet = Fleet::of(&format!(
+        "apiVersion: pouch/v1alpha1\nkind: Fleet\nmetadata: {{name: fleet}}\n\
+         sources: [{{name: all, directory: {{path: manifests}}}}]\n\
+         regions:\n  eu-west:\n    recipients: [{EU}]\n    namespaces: {{allowed: ['*']}}\n    detached: true\n    \
+         syncRules: [pull]\n  us-east:\n    recipients: [{US}]\n    namespaces: {{allowed: ['*']}}\n    detached: true\n    \
+         syncRules: ['p*']\ncompanions: none\nreuseKey: {{file: reuse.key}}\n"
+    ));
+    fleet.write("manifests/rule.yaml", RULE);
+    fleet.write("manifests/first.yaml", labelled("first", "yes"));
+    fleet.write("manifests/second.yaml", labelled("second", "yes"));
+    fleet.write("manifests/third.yaml", labelled("third", "no"));
+    fleet
+}
+
+fn path(region: &str, name: &str) -> String {
+    format!("bundles/regions/{region}/core/secrets/team-a/{name}.sops.yaml")
+}
+
+#[test]
+fn a_rule_takes_what_it_matches_and_nothing_more() {
+    let fleet = fleet();
+    let plan = fleet.run(&["plan"]).ends(0).stdout;
+    assert!(plan.contains("ResourceSyncRule team-a/pull:first") && !plan.contains("third"), "{plan}");
+    let ran = fleet.run(&["render", "-v"]).ends(0);
+    assert!(!ran.stderr.contains(CANARY) && !ran.stdout.contains(CANARY));
+    for region in ["eu-west", "us-east"] {
+        for (name, is_there) in [("first", true), ("second", true), ("third", false)] {
+            assert_eq!(fleet.has(&path(region, name)), is_there, "{region} {name}");
+        }
+        let copy = fleet.read(&path(region, "first"));
+        assert!(
+            copy.contains("istio/multiCluster: \"true\"") && copy.contains("resource-sync-disabled: \"true\""),
+            "{copy}"
+        );
+        assert!(!copy.contains("pull:") && copy.contains("ENC["), "{copy}");
+        let bundle = fleet.read(&format!("bundles/regions/{region}/bundle.yaml"));
+        assert!(bundle.contains("kind: ResourceSyncRule") && bundle.contains("name: pull:first"), "{bundle}");
+    }
+    fleet.run(&["render"]).ends(0).outcome("eu-west", "unchanged");
+    // The other region is named in none of its findings, and no rule goes out by itself.
+    assert!(!fleet.tree("bundles").keys().any(|path| path.contains("resourcesyncrule")));
+}
+
+#[test]
+fn a_rule_s_object_is_explained_by_its_own_name() {
+    let fleet = fleet();
+    fleet.run(&["render"]).ends(0);
+    let told = fleet.run(&["explain", "resourcesyncrule", "team-a/pull:first"]).ends(0).stdout;
+    assert!(told.contains("ResourceSyncRule team-a/pull:first") && told.contains("us-east"), "{told}");
+    let same = fleet.run(&["explain", "resourcesyncrule/team-a/pull:first"]).ends(0).stdout;
+    assert_eq!(told, same);
+    let who = fleet.run(&["explain", "secret", "team-a/first"]).ends(0).stdout;
+    assert!(who.contains("pull:first"), "{who}");
+    for (wrong, code) in
+        [("team-a/pull", 64), ("team-a/Pull:first", 64), ("team-a/pull:a/b", 64), ("team-a/pull:none", 1)]
+    {
+        fleet.run(&["explain", "resourcesyncrule", wrong]).ends(code);
+    }
+    let json = fleet.run(&["explain", "resourcesyncrule", "team-a/pull:first", "-o", "json"]).ends(0).stdout;
+    assert!(json.contains("resourcesyncrule/team-a/pull:first") && !json.contains(CANARY), "{json}");
+}
+
+#[test]
+fn what_a_rule_no_longer_takes_goes_and_what_nobody_knows_stays() {
+    let fleet = fleet();
+    fleet.run(&["render"]).ends(0);
+    // A slip in the rule takes nothing away, and says what was meant.
+    fleet.edit("manifests/rule.yaml", "labels: [", "lables: [");
+    fleet.run(&["render"]).ends(3).says("error[mistyped]").says("lables").says("Did you mean labels?");
+    assert!(fleet.has(&path("eu-west", "first")) && fleet.has(&path("us-east", "second")));
+    fleet.edit("manifests/rule.yaml", "lables: [", "labels: [");
+    fleet.run(&["render"]).ends(0);
+    // An object that no longer matches goes, in both regions, and the finding says where to look.
+    fleet.write("manifests/second.yaml", labelled("second", "no"));
+    fleet.run(&["render", "-v"]).ends(0).says("info[withdrawn]").says("takes Secret team-a/second no more");
+    assert!(!fleet.has(&path("eu-west", "second")) && !fleet.has(&path("us-east", "second")));
+    // One claimant is taken back by name, in the regions where it is.
+    fleet.edit("manifests/first.yaml", "pull: 'yes'", "pull: [a]");
+    fleet.run(&["render"]).ends(3).says("is sealed, or no text");
+    assert!(fleet.has(&path("eu-west", "first")));
+}
+
+#[test]
+fn a_fleet_that_names_no_rules_sees_none() {
+    let fleet = fleet();
+    let with = fleet.run(&["plan"]).ends(0).stdout;
+    fleet.configure("    syncRules: [pull]\n", "");
+    fleet.configure("    syncRules: ['p*']\n", "");
+    let ran = fleet.run(&["plan", "-v"]).ends(0);
+    assert!(with.contains("pull:first") && !ran.stdout.contains("pull"), "{}", ran.stdout);
+    assert!(!ran.stderr.contains("ResourceSyncRule"), "{}", ran.stderr);
+    // Not even a slip in a rule matters.
+    fleet.edit("manifests/rule.yaml", "kind: ResourceSyncRule", "kind: ResourceSyncRules");
+    fleet.run(&["plan"]).ends(0);
+}
+
+/// A rule sees what stands open in a sealed file, and only what it takes is opened.
+#[test]
+fn sealed_secrets_are_matched_by_what_stands_open() {
+    let Some(sealed) = Sealed::new(0) else { return };
+    let fleet = &sealed.fleet;
+    fleet.configured(&format!(
+        "apiVersion: pouch/v1alpha1\nkind: Fleet\nmetadata: {{name: fleet}}\nsources: [{{name: all, {DECRYPTION}}}]\n\
+         regions:\n  eu-west:\n    recipients: [{EU}]\n    namespaces: {{allowed: ['*']}}\n    detached: true\n    \
+         syncRules: [pull]\ncompanions: none\nreuseKey: {{file: reuse.key}}\n"
+    ));
+    fleet.write("manifests/rule.yaml", RULE);
+    for (name, pull, recipient) in
+        [("first", "yes", &sealed.own), ("theirs", "no", &sealed.stranger), ("second", "yes", &sealed.own)]
+    {
+        let path = format!("manifests/{name}.yaml");
+        fleet.write(&path, labelled(name, pull));
+        sealed.seal(&path, recipient);
+    }
+    // What is for somebody else is not opened, so nobody hears of it.
+    let ran = fleet.run(&["render", "-v"]).ends(0);
+    assert!(!ran.stderr.contains("undecryptable"), "{}", ran.stderr);
+    assert!(fleet.has(&path("eu-west", "first")) && !fleet.has(&path("eu-west", "theirs")));
+    let before = fleet.read(&path("eu-west", "first"));
+    fleet.run(&["render"]).ends(0).outcome("eu-west", "unchanged");
+    // A label that goes stands open too.
+    sealed.edit("manifests/second.yaml", |text| text.replace("pull: \"yes\"", "pull: \"no\""));
+    assert!(fleet.read("manifests/second.yaml").contains("pull: \"no\""), "{}", fleet.read("manifests/second.yaml"));
+    fleet.run(&["render"]).ends(0);
+    assert!(!fleet.has(&path("eu-west", "second")));
+    assert_eq!(fleet.read(&path("eu-west", "first")), before);
+}

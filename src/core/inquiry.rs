@@ -5,6 +5,7 @@
 //! ResourceSyncRules match objects by other things than names, the metadata of those is listed.
 //! It knows of no API path and no client.
 
+mod listed_kind;
 mod sync_rules;
 
 use alloc::collections::{BTreeMap, BTreeSet};
@@ -18,27 +19,12 @@ use crate::kinds::{self, K0RDENT, Known};
 use crate::name::{Claimant, GroupKind, Name, Namespace, ObjectKey, Scope, SourceName};
 use crate::node::Node;
 use crate::object::kind_of;
-pub use sync_rules::{Ruled, ruled};
+pub use listed_kind::{ListedKind, listed_behind, namespaces};
+pub use sync_rules::{Ruled, ruled, rules_among};
 
 /// The namespace whose UID tells one cluster from another: it exists from the first start of an API
 /// server on, and cannot be deleted.
 pub const IDENTITY_NAMESPACE: &str = "kube-system";
-
-/// A kind of which every object is read.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct ListedKind {
-    /// The kind.
-    pub kind: GroupKind,
-    /// The namespaces to list; none for the whole cluster.
-    pub namespaces: Option<Vec<Namespace>>,
-    /// Whether a cluster must serve the kind to be read at all; otherwise, without the kind, what its objects
-    /// decide is unknown.
-    pub needed: bool,
-    /// Whether a cluster that refuses the list is read all the same, and what the objects decide is unknown.
-    pub may_be_refused: bool,
-    /// Whether a cluster that does not serve the kind is known to have no such object.
-    pub may_be_absent: bool,
-}
 
 /// The kinds to list in a cluster, in the order of reading; [`behind`] says which follow.
 ///
@@ -108,19 +94,6 @@ fn of_inventory(fleet: &Fleet, provides: &Provides, known: &Known) -> Option<Lis
     Some(ListedKind { kind, namespaces, needed: false, may_be_refused: is_placement, may_be_absent: false })
 }
 
-/// The list of a kind of the objects behind Clusters. Whoever refuses it keeps nothing from others.
-pub fn listed_behind(fleet: &Fleet, provides: &Provides, kind: GroupKind) -> ListedKind {
-    let mut namespaces = namespaces(fleet, provides);
-    // Some may be provided by name where others may not.
-    let by_name = provides.objects.iter().filter(|objects| objects.kind == kind);
-    if let Some(namespaces) = &mut namespaces {
-        namespaces.extend(by_name.filter_map(|objects| objects.namespace.clone()));
-        namespaces.sort();
-        namespaces.dedup();
-    }
-    ListedKind { kind, namespaces, needed: false, may_be_refused: true, may_be_absent: true }
-}
-
 /// The kinds of the objects that a Cluster of a source refers to and that name its identity; none if no region takes it.
 pub fn behind(fleet: &Fleet, source: &SourceName, cluster: (&Namespace, &Name), body: &Node) -> Vec<GroupKind> {
     let (namespace, name) = cluster;
@@ -188,21 +161,6 @@ pub fn select_namespaces<'a>(mut documents: impl Iterator<Item = &'a Node>) -> b
         let rules = document.at(&["spec", "accessRules"]).map(Node::items).unwrap_or_default();
         kind_of(document).is(K0RDENT, "AccessManagement") && rules.iter().any(selects)
     })
-}
-
-/// The namespaces that a source may provide, if the configuration names them all; none if it uses patterns.
-pub fn namespaces(fleet: &Fleet, provides: &Provides) -> Option<Vec<Namespace>> {
-    let patterns = provides.namespaces.patterns();
-    if patterns.iter().any(|pattern| pattern.contains(['*', '?', '[', '{', '\\'])) {
-        return None;
-    }
-    // Objects of the system namespace come with cluster-scoped ones, and only with them.
-    let named = patterns.iter().map(|name| Namespace::from(name.as_str()));
-    let mut namespaces: BTreeSet<Namespace> = named.filter(|name| *name != fleet.system_namespace).collect();
-    if provides.cluster_scoped {
-        namespaces.insert(fleet.system_namespace.clone());
-    }
-    Some(namespaces.into_iter().collect())
 }
 
 /// The API groups whose kinds closures may ask for, besides the core group.

@@ -61,7 +61,15 @@ pub fn judge(world: &World<'_>, claim: &Claim, closure: &Closure) -> Vec<Finding
         if let Some(object) = world.snapshot.get(&member.read) {
             match made(&member.edits) {
                 None => findings.extend(check_object(world, &region.name, object)),
-                Some(made) => findings.extend(copied::check(world, (claim, region), (object, made), &member.lands)),
+                // Of a copy of a Secret, only names and metadata are other ones than those of the Secret.
+                Some(made) => {
+                    findings.extend(match () {
+                        () if member.lands.kind.is_secret() => check_object(world, &region.name, object),
+                        () if !world.fleet.publishes(&member.lands.kind) => vec![forbidden_kind(claim, &member.lands)],
+                        () => check_object(world, &region.name, &made.object(object, &member.lands)),
+                    });
+                    findings.extend(copied::check(world, claim, object, &member.lands));
+                }
             }
         }
     }

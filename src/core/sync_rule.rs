@@ -10,6 +10,7 @@ pub mod content;
 pub mod matching;
 pub mod mutation;
 pub mod pointer;
+pub mod seen;
 pub mod spec;
 #[cfg(test)]
 mod tests;
@@ -17,9 +18,3 @@ pub mod value;
 
 pub use mutation::{Made, Mutated};
 pub use spec::{Read, Rule, read};
-
-/// The annotation that keeps the registry's controller from writing an object, whatever its value.
-pub const SYNC_DISABLED: &str = "cluster-registry.k8s.cisco.com/resource-sync-disabled";
-
-/// The annotation by which the registry's controller marks its copies.
-pub const OWNER: &str = "cluster-registry.k8s.cisco.com/resource-owner-cluster-id";

@@ -20,12 +20,9 @@ use pouch_core::closure::wanted::wanted;
 use pouch_core::config::{Fleet, Source, SourcePlace};
 use pouch_core::finding::Finding;
 use pouch_core::inquiry::{self, ListedKind};
-use pouch_core::kinds;
 use pouch_core::layout::manifest::SourceIdentity;
 use pouch_core::listing::counted;
 use pouch_core::name::{Claimant, GroupKind, ObjectKey, SourceName};
-use pouch_core::node::Node;
-use pouch_core::object::kind_of;
 use pouch_core::snapshot::{
     Admitted, Answer, Hands, Looked, Reading, Reason, SealedDocument, Snapshot, Standing, assemble_by,
 };
@@ -603,26 +600,15 @@ fn read_ruled(
     times: &mut Times,
 ) -> Result<(), Failure> {
     let fleet = surveyor.fleet;
-    if !fleet.names_sync_rules() || clusters.is_empty() {
-        return Ok(());
-    }
-    let trusts =
-        |name: &SourceName| fleet.sources.iter().any(|source| source.name == *name && source.provides.cluster_scoped);
     let of_files = readings.iter().flat_map(|reading| &reading.documents);
     let documents = of_files.chain(clusters.values().flat_map(Live::documents));
-    let rules = documents.filter(|(node, origin)| kind_of(node) == kinds::sync_rule() && trusts(&origin.source));
-    let rules = rules.filter_map(|(node, _)| Some((node.str_at(&["metadata", "name"])?.to_owned(), node.clone())));
-    let rules: Vec<(String, Node)> = rules.collect();
+    let rules = inquiry::rules_among(fleet, documents.map(|(document, origin)| (document, &origin.source)));
     for (index, live) in clusters {
         let Some(source) = fleet.sources.get(*index) else { continue };
-        for ruled in inquiry::ruled(fleet, &source.provides, rules.iter().map(|(name, body)| (&**name, body))) {
+        for ruled in inquiry::ruled(fleet, &source.provides, &rules) {
             surveyor.session.stop.check()?;
             let timer = surveyor.session.ambient.timer();
-            let progress = surveyor.session.ui.progress("reading", 0);
-            progress.say(ruled.kind.kind.as_str());
-            let found = live.read_ruled(&ruled, &|| progress.step());
-            drop(progress);
-            match found {
+            match live.read_ruled(&ruled) {
                 Ok(found) => times.add(*index, &ruled.kind, found, timer),
                 Err(error) => _ = unless_trusted(surveyor, source, error)?,
             }

@@ -6,11 +6,12 @@
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
 
-use super::{ListedKind, listed_behind};
+use super::listed_kind::{ListedKind, listed_behind};
 use crate::config::{Fleet, Provides};
 use crate::kinds::{self, Scopes};
-use crate::name::{GroupKind, Name, Namespace, ObjectKey, Scope};
+use crate::name::{GroupKind, Name, Namespace, ObjectKey, Scope, SourceName};
 use crate::node::Node;
+use crate::object::kind_of;
 use crate::sync_rule::spec::Match;
 use crate::sync_rule::{Rule, read};
 
@@ -47,12 +48,27 @@ pub(super) fn listed(fleet: &Fleet, provides: &Provides, kind: GroupKind) -> Opt
     })
 }
 
-/// What rules ask of a source, by kind; `rules` are the names and documents of those that sources with `clusterScoped` have.
-pub fn ruled<'a>(fleet: &Fleet, provides: &Provides, rules: impl Iterator<Item = (&'a str, &'a Node)>) -> Vec<Ruled> {
+/// The ResourceSyncRules among documents of sources that may have some.
+pub fn rules_among<'a>(fleet: &Fleet, documents: impl Iterator<Item = (&'a Node, &'a SourceName)>) -> Vec<Node> {
+    if !fleet.names_sync_rules() {
+        return Vec::new();
+    }
+    let trusted: Vec<&SourceName> =
+        fleet.sources.iter().filter(|source| source.provides.cluster_scoped).map(|source| &source.name).collect();
+    let rules = documents.filter(|(node, source)| kind_of(node) == kinds::sync_rule() && trusted.contains(source));
+    rules.map(|(node, _)| node.clone()).collect()
+}
+
+/// What rules ask of a source, by kind.
+pub fn ruled(fleet: &Fleet, provides: &Provides, rules: &[Node]) -> Vec<Ruled> {
     let mut scopes = Scopes::new();
     fleet.kinds.iter().for_each(|(kind, extra)| scopes.learn(kind.clone(), extra.scope));
     let mut by_kind: BTreeMap<GroupKind, Vec<Rule>> = BTreeMap::new();
-    for (name, body) in rules.filter(|(name, _)| fleet.ruled(name).next().is_some()) {
+    for body in rules {
+        let name = body.str_at(&["metadata", "name"]).unwrap_or_default();
+        if fleet.ruled(name).next().is_none() {
+            continue;
+        }
         let is_bare = |kind: &GroupKind| scopes.of(kind) == Some(Scope::Cluster);
         let Ok(rule) = read(body, name, is_bare).rule else { continue };
         if fleet.publishes(&rule.kind) && !rule.is_plumbing() {

@@ -2,51 +2,30 @@
 
 use alloc::vec::Vec;
 
-use super::{check_object, forbidden_kind};
 use crate::claim::Claim;
-use crate::config::{Grant, RegionConfig};
+use crate::config::Grant;
 use crate::finding::{Code, Finding};
-use crate::name::ObjectKey;
+use crate::name::{ObjectKey, is_dns_label, is_dns_subdomain};
 use crate::object::Object;
-use crate::sync_rule::Made;
 use crate::world::World;
 
-/// Checks the object that is taken, and what becomes of it.
-pub(super) fn check(
-    world: &World<'_>,
-    (claim, region): (&Claim, &RegionConfig),
-    (object, made): (&Object, &Made),
-    lands: &ObjectKey,
-) -> Vec<Finding> {
-    let mut findings = Vec::new();
-    let copy = made.object(object, lands);
-    if lands.kind.is_secret() {
-        // Of the copy, only names and metadata are other ones than those of the Secret.
-        findings.extend(check_object(world, &region.name, object));
-        let of_copy = Object { stays: None, faults: Vec::new(), payload: None, ..copy };
-        let is_new = |finding: &Finding| finding.code != Code::ForbiddenType && *lands != object.key;
-        findings.extend(names(&of_copy).filter(is_new));
-    } else if world.fleet.publishes(&lands.kind) {
-        findings.extend(check_object(world, &region.name, &copy));
-    } else {
-        findings.push(forbidden_kind(claim, lands));
-    }
-    findings.extend(scope(world, object, lands));
-    findings.extend(elsewhere(world, claim, lands));
-    findings
+/// Checks what becomes of an object beside what it holds: names, the kind, the place.
+pub(super) fn check(world: &World<'_>, claim: &Claim, object: &Object, lands: &ObjectKey) -> Vec<Finding> {
+    let is_renamed = *lands != object.key;
+    let names = is_renamed.then(|| names(object, lands)).flatten();
+    names.into_iter().chain(scope(world, object, lands)).chain(elsewhere(world, claim, lands)).collect()
 }
 
 /// A name or namespace of a copy that the API refuses.
-fn names(copy: &Object) -> Option<Finding> {
-    let key = &copy.key;
-    let is_named = crate::name::is_dns_subdomain(key.name.as_str())
-        && key.namespace.as_ref().is_none_or(|namespace| crate::name::is_dns_label(namespace.as_str()));
+fn names(object: &Object, key: &ObjectKey) -> Option<Finding> {
+    let is_named = is_dns_subdomain(key.name.as_str())
+        && key.namespace.as_ref().is_none_or(|namespace| is_dns_label(namespace.as_str()));
     if is_named {
         return None;
     }
     let message = format!("the rule gives {key} a name or namespace that the API refuses");
     let help = "Use lower-case letters, digits, dashes and dots.";
-    Some(Finding::new(Code::InvalidObject, message).about(key).at(&copy.origin).help(help))
+    Some(Finding::new(Code::InvalidObject, message).about(key).at(&object.origin).help(help))
 }
 
 /// A kind that has a namespace where the object has none, or the other way round.

@@ -9,7 +9,7 @@ use alloc::boxed::Box;
 use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
 
-use super::matching::Seen;
+use super::seen::Seen;
 use crate::kinds;
 use crate::lenient::quoted;
 use crate::name::GroupKind;

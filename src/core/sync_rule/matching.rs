@@ -2,69 +2,15 @@
 //!
 //! What is not known of an object decides nothing: the answer is then neither yes nor no.
 
-use alloc::string::String;
 use alloc::vec::Vec;
 
+use super::seen::Seen;
 use super::spec::{Feature, Match, Rule, Step};
-use crate::ciphertext::is_sealed_value;
 use crate::finding::{Class, Code, Fault};
 use crate::name::ObjectKey;
 use crate::node::Node;
 use crate::object::Object;
 use crate::selector::{Label, Selector, Truth};
-
-/// An object as rules see it: without the values of a Secret.
-pub struct Seen<'a> {
-    /// Its key.
-    pub key: &'a ObjectKey,
-    /// Its `apiVersion`.
-    pub api_version: String,
-    /// The fields that pouch reads.
-    pub body: &'a Node,
-    labels: &'a Node,
-    annotations: &'a Node,
-}
-
-const NOTHING: &Node = &Node::Null;
-
-impl<'a> Seen<'a> {
-    /// The object as rules see it.
-    pub fn of(object: &'a Object) -> Self {
-        let matched = object.matched.as_deref();
-        Self {
-            key: &object.key,
-            api_version: object.key.kind.api_version(&object.version),
-            body: &object.body,
-            labels: matched.map_or(NOTHING, |matched| &matched.labels),
-            annotations: matched.map_or(NOTHING, |matched| &matched.annotations),
-        }
-    }
-
-    /// A label, whatever it holds.
-    pub fn label(&self, key: &str) -> Option<&'a Node> {
-        self.labels.get(key)
-    }
-
-    /// An annotation, whatever it holds.
-    pub fn annotation(&self, key: &str) -> Option<&'a Node> {
-        self.annotations.get(key)
-    }
-
-    /// All labels.
-    pub fn labels(&self) -> &'a Node {
-        self.labels
-    }
-
-    /// All annotations that do not hold a copy of the object.
-    pub fn annotations(&self) -> &'a Node {
-        self.annotations
-    }
-
-    /// Whether a text is what SOPS made of another.
-    pub(super) fn is_sealed(text: &str) -> bool {
-        is_sealed_value(text.as_bytes())
-    }
-}
 
 /// What is known of one pair of labels or annotations.
 fn pair<'n>(pairs: &'n Node, key: &str) -> Label<'n> {
@@ -120,7 +66,7 @@ impl Match {
             [] => Truth::Yes,
             _ => selectors.iter().map(|it| it.matches(|key| pair(pairs, key))).fold(Truth::No, Truth::or),
         };
-        let by_pairs = any(&self.labels, seen.labels).and(any(&self.annotations, seen.annotations));
+        let by_pairs = any(&self.labels, seen.labels()).and(any(&self.annotations, seen.annotations()));
         self.content.iter().map(|content| content.holds(seen)).fold(by_pairs, Truth::and)
     }
 }

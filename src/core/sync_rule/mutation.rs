@@ -6,9 +6,8 @@ use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
 use core::fmt;
 
-use super::matching::Seen;
+use super::seen::Seen;
 use super::spec::{Pairs, Rule, Step};
-use super::{OWNER, SYNC_DISABLED};
 use crate::finding::{Code, Fault};
 use crate::kinds;
 use crate::lenient::quoted;
@@ -18,6 +17,12 @@ use crate::object::Object;
 use crate::object::steering::steers;
 use crate::selector::{is_label_key, is_label_value};
 use crate::template::Value;
+
+/// The annotation that keeps the registry's controller from writing an object, whatever its value.
+pub const SYNC_DISABLED: &str = "cluster-registry.k8s.cisco.com/resource-sync-disabled";
+
+/// The annotation by which the registry's controller marks its copies.
+pub const OWNER: &str = "cluster-registry.k8s.cisco.com/resource-owner-cluster-id";
 
 /// What becomes of labels or annotations: a new text, or nothing.
 pub type Changes = BTreeMap<Key, Option<Box<str>>>;

@@ -6,9 +6,9 @@ use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
 
 use super::content::Content;
-use super::matching::Seen;
 use super::mutation::{Between, apply};
 use super::pointer::Pointer;
+use super::seen::Seen;
 use super::spec::{Read, read};
 use crate::name::GroupKind;
 use crate::node::Node;
@@ -348,7 +348,7 @@ fn made(object: &Object, read: Read) -> String {
                 };
                 changes
                     .iter()
-                    .filter(|(key, _)| ***key != *super::SYNC_DISABLED)
+                    .filter(|(key, _)| ***key != *super::mutation::SYNC_DISABLED)
                     .map(text)
                     .collect::<Vec<_>>()
                     .join(",")

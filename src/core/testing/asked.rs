@@ -19,12 +19,12 @@ use super::stages::{Desk, Wishes};
 use crate::closure::wanted::wanted;
 use crate::config::Fleet;
 use crate::finding::{Code, Origin, Place};
-use crate::inquiry::{behind_all, listed, listed_namespaces, ruled, select_namespaces};
+use crate::inquiry::{behind_all, listed, listed_namespaces, ruled, rules_among, select_namespaces};
 use crate::judge::case::Verdict;
-use crate::kinds::{POUCH, Scopes, sync_rule};
-use crate::name::{GroupKind, Name, ObjectKey, Region, SourceName, Version};
+use crate::kinds::{POUCH, Scopes};
+use crate::name::{GroupKind, Name, ObjectKey, Region, Version};
 use crate::node::Node;
-use crate::object::{admit, kind_of};
+use crate::object::admit;
 use crate::snapshot::{Answer, Inquiry, Lookup, Reason, Snapshot, assemble};
 use crate::world::looks::Looks;
 use crate::world::{Facts, World};
@@ -58,21 +58,14 @@ fn asked_otherwise(world: &Scene, otherwise: &Otherwise<'_>) -> (Desk, BTreeSet<
     let documents = readings.iter().flat_map(|reading| &reading.documents);
     let behind = behind_all(&fleet, documents.map(|(document, origin)| (document, &origin.source)));
     let documents = readings.iter().flat_map(|reading| &reading.documents);
-    let rules = documents.filter(|(document, _)| kind_of(document) == sync_rule());
-    let rules: Vec<(Node, SourceName)> =
-        rules.map(|(document, origin)| (document.clone(), origin.source.clone())).collect();
+    let rules = rules_among(&fleet, documents.map(|(document, origin)| (document, &origin.source)));
     for (source, reading) in fleet.sources.iter().zip(&mut readings) {
         let mut kinds: BTreeSet<GroupKind> = listed(&fleet, source).into_iter().map(|l| l.kind).collect();
         kinds.extend(behind.iter().cloned());
         if select_namespaces(reading.documents.iter().map(|(document, _)| document)) {
             kinds.insert(listed_namespaces().kind);
         }
-        let is_trusted = |source: &SourceName| {
-            fleet.sources.iter().any(|known| known.name == *source && known.provides.cluster_scoped)
-        };
-        let of_rules = rules.iter().filter(|(_, source)| is_trusted(source));
-        let of_rules = of_rules.filter_map(|(rule, _)| Some((rule.str_at(&["metadata", "name"])?, rule)));
-        let ruled = ruled(&fleet, &source.provides, of_rules);
+        let ruled = ruled(&fleet, &source.provides, &rules);
         let mut inquiry = Inquiry::default();
         for ruled in &ruled {
             ruled.named.iter().for_each(|key| inquiry.answered(key.clone(), Ok(())));

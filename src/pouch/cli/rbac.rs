@@ -9,6 +9,8 @@ use pouch_core::finding::{Finding, Severity, settle};
 use pouch_core::inquiry::{self, ListedKind};
 use pouch_core::kinds::sync_rule;
 use pouch_core::name::{GroupKind, Name, Namespace, SourceName, is_dns_label, is_dns_subdomain};
+use pouch_core::node::Node;
+use pouch_core::object::Object;
 use pouch_core::rbac::apply::{self, ApplyBasis};
 use pouch_core::rbac::look::{self as rights, LookBasis};
 use pouch_core::rbac::owners::owners;
@@ -213,12 +215,13 @@ fn asked(surveyor: &Surveyor<'_>, secrets: Secrets) -> Result<(BTreeMap<SourceNa
     let namespace = GroupKind::new("", "Namespace");
     let mut known = BTreeMap::new();
     let mut findings = survey.findings.clone();
-    let (kind, of_rules) = (cluster_kind(), sync_rule());
+    let kind = cluster_kind();
     let clusters = survey.snapshot.all(&kind).filter_map(|object| {
         let key = (object.key.namespace.as_ref()?, &object.key.name);
         Some(inquiry::behind(fleet, &object.origin.source, key, &object.body))
     });
     let behind: BTreeSet<GroupKind> = clusters.flatten().collect();
+    let rules: Vec<Node> = survey.snapshot.all(&sync_rule()).map(written).collect();
     for (source, (keys, resources)) in &survey.asked {
         let index = fleet.sources.iter().position(|known| known.name == *source).unwrap_or_default();
         let (asked, unread) = owners(&world, world.facts.rendered(fleet), index, keys);
@@ -226,8 +229,7 @@ fn asked(surveyor: &Surveyor<'_>, secrets: Secrets) -> Result<(BTreeMap<SourceNa
         let plurals = resources.iter().map(|resource| (resource.kind.clone(), resource.plural.clone()));
         let namespaces = survey.snapshot.all(&namespace).any(|object| object.origin.source == *source);
         let provides = fleet.sources.get(index).map(|source| &source.provides);
-        let rules: Vec<_> = survey.snapshot.all(&of_rules).map(|rule| (rule.key.name.as_str(), &rule.body)).collect();
-        let ruled = provides.map(|provides| inquiry::ruled(fleet, provides, rules.into_iter())).unwrap_or_default();
+        let ruled = provides.map(|provides| inquiry::ruled(fleet, provides, &rules)).unwrap_or_default();
         let ruled = ruled.into_iter().filter_map(|ruled| ruled.listed).collect();
         known.insert(
             source.clone(),
@@ -235,6 +237,13 @@ fn asked(surveyor: &Surveyor<'_>, secrets: Secrets) -> Result<(BTreeMap<SourceNa
         );
     }
     Ok((known, told(session, findings)))
+}
+
+/// A rule as its document says it, as far as pouch reads that.
+fn written(rule: &Object) -> Node {
+    let name = Node::map(vec![("name".into(), Node::text(rule.key.name.as_str()))]);
+    let spec = rule.body.get("spec").cloned().unwrap_or(Node::Null);
+    Node::map(vec![("metadata".into(), name), ("spec".into(), spec)])
 }
 
 /// Shows findings, and says how a run with them ends.

@@ -13,8 +13,8 @@ use crate::object::Object;
 use crate::selector::Truth;
 use crate::snapshot::Snapshot;
 use crate::sync_rule::Rule;
-use crate::sync_rule::matching::Seen;
 use crate::sync_rule::mutation::is_copy;
+use crate::sync_rule::seen::Seen;
 use crate::sync_rule::spec::Step;
 
 /// The ClusterFeatures of each source.

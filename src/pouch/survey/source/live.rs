@@ -242,7 +242,7 @@ impl Live {
     ///
     /// # Errors
     /// Where the cluster does not answer.
-    pub fn read_ruled(&mut self, ruled: &Ruled, seen: &dyn Fn()) -> Result<usize, SourceError> {
+    pub fn read_ruled(&mut self, ruled: &Ruled) -> Result<usize, SourceError> {
         let kind = &ruled.kind;
         let mut keys = ruled.named.clone();
         let places: Vec<Option<Namespace>> = match ruled.listed.as_ref().map(|listed| &listed.namespaces) {
@@ -255,7 +255,7 @@ impl Live {
             self.inquiry.matched(kind.clone(), namespace, told);
         }
         let (mut count, mut documents) = (0, Vec::new());
-        for (key, answer) in self.ask(kind, keys.into_iter().collect(), seen)? {
+        for (key, answer) in self.ask(kind, keys.into_iter().collect(), &|| {})? {
             match answer {
                 Answer::Found(node, origin) => {
                     documents.push((node, origin));

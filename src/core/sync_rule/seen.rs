@@ -1,0 +1,61 @@
+//! Objects as rules see them.
+
+use alloc::string::String;
+
+use crate::ciphertext::is_sealed_value;
+use crate::name::ObjectKey;
+use crate::node::Node;
+use crate::object::Object;
+
+/// An object as rules see it: without the values of a Secret.
+pub struct Seen<'a> {
+    /// Its key.
+    pub key: &'a ObjectKey,
+    /// Its `apiVersion`.
+    pub api_version: String,
+    /// The fields that pouch reads.
+    pub body: &'a Node,
+    labels: &'a Node,
+    annotations: &'a Node,
+}
+
+const NOTHING: &Node = &Node::Null;
+
+impl<'a> Seen<'a> {
+    /// The object as rules see it.
+    pub fn of(object: &'a Object) -> Self {
+        let matched = object.matched.as_deref();
+        Self {
+            key: &object.key,
+            api_version: object.key.kind.api_version(&object.version),
+            body: &object.body,
+            labels: matched.map_or(NOTHING, |matched| &matched.labels),
+            annotations: matched.map_or(NOTHING, |matched| &matched.annotations),
+        }
+    }
+
+    /// A label, whatever it holds.
+    pub fn label(&self, key: &str) -> Option<&'a Node> {
+        self.labels.get(key)
+    }
+
+    /// An annotation, whatever it holds.
+    pub fn annotation(&self, key: &str) -> Option<&'a Node> {
+        self.annotations.get(key)
+    }
+
+    /// All labels.
+    pub fn labels(&self) -> &'a Node {
+        self.labels
+    }
+
+    /// All annotations that do not hold a copy of the object.
+    pub fn annotations(&self) -> &'a Node {
+        self.annotations
+    }
+
+    /// Whether a text is what SOPS made of another.
+    pub(super) fn is_sealed(text: &str) -> bool {
+        is_sealed_value(text.as_bytes())
+    }
+}

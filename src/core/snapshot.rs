@@ -201,24 +201,6 @@ impl Snapshot {
         }
     }
 
-    /// Whether no ResourceSyncRule takes an object from the sources that were not asked for it: they have it sealed, so that
-    /// what rules see of it was read, or its metadata was looked at.
-    pub fn is_ruled_out(&self, key: &ObjectKey) -> bool {
-        self.unasked(key).all(|index| {
-            let state = self.sources.get(index);
-            let has_it = |copy: &Object| state.is_some_and(|state| state.name == copy.origin.source);
-            self.copies(key).any(has_it) || state.is_some_and(|state| state.is_ruled_out(key))
-        })
-    }
-
-    /// Whether a source may have objects of a kind that were not read.
-    pub fn source_may_lack(&self, source: &SourceName, kind: &GroupKind) -> bool {
-        let Some(state) = self.sources.iter().find(|state| state.name == *source) else { return true };
-        let may_provide =
-            state.provides.cluster_scoped || state.provides.objects.iter().any(|objects| objects.kind == *kind);
-        may_provide && state.may_hold_kind(kind, None)
-    }
-
     fn overrides(&self, index: usize) -> bool {
         self.sources.get(index).is_some_and(|state| state.overrides)
     }

@@ -7,6 +7,8 @@
 
 mod candidates;
 mod sources;
+#[cfg(test)]
+mod tests;
 
 use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
@@ -157,6 +159,12 @@ pub(super) fn claims(fleet: &Fleet, snapshot: &Snapshot, rules: &SyncRules) -> V
             Standing::Bad(findings, _) => asked.push(whole(fleet, object, findings.clone())),
             Standing::Forbidden(finding) => asked.push(whole(fleet, object, vec![(**finding).clone()])),
             Standing::Good(rule) => {
+                // What a cluster does not show may be taken, and nobody would miss it.
+                if let Some(unread) = snapshot.unmatched(&rule.kind) {
+                    let what = format!("{} takes further objects from source {}", object.key, unread.source);
+                    let finding = unread.leaves_open(&object.key, &what).at(&object.origin);
+                    asked.push(whole(fleet, object, vec![finding]));
+                }
                 let found = candidates.of(rule);
                 for region in fleet.ruled(name.as_str()) {
                     let ask = |key: &ObjectKey| ask((fleet, snapshot, &features), (object, rule), region, key);

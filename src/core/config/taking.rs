@@ -23,6 +23,11 @@ impl Fleet {
         self.regions.values().any(|region| !region.sync_rules.patterns().is_empty())
     }
 
+    /// Whether some region names claimants other than Credentials.
+    pub fn names_others(&self) -> bool {
+        self.names_clusters() || self.names_sync_rules()
+    }
+
     /// The regions that a ResourceSyncRule takes objects to, and that are not retired.
     pub fn ruled<'a>(&'a self, rule: &str) -> impl Iterator<Item = &'a RegionConfig> {
         let is_ruled = |region: &&RegionConfig| region.state != RegionState::Retired && region.sync_rules.matches(rule);

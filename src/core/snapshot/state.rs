@@ -34,11 +34,16 @@ impl Inquiry {
         self.matched.insert((kind, namespace), told);
     }
 
+    /// Why not all objects of a kind were looked at that rules may take, if that is so.
+    fn unmatched(&self, kind: &GroupKind) -> Option<&Reason> {
+        self.matched.iter().filter(|((of, _), _)| of == kind).find_map(|(_, told)| told.as_ref().err())
+    }
+
     /// Whether an object that was not asked for was looked at, and no rule takes it, if it is there.
     fn is_ruled_out(&self, key: &ObjectKey) -> bool {
-        let whole = self.matched.get(&(key.kind.clone(), None));
-        let known = whole.or_else(|| self.matched.get(&(key.kind.clone(), key.namespace.clone())));
-        matches!(known, Some(Ok(())))
+        let told = |namespace: Option<Namespace>| self.matched.get(&(key.kind.clone(), namespace));
+        let own = key.namespace.clone().and_then(|namespace| told(Some(namespace)));
+        matches!(own.or_else(|| told(None)), Some(Ok(())))
     }
 }
 
@@ -67,6 +72,11 @@ impl State {
     /// Whether an object that was not asked for was looked at, and no rule takes it, if it is there.
     pub(super) fn is_ruled_out(&self, key: &ObjectKey) -> bool {
         self.lacks.inquiry.as_ref().is_some_and(|inquiry| inquiry.is_ruled_out(key))
+    }
+
+    /// Why not all objects of a kind were looked at that rules may take, if that is so.
+    pub(super) fn unmatched(&self, kind: &GroupKind) -> Option<&Reason> {
+        self.lacks.inquiry.as_ref()?.unmatched(kind)
     }
 
     /// Whether some object of a kind might be unseen in a namespace; none is any namespace.

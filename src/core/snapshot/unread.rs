@@ -6,8 +6,34 @@ use super::state::State;
 use super::unopened::Word;
 use super::{Snapshot, Unread};
 use crate::name::{GroupKind, Name, Namespace, ObjectKey, SourceName};
+use crate::object::Object;
 
 impl Snapshot {
+    /// Whether no ResourceSyncRule takes an object from the sources that were not asked for it: they have it sealed, so that
+    /// what rules see of it was read, or its metadata was looked at.
+    pub fn is_ruled_out(&self, key: &ObjectKey) -> bool {
+        self.unasked(key).all(|index| {
+            let state = self.sources.get(index);
+            let has_it = |copy: &Object| state.is_some_and(|state| state.name == copy.origin.source);
+            self.copies(key).any(has_it) || state.is_some_and(|state| state.is_ruled_out(key))
+        })
+    }
+
+    /// Whether a source may have objects of a kind that were not read.
+    pub fn source_may_lack(&self, source: &SourceName, kind: &GroupKind) -> bool {
+        let Some(state) = self.sources.iter().find(|state| state.name == *source) else { return true };
+        let may_provide =
+            state.provides.cluster_scoped || state.provides.objects.iter().any(|objects| objects.kind == *kind);
+        may_provide && state.may_hold_kind(kind, None)
+    }
+
+    /// The first source of which not all objects of a kind were looked at that ResourceSyncRules may take.
+    pub fn unmatched(&self, kind: &GroupKind) -> Option<Unread<'_>> {
+        self.sources
+            .iter()
+            .find_map(|state| state.unmatched(kind).map(|reason| Unread { source: &state.name, reason: Some(reason) }))
+    }
+
     /// The first source with cluster-scoped objects that might have an unseen object under a key.
     pub fn trusted_unread(&self, key: &ObjectKey) -> Option<Unread<'_>> {
         let may = |state: &&State| state.provides.cluster_scoped && state.provides.admits(key, &self.system_namespace);

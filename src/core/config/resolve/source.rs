@@ -129,7 +129,10 @@ fn provided(
 fn overlaps(sources: &[Source], system_namespace: &str, faults: &mut Faults) {
     for (at, source) in sources.iter().enumerate() {
         let path = FieldPath::root().key("sources").index(at).key("provides").key("objects");
-        for (number, objects) in source.provides.objects.iter().enumerate() {
+        // Each cluster has ClusterFeatures of its own, whatever others call by the same name.
+        let of_all =
+            source.provides.objects.iter().enumerate().filter(|(_, objects)| objects.kind != cluster_feature());
+        for (number, objects) in of_all {
             let path = path.index(number).key("name");
             for (other, them) in sources.iter().enumerate().filter(|(other, _)| *other != at) {
                 let is_same = |theirs: &&ProvidedObjects| {

@@ -245,14 +245,18 @@ impl Live {
     pub fn read_ruled(&mut self, ruled: &Ruled) -> Result<usize, SourceError> {
         let kind = &ruled.kind;
         let mut keys = ruled.named.clone();
+        if self.served.resource(kind).is_none() && !self.served.unknown.contains_key(kind.group.as_str()) {
+            std::mem::take(&mut keys).into_iter().for_each(|key| self.inquiry.answered(key, Ok(())));
+        }
         let places: Vec<Option<Namespace>> = match ruled.listed.as_ref().map(|listed| &listed.namespaces) {
             None => Vec::new(),
             Some(None) => vec![None],
             Some(Some(namespaces)) => namespaces.iter().cloned().map(Some).collect(),
         };
         for namespace in places {
-            let told = self.look_through(ruled, namespace.as_ref(), &mut keys)?;
-            self.inquiry.matched(kind.clone(), namespace, told);
+            if let Some(told) = self.look_through(ruled, namespace.as_ref(), &mut keys)? {
+                self.inquiry.matched(kind.clone(), namespace, told);
+            }
         }
         let (mut count, mut documents) = (0, Vec::new());
         for (key, answer) in self.ask(kind, keys.into_iter().collect(), &|| {})? {
@@ -263,9 +267,12 @@ impl Live {
                     count += 1;
                 }
                 Answer::Absent => self.inquiry.answered(key, Ok(())),
-                Answer::Unread(reason) | Answer::Sealed(reason) => self.inquiry.answered(key, Err(reason)),
-                // Of a Secret that is not looked at nobody knows whether a rule takes it.
-                Answer::Unseen(..) => self.inquiry.answered(key, Err(not_read())),
+                // Where no Secret is to be looked at, nobody is to be told that one was not.
+                Answer::Unread(reason) | Answer::Sealed(reason) if !kind.is_secret() || self.values == Values::Read => {
+                    self.inquiry.matched(kind.clone(), key.namespace.clone(), Err(reason.clone()));
+                    self.inquiry.answered(key, Err(reason));
+                }
+                Answer::Unread(_) | Answer::Sealed(_) | Answer::Unseen(..) => {}
             }
         }
         self.documents.append(&mut documents);
@@ -278,11 +285,15 @@ impl Live {
         ruled: &Ruled,
         namespace: Option<&Namespace>,
         keys: &mut BTreeSet<ObjectKey>,
-    ) -> Result<Result<(), Reason>, SourceError> {
+    ) -> Result<Option<Result<(), Reason>>, SourceError> {
         if ruled.kind.is_secret() && self.values != Values::Read {
-            return Ok(Err(not_read()));
+            return Ok(None);
         }
-        let Some(resource) = self.served.resource(&ruled.kind) else { return Ok(Err(self.not_served(&ruled.kind))) };
+        let Some(resource) = self.served.resource(&ruled.kind) else {
+            // As of the kinds behind Clusters: a cluster that is known not to serve a kind has no such object.
+            let is_known = !self.served.unknown.contains_key(ruled.kind.group.as_str());
+            return Ok(Some(if is_known { Ok(()) } else { Err(self.not_served(&ruled.kind)) }));
+        };
         match self.cluster.list(&resource, namespace, Portion::Metadata, &|_| {}) {
             Ok(listing) => {
                 let found = listing.items.into_iter();
@@ -290,9 +301,9 @@ impl Live {
                     ruled.may_take(&key, node.at(&["metadata", "labels"])).then_some(key)
                 };
                 keys.extend(found.filter_map(may_take));
-                Ok(Ok(()))
+                Ok(Some(Ok(())))
             }
-            Err(ListError::Forbidden) => Ok(Err(self.may_not("list", &resource, namespace, None))),
+            Err(ListError::Forbidden) => Ok(Some(Err(self.may_not("list", &resource, namespace, None)))),
             Err(ListError::Broken(broken)) => Err(self.unreachable(&resource.name(), &broken)),
         }
     }

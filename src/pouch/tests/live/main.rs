@@ -53,5 +53,6 @@ mod rig_itself;
 mod rights;
 mod samples;
 mod started;
+mod sync_rules;
 mod verify;
 mod writer;

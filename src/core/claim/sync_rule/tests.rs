@@ -1,0 +1,65 @@
+//! What many rules cost over many objects.
+
+extern crate std;
+
+use alloc::string::String;
+use alloc::vec::Vec;
+use std::time::Instant;
+
+use crate::finding::{Origin, Place};
+use crate::node::Node;
+use crate::snapshot::{Reading, assemble};
+use crate::testing::case::fleet;
+use crate::testing::{node, yaml};
+use crate::world::Facts;
+use crate::world::looks::Looks;
+
+fn of_rule(number: usize) -> Node {
+    let entry = match number % 4 {
+        0 => format!("{{objectKey: {{namespace: team-{}, name: s{number}}}}}", number % 100),
+        1 => format!("{{labels: [{{matchLabels: {{app: a{number}}}}}]}}"),
+        2 => format!(
+            "{{namespaces: [team-{}], labels: [{{matchExpressions: [{{key: none, operator: Exists}}]}}]}}",
+            number % 100
+        ),
+        _ => format!("{{objectKey: {{name: s{number}}}, content: [{{key: type, value: Opaque}}]}}"),
+    };
+    node(&yaml(&format!(
+        "apiVersion: clusterregistry.k8s.cisco.com/v1alpha1\nkind: ResourceSyncRule\nmetadata: {{name: r{number}}}\n\
+         spec: {{groupVersionKind: {{version: v1, kind: Secret}}, rules: [{{match: [{entry}]}}]}}\n"
+    )))
+}
+
+fn of_secret(number: usize) -> Node {
+    let pairs = |pairs: &[(&str, String)]| {
+        Node::map(pairs.iter().map(|(key, text)| ((*key).into(), Node::text(text))).collect())
+    };
+    let metadata = Node::map(vec![
+        ("name".into(), Node::text(&format!("s{number}"))),
+        ("namespace".into(), Node::text(&format!("team-{}", number % 100))),
+        ("labels".into(), pairs(&[("app", format!("a{}", number % 5000)), ("tier", String::from("web"))])),
+    ]);
+    Node::map(vec![
+        ("apiVersion".into(), Node::text("v1")),
+        ("kind".into(), Node::text("Secret")),
+        ("metadata".into(), metadata),
+    ])
+}
+
+/// A debug build takes many times as long: what counts there is that no rule is compared with every object.
+#[test]
+fn many_rules_are_not_compared_with_every_object() {
+    let (rules, secrets, most) = if cfg!(debug_assertions) { (100, 10_000, 10) } else { (1000, 100_000, 3) };
+    let fleet = fleet(&yaml("{regions: {eu: {syncRules: ['*']}}}"));
+    let documents = (0..rules).map(of_rule).chain((0..secrets).map(of_secret));
+    let origin = || Origin { source: "all".into(), place: Place::File { path: "x".into(), line: 1, column: 1 } };
+    let documents: Vec<(Node, Origin)> = documents.map(|document| (document, origin())).collect();
+    let (snapshot, _) = assemble(&fleet, vec![Reading { documents, complete: true, ..Reading::default() }]);
+    let begun = Instant::now();
+    let (facts, findings) = Facts::gather(&fleet, &snapshot, &Looks::default());
+    let took = begun.elapsed();
+    assert!(findings.is_empty(), "{findings:?}");
+    let taken = facts.asked().iter().filter(|asked| asked.claim.is_some()).count();
+    std::eprintln!("{rules} rules over {secrets} objects: {taken} claims in {took:?}");
+    assert!(taken >= rules / 2 && took.as_secs() < most, "{taken} claims in {took:?}");
+}

@@ -39,7 +39,7 @@ use crate::object::Keep;
 use crate::recipient::Recipient;
 use crate::release::Release;
 
-pub use clusters::{TakenClusters, TakenIdentity, taken};
+pub use clusters::{ClusterEntries, TakenClusters, TakenIdentity};
 pub use delivery::{
     ArgoCd, ArgoCluster, ArgoDestination, ArgoKind, ArgoMode, Delivery, Flux, HealthCheck, OCI_REPOSITORY, OCI_SCHEME,
     TextFile,

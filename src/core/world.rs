@@ -192,12 +192,7 @@ impl<'a> World<'a> {
     /// Whether a claimant stands only where one region's Clusters are described. Whoever writes there chooses what its
     /// closure holds, so no grant opens that as a whole.
     fn is_described(&self, by: &Claimant) -> bool {
-        if !self.fleet.describes_regions() {
-            return false;
-        }
-        let Some(key) = kinds::claimant(by) else { return false };
-        let mut copies = self.snapshot.agreeing(&key).peekable();
-        copies.peek().is_some() && copies.all(|copy| self.fleet.described_by(&copy.origin.source).is_some())
+        kinds::claimant(by).is_some_and(|key| self.snapshot.described(self.fleet, &key).is_some())
     }
 
     /// Whether some grant is known to let a claimant use an object, by the key that is read, in a region.

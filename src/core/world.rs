@@ -20,7 +20,7 @@ use crate::claim::access::{Access, Rules};
 use crate::claim::collect::{claims, kept_by};
 use crate::claim::deployments::Deployments;
 use crate::claim::{Asked, Claim};
-use crate::config::{Fleet, Grant, Granted, Placement, RegionConfig};
+use crate::config::{Fleet, Grant, Granted, Placement, RegionConfig, grants_for};
 use crate::destination::{Address, Destination};
 use crate::finding::{Code, Finding};
 use crate::k0rdent;
@@ -168,8 +168,8 @@ impl<'a> World<'a> {
 
     /// The same, of grants to whole closures only if these `count`.
     fn granted(&self, by: &Claimant, region: &Region, object: &ObjectKey, count: bool) -> Granting<'a> {
-        let opens = |grant: &&Grant| grant.is_for(by, object) && (count || grant.to != Granted::Closure);
-        let grants = || self.fleet.grants.iter().filter(opens);
+        let opens = |grant: &&Grant| count || grant.to != Granted::Closure;
+        let grants = || grants_for(&self.fleet.grants, by, object).filter(opens);
         if grants().any(|grant| grant.names(region)) {
             return Granting::Yes(None);
         }

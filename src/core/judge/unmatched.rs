@@ -43,7 +43,8 @@ fn in_region(world: &World<'_>, region: &RegionConfig) -> Vec<Finding> {
         let pattern = entry.glob();
         let message = format!("no Cluster in the sources matches {pattern:?} of regions.{}.clusters", region.name);
         let near = did_you_mean(pattern, paths.iter().map(String::as_str));
-        let help = format!("{near}Correct the entry, or remove it. What was published by it is withdrawn.");
+        let help =
+            format!("{near}Correct the entry, or remove it. What Clusters had by it is withdrawn, under the brake.");
         Finding::new(Code::UnmatchedEntry, message).in_region(&region.name).help(help)
     };
     region.clusters.iter().filter(|entry| !is_matched(entry)).map(tell).collect()

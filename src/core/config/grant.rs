@@ -82,6 +82,26 @@ pub fn placements_of(grants: &BTreeSet<Grant>) -> BTreeSet<&Placement> {
     grants.iter().flat_map(|grant| grant.regions.placements()).collect()
 }
 
+/// The grants for a claimant and an object, wherever they hold. There may be as many as there are claimants, and each asks.
+pub fn grants_for<'g>(
+    grants: &'g BTreeSet<Grant>,
+    by: &Claimant,
+    object: &ObjectKey,
+) -> impl Iterator<Item = &'g Grant> {
+    let rule = by.rule_and_object().map(|(rule, _)| Grantee::SyncRule(rule.into()));
+    let from = [Grantee::Namespace(by.namespace.clone()), Grantee::Claimant(by.clone())].into_iter().chain(rule);
+    let to = [Granted::Object(object.clone()), Granted::Closure];
+    let pairs = from.flat_map(move |from| to.clone().map(|to| (from.clone(), to)));
+    let found = pairs.flat_map(|(from, to)| {
+        // The first of all grants that say the same but for the regions.
+        let first = Grant { from, to, regions: GrantRegions::All };
+        let all = grants.range(first.clone()..);
+        all.take_while(move |grant| grant.from == first.from && grant.to == first.to)
+    });
+    let (by, object) = (by.clone(), object.clone());
+    found.filter(move |grant| grant.is_for(&by, &object))
+}
+
 impl Grant {
     /// The narrowest grant that lets one claimant use one object in one region.
     pub fn least(by: &Claimant, region: &Region, object: &ObjectKey) -> Self {
@@ -227,6 +247,38 @@ mod tests {
             "{from: {namespace: \"on\"}, regions: [\"1e3\", \"no\", {placement: {namespace: fleet, decisionKey: \"7\"}}, \
              {placement: {namespace: fleet, decisionKey: \"a_b\"}}, {placement: {namespace: fleet, decisionKey: app}}]}"
         );
+    }
+
+    /// Whatever grants there are, those that are found are those that are for the claimant and the object.
+    #[test]
+    fn no_grant_is_overlooked() {
+        let from = || {
+            let claimants = ["x", "y"].map(|name| Grantee::Claimant(credential("a", name)));
+            let rules = ["x", "y"].map(|rule| Grantee::SyncRule(rule.into()));
+            let namespaces = [Grantee::Namespace("a".into()), Grantee::Namespace("b".into())];
+            namespaces.into_iter().chain(claimants).chain(rules)
+        };
+        let object = |name: &str| ObjectKey::secret("c".into(), name.into());
+        let to = || ["s", "t"].map(|name| Granted::Object(object(name))).into_iter().chain([Granted::Closure]);
+        let these = GrantRegions::These { regions: ["eu".into()].into(), placements: BTreeSet::new() };
+        let mut grants = BTreeSet::new();
+        for from in from() {
+            for to in to() {
+                for regions in [GrantRegions::All, these.clone()] {
+                    grants.insert(Grant { from: from.clone(), to: to.clone(), regions });
+                }
+            }
+        }
+        let synced = |rule: &str, namespace: &str| Claimant::synced(&rule.into(), namespace.into(), &"o".into());
+        let credentials = [("a", "x"), ("a", "z"), ("b", "y"), ("d", "x")].map(|(space, name)| credential(space, name));
+        let rules = [("x", "a"), ("y", "d"), ("z", "b")].map(|(rule, space)| synced(rule, space));
+        for by in credentials.into_iter().chain(rules) {
+            for object in ["s", "t", "u"].map(object) {
+                let found: BTreeSet<&Grant> = grants_for(&grants, &by, &object).collect();
+                let all: BTreeSet<&Grant> = grants.iter().filter(|grant| grant.is_for(&by, &object)).collect();
+                assert_eq!(found, all, "{by} {object}");
+            }
+        }
     }
 
     #[test]

@@ -9,7 +9,7 @@ use alloc::vec::Vec;
 use crate::capi::tenancy::Tenancy;
 use crate::capi::{self, Admits, Slip};
 use crate::claim::Claim;
-use crate::config::Fleet;
+use crate::config::{Fleet, Placement};
 use crate::finding::{Code, Finding};
 use crate::kinds;
 use crate::name::{GroupKind, ObjectKey, SourceName};
@@ -104,8 +104,10 @@ fn is_granted(world: &World<'_>, claim: &Claim, sought: &Sought<'_>) -> bool {
 /// Whether a ResourceSyncRule takes an object where one region's Clusters are described: who writes there chooses what the
 /// rule matches.
 fn is_offered(world: &World<'_>, claim: &Claim, read: &ObjectKey) -> bool {
-    let is_described = |copy: &Object| world.fleet.described_by(&copy.origin.source).is_some();
-    claim.copied.is_some() && world.snapshot.get(read).is_some_and(is_described)
+    let is_described = |source: &SourceName| world.fleet.described_by(source).is_some();
+    let Some(copied) = &claim.copied else { return false };
+    copied.source.as_ref().is_some_and(is_described)
+        || world.snapshot.get(read).is_some_and(|copy| is_described(&copy.origin.source))
 }
 
 /// Whether an object stands where a claim may use it without a grant, as far as sources go.
@@ -154,6 +156,11 @@ fn standing<'a>(world: &World<'a>, claim: &Claim, read: &ObjectKey) -> Standing<
         unread.map_or(Standing::Elsewhere, Standing::Unread)
     };
     let is_own = |object: &Object| sources.contains(&&object.origin.source);
+    // Who writes another source's copy chooses what a rule makes of it, however equal the rule's own source has it.
+    let chosen_in = claim.copied.as_ref().and_then(|copied| copied.source.as_ref());
+    if chosen_in.is_some_and(|source| !sources.contains(&source)) {
+        return elsewhere();
+    }
     let Lookup::Found(counts) = world.snapshot.look_up(read) else {
         let may_provide = sources.iter().any(|source| world.fleet.may_provide(source, read));
         return if may_provide { Standing::Own } else { elsewhere() };
@@ -230,15 +237,20 @@ pub fn undecided(world: &World<'_>, claim: &Claim, read: &ObjectKey) -> Option<F
         Standing::Own | Standing::Elsewhere => {}
     }
     let Granting::Unknown(placement, why) = world.granting(&claim.by, claim.region(), read) else { return None };
+    Some(hangs_on(claim, read, placement, why))
+}
+
+/// What is said where it hangs on a placement whether a claim may use an object, and nobody knows what that lists.
+pub fn hangs_on(claim: &Claim, object: &ObjectKey, placement: &Placement, why: &str) -> Finding {
     let message = format!(
-        "whether {read} is open to {} is unknown: a grant opens it in the regions of placement {placement}, and which these are is unknown: {why}",
+        "whether {object} is open to {} is unknown: a grant opens it in the regions of placement {placement}, and which these are is unknown: {why}",
         claim.by
     );
     let help = format!(
         "Correct what keeps the placement from being known, or name region {} in the grant; until then what is published by it stays.",
         claim.region()
     );
-    Some(Finding::new(Code::Unread, message).about(read).help(help))
+    Finding::new(Code::Unread, message).about(object).help(help)
 }
 
 fn differs(claim: &Claim, counts: &Object, own: &Object) -> Finding {

@@ -20,7 +20,7 @@ use crate::config::Resolution;
 use crate::destination::Address;
 use crate::finding::{Class, Code, Finding, Origin};
 use crate::k0rdent::root::Root;
-use crate::name::{Claimant, ObjectKey, Region};
+use crate::name::{Claimant, ObjectKey, Region, SourceName};
 use crate::sync_rule::Made;
 
 /// One request for a root and all that it needs, for one address.
@@ -49,6 +49,8 @@ pub struct Claim {
 pub struct Copied {
     /// What is read.
     pub read: ObjectKey,
+    /// The source of the copy by which the rule takes it, if it is known.
+    pub source: Option<SourceName>,
     /// What it becomes.
     pub lands: ObjectKey,
     /// What is rewritten on the way.

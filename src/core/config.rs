@@ -312,6 +312,7 @@ impl Fleet {
     pub fn only(&self, regions: &BTreeSet<Region>) -> Self {
         let mut only = self.clone();
         only.regions.retain(|name, _| regions.contains(name));
+        only.syncs = only.syncs && only.regions.values().any(RegionConfig::names_sync_rules);
         only
     }
 }
@@ -386,6 +387,8 @@ pub struct Fleet {
     pub keep_annotations: Globs,
     /// By which labels this run selects Credentials, so that those are read. No key of the configuration.
     pub selects_by: BTreeSet<String>,
+    /// Whether some region names ResourceSyncRules: asked for every object that is read.
+    syncs: bool,
     /// Whether companions are followed.
     pub companions: Companions,
     /// Whether `AWSClusterControllerIdentity/default` is emitted.
@@ -437,7 +440,7 @@ impl Fleet {
         kinds::is_read(kind)
             || self.kinds.contains_key(kind)
             || (self.names_clusters() && kinds::is_of_clusters(kind))
-            || (self.names_sync_rules() && kinds::is_of_sync_rules(kind))
+            || (self.syncs && kinds::is_of_sync_rules(kind))
     }
 }
 
@@ -464,6 +467,6 @@ impl Keep for Fleet {
     }
 
     fn is_matched(&self, kind: &GroupKind) -> bool {
-        self.names_sync_rules() && self.publishes(kind)
+        self.syncs && self.publishes(kind)
     }
 }

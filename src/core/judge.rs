@@ -67,7 +67,9 @@ pub fn judge(world: &World<'_>, claim: &Claim, closure: &Closure) -> Vec<Finding
                 Some(made) => {
                     findings.extend(match () {
                         () if member.lands.kind.is_secret() => check_object(world, &region.name, object),
-                        () if !world.fleet.publishes(&member.lands.kind) => vec![forbidden_kind(claim, &member.lands)],
+                        () if !world.fleet.publishes(&member.lands.kind) => {
+                            vec![copied::unknown_kind(world, object, &member.lands)]
+                        }
                         () => check_object(world, &region.name, &made.object(object, &member.lands)),
                     });
                     findings.extend(copied::check(world, claim, object, &member.lands));

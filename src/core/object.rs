@@ -5,6 +5,7 @@
 //! annotations that are not allowed (`last-applied-configuration` is a cleartext copy of the Secret),
 //! `status` except where it is read. It knows nothing of sources beyond the [`Origin`] it is told.
 
+mod matched;
 pub mod steering;
 
 use alloc::borrow::ToOwned as _;
@@ -20,6 +21,7 @@ use crate::nearest::{edits, nearest};
 use crate::node::{Key, Node};
 use crate::secret::{Payload, SecretBytes, from_base64, holds_key};
 use crate::unread_words::UnreadWords;
+pub use matched::{COPIES, Matched};
 
 /// The group and kind that a document states; each is empty if it states none.
 pub fn kind_of(document: &Node) -> GroupKind {
@@ -113,25 +115,6 @@ impl Object {
     }
 }
 
-/// Labels and annotations as they are written, for rules that match objects by them.
-pub struct Matched {
-    /// The labels; null where there are none.
-    pub labels: Node,
-    /// The annotations, but for whole [`COPIES`] of the object; null where there are none.
-    pub annotations: Node,
-}
-
-impl Matched {
-    fn of(metadata: &Node) -> Self {
-        let field = |name: &str| metadata.get(name).cloned().unwrap_or(Node::Null);
-        let annotations = match field("annotations") {
-            Node::Map(entries) => Node::Map(entries.into_iter().filter(|(key, _)| !COPIES.contains(&&**key)).collect()),
-            other => other,
-        };
-        Self { labels: field("labels"), annotations }
-    }
-}
-
 /// Which labels and annotations are kept (`keep` of the configuration).
 pub trait Keep {
     /// Whether the label `key` is kept.
@@ -181,15 +164,6 @@ pub enum Refusal {
     /// It is namespaced, says no namespace, and its source gives none.
     NamespaceMissing(GroupKind, Name),
 }
-
-/// Annotations in which tools keep a whole copy of the object, a Secret's values included.
-pub const COPIES: [&str; 5] = [
-    "kubectl.kubernetes.io/last-applied-configuration",
-    "kapp.k14s.io/original",
-    "objectset.rio.cattle.io/applied",
-    "banzaicloud.com/last-applied",
-    "argocd.argoproj.io/last-applied-configuration",
-];
 
 /// The annotation that makes Sveltos treat a ConfigMap as a template.
 pub const TEMPLATE_ANNOTATION: &str = "projectsveltos.io/template";
@@ -249,7 +223,10 @@ pub fn admit(
     let says = |label: &str, value: &str| metadata.str_at(&["labels", label]) == Some(value);
     let (ours, backed_up) = (says(MANAGED_BY_LABEL, MANAGED_BY), says(COMPONENT_LABEL, OF_KCM));
     let has_block = doc.get("sops").is_some();
-    let matched = keep.is_matched(&key.kind).then(|| Box::new(Matched::of(metadata)));
+    let matched = keep.is_matched(&key.kind).then(|| Box::new(Matched::of(doc)));
+    if key.kind == kinds::cluster_feature() {
+        faults.extend(matched::slip(doc));
+    }
     let mut object = Object {
         key,
         version,

@@ -21,7 +21,7 @@ use crate::claim::collect::{claims, kept_by};
 use crate::claim::deployments::Deployments;
 use crate::claim::sync_rule::SyncRules;
 use crate::claim::{Asked, Claim};
-use crate::config::{Fleet, Grant, Granted, Placement, RegionConfig, grants_for};
+use crate::config::{Fleet, Grant, Granted, Grantee, Placement, RegionConfig, grants_for};
 use crate::destination::{Address, Destination};
 use crate::finding::{Code, Finding};
 use crate::k0rdent;
@@ -189,8 +189,19 @@ impl<'a> World<'a> {
 
     /// The same, of grants to whole closures only if these `count`.
     fn granted(&self, by: &Claimant, region: &Region, object: &ObjectKey, count: bool) -> Granting<'a> {
-        let opens = |grant: &&Grant| count || grant.to != Granted::Closure;
-        let grants = || grants_for(&self.fleet.grants, by, object).filter(opens);
+        self.by_grants(region, || {
+            grants_for(&self.fleet.grants, by, object).filter(|grant| count || grant.to != Granted::Closure)
+        })
+    }
+
+    /// Whether some grant lets what a ResourceSyncRule makes land in another namespace than its claimant's: only one that
+    /// names both the rule and the object as it lands. A grant to use an object is none to put another in its place.
+    pub fn landing(&self, by: &Claimant, region: &Region, lands: &ObjectKey) -> Granting<'a> {
+        let names = |grant: &&Grant| matches!(grant.from, Grantee::SyncRule(_)) && grant.to != Granted::Closure;
+        self.by_grants(region, || grants_for(&self.fleet.grants, by, lands).filter(names))
+    }
+
+    fn by_grants<I: Iterator<Item = &'a Grant>>(&self, region: &Region, grants: impl Fn() -> I) -> Granting<'a> {
         if grants().any(|grant| grant.names(region)) {
             return Granting::Yes(None);
         }

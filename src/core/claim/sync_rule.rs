@@ -12,14 +12,14 @@ mod tests;
 
 use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
-use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
+use core::cell::OnceCell;
 
 use self::candidates::Candidates;
-use self::sources::{Features, Taken};
+use self::sources::{Answer, Sight};
 use super::{Asked, Claim, Copied, Edit};
-use crate::config::{Fleet, Globs, RegionConfig, Resolution};
+use crate::config::{Fleet, RegionConfig, Resolution, grants_for};
 use crate::destination::Address;
 use crate::finding::{Code, Finding};
 use crate::k0rdent::root::Root;
@@ -62,7 +62,6 @@ impl SyncRules {
                 rules.insert(object.key.name.clone(), standing);
             }
         }
-        findings.extend(fleet.regions.values().flat_map(|region| unnamed(snapshot, region)));
         (Self(rules), findings)
     }
 }
@@ -76,18 +75,21 @@ fn standing(fleet: &Fleet, snapshot: &Snapshot, object: &Object) -> (Standing, V
         let finding = Finding::new(Code::PlumbingRule, message).about(&object.key).at(&object.origin).help(help);
         (Standing::Plumbing, vec![finding.claimed_by(&by)])
     };
+    let mut own: Vec<Finding> = object.faults.iter().map(|fault| finding_of(fault, object)).collect();
+    if let Lookup::Unread(unread) = snapshot.look_up(&object.key) {
+        own.push(unread.finding(&object.key).at(&object.origin));
+    }
+    // What is wrong with the document comes first: another one may say what is meant.
+    if own.iter().any(Finding::stops_claim) {
+        return (Standing::Bad(own, kind_of(fleet, object)), Vec::new());
+    }
     if is_of_registry(&object.body) {
         return plumbing();
     }
     let is_bare = |kind: &GroupKind| snapshot.scopes.of(kind) == Some(Scope::Cluster);
     let Read { rule, notes } = read(&object.body, object.key.name.as_str(), is_bare);
     let mut findings: Vec<Finding> = notes.iter().map(|fault| finding_of(fault, object)).collect();
-    let mut own: Vec<Finding> = object.faults.iter().map(|fault| finding_of(fault, object)).collect();
-    if let Lookup::Unread(unread) = snapshot.look_up(&object.key) {
-        own.push(unread.finding(&object.key).at(&object.origin));
-    }
     let standing = match rule {
-        _ if own.iter().any(Finding::stops_claim) => Standing::Bad(own, kind_of(fleet, object)),
         Err(faults) => {
             let faults = faults.iter().map(|fault| finding_of(fault, object)).collect();
             Standing::Bad(faults, kind_of(fleet, object))
@@ -109,12 +111,14 @@ fn kind_of(fleet: &Fleet, object: &Object) -> Option<GroupKind> {
     fleet.publishes(&kind).then_some(kind)
 }
 
-/// A rule for a kind that is not published, or that is nearly one that is.
+/// A rule for a kind that is not published, or that is nearly one that is. A name that is right says what was meant,
+/// whatever the group.
 fn not_published(fleet: &Fleet, object: &Object, kind: &GroupKind) -> Standing {
     let published = kinds::published().chain(fleet.kinds.keys().cloned());
     let mut near = published.filter(|known| {
-        let group = edits(known.group.as_str(), kind.group.as_str());
-        group.is_some() && edits(known.kind.as_str(), kind.kind.as_str()).is_some()
+        let is_near = |of: &str, is: &str| edits(of, is).is_some();
+        let is_of_group = known.kind == kind.kind || is_near(known.group.as_str(), kind.group.as_str());
+        is_of_group && is_near(known.kind.as_str(), kind.kind.as_str())
     });
     if let Some(meant) = near.next() {
         let message = format!("{} takes the kind {kind}, which is not known", object.key);
@@ -128,28 +132,12 @@ fn not_published(fleet: &Fleet, object: &Object, kind: &GroupKind) -> Standing {
     Standing::Forbidden(Box::new(finding))
 }
 
-/// Tells of what a region names that no rule is called by.
-fn unnamed<'a>(snapshot: &'a Snapshot, region: &'a RegionConfig) -> impl Iterator<Item = Finding> + 'a {
-    let names = |pattern: &str| {
-        let globs = Globs::new(&[String::from(pattern)]).unwrap_or_default();
-        snapshot.all(&kinds::sync_rule()).any(|rule| globs.matches(rule.key.name.as_str()))
-    };
-    let is_known = !snapshot.may_lack(&kinds::sync_rule());
-    let lost = region.sync_rules.patterns().iter().filter(move |pattern| is_known && !names(pattern));
-    lost.map(|pattern| {
-        let message =
-            format!("syncRules of region {} names {pattern:?}, and no source has such a ResourceSyncRule", region.name);
-        let help = "Correct the name, or the source: only one with `clusterScoped` can have rules.";
-        Finding::new(Code::TieNotFound, message).in_region(&region.name).help(help)
-    })
-}
-
 /// What every rule asks for that a region names.
 pub(super) fn claims(fleet: &Fleet, snapshot: &Snapshot, rules: &SyncRules) -> Vec<Asked> {
     if rules.0.is_empty() {
         return Vec::new();
     }
-    let features = Features::of(fleet, snapshot);
+    let features = OnceCell::new();
     let mut candidates = Candidates::new(snapshot);
     let mut asked = Vec::new();
     for (name, standing) in &rules.0 {
@@ -165,10 +153,13 @@ pub(super) fn claims(fleet: &Fleet, snapshot: &Snapshot, rules: &SyncRules) -> V
                     let finding = unread.leaves_open(&object.key, &what).at(&object.origin);
                     asked.push(whole(fleet, object, vec![finding]));
                 }
-                let found = candidates.of(rule);
-                for region in fleet.ruled(name.as_str()) {
-                    let ask = |key: &ObjectKey| ask((fleet, snapshot, &features), (object, rule), region, key);
-                    asked.extend(found.iter().filter_map(|key| ask(key)));
+                let mut sight = Sight::of((fleet, snapshot), &features, (object, rule));
+                let regions: Vec<&RegionConfig> = fleet.ruled(name.as_str()).collect();
+                for key in candidates.of(rule) {
+                    // What the rule says of an object is the same for every region.
+                    let answers = sight.answers(key);
+                    let ask = |region: &&RegionConfig| ask((fleet, snapshot), (object, rule), region, &answers);
+                    asked.extend(regions.iter().filter_map(ask));
                 }
             }
         }
@@ -191,27 +182,29 @@ fn whole(fleet: &Fleet, object: &Object, findings: Vec<Finding>) -> Asked {
 
 /// What a rule asks for one object and one region, if it takes the object, or nobody knows.
 fn ask(
-    (fleet, snapshot, features): (&Fleet, &Snapshot, &Features<'_>),
-    (object, rule): (&Object, &Rule),
+    (fleet, snapshot): (&Fleet, &Snapshot),
+    place @ (object, rule): (&Object, &Rule),
     region: &RegionConfig,
-    key: &ObjectKey,
+    answers: &[Answer<'_, '_>],
 ) -> Option<Asked> {
-    let place = (object, rule, region);
-    let (lands, edits, findings) = match sources::taken(fleet, snapshot, features, place, key) {
-        Taken::No => return None,
-        Taken::Unknown(finding) => (key.clone(), Vec::new(), vec![*finding]),
-        Taken::By { copy, steps } => {
+    let answer = sources::deciding((fleet, snapshot), region, answers)?;
+    let (copy, key) = (answer.copy, &answer.copy.key);
+    let namespace = key.namespace.clone().unwrap_or_else(|| fleet.system_namespace.clone());
+    let by = Claimant::synced(&object.key.name, namespace, &key.name);
+    let (lands, edits, findings) = match &answer.steps {
+        // What the rule could not use anyway is no matter of the region: whoever writes it would make findings of every rule.
+        Err(_) if !answer.is_own && !may_be_granted(fleet, &by, region, key) => return None,
+        Err(doubt) => (key.clone(), Vec::new(), vec![*doubt.finding(copy, place, region)]),
+        Ok(steps) => {
             let is_open = !matches!(snapshot.look_up(key), Lookup::Unasked);
             let between = Between { cluster: copy.origin.source.as_str(), local: region.name.as_str() };
-            match apply(copy, rule, &steps, is_open, between) {
+            match apply(copy, rule, steps, is_open, between) {
                 Ok(None) => return None,
                 Ok(Some(mutated)) => (mutated.lands, vec![Edit::Made(Arc::new(mutated.made))], Vec::new()),
                 Err(fault) => (key.clone(), Vec::new(), vec![finding_of(&fault, object).about(key)]),
             }
         }
     };
-    let namespace = key.namespace.clone().unwrap_or_else(|| fleet.system_namespace.clone());
-    let by = Claimant::synced(&object.key.name, namespace, &key.name);
     let root = Root {
         kind: key.kind.clone(),
         version: rule.version.clone(),
@@ -226,12 +219,18 @@ fn ask(
         starts: Vec::new(),
         resolution: Resolution::AsWritten,
         managed: false,
-        copied: Some(Copied { read: key.clone(), lands, edits }),
+        copied: Some(Copied { read: key.clone(), source: Some(copy.origin.source.clone()), lands, edits }),
     };
     let origin = object.origin.clone();
     let mut asked = Asked { by, origin, region: Some(region.name.clone()), claim: Some(claim), findings };
     asked.settle();
     Some(asked)
+}
+
+/// Whether some grant may open an object of another source to what a rule takes to a region.
+fn may_be_granted(fleet: &Fleet, by: &Claimant, region: &RegionConfig, key: &ObjectKey) -> bool {
+    grants_for(&fleet.grants, by, key)
+        .any(|grant| grant.names(&region.name) || grant.regions.placements().next().is_some())
 }
 
 /// The object that a claimant takes, as far as its rule says of which kind that is. Of a rule that cannot be read that
@@ -259,24 +258,25 @@ pub(super) fn kept_by(
 ) -> Option<Code> {
     let Some((rule, Some(_))) = by.rule_and_object() else { return Some(Code::Unread) };
     // Of a rule that the region names no more, the configuration has said enough.
-    if !fleet.regions.get(region).is_some_and(|region| region.sync_rules.matches(rule)) {
-        return None;
-    }
-    match snapshot.look_up(&ObjectKey::new(kinds::sync_rule(), None, rule.into())) {
+    let config = fleet.regions.get(region).filter(|region| region.sync_rules.matches(rule))?;
+    let object = match snapshot.look_up(&ObjectKey::new(kinds::sync_rule(), None, rule.into())) {
         Lookup::Unread(_) | Lookup::Unasked => return Some(Code::Unread),
         Lookup::Absent => return None,
-        Lookup::Found(_) => {}
-    }
-    match rules.0.get(rule) {
-        Some(Standing::Good(_)) => {}
-        Some(Standing::Plumbing | Standing::Forbidden(_)) => return None,
-        Some(Standing::Bad(..)) | None => return Some(Code::InvalidSyncRule),
-    }
+        Lookup::Found(object) => object,
+    };
+    // Neither a kind that is not published nor one of the registry is a word about what was taken: it may be a slip.
+    let Some(Standing::Good(good)) = rules.0.get(rule) else { return Some(Code::InvalidSyncRule) };
     let Some(key) = object_of(rules, snapshot, by) else { return Some(Code::Unread) };
     match snapshot.look_up(&key) {
         Lookup::Unread(_) => Some(Code::Unread),
         Lookup::Unasked if snapshot.is_ruled_out(&key) => None,
         Lookup::Unasked => Some(Code::Unread),
-        Lookup::Found(_) | Lookup::Absent => None,
+        Lookup::Absent => None,
+        Lookup::Found(_) => {
+            let features = OnceCell::new();
+            let answers = Sight::of((fleet, snapshot), &features, (object, good)).answers(&key);
+            let answer = sources::deciding((fleet, snapshot), config, &answers)?;
+            answer.steps.is_err().then_some(Code::Unread)
+        }
     }
 }

@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{ClusterEntries, Delivery, Globs, Inventory};
+use super::{ClusterEntries, Delivery, Globs, Inventory, TakenClusters};
 use crate::name::{Directory, Namespace, Region};
 use crate::recipient::Recipient;
 use crate::yaml::emit::Tree;
@@ -64,6 +64,11 @@ impl RegionConfig {
         self.state != RegionState::Paused
     }
 
+    /// Whether the region names ResourceSyncRules.
+    pub(super) fn names_sync_rules(&self) -> bool {
+        !self.sync_rules.patterns().is_empty()
+    }
+
     /// As the configuration has it, without the recipients of every region.
     pub(super) fn tree(&self, escrow: &BTreeSet<Recipient>) -> Tree<'_> {
         let state = match self.state {
@@ -88,7 +93,7 @@ impl RegionConfig {
         let management = self.management.then_some(("management", Tree::Bool(true)));
         let clusters = self.clusters.iter().map(TakenClusters::tree).collect();
         let clusters = (!self.clusters.is_empty()).then_some(("clusters", Tree::List(clusters)));
-        let rules = (!self.sync_rules.patterns().is_empty()).then(|| ("syncRules", self.sync_rules.tree()));
+        let rules = self.names_sync_rules().then(|| ("syncRules", self.sync_rules.tree()));
         let inventory = self.inventory.fields(&self.name);
         Tree::map(fields.into_iter().chain(management).chain(inventory).chain(clusters).chain(rules))
     }

@@ -68,6 +68,7 @@ pub fn resolve(file: &FleetFile, texts: &BTreeMap<String, String>) -> Result<Fle
     let keep_annotations = annotations(&file.keep.annotations, &mut faults);
     let escrow = region::escrow(&file.escrow_recipients, &mut faults);
     let regions = region::resolve(file, texts, &escrow, (&output, &kinds), &mut faults);
+    let syncs = regions.values().any(|region| !region.sync_rules.patterns().is_empty());
     let grants = grant::resolve(file.grants.as_deref().unwrap_or_default(), &kinds, &regions, &mut faults);
     let reuse_key = output::reuse_key(&file.reuse_key, &output, &mut faults);
     let limits = limit::resolve(&file.limits, &regions, &mut faults);
@@ -86,6 +87,7 @@ pub fn resolve(file: &FleetFile, texts: &BTreeMap<String, String>) -> Result<Fle
         kinds,
         keep_labels,
         keep_annotations,
+        syncs,
         selects_by: BTreeSet::new(),
         companions: file.companions,
         emit_controller_identity: file.emit_controller_identity,

@@ -10,7 +10,7 @@ impl Fleet {
     pub fn lists(&self, kind: &GroupKind) -> bool {
         kinds::is_listed(kind)
             || (kinds::is_of_clusters(kind) && self.names_clusters())
-            || (kinds::is_of_sync_rules(kind) && self.names_sync_rules())
+            || (self.syncs && kinds::is_of_sync_rules(kind))
     }
 
     /// Whether some region takes Clusters.
@@ -20,7 +20,7 @@ impl Fleet {
 
     /// Whether some region names ResourceSyncRules.
     pub fn names_sync_rules(&self) -> bool {
-        self.regions.values().any(|region| !region.sync_rules.patterns().is_empty())
+        self.syncs
     }
 
     /// Whether some region names claimants other than Credentials.

@@ -2,18 +2,31 @@
 
 use alloc::vec::Vec;
 
+use crate::admission::hangs_on;
 use crate::claim::Claim;
 use crate::config::Grant;
 use crate::finding::{Code, Finding};
+use crate::kinds;
 use crate::name::{ObjectKey, is_dns_label, is_dns_subdomain};
+use crate::nearest::did_you_mean;
 use crate::object::Object;
-use crate::world::World;
+use crate::world::{Granting, World};
 
 /// Checks what becomes of an object beside what it holds: names, the kind, the place.
 pub(super) fn check(world: &World<'_>, claim: &Claim, object: &Object, lands: &ObjectKey) -> Vec<Finding> {
     let is_renamed = *lands != object.key;
     let names = is_renamed.then(|| names(object, lands)).flatten();
     names.into_iter().chain(scope(world, object, lands)).chain(elsewhere(world, claim, lands)).collect()
+}
+
+/// A kind that a rule makes and that pouch does not publish. It may be a slip, so what was made before stays.
+pub(super) fn unknown_kind(world: &World<'_>, object: &Object, lands: &ObjectKey) -> Finding {
+    let published: Vec<_> = kinds::published().chain(world.fleet.kinds.keys().cloned()).collect();
+    let near = did_you_mean(lands.kind.kind.as_str(), published.iter().map(|kind| kind.kind.as_str()));
+    let message =
+        format!("the rule makes a {} of {}, and pouch does not publish objects of that kind", lands.kind, object.key);
+    let finding = Finding::new(Code::InvalidSyncRule, message).about(&object.key).at(&object.origin);
+    finding.help(format!("{near}Correct groupVersionKind of the rule's mutations; what was made before stays."))
 }
 
 /// A name or namespace of a copy that the API refuses.
@@ -41,8 +54,10 @@ fn scope(world: &World<'_>, object: &Object, lands: &ObjectKey) -> Option<Findin
 /// Refuses a copy in a namespace other than the claimant's that no grant names: who writes the object must not choose it.
 fn elsewhere(world: &World<'_>, claim: &Claim, lands: &ObjectKey) -> Option<Finding> {
     let namespace = lands.namespace.as_ref().filter(|namespace| **namespace != claim.by.namespace)?;
-    if world.grants_by_name(&claim.by, claim.region(), lands) {
-        return None;
+    match world.landing(&claim.by, claim.region(), lands) {
+        Granting::Yes(_) => return None,
+        Granting::Unknown(placement, why) => return Some(hangs_on(claim, lands, placement, why).at(&claim.origin)),
+        Granting::No => {}
     }
     let message = format!("{} puts a copy into namespace {namespace}, and no grant names {lands}", claim.by);
     let help =

@@ -7,7 +7,7 @@ use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::case::Ruling;
+use super::case::{Ruling, Verdict};
 use super::incumbents::Incumbents;
 use super::quota;
 use crate::capi;
@@ -24,6 +24,9 @@ use crate::world::definition::Defined;
 pub fn settle(world: &World<'_>, region: &RegionConfig, incumbents: &Incumbents, rulings: &mut [Ruling<'_>]) {
     for ruling in rulings.iter_mut() {
         provider(world, region, incumbents, ruling);
+    }
+    if rulings.iter().any(|ruling| ruling.case.claim.copied.is_some()) {
+        displaced(world, region, incumbents, rulings);
     }
     conflicts(world, incumbents, rulings);
 }
@@ -119,9 +122,16 @@ fn losing<'c>(
         let needers = incumbents.files.get(lands).map(|(_, needers)| needers.as_slice()).unwrap_or_default();
         claimant(want.0).is_some_and(|by| needers.contains(by))
     };
+    let holder = incumbents.sources.get(lands);
+    let holds = |want: &&(usize, &Member)| {
+        holder.is_some_and(|(namespace, name)| want.1.read.namespace == *namespace && want.1.read.name == *name)
+    };
+    if !wants.iter().any(|want| is_made(&want)) {
+        return wants.iter().filter(|want| !holds(want)).map(|(index, _)| *index).collect();
+    }
     let mut left: Vec<&(usize, &Member)> = wants.iter().collect();
-    if let Some((namespace, name)) = incumbents.sources.get(lands) {
-        left.retain(|(_, member)| member.read.namespace == *namespace && member.read.name == *name);
+    if holder.is_some() {
+        left.retain(holds);
         if left.iter().any(is_there) && left.iter().any(is_made) && !agree(&left) {
             left.retain(is_there);
         }
@@ -129,13 +139,38 @@ fn losing<'c>(
     if !agree(&left) && left.iter().any(|want| !is_made(want)) {
         left.retain(|want| !is_made(want));
     }
-    if !agree(&left)
-        || (left.iter().any(is_made) && incumbents.sources.get(lands).is_none() && left.len() < wants.len())
-    {
+    if !agree(&left) {
         left.clear();
     }
     let stays = |want: &(usize, &Member)| left.iter().any(|left| left.0 == want.0 || same(world, left.1, want.1));
     wants.iter().filter(|want| !stays(want)).map(|(index, _)| *index).collect()
+}
+
+/// Finds claims that put what a rule makes where a claimant has something published that stays: it is not in the other's
+/// closure now, and would be lost for good.
+fn displaced(world: &World<'_>, region: &RegionConfig, incumbents: &Incumbents, rulings: &mut [Ruling<'_>]) {
+    let is_made = |ruling: &&mut Ruling<'_>| ruling.case.claim.copied.is_some() && ruling.is_admitted();
+    let verdicts: BTreeMap<&Claimant, Verdict> =
+        rulings.iter().map(|ruling| (&ruling.case.claim.by, ruling.verdict)).collect();
+    for ruling in rulings.iter_mut().filter(is_made) {
+        let by = &ruling.case.claim.by;
+        let stays = |other: &&Claimant| match verdicts.get(other) {
+            Some(verdict) => *verdict == Verdict::Broken,
+            None => world.kept_by(other, &region.name).is_some(),
+        };
+        let found = ruling.case.published_members().find_map(|member| {
+            let (_, needers) = incumbents.files.get(&member.lands)?;
+            let holder = needers.iter().find(stays).filter(|_| !needers.contains(by))?;
+            Some((&member.lands, holder))
+        });
+        let Some((lands, holder)) = found else { continue };
+        let message =
+            format!("{by} makes {lands}, which is published for {holder} and stays as long as that is broken");
+        let help = "Rename one of the objects, or mend the other claim; --withdraw ends what that one has.";
+        ruling.find(
+            Finding::new(Code::ConflictingContent, message).about(lands).at(&ruling.case.claim.origin).help(help),
+        );
+    }
 }
 
 /// Claimants in a sentence: `Credentials team-a/x and team-b/y`.

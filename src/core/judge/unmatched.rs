@@ -1,4 +1,4 @@
-//! Entries of the configuration that take Clusters and match none.
+//! Entries of the configuration that take Clusters or name ResourceSyncRules, and match none.
 
 use alloc::collections::BTreeSet;
 use alloc::format;
@@ -6,8 +6,9 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use crate::capi::cluster::cluster_kind;
-use crate::config::{RegionConfig, RegionState, TakenClusters};
+use crate::config::{Globs, RegionConfig, RegionState, TakenClusters};
 use crate::finding::{Code, Finding};
+use crate::kinds;
 use crate::name::SourceName;
 use crate::nearest::did_you_mean;
 use crate::world::World;
@@ -15,8 +16,18 @@ use crate::world::World;
 /// The entry that matches every Cluster: a region may well have none yet.
 const EVERY: &str = "*/*";
 
-/// The entries of `clusters` that no Cluster matches. Nothing is said where one may be unseen.
+/// The globs over names of rules that match every one.
+const EVERY_RULE: [&str; 2] = ["*", "**"];
+
+/// The entries of `clusters` that no Cluster matches, and those of `syncRules` that no rule does. Nothing is said where one
+/// may be unseen.
 pub fn unmatched(world: &World<'_>) -> Vec<Finding> {
+    let mut found = clusters(world);
+    found.extend(rules(world));
+    found
+}
+
+fn clusters(world: &World<'_>) -> Vec<Finding> {
     if !world.fleet.names_clusters() || world.snapshot.may_lack(&cluster_kind()) {
         return Vec::new();
     }
@@ -48,4 +59,32 @@ fn in_region(world: &World<'_>, region: &RegionConfig) -> Vec<Finding> {
         Finding::new(Code::UnmatchedEntry, message).in_region(&region.name).help(help)
     };
     region.clusters.iter().filter(|entry| !is_matched(entry)).map(tell).collect()
+}
+
+fn rules(world: &World<'_>) -> Vec<Finding> {
+    let kind = kinds::sync_rule();
+    if !world.fleet.names_sync_rules() || world.snapshot.may_lack(&kind) {
+        return Vec::new();
+    }
+    let names: BTreeSet<&str> = world.snapshot.all(&kind).map(|rule| rule.key.name.as_str()).collect();
+    let is_matched = |pattern: &str| {
+        let globs = Globs::new(&[String::from(pattern)]).unwrap_or_default();
+        EVERY_RULE.contains(&pattern) || names.iter().any(|name| globs.matches(name))
+    };
+    let tell = |region: &RegionConfig, pattern: &str| {
+        let message =
+            format!("no ResourceSyncRule in the sources matches {pattern:?} of regions.{}.syncRules", region.name);
+        let near = did_you_mean(pattern, names.iter().copied());
+        let help = format!(
+            "{near}Correct the entry, or the source: only one with `clusterScoped` can have rules. What rules took by it is \
+             withdrawn, under the brake."
+        );
+        Finding::new(Code::UnmatchedEntry, message).in_region(&region.name).help(help)
+    };
+    let regions = world.fleet.regions.values().filter(|region| region.state == RegionState::Active);
+    let lost = regions.flat_map(|region| {
+        let patterns = region.sync_rules.patterns().iter().map(String::as_str);
+        patterns.filter(|pattern| !is_matched(pattern)).map(move |pattern| (region, pattern))
+    });
+    lost.map(|(region, pattern)| tell(region, pattern)).collect()
 }

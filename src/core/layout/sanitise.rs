@@ -97,7 +97,9 @@ fn metadata<'a>(
     open: bool,
 ) -> Tree<'a> {
     let kept = |pairs: &'a [(Key, Box<str>)], changes: Option<&'a Changes>| -> TreeMap<'a> {
-        let passes = |key: &str| !steers(key) || (lands.kind.is_config_map() && key == TEMPLATE_ANNOTATION);
+        // What a rule copies is no template of a Credential, and Sveltos on the region would read it as one.
+        let is_template = |key: &str| made.is_none() && lands.kind.is_config_map() && key == TEMPLATE_ANNOTATION;
+        let passes = |key: &str| !steers(key) || is_template(key);
         let pairs = pairs.iter().filter(|(key, _)| passes(key)).map(|(key, value)| (key, &**value));
         let text = |(key, value): (&'a str, &'a str)| (Cow::Borrowed(key), Tree::text(value));
         match changes {

@@ -106,7 +106,7 @@ pub(super) fn is_a_region(input: &Input<'_>) -> Option<Finding> {
     let manifest = input.published.manifest().filter(|_| region.management)?;
     let claimants = manifest.objects.iter().flat_map(|object| &object.needed_by).map(|needed_by| &needed_by.by);
     let asked: BTreeMap<&Claimant, bool> = claimants
-        .filter_map(|by| input.world.facts.asked_by(by))
+        .flat_map(|by| input.world.facts.asked_of(by))
         .filter(|asked| asked.region.as_ref() == Some(&region.name))
         .map(|asked| (&asked.by, asked.findings.iter().any(|finding| finding.code == Code::UnknownRegion)))
         .collect();

@@ -57,23 +57,29 @@ impl<'a, 'i> Admission<'a, 'i> {
         kinds::claimant(by)?;
         let Terms { world, to, .. } = self.input.terms;
         let revoked = |code, why: String| Some(Revoked { code, key: object.key.clone(), why });
-        let read = self.read_by(object, by)?;
-        if !world.fleet.publishes(&read.kind) {
-            return revoked(Code::ForbiddenKind, format!("pouch does not publish objects of kind {}", read.kind));
+        object.read_key()?;
+        // What follows needs no rule, and holds while nobody can read one.
+        let kind = &object.key.kind;
+        if !world.fleet.publishes(kind) {
+            return revoked(Code::ForbiddenKind, format!("pouch does not publish objects of kind {kind}"));
         }
         if let Some(finding) = place::check(&to, &object.key).into_iter().next() {
             return revoked(finding.code, finding.message);
         }
-        let claim = &self.claim(by, &read);
         if by.is_sync_rule()
             && object.key.namespace.as_ref().is_some_and(|namespace| *namespace != by.namespace)
-            && matches!(world.granting(by, claim.region(), &object.key), Granting::No)
+            && matches!(world.landing(by, &self.input.to.region.name, &object.key), Granting::No)
         {
             return revoked(
                 Code::NotAdmitted,
                 format!("no grant names {} in another namespace than its own", object.key),
             );
         }
+        let read = self.read_by(object, by)?;
+        if !world.fleet.publishes(&read.kind) {
+            return revoked(Code::ForbiddenKind, format!("pouch does not publish objects of kind {}", read.kind));
+        }
+        let claim = &self.claim(by, &read);
         if read.namespace.is_none() {
             return self.shut(claim, &read).and_then(|why| revoked(Code::NotAdmitted, why));
         }
@@ -172,7 +178,7 @@ impl<'a, 'i> Admission<'a, 'i> {
         let mut copied = None;
         if let Some(rule) = kinds::claimant(by).filter(|_| by.is_sync_rule()).and_then(|key| world.snapshot.get(&key)) {
             origin = rule.origin.clone();
-            copied = Some(Copied { read: read.clone(), lands: read.clone(), edits: Vec::new() });
+            copied = Some(Copied { read: read.clone(), source: None, lands: read.clone(), edits: Vec::new() });
         }
         let resolution = if by.is_credential() { world.fleet.resolution } else { Resolution::AsWritten };
         Claim { by: by.clone(), origin, to: to.address(), root, starts: Vec::new(), resolution, managed: false, copied }

@@ -107,11 +107,17 @@ fn repeat(
             let message = format!("{} is in source {} twice, also at {}", other.key, source.name, other.origin);
             let help = "Remove one of the two, or keep one out of the source with exclude.";
             first.faults.push(Fault::new(Code::DuplicateObject, message, help));
+        } else if let (Some(matched), Some(others)) = (&mut first.matched, &other.matched) {
+            matched.differs(others, || {
+                let (key, origin) = (&other.key, &other.origin);
+                format!("{key} is in source {} twice, with other labels or annotations at {origin}", source.name)
+            });
         }
     };
     if object.origin < first.origin {
         core::mem::swap(first, &mut object);
         object.faults.retain(|fault| fault.code != Code::DuplicateObject);
+        object.matched.iter_mut().for_each(|matched| matched.stands_behind());
         repeated.iter().filter(|(from, _)| *from == index).for_each(|(_, other)| note(first, other));
     }
     note(first, &object);

@@ -83,6 +83,8 @@ impl Content {
             ["kind"] => text(Some(seen.key.kind.kind.as_str())),
             ["metadata", "name"] => text(Some(seen.key.name.as_str())),
             ["metadata", "namespace"] => text(seen.key.namespace.as_ref().map(|namespace| namespace.as_str())),
+            ["metadata", "labels", _] if is_unknown(seen.labels()) => Truth::Unknown,
+            ["metadata", "annotations", _] if is_unknown(seen.annotations()) => Truth::Unknown,
             ["metadata", "labels", name] => self.is(seen.label(name)),
             ["metadata", "annotations", name] => self.is(seen.annotation(name)),
             _ => self.is(names.iter().try_fold(seen.body, |node, part| match node {
@@ -107,6 +109,11 @@ impl Content {
         };
         if holds { Truth::Yes } else { Truth::No }
     }
+}
+
+/// Whether nobody knows what labels or annotations an object has: they are no map.
+fn is_unknown(pairs: &Node) -> bool {
+    !pairs.is_map() && *pairs != Node::Null
 }
 
 /// The number that a part of a path is; none where it has another form.

@@ -74,12 +74,19 @@ impl Match {
 impl Feature {
     /// Whether a ClusterFeature is the one that is asked for.
     pub fn is(&self, feature: &Object) -> Truth {
-        let name = match feature.at(&["spec", "featureName"]) {
-            Some(Node::Text(text)) if Seen::is_sealed(text) => Truth::Unknown,
-            Some(Node::Text(text)) if self.name.as_deref().is_none_or(|name| *name == **text) => Truth::Yes,
-            None if self.name.is_none() => Truth::Yes,
-            Some(Node::Text(_)) | None => Truth::No,
-            Some(_) => Truth::Unknown,
+        let name = match (&self.name, feature.at(&["spec", "featureName"])) {
+            (_, Some(Node::Text(text))) if Seen::is_sealed(text) => Truth::Unknown,
+            (None, Some(Node::Text(_)) | None) => Truth::Yes,
+            // The API takes no ClusterFeature without a name: the field is misspelt, or stands elsewhere.
+            (Some(_), Some(Node::Text(text))) if text.is_empty() => Truth::Unknown,
+            (Some(name), Some(Node::Text(text))) => {
+                if name == text {
+                    Truth::Yes
+                } else {
+                    Truth::No
+                }
+            }
+            (Some(_), None) | (_, Some(_)) => Truth::Unknown,
         };
         let is_doubt = |fault: &Fault| {
             fault.code.class() == Class::Broken && !matches!(fault.code, Code::Shadowed | Code::DuplicateObject)

@@ -126,7 +126,14 @@ pub fn apply(
     let mut annotations = changes(&annotations_before, pairs("annotations"), &annotations, "annotation")?;
     let labels = changes(&labels_before, pairs("labels"), &labels, "label")?;
     if pairs("annotations").get(SYNC_DISABLED).is_some() {
-        return Ok(None);
+        if annotations_before.contains_key(SYNC_DISABLED) {
+            return Ok(None);
+        }
+        let message = format!("the rule itself adds the annotation {SYNC_DISABLED}, and what has that is not copied");
+        return Err(fault(
+            message,
+            "Take it out: pouch writes it on every copy. To end what the rule does, delete it.",
+        ));
     }
     annotations.insert(Key::from(SYNC_DISABLED), Some("true".into()));
     let body = is_of_body.then(|| {
@@ -218,9 +225,9 @@ fn changes(before: &BTreeMap<Key, Box<str>>, after: &Node, added: &Pairs, what: 
 
 /// Refuses what a rule may not put on a copy.
 fn check(key: &str, text: &str, what: &str) -> Result<(), Fault> {
-    let is_of_registry =
-        key.split_once('/').is_some_and(|(domain, _)| domain == "k8s.cisco.com" || domain.ends_with(".k8s.cisco.com"));
-    if steers(key) || (is_of_registry && key != SYNC_DISABLED) {
+    let domain = key.split_once('/').map_or("", |(domain, _)| domain);
+    let is_of_registry = domain == "k8s.cisco.com" || domain.ends_with(".k8s.cisco.com");
+    if steers(key) || domain == "pouch" || (is_of_registry && key != SYNC_DISABLED) {
         let message = format!("the {what} {} would steer what reads the bundle", quoted(key));
         return Err(fault(message, "Leave it to pouch, or to the region."));
     }

@@ -3,6 +3,7 @@
 use alloc::string::String;
 
 use crate::ciphertext::is_sealed_value;
+use crate::finding::Fault;
 use crate::name::ObjectKey;
 use crate::node::Node;
 use crate::object::Object;
@@ -15,22 +16,31 @@ pub struct Seen<'a> {
     pub api_version: String,
     /// The fields that pouch reads.
     pub body: &'a Node,
+    /// Why its metadata does not say what was meant, if that is so.
+    pub unclear: Option<&'a Fault>,
     labels: &'a Node,
     annotations: &'a Node,
 }
 
 const NOTHING: &Node = &Node::Null;
 
+/// Stands for labels or annotations of which nobody knows what was meant.
+const UNKNOWN: &Node = &Node::Bool(false);
+
 impl<'a> Seen<'a> {
     /// The object as rules see it.
     pub fn of(object: &'a Object) -> Self {
         let matched = object.matched.as_deref();
+        let unclear = matched.and_then(|matched| matched.unclear.as_deref());
+        let known = |node: &'a Node, is_unclear: bool| if is_unclear { UNKNOWN } else { node };
+        let (labels, annotations) = (unclear.is_some_and(|it| it.labels), unclear.is_some_and(|it| it.annotations));
         Self {
             key: &object.key,
             api_version: object.key.kind.api_version(&object.version),
             body: &object.body,
-            labels: matched.map_or(NOTHING, |matched| &matched.labels),
-            annotations: matched.map_or(NOTHING, |matched| &matched.annotations),
+            unclear: unclear.map(|unclear| &unclear.fault),
+            labels: matched.map_or(NOTHING, |matched| known(&matched.labels, labels)),
+            annotations: matched.map_or(NOTHING, |matched| known(&matched.annotations, annotations)),
         }
     }
 

@@ -12,7 +12,7 @@ use super::content::Content;
 use super::pointer::Pointer;
 use super::value::Value;
 use crate::finding::{Code, Fault};
-use crate::kinds::REGISTRY;
+use crate::kinds::{self, REGISTRY};
 use crate::lenient::{Faults, Told, quoted};
 use crate::name::{GroupKind, Name, Namespace, Version, is_dns_label, is_dns_subdomain};
 use crate::nearest::nearest;
@@ -176,7 +176,7 @@ impl Reading {
     }
 
     fn feature(&mut self, entry: &Node, at: &str) -> Option<Feature> {
-        self.unknown(entry, at, &OF_FEATURE);
+        self.strict(entry, at, &OF_FEATURE);
         let name = self.faults.text(entry, at, &["featureName"]).map(Box::from);
         let labels = self.selector(entry, at, "matchLabels")?;
         if name.is_none() && labels.is_empty() {
@@ -205,13 +205,13 @@ impl Reading {
             self.faults.add(message, &format!("Did you mean objectKey.{key}? Then indent it below objectKey."));
         }
         let fields: Vec<&str> = OF_MATCH.iter().chain(&OF_OBJECT).copied().collect();
-        self.unknown(entry, at, &fields);
+        self.condition(entry, at, &fields);
         let mut found = Match::default();
         // What cannot be read asked for something.
         let mut is_unread = false;
         if let Some(key) = self.faults.at(entry, at, &["objectKey"]) {
             let at = format!("{at}.objectKey");
-            self.unknown(key, &at, &OF_OBJECT);
+            self.strict(key, &at, &OF_OBJECT);
             let name = self.faults.text(key, &at, &["name"]);
             found.name = self.faults.shaped(name, &format!("{at}.name"), is_path_part, "a name").map(Name::from);
             let namespace = self.faults.text(key, &at, &["namespace"]);
@@ -232,7 +232,7 @@ impl Reading {
             found.labels.extend(selector);
         }
         for (at, node) in self.list(entry, at, "annotations") {
-            self.unknown(node, &at, &OF_ANNOTATIONS);
+            self.strict(node, &at, &OF_ANNOTATIONS);
             let selector = self.selector(node, &at, "matchAnnotations");
             if selector.iter().flat_map(Selector::keys).any(|key| COPIES.contains(&key)) {
                 let help = "Match by something else.";
@@ -243,7 +243,7 @@ impl Reading {
         }
         for (at, node) in self.list(entry, at, "content") {
             is_unread = true;
-            self.unknown(node, &at, &OF_CONTENT);
+            self.strict(node, &at, &OF_CONTENT);
             let key = self.faults.needed(node, &at, &["key"]);
             let value = self.faults.needed_at(node, &at, &["value"], "Write what the field must hold.");
             let (Some(key), Some(value)) = (key, value) else { continue };
@@ -262,8 +262,47 @@ impl Reading {
         if !is_asked {
             let message = format!("{at} asks for nothing, so that it would take every {}", kind.kind);
             self.faults.add(message, EVERYTHING);
+            return found;
+        }
+        // Beside others, an empty selector is what is left of one that was written otherwise.
+        for (field, selectors) in [("labels", &found.labels), ("annotations", &found.annotations)] {
+            for (index, _) in selectors.iter().enumerate().filter(|(_, selector)| selector.is_empty()) {
+                let message = format!("{at}.{field}[{index}] asks for nothing, so that all {field} would do");
+                self.faults.add(message, "Write what it asks for, or take it out.");
+            }
         }
         found
+    }
+
+    /// Tells of unknown fields of an entry of `match`. A published rule has `syncStatus` there, which asks for nothing.
+    fn condition(&mut self, node: &Node, at: &str, known: &[&str]) {
+        const STRAY: &str = "syncStatus";
+        let fields: Vec<&str> = known.iter().copied().chain([STRAY]).collect();
+        self.strict(node, at, &fields);
+        if node.get(STRAY).is_some() {
+            self.ignored(at, STRAY);
+        }
+    }
+
+    /// Tells of fields that nobody knows where a field makes the rule take less: each is a fault.
+    fn strict(&mut self, node: &Node, at: &str, known: &[&str]) {
+        if !node.is_map() {
+            let Told = self.faults.wrong_type(at, node, "a map");
+            return;
+        }
+        for (key, _) in node.entries().iter().filter(|(key, _)| !known.contains(&&**key)) {
+            let message = format!("{at} has no field {}", quoted(key));
+            match nearest(key, known.iter().copied()) {
+                Some(meant) => {
+                    let Told = self.faults.slip(message, meant);
+                }
+                None => {
+                    let names = known.join(", ");
+                    self.faults
+                        .add(message, &format!("Move it to where it belongs, or remove it; here stand {names}."));
+                }
+            }
+        }
     }
 
     fn mutations(&mut self, node: &Node, at: &str, kind: &GroupKind) -> Mutations {
@@ -403,11 +442,17 @@ impl Reading {
         let (Ok(()) | Err(Told)) = self.faults.mistyped(node, at, known);
         for (key, _) in node.entries().iter().filter(|(key, _)| !known.contains(&&**key)) {
             let absent = known.iter().copied().filter(|name| node.get(name).is_none());
-            if nearest(key, absent).is_none() && self.notes.len() < Faults::MOST {
-                let message = format!("{at} has no field {}, so it is ignored", quoted(key));
-                let help = "Remove the field, or move it to where it belongs.";
-                self.notes.push(Fault::new(Code::UnknownField, message, help));
+            if nearest(key, absent).is_none() {
+                self.ignored(at, key);
             }
+        }
+    }
+
+    fn ignored(&mut self, at: &str, key: &str) {
+        if self.notes.len() < Faults::MOST {
+            let message = format!("{at} has no field {}, so it is ignored", quoted(key));
+            let help = "Remove the field, or move it to where it belongs.";
+            self.notes.push(Fault::new(Code::UnknownField, message, help));
         }
     }
 }
@@ -426,11 +471,17 @@ impl Rule {
         let asks = |content: &Content| content.is_type(REGISTRY_SECRET);
         let mut matches = self.steps.iter().flat_map(|step| &step.matches).peekable();
         let is_of_secrets = self.kind.is_secret() && matches.peek().is_some();
-        self.kind.group == REGISTRY || (is_of_secrets && matches.all(|entry| entry.content.iter().any(asks)))
+        is_own_kind(&self.kind) || (is_of_secrets && matches.all(|entry| entry.content.iter().any(asks)))
     }
 }
 
 /// Whether the kind that a document of a rule takes is one of the registry's own, however little else can be read.
 pub fn is_of_registry(body: &Node) -> bool {
-    body.str_at(&["spec", "groupVersionKind", "group"]) == Some(REGISTRY)
+    let text = |field: &str| body.str_at(&["spec", "groupVersionKind", field]).unwrap_or_default();
+    is_own_kind(&GroupKind::new(text("group"), text("kind")))
+}
+
+/// Whether a kind is one that the registry works with. Another one in its group is a slip.
+fn is_own_kind(kind: &GroupKind) -> bool {
+    kind.group == REGISTRY && (kind.kind == "Cluster" || kinds::is_of_sync_rules(kind))
 }

@@ -98,6 +98,32 @@ fn an_entry_that_asks_for_nothing_breaks_the_rule() {
             "[{match: [{labels: [{matchExpressions: [{key: a, operator: Equals, values: [b]}]}], namespaces: [a]}]}]",
             "invalid-sync-rule: spec.rules[0].match[0].labels[0]: the operator is none of In, NotIn, Exists and DoesNotExist",
         ),
+        // What stands one level off is no condition there, and the rule would take more.
+        (
+            "[{match: [{namespaces: [a], matchLabels: {a: b}}]}]",
+            "invalid-sync-rule: spec.rules[0].match[0] has no field \"matchLabels\"",
+        ),
+        (
+            "[{match: [{namespaces: [a], annotations: [{matchLabels: {a: b}}]}]}]",
+            "invalid-sync-rule: spec.rules[0].match[0].annotations[0] has no field \"matchLabels\"; invalid-sync-rule: \
+             spec.rules[0].match[0].annotations[0] asks for nothing, so that all annotations would do",
+        ),
+        (
+            "[{match: [{namespaces: [a], labels: [{matchLabels: {a: b}}, {}]}]}]",
+            "invalid-sync-rule: spec.rules[0].match[0].labels[1] asks for nothing, so that all labels would do",
+        ),
+        (
+            "[{match: [{objectKey: {namespace: a}, labels: [{matchLabels: {a: b}}], label: [{matchLabels: {c: d}}]}]}]",
+            "mistyped: spec.rules[0].match[0] has no field \"label\"",
+        ),
+        (
+            "[{match: [{objectKey: {namespace: a, kind: Secret}}]}]",
+            "invalid-sync-rule: spec.rules[0].match[0].objectKey has no field \"kind\"",
+        ),
+        (
+            "[{match: [{content: [{key: type, value: Opaque, operator: In}]}]}]",
+            "invalid-sync-rule: spec.rules[0].match[0].content[0] has no field \"operator\"",
+        ),
         (
             "[{match: [{labels: [{matchLabel: {a: b}}], namespaces: [a]}]}]",
             "invalid-sync-rule: spec.rules[0].match[0].labels[0]: a selector has a field that selectors do not have",
@@ -108,6 +134,52 @@ fn an_entry_that_asks_for_nothing_breaks_the_rule() {
     // Of what has no namespaces, those that are named choose nothing.
     let bare = rule("{version: v1, kind: Thing}", "[{match: [{namespaces: [a]}]}]");
     assert!(told(&bare).contains("asks for nothing"), "{}", told(&bare));
+}
+
+#[test]
+fn a_condition_on_features_that_nobody_knows_breaks_the_rule() {
+    for (feature, expect) in [
+        ("{featureName: a, matchLabels: {b: c}}", ""),
+        ("{featureName: a, labels: {b: c}}", "invalid-sync-rule: spec.clusterFeatureMatch[0] has no field \"labels\""),
+        ("{featureName: a, matchLabel: {b: c}}", "mistyped: spec.clusterFeatureMatch[0] has no field \"matchLabel\""),
+    ] {
+        let text = format!(
+            "spec: {{groupVersionKind: {SECRET}, clusterFeatureMatch: [{feature}], rules: [{{match: [{{namespaces: [a]}}]}}]}}"
+        );
+        assert_eq!(told(&read(&node(&yaml(&text)), "rule", |_| false)), expect, "{feature}");
+    }
+}
+
+#[test]
+fn metadata_that_is_mistyped_is_not_absent() {
+    use Truth::{No, Unknown, Yes};
+    for (metadata, by_label, by_absence, by_annotation) in [
+        ("name: x, namespace: ns", No, Yes, No),
+        ("name: x, namespace: ns, labels: {a: b}", Yes, No, No),
+        ("name: x, namespace: ns, lables: {a: b}", Unknown, Unknown, No),
+        ("name: x, namespace: ns, labels: {}, label: {a: b}", Unknown, Unknown, No),
+        ("name: x, namespace: ns, anotations: {a: b}", No, Yes, Unknown),
+        ("name: x, namespace: ns}\nlabels: {a: b", Unknown, Unknown, No),
+        ("name: x, namespace: ns, uid: u, selfLink: s, ownerReferences: []", No, Yes, No),
+    ] {
+        let secret = object(&format!("apiVersion: v1\nkind: Secret\nmetadata: {{{metadata}}}\n"));
+        for (entry, expect) in [
+            ("labels: [{matchLabels: {a: b}}]", by_label),
+            ("labels: [{matchExpressions: [{key: a, operator: DoesNotExist}]}]", by_absence),
+            ("annotations: [{matchAnnotations: {a: b}}]", by_annotation),
+        ] {
+            let rule = rule(SECRET, &format!("[{{match: [{{{entry}}}]}}]")).rule.unwrap();
+            assert_eq!(rule.steps_for(&Seen::of(&secret)).0, expect, "{metadata}: {entry}");
+        }
+        assert_eq!(Seen::of(&secret).unclear.is_some(), [by_label, by_annotation].contains(&Unknown), "{metadata}");
+    }
+    let slip = |metadata: &str| {
+        let secret = object(&format!("apiVersion: v1\nkind: Secret\nmetadata: {{{metadata}}}\n"));
+        assert!(secret.faults.is_empty(), "who uses the Secret by its name needs no labels");
+        Seen::of(&secret).unclear.map(|fault| fault.message.clone())
+    };
+    let expect = "there is no field \"namespce\" in metadata, and rules match by metadata.namespace";
+    assert_eq!(slip("name: x, namespace: ns, namespce: other").as_deref(), Some(expect));
 }
 
 #[test]
@@ -420,7 +492,19 @@ fn steps_are_taken_together_and_in_order() {
             "the label \"cluster-registry.k8s.cisco.com/original-name\" would steer what reads the bundle",
         ),
         ("[{labels: {add: {a: 'b c'}}}]", "the label \"a\" is none that the API server takes"),
-        ("[{annotations: {add: {cluster-registry.k8s.cisco.com/resource-sync-disabled: 'true'}}}]", "nothing"),
+        (
+            "[{annotations: {add: {pouch/silence: unread}}}]",
+            "the annotation \"pouch/silence\" would steer what reads the bundle",
+        ),
+        // That would end the rule without a word.
+        (
+            "[{annotations: {add: {cluster-registry.k8s.cisco.com/resource-sync-disabled: 'true'}}}]",
+            "the rule itself adds the annotation cluster-registry.k8s.cisco.com/resource-sync-disabled, and what has that is not copied",
+        ),
+        (
+            "[{overrides: [{type: replace, path: '/metadata/annotations/cluster-registry.k8s.cisco.com~1resource-sync-disabled?', value: x}]}]",
+            "the rule itself adds the annotation cluster-registry.k8s.cisco.com/resource-sync-disabled, and what has that is not copied",
+        ),
     ] {
         let list = yaml(steps);
         let rules: Vec<serde_json::Value> = list

@@ -8,6 +8,7 @@ use crate::node::Node;
 use crate::object::Object;
 use crate::snapshot::Snapshot;
 use crate::sync_rule::Rule;
+use crate::sync_rule::seen::Seen;
 use crate::sync_rule::spec::Match;
 
 /// The objects of the kinds that rules take.
@@ -62,7 +63,7 @@ impl<'a> OfKind<'a> {
     fn label(&mut self, snapshot: &'a Snapshot, object: &'a Object) {
         let mut pairs: Vec<(&str, &str)> = Vec::new();
         for (at, copy) in snapshot.copies(&object.key).enumerate() {
-            let labels = copy.matched.as_ref().map_or(&Node::Null, |matched| &matched.labels);
+            let labels = Seen::of(copy).labels();
             let is_plain = |node: &Node| node.as_str().is_some_and(|text| !text.starts_with("ENC["));
             if at > 0
                 || !labels.entries().iter().all(|(_, node)| is_plain(node))

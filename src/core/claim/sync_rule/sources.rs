@@ -1,15 +1,16 @@
 //! Sources: which source's object a rule takes, by what is known of the ClusterFeatures there.
 
 use alloc::boxed::Box;
-use alloc::collections::BTreeMap;
-use alloc::string::String;
+use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::format;
 use alloc::vec::Vec;
+use core::cell::OnceCell;
 
 use crate::config::{Fleet, RegionConfig};
-use crate::finding::{Code, Finding};
+use crate::finding::{Code, Fault, Finding};
 use crate::kinds;
 use crate::name::{ObjectKey, SourceName};
-use crate::object::Object;
+use crate::object::{Object, finding_of};
 use crate::selector::Truth;
 use crate::snapshot::Snapshot;
 use crate::sync_rule::Rule;
@@ -22,21 +23,6 @@ pub(super) struct Features<'a> {
     of: BTreeMap<&'a SourceName, Vec<&'a Object>>,
     /// Sources that may have more of them.
     unread: Vec<&'a SourceName>,
-}
-
-/// Whether a rule takes an object.
-pub(super) enum Taken<'a, 'r> {
-    /// It does not.
-    No,
-    /// Nobody knows, for this reason.
-    Unknown(Box<Finding>),
-    /// It does, as this copy says, by these steps.
-    By {
-        /// The copy.
-        copy: &'a Object,
-        /// The steps.
-        steps: Vec<&'r Step>,
-    },
 }
 
 impl<'a> Features<'a> {
@@ -54,70 +40,162 @@ impl<'a> Features<'a> {
         Self { of, unread }
     }
 
-    /// Whether a source has all that a rule asks for.
-    fn satisfy(&self, rule: &Rule, source: &SourceName) -> Truth {
+    /// Whether a source has all that a rule asks for; where nobody knows, the ClusterFeature that leaves it open, if it is
+    /// there.
+    fn satisfy(&self, rule: &Rule, source: &SourceName) -> (Truth, Option<&'a Object>) {
         let all = self.of.get(source).map(Vec::as_slice).unwrap_or_default();
         let else_ = if self.unread.contains(&source) { Truth::Unknown } else { Truth::No };
-        let has = |wanted: &crate::sync_rule::spec::Feature| all.iter().map(|it| wanted.is(it)).fold(else_, Truth::or);
-        rule.features.iter().map(has).fold(Truth::Yes, Truth::and)
+        let (mut truth, mut odd) = (Truth::Yes, None);
+        for wanted in &rule.features {
+            let answers = || all.iter().map(|it| (wanted.is(it), *it));
+            let has = answers().map(|(answer, _)| answer).fold(else_, Truth::or);
+            if has == Truth::Unknown {
+                odd = odd.or_else(|| answers().find(|(answer, _)| *answer == Truth::Unknown).map(|(_, it)| it));
+            }
+            truth = truth.and(has);
+        }
+        (truth, odd)
     }
 }
 
-/// Whether a rule takes an object to a region.
-pub(super) fn taken<'a, 'r>(
-    fleet: &Fleet,
+/// What one rule says of the copies of objects.
+pub(super) struct Sight<'a, 'r> {
+    fleet: &'a Fleet,
     snapshot: &'a Snapshot,
-    features: &Features<'_>,
-    (object, rule, region): (&Object, &'r Rule, &RegionConfig),
-    key: &ObjectKey,
-) -> Taken<'a, 'r> {
-    let Some(counts) = snapshot.get(key) else { return Taken::No };
-    // What stands on the region itself is there already.
-    let is_there = region.management && snapshot.is_only_at_home(key);
-    let is_of = |copy: &&'a Object| {
-        let source = fleet.sources.iter().find(|source| source.name == copy.origin.source);
-        let is_there = is_there || source.is_some_and(|source| fleet.is_cluster_of(source, &region.name));
-        !is_there && fleet.may_take(&copy.origin.source, &region.name)
-    };
-    // Where copies differ the object breaks its claim; what each says counts until then.
-    let differs = counts.faults.iter().any(|fault| matches!(fault.code, Code::Shadowed | Code::DuplicateObject));
-    let mut copies: Vec<&Object> = match differs {
-        true => snapshot.copies(key).filter(is_of).collect(),
-        false => snapshot.agreeing(key).filter(is_of).collect(),
-    };
-    copies.retain(|copy| !is_copy(&Seen::of(copy)));
-    let mut unknown = None;
-    for copy in copies {
-        let seen = Seen::of(copy);
-        let (matches, steps) = rule.steps_for(&seen);
-        let source = &copy.origin.source;
-        let has = features.satisfy(rule, source);
-        if matches.and(has) == Truth::No {
-            continue;
-        }
-        let (why, help) = if matches == Truth::Unknown {
-            (
-                String::from("what it is matched by is sealed, or no text"),
-                "Give pouch the metadata and the type in clear.",
-            )
-        } else if has == Truth::Unknown {
-            (
-                format!("not all ClusterFeatures of source {source} could be read"),
-                "Correct the source: its own findings say what is wrong.",
-            )
-        } else if copy.version != rule.version {
-            let (is, wanted) = (copy.key.kind.api_version(&copy.version), rule.kind.api_version(&rule.version));
-            (
-                format!("it is written in {is}, and the rule asks for {wanted}"),
-                "Write both in one version; pouch does not convert versions.",
-            )
-        } else {
-            return Taken::By { copy, steps };
-        };
-        unknown.get_or_insert_with(|| {
-            let message = format!("whether {} takes {key} to region {} is unknown: {why}", object.key, region.name);
-            Box::new(Finding::new(Code::Unread, message).about(key).at(&copy.origin).help(help))
-        });
+    features: &'r OnceCell<Features<'a>>,
+    rule: &'r Rule,
+    /// The sources that the rule stands in.
+    own: BTreeSet<&'a SourceName>,
+    /// What was said of a source already.
+    has: BTreeMap<&'a SourceName, (Truth, Option<&'a Object>)>,
+}
+
+/// A copy that a rule takes, or may take.
+pub(super) struct Answer<'a, 'r> {
+    /// The copy.
+    pub(super) copy: &'a Object,
+    /// Whether it stands in a source of the rule: of another one, somebody else chose what is matched.
+    pub(super) is_own: bool,
+    /// The steps that match it, or why nobody knows whether some do.
+    pub(super) steps: Result<Vec<&'r Step>, Doubt<'a>>,
+}
+
+/// Why nobody knows whether a rule takes a copy.
+pub(super) enum Doubt<'a> {
+    /// Its metadata is not to be believed.
+    Unclear(&'a Fault),
+    /// What it is matched by is sealed, or no text.
+    Sealed,
+    /// Its source may lack a ClusterFeature, or has this one that does not say which it is.
+    Features(Option<&'a Object>),
+    /// It is written in another version.
+    Version,
+}
+
+impl<'a, 'r> Sight<'a, 'r> {
+    pub(super) fn of(
+        (fleet, snapshot): (&'a Fleet, &'a Snapshot),
+        features: &'r OnceCell<Features<'a>>,
+        (object, rule): (&Object, &'r Rule),
+    ) -> Self {
+        let own = snapshot.agreeing(&object.key).map(|copy| &copy.origin.source).collect();
+        Self { fleet, snapshot, features, rule, own, has: BTreeMap::new() }
     }
-    unknown.map_or(Taken::No, Taken::Unknown)
+
+    /// The copies of an object that the rule takes or may take, those of its own sources first.
+    pub(super) fn answers(&mut self, key: &ObjectKey) -> Vec<Answer<'a, 'r>> {
+        let Some(counts) = self.snapshot.get(key) else { return Vec::new() };
+        // Where copies differ the object breaks its claim; what each says counts until then.
+        let differs = counts.faults.iter().any(|fault| matches!(fault.code, Code::Shadowed | Code::DuplicateObject));
+        let copies: Vec<&Object> = match differs {
+            true => self.snapshot.copies(key).collect(),
+            false => self.snapshot.agreeing(key).collect(),
+        };
+        let mut answers: Vec<Answer<'_, '_>> = copies.into_iter().filter_map(|copy| self.answer(copy)).collect();
+        answers.sort_by_key(|answer| !answer.is_own);
+        answers
+    }
+
+    fn answer(&mut self, copy: &'a Object) -> Option<Answer<'a, 'r>> {
+        let seen = Seen::of(copy);
+        if is_copy(&seen) {
+            return None;
+        }
+        let (matches, steps) = self.rule.steps_for(&seen);
+        if matches == Truth::No {
+            return None;
+        }
+        let source = &copy.origin.source;
+        let (has, odd) = *self.has.entry(source).or_insert_with(|| {
+            let features = self.features.get_or_init(|| Features::of(self.fleet, self.snapshot));
+            features.satisfy(self.rule, source)
+        });
+        let steps = match (has, seen.unclear) {
+            (Truth::No, _) => return None,
+            (_, Some(fault)) => Err(Doubt::Unclear(fault)),
+            _ if matches == Truth::Unknown => Err(Doubt::Sealed),
+            (Truth::Unknown, _) => Err(Doubt::Features(odd)),
+            _ if copy.version != self.rule.version => Err(Doubt::Version),
+            _ => Ok(steps),
+        };
+        Some(Answer { copy, is_own: self.own.contains(source), steps })
+    }
+}
+
+/// The copy that decides whether a rule takes an object to a region, of those that it takes or may take: one of its own
+/// sources before one of others, and of those a certain one.
+pub(super) fn deciding<'l, 'a, 'r>(
+    (fleet, snapshot): (&Fleet, &Snapshot),
+    region: &RegionConfig,
+    answers: &'l [Answer<'a, 'r>],
+) -> Option<&'l Answer<'a, 'r>> {
+    let key = &answers.first()?.copy.key;
+    // What stands on the region itself is there already.
+    if region.management && snapshot.is_only_at_home(key) {
+        return None;
+    }
+    let is_of = |answer: &&Answer<'_, '_>| {
+        let name = &answer.copy.origin.source;
+        let source = fleet.sources.iter().find(|source| source.name == *name);
+        let is_there = source.is_some_and(|source| fleet.is_cluster_of(source, &region.name));
+        !is_there && fleet.may_take(name, &region.name)
+    };
+    answers.iter().filter(is_of).min_by_key(|answer| (!answer.is_own, answer.steps.is_err()))
+}
+
+impl Doubt<'_> {
+    /// The finding about a copy of which nobody knows whether a rule takes it to a region.
+    pub(super) fn finding(
+        &self,
+        copy: &Object,
+        (object, rule): (&Object, &Rule),
+        region: &RegionConfig,
+    ) -> Box<Finding> {
+        let (why, help) = match self {
+            Self::Unclear(fault) => return Box::new(finding_of(fault, copy)),
+            Self::Sealed => {
+                ("what it is matched by is sealed, or no text".into(), "Give pouch the metadata and the type in clear.")
+            }
+            Self::Features(None) => (
+                format!("not all ClusterFeatures of source {} could be read", copy.origin.source),
+                "Correct the source: its own findings say what is wrong.",
+            ),
+            Self::Features(Some(feature)) => (
+                format!("{} at {} does not say which feature it is", feature.key, feature.origin),
+                "Write spec.featureName and the labels as the registry takes them, and each ClusterFeature once.",
+            ),
+            Self::Version => {
+                let wanted = rule.kind.api_version(&rule.version);
+                (
+                    format!(
+                        "it is written in {}, and the rule asks for {wanted}",
+                        copy.key.kind.api_version(&copy.version)
+                    ),
+                    "Write both in one version; pouch does not convert versions.",
+                )
+            }
+        };
+        let message = format!("whether {} takes {} to region {} is unknown: {why}", object.key, copy.key, region.name);
+        Box::new(Finding::new(Code::Unread, message).about(&copy.key).at(&copy.origin).help(help))
+    }
 }

@@ -45,13 +45,11 @@ pub(super) fn resolve(
 
 fn grantee(typed: &GrantFromFile, path: &FieldPath, faults: &mut Faults) -> Option<Grantee> {
     let mut claimants = typed.claimants();
-    if let (Some(rule), None, None) = (&typed.sync_rule, &typed.namespace, claimants.next()) {
-        return Some(Grantee::SyncRule(object_name(rule, &path.key("syncRule"), faults)));
-    }
-    let mut claimants = typed.claimants().filter(|_| typed.sync_rule.is_none());
-    match (&typed.namespace, claimants.next(), claimants.next()) {
-        (Some(name), None, _) => Some(Grantee::Namespace(namespace(name, &path.key("namespace"), faults))),
-        (None, Some((kind, text)), None) => {
+    let (claimant, further) = (claimants.next(), claimants.next());
+    match (&typed.namespace, claimant, &typed.sync_rule) {
+        (None, None, Some(rule)) => Some(Grantee::SyncRule(object_name(rule, &path.key("syncRule"), faults))),
+        (Some(name), None, None) => Some(Grantee::Namespace(namespace(name, &path.key("namespace"), faults))),
+        (None, Some((kind, text)), None) if further.is_none() => {
             let path = path.key(&key_of(&kind));
             let Some((space, name)) = text.split_once('/') else {
                 let message = format!("{} names no {kind}", quoted(text));
@@ -62,8 +60,9 @@ fn grantee(typed: &GrantFromFile, path: &FieldPath, faults: &mut Faults) -> Opti
             Some(Grantee::Claimant(Claimant { kind, namespace, name }))
         }
         _ => {
-            let help = "Write either `namespace` or `credential`; add an entry for each further one.";
-            faults.add(path, "a grant is for exactly one namespace or one Credential", help);
+            let help =
+                "Write one of `namespace`, `credential`, `cluster` and `syncRule`; add an entry for each further one.";
+            faults.add(path, "a grant is for exactly one namespace, Credential, Cluster or ResourceSyncRule", help);
             None
         }
     }

@@ -130,7 +130,12 @@ const WRONG: &[(&str, &str, &str)] = &[
     (
         "",
         "grants: [{from: {}, regions: []}, {from: {namespace: A, credential: b/c}, regions: [\"*\"]}]",
-        "20:11 grants[0].from: a grant is for exactly one namespace or one Credential\n20:30 grants[0].regions: the grant holds in no region\n20:36 grants[1].from: a grant is for exactly one namespace or one Credential",
+        "20:11 grants[0].from: a grant is for exactly one namespace, Credential, Cluster or ResourceSyncRule\n20:30 grants[0].regions: the grant holds in no region\n20:36 grants[1].from: a grant is for exactly one namespace, Credential, Cluster or ResourceSyncRule",
+    ),
+    (
+        "",
+        "grants: [{from: {namespace: a, syncRule: b}, regions: [\"*\"]}, {from: {cluster: b/c, syncRule: b}, regions: [\"*\"]}]",
+        "20:11 grants[0].from: a grant is for exactly one namespace, Credential, Cluster or ResourceSyncRule\n20:64 grants[1].from: a grant is for exactly one namespace, Credential, Cluster or ResourceSyncRule",
     ),
     (
         "",

@@ -81,9 +81,14 @@ pub(super) fn taken<'a, 'r>(
     };
     // Where copies differ the object breaks its claim; what each says counts until then.
     let differs = counts.faults.iter().any(|fault| matches!(fault.code, Code::Shadowed | Code::DuplicateObject));
+    // Who has an equal copy does not choose by other metadata whether this one is taken.
+    let is_alike = |copy: &&'a Object| {
+        let pairs = |of: &'a Object| of.matched.as_ref().map(|matched| (&matched.labels, &matched.annotations));
+        pairs(copy) == pairs(counts)
+    };
     let mut copies: Vec<&Object> = match differs {
         true => snapshot.copies(key).filter(is_of).collect(),
-        false => snapshot.agreeing(key).filter(is_of).collect(),
+        false => snapshot.agreeing(key).filter(is_of).filter(is_alike).collect(),
     };
     copies.retain(|copy| !is_copy(&Seen::of(copy)));
     let mut unknown = None;

@@ -1,8 +1,9 @@
 //! Claims: who asks for which root, where.
 //!
 //! A Credential claims its identity for its region, and a rule of an AccessManagement claims what it
-//! hands to a namespace. A Cluster claims what the objects behind it name. What is asked for is in the claim, for a
-//! claimant in a namespace. The stages after this one look at the claimant's kind only where k0rdent or Cluster API do.
+//! hands to a namespace. A Cluster claims what the objects behind it name, and a ResourceSyncRule each object that it takes.
+//! What is asked for is in the claim, for a claimant in a namespace. The stages after this one look at the claimant's kind
+//! only where k0rdent, Cluster API or the cluster registry do.
 
 pub mod access;
 mod cluster;

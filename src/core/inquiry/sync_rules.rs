@@ -24,13 +24,16 @@ pub struct Ruled {
     /// Where all objects are looked at, by their metadata.
     pub listed: Option<ListedKind>,
     rules: Vec<Rule>,
+    /// What the source may provide, and the system namespace: nothing else of it is read.
+    provides: (Provides, Namespace),
 }
 
 impl Ruled {
     /// Whether a rule may take an object, as far as its names and labels tell.
     pub fn may_take(&self, key: &ObjectKey, labels: Option<&Node>) -> bool {
+        let (provides, system) = &self.provides;
         let mut entries = self.rules.iter().flat_map(|rule| &rule.steps).flat_map(|step| &step.matches);
-        entries.any(|entry| entry.may_hold(key, labels.unwrap_or(&Node::Null)))
+        provides.admits(key, system) && entries.any(|entry| entry.may_hold(key, labels.unwrap_or(&Node::Null)))
     }
 }
 
@@ -84,7 +87,7 @@ pub fn ruled(fleet: &Fleet, provides: &Provides, rules: &[Node]) -> Vec<Ruled> {
         let system = &fleet.system_namespace;
         named.retain(|key: &ObjectKey| provides.admits(key, system));
         let listed = places.listed(fleet, provides, &kind, is_bare);
-        Ruled { kind, named, listed, rules }
+        Ruled { kind, named, listed, rules, provides: (provides.clone(), system.clone()) }
     };
     by_kind.into_iter().map(ask).filter(|ruled| !ruled.named.is_empty() || ruled.listed.is_some()).collect()
 }

@@ -102,7 +102,9 @@ pub fn apply(
     let overrides: Vec<_> = steps.iter().flat_map(|step| &step.mutations.overrides).collect();
     let is_of_body = overrides.iter().any(|it| !it.path.is_of_metadata());
     let is_template = overrides.iter().filter_map(|it| it.value.as_ref()).any(|value| value.is_template());
-    if !is_open && (is_of_body || is_template) {
+    // Of a Secret, templates see what stands open in a sealed file.
+    let is_shut = |is_secret: bool| if is_secret { seen.is_sealed_somewhere() } else { is_of_body || is_template };
+    if !is_open && (is_of_body || is_template) && is_shut(object.key.kind.is_secret()) {
         let help = "Give pouch the object in clear: its kind is no Secret, or only its values have to be sealed.";
         return Err(fault(String::from("an override needs what is sealed in the object"), help));
     }
@@ -173,6 +175,11 @@ fn of_kind(rule: &Rule, steps: &[&Step]) -> Result<(GroupKind, Version), Fault> 
     if made != rule.kind && (made.is_secret() || rule.kind.is_secret()) {
         let message = format!("groupVersionKind makes a {made} of a {}, and only Secrets are sealed", rule.kind);
         return Err(fault(message, "Leave Secrets what they are."));
+    }
+    // No API server has a second version of the core group, and one object in it would stop all others.
+    if made.group == "" && version != "v1" {
+        let message = format!("groupVersionKind puts a {made} into version {}", quoted(version));
+        return Err(fault(message, "The core group has v1 alone."));
     }
     Ok((made, version.into()))
 }

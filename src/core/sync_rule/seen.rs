@@ -64,6 +64,13 @@ impl<'a> Seen<'a> {
         self.annotations
     }
 
+    /// Whether its type, a label or an annotation is sealed.
+    pub fn is_sealed_somewhere(&self) -> bool {
+        let pairs = self.labels.entries().iter().chain(self.annotations.entries()).map(|(_, node)| node);
+        let texts = pairs.chain(self.body.get("type")).filter_map(Node::as_str);
+        texts.into_iter().any(Self::is_sealed)
+    }
+
     /// Whether a text is what SOPS made of another.
     pub(super) fn is_sealed(text: &str) -> bool {
         is_sealed_value(text.as_bytes())

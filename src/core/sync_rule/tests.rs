@@ -523,6 +523,8 @@ fn secrets_stay_secrets() {
     let secret = object("apiVersion: v1\nkind: Secret\nmetadata: {name: x, namespace: ns}\ndata: {k: dmFsdWU=}\n");
     let to = "[{match: [{objectKey: {name: x}}], mutations: {groupVersionKind: {kind: ConfigMap}}}]";
     assert!(made(&secret, rule(SECRET, to)).contains("only Secrets are sealed"));
+    let to = "[{match: [{objectKey: {name: x}}], mutations: {groupVersionKind: {version: v2}}}]";
+    assert!(made(&secret, rule(SECRET, to)).contains("puts a Secret into version"));
     let map = object("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x, namespace: ns}\ndata: {k: v}\n");
     let to = "[{match: [{objectKey: {name: x}}], mutations: {groupVersionKind: {kind: Secret}}}]";
     assert!(made(&map, rule("{version: v1, kind: ConfigMap}", to)).contains("only Secrets are sealed"));

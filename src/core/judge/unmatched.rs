@@ -88,3 +88,35 @@ fn rules(world: &World<'_>) -> Vec<Finding> {
     });
     lost.map(|(region, pattern)| tell(region, pattern)).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::case::{Document, Scene};
+    use crate::testing::stages::Desk;
+    use crate::testing::{node, yaml};
+
+    #[test]
+    fn an_entry_that_no_rule_is_called_by_is_told() {
+        let rule = yaml(
+            "apiVersion: clusterregistry.k8s.cisco.com/v1alpha1\nkind: ResourceSyncRule\nmetadata: {name: pull}\n\
+             spec: {groupVersionKind: {version: v1, kind: Secret}, rules: [{match: [{namespaces: [a]}]}]}\n",
+        );
+        let told = |is_whole: bool, patterns: &str| {
+            let scene = Scene {
+                config: yaml(&format!("regions: {{eu: {{syncRules: [{patterns}]}}}}")),
+                documents: vec![Document { source: "all".into(), node: node(&rule), line: 1 }],
+                incomplete: if is_whole { Vec::new() } else { vec!["all".into()] },
+                run: yaml("{}"),
+            };
+            let found = unmatched(&Desk::new(&scene).world());
+            found.iter().map(|finding| format!("{} {}", finding.message, finding.help)).collect::<String>()
+        };
+        assert_eq!(told(true, "pull, 'p*', '*'"), "");
+        let pul = "no ResourceSyncRule in the sources matches \"pul\" of regions.eu.syncRules Did you mean pull?";
+        assert!(told(true, "pul, pull").starts_with(pul), "{}", told(true, "pul, pull"));
+        assert!(told(true, "'x-*'").starts_with("no ResourceSyncRule in the sources matches \"x-*\""));
+        // A rule may be there that was not read.
+        assert_eq!(told(false, "pul"), "");
+    }
+}

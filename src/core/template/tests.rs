@@ -136,6 +136,35 @@ fn objects_with_fields_are_not_used_as_a_whole() {
 }
 
 #[test]
+fn regular_expressions_are_read_as_go_reads_them() {
+    // A `-` behind a class is a letter, and no range.
+    check(r#"{{regexReplaceAll "[\\s-_]+" "A b-C_9 d" "."}}"#, "A.b.C.9.d");
+    check(r#"{{regexFindAll "[\\w-z]" "`-z" -1}}{{regexFindAll "[\\.\\w-z]" "`-." -1}}"#, "[- z][- .]");
+    check(r#"{{regexFindAll "[[:digit:]-a]" "1-:" -1}}{{regexFindAll "[+--]" "+,-." -1}}"#, "[1 -][+ , -]");
+    // Behind the `-` of a range, no class may stand.
+    for expression in [r"[+-\\w]", r"[!-\\d]", r"[ -\\w]", r"[z-a]"] {
+        refused(&format!("{{{{regexMatch \"{expression}\" \"5\"}}}}"), "is none for Go");
+    }
+    // What Go takes as letters, and groups of what never stands there.
+    for expression in ["a{01}", "a{1,02}", "a{,2}", "|(a){0}b", "(?P<x>a){0,0}b", "[[:foo:]]", "[[:al^pha:]]"] {
+        refused(&format!("{{{{regexFindGroups \"{expression}\" \"a\"}}}}"), "is none for Go");
+    }
+    check(r#"{{regexFindAll "a{2}|b{1,}?|c{0,}" "aabbcc" -1}}"#, "[aa b b cc]");
+    // Digits with a zero in front are a name.
+    check(r#"{{regexReplaceAll "(a)" "aba" "$01"}}"#, "b");
+    check(r#"{{regexReplaceAll "(a)" "aba" "<$00$0$1$2$x$$>"}}"#, "<aa$>b<aa$>");
+}
+
+/// Whatever features other crates ask for.
+#[test]
+fn case_is_ignored_among_letters_of_ascii() {
+    check(r#"{{regexMatch "(?i)^FOO$" "foo"}}{{regexFindAll "(?i:[j-l])|s" "kKKſ" -1}}"#, "true[k K K]");
+    check(r#"{{regexFindAll "(?i)[^k]" "kKKſs" -1}}{{regexFindAll "(?i)\\W" "kKſ-" -1}}"#, "[ſ s][-]");
+    refused(r#"{{regexMatch "(?i)é" "É"}}"#, "is none for Go");
+    refused(r#"{{regexMatch "(?i)[\\x{e0}-\\x{ff}]" "É"}}"#, "is none for Go");
+}
+
+#[test]
 fn bombs_end() {
     for (template, why) in [
         ("{{repeat 1000000000 \"aaaaaaaa\"}}", "more than 1 MiB"),
@@ -160,6 +189,13 @@ fn bombs_end() {
         ("{{regexMatch \"((a{100}){100}){100}\" \"a\"}}", "a regular expression"),
         ("{{$x := repeat 1000 \"a\"}}{{replace \"a\" $x (repeat 1000 $x)}}", "more than 1 MiB"),
         ("{{regexFindAll \"x*y|x\" (repeat 100000 \"x\") -1}}", "64 MiB"),
+        ("{{regexMatch \"(?:a?b?c?d?e?){300}$\" (repeat 100000 \"a\")}}", "64 MiB"),
+        ("{{regexMatch \"[^a]{1000}\" \"a\"}}", "too large"),
+        ("{{regexFindAllGroups (repeat 2500 \"()\") -1 (repeat 190 \"a\") | len}}", "too large"),
+        ("{{regexFindAllGroups (repeat 99 \"()\") -1 (repeat 1500 \"a\") | len}}", "64 MiB"),
+        ("{{regexFindAllGroups (print (repeat 50 \"(\") \"a*\" (repeat 50 \")\")) -1 (repeat 1000000 \"a\")}}", "64 MiB"),
+        ("{{regexReplaceAll \"a\" (repeat 5000 \"a\") (repeat 300000 \"$x\") | len}}", "0"),
+        ("{{regexReplaceAll \"a()\" (repeat 5000 \"a\") (repeat 300000 \"$1\")}}", "64 MiB"),
         ("{{$x := repeat 2000 \"a\"}}{{regexReplaceAll \"a\" $x $x}}", "more than 1 MiB"),
     ] {
         let outcome = outcome(template);

@@ -1,61 +1,82 @@
 //! Functions with regular expressions: sprout's `regexp`.
 
 use alloc::collections::BTreeMap;
-use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use super::super::budget::{Budget, Growing};
 use super::super::call::{Args, Row, made};
-use super::super::regex::{Groups, Pattern};
+use super::super::regex::{Pattern, Span};
 use super::super::value::{Answer, Fault, ListOf, MapOf, Value};
 
 pub(in super::super) const ROWS: &[Row] = &[
     ("regexQuoteMeta", "T", |args, _| {
-        let special = |letter: char| r"\.+*?()|[]{}^$".contains(letter);
-        let quoted = |letter: char| special(letter).then_some('\\').into_iter().chain([letter]);
-        made(&args.text(0)?.chars().flat_map(quoted).collect::<String>())
+        let mut out = Growing::default();
+        for letter in args.text(0)?.chars() {
+            out.push(if r"\.+*?()|[]{}^$".contains(letter) { "\\" } else { "" })?;
+            out.letter(letter)?;
+        }
+        made(out.as_str())
     }),
-    ("regexMatch", "TT", |args, budget| Ok(Value::Bool(!find(args, args.text(1)?, 1, budget)?.is_empty()))),
+    ("regexMatch", "TT", |args, budget| {
+        let (pattern, text) = (pattern(args, budget)?, args.text(1)?);
+        budget.work(text.len().saturating_mul(pattern.cost()))?;
+        Ok(Value::Bool(pattern.matches(text)))
+    }),
     ("regexFind", "TT", |args, budget| {
         let text = args.text(1)?;
-        let found = find(args, text, 1, budget)?;
-        made(found.first().map(|groups| group(text, groups, 0)).unwrap_or_default())
+        made(spans(args, text, 1, budget)?.first().map(|span| part(text, *span)).unwrap_or_default())
     }),
     ("regexFindAll", "TTI", |args, budget| {
         let text = args.text(1)?;
-        let found = find(args, text, args.int(2)?, budget)?;
+        let found = spans(args, text, args.int(2)?, budget)?;
         if found.is_empty() {
             return Value::no_list(ListOf::Text);
         }
-        Value::made_texts(found.iter().map(|groups| group(text, groups, 0)))
+        Value::made_texts(found.iter().map(|span| part(text, *span)))
     }),
     ("regexSplit", "TTI", split),
-    ("regexReplaceAll", "TTT", |args, budget| replace(args, budget, true)),
-    ("regexReplaceAllLiteral", "TTT", |args, budget| replace(args, budget, false)),
+    ("regexReplaceAll", "TTT", |args, budget| {
+        let pattern = pattern(args, budget)?;
+        let by = parts(args.text(2)?, &pattern)?;
+        if by.iter().any(|part| matches!(part, Part::Group(_))) {
+            let found = groups_of(&pattern, args.text(1)?, -1, budget)?;
+            return replace(args, &by, found, budget);
+        }
+        let found = spans_of(&pattern, args.text(1)?, -1, budget)?;
+        replace(args, &by, found.into_iter().map(|span| vec![Some(span)]).collect(), budget)
+    }),
+    ("regexReplaceAllLiteral", "TTT", |args, budget| {
+        let found = spans(args, args.text(1)?, -1, budget)?;
+        let by = [Part::Text(args.text(2)?)];
+        replace(args, &by, found.into_iter().map(|span| vec![Some(span)]).collect(), budget)
+    }),
     ("regexFindGroups", "TT", |args, budget| {
         let text = args.text(1)?;
-        let found = find(args, text, 1, budget)?;
+        let found = groups(args, text, 1, budget)?;
         Value::made_texts(found.iter().flat_map(|groups| (0..groups.len()).map(|at| group(text, groups, at))))
     }),
     ("regexFindAllGroups", "TIT", |args, budget| {
         let text = args.text(2)?;
-        let found = find(args, text, args.int(1)?, budget)?;
+        let found = groups(args, text, args.int(1)?, budget)?;
         let texts = |groups: &Groups| Value::made_texts((0..groups.len()).map(|at| group(text, groups, at)));
         Value::made(ListOf::TextLists, found.iter().map(texts).collect::<Result<_, _>>()?)
     }),
     ("regexFindNamed", "TT", |args, budget| {
         let (pattern, text) = (pattern(args, budget)?, args.text(1)?);
-        let found = pattern.find(text, 1, budget)?;
+        let found = groups_of(&pattern, text, 1, budget)?;
         Value::made_map(MapOf::Text, found.first().map(|groups| named(&pattern, text, groups)).unwrap_or_default())
     }),
     ("regexFindAllNamed", "TIT", |args, budget| {
         let (pattern, text) = (pattern(args, budget)?, args.text(2)?);
-        let found = find(args, text, args.int(1)?, budget)?;
+        let found = groups_of(&pattern, text, args.int(1)?, budget)?;
         let maps = found.iter().map(|groups| Value::made_map(MapOf::Text, named(&pattern, text, groups)));
         Value::made(ListOf::TextMaps, maps.collect::<Result<_, _>>()?)
     }),
 ];
+
+/// Where each group of a match begins and ends.
+type Groups = Vec<Option<Span>>;
 
 fn pattern(args: &Args<'_>, budget: &mut Budget) -> Result<Pattern, Fault> {
     let expression = args.text(0)?;
@@ -64,19 +85,57 @@ fn pattern(args: &Args<'_>, budget: &mut Budget) -> Result<Pattern, Fault> {
     Pattern::new(expression)
 }
 
-fn find(args: &Args<'_>, text: &str, most: i64, budget: &mut Budget) -> Result<Vec<Groups>, Fault> {
-    pattern(args, budget)?.find(text, usize::try_from(most).unwrap_or(usize::MAX), budget)
+fn spans(args: &Args<'_>, text: &str, most: i64, budget: &mut Budget) -> Result<Vec<Span>, Fault> {
+    spans_of(&pattern(args, budget)?, text, most, budget)
+}
+
+fn groups(args: &Args<'_>, text: &str, most: i64, budget: &mut Budget) -> Result<Vec<Groups>, Fault> {
+    groups_of(&pattern(args, budget)?, text, most, budget)
+}
+
+/// Matches, at most so many; any number if that is less than none.
+///
+/// Each match is paid for as if all that is left of the text had been looked at, which may be so.
+fn spans_of(pattern: &Pattern, text: &str, most: i64, budget: &mut Budget) -> Result<Vec<Span>, Fault> {
+    let (cost, most) = (pattern.cost(), usize::try_from(most).unwrap_or(usize::MAX));
+    budget.work(text.len().saturating_mul(cost))?;
+    let mut all = Vec::new();
+    for (start, end) in pattern.spans(text).take(most) {
+        budget.step()?;
+        budget.work(text.len().saturating_sub(end).saturating_mul(cost))?;
+        all.push((start, end));
+    }
+    Ok(all)
+}
+
+/// The same with all groups of each match.
+fn groups_of(pattern: &Pattern, text: &str, most: i64, budget: &mut Budget) -> Result<Vec<Groups>, Fault> {
+    let (cost, most) = (pattern.cost_with_groups(), usize::try_from(most).unwrap_or(usize::MAX));
+    budget.work(text.len().saturating_mul(cost))?;
+    let mut all = Vec::new();
+    for groups in pattern.all(text).take(most) {
+        budget.steps(groups.len())?;
+        let whole = groups.first().copied().flatten().map_or(0, |(_, end)| end);
+        budget.work(text.len().saturating_sub(whole).saturating_mul(cost))?;
+        // What they hold together may be far more than the text.
+        let size = |(start, end): &Span| end.saturating_sub(*start);
+        budget.work(groups.iter().flatten().map(size).fold(0, usize::saturating_add))?;
+        all.push(groups);
+    }
+    Ok(all)
+}
+
+fn part(text: &str, (start, end): Span) -> &str {
+    text.get(start..end).unwrap_or_default()
 }
 
 fn group<'t>(text: &'t str, groups: &Groups, at: usize) -> &'t str {
-    let span = groups.get(at).copied().flatten();
-    span.and_then(|(start, end)| text.get(start..end)).unwrap_or_default()
+    groups.get(at).copied().flatten().map(|span| part(text, span)).unwrap_or_default()
 }
 
 fn named(pattern: &Pattern, text: &str, groups: &Groups) -> BTreeMap<Arc<str>, Value> {
-    let names = pattern.names().iter().enumerate().skip(1);
-    let named = names.filter_map(|(at, name)| Some((name.as_deref()?.into(), Value::text(group(text, groups, at)))));
-    named.collect()
+    let names = pattern.names().enumerate().skip(1);
+    names.filter_map(|(at, name)| Some((name?.into(), Value::text(group(text, groups, at))))).collect()
 }
 
 /// `Regexp.Split`.
@@ -89,13 +148,12 @@ fn split(args: &Args<'_>, budget: &mut Budget) -> Answer {
     if !expression.is_empty() && text.is_empty() {
         return Value::made_texts([""]);
     }
-    let found = compiled.find(text, usize::try_from(most).unwrap_or(usize::MAX), budget)?;
+    let found = spans_of(&compiled, text, most, budget)?;
     let (mut parts, mut begin, mut end) = (Vec::new(), 0, 0);
-    for groups in found {
+    for (start, stop) in found {
         if usize::try_from(most).is_ok_and(|most| parts.len().saturating_add(1) == most) {
             break;
         }
-        let Some((start, stop)) = groups.first().copied().flatten() else { break };
         end = start;
         if stop != 0 {
             parts.push(text.get(begin..end).unwrap_or_default());
@@ -108,17 +166,19 @@ fn split(args: &Args<'_>, budget: &mut Budget) -> Answer {
     Value::made_texts(parts)
 }
 
-fn replace(args: &Args<'_>, budget: &mut Budget, expand: bool) -> Answer {
-    let (compiled, text, by) = (pattern(args, budget)?, args.text(1)?, args.text(2)?);
-    let found = compiled.find(text, usize::MAX, budget)?;
+fn replace(args: &Args<'_>, by: &[Part<'_>], found: Vec<Groups>, budget: &mut Budget) -> Answer {
+    let text = args.text(1)?;
     let (mut out, mut last) = (Growing::default(), 0);
     for groups in &found {
         let Some((start, end)) = groups.first().copied().flatten() else { break };
+        // Groups may be empty, and references to them as many as a text is long.
+        budget.work(by.len())?;
         out.push(text.get(last..start).unwrap_or_default())?;
-        if expand {
-            expanded(by, &compiled, text, groups, &mut out)?;
-        } else {
-            out.push(by)?;
+        for part in by {
+            out.push(match part {
+                Part::Text(text) => text,
+                Part::Group(at) => group(text, groups, *at),
+            })?;
         }
         last = end;
     }
@@ -126,37 +186,37 @@ fn replace(args: &Args<'_>, budget: &mut Budget, expand: bool) -> Answer {
     made(out.as_str())
 }
 
-/// `Regexp.Expand`: `$1`, `${1}`, `$name`, `${name}` and `$$`.
-fn expanded(by: &str, pattern: &Pattern, text: &str, groups: &Groups, out: &mut Growing) -> Result<(), Fault> {
-    let mut rest = by;
+/// A part of what matches are replaced by.
+enum Part<'t> {
+    Text(&'t str),
+    Group(usize),
+}
+
+/// `Regexp.Expand`: `$1`, `${1}`, `$name`, `${name}` and `$$`. What refers to nothing is left away.
+fn parts<'t>(by: &'t str, pattern: &Pattern) -> Result<Vec<Part<'t>>, Fault> {
+    let (mut parts, mut rest) = (Vec::new(), by);
     while let Some((before, behind)) = rest.split_once('$') {
-        out.push(before)?;
+        if !before.is_empty() {
+            parts.push(Part::Text(before));
+        }
         if let Some(behind) = behind.strip_prefix('$') {
-            out.push("$")?;
+            parts.push(Part::Text("$"));
             rest = behind;
             continue;
         }
         let Some((name, after)) = reference(behind)? else {
-            out.push("$")?;
+            parts.push(Part::Text("$"));
             rest = behind;
             continue;
         };
-        match name.parse::<usize>() {
-            Ok(at) if name.bytes().all(|byte| byte.is_ascii_digit()) => out.push(group(text, groups, at))?,
-            _ => {
-                // Of groups with one name, the last that took part.
-                let names = pattern.names().iter().enumerate();
-                let mut named = names.filter(|(at, other)| {
-                    other.as_deref() == Some(name) && groups.get(*at).copied().flatten().is_some()
-                });
-                if let Some((at, _)) = named.next() {
-                    out.push(group(text, groups, at))?;
-                }
-            }
-        }
+        // With a zero in front, digits are a name, and no group has such a one.
+        let number = if name.len() > 1 && name.starts_with('0') { None } else { name.parse::<usize>().ok() };
+        let at = number.filter(|at| *at < pattern.groups()).or_else(|| pattern.named(name));
+        parts.extend(at.map(Part::Group));
         rest = after;
     }
-    out.push(rest)
+    parts.push(Part::Text(rest));
+    Ok(parts)
 }
 
 /// The name behind a `$`, and what stands behind it.

@@ -84,4 +84,5 @@ impl Growing {
     }
 }
 
-const TOO_LONG: Fault = "makes a text of more than 1 MiB";
+/// Said of a text beyond [`OUTPUT`].
+pub(super) const TOO_LONG: Fault = "makes a text of more than 1 MiB";

@@ -3,7 +3,7 @@
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-use super::budget::Budget;
+use super::budget::{Budget, OUTPUT, TOO_LONG};
 use super::value::{Answer, Fault, List, Map, MapOf, NO_TEXT, ONLY_FIELDS, Value};
 
 /// A function.
@@ -29,24 +29,37 @@ pub(super) enum Param {
 
 /// How many arguments a function takes, and of what kind.
 #[derive(Clone, Copy)]
-pub(super) struct Params(&'static str);
+pub(super) struct Params {
+    letters: &'static str,
+    wrapped: bool,
+}
 
 impl Params {
     pub(super) fn new(letters: &'static str) -> Self {
-        Self(letters)
+        Self { letters, wrapped: false }
+    }
+
+    /// The same of a function that Go calls as one of anything: constants do not take the type that is asked for.
+    pub(super) fn wrapped(self) -> Self {
+        Self { wrapped: true, ..self }
+    }
+
+    /// What type a constant at this place takes.
+    pub(super) fn constant(self, at: usize) -> Param {
+        if self.wrapped { Param::Any } else { self.at(at) }
     }
 
     /// The fewest and the most arguments.
     pub(super) fn count(self) -> (usize, usize) {
-        match self.0.strip_suffix('*') {
+        match self.letters.strip_suffix('*') {
             Some(fixed) => (fixed.len().saturating_sub(1), usize::MAX),
-            None => (self.0.len(), self.0.len()),
+            None => (self.letters.len(), self.letters.len()),
         }
     }
 
     /// What the argument at this place must be.
     pub(super) fn at(self, at: usize) -> Param {
-        let letters = self.0.trim_end_matches('*').as_bytes();
+        let letters = self.letters.trim_end_matches('*').as_bytes();
         match letters.get(at).or(letters.last()) {
             Some(b'T') => Param::Text,
             Some(b'S') => Param::Bytes,
@@ -145,9 +158,9 @@ pub(super) fn map(value: &Value) -> Result<&Arc<Map>, Fault> {
     }
 }
 
-/// A text as a value.
+/// A text as a value, unless it is too long.
 pub(super) fn made(text: &str) -> Answer {
-    Ok(Value::text(text))
+    if text.len() > OUTPUT { Err(TOO_LONG) } else { Ok(Value::text(text)) }
 }
 
 /// A size as Go's `int`.

@@ -6,7 +6,7 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use super::functions;
-use super::refused::Refused;
+use super::refused::{Refused, shown};
 use super::tree::{Branch, Command, Kind, Line, List, Node, Pipe, Word};
 
 /// Checks a template and all that it defines: functions and how many arguments they are given, variables, templates.
@@ -15,7 +15,9 @@ use super::tree::{Branch, Command, Kind, Line, List, Node, Pipe, Word};
 /// The first thing that could not be executed.
 pub(super) fn check(tree: &List, defined: &BTreeMap<String, List>) -> Result<(), Refused> {
     for list in core::iter::once(tree).chain(defined.values()) {
-        Checker { defined, variables: vec!["$".into()], ranges: 0 }.list(list)?;
+        let mut checker = Checker { defined, variables: Vec::new(), declared: BTreeMap::new(), ranges: 0 };
+        checker.declare(&"$".into());
+        checker.list(list)?;
     }
     Ok(())
 }
@@ -23,6 +25,8 @@ pub(super) fn check(tree: &List, defined: &BTreeMap<String, List>) -> Result<(),
 struct Checker<'a> {
     defined: &'a BTreeMap<String, List>,
     variables: Vec<Arc<str>>,
+    /// How often each of them is declared: a template may hold more than could be searched for each use.
+    declared: BTreeMap<Arc<str>, usize>,
     ranges: u32,
 }
 
@@ -40,7 +44,7 @@ impl Checker<'_> {
             Node::Template(line, name, pipe) => {
                 if !self.defined.contains_key(name) {
                     let help = "Define it with {{define}}, or correct the name.";
-                    return Err(Refused::at(*line, &format!("there is no template `{name}`"), help));
+                    return Err(Refused::at(*line, &format!("there is no template `{}`", shown(name)), help));
                 }
                 pipe.as_ref().map_or(Ok(()), |pipe| self.pipe(pipe))
             }
@@ -66,11 +70,11 @@ impl Checker<'_> {
         let checked = self.list(&branch.body);
         self.ranges = self.ranges.saturating_sub(ranges);
         checked?;
-        self.variables.truncate(inside);
+        self.forget(inside);
         if let Some(other) = &branch.other {
             self.list(other)?;
         }
-        self.variables.truncate(before);
+        self.forget(before);
         Ok(())
     }
 
@@ -82,7 +86,7 @@ impl Checker<'_> {
             if pipe.assigns {
                 self.variable(pipe.line, name)?;
             } else {
-                self.variables.push(name.clone());
+                self.declare(name);
             }
         }
         Ok(())
@@ -116,12 +120,30 @@ impl Checker<'_> {
         }
     }
 
+    fn declare(&mut self, name: &Arc<str>) {
+        self.variables.push(name.clone());
+        let times = self.declared.entry(name.clone()).or_default();
+        *times = times.saturating_add(1);
+    }
+
+    /// Forgets the variables behind so many.
+    fn forget(&mut self, before: usize) {
+        for name in self.variables.split_off(before.min(self.variables.len())) {
+            let times = self.declared.get(&name).map_or(0, |times| times.saturating_sub(1));
+            if times == 0 {
+                self.declared.remove(&name);
+            } else {
+                self.declared.insert(name, times);
+            }
+        }
+    }
+
     fn variable(&self, line: Line, name: &Arc<str>) -> Result<(), Refused> {
-        if self.variables.contains(name) {
+        if self.declared.contains_key(name) {
             return Ok(());
         }
         let help = "Variables hold until the {{end}} of what they are declared in.";
-        Err(Refused::at(line, &format!("there is no variable `{name}` here"), help))
+        Err(Refused::at(line, &format!("there is no variable `{}` here", shown(name)), help))
     }
 }
 

@@ -12,12 +12,13 @@ mod text;
 use alloc::string::String;
 
 use super::call::{Function, Params, Row};
+use super::refused::shown;
 use crate::nearest::did_you_mean;
 
 const TABLES: &[&[Row]] =
     &[basic::ROWS, text::ROWS, case::ROWS, list::ROWS, map::ROWS, numeric::ROWS, encode::ROWS, regexp::ROWS];
 
-/// Other names of functions: sprout's own, and the two of sprig's that most templates need.
+/// Other names of functions: those that sprout has of old. It gives notice of them, and wraps the function for that.
 const ALIASES: &[(&str, &str)] = &[
     ("addf", "add"),
     ("add1f", "add1"),
@@ -202,13 +203,16 @@ const SPRIG: &[(&str, &str)] = &[
 
 /// A function by any of its names.
 pub(super) fn find(name: &str) -> Option<(Params, Function)> {
-    let name = ALIASES.iter().find(|(alias, _)| *alias == name).map_or(name, |(_, name)| name);
-    let row = TABLES.iter().copied().flatten().find(|(other, ..)| *other == name);
-    row.map(|(_, params, function)| (Params::new(params), *function))
+    let alias = ALIASES.iter().find(|(alias, _)| *alias == name);
+    let name = alias.map_or(name, |(_, name)| name);
+    let (_, letters, function) = TABLES.iter().copied().flatten().find(|(other, ..)| *other == name)?;
+    let params = Params::new(letters);
+    Some((if alias.is_some() { params.wrapped() } else { params }, *function))
 }
 
 /// Why there is no function of this name, and what helps.
 pub(super) fn why_not(name: &str) -> (String, String) {
+    let name = &*shown(name);
     let reason = REFUSED.iter().find(|(_, names)| names.contains(&name)).map(|(reason, _)| *reason);
     if let Some((_, ours)) = SPRIG.iter().find(|(theirs, _)| *theirs == name) {
         return (format!("there is no function `{name}`: it is sprig's"), format!("Use `{ours}`."));

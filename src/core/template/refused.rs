@@ -28,6 +28,17 @@ impl Refused {
     }
 }
 
+/// The most letters of a name that a message shows.
+const SHOWN: usize = 64;
+
+/// A name as a message shows it: what somebody took for one may be as long as a template.
+pub(super) fn shown(name: &str) -> String {
+    match name.char_indices().nth(SHOWN).and_then(|(end, _)| name.get(..end)) {
+        Some(start) => format!("{start}…"),
+        None => name.into(),
+    }
+}
+
 /// Faults are what a function does; others are sentences of their own.
 fn said(fault: Fault) -> String {
     if ["a ", "its ", "lists "].iter().any(|start| fault.starts_with(start)) {

@@ -10,12 +10,18 @@ use super::call::{Args, Param, size};
 use super::functions;
 use super::number;
 use super::print;
-use super::refused::Refused;
+use super::refused::{Refused, shown};
 use super::tree::{Branch, Command, Kind, Line, List, Node, Pipe, Word};
 use super::value::{Fault, MapOf, ONLY_FIELDS, Value};
 
 /// How deep branches, templates and parentheses may be nested.
 const DEEPEST: u32 = 100;
+
+/// What a call costs, as bytes that are read: its function is looked up.
+const CALL: usize = 256;
+
+/// What an argument costs, however little it holds.
+const ARGUMENT: usize = 8;
 
 /// Renders a template.
 pub(super) fn run(tree: &List, defined: &BTreeMap<String, List>, data: &Value) -> Result<String, Refused> {
@@ -184,7 +190,7 @@ impl Running<'_> {
         let top = self.variables.len().saturating_sub(values.len());
         for (at, (name, value)) in values.into_iter().enumerate() {
             if branch.pipe.assigns {
-                self.assign(name, value.clone());
+                self.assign(branch.line, name, value.clone())?;
             } else if let Some((_, slot)) = self.variables.get_mut(top.saturating_add(at)) {
                 *slot = value.clone();
             }
@@ -195,7 +201,7 @@ impl Running<'_> {
     fn template(&mut self, line: Line, name: &str, pipe: Option<&Pipe>, dot: &Value) -> Result<Flow, Refused> {
         let value = pipe.map_or(Ok(Value::Nil), |pipe| self.pipe(pipe, dot))?;
         let Some(list) = self.defined.get(name) else {
-            return Err(Refused::at(line, &format!("there is no template `{name}`"), "Define it."));
+            return Err(Refused::at(line, &format!("there is no template `{}`", shown(name)), "Define it."));
         };
         let outside = core::mem::replace(&mut self.variables, vec![("$".into(), value.clone())]);
         self.list(list, &value)?;
@@ -203,10 +209,11 @@ impl Running<'_> {
         Ok(Flow::On)
     }
 
-    fn assign(&mut self, name: &Arc<str>, value: Value) {
-        if let Some((_, slot)) = self.variables.iter_mut().rev().find(|(other, _)| other == name) {
-            *slot = value;
-        }
+    fn assign(&mut self, line: Line, name: &Arc<str>, value: Value) -> Result<(), Refused> {
+        let found = self.variables.iter_mut().rev().enumerate().find(|(_, (other, _))| other == name);
+        let Some((passed, (_, slot))) = found else { return Ok(()) };
+        *slot = value;
+        self.budget.work(passed).map_err(|fault| too_much(line, fault))
     }
 
     fn pipe(&mut self, pipe: &Pipe, dot: &Value) -> Result<Value, Refused> {
@@ -217,7 +224,7 @@ impl Running<'_> {
         let value = value.unwrap_or(Value::Nil);
         for name in &pipe.variables {
             if pipe.assigns {
-                self.assign(name, value.clone());
+                self.assign(pipe.line, name, value.clone())?;
             } else {
                 self.variables.push((name.clone(), value.clone()));
             }
@@ -247,14 +254,15 @@ impl Running<'_> {
             return Err(Refused::at(line, &message, &help));
         };
         let fault = |fault: Fault| Refused::fault(line, Some(name), fault);
+        // Functions may be called and constants given where no step is taken: as arguments.
+        self.budget.work(CALL).map_err(fault)?;
         if matches!(name, "and" | "or") {
             return self.until_known(args, dot, last, name == "or");
         }
         let mut values = Vec::new();
         for (at, arg) in args.iter().enumerate() {
-            let param = params.at(at);
-            let value = self.argument(arg, param, dot)?;
-            param.check(&value).map_err(fault)?;
+            let value = self.argument(arg, params.constant(at), dot)?;
+            params.at(at).check(&value).map_err(fault)?;
             values.push(value);
         }
         if let Some(value) = last {
@@ -289,6 +297,7 @@ impl Running<'_> {
 
     /// An argument: constants take the type that is asked for.
     fn argument(&mut self, word: &Word, param: Param, dot: &Value) -> Result<Value, Refused> {
+        self.budget.work(ARGUMENT).map_err(|fault| too_much(word.line, fault))?;
         match (&word.kind, param) {
             (Kind::Nil, Param::Any) => Ok(Value::Nil),
             (Kind::Nil, _) => Err(Refused::at(word.line, "nil is no value for this argument", "Write a value.")),
@@ -307,10 +316,13 @@ impl Running<'_> {
             Kind::Dot => Ok(dot.clone()),
             Kind::Field(names) => field(line, dot, names),
             Kind::Variable(name, names) => {
-                let found = self.variables.iter().rev().find(|(other, _)| other == name);
-                let Some((_, value)) = found else {
-                    return Err(Refused::at(line, &format!("there is no variable `{name}` here"), "Declare it."));
+                let found = self.variables.iter().rev().enumerate().find(|(_, (other, _))| other == name);
+                let Some((passed, (_, value))) = found else {
+                    let message = format!("there is no variable `{}` here", shown(name));
+                    return Err(Refused::at(line, &message, "Declare it."));
                 };
+                // Many may be declared behind it, and all of them were looked at.
+                self.budget.work(passed).map_err(|fault| too_much(line, fault))?;
                 field(line, value, names)
             }
             Kind::Function(name) => self.call(line, name, &[], dot, None),
@@ -333,11 +345,11 @@ fn field(line: Line, value: &Value, names: &[Arc<str>]) -> Result<Value, Refused
     let mut value = value;
     for name in names {
         let Value::Map(map) = value else {
-            let message = format!("`.{name}` is asked of something that has no fields");
+            let message = format!("`.{}` is asked of something that has no fields", shown(name));
             return Err(Refused::at(line, &message, "Correct the name or the data."));
         };
         value = map.entries.get(name).ok_or_else(|| {
-            let message = format!("there is no `{name}`; Go would print `<no value>`");
+            let message = format!("there is no `{}`; Go would go on with no value", shown(name));
             Refused::at(line, &message, "Correct the name, or give what it is read from this key or label.")
         })?;
     }
@@ -346,6 +358,10 @@ fn field(line: Line, value: &Value, names: &[Arc<str>]) -> Result<Value, Refused
 
 fn cannot(line: Line) -> Refused {
     Refused::at(line, "a range goes over something that is no list, map or int", "Give it a list, a map or an int.")
+}
+
+fn too_much(line: Line, _: Fault) -> Refused {
+    Refused::fault(line, None, "the template's functions read and make more than 64 MiB")
 }
 
 /// Budgets are those of the whole template.

@@ -69,6 +69,28 @@ fn go_is_followed() {
     check("{{\"a,b\" | splitList \",\" | join \"-\"}}{{dict \"k\" 1}}", "a-bmap[k:1]");
 }
 
+/// What Go tells apart although it looks alike.
+#[test]
+fn lists_and_numbers_are_told_apart_as_go_does() {
+    check("{{strSlice (regexFindAll \"z\" \"a\" 1) | toJSON}}{{strSlice (list) | toJSON}}", "nullnull");
+    check("{{strSlice (splitList \",\" \"b,a\") | sortAlpha}}", "[a b]");
+    refused("{{$x := splitList \",\" \"b,a\"}}{{strSlice $x | sortAlpha}}", "used elsewhere");
+    // Of lists that hold NaN, Go finds those equal that are the same in memory.
+    refused("{{$x := list (divf 0 0)}}{{deepEqual $x $x}}", "NaN");
+    refused("{{$x := dict \"a\" (divf 0 0)}}{{has $x (list $x)}}", "NaN");
+    check("{{deepEqual (list 1 (divf 0 0)) (list 2 (divf 0 0))}}", "false");
+    // Sprout wraps its old names, and constants do not take the type that the function asks for.
+    check("{{chunk 2.0 (list 1 2 3)}}{{mustChunk 2 (list 1 2 3)}}", "[[1 2] [3]][[1 2] [3]]");
+    refused("{{mustChunk 2.0 (list 1 2 3)}}", "takes an int here");
+    refused("{{mustRegexFindAll \"a\" \"aaa\" 2.0}}", "takes an int here");
+}
+
+/// Go's order is another one each time, so only what does not depend on it can be compared.
+#[test]
+fn keys_and_values_come_in_order() {
+    check("{{$m := dict \"b\" 1 \"c\" 2 \"a\" 3}}{{keys $m}}{{values $m}}", "[a b c][3 1 2]");
+}
+
 #[test]
 fn whatever_is_missing_is_an_error() {
     refused("{{.Namespace.Labels.nope}}", "line 1: there is no `nope`");
@@ -196,6 +218,10 @@ fn bombs_end() {
         ("{{regexFindAllGroups (print (repeat 50 \"(\") \"a*\" (repeat 50 \")\")) -1 (repeat 1000000 \"a\")}}", "64 MiB"),
         ("{{regexReplaceAll \"a\" (repeat 5000 \"a\") (repeat 300000 \"$x\") | len}}", "0"),
         ("{{regexReplaceAll \"a()\" (repeat 5000 \"a\") (repeat 300000 \"$1\")}}", "64 MiB"),
+        ("{{trimAll (print (repeat 300000 \"b\") \"a\") (repeat 300000 \"a\") | len}}", "0"),
+        ("{{$x := repeat 1000000 \"\\\\\"}}{{regexQuoteMeta $x | len}}", "more than 1 MiB"),
+        ("{{toKebabCase (repeat 400000 \"aB\") | len}}", "more than 1 MiB"),
+        ("{{$x := repeat 1000000 \"a\"}}{{squote $x $x}}", "more than 1 MiB"),
         ("{{$x := repeat 2000 \"a\"}}{{regexReplaceAll \"a\" $x $x}}", "more than 1 MiB"),
     ] {
         let outcome = outcome(template);
@@ -205,6 +231,41 @@ fn bombs_end() {
     refused(&deep, "deeper than 100");
     refused(&format!("{{{{{}1{}}}}}", "(".repeat(5000), ")".repeat(5000)), "deeper than 100");
     refused(&format!("{{{{if 1}}}}{}{{{{end}}}}", "{{else if 1}}".repeat(5000)), "deeper than 100");
+}
+
+/// What costs little for one value and much for a template full of them.
+#[test]
+fn long_templates_end() {
+    let many = |count: usize, one: &dyn Fn(usize) -> String| (0..count).map(one).collect::<String>();
+    let declared = many(10_000, &|at| format!("{{{{$a{at}:=1}}}}"));
+    // Whoever looks for a variable pays for those that are declared behind it.
+    check(&format!("{declared}{}", "{{if $a9999}}{{end}}".repeat(20_000)), "");
+    refused(&format!("{declared}{}", "{{if $a0}}{{end}}".repeat(20_000)), "64 MiB");
+    refused(&format!("{declared}{}", "{{$a0 = 1}}".repeat(20_000)), "64 MiB");
+    // Arguments take no steps.
+    for (call, argument) in [("or false", " \"\""), ("and true", " hello")] {
+        let template = format!("{{{{range 1000}}}}{{{{if {call}{}}}}}{{{{end}}}}{{{{end}}}}", argument.repeat(10_000));
+        assert!(outcome(&template).contains("64 MiB"), "{call}{argument}");
+    }
+    let expressions = many(2_000, &|at| format!("{{{{regexMatch \"a{at}\" \"\"}}}}"));
+    refused(&expressions, "100,000 steps");
+}
+
+/// What stands where a name should may be as long as the template.
+#[test]
+fn names_are_shown_in_short() {
+    let long = "a".repeat(1_000_000);
+    for template in [
+        format!("{{{{{long}}}}}"),
+        format!("{{{{.{long}}}}}"),
+        format!("{{{{.Namespace.Name.{long}}}}}"),
+        format!("{{{{${long}}}}}"),
+        format!("{{{{template \"{long}\"}}}}"),
+    ] {
+        let outcome = outcome(&template);
+        assert!(outcome.contains(&format!("{}…`", "a".repeat(60))), "{outcome}");
+        assert!(outcome.len() < 300, "{outcome}");
+    }
 }
 
 #[test]

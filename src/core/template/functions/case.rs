@@ -4,7 +4,7 @@
 
 use alloc::string::String;
 
-use super::super::budget::Budget;
+use super::super::budget::{Budget, Growing};
 use super::super::call::{Args, Row, made};
 use super::super::value::{Answer, Fault};
 
@@ -73,7 +73,7 @@ const PLAIN: Style = Style { between: None, first: false, next: false, lower: fa
 
 fn styled(args: &Args<'_>, style: &Style) -> Answer {
     let text = ascii(args)?;
-    let mut out = String::new();
+    let mut out = Growing::default();
     let mut capital = style.next && style.first;
     // What was seen last; none also stands for a separator where there is none.
     let (mut last, mut seen_letter, mut next) = ('\0', false, '\0');
@@ -86,7 +86,7 @@ fn styled(args: &Args<'_>, style: &Style) -> Answer {
             match style.between {
                 Some(between) => {
                     if last != between {
-                        out.push(between);
+                        out.letter(between)?;
                     }
                     last = between;
                 }
@@ -96,15 +96,15 @@ fn styled(args: &Args<'_>, style: &Style) -> Answer {
             continue;
         }
         if let Some(between) = style.between {
-            let rises = letter.is_ascii_uppercase() && !out.is_empty() && last != between;
+            let rises = letter.is_ascii_uppercase() && !out.as_str().is_empty() && last != between;
             if rises && (last.is_ascii_uppercase() && next.is_ascii_lowercase() || last.is_ascii_lowercase()) {
-                out.push(between);
+                out.letter(between)?;
             }
             if last != between && letter.is_ascii_digit() && !last.is_ascii_digit() {
-                out.push(between);
+                out.letter(between)?;
             }
         }
-        out.push(match () {
+        out.letter(match () {
             () if capital && style.next => {
                 capital = false;
                 letter.to_ascii_uppercase()
@@ -112,9 +112,9 @@ fn styled(args: &Args<'_>, style: &Style) -> Answer {
             () if style.lower => letter.to_ascii_lowercase(),
             () if style.upper => letter.to_ascii_uppercase(),
             () => letter,
-        });
+        })?;
         last = letter;
         seen_letter |= letter.is_ascii_alphabetic();
     }
-    made(&out)
+    made(out.as_str())
 }

@@ -8,7 +8,7 @@ use base64::alphabet::STANDARD;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use sha2::{Digest as _, Sha256, Sha512};
 
-use super::super::budget::{Budget, Growing, OUTPUT};
+use super::super::budget::{Budget, Growing, OUTPUT, TOO_LONG};
 use super::super::call::{Args, Row, made};
 use super::super::json;
 use super::super::value::{Answer, Fault, Value};
@@ -42,7 +42,7 @@ const BASE64: GeneralPurpose = GeneralPurpose::new(
 
 fn encode(bytes: &[u8]) -> Answer {
     if bytes.len() > OUTPUT / 4 * 3 {
-        return Err("makes a text of more than 1 MiB");
+        return Err(TOO_LONG);
     }
     made(&BASE64.encode(bytes))
 }

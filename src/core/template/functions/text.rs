@@ -1,6 +1,6 @@
 //! Functions on texts: sprout's `strings`, and its `path…`.
 
-use alloc::collections::BTreeMap;
+use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -15,8 +15,9 @@ pub(in super::super) const ROWS: &[Row] = &[
     ("nospace", "T", |args, _| made(&args.text(0)?.replace(char::is_whitespace, ""))),
     ("trim", "T", |args, _| made(args.text(0)?.trim())),
     ("trimAll", "TT", |args, _| {
-        let cut: Vec<char> = args.text(0)?.chars().collect();
-        made(args.text(1)?.trim_matches(&*cut))
+        // Both may be long: letters are looked up, not searched for.
+        let cut: BTreeSet<char> = args.text(0)?.chars().collect();
+        made(args.text(1)?.trim_matches(|letter| cut.contains(&letter)))
     }),
     ("trimPrefix", "TT", |args, _| made(args.text(1)?.strip_prefix(args.text(0)?).unwrap_or(args.text(1)?))),
     ("trimSuffix", "TT", |args, _| made(args.text(1)?.strip_suffix(args.text(0)?).unwrap_or(args.text(1)?))),
@@ -125,10 +126,10 @@ fn cast(value: &Value) -> Result<Arc<str>, Fault> {
 
 fn str_slice(args: &Args<'_>, budget: &mut Budget) -> Answer {
     match args.any(0)? {
-        Value::List(list) if list.of == ListOf::Text => Value::part(ListOf::Text, list.items.clone()),
-        Value::List(list) => {
+        // Go gives the same list, nil if that is.
+        Value::List(list) if list.of == ListOf::Text => Ok(Value::List(list.clone())),
+        Value::List(_) => {
             let texts = texts(args.any(0)?, budget)?;
-            debug_assert!(texts.len() <= list.items.len());
             // Go begins with no list at all.
             if texts.is_empty() {
                 Value::no_list(ListOf::Text)

@@ -1,8 +1,10 @@
 //! Templates: Go's `text/template` with the functions of sprout that always give the same.
 //!
 //! A template is parsed and checked before it meets data: what it calls must exist, be given as many arguments as it
-//! takes, and depend on nothing but those. Rendering is bounded in steps, depth and size. Where pouch cannot give the
-//! bytes that Go gives, it refuses; a missing key is refused too, where Go prints `<no value>`.
+//! takes, and depend on nothing but those; regular expressions that stand in it are compiled then. Rendering is bounded
+//! in steps, depth and size. Where pouch cannot give the bytes that Go gives, it refuses, with one exception: `keys` and
+//! `values` come in another order each time in Go, and sorted by key here. A missing key is refused too, where Go goes on
+//! with no value: prints `<no value>`, or takes a condition for false.
 //!
 //! No message quotes a value: it names a line, a function and a key of the template.
 
@@ -38,6 +40,7 @@ pub use value::Value;
 pub struct Template {
     tree: tree::List,
     defined: BTreeMap<String, tree::List>,
+    patterns: budget::Patterns,
 }
 
 impl Template {
@@ -51,8 +54,8 @@ impl Template {
             return Err(Refused { message, help: "Split it.".into() });
         }
         let parse::Parsed { tree, defined } = parse::parse(text)?;
-        check::check(&tree, &defined)?;
-        Ok(Self { tree, defined })
+        let patterns = check::check(&tree, &defined)?;
+        Ok(Self { tree, defined, patterns })
     }
 
     /// Renders it with data: `.` is this value.
@@ -60,6 +63,6 @@ impl Template {
     /// # Errors
     /// Where a function fails, a key is missing, or a bound is passed.
     pub fn render(&self, data: &Value) -> Result<String, Refused> {
-        run::run(&self.tree, &self.defined, data)
+        run::run(&self.tree, &self.defined, self.patterns.clone(), data)
     }
 }

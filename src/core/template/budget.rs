@@ -1,7 +1,10 @@
 //! What one rendering may cost.
 
+use alloc::collections::BTreeMap;
 use alloc::string::String;
+use alloc::sync::Arc;
 
+use super::regex::Pattern;
 use super::value::Fault;
 
 /// The most steps of one rendering: nodes, commands, rounds of a range, and items that functions go through.
@@ -13,15 +16,29 @@ pub const OUTPUT: usize = 1 << 20;
 /// The most bytes that functions read and make altogether.
 const WORK: usize = 64 << 20;
 
+/// Regular expressions that are ready, by what is written.
+pub(super) type Patterns = Arc<BTreeMap<Arc<str>, Pattern>>;
+
 /// What is left.
 pub(super) struct Budget {
     steps: u32,
     work: usize,
+    patterns: Patterns,
 }
 
 impl Budget {
-    pub(super) fn new() -> Self {
-        Self { steps: STEPS, work: WORK }
+    pub(super) fn new(patterns: Patterns) -> Self {
+        Self { steps: STEPS, work: WORK, patterns }
+    }
+
+    /// A regular expression that stands in the template, or is compiled now.
+    pub(super) fn pattern(&mut self, expression: &str) -> Result<Pattern, Fault> {
+        if let Some(ready) = self.patterns.get(expression) {
+            return Ok(ready.clone());
+        }
+        // To compile costs far more than to match.
+        self.steps(expression.len().saturating_add(50))?;
+        Pattern::new(expression)
     }
 
     /// Takes one step.

@@ -5,22 +5,32 @@ use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
+use super::budget::Patterns;
 use super::functions;
 use super::refused::{Refused, shown};
+use super::regex::Pattern;
 use super::tree::{Branch, Command, Kind, Line, List, Node, Pipe, Word};
 
 /// Checks a template and all that it defines: functions and how many arguments they are given, variables, templates.
 ///
+/// Gives back the regular expressions that stand in it.
+///
 /// # Errors
 /// The first thing that could not be executed.
-pub(super) fn check(tree: &List, defined: &BTreeMap<String, List>) -> Result<(), Refused> {
+pub(super) fn check(tree: &List, defined: &BTreeMap<String, List>) -> Result<Patterns, Refused> {
+    let (mut patterns, mut room) = (BTreeMap::new(), READY);
     for list in core::iter::once(tree).chain(defined.values()) {
-        let mut checker = Checker { defined, variables: Vec::new(), declared: BTreeMap::new(), ranges: 0 };
+        let mut checker =
+            Checker { defined, variables: Vec::new(), declared: BTreeMap::new(), ranges: 0, patterns, room };
         checker.declare(&"$".into());
         checker.list(list)?;
+        (patterns, room) = (checker.patterns, checker.room);
     }
-    Ok(())
+    Ok(Arc::new(patterns))
 }
+
+/// The most that regular expressions may cost that are kept ready. Others are compiled when they are met.
+const READY: usize = 100_000;
 
 struct Checker<'a> {
     defined: &'a BTreeMap<String, List>,
@@ -28,6 +38,8 @@ struct Checker<'a> {
     /// How often each of them is declared: a template may hold more than could be searched for each use.
     declared: BTreeMap<Arc<str>, usize>,
     ranges: u32,
+    patterns: BTreeMap<Arc<str>, Pattern>,
+    room: usize,
 }
 
 impl Checker<'_> {
@@ -100,7 +112,10 @@ impl Checker<'_> {
             self.argument(arg)?;
         }
         match &first.kind {
-            Kind::Function(name) => called(first.line, name, args.len(), piped),
+            Kind::Function(name) => {
+                called(first.line, name, args.len(), piped)?;
+                self.expression(name, args)
+            }
             Kind::Nil => Err(Refused::at(first.line, "nil is not a command", "Write a value or a function.")),
             _ if piped || !args.is_empty() => {
                 let help = "Call a function, or leave the arguments away.";
@@ -108,6 +123,20 @@ impl Checker<'_> {
             }
             _ => self.argument(first),
         }
+    }
+
+    /// Compiles the regular expression that a function is given, if it stands there.
+    fn expression(&mut self, name: &str, args: &[Word]) -> Result<(), Refused> {
+        let Some((Word { line, kind: Kind::Text(text) }, _)) = args.split_first() else { return Ok(()) };
+        if !functions::takes_expression(name) || self.room == 0 || self.patterns.contains_key(text) {
+            return Ok(());
+        }
+        let pattern = Pattern::new(text).map_err(|fault| Refused::fault(*line, Some(name), fault))?;
+        // What one keeps for matching grows with its groups.
+        let size = pattern.cost().saturating_mul(pattern.groups()).saturating_add(text.len());
+        self.room = self.room.saturating_sub(size.saturating_add(50));
+        self.patterns.insert(text.clone(), pattern);
+        Ok(())
     }
 
     fn argument(&mut self, word: &Word) -> Result<(), Refused> {

@@ -59,7 +59,10 @@ const RANDOM: &str = "its result differs from run to run, and so would the bundl
 const CLOCK: &str = "it reads the clock or the time zone of this machine, or depends on them";
 const AMBIENT: &str = "it reads the environment of this machine";
 const IN_PLACE: &str = "it changes a map in place, and values never change here; build the map with `dict`";
-const OTHER: &str = "its result cannot be matched byte for byte, so it is not offered";
+const BYTES: &str = "its result cannot be matched byte for byte, so it is not offered";
+const LOOKS_INSIDE: &str = "it looks into types and functions of Go, which do not exist here";
+const WEAK: &str = "its hash is broken, and it is not offered";
+const NOT_WRITTEN: &str = "pouch does not have it";
 
 /// Functions of Go and of sprout that are refused, and why.
 const REFUSED: &[(&str, &[&str])] = &[
@@ -102,24 +105,13 @@ const REFUSED: &[(&str, &[&str])] = &[
         ],
     ),
     (IN_PLACE, &["set", "unset", "merge", "mustMerge", "mergeOverwrite", "mustMergeOverwrite"]),
+    (BYTES, &["toTitleCase", "toYAML", "toYaml", "mustToYaml", "toIndentYAML", "fromYAML", "fromYaml", "mustFromYaml"]),
+    (LOOKS_INSIDE, &["call", "hasField"]),
+    (WEAK, &["sha1Sum", "sha1sum", "md5Sum", "md5sum"]),
     (
-        OTHER,
+        NOT_WRITTEN,
         &[
-            "call",
             "js",
-            "hasField",
-            "toTitleCase",
-            "toYAML",
-            "toYaml",
-            "mustToYaml",
-            "toIndentYAML",
-            "fromYAML",
-            "fromYaml",
-            "mustFromYaml",
-            "sha1Sum",
-            "sha1sum",
-            "md5Sum",
-            "md5sum",
             "semver",
             "semverCompare",
             "parseIP",
@@ -140,7 +132,6 @@ const REFUSED: &[(&str, &[&str])] = &[
             "cidrOverlap",
             "urlParse",
             "urlJoin",
-            "fail",
         ],
     ),
     (
@@ -156,7 +147,6 @@ const REFUSED: &[(&str, &[&str])] = &[
             "camelcase",
             "snakecase",
             "kebabcase",
-            "splitList_",
             "toStrings",
             "atoi",
             "int",
@@ -173,6 +163,7 @@ const REFUSED: &[(&str, &[&str])] = &[
             "htpasswd",
             "encryptAES",
             "decryptAES",
+            "fail",
             "lookup",
             "include",
             "tpl",
@@ -208,6 +199,12 @@ pub(super) fn find(name: &str) -> Option<(Params, Function)> {
     let (_, letters, function) = TABLES.iter().copied().flatten().find(|(other, ..)| *other == name)?;
     let params = Params::new(letters);
     Some((if alias.is_some() { params.wrapped() } else { params }, *function))
+}
+
+/// Whether a function's first argument is a regular expression.
+pub(super) fn takes_expression(name: &str) -> bool {
+    let name = ALIASES.iter().find(|(alias, _)| *alias == name).map_or(name, |(_, name)| name);
+    name != "regexQuoteMeta" && regexp::ROWS.iter().any(|(other, ..)| *other == name)
 }
 
 /// Why there is no function of this name, and what helps.

@@ -1,7 +1,7 @@
 //! A template's tokens: Go's `text/template/parse/lex.go`.
 //!
-//! Names are of ASCII letters, and numbers are written without underscores, as octal only behind `0o` or `0`, and never
-//! in hexadecimal with a point: what else Go takes is refused.
+//! Names are of ASCII letters, and numbers are written without underscores, as octal only behind `0o` or `0`, and in
+//! hexadecimal without point and exponent: what else Go takes is refused.
 
 use alloc::string::String;
 use alloc::sync::Arc;

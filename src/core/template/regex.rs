@@ -138,15 +138,8 @@ impl<'a> Translator<'a> {
     /// The expression in our own syntax; none where it is refused.
     fn translated(expression: &'a str) -> Option<Translated> {
         let letters = expression.chars().peekable();
-        let mut own = Self {
-            letters,
-            text: String::new(),
-            folds: false,
-            beyond_ascii: false,
-            groups: 0,
-            open: vec![0],
-            last: 0,
-        };
+        let mut own =
+            Self { letters, text: String::new(), folds: false, beyond_ascii: false, groups: 0, open: vec![0], last: 0 };
         own.whole()?;
         // Other letters than those of ASCII fold as the version of Unicode has it.
         if own.folds && own.beyond_ascii {

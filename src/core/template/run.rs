@@ -5,7 +5,7 @@ use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-use super::budget::{Budget, Growing};
+use super::budget::{Budget, Growing, Patterns};
 use super::call::{Args, Param, size};
 use super::functions;
 use super::number;
@@ -24,9 +24,14 @@ const CALL: usize = 256;
 const ARGUMENT: usize = 8;
 
 /// Renders a template.
-pub(super) fn run(tree: &List, defined: &BTreeMap<String, List>, data: &Value) -> Result<String, Refused> {
+pub(super) fn run(
+    tree: &List,
+    defined: &BTreeMap<String, List>,
+    patterns: Patterns,
+    data: &Value,
+) -> Result<String, Refused> {
     let mut running =
-        Running { defined, budget: Budget::new(), out: Growing::default(), variables: Vec::new(), depth: 0 };
+        Running { defined, budget: Budget::new(patterns), out: Growing::default(), variables: Vec::new(), depth: 0 };
     running.variables.push(("$".into(), data.clone()));
     running.list(tree, data)?;
     Ok(running.out.done())

@@ -116,6 +116,10 @@ fn what_cannot_run_is_refused_before_data_is_there() {
         ("{{$x}}", "there is no variable `$x`"),
         ("{{if true}}{{$x := 1}}{{end}}{{$x}}", "there is no variable `$x`"),
         ("{{template \"t\"}}", "there is no template `t`"),
+        ("{{if false}}{{regexMatch \"[\" .x}}{{end}}", "`regexMatch` fails: a regular expression is none"),
+        ("{{define \"t\"}}{{\"x\" | mustRegexFind \"a**\"}}{{end}}", "a regular expression is none"),
+        ("{{fail \"x\"}}", "sprig's and not of sprout's"),
+        ("{{sha1Sum \"x\"}}", "its hash is broken"),
         ("{{break}}", "outside of a range"),
         ("{{.Namespace.Name | .Namespace.Name}}", "no function is given arguments"),
         ("{{if true}}", "an {{end}} is missing"),
@@ -215,10 +219,18 @@ fn bombs_end() {
         ("{{regexMatch \"[^a]{1000}\" \"a\"}}", "too large"),
         ("{{regexFindAllGroups (repeat 2500 \"()\") -1 (repeat 190 \"a\") | len}}", "too large"),
         ("{{regexFindAllGroups (repeat 99 \"()\") -1 (repeat 1500 \"a\") | len}}", "64 MiB"),
-        ("{{regexFindAllGroups (print (repeat 50 \"(\") \"a*\" (repeat 50 \")\")) -1 (repeat 1000000 \"a\")}}", "64 MiB"),
+        (
+            "{{regexFindAllGroups (print (repeat 50 \"(\") \"a*\" (repeat 50 \")\")) -1 (repeat 1000000 \"a\")}}",
+            "64 MiB",
+        ),
         ("{{regexReplaceAll \"a\" (repeat 5000 \"a\") (repeat 300000 \"$x\") | len}}", "0"),
         ("{{regexReplaceAll \"a()\" (repeat 5000 \"a\") (repeat 300000 \"$1\")}}", "64 MiB"),
         ("{{trimAll (print (repeat 300000 \"b\") \"a\") (repeat 300000 \"a\") | len}}", "0"),
+        (
+            "{{$x := repeat 1000000 \"a\"}}{{$y := print $x}}{{has (list $x 1) (list (list $y 2) $y) }}\
+             {{range 100}}{{if has (list $x 1) (list (list $y 2) $y)}}{{end}}{{end}}",
+            "64 MiB",
+        ),
         ("{{$x := repeat 1000000 \"\\\\\"}}{{regexQuoteMeta $x | len}}", "more than 1 MiB"),
         ("{{toKebabCase (repeat 400000 \"aB\") | len}}", "more than 1 MiB"),
         ("{{$x := repeat 1000000 \"a\"}}{{squote $x $x}}", "more than 1 MiB"),
@@ -247,7 +259,7 @@ fn long_templates_end() {
         let template = format!("{{{{range 1000}}}}{{{{if {call}{}}}}}{{{{end}}}}{{{{end}}}}", argument.repeat(10_000));
         assert!(outcome(&template).contains("64 MiB"), "{call}{argument}");
     }
-    let expressions = many(2_000, &|at| format!("{{{{regexMatch \"a{at}\" \"\"}}}}"));
+    let expressions = many(5_000, &|at| format!("{{{{regexMatch \"a{at}\" \"\"}}}}"));
     refused(&expressions, "100,000 steps");
 }
 

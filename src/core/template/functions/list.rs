@@ -107,10 +107,10 @@ fn uniq(args: &Args<'_>, budget: &mut Budget) -> Answer {
         budget.steps(items.len().saturating_add(1))?;
         let mut seen = false;
         for other in &items {
-            seen |= equal::key(item, other)?;
+            seen |= equal::key(item, other, budget)?;
         }
         // Also the first must be something that Go can look for.
-        equal::key(item, item)?;
+        equal::key(item, item, budget)?;
         if !seen {
             items.push(item.clone());
         }
@@ -172,15 +172,15 @@ fn without(args: &Args<'_>, budget: &mut Budget) -> Answer {
         [omitted @ .., last] => (omitted, last),
     };
     for value in omitted {
-        equal::key(value, value)?;
+        equal::key(value, value, budget)?;
     }
     let mut items = Vec::new();
     for item in &list(value)?.items {
         budget.steps(omitted.len().saturating_add(1))?;
-        equal::key(item, item)?;
+        equal::key(item, item, budget)?;
         let mut found = false;
         for value in omitted {
-            found |= equal::key(item, value)?;
+            found |= equal::key(item, value, budget)?;
         }
         if !found {
             items.push(item.clone());
@@ -188,6 +188,9 @@ fn without(args: &Args<'_>, budget: &mut Budget) -> Answer {
     }
     Value::made(ListOf::Any, items)
 }
+
+/// How often sorting looks at each of as many texts as there are steps for.
+const SORTED: usize = 16;
 
 fn sort_alpha(args: &Args<'_>, budget: &mut Budget) -> Answer {
     let Value::List(list) = args.any(0)? else {
@@ -199,6 +202,8 @@ fn sort_alpha(args: &Args<'_>, budget: &mut Budget) -> Answer {
     }
     let mut texts = texts(args.any(0)?, budget)?;
     budget.steps(texts.len().saturating_mul(4))?;
+    let size = texts.iter().map(|text| text.len()).fold(0, usize::saturating_add);
+    budget.work(size.saturating_mul(SORTED))?;
     if texts.is_empty() && (list.of != ListOf::Text || list.nil) {
         return Value::no_list(ListOf::Text);
     }

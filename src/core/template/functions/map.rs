@@ -19,6 +19,7 @@ pub(in super::super) const ROWS: &[Row] = &[
         let (key, map) = key_and_map(args)?;
         Ok(Value::Bool(map.entries.contains_key(key)))
     }),
+    // Go's order is another one each time: any is right, and sorted ones stay.
     ("keys", "M*", |args, budget| {
         let mut keys = Vec::new();
         for value in args.all() {

@@ -79,10 +79,7 @@ pub(in super::super) const ROWS: &[Row] = &[
 type Groups = Vec<Option<Span>>;
 
 fn pattern(args: &Args<'_>, budget: &mut Budget) -> Result<Pattern, Fault> {
-    let expression = args.text(0)?;
-    // To compile costs far more than to match.
-    budget.steps(expression.len().saturating_add(50))?;
-    Pattern::new(expression)
+    budget.pattern(args.text(0)?)
 }
 
 fn spans(args: &Args<'_>, text: &str, most: i64, budget: &mut Budget) -> Result<Vec<Span>, Fault> {

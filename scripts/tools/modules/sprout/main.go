@@ -3,15 +3,20 @@
 // Each line of the input is a case in JSON, {"template": …, "data": …}, and each line of the output what came of it:
 // {"ok": …} or {"error": true}. Data is typed as Kubernetes' own: whole numbers are int64, and a map that has the key
 // "\u0000texts" is a map[string]string without it. Text that is no UTF-8 is refused, as JSON cannot carry it.
+//
+// With the argument `names` it prints the names of those functions instead.
 package main
 
 import (
 	"bufio"
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"os"
+	"slices"
 	"strings"
 	"text/template"
 	"unicode/utf8"
@@ -26,6 +31,12 @@ func main() {
 		panic(err)
 	}
 	functions := handler.Build()
+	if len(os.Args) > 1 && os.Args[1] == "names" {
+		for _, name := range slices.Sorted(maps.Keys(functions)) {
+			fmt.Println(name)
+		}
+		return
+	}
 	input := bufio.NewReaderSize(os.Stdin, 1<<20)
 	output := bufio.NewWriter(os.Stdout)
 	defer output.Flush()

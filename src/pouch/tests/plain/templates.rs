@@ -50,6 +50,20 @@ fn what_pouch_renders_go_renders_alike() {
     }
 }
 
+/// Sprout's own list of its functions, so that a new version of it shows.
+#[test]
+fn every_function_of_sprout_is_offered_or_refused() {
+    let Some(program) = tool("sprout-render") else { return };
+    let output = Command::new(program).arg("names").output().unwrap();
+    let names = String::from_utf8(output.stdout).unwrap();
+    assert!(names.lines().count() > 200, "{names}");
+    for name in names.lines() {
+        let Err(refused) = Template::parse(&format!("{{{{{name}}}}}")) else { continue };
+        let known = refused.message.contains(" takes ") || refused.message.contains(" is refused: ");
+        assert!(known && !refused.message.contains("sprig"), "{name}: {}", refused.message);
+    }
+}
+
 /// Cases that pouch renders, and how many were made.
 fn cases() -> (Vec<Case>, usize) {
     let (mut dice, mut cases, mut made) = (Dice(18), Vec::new(), 0);

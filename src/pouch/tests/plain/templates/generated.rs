@@ -195,6 +195,40 @@ const FUNCTIONS: &[(&str, &[Kind], bool, Kind)] = &[
     ("kindIs", &[Text, Any], false, Bool),
     ("deepEqual", &[Any, Any], false, Bool),
     ("deepCopy", &[Any], false, Any),
+    // Old names, which Go calls in another way.
+    ("addf", &[Float, Any], true, Any),
+    ("add1f", &[Any], false, Any),
+    ("subf", &[Float, Any], false, Float),
+    ("sha256sum", &[Text], false, Text),
+    ("adler32sum", &[Text], false, Text),
+    ("fromJson", &[Text], false, Any),
+    ("mustFromJson", &[Text], false, Any),
+    ("toJson", &[Any], false, Text),
+    ("mustToJson", &[Any], false, Text),
+    ("toPrettyJson", &[Any], false, Text),
+    ("mustToPrettyJson", &[Any], false, Text),
+    ("toRawJson", &[Any], false, Text),
+    ("mustToRawJson", &[Any], false, Text),
+    ("mustDeepCopy", &[Any], false, Any),
+    ("mustRegexFind", &[Pattern, Text], false, Text),
+    ("mustRegexFindAll", &[Pattern, Text, Int], false, List),
+    ("mustRegexMatch", &[Pattern, Text], false, Bool),
+    ("mustRegexSplit", &[Pattern, Text, Int], false, List),
+    ("mustRegexReplaceAll", &[Pattern, Text, Text], false, Text),
+    ("mustRegexReplaceAllLiteral", &[Pattern, Text, Text], false, Text),
+    ("mustAppend", &[List, Any], false, List),
+    ("mustPrepend", &[List, Any], false, List),
+    ("mustChunk", &[Int, List], false, List),
+    ("mustUniq", &[List], false, List),
+    ("mustCompact", &[List], false, List),
+    ("mustSlice", &[List, Int], false, List),
+    ("mustHas", &[Any, List], false, Bool),
+    ("mustWithout", &[List, Any], false, List),
+    ("mustRest", &[List], false, List),
+    ("mustInitial", &[List], false, List),
+    ("mustFirst", &[List], false, Any),
+    ("mustLast", &[List], false, Any),
+    ("mustReverse", &[List], false, List),
 ];
 
 const TEXTS: &[&str] = &[
@@ -256,6 +290,10 @@ const TEXTS: &[&str] = &[
     "/",
     "ab/",
     "x=1&y=2",
+    "A b-C_9 d",
+    "`^-:[",
+    "KkK1sSſ-",
+    "<$01$00$0>",
 ];
 
 const PATTERNS: &[&str] = &[
@@ -327,6 +365,34 @@ const PATTERNS: &[&str] = &[
     "a{1",
     "}",
     "]",
+    // A class before or behind a `-`.
+    "[\\\\s-_]+",
+    "[\\\\w-z]",
+    "[\\\\w-.]+",
+    "[\\\\.\\\\w-z]",
+    "[+-\\\\d]",
+    "[!-\\\\w]",
+    "[[:digit:]-a]",
+    "[[:foo:]]",
+    "[[:^alpha:]]+",
+    "[+--]",
+    "[a-c-e]",
+    "[\\\\]-a]",
+    "[[-a]",
+    // Numbers that Go takes as letters, and groups that never stand there.
+    "a{01}",
+    "a{1,02}",
+    "|(a){0}b",
+    "(?P<x>a){0}b",
+    "o{1,}",
+    "(o){0,2}?",
+    // Letters that fold beyond ASCII.
+    "(?i)[^k]",
+    "(?i:[j-s]+)|1",
+    "(?i)\\\\W",
+    "(?i)[[:lower:]]+",
+    "(?i)é",
+    "(a)",
 ];
 
 const FORMATS: &[&str] = &[
@@ -603,6 +669,15 @@ impl<'d> Maker<'d> {
                 .replace(".f", &format!("{dot}.f"))
             }
             Bool => ["true", "false", "$.b"][self.dice.roll(3)].to_owned(),
+            // Go has keys and values in another order each time.
+            List if self.one_in(8) => {
+                let map = self.leaf(Map);
+                if self.one_in(2) {
+                    format!("(keys {map} | sortAlpha)")
+                } else {
+                    format!("(values (pick \"k1\" {map}))")
+                }
+            }
             List => [".l", ".texts_list", ".empty", ".deep", ".floats"][self.dice.roll(5)].replacen(
                 '.',
                 &format!("{dot}."),

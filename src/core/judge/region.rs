@@ -216,3 +216,49 @@ pub fn immutable_changes(
     let fault = capi::immutable_changes(capi::rules(&lands.kind)?, published, &new.body).into_iter().next()?;
     Some(finding_of(&fault, new))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::closure::Role;
+    use crate::name::Name;
+    use crate::testing::case::{Document, Scene};
+    use crate::testing::stages::Desk;
+    use crate::testing::{node, yaml};
+
+    /// Where no rule makes anything, who reads another object than the published one fails, whatever it holds.
+    #[test]
+    fn without_rules_the_published_object_alone_decides() {
+        let secret = |namespace: &str, value: &str| Document {
+            source: "all".into(),
+            node: node(&yaml(&format!(
+                "apiVersion: v1\nkind: Secret\nmetadata: {{name: x, namespace: {namespace}}}\ndata: {{k: {value}}}\n"
+            ))),
+            line: 1,
+        };
+        let desk = Desk::new(&Scene {
+            config: yaml("{}"),
+            documents: vec![secret("a", "YQ=="), secret("b", "YQ=="), secret("c", "Yg==")],
+            incomplete: Vec::new(),
+            run: yaml("{}"),
+        });
+        let key = |namespace: &str| ObjectKey::secret(namespace.into(), Name::from("x"));
+        let member = |namespace: &str| Member {
+            read: key(namespace),
+            lands: key("a"),
+            edits: Vec::new(),
+            role: Role::Root,
+            via: Vec::new(),
+            referrer: None,
+            entries: Vec::new(),
+            in_place: false,
+        };
+        let members = ["a", "b", "c"].map(member);
+        let wants: Vec<(usize, &Member)> = members.iter().enumerate().collect();
+        let losing = |incumbents: &Incumbents| losing(&desk.world(), incumbents, &key("a"), &wants, &|_| None);
+        let mut incumbents = Incumbents::default();
+        assert_eq!(losing(&incumbents), [0, 1, 2]);
+        incumbents.sources.insert(key("a"), (Some("a".into()), Name::from("x")));
+        assert_eq!(losing(&incumbents), [1, 2]);
+    }
+}

@@ -63,3 +63,37 @@ fn many_rules_are_not_compared_with_every_object() {
     std::eprintln!("{rules} rules over {secrets} objects: {taken} claims in {took:?}");
     assert!(taken >= rules / 2 && took.as_secs() < most, "{taken} claims in {took:?}");
 }
+
+/// A rule that no label narrows is compared with every object once, and with the features of a source once: not for each
+/// region, and not for each object. A debug build would take minutes otherwise.
+#[test]
+fn features_are_looked_at_once_for_a_rule_and_a_source() {
+    let (features, secrets) = (10_000, 10_000);
+    let fleet = fleet(&yaml("{regions: {eu: {syncRules: ['*']}, us: {syncRules: ['*']}}}"));
+    let rule = node(&yaml(
+        "apiVersion: clusterregistry.k8s.cisco.com/v1alpha1\nkind: ResourceSyncRule\nmetadata: {name: all}\n\
+         spec: {clusterFeatureMatch: [{featureName: none}], groupVersionKind: {version: v1, kind: Secret}, \
+         rules: [{match: [{labels: [{matchExpressions: [{key: none, operator: DoesNotExist}]}]}]}]}\n",
+    ));
+    let map = |entries: &[(&str, Node)]| {
+        Node::map(entries.iter().map(|(key, value)| ((*key).into(), value.clone())).collect())
+    };
+    let feature = |number: usize| {
+        let name = Node::text(&format!("f{number}"));
+        map(&[
+            ("apiVersion", Node::text("clusterregistry.k8s.cisco.com/v1alpha1")),
+            ("kind", Node::text("ClusterFeature")),
+            ("metadata", map(&[("name", name.clone())])),
+            ("spec", map(&[("featureName", name)])),
+        ])
+    };
+    let documents = [rule].into_iter().chain((0..features).map(feature)).chain((0..secrets).map(of_secret));
+    let origin = || Origin { source: "all".into(), place: Place::File { path: "x".into(), line: 1, column: 1 } };
+    let documents: Vec<(Node, Origin)> = documents.map(|document| (document, origin())).collect();
+    let (snapshot, _) = assemble(&fleet, vec![Reading { documents, complete: true, ..Reading::default() }]);
+    let begun = Instant::now();
+    let (facts, findings) = Facts::gather(&fleet, &snapshot, &Looks::default());
+    let took = begun.elapsed();
+    assert!(findings.is_empty() && facts.asked().is_empty(), "{findings:?}");
+    assert!(took.as_secs() < 10, "{took:?}");
+}

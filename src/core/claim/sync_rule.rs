@@ -12,7 +12,6 @@ mod tests;
 
 use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
-use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
@@ -25,7 +24,7 @@ use crate::finding::{Code, Finding};
 use crate::k0rdent::root::Root;
 use crate::kinds;
 use crate::name::{Claimant, GroupKind, Name, ObjectKey, Region, Scope};
-use crate::nearest::edits;
+use crate::nearest::{did_you_mean, edits};
 use crate::object::{Object, finding_of};
 use crate::snapshot::{Lookup, Snapshot};
 use crate::sync_rule::mutation::{Between, apply};
@@ -128,19 +127,24 @@ fn not_published(fleet: &Fleet, object: &Object, kind: &GroupKind) -> Standing {
     Standing::Forbidden(Box::new(finding))
 }
 
-/// Tells of what a region names that no rule is called by.
+/// Tells of what a region names that no rule is called by. A region may well have none of `*` yet.
 fn unnamed<'a>(snapshot: &'a Snapshot, region: &'a RegionConfig) -> impl Iterator<Item = Finding> + 'a {
-    let names = |pattern: &str| {
-        let globs = Globs::new(&[String::from(pattern)]).unwrap_or_default();
-        snapshot.all(&kinds::sync_rule()).any(|rule| globs.matches(rule.key.name.as_str()))
-    };
-    let is_known = !snapshot.may_lack(&kinds::sync_rule());
-    let lost = region.sync_rules.patterns().iter().filter(move |pattern| is_known && !names(pattern));
-    lost.map(|pattern| {
+    let kind = kinds::sync_rule();
+    let is_known = !snapshot.may_lack(&kind);
+    let names: Vec<&Name> = snapshot.all(&kind).map(|rule| &rule.key.name).collect();
+    region.sync_rules.patterns().iter().filter_map(move |pattern| {
+        let globs = Globs::new(core::slice::from_ref(pattern)).unwrap_or_default();
+        if !is_known || pattern == "*" || names.iter().any(|name| globs.matches(name.as_str())) {
+            return None;
+        }
         let message =
-            format!("syncRules of region {} names {pattern:?}, and no source has such a ResourceSyncRule", region.name);
-        let help = "Correct the name, or the source: only one with `clusterScoped` can have rules.";
-        Finding::new(Code::TieNotFound, message).in_region(&region.name).help(help)
+            format!("no ResourceSyncRule in the sources matches {pattern:?} of regions.{}.syncRules", region.name);
+        let near = did_you_mean(pattern, names.iter().map(|name| name.as_str()));
+        let help = format!(
+            "{near}Correct the entry, or the source: only one with `clusterScoped` can have rules. What a rule took by it is \
+             withdrawn, under the brake."
+        );
+        Some(Finding::new(Code::UnmatchedEntry, message).in_region(&region.name).help(help))
     })
 }
 

@@ -1,6 +1,6 @@
 //! Taking: which regions take the Clusters of which source.
 
-use super::clusters::{TakenClusters, taken};
+use super::clusters::TakenClusters;
 use super::{Fleet, RegionConfig, RegionState, Source, SourcePlace};
 use crate::kinds;
 use crate::name::{GroupKind, Region, SourceName};
@@ -50,7 +50,7 @@ impl Fleet {
         let known = self.sources.iter().find(|known| known.name == *source);
         let own = known.and_then(|source| source.region.as_ref());
         let regions = self.regions.values().filter(move |region| own.is_none_or(|own| *own == region.name));
-        regions.filter_map(move |region| Some((region, taken(&region.clusters, cluster)?)))
+        regions.filter_map(move |region| Some((region, region.clusters.taken(cluster)?)))
     }
 
     /// Whether a source is the cluster of a region, and not k0rdent's own.

@@ -15,7 +15,7 @@ use crate::claim::made;
 use crate::closure::Member;
 use crate::config::RegionConfig;
 use crate::finding::{Code, Finding, Severity};
-use crate::name::{Claimant, ObjectKey};
+use crate::name::{Claimant, Name, Namespace, ObjectKey};
 use crate::object::finding_of;
 use crate::world::World;
 use crate::world::definition::Defined;
@@ -120,8 +120,16 @@ fn losing<'c>(
         claimant(want.0).is_some_and(|by| needers.contains(by))
     };
     let mut left: Vec<&(usize, &Member)> = wants.iter().collect();
-    if let Some((namespace, name)) = incumbents.sources.get(lands) {
-        left.retain(|(_, member)| member.read.namespace == *namespace && member.read.name == *name);
+    let is_held = |member: &Member, (namespace, name): &(Option<Namespace>, Name)| {
+        member.read.namespace == *namespace && member.read.name == *name
+    };
+    let holder = incumbents.sources.get(lands);
+    if !wants.iter().any(|want| is_made(&want)) {
+        let loses = |want: &&(usize, &Member)| !holder.is_some_and(|holder| is_held(want.1, holder));
+        return wants.iter().filter(loses).map(|(index, _)| *index).collect();
+    }
+    if let Some(holder) = holder {
+        left.retain(|(_, member)| is_held(member, holder));
         if left.iter().any(is_there) && left.iter().any(is_made) && !agree(&left) {
             left.retain(is_there);
         }
@@ -129,9 +137,7 @@ fn losing<'c>(
     if !agree(&left) && left.iter().any(|want| !is_made(want)) {
         left.retain(|want| !is_made(want));
     }
-    if !agree(&left)
-        || (left.iter().any(is_made) && incumbents.sources.get(lands).is_none() && left.len() < wants.len())
-    {
+    if !agree(&left) {
         left.clear();
     }
     let stays = |want: &(usize, &Member)| left.iter().any(|left| left.0 == want.0 || same(world, left.1, want.1));

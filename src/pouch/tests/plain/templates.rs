@@ -4,6 +4,7 @@
 //! at all, it must give the same bytes.
 
 mod generated;
+mod tables;
 
 use std::io::Write as _;
 use std::process::{Command, Stdio};

@@ -59,18 +59,21 @@ pub fn judge(world: &World<'_>, claim: &Claim, closure: &Closure) -> Vec<Finding
         if member.in_place {
             continue;
         }
-        findings.extend(place::check(&to, &member.lands));
+        // Where a copy lands of which nobody knows what becomes of it, or that is of a kind that nobody knows, is not known.
+        let made = made(&member.edits);
+        let is_known = world.fleet.publishes(&member.lands.kind) && (claim.copied.is_none() || made.is_some());
+        if is_known {
+            findings.extend(place::check(&to, &member.lands));
+        }
         if let Some(object) = world.snapshot.get(&member.read) {
-            match made(&member.edits) {
+            match made {
                 None => findings.extend(check_object(world, &region.name, object)),
+                Some(_) if !is_known => findings.push(copied::unknown_kind(world, object, &member.lands)),
                 // Of a copy of a Secret, only names and metadata are other ones than those of the Secret.
                 Some(made) => {
-                    findings.extend(match () {
-                        () if member.lands.kind.is_secret() => check_object(world, &region.name, object),
-                        () if !world.fleet.publishes(&member.lands.kind) => {
-                            vec![copied::unknown_kind(world, object, &member.lands)]
-                        }
-                        () => check_object(world, &region.name, &made.object(object, &member.lands)),
+                    findings.extend(match member.lands.kind.is_secret() {
+                        true => check_object(world, &region.name, object),
+                        false => check_object(world, &region.name, &made.object(object, &member.lands)),
                     });
                     findings.extend(copied::check(world, claim, object, &member.lands));
                 }

@@ -247,6 +247,7 @@ pub fn admit(
         admit_secret(doc, &mut object);
     } else {
         object.faults.extend(mistyped_top(doc, &object.key.kind));
+        object.faults.extend(matched::one_level_up(doc, &object.key.kind));
         object.body = kept_fields(document, &object.key.kind);
         if let Some(fault) = sealed_fault(has_block, &object.key.kind, || ciphertext_below("", &object.body)) {
             object.faults.push(fault);

@@ -71,7 +71,8 @@ fn standing(fleet: &Fleet, snapshot: &Snapshot, object: &Object) -> (Standing, V
     let plumbing = || {
         let message =
             format!("{} takes what the cluster registry itself works with, and pouch leaves that alone", object.key);
-        let help = "Nothing has to be done; take it out of the regions' `syncRules` to hear no more of it.";
+        let help = "Nothing has to be done; take it out of the regions' `syncRules` to hear no more of it, and to have \
+                    withdrawn what it took before it was so.";
         let finding = Finding::new(Code::PlumbingRule, message).about(&object.key).at(&object.origin).help(help);
         (Standing::Plumbing, vec![finding.claimed_by(&by)])
     };
@@ -276,7 +277,9 @@ pub(super) fn kept_by(
             let features = OnceCell::new();
             let answers = Sight::of((fleet, snapshot), &features, (object, good)).answers(&key);
             let answer = sources::deciding((fleet, snapshot), config, &answers)?;
-            answer.steps.is_err().then_some(Code::Unread)
+            // What the rule could not use anyway leaves nothing open: whoever writes it would keep what is taken away.
+            let may_use = || answer.is_own || may_be_granted(fleet, by, config, &key);
+            (answer.steps.is_err() && may_use()).then_some(Code::Unread)
         }
     }
 }

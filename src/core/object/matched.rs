@@ -7,6 +7,8 @@ use alloc::boxed::Box;
 use alloc::string::String;
 
 use crate::finding::{Code, Fault};
+use crate::kinds;
+use crate::name::GroupKind;
 use crate::nearest::nearest;
 use crate::node::Node;
 
@@ -68,9 +70,11 @@ impl Matched {
             Node::Map(entries) => Node::Map(entries.into_iter().filter(|(key, _)| !COPIES.contains(&&**key)).collect()),
             other => other,
         };
-        let unclear = meant(document).map(|(typed, meant)| {
-            let (labels, annotations) = (meant == "labels", meant == "annotations");
-            Box::new(Unclear { fault: fault(typed, meant), labels, annotations })
+        let unclear = stray(document).map(|stray| {
+            // Of a field that is near neither, nobody knows where it came from.
+            let is_of = |field: &str| stray.meant.is_none_or(|meant| meant == field);
+            let (labels, annotations) = (is_of("labels"), is_of("annotations"));
+            Box::new(Unclear { fault: stray.fault(), labels, annotations })
         });
         Self { labels: field("labels"), annotations, unclear }
     }
@@ -94,22 +98,54 @@ impl Matched {
 
 /// The fault of an object whose metadata has a field that is nearly one by which rules match.
 pub(super) fn slip(document: &Node) -> Option<Fault> {
-    meant(document).map(|(typed, meant)| fault(typed, meant))
+    stray(document).map(|stray| stray.fault())
 }
 
-fn fault(typed: &str, meant: &str) -> Fault {
-    let place = if typed == meant { "beside metadata" } else { "in metadata" };
-    let message = format!("there is no field {typed:?} {place}, and rules match by metadata.{meant}");
-    let help = format!("Did you mean metadata.{meant}? Until this is corrected, what rules took of the object stays.");
-    Fault::new(Code::Mistyped, message, help)
+/// The fault of a ResourceSyncRule with a field of `spec` beside it: without it, the rule would take more than was meant.
+pub(super) fn one_level_up(document: &Node, kind: &GroupKind) -> Option<Fault> {
+    if *kind != kinds::sync_rule() {
+        return None;
+    }
+    const OF_SPEC: [&str; 3] = ["clusterFeatureMatch", "groupVersionKind", "rules"];
+    let field = OF_SPEC.into_iter().find(|field| document.get(field).is_some())?;
+    let message = format!("{field} stands beside spec, where the API server drops it");
+    let help = "Indent it below spec; until then what the rule took stays.";
+    Some(Fault::new(Code::Mistyped, message, help))
 }
 
-/// A field that no object has, and the field of `metadata` that was meant.
-fn meant(document: &Node) -> Option<(&str, &'static str)> {
+/// A field that no object has where it stands.
+struct Stray<'d> {
+    typed: &'d str,
+    is_beside: bool,
+    /// The field of `metadata` that was probably meant.
+    meant: Option<&'static str>,
+}
+
+impl Stray<'_> {
+    fn fault(&self) -> Fault {
+        let typed = self.typed;
+        let place = if self.is_beside { "beside metadata" } else { "in metadata" };
+        let by = self.meant.map_or("labels and annotations", |meant| meant);
+        let message = format!("there is no field {typed:?} {place}, and rules match by metadata.{by}");
+        let meant = match self.meant {
+            Some(meant) => format!("Did you mean metadata.{meant}?"),
+            None => String::from("Indent it below labels or annotations, if it is one, or remove it."),
+        };
+        let help = format!("{meant} Until this is corrected, what rules took of the object stays.");
+        Fault::new(Code::Mistyped, message, help)
+    }
+}
+
+/// The first field that no object has where it stands, and by which rules would have matched.
+fn stray(document: &Node) -> Option<Stray<'_>> {
     const MEANT: [&str; 4] = ["annotations", "labels", "name", "namespace"];
     let metadata = document.get("metadata")?;
-    let unknown = metadata.entries().iter().filter(|(key, _)| !FIELDS.contains(&&**key));
-    let mistyped = unknown.into_iter().find_map(|(key, _)| Some((&**key, nearest(key, MEANT)?)));
-    let is_beside = |field: &&str| document.get(field).is_some() && metadata.get(field).is_none();
-    mistyped.or_else(|| ["labels", "annotations"].into_iter().find(is_beside).map(|field| (field, field)))
+    let within = metadata.entries().iter().map(|(key, _)| &**key).find(|key| !FIELDS.contains(key));
+    let within = within.map(|typed| Stray { typed, is_beside: false, meant: nearest(typed, MEANT) });
+    let beside = document.entries().iter().find_map(|(key, _)| {
+        let meant = nearest(key, ["labels", "annotations"])?;
+        let is_said = metadata.get(meant).is_some_and(|said| *said != Node::Null);
+        (!is_said).then_some(Stray { typed: key, is_beside: true, meant: Some(meant) })
+    });
+    within.or(beside)
 }

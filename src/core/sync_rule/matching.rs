@@ -4,6 +4,7 @@
 
 use alloc::vec::Vec;
 
+use super::content::Content;
 use super::seen::Seen;
 use super::spec::{Feature, Match, Rule, Step};
 use crate::finding::{Class, Code, Fault};
@@ -18,9 +19,15 @@ fn pair<'n>(pairs: &'n Node, key: &str) -> Label<'n> {
         (_, Some(Node::Text(text))) if Seen::is_sealed(text) => Label::Unknown,
         (_, Some(Node::Text(text))) => Label::Is(text),
         (_, Some(Node::Null)) => Label::Is(""),
-        (Node::Map(_) | Node::Null, None) => Label::Absent,
+        // What is no text may be what stands one level off.
+        (Node::Map(_) | Node::Null, None) if pairs.entries().iter().all(|(_, it)| is_pair(it)) => Label::Absent,
         _ => Label::Unknown,
     }
+}
+
+/// Whether labels and annotations may have a value.
+fn is_pair(value: &Node) -> bool {
+    matches!(value, Node::Text(_) | Node::Null)
 }
 
 impl Rule {
@@ -67,7 +74,12 @@ impl Match {
             _ => selectors.iter().map(|it| it.matches(|key| pair(pairs, key))).fold(Truth::No, Truth::or),
         };
         let by_pairs = any(&self.labels, seen.labels()).and(any(&self.annotations, seen.annotations()));
-        self.content.iter().map(|content| content.holds(seen)).fold(by_pairs, Truth::and)
+        // What a mistyped field was to say is missing from the object.
+        let holds = |content: &Content| match content.holds(seen) {
+            Truth::No if seen.is_mistaken => Truth::Unknown,
+            answer => answer,
+        };
+        self.content.iter().map(holds).fold(by_pairs, Truth::and)
     }
 }
 

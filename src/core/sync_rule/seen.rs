@@ -3,7 +3,7 @@
 use alloc::string::String;
 
 use crate::ciphertext::is_sealed_value;
-use crate::finding::Fault;
+use crate::finding::{Code, Fault};
 use crate::name::ObjectKey;
 use crate::node::Node;
 use crate::object::Object;
@@ -18,6 +18,8 @@ pub struct Seen<'a> {
     pub body: &'a Node,
     /// Why its metadata does not say what was meant, if that is so.
     pub unclear: Option<&'a Fault>,
+    /// Whether a field of it is mistyped, so that what it does not say is not known to be absent.
+    pub is_mistaken: bool,
     labels: &'a Node,
     annotations: &'a Node,
 }
@@ -26,6 +28,12 @@ const NOTHING: &Node = &Node::Null;
 
 /// Stands for labels or annotations of which nobody knows what was meant.
 const UNKNOWN: &Node = &Node::Bool(false);
+
+/// Whether what an object says is not what its fields hold: one is mistyped, or of a type that says nothing.
+fn is_mistaken(object: &Object) -> bool {
+    let codes = [Code::Mistyped, Code::MalformedSecret, Code::InvalidObject];
+    object.faults.iter().any(|fault| codes.contains(&fault.code))
+}
 
 impl<'a> Seen<'a> {
     /// The object as rules see it.
@@ -39,6 +47,7 @@ impl<'a> Seen<'a> {
             api_version: object.key.kind.api_version(&object.version),
             body: &object.body,
             unclear: unclear.map(|unclear| &unclear.fault),
+            is_mistaken: is_mistaken(object),
             labels: matched.map_or(NOTHING, |matched| known(&matched.labels, labels)),
             annotations: matched.map_or(NOTHING, |matched| known(&matched.annotations, annotations)),
         }

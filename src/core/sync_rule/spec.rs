@@ -150,7 +150,7 @@ impl Reading {
                 .add(format!("{} is no name of a rule", quoted(name)), "Name it as the API server would take it.");
         }
         let spec = self.faults.needed_at(body, "", &["spec"], "Fill it in.")?;
-        self.unknown(spec, "spec", &OF_SPEC);
+        self.strict(spec, "spec", &OF_SPEC);
         let (kind, version) = self.kind(spec)?;
         self.is_bare = is_cluster_scoped(&kind);
         let mut features = Vec::new();
@@ -177,7 +177,10 @@ impl Reading {
 
     fn feature(&mut self, entry: &Node, at: &str) -> Option<Feature> {
         self.strict(entry, at, &OF_FEATURE);
-        let name = self.faults.text(entry, at, &["featureName"]).map(Box::from);
+        let name: Option<Box<str>> = self.faults.text(entry, at, &["featureName"]).map(Box::from);
+        if name.as_deref() == Some("") {
+            self.faults.add(format!("{at}.featureName says nothing"), "Write what it asks for, or take it out.");
+        }
         let labels = self.selector(entry, at, "matchLabels")?;
         if name.is_none() && labels.is_empty() {
             let help = "Name a feature or its labels; leave the entry out to take objects of any source.";
@@ -187,7 +190,7 @@ impl Reading {
     }
 
     fn step(&mut self, entry: &Node, at: &str, kind: &GroupKind) -> Step {
-        self.unknown(entry, at, &OF_STEP);
+        self.condition(entry, at, &OF_STEP);
         let entries = self.list(entry, at, "match");
         if entries.is_empty() {
             let message = format!("{at} has no match, so that it would take every {}", kind.kind);
@@ -264,6 +267,7 @@ impl Reading {
             self.faults.add(message, EVERYTHING);
             return found;
         }
+        self.empty(entry, at);
         // Beside others, an empty selector is what is left of one that was written otherwise.
         for (field, selectors) in [("labels", &found.labels), ("annotations", &found.annotations)] {
             for (index, _) in selectors.iter().enumerate().filter(|(_, selector)| selector.is_empty()) {
@@ -274,7 +278,25 @@ impl Reading {
         found
     }
 
-    /// Tells of unknown fields of an entry of `match`. A published rule has `syncStatus` there, which asks for nothing.
+    /// Tells of conditions that are there and say nothing: what was to be filled in would have made the rule take less.
+    fn empty(&mut self, entry: &Node, at: &str) {
+        let is_empty = |node: &Node| match node {
+            Node::Null => true,
+            Node::Text(text) => text.is_empty(),
+            Node::List(items) => items.is_empty(),
+            Node::Map(entries) => entries.is_empty(),
+            _ => false,
+        };
+        let conditions = OF_MATCH.iter().map(|field| (String::from(*field), entry.get(field)));
+        let of_key = entry.get("objectKey");
+        let names = OF_OBJECT.iter().map(|field| (format!("objectKey.{field}"), of_key.and_then(|key| key.get(field))));
+        for (field, _) in conditions.chain(names).filter(|(_, node)| node.is_some_and(is_empty)) {
+            self.faults.add(format!("{at}.{field} says nothing"), "Write what it asks for, or take it out.");
+        }
+    }
+
+    /// Tells of unknown fields of an entry of `rules` or `match`. A published rule has `syncStatus` there, which asks for
+    /// nothing.
     fn condition(&mut self, node: &Node, at: &str, known: &[&str]) {
         const STRAY: &str = "syncStatus";
         let fields: Vec<&str> = known.iter().copied().chain([STRAY]).collect();

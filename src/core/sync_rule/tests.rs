@@ -462,7 +462,7 @@ fn steps_are_taken_together_and_in_order() {
         ),
         (
             "[{overrides: [{type: replace, path: /metadata/name, value: '{{ .Object.Labels.none }}'}]}]",
-            "spec.rules[0].mutations.overrides[0].value: line 1: there is no `none`; Go would print `<no value>`",
+            "spec.rules[0].mutations.overrides[0].value: line 1: there is no `none`; Go would go on with no value",
         ),
         (
             "[{overrides: [{type: replace, path: /metadata/name, value: ''}]}]",

@@ -88,10 +88,9 @@ pub fn grants_for<'g>(
     by: &Claimant,
     object: &ObjectKey,
 ) -> impl Iterator<Item = &'g Grant> {
-    let rule = by.rule_and_object().map(|(rule, _)| Grantee::SyncRule(rule.into()));
-    let from = [Grantee::Namespace(by.namespace.clone()), Grantee::Claimant(by.clone())].into_iter().chain(rule);
+    let from = [Grantee::Namespace(by.namespace.clone()), Grantee::of(by)];
     let to = [Granted::Object(object.clone()), Granted::Closure];
-    let pairs = from.flat_map(move |from| to.clone().map(|to| (from.clone(), to)));
+    let pairs = from.into_iter().flat_map(move |from| to.clone().map(|to| (from.clone(), to)));
     let found = pairs.flat_map(|(from, to)| {
         // The first of all grants that say the same but for the regions.
         let first = Grant { from, to, regions: GrantRegions::All };

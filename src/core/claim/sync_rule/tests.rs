@@ -1,4 +1,5 @@
 //! What many rules cost over many objects.
+#![allow(clippy::disallowed_methods, reason = "these tests measure time")]
 
 extern crate std;
 

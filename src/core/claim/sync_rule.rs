@@ -277,9 +277,13 @@ pub(super) fn kept_by(
             let features = OnceCell::new();
             let answers = Sight::of((fleet, snapshot), &features, (object, good)).answers(&key);
             let answer = sources::deciding((fleet, snapshot), config, &answers)?;
-            // What the rule could not use anyway leaves nothing open: whoever writes it would keep what is taken away.
-            let may_use = || answer.is_own || may_be_granted(fleet, by, config, &key);
-            (answer.steps.is_err() && may_use()).then_some(Code::Unread)
+            // Where the rule's own sources have the object and say no, a copy that the rule could not use anyway leaves nothing
+            // open: whoever writes that would keep what is taken away.
+            let own =
+                |copy: &Object| snapshot.agreeing(&object.key).any(|rule| rule.origin.source == copy.origin.source);
+            let is_told =
+                || !answer.is_own && snapshot.copies(&key).any(own) && !may_be_granted(fleet, by, config, &key);
+            (answer.steps.is_err() && !is_told()).then_some(Code::Unread)
         }
     }
 }

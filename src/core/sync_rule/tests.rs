@@ -98,6 +98,15 @@ fn an_entry_that_asks_for_nothing_breaks_the_rule() {
             "[{match: [{labels: [{matchExpressions: [{key: a, operator: Equals, values: [b]}]}], namespaces: [a]}]}]",
             "invalid-sync-rule: spec.rules[0].match[0].labels[0]: the operator is none of In, NotIn, Exists and DoesNotExist",
         ),
+        (
+            "[{match: [{namespaces: [a]}], labels: [{matchLabels: {a: b}}]}]",
+            "invalid-sync-rule: spec.rules[0] has no field \"labels\"",
+        ),
+        (
+            "[{match: [{namespaces: [a], objectKey: {name: ''}}]}]",
+            "invalid-sync-rule: spec.rules[0].match[0].objectKey.name says nothing",
+        ),
+        ("[{match: [{namespaces: [a], labels: []}]}]", "invalid-sync-rule: spec.rules[0].match[0].labels says nothing"),
         // What stands one level off is no condition there, and the rule would take more.
         (
             "[{match: [{namespaces: [a], matchLabels: {a: b}}]}]",

@@ -1,14 +1,15 @@
 //! Claims: who asks for which root, where.
 //!
 //! A Credential claims its identity for its region, and a rule of an AccessManagement claims what it
-//! hands to a namespace. A Cluster claims what the objects behind it name. What is asked for is in the claim, for a
-//! claimant in a namespace. The stages after this one look at the claimant's kind only where k0rdent or Cluster API do.
+//! hands to a namespace. A Cluster claims what the objects behind it name, and a ClusterResourceSet its payloads. What is
+//! asked for is in the claim, for a claimant in a namespace. The stages after this one look at the claimant's kind only where k0rdent or Cluster API do.
 
 pub mod access;
 mod cluster;
 pub mod collect;
 mod credential;
 pub mod deployments;
+mod resource_set;
 
 use alloc::boxed::Box;
 use alloc::string::String;
@@ -29,9 +30,9 @@ pub struct Claim {
     pub origin: Origin,
     /// Where the objects go.
     pub to: Address,
-    /// What is asked for; of a Cluster, the first of its starts, or the Cluster itself where nobody knows of any.
+    /// What is asked for; of a Cluster or a set, the first of its starts, or itself where nobody knows of any.
     pub root: Root,
-    /// What the objects behind a Cluster name; none of any other claimant.
+    /// What the objects behind a Cluster name, or a set; none of any other claimant.
     pub starts: Vec<Start>,
     /// Where the root is looked for.
     pub resolution: Resolution,
@@ -39,7 +40,7 @@ pub struct Claim {
     pub managed: bool,
 }
 
-/// An identity, or a Secret, from which a Cluster's claim starts.
+/// An identity, a Secret or a ConfigMap from which the claim of a Cluster or a set starts.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Start {
     /// What is named; its namespace is the one that counts.

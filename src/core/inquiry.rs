@@ -10,6 +10,7 @@ use alloc::vec::Vec;
 use crate::capi;
 use crate::capi::cluster;
 use crate::capi::naming::CONTROL_PLANES;
+use crate::capi::resource_set::ADDONS;
 use crate::config::{Fleet, Provides, Source, placements_of};
 use crate::kinds::{self, K0RDENT, Known};
 use crate::name::{Claimant, GroupKind, Name, Namespace, ObjectKey, Scope, SourceName};
@@ -49,7 +50,7 @@ pub fn listed(fleet: &Fleet, source: &Source) -> Vec<ListedKind> {
             kinds::Listed::AsGiven if known.claims => {
                 let kind = GroupKind::new(known.group, known.kind);
                 let listed = listed_behind(fleet, provides, kind);
-                return fleet.names_clusters().then_some(ListedKind {
+                return fleet.lists(&listed.kind).then_some(ListedKind {
                     may_be_refused: false,
                     may_be_absent: false,
                     ..listed
@@ -208,7 +209,9 @@ pub fn groups(fleet: &Fleet) -> BTreeSet<&str> {
     let placements = (!placements_of(&fleet.grants).is_empty()).then_some(kinds::MULTICLUSTER);
     let asked = fleet.kinds.keys().map(|kind| kind.group.as_str()).chain([capi::GROUP]);
     let clusters = fleet.names_clusters().then_some([cluster::CLUSTERS, CONTROL_PLANES]);
-    asked.chain(inventories).chain(placements).chain(clusters.into_iter().flatten()).collect()
+    let resource_sets = fleet.names_resource_sets().then_some(ADDONS);
+    let taken = clusters.into_iter().flatten().chain(resource_sets);
+    asked.chain(inventories).chain(placements).chain(taken).collect()
 }
 
 /// The namespaces whose own Namespace objects are read.

@@ -7,6 +7,7 @@
 pub mod case;
 mod grant;
 pub mod incumbents;
+mod payloads;
 pub mod place;
 mod quota;
 mod readable;
@@ -78,7 +79,10 @@ fn suspects(world: &World<'_>, claim: &Claim, closure: &Closure) -> Vec<Finding>
     let mut findings: Vec<Finding> = Vec::new();
     for member in closure.members.iter().filter(|member| member.read.kind.is_secret()) {
         let Some(secret) = world.snapshot.get(&member.read) else { continue };
-        let (suspect, expired) = (validity::suspect::check(secret), expiry::check(secret, world.now));
+        let mut suspect = validity::suspect::check(secret);
+        // A payload is a text of lines.
+        suspect.retain(|fault| fault.code != Code::TrailingLineFeed || !claim.by.is_resource_set());
+        let expired = expiry::check(secret, world.now);
         findings.extend(suspect.iter().chain(&expired).map(|fault| finding_of(fault, secret)));
         findings.extend(missing_entries(world, closure, member, secret));
     }
@@ -239,6 +243,7 @@ pub fn cases<'a>(world: &World<'_>, asked: impl Iterator<Item = &'a Asked>) -> V
         let mut findings = asked.findings.clone();
         findings.append(&mut closure.findings);
         findings.extend(judge(world, &claim, &closure));
+        findings.extend(payloads::check(world, &claim, &closure));
         if !findings.iter().any(Finding::stops_claim) {
             findings.extend(suspects(world, &claim, &closure));
         }
@@ -246,5 +251,6 @@ pub fn cases<'a>(world: &World<'_>, asked: impl Iterator<Item = &'a Asked>) -> V
     };
     let mut heard: Vec<sharing::Heard> = asked.filter_map(hear).collect();
     sharing::shared(world, &mut heard);
+    payloads::contested(world, &mut heard);
     heard.into_iter().map(|(claim, closure, findings)| Case::new(claim, closure, findings)).collect()
 }

@@ -6,6 +6,7 @@
 
 use alloc::collections::BTreeMap;
 
+use crate::capi::resource_set::{ADDONS, is_resource_set};
 use crate::capi::{self, cluster};
 use crate::name::{Claimant, GroupKind, ObjectKey, Scope};
 
@@ -117,7 +118,7 @@ const SPEC: &[&str] = &["spec"];
 const SPEC_AND_STATUS: &[&str] = &["spec", "status"];
 
 /// Every kind that no provider brings; live clusters are asked in this order.
-static KNOWN: [Known; 15] = [
+static KNOWN: [Known; 16] = [
     // A Secret's values become its payload.
     Known { kind: "Secret", plural: "secrets", ..CORE },
     Known { kind: "ConfigMap", plural: "configmaps", fields: &["spec", "data", "binaryData"], ..CORE },
@@ -193,6 +194,17 @@ static KNOWN: [Known; 15] = [
         group: cluster::CLUSTERS,
         kind: "Cluster",
         plural: "clusters",
+        listed: Listed::AsGiven,
+        read: false,
+        published: false,
+        claims: true,
+        ..CORE
+    },
+    // Sets of payloads for guest clusters, where a region of the configuration names some.
+    Known {
+        group: ADDONS,
+        kind: "ClusterResourceSet",
+        plural: "clusterresourcesets",
         listed: Listed::AsGiven,
         read: false,
         published: false,
@@ -280,10 +292,15 @@ pub fn plural(kind: &GroupKind) -> Option<&'static str> {
 }
 
 /// Whether every object of a kind is read, whoever asks for it; objects of other kinds are wanted by name. The kinds of
-/// Clusters are so too where [a configuration](crate::config::Fleet::lists) takes Clusters.
+/// Clusters and ClusterResourceSets are so too where [a configuration](crate::config::Fleet::lists) takes some.
 pub fn is_listed(kind: &GroupKind) -> bool {
     let is_known = || known(kind).is_some_and(|known| known.listed != Listed::ByName);
-    kind.group == K0RDENT || (is_known() && !is_of_clusters(kind))
+    kind.group == K0RDENT || (is_known() && !is_by_configuration(kind))
+}
+
+/// Whether objects of a kind are read only where the configuration names claimants that need them.
+pub fn is_by_configuration(kind: &GroupKind) -> bool {
+    is_of_clusters(kind) || is_resource_set(kind)
 }
 
 /// Whether objects of a kind say which identity a Cluster uses: a stage reads them where the configuration names Clusters.

@@ -139,6 +139,7 @@ pub mod exposure;
 pub mod facts;
 pub mod finding;
 pub mod go_time;
+pub mod guest_objects;
 pub mod hash;
 pub mod init;
 pub mod inquiry;

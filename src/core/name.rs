@@ -350,6 +350,9 @@ const CREDENTIAL: &str = "Credential";
 /// The kind of claimants that are Clusters of Cluster API.
 const CLUSTER: &str = "Cluster";
 
+/// The kind of claimants that are ClusterResourceSets of Cluster API.
+const RESOURCE_SET: &str = "ClusterResourceSet";
+
 impl Claimant {
     /// A Credential.
     pub fn credential(namespace: Namespace, name: Name) -> Self {
@@ -359,6 +362,11 @@ impl Claimant {
     /// A Cluster of Cluster API.
     pub fn cluster(namespace: Namespace, name: Name) -> Self {
         Self { kind: CLUSTER.into(), namespace, name }
+    }
+
+    /// A ClusterResourceSet of Cluster API.
+    pub fn resource_set(namespace: Namespace, name: Name) -> Self {
+        Self { kind: RESOURCE_SET.into(), namespace, name }
     }
 
     /// `namespace/name` of a Credential; of another kind, `cluster/namespace/name`, as the command line takes it.
@@ -392,6 +400,9 @@ impl Claimant {
         match kind {
             None => Some(Self::credential(namespace.into(), name.into())),
             Some(kind) if kind.eq_ignore_ascii_case(CLUSTER) => Some(Self::cluster(namespace.into(), name.into())),
+            Some(kind) if kind.eq_ignore_ascii_case(RESOURCE_SET) => {
+                Some(Self::resource_set(namespace.into(), name.into()))
+            }
             Some(_) => None,
         }
     }
@@ -399,6 +410,11 @@ impl Claimant {
     /// Whether it is a Credential.
     pub fn is_credential(&self) -> bool {
         self.kind == CREDENTIAL
+    }
+
+    /// Whether it is a ClusterResourceSet of Cluster API.
+    pub fn is_resource_set(&self) -> bool {
+        self.kind == RESOURCE_SET
     }
 
     /// Whether an object has its kind and name, whatever its group is.
@@ -498,7 +514,11 @@ mod tests {
 
     #[test]
     fn the_path_of_a_claimant_says_its_kind_unless_that_is_the_usual_one() {
-        for (path, shown) in [("a/b", "Credential a/b"), ("cluster/a/b", "Cluster a/b")] {
+        for (path, shown) in [
+            ("a/b", "Credential a/b"),
+            ("cluster/a/b", "Cluster a/b"),
+            ("clusterresourceset/a/b", "ClusterResourceSet a/b"),
+        ] {
             let by = Claimant::of_path(path).unwrap();
             assert_eq!((by.to_string(), by.path()), (shown.to_string(), path.to_string()));
         }

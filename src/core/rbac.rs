@@ -191,6 +191,9 @@ fn list_rule(terms: &Basis<'_>, kind: &GroupKind) -> PolicyRule {
             "Those that regions take without a Credential say which objects name identities."
         }
         _ if kinds::is_of_clusters(kind) => "They name the identities of Clusters.",
+        "ClusterResourceSet" => {
+            "Those that regions take say which Secrets and ConfigMaps are delivered into guest clusters."
+        }
         "ProviderInterface" => "They say which identity kinds there are, and what those refer to.",
         "Region" => "They say which Secrets are kubeconfigs of regions, which never leave.",
         "ClusterDeployment" => "A Credential that one of them names is not withdrawn, and some need companions.",

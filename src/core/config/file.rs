@@ -350,6 +350,10 @@ pub struct RegionFile {
     /// such a glob and the identity. A Cluster that no region names counts for nothing.
     #[serde(default)]
     pub clusters: Vec<RegionClustersFile>,
+    /// The ClusterResourceSets of Cluster API whose payloads go there, because they stand in this cluster: globs over
+    /// `NAMESPACE/NAME`. A set that no region names counts for nothing.
+    #[serde(default)]
+    pub resource_sets: Vec<String>,
     /// How the region's own cluster is looked into, for what is otherwise guessed: it is read, and nothing is written.
     pub cluster: Option<RegionClusterFile>,
 }

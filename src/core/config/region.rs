@@ -54,6 +54,8 @@ pub struct RegionConfig {
     pub inventory: Inventory,
     /// The Clusters of Cluster API whose identities go there; the first entry that a Cluster matches counts.
     pub clusters: Vec<TakenClusters>,
+    /// The ClusterResourceSets of Cluster API whose payloads go there: globs over `namespace/name`.
+    pub resource_sets: Globs,
 }
 
 impl RegionConfig {
@@ -86,6 +88,9 @@ impl RegionConfig {
         let management = self.management.then_some(("management", Tree::Bool(true)));
         let clusters = self.clusters.iter().map(TakenClusters::tree).collect();
         let clusters = (!self.clusters.is_empty()).then_some(("clusters", Tree::List(clusters)));
-        Tree::map(fields.into_iter().chain(management).chain(self.inventory.fields(&self.name)).chain(clusters))
+        let has_sets = !self.resource_sets.patterns().is_empty();
+        let resource_sets = has_sets.then(|| ("resourceSets", self.resource_sets.tree()));
+        let taken = clusters.into_iter().chain(resource_sets);
+        Tree::map(fields.into_iter().chain(management).chain(self.inventory.fields(&self.name)).chain(taken))
     }
 }

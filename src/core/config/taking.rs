@@ -2,13 +2,38 @@
 
 use super::clusters::{TakenClusters, taken};
 use super::{Fleet, RegionConfig, Source, SourcePlace};
+use crate::capi::resource_set::is_resource_set;
 use crate::kinds;
 use crate::name::{GroupKind, Region, SourceName};
 
 impl Fleet {
     /// Whether every object of a kind is read, whoever asks for it.
     pub fn lists(&self, kind: &GroupKind) -> bool {
-        kinds::is_listed(kind) || (kinds::is_of_clusters(kind) && self.names_clusters())
+        kinds::is_listed(kind)
+            || (kinds::is_of_clusters(kind) && self.names_clusters())
+            || (is_resource_set(kind) && self.names_resource_sets())
+    }
+
+    /// Whether some region takes ClusterResourceSets.
+    pub fn names_resource_sets(&self) -> bool {
+        self.regions.values().any(|region| !region.resource_sets.patterns().is_empty())
+    }
+
+    /// Whether some region takes claimants that are no Credentials.
+    pub fn names_others(&self) -> bool {
+        self.names_clusters() || self.names_resource_sets()
+    }
+
+    /// The regions that take a ClusterResourceSet of a source, named as `namespace/name`.
+    pub fn taking_sets<'a>(&'a self, source: &SourceName, set: &str) -> impl Iterator<Item = &'a RegionConfig> {
+        self.regions_of(source).filter(move |region| region.resource_sets.matches(set))
+    }
+
+    /// The regions whose claimants a source may have: all, or the one that it describes.
+    fn regions_of<'a>(&'a self, source: &SourceName) -> impl Iterator<Item = &'a RegionConfig> {
+        let known = self.sources.iter().find(|known| known.name == *source);
+        let own = known.and_then(|source| source.region.as_ref());
+        self.regions.values().filter(move |region| own.is_none_or(|own| *own == region.name))
     }
 
     /// Whether some region takes Clusters.
@@ -23,10 +48,7 @@ impl Fleet {
         source: &SourceName,
         cluster: &str,
     ) -> impl Iterator<Item = (&'a RegionConfig, &'a TakenClusters)> {
-        let known = self.sources.iter().find(|known| known.name == *source);
-        let own = known.and_then(|source| source.region.as_ref());
-        let regions = self.regions.values().filter(move |region| own.is_none_or(|own| *own == region.name));
-        regions.filter_map(move |region| Some((region, taken(&region.clusters, cluster)?)))
+        self.regions_of(source).filter_map(move |region| Some((region, taken(&region.clusters, cluster)?)))
     }
 
     /// Whether a source is the cluster of a region, and not k0rdent's own.

@@ -14,6 +14,7 @@ use super::pattern::Pattern;
 use super::reason::Reason;
 use crate::capi;
 use crate::capi::cluster::CLUSTERS;
+use crate::capi::resource_set::ADDONS;
 use crate::config::Fleet;
 use crate::finding::{Code, Fault, Origin};
 use crate::kinds::{self, K0RDENT, OLD_K0RDENT, is_definition, is_listed};
@@ -66,12 +67,12 @@ const HELM: &str = "{{";
 /// Flux fills in `${…}` on the cluster, so a file may well have it; but where clusterctl was to fill it in, the names of
 /// Clusters and of what stands behind them are missing, and what those have published must stay.
 pub(super) fn is_unrendered(kind: &GroupKind, text: &str) -> bool {
-    text.contains(HELM) || (kinds::is_of_clusters(kind) && is_template(text))
+    text.contains(HELM) || (kinds::is_by_configuration(kind) && is_template(text))
 }
 
 /// A text by which an object of a kind is called, or of any kind, as what it could become.
 pub(super) fn pattern(kind: Option<&GroupKind>, text: &str) -> Pattern {
-    Pattern::of(text, kind.is_some_and(kinds::is_of_clusters))
+    Pattern::of(text, kind.is_some_and(kinds::is_by_configuration))
 }
 
 fn check(
@@ -103,7 +104,11 @@ fn check(
             return Some(mistyped(None, &kind, "List"));
         }
         // Of kinds that no stage reads, none was meant.
-        let is_meant = |known: &&kinds::Known| known.group != CLUSTERS || fleet.names_clusters();
+        let is_meant = |known: &&kinds::Known| match known.group {
+            CLUSTERS => fleet.names_clusters(),
+            ADDONS => fleet.names_resource_sets(),
+            _ => true,
+        };
         let core = kinds::all().filter(|known| known.group != K0RDENT).filter(is_meant);
         let known = core.map(|known| (known.group, known.kind));
         let known = known.chain(capi::all().map(|rules| (rules.group, rules.kind)));
@@ -174,7 +179,11 @@ fn mistyped(meant: Option<GroupKind>, said: &GroupKind, text: &str) -> Mistyped 
 fn of_template(fleet: &Fleet, api_version: &str, kind: &GroupKind) -> Mistyped {
     let reads = |group: &str| Some(GroupKind::new(group, kind.kind.as_str())).filter(|kind| fleet.reads(kind));
     let (group, _) = split_api_version(api_version);
-    let meant = reads(group).or_else(|| reads("")).or_else(|| reads(K0RDENT)).or_else(|| reads(capi::GROUP));
+    let meant = reads(group)
+        .or_else(|| reads(""))
+        .or_else(|| reads(K0RDENT))
+        .or_else(|| reads(capi::GROUP))
+        .or_else(|| reads(ADDONS));
     let field = if is_template(api_version) { "apiVersion" } else { "kind" };
     Mistyped { meant, fault: template(field) }
 }
@@ -280,7 +289,7 @@ impl Meant {
         let name = key.name.as_str();
         let named = match &self.name {
             Some(pattern) => pattern.fits(name),
-            None => is_listed(&key.kind) || kinds::is_of_clusters(&key.kind) || self.words.contains(name),
+            None => is_listed(&key.kind) || kinds::is_by_configuration(&key.kind) || self.words.contains(name),
         };
         let in_place = |namespace: &Namespace| self.namespace.as_ref().is_none_or(|own| own.fits(namespace.as_str()));
         named && self.kind.as_ref().is_none_or(|own| *own == key.kind) && key.namespace.as_ref().is_none_or(in_place)

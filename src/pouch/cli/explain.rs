@@ -19,6 +19,7 @@ const EXAMPLES: &str = "\
 Examples:
   pouch explain team-a/aws
   pouch explain cluster team-a/prod
+  pouch explain clusterresourceset team-a/addons
   pouch explain secret kcm-system/aws-secret
   pouch explain region eu-west
   pouch explain recipient age1…

@@ -83,6 +83,12 @@ pub(super) fn resolve(
             detached: typed.detached,
             inventory: inventory::resolve(name, typed, output, &path, faults),
             clusters: clusters::resolve(&typed.clusters, kinds, &path.key("clusters"), faults),
+            resource_sets: clusters::globs(
+                &typed.resource_sets,
+                "ClusterResourceSet",
+                &path.key("resourceSets"),
+                faults,
+            ),
         };
         described(&config, &path.key("delivery"), faults);
         regions.insert(config.name.clone(), config);

@@ -14,7 +14,7 @@ use super::super::{
 };
 use super::grant::KnownKinds;
 use super::name::{globs, label, namespace, namespace_globs};
-use crate::kinds::is_of_clusters;
+use crate::kinds::is_by_configuration;
 use crate::name::{GroupKind, Region, SourceName};
 
 /// The longest glob over names, in bytes: names of objects are no longer.
@@ -109,7 +109,7 @@ fn provided(
     path: &FieldPath,
     faults: &mut Faults,
 ) -> ProvidedObjects {
-    let known = KnownKinds { kinds, also: is_of_clusters };
+    let known = KnownKinds { kinds, also: is_by_configuration };
     let (kind, namespace) =
         super::grant::placed((&typed.group, &typed.kind), typed.namespace.as_deref(), &known, path, faults);
     let is_of_name = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '-' | '.' | '*' | '?');

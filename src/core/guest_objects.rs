@@ -255,3 +255,84 @@ fn is_variable(text: &str) -> bool {
     };
     is_one("${", "}") || is_one("{{", "}}")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::object;
+    use alloc::string::ToString as _;
+
+    /// What is told of a value: objects, Secrets that hold something, what is left, and whether it could be read.
+    fn said(text: &str) -> String {
+        let found = look(text.as_bytes(), &mut Interner::new());
+        let shown =
+            |objects: &BTreeSet<GuestObject>| objects.iter().map(|it| it.to_string()).collect::<Vec<_>>().join(",");
+        let unreadable =
+            found.unreadable.map(|it| format!("{} {}", it.line, if it.may_be_secret { "secret?" } else { "" }));
+        format!(
+            "{}|{}|{}|{}|{}",
+            shown(&found.objects),
+            shown(&found.secrets),
+            shown(&found.unfilled),
+            found.unrendered.unwrap_or_default(),
+            unreadable.unwrap_or_default()
+        )
+    }
+
+    #[test]
+    fn a_value_is_looked_at_as_cluster_api_reads_it() {
+        const SECRET: &str = "{apiVersion: v1, kind: Secret, metadata: {name: a, namespace: b}, data: {c: ZA==}}";
+        for (text, expect) in [
+            (SECRET, "Secret b/a|Secret b/a|||"),
+            ("---\n# nothing\n", "||||"),
+            (
+                "[{apiVersion: v1, kind: Pod, metadata: {name: a}}, {apiVersion: v1, kind: Secret, metadata: {name: b}}]",
+                "Pod a,Secret b||||",
+            ),
+            ("{apiVersion: v1, kind: List, items: [{apiVersion: v1, kind: Pod, metadata: {name: a}}]}", "Pod a||||"),
+            (
+                "{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: 'system:a'}}",
+                "ClusterRole.rbac.authorization.k8s.io system:a||||",
+            ),
+            ("{apiVersion: v1, kind: Secret, metadata: {name: a}, stringData: {b: '${C}'}}", "Secret a||Secret a||"),
+            (
+                "{apiVersion: v1, kind: Secret, metadata: {name: a}, stringData: {b: '{{ .C }}', d: e}}",
+                "Secret a|Secret a|Secret a||",
+            ),
+            ("{apiVersion: v1, kind: Secret, metadata: {name: a}, stringData: {b: ''}, data: null}", "Secret a||||"),
+            ("{apiVersion: v1, kind: Secret, metadata: {name: a}, data: text}", "Secret a|Secret a|||"),
+            (
+                "{apiVersion: v1, kind: Secret, metadata: {name: a}, stringData: {'${B}.c': d}}",
+                "Secret a|Secret a||the name of an entry|",
+            ),
+            ("{apiVersion: v1, kind: Pod, metadata: {name: '${A}'}}", "|||metadata.name|"),
+            ("{apiVersion: v1, kind: '{{ .Kind }}', metadata: {name: a}}", "|||kind|"),
+            ("${A}", "|||the value|"),
+            // What is no name of an object may be a value.
+            (
+                "{apiVersion: v1, kind: Secret, metadata: {name: 'Pass word'}, data: {a: b}}",
+                "|Secret (without a name)|||",
+            ),
+            ("{apiVersion: v1, kind: pass-word, metadata: {name: a}}", "||||"),
+            ("{apiVersion: v1, kind: Pod, metadata: {name: a, namespace: 'Pass word'}}", "||||"),
+            ("# one\ntext: {", "||||2 "),
+            ("text", "||||1 "),
+            ("a: 1\n---\nkind: Secret\nb: {{ .C }}\n", "||||4 secret?"),
+            ("a: {\n---\n{\"kind\": \"Secret\", \"a\": }}\n", "||||3 secret?"),
+        ] {
+            assert_eq!(said(text), expect, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_value_that_nobody_looked_at_says_nothing() {
+        let secret = object("{apiVersion: v1, kind: Secret, metadata: {name: a, namespace: b}, stringData: {c: d}}");
+        assert_eq!(values(&secret).len(), 1);
+        assert!(values(&secret.unseen()).is_empty());
+        let map = object("{apiVersion: v1, kind: ConfigMap, metadata: {name: a, namespace: b}, data: {c: d, e: null}}");
+        assert_eq!(
+            values(&map).iter().map(|value| (value.name, value.bytes)).collect::<Vec<_>>(),
+            [("c", 1), ("e", 0)]
+        );
+    }
+}

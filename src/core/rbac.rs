@@ -296,7 +296,8 @@ fn named_rule(terms: &Basis<'_>, kind: &GroupKind, namespace: &Namespace) -> Opt
 
 fn all_rule(terms: &Basis<'_>, kind: &GroupKind) -> Option<PolicyRule> {
     let refers = || terms.asked.keys().any(|key| key.kind == *kind);
-    if kind.is_config_map() && terms.fleet.companions == Companions::None && !refers() {
+    let is_payload = terms.fleet.names_resource_sets();
+    if kind.is_config_map() && terms.fleet.companions == Companions::None && !refers() && !is_payload {
         return None;
     }
     let why = match kind.is_secret() {

@@ -146,7 +146,13 @@ struct Writer<'h> {
 /// it.
 pub(super) fn contested(world: &World<'_>, heard: &mut [Heard]) {
     let mut by_namespace: BTreeMap<&Namespace, Vec<Writer<'_>>> = BTreeMap::new();
-    for heard in heard.iter() {
+    let mut sets: BTreeMap<&Namespace, usize> = BTreeMap::new();
+    for (claim, ..) in heard.iter().filter(|(claim, ..)| claim.by.is_resource_set()) {
+        let count = sets.entry(&claim.by.namespace).or_default();
+        *count = count.saturating_add(1);
+    }
+    sets.retain(|_, count| *count > 1);
+    for heard in heard.iter().filter(|(claim, ..)| sets.contains_key(&claim.by.namespace)) {
         if let Some(writer) = writer(world, heard) {
             by_namespace.entry(&writer.by.namespace).or_default().push(writer);
         }

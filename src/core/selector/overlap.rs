@@ -54,8 +54,8 @@ mod tests {
         for (one, other, expect) in [
             ("{matchLabels: {a: b}}", "{matchLabels: {a: b}}", true),
             ("{matchLabels: {a: b}}", "{matchLabels: {a: c}}", false),
-            ("{matchLabels: {a: b}}", "{matchLabels: {x: y}}", true),
-            ("{matchLabels: {a: b, x: y}}", "{matchLabels: {a: b, x: z}}", false),
+            ("{matchLabels: {a: b}}", "{matchLabels: {x: v}}", true),
+            ("{matchLabels: {a: b, x: v}}", "{matchLabels: {a: b, x: w}}", false),
             ("{matchLabels: {a: b}}", IN, true),
             ("{matchLabels: {a: d}}", IN, false),
             ("{matchLabels: {a: b}}", NOT_IN, false),

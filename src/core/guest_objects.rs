@@ -9,7 +9,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
 
-use crate::cleartext::published_secrets;
+use crate::cleartext::manifest_secrets;
 use crate::name::{GroupKind, Name, Namespace, is_dns_label, is_dns_subdomain, is_template};
 use crate::node::{Interner, Node};
 use crate::object::{Object, kind_of};
@@ -193,7 +193,7 @@ fn note(document: &Node, found: &mut Found, is_whole: bool) {
     } else if found.in_clear.len() < MOST_OBJECTS {
         let kind = kind_of(document);
         let at = object.as_ref().map_or_else(|| String::from("an object"), |object| format!("{object}"));
-        found.in_clear.extend(published_secrets(&kind, document).into_iter().map(|path| format!("{at}, {path}")));
+        found.in_clear.extend(manifest_secrets(&kind, document).into_iter().map(|path| format!("{at}, {path}")));
     }
     found.objects.extend(object.filter(|_| left.is_none()));
 }

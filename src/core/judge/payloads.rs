@@ -184,19 +184,23 @@ pub(super) fn contested(world: &World<'_>, heard: &mut [Heard]) {
                 claim.by
             );
             let help = "Narrow one of the selectors, or let one set alone write the object.";
-            let finding = Finding::new(Code::TwoWriters, message).at(&claim.origin).help(help);
+            let finding =
+                Finding::new(Code::TwoWriters, message).about(&key_of(&claim.by)).at(&claim.origin).help(help);
             findings.push(finding.claimed_by(&claim.by).in_region(claim.region()));
         }
     }
+}
+
+/// The set that a claimant is.
+fn key_of(by: &Claimant) -> ObjectKey {
+    ObjectKey::new(resource_set::resource_set_kind(), Some(by.namespace.clone()), by.name.clone())
 }
 
 fn writer<'h>(world: &World<'_>, (claim, closure, findings): &'h Heard) -> Option<Writer<'h>> {
     if !claim.by.is_resource_set() || findings.iter().any(Finding::stops_claim) {
         return None;
     }
-    let key =
-        ObjectKey::new(resource_set::resource_set_kind(), Some(claim.by.namespace.clone()), claim.by.name.clone());
-    let set = resource_set::read(&world.snapshot.get(&key)?.body).ok()?;
+    let set = resource_set::read(&world.snapshot.get(&key_of(&claim.by))?.body).ok()?;
     // An empty selector chooses no Cluster.
     if set.selector.is_empty() {
         return None;

@@ -15,12 +15,12 @@ pub enum Kind {
     Credential,
     /// A Cluster of Cluster API that has no Credential.
     Cluster,
-    /// A ClusterResourceSet of Cluster API.
-    #[value(name = "clusterresourceset")]
-    ClusterResourceSet,
     Secret,
     Region,
     Recipient,
+    /// A ClusterResourceSet of Cluster API.
+    #[value(name = "clusterresourceset")]
+    ClusterResourceSet,
 }
 
 /// What is asked about.

@@ -25,18 +25,18 @@ fn can_hold(tests: &[&Test]) -> bool {
         // Without the label `NotIn` holds, and so it does for a value that nobody lists.
         return !(is_absent && is_present);
     }
-    let mut wanted: Option<Vec<&Box<str>>> = None;
+    let lists = |values: &[Box<str>], text: &str| values.iter().any(|value| **value == *text);
+    let mut wanted: Option<Vec<&str>> = None;
     for test in tests {
         if let Test::In(values) = test {
             wanted = Some(match wanted {
-                None => values.iter().collect(),
-                Some(before) => before.into_iter().filter(|value| values.contains(value)).collect(),
+                None => values.iter().map(|value| &**value).collect(),
+                Some(before) => before.into_iter().filter(|value| lists(values, value)).collect(),
             });
         }
     }
-    let is_shut =
-        |value: &&Box<str>| tests.iter().any(|test| matches!(test, Test::NotIn(values) if values.contains(value)));
-    wanted.is_none_or(|wanted| !wanted.iter().all(is_shut))
+    let is_shut = |value: &str| tests.iter().any(|test| matches!(test, Test::NotIn(values) if lists(values, value)));
+    wanted.is_none_or(|wanted| !wanted.iter().all(|value| is_shut(value)))
 }
 
 #[cfg(test)]

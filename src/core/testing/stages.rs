@@ -54,8 +54,8 @@ type Say = fn(&Case) -> String;
 const STAGES: [(&str, usize, Say); 6] = [
     ("claim", 55, claim),
     ("closure", 103, judged),
-    ("judge", 116, judged),
-    ("region", 154, region),
+    ("judge", 120, judged),
+    ("region", 156, region),
     ("sanitise", 9, sanitised),
     ("sources", 25, sources),
 ];

@@ -13,7 +13,6 @@ use crate::claim::Claim;
 use crate::closure::Closure;
 use crate::finding::{Code, Finding};
 use crate::guest_objects::{Found, GuestObject, LEAST_BYTES, Value, values};
-use crate::lenient::quoted;
 use crate::listing::few;
 use crate::name::{Claimant, Namespace, ObjectKey, is_template};
 use crate::object::Object;
@@ -47,12 +46,11 @@ pub(super) fn check(world: &World<'_>, claim: &Claim, closure: &Closure) -> Vec<
 fn wrong_type(object: &Object) -> Option<Finding> {
     // Of a Secret that nobody looked at, the type is not known either.
     object.payload.as_ref()?;
-    let said = object.body.str_at(&["type"]).filter(|said| *said != PAYLOAD_TYPE)?;
+    object.body.str_at(&["type"]).filter(|said| *said != PAYLOAD_TYPE)?;
+    // Not quoted: what is no type may be a value.
     let message = format!(
-        "{} has the type {}, and Cluster API delivers nothing of a set that names a Secret of another type than \
-         {PAYLOAD_TYPE}",
-        object.key,
-        quoted(said)
+        "{} is not of type {PAYLOAD_TYPE}, and Cluster API delivers nothing of a set that names such a Secret",
+        object.key
     );
     let help = format!(
         "Write `type: {PAYLOAD_TYPE}`. Where the Secret is there already it has to be deleted first: types are immutable."

@@ -192,6 +192,7 @@ fn no_value_of_a_payload_is_ever_shown() {
         (PAYLOADS.replace("{password: ", &format!("{{{CANARY}: '${{{CANARY}}}', password: ")), 0),
         (PAYLOADS.replace("name: pull, namespace: kube-system", &format!("name: '${{{CANARY}}}'")), 3),
         (PAYLOADS.replace("type: addons.cluster.x-k8s.io/resource-set", "type: Opaque"), 3),
+        (PAYLOADS.replace("type: addons.cluster.x-k8s.io/resource-set", &format!("type: {CANARY}")), 3),
         (PAYLOADS.replace("mtu: \"1500\"", &format!("mtu: \"1500\"}}\n    ---\n    {{apiVersion: v1, kind: Secret, metadata: {{name: {CANARY}x}}, data: {{{CANARY}: {CANARY}}}")).replace(&format!("name: {CANARY}x"), "name: x"), 3),
     ] {
         fleet.write("manifests/payloads.yaml", &payload);

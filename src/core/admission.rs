@@ -130,8 +130,9 @@ fn held_to<'a>(world: &World<'a>, claim: &Claim) -> Option<(ObjectKey, Vec<&'a S
         key => key,
     };
     let sources: Vec<&SourceName> = world.snapshot.agreeing(&key).map(|copy| &copy.origin.source).collect();
-    let is_free = |source: &&&SourceName| !is_cluster && world.fleet.described_by(source).is_none();
-    if sources.iter().any(|source| is_free(&source)) { None } else { Some((key, sources)) }
+    // Of a Credential, one copy in a source that describes no region is enough.
+    let is_free = !is_cluster && !sources.is_empty() && world.snapshot.described(world.fleet, &key).is_none();
+    if is_free { None } else { Some((key, sources)) }
 }
 
 fn standing<'a>(world: &World<'a>, claim: &Claim, read: &ObjectKey) -> Standing<'a> {

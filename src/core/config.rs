@@ -39,13 +39,13 @@ use crate::object::Keep;
 use crate::recipient::Recipient;
 use crate::release::Release;
 
-pub use clusters::{TakenClusters, TakenIdentity, taken};
+pub use clusters::{ClusterEntries, TakenClusters, TakenIdentity};
 pub use delivery::{
     ArgoCd, ArgoCluster, ArgoDestination, ArgoKind, ArgoMode, Delivery, Flux, HealthCheck, OCI_REPOSITORY, OCI_SCHEME,
     TextFile,
 };
 pub use globs::Globs;
-pub use grant::{Grant, GrantRegions, Granted, Grantee, placements_of};
+pub use grant::{Grant, GrantRegions, Granted, Grantee, grants_for, placements_of};
 pub use inventory::{Inventory, Look, ProfileBy, ProfileTie};
 pub use limits::{Accept, Acceptance, GitLimits, Limits, SourceLimits, is_digest};
 pub use placement::{Placement, PlacementBy};

@@ -14,6 +14,7 @@ mod readable;
 pub mod region;
 mod sharing;
 mod tenancy;
+mod unmatched;
 mod unused;
 
 use alloc::string::{String, ToString as _};
@@ -33,6 +34,7 @@ use crate::world::World;
 use crate::world::cluster::ClusterFacts;
 use case::Case;
 pub use tenancy::rule_of;
+pub use unmatched::unmatched;
 pub use unused::unused;
 
 /// Judges one claim's closure by itself.

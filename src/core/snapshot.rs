@@ -7,6 +7,7 @@
 
 mod at_home;
 mod copies;
+mod described;
 mod doubts;
 mod elsewhere;
 mod guesses;

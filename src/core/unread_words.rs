@@ -80,7 +80,11 @@ impl UnreadWords {
                 for (_, value) in document.entries().iter().filter(|(key, _)| other(key)) {
                     let below = value.entries().iter().map(|(_, value)| value);
                     let texts = core::iter::once(value).chain(below).filter_map(Node::as_str);
-                    found.words.extend(texts.map(Box::from));
+                    // A colon without a blank makes a text, or a key, of both: `name:aws`, `{name:aws}`.
+                    let keys = value.entries().iter().filter(|(_, value)| matches!(value, Node::Null));
+                    let joined = keys.map(|(key, _)| &**key).chain(texts.clone());
+                    let joined = joined.filter_map(|text| text.split_once(':')).map(|(_, word)| word.trim());
+                    found.words.extend(texts.chain(joined).map(Box::from));
                 }
             }
         }
@@ -124,6 +128,21 @@ mod tests {
         check("kind: \"Secret\"\nname: 'aws.x'\n: :", "Secret", "aws.x", Some(true));
         check("kind: &k Secret\nother: *k\nname: aws: x", "Secret", "aws", Some(true));
         check("{\"kind\":\"Secret\",\"metadata\":{\"name\":\"aws\"", "Secret", "aws", Some(true));
+    }
+
+    #[test]
+    fn a_document_that_lost_its_name_may_hold_what_is_named_in_it() {
+        let check = |metadata: &str, name: &str, expect: bool| {
+            let text = format!("kind: Credential\nmetadata: {metadata}\nspec: {{a: spec-word}}\n");
+            let found = UnreadWords::of_document(&crate::testing::node(&crate::testing::yaml(&text)));
+            assert_eq!(found.words.contains(name), expect, "{metadata}");
+        };
+        check("{nmae: aws}", "aws", true);
+        check("{name:aws}", "aws", true);
+        check("{name:aws, namespace: x}", "aws", true);
+        check("name:aws", "aws", true);
+        check("{name: gcp, 'other:aws': null}", "aws", false);
+        check("{nmae: aws}", "spec-word", false);
     }
 
     #[test]

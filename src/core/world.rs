@@ -20,7 +20,7 @@ use crate::claim::access::{Access, Rules};
 use crate::claim::collect::{claims, kept_by};
 use crate::claim::deployments::Deployments;
 use crate::claim::{Asked, Claim};
-use crate::config::{Fleet, Grant, Granted, Placement, RegionConfig};
+use crate::config::{Fleet, Grant, Granted, Placement, RegionConfig, grants_for};
 use crate::destination::{Address, Destination};
 use crate::finding::{Code, Finding};
 use crate::k0rdent;
@@ -168,8 +168,8 @@ impl<'a> World<'a> {
 
     /// The same, of grants to whole closures only if these `count`.
     fn granted(&self, by: &Claimant, region: &Region, object: &ObjectKey, count: bool) -> Granting<'a> {
-        let opens = |grant: &&Grant| grant.is_for(by, object) && (count || grant.to != Granted::Closure);
-        let grants = || self.fleet.grants.iter().filter(opens);
+        let opens = |grant: &&Grant| count || grant.to != Granted::Closure;
+        let grants = || grants_for(&self.fleet.grants, by, object).filter(opens);
         if grants().any(|grant| grant.names(region)) {
             return Granting::Yes(None);
         }
@@ -192,12 +192,7 @@ impl<'a> World<'a> {
     /// Whether a claimant stands only where one region's Clusters are described. Whoever writes there chooses what its
     /// closure holds, so no grant opens that as a whole.
     fn is_described(&self, by: &Claimant) -> bool {
-        if !self.fleet.describes_regions() {
-            return false;
-        }
-        let Some(key) = kinds::claimant(by) else { return false };
-        let mut copies = self.snapshot.agreeing(&key).peekable();
-        copies.peek().is_some() && copies.all(|copy| self.fleet.described_by(&copy.origin.source).is_some())
+        kinds::claimant(by).is_some_and(|key| self.snapshot.described(self.fleet, &key).is_some())
     }
 
     /// Whether some grant is known to let a claimant use an object, by the key that is read, in a region.

@@ -14,7 +14,7 @@ use alloc::vec::Vec;
 use self::behind::{Behind, Looked};
 use super::{Asked, CONFIGURED, Claim, Start};
 use crate::capi::cluster;
-use crate::config::{Fleet, RegionConfig, RegionState, Resolution, TakenClusters, taken};
+use crate::config::{Fleet, RegionConfig, RegionState, Resolution, TakenClusters};
 use crate::destination::Address;
 use crate::finding::{Code, Finding};
 use crate::k0rdent::root::Root;
@@ -24,7 +24,7 @@ use crate::snapshot::Snapshot;
 
 /// Whether some region takes a Cluster, whatever source it may stand in.
 pub(super) fn may_be_taken(fleet: &Fleet, by: &Claimant) -> bool {
-    fleet.regions.values().any(|region| taken(&region.clusters, &by.place()).is_some())
+    fleet.regions.values().any(|region| region.clusters.taken(&by.place()).is_some())
 }
 
 /// What every Cluster asks for that a region takes.

@@ -32,7 +32,8 @@ pub(super) fn ask(fleet: &Fleet, snapshot: &Snapshot, object: &Object, by: Claim
     let Some(region) = asked.region.clone() else {
         return asked;
     };
-    if let Some(described) = described(fleet, snapshot, object).filter(|described| !described.contains(&&region)) {
+    let described = snapshot.described(fleet, &object.key);
+    if let Some(described) = described.filter(|described| !described.contains(&&region)) {
         asked.findings.push(of_another_region(&region, &described, object));
         return asked;
     }
@@ -59,15 +60,6 @@ pub(super) fn ask(fleet: &Fleet, snapshot: &Snapshot, object: &Object, by: Claim
         }
     }
     asked
-}
-
-/// The regions whose Clusters the sources of a Credential describe; none if it stands in a source that describes no region.
-/// Whoever rules one region must not write into another.
-fn described<'f>(fleet: &'f Fleet, snapshot: &Snapshot, object: &Object) -> Option<Vec<&'f Region>> {
-    if !fleet.describes_regions() {
-        return None;
-    }
-    snapshot.agreeing(&object.key).map(|copy| fleet.described_by(&copy.origin.source)).collect()
 }
 
 fn of_another_region(region: &Region, described: &[&Region], object: &Object) -> Finding {

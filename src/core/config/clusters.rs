@@ -1,6 +1,8 @@
 //! Clusters of Cluster API that a region takes, although no Credential stands for them.
 
+use alloc::collections::BTreeMap;
 use alloc::string::String;
+use alloc::vec::Vec;
 
 use super::globs::Globs;
 use crate::name::{GroupKind, Name, Namespace, Version};
@@ -29,9 +31,19 @@ pub struct TakenIdentity {
 }
 
 impl TakenClusters {
+    /// The glob as typed.
+    pub fn glob(&self) -> &str {
+        self.clusters.patterns().first().map_or("", String::as_str)
+    }
+
+    /// The one Cluster that the entry names, if no character of it stands for others.
+    pub fn name(&self) -> Option<&str> {
+        Some(self.glob()).filter(|glob| !glob.contains(['*', '?', '[', '{', '\\']))
+    }
+
     /// As the configuration has it.
     pub(super) fn tree(&self) -> Tree<'_> {
-        let glob = Tree::text(self.clusters.patterns().first().map_or("", String::as_str));
+        let glob = Tree::text(self.glob());
         let Some(identity) = &self.identity else { return glob };
         let fields = [
             ("apiVersion", Tree::text(identity.kind.api_version(&identity.version))),
@@ -43,7 +55,65 @@ impl TakenClusters {
     }
 }
 
-/// The entry by which a region takes a Cluster, named as `namespace/name`: the first that fits.
-pub fn taken<'a>(entries: &'a [TakenClusters], cluster: &str) -> Option<&'a TakenClusters> {
-    entries.iter().find(|entry| entry.clusters.matches(cluster))
+/// The Clusters that a region takes: entries, of which the first that fits counts.
+#[derive(Clone, Debug, Default)]
+pub struct ClusterEntries {
+    entries: Vec<TakenClusters>,
+    /// The places of entries that are plain names; of several with one name, of the first.
+    by_name: BTreeMap<String, usize>,
+    /// The places of all others. There may be thousands of Clusters, and as many entries that each name one.
+    globs: Vec<usize>,
+}
+
+impl ClusterEntries {
+    /// Sorts out which entries are plain names.
+    pub(super) fn new(entries: Vec<TakenClusters>) -> Self {
+        let (mut by_name, mut globs) = (BTreeMap::new(), Vec::new());
+        for (at, entry) in entries.iter().enumerate() {
+            match entry.name() {
+                Some(name) => _ = by_name.entry(name.into()).or_insert(at),
+                None => globs.push(at),
+            }
+        }
+        Self { entries, by_name, globs }
+    }
+
+    /// Whether the region takes none.
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    /// The entries, in the order of the configuration.
+    pub fn iter(&self) -> impl Iterator<Item = &TakenClusters> {
+        self.entries.iter()
+    }
+
+    /// The entry by which the region takes a Cluster, named as `namespace/name`: the first that fits.
+    pub fn taken(&self, cluster: &str) -> Option<&TakenClusters> {
+        let named = self.by_name.get(cluster).copied();
+        let fits = |at: &usize| self.entries.get(*at).is_some_and(|entry| entry.clusters.matches(cluster));
+        let mut before = self.globs.iter().copied().take_while(|at| named.is_none_or(|named| *at < named));
+        self.entries.get(before.find(fits).or(named)?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Where a name comes after a glob that fits too, the glob counts, and the other way round.
+    #[test]
+    fn the_first_entry_that_fits_counts() {
+        let globs = ["a/x", "b/*", "b/y", "a/*", "a/y", "*/z", "a/x"];
+        let entry =
+            |glob: &&str| TakenClusters { clusters: Globs::new(&[String::from(*glob)]).unwrap(), identity: None };
+        let entries = ClusterEntries::new(globs.iter().map(entry).collect());
+        for namespace in ["a", "b", "c"] {
+            for name in ["x", "y", "z"] {
+                let path = alloc::format!("{namespace}/{name}");
+                let first = entries.iter().find(|entry| entry.clusters.matches(&path)).map(TakenClusters::glob);
+                assert_eq!(entries.taken(&path).map(TakenClusters::glob), first, "{path}");
+            }
+        }
+    }
 }

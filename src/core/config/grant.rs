@@ -70,6 +70,25 @@ pub fn placements_of(grants: &BTreeSet<Grant>) -> BTreeSet<&Placement> {
     grants.iter().flat_map(|grant| grant.regions.placements()).collect()
 }
 
+/// The grants for a claimant and an object, wherever they hold. There may be as many as there are claimants, and each asks.
+pub fn grants_for<'g>(
+    grants: &'g BTreeSet<Grant>,
+    by: &Claimant,
+    object: &ObjectKey,
+) -> impl Iterator<Item = &'g Grant> {
+    let from = [Grantee::Namespace(by.namespace.clone()), Grantee::Claimant(by.clone())];
+    let to = [Granted::Object(object.clone()), Granted::Closure];
+    let pairs = from.into_iter().flat_map(move |from| to.clone().map(|to| (from.clone(), to)));
+    let found = pairs.flat_map(|(from, to)| {
+        // The first of all grants that say the same but for the regions.
+        let first = Grant { from, to, regions: GrantRegions::All };
+        let all = grants.range(first.clone()..);
+        all.take_while(move |grant| grant.from == first.from && grant.to == first.to)
+    });
+    let (by, object) = (by.clone(), object.clone());
+    found.filter(move |grant| grant.is_for(&by, &object))
+}
+
 impl Grant {
     /// The narrowest grant that lets one claimant use one object in one region.
     pub fn least(by: &Claimant, region: &Region, object: &ObjectKey) -> Self {
@@ -213,6 +232,33 @@ mod tests {
             "{from: {namespace: \"on\"}, regions: [\"1e3\", \"no\", {placement: {namespace: fleet, decisionKey: \"7\"}}, \
              {placement: {namespace: fleet, decisionKey: \"a_b\"}}, {placement: {namespace: fleet, decisionKey: app}}]}"
         );
+    }
+
+    /// Whatever grants there are, those that are found are those that are for the claimant and the object.
+    #[test]
+    fn no_grant_is_overlooked() {
+        let from = || {
+            let claimants = ["x", "y"].map(|name| Grantee::Claimant(credential("a", name)));
+            [Grantee::Namespace("a".into()), Grantee::Namespace("b".into())].into_iter().chain(claimants)
+        };
+        let object = |name: &str| ObjectKey::secret("c".into(), name.into());
+        let to = || ["s", "t"].map(|name| Granted::Object(object(name))).into_iter().chain([Granted::Closure]);
+        let these = GrantRegions::These { regions: ["eu".into()].into(), placements: BTreeSet::new() };
+        let mut grants = BTreeSet::new();
+        for from in from() {
+            for to in to() {
+                for regions in [GrantRegions::All, these.clone()] {
+                    grants.insert(Grant { from: from.clone(), to: to.clone(), regions });
+                }
+            }
+        }
+        for by in [credential("a", "x"), credential("a", "z"), credential("b", "y"), credential("d", "x")] {
+            for object in ["s", "t", "u"].map(object) {
+                let found: BTreeSet<&Grant> = grants_for(&grants, &by, &object).collect();
+                let all: BTreeSet<&Grant> = grants.iter().filter(|grant| grant.is_for(&by, &object)).collect();
+                assert_eq!(found, all, "{by} {object}");
+            }
+        }
     }
 
     #[test]

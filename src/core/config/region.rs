@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{Delivery, Globs, Inventory, TakenClusters};
+use super::{ClusterEntries, Delivery, Globs, Inventory, TakenClusters};
 use crate::name::{Directory, Namespace, Region};
 use crate::recipient::Recipient;
 use crate::yaml::emit::Tree;
@@ -53,7 +53,7 @@ pub struct RegionConfig {
     /// Which objects describe its cluster, and how that is looked into.
     pub inventory: Inventory,
     /// The Clusters of Cluster API whose identities go there; the first entry that a Cluster matches counts.
-    pub clusters: Vec<TakenClusters>,
+    pub clusters: ClusterEntries,
     /// The ClusterResourceSets of Cluster API whose payloads go there: globs over `namespace/name`.
     pub resource_sets: Globs,
 }

@@ -1,7 +1,8 @@
 //! Taking: which regions take the Clusters of which source.
 
-use super::clusters::{TakenClusters, taken};
+use super::clusters::TakenClusters;
 use super::{Fleet, RegionConfig, Source, SourcePlace};
+use crate::capi::cluster::cluster_kind;
 use crate::capi::resource_set::is_resource_set;
 use crate::kinds;
 use crate::name::{GroupKind, Region, SourceName};
@@ -12,6 +13,17 @@ impl Fleet {
         kinds::is_listed(kind)
             || (kinds::is_of_clusters(kind) && self.names_clusters())
             || (is_resource_set(kind) && self.names_resource_sets())
+    }
+
+    /// Whether the claimants of a kind in a source count: those that are no Credentials do so only where a region takes
+    /// some.
+    pub fn takes(&self, source: &SourceName, kind: &GroupKind) -> bool {
+        let is_set = is_resource_set(kind);
+        let takes = |region: &RegionConfig| match is_set {
+            true => !region.resource_sets.patterns().is_empty(),
+            false => !region.clusters.is_empty(),
+        };
+        (!is_set && *kind != cluster_kind()) || self.regions_of(source).any(takes)
     }
 
     /// Whether some region takes ClusterResourceSets.
@@ -48,7 +60,7 @@ impl Fleet {
         source: &SourceName,
         cluster: &str,
     ) -> impl Iterator<Item = (&'a RegionConfig, &'a TakenClusters)> {
-        self.regions_of(source).filter_map(move |region| Some((region, taken(&region.clusters, cluster)?)))
+        self.regions_of(source).filter_map(move |region| Some((region, region.clusters.taken(cluster)?)))
     }
 
     /// Whether a source is the cluster of a region, and not k0rdent's own.

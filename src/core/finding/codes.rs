@@ -108,7 +108,7 @@ codes! {
     Shadowed "shadowed" Broken Error "Two sources hold one object with different content.";
     DuplicateObject "duplicate-object" Broken Error "One source holds one object twice.";
     NamespaceMissing "namespace-missing" Broken Error "A namespaced object names no namespace, and its source has no default.";
-    InlineSecret "inline-secret" Broken Error "An identity holds what looks like a secret, in clear.";
+    InlineSecret "inline-secret" Broken Error "An identity or a ConfigMap holds what looks like a secret, in clear.";
     MalformedSecret "malformed-secret" Broken Error "A Secret has entries that the API would not accept.";
     UndecryptableSource "undecryptable-source" Broken Error "An object in a source is encrypted and cannot be opened.";
     CopiedCiphertext "copied-ciphertext" Broken Error "A sealed value of one document in the sources is in another document too.";
@@ -180,6 +180,7 @@ codes! {
     DeprecatedVersion "deprecated-version" Notice Info "An object is written in a version that a coming release does not serve any more.";
     UntiedProfile "untied-profile" Notice Info "No region is tied to a ClusterProfile of an inventory that regions are tied to, or of a placement.";
     UntiedRegion "untied-region" Notice Info "A region is tied to no ClusterProfile, and other regions are.";
+    UnmatchedEntry "unmatched-entry" Notice Warning "An entry of the configuration that takes Clusters or ClusterResourceSets matches none.";
     PlacementNotFound "placement-not-found" Notice Warning "A placement of the configuration has no PlacementDecision, so it lists no region.";
     FactDiffers "fact-differs" Notice Warning "Two places say different things of a region's cluster.";
     RegionRetired "region-retired" Notice Info "A Credential names a retired region.";

@@ -13,7 +13,7 @@ use pouch_core::explain::{self, Planned, Question, may_name};
 use pouch_core::finding::Finding;
 use pouch_core::hash::sha256_hex;
 use pouch_core::judge::case::{Case, Verdict};
-use pouch_core::judge::{cases, unused};
+use pouch_core::judge::{cases, unmatched, unused};
 use pouch_core::layout::delivery::argocd::{shared_decryptors, unverified};
 use pouch_core::layout::manifest::ObjectState;
 use pouch_core::layout::path::application_set;
@@ -123,12 +123,12 @@ fn work(run: &Run<'_>, survey: &Survey, published: &dyn Look, shelf: Option<&dyn
     let destinations = ("rendering", run.destinations().filter(is_meant));
     // What is found of the whole fleet answers no question about a part of it, and nothing waits for it.
     let is_whole = selection.refresh.is_none() && run.question.is_none_or(|question| *question == Question::Changes);
-    let (told, unused) = rayon::join(
+    let (told, idle) = rayon::join(
         || run.each(destinations, |to| wiped(|| one_region(&shared, to, published, shelf))),
-        || if is_whole { unused(&shared.world) } else { Vec::new() },
+        || if is_whole { [unused(&shared.world), unmatched(&shared.world)].concat() } else { Vec::new() },
     );
     let told = told?;
-    findings.extend(unused);
+    findings.extend(idle);
     // Where nothing is sealed anew, no file of the fleet makes a commit either.
     let is_due = run.selection.rekey.is_none() || told.iter().any(|told| is_written(told.record.outcome));
     let mut shared_changes = Vec::new();

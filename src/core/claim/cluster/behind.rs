@@ -9,7 +9,7 @@ use alloc::vec::Vec;
 use super::super::Start;
 use crate::capi::cluster::{self, ClusterSpec, Named, Referred, Templated};
 use crate::capi::naming::ClusterKind;
-use crate::config::{Fleet, Grant, Granted};
+use crate::config::{Fleet, Grant, Granted, grants_for};
 use crate::finding::{Code, Fault, Finding};
 use crate::k0rdent::root::Root;
 use crate::name::{Claimant, GroupKind, Namespace, ObjectKey, Region};
@@ -90,10 +90,10 @@ impl<'a> Behind<'a> {
         let is_described = self.fleet.described_by(&looked.cluster.origin.source).is_some();
         let opens = |grant: &Grant| {
             let is_chosen = is_described && grant.to == Granted::Closure;
-            grant.is_for(looked.by, key) && grant.names(looked.region) && !is_chosen
+            grant.names(looked.region) && !is_chosen
         };
         let is_own = key.namespace.as_ref() == Some(&looked.by.namespace);
-        if is_own || self.fleet.grants.iter().any(opens) {
+        if is_own || grants_for(&self.fleet.grants, looked.by, key).any(opens) {
             return true;
         }
         let why = format!("its ClusterClass stands in another namespace, and {key} is not open to it");

@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 
 use super::super::error::{Faults, FieldPath, quoted, suggest};
 use super::super::file::{ClusterIdentityFile, RegionClustersFile};
-use super::super::{ExtraKind, Globs, TakenClusters, TakenIdentity};
+use super::super::{ClusterEntries, ExtraKind, Globs, TakenClusters, TakenIdentity};
 use super::name::{namespace, object_name};
 use crate::kinds::{Scopes, is_published, published};
 use crate::name::{GroupKind, Scope, split_api_version};
@@ -18,7 +18,7 @@ pub(super) fn resolve(
     kinds: &BTreeMap<GroupKind, ExtraKind>,
     path: &FieldPath,
     faults: &mut Faults,
-) -> Vec<TakenClusters> {
+) -> ClusterEntries {
     let mut entries = Vec::new();
     for (at, typed) in typed.iter().enumerate() {
         let path = path.index(at);
@@ -32,7 +32,7 @@ pub(super) fn resolve(
             },
         });
     }
-    entries
+    ClusterEntries::new(entries)
 }
 
 /// What globs of `clusters` are over.

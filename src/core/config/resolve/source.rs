@@ -162,16 +162,19 @@ fn overlaps(sources: &[Source], system_namespace: &str, faults: &mut Faults) {
 fn refuse_trust(file: &FleetFile, typed: &SourceFile, region: &Region, path: &FieldPath, faults: &mut Faults) {
     let is_management = file.regions.get(region.as_str()).is_some_and(|region| region.management);
     // Of the only source there are no others.
-    if file.sources.len() > 1
-        && !is_management
-        && typed.provides.as_ref().is_some_and(|provides| provides.cluster_scoped)
-    {
+    if file.sources.len() == 1 || is_management {
+        return;
+    }
+    let describes = format!("the source describes the Clusters of region {region}, and");
+    if typed.provides.as_ref().is_some_and(|provides| provides.cluster_scoped) {
         let path = path.key("provides").key("clusterScoped");
-        let message =
-            format!("the source describes the Clusters of region {region}, and would be trusted with all regions");
         let help = "Remove `clusterScoped`, and name under `provides.objects` the identities and Secrets that its Clusters use; \
                     or remove `region`.";
-        faults.add(&path, message, help);
+        faults.add(&path, format!("{describes} would be trusted with all regions"), help);
+    }
+    if typed.overrides {
+        let message = format!("{describes} its objects would count for all regions in place of those of other sources");
+        faults.add(&path.key("overrides"), message, "Remove `overrides`, or remove `region`.");
     }
 }
 

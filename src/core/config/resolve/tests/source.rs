@@ -40,9 +40,9 @@ fn a_ref_says_what_it_is_or_is_no_tag() {
 /// What describes one region is not trusted with the others; what is k0rdent's own is trusted anyway.
 #[test]
 fn a_source_of_one_region_is_not_trusted_with_all() {
-    let of = |region: &str, provides: &str| {
+    let of = |region: &str, more: &str| {
         let source = format!(
-            "    directory: {{path: m}}\n    region: {region}\n    provides: {{namespaces: [a]{provides}}}\n  - name: b\n    \
+            "    directory: {{path: m}}\n    region: {region}\n    provides: {{namespaces: [a]{more}}}\n  - name: b\n    \
              directory: {{path: b}}\n    provides: {{namespaces: [b]}}"
         );
         let config = edited(SOURCE, &source).replacen("  us-east:\n", "  us-east:\n    management: true\n", 1);
@@ -52,6 +52,10 @@ fn a_source_of_one_region_is_not_trusted_with_all() {
     assert_eq!(of("us-east", ", clusterScoped: true"), Ok(false));
     let refused = of("eu-west", ", clusterScoped: true").unwrap_err();
     assert!(refused.contains("would be trusted with all regions"), "{refused}");
+    let overrides = "}\n    overrides: true\n    decryption: {environment: true";
+    assert_eq!(of("us-east", overrides), Ok(true));
+    let refused = of("eu-west", overrides).unwrap_err();
+    assert!(refused.contains("sources[0].overrides: the source describes the Clusters of region eu-west"), "{refused}");
 }
 
 /// Three sources: the first is trusted, the others name these objects.

@@ -1,0 +1,84 @@
+//! Entries of the configuration that take Clusters or ClusterResourceSets and match none.
+
+use alloc::collections::BTreeSet;
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use crate::capi::cluster::cluster_kind;
+use crate::capi::resource_set::resource_set_kind;
+use crate::config::{Globs, RegionConfig, RegionState, TakenClusters};
+use crate::finding::{Code, Finding};
+use crate::name::{GroupKind, SourceName};
+use crate::nearest::did_you_mean;
+use crate::world::World;
+
+/// The entry that matches every claimant of its kind: a region may well have none yet.
+const EVERY: &str = "*/*";
+
+/// The entries of `clusters` and of `resourceSets` that match nothing. Nothing is said where something may be unseen.
+pub fn unmatched(world: &World<'_>) -> Vec<Finding> {
+    let active = || world.fleet.regions.values().filter(|region| region.state == RegionState::Active);
+    let mut findings = Vec::new();
+    if world.fleet.names_clusters() && !world.snapshot.may_lack(&cluster_kind()) {
+        let of = |region| in_region(world, region, &cluster_kind(), "clusters", clusters(region));
+        findings.extend(active().flat_map(of));
+    }
+    if world.fleet.names_resource_sets() && !world.snapshot.may_lack(&resource_set_kind()) {
+        let of = |region| in_region(world, region, &resource_set_kind(), "resourceSets", resource_sets(region));
+        findings.extend(active().flat_map(of));
+    }
+    findings
+}
+
+/// An entry: its pattern, and what that matches, unless it is a plain name.
+struct Entry<'r> {
+    pattern: &'r str,
+    globs: Option<Globs>,
+}
+
+fn clusters(region: &RegionConfig) -> Vec<Entry<'_>> {
+    let entry = |taken: &'_ TakenClusters| taken.name().is_none().then(|| taken.clusters.clone());
+    region.clusters.iter().map(|taken| Entry { pattern: taken.glob(), globs: entry(taken) }).collect()
+}
+
+fn resource_sets(region: &RegionConfig) -> Vec<Entry<'_>> {
+    let globs = |pattern: &String| Globs::new(core::slice::from_ref(pattern)).ok();
+    let patterns = region.resource_sets.patterns().iter();
+    patterns.map(|pattern| Entry { pattern, globs: globs(pattern) }).collect()
+}
+
+fn in_region(
+    world: &World<'_>,
+    region: &RegionConfig,
+    kind: &GroupKind,
+    field: &str,
+    entries: Vec<Entry<'_>>,
+) -> Vec<Finding> {
+    if entries.is_empty() {
+        return Vec::new();
+    }
+    // What stands in a source that describes another region is not for this one.
+    let objects = world.snapshot.all(kind).filter(|object| {
+        let of = |source: &SourceName| world.fleet.sources.iter().find(|known| known.name == *source)?.region.as_ref();
+        of(&object.origin.source).is_none_or(|of| *of == region.name)
+    });
+    let paths: BTreeSet<String> = objects.map(|object| object.key.path()).collect();
+    let is_matched = |Entry { pattern, globs }: &Entry<'_>| {
+        paths.contains(*pattern)
+            || *pattern == EVERY
+            || globs.as_ref().is_some_and(|globs| paths.iter().any(|path| globs.matches(path)))
+    };
+    let tell = |Entry { pattern, .. }: &Entry<'_>| {
+        let kind = &kind.kind;
+        let message = format!("no {kind} in the sources matches {pattern:?} of regions.{}.{field}", region.name);
+        let near = did_you_mean(pattern, paths.iter().map(String::as_str));
+        let help =
+            format!("{near}Correct the entry, or remove it. What {kind}s had by it is withdrawn, under the brake.");
+        Finding::new(Code::UnmatchedEntry, message).in_region(&region.name).help(help)
+    };
+    entries.iter().filter(|entry| !is_matched(entry)).map(tell).collect()
+}
+
+#[cfg(test)]
+mod tests;

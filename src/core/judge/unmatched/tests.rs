@@ -1,0 +1,46 @@
+//! Which entries match nothing.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use serde_json::{Value, json};
+
+use super::unmatched;
+use crate::finding::{Origin, Place};
+use crate::snapshot::{Reading, assemble};
+use crate::testing::stages::Desk;
+use crate::testing::{case, node, yaml};
+
+/// The messages for a region with some entries, where one Cluster and one set are in the sources.
+fn said(region: &Value, complete: bool) -> Vec<String> {
+    let fleet = case::fleet(&json!({"regions": {"eu": region}}));
+    let source = fleet.sources[0].name.clone();
+    let place = |line| Origin { source: source.clone(), place: Place::File { path: "case".into(), line, column: 1 } };
+    let documents = [
+        "{apiVersion: cluster.x-k8s.io/v1beta2, kind: Cluster, metadata: {name: prod, namespace: team-a}}",
+        "{apiVersion: addons.cluster.x-k8s.io/v1beta2, kind: ClusterResourceSet, metadata: {name: addons, namespace: team-a}}",
+    ];
+    let documents = documents.iter().zip(1..).map(|(text, line)| (node(&yaml(text)), place(line))).collect();
+    let (snapshot, found) = assemble(&fleet, vec![Reading { documents, complete, ..Reading::default() }]);
+    let desk = Desk::of(fleet, snapshot, found);
+    unmatched(&desk.world()).into_iter().map(|finding| format!("{} ({})", finding.message, finding.help)).collect()
+}
+
+#[test]
+fn an_entry_that_matches_nothing_is_told() {
+    assert!(said(&json!({"resourceSets": ["team-a/addons", "team-?/*", "*/*"]}), true).is_empty());
+    assert!(said(&json!({"resourceSets": ["team-b/addons"]}), false).is_empty());
+    let sets = said(&json!({"resourceSets": ["team-a/adons", "team-b/*"]}), true);
+    assert_eq!(sets.len(), 2, "{sets:?}");
+    assert!(
+        sets[0].starts_with("no ClusterResourceSet in the sources matches \"team-a/adons\" of regions.eu.resourceSets"),
+        "{sets:?}"
+    );
+    assert!(sets[0].contains("Did you mean team-a/addons?"), "{sets:?}");
+    let clusters = said(&json!({"clusters": ["team-a/prod", "team-a/addons"]}), true);
+    assert_eq!(clusters.len(), 1, "{clusters:?}");
+    assert!(
+        clusters[0].starts_with("no Cluster in the sources matches \"team-a/addons\" of regions.eu.clusters"),
+        "{clusters:?}"
+    );
+}

@@ -10,6 +10,7 @@ pub mod collect;
 mod credential;
 pub mod deployments;
 mod resource_set;
+mod shadowed;
 
 use alloc::boxed::Box;
 use alloc::string::String;

@@ -14,6 +14,7 @@ use super::pattern::Pattern;
 use super::reason::Reason;
 use crate::capi;
 use crate::capi::cluster::CLUSTERS;
+use crate::capi::naming::CONTROL_PLANES;
 use crate::capi::resource_set::ADDONS;
 use crate::config::Fleet;
 use crate::finding::{Code, Fault, Origin};
@@ -99,6 +100,12 @@ fn check(
     }
     // A second slash would be part of the version.
     let (group, _) = api_version.rsplit_once('/').unwrap_or_default();
+    // No other group of Cluster API has such a kind.
+    let is_set = edits(kind.kind.as_str(), RESOURCE_SET).is_some() && group.ends_with(SIGS);
+    if is_set && fleet.names_resource_sets() {
+        let meant = GroupKind::new(ADDONS, RESOURCE_SET);
+        return Some(mistyped(Some(meant.clone()), &kind, &meant_text(&kind, &meant)));
+    }
     of_k0rdent(group, &kind).unwrap_or_else(|| {
         if has_items && group.is_empty() && edits(kind.kind.as_str(), "List").is_some() {
             return Some(mistyped(None, &kind, "List"));
@@ -122,6 +129,11 @@ fn check(
         Some(mistyped(Some(meant.clone()), &kind, &meant_text(&kind, &meant)))
     })
 }
+
+const RESOURCE_SET: &str = "ClusterResourceSet";
+
+/// How the groups of Cluster API end.
+const SIGS: &str = "x-k8s.io";
 
 /// How far a group is from the one that could be meant; none if it is too far.
 ///
@@ -183,6 +195,8 @@ fn of_template(fleet: &Fleet, api_version: &str, kind: &GroupKind) -> Mistyped {
         .or_else(|| reads(""))
         .or_else(|| reads(K0RDENT))
         .or_else(|| reads(capi::GROUP))
+        .or_else(|| reads(CLUSTERS))
+        .or_else(|| reads(CONTROL_PLANES))
         .or_else(|| reads(ADDONS));
     let field = if is_template(api_version) { "apiVersion" } else { "kind" };
     Mistyped { meant, fault: template(field) }

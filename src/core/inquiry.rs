@@ -50,11 +50,8 @@ pub fn listed(fleet: &Fleet, source: &Source) -> Vec<ListedKind> {
             kinds::Listed::AsGiven if known.claims => {
                 let kind = GroupKind::new(known.group, known.kind);
                 let listed = listed_behind(fleet, provides, kind);
-                return fleet.lists(&listed.kind).then_some(ListedKind {
-                    may_be_refused: false,
-                    may_be_absent: false,
-                    ..listed
-                });
+                let is_asked = fleet.lists(&listed.kind) && fleet.takes(&source.name, &listed.kind);
+                return is_asked.then_some(ListedKind { may_be_refused: false, may_be_absent: false, ..listed });
             }
             kinds::Listed::AsGiven => return of_inventory(fleet, provides, known),
             kinds::Listed::IfServed => false,

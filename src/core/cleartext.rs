@@ -41,9 +41,16 @@ pub fn published_secrets(kind: &GroupKind, document: &Node) -> Vec<String> {
     found
 }
 
-/// As [`published_secrets`], for a manifest of any kind: workloads name the files and the variables that hold their secrets.
+/// As [`published_secrets`], for a manifest of any kind: all of its fields are looked at but `metadata`, and workloads name
+/// the files and the variables that hold their secrets.
 pub fn manifest_secrets(kind: &GroupKind, document: &Node) -> Vec<String> {
-    let mut found = in_body(kind, document, |key, text| !is_reference(text) && !is_path(text) && is_secret(key, text));
+    let judge = |key: &str, text: &str| !is_reference(text) && !is_path(text) && is_secret(key, text);
+    let mut found = if kind.is_config_map() { in_body(kind, document, judge) } else { Vec::new() };
+    let is_open = |field: &str| !matches!(field, "apiVersion" | "kind" | "metadata") && !kind.is_config_map();
+    for (field, node) in document.entries().iter().filter(|(field, _)| is_open(field)) {
+        let key = if says_nothing(field) { "" } else { &**field };
+        look(node, &under("", field), key, judge, &mut found);
+    }
     let annotations = document.at(&["metadata", "annotations"]).map(Node::entries).unwrap_or_default();
     for (key, value) in annotations {
         annotation(key, value.as_str().unwrap_or_default(), &mut found);
@@ -100,7 +107,7 @@ fn is_path(value: &str) -> bool {
 
 /// Whether a secret is assigned somewhere in a text, as `KEY=VALUE`, or `"KEY": "VALUE"`. The name of a variable is not its
 /// value.
-fn assigns_secret(text: &str) -> bool {
+pub fn assigns_secret(text: &str) -> bool {
     let is_word = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
     let is_beside = |c: char| matches!(c, ' ' | '"' | '\'' | '\\');
     text.match_indices(['=', ':']).any(|(at, sign)| {
@@ -234,7 +241,13 @@ fn look(node: &Node, path: &str, key: &str, judge: Judge, found: &mut Vec<String
 
 fn under(path: &str, key: &str) -> String {
     let plain = !key.is_empty() && key.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_'));
-    if plain { format!("{path}.{key}") } else { format!("{path}[{key:?}]") }
+    if plain && path.is_empty() {
+        key.to_owned()
+    } else if plain {
+        format!("{path}.{key}")
+    } else {
+        format!("{path}[{key:?}]")
+    }
 }
 
 /// Whether a key only says "here is the content of what is above".

@@ -5,6 +5,7 @@
 //! region against each other and against what is published. Judge knows nothing of YAML or sealing.
 
 pub mod case;
+mod contested;
 mod grant;
 pub mod incumbents;
 mod payloads;
@@ -17,6 +18,7 @@ mod tenancy;
 mod unmatched;
 mod unused;
 
+use alloc::collections::BTreeMap;
 use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
 
@@ -37,8 +39,16 @@ pub use tenancy::rule_of;
 pub use unmatched::unmatched;
 pub use unused::unused;
 
+/// What was found of single objects, which many claims of a region may need.
+#[derive(Default)]
+struct Examined {
+    objects: BTreeMap<ObjectKey, Vec<Finding>>,
+    suspects: BTreeMap<ObjectKey, Vec<Finding>>,
+    payloads: payloads::Payloads,
+}
+
 /// Judges one claim's closure by itself.
-pub fn judge(world: &World<'_>, claim: &Claim, closure: &Closure) -> Vec<Finding> {
+fn judge(world: &World<'_>, examined: &mut Examined, claim: &Claim, closure: &Closure) -> Vec<Finding> {
     let Some(to) = Destination::of(world.fleet, &claim.to) else { return Vec::new() };
     let region = to.region;
     let mut findings = Vec::new();
@@ -61,7 +71,13 @@ pub fn judge(world: &World<'_>, claim: &Claim, closure: &Closure) -> Vec<Finding
         }
         findings.extend(place::check(&to, &member.lands));
         if let Some(object) = world.snapshot.get(&member.read) {
-            findings.extend(check_object(world, &region.name, object));
+            let of_object = examined.objects.entry(member.read.clone());
+            let mut found = of_object.or_insert_with(|| check_object(world, &region.name, object)).clone();
+            // There may be thousands of sets, and as much in each payload.
+            if claim.by.is_resource_set() {
+                payloads::kept_short(&mut found, payloads::MOST_OF_OBJECT);
+            }
+            findings.extend(found);
         }
     }
     findings.extend(tenancy::check(world, region, claim, closure));
@@ -77,15 +93,21 @@ pub fn judge(world: &World<'_>, claim: &Claim, closure: &Closure) -> Vec<Finding
 
 /// What works nowhere, most likely, in the Secrets of a claim that nothing stops: a claim that is stopped has other
 /// worries, and not all of its objects may have been read.
-fn suspects(world: &World<'_>, claim: &Claim, closure: &Closure) -> Vec<Finding> {
+fn suspects(world: &World<'_>, examined: &mut Examined, claim: &Claim, closure: &Closure) -> Vec<Finding> {
     let mut findings: Vec<Finding> = Vec::new();
     for member in closure.members.iter().filter(|member| member.read.kind.is_secret()) {
         let Some(secret) = world.snapshot.get(&member.read) else { continue };
-        let mut suspect = validity::suspect::check(secret);
-        // A payload is a text of lines.
-        suspect.retain(|fault| fault.code != Code::TrailingLineFeed || !claim.by.is_resource_set());
-        let expired = expiry::check(secret, world.now);
-        findings.extend(suspect.iter().chain(&expired).map(|fault| finding_of(fault, secret)));
+        let suspect = examined.suspects.entry(member.read.clone()).or_insert_with(|| {
+            let (suspect, expired) = (validity::suspect::check(secret), expiry::check(secret, world.now));
+            suspect.iter().chain(&expired).map(|fault| finding_of(fault, secret)).collect()
+        });
+        let mut suspect = suspect.clone();
+        if claim.by.is_resource_set() {
+            // A payload is a text of lines.
+            suspect.retain(|finding| finding.code != Code::TrailingLineFeed);
+            payloads::kept_short(&mut suspect, payloads::MOST_OF_OBJECT);
+        }
+        findings.append(&mut suspect);
         findings.extend(missing_entries(world, closure, member, secret));
     }
     findings.extend(sharing::open(world, closure));
@@ -239,20 +261,21 @@ fn is_served(world: &World<'_>, region: &Region, object: &Object) -> bool {
 
 /// Closes and judges the claims of one region, each by itself.
 pub fn cases<'a>(world: &World<'_>, asked: impl Iterator<Item = &'a Asked>) -> Vec<Case> {
+    let mut examined = Examined::default();
     let hear = |asked: &Asked| {
         let claim = asked.claim.clone()?;
         let mut closure = close(world, &claim);
         let mut findings = asked.findings.clone();
         findings.append(&mut closure.findings);
-        findings.extend(judge(world, &claim, &closure));
-        findings.extend(payloads::check(world, &claim, &closure));
+        findings.extend(judge(world, &mut examined, &claim, &closure));
+        findings.extend(examined.payloads.check(world, &claim, &closure));
         if !findings.iter().any(Finding::stops_claim) {
-            findings.extend(suspects(world, &claim, &closure));
+            findings.extend(suspects(world, &mut examined, &claim, &closure));
         }
         Some((claim, closure, findings))
     };
     let mut heard: Vec<sharing::Heard> = asked.filter_map(hear).collect();
     sharing::shared(world, &mut heard);
-    payloads::contested(world, &mut heard);
+    contested::contested(world, &examined.payloads, &mut heard);
     heard.into_iter().map(|(claim, closure, findings)| Case::new(claim, closure, findings)).collect()
 }

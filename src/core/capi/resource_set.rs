@@ -3,6 +3,7 @@
 //! The API server drops a field that it does not know without a word, so here such a field is a fault: whoever wrote it
 //! meant something. A set is looked at by itself; what its payloads hold is not known here.
 
+use alloc::collections::BTreeSet;
 use alloc::string::String;
 use alloc::vec::Vec;
 
@@ -43,8 +44,6 @@ pub struct ResourceSet {
     pub selector: Selector,
     /// The Secrets and ConfigMaps of its namespace that it delivers, each once.
     pub payloads: Vec<(GroupKind, Name)>,
-    /// How many it names.
-    pub named: usize,
     /// How often.
     pub strategy: Strategy,
 }
@@ -78,9 +77,9 @@ pub fn read(body: &Node) -> Result<ResourceSet, Vec<Fault>> {
         }
         reading.strictly(spec, "spec", &FIELDS, "Remove the field: the API server drops it without a word.");
         let selector = selector(&mut reading, spec);
-        let (payloads, named) = payloads(&mut reading, spec);
+        let payloads = payloads(&mut reading, spec);
         let strategy = strategy(&mut reading, spec);
-        Some(ResourceSet { selector: selector?, payloads, named, strategy: strategy? })
+        Some(ResourceSet { selector: selector?, payloads, strategy: strategy? })
     });
     let mut wrong = reading.others;
     wrong.extend(reading.faults.into_found());
@@ -147,11 +146,11 @@ fn has_template(node: &Node) -> bool {
     }
 }
 
-fn payloads(reading: &mut Reading, spec: &Node) -> (Vec<(GroupKind, Name)>, usize) {
+fn payloads(reading: &mut Reading, spec: &Node) -> Vec<(GroupKind, Name)> {
     let items = match reading.faults.at(spec, "spec", &["resources"]) {
         Some(Node::Text(text)) if is_template(text) => {
             reading.template_or(true, String::from("spec.resources is text, not a list"), "");
-            return (Vec::new(), 0);
+            return Vec::new();
         }
         _ => reading.faults.items(spec, "spec", &["resources"]),
     };
@@ -161,14 +160,20 @@ fn payloads(reading: &mut Reading, spec: &Node) -> (Vec<(GroupKind, Name)>, usiz
             "Name the Secrets and ConfigMaps, or remove the set; until then what it has stays.",
         );
     }
-    let mut payloads = Vec::with_capacity(items.len());
+    if items.len() > MOST_PAYLOADS {
+        let message =
+            format!("spec.resources names {} payloads, and the API server takes {MOST_PAYLOADS}", items.len());
+        reading.faults.add(message, "Divide the set; until then what it has stays.");
+        return Vec::new();
+    }
+    let (mut payloads, mut seen) = (Vec::with_capacity(items.len()), BTreeSet::new());
     for (number, item) in items.iter().enumerate() {
         let Some(payload) = payload(reading, item, &format!("spec.resources[{number}]")) else { continue };
-        if !payloads.contains(&payload) {
+        if seen.insert(payload.clone()) {
             payloads.push(payload);
         }
     }
-    (payloads, items.len())
+    payloads
 }
 
 fn payload(reading: &mut Reading, item: &Node, at: &str) -> Option<(GroupKind, Name)> {

@@ -8,7 +8,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::{Asked, Claim, Start};
-use crate::capi::resource_set::{self, MOST_PAYLOADS, ResourceSet, Strategy};
+use crate::capi::resource_set::{self, ResourceSet, Strategy};
 use crate::config::{Fleet, RegionConfig, RegionState, Resolution};
 use crate::destination::Address;
 use crate::finding::{Code, Finding, Place, Severity};
@@ -34,7 +34,9 @@ pub(super) fn claims(fleet: &Fleet, snapshot: &Snapshot) -> Vec<Asked> {
     let ask = |object: &Object| {
         let by = Claimant::resource_set(object.key.namespace.clone()?, object.key.name.clone());
         let mut asked = match &*taking(fleet, snapshot, object, &by) {
-            [] => return None,
+            [] => super::shadowed::ask(snapshot, object, by, |source, path| {
+                fleet.taking_sets(source, path).next().is_some()
+            })?,
             [only] => ask(object, by, only),
             several => self::several(object, by, several),
         };
@@ -147,10 +149,6 @@ fn lints(object: &Object, set: &ResourceSet) -> Vec<Finding> {
             String::from("clusterSelector is empty, and chooses no Cluster"),
             "Write the labels of the Clusters under `matchLabels`; an empty selector is never all of them here.",
         );
-    }
-    if set.named > MOST_PAYLOADS {
-        let message = format!("resources names {} payloads, and the API server takes {MOST_PAYLOADS}", set.named);
-        find(Code::NothingDelivered, message, "Divide the set.");
     }
     // A live cluster answers in the version that it is asked for.
     let is_written = matches!(object.origin.place, Place::File { .. });

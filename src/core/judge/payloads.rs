@@ -1,21 +1,22 @@
 //! Payloads: whether Cluster API would deliver what a ClusterResourceSet names, and what stands there in clear.
 //!
 //! Where Cluster API says nothing and delivers nothing, somebody has to. What stops a payload there breaks the claim: what
-//! is published stays, and new clusters get that. Nothing here changes what is published of a payload.
+//! is published stays, and new clusters get that. Nothing here changes what is published of a payload. Thousands of sets may
+//! name one payload: it is looked into once.
 
-use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::collections::BTreeMap;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::sharing::Heard;
-use crate::capi::resource_set::{self, PAYLOAD_TYPE, ResourceSet};
+use crate::capi::resource_set::PAYLOAD_TYPE;
 use crate::claim::Claim;
 use crate::closure::Closure;
 use crate::finding::{Code, Finding};
-use crate::guest_objects::{Found, GuestObject, LEAST_BYTES, Value, values};
+use crate::guest_objects::{Found, GuestObject, LEAST_BYTES, Value, Wording, values};
 use crate::listing::few;
-use crate::name::{Claimant, Namespace, ObjectKey, is_template};
-use crate::object::Object;
+use crate::name::{ObjectKey, is_template};
+use crate::object::{Object, finding_of};
+use crate::validity;
 use crate::world::World;
 
 /// How many objects a message names.
@@ -24,22 +25,93 @@ const MOST_NAMED: usize = 3;
 /// How many places of what is in clear are told of one value.
 const MOST_TOLD: usize = 5;
 
-/// What is wrong with the payloads of a set.
-pub(super) fn check(world: &World<'_>, claim: &Claim, closure: &Closure) -> Vec<Finding> {
-    if !claim.by.is_resource_set() {
-        return Vec::new();
+/// How many findings are told of the payloads of one set.
+const MOST_OF_SET: usize = 64;
+
+/// How many findings are told of one payload.
+pub(super) const MOST_OF_OBJECT: usize = 16;
+
+/// Keeps some findings of many; those that stop a claim are the last to go.
+pub(super) fn kept_short(findings: &mut Vec<Finding>, most: usize) {
+    if findings.len() > most {
+        findings.sort_by_key(|finding| !finding.stops_claim());
+        findings.truncate(most);
     }
-    let mut findings = Vec::new();
-    for member in &closure.members {
-        let Some(object) = world.snapshot.get(&member.read) else { continue };
-        findings.extend(wrong_type(object));
-        findings.extend(without_data(object));
-        // What is there already goes nowhere.
-        if !member.in_place {
-            values(object).iter().for_each(|value| of_value(object, value, &mut findings));
+}
+
+/// What was seen of the payloads of a region's sets.
+#[derive(Default)]
+pub(super) struct Payloads {
+    seen: BTreeMap<ObjectKey, Seen>,
+}
+
+/// What was seen of one payload.
+struct Seen {
+    /// What is wrong with it wherever it goes.
+    always: Vec<Finding>,
+    /// What is wrong with its values.
+    values: Vec<Finding>,
+    /// The objects that it would write.
+    objects: BTreeMap<GuestObject, Wording>,
+}
+
+impl Payloads {
+    /// What is wrong with the payloads of a set.
+    pub(super) fn check(&mut self, world: &World<'_>, claim: &Claim, closure: &Closure) -> Vec<Finding> {
+        if !claim.by.is_resource_set() {
+            return Vec::new();
+        }
+        let mut findings = Vec::new();
+        for member in &closure.members {
+            let Some(object) = world.snapshot.get(&member.read) else { continue };
+            let seen = self.seen.entry(member.read.clone()).or_insert_with(|| see(object));
+            findings.extend(seen.always.iter().cloned());
+            // What is there already goes nowhere.
+            if !member.in_place {
+                findings.extend(seen.values.iter().cloned());
+            }
+        }
+        kept_short(&mut findings, MOST_OF_SET);
+        findings.into_iter().map(|finding| finding.claimed_by(&claim.by).in_region(claim.region())).collect()
+    }
+
+    /// The objects that a payload would write.
+    pub(super) fn objects(&self, key: &ObjectKey) -> impl Iterator<Item = (&GuestObject, &Wording)> {
+        self.seen.get(key).into_iter().flat_map(|seen| &seen.objects)
+    }
+}
+
+fn see(object: &Object) -> Seen {
+    let mut always: Vec<Finding> = wrong_type(object).into_iter().chain(without_data(object)).collect();
+    let mut seen = Seen { always: Vec::new(), values: Vec::new(), objects: BTreeMap::new() };
+    // What is too large, or could not be opened, is not looked into: something else stops it.
+    let faults =
+        object.faults.iter().chain(&validity::faults(object)).any(|fault| finding_of(fault, object).stops_claim());
+    if !faults && always.is_empty() {
+        let values = values(object);
+        always.extend(without_entry(object, &values));
+        for value in values {
+            of_value(object, &value, &mut seen.values);
+            seen.objects.extend(value.found.objects);
         }
     }
-    findings.into_iter().map(|finding| finding.claimed_by(&claim.by).in_region(claim.region())).collect()
+    kept_short(&mut seen.values, MOST_OF_OBJECT);
+    seen.always = always;
+    seen
+}
+
+/// A payload without entries: Cluster API takes that for an error, and delivers nothing of it.
+fn without_entry(object: &Object, values: &[Value<'_>]) -> Option<Finding> {
+    // Of a Secret that nobody looked at, no entry is known.
+    let is_unseen = object.payload.as_ref().is_some_and(|secret| !secret.is_seen());
+    if is_unseen || values.iter().any(|value| !value.is_binary) {
+        return None;
+    }
+    let message =
+        format!("{} has no entry in `data`: Cluster API delivers nothing of it, and no condition says so", object.key);
+    let help =
+        "Write the manifests under `data`, or under `stringData` of a Secret; until then what is published stays.";
+    Some(Finding::new(Code::InvalidResourceSet, message).about(&object.key).at(&object.origin).help(help))
 }
 
 /// A Secret of another type: Cluster API delivers nothing of a set that names one.
@@ -70,8 +142,11 @@ fn without_data(object: &Object) -> Option<Finding> {
 const RENDER: &str = "Give pouch what comes out of clusterctl, Flux or Helm, in which all variables are filled in.";
 
 fn of_value(object: &Object, value: &Value<'_>, findings: &mut Vec<Finding>) {
-    let Value { name, bytes, found } = value;
+    let Value { name, bytes, is_binary, found } = value;
     let key = &object.key;
+    if *is_binary {
+        return in_clear(object, value, findings);
+    }
     let mut find = |code, message: String, help: &'static str| {
         findings.push(Finding::new(code, message).about(key).at(&object.origin).help(help));
     };
@@ -100,10 +175,22 @@ fn of_value(object: &Object, value: &Value<'_>, findings: &mut Vec<Finding>) {
         );
         find(Code::NothingDelivered, message, "Write YAML or JSON of whole objects; render it, if it is a template.");
     }
+    if let Some(form) = found.undelivered {
+        let message = format!(
+            "entry {name:?} of {key} holds {form}: Cluster API delivers nothing of that, and no condition says so"
+        );
+        find(Code::NothingDelivered, message, "Write each object as a document of its own, with `---` between them.");
+    }
     if !found.unfilled.is_empty() {
         let named = few(&found.unfilled, found.unfilled.len(), MOST_NAMED);
         let message = format!("entry {name:?} of {key} holds a variable instead of a value, in {named}");
-        find(Code::PlaceholderValue, message, "Write the value, or run what fills it in.");
+        let help = match key.kind.is_secret() {
+            true => "Write the value, or run what fills it in.",
+            false => {
+                "Move the manifest into a Secret before the value is filled in: in a ConfigMap that breaks the set."
+            }
+        };
+        find(Code::PlaceholderValue, message, help);
     }
 }
 
@@ -132,93 +219,5 @@ fn in_clear(object: &Object, Value { name, found, .. }: &Value<'_>, findings: &m
     }
 }
 
-/// A set that nothing stops, and what it would write.
-struct Writer<'h> {
-    by: &'h Claimant,
-    set: ResourceSet,
-    /// By which payload.
-    objects: BTreeMap<GuestObject, &'h ObjectKey>,
-}
-
-/// Tells of sets that may write one object of one cluster: each takes it from the other, or only the first to come writes
-/// it.
-pub(super) fn contested(world: &World<'_>, heard: &mut [Heard]) {
-    let mut by_namespace: BTreeMap<&Namespace, Vec<Writer<'_>>> = BTreeMap::new();
-    let mut sets: BTreeMap<&Namespace, usize> = BTreeMap::new();
-    for (claim, ..) in heard.iter().filter(|(claim, ..)| claim.by.is_resource_set()) {
-        let count = sets.entry(&claim.by.namespace).or_default();
-        *count = count.saturating_add(1);
-    }
-    sets.retain(|_, count| *count > 1);
-    for heard in heard.iter().filter(|(claim, ..)| sets.contains_key(&claim.by.namespace)) {
-        if let Some(writer) = writer(world, heard) {
-            by_namespace.entry(&writer.by.namespace).or_default().push(writer);
-        }
-    }
-    let mut told: BTreeMap<Claimant, BTreeMap<Claimant, BTreeSet<GuestObject>>> = BTreeMap::new();
-    for writers in by_namespace.values() {
-        // Most objects have one writer: only those with several are compared.
-        let mut of_object: BTreeMap<&GuestObject, Vec<&Writer<'_>>> = BTreeMap::new();
-        for writer in writers {
-            writer.objects.keys().for_each(|object| of_object.entry(object).or_default().push(writer));
-        }
-        for (object, writers) in of_object.into_iter().filter(|(_, writers)| writers.len() > 1) {
-            for (one, other) in pairs(&writers).filter(|(one, other)| {
-                one.objects.get(object) != other.objects.get(object)
-                    && one.set.selector.may_overlap(&other.set.selector)
-            }) {
-                for (by, other) in [(one.by, other.by), (other.by, one.by)] {
-                    let others = told.entry(by.clone()).or_default();
-                    others.entry(other.clone()).or_default().insert(object.clone());
-                }
-            }
-        }
-    }
-    for (claim, _, findings) in heard {
-        for (other, objects) in told.get(&claim.by).into_iter().flatten() {
-            let named = few(objects, objects.len(), MOST_NAMED);
-            let message = format!(
-                "{} and {other} may both write {named} into one cluster: their selectors can choose the same Cluster",
-                claim.by
-            );
-            let help = "Narrow one of the selectors, or let one set alone write the object.";
-            let finding =
-                Finding::new(Code::TwoWriters, message).about(&key_of(&claim.by)).at(&claim.origin).help(help);
-            findings.push(finding.claimed_by(&claim.by).in_region(claim.region()));
-        }
-    }
-}
-
-/// The set that a claimant is.
-fn key_of(by: &Claimant) -> ObjectKey {
-    ObjectKey::new(resource_set::resource_set_kind(), Some(by.namespace.clone()), by.name.clone())
-}
-
-fn writer<'h>(world: &World<'_>, (claim, closure, findings): &'h Heard) -> Option<Writer<'h>> {
-    if !claim.by.is_resource_set() || findings.iter().any(Finding::stops_claim) {
-        return None;
-    }
-    let set = resource_set::read(&world.snapshot.get(&key_of(&claim.by))?.body).ok()?;
-    // An empty selector chooses no Cluster.
-    if set.selector.is_empty() {
-        return None;
-    }
-    let mut objects = BTreeMap::new();
-    for member in &closure.members {
-        let Some(object) = world.snapshot.get(&member.read) else { continue };
-        for value in values(object) {
-            objects.extend(value.found.objects.into_iter().map(|object| (object, &member.read)));
-        }
-    }
-    Some(Writer { by: &claim.by, set, objects })
-}
-
-/// The most sets that are compared with each other for one object: of more, one slip made all of them.
-const MOST_COMPARED: usize = 32;
-
-/// Every two of some writers.
-fn pairs<'w, 'h>(writers: &'w [&'w Writer<'h>]) -> impl Iterator<Item = (&'w Writer<'h>, &'w Writer<'h>)> {
-    let writers = writers.get(..MOST_COMPARED).unwrap_or(writers);
-    let behind = |at: usize| writers.iter().skip(at.saturating_add(1));
-    writers.iter().enumerate().flat_map(move |(at, one)| behind(at).map(move |other| (*one, *other)))
-}
+#[cfg(test)]
+mod tests;

@@ -6,6 +6,7 @@ use std::fs;
 
 use serde_json::Value;
 
+use crate::encrypted::sources::{DECRYPTION, Sealed};
 use crate::support::fleet::{CANARY, EU, Fleet};
 use crate::support::shared;
 
@@ -193,6 +194,8 @@ fn no_value_of_a_payload_is_ever_shown() {
         (PAYLOADS.replace("name: pull, namespace: kube-system", &format!("name: '${{{CANARY}}}'")), 3),
         (PAYLOADS.replace("type: addons.cluster.x-k8s.io/resource-set", "type: Opaque"), 3),
         (PAYLOADS.replace("type: addons.cluster.x-k8s.io/resource-set", &format!("type: {CANARY}")), 3),
+        (PAYLOADS.replace("mtu: \"1500\"}", &format!("mtu: \"1500\"}}\n    ---\n    {{apiVersion: v1, kind: Secert, metadata: {{name: x}}, stringData: {{{CANARY}: {CANARY}}}}}")), 3),
+        (PAYLOADS.replace("mtu: \"1500\"}", &format!("mtu: \"1500\"}}\n    ---\n    [[{{kind: List, items: [{{apiVersion: v1, kind: Secret, data: {{{CANARY}: {CANARY}}}}}]}}]]")), 3),
         (PAYLOADS.replace("mtu: \"1500\"", &format!("mtu: \"1500\"}}\n    ---\n    {{apiVersion: v1, kind: Secret, metadata: {{name: {CANARY}x}}, data: {{{CANARY}: {CANARY}}}")).replace(&format!("name: {CANARY}x"), "name: x"), 3),
     ] {
         fleet.write("manifests/payloads.yaml", &payload);
@@ -206,6 +209,67 @@ fn no_value_of_a_payload_is_ever_shown() {
         let open: Vec<_> = fleet.tree("bundles").into_iter().filter(|(_, bytes)| String::from_utf8_lossy(bytes).contains(CANARY)).collect();
         assert!(open.is_empty(), "{payload}\n{:?}", open.iter().map(|(path, _)| path).collect::<Vec<_>>());
     }
+}
+
+/// Sets and payloads that SOPS sealed: a whole set, its payloads, and both where the key is missing.
+#[test]
+fn sealed_sets_are_opened_and_shut_ones_keep_what_they_have() {
+    let Some(sealed) = Sealed::new(0) else { return };
+    let fleet = &sealed.fleet;
+    let config = format!(
+        "apiVersion: pouch/v1alpha1\nkind: Fleet\nmetadata: {{name: fleet}}\n\
+         sources: [{{name: all, {DECRYPTION}}}]\n\
+         regions:\n  eu-west:\n    recipients: [{EU}]\n    namespaces: {{allowed: ['*']}}\n    detached: true\n    \
+         resourceSets: ['*/*']\ncompanions: none\nreuseKey: {{file: reuse.key}}\n"
+    );
+    fleet.write("pouch.yaml", &config);
+    let (secret, map) = PAYLOADS.split_once("---\n").unwrap();
+    fleet.write("manifests/sets.yaml", SETS);
+    fleet.write("manifests/secret.yaml", secret);
+    fleet.write("manifests/map.yaml", map);
+    sealed.seal("manifests/secret.yaml", &sealed.own);
+    sealed.seal_by("manifests/sets.yaml", &sealed.own, "encrypted_regex: '^spec$'");
+    fleet.run(&["render"]).ends(0);
+    let before = fleet.tree("bundles/regions/eu-west/core");
+    assert!(fleet.has(SEALED) && fleet.has(OPEN));
+    // Without a key nothing is looked into: nothing is said of the payloads, and nothing goes.
+    fleet.write("without.yaml", config.replace("reuse.key", "not-there.key").replace("keys/own.txt", "not-there.txt"));
+    fleet.write("manifests/sets.yaml", SETS);
+    let plan = fleet.run(&["-f", "without.yaml", "plan", "--no-values"]).ends(0);
+    assert!(!plan.stdout.contains("withdrawn") && !plan.stderr.contains("error["), "{plan:?}");
+    // A set that nobody can open is not gone.
+    sealed.seal_by("manifests/sets.yaml", &sealed.stranger, "encrypted_regex: '^spec$'");
+    fleet.run(&["render"]).says("error[");
+    assert_eq!(fleet.tree("bundles/regions/eu-west/core"), before);
+    sealed.edit("manifests/sets.yaml", |_| SETS.to_owned());
+    fleet.write("manifests/secret.yaml", secret);
+    sealed.seal("manifests/secret.yaml", &sealed.stranger);
+    fleet.run(&["render"]).ends(3).says("error[undecryptable-source]");
+    assert_eq!(fleet.tree("bundles/regions/eu-west/core"), before);
+}
+
+/// A Credential, a Cluster and a set of one name are three claimants: each loses and keeps what is its own.
+#[test]
+fn three_claimants_may_have_one_name() {
+    let fleet = fleet();
+    fleet.configure("resourceSets: ['*/*']", "resourceSets: ['*/*']\n    clusters: ['*/*']");
+    let others = "apiVersion: k0rdent.mirantis.com/v1beta1\nkind: Credential\nmetadata: {name: addons, namespace: team-a}\n\
+                  spec: {region: eu-west, identityRef: {apiVersion: v1, kind: Secret, name: one, namespace: team-a}}\n---\n\
+                  apiVersion: cluster.x-k8s.io/v1beta1\nkind: Cluster\nmetadata: {name: addons, namespace: team-a}\n\
+                  spec: {infrastructureRef: {apiVersion: infrastructure.cluster.x-k8s.io/v1beta1, kind: GCPCluster, name: addons}}\n---\n\
+                  apiVersion: infrastructure.cluster.x-k8s.io/v1beta1\nkind: GCPCluster\nmetadata: {name: addons, namespace: team-a}\n\
+                  spec: {project: example, credentialsRef: {namespace: team-a, name: two}}\n---\n\
+                  apiVersion: v1\nkind: Secret\nmetadata: {name: one, namespace: team-a}\nstringData: {credentials: not-a-real-key}\n---\n\
+                  apiVersion: v1\nkind: Secret\nmetadata: {name: two, namespace: team-a}\nstringData: {credentials: not-a-real-key}\n";
+    fleet.write("manifests/others.yaml", others);
+    fleet.run(&["render"]).ends(0);
+    let of = |name: &str| format!("bundles/regions/eu-west/core/secrets/team-a/{name}.sops.yaml");
+    assert!(fleet.has(&of("one")) && fleet.has(&of("two")) && fleet.has(SEALED));
+    fleet.write("manifests/sets.yaml", SETS.replace("name: pull", "name: absent"));
+    fleet.run(&["render"]).ends(3).says("error[missing-reference]");
+    assert!(fleet.has(&of("one")) && fleet.has(&of("two")) && fleet.has(SEALED));
+    fleet.run(&["render", "--withdraw", "clusterresourceset/team-a/addons"]);
+    assert!(fleet.has(&of("one")) && fleet.has(&of("two")) && !fleet.has(SEALED) && !fleet.has(OPEN));
 }
 
 /// Letters that are dropped, doubled, exchanged or written large in what a set says: as long as its own name stands, nothing

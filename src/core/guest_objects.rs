@@ -260,10 +260,10 @@ fn note_object(document: &Node, found: &mut Found, mut place: Place) {
     let unknown = unknown(document);
     found.unrendered = found.unrendered.or(unknown).or_else(|| unknown_entry(&kind, document));
     let object = called(document);
-    let mut is_secret = kind.is_secret();
+    let mut is_told = false;
     if let Some(Held { holds, is_unfilled }) = secret(document) {
         let told = || as_secret(document);
-        is_secret |= holds;
+        is_told = holds;
         if holds && found.secrets.len() < MOST_KEPT {
             found.secrets.insert(told());
         }
@@ -272,7 +272,7 @@ fn note_object(document: &Node, found: &mut Found, mut place: Place) {
         }
     }
     if let Depth::Open(depth) = place.depth
-        && !is_secret
+        && !is_told
         && found.in_clear.len() < MOST_KEPT
     {
         let at = object.as_ref().map_or_else(|| String::from("an object"), |object| format!("{object}"));
@@ -502,6 +502,7 @@ mod tests {
             "{apiVersion: example.com/v1, kind: A, metadata: {name: a}, password: hunter2}",
             "{password: hunter2}",
             "{apiVersion: work/v1, kind: Work, metadata: {name: a}, spec: {manifests: [{kind: Secret, data: {b: Yw==}}]}}",
+            "{apiVersion: v1, kind: Secret, metadata: {name: a, annotations: {last: '{\"kind\":\"Secret\",\"data\":{\"a\":\"b\"}}'}}}",
             "{apiVersion: v1, kind: ServiceAccount, metadata: {name: a, annotations: {last: '{\"kind\":\"Secret\",\"data\":{\"a\":\"b\"}}'}}}",
         ] {
             assert!(is_in_clear(text), "{text}");

@@ -90,10 +90,10 @@ pub struct Asked {
 }
 
 impl Asked {
-    /// The code that says why nobody knows where the Credential's objects should go, if that is so.
+    /// The code that says why nobody knows where the claimant's objects should go, if that is so.
     ///
-    /// Its fields cannot be read, or name a region that the configuration does not know, or the Credential stands twice
-    /// and the two need not agree.
+    /// Its fields cannot be read, or name a region that the configuration does not know, or the claimant stands twice and
+    /// the two need not agree.
     pub fn broken_by(&self) -> Option<Code> {
         let unknown = |finding: &&Finding| {
             let twice = matches!(finding.code, Code::Shadowed | Code::DuplicateObject);

@@ -211,7 +211,7 @@ fn no_value_of_a_payload_is_ever_shown() {
     }
 }
 
-/// Sets and payloads that SOPS sealed: a whole set, its payloads, and both where the key is missing.
+/// Sets and payloads that SOPS sealed, with a key that opens them, and without.
 #[test]
 fn sealed_sets_are_opened_and_shut_ones_keep_what_they_have() {
     let Some(sealed) = Sealed::new(0) else { return };
@@ -228,20 +228,23 @@ fn sealed_sets_are_opened_and_shut_ones_keep_what_they_have() {
     fleet.write("manifests/secret.yaml", secret);
     fleet.write("manifests/map.yaml", map);
     sealed.seal("manifests/secret.yaml", &sealed.own);
-    sealed.seal_by("manifests/sets.yaml", &sealed.own, "encrypted_regex: '^spec$'");
     fleet.run(&["render"]).ends(0);
     let before = fleet.tree("bundles/regions/eu-west/core");
     assert!(fleet.has(SEALED) && fleet.has(OPEN));
     // Without a key nothing is looked into: nothing is said of the payloads, and nothing goes.
     fleet.write("without.yaml", config.replace("reuse.key", "not-there.key").replace("keys/own.txt", "not-there.txt"));
-    fleet.write("manifests/sets.yaml", SETS);
     let plan = fleet.run(&["-f", "without.yaml", "plan", "--no-values"]).ends(0);
     assert!(!plan.stdout.contains("withdrawn") && !plan.stderr.contains("error["), "{plan:?}");
-    // A set that nobody can open is not gone.
-    sealed.seal_by("manifests/sets.yaml", &sealed.stranger, "encrypted_regex: '^spec$'");
-    fleet.run(&["render"]).says("error[");
-    assert_eq!(fleet.tree("bundles/regions/eu-west/core"), before);
-    sealed.edit("manifests/sets.yaml", |_| SETS.to_owned());
+    // A set that is sealed is not read, and not gone either: with its whole spec, or one field of it.
+    for (recipient, rule) in
+        [(&sealed.stranger, "encrypted_regex: '^spec$'"), (&sealed.own, "encrypted_regex: '^strategy$'")]
+    {
+        fleet.write("manifests/sets.yaml", SETS);
+        sealed.seal_by("manifests/sets.yaml", recipient, rule);
+        fleet.run(&["render"]).says("error[unparsable-document]");
+        assert_eq!(fleet.tree("bundles/regions/eu-west/core"), before);
+    }
+    fleet.write("manifests/sets.yaml", SETS);
     fleet.write("manifests/secret.yaml", secret);
     sealed.seal("manifests/secret.yaml", &sealed.stranger);
     fleet.run(&["render"]).ends(3).says("error[undecryptable-source]");

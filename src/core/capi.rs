@@ -18,6 +18,7 @@ pub mod oci;
 pub mod openstack;
 mod others;
 mod proxmox;
+pub mod resource_set;
 pub mod rules;
 mod secrets;
 pub mod shape;

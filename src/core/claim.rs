@@ -1,15 +1,17 @@
 //! Claims: who asks for which root, where.
 //!
 //! A Credential claims its identity for its region, and a rule of an AccessManagement claims what it
-//! hands to a namespace. A Cluster claims what the objects behind it name, and a ResourceSyncRule each object that it takes.
-//! What is asked for is in the claim, for a claimant in a namespace. The stages after this one look at the claimant's kind
-//! only where k0rdent, Cluster API or the cluster registry do.
+//! hands to a namespace. A Cluster claims what the objects behind it name, a ClusterResourceSet its payloads, and a
+//! ResourceSyncRule each object that it takes. What is asked for is in the claim, for a claimant in a namespace. The stages
+//! after this one look at the claimant's kind only where k0rdent, Cluster API or the cluster registry do.
 
 pub mod access;
 mod cluster;
 pub mod collect;
 mod credential;
 pub mod deployments;
+mod resource_set;
+mod shadowed;
 pub mod sync_rule;
 
 use alloc::boxed::Box;
@@ -33,9 +35,9 @@ pub struct Claim {
     pub origin: Origin,
     /// Where the objects go.
     pub to: Address,
-    /// What is asked for; of a Cluster, the first of its starts, or the Cluster itself where nobody knows of any.
+    /// What is asked for; of a Cluster or a set, the first of its starts, or itself where nobody knows of any.
     pub root: Root,
-    /// What the objects behind a Cluster name; none of any other claimant.
+    /// What the objects behind a Cluster name, or a set; none of any other claimant.
     pub starts: Vec<Start>,
     /// Where the root is looked for.
     pub resolution: Resolution,
@@ -58,7 +60,7 @@ pub struct Copied {
     pub edits: Vec<Edit>,
 }
 
-/// An identity, or a Secret, from which a Cluster's claim starts.
+/// An identity, a Secret or a ConfigMap from which the claim of a Cluster or a set starts.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Start {
     /// What is named; its namespace is the one that counts.
@@ -130,10 +132,10 @@ pub struct Asked {
 }
 
 impl Asked {
-    /// The code that says why nobody knows where the Credential's objects should go, if that is so.
+    /// The code that says why nobody knows where the claimant's objects should go, if that is so.
     ///
-    /// Its fields cannot be read, or name a region that the configuration does not know, or the Credential stands twice
-    /// and the two need not agree.
+    /// Its fields cannot be read, or name a region that the configuration does not know, or the claimant stands twice and
+    /// the two need not agree.
     pub fn broken_by(&self) -> Option<Code> {
         let unknown = |finding: &&Finding| {
             let twice = matches!(finding.code, Code::Shadowed | Code::DuplicateObject);

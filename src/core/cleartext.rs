@@ -24,7 +24,7 @@ pub fn inline_secrets(object: &Object) -> Vec<String> {
     if object.key.kind.is_secret() {
         return Vec::new();
     }
-    let mut found = in_body(&object.key.kind, &object.body);
+    let mut found = in_body(&object.key.kind, &object.body, is_secret);
     for (key, value) in &object.annotations {
         annotation(key, value, &mut found);
     }
@@ -33,7 +33,24 @@ pub fn inline_secrets(object: &Object) -> Vec<String> {
 
 /// As [`inline_secrets`], for an object as it is published.
 pub fn published_secrets(kind: &GroupKind, document: &Node) -> Vec<String> {
-    let mut found = in_body(kind, document);
+    let mut found = in_body(kind, document, is_secret);
+    let annotations = document.at(&["metadata", "annotations"]).map(Node::entries).unwrap_or_default();
+    for (key, value) in annotations {
+        annotation(key, value.as_str().unwrap_or_default(), &mut found);
+    }
+    found
+}
+
+/// As [`published_secrets`], for a manifest of any kind: all of its fields are looked at but `metadata`, and workloads name
+/// the files and the variables that hold their secrets.
+pub fn manifest_secrets(kind: &GroupKind, document: &Node) -> Vec<String> {
+    let judge = |key: &str, text: &str| !is_reference(text) && !is_path(text) && is_secret(key, text);
+    let mut found = if kind.is_config_map() { in_body(kind, document, judge) } else { Vec::new() };
+    let is_open = |field: &str| !matches!(field, "apiVersion" | "kind" | "metadata") && !kind.is_config_map();
+    for (field, node) in document.entries().iter().filter(|(field, _)| is_open(field)) {
+        let key = if says_nothing(field) { "" } else { &**field };
+        look(node, &under("", field), key, judge, &mut found);
+    }
     let annotations = document.at(&["metadata", "annotations"]).map(Node::entries).unwrap_or_default();
     for (key, value) in annotations {
         annotation(key, value.as_str().unwrap_or_default(), &mut found);
@@ -45,7 +62,7 @@ pub fn published_secrets(kind: &GroupKind, document: &Node) -> Vec<String> {
 /// are.
 pub fn secrets_below(node: &Node, path: &str) -> Vec<String> {
     let mut found = Vec::new();
-    look(node, path, "", &mut found);
+    look(node, path, "", is_secret, &mut found);
     telling(node, path, &mut found);
     found.sort();
     found.dedup();
@@ -90,7 +107,7 @@ fn is_path(value: &str) -> bool {
 
 /// Whether a secret is assigned somewhere in a text, as `KEY=VALUE`, or `"KEY": "VALUE"`. The name of a variable is not its
 /// value.
-fn assigns_secret(text: &str) -> bool {
+pub fn assigns_secret(text: &str) -> bool {
     let is_word = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
     let is_beside = |c: char| matches!(c, ' ' | '"' | '\'' | '\\');
     text.match_indices(['=', ':']).any(|(at, sign)| {
@@ -161,7 +178,10 @@ pub fn is_telling(text: &str) -> bool {
         || words.any(|word| is_jwt(word) || is_token(word))
 }
 
-fn in_body(kind: &GroupKind, body: &Node) -> Vec<String> {
+/// Whether a text is a secret by its key, or by what it is.
+type Judge = fn(&str, &str) -> bool;
+
+fn in_body(kind: &GroupKind, body: &Node, judge: Judge) -> Vec<String> {
     let mut found = Vec::new();
     if kind.is_config_map() {
         for field in ["data", "binaryData"] {
@@ -170,7 +190,7 @@ fn in_body(kind: &GroupKind, body: &Node) -> Vec<String> {
             }
         }
     } else if let Some(spec) = body.at(&["spec"]) {
-        look(spec, "spec", "", &mut found);
+        look(spec, "spec", "", judge, &mut found);
     }
     found
 }
@@ -199,12 +219,12 @@ fn private_keys(node: &Node, path: &str, found: &mut Vec<String>) {
 }
 
 /// Walks a tree; `key` is the nearest key above that says what a value is.
-fn look(node: &Node, path: &str, key: &str, found: &mut Vec<String>) {
+fn look(node: &Node, path: &str, key: &str, judge: Judge, found: &mut Vec<String>) {
     match node {
-        Node::Text(text) if is_secret(key, text) => found.push(path.to_owned()),
+        Node::Text(text) if judge(key, text) => found.push(path.to_owned()),
         Node::List(items) => {
             for (at, item) in items.iter().enumerate() {
-                look(item, &format!("{path}[{at}]"), key, found);
+                look(item, &format!("{path}[{at}]"), key, judge, found);
             }
         }
         Node::Map(entries) => {
@@ -212,7 +232,7 @@ fn look(node: &Node, path: &str, key: &str, found: &mut Vec<String>) {
             let named = ["name", "key"].iter().find_map(|key| node.str_at(&[key])).filter(|name| names_secret(name));
             for (own, value) in entries {
                 let telling = if says_nothing(own) { named.unwrap_or(key) } else { own };
-                look(value, &under(path, own), telling, found);
+                look(value, &under(path, own), telling, judge, found);
             }
         }
         _ => {}
@@ -221,7 +241,13 @@ fn look(node: &Node, path: &str, key: &str, found: &mut Vec<String>) {
 
 fn under(path: &str, key: &str) -> String {
     let plain = !key.is_empty() && key.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_'));
-    if plain { format!("{path}.{key}") } else { format!("{path}[{key:?}]") }
+    if plain && path.is_empty() {
+        key.to_owned()
+    } else if plain {
+        format!("{path}.{key}")
+    } else {
+        format!("{path}[{key:?}]")
+    }
 }
 
 /// Whether a key only says "here is the content of what is above".

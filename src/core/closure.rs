@@ -312,6 +312,9 @@ fn look_up<'a>(world: &World<'a>, claim: &Claim, closure: &mut Closure, member: 
                 ),
                 None => "Add the object, or correct the reference.".to_owned(),
             };
+            if claim.by.is_resource_set() {
+                help = format!("{help} Cluster API itself skips what is missing, and then says that all is applied.");
+            }
             for (code, at) in hints(world, claim, &member.read) {
                 help = format!("{help} {} stands at {}.", at.key, at.origin);
                 let message = format!("{} is absent, and {} is there", member.read, at.key);

@@ -437,10 +437,7 @@ impl Fleet {
 
     /// Whether some stage reads objects of a kind.
     pub fn reads(&self, kind: &GroupKind) -> bool {
-        kinds::is_read(kind)
-            || self.kinds.contains_key(kind)
-            || (self.names_clusters() && kinds::is_of_clusters(kind))
-            || (self.syncs && kinds::is_of_sync_rules(kind))
+        kinds::is_read(kind) || self.kinds.contains_key(kind) || (kinds::is_by_configuration(kind) && self.lists(kind))
     }
 }
 

@@ -14,6 +14,7 @@ use alloc::vec::Vec;
 use crate::capi;
 use crate::capi::cluster;
 use crate::capi::naming::CONTROL_PLANES;
+use crate::capi::resource_set::ADDONS;
 use crate::config::{Fleet, Provides, Source, placements_of};
 use crate::kinds::{self, K0RDENT, Known};
 use crate::name::{Claimant, GroupKind, Name, Namespace, ObjectKey, Scope, SourceName};
@@ -42,11 +43,8 @@ pub fn listed(fleet: &Fleet, source: &Source) -> Vec<ListedKind> {
             kinds::Listed::AsGiven if known.claims => {
                 let kind = GroupKind::new(known.group, known.kind);
                 let listed = listed_behind(fleet, provides, kind);
-                return fleet.names_clusters().then_some(ListedKind {
-                    may_be_refused: false,
-                    may_be_absent: false,
-                    ..listed
-                });
+                let is_asked = fleet.lists(&listed.kind) && fleet.takes(&source.name, &listed.kind);
+                return is_asked.then_some(ListedKind { may_be_refused: false, may_be_absent: false, ..listed });
             }
             kinds::Listed::AsGiven => return of_inventory(fleet, provides, known),
             kinds::Listed::IfServed => false,
@@ -173,8 +171,10 @@ pub fn groups(fleet: &Fleet) -> BTreeSet<&str> {
     let placements = (!placements_of(&fleet.grants).is_empty()).then_some(kinds::MULTICLUSTER);
     let asked = fleet.kinds.keys().map(|kind| kind.group.as_str()).chain([capi::GROUP]);
     let clusters = fleet.names_clusters().then_some([cluster::CLUSTERS, CONTROL_PLANES]);
+    let resource_sets = fleet.names_resource_sets().then_some(ADDONS);
+    let taken = clusters.into_iter().flatten().chain(resource_sets);
     let rules = fleet.names_sync_rules().then_some(kinds::REGISTRY);
-    asked.chain(rules).chain(inventories).chain(placements).chain(clusters.into_iter().flatten()).collect()
+    asked.chain(rules).chain(inventories).chain(placements).chain(taken).collect()
 }
 
 /// The namespaces whose own Namespace objects are read.

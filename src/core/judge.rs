@@ -5,9 +5,11 @@
 //! region against each other and against what is published. Judge knows nothing of YAML or sealing.
 
 pub mod case;
+mod contested;
 mod copied;
 mod grant;
 pub mod incumbents;
+mod payloads;
 pub mod place;
 mod quota;
 mod readable;
@@ -17,6 +19,7 @@ mod tenancy;
 mod unmatched;
 mod unused;
 
+use alloc::collections::BTreeMap;
 use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
 
@@ -37,8 +40,16 @@ pub use tenancy::rule_of;
 pub use unmatched::unmatched;
 pub use unused::unused;
 
+/// What was found of single objects, which many claims of a region may need.
+#[derive(Default)]
+struct Examined {
+    objects: BTreeMap<ObjectKey, Vec<Finding>>,
+    suspects: BTreeMap<ObjectKey, Vec<Finding>>,
+    payloads: payloads::Payloads,
+}
+
 /// Judges one claim's closure by itself.
-pub fn judge(world: &World<'_>, claim: &Claim, closure: &Closure) -> Vec<Finding> {
+fn judge(world: &World<'_>, examined: &mut Examined, claim: &Claim, closure: &Closure) -> Vec<Finding> {
     let Some(to) = Destination::of(world.fleet, &claim.to) else { return Vec::new() };
     let region = to.region;
     let mut findings = Vec::new();
@@ -67,15 +78,23 @@ pub fn judge(world: &World<'_>, claim: &Claim, closure: &Closure) -> Vec<Finding
         }
         if let Some(object) = world.snapshot.get(&member.read) {
             match made {
-                None => findings.extend(check_object(world, &region.name, object)),
                 Some(_) if !is_known => findings.push(copied::unknown_kind(world, object, &member.lands)),
-                // Of a copy of a Secret, only names and metadata are other ones than those of the Secret.
                 Some(made) => {
+                    // Of a copy of a Secret, only names and metadata are other ones than those of the Secret.
                     findings.extend(match member.lands.kind.is_secret() {
                         true => check_object(world, &region.name, object),
                         false => check_object(world, &region.name, &made.object(object, &member.lands)),
                     });
                     findings.extend(copied::check(world, claim, object, &member.lands));
+                }
+                None => {
+                    let of_object = examined.objects.entry(member.read.clone());
+                    let mut found = of_object.or_insert_with(|| check_object(world, &region.name, object)).clone();
+                    // There may be thousands of sets, and as much in each payload.
+                    if claim.by.is_resource_set() {
+                        payloads::kept_short(&mut found, payloads::MOST_OF_OBJECT);
+                    }
+                    findings.extend(found);
                 }
             }
         }
@@ -93,12 +112,21 @@ pub fn judge(world: &World<'_>, claim: &Claim, closure: &Closure) -> Vec<Finding
 
 /// What works nowhere, most likely, in the Secrets of a claim that nothing stops: a claim that is stopped has other
 /// worries, and not all of its objects may have been read.
-fn suspects(world: &World<'_>, claim: &Claim, closure: &Closure) -> Vec<Finding> {
+fn suspects(world: &World<'_>, examined: &mut Examined, claim: &Claim, closure: &Closure) -> Vec<Finding> {
     let mut findings: Vec<Finding> = Vec::new();
     for member in closure.members.iter().filter(|member| member.read.kind.is_secret()) {
         let Some(secret) = world.snapshot.get(&member.read) else { continue };
-        let (suspect, expired) = (validity::suspect::check(secret), expiry::check(secret, world.now));
-        findings.extend(suspect.iter().chain(&expired).map(|fault| finding_of(fault, secret)));
+        let suspect = examined.suspects.entry(member.read.clone()).or_insert_with(|| {
+            let (suspect, expired) = (validity::suspect::check(secret), expiry::check(secret, world.now));
+            suspect.iter().chain(&expired).map(|fault| finding_of(fault, secret)).collect()
+        });
+        let mut suspect = suspect.clone();
+        if claim.by.is_resource_set() {
+            // A payload is a text of lines.
+            suspect.retain(|finding| finding.code != Code::TrailingLineFeed);
+            payloads::kept_short(&mut suspect, payloads::MOST_OF_OBJECT);
+        }
+        findings.append(&mut suspect);
         findings.extend(missing_entries(world, closure, member, secret));
     }
     findings.extend(sharing::open(world, closure));
@@ -252,18 +280,21 @@ fn is_served(world: &World<'_>, region: &Region, object: &Object) -> bool {
 
 /// Closes and judges the claims of one region, each by itself.
 pub fn cases<'a>(world: &World<'_>, asked: impl Iterator<Item = &'a Asked>) -> Vec<Case> {
+    let mut examined = Examined::default();
     let hear = |asked: &Asked| {
         let claim = asked.claim.clone()?;
         let mut closure = close(world, &claim);
         let mut findings = asked.findings.clone();
         findings.append(&mut closure.findings);
-        findings.extend(judge(world, &claim, &closure));
+        findings.extend(judge(world, &mut examined, &claim, &closure));
+        findings.extend(examined.payloads.check(world, &claim, &closure));
         if !findings.iter().any(Finding::stops_claim) {
-            findings.extend(suspects(world, &claim, &closure));
+            findings.extend(suspects(world, &mut examined, &claim, &closure));
         }
         Some((claim, closure, findings))
     };
     let mut heard: Vec<sharing::Heard> = asked.filter_map(hear).collect();
     sharing::shared(world, &mut heard);
+    contested::contested(world, &examined.payloads, &mut heard);
     heard.into_iter().map(|(claim, closure, findings)| Case::new(claim, closure, findings)).collect()
 }

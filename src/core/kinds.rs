@@ -6,6 +6,7 @@
 
 use alloc::collections::BTreeMap;
 
+use crate::capi::resource_set::{ADDONS, is_resource_set};
 use crate::capi::{self, cluster};
 use crate::name::{Claimant, GroupKind, ObjectKey, Scope};
 
@@ -123,7 +124,7 @@ const SPEC: &[&str] = &["spec"];
 const SPEC_AND_STATUS: &[&str] = &["spec", "status"];
 
 /// Every kind that no provider brings; live clusters are asked in this order.
-static KNOWN: [Known; 17] = [
+static KNOWN: [Known; 18] = [
     // A Secret's values become its payload.
     Known { kind: "Secret", plural: "secrets", ..CORE },
     Known { kind: "ConfigMap", plural: "configmaps", fields: &["spec", "data", "binaryData"], ..CORE },
@@ -223,6 +224,17 @@ static KNOWN: [Known; 17] = [
         read: false,
         ..OF_INVENTORY
     },
+    // Sets of payloads for guest clusters, where a region of the configuration names some.
+    Known {
+        group: ADDONS,
+        kind: "ClusterResourceSet",
+        plural: "clusterresourcesets",
+        listed: Listed::AsGiven,
+        read: false,
+        published: false,
+        claims: true,
+        ..CORE
+    },
     // What a look into a region found; no API server has the kind.
     Known { group: POUCH, kind: "RegionFacts", plural: "regionfacts", scope: Scope::Cluster, ..OF_INVENTORY },
 ];
@@ -309,10 +321,10 @@ pub fn plural(kind: &GroupKind) -> Option<&'static str> {
 }
 
 /// Whether every object of a kind is read, whoever asks for it; objects of other kinds are wanted by name. The kinds of
-/// Clusters are so too where [a configuration](crate::config::Fleet::lists) takes Clusters.
+/// Clusters and ClusterResourceSets are so too where [a configuration](crate::config::Fleet::lists) takes some.
 pub fn is_listed(kind: &GroupKind) -> bool {
     let is_known = || known(kind).is_some_and(|known| known.listed != Listed::ByName);
-    kind.group == K0RDENT || (is_known() && !is_of_clusters(kind) && !is_of_sync_rules(kind))
+    kind.group == K0RDENT || (is_known() && !is_by_configuration(kind))
 }
 
 /// Whether objects of a kind are rules of the cluster registry, or say which clusters such rules take objects of: a stage
@@ -329,6 +341,11 @@ pub fn sync_rule() -> GroupKind {
 /// The kind of ClusterFeatures.
 pub fn cluster_feature() -> GroupKind {
     GroupKind::new(REGISTRY, CLUSTER_FEATURE)
+}
+
+/// Whether objects of a kind are read only where the configuration names claimants that need them.
+pub fn is_by_configuration(kind: &GroupKind) -> bool {
+    is_of_clusters(kind) || is_resource_set(kind) || is_of_sync_rules(kind)
 }
 
 /// Whether objects of a kind say which identity a Cluster uses: a stage reads them where the configuration names Clusters.

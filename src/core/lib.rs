@@ -76,6 +76,7 @@
 //! | who asks for what, and when a claimant is gone | [`claim`], one file per kind of claim; [`claim::collect`] |
 //! | which objects a Cluster of Cluster API refers to, and where those name an identity | [`capi::cluster`] (how they are read), [`capi::naming`] and the provider's file in [`capi`] (which fields); who takes it and what it asks for: `claim/cluster.rs`; what a cluster is asked for it: [`inquiry`] |
 //! | how a ResourceSyncRule of the cluster registry is read, what it matches and makes | [`sync_rule`]; who takes it and whose objects it may take: [`claim::sync_rule`], [`admission`], `judge/copied.rs`; what a cluster is asked for it: `inquiry/sync_rules.rs` |
+//! | which payloads a ClusterResourceSet names | [`capi::resource_set`] (how it is read), `claim/resource_set.rs` (who takes it, and what works otherwise than it looks); what is told of what the payloads hold: [`guest_objects`] (what stands in them), `judge/payloads.rs` (what that means) |
 //! | what AccessManagement makes | [`k0rdent::access`] (as written), [`claim::access`] (as decided) |
 //! | what a claim needs, where it is read and lands | [`closure`], `closure/reference.rs`, `closure/landing.rs` |
 //! | which sources are the management cluster, and what pouch put there | `snapshot/home.rs`; what of a claim is there already, or is in the way: `closure/at_home.rs`; what stays because others read it there: `region/home.rs` |
@@ -110,7 +111,7 @@
 //!
 //! | to add | touch |
 //! |---|---|
-//! | a kind of claim | [`kinds`] (a row with `claims`, and the fields of its `spec` that are read: a live cluster's others are never seen), a file that reads it in [`k0rdent`], a file in [`claim`], [`claim::collect`] (its claims, and when such a claimant is gone), [`finding::codes`] for one that cannot be read. `config/file/grant.rs` if a grant may name it; [`admission`] if it may use what no Credential may; `closure/companion.rs`, which looks for companions of every root. A claimant has a namespace: a cluster-scoped kind begins with [`name::Claimant`], as ResourceSyncRules do, of which each object that they take is a claimant. It asks for one root, for several `starts` of [`claim::Claim`], as Clusters do, or for a `copied` object, as it becomes |
+//! | a kind of claim | [`kinds`] (a row with `claims`, and the fields of its `spec` that are read: a live cluster's others are never seen), a file that reads it in [`k0rdent`], a file in [`claim`], [`claim::collect`] (its claims, and when such a claimant is gone), [`finding::codes`] for one that cannot be read. `config/file/grant.rs` if a grant may name it; [`admission`] if it may use what no Credential may; `closure/companion.rs`, which looks for companions of every root. A claimant has a namespace: a cluster-scoped kind begins with [`name::Claimant`], as ResourceSyncRules do, of which each object that they take is a claimant. It asks for one root, for several `starts` of [`claim::Claim`], as Clusters and ClusterResourceSets do, or for a `copied` object, as it becomes |
 //! | a kind of destination | what names it in the configuration (`config/region.rs`, `config/file.rs`, `config/resolve/region.rs`; it is an entry of `regions`, by which the shell goes), [`destination`] (its address, folder and delivery, what must not land there), and the file in [`claim`] whose claims go there |
 //! | a way of delivery | `config::Delivery` with `config/delivery.rs`, `config/file/delivery.rs` and `config/resolve/delivery.rs`; `forbids` in [`destination`]; a file in [`layout::delivery`], its arm in [`layout`], `layout/style.rs`; `layout/delivery/argocd.rs` (who shares a decryptor), `verify/bundles/delivery.rs` and `verify/live/stale.rs`. Its files are open: what is to be sealed in another way is `region/pack.rs` and the shell's `run/seal.rs`; whose keys it is read with, the shell's `run/keygen/subject.rs` |
 //! | a view of the plan | a file in [`report`], which takes [`report::summary`]; in the shell `cli/plan.rs` for a format of `plan -o`, and nothing else; for a file of its own `session.rs` (the flag), `cli/records.rs` (that it can be written) and `run/told.rs` (which writes it). [`region::plan`] and `run/render.rs` only if the plan does not say it yet |
@@ -141,6 +142,7 @@ pub mod exposure;
 pub mod facts;
 pub mod finding;
 pub mod go_time;
+pub mod guest_objects;
 pub mod hash;
 pub mod init;
 pub mod inquiry;

@@ -353,6 +353,9 @@ const CLUSTER: &str = "Cluster";
 /// The kind of claimants that are a ResourceSyncRule and an object that it takes.
 const SYNC_RULE: &str = "ResourceSyncRule";
 
+/// The kind of claimants that are ClusterResourceSets of Cluster API.
+const RESOURCE_SET: &str = "ClusterResourceSet";
+
 impl Claimant {
     /// A Credential.
     pub fn credential(namespace: Namespace, name: Name) -> Self {
@@ -384,6 +387,11 @@ impl Claimant {
     pub fn rule_and_object(&self) -> Option<(&str, Option<&str>)> {
         let split = || self.name.as_str().split_once(':');
         self.is_sync_rule().then(|| split().map_or((self.name.as_str(), None), |(rule, object)| (rule, Some(object))))
+    }
+
+    /// A ClusterResourceSet of Cluster API.
+    pub fn resource_set(namespace: Namespace, name: Name) -> Self {
+        Self { kind: RESOURCE_SET.into(), namespace, name }
     }
 
     /// `namespace/name` of a Credential; of another kind, `cluster/namespace/name`, as the command line takes it.
@@ -420,6 +428,9 @@ impl Claimant {
             Some(kind) if kind.eq_ignore_ascii_case(SYNC_RULE) => {
                 Some(Self { kind: SYNC_RULE.into(), namespace: namespace.into(), name: name.into() })
             }
+            Some(kind) if kind.eq_ignore_ascii_case(RESOURCE_SET) => {
+                Some(Self::resource_set(namespace.into(), name.into()))
+            }
             Some(_) => None,
         }
     }
@@ -427,6 +438,11 @@ impl Claimant {
     /// Whether it is a Credential.
     pub fn is_credential(&self) -> bool {
         self.kind == CREDENTIAL
+    }
+
+    /// Whether it is a ClusterResourceSet of Cluster API.
+    pub fn is_resource_set(&self) -> bool {
+        self.kind == RESOURCE_SET
     }
 
     /// Whether an object has its kind and name, whatever its group is.
@@ -526,7 +542,11 @@ mod tests {
 
     #[test]
     fn the_path_of_a_claimant_says_its_kind_unless_that_is_the_usual_one() {
-        for (path, shown) in [("a/b", "Credential a/b"), ("cluster/a/b", "Cluster a/b")] {
+        for (path, shown) in [
+            ("a/b", "Credential a/b"),
+            ("cluster/a/b", "Cluster a/b"),
+            ("clusterresourceset/a/b", "ClusterResourceSet a/b"),
+        ] {
             let by = Claimant::of_path(path).unwrap();
             assert_eq!((by.to_string(), by.path()), (shown.to_string(), path.to_string()));
         }

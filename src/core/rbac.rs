@@ -211,6 +211,9 @@ fn list_rule(terms: &Basis<'_>, kind: &GroupKind) -> PolicyRule {
         _ if kinds::is_of_clusters(kind) => "They name the identities of Clusters.",
         "ResourceSyncRule" => "They say which objects go to the regions that name them.",
         "ClusterFeature" => "ResourceSyncRules choose sources by them.",
+        "ClusterResourceSet" => {
+            "Those that regions take say which Secrets and ConfigMaps are delivered into guest clusters."
+        }
         "ProviderInterface" => "They say which identity kinds there are, and what those refer to.",
         "Region" => "They say which Secrets are kubeconfigs of regions, which never leave.",
         "ClusterDeployment" => "A Credential that one of them names is not withdrawn, and some need companions.",
@@ -304,23 +307,32 @@ fn named_rule(terms: &Basis<'_>, kind: &GroupKind, namespace: &Namespace) -> Opt
     };
     let names: BTreeMap<String, String> =
         asked_in(terms, kind, Some(namespace)).map(|(key, by)| (key.name.to_string(), whose(by))).collect();
-    let why = vec![
+    let mut why = vec![
         format!("The {kind}s that Credentials need. Companions that are not there stand here as well: that they are"),
         "absent must be proved, and without a right to the name the answer would be 403.".to_owned(),
     ];
+    if terms.fleet.names_resource_sets() {
+        why.push("So it is with what ClusterResourceSets name.".to_owned());
+    }
     (!names.is_empty()).then(|| PolicyRule { names: Some(names), ..rule(terms, kind, "get", why) })
 }
 
 fn all_rule(terms: &Basis<'_>, kind: &GroupKind) -> Option<PolicyRule> {
     let refers = || terms.asked.keys().any(|key| key.kind == *kind);
-    if kind.is_config_map() && terms.fleet.companions == Companions::None && !refers() {
+    // Some providers of Clusters read ConfigMaps.
+    let is_named = terms.fleet.names_others();
+    let has_companions = terms.fleet.companions != Companions::None;
+    if kind.is_config_map() && !has_companions && !refers() && !is_named {
         return None;
     }
     let why = match kind.is_secret() {
+        true if !has_companions && terms.fleet.names_resource_sets() => "What identities refer to.",
         true => "What identities refer to, and the companion `<identity>-secret`.",
+        false if !has_companions && is_named => "What identities refer to.",
         false => "The companion `<identity>-resource-template`, and what identities refer to.",
     };
-    Some(rule(terms, kind, "get", vec![why.to_owned()]))
+    let sets = terms.fleet.names_resource_sets().then(|| "What ClusterResourceSets name.".to_owned());
+    Some(rule(terms, kind, "get", [why.to_owned()].into_iter().chain(sets).collect()))
 }
 
 /// Whether the API server would take an object of this name.

@@ -4,6 +4,7 @@
 //! between its users, so each of them asks for that case itself.
 //! <https://kubernetes.io/docs/concepts/overview/working-with-objects/labels/#label-selectors>
 
+mod overlap;
 mod text;
 
 use alloc::boxed::Box;

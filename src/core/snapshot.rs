@@ -603,6 +603,8 @@ pub fn assemble_by(fleet: &Fleet, readings: Vec<Reading>, hands: &dyn Hands) -> 
                 }
             }
         }
+        let inquiry = inquiry
+            .map(|inquiry| inquiry.without_claimants(|kind| fleet.lists(kind) && !fleet.takes(&source.name, kind)));
         let lacks = Lacks { complete, doubts: Doubts::of(words), inquiry };
         let (name, provides) = (source.name.clone(), source.provides.clone());
         let changing = BTreeMap::new();

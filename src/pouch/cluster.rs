@@ -20,6 +20,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use futures_util::StreamExt as _;
+use pouch_core::capi::resource_set::is_resource_set;
 use pouch_core::inventory::providers::Way;
 use pouch_core::k0rdent::provider_interface::version_priority;
 use pouch_core::name::{GroupKind, Name, Namespace, ObjectKey, Scope, Version};
@@ -374,7 +375,11 @@ impl Cluster {
                 // The kind was there a moment ago.
                 Reply::NotFound(_) => Err(Broken::Status(404)),
             };
-            let ask = if request::is_inventory(&resource.kind) { Ask::Inventory } else { Ask::List };
+            let ask = match &resource.kind {
+                kind if request::is_inventory(kind) => Ask::Inventory,
+                kind if is_resource_set(kind) => Ask::ResourceSets,
+                _ => Ask::List,
+            };
             let page = match self.link.get(&path, form.of_list(), ask, understood).await? {
                 Turned::Page(page) => page,
                 Turned::Forbidden => return Ok(Pages::Forbidden),

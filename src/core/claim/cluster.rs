@@ -37,7 +37,9 @@ pub(super) fn claims<'a>(fleet: &'a Fleet, snapshot: &'a Snapshot) -> Vec<Asked>
         let by = Claimant::cluster(object.key.namespace.clone()?, object.key.name.clone());
         let regions = taking(fleet, snapshot, object, &by);
         let mut asked = match &*regions {
-            [] => return None,
+            [] => {
+                super::shadowed::ask(snapshot, object, by, |source, path| fleet.taking(source, path).next().is_some())?
+            }
             [only] => ask(&mut behind, object, by, *only),
             several => self::several(object, by, several),
         };

@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 use super::access::{self, Access, Rules};
 use super::deployments::Deployments;
 use super::sync_rule::{self, SyncRules};
-use super::{Asked, cluster, credential};
+use super::{Asked, cluster, credential, resource_set};
 use crate::config::Fleet;
 use crate::finding::Code;
 use crate::name::{Claimant, Region};
@@ -13,8 +13,8 @@ use crate::selector::Truth;
 use crate::snapshot::{Lookup, Snapshot};
 use crate::{k0rdent, kinds};
 
-/// What every Credential of the snapshot asks for, every one that an AccessManagement rule makes, and every Cluster that
-/// a region takes, sorted by claimant.
+/// What every Credential of the snapshot asks for, every one that an AccessManagement rule makes, every Cluster and every
+/// ClusterResourceSet that a region takes, and every ResourceSyncRule that a region names, sorted by claimant.
 pub fn claims(fleet: &Fleet, snapshot: &Snapshot, rules: &Rules, synced: &SyncRules) -> Vec<Asked> {
     let access = rules.in_force(fleet, snapshot);
     let mut made = access.made();
@@ -37,6 +37,7 @@ pub fn claims(fleet: &Fleet, snapshot: &Snapshot, rules: &Rules, synced: &SyncRu
     asked.extend(made.into_iter().map(|(by, source)| access::managed(&access, by, source, None)));
     asked.extend(cluster::claims(fleet, snapshot));
     asked.extend(sync_rule::claims(fleet, snapshot, synced));
+    asked.extend(resource_set::claims(fleet, snapshot));
     asked.sort_by(|a, b| a.by.cmp(&b.by));
     asked
 }
@@ -60,8 +61,12 @@ pub fn kept_by(
     if let Some(code) = asked.and_then(Asked::broken_by) {
         return Some(code);
     }
-    // Of a Cluster that no region takes any more, the configuration has said enough.
-    if !by.is_credential() && asked.is_none() && !cluster::may_be_taken(access.fleet(), by) {
+    // Of a Cluster or a set that no region takes any more, the configuration has said enough.
+    let may_be_taken = || match by.is_resource_set() {
+        true => resource_set::may_be_taken(access.fleet(), by),
+        false => cluster::may_be_taken(access.fleet(), by),
+    };
+    if !by.is_credential() && asked.is_none() && !may_be_taken() {
         return None;
     }
     // A rule may make the Credential, and nobody can tell: that is no proof that it is gone.

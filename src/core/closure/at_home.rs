@@ -74,8 +74,16 @@ pub(super) fn tell(world: &World<'_>, claim: &Claim, closure: &mut Closure, read
         Lookup::Absent => (
             "no other source has it any more",
             Severity::Warning,
-            "If it went from a source by mistake, put it back there. If nobody needs it, delete the Credential. If pouch did not \
-             publish it, remove its label `app.kubernetes.io/managed-by`.",
+            match claim.by.is_resource_set() {
+                true => {
+                    "If it went from a source by mistake, put it back there. If nobody needs it, take it out of the set. If \
+                     pouch did not publish it, remove its label `app.kubernetes.io/managed-by`."
+                }
+                false => {
+                    "If it went from a source by mistake, put it back there. If nobody needs it, delete the Credential. If \
+                     pouch did not publish it, remove its label `app.kubernetes.io/managed-by`."
+                }
+            },
         ),
     };
     let message = format!("{read} on the management cluster was published by pouch and is no source; {what}");

@@ -354,6 +354,10 @@ pub struct RegionFile {
     /// rule that no region names counts for nothing.
     #[serde(default)]
     pub sync_rules: Vec<String>,
+    /// The ClusterResourceSets of Cluster API whose payloads go there, because they stand in this cluster: globs over
+    /// `NAMESPACE/NAME`. A set that no region names counts for nothing.
+    #[serde(default)]
+    pub resource_sets: Vec<String>,
     /// How the region's own cluster is looked into, for what is otherwise guessed: it is read, and nothing is written.
     pub cluster: Option<RegionClusterFile>,
 }

@@ -56,6 +56,8 @@ pub struct RegionConfig {
     pub clusters: ClusterEntries,
     /// The ResourceSyncRules that take objects there, by name.
     pub sync_rules: Globs,
+    /// The ClusterResourceSets of Cluster API whose payloads go there: globs over `namespace/name`.
+    pub resource_sets: Globs,
 }
 
 impl RegionConfig {
@@ -93,8 +95,10 @@ impl RegionConfig {
         let management = self.management.then_some(("management", Tree::Bool(true)));
         let clusters = self.clusters.iter().map(TakenClusters::tree).collect();
         let clusters = (!self.clusters.is_empty()).then_some(("clusters", Tree::List(clusters)));
+        let has_sets = !self.resource_sets.patterns().is_empty();
+        let resource_sets = has_sets.then(|| ("resourceSets", self.resource_sets.tree()));
         let rules = self.names_sync_rules().then(|| ("syncRules", self.sync_rules.tree()));
-        let inventory = self.inventory.fields(&self.name);
-        Tree::map(fields.into_iter().chain(management).chain(inventory).chain(clusters).chain(rules))
+        let taken = clusters.into_iter().chain(resource_sets).chain(rules);
+        Tree::map(fields.into_iter().chain(management).chain(self.inventory.fields(&self.name)).chain(taken))
     }
 }

@@ -2,6 +2,8 @@
 
 use super::clusters::TakenClusters;
 use super::{Fleet, RegionConfig, RegionState, Source, SourcePlace};
+use crate::capi::cluster::cluster_kind;
+use crate::capi::resource_set::is_resource_set;
 use crate::kinds;
 use crate::name::{GroupKind, Region, SourceName};
 
@@ -10,7 +12,36 @@ impl Fleet {
     pub fn lists(&self, kind: &GroupKind) -> bool {
         kinds::is_listed(kind)
             || (kinds::is_of_clusters(kind) && self.names_clusters())
+            || (is_resource_set(kind) && self.names_resource_sets())
             || (self.syncs && kinds::is_of_sync_rules(kind))
+    }
+
+    /// Whether the claimants of a kind in a source count: those that are no Credentials do so only where a region takes
+    /// some.
+    pub fn takes(&self, source: &SourceName, kind: &GroupKind) -> bool {
+        let is_set = is_resource_set(kind);
+        let takes = |region: &RegionConfig| match is_set {
+            true => !region.resource_sets.patterns().is_empty(),
+            false => !region.clusters.is_empty(),
+        };
+        (!is_set && *kind != cluster_kind()) || self.regions_of(source).any(takes)
+    }
+
+    /// Whether some region takes ClusterResourceSets.
+    pub fn names_resource_sets(&self) -> bool {
+        self.regions.values().any(|region| !region.resource_sets.patterns().is_empty())
+    }
+
+    /// The regions that take a ClusterResourceSet of a source, named as `namespace/name`.
+    pub fn taking_sets<'a>(&'a self, source: &SourceName, set: &str) -> impl Iterator<Item = &'a RegionConfig> {
+        self.regions_of(source).filter(move |region| region.resource_sets.matches(set))
+    }
+
+    /// The regions whose claimants a source may have: all, or the one that it describes.
+    fn regions_of<'a>(&'a self, source: &SourceName) -> impl Iterator<Item = &'a RegionConfig> {
+        let known = self.sources.iter().find(|known| known.name == *source);
+        let own = known.and_then(|source| source.region.as_ref());
+        self.regions.values().filter(move |region| own.is_none_or(|own| *own == region.name))
     }
 
     /// Whether some region takes Clusters.
@@ -25,7 +56,7 @@ impl Fleet {
 
     /// Whether some region names claimants other than Credentials.
     pub fn names_others(&self) -> bool {
-        self.names_clusters() || self.names_sync_rules()
+        self.names_clusters() || self.names_resource_sets() || self.names_sync_rules()
     }
 
     /// The regions that a ResourceSyncRule takes objects to, and that are not retired.
@@ -47,10 +78,7 @@ impl Fleet {
         source: &SourceName,
         cluster: &str,
     ) -> impl Iterator<Item = (&'a RegionConfig, &'a TakenClusters)> {
-        let known = self.sources.iter().find(|known| known.name == *source);
-        let own = known.and_then(|source| source.region.as_ref());
-        let regions = self.regions.values().filter(move |region| own.is_none_or(|own| *own == region.name));
-        regions.filter_map(move |region| Some((region, region.clusters.taken(cluster)?)))
+        self.regions_of(source).filter_map(move |region| Some((region, region.clusters.taken(cluster)?)))
     }
 
     /// Whether a source is the cluster of a region, and not k0rdent's own.

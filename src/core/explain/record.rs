@@ -84,7 +84,8 @@ pub struct FactRecord {
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ClaimRecord {
-    /// The Credential, as `namespace/name`; a Cluster without Credential, as `cluster/namespace/name`.
+    /// The Credential, as `namespace/name`; a Cluster without Credential, as `cluster/namespace/name`; a ClusterResourceSet, as
+    /// `clusterresourceset/namespace/name`.
     pub credential: String,
     /// Where it stands, or what it is made from.
     pub place: PlaceRecord,

@@ -143,7 +143,7 @@ pub struct SecretRecord {
     /// The Secret's name.
     pub name: String,
     /// The Credentials that needed it then, as `NAMESPACE/NAME`, by the manifests; Clusters without one, as
-    /// `cluster/NAMESPACE/NAME`.
+    /// `cluster/NAMESPACE/NAME`, and ClusterResourceSets, as `clusterresourceset/NAMESPACE/NAME`.
     pub credentials: Vec<String>,
     /// The first commit that has a file of it that can be read, or whose values can be tried.
     pub first: Commit,

@@ -89,7 +89,8 @@ codes! {
     UnknownRegion "unknown-region" Broken Error "A Credential names a region that the configuration does not know.";
     UnknownIdentityKind "unknown-identity-kind" Broken Error "No ProviderInterface defines the kind that a Credential's identityRef names.";
     InvalidCluster "invalid-cluster" Broken Error "What a Cluster refers to, or what an object behind it names, cannot be used as it is.";
-    SeveralRegions "several-regions" Broken Error "More than one region takes a Cluster, or a Credential is for another region than its source describes.";
+    SeveralRegions "several-regions" Broken Error "More than one region takes a Cluster or a ClusterResourceSet, or a Credential is for another region than its source describes.";
+    InvalidResourceSet "invalid-resource-set" Broken Error "A ClusterResourceSet, or a payload that it names, cannot be used as it is.";
     InvalidSyncRule "invalid-sync-rule" Broken Error "A ResourceSyncRule cannot be followed as it is, or not for one of the objects that it takes.";
     ClusterIdentityUnknown "cluster-identity-unknown" Broken Error "The sources do not tell which identity a Cluster uses.";
     InvalidCredential "invalid-credential" Broken Error "A Credential's own fields cannot be used as they are.";
@@ -108,7 +109,7 @@ codes! {
     Shadowed "shadowed" Broken Error "Two sources hold one object with different content.";
     DuplicateObject "duplicate-object" Broken Error "One source holds one object twice.";
     NamespaceMissing "namespace-missing" Broken Error "A namespaced object names no namespace, and its source has no default.";
-    InlineSecret "inline-secret" Broken Error "An identity holds what looks like a secret, in clear.";
+    InlineSecret "inline-secret" Broken Error "An identity or a ConfigMap holds what looks like a secret, in clear.";
     MalformedSecret "malformed-secret" Broken Error "A Secret has entries that the API would not accept.";
     UndecryptableSource "undecryptable-source" Broken Error "An object in a source is encrypted and cannot be opened.";
     CopiedCiphertext "copied-ciphertext" Broken Error "A sealed value of one document in the sources is in another document too.";
@@ -174,10 +175,13 @@ codes! {
     TieNotFound "tie-not-found" Notice Warning "A region is tied to an object that is not there, or not known.";
     ArgocdTooOld "argocd-too-old" Notice Warning "A region's cluster needs what the configured release of Argo CD does not know, so its cluster Secret is not written.";
     ClusterRedirected "cluster-redirected" Notice Warning "Argo CD is told something else of a region's cluster than before.";
-    TwoWriters "two-writers" Notice Warning "A source has the cluster Secret of Argo CD that pouch writes for a region.";
+    TwoWriters "two-writers" Notice Warning "Somebody else writes an object too: the cluster Secret of Argo CD that pouch writes, or what another ClusterResourceSet delivers.";
+    RotationNeverArrives "rotation-never-arrives" Notice Warning "A ClusterResourceSet delivers its payloads once, so that no change of them reaches a guest cluster.";
+    NothingDelivered "nothing-delivered" Notice Warning "A ClusterResourceSet delivers nothing, or nothing of a payload, and Cluster API hardly says so.";
+    DeprecatedVersion "deprecated-version" Notice Info "An object is written in a version that a coming release does not serve any more.";
     UntiedProfile "untied-profile" Notice Info "No region is tied to a ClusterProfile of an inventory that regions are tied to, or of a placement.";
     UntiedRegion "untied-region" Notice Info "A region is tied to no ClusterProfile, and other regions are.";
-    UnmatchedEntry "unmatched-entry" Notice Warning "An entry of the configuration that takes Clusters, or names ResourceSyncRules, matches none.";
+    UnmatchedEntry "unmatched-entry" Notice Warning "An entry of the configuration that takes Clusters or ClusterResourceSets, or names ResourceSyncRules, matches none.";
     PlacementNotFound "placement-not-found" Notice Warning "A placement of the configuration has no PlacementDecision, so it lists no region.";
     FactDiffers "fact-differs" Notice Warning "Two places say different things of a region's cluster.";
     RegionRetired "region-retired" Notice Info "A Credential names a retired region.";

@@ -5,6 +5,7 @@ use alloc::format;
 use alloc::vec::Vec;
 
 use crate::capi::{self, aws};
+use crate::claim::Asked;
 use crate::finding::{Code, Finding, Place};
 use crate::kinds::K0RDENT;
 use crate::name::{GroupKind, Name, split_api_version};
@@ -22,7 +23,9 @@ pub fn unused(world: &World<'_>) -> Vec<Finding> {
     let of_capi = capi::all().map(|rules| GroupKind::new(rules.group, rules.kind));
     let kinds: BTreeSet<GroupKind> = of_capi.chain(world.fleet.kinds.keys().cloned()).collect();
     let identities = || kinds.iter().flat_map(|kind| world.snapshot.all(kind));
-    let clusters = || world.facts.asked().iter().filter(|asked| !asked.by.is_credential());
+    // The payloads of a set are no identities.
+    let is_cluster = |asked: &&Asked| !asked.by.is_credential() && !asked.by.is_resource_set();
+    let clusters = || world.facts.asked().iter().filter(is_cluster);
     // What the objects behind a Cluster name is not known as long as it is broken.
     if clusters().any(|asked| {
         asked.claim.as_ref().is_none_or(|claim| claim.starts.is_empty())

@@ -143,7 +143,7 @@ pub struct Event {
     /// The object as it lands on the region.
     pub object: ObjectRecord,
     /// The Credentials that need it, or needed it before, by the manifest, as `NAMESPACE/NAME`; Clusters without one, as
-    /// `cluster/NAMESPACE/NAME`.
+    /// `cluster/NAMESPACE/NAME`, and ClusterResourceSets, as `clusterresourceset/NAMESPACE/NAME`.
     pub credentials: Vec<String>,
     /// Whether it was published before, and withdrawn in between.
     #[serde(skip_serializing_if = "core::ops::Not::not")]

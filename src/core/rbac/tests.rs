@@ -211,6 +211,46 @@ fn clusters_open_the_kinds_behind_them() {
     assert!(inquiry::any_behind(&fleet).len() > 20 && inquiry::any_behind(&named()).is_empty());
 }
 
+/// Sets are listed only where the configuration names some. Their payloads may be ConfigMaps where nothing else needs one.
+#[test]
+fn resource_sets_open_themselves_and_their_payloads() {
+    let provides = json!({"namespaces": ["team-a"]});
+    let config = json!({"sources": [{"name": "all", "provides": provides}], "companions": "none", "regions": {"eu": {"resourceSets": ["team-a/*"]}}});
+    let fleet = clusters(&config, &["all"]);
+    check(
+        &made(&fleet, Secrets::Namespaces, &AskedByName::new()),
+        &[("list", "clusterresourcesets", Some("team-a"), None), ("get", "configmaps", Some("team-a"), Some("x"))],
+        &[("list", "clusterresourcesets", Some("team-b"), None), ("list", "clusters", Some("team-a"), None)],
+    );
+    assert!(inquiry::groups(&fleet).contains("addons.cluster.x-k8s.io"));
+    let without =
+        clusters(&json!({"sources": [{"name": "all", "provides": provides}], "companions": "none"}), &["all"]);
+    let made_without = made(&without, Secrets::Namespaces, &AskedByName::new());
+    let both =
+        [("list", "clusterresourcesets", Some("team-a"), None), ("get", "configmaps", Some("team-a"), Some("x"))];
+    check(&made_without, &[], &both);
+    assert!(!inquiry::groups(&without).contains("addons.cluster.x-k8s.io"));
+}
+
+/// A source that describes one region is asked for what that region takes; and providers of Clusters may read ConfigMaps.
+#[test]
+fn a_source_is_asked_for_what_its_region_takes() {
+    let source = |name: &str| json!({"name": name, "provides": {"namespaces": ["team-a"]}, "region": name});
+    let config = json!({"sources": [source("us"), source("eu")], "companions": "none",
+        "regions": {"us": {"clusters": ["team-a/*"]}, "eu": {"resourceSets": ["team-a/*"]}}});
+    let fleet = clusters(&config, &["us", "eu"]);
+    let lists = |at: usize, kind: &str| {
+        let listed = inquiry::listed(&fleet, &fleet.sources[at]);
+        listed.iter().any(|listed| listed.kind.kind.as_str() == kind)
+    };
+    assert!(lists(0, "Cluster") && !lists(0, "ClusterResourceSet"));
+    assert!(!lists(1, "Cluster") && lists(1, "ClusterResourceSet"));
+    let only = json!({"sources": [source("us")], "companions": "none", "regions": {"us": {"clusters": ["team-a/*"]}}});
+    let fleet = clusters(&only, &["us"]);
+    let manifests = made(&fleet, Secrets::Namespaces, &AskedByName::new());
+    check(&manifests, &[("get", "configmaps", Some("team-a"), Some("x"))], &[]);
+}
+
 /// The cluster of a region need not have k0rdent, nor its namespace.
 #[test]
 fn the_cluster_of_a_region_is_asked_for_less() {

@@ -86,7 +86,9 @@ fn no_longer_needed(
     let is_referrer =
         |member: &&Member| member.via.iter().map(|via| &via.field).eq(before.iter().map(|via| &via.field));
     let members = &ruling.case.closure.members;
-    let referrer = members.iter().find(is_referrer).or(members.first());
+    // The payloads of a set stand beside each other.
+    let first = members.first().filter(|_| !claim.by.is_resource_set());
+    let referrer = members.iter().find(is_referrer).or(first);
     let referrer = referrer.and_then(|member| input.world.snapshot.get(&member.read));
     let at = |origin: &Origin| format!("the {} at {origin}", claim.by.kind);
     let (origin, at) = match (referrer, via.is_empty()) {
@@ -154,6 +156,9 @@ fn gone(
         let message = format!("{by} {now}, so what it needs is no longer in region {}", input.to.region.name);
         let help = match by.is_credential() {
             true => "If this is unintended, correct spec.region.",
+            false if by.is_resource_set() => {
+                "If this is unintended, correct `resourceSets` of the regions, or `region` of the source."
+            }
             false => "If this is unintended, correct `clusters` of the regions, or `region` of the source.",
         };
         return Some(withdrawn(message, &asked.origin).help(help));

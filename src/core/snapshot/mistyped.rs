@@ -14,6 +14,8 @@ use super::pattern::Pattern;
 use super::reason::Reason;
 use crate::capi;
 use crate::capi::cluster::CLUSTERS;
+use crate::capi::naming::CONTROL_PLANES;
+use crate::capi::resource_set::ADDONS;
 use crate::config::Fleet;
 use crate::finding::{Code, Fault, Origin};
 use crate::kinds::{self, K0RDENT, OLD_K0RDENT, is_definition, is_listed};
@@ -66,12 +68,12 @@ const HELM: &str = "{{";
 /// Flux fills in `${…}` on the cluster, so a file may well have it; but where clusterctl was to fill it in, the names of
 /// Clusters and of what stands behind them are missing, and what those have published must stay.
 pub(super) fn is_unrendered(kind: &GroupKind, text: &str) -> bool {
-    text.contains(HELM) || (kinds::is_of_clusters(kind) && is_template(text))
+    text.contains(HELM) || (kinds::is_by_configuration(kind) && is_template(text))
 }
 
 /// A text by which an object of a kind is called, or of any kind, as what it could become.
 pub(super) fn pattern(kind: Option<&GroupKind>, text: &str) -> Pattern {
-    Pattern::of(text, kind.is_some_and(kinds::is_of_clusters))
+    Pattern::of(text, kind.is_some_and(kinds::is_by_configuration))
 }
 
 fn check(
@@ -98,14 +100,22 @@ fn check(
     }
     // A second slash would be part of the version.
     let (group, _) = api_version.rsplit_once('/').unwrap_or_default();
+    // No other group of Cluster API has such a kind.
+    let is_set = edits(kind.kind.as_str(), RESOURCE_SET).is_some() && group.ends_with(SIGS);
+    if is_set && fleet.names_resource_sets() {
+        let meant = GroupKind::new(ADDONS, RESOURCE_SET);
+        return Some(mistyped(Some(meant.clone()), &kind, &meant_text(&kind, &meant)));
+    }
     of_k0rdent(group, &kind).unwrap_or_else(|| {
         if has_items && group.is_empty() && edits(kind.kind.as_str(), "List").is_some() {
             return Some(mistyped(None, &kind, "List"));
         }
         // Of kinds that no stage reads, none was meant.
-        let is_meant = |known: &&kinds::Known| {
-            let of_rules = || kinds::is_of_sync_rules(&GroupKind::new(known.group, known.kind));
-            (known.group != CLUSTERS || fleet.names_clusters()) && (!of_rules() || fleet.names_sync_rules())
+        let is_meant = |known: &&kinds::Known| match known.group {
+            CLUSTERS => fleet.names_clusters(),
+            ADDONS => fleet.names_resource_sets(),
+            _ if kinds::is_of_sync_rules(&GroupKind::new(known.group, known.kind)) => fleet.names_sync_rules(),
+            _ => true,
         };
         let core = kinds::all().filter(|known| known.group != K0RDENT).filter(is_meant);
         let known = core.map(|known| (known.group, known.kind));
@@ -120,6 +130,11 @@ fn check(
         Some(mistyped(Some(meant.clone()), &kind, &meant_text(&kind, &meant)))
     })
 }
+
+const RESOURCE_SET: &str = "ClusterResourceSet";
+
+/// How the groups of Cluster API end.
+const SIGS: &str = "x-k8s.io";
 
 /// How far a group is from the one that could be meant; none if it is too far.
 ///
@@ -177,7 +192,13 @@ fn mistyped(meant: Option<GroupKind>, said: &GroupKind, text: &str) -> Mistyped 
 fn of_template(fleet: &Fleet, api_version: &str, kind: &GroupKind) -> Mistyped {
     let reads = |group: &str| Some(GroupKind::new(group, kind.kind.as_str())).filter(|kind| fleet.reads(kind));
     let (group, _) = split_api_version(api_version);
-    let meant = reads(group).or_else(|| reads("")).or_else(|| reads(K0RDENT)).or_else(|| reads(capi::GROUP));
+    let meant = reads(group)
+        .or_else(|| reads(""))
+        .or_else(|| reads(K0RDENT))
+        .or_else(|| reads(capi::GROUP))
+        .or_else(|| reads(CLUSTERS))
+        .or_else(|| reads(CONTROL_PLANES))
+        .or_else(|| reads(ADDONS));
     let field = if is_template(api_version) { "apiVersion" } else { "kind" };
     Mistyped { meant, fault: template(field) }
 }
@@ -283,7 +304,7 @@ impl Meant {
         let name = key.name.as_str();
         let named = match &self.name {
             Some(pattern) => pattern.fits(name),
-            None => is_listed(&key.kind) || kinds::is_of_clusters(&key.kind) || self.words.contains(name),
+            None => is_listed(&key.kind) || kinds::is_by_configuration(&key.kind) || self.words.contains(name),
         };
         let in_place = |namespace: &Namespace| self.namespace.as_ref().is_none_or(|own| own.fits(namespace.as_str()));
         named && self.kind.as_ref().is_none_or(|own| *own == key.kind) && key.namespace.as_ref().is_none_or(in_place)

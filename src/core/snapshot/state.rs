@@ -7,6 +7,8 @@ use super::doubts::Doubts;
 use super::guesses::Guesses;
 use super::reason::Reason;
 use super::unopened::{Unopened, Word};
+use crate::capi::cluster::cluster_kind;
+use crate::capi::resource_set::resource_set_kind;
 use crate::config::Provides;
 use crate::name::{GroupKind, Namespace, ObjectKey, Scope, SourceName, Version};
 
@@ -44,6 +46,16 @@ impl Inquiry {
         let told = |namespace: Option<Namespace>| self.matched.get(&(key.kind.clone(), namespace));
         let own = key.namespace.clone().and_then(|namespace| told(Some(namespace)));
         matches!(own.or_else(|| told(None)), Some(Ok(())))
+    }
+}
+
+impl Inquiry {
+    /// The same where claimants of some kinds do not count, and none was asked for: nobody has to know which there are.
+    pub(super) fn without_claimants(mut self, is_none: impl Fn(&GroupKind) -> bool) -> Self {
+        for kind in [cluster_kind(), resource_set_kind()].into_iter().filter(is_none) {
+            self.listed.insert(kind, Ok(()));
+        }
+        self
     }
 }
 

@@ -52,10 +52,10 @@ type Say = fn(&Case) -> String;
 
 /// How many case files each stage has at least, so that none gets lost, and what says something of them.
 const STAGES: [(&str, usize, Say); 6] = [
-    ("claim", 51, claim),
+    ("claim", 55, claim),
     ("closure", 103, judged),
-    ("judge", 87, judged),
-    ("region", 142, region),
+    ("judge", 120, judged),
+    ("region", 156, region),
     ("sanitise", 9, sanitised),
     ("sources", 25, sources),
 ];

@@ -47,8 +47,20 @@ const FEW: usize = 16;
 /// not allow, and a merge key after a key that it also sets (kubectl takes the merged value, kustomize
 /// the other).
 pub fn read(document: &Document<'_>, interner: &mut Interner) -> Result<Node, Flaw> {
-    let text = document.text;
-    compose(text, interner).map_err(|flaw| {
+    placed(document, compose(document.text, interner, MOST_INDENTED))
+}
+
+/// As [`read`], for a text that is looked at and not used: what is not indented in quotes is put right once, so that no text
+/// takes much longer to read than to write.
+///
+/// # Errors
+/// As [`read`].
+pub fn skim(document: &Document<'_>, interner: &mut Interner) -> Result<Node, Flaw> {
+    placed(document, compose(document.text, interner, 1))
+}
+
+fn placed(document: &Document<'_>, read: Result<Node, Flaw>) -> Result<Node, Flaw> {
+    read.map_err(|flaw| {
         let before = u32::try_from(document.lines_before()).unwrap_or(u32::MAX);
         Flaw { line: flaw.line.saturating_add(before), ..flaw }
     })
@@ -57,7 +69,7 @@ pub fn read(document: &Document<'_>, interner: &mut Interner) -> Result<Node, Fl
 /// Reads a text, and indents what stands in quotes where only that is amiss: kubectl takes it as it is.
 ///
 /// The indentation of such a line says nothing, since readers drop it.
-fn compose(text: &str, interner: &mut Interner) -> Result<Node, Flaw> {
+fn compose(text: &str, interner: &mut Interner, most_indented: usize) -> Result<Node, Flaw> {
     let first = match compose_strictly(text, interner) {
         Err(flaw) if flaw.what == NOT_INDENTED => flaw,
         read => return read,
@@ -66,7 +78,7 @@ fn compose(text: &str, interner: &mut Interner) -> Result<Node, Flaw> {
     let indent = lines.iter().map(|line| line.len().saturating_sub(line.trim_start().len())).max().unwrap_or_default();
     let indent = " ".repeat(indent.saturating_add(1));
     let mut from = first.line;
-    for _ in 0..MOST_INDENTED {
+    for _ in 0..most_indented {
         // What follows without a quote still stands in the same ones.
         let mut is_last = false;
         for line in lines.iter_mut().skip(usize::try_from(from).unwrap_or(usize::MAX).saturating_sub(1)) {
@@ -518,7 +530,8 @@ pub fn typed<T: DeserializeOwned>(text: &str) -> Result<T, Flaw> {
     };
     serde_yaml::from_str_with_options(text, options).map_err(|error| {
         // For text that is no YAML at all, the other door has the better message.
-        if let (Error::ExternalMessage { .. }, Err(flaw)) = (&error, compose(text, &mut Interner::new())) {
+        if let (Error::ExternalMessage { .. }, Err(flaw)) = (&error, compose(text, &mut Interner::new(), MOST_INDENTED))
+        {
             return flaw;
         }
         let (line, column) = error.location().map_or((1, 1), |at| (at.line(), at.column()));

@@ -88,7 +88,7 @@ impl Requested {
         let claimant = |value: &String| {
             Claimant::of_path(value).ok_or_else(|| {
                 let message = format!(
-                    "--withdraw takes NAMESPACE/NAME of a Credential, cluster/NAMESPACE/NAME, or `broken`, not {value:?}"
+                    "--withdraw takes NAMESPACE/NAME of a Credential, KIND/NAMESPACE/NAME of another claimant, or `broken`, not {value:?}"
                 );
                 Failure::usage(message, "Copy the flag from the finding's help line.")
             })

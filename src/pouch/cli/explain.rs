@@ -20,6 +20,7 @@ Examples:
   pouch explain team-a/aws
   pouch explain cluster team-a/prod
   pouch explain resourcesyncrule team-a/pull-secrets:registry
+  pouch explain clusterresourceset team-a/addons
   pouch explain secret kcm-system/aws-secret
   pouch explain region eu-west
   pouch explain recipient age1…

@@ -120,7 +120,14 @@ impl Args {
         }
         let words = Words {
             command: "log",
-            kinds: &[Kind::Credential, Kind::Cluster, Kind::ResourceSyncRule, Kind::Secret, Kind::Region],
+            kinds: &[
+                Kind::Credential,
+                Kind::Cluster,
+                Kind::ResourceSyncRule,
+                Kind::Secret,
+                Kind::Region,
+                Kind::ClusterResourceSet,
+            ],
             fleet: opened.map(|opened| &opened.settings.fleet),
             ui: &session.ui,
         };

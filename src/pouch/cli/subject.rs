@@ -21,11 +21,14 @@ pub enum Kind {
     Secret,
     Region,
     Recipient,
+    /// A ClusterResourceSet of Cluster API.
+    #[value(name = "clusterresourceset")]
+    ClusterResourceSet,
 }
 
 /// What is asked about.
 pub enum Subject {
-    /// A Credential or a Cluster.
+    /// A Credential, a Cluster or a ClusterResourceSet.
     Claimant(Claimant),
     /// A Secret.
     Secret(ObjectKey),
@@ -63,8 +66,8 @@ impl Words<'_> {
                     && Claimant::of_path(path).is_some()
                     && self.kinds.contains(&Kind::Cluster) =>
             {
-                let (kind, place) = path.split_once('/').unwrap_or_default();
-                return self.subject(&[kind.into(), place.into()], namespace);
+                let (word, place) = path.split_once('/').unwrap_or_default();
+                return self.subject(&[String::from(word), String::from(place)], namespace);
             }
             [name] if name.starts_with("age1") && self.kinds.contains(&Kind::Recipient) => (Kind::Recipient, name),
             [name] => (Kind::Credential, name),
@@ -79,7 +82,7 @@ impl Words<'_> {
         if let Some(namespace) = namespace.filter(|_| has_namespace) {
             return Err(Failure::usage(
                 format!("-n {namespace} has no meaning for {name}"),
-                "It is the namespace of a Credential, Cluster or Secret whose name is given without one. Leave it out.",
+                "It is the namespace of a Credential, Cluster, ClusterResourceSet or Secret whose name is given without one. Leave it out.",
             ));
         }
         match kind {
@@ -88,7 +91,7 @@ impl Words<'_> {
                 Ok(recipient) => Ok(Subject::Recipient(recipient)),
                 Err(error) => Err(Failure::usage(format!("recipient: {error}"), error.help())),
             },
-            Kind::Credential | Kind::Cluster | Kind::ResourceSyncRule | Kind::Secret => {
+            Kind::Credential | Kind::Cluster | Kind::ClusterResourceSet | Kind::ResourceSyncRule | Kind::Secret => {
                 self.namespaced(kind, name, namespace)
             }
         }
@@ -130,6 +133,7 @@ impl Words<'_> {
             Kind::ResourceSyncRule => {
                 Subject::Claimant(Claimant::synced(&rule.as_str().into(), namespace, &object.as_str().into()))
             }
+            Kind::ClusterResourceSet => Subject::Claimant(Claimant::resource_set(namespace, name)),
             _ => Subject::Claimant(Claimant::credential(namespace, name)),
         })
     }

@@ -102,6 +102,8 @@ pub enum Ask {
     List,
     /// A page of a list of objects that describe clusters.
     Inventory,
+    /// A page of a list of ClusterResourceSets.
+    ResourceSets,
 }
 
 /// A request that may be sent twice.
@@ -411,13 +413,14 @@ impl Link {
             }
             let most = match ask {
                 Ask::Object => MOST_OF_OBJECT,
-                Ask::List | Ask::Inventory => MOST_OF_LIST,
+                Ask::List | Ask::Inventory | Ask::ResourceSets => MOST_OF_LIST,
             };
             let bytes = collected(body, most).await.map_err(plain)?;
             let node = match ask {
                 Ask::Object => request::parse(&bytes, &mut self.interner.borrow_mut()),
                 Ask::List => request::parse_list(&bytes, &mut self.interner.borrow_mut()),
                 Ask::Inventory => request::parse_inventory(&bytes, &mut self.interner.borrow_mut()),
+                Ask::ResourceSets => request::parse_resource_sets(&bytes, &mut self.interner.borrow_mut()),
             };
             match (node, status) {
                 (Ok(node), StatusCode::OK) => Ok(Reply::Found(node)),

@@ -6,6 +6,7 @@
 
 use std::fmt::Write as _;
 
+use pouch_core::capi::resource_set;
 use pouch_core::json::{self, Shape};
 use pouch_core::kinds::{DISABLED, MULTICLUSTER, REGISTRY};
 use pouch_core::name::{GroupKind, Namespace, ObjectKey, Scope, Version};
@@ -192,6 +193,12 @@ pub fn parse_inventory(body: &[u8], interner: &mut Interner) -> Result<Node, Gar
     json::read_shaped(text, interner, &INVENTORY).map_err(|_| NO_JSON)
 }
 
+/// Reads the same of a list of ClusterResourceSets, whose fields no other listed kind has.
+pub fn parse_resource_sets(body: &[u8], interner: &mut Interner) -> Result<Node, Garbled> {
+    let text = std::str::from_utf8(body).map_err(|_| NO_JSON)?;
+    json::read_shaped(text, interner, &RESOURCE_SETS).map_err(|_| NO_JSON)
+}
+
 /// Whether objects of a kind describe clusters.
 pub fn is_inventory(kind: &GroupKind) -> bool {
     [MULTICLUSTER, REGISTRY].iter().any(|group| kind.group == *group)
@@ -233,6 +240,15 @@ const LIST: Shape = Shape::Fields(&[("apiVersion", ALL), ("kind", ALL), ("metada
 
 const ITEM: &Shape =
     &Shape::Fields(&[("apiVersion", ALL), ("kind", ALL), ("metadata", METADATA), ("spec", SPEC), ("status", STATUS)]);
+
+/// A list of ClusterResourceSets.
+const RESOURCE_SETS: Shape =
+    Shape::Fields(&[("apiVersion", ALL), ("kind", ALL), ("metadata", METADATA), ("items", RESOURCE_SET)]);
+
+const RESOURCE_SET: &Shape =
+    &Shape::Fields(&[("apiVersion", ALL), ("kind", ALL), ("metadata", METADATA), ("spec", SPEC_OF_SET)]);
+
+const SPEC_OF_SET: &Shape = &Shape::Chosen(|field| resource_set::is_read_of_spec(field).then_some(ALL));
 
 /// A list of objects that describe clusters.
 const INVENTORY: Shape =
@@ -295,7 +311,7 @@ fn stamp(object: &Node, resource: &Resource) -> Result<Stamp, Garbled> {
 /// <https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/#status-subresource>
 fn generation(object: &Node, resource: &Resource) -> Option<String> {
     let by_generation = ["Credential", "ClusterDeployment"].iter().any(|kind| resource.kind.is(k0rdent::GROUP, kind))
-        || kinds::is_of_clusters(&resource.kind);
+        || (kinds::is_by_configuration(&resource.kind) && !kinds::is_of_sync_rules(&resource.kind));
     let Some(Node::Int(generation)) = object.at(&["metadata", "generation"]).filter(|_| by_generation) else {
         return None;
     };

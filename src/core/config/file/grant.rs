@@ -52,11 +52,11 @@ pub struct PlacementFile {
     pub name: Option<String>,
 }
 
-/// Whom a grant is for; exactly one of `namespace`, `credential`, `cluster` and `syncRule`.
+/// Whom a grant is for; exactly one of the fields.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct GrantFromFile {
-    /// All Credentials of this namespace, and all Clusters that a region names.
+    /// All Credentials of this namespace, and all Clusters and ClusterResourceSets that a region names.
     pub namespace: Option<String>,
     /// One Credential, as `NAMESPACE/NAME`.
     pub credential: Option<String>,
@@ -64,6 +64,8 @@ pub struct GrantFromFile {
     pub cluster: Option<String>,
     /// One ResourceSyncRule of the cluster registry, by its name: whatever it takes.
     pub sync_rule: Option<String>,
+    /// One ClusterResourceSet of Cluster API, as `NAMESPACE/NAME`.
+    pub cluster_resource_set: Option<String>,
 }
 
 impl GrantFromFile {
@@ -71,7 +73,8 @@ impl GrantFromFile {
     pub fn claimants(&self) -> impl Iterator<Item = (Kind, &str)> {
         let credential = self.credential.as_deref().map(|text| ("Credential".into(), text));
         let cluster = self.cluster.as_deref().map(|text| ("Cluster".into(), text));
-        credential.into_iter().chain(cluster)
+        let resource_set = self.cluster_resource_set.as_deref().map(|text| ("ClusterResourceSet".into(), text));
+        credential.into_iter().chain(cluster).chain(resource_set)
     }
 }
 

@@ -23,9 +23,11 @@ pub(super) fn resolve(
     for (at, typed) in typed.iter().enumerate() {
         let path = path.index(at);
         entries.push(match typed {
-            RegionClustersFile::Glob(text) => TakenClusters { clusters: glob(text, &path, faults), identity: None },
+            RegionClustersFile::Glob(text) => {
+                TakenClusters { clusters: glob(text, CLUSTER, &path, faults), identity: None }
+            }
             RegionClustersFile::With(with) => TakenClusters {
-                clusters: glob(&with.name, &path.key("name"), faults),
+                clusters: glob(&with.name, CLUSTER, &path.key("name"), faults),
                 identity: Some(identity(&with.identity_ref, kinds, &path.key("identityRef"), faults)),
             },
         });
@@ -33,15 +35,28 @@ pub(super) fn resolve(
     ClusterEntries::new(entries)
 }
 
+/// What globs of `clusters` are over.
+const CLUSTER: &str = "Cluster";
+
+/// Globs over names of objects of a kind, each with a namespace before it.
+pub(super) fn globs(typed: &[String], kind: &str, path: &FieldPath, faults: &mut Faults) -> Globs {
+    for (at, text) in typed.iter().enumerate() {
+        glob(text, kind, &path.index(at), faults);
+    }
+    Globs::new(typed).unwrap_or_default()
+}
+
 /// A glob over names with a namespace before them. As both have exactly one slash, no wildcard can stand for one.
-fn glob(text: &String, path: &FieldPath, faults: &mut Faults) -> Globs {
+fn glob(text: &String, kind: &str, path: &FieldPath, faults: &mut Faults) -> Globs {
     let patterns = core::slice::from_ref(text);
     let is_path = matches!(text.split_once('/'), Some((namespace, name)) if !namespace.is_empty() && !name.is_empty() && !name.contains('/'));
     match Globs::new(patterns) {
         Ok(globs) if is_path => globs,
         _ => {
-            let help = "Write `NAMESPACE/NAME`, in which `*` stands for any characters and `?` for one; `*/*` is every Cluster.";
-            faults.add(path, format!("{} is not a glob over Clusters", quoted(text)), help);
+            let help = format!(
+                "Write `NAMESPACE/NAME`, in which `*` stands for any characters and `?` for one; `*/*` is every {kind}."
+            );
+            faults.add(path, format!("{} is not a glob over {kind}s", quoted(text)), help);
             Globs::default()
         }
     }

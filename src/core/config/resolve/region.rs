@@ -84,6 +84,12 @@ pub(super) fn resolve(
             inventory: inventory::resolve(name, typed, output, &path, faults),
             clusters: clusters::resolve(&typed.clusters, kinds, &path.key("clusters"), faults),
             sync_rules: sync_rules::resolve(&typed.sync_rules, &path.key("syncRules"), faults),
+            resource_sets: clusters::globs(
+                &typed.resource_sets,
+                "ClusterResourceSet",
+                &path.key("resourceSets"),
+                faults,
+            ),
         };
         described(&config, &path.key("delivery"), faults);
         regions.insert(config.name.clone(), config);

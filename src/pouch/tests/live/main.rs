@@ -48,6 +48,7 @@ mod region_facts;
 mod regions;
 mod registered;
 mod requests;
+mod resource_sets;
 mod retries;
 mod rig_itself;
 mod rights;

@@ -74,6 +74,7 @@ mod regions;
 mod registry;
 mod rekey;
 mod render;
+mod resource_sets;
 mod samples;
 mod sealed_anew;
 mod secrecy;

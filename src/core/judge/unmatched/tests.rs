@@ -1,0 +1,71 @@
+//! Which entries match nothing.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use serde_json::{Value, json};
+
+use super::*;
+use crate::finding::{Origin, Place};
+use crate::snapshot::{Reading, assemble};
+use crate::testing::case::{Document, Scene};
+use crate::testing::stages::Desk;
+use crate::testing::{case, node, yaml};
+
+/// The messages for a region with some entries, where one Cluster and one set are in the sources.
+fn said(region: &Value, complete: bool) -> Vec<String> {
+    let fleet = case::fleet(&json!({"regions": {"eu": region}}));
+    let source = fleet.sources[0].name.clone();
+    let place = |line| Origin { source: source.clone(), place: Place::File { path: "case".into(), line, column: 1 } };
+    let documents = [
+        "{apiVersion: cluster.x-k8s.io/v1beta2, kind: Cluster, metadata: {name: prod, namespace: team-a}}",
+        "{apiVersion: addons.cluster.x-k8s.io/v1beta2, kind: ClusterResourceSet, metadata: {name: addons, namespace: team-a}}",
+    ];
+    let documents = documents.iter().zip(1..).map(|(text, line)| (node(&yaml(text)), place(line))).collect();
+    let (snapshot, found) = assemble(&fleet, vec![Reading { documents, complete, ..Reading::default() }]);
+    let desk = Desk::of(fleet, snapshot, found);
+    unmatched(&desk.world()).into_iter().map(|finding| format!("{} ({})", finding.message, finding.help)).collect()
+}
+
+#[test]
+fn an_entry_that_matches_nothing_is_told() {
+    assert!(said(&json!({"resourceSets": ["team-a/addons", "team-?/*", "*/*"]}), true).is_empty());
+    assert!(said(&json!({"resourceSets": ["team-b/addons"]}), false).is_empty());
+    let sets = said(&json!({"resourceSets": ["team-a/adons", "team-b/*"]}), true);
+    assert_eq!(sets.len(), 2, "{sets:?}");
+    assert!(
+        sets[0].starts_with("no ClusterResourceSet in the sources matches \"team-a/adons\" of regions.eu.resourceSets"),
+        "{sets:?}"
+    );
+    assert!(sets[0].contains("Did you mean team-a/addons?"), "{sets:?}");
+    let clusters = said(&json!({"clusters": ["team-a/prod", "team-a/addons"]}), true);
+    assert_eq!(clusters.len(), 1, "{clusters:?}");
+    assert!(
+        clusters[0].starts_with("no Cluster in the sources matches \"team-a/addons\" of regions.eu.clusters"),
+        "{clusters:?}"
+    );
+}
+
+#[test]
+fn an_entry_that_no_rule_is_called_by_is_told() {
+    let rule = yaml(
+        "apiVersion: clusterregistry.k8s.cisco.com/v1alpha1\nkind: ResourceSyncRule\nmetadata: {name: pull}\n\
+         spec: {groupVersionKind: {version: v1, kind: Secret}, rules: [{match: [{namespaces: [a]}]}]}\n",
+    );
+    let told = |is_whole: bool, patterns: &str| {
+        let scene = Scene {
+            config: yaml(&format!("regions: {{eu: {{syncRules: [{patterns}]}}}}")),
+            documents: vec![Document { source: "all".into(), node: node(&rule), line: 1 }],
+            incomplete: if is_whole { Vec::new() } else { vec!["all".into()] },
+            run: yaml("{}"),
+        };
+        let found = unmatched(&Desk::new(&scene).world());
+        found.iter().map(|finding| format!("{} {}", finding.message, finding.help)).collect::<String>()
+    };
+    assert_eq!(told(true, "pull, 'p*', '*'"), "");
+    let pul = "no ResourceSyncRule in the sources matches \"pul\" of regions.eu.syncRules Did you mean pull?";
+    assert!(told(true, "pul, pull").starts_with(pul), "{}", told(true, "pul, pull"));
+    assert!(told(true, "'x-*'").starts_with("no ResourceSyncRule in the sources matches \"x-*\""));
+    // A rule may be there that was not read.
+    assert_eq!(told(false, "pul"), "");
+}

@@ -15,12 +15,12 @@ use core::fmt;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
-use self::likely::{Held, holds_secret_below, may_be_about_secrets, may_hold_secret, secret};
+use self::likely::{Held, holds_secret_below, is_items, may_be_about_secrets, may_hold_secret, secret};
 use crate::cleartext::manifest_secrets;
 use crate::hash::sha256_start;
 use crate::json;
 use crate::name::{GroupKind, Name, Namespace, is_dns_label, is_dns_subdomain, is_template};
-use crate::node::{Interner, Node};
+use crate::node::{Interner, Key, Node};
 use crate::object::{Object, kind_of};
 use crate::yaml::read::{documents, skim, text_of};
 
@@ -276,6 +276,9 @@ fn note_object(document: &Node, found: &mut Found, mut place: Place) {
         && found.in_clear.len() < MOST_KEPT
     {
         let at = object.as_ref().map_or_else(|| String::from("an object"), |object| format!("{object}"));
+        // The items of a list are looked at by themselves: not once more for each list around them.
+        let own: Vec<(Key, Node)> = document.entries().iter().filter(|entry| !is_items(entry)).cloned().collect();
+        let document = &Node::map(own);
         if holds_secret_below(document) || has_secret_in_text(document, depth) {
             found.is_carrier = true;
             found.in_clear.push(format!("{at}, in which a Secret stands"));
@@ -526,6 +529,32 @@ mod tests {
         let text = format!("{pods}---\n{{apiVersion: v1, kind: Secret, metadata: {{name: a}}, data: {{b: Yw==}}}}\n");
         let found = look(text.as_bytes(), &mut Interner::new(), Depth::Open(0));
         assert_eq!((found.objects.len(), found.secrets.len()), (MOST_KEPT, 1));
+    }
+
+    #[test]
+    fn what_stands_where_a_list_of_objects_should_is_looked_at_too() {
+        for text in [
+            "{kind: List, items: {apiVersion: v1, kind: Secret, metadata: {name: a}, data: {.dockerconfigjson: eyJ9}}}",
+            "{apiVersion: x.io/v1, kind: Thing, metadata: {name: a}, spec: {all: [{kind: Secret, stringdata: {config: d}}]}}",
+        ] {
+            let found = look(text.as_bytes(), &mut Interner::new(), Depth::Open(0));
+            assert!(found.is_carrier && !found.in_clear.is_empty(), "{text}");
+        }
+    }
+
+    /// Were each list to look once more at all below it, this would take hours.
+    #[test]
+    fn lists_in_lists_in_texts_cost_what_is_written() {
+        let lists = |inner: &str| {
+            let (begin, end) = ("{\"kind\":\"List\",\"items\":[".repeat(60), "]}".repeat(60));
+            format!("{begin}{inner}{end}")
+        };
+        let text = |inner: &str| format!("{{\"kind\":\"Thing\",\"spec\":{{\"text\":{inner:?}}}}}");
+        let many: String =
+            (0..2_000).map(|n| format!("---\n# no Secret\nkind: Pod\nmetadata: {{name: p{n}}}\n")).collect();
+        let whole = lists(&text(&lists(&text(&lists(&text(&many))))));
+        let found = look(whole.as_bytes(), &mut Interner::new(), Depth::Open(0));
+        assert!(found.secrets.is_empty() && !found.is_carrier);
     }
 
     #[test]

@@ -320,7 +320,7 @@ fn named_rule(terms: &Basis<'_>, kind: &GroupKind, namespace: &Namespace) -> Opt
 fn all_rule(terms: &Basis<'_>, kind: &GroupKind) -> Option<PolicyRule> {
     let refers = || terms.asked.keys().any(|key| key.kind == *kind);
     // Some providers of Clusters read ConfigMaps.
-    let is_named = terms.fleet.names_others();
+    let is_named = terms.fleet.names_clusters() || terms.fleet.names_resource_sets();
     let has_companions = terms.fleet.companions != Companions::None;
     if kind.is_config_map() && !has_companions && !refers() && !is_named {
         return None;

@@ -189,6 +189,9 @@ impl<'a> World<'a> {
 
     /// The same, of grants to whole closures only if these `count`.
     fn granted(&self, by: &Claimant, region: &Region, object: &ObjectKey, count: bool) -> Granting<'a> {
+        if self.fleet.grants.is_empty() {
+            return Granting::No;
+        }
         self.by_grants(region, || {
             grants_for(&self.fleet.grants, by, object).filter(|grant| count || grant.to != Granted::Closure)
         })
@@ -224,7 +227,8 @@ impl<'a> World<'a> {
     /// Whether a claimant stands only where one region's Clusters are described. Whoever writes there chooses what its
     /// closure holds, so no grant opens that as a whole.
     fn is_described(&self, by: &Claimant) -> bool {
-        kinds::claimant(by).is_some_and(|key| self.snapshot.described(self.fleet, &key).is_some())
+        let is_described = |key| self.snapshot.described(self.fleet, &key).is_some();
+        self.fleet.describes_regions() && kinds::claimant(by).is_some_and(is_described)
     }
 
     /// Whether some grant is known to let a claimant use an object, by the key that is read, in a region.

@@ -5,7 +5,7 @@
 use crate::cleartext::{assigns_secret, is_telling};
 use crate::name::{GroupKind, is_template};
 use crate::nearest::edits;
-use crate::node::Node;
+use crate::node::{Key, Node};
 use crate::object::kind_of;
 
 /// What a Secret has.
@@ -76,12 +76,17 @@ fn is_variable(text: &str) -> bool {
 /// Whether a Secret that holds something stands somewhere in an object, as in the manifests that some kinds carry. The items
 /// of a list are objects of their own.
 pub(super) fn holds_secret_below(object: &Node) -> bool {
-    object.entries().iter().filter(|(key, _)| &**key != "items").any(|(_, node)| is_secret_or_below(node))
+    object.entries().iter().filter(|entry| !is_items(entry)).any(|(_, node)| is_secret_or_below(node))
+}
+
+/// Whether an entry of an object is a list of objects, each of which is looked at by itself.
+pub(super) fn is_items((key, node): &(Key, Node)) -> bool {
+    &**key == "items" && matches!(node, Node::List(_))
 }
 
 fn is_secret_or_below(node: &Node) -> bool {
     let is_named = node.str_at(&["kind"]).is_some_and(|kind| edits(kind, SECRET).is_some());
-    let has_data = || ["data", "stringData"].iter().any(|field| node.get(field).is_some());
+    let has_data = || node.entries().iter().any(|(key, _)| is_data(key));
     let is_secret = || is_named && has_data() && secret(node).is_some_and(|held| held.holds);
     is_secret()
         || match node {

@@ -12,6 +12,7 @@ use crate::finding::{Code, Finding};
 use crate::kinds;
 use crate::name::{GroupKind, SourceName};
 use crate::nearest::did_you_mean;
+use crate::object::Object;
 use crate::world::World;
 
 /// The entry that matches every claimant of its kind: a region may well have none yet.
@@ -60,14 +61,13 @@ fn in_region(
     field: &str,
     entries: Vec<Entry<'_>>,
 ) -> Vec<Finding> {
-    if entries.is_empty() {
+    if entries.iter().all(|entry| entry.pattern == EVERY) {
         return Vec::new();
     }
-    // What stands in a source that describes another region is not for this one.
-    let objects = world.snapshot.all(kind).filter(|object| {
-        let of = |source: &SourceName| world.fleet.sources.iter().find(|known| known.name == *source)?.region.as_ref();
-        of(&object.origin.source).is_none_or(|of| *of == region.name)
-    });
+    // What stands only in sources that describe other regions is not for this one.
+    let of = |source: &SourceName| world.fleet.sources.iter().find(|known| known.name == *source)?.region.as_ref();
+    let is_of = |copy: &Object| of(&copy.origin.source).is_none_or(|of| *of == region.name);
+    let objects = world.snapshot.all(kind).filter(|object| world.snapshot.copies(&object.key).any(is_of));
     let paths: BTreeSet<String> = objects.map(|object| object.key.path()).collect();
     let is_matched = |Entry { pattern, globs }: &Entry<'_>| {
         paths.contains(*pattern)

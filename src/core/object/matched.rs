@@ -5,6 +5,7 @@
 
 use alloc::boxed::Box;
 use alloc::string::String;
+use alloc::vec::Vec;
 
 use crate::finding::{Code, Fault};
 use crate::kinds;
@@ -70,11 +71,12 @@ impl Matched {
             Node::Map(entries) => Node::Map(entries.into_iter().filter(|(key, _)| !COPIES.contains(&&**key)).collect()),
             other => other,
         };
-        let unclear = stray(document).map(|stray| {
+        let strays = strays(document);
+        let unclear = strays.first().map(|first| {
             // Of a field that is near neither, nobody knows where it came from.
-            let is_of = |field: &str| stray.meant.is_none_or(|meant| meant == field);
-            let (labels, annotations) = (is_of("labels"), is_of("annotations"));
-            Box::new(Unclear { fault: stray.fault(), labels, annotations })
+            let is_any_of = |field: &str| strays.iter().any(|stray| stray.meant.is_none_or(|meant| meant == field));
+            let (labels, annotations) = (is_any_of("labels"), is_any_of("annotations"));
+            Box::new(Unclear { fault: first.fault(), labels, annotations })
         });
         Self { labels: field("labels"), annotations, unclear }
     }
@@ -98,12 +100,12 @@ impl Matched {
 
 /// The fault of an object whose metadata has a field that is nearly one by which rules match.
 pub(super) fn slip(document: &Node) -> Option<Fault> {
-    stray(document).map(|stray| stray.fault())
+    strays(document).first().map(Stray::fault)
 }
 
 /// The fault of a ResourceSyncRule with a field of `spec` beside it: without it, the rule would take more than was meant.
 pub(super) fn one_level_up(document: &Node, kind: &GroupKind) -> Option<Fault> {
-    if *kind != kinds::sync_rule() {
+    if !kind.is(kinds::REGISTRY, "ResourceSyncRule") {
         return None;
     }
     const OF_SPEC: [&str; 3] = ["clusterFeatureMatch", "groupVersionKind", "rules"];
@@ -136,16 +138,16 @@ impl Stray<'_> {
     }
 }
 
-/// The first field that no object has where it stands, and by which rules would have matched.
-fn stray(document: &Node) -> Option<Stray<'_>> {
+/// The fields that no object has where they stand, and by which rules would have matched.
+fn strays(document: &Node) -> Vec<Stray<'_>> {
     const MEANT: [&str; 4] = ["annotations", "labels", "name", "namespace"];
-    let metadata = document.get("metadata")?;
-    let within = metadata.entries().iter().map(|(key, _)| &**key).find(|key| !FIELDS.contains(key));
+    let Some(metadata) = document.get("metadata") else { return Vec::new() };
+    let within = metadata.entries().iter().map(|(key, _)| &**key).filter(|key| !FIELDS.contains(key));
     let within = within.map(|typed| Stray { typed, is_beside: false, meant: nearest(typed, MEANT) });
-    let beside = document.entries().iter().find_map(|(key, _)| {
+    let beside = document.entries().iter().filter_map(|(key, _)| {
         let meant = nearest(key, ["labels", "annotations"])?;
         let is_said = metadata.get(meant).is_some_and(|said| *said != Node::Null);
         (!is_said).then_some(Stray { typed: key, is_beside: true, meant: Some(meant) })
     });
-    within.or(beside)
+    within.chain(beside).collect()
 }

@@ -18,7 +18,7 @@ use crate::capi::naming::CONTROL_PLANES;
 use crate::capi::resource_set::ADDONS;
 use crate::config::Fleet;
 use crate::finding::{Code, Fault, Origin};
-use crate::kinds::{self, K0RDENT, OLD_K0RDENT, is_definition, is_listed};
+use crate::kinds::{self, K0RDENT, OLD_K0RDENT, REGISTRY, is_definition, is_listed};
 use crate::name::{GroupKind, Namespace, ObjectKey, is_template, split_api_version};
 use crate::nearest::{edits, nearest};
 use crate::node::Node;
@@ -106,6 +106,9 @@ fn check(
         let meant = GroupKind::new(ADDONS, RESOURCE_SET);
         return Some(mistyped(Some(meant.clone()), &kind, &meant_text(&kind, &meant)));
     }
+    if let Some(meant) = of_registry(fleet, group, &kind) {
+        return Some(mistyped(Some(meant.clone()), &kind, &meant_text(&kind, &meant)));
+    }
     of_k0rdent(group, &kind).unwrap_or_else(|| {
         if has_items && group.is_empty() && edits(kind.kind.as_str(), "List").is_some() {
             return Some(mistyped(None, &kind, "List"));
@@ -129,6 +132,21 @@ fn check(
         let meant = GroupKind::new(group, name);
         Some(mistyped(Some(meant.clone()), &kind, &meant_text(&kind, &meant)))
     })
+}
+
+/// The kind of the cluster registry that was meant, where a region names rules. No other group has ResourceSyncRules; others
+/// may have a ClusterFeature.
+fn of_registry(fleet: &Fleet, group: &str, kind: &GroupKind) -> Option<GroupKind> {
+    let (rule, feature) = (kinds::sync_rule(), kinds::cluster_feature());
+    let is_near = |known: &GroupKind| edits(kind.kind.as_str(), known.kind.as_str()).is_some();
+    let is_of_registry = || ["cisco", "registry"].iter().any(|word| group.contains(word));
+    let meant = match () {
+        () if !fleet.names_sync_rules() => return None,
+        () if is_near(&rule) => rule,
+        () if is_near(&feature) && is_of_registry() => feature,
+        () => return None,
+    };
+    Some(meant)
 }
 
 const RESOURCE_SET: &str = "ClusterResourceSet";
@@ -198,7 +216,8 @@ fn of_template(fleet: &Fleet, api_version: &str, kind: &GroupKind) -> Mistyped {
         .or_else(|| reads(capi::GROUP))
         .or_else(|| reads(CLUSTERS))
         .or_else(|| reads(CONTROL_PLANES))
-        .or_else(|| reads(ADDONS));
+        .or_else(|| reads(ADDONS))
+        .or_else(|| reads(REGISTRY));
     let field = if is_template(api_version) { "apiVersion" } else { "kind" };
     Mistyped { meant, fault: template(field) }
 }

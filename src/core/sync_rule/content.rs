@@ -74,6 +74,11 @@ impl Content {
         self.path.iter().map(|part| &**part).eq(["type"]) && self.value == Wanted::Text(kind.into())
     }
 
+    /// Whether it asks for a field beside the metadata and the kind.
+    pub(super) fn is_of_body(&self) -> bool {
+        self.path.first().is_none_or(|first| !matches!(&**first, "apiVersion" | "kind" | "metadata"))
+    }
+
     /// Whether an object holds it.
     pub(super) fn holds(&self, seen: &Seen<'_>) -> Truth {
         let names: Vec<&str> = self.path.iter().map(|part| &**part).collect();

@@ -76,7 +76,7 @@ impl Match {
         let by_pairs = any(&self.labels, seen.labels()).and(any(&self.annotations, seen.annotations()));
         // What a mistyped field was to say is missing from the object.
         let holds = |content: &Content| match content.holds(seen) {
-            Truth::No if seen.is_mistaken => Truth::Unknown,
+            Truth::No if seen.is_mistaken && content.is_of_body() => Truth::Unknown,
             answer => answer,
         };
         self.content.iter().map(holds).fold(by_pairs, Truth::and)

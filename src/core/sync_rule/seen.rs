@@ -6,7 +6,7 @@ use crate::ciphertext::is_sealed_value;
 use crate::finding::{Code, Fault};
 use crate::name::ObjectKey;
 use crate::node::Node;
-use crate::object::Object;
+use crate::object::{Object, TYPE_IS};
 
 /// An object as rules see it: without the values of a Secret.
 pub struct Seen<'a> {
@@ -29,10 +29,10 @@ const NOTHING: &Node = &Node::Null;
 /// Stands for labels or annotations of which nobody knows what was meant.
 const UNKNOWN: &Node = &Node::Bool(false);
 
-/// Whether what an object says is not what its fields hold: one is mistyped, or of a type that says nothing.
+/// Whether what an object says is not what its fields hold: one is mistyped, or the type of a Secret is none.
 fn is_mistaken(object: &Object) -> bool {
-    let codes = [Code::Mistyped, Code::MalformedSecret, Code::InvalidObject];
-    object.faults.iter().any(|fault| codes.contains(&fault.code))
+    let is_no_type = |fault: &Fault| fault.code == Code::MalformedSecret && fault.message.starts_with(TYPE_IS);
+    object.faults.iter().any(|fault| fault.code == Code::Mistyped || is_no_type(fault))
 }
 
 impl<'a> Seen<'a> {

@@ -84,7 +84,7 @@ pub(super) struct Answer<'a, 'r> {
 pub(super) enum Doubt<'a> {
     /// Its metadata is not to be believed.
     Unclear(&'a Fault),
-    /// What it is matched by is sealed, or no text.
+    /// What it is matched by is sealed, mistyped, or no text.
     Sealed,
     /// Its source may lack a ClusterFeature, or has this one that does not say which it is.
     Features(Option<&'a Object>),
@@ -173,9 +173,10 @@ impl Doubt<'_> {
     ) -> Box<Finding> {
         let (why, help) = match self {
             Self::Unclear(fault) => return Box::new(finding_of(fault, copy)),
-            Self::Sealed => {
-                ("what it is matched by is sealed, or no text".into(), "Give pouch the metadata and the type in clear.")
-            }
+            Self::Sealed => (
+                "what it is matched by is sealed, mistyped, or no text".into(),
+                "Give pouch the metadata and the type in clear, and correct what else is found of it.",
+            ),
             Self::Features(None) => (
                 format!("not all ClusterFeatures of source {} could be read", copy.origin.source),
                 "Correct the source: its own findings say what is wrong.",

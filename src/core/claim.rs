@@ -9,6 +9,7 @@ mod cluster;
 pub mod collect;
 mod credential;
 pub mod deployments;
+pub mod template;
 
 use alloc::boxed::Box;
 use alloc::string::String;

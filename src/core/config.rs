@@ -434,7 +434,10 @@ impl Fleet {
 
     /// Whether some stage reads objects of a kind.
     pub fn reads(&self, kind: &GroupKind) -> bool {
-        kinds::is_read(kind) || self.kinds.contains_key(kind) || (self.names_clusters() && kinds::is_of_clusters(kind))
+        kinds::is_read(kind)
+            || self.kinds.contains_key(kind)
+            || (self.names_clusters() && kinds::is_of_clusters(kind))
+            || self.takes_templates(kind)
     }
 }
 

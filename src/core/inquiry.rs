@@ -46,6 +46,18 @@ pub fn listed(fleet: &Fleet, source: &Source) -> Vec<ListedKind> {
     let ask = |known: &Known| {
         let needed = match known.listed {
             kinds::Listed::ByName => return None,
+            kinds::Listed::AsGiven if known.scope == Scope::Cluster && known.claims => {
+                let kind = GroupKind::new(known.group, known.kind);
+                let is_taken = provides.cluster_scoped && fleet.takes_templates(&kind);
+                let needed = false;
+                return is_taken.then_some(ListedKind {
+                    kind,
+                    namespaces: None,
+                    needed,
+                    may_be_refused: true,
+                    may_be_absent: true,
+                });
+            }
             kinds::Listed::AsGiven if known.claims => {
                 let kind = GroupKind::new(known.group, known.kind);
                 let listed = listed_behind(fleet, provides, kind);

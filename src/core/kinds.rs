@@ -36,6 +36,9 @@ pub const PROVIDER_LABEL: &str = "cluster.x-k8s.io/provider";
 /// The API group of ClusterProfiles and PlacementDecisions. Sveltos has a ClusterProfile in another group.
 pub const MULTICLUSTER: &str = "multicluster.x-k8s.io";
 
+/// The API group of KubeNSync.
+pub const KUBENSYNC: &str = "automation.kubensync.com";
+
 /// The API group of the cluster registry's kinds.
 pub const REGISTRY: &str = "clusterregistry.k8s.cisco.com";
 
@@ -117,7 +120,7 @@ const SPEC: &[&str] = &["spec"];
 const SPEC_AND_STATUS: &[&str] = &["spec", "status"];
 
 /// Every kind that no provider brings; live clusters are asked in this order.
-static KNOWN: [Known; 15] = [
+static KNOWN: [Known; 16] = [
     // A Secret's values become its payload.
     Known { kind: "Secret", plural: "secrets", ..CORE },
     Known { kind: "ConfigMap", plural: "configmaps", fields: &["spec", "data", "binaryData"], ..CORE },
@@ -199,12 +202,24 @@ static KNOWN: [Known; 15] = [
         claims: true,
         ..CORE
     },
+    // Templates of KubeNSync, where a region of the configuration names some.
+    Known {
+        group: KUBENSYNC,
+        kind: "ManagedResource",
+        plural: "managedresources",
+        scope: Scope::Cluster,
+        listed: Listed::AsGiven,
+        read: false,
+        published: false,
+        claims: true,
+        ..CORE
+    },
     // What a look into a region found; no API server has the kind.
     Known { group: POUCH, kind: "RegionFacts", plural: "regionfacts", scope: Scope::Cluster, ..OF_INVENTORY },
 ];
 
 /// The fields of `spec` that some stage reads of a listed kind: what a live cluster says in another is never seen.
-const LISTED_SPEC: [&str; 14] = [
+const LISTED_SPEC: [&str; 16] = [
     // ProviderInterface, and the older form of it.
     "clusterIdentities",
     "clusterIdentityKinds",
@@ -226,6 +241,9 @@ const LISTED_SPEC: [&str; 14] = [
     // Cluster of the cluster registry.
     "clusterID",
     "kubernetesApiEndpoints",
+    // ManagedResource.
+    "namespaceSelector",
+    "avoidResourceUpdate",
 ];
 
 /// Further kinds of k0rdent's groups, in any release: none of them says anything about credentials.
@@ -283,7 +301,12 @@ pub fn plural(kind: &GroupKind) -> Option<&'static str> {
 /// Clusters are so too where [a configuration](crate::config::Fleet::lists) takes Clusters.
 pub fn is_listed(kind: &GroupKind) -> bool {
     let is_known = || known(kind).is_some_and(|known| known.listed != Listed::ByName);
-    kind.group == K0RDENT || (is_known() && !is_of_clusters(kind))
+    kind.group == K0RDENT || (is_known() && !is_of_clusters(kind) && !is_managed_resource(kind))
+}
+
+/// Whether this is the kind of KubeNSync's templates, which a stage reads where the configuration names some.
+pub fn is_managed_resource(kind: &GroupKind) -> bool {
+    kind.is(KUBENSYNC, "ManagedResource")
 }
 
 /// Whether objects of a kind say which identity a Cluster uses: a stage reads them where the configuration names Clusters.
@@ -318,7 +341,9 @@ pub fn claimants() -> impl Iterator<Item = GroupKind> {
 /// The object that a claimant is; none where this release does not know its kind.
 pub fn claimant(by: &Claimant) -> Option<ObjectKey> {
     let kind = claimants().find(|kind| kind.kind == by.kind)?;
-    Some(ObjectKey::new(kind, Some(by.namespace.clone()), by.name.clone()))
+    // A template stands for itself in each namespace.
+    let namespace = known(&kind).filter(|known| known.scope == Scope::Namespaced).map(|_| by.namespace.clone());
+    Some(ObjectKey::new(kind, namespace, by.name.clone()))
 }
 
 /// The top-level fields that some stage reads of objects of a kind.

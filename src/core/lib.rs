@@ -152,6 +152,7 @@ pub mod layout;
 pub mod lenient;
 pub mod listing;
 pub mod log;
+pub mod made;
 pub mod name;
 pub mod nearest;
 pub mod node;

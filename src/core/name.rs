@@ -350,6 +350,9 @@ const CREDENTIAL: &str = "Credential";
 /// The kind of claimants that are Clusters of Cluster API.
 const CLUSTER: &str = "Cluster";
 
+/// The kind of claimants that are ManagedResources of KubeNSync, each for one namespace of a region.
+const MANAGED_RESOURCE: &str = "ManagedResource";
+
 impl Claimant {
     /// A Credential.
     pub fn credential(namespace: Namespace, name: Name) -> Self {
@@ -359,6 +362,16 @@ impl Claimant {
     /// A Cluster of Cluster API.
     pub fn cluster(namespace: Namespace, name: Name) -> Self {
         Self { kind: CLUSTER.into(), namespace, name }
+    }
+
+    /// A ManagedResource for a namespace.
+    pub fn managed_resource(namespace: Namespace, name: Name) -> Self {
+        Self { kind: MANAGED_RESOURCE.into(), namespace, name }
+    }
+
+    /// Whether it is a ManagedResource.
+    pub fn is_managed_resource(&self) -> bool {
+        self.kind == MANAGED_RESOURCE
     }
 
     /// `namespace/name` of a Credential; of another kind, `cluster/namespace/name`, as the command line takes it.
@@ -392,6 +405,9 @@ impl Claimant {
         match kind {
             None => Some(Self::credential(namespace.into(), name.into())),
             Some(kind) if kind.eq_ignore_ascii_case(CLUSTER) => Some(Self::cluster(namespace.into(), name.into())),
+            Some(kind) if kind.eq_ignore_ascii_case(MANAGED_RESOURCE) => {
+                Some(Self::managed_resource(namespace.into(), name.into()))
+            }
             Some(_) => None,
         }
     }

@@ -8,6 +8,7 @@ mod configured;
 pub mod definition;
 mod home;
 pub mod looks;
+mod namespaces;
 pub mod placement;
 pub mod trusted;
 
@@ -19,8 +20,9 @@ use alloc::vec::Vec;
 use crate::claim::access::{Access, Rules};
 use crate::claim::collect::{claims, kept_by};
 use crate::claim::deployments::Deployments;
+use crate::claim::template::{self, Namespaces};
 use crate::claim::{Asked, Claim};
-use crate::config::{Fleet, Grant, Granted, Placement, RegionConfig};
+use crate::config::{Fleet, Grant, Granted, Grantee, Placement, RegionConfig};
 use crate::destination::{Address, Destination};
 use crate::finding::{Code, Finding};
 use crate::k0rdent;
@@ -48,6 +50,8 @@ pub struct Facts {
     pub clusters: BTreeMap<Region, ClusterFacts>,
     /// Which regions placements list.
     pub placements: Placements,
+    /// The namespaces of each region that takes templates.
+    namespaces: BTreeMap<Region, Namespaces>,
     /// Names of Secrets that hold a Region's kubeconfig, in whatever namespace.
     pub kubeconfigs: BTreeSet<Name>,
     rules: Rules,
@@ -73,13 +77,7 @@ impl Facts {
                 Err(faults) => findings.extend(faults.iter().map(|fault| finding_of(fault, object))),
             }
         }
-        let asked = claims(fleet, snapshot, &rules);
-        let mut by_address: BTreeMap<Address, Vec<usize>> = BTreeMap::new();
-        for (index, asked) in asked.iter().enumerate() {
-            if let Some(claim) = &asked.claim {
-                by_address.entry(claim.to.clone()).or_default().push(index);
-            }
-        }
+        let mut asked = claims(fleet, snapshot, &rules);
         let (deployments, found) = Deployments::collect(snapshot);
         findings.extend(found);
         let (clusters, found) = cluster::gather(fleet, snapshot, looks, &definitions);
@@ -87,8 +85,31 @@ impl Facts {
         let (placements, found) = placement::gather(fleet, snapshot, &clusters);
         findings.extend(found);
         findings.extend(fleet.regions.values().filter_map(|region| untied(region, &regions)));
-        let facts =
-            Self { definitions, deployments, regions, clusters, placements, kubeconfigs, rules, asked, by_address };
+        let namespaces = namespaces::gather(fleet, snapshot, &clusters);
+        let (of_templates, found) = template::claims(fleet, snapshot, |region| namespaces.get(region));
+        findings.extend(found);
+        if !of_templates.is_empty() {
+            asked.extend(of_templates);
+            asked.sort_by(|a, b| (&a.by, &a.region).cmp(&(&b.by, &b.region)));
+        }
+        let mut by_address: BTreeMap<Address, Vec<usize>> = BTreeMap::new();
+        for (index, asked) in asked.iter().enumerate() {
+            if let Some(claim) = &asked.claim {
+                by_address.entry(claim.to.clone()).or_default().push(index);
+            }
+        }
+        let facts = Self {
+            definitions,
+            deployments,
+            regions,
+            clusters,
+            placements,
+            namespaces,
+            kubeconfigs,
+            rules,
+            asked,
+            by_address,
+        };
         (facts, findings)
     }
 
@@ -168,8 +189,16 @@ impl<'a> World<'a> {
 
     /// The same, of grants to whole closures only if these `count`.
     fn granted(&self, by: &Claimant, region: &Region, object: &ObjectKey, count: bool) -> Granting<'a> {
-        let opens = |grant: &&Grant| grant.is_for(by, object) && (count || grant.to != Granted::Closure);
-        let grants = || self.fleet.grants.iter().filter(opens);
+        self.granted_by(region, |grant| grant.is_for(by, object) && (count || grant.to != Granted::Closure))
+    }
+
+    /// Whether some grant lets a template make an object that its namespace alone does not: only one to the template does.
+    pub fn lets_make(&self, by: &Claimant, region: &Region, object: &ObjectKey) -> Granting<'a> {
+        self.granted_by(region, |grant| matches!(grant.from, Grantee::Template(_)) && grant.is_for(by, object))
+    }
+
+    fn granted_by(&self, region: &Region, opens: impl Fn(&Grant) -> bool) -> Granting<'a> {
+        let grants = || self.fleet.grants.iter().filter(|grant| opens(grant));
         if grants().any(|grant| grant.names(region)) {
             return Granting::Yes(None);
         }
@@ -268,6 +297,19 @@ impl<'a> World<'a> {
     /// The code that says why what a claimant has published stays although it claims nothing for the region, if it does.
     pub fn kept_by(&self, by: &Claimant) -> Option<Code> {
         kept_by(by, self.facts.asked_by(by), &self.access(), &self.facts.deployments, self.snapshot)
+    }
+
+    /// The namespaces of a region that takes templates, as far as they are known.
+    pub fn namespaces(&self, region: &Region) -> Option<&'a Namespaces> {
+        self.facts.namespaces.get(region)
+    }
+
+    /// The same, where it may be of one region's namespaces only.
+    pub fn kept_there_by(&self, by: &Claimant, region: &RegionConfig) -> Option<Code> {
+        if !by.is_managed_resource() {
+            return self.kept_by(by);
+        }
+        template::kept_by(self.fleet, self.snapshot, by, region, self.namespaces(&region.name))
     }
 
     /// What AccessManagement hands out.

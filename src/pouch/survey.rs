@@ -22,6 +22,7 @@ use pouch_core::finding::Finding;
 use pouch_core::inquiry::{self, ListedKind};
 use pouch_core::layout::manifest::SourceIdentity;
 use pouch_core::listing::counted;
+use pouch_core::made;
 use pouch_core::name::{Claimant, GroupKind, ObjectKey, SourceName};
 use pouch_core::snapshot::{
     Admitted, Answer, Hands, Looked, Reading, Reason, SealedDocument, Snapshot, Standing, assemble_by,
@@ -363,6 +364,10 @@ fn one_look(
             (facts, facts_findings) = Facts::gather(fleet, &snapshot, &looks);
         }
         times.tell(surveyor, clusters);
+    }
+    if fleet.names_templates() {
+        let made = made::all(&World { fleet, snapshot: &snapshot, facts: &facts, now: 0 });
+        snapshot.take_made(made);
     }
     let asked = clusters.values_mut().map(|live| (live.name().clone(), live.take_asked()));
     let now = surveyor.session.time_of_run().as_second();

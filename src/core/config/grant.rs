@@ -9,7 +9,7 @@ use alloc::string::String;
 use core::fmt;
 
 use super::placement::{Placement, PlacementBy};
-use crate::name::{Claimant, Kind, Namespace, ObjectKey, Region};
+use crate::name::{Claimant, Kind, Name, Namespace, ObjectKey, Region};
 
 /// One entry of `grants`.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -29,6 +29,8 @@ pub enum Grantee {
     Namespace(Namespace),
     /// One claimant.
     Claimant(Claimant),
+    /// A ManagedResource, for whatever namespace it is rendered.
+    Template(Name),
 }
 
 /// What is granted.
@@ -74,7 +76,10 @@ impl Grant {
     /// The narrowest grant that lets one claimant use one object in one region.
     pub fn least(by: &Claimant, region: &Region, object: &ObjectKey) -> Self {
         Self {
-            from: Grantee::Claimant(by.clone()),
+            from: match by.is_managed_resource() {
+                true => Grantee::Template(by.name.clone()),
+                false => Grantee::Claimant(by.clone()),
+            },
             to: Granted::Object(object.clone()),
             regions: GrantRegions::These { regions: [region.clone()].into(), placements: BTreeSet::new() },
         }
@@ -87,6 +92,7 @@ impl Grant {
         let who = match &self.from {
             Grantee::Namespace(namespace) => *namespace == by.namespace,
             Grantee::Claimant(claimant) => claimant == by,
+            Grantee::Template(name) => by.is_managed_resource() && by.name == *name,
         };
         let what = match &self.to {
             Granted::Object(key) => key == object,
@@ -110,6 +116,7 @@ impl fmt::Display for Grant {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.from {
             Grantee::Namespace(namespace) => write!(f, "{{from: {{namespace: {}}}", word(namespace.as_str()))?,
+            Grantee::Template(name) => write!(f, "{{from: {{template: {}}}", word(name.as_str()))?,
             // The path has a slash, so no reader takes it for a number or a truth value.
             Grantee::Claimant(by) => write!(f, "{{from: {{{}: {}}}", key_of(&by.kind), by.place())?,
         }
@@ -170,7 +177,7 @@ fn word(name: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::name::{GroupKind, Name};
+    use crate::name::GroupKind;
     use alloc::string::ToString as _;
 
     fn by_key(key: &str) -> Placement {

@@ -54,6 +54,8 @@ pub struct RegionConfig {
     pub inventory: Inventory,
     /// The Clusters of Cluster API whose identities go there; the first entry that a Cluster matches counts.
     pub clusters: Vec<TakenClusters>,
+    /// The ManagedResources that are rendered for its namespaces.
+    pub templates: Globs,
 }
 
 impl RegionConfig {
@@ -86,6 +88,8 @@ impl RegionConfig {
         let management = self.management.then_some(("management", Tree::Bool(true)));
         let clusters = self.clusters.iter().map(TakenClusters::tree).collect();
         let clusters = (!self.clusters.is_empty()).then_some(("clusters", Tree::List(clusters)));
-        Tree::map(fields.into_iter().chain(management).chain(self.inventory.fields(&self.name)).chain(clusters))
+        let templates = (!self.templates.patterns().is_empty()).then(|| ("templates", self.templates.tree()));
+        let own = self.inventory.fields(&self.name);
+        Tree::map(fields.into_iter().chain(management).chain(own).chain(clusters).chain(templates))
     }
 }

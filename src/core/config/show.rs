@@ -137,6 +137,7 @@ fn placement(placement: &Placement) -> Tree<'_> {
 fn grant(grant: &Grant) -> Tree<'_> {
     let from = match &grant.from {
         Grantee::Namespace(namespace) => ("namespace".into(), Tree::text(namespace.as_str())),
+        Grantee::Template(name) => ("template".into(), Tree::text(name.as_str())),
         Grantee::Claimant(by) => (key_of(&by.kind), Tree::text(by.place())),
     };
     let mut fields = vec![("from", Tree::map([from]))];

@@ -8,7 +8,17 @@ use crate::name::{GroupKind, Region, SourceName};
 impl Fleet {
     /// Whether every object of a kind is read, whoever asks for it.
     pub fn lists(&self, kind: &GroupKind) -> bool {
-        kinds::is_listed(kind) || (kinds::is_of_clusters(kind) && self.names_clusters())
+        kinds::is_listed(kind) || (kinds::is_of_clusters(kind) && self.names_clusters()) || self.takes_templates(kind)
+    }
+
+    /// Whether some region takes ManagedResources.
+    pub fn names_templates(&self) -> bool {
+        self.regions.values().any(|region| !region.templates.patterns().is_empty())
+    }
+
+    /// Whether objects of a kind are ManagedResources, and some region takes such.
+    pub fn takes_templates(&self, kind: &GroupKind) -> bool {
+        kinds::is_managed_resource(kind) && self.names_templates()
     }
 
     /// Whether some region takes Clusters.

@@ -138,7 +138,7 @@ fn fate(input: &Input<'_>, ruling: Option<&Ruling<'_>>, by: &Claimant) -> Fate {
     if kinds::claimant(by).is_some() && is_shut_out(input, by) {
         return Fate::Withdrawn;
     }
-    input.world.kept_by(by).map_or(Fate::Withdrawn, Fate::Carried)
+    input.world.kept_there_by(by, input.to.region).map_or(Fate::Withdrawn, Fate::Carried)
 }
 
 /// The reason that a source gives by itself why a Cluster is unread, if it does: a kind that is not served has no finding of

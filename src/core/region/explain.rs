@@ -166,6 +166,17 @@ fn gone(
     if let Some(found) = similar(input, &key, is_new) {
         return Some(renamed(&key, found));
     }
+    if by.is_managed_resource()
+        && let Some(template) = world.snapshot.get(&key)
+    {
+        let message = format!(
+            "{key} makes nothing for namespace {} any more: {} no longer needed",
+            by.namespace,
+            listed(objects)
+        );
+        let help = "If this is unintended, see its namespaceSelector, the region's `templates`, and the labels of the namespace.";
+        return Some(withdrawn(message, &template.origin).help(help));
+    }
     if !by.is_credential() {
         return None;
     }

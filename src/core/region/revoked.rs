@@ -62,6 +62,10 @@ impl<'a, 'i> Admission<'a, 'i> {
         if let Some(finding) = place::check(&to, &object.key).into_iter().next() {
             return revoked(finding.code, finding.message);
         }
+        // What a template made stands in no source, and what it was made of is in no manifest.
+        if by.is_managed_resource() {
+            return None;
+        }
         let claim = &self.claim(by, &read);
         if read.namespace.is_none() {
             return self.shut(claim, &read).and_then(|why| revoked(Code::NotAdmitted, why));

@@ -103,7 +103,11 @@ fn check(
             return Some(mistyped(None, &kind, "List"));
         }
         // Of kinds that no stage reads, none was meant.
-        let is_meant = |known: &&kinds::Known| known.group != CLUSTERS || fleet.names_clusters();
+        let is_meant = |known: &&kinds::Known| match known.group {
+            CLUSTERS => fleet.names_clusters(),
+            kinds::KUBENSYNC => fleet.names_templates(),
+            _ => true,
+        };
         let core = kinds::all().filter(|known| known.group != K0RDENT).filter(is_meant);
         let known = core.map(|known| (known.group, known.kind));
         let known = known.chain(capi::all().map(|rules| (rules.group, rules.kind)));

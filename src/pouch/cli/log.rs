@@ -120,7 +120,7 @@ impl Args {
         }
         let words = Words {
             command: "log",
-            kinds: &[Kind::Credential, Kind::Cluster, Kind::Secret, Kind::Region],
+            kinds: &[Kind::Credential, Kind::Cluster, Kind::ManagedResource, Kind::Secret, Kind::Region],
             fleet: opened.map(|opened| &opened.settings.fleet),
             ui: &session.ui,
         };

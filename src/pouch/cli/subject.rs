@@ -15,6 +15,9 @@ pub enum Kind {
     Credential,
     /// A Cluster of Cluster API that has no Credential.
     Cluster,
+    /// A ManagedResource of KubeNSync, for one namespace.
+    #[value(name = "managedresource")]
+    ManagedResource,
     Secret,
     Region,
     Recipient,
@@ -22,7 +25,7 @@ pub enum Kind {
 
 /// What is asked about.
 pub enum Subject {
-    /// A Credential or a Cluster.
+    /// A Credential, a Cluster or a ManagedResource.
     Claimant(Claimant),
     /// A Secret.
     Secret(ObjectKey),
@@ -60,10 +63,8 @@ impl Words<'_> {
                     && Claimant::of_path(path).is_some()
                     && self.kinds.contains(&Kind::Cluster) =>
             {
-                return self.subject(
-                    &[String::from("cluster"), path.split_once('/').map_or_else(String::new, |(_, it)| it.into())],
-                    namespace,
-                );
+                let (kind, place) = path.split_once('/').unwrap_or_default();
+                return self.subject(&[kind.to_lowercase(), place.into()], namespace);
             }
             [name] if name.starts_with("age1") && self.kinds.contains(&Kind::Recipient) => (Kind::Recipient, name),
             [name] => (Kind::Credential, name),
@@ -78,7 +79,7 @@ impl Words<'_> {
         if let Some(namespace) = namespace.filter(|_| has_namespace) {
             return Err(Failure::usage(
                 format!("-n {namespace} has no meaning for {name}"),
-                "It is the namespace of a Credential, Cluster or Secret whose name is given without one. Leave it out.",
+                "It is the namespace of a claimant or Secret whose name is given without one. Leave it out.",
             ));
         }
         match kind {
@@ -87,7 +88,9 @@ impl Words<'_> {
                 Ok(recipient) => Ok(Subject::Recipient(recipient)),
                 Err(error) => Err(Failure::usage(format!("recipient: {error}"), error.help())),
             },
-            Kind::Credential | Kind::Cluster | Kind::Secret => self.namespaced(kind, name, namespace),
+            Kind::Credential | Kind::Cluster | Kind::ManagedResource | Kind::Secret => {
+                self.namespaced(kind, name, namespace)
+            }
         }
     }
 
@@ -113,6 +116,7 @@ impl Words<'_> {
         Ok(match kind {
             Kind::Secret => Subject::Secret(ObjectKey::secret(namespace, name)),
             Kind::Cluster => Subject::Claimant(Claimant::cluster(namespace, name)),
+            Kind::ManagedResource => Subject::Claimant(Claimant::managed_resource(namespace, name)),
             _ => Subject::Claimant(Claimant::credential(namespace, name)),
         })
     }

@@ -52,16 +52,19 @@ pub struct PlacementFile {
     pub name: Option<String>,
 }
 
-/// Whom a grant is for; exactly one of `namespace`, `credential` and `cluster`.
+/// Whom a grant is for; exactly one of `namespace`, `credential`, `cluster` and `template`.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct GrantFromFile {
-    /// All Credentials of this namespace, and all Clusters that a region names.
+    /// All Credentials of this namespace, and all Clusters and ManagedResources that a region names.
     pub namespace: Option<String>,
     /// One Credential, as `NAMESPACE/NAME`.
     pub credential: Option<String>,
     /// One Cluster of Cluster API, as `NAMESPACE/NAME`.
     pub cluster: Option<String>,
+    /// One ManagedResource by its name, for whatever namespace it is rendered. With `to`, it may use the object as data, and
+    /// make it although it stands in another namespace.
+    pub template: Option<String>,
 }
 
 impl GrantFromFile {

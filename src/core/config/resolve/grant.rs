@@ -33,6 +33,11 @@ pub(super) fn resolve(
                 faults.add(&path, "a grant to a whole namespace names one object, and `to` is missing", help);
                 None
             }
+            (None, Some(Grantee::Template(_))) => {
+                let help = "Name the object in `to`.";
+                faults.add(&path, "a grant to a template names one object, and `to` is missing", help);
+                None
+            }
             (None, _) => Some(Granted::Closure),
         };
         let regions = regions(&typed.regions, known, &path.key("regions"), faults);
@@ -45,6 +50,13 @@ pub(super) fn resolve(
 
 fn grantee(typed: &GrantFromFile, path: &FieldPath, faults: &mut Faults) -> Option<Grantee> {
     let mut claimants = typed.claimants();
+    if let Some(name) = &typed.template {
+        if typed.namespace.is_some() || claimants.next().is_some() {
+            let help = "Write one of the fields of `from`; add an entry for each further one.";
+            faults.add(path, "a grant is for exactly one namespace, claimant or template", help);
+        }
+        return Some(Grantee::Template(object_name(name, &path.key("template"), faults)));
+    }
     match (&typed.namespace, claimants.next(), claimants.next()) {
         (Some(name), None, _) => Some(Grantee::Namespace(namespace(name, &path.key("namespace"), faults))),
         (None, Some((kind, text)), None) => {

@@ -1,0 +1,110 @@
+//! The closure of a ManagedResource for one namespace: the data that its template is given, and what was made of it.
+//!
+//! The data is read and not published. It is open to a template as a source is trusted with it: what the template's own
+//! source has, and what a grant names.
+
+use alloc::string::{String, ToString as _};
+use alloc::vec::Vec;
+
+use super::at_home;
+use super::landing::Places;
+use super::member::{Closure, Member, Role, Via};
+use crate::admission;
+use crate::claim::Claim;
+use crate::claim::template::{Datum, TemplateSpec, read};
+use crate::config::Grant;
+use crate::finding::{Code, Finding};
+use crate::kinds;
+use crate::name::ObjectKey;
+use crate::object::{Object, finding_of};
+use crate::snapshot::Lookup;
+use crate::world::World;
+
+pub(super) fn close(world: &World<'_>, claim: &Claim, closure: &mut Closure) {
+    let Some(Lookup::Found(object)) = kinds::claimant(&claim.by).map(|key| world.snapshot.look_up(&key)) else {
+        // A copy that was not read may say something else.
+        let message = format!("whether {} counts as it was read is unknown", claim.by);
+        let finding = Finding::new(Code::Unread, message).at(&claim.origin);
+        return closure.find(claim, finding.help("Correct the source: its own findings say what is wrong."));
+    };
+    let Ok(spec) = read(object) else { return };
+    let data = data(world, claim, &spec);
+    for key in &data.wanted {
+        closure.want(claim, key);
+    }
+    let is_known = data.wanted.is_empty() && data.findings.is_empty();
+    data.findings.into_iter().for_each(|finding| closure.find(claim, finding));
+    if !is_known {
+        return;
+    }
+    let Some(made) = world.snapshot.made(claim.region(), &claim.by) else {
+        let finding = Finding::new(Code::Unread, format!("nothing was made of {} yet", object.key)).about(&object.key);
+        return closure.find(claim, finding.at(&claim.origin).help("This is a bug in pouch; please report it."));
+    };
+    made.findings.iter().for_each(|finding| closure.find(claim, finding.clone()));
+    let mut field = String::from("spec.template");
+    for (at, datum) in spec.data.iter().enumerate() {
+        field.push_str(if at == 0 { " with " } else { ", " });
+        field.push_str(&datum.object.to_string());
+    }
+    for (read, lands) in &made.objects {
+        let via = vec![Via { interface: None, field: field.clone() }];
+        let places = Places { read: read.clone(), lands: lands.clone() };
+        closure.members.push(Member::new(places, Role::Root, via, None));
+    }
+    at_home::mark(world, claim, closure);
+}
+
+/// The data of a template, as far as it is known.
+pub struct Data<'a, 's> {
+    /// What is there.
+    pub found: Vec<(&'s Datum, &'a Object)>,
+    /// Why other data is not.
+    pub findings: Vec<Finding>,
+    /// What no source has been asked for yet.
+    pub wanted: Vec<ObjectKey>,
+}
+
+/// Looks for the data of a template.
+pub fn data<'a, 's>(world: &World<'a>, claim: &Claim, spec: &'s TemplateSpec) -> Data<'a, 's> {
+    let mut data = Data { found: Vec::new(), findings: Vec::new(), wanted: Vec::new() };
+    for datum in &spec.data {
+        let key = &datum.object;
+        if let Some(finding) = shut(world, claim, key) {
+            data.findings.push(finding.at(&claim.origin));
+            continue;
+        }
+        match world.snapshot.look_up(key) {
+            Lookup::Found(object) => {
+                data.findings.extend(object.faults.iter().map(|fault| finding_of(fault, object)));
+                data.found.push((datum, object));
+            }
+            Lookup::Unasked => data.wanted.push(key.clone()),
+            Lookup::Unread(unread) => data.findings.push(unread.finding(key).at(&claim.origin)),
+            Lookup::Absent => {
+                let message = format!("data {} is {key}, which is in no source", datum.name);
+                let help = match world.fleet.reads(&key.kind) {
+                    true => "Add the object, or correct the reference.",
+                    false => "pouch reads no objects of this kind: use a ConfigMap, or declare the kind in `kinds`.",
+                };
+                let finding = Finding::new(Code::MissingReference, message).about(key).at(&claim.origin);
+                data.findings.push(finding.help(help));
+            }
+        }
+    }
+    data
+}
+
+/// Why data is not open to a template, if it is not.
+fn shut(world: &World<'_>, claim: &Claim, key: &ObjectKey) -> Option<Finding> {
+    if admission::is_of_own_source(world, claim, key) || world.grants(&claim.by, claim.region(), key) {
+        return None;
+    }
+    if let Some(undecided) = admission::undecided(world, claim, key) {
+        return Some(undecided);
+    }
+    let message = format!("{key} is not open to {}: {}", claim.by, admission::OF_ANOTHER_SOURCE);
+    let grant = Grant::least(&claim.by, claim.region(), key);
+    let help = format!("Put it into the template's own source, or add to `grants`: `- {grant}`.");
+    Some(Finding::new(Code::NotAdmitted, message).about(key).help(help))
+}

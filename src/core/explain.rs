@@ -69,7 +69,9 @@ impl Question {
     pub fn takes_up(&self, world: &World<'_>, to: &Destination<'_>) -> bool {
         match self {
             Question::Claimant(by) => match world.facts.asked_by(by).and_then(|asked| asked.claim.as_ref()) {
-                Some(claim) => claim.to == to.address(),
+                // A template is for the namespaces of that name in all regions.
+                Some(claim) if !by.is_managed_resource() => claim.to == to.address(),
+                Some(_) => true,
                 // What is published for somebody who claims nothing may be anywhere.
                 None => true,
             },

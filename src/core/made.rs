@@ -69,14 +69,18 @@ fn make(world: &World<'_>, claim: &Claim, ready: &Ready) -> Result<Vec<Object>, 
     }
     let one = |finding: Finding| vec![finding.at(&claim.origin)];
     let known = Values::of(world, claim, &data.found).map_err(one)?;
-    let shown = ready.template.render(&known.stand_ins).map_err(|refused| vec![with_stand_ins(claim, &refused)])?;
-    let shown = documents(&shown).map_err(|why| one(invalid(claim, &why, CORRECT)))?;
+    let read = |text: &str| documents(text).map_err(|why| one(invalid(claim, &why, CORRECT)));
     let documents = match &known.values {
         // Nobody looked at the values.
-        None => shown,
+        None => {
+            let text = ready.template.render(&known.stand_ins);
+            read(&text.map_err(|refused| vec![of_template(claim, &refused)])?)?
+        }
         Some(values) => {
             let text = ready.template.render(values).map_err(|refused| vec![of_template(claim, &refused)])?;
-            let documents = documents(&text).map_err(|why| one(invalid(claim, &why, CORRECT)))?;
+            let shown = ready.template.render(&known.stand_ins);
+            let shown = read(&shown.map_err(|refused| vec![with_stand_ins(claim, &refused)])?)?;
+            let documents = read(&text)?;
             if let Some(why) = differ(&shown, &documents) {
                 let help = "Let values of Secrets stand only below `data` or `stringData` of Secrets, a text of several \
                             lines behind `indent`, and nothing hang on them.";

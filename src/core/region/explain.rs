@@ -137,7 +137,8 @@ fn gone(
     claimants: &BTreeSet<&Claimant>,
 ) -> Option<Finding> {
     let world = input.world;
-    if let Some(asked) = world.facts.asked_by(by) {
+    // What a template asks for in another region says nothing of this one.
+    if let Some(asked) = world.facts.asked_by(by).filter(|_| !by.is_managed_resource()) {
         // What cannot be resolved says so itself.
         if asked.findings.iter().any(Finding::stops_claim) {
             return None;

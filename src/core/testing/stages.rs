@@ -354,16 +354,20 @@ fn judged(case: &Case) -> String {
     let desk = Desk::new(only(case));
     let mut out = String::new();
     let heard: Vec<Heard> = desk.fleet.regions.values().flat_map(|region| desk.heard(&region.name)).collect();
-    let mut rulings: BTreeMap<Claimant, Ruling<'_>> = BTreeMap::new();
+    let mut rulings: BTreeMap<(Claimant, Region), Ruling<'_>> = BTreeMap::new();
     for region in desk.fleet.regions.values() {
         let mut ruled = Ruling::of(&heard);
         ruled.retain(|ruling| *ruling.case.claim.region() == region.name);
         settle(&desk.world(), region, &Incumbents::default(), &mut ruled);
         limit(&desk.world(), region, &Incumbents::default(), &mut ruled);
-        rulings.extend(ruled.into_iter().map(|ruling| (ruling.case.claim.by.clone(), ruling)));
+        rulings.extend(ruled.into_iter().map(|ruling| {
+            let claim = &ruling.case.claim;
+            ((claim.by.clone(), claim.region().clone()), ruling)
+        }));
     }
     for asked in desk.facts.asked() {
-        let Some(ruling) = rulings.remove(&asked.by) else {
+        let region = asked.claim.as_ref().map(|claim| claim.region().clone());
+        let Some(ruling) = region.and_then(|region| rulings.remove(&(asked.by.clone(), region))) else {
             unpublished(asked, &mut out);
             continue;
         };

@@ -4,6 +4,8 @@
 //! document, and none stands in plain sight. What is made is admitted as if a source had it, so that every rule for
 //! objects holds for it.
 
+#[cfg(test)]
+mod tests;
 mod values;
 
 use alloc::borrow::Cow;
@@ -12,7 +14,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use crate::claim::Claim;
-use crate::claim::template::{TemplateSpec, read};
+use crate::claim::template::TemplateSpec;
 use crate::closure::template_data;
 use crate::config::{Delivery, Grant};
 use crate::destination::Destination;
@@ -21,7 +23,7 @@ use crate::kinds;
 use crate::name::Name;
 use crate::node::{Interner, Key, Node};
 use crate::object::{Object, Refusal, admit, kind_of};
-use crate::snapshot::{AllMade, Lookup};
+use crate::snapshot::AllMade;
 use crate::template::{Refused, Template};
 use crate::world::{Granting, World};
 use crate::yaml;
@@ -31,15 +33,15 @@ use values::Values;
 const MOST_DOCUMENTS: usize = 1024;
 
 /// A template that is ready to be rendered.
-struct Ready {
-    spec: TemplateSpec,
+struct Ready<'a> {
+    spec: &'a TemplateSpec,
     template: Template,
 }
 
 /// Renders all templates for all namespaces that select them.
 pub fn all(world: &World<'_>) -> AllMade {
     let mut made = AllMade::default();
-    let mut ready: BTreeMap<Name, Result<Ready, Vec<Finding>>> = BTreeMap::new();
+    let mut ready: BTreeMap<Name, Result<Ready<'_>, Vec<Finding>>> = BTreeMap::new();
     for claim in world.facts.rendered(world.fleet).filter(|claim| claim.by.is_managed_resource()) {
         let ready = ready.entry(claim.by.name.clone()).or_insert_with(|| prepare(world, claim));
         let objects = match ready {
@@ -51,18 +53,15 @@ pub fn all(world: &World<'_>) -> AllMade {
     made
 }
 
-fn prepare(world: &World<'_>, claim: &Claim) -> Result<Ready, Vec<Finding>> {
-    let Some(Lookup::Found(object)) = kinds::claimant(&claim.by).map(|key| world.snapshot.look_up(&key)) else {
-        // The closure says why.
-        return Err(Vec::new());
-    };
-    let spec = read(object).map_err(|_| Vec::new())?;
+fn prepare<'a>(world: &World<'a>, claim: &Claim) -> Result<Ready<'a>, Vec<Finding>> {
+    // The closure says why there is none.
+    let spec = world.facts.templates.get(&claim.by.name).ok_or_else(Vec::new)?;
     let template = Template::parse(&spec.literal).map_err(|refused| vec![of_template(claim, &refused)])?;
     Ok(Ready { spec, template })
 }
 
-fn make(world: &World<'_>, claim: &Claim, ready: &Ready) -> Result<Vec<Object>, Vec<Finding>> {
-    let data = template_data(world, claim, &ready.spec);
+fn make(world: &World<'_>, claim: &Claim, ready: &Ready<'_>) -> Result<Vec<Object>, Vec<Finding>> {
+    let data = template_data(world, claim, ready.spec);
     if !data.findings.is_empty() || !data.wanted.is_empty() {
         // The closure tells them.
         return Err(Vec::new());
@@ -118,7 +117,7 @@ fn make(world: &World<'_>, claim: &Claim, ready: &Ready) -> Result<Vec<Object>, 
 const CORRECT: &str = "Correct the template.";
 
 /// A document as an object that the claim may make.
-fn object(world: &World<'_>, claim: &Claim, ready: &Ready, document: Node) -> Result<Object, Finding> {
+fn object(world: &World<'_>, claim: &Claim, ready: &Ready<'_>, document: Node) -> Result<Object, Finding> {
     if !document.is_map() || document.at(&["kind"]).is_none() || document.at(&["apiVersion"]).is_none() {
         return Err(invalid(claim, "it has no apiVersion or no kind", CORRECT));
     }

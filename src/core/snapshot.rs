@@ -160,7 +160,7 @@ pub struct Snapshot {
     /// Which sources are the management cluster itself.
     home: Home,
     /// What templates made of what was read.
-    made: AllMade,
+    pub made: AllMade,
 }
 
 impl Snapshot {

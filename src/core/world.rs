@@ -20,7 +20,7 @@ use alloc::vec::Vec;
 use crate::claim::access::{Access, Rules};
 use crate::claim::collect::{claims, kept_by};
 use crate::claim::deployments::Deployments;
-use crate::claim::template::{self, Namespaces};
+use crate::claim::template::{self, Namespaces, Templates};
 use crate::claim::{Asked, Claim};
 use crate::config::{Fleet, Grant, Granted, Grantee, Placement, RegionConfig};
 use crate::destination::{Address, Destination};
@@ -52,6 +52,8 @@ pub struct Facts {
     pub placements: Placements,
     /// The namespaces of each region that takes templates.
     namespaces: BTreeMap<Region, Namespaces>,
+    /// What the templates say that regions take.
+    pub templates: Templates,
     /// Names of Secrets that hold a Region's kubeconfig, in whatever namespace.
     pub kubeconfigs: BTreeSet<Name>,
     rules: Rules,
@@ -86,7 +88,7 @@ impl Facts {
         findings.extend(found);
         findings.extend(fleet.regions.values().filter_map(|region| untied(region, &regions)));
         let namespaces = namespaces::gather(fleet, snapshot, &clusters);
-        let (of_templates, found) = template::claims(fleet, snapshot, |region| namespaces.get(region));
+        let (templates, of_templates, found) = template::claims(fleet, snapshot, |region| namespaces.get(region));
         findings.extend(found);
         if !of_templates.is_empty() {
             asked.extend(of_templates);
@@ -105,6 +107,7 @@ impl Facts {
             clusters,
             placements,
             namespaces,
+            templates,
             kubeconfigs,
             rules,
             asked,

@@ -366,8 +366,7 @@ fn one_look(
         times.tell(surveyor, clusters);
     }
     if fleet.names_templates() {
-        let made = made::all(&World { fleet, snapshot: &snapshot, facts: &facts, now: 0 });
-        snapshot.take_made(made);
+        snapshot.made = made::all(&World { fleet, snapshot: &snapshot, facts: &facts, now: 0 });
     }
     let asked = clusters.values_mut().map(|live| (live.name().clone(), live.take_asked()));
     let now = surveyor.session.time_of_run().as_second();

@@ -16,7 +16,7 @@ use crate::destination::Address;
 use crate::finding::{Code, Fault, Finding};
 use crate::k0rdent::root::Root;
 use crate::kinds::{self, KUBENSYNC};
-use crate::name::{Claimant, GroupKind, Namespace, Region};
+use crate::name::{Claimant, GroupKind, Name, Namespace, Region};
 use crate::object::{Object, finding_of};
 use crate::selector::Truth;
 use crate::snapshot::{Lookup, Snapshot};
@@ -39,15 +39,18 @@ pub struct Namespaces {
     pub complete: bool,
 }
 
+/// What the ManagedResources say that some region takes, by name: those that can be read.
+pub type Templates = BTreeMap<Name, TemplateSpec>;
+
 /// What every ManagedResource asks for that a region takes, and what is wrong with those that ask for nothing.
 pub fn claims<'n>(
     fleet: &Fleet,
     snapshot: &Snapshot,
     namespaces: impl Fn(&Region) -> Option<&'n Namespaces>,
-) -> (Vec<Asked>, Vec<Finding>) {
-    let (mut asked, mut findings) = (Vec::new(), Vec::new());
+) -> (Templates, Vec<Asked>, Vec<Finding>) {
+    let (mut templates, mut asked, mut findings) = (Templates::new(), Vec::new(), Vec::new());
     if !fleet.names_templates() {
-        return (asked, findings);
+        return (templates, asked, findings);
     }
     for object in snapshot.all(&template_kind()) {
         let mut taking = fleet.regions.values().filter(|region| takes(fleet, region, object)).peekable();
@@ -77,8 +80,11 @@ pub fn claims<'n>(
             let selected = namespaces.known.iter().filter(|(name, labels)| spec.selects(name, labels) == Truth::Yes);
             asked.extend(selected.map(|(name, _)| ask(object, region, name)));
         }
+        if let Ok(spec) = spec {
+            templates.insert(object.key.name.clone(), spec);
+        }
     }
-    (asked, findings)
+    (templates, asked, findings)
 }
 
 /// Whether a region takes a ManagedResource. A source must be trusted with cluster-scoped objects as such.

@@ -11,7 +11,7 @@ use super::landing::Places;
 use super::member::{Closure, Member, Role, Via};
 use crate::admission;
 use crate::claim::Claim;
-use crate::claim::template::{Datum, TemplateSpec, read};
+use crate::claim::template::{Datum, TemplateSpec};
 use crate::config::Grant;
 use crate::finding::{Code, Finding};
 use crate::kinds;
@@ -21,14 +21,14 @@ use crate::snapshot::Lookup;
 use crate::world::World;
 
 pub(super) fn close(world: &World<'_>, claim: &Claim, closure: &mut Closure) {
-    let Some(Lookup::Found(object)) = kinds::claimant(&claim.by).map(|key| world.snapshot.look_up(&key)) else {
+    let template = kinds::claimant(&claim.by).map(|key| world.snapshot.look_up(&key));
+    let (Some(Lookup::Found(template)), Some(spec)) = (template, world.facts.templates.get(&claim.by.name)) else {
         // A copy that was not read may say something else.
         let message = format!("whether {} counts as it was read is unknown", claim.by);
         let finding = Finding::new(Code::Unread, message).at(&claim.origin);
         return closure.find(claim, finding.help("Correct the source: its own findings say what is wrong."));
     };
-    let Ok(spec) = read(object) else { return };
-    let data = data(world, claim, &spec);
+    let data = data(world, claim, spec);
     for key in &data.wanted {
         closure.want(claim, key);
     }
@@ -37,8 +37,9 @@ pub(super) fn close(world: &World<'_>, claim: &Claim, closure: &mut Closure) {
     if !is_known {
         return;
     }
-    let Some(made) = world.snapshot.made(claim.region(), &claim.by) else {
-        let finding = Finding::new(Code::Unread, format!("nothing was made of {} yet", object.key)).about(&object.key);
+    let Some(made) = world.snapshot.made.of(claim.region(), &claim.by) else {
+        let finding =
+            Finding::new(Code::Unread, format!("nothing was made of {} yet", template.key)).about(&template.key);
         return closure.find(claim, finding.at(&claim.origin).help("This is a bug in pouch; please report it."));
     };
     made.findings.iter().for_each(|finding| closure.find(claim, finding.clone()));
@@ -77,6 +78,7 @@ pub fn data<'a, 's>(world: &World<'a>, claim: &Claim, spec: &'s TemplateSpec) ->
         match world.snapshot.look_up(key) {
             Lookup::Found(object) => {
                 data.findings.extend(object.faults.iter().map(|fault| finding_of(fault, object)));
+                data.findings.extend(stays(world, object).map(|finding| finding.at(&claim.origin)));
                 data.found.push((datum, object));
             }
             Lookup::Unasked => data.wanted.push(key.clone()),
@@ -93,6 +95,14 @@ pub fn data<'a, 's>(world: &World<'a>, claim: &Claim, spec: &'s TemplateSpec) ->
         }
     }
     data
+}
+
+/// What never leaves its cluster does not leave it in another dress either.
+fn stays(world: &World<'_>, object: &Object) -> Option<Finding> {
+    let is_kubeconfig = object.key.kind.is_secret() && world.facts.kubeconfigs.contains(&object.key.name);
+    let why = object.stays.or(is_kubeconfig.then_some("it is named as the kubeconfig of a Region"))?;
+    let message = format!("{} never leaves its cluster: {why}", object.key);
+    Some(Finding::new(Code::ForbiddenType, message).about(&object.key).help("Give the template another Secret."))
 }
 
 /// Why data is not open to a template, if it is not.

@@ -7,7 +7,6 @@ use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
-use super::Snapshot;
 use crate::finding::Finding;
 use crate::name::{Claimant, Name, Namespace, ObjectKey, Region};
 use crate::object::Object;
@@ -45,6 +44,11 @@ impl AllMade {
         self.by.insert((region.clone(), by.clone()), all);
     }
 
+    /// What a claimant's template made for a region; none as long as nobody has tried.
+    pub fn of(&self, region: &Region, by: &Claimant) -> Option<&Made> {
+        self.by.get(&(region.clone(), by.clone()))
+    }
+
     pub(super) fn get(&self, key: &ObjectKey) -> Option<&Object> {
         self.objects.get(key).map(|object| &**object)
     }
@@ -59,16 +63,4 @@ fn found_as(region: &Region, by: &Claimant, lands: &ObjectKey) -> ObjectKey {
     let place = elsewhere.map(|namespace| format!("{namespace}/")).unwrap_or_default();
     let name = format!("{place}{}@{}@{region}", lands.name, by.name);
     ObjectKey::new(lands.kind.clone(), Some(by.namespace.clone()), Name::from(name.as_str()))
-}
-
-impl Snapshot {
-    /// Takes what templates made of what was read, in place of what they made before.
-    pub fn take_made(&mut self, made: AllMade) {
-        self.made = made;
-    }
-
-    /// What a claimant's template made for a region; none as long as nobody has tried.
-    pub fn made(&self, region: &Region, by: &Claimant) -> Option<&Made> {
-        self.made.by.get(&(region.clone(), by.clone()))
-    }
 }

@@ -125,7 +125,7 @@ impl Desk {
         let (facts, found) = Facts::gather(&fleet, &snapshot, looks);
         findings.extend(found);
         let made = made::all(&World { fleet: &fleet, snapshot: &snapshot, facts: &facts, now: NOW });
-        snapshot.take_made(made);
+        snapshot.made = made;
         Self { fleet, snapshot, findings, facts }
     }
 

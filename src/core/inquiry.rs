@@ -220,7 +220,8 @@ pub fn groups(fleet: &Fleet) -> BTreeSet<&str> {
     let placements = (!placements_of(&fleet.grants).is_empty()).then_some(kinds::MULTICLUSTER);
     let asked = fleet.kinds.keys().map(|kind| kind.group.as_str()).chain([capi::GROUP]);
     let clusters = fleet.names_clusters().then_some([cluster::CLUSTERS, CONTROL_PLANES]);
-    asked.chain(inventories).chain(placements).chain(clusters.into_iter().flatten()).collect()
+    let templates = fleet.names_templates().then_some(kinds::KUBENSYNC);
+    asked.chain(inventories).chain(placements).chain(clusters.into_iter().flatten()).chain(templates).collect()
 }
 
 /// The namespaces whose own Namespace objects are read.

@@ -158,7 +158,8 @@ impl<'a> Court<'a> {
         }
         let (count, limits, region) = (objects.len(), &self.world.fleet.limits, &self.region.name);
         let sealed = objects.values().map(|member| self.sealed(member)).fold(0_usize, usize::saturating_add);
-        let who = if self.world.fleet.names_clusters() { "claimants" } else { "Credentials" };
+        let fleet = self.world.fleet;
+        let who = if fleet.names_clusters() || fleet.names_templates() { "claimants" } else { "Credentials" };
         type Grows<'s, 'a> = fn(&'s Court<'a>, &Ruling<'_>) -> bool;
         let quotas: [(usize, usize, Grows<'_, 'a>, String, &str); 4] = [
             (

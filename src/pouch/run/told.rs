@@ -331,7 +331,11 @@ pub fn finish(session: &Session, fleet: &Fleet, finished: Finished<'_>) -> Resul
     let summary = || Summary { targets, artifacts, ..summary_of(session, report, command, commit, fleet, ended) };
     record(session, summary, &done)?;
     let Some(c) = report.credentials() else { return Ok(ended) };
-    let (one, many) = if fleet.names_clusters() { ("claimant", "claimants") } else { ("Credential", "Credentials") };
+    let (one, many) = if fleet.names_clusters() || fleet.names_templates() {
+        ("claimant", "claimants")
+    } else {
+        ("Credential", "Credentials")
+    };
     let credentials = counted(c.admitted, one, many);
     let paused = if c.paused == 0 { String::new() } else { format!(", {} for paused regions", c.paused) };
     session.ui.note(&format!(

@@ -4,11 +4,10 @@
 //! document, and none stands in plain sight. What is made is admitted as if a source had it, so that every rule for
 //! objects holds for it.
 
-#[cfg(test)]
-mod tests;
 mod values;
 
 use alloc::borrow::Cow;
+use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -38,19 +37,50 @@ struct Ready<'a> {
     template: Template,
 }
 
-/// Renders all templates for all namespaces that select them.
-pub fn all(world: &World<'_>) -> AllMade {
-    let mut made = AllMade::default();
-    let mut ready: BTreeMap<Name, Result<Ready<'_>, Vec<Finding>>> = BTreeMap::new();
-    for claim in world.facts.rendered(world.fleet).filter(|claim| claim.by.is_managed_resource()) {
-        let ready = ready.entry(claim.by.name.clone()).or_insert_with(|| prepare(world, claim));
-        let objects = match ready {
-            Ok(ready) => make(world, claim, ready),
-            Err(findings) => Err(findings.clone()),
-        };
-        made.add(claim.region(), &claim.by, objects);
+/// What is made of one template for one namespace.
+pub type One = Result<Vec<Object>, Vec<Finding>>;
+
+/// All templates, each parsed once, and who asks for what they make.
+pub struct Templates<'a> {
+    world: World<'a>,
+    ready: BTreeMap<Name, Result<Ready<'a>, Vec<Finding>>>,
+    /// The claims, sorted by claimant.
+    pub claims: Vec<&'a Claim>,
+}
+
+impl<'a> Templates<'a> {
+    /// Parses the templates that somebody asks for.
+    pub fn of(world: &World<'a>) -> Self {
+        let claims = world.facts.rendered(world.fleet).filter(|claim| claim.by.is_managed_resource());
+        let claims: Vec<&Claim> = claims.collect();
+        let mut ready = BTreeMap::new();
+        for claim in &claims {
+            ready.entry(claim.by.name.clone()).or_insert_with(|| prepare(world, claim));
+        }
+        Self { world: *world, ready, claims }
     }
-    made
+
+    /// Renders a claim's template.
+    pub fn make(&self, claim: &Claim) -> One {
+        match self.ready.get(&claim.by.name) {
+            Some(Ok(ready)) => make(&self.world, claim, ready),
+            Some(Err(findings)) => Err(findings.clone()),
+            None => Err(Vec::new()),
+        }
+    }
+
+    /// What was made of all claims, in their order.
+    pub fn together(&self, made: impl IntoIterator<Item = One>) -> AllMade {
+        let mut all = AllMade::default();
+        self.claims.iter().zip(made).for_each(|(claim, made)| all.add(claim.region(), &claim.by, made));
+        all
+    }
+}
+
+/// Renders all templates for all namespaces that select them, one after the other.
+pub fn all(world: &World<'_>) -> AllMade {
+    let templates = Templates::of(world);
+    templates.together(templates.claims.iter().map(|claim| templates.make(claim)))
 }
 
 fn prepare<'a>(world: &World<'a>, claim: &Claim) -> Result<Ready<'a>, Vec<Finding>> {
@@ -67,7 +97,7 @@ fn make(world: &World<'_>, claim: &Claim, ready: &Ready<'_>) -> Result<Vec<Objec
         return Err(Vec::new());
     }
     let one = |finding: Finding| vec![finding.at(&claim.origin)];
-    let known = Values::of(world, claim, &data.found).map_err(one)?;
+    let known = Values::of(world, claim, &data.found).map_err(|finding| one(*finding))?;
     let read = |text: &str| documents(text).map_err(|why| one(invalid(claim, &why, CORRECT)));
     let documents = match &known.values {
         // Nobody looked at the values.
@@ -107,7 +137,7 @@ fn make(world: &World<'_>, claim: &Claim, ready: &Ready<'_>) -> Result<Vec<Objec
             }
             Err(mut finding) => {
                 finding.message = format!("document {}: {}", at.saturating_add(1), finding.message);
-                findings.push(finding.at(&claim.origin));
+                findings.push((*finding).at(&claim.origin));
             }
         }
     }
@@ -117,22 +147,24 @@ fn make(world: &World<'_>, claim: &Claim, ready: &Ready<'_>) -> Result<Vec<Objec
 const CORRECT: &str = "Correct the template.";
 
 /// A document as an object that the claim may make.
-fn object(world: &World<'_>, claim: &Claim, ready: &Ready<'_>, document: Node) -> Result<Object, Finding> {
+fn object(world: &World<'_>, claim: &Claim, ready: &Ready<'_>, document: Node) -> Result<Object, Box<Finding>> {
     if !document.is_map() || document.at(&["kind"]).is_none() || document.at(&["apiVersion"]).is_none() {
-        return Err(invalid(claim, "it has no apiVersion or no kind", CORRECT));
+        return Err(Box::new(invalid(claim, "it has no apiVersion or no kind", CORRECT)));
     }
     let kind = kind_of(&document);
     let namespace = &claim.by.namespace;
     let admitted = admit(document, claim.origin.clone(), &world.snapshot.scopes, Some(namespace), world.fleet);
-    let mut object = admitted.map_err(|unusable| match unusable.why {
-        Refusal::Unusable(why) => invalid(claim, &why, CORRECT),
-        Refusal::NamespaceMissing(..) => invalid(claim, "it has no namespace", CORRECT),
+    let mut object = admitted.map_err(|unusable| {
+        Box::new(match unusable.why {
+            Refusal::Unusable(why) => invalid(claim, &why, CORRECT),
+            Refusal::NamespaceMissing(..) => invalid(claim, "it has no namespace", CORRECT),
+        })
     })?;
     if ready.spec.create_only {
         let to = Destination::of(world.fleet, &claim.to);
         if !to.is_some_and(|to| matches!(to.delivery(), Delivery::Flux(_))) {
             let why = "avoidResourceUpdate is set, and only Flux can leave alone what is there";
-            return Err(invalid(claim, why, "Remove the field, or deliver to the region with Flux."));
+            return Err(Box::new(invalid(claim, why, "Remove the field, or deliver to the region with Flux.")));
         }
         object.create_only = true;
     }
@@ -149,7 +181,7 @@ fn object(world: &World<'_>, claim: &Claim, ready: &Ready<'_>, document: Node) -
                  and which these are is unknown: {why}"
             );
             let help = "Correct what keeps the placement from being known, or name the region in the grant.";
-            return Err(Finding::new(Code::Unread, message).about(key).help(help));
+            return Err(Box::new(Finding::new(Code::Unread, message).about(key).help(help)));
         }
         Granting::No => {}
     }
@@ -158,7 +190,7 @@ fn object(world: &World<'_>, claim: &Claim, ready: &Ready<'_>, document: Node) -
         "Leave the namespace away; or, to let the template make it, add to `grants`: `- {}`.",
         Grant::least(&claim.by, claim.region(), key)
     );
-    Err(Finding::new(Code::NotAdmitted, message).about(key).help(help))
+    Err(Box::new(Finding::new(Code::NotAdmitted, message).about(key).help(help)))
 }
 
 /// The documents of a rendering.

@@ -1,5 +1,6 @@
 //! What a template is given: the namespace, and its data; with the values of Secrets, and with stand-ins for them.
 
+use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -27,7 +28,7 @@ pub(super) struct Values {
 }
 
 impl Values {
-    pub(super) fn of(world: &World<'_>, claim: &Claim, data: &[(&Datum, &Object)]) -> Result<Self, Finding> {
+    pub(super) fn of(world: &World<'_>, claim: &Claim, data: &[(&Datum, &Object)]) -> Result<Self, Box<Finding>> {
         let (mut values, mut stand_ins) = (Some(Vec::new()), Vec::new());
         for (datum, object) in data {
             let (value, stand_in) = match datum.kind {
@@ -65,11 +66,11 @@ fn namespace(world: &World<'_>, claim: &Claim) -> Value {
 }
 
 /// A Secret's values, if they were looked at, and what stands in for them.
-fn secret(object: &Object) -> Result<(Option<Value>, Value), Finding> {
+fn secret(object: &Object) -> Result<(Option<Value>, Value), Box<Finding>> {
     let Some(payload) = &object.payload else {
         let message = format!("nobody looked at the entries of {}", object.key);
         let finding = Finding::new(Code::Unread, message).about(&object.key).at(&object.origin);
-        return Err(finding.help("Run without `--no-values`, with the right to read it."));
+        return Err(Box::new(finding.help("Run without `--no-values`, with the right to read it.")));
     };
     let stand_ins = payload.entries().iter().map(|(name, _)| (name.clone(), stand_in(&object.key, name)));
     let values = payload.entries().iter().map(|(name, bytes)| (name.clone(), Value::bytes(bytes.expose())));

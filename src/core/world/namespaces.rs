@@ -4,7 +4,7 @@
 use alloc::collections::BTreeMap;
 use alloc::string::String;
 
-use super::cluster::ClusterFacts;
+use super::cluster::{ClusterFacts, Sight};
 use crate::claim::template::Namespaces;
 use crate::config::{Fleet, RegionConfig};
 use crate::name::{GroupKind, Namespace, Region};
@@ -32,8 +32,10 @@ fn of(fleet: &Fleet, snapshot: &Snapshot, region: &RegionConfig, cluster: Option
             add(&Namespace::new(object.key.name.shared()), &mut labels);
         }
     }
-    // Whoever lists namespaces lists them all; a look asks only for those that somebody named.
-    let is_listed = !namespaces.known.is_empty() || !region.labels.is_empty();
+    // Whoever lists namespaces lists them all. A look asks only for those that somebody named, and may fail: beside one,
+    // a namespace is gone only where the region says so.
+    let is_looked_into = cluster.is_some_and(|cluster| !matches!(cluster.sight, Sight::None));
+    let is_listed = !is_looked_into && (!namespaces.known.is_empty() || !region.labels.is_empty());
     for (name, labels) in cluster.and_then(ClusterFacts::looked).iter().flat_map(|looked| &looked.namespaces) {
         match labels {
             Some(labels) => {

@@ -129,7 +129,12 @@ fn held_to<'a>(world: &World<'a>, claim: &Claim) -> Option<(ObjectKey, Vec<&'a S
         key if claim.managed => ObjectKey { namespace: Some(system.clone()), ..key },
         key => key,
     };
-    let sources: Vec<&SourceName> = world.snapshot.agreeing(&key).map(|copy| &copy.origin.source).collect();
+    // A source of another region alone is not trusted with what is made here, whatever it copies.
+    let counts = |source: &&SourceName| {
+        !claim.by.is_managed_resource() || world.fleet.trusts_with_templates(source, claim.region())
+    };
+    let sources = world.snapshot.agreeing(&key).map(|copy| &copy.origin.source);
+    let sources: Vec<&SourceName> = sources.filter(counts).collect();
     let is_free = |source: &&&SourceName| !is_cluster && world.fleet.described_by(source).is_none();
     if sources.iter().any(|source| is_free(&source)) { None } else { Some((key, sources)) }
 }

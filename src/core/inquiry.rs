@@ -55,7 +55,8 @@ pub fn listed(fleet: &Fleet, source: &Source) -> Vec<ListedKind> {
                     namespaces: None,
                     needed,
                     may_be_refused: true,
-                    may_be_absent: true,
+                    // Whoever takes KubeNSync away, its kind with it, does not mean what it made.
+                    may_be_absent: false,
                 });
             }
             kinds::Listed::AsGiven if known.claims => {

@@ -49,7 +49,7 @@ pub use copies::{File, Proof};
 pub use elsewhere::Elsewhere;
 pub use home::CURE;
 pub use made::{AllMade, Made};
-pub use mistyped::Meant;
+pub use mistyped::{Meant, nearly};
 pub use reason::Reason;
 pub use state::Inquiry;
 pub use unopened::SealedDocument;
@@ -284,7 +284,7 @@ impl Snapshot {
 
     /// The object under a key, whether or not a later source might have another.
     pub fn get(&self, key: &ObjectKey) -> Option<&Object> {
-        self.objects.get(key).map(|held| &*held.object).or_else(|| self.made.get(key))
+        self.made.get(key).or_else(|| self.objects.get(key).map(|held| &*held.object))
     }
 
     /// All copies of an object, in whatever source: they may say different things.

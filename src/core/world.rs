@@ -22,7 +22,7 @@ use crate::claim::collect::{claims, kept_by};
 use crate::claim::deployments::Deployments;
 use crate::claim::template::{self, Namespaces, Templates};
 use crate::claim::{Asked, Claim};
-use crate::config::{Fleet, Grant, Granted, Grantee, Placement, RegionConfig};
+use crate::config::{Fleet, Grant, Granted, Placement, RegionConfig};
 use crate::destination::{Address, Destination};
 use crate::finding::{Code, Finding};
 use crate::k0rdent;
@@ -197,7 +197,7 @@ impl<'a> World<'a> {
 
     /// Whether some grant lets a template make an object that its namespace alone does not: only one to the template does.
     pub fn lets_make(&self, by: &Claimant, region: &Region, object: &ObjectKey) -> Granting<'a> {
-        self.granted_by(region, |grant| matches!(grant.from, Grantee::Template(_)) && grant.is_for(by, object))
+        self.granted_by(region, |grant| grant.is_to_make(by, object))
     }
 
     fn granted_by(&self, region: &Region, opens: impl Fn(&Grant) -> bool) -> Granting<'a> {

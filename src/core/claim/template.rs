@@ -11,12 +11,12 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::{Asked, Claim};
-use crate::config::{Fleet, RegionConfig, RegionState, Resolution};
+use crate::config::{Fleet, RegionConfig, RegionState, Resolution, Source};
 use crate::destination::Address;
 use crate::finding::{Code, Fault, Finding};
 use crate::k0rdent::root::Root;
 use crate::kinds::{self, KUBENSYNC};
-use crate::name::{Claimant, GroupKind, Name, Namespace, Region};
+use crate::name::{Claimant, GroupKind, Name, Namespace, ObjectKey, Region, SourceName};
 use crate::object::{Object, finding_of};
 use crate::selector::Truth;
 use crate::snapshot::{Lookup, Snapshot};
@@ -31,12 +31,37 @@ pub fn template_kind() -> GroupKind {
 /// The namespaces that a region has, as far as anybody knows.
 #[derive(Default)]
 pub struct Namespaces {
-    /// Those that are known, with their labels.
-    pub known: BTreeMap<Namespace, BTreeMap<String, String>>,
+    /// Those that are known, with what is known of their labels.
+    pub known: BTreeMap<Namespace, Labels>,
     /// Those that are known to be absent.
     pub absent: Vec<Namespace>,
-    /// Whether there are no others.
+    /// Whether there are no others, but for those that a source that describes the region may hold unread.
     pub complete: bool,
+}
+
+/// What is known of the labels of a namespace.
+#[derive(Default)]
+pub struct Labels {
+    /// The labels that it is known to have.
+    pub known: BTreeMap<String, String>,
+    /// Whether it has no others.
+    pub complete: bool,
+}
+
+/// The sources that say which namespaces a region has: those that describe its cluster, and may bring Namespaces.
+pub fn describing(fleet: &Fleet, snapshot: &Snapshot, region: &RegionConfig) -> Vec<SourceName> {
+    let describes = |source: &&Source| {
+        let brings = source.provides.cluster_scoped || source.provides.objects.iter().any(|it| it.kind.is_namespace());
+        let is_its = source.region.as_ref() == Some(&region.name);
+        brings && (is_its || (region.management && snapshot.is_home(&source.name)))
+    };
+    fleet.sources.iter().filter(describes).map(|source| source.name.clone()).collect()
+}
+
+/// Whether a source that describes a region may hold a Namespace that was not read, or not as it stands.
+pub fn is_doubted(fleet: &Fleet, snapshot: &Snapshot, region: &RegionConfig, namespace: &Namespace) -> bool {
+    let key = ObjectKey::namespace(namespace);
+    describing(fleet, snapshot, region).iter().any(|source| snapshot.is_silent_on(source, &key))
 }
 
 /// What the ManagedResources say that some region takes, by name: those that can be read.
@@ -53,12 +78,13 @@ pub fn claims<'n>(
         return (templates, asked, findings);
     }
     for object in snapshot.all(&template_kind()) {
-        let mut taking = fleet.regions.values().filter(|region| takes(fleet, region, object)).peekable();
+        let of_region = |region| Some((region, trusted(fleet, snapshot, region, object)?));
+        let mut taking = fleet.regions.values().filter_map(of_region).peekable();
         if taking.peek().is_none() {
             continue;
         }
         let spec = read(object);
-        for region in taking {
+        for (region, copy) in taking {
             let faulty = |faults: &[Fault]| {
                 faults.iter().map(|fault| finding_of(fault, object).in_region(&region.name)).collect::<Vec<_>>()
             };
@@ -78,7 +104,12 @@ pub fn claims<'n>(
                 findings.push(unknown(region, object));
             }
             let selected = namespaces.known.iter().filter(|(name, labels)| spec.selects(name, labels) == Truth::Yes);
-            asked.extend(selected.map(|(name, _)| ask(object, region, name)));
+            let before = asked.len();
+            asked.extend(selected.map(|(name, _)| ask((object, copy), region, name)));
+            // Where nobody asks for it, nobody else would tell what is wrong with it.
+            if asked.len() == before {
+                findings.extend(faulty(&object.faults));
+            }
         }
         if let Ok(spec) = spec {
             templates.insert(object.key.name.clone(), spec);
@@ -87,16 +118,17 @@ pub fn claims<'n>(
     (templates, asked, findings)
 }
 
-/// Whether a region takes a ManagedResource. A source must be trusted with cluster-scoped objects as such.
-fn takes(fleet: &Fleet, region: &RegionConfig, object: &Object) -> bool {
-    let source = fleet.sources.iter().find(|source| source.name == object.origin.source);
-    let is_trusted = source.is_some_and(|source| {
-        source.provides.cluster_scoped && source.region.as_ref().is_none_or(|own| *own == region.name)
-    });
-    is_trusted && region.state != RegionState::Retired && region.templates.matches(object.key.name.as_str())
+/// The copy by which a region takes a ManagedResource, if it does: one of those that say the same, from a source that is
+/// trusted with cluster-scoped objects of this region.
+fn trusted<'s>(fleet: &Fleet, snapshot: &'s Snapshot, region: &RegionConfig, object: &'s Object) -> Option<&'s Object> {
+    if region.state == RegionState::Retired || !region.templates.matches(object.key.name.as_str()) {
+        return None;
+    }
+    snapshot.agreeing(&object.key).find(|copy| fleet.trusts_with_templates(&copy.origin.source, &region.name))
 }
 
-fn ask(object: &Object, region: &RegionConfig, namespace: &Namespace) -> Asked {
+/// Asks for what a template makes for a namespace; the copy is of a source that the region trusts.
+fn ask((object, copy): (&Object, &Object), region: &RegionConfig, namespace: &Namespace) -> Asked {
     let by = Claimant::managed_resource(namespace.clone(), object.key.name.clone());
     let root = Root {
         kind: object.key.kind.clone(),
@@ -106,7 +138,7 @@ fn ask(object: &Object, region: &RegionConfig, namespace: &Namespace) -> Asked {
     };
     let claim = Claim {
         by: by.clone(),
-        origin: object.origin.clone(),
+        origin: copy.origin.clone(),
         to: Address::Region(region.name.clone()),
         root,
         starts: Vec::new(),
@@ -115,7 +147,7 @@ fn ask(object: &Object, region: &RegionConfig, namespace: &Namespace) -> Asked {
     };
     let mut asked = Asked {
         by,
-        origin: object.origin.clone(),
+        origin: copy.origin.clone(),
         region: Some(region.name.clone()),
         claim: Some(claim),
         findings: object.faults.iter().map(|fault| finding_of(fault, object)).collect(),
@@ -128,8 +160,7 @@ fn unknown(region: &RegionConfig, object: &Object) -> Finding {
     let name = &region.name;
     let message = format!("which namespaces region {name} has is unknown, so nothing is made of {}", object.key);
     let help = format!(
-        "Write its namespaces with their labels into regions.{name}.namespaces.labels, or let pouch look into the \
-         region: regions.{name}.cluster. What is published stays."
+        "Write its namespaces with their labels into regions.{name}.namespaces.labels. What is published stays."
     );
     Finding::new(Code::Unread, message).about(&object.key).at(&object.origin).in_region(name).help(help)
 }
@@ -152,19 +183,22 @@ pub fn kept_by(
         Lookup::Found(object) => object,
     };
     // It is there, from a source that is not trusted with it: somebody may have moved it.
-    if !takes(fleet, region, object) {
+    if trusted(fleet, snapshot, region, object).is_none() {
         return Some(Code::Unread);
     }
-    let spec = match read(object) {
-        Ok(spec) if !object.is_mistyped() => spec,
-        // What it was meant to select is not known.
-        _ => return Some(Code::InvalidTemplate),
-    };
+    // Another copy may be the one that was meant, or what stands there is not what was meant.
+    let faults = object.faults.iter().map(|fault| finding_of(fault, object));
+    if let Some(fault) = faults.into_iter().find(Finding::stops_claim) {
+        return Some(fault.code);
+    }
+    // What it was meant to select is not known.
+    let Ok(spec) = read(object) else { return Some(Code::InvalidTemplate) };
     let Some(namespaces) = namespaces else { return Some(Code::Unread) };
     match namespaces.known.get(&by.namespace) {
         Some(labels) if spec.selects(&by.namespace, labels) == Truth::No => None,
         Some(_) => Some(Code::Unread),
-        None if namespaces.absent.contains(&by.namespace) || namespaces.complete => None,
+        None if namespaces.absent.contains(&by.namespace) => None,
+        None if namespaces.complete && !is_doubted(fleet, snapshot, region, &by.namespace) => None,
         None => Some(Code::Unread),
     }
 }

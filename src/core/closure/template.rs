@@ -32,7 +32,7 @@ pub(super) fn close(world: &World<'_>, claim: &Claim, closure: &mut Closure) {
     for key in &data.wanted {
         closure.want(claim, key);
     }
-    let is_known = data.wanted.is_empty() && data.findings.is_empty();
+    let is_known = data.is_known();
     data.findings.into_iter().for_each(|finding| closure.find(claim, finding));
     if !is_known {
         return;
@@ -43,6 +43,12 @@ pub(super) fn close(world: &World<'_>, claim: &Claim, closure: &mut Closure) {
         return closure.find(claim, finding.at(&claim.origin).help("This is a bug in pouch; please report it."));
     };
     made.findings.iter().for_each(|finding| closure.find(claim, finding.clone()));
+    if !made.is_known && !made.findings.iter().any(Finding::stops_claim) {
+        let message = format!("what {} makes here is unknown", template.key);
+        let finding = Finding::new(Code::Unread, message).about(&template.key).at(&claim.origin);
+        return closure
+            .find(claim, finding.help("Run pouch again; if it stays, this is a bug in pouch; please report it."));
+    }
     let mut field = String::from("spec.template");
     for (at, datum) in spec.data.iter().enumerate() {
         field.push_str(if at == 0 { " with " } else { ", " });
@@ -64,6 +70,13 @@ pub struct Data<'a, 's> {
     pub findings: Vec<Finding>,
     /// What no source has been asked for yet.
     pub wanted: Vec<ObjectKey>,
+}
+
+impl Data<'_, '_> {
+    /// Whether all of it is known. What is merely told of an object keeps nobody from using it.
+    pub fn is_known(&self) -> bool {
+        self.wanted.is_empty() && !self.findings.iter().any(Finding::stops_claim)
+    }
 }
 
 /// Looks for the data of a template.

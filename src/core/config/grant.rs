@@ -38,6 +38,8 @@ pub enum Grantee {
 pub enum Granted {
     /// One object, as it is read.
     Object(ObjectKey),
+    /// One object, which a template may make, and not read.
+    Made(ObjectKey),
     /// Whatever the claimant's closure holds, companions included.
     Closure,
 }
@@ -96,10 +98,26 @@ impl Grant {
         };
         let what = match &self.to {
             Granted::Object(key) => key == object,
+            Granted::Made(_) => false,
             // The configuration takes no such grant for a whole namespace.
             Granted::Closure => matches!(self.from, Grantee::Claimant(_)),
         };
         who && what
+    }
+
+    /// The same object, to be made.
+    pub fn to_make(self) -> Self {
+        let to = match self.to {
+            Granted::Object(key) => Granted::Made(key),
+            other => other,
+        };
+        Self { to, ..self }
+    }
+
+    /// Whether the grant lets a claimant make an object, by the key under which it is published.
+    pub fn is_to_make(&self, by: &Claimant, object: &ObjectKey) -> bool {
+        let Grantee::Template(name) = &self.from else { return false };
+        by.is_managed_resource() && by.name == *name && matches!(&self.to, Granted::Made(key) if key == object)
     }
 
     /// Whether the grant holds in a region by its name, whatever placements say.
@@ -120,7 +138,7 @@ impl fmt::Display for Grant {
             // The path has a slash, so no reader takes it for a number or a truth value.
             Grantee::Claimant(by) => write!(f, "{{from: {{{}: {}}}", key_of(&by.kind), by.place())?,
         }
-        if let Granted::Object(key) = &self.to {
+        if let Granted::Object(key) | Granted::Made(key) = &self.to {
             f.write_str(", to: {")?;
             if let Some(namespace) = &key.namespace {
                 write!(f, "namespace: {}, ", word(namespace.as_str()))?;
@@ -128,7 +146,8 @@ impl fmt::Display for Grant {
             if key.kind.group != "" {
                 write!(f, "group: {}, ", word(key.kind.group.as_str()))?;
             }
-            write!(f, "kind: {}, name: {}}}", word(key.kind.kind.as_str()), word(key.name.as_str()))?;
+            let makes = if matches!(self.to, Granted::Made(_)) { ", make: true" } else { "" };
+            write!(f, "kind: {}, name: {}{makes}}}", word(key.kind.kind.as_str()), word(key.name.as_str()))?;
         }
         f.write_str(", regions: [")?;
         match &self.regions {

@@ -51,6 +51,12 @@ impl Fleet {
         source.region.as_ref().is_some_and(|region| self.is_cluster_of(source, region))
     }
 
+    /// Whether a source is trusted with templates for a region: with cluster-scoped objects, and of no other region alone.
+    pub fn trusts_with_templates(&self, source: &SourceName, region: &Region) -> bool {
+        let source = self.sources.iter().find(|known| known.name == *source);
+        source.is_some_and(|it| it.provides.cluster_scoped && it.region.as_ref().is_none_or(|own| own == region))
+    }
+
     /// Whether some source describes the Clusters of one region, and is trusted with no more.
     pub fn describes_regions(&self) -> bool {
         self.sources.iter().any(|source| source.described().is_some())

@@ -25,6 +25,7 @@ use crate::listing::few;
 use crate::name::{Claimant, ObjectKey, SourceName, Version};
 use crate::selector::Truth;
 use crate::snapshot::Lookup;
+use crate::world::Granting;
 
 /// What admission says now of what a manifest lists.
 pub(super) struct Admission<'a, 'i> {
@@ -64,7 +65,10 @@ impl<'a, 'i> Admission<'a, 'i> {
         }
         // What a template made stands in no source, and what it was made of is in no manifest.
         if by.is_managed_resource() {
-            return None;
+            let is_shut = object.key.namespace.as_ref() != Some(&by.namespace)
+                && matches!(world.lets_make(by, &to.region.name, &object.key), Granting::No);
+            let why = || format!("no grant lets template {} make {}", by.name, object.key);
+            return if is_shut { revoked(Code::NotAdmitted, why()) } else { None };
         }
         let claim = &self.claim(by, &read);
         if read.namespace.is_none() {

@@ -18,6 +18,8 @@ pub struct Made {
     pub objects: Vec<(ObjectKey, ObjectKey)>,
     /// What is wrong.
     pub findings: Vec<Finding>,
+    /// Whether these are all objects that it makes; if not, nothing follows from there being none.
+    pub is_known: bool,
 }
 
 /// What all templates made.
@@ -33,6 +35,7 @@ impl AllMade {
         let mut all = Made::default();
         match made {
             Ok(objects) => {
+                all.is_known = true;
                 for object in objects {
                     let (found, lands) = (found_as(region, by, &object.key), object.key.clone());
                     self.objects.insert(found.clone(), Box::new(object));

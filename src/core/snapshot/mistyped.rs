@@ -74,6 +74,11 @@ pub(super) fn pattern(kind: Option<&GroupKind>, text: &str) -> Pattern {
     Pattern::of(text, kind.is_some_and(kinds::is_of_clusters))
 }
 
+/// What is wrong with the kind of a document that no source has, if it is nearly one that somebody knows.
+pub fn nearly(fleet: &Fleet, declared: &BTreeSet<GroupKind>, document: &Node) -> Option<Fault> {
+    check(fleet, declared, kind_words(document)).map(|mistyped| mistyped.fault)
+}
+
 fn check(
     fleet: &Fleet,
     declared: &BTreeSet<GroupKind>,

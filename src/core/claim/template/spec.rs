@@ -1,16 +1,15 @@
 //! What a ManagedResource says: which namespaces, which template, which data.
 
-use alloc::collections::BTreeMap;
-use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
+use super::Labels;
 use crate::finding::{Code, Fault};
 use crate::lenient::{Faults, Told, quoted};
-use crate::name::{GroupKind, Name, Namespace, ObjectKey};
+use crate::name::{GroupKind, Name, Namespace, ObjectKey, is_dns_subdomain};
 use crate::node::Node;
 use crate::object::Object;
-use crate::selector::{Selector, Truth};
+use crate::selector::{Label, NAME_LABEL, Selector, Truth};
 use crate::template::Pattern;
 
 /// What a ManagedResource says.
@@ -49,11 +48,17 @@ pub enum DatumKind {
 
 impl TemplateSpec {
     /// Whether the template is for a namespace.
-    pub fn selects(&self, namespace: &Namespace, labels: &BTreeMap<String, String>) -> Truth {
+    pub fn selects(&self, namespace: &Namespace, labels: &Labels) -> Truth {
         if self.regex.as_ref().is_some_and(|regex| !regex.matches(namespace.as_str())) {
             return Truth::No;
         }
-        let by_labels = |selector: &Selector| selector.matches_namespace(namespace, Some(labels));
+        let label = |key: &str| match labels.known.get(key) {
+            _ if key == NAME_LABEL => Label::Is(namespace.as_str()),
+            Some(value) => Label::Is(value),
+            None if labels.complete => Label::Absent,
+            None => Label::Unknown,
+        };
+        let by_labels = |selector: &Selector| selector.matches(label);
         self.labels.as_ref().map_or(Truth::Yes, by_labels)
     }
 }
@@ -143,6 +148,11 @@ fn datum(faults: &mut Faults, item: &Node, at: &str) -> Option<Datum> {
     let name: Arc<str> = faults.needed(item, at, &["name"])?.into();
     let object: Name = faults.needed(item, at, &["ref", "name"])?.into();
     let namespace = faults.text(item, at, &["ref", "namespace"]).map(Namespace::from);
+    let namespace_is_one = namespace.as_ref().is_none_or(|namespace| is_dns_subdomain(namespace.as_str()));
+    if !is_dns_subdomain(object.as_str()) || !namespace_is_one {
+        faults.add(format!("{at}.ref names what no object is called"), "Write its name and its namespace.");
+        return None;
+    }
     let kind = match faults.needed(item, at, &["type"])? {
         "Secret" => DatumKind::Secret,
         "ConfigMap" => DatumKind::ConfigMap,

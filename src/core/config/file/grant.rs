@@ -62,8 +62,8 @@ pub struct GrantFromFile {
     pub credential: Option<String>,
     /// One Cluster of Cluster API, as `NAMESPACE/NAME`.
     pub cluster: Option<String>,
-    /// One ManagedResource by its name, for whatever namespace it is rendered. With `to`, it may use the object as data, and
-    /// make it although it stands in another namespace.
+    /// One ManagedResource by its name, for whatever namespace it is rendered. It may use the object in `to` as data; or, with
+    /// `to.make`, make it although it is in another namespace.
     pub template: Option<String>,
 }
 
@@ -89,4 +89,7 @@ pub struct GrantToFile {
     pub kind: String,
     /// Its name.
     pub name: String,
+    /// Whether a template may make it, and not read it.
+    #[serde(default)]
+    pub make: bool,
 }

@@ -27,7 +27,14 @@ pub(super) fn resolve(
         let path = FieldPath::root().key("grants").index(at);
         let from = grantee(&typed.from, &path.key("from"), faults);
         let to = match (&typed.to, &from) {
-            (Some(to), _) => Some(Granted::Object(object(to, kinds, &path.key("to"), faults))),
+            (Some(to), from) => {
+                let path = path.key("to");
+                let key = object(to, kinds, &path, faults);
+                if to.make && matches!(from, Some(Grantee::Namespace(_) | Grantee::Claimant(_))) {
+                    faults.add(&path.key("make"), "only a template makes objects", "Remove the field.");
+                }
+                Some(if to.make { Granted::Made(key) } else { Granted::Object(key) })
+            }
             (None, Some(Grantee::Namespace(_))) => {
                 let help = "Name the object in `to`, or one Credential in `from.credential`.";
                 faults.add(&path, "a grant to a whole namespace names one object, and `to` is missing", help);

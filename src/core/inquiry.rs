@@ -10,7 +10,7 @@ use alloc::vec::Vec;
 use crate::capi;
 use crate::capi::cluster;
 use crate::capi::naming::CONTROL_PLANES;
-use crate::config::{Fleet, Provides, Source, placements_of};
+use crate::config::{Fleet, Provides, RegionConfig, Source, placements_of};
 use crate::kinds::{self, K0RDENT, Known};
 use crate::name::{Claimant, GroupKind, Name, Namespace, ObjectKey, Scope, SourceName};
 use crate::node::Node;
@@ -80,7 +80,18 @@ pub fn listed(fleet: &Fleet, source: &Source) -> Vec<ListedKind> {
         let kind = GroupKind::new(known.group, known.kind);
         Some(ListedKind { kind, namespaces, needed, may_be_refused: false, may_be_absent: is_regional })
     };
-    kinds::all().filter_map(ask).collect()
+    let namespaces = has_namespaces(fleet, source).then(listed_namespaces);
+    kinds::all().filter_map(ask).chain(namespaces).collect()
+}
+
+/// Whether a source may be the one that says which namespaces a region has that takes templates.
+pub fn has_namespaces(fleet: &Fleet, source: &Source) -> bool {
+    let mut taking = fleet.regions.values().filter(|region| !region.templates.patterns().is_empty());
+    let is_its = |region: &RegionConfig| match &source.region {
+        Some(own) => *own == region.name,
+        None => region.management,
+    };
+    source.provides.cluster_scoped && taking.any(is_its)
 }
 
 /// The list of a kind that describes regions' clusters, if a region is tied to objects of it.
@@ -178,7 +189,7 @@ fn classes() -> impl Iterator<Item = GroupKind> {
 }
 
 /// The list of Namespaces, by whose names and labels AccessManagement rules select; needed only if
-/// [`select_namespaces`] finds such a rule.
+/// [`select_namespaces`] finds such a rule, or the source [has those of a region](has_namespaces).
 pub fn listed_namespaces() -> ListedKind {
     let kind = GroupKind::new("", "Namespace");
     ListedKind { kind, namespaces: None, needed: true, may_be_refused: false, may_be_absent: false }

@@ -121,6 +121,11 @@ impl Facts {
         self.regions.get(name)
     }
 
+    /// The namespaces of a region that takes templates, as far as they are known.
+    pub fn namespaces(&self, region: &Region) -> Option<&Namespaces> {
+        self.namespaces.get(region)
+    }
+
     /// What every claimant asks for, sorted by claimant.
     pub fn asked(&self) -> &[Asked] {
         &self.asked

@@ -574,7 +574,9 @@ fn list_namespaces(
         return Ok(());
     }
     for (index, live) in clusters {
-        if sources.get(*index).is_some_and(|source| source.provides.cluster_scoped) {
+        let is_asked =
+            |source: &Source| source.provides.cluster_scoped && !inquiry::has_namespaces(surveyor.fleet, source);
+        if sources.get(*index).is_some_and(is_asked) {
             list(surveyor, live, *index, &inquiry::listed_namespaces(), times)??;
         }
     }

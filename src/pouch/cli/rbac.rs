@@ -126,7 +126,8 @@ pub fn run(session: &Session, args: &Args) -> Result<Ended, Failure> {
         let behind = behind.iter().cloned().chain(any).collect::<BTreeSet<_>>();
         listed.extend(behind.into_iter().map(|kind| inquiry::listed_behind(fleet, &source.provides, kind)));
         // Where nobody looked, or rules are to suffice for tomorrow's objects, a rule may select some.
-        if source.provides.cluster_scoped && (*namespaces || secrets == Secrets::Namespaces) {
+        let is_listed = inquiry::has_namespaces(fleet, source);
+        if source.provides.cluster_scoped && !is_listed && (*namespaces || secrets == Secrets::Namespaces) {
             listed.push(inquiry::listed_namespaces());
         }
         let terms = Basis { fleet, source, secrets, listed: &listed, asked, plurals, subject: &subject };

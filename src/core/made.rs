@@ -84,7 +84,11 @@ impl<'a> Templates<'a> {
     /// What was made of all claims, in their order.
     pub fn together(&self, made: impl IntoIterator<Item = One>) -> AllMade {
         let mut all = AllMade::default();
-        self.claims.iter().zip(made).for_each(|(claim, made)| all.add(claim.region(), &claim.by, made));
+        for (claim, made) in self.claims.iter().zip(made) {
+            let region = claim.region();
+            let directory = self.world.fleet.regions.get(region).map_or(region.as_str(), |it| it.directory.as_str());
+            all.add((region, directory), &claim.by, made);
+        }
         all
     }
 }

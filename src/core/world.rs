@@ -126,6 +126,19 @@ impl Facts {
         self.namespaces.get(region)
     }
 
+    /// The namespaces of a region whose labels say which templates are for them; of those that it allows.
+    pub fn asked_by_templates<'f>(&'f self, region: &'f RegionConfig) -> impl Iterator<Item = &'f Namespace> {
+        let known = self.namespaces(&region.name).into_iter().flat_map(|namespaces| namespaces.known.keys());
+        known.filter(|namespace| region.allowed.matches(namespace.as_str()))
+    }
+
+    /// Whether a claimant asks for something for a region.
+    pub fn asks_for(&self, by: &Claimant, region: &Region) -> bool {
+        let first = self.asked.partition_point(|asked| asked.by < *by);
+        let own = self.asked.iter().skip(first).take_while(|asked| asked.by == *by);
+        own.into_iter().any(|asked| asked.region.as_ref() == Some(region))
+    }
+
     /// What every claimant asks for, sorted by claimant.
     pub fn asked(&self) -> &[Asked] {
         &self.asked

@@ -371,9 +371,13 @@ fn one_look(
     }
     if fleet.names_templates() {
         let templates = Templates::of(&World { fleet, snapshot: &snapshot, facts: &facts, now: 0 });
-        let make =
-            |claims: &[&Claim]| -> Vec<_> { wiped(|| claims.iter().map(|claim| templates.make(claim)).collect()) };
-        let made: Vec<Vec<_>> = templates.claims.par_chunks(CLAIMS_PER_TASK).map(make).collect();
+        let stop = &surveyor.session.stop;
+        let make = |claims: &[&Claim]| -> Result<Vec<_>, Failure> {
+            stop.check()?;
+            Ok(wiped(|| claims.iter().map(|claim| templates.make(claim)).collect()))
+        };
+        let made: Result<Vec<Vec<_>>, Failure> = templates.claims.par_chunks(CLAIMS_PER_TASK).map(make).collect();
+        let made = made?;
         let made = templates.together(made.into_iter().flatten());
         snapshot.made = made;
     }

@@ -170,3 +170,17 @@ fn of_node(node: &Node) -> Value {
         Node::Map(entries) => Value::map(entries.iter().map(|(key, node)| (key.clone(), of_node(node)))),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use alloc::vec::Vec;
+
+    use super::asked_for;
+
+    /// Of a live Secret that nobody may look at, not even the entries are known.
+    #[test]
+    fn entries_that_a_template_asks_for_are_taken_to_be_there() {
+        let literal = "a: \"{{ index .Data.pull \".docker\" }}{{ .Data.pull.user }}{{ index .Data.pull `pass` }}\"";
+        assert_eq!(asked_for(literal, "pull").into_iter().collect::<Vec<_>>(), [".docker", "pass", "user"]);
+    }
+}

@@ -31,13 +31,20 @@ pub struct AllMade {
 
 impl AllMade {
     /// Adds what a claimant's template made for a region, with where each object lands.
-    pub fn add(&mut self, region: &Region, by: &Claimant, made: Result<Vec<Object>, Vec<Finding>>) {
+    ///
+    /// They are found by the region's `directory`, which stays when the region is renamed.
+    pub fn add(
+        &mut self,
+        (region, directory): (&Region, &str),
+        by: &Claimant,
+        made: Result<Vec<Object>, Vec<Finding>>,
+    ) {
         let mut all = Made::default();
         match made {
             Ok(objects) => {
                 all.is_known = true;
                 for object in objects {
-                    let (found, lands) = (found_as(region, by, &object.key), object.key.clone());
+                    let (found, lands) = (found_as(directory, by, &object.key), object.key.clone());
                     self.objects.insert(found.clone(), Box::new(object));
                     all.objects.push((found, lands));
                 }
@@ -58,12 +65,12 @@ impl AllMade {
 }
 
 /// The key under which a made object is found: in the claimant's namespace, with a name that is none.
-fn found_as(region: &Region, by: &Claimant, lands: &ObjectKey) -> ObjectKey {
+fn found_as(directory: &str, by: &Claimant, lands: &ObjectKey) -> ObjectKey {
     let elsewhere = match &lands.namespace {
         Some(namespace) if *namespace == by.namespace => None,
         other => Some(other.as_ref().map_or("", Namespace::as_str)),
     };
     let place = elsewhere.map(|namespace| format!("{namespace}/")).unwrap_or_default();
-    let name = format!("{place}{}@{}@{region}", lands.name, by.name);
+    let name = format!("{place}{}@{}@{directory}", lands.name, by.name);
     ObjectKey::new(lands.kind.clone(), Some(by.namespace.clone()), Name::from(name.as_str()))
 }

@@ -174,8 +174,8 @@ fn looking(
     let survey = survey(&surveyor, Values::Leave)?;
     let claims = survey.facts.rendered(fleet).filter(|claim| *claim.region() == region.name);
     let claims = claims.filter(|claim| region.allowed.matches(claim.by.namespace.as_str()));
-    let namespaces =
-        claims.map(|claim| claim.by.namespace.clone()).filter(|name| is_dns_label(name.as_str())).collect();
+    let namespaces = claims.map(|claim| &claim.by.namespace).chain(survey.facts.asked_by_templates(region));
+    let namespaces = namespaces.filter(|name| is_dns_label(name.as_str())).cloned().collect();
     let terms = LookBasis { fleet: &fleet.name, region, namespaces: &namespaces, subject };
     let made: Vec<String> = rights::manifests(&terms).into_iter().map(|manifest| manifest.text).collect();
     let ended = told(session, survey.findings);

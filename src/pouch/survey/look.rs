@@ -172,13 +172,10 @@ pub fn errands(
     // Whom a template selects hangs on the labels, so they are asked for of all that it may be for.
     let of_templates = |only: Option<&Claimant>| only.is_none_or(Claimant::is_managed_resource);
     for region in fleet.regions.values().filter(|_| of_templates(only)) {
-        let Some(known) = facts.namespaces(&region.name) else { continue };
-        let is_asked = |namespace: &&Namespace| {
-            region.allowed.matches(namespace.as_str()) && only.is_none_or(|only| only.namespace == **namespace)
-        };
-        let asked: Vec<Namespace> = known.known.keys().filter(is_asked).cloned().collect();
-        if !asked.is_empty() {
-            claimants.entry(&region.name).or_default().extend(asked);
+        let asked = facts.asked_by_templates(region);
+        let mut asked = asked.filter(|namespace| only.is_none_or(|only| only.namespace == **namespace)).peekable();
+        if asked.peek().is_some() {
+            claimants.entry(&region.name).or_default().extend(asked.cloned());
         }
     }
     let mut files = ProviderFiles::default();

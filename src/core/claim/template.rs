@@ -13,9 +13,10 @@ use alloc::vec::Vec;
 use super::{Asked, Claim};
 use crate::config::{Fleet, RegionConfig, RegionState, Resolution, Source};
 use crate::destination::Address;
-use crate::finding::{Code, Fault, Finding};
+use crate::finding::{Code, Fault, Finding, Severity};
 use crate::k0rdent::root::Root;
 use crate::kinds::{self, KUBENSYNC};
+use crate::listing::few;
 use crate::name::{Claimant, GroupKind, Name, Namespace, ObjectKey, Region, SourceName};
 use crate::object::{Object, finding_of};
 use crate::selector::Truth;
@@ -104,8 +105,15 @@ pub fn claims<'n>(
                 findings.push(unknown(region, object));
             }
             let selected = namespaces.known.iter().filter(|(name, labels)| spec.selects(name, labels) == Truth::Yes);
+            let selected = selected.map(|(name, _)| name);
+            let (open, shut): (Vec<_>, Vec<_>) = selected.partition(|name| region.allowed.matches(name.as_str()));
             let before = asked.len();
-            asked.extend(selected.map(|(name, _)| ask((object, copy), region, name)));
+            asked.extend(open.iter().map(|name| ask((object, copy), region, name)));
+            match open.is_empty() {
+                // Nothing at all comes of it, which nobody means.
+                true => asked.extend(shut.iter().map(|name| ask((object, copy), region, name))),
+                false => findings.extend(shut_out(region, object, &shut)),
+            }
             // Where nobody asks for it, nobody else would tell what is wrong with it.
             if asked.len() == before {
                 findings.extend(faulty(&object.faults));
@@ -154,6 +162,17 @@ fn ask((object, copy): (&Object, &Object), region: &RegionConfig, namespace: &Na
     };
     asked.settle();
     asked
+}
+
+/// Tells once that a template for every namespace is for those alone that the region takes something of.
+fn shut_out(region: &RegionConfig, object: &Object, namespaces: &[&Namespace]) -> Option<Finding> {
+    const SHOWN: usize = 5;
+    namespaces.first()?;
+    let named = few(namespaces.iter().map(|name| String::from(name.as_str())), namespaces.len(), SHOWN);
+    let message = format!("region {} takes nothing of namespaces that the template selects: {named}", region.name);
+    let finding = Finding::new(Code::NamespaceNotAllowed, message).about(&object.key).at(&object.origin);
+    let help = "If this is unintended, add them to the region's namespaces.allowed.";
+    Some(finding.in_region(&region.name).help(help).severity(Severity::Info))
 }
 
 fn unknown(region: &RegionConfig, object: &Object) -> Finding {

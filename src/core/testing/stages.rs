@@ -55,8 +55,8 @@ type Say = fn(&Case) -> String;
 const STAGES: [(&str, usize, Say); 6] = [
     ("claim", 51, claim),
     ("closure", 103, judged),
-    ("judge", 87, judged),
-    ("region", 142, region),
+    ("judge", 150, judged),
+    ("region", 320, region),
     ("sanitise", 9, sanitised),
     ("sources", 25, sources),
 ];

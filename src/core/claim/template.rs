@@ -12,7 +12,7 @@ use alloc::vec::Vec;
 
 use super::{Asked, Claim};
 use crate::config::{Fleet, RegionConfig, RegionState, Resolution, Source};
-use crate::destination::Address;
+use crate::destination::{Address, Destination};
 use crate::finding::{Code, Fault, Finding, Severity};
 use crate::k0rdent::root::Root;
 use crate::kinds::{self, KUBENSYNC};
@@ -22,7 +22,7 @@ use crate::object::{Object, finding_of};
 use crate::selector::Truth;
 use crate::snapshot::{Lookup, Snapshot};
 
-pub use spec::{Datum, DatumKind, TemplateSpec, read};
+pub use spec::{Datum, DatumKind, Labels, TemplateSpec, read};
 
 /// The kind of templates.
 pub fn template_kind() -> GroupKind {
@@ -37,15 +37,6 @@ pub struct Namespaces {
     /// Those that are known to be absent.
     pub absent: Vec<Namespace>,
     /// Whether there are no others, but for those that a source that describes the region may hold unread.
-    pub complete: bool,
-}
-
-/// What is known of the labels of a namespace.
-#[derive(Default)]
-pub struct Labels {
-    /// The labels that it is known to have.
-    pub known: BTreeMap<String, String>,
-    /// Whether it has no others.
     pub complete: bool,
 }
 
@@ -106,7 +97,11 @@ pub fn claims<'n>(
             }
             let selected = namespaces.known.iter().filter(|(name, labels)| spec.selects(name, labels) == Truth::Yes);
             let selected = selected.map(|(name, _)| name);
-            let (open, shut): (Vec<_>, Vec<_>) = selected.partition(|name| region.allowed.matches(name.as_str()));
+            let ground = Destination { fleet, region }.ground();
+            let is_open = |name: &&Namespace| {
+                region.allowed.matches(name.as_str()) && ground.forbids(&ObjectKey::namespace(name)).is_empty()
+            };
+            let (open, shut): (Vec<_>, Vec<_>) = selected.partition(is_open);
             let before = asked.len();
             asked.extend(open.iter().map(|name| ask((object, copy), region, name)));
             match open.is_empty() {

@@ -1,9 +1,10 @@
 //! What a ManagedResource says: which namespaces, which template, which data.
 
+use alloc::collections::BTreeMap;
+use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-use super::Labels;
 use crate::finding::{Code, Fault};
 use crate::lenient::{Faults, Told, quoted};
 use crate::name::{GroupKind, Name, Namespace, ObjectKey, is_dns_subdomain};
@@ -11,6 +12,15 @@ use crate::node::Node;
 use crate::object::Object;
 use crate::selector::{Label, NAME_LABEL, Selector, Truth};
 use crate::template::Pattern;
+
+/// What is known of the labels of a namespace.
+#[derive(Default)]
+pub struct Labels {
+    /// The labels that it is known to have.
+    pub known: BTreeMap<String, String>,
+    /// Whether it has no others.
+    pub complete: bool,
+}
 
 /// What a ManagedResource says.
 pub struct TemplateSpec {

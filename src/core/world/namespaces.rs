@@ -31,7 +31,8 @@ fn of(fleet: &Fleet, snapshot: &Snapshot, region: &RegionConfig, cluster: Option
     for object in described {
         let labels = object.labels.iter().map(|(key, value)| (String::from(&**key), String::from(&**value)));
         let is_faulty = object.faults.iter().any(|fault| finding_of(fault, object).stops_claim());
-        let known = Labels { known: labels.collect(), complete: !is_faulty };
+        // What stands there may not be what was meant, or what counts.
+        let known = if is_faulty { Labels::default() } else { Labels { known: labels.collect(), complete: true } };
         namespaces.known.insert(Namespace::new(object.key.name.shared()), known);
     }
     let is_described = !namespaces.known.is_empty();
@@ -41,7 +42,9 @@ fn of(fleet: &Fleet, snapshot: &Snapshot, region: &RegionConfig, cluster: Option
         namespaces.known.entry(name.clone()).or_insert_with(|| Labels { known: BTreeMap::new(), complete: true });
     }
     for (name, labels) in &mut namespaces.known {
-        labels.complete &= !is_doubted(fleet, snapshot, region, name);
+        if is_doubted(fleet, snapshot, region, name) {
+            *labels = Labels::default();
+        }
     }
     // A look asks only for namespaces that somebody names: whom it happens to see says nothing of which there are, and what
     // it does not see nothing of what is gone. But it alone says which labels there are.

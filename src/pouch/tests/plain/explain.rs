@@ -190,7 +190,7 @@ fn why_nothing_is_published_is_told() {
         .says("`pouch log us-team/c9` tells what became of it");
     fleet.run(&["explain", "eu"]).ends(64).says("`pouch explain region eu`");
     fleet.run(&["explain", "region", "euu"]).ends(64).says("euu");
-    fleet.run(&["explain", "machine", "x"]).ends(64).says("credential, cluster, secret, region, recipient");
+    fleet.run(&["explain", "machine", "x"]).ends(64).says("credential, cluster, managedresource, secret, region, recipient");
     fleet.run(&["explain", "secret", "eu-team/none"]).ends(1).says("no Secret eu-team/none was read");
     fleet.write("manifests/spare.yaml", secret("eu-team", "spare", &format!("value: {CANARY}-spare")));
     let spare = fleet.run(&["explain", "secret", "eu-team/spare"]).ends(0);

@@ -93,7 +93,7 @@ fn what_a_rule_no_longer_takes_goes_and_what_nobody_knows_stays() {
     assert!(!fleet.has(&path("eu-west", "second")) && !fleet.has(&path("us-east", "second")));
     // One claimant is taken back by name, in the regions where it is.
     fleet.edit("manifests/first.yaml", "pull: 'yes'", "pull: [a]");
-    fleet.run(&["render"]).ends(3).says("is sealed, or no text");
+    fleet.run(&["render"]).ends(3).says("is sealed, mistyped, or no text");
     assert!(fleet.has(&path("eu-west", "first")));
 }
 

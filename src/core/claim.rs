@@ -11,8 +11,8 @@ pub mod collect;
 mod credential;
 pub mod deployments;
 mod resource_set;
-mod shadowed;
 pub mod sync_rule;
+mod taken;
 
 use alloc::boxed::Box;
 use alloc::string::String;
@@ -138,7 +138,7 @@ impl Asked {
     /// the two need not agree.
     pub fn broken_by(&self) -> Option<Code> {
         let unknown = |finding: &&Finding| {
-            let twice = matches!(finding.code, Code::Shadowed | Code::DuplicateObject);
+            let twice = finding.code.is_of_copies();
             finding.stops_claim() && finding.code.class() == Class::Broken && (self.claim.is_none() || twice)
         };
         self.findings.iter().find(unknown).map(|finding| finding.code)

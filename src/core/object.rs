@@ -336,9 +336,6 @@ fn pairs(node: Option<&Node>, field: &str, faults: &mut Vec<Fault>, wanted: impl
 
 const TYPE_FIELD: &str = "type";
 
-/// How the fault of a Secret begins whose type is no text.
-pub const TYPE_IS: &str = "type is ";
-
 const HOLDS_KEY: &str = "it holds an age or pouch secret key";
 
 fn admit_secret(doc: &Node, object: &mut Object) {
@@ -352,7 +349,7 @@ fn admit_secret(doc: &Node, object: &mut Object) {
         Some(Node::Text(text)) if text.is_empty() => "Opaque",
         Some(Node::Text(text)) => text,
         Some(other) => {
-            let message = format!("{TYPE_IS}{}, not text", other.type_name());
+            let message = format!("type is {}, not text", other.type_name());
             object.faults.push(Fault::new(Code::MalformedSecret, message, "Quote the value."));
             "Opaque"
         }

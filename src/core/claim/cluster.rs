@@ -12,13 +12,12 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use self::behind::{Behind, Looked};
-use super::{Asked, CONFIGURED, Claim, Start};
+use super::{Asked, CONFIGURED, Start, taken};
 use crate::capi::cluster;
-use crate::config::{Fleet, RegionConfig, RegionState, Resolution, TakenClusters};
-use crate::destination::Address;
+use crate::config::{Fleet, RegionConfig, RegionState, TakenClusters};
 use crate::finding::{Code, Finding};
 use crate::k0rdent::root::Root;
-use crate::name::Claimant;
+use crate::name::{Claimant, SourceName};
 use crate::object::{Object, finding_of};
 use crate::snapshot::Snapshot;
 
@@ -35,13 +34,12 @@ pub(super) fn claims<'a>(fleet: &'a Fleet, snapshot: &'a Snapshot) -> Vec<Asked>
     let mut behind = Behind::new(fleet, snapshot);
     let ask = |object: &'a Object| {
         let by = Claimant::cluster(object.key.namespace.clone()?, object.key.name.clone());
-        let regions = taking(fleet, snapshot, object, &by);
-        let mut asked = match &*regions {
-            [] => {
-                super::shadowed::ask(snapshot, object, by, |source, path| fleet.taking(source, path).next().is_some())?
-            }
+        let path = by.place();
+        let taking = |source: &SourceName| fleet.taking(source, &path).collect::<Vec<_>>();
+        let mut asked = match &*taken::takers(snapshot, object, taking, |(region, _)| &region.name) {
+            [] => taken::shadowed(snapshot, object, by, |source| !taking(source).is_empty())?,
             [only] => ask(&mut behind, object, by, *only),
-            several => self::several(object, by, several),
+            several => taken::several(object, by, several.iter().map(|(region, _)| &region.name), NARROW),
         };
         asked.settle();
         Some(asked)
@@ -49,35 +47,9 @@ pub(super) fn claims<'a>(fleet: &'a Fleet, snapshot: &'a Snapshot) -> Vec<Asked>
     snapshot.all(&cluster::cluster_kind()).filter_map(ask).collect()
 }
 
-/// The regions that take a Cluster, each with the entry by which it does: by the copy that counts, and by each later one
-/// that says the same, for which of them is meant nobody knows.
-fn taking<'a>(
-    fleet: &'a Fleet,
-    snapshot: &Snapshot,
-    object: &Object,
-    by: &Claimant,
-) -> Vec<(&'a RegionConfig, &'a TakenClusters)> {
-    let path = by.place();
-    let mut regions: Vec<(&RegionConfig, &TakenClusters)> = Vec::new();
-    for copy in snapshot.agreeing(&object.key) {
-        for (region, entry) in fleet.taking(&copy.origin.source, &path) {
-            if !regions.iter().any(|(other, _)| other.name == region.name) {
-                regions.push((region, entry));
-            }
-        }
-    }
-    regions
-}
-
-fn several(object: &Object, by: Claimant, regions: &[(&RegionConfig, &TakenClusters)]) -> Asked {
-    let names: Vec<&str> = regions.iter().map(|(region, _)| region.name.as_str()).collect();
-    let message = format!("several regions take this Cluster: {}", names.join(", "));
-    let finding = Finding::new(Code::SeveralRegions, message)
-        .about(&object.key)
-        .at(&object.origin)
-        .help("Narrow `clusters` of all but one, or say with `region` of the source whose Clusters it describes.");
-    Asked { by, origin: object.origin.clone(), region: None, claim: None, findings: vec![finding] }
-}
+/// What helps where several regions take a Cluster.
+const NARROW: &str =
+    "Narrow `clusters` of all but one, or say with `region` of the source whose Clusters it describes.";
 
 fn ask<'a>(
     behind: &mut Behind<'a>,
@@ -85,20 +57,10 @@ fn ask<'a>(
     by: Claimant,
     (region, entry): (&RegionConfig, &TakenClusters),
 ) -> Asked {
-    let origin = object.origin.clone();
-    let mut asked = Asked {
-        by: by.clone(),
-        origin: origin.clone(),
-        region: Some(region.name.clone()),
-        claim: None,
-        findings: Vec::new(),
-    };
+    let mut asked = taken::one(object, &by, region);
     if region.state == RegionState::Retired {
-        let message = format!("region {} is retired; nothing is published for it", region.name);
-        let finding = Finding::new(Code::RegionRetired, message).about(&object.key).at(&object.origin);
-        asked
-            .findings
-            .push(finding.help("Take the Cluster out of the region's `clusters`, or into those of another region."));
+        let help = "Take the Cluster out of the region's `clusters`, or into those of another region.";
+        asked.findings.push(taken::retired(object, region, help));
         return asked;
     }
     asked.findings.extend(object.faults.iter().map(|fault| finding_of(fault, object)));
@@ -135,18 +97,6 @@ fn ask<'a>(
         asked.findings.push(finding.help("Nothing has to be done, unless an identity was meant to be named."));
         return asked;
     }
-    let root = match starts.first() {
-        Some(start) => start.root.clone(),
-        // Nobody knows what is asked for; the claim is broken, and nothing is looked for.
-        None => Root {
-            kind: object.key.kind.clone(),
-            version: object.version.clone(),
-            name: by.name.clone(),
-            namespace: Some(by.namespace.clone()),
-        },
-    };
-    let to = Address::Region(region.name.clone());
-    let resolution = Resolution::AsWritten;
-    asked.claim = Some(Claim { by, origin, to, root, starts, resolution, managed: false, copied: None });
+    asked.claim = Some(taken::claim(object, by, region, starts));
     asked
 }

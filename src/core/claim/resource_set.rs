@@ -7,13 +7,12 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::{Asked, Claim, Start};
+use super::{Asked, Start, taken};
 use crate::capi::resource_set::{self, ResourceSet, Strategy};
-use crate::config::{Fleet, RegionConfig, RegionState, Resolution};
-use crate::destination::Address;
+use crate::config::{Fleet, RegionConfig, RegionState};
 use crate::finding::{Code, Finding, Place, Severity};
 use crate::k0rdent::root::Root;
-use crate::name::Claimant;
+use crate::name::{Claimant, SourceName};
 use crate::object::{Object, finding_of};
 use crate::snapshot::Snapshot;
 
@@ -33,12 +32,12 @@ pub(super) fn claims(fleet: &Fleet, snapshot: &Snapshot) -> Vec<Asked> {
     }
     let ask = |object: &Object| {
         let by = Claimant::resource_set(object.key.namespace.clone()?, object.key.name.clone());
-        let mut asked = match &*taking(fleet, snapshot, object, &by) {
-            [] => super::shadowed::ask(snapshot, object, by, |source, path| {
-                fleet.taking_sets(source, path).next().is_some()
-            })?,
+        let path = by.place();
+        let taking = |source: &SourceName| fleet.taking_sets(source, &path).collect::<Vec<_>>();
+        let mut asked = match &*taken::takers(snapshot, object, taking, |region| &region.name) {
+            [] => taken::shadowed(snapshot, object, by, |source| !taking(source).is_empty())?,
             [only] => ask(object, by, only),
-            several => self::several(object, by, several),
+            several => taken::several(object, by, several.iter().map(|region| &region.name), NARROW),
         };
         asked.settle();
         Some(asked)
@@ -46,43 +45,15 @@ pub(super) fn claims(fleet: &Fleet, snapshot: &Snapshot) -> Vec<Asked> {
     snapshot.all(&resource_set::resource_set_kind()).filter_map(ask).collect()
 }
 
-/// The regions that take a set: by the copy that counts, and by each later one that says the same, for which of them is
-/// meant nobody knows.
-fn taking<'a>(fleet: &'a Fleet, snapshot: &Snapshot, object: &Object, by: &Claimant) -> Vec<&'a RegionConfig> {
-    let path = by.place();
-    let mut regions: Vec<&RegionConfig> = Vec::new();
-    for copy in snapshot.agreeing(&object.key) {
-        for region in fleet.taking_sets(&copy.origin.source, &path) {
-            if !regions.iter().any(|other| other.name == region.name) {
-                regions.push(region);
-            }
-        }
-    }
-    regions
-}
-
-fn several(object: &Object, by: Claimant, regions: &[&RegionConfig]) -> Asked {
-    let names: Vec<&str> = regions.iter().map(|region| region.name.as_str()).collect();
-    let message = format!("several regions take this ClusterResourceSet: {}", names.join(", "));
-    let help =
-        "Narrow `resourceSets` of all but one, or say with `region` of the source which region's cluster it describes.";
-    let finding = about(object, Code::SeveralRegions, message).help(help);
-    Asked { by, origin: object.origin.clone(), region: None, claim: None, findings: vec![finding] }
-}
+/// What helps where several regions take a set.
+const NARROW: &str =
+    "Narrow `resourceSets` of all but one, or say with `region` of the source which region's cluster it describes.";
 
 fn ask(object: &Object, by: Claimant, region: &RegionConfig) -> Asked {
-    let origin = object.origin.clone();
-    let mut asked = Asked {
-        by: by.clone(),
-        origin: origin.clone(),
-        region: Some(region.name.clone()),
-        claim: None,
-        findings: Vec::new(),
-    };
+    let mut asked = taken::one(object, &by, region);
     if region.state == RegionState::Retired {
-        let message = format!("region {} is retired; nothing is published for it", region.name);
         let help = "Take the set out of the region's `resourceSets`, or into those of another region.";
-        asked.findings.push(about(object, Code::RegionRetired, message).help(help));
+        asked.findings.push(taken::retired(object, region, help));
         return asked;
     }
     asked.findings.extend(object.faults.iter().map(|fault| finding_of(fault, object)));
@@ -97,19 +68,7 @@ fn ask(object: &Object, by: Claimant, region: &RegionConfig) -> Asked {
             Err(faults) => asked.findings.extend(faults.iter().map(|fault| finding_of(fault, object))),
         }
     }
-    let root = match starts.first() {
-        Some(start) => start.root.clone(),
-        // Nobody knows what is asked for; the claim is broken, and nothing is looked for.
-        None => Root {
-            kind: object.key.kind.clone(),
-            version: object.version.clone(),
-            name: by.name.clone(),
-            namespace: Some(by.namespace.clone()),
-        },
-    };
-    let to = Address::Region(region.name.clone());
-    let resolution = Resolution::AsWritten;
-    asked.claim = Some(Claim { by, origin, to, root, starts, resolution, managed: false, copied: None });
+    asked.claim = Some(taken::claim(object, by, region, starts));
     asked
 }
 

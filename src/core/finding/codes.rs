@@ -239,6 +239,13 @@ codes! {
     ValuesNotCompared "values-not-compared" Notice Warning "Values of Secrets on the region were not compared with the bundle.";
 }
 
+impl Code {
+    /// Whether it says that an object stands several times and the documents need not agree, and not that one is wrong.
+    pub fn is_of_copies(self) -> bool {
+        matches!(self, Code::Shadowed | Code::DuplicateObject)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

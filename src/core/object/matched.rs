@@ -49,6 +49,8 @@ pub struct Matched {
     pub labels: Node,
     /// The annotations, but for whole [`COPIES`] of the object; null where there are none.
     pub annotations: Node,
+    /// Whether the type of a Secret is no text, so that nobody knows it.
+    pub has_odd_type: bool,
     /// Why they do not say what was meant, if that is so.
     pub unclear: Option<Box<Unclear>>,
 }
@@ -78,7 +80,8 @@ impl Matched {
             let (labels, annotations) = (is_any_of("labels"), is_any_of("annotations"));
             Box::new(Unclear { fault: first.fault(), labels, annotations })
         });
-        Self { labels: field("labels"), annotations, unclear }
+        let has_odd_type = !matches!(document.get("type"), None | Some(Node::Null | Node::Text(_)));
+        Self { labels: field("labels"), annotations, has_odd_type, unclear }
     }
 
     /// Notes that another document of the same source says the same of the object, but for labels or annotations.

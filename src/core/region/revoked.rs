@@ -15,7 +15,7 @@ use crate::claim::sync_rule::object_of;
 use crate::claim::{Claim, Copied, Edit};
 use crate::closure;
 use crate::config::Resolution;
-use crate::finding::{Code, Fault, Finding, Origin, Place};
+use crate::finding::{Code, Finding, Origin, Place};
 use crate::judge::case::{Ruling, is_doubt};
 use crate::judge::region::immutable_changes;
 use crate::judge::{check_object, place};
@@ -98,9 +98,8 @@ impl<'a, 'i> Admission<'a, 'i> {
         }
         let Terms { world, .. } = self.input.terms;
         // Of two that differ nobody knows which is meant, and so whose objects it may take.
-        let is_one_of_two = |fault: &Fault| matches!(fault.code, Code::Shadowed | Code::DuplicateObject);
         let rule = kinds::claimant(by).and_then(|rule| world.snapshot.get(&rule));
-        if rule.is_some_and(|rule| rule.faults.iter().any(is_one_of_two)) {
+        if rule.is_some_and(|rule| rule.faults.iter().any(|fault| fault.code.is_of_copies())) {
             return None;
         }
         // Secrets are made of Secrets alone, whatever the rule says now.

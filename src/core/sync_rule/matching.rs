@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 use super::content::Content;
 use super::seen::Seen;
 use super::spec::{Feature, Match, Rule, Step};
-use crate::finding::{Class, Code, Fault};
+use crate::finding::{Class, Fault};
 use crate::name::ObjectKey;
 use crate::node::Node;
 use crate::object::Object;
@@ -100,9 +100,7 @@ impl Feature {
             }
             (Some(_), None) | (_, Some(_)) => Truth::Unknown,
         };
-        let is_doubt = |fault: &Fault| {
-            fault.code.class() == Class::Broken && !matches!(fault.code, Code::Shadowed | Code::DuplicateObject)
-        };
+        let is_doubt = |fault: &Fault| fault.code.class() == Class::Broken && !fault.code.is_of_copies();
         let is_broken = feature.faults.iter().any(is_doubt);
         let label = |key: &str| match feature.label(key) {
             Some(value) => Label::Is(value),

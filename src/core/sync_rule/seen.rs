@@ -3,10 +3,10 @@
 use alloc::string::String;
 
 use crate::ciphertext::is_sealed_value;
-use crate::finding::{Code, Fault};
+use crate::finding::Fault;
 use crate::name::ObjectKey;
 use crate::node::Node;
-use crate::object::{Object, TYPE_IS};
+use crate::object::Object;
 
 /// An object as rules see it: without the values of a Secret.
 pub struct Seen<'a> {
@@ -31,8 +31,8 @@ const UNKNOWN: &Node = &Node::Bool(false);
 
 /// Whether what an object says is not what its fields hold: one is mistyped, or the type of a Secret is none.
 fn is_mistaken(object: &Object) -> bool {
-    let is_no_type = |fault: &Fault| fault.code == Code::MalformedSecret && fault.message.starts_with(TYPE_IS);
-    object.faults.iter().any(|fault| fault.code == Code::Mistyped || is_no_type(fault))
+    let has_odd_type = || object.matched.as_deref().is_some_and(|matched| matched.has_odd_type);
+    object.is_mistyped() || (object.key.kind.is_secret() && has_odd_type())
 }
 
 impl<'a> Seen<'a> {

@@ -54,6 +54,7 @@ mod rig_itself;
 mod rights;
 mod samples;
 mod started;
+mod sync_oracle;
 mod sync_rules;
 mod verify;
 mod writer;

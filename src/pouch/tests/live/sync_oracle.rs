@@ -6,6 +6,7 @@
 mod deviations;
 mod made;
 mod mesh;
+mod takeover;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;

@@ -148,6 +148,8 @@ pub fn deviations() -> Vec<Deviation> {
     ] {
         all.push(Deviation { differs: true, ..both(widget(name, Box::new(mutated(mutations))), "") });
     }
+    let immutable = json!({"immutable": true, "data": {"token": "bm90LXJlYWw="}});
+    all.push(Deviation { differs: true, ..both(of("Secret", "dev-immutable", &immutable, |_| {}), "") });
     // Objects that never leave, or that are copies themselves.
     let kubeconfig = json!({"type": "k8s.cisco.com/cluster-registry-secret", "data": {"kubeconfig": "bm90LXJlYWw="}});
     all.push(Deviation { told: "forbidden-type", ..of("Secret", "dev-kubeconfig", &kubeconfig, |_| {}) });

@@ -13,6 +13,27 @@ use crate::node::Node;
 use crate::object::Object;
 use crate::selector::{Label, Selector, Truth};
 
+/// How often something was compared by this thread, for tests.
+#[cfg(test)]
+pub mod compared {
+    extern crate std;
+
+    use core::cell::Cell;
+
+    std::thread_local! {
+        static TIMES: Cell<usize> = const { Cell::new(0) };
+    }
+
+    pub(super) fn once() {
+        TIMES.set(TIMES.get() + 1);
+    }
+
+    /// How often, since this was asked last.
+    pub fn since() -> usize {
+        TIMES.take()
+    }
+}
+
 /// What is known of one pair of labels or annotations.
 fn pair<'n>(pairs: &'n Node, key: &str) -> Label<'n> {
     match (pairs, pairs.get(key)) {
@@ -66,6 +87,8 @@ impl Match {
     }
 
     fn holds(&self, seen: &Seen<'_>) -> Truth {
+        #[cfg(test)]
+        compared::once();
         if !self.is_named(seen.key) {
             return Truth::No;
         }
@@ -86,6 +109,8 @@ impl Match {
 impl Feature {
     /// Whether a ClusterFeature is the one that is asked for.
     pub fn is(&self, feature: &Object) -> Truth {
+        #[cfg(test)]
+        compared::once();
         let name = match (&self.name, feature.at(&["spec", "featureName"])) {
             (_, Some(Node::Text(text))) if Seen::is_sealed(text) => Truth::Unknown,
             (None, Some(Node::Text(_)) | None) => Truth::Yes,

@@ -9,6 +9,7 @@ mod candidates;
 mod sources;
 #[cfg(test)]
 mod tests;
+mod told;
 
 use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
@@ -18,6 +19,7 @@ use core::cell::OnceCell;
 
 use self::candidates::Candidates;
 use self::sources::{Answer, Sight};
+pub use self::told::Told;
 use super::{Asked, Claim, Copied, Edit};
 use crate::config::{Fleet, RegionConfig, Resolution, grants_for};
 use crate::destination::Address;

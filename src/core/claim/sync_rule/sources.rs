@@ -42,7 +42,7 @@ impl<'a> Features<'a> {
 
     /// Whether a source has all that a rule asks for; where nobody knows, the ClusterFeature that leaves it open, if it is
     /// there.
-    fn satisfy(&self, rule: &Rule, source: &SourceName) -> (Truth, Option<&'a Object>) {
+    pub(super) fn satisfy(&self, rule: &Rule, source: &SourceName) -> (Truth, Option<&'a Object>) {
         let all = self.of.get(source).map(Vec::as_slice).unwrap_or_default();
         let else_ = if self.unread.contains(&source) { Truth::Unknown } else { Truth::No };
         let (mut truth, mut odd) = (Truth::Yes, None);

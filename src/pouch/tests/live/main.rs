@@ -25,6 +25,7 @@ mod apply;
 mod argocd;
 mod bundle;
 mod canary;
+mod capa;
 mod clusters;
 mod delivered;
 mod exchange;

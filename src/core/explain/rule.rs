@@ -1,19 +1,16 @@
 //! A ResourceSyncRule as a whole: what it takes, from which sources, and to which regions.
 
 use alloc::collections::BTreeSet;
-use alloc::string::{String, ToString as _};
+use alloc::string::ToString as _;
 use alloc::vec::Vec;
 
 use super::record::{PlaceRecord, RuleRecord, RuleSourceRecord};
 use crate::claim::sync_rule::Told;
-use crate::json;
 use crate::kinds;
 use crate::name::{Name, ObjectKey, SourceName};
-use crate::node::Node;
-use crate::selector::Truth;
 use crate::snapshot::Lookup;
+use crate::sync_rule::words::conditions;
 use crate::world::World;
-use crate::yaml::emit::Tree;
 
 /// The record of a rule; none if it was not read, and nobody knows of it.
 pub(super) fn of(world: &World<'_>, name: &Name) -> Option<RuleRecord> {
@@ -46,23 +43,10 @@ fn taken(world: &World<'_>, name: &Name) -> usize {
     of_rule.map(|asked| &asked.by).collect::<BTreeSet<_>>().len()
 }
 
-/// Its conditions as they are written: of each entry of `match`, on one line.
-fn conditions(body: &Node) -> Vec<String> {
-    const MOST: usize = 100;
-    let steps = body.at(&["spec", "rules"]).map(Node::items).unwrap_or_default();
-    let entries = steps.iter().flat_map(|step| step.get("match").map(Node::items).unwrap_or_default());
-    entries.take(MOST).map(|entry| json::value(&Tree::of(entry)).to_string()).collect()
-}
-
 fn sources(told: &Told<'_>) -> Vec<RuleSourceRecord> {
-    let record = |(name, answer): &(&SourceName, Truth)| RuleSourceRecord {
+    let record = |(name, answer): &(&SourceName, &'static str)| RuleSourceRecord {
         name: name.to_string(),
-        answer: match answer {
-            Truth::Yes => "yes",
-            Truth::No => "no",
-            Truth::Unknown => "unknown",
-        }
-        .into(),
+        answer: (*answer).into(),
     };
     told.sources.iter().map(record).collect()
 }

@@ -30,14 +30,19 @@ pub(super) fn check(
     }
     const FIELD: &str = "namespace";
     let within = metadata.entries().iter().map(|(key, _)| &**key).filter(|key| !FIELDS_OF_METADATA.contains(key));
-    let within = within.filter(|key| nearest(key, [FIELD, "name"]) == Some(FIELD)).map(|key| (key, "in metadata"));
-    let beside = document.entries().iter().map(|(key, _)| &**key).filter(|key| edits(key, FIELD).is_some());
-    let (typed, place) = within.chain(beside.map(|key| (key, "beside metadata"))).next()?;
+    let mut within = within.filter(|key| nearest(key, [FIELD, "name"]) == Some(FIELD));
+    let mut beside = document.entries().iter().map(|(key, _)| &**key).filter(|key| edits(key, FIELD).is_some());
+    const STAYS: &str = "Until this is corrected, what is published by this name stays.";
+    let (typed, place, help) = match (within.next(), beside.next()) {
+        (Some(typed), _) => (typed, "in metadata", format!("Did you mean {FIELD}? {STAYS}")),
+        (None, Some(typed)) => (typed, "beside metadata", format!("Write it as {FIELD} below metadata. {STAYS}")),
+        (None, None) => return None,
+    };
+    let called =
+        metadata.str_at(&["name"]).map_or_else(|| format!("a {}", kind.kind), |name| format!("{} {name}", kind.kind));
     let message = format!(
-        "the {} has no field {typed:?} {place}, and would stand in the default namespace {default} without a namespace",
-        kind.kind
+        "{called} has no field {typed:?} {place}, and would stand in the default namespace {default} without a namespace"
     );
-    let help = "Did you mean metadata.namespace? Until this is corrected, what is published by this name stays.";
     let finding = Finding::new(Code::Mistyped, message).at(origin).help(help);
     Some(Box::new((finding, Meant::of(document, Some(kind.clone()), origin))))
 }

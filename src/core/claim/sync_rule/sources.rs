@@ -42,7 +42,7 @@ impl<'a> Features<'a> {
 
     /// Whether a source has all that a rule asks for; where nobody knows, the ClusterFeature that leaves it open, if it is
     /// there.
-    pub(super) fn satisfy(&self, rule: &Rule, source: &SourceName) -> (Truth, Option<&'a Object>) {
+    fn satisfy(&self, rule: &Rule, source: &SourceName) -> (Truth, Option<&'a Object>) {
         let all = self.of.get(source).map(Vec::as_slice).unwrap_or_default();
         let else_ = if self.unread.contains(&source) { Truth::Unknown } else { Truth::No };
         let (mut truth, mut odd) = (Truth::Yes, None);
@@ -55,6 +55,30 @@ impl<'a> Features<'a> {
             truth = truth.and(has);
         }
         (truth, odd)
+    }
+}
+
+/// A rule that can be followed, for whoever asks about it.
+pub struct Told<'a> {
+    /// The rule.
+    pub rule: &'a Rule,
+    /// The sources, and whether they have the ClusterFeatures that it asks for: `yes`, `no` or `unknown`. None where it
+    /// asks for none.
+    pub sources: Vec<(&'a SourceName, &'static str)>,
+}
+
+impl<'a> Told<'a> {
+    pub(super) fn of(fleet: &'a Fleet, snapshot: &'a Snapshot, rule: &'a Rule) -> Self {
+        if rule.features.is_empty() {
+            return Self { rule, sources: Vec::new() };
+        }
+        let features = Features::of(fleet, snapshot);
+        let answer = |source: &SourceName| match features.satisfy(rule, source).0 {
+            Truth::Yes => "yes",
+            Truth::No => "no",
+            Truth::Unknown => "unknown",
+        };
+        Self { rule, sources: fleet.sources.iter().map(|source| (&source.name, answer(&source.name))).collect() }
     }
 }
 

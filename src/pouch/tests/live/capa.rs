@@ -94,9 +94,8 @@ metadata: {name: eks, namespace: team-a}
 spec: {region: eu-west-1, identityRef: {kind: AWSClusterRoleIdentity, name: eks}}
 "#;
 
-const IDENTITIES: [(&str, &str); 5] = [
+const IDENTITIES: [(&str, &str); 4] = [
     ("AWSClusterStaticIdentity", "acct"),
-    ("AWSClusterControllerIdentity", "default"),
     ("AWSClusterRoleIdentity", "first"),
     ("AWSClusterRoleIdentity", "second"),
     ("AWSClusterRoleIdentity", "eks"),
@@ -121,6 +120,8 @@ fn capas_crds_take_each_identity_that_pouch_publishes() {
     let ran = fleet.render(&["-v"]).ends(0);
     let text = fleet.run(&["unpack", "bundles", "--region=eu", "--identity=eu.agekey"]).ends(0).stdout;
 
+    // The provider itself makes its own one, on every region.
+    assert!(!text.contains("\nkind: AWSClusterControllerIdentity"), "{text}");
     server.kubectl_prints(["create", "namespace", "kcm-system"], "");
     let strictly = |text: &str| {
         server.kubectl(["apply", "--server-side", "--force-conflicts", "--validate=strict", "-f", "-"], text)

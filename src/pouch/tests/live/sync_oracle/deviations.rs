@@ -150,6 +150,19 @@ pub fn deviations() -> Vec<Deviation> {
     }
     let immutable = json!({"immutable": true, "data": {"token": "bm90LXJlYWw="}});
     all.push(Deviation { differs: true, ..both(of("Secret", "dev-immutable", &immutable, |_| {}), "") });
+    // Two rules for one object: that make the same of it, and something else.
+    let too = |name, of: &str, deviation: Deviation| {
+        let mut rule = deviation.rule.clone();
+        rule["metadata"]["name"] = json!(name);
+        rule["spec"]["rules"][0]["match"][0]["labels"] = json!([{"matchLabels": {"dev": of}}]);
+        Deviation { name, rule, objects: Vec::new(), copied: 0, published: 0, ..deviation }
+    };
+    let env = |value: &str| Box::new(mutated(json!({"labels": {"add": {"env": value}}})));
+    all.push(both(widget("dev-twice", env("a")), ""));
+    all.push(too("dev-twice-too", "dev-twice", silent(widget("dev-twice-too", env("a")))));
+    let torn = |deviation: Deviation| Deviation { told: "conflicting-content", ..deviation };
+    all.push(torn(widget("dev-torn", env("a"))));
+    all.push(too("dev-torn-too", "dev-torn", torn(widget("dev-torn-too", env("b")))));
     // Objects that never leave, or that are copies themselves.
     let kubeconfig = json!({"type": "k8s.cisco.com/cluster-registry-secret", "data": {"kubeconfig": "bm90LXJlYWw="}});
     all.push(Deviation { told: "forbidden-type", ..of("Secret", "dev-kubeconfig", &kubeconfig, |_| {}) });

@@ -7,11 +7,11 @@ use serde_json::{Map, Value, json};
 use super::mesh::OWN;
 
 /// How many ResourceSyncRules there are.
-pub const RULES: usize = 50;
+pub const RULES: usize = 40;
 /// How many entries of `rules` each of them has, one of which takes one object that tells when the controller has it.
-pub const STEPS: usize = 5;
+pub const STEPS: usize = 6;
 /// How many objects of its kind each of them has to choose from.
-const OBJECTS: usize = 6;
+const OBJECTS: usize = 7;
 
 /// Numbers that look random and are the same every time (xorshift64*).
 struct Dice(u64);

@@ -13,27 +13,6 @@ use crate::node::Node;
 use crate::object::Object;
 use crate::selector::{Label, Selector, Truth};
 
-/// How often something was compared by this thread, for tests.
-#[cfg(test)]
-pub mod compared {
-    extern crate std;
-
-    use core::cell::Cell;
-
-    std::thread_local! {
-        static TIMES: Cell<usize> = const { Cell::new(0) };
-    }
-
-    pub(super) fn once() {
-        TIMES.set(TIMES.get() + 1);
-    }
-
-    /// How often, since this was asked last.
-    pub fn since() -> usize {
-        TIMES.take()
-    }
-}
-
 /// What is known of one pair of labels or annotations.
 fn pair<'n>(pairs: &'n Node, key: &str) -> Label<'n> {
     match (pairs, pairs.get(key)) {
@@ -134,5 +113,26 @@ impl Feature {
         };
         let answer = name.and(self.labels.matches(label));
         if is_broken && answer == Truth::No { Truth::Unknown } else { answer }
+    }
+}
+
+/// How often something was compared by this thread, for tests.
+#[cfg(test)]
+pub mod compared {
+    extern crate std;
+
+    use core::cell::Cell;
+
+    std::thread_local! {
+        static TIMES: Cell<usize> = const { Cell::new(0) };
+    }
+
+    pub(super) fn once() {
+        TIMES.set(TIMES.get() + 1);
+    }
+
+    /// How often, since this was asked last.
+    pub fn since() -> usize {
+        TIMES.take()
     }
 }

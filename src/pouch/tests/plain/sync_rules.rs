@@ -174,4 +174,10 @@ fn sealed_secrets_are_matched_by_what_stands_open() {
     fleet.run(&["render"]).ends(0);
     assert!(!fleet.has(&path("eu-west", "second")));
     assert_eq!(fleet.read(&path("eu-west", "first")), before);
+    // A mistyped namespace is none of the source's default one, sealed or not.
+    fleet.configure("{name: all, ", "{name: all, defaultNamespace: elsewhere, ");
+    fleet.run(&["render"]).ends(0).outcome("eu-west", "unchanged");
+    sealed.edit("manifests/first.yaml", |text| text.replace("namespace: team-a", "namespcae: team-a"));
+    fleet.run(&["render"]).ends(3).says("error[mistyped]: Secret first has no field \"namespcae\" in metadata");
+    assert_eq!(fleet.read(&path("eu-west", "first")), before);
 }

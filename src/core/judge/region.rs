@@ -7,7 +7,7 @@ use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::case::{Ruling, Verdict};
+use super::case::Ruling;
 use super::incumbents::Incumbents;
 use super::quota;
 use crate::capi;
@@ -25,16 +25,16 @@ pub fn settle(world: &World<'_>, region: &RegionConfig, incumbents: &Incumbents,
     for ruling in rulings.iter_mut() {
         provider(world, region, incumbents, ruling);
     }
-    let is_of_rule = |(_, needers): &(_, Vec<Claimant>)| needers.iter().any(Claimant::is_sync_rule);
-    if rulings.iter().any(|ruling| ruling.case.claim.copied.is_some()) || incumbents.files.values().any(is_of_rule) {
-        displaced(world, region, incumbents, rulings);
-    }
     conflicts(world, incumbents, rulings);
 }
 
 /// Holds a region's claims to its quotas, once it is known which of them fail for another reason: those take no room.
-pub fn limit(world: &World<'_>, region: &RegionConfig, incumbents: &Incumbents, rulings: &mut [Ruling<'_>]) {
+/// Whether that broke any.
+pub fn limit(world: &World<'_>, region: &RegionConfig, incumbents: &Incumbents, rulings: &mut [Ruling<'_>]) -> bool {
+    let admitted = |rulings: &[Ruling<'_>]| rulings.iter().filter(|ruling| ruling.is_admitted()).count();
+    let before = admitted(rulings);
     quota::apply(world, region, incumbents, rulings);
+    admitted(rulings) < before
 }
 
 /// Whether a region's claims are within its quotas, whatever is published of them: then [`limit`] has nothing to say.
@@ -145,35 +145,6 @@ fn losing<'c>(
     }
     let stays = |want: &(usize, &Member)| left.iter().any(|left| left.0 == want.0 || same(world, left.1, want.1));
     wants.iter().filter(|want| !stays(want)).map(|(index, _)| *index).collect()
-}
-
-/// Finds claims that put what a rule makes where a claimant has something published that stays, or anything where a rule
-/// has: it is not in the other's closure now, and would be lost for good.
-fn displaced(world: &World<'_>, region: &RegionConfig, incumbents: &Incumbents, rulings: &mut [Ruling<'_>]) {
-    let verdicts: BTreeMap<&Claimant, Verdict> =
-        rulings.iter().map(|ruling| (&ruling.case.claim.by, ruling.verdict)).collect();
-    for ruling in rulings.iter_mut().filter(|ruling| ruling.is_admitted()) {
-        let (by, is_made) = (&ruling.case.claim.by, ruling.case.claim.copied.is_some());
-        let stays = |other: &&Claimant| match verdicts.get(other) {
-            Some(verdict) => *verdict == Verdict::Broken,
-            None => world.kept_by(other, &region.name).is_some(),
-        };
-        let found = ruling.case.published_members().find_map(|member| {
-            let (_, needers) = incumbents.files.get(&member.lands)?;
-            // What anybody else has is the object itself, which both may have.
-            let mut others = needers.iter().filter(|other| is_made || other.is_sync_rule());
-            let holder = others.find(stays).filter(|_| !needers.contains(by))?;
-            Some((&member.lands, holder))
-        });
-        let Some((lands, holder)) = found else { continue };
-        let does = if is_made { "makes" } else { "needs" };
-        let message =
-            format!("{by} {does} {lands}, which is published for {holder} and stays as long as that is broken");
-        let help = "Rename one of the objects, or mend the other claim; --withdraw ends what that one has.";
-        ruling.find(
-            Finding::new(Code::ConflictingContent, message).about(lands).at(&ruling.case.claim.origin).help(help),
-        );
-    }
 }
 
 /// Claimants in a sentence: `Credentials team-a/x and team-b/y`.

@@ -1,16 +1,85 @@
-//! Breaks: claims of a region that the layout breaks, or something that could not be read.
+//! Breaks: claims of a region that the layout breaks, something that could not be read, or what stays in their place.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
 
+use super::carry::{Fate, Fates, fates};
 use super::input::Input;
+use super::revoked::Admission;
 use crate::finding::{Code, Finding};
 use crate::judge::case::Ruling;
 use crate::k0rdent;
 use crate::layout::Layout;
+use crate::layout::manifest::{ManifestObject, NeededBy};
 use crate::layout::path::{self, BundlePath, Leaf};
 use crate::name::{Claimant, GroupKind, ObjectKey};
 use crate::object::Object;
+
+/// Whether a claimant puts something where it wants it, and not where it was read.
+fn makes(by: &Claimant) -> bool {
+    by.is_sync_rule()
+}
+
+/// Who has something published, and the first of them for whom it stays: of all, and of those that make what they have.
+struct Held<'m> {
+    needers: BTreeSet<&'m Claimant>,
+    first: Option<&'m Claimant>,
+    maker: Option<&'m Claimant>,
+}
+
+impl<'m> Held<'m> {
+    fn of(object: &'m ManifestObject, fates: &Fates, admission: &Admission<'_, '_>) -> Self {
+        let stays = |needed_by: &&NeededBy| {
+            matches!(fates.of(needed_by), Fate::Carried(_)) && admission.ends(object, needed_by).is_none()
+        };
+        let staying = || object.needed_by.iter().filter(stays).map(|needed_by| &needed_by.by);
+        let needers = object.needed_by.iter().map(|needed_by| &needed_by.by).collect();
+        Self { needers, first: staying().next(), maker: staying().find(|by| makes(by)) }
+    }
+}
+
+/// Breaks claims that put what somebody makes where a claimant has something published that stays, or anything where one
+/// stays that was made: it is in nobody's closure now, and would be lost for good. Whether it broke any.
+///
+/// What breaks a claim gives what that has published a place to keep, so this is asked again until it breaks none.
+pub(super) fn break_displaced(input: &Input<'_>, rulings: &mut [Ruling<'_>]) -> bool {
+    let Some(manifest) = input.published.manifest() else { return false };
+    // What is handed over goes by itself, whether its claimant is broken or not.
+    let lasting = manifest.objects.iter().filter(|object| !object.state.is_handover());
+    let is_made = |object: &&ManifestObject| object.needed_by.iter().any(|needed_by| makes(&needed_by.by));
+    let made: BTreeSet<&ObjectKey> = lasting.filter(is_made).map(|object| &object.key).collect();
+    if made.is_empty() && !rulings.iter().any(|ruling| makes(&ruling.case.claim.by)) {
+        return false;
+    }
+    let (fates, admission) = (fates(input, rulings), Admission::of(input, rulings, manifest));
+    let mut held: BTreeMap<&ObjectKey, Held<'_>> = BTreeMap::new();
+    let mut broken: Vec<(usize, Finding)> = Vec::new();
+    for (index, ruling) in rulings.iter().enumerate().filter(|(_, ruling)| ruling.is_admitted()) {
+        let (by, is_maker) = (&ruling.case.claim.by, makes(&ruling.case.claim.by));
+        let mut contested = ruling.case.published_members().filter(|member| is_maker || made.contains(&member.lands));
+        let found = contested.find_map(|member| {
+            let object = input.published.object(&member.lands).filter(|object| !object.state.is_handover())?;
+            let held = held.entry(&object.key).or_insert_with(|| Held::of(object, &fates, &admission));
+            // What anybody else has is the object itself, which both may have.
+            let holder = if is_maker { held.first } else { held.maker };
+            holder.filter(|_| !held.needers.contains(by)).map(|holder| (&object.key, holder))
+        });
+        let Some((lands, holder)) = found else { continue };
+        let does = if is_maker { "makes" } else { "needs" };
+        let message =
+            format!("{by} {does} {lands}, which is published for {holder} and stays as long as that is broken");
+        let help = "Rename one of the objects, or mend the other claim; --withdraw ends what that one has.";
+        let finding = Finding::new(Code::ConflictingContent, message).about(lands).at(&ruling.case.claim.origin);
+        broken.push((index, finding.help(help)));
+    }
+    let any = !broken.is_empty();
+    for (index, finding) in broken {
+        if let Some(ruling) = rulings.get_mut(index) {
+            ruling.find(finding);
+        }
+    }
+    any
+}
 
 /// Breaks claims whose objects would share a file: long names that are cut, whose hashes have 64 bits, and kinds that
 /// differ in case only. Both take somebody who looks for them.

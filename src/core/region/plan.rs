@@ -12,7 +12,7 @@ use alloc::vec::Vec;
 use core::convert::Infallible;
 
 use super::brake::Held;
-use super::breaks::{break_in_place, break_narrowed, break_shared_paths};
+use super::breaks::{break_displaced, break_in_place, break_narrowed, break_shared_paths};
 use super::change::{Change, Hold, Sharing, Split};
 use super::compare::{break_immutable, compare, hold, is_anything_lost, sharings};
 use super::content::Content;
@@ -409,23 +409,24 @@ fn draft_against<'c>(terms: &Terms<'_>, cases: &'c [Case], standing: &Published,
 
     let incumbents = published.incumbents();
     let mut rulings = Ruling::of(cases);
+    // Who must wait for a place contends for nothing else.
+    break_displaced(input, &mut rulings);
     settle(&terms.world, region, &incumbents, &mut rulings);
     break_shared_paths(&terms.layout(), &mut rulings);
     break_narrowed(input, &mut rulings);
     break_in_place(input, &mut rulings);
-    let mut packed = pack(input, history, &rulings);
     // Every round breaks at least one more claim, so this ends.
-    while break_immutable(input, &mut rulings, &packed) {
-        packed = pack(input, history, &rulings);
-    }
-    // Quotas come last: what fails for another reason takes no room from others, and fails for the same reason in each
-    // run.
-    let admitted = |rulings: &[Ruling<'_>]| rulings.iter().filter(|ruling| ruling.is_admitted()).count();
-    let before = admitted(&rulings);
-    limit(&terms.world, region, &incumbents, &mut rulings);
-    if admitted(&rulings) < before {
-        packed = pack(input, history, &rulings);
-    }
+    let packed = loop {
+        if break_displaced(input, &mut rulings) {
+            continue;
+        }
+        let packed = pack(input, history, &rulings);
+        // Quotas come last: what fails for another reason takes no room from others, and fails for the same reason in each
+        // run.
+        if !break_immutable(input, &mut rulings, &packed) && !limit(&terms.world, region, &incumbents, &mut rulings) {
+            break packed;
+        }
+    };
     Draft { resolved: Resolved { rulings, packed }, findings, holds }
 }
 

@@ -174,6 +174,18 @@ fn standing<'a>(world: &World<'a>, claim: &Claim, read: &ObjectKey) -> Standing<
     }
 }
 
+/// Whether a ResourceSyncRule may not have an object whatever else the sources hold: its own have none, as each of them
+/// says, and no grant opens what another may have. So it is gone, or shut.
+pub fn is_out_of_reach(world: &World<'_>, claim: &Claim, read: &ObjectKey) -> bool {
+    let Some((by, sources)) = held_to(world, claim).filter(|_| claim.copied.is_some()) else { return false };
+    let snapshot = world.snapshot;
+    matches!(snapshot.look_up(&by), Lookup::Found(_))
+        && matches!(snapshot.look_up(read), Lookup::Unread(_))
+        && !snapshot.copies(read).any(|copy| sources.contains(&&copy.origin.source))
+        && sources.iter().all(|source| snapshot.unread_of(source, read).is_none())
+        && matches!(world.granting(&claim.by, claim.region(), read), Granting::No)
+}
+
 /// Whether a claim may be admitted to an object without a grant, as far as the object's source goes.
 pub fn is_of_own_source(world: &World<'_>, claim: &Claim, read: &ObjectKey) -> bool {
     matches!(standing(world, claim, read), Standing::Own)

@@ -80,6 +80,12 @@ impl<'a, 'i> Admission<'a, 'i> {
             return revoked(Code::ForbiddenKind, format!("pouch does not publish objects of kind {}", read.kind));
         }
         let claim = &self.claim(by, &read);
+        if admission::is_out_of_reach(&world, claim, &read) {
+            return revoked(
+                Code::NotAdmitted,
+                format!("no source of the rule has {read}, and no grant opens what another may have"),
+            );
+        }
         if read.namespace.is_none() {
             return self.shut(claim, &read).and_then(|why| revoked(Code::NotAdmitted, why));
         }

@@ -19,6 +19,7 @@ mod objects;
 mod pattern;
 mod reason;
 mod sealed;
+mod slip;
 mod state;
 mod unopened;
 mod unread;
@@ -37,6 +38,7 @@ use crate::node::Node;
 use crate::object::{Object, Unusable, admit, finding_of, kind_of};
 use crate::unread_words::UnreadWords;
 
+use astray::Astray;
 use doubts::Doubts;
 use guesses::Guesses;
 use home::{Home, Word as HomeWord};
@@ -322,14 +324,15 @@ impl Snapshot {
 
 /// What a document of a source is.
 enum Weighed {
-    /// An object that the source may provide; and what it could be, if its name is an unrendered template.
-    Ours(Box<Object>, Option<Box<(Finding, Meant)>>),
+    /// An object that the source may provide; what is said of it, and what it could be, if its name is an unrendered
+    /// template.
+    Ours(Box<Object>, Vec<Finding>, Option<Box<Meant>>),
     /// An object that the source may not provide, by key and place.
     Foreign(ObjectKey, Origin),
     /// A document that no stage reads, with its kind and place.
     Unread(GroupKind, Node, Origin),
     /// A document of an unknown kind: what is said of it, the object that it was meant to be, and what else it could be.
-    Mistyped(Box<(Finding, Option<Object>, Vec<Meant>)>),
+    Mistyped(Box<(Vec<Finding>, Option<Object>, Vec<Meant>)>),
     /// A document that cannot be admitted.
     Refused(Unusable, GroupKind, Origin),
 }
@@ -415,58 +418,28 @@ fn weigh(fleet: &Fleet, source: &Source, known: &Known, (document, origin): Stan
     let foreign = kind.is_namespace() && !source.provides.cluster_scoped;
     if foreign || !fleet.reads(&kind) {
         return match known.judged.get(&document) {
-            Some(wrong) => {
-                Weighed::Mistyped(Box::new(weigh_mistyped(fleet, source, scopes, (document, origin), wrong)))
-            }
+            Some(wrong) => Weighed::Mistyped(Box::new(slip::weigh((fleet, source, scopes), (document, origin), wrong))),
             None => Weighed::Unread(kind, document, origin),
         };
     }
-    if let Some(astray) = astray::check(&document, &kind, (source, scopes), &origin) {
-        let (finding, could_be) = *astray;
-        return Weighed::Mistyped(Box::new((finding, None, vec![could_be])));
+    let mut told = Vec::new();
+    if let Some(astray) = astray::check(&document, &kind, (fleet, source, scopes), &origin) {
+        let Astray { finding, could_be } = *astray;
+        told.push(finding);
+        if !could_be.is_empty() {
+            return Weighed::Mistyped(Box::new((told, None, could_be)));
+        }
     }
     match admit(document, origin.clone(), scopes, source.default_namespace.as_ref(), fleet) {
         Ok(mut object) if source.provides.admits(&object.key, &fleet.system_namespace) => {
-            let template = unrendered(&mut object).map(Box::new);
-            Weighed::Ours(Box::new(object), template)
+            let template = unrendered(&mut object).map(|(finding, could_be)| {
+                told.push(finding);
+                Box::new(could_be)
+            });
+            Weighed::Ours(Box::new(object), told, template)
         }
         Ok(object) => Weighed::Foreign(object.key, object.origin),
         Err(refusal) => Weighed::Refused(refusal, kind, origin),
-    }
-}
-
-fn weigh_mistyped(
-    fleet: &Fleet,
-    source: &Source,
-    scopes: &Scopes,
-    (document, origin): Standing,
-    Mistyped { meant, fault }: Mistyped,
-) -> (Finding, Option<Object>, Vec<Meant>) {
-    let finding = Finding::new(fault.code, fault.message.clone()).at(&origin).help(fault.help.clone());
-    let items = document.get("items").map(Node::items).unwrap_or_default();
-    let mut could_be: Vec<Meant> = items.iter().map(|item| Meant::of(item, None, &origin)).collect();
-    let Some(meant) = meant.filter(|kind| fleet.reads(kind)) else {
-        if fault.code == Code::UnknownKind {
-            could_be.push(Meant::of(&document, Some(GroupKind::new(K0RDENT, "Credential")), &origin));
-        }
-        return (finding, None, could_be);
-    };
-    let written = mistyped::as_meant(&document, &meant);
-    if astray::check(&written, &meant, (source, scopes), &origin).is_some() {
-        could_be.push(Meant::of(&document, Some(meant), &origin));
-        return (finding, None, could_be);
-    }
-    match admit(written, origin.clone(), scopes, source.default_namespace.as_ref(), fleet) {
-        Ok(mut object) if source.provides.admits(&object.key, &fleet.system_namespace) => {
-            let finding = finding.about(&object.key);
-            object.faults.push(fault);
-            (finding, Some(object), could_be)
-        }
-        Ok(_) => (finding, None, could_be),
-        Err(_) => {
-            could_be.push(Meant::of(&document, Some(meant), &origin));
-            (finding, None, could_be)
-        }
     }
 }
 
@@ -525,11 +498,9 @@ pub fn assemble_by(fleet: &Fleet, readings: Vec<Reading>, hands: &dyn Hands) -> 
         let weighed = hands.weigh(documents, &|document| Admitted(weigh(fleet, source, &known, document)));
         for Admitted(weighed) in weighed.into_iter().flatten() {
             match weighed {
-                Weighed::Ours(object, template) => {
-                    if let Some((finding, could_be)) = template.map(|template| *template) {
-                        findings.push(finding);
-                        meant.add(could_be);
-                    }
+                Weighed::Ours(object, told, template) => {
+                    findings.extend(told);
+                    template.into_iter().for_each(|could_be| meant.add(*could_be));
                     // What is listed is never published; what is asked by name is told apart when it is supplied.
                     match home.word(fleet, source, &object) {
                         HomeWord::Counts => place(&mut objects, fleet, index, object),
@@ -543,8 +514,8 @@ pub fn assemble_by(fleet: &Fleet, readings: Vec<Reading>, hands: &dyn Hands) -> 
                     }
                 }
                 Weighed::Mistyped(told) => {
-                    let (finding, object, could_be) = *told;
-                    findings.push(finding);
+                    let (told, object, could_be) = *told;
+                    findings.extend(told);
                     could_be.into_iter().for_each(|it| meant.add(it));
                     object.into_iter().for_each(|object| place(&mut objects, fleet, index, Box::new(object)));
                 }
@@ -564,12 +535,19 @@ pub fn assemble_by(fleet: &Fleet, readings: Vec<Reading>, hands: &dyn Hands) -> 
         let mut sealed = Unopened::default();
         for (number, document) in documents_sealed.into_iter().enumerate() {
             let kind = kind_of(&document.document);
-            let astray = || astray::check(&document.document, &kind, (source, scopes), &document.origin);
+            let astray = || astray::check(&document.document, &kind, (fleet, source, scopes), &document.origin);
             if let Some(astray) = fleet.reads(&kind).then(astray).flatten() {
-                let (finding, could_be) = *astray;
+                let Astray { finding, could_be } = *astray;
                 findings.push(finding);
-                meant.add(could_be);
-                continue;
+                if !could_be.is_empty() {
+                    could_be.into_iter().for_each(|it| meant.add(it));
+                    // Who copies its values is no less a copier.
+                    let default = source.default_namespace.as_ref();
+                    if let Ok(object) = admit(document.document, document.origin, scopes, default, fleet) {
+                        values.push((object.key, (index, document.file), document.leaves));
+                    }
+                    continue;
+                }
             }
             if let Some(reason) = document.trouble.as_ref().filter(|_| fleet.lists(&kind)) {
                 let origin = &document.origin;

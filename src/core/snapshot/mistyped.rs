@@ -277,6 +277,17 @@ impl Meant {
         }
     }
 
+    /// The same, of this namespace alone.
+    pub(super) fn in_namespace(&self, namespace: &str) -> Self {
+        Self {
+            kind: self.kind.clone(),
+            namespace: Some(pattern(self.kind.as_ref(), namespace)),
+            name: self.name.clone(),
+            words: self.words.clone(),
+            reason: self.reason.clone(),
+        }
+    }
+
     /// What an object could be whose name or namespace is an unrendered template.
     pub(super) fn by_key(object: &Object) -> Self {
         let ObjectKey { kind, namespace, name } = &object.key;

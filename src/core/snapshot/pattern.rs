@@ -13,14 +13,14 @@ const HELM: (&str, &str) = ("{{", "}}");
 const VARIABLE: (&str, &str) = ("${", "}");
 
 /// A text, which may be a template.
-#[derive(PartialEq, Eq, PartialOrd, Ord, Debug)]
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) struct Pattern {
     text: Box<str>,
     /// What stands around variables: before the first, between two, and behind the last; none if there are none.
     parts: Option<Parts>,
 }
 
-#[derive(PartialEq, Eq, PartialOrd, Ord, Debug)]
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 struct Parts {
     first: Box<str>,
     /// None is empty.

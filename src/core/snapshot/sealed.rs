@@ -34,9 +34,10 @@ impl Snapshot {
     /// Records on objects which of their values were copied, once all files with the value were looked at.
     pub fn settle_copies(&mut self, fleet: &Fleet, proofs: &BTreeMap<File, Proof>) {
         for Copy { key, source, other, either } in self.copies.judge(proofs) {
-            let Some(at) = self.objects.get(&other).map(|held| held.object.origin.clone()) else { continue };
+            // A document whose namespace is mistyped is no object.
+            let at = self.objects.get(&other).map(|held| format!(", at {}", held.object.origin)).unwrap_or_default();
             let Some(held) = self.objects.get_mut(&key) else { continue };
-            let message = format!("a sealed value of {key} stands in {other} too, at {at}");
+            let message = format!("a sealed value of {key} stands in {other} too{at}");
             let help = match either {
                 true => "Remove the copy, and seal the document anew. If none of you made the copy, find out who did.",
                 false => {

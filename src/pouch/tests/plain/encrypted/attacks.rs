@@ -192,6 +192,27 @@ fn a_copy_stops_nobody_but_itself() {
         .says("a sealed value of Secret eu-team/c0 stands in Secret 0eu-team/c too");
 }
 
+/// A document whose namespace is mistyped is no object, and who copies its values no less a copier.
+#[test]
+fn a_copy_of_what_is_mistyped_is_opened_for_nobody() {
+    let Some(sealed) = Sealed::new(1) else { return };
+    let fleet = &sealed.fleet;
+    fleet.configure(DECRYPTION, &format!("{DECRYPTION}, defaultNamespace: elsewhere"));
+    let whole = fleet.read(FIRST);
+    fleet.write(FIRST, whole.replace("    namespace: eu-team\n", "    namespcae: eu-team\n"));
+    let relabelled =
+        whole.replace("    name: c0\n    namespace: eu-team\n", "    name: c\n    namespace: \"0eu-team\"\n");
+    fleet.write("manifests/copy.yaml", relabelled);
+    let named = fleet.read("manifests/eu-c0.yaml").replace("eu-team", "0eu-team").replace("c0", "c");
+    fleet.write("manifests/copy-credential.yaml", named);
+    let ran = fleet
+        .render(&[])
+        .ends(3)
+        .says("error[mistyped]: Secret c0 has no field \"namespcae\"")
+        .says("a sealed value of Secret 0eu-team/c stands in Secret elsewhere/c0 too");
+    assert!(!fleet.has("bundles/regions/eu/core/secrets/0eu-team/c.sops.yaml"), "{}", ran.stderr);
+}
+
 /// The same across sources: whose identities open nothing of another's cannot stop him either.
 #[test]
 fn a_copy_in_another_tenant_s_source_stops_itself() {

@@ -55,7 +55,8 @@ pub struct RuleRecord {
     /// The kind that it takes; absent where it cannot be followed, or no region names it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub takes: Option<String>,
-    /// The entries of its `match`, each as JSON: one has to hold.
+    /// The entries of its `match`, each as JSON: one has to hold. None are told of a rule that cannot be followed, or that no
+    /// region names.
     pub conditions: Vec<String>,
     /// The sources, and whether their ClusterFeatures are those that it asks for; empty where it asks for none.
     #[serde(skip_serializing_if = "Vec::is_empty")]

@@ -28,7 +28,8 @@ pub(super) fn of(world: &World<'_>, name: &Name) -> Option<RuleRecord> {
         takes: told
             .as_ref()
             .map(|told| format!("{} ({})", told.rule.kind.kind, told.rule.kind.api_version(&told.rule.version))),
-        conditions: object.map(|object| conditions(&object.body)).unwrap_or_default(),
+        // Of what cannot be followed nobody knows that no value of a Secret stands in it.
+        conditions: object.filter(|_| told.is_some()).map(|object| conditions(&object.body)).unwrap_or_default(),
         sources: told.as_ref().map(sources).unwrap_or_default(),
         regions: world.fleet.ruled(name.as_str()).map(|region| region.name.to_string()).collect(),
         read: kind.map(|kind| world.snapshot.all(kind).count()),

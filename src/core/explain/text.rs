@@ -113,7 +113,7 @@ impl Out {
         let place = rule.place.as_ref().map(|place| format!(" at {}", place.text)).unwrap_or_default();
         self.line(0, &format!("ResourceSyncRule {}{place}", rule.name));
         if let (Some(takes), Some(read)) = (&rule.takes, rule.read) {
-            self.line(1, &format!("takes  {takes}: {} of the {read} that were read", rule.taken));
+            self.line(1, &format!("takes  {takes}, or may take: {} of the {read} that were read", rule.taken));
         }
         for condition in &rule.conditions {
             self.line(1, &format!("if     {condition}"));

@@ -83,7 +83,7 @@ fn a_rule_is_explained_as_a_whole() {
     let explain = |rule: &str| fleet.run(&["explain", "resourcesyncrule", rule]).ends(0).stdout;
     let told = explain("pull");
     for line in [
-        "ResourceSyncRule pull at manifests/rule.yaml:1:1\n  takes  Secret (v1): 2 of the 3 that were read\n",
+        "ResourceSyncRule pull at manifests/rule.yaml:1:1\n  takes  Secret (v1), or may take: 2 of the 3 that were read\n",
         "  if     {\"labels\":[{\"matchLabels\":{\"pull\":\"yes\"}}]}\n",
         "  to     regions eu-west, us-east\n",
         "  resourcesyncrule/team-a/pull:second  admitted, 1 object, by Secret team-a/second\n",
@@ -104,6 +104,13 @@ fn a_rule_is_explained_as_a_whole() {
     fleet.edit("manifests/rule.yaml", "labels: [", "lables: [");
     let told = explain("pull");
     assert!(told.contains("error[mistyped]: spec.rules[0].match[0] has no field") && told.contains("lables"), "{told}");
+    // Of a rule that is broken nothing is repeated: what stands there may be a value.
+    let values = format!("content: [{{key: data.token, value: {CANARY}}}], labels: [");
+    fleet.edit("manifests/rule.yaml", "lables: [", &values);
+    for format in ["text", "json", "html"] {
+        let told = fleet.run(&["explain", "resourcesyncrule", "pull", "-o", format]).ends(0).stdout;
+        assert!(told.contains("would answer guesses") && !told.contains(CANARY), "{told}");
+    }
     fleet.edit("manifests/rule.yaml", "name: pull", "name: other");
     assert!(explain("other").contains("to     nowhere: no region names it"), "{}", explain("other"));
     fleet.run(&["explain", "resourcesyncrule", "othre"]).ends(1).says("Did you mean other?");

@@ -128,7 +128,12 @@ pub mod compared {
     }
 
     pub(super) fn once() {
-        TIMES.set(TIMES.get() + 1);
+        looked(1);
+    }
+
+    /// Counts objects that were looked at as one comparison each.
+    pub fn looked(times: usize) {
+        TIMES.set(TIMES.get() + times);
     }
 
     /// How often, since this was asked last.

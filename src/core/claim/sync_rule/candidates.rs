@@ -8,6 +8,8 @@ use crate::node::Node;
 use crate::object::Object;
 use crate::snapshot::Snapshot;
 use crate::sync_rule::Rule;
+#[cfg(test)]
+use crate::sync_rule::matching::compared;
 use crate::sync_rule::seen::Seen;
 use crate::sync_rule::spec::Match;
 
@@ -81,32 +83,36 @@ impl<'a> OfKind<'a> {
 
     /// Adds what an entry may match.
     fn add(&self, entry: &Match, found: &mut BTreeSet<&'a ObjectKey>) {
-        let nothing = Vec::new();
+        let mut take = |keys: Option<&Vec<&'a ObjectKey>>| {
+            let keys = keys.map(Vec::as_slice).unwrap_or_default();
+            #[cfg(test)]
+            compared::looked(keys.len());
+            found.extend(keys);
+        };
         if let Some(name) = &entry.name {
-            found.extend(self.by_name.get(name).unwrap_or(&nothing));
+            take(self.by_name.get(name));
             return;
         }
         if let Some(namespace) = &entry.namespace {
-            found.extend(self.by_namespace.get(namespace).unwrap_or(&nothing));
+            take(self.by_namespace.get(namespace));
             return;
         }
         // Objects without namespaces do not care which are named.
         if !entry.namespaces.is_empty() && self.all.first().is_some_and(|key| key.namespace.is_some()) {
-            let those = entry.namespaces.iter().filter_map(|namespace| self.by_namespace.get(namespace));
-            found.extend(those.flatten());
+            entry.namespaces.iter().for_each(|namespace| take(self.by_namespace.get(namespace)));
             return;
         }
         let needs: Option<Vec<_>> = entry.labels.iter().map(|selector| selector.needs()).collect();
         match needs.filter(|needs| !needs.is_empty()) {
             Some(needs) => {
-                found.extend(&self.odd);
+                take(Some(&self.odd));
                 for (key, values) in needs {
                     for value in values {
-                        found.extend(self.by_label.get(&(key, &**value)).unwrap_or(&nothing));
+                        take(self.by_label.get(&(key, &**value)));
                     }
                 }
             }
-            None => found.extend(&self.all),
+            None => take(Some(&self.all)),
         }
     }
 }

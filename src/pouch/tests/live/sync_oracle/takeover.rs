@@ -69,7 +69,7 @@ fn copies_of_the_controller_become_pouchs_and_stay_so() {
     for server in [&mesh.source, &mesh.sink] {
         create(server, std::slice::from_ref(&namespace));
     }
-    let taken = ["kept", "gone", "freed", "late", "moved"];
+    let taken = ["kept", "gone", "freed", "late"];
     let secrets: Vec<Value> = taken.iter().map(|name| secret(name, json!({"pull": "yes"}))).collect();
     create(&mesh.source, &secrets);
     create(&mesh.source, &[secret("control", json!({"control": "yes"})), secret("renamed", json!({"rename": "yes"}))]);
@@ -81,9 +81,12 @@ fn copies_of_the_controller_become_pouchs_and_stay_so() {
         by_label("rename", "rename", overrides),
     ];
     create(&mesh.sink, &rules);
+    // By this one it is seen that the controller looks.
+    create(&mesh.source, &[secret("watched", json!({"watch": "yes"}))]);
+    create(&mesh.sink, &[by_label("watch", "watch", json!({}))]);
     mesh.control();
     let is_there = |name: &str| copy(&mesh, name).is_some();
-    mesh.wait("the copies", || taken.iter().chain(&["control", "renamed-copy"]).all(|name| is_there(name)));
+    mesh.wait("the copies", || taken.iter().chain(&["control", "renamed-copy", "watched"]).all(|name| is_there(name)));
     let first = copy(&mesh, "kept").unwrap();
     // Its values stand in an annotation, in clear.
     assert!(first["metadata"]["annotations"][LAST_APPLIED].is_string());
@@ -154,13 +157,21 @@ fn copies_of_the_controller_become_pouchs_and_stay_so() {
     assert!(is_there("freed"));
     // A copy whose source no longer matches stays, whoever made it.
     mesh.source.kubectl_prints(["label", "secret", "-n", "team-a", "control", "control-"], "");
-    // Nothing goes with a rule.
-    mesh.sink.kubectl_prints(["delete", "resourcesyncrules", "--all"], "");
+    set(&mesh, "control", "third");
+    create(&mesh.source, &[secret("afterwards", json!({"control": "yes"}))]);
+    mesh.wait("the controller came by", || is_there("afterwards"));
     thread::sleep(WATCHED);
-    for name in ["kept", "freed", "late", "moved", "control", "renamed-copy"] {
+    assert_eq!(token("control").as_deref(), Some("second"));
+    // Nothing goes with a rule.
+    mesh.sink.kubectl_prints(["delete", "resourcesyncrules", "pull", "control", "rename"], "");
+    thread::sleep(WATCHED);
+    for name in ["kept", "freed", "late", "control", "renamed-copy", "afterwards"] {
         assert!(is_there(name), "{name}");
     }
-    mesh.source.kubectl_prints(["delete", "secret", "-n", "team-a", "late"], "");
+    for name in ["late", "watched"] {
+        mesh.source.kubectl_prints(["delete", "secret", "-n", "team-a", name], "");
+    }
+    mesh.wait("the controller deletes what a rule still takes", || !is_there("watched"));
     thread::sleep(WATCHED);
     assert!(is_there("late"));
     // pouch takes away what is gone.

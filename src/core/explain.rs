@@ -5,7 +5,9 @@
 
 mod facts;
 pub mod graph;
+mod question;
 pub mod record;
+mod rule;
 pub mod text;
 
 #[cfg(test)]
@@ -18,15 +20,14 @@ use alloc::vec::Vec;
 use crate::admission::Rule;
 use crate::claim::{Asked, Claim, Edit};
 use crate::closure::{Closure, Member, Role};
-use crate::config::{Fleet, Source, SourcePlace};
+use crate::config::Fleet;
 use crate::destination::Destination;
 use crate::finding::{Code, Finding};
 use crate::judge::case::{Case, Verdict};
 use crate::judge::rule_of;
 use crate::k0rdent;
 use crate::layout::manifest::{Manifest, ManifestObject, ObjectState};
-use crate::name::{Claimant, GroupKind, Name, ObjectKey, Region};
-use crate::nearest::suggested;
+use crate::name::{Claimant, GroupKind, Name, ObjectKey};
 use crate::object::Object;
 use crate::recipient::Recipient;
 use crate::region::change::{Action, Change};
@@ -37,113 +38,24 @@ use crate::silence::Silenced;
 use crate::snapshot::Lookup;
 use crate::world::definition::Defined;
 use crate::world::{Granting, World};
-use record::{BundledRecord, ClaimRecord, DefinitionRecord, Explanation, PlaceRecord, RegionRecord, StepRecord};
-
-/// What is asked.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Question {
-    /// What becomes of a claimant, and why.
-    Claimant(Claimant),
-    /// Who needs an object, by where it is read or where it lands.
-    Object(ObjectKey),
-    /// Who has something in a region.
-    Region(Region),
-    /// What a recipient can read.
-    Recipient(Recipient),
-    /// Whatever a publish would change, and whatever is stopped.
-    Changes,
-}
-
-impl Question {
-    /// The claimant whose closure alone is read: of a source that is asked piece by piece, one question is to ask no more
-    /// than it needs.
-    pub fn narrow(&self, fleet: &Fleet) -> Option<&Claimant> {
-        let is_asked = |source: &Source| matches!(source.place, SourcePlace::Cluster { .. });
-        match self {
-            Question::Claimant(by) if fleet.sources.iter().any(is_asked) => Some(by),
-            _ => None,
-        }
-    }
-
-    /// Whether a region is looked at for it.
-    pub fn takes_up(&self, world: &World<'_>, to: &Destination<'_>) -> bool {
-        match self {
-            Question::Claimant(by) => {
-                let mut claims = world.facts.asked_of(by).filter_map(|asked| asked.claim.as_ref()).peekable();
-                // What is published for somebody who claims nothing may be anywhere.
-                claims.peek().is_none() || claims.any(|claim| claim.to == to.address())
-            }
-            Question::Object(_) => true,
-            Question::Region(region) => *region == to.region.name,
-            Question::Recipient(_) | Question::Changes => true,
-        }
-    }
-
-    /// Whether it is about a claimant that claims nothing.
-    pub fn is_about(&self, asked: &Asked) -> bool {
-        match self {
-            Question::Claimant(by) => asked.by == *by,
-            Question::Region(region) => asked.region.as_ref() == Some(region),
-            Question::Object(_) | Question::Recipient(_) | Question::Changes => false,
-        }
-    }
-}
+pub use question::{Missed, Question, may_name};
+use record::{
+    BundledRecord, ClaimRecord, DefinitionRecord, Explanation, PlaceRecord, RegionRecord, RuleRecord, StepRecord,
+};
 
 /// The answer to a question, for people and machines.
 pub fn explanation(fleet: &Fleet, question: &Question, answer: Answer) -> Explanation {
-    let Answer { regions, claims, objects, missed: _ } = answer;
+    let Answer { regions, claims, objects, rule, missed: _ } = answer;
     Explanation {
         api_version: "pouch/v1alpha1",
         kind: "Explanation",
         fleet: fleet.name.to_string(),
         question: question.to_string(),
         closure_only: question.narrow(fleet).is_some(),
+        rule,
         regions,
         claims,
         objects,
-    }
-}
-
-/// What is asked about was not read.
-pub struct Missed {
-    /// What was read, and was probably meant.
-    pub near: Option<String>,
-}
-
-impl Question {
-    /// Whether what it is about was not read; where nobody knows, it counts as read.
-    pub fn missed(&self, world: &World<'_>) -> Option<Missed> {
-        let (typed, paths): (String, Vec<String>) = match self {
-            Question::Claimant(by) if world.facts.asked_by(by).is_none() => {
-                (by.path(), world.facts.asked().iter().map(|asked| asked.by.path()).collect())
-            }
-            Question::Object(key) if matches!(world.snapshot.look_up(key), Lookup::Absent) => {
-                (key.path(), world.snapshot.all(&key.kind).map(|object| object.key.path()).collect())
-            }
-            _ => return None,
-        };
-        Some(Missed { near: suggested(&typed, paths.iter().map(String::as_str)).map(ToString::to_string) })
-    }
-}
-
-/// Whether a published manifest may name a claimant.
-pub fn may_name(manifest: Option<Vec<u8>>, by: &Claimant) -> bool {
-    let names = [format!("name: {}", by.name), format!("name: \"{}\"", by.name)];
-    let text = manifest.unwrap_or_default();
-    let mut lines = text.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii);
-    lines.any(|line| names.iter().any(|name| line.ends_with(name.as_bytes())))
-}
-
-/// The question in the words of the command line.
-impl core::fmt::Display for Question {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        match self {
-            Question::Claimant(by) => write!(f, "{by}"),
-            Question::Object(key) => write!(f, "{key}"),
-            Question::Region(region) => write!(f, "region {region}"),
-            Question::Recipient(recipient) => write!(f, "recipient {recipient}"),
-            Question::Changes => write!(f, "what would change"),
-        }
     }
 }
 
@@ -156,6 +68,8 @@ pub struct Answer {
     pub claims: Vec<ClaimRecord>,
     /// The objects of bundles that it is about.
     pub objects: Vec<BundledRecord>,
+    /// The rule that it is about.
+    pub rule: Option<RuleRecord>,
     /// What is asked about, if it was not read.
     pub missed: Option<Missed>,
 }
@@ -166,6 +80,7 @@ impl Answer {
         self.regions.extend(more.regions);
         self.claims.extend(more.claims);
         self.objects.extend(more.objects);
+        self.rule = more.rule.or(self.rule.take());
         self.missed = more.missed.or(self.missed.take());
     }
 
@@ -228,7 +143,7 @@ pub fn of_region(question: &Question, planned: &Planned<'_>) -> Answer {
     let touched = if *question == Question::Changes { touched(plan) } else { BTreeSet::new() };
     let claims = cases.iter().zip(&plan.rulings).filter_map(|(case, ruled)| {
         let steps = match question {
-            Question::Claimant(by) => (case.claim.by == *by).then_some(Steps::All)?,
+            Question::Claimant(_) | Question::Rule(_) => question.names(&case.claim.by).then_some(Steps::All)?,
             Question::Object(key) => Steps::To(key),
             Question::Region(_) => Steps::All,
             Question::Recipient(_) => return None,
@@ -262,9 +177,8 @@ pub fn of_paused<'a>(
     asked: impl Iterator<Item = &'a Asked>,
 ) -> Answer {
     let is_meant = |asked: &&Asked| match question {
-        Question::Claimant(by) => asked.by == *by,
         Question::Region(_) => true,
-        Question::Object(_) | Question::Recipient(_) | Question::Changes => false,
+        _ => question.names(&asked.by),
     };
     let claims: Vec<ClaimRecord> = asked.filter(is_meant).map(|asked| unclaimed(to.fleet, asked, "paused")).collect();
     answer(question, &Bundle::of(to, published, None, Outcome::Paused), claims)
@@ -277,7 +191,9 @@ fn answer(question: &Question, bundle: &Bundle<'_>, claims: Vec<ClaimRecord>) ->
         claims.iter().filter(|claim| !claim.steps.is_empty()).map(|claim| &*claim.credential).collect();
     let is_told = |object: &ManifestObject| object.needed_by.iter().any(|needed| told.contains(&*needed.by.path()));
     let is_meant = |object: &&ManifestObject| match question {
-        Question::Claimant(by) => !is_told(object) && object.needed_by.iter().any(|needed| needed.by == *by),
+        Question::Claimant(_) | Question::Rule(_) => {
+            !is_told(object) && object.needed_by.iter().any(|needed| question.names(&needed.by))
+        }
         Question::Object(key) => object.key == *key || object.read_key().as_ref() == Some(key),
         Question::Region(_) => !is_told(object) && !object.needed_by.is_empty(),
         Question::Recipient(recipient) => {
@@ -294,7 +210,7 @@ fn answer(question: &Question, bundle: &Bundle<'_>, claims: Vec<ClaimRecord>) ->
         _ => false,
     };
     let says = is_named || !claims.is_empty() || !objects.is_empty();
-    Answer { regions: says.then(|| region(bundle)).into_iter().collect(), claims, objects, missed: None }
+    Answer { regions: says.then(|| region(bundle)).into_iter().collect(), claims, objects, ..Answer::default() }
 }
 
 /// A claimant of which nothing is published, or for a region that nobody looks at.

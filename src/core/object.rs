@@ -21,7 +21,7 @@ use crate::nearest::{edits, nearest};
 use crate::node::{Key, Node};
 use crate::secret::{Payload, SecretBytes, from_base64, holds_key};
 use crate::unread_words::UnreadWords;
-pub use matched::{COPIES, Matched};
+pub use matched::{COPIES, FIELDS as FIELDS_OF_METADATA, Matched};
 
 /// The group and kind that a document states; each is empty if it states none.
 pub fn kind_of(document: &Node) -> GroupKind {

@@ -5,6 +5,7 @@
 //! source that is asked piece by piece starts with an [`Inquiry`], and its answers are
 //! [supplied](Snapshot::supply) as the closures ask. Nothing here knows files, clusters or YAML.
 
+mod astray;
 mod at_home;
 mod copies;
 mod described;
@@ -420,6 +421,10 @@ fn weigh(fleet: &Fleet, source: &Source, known: &Known, (document, origin): Stan
             None => Weighed::Unread(kind, document, origin),
         };
     }
+    if let Some(astray) = astray::check(&document, &kind, (source, scopes), &origin) {
+        let (finding, could_be) = *astray;
+        return Weighed::Mistyped(Box::new((finding, None, vec![could_be])));
+    }
     match admit(document, origin.clone(), scopes, source.default_namespace.as_ref(), fleet) {
         Ok(mut object) if source.provides.admits(&object.key, &fleet.system_namespace) => {
             let template = unrendered(&mut object).map(Box::new);
@@ -447,6 +452,10 @@ fn weigh_mistyped(
         return (finding, None, could_be);
     };
     let written = mistyped::as_meant(&document, &meant);
+    if astray::check(&written, &meant, (source, scopes), &origin).is_some() {
+        could_be.push(Meant::of(&document, Some(meant), &origin));
+        return (finding, None, could_be);
+    }
     match admit(written, origin.clone(), scopes, source.default_namespace.as_ref(), fleet) {
         Ok(mut object) if source.provides.admits(&object.key, &fleet.system_namespace) => {
             let finding = finding.about(&object.key);
@@ -555,6 +564,13 @@ pub fn assemble_by(fleet: &Fleet, readings: Vec<Reading>, hands: &dyn Hands) -> 
         let mut sealed = Unopened::default();
         for (number, document) in documents_sealed.into_iter().enumerate() {
             let kind = kind_of(&document.document);
+            let astray = || astray::check(&document.document, &kind, (source, scopes), &document.origin);
+            if let Some(astray) = fleet.reads(&kind).then(astray).flatten() {
+                let (finding, could_be) = *astray;
+                findings.push(finding);
+                meant.add(could_be);
+                continue;
+            }
             if let Some(reason) = document.trouble.as_ref().filter(|_| fleet.lists(&kind)) {
                 let origin = &document.origin;
                 match admit(document.document, origin.clone(), scopes, source.default_namespace.as_ref(), fleet) {

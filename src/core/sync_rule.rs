@@ -15,6 +15,7 @@ pub mod spec;
 #[cfg(test)]
 mod tests;
 pub mod value;
+pub mod words;
 
 pub use mutation::{Made, Mutated};
 pub use spec::{Read, Rule, read};

@@ -17,6 +17,7 @@ use alloc::vec::Vec;
 use core::cell::OnceCell;
 
 use self::candidates::Candidates;
+pub use self::sources::Told;
 use self::sources::{Answer, Sight};
 use super::{Asked, Claim, Copied, Edit};
 use crate::config::{Fleet, RegionConfig, Resolution, grants_for};
@@ -63,6 +64,12 @@ impl SyncRules {
             }
         }
         (Self(rules), findings)
+    }
+
+    /// What a rule is as a whole, if a region names it and it can be followed.
+    pub fn told<'a>(&'a self, fleet: &'a Fleet, snapshot: &'a Snapshot, rule: &Name) -> Option<Told<'a>> {
+        let Standing::Good(rule) = self.0.get(rule)? else { return None };
+        Some(Told::of(fleet, snapshot, rule))
     }
 }
 

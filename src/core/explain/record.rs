@@ -31,6 +31,9 @@ pub struct Explanation {
     /// of what others need, and so neither of what becomes of the region, nor of objects that the Credential had.
     #[serde(skip_serializing_if = "core::ops::Not::not")]
     pub closure_only: bool,
+    /// The ResourceSyncRule that was asked about.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rule: Option<RuleRecord>,
     /// The regions that the answer names, sorted by name.
     pub regions: Vec<RegionRecord>,
     /// The Credentials that it is about, sorted by name.
@@ -38,6 +41,42 @@ pub struct Explanation {
     /// The objects of bundles that it is about, sorted by region and file: those that a recipient can read, the copies
     /// of an object that was asked for, or what is still published for a Credential that is gone.
     pub objects: Vec<BundledRecord>,
+}
+
+/// A ResourceSyncRule as a whole. Each object that it takes is one of the claims.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct RuleRecord {
+    /// Its name.
+    pub name: String,
+    /// Where it stands, if it was read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub place: Option<PlaceRecord>,
+    /// The kind that it takes; absent where it cannot be followed, or no region names it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub takes: Option<String>,
+    /// The entries of its `match`, each as JSON: one has to hold.
+    pub conditions: Vec<String>,
+    /// The sources, and whether their ClusterFeatures are those that it asks for; empty where it asks for none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub sources: Vec<RuleSourceRecord>,
+    /// The regions that name it.
+    pub regions: Vec<String>,
+    /// How many objects of the kind were read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub read: Option<usize>,
+    /// How many of them it takes, or may take.
+    pub taken: usize,
+}
+
+/// A source, and whether a rule takes objects of it.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct RuleSourceRecord {
+    /// Its name.
+    pub name: String,
+    /// `yes`, `no`, or `unknown` where not all its ClusterFeatures were read.
+    pub answer: Word,
 }
 
 /// A region.

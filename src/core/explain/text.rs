@@ -5,7 +5,10 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::record::{BundledRecord, ClaimRecord, DefinitionRecord, Explanation, FactRecord, RegionRecord, StepRecord};
+use super::record::{
+    BundledRecord, ClaimRecord, DefinitionRecord, Explanation, FactRecord, RegionRecord, RuleRecord, RuleSourceRecord,
+    StepRecord,
+};
 use crate::listing::counted;
 use crate::name::Claimant;
 use crate::report::summary::{FindingRecord, ObjectRecord, Outcome, SilencedRecord};
@@ -53,12 +56,20 @@ fn outcome(outcome: Outcome) -> &'static str {
 pub fn text(explanation: &Explanation, brief: bool) -> String {
     let mut out = Out(String::new());
     let Explanation { regions, claims, objects, .. } = explanation;
+    if let Some(rule) = &explanation.rule {
+        out.rule(rule);
+        // What is wrong with the rule as a whole.
+        for finding in claims.iter().filter(|claim| claim.steps.is_empty()).flat_map(|claim| &claim.findings) {
+            out.finding(finding, "help", &finding.help);
+        }
+    }
+    let is_told = |claim: &&ClaimRecord| explanation.rule.is_some() && claim.steps.is_empty();
     if brief {
         for region in regions {
             out.region(region);
             let of_region = |claim: &&ClaimRecord| claim.region.as_deref() == Some(&region.name);
             let width = claims.iter().map(|claim| claim.credential.chars().count()).max().unwrap_or_default();
-            for claim in claims.iter().filter(of_region) {
+            for claim in claims.iter().filter(of_region).filter(|claim| !is_told(claim)) {
                 out.brief(claim, width);
             }
             let mine: Vec<&BundledRecord> = objects.iter().filter(|object| object.region == region.name).collect();
@@ -67,7 +78,7 @@ pub fn text(explanation: &Explanation, brief: bool) -> String {
             }
         }
         let known = |claim: &&ClaimRecord| regions.iter().any(|region| Some(&region.name) == claim.region.as_ref());
-        for claim in claims.iter().filter(|claim| !known(claim)) {
+        for claim in claims.iter().filter(|claim| !known(claim) && !is_told(claim)) {
             out.claim(claim, None, objects);
         }
         return out.0;
@@ -96,6 +107,32 @@ impl Out {
     fn line(&mut self, depth: usize, text: &str) {
         let indent = "  ".repeat(depth);
         self.0.push_str(&format!("{indent}{}\n", escape(text)));
+    }
+
+    fn rule(&mut self, rule: &RuleRecord) {
+        let place = rule.place.as_ref().map(|place| format!(" at {}", place.text)).unwrap_or_default();
+        self.line(0, &format!("ResourceSyncRule {}{place}", rule.name));
+        if let (Some(takes), Some(read)) = (&rule.takes, rule.read) {
+            self.line(1, &format!("takes  {takes}: {} of the {read} that were read", rule.taken));
+        }
+        for condition in &rule.conditions {
+            self.line(1, &format!("if     {condition}"));
+        }
+        for RuleSourceRecord { name, answer } in &rule.sources {
+            let says = match &**answer {
+                "yes" => "has the ClusterFeatures that it asks for",
+                "no" => "lacks a ClusterFeature that it asks for, so nothing is taken",
+                _ => "may lack a ClusterFeature that it asks for: not all of them were read",
+            };
+            self.line(1, &format!("from   source {name}, which {says}"));
+        }
+        let to = match rule.regions.is_empty() {
+            true => String::from("nowhere: no region names it in its `syncRules`"),
+            false => {
+                format!("{} {}", if rule.regions.len() == 1 { "region" } else { "regions" }, rule.regions.join(", "))
+            }
+        };
+        self.line(1, &format!("to     {to}"));
     }
 
     fn region(&mut self, region: &RegionRecord) {

@@ -25,7 +25,8 @@ pub fn settle(world: &World<'_>, region: &RegionConfig, incumbents: &Incumbents,
     for ruling in rulings.iter_mut() {
         provider(world, region, incumbents, ruling);
     }
-    if rulings.iter().any(|ruling| ruling.case.claim.copied.is_some()) {
+    let is_of_rule = |(_, needers): &(_, Vec<Claimant>)| needers.iter().any(Claimant::is_sync_rule);
+    if rulings.iter().any(|ruling| ruling.case.claim.copied.is_some()) || incumbents.files.values().any(is_of_rule) {
         displaced(world, region, incumbents, rulings);
     }
     conflicts(world, incumbents, rulings);
@@ -146,26 +147,28 @@ fn losing<'c>(
     wants.iter().filter(|want| !stays(want)).map(|(index, _)| *index).collect()
 }
 
-/// Finds claims that put what a rule makes where a claimant has something published that stays: it is not in the other's
-/// closure now, and would be lost for good.
+/// Finds claims that put what a rule makes where a claimant has something published that stays, or anything where a rule
+/// has: it is not in the other's closure now, and would be lost for good.
 fn displaced(world: &World<'_>, region: &RegionConfig, incumbents: &Incumbents, rulings: &mut [Ruling<'_>]) {
-    let is_made = |ruling: &&mut Ruling<'_>| ruling.case.claim.copied.is_some() && ruling.is_admitted();
     let verdicts: BTreeMap<&Claimant, Verdict> =
         rulings.iter().map(|ruling| (&ruling.case.claim.by, ruling.verdict)).collect();
-    for ruling in rulings.iter_mut().filter(is_made) {
-        let by = &ruling.case.claim.by;
+    for ruling in rulings.iter_mut().filter(|ruling| ruling.is_admitted()) {
+        let (by, is_made) = (&ruling.case.claim.by, ruling.case.claim.copied.is_some());
         let stays = |other: &&Claimant| match verdicts.get(other) {
             Some(verdict) => *verdict == Verdict::Broken,
             None => world.kept_by(other, &region.name).is_some(),
         };
         let found = ruling.case.published_members().find_map(|member| {
             let (_, needers) = incumbents.files.get(&member.lands)?;
-            let holder = needers.iter().find(stays).filter(|_| !needers.contains(by))?;
+            // What anybody else has is the object itself, which both may have.
+            let mut others = needers.iter().filter(|other| is_made || other.is_sync_rule());
+            let holder = others.find(stays).filter(|_| !needers.contains(by))?;
             Some((&member.lands, holder))
         });
         let Some((lands, holder)) = found else { continue };
+        let does = if is_made { "makes" } else { "needs" };
         let message =
-            format!("{by} makes {lands}, which is published for {holder} and stays as long as that is broken");
+            format!("{by} {does} {lands}, which is published for {holder} and stays as long as that is broken");
         let help = "Rename one of the objects, or mend the other claim; --withdraw ends what that one has.";
         ruling.find(
             Finding::new(Code::ConflictingContent, message).about(lands).at(&ruling.case.claim.origin).help(help),

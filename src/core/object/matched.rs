@@ -23,7 +23,7 @@ pub const COPIES: [&str; 5] = [
 ];
 
 /// The fields of `metadata` that the API has, and had.
-const FIELDS: [&str; 17] = [
+pub const FIELDS: [&str; 17] = [
     "annotations",
     "clusterName",
     "creationTimestamp",

@@ -159,13 +159,15 @@ impl<'a, 'i> Admission<'a, 'i> {
         let world = &self.input.world;
         let Lookup::Found(object) = world.snapshot.look_up(identity) else { return None };
         let is_unread = || object.faults.iter().any(|fault| is_doubt(fault.code));
-        if object.is_mistyped() || is_unread() || admission::slip(world.fleet, object).is_some() {
-            return None;
-        }
-        if admission::is_unseen(world, claim, object) || admission::undecided(world, claim, identity).is_some() {
+        if is_unread() || admission::undecided(world, claim, identity).is_some() {
             return None;
         }
         let why = admission::of_identity(world, claim, object).err()?;
+        // What another source has is opened by grants alone, and they are known: no slip in the object leaves that open.
+        let is_open = || object.is_mistyped() || admission::slip(world.fleet, object).is_some();
+        if why != admission::OF_ANOTHER_SOURCE && (is_open() || admission::is_unseen(world, claim, object)) {
+            return None;
+        }
         Some(format!("{identity} is not open to namespace {}: {why}", claim.by.namespace))
     }
 

@@ -66,6 +66,8 @@ impl Match {
     }
 
     fn holds(&self, seen: &Seen<'_>) -> Truth {
+        #[cfg(test)]
+        compared::once();
         if !self.is_named(seen.key) {
             return Truth::No;
         }
@@ -86,6 +88,8 @@ impl Match {
 impl Feature {
     /// Whether a ClusterFeature is the one that is asked for.
     pub fn is(&self, feature: &Object) -> Truth {
+        #[cfg(test)]
+        compared::once();
         let name = match (&self.name, feature.at(&["spec", "featureName"])) {
             (_, Some(Node::Text(text))) if Seen::is_sealed(text) => Truth::Unknown,
             (None, Some(Node::Text(_)) | None) => Truth::Yes,
@@ -109,5 +113,26 @@ impl Feature {
         };
         let answer = name.and(self.labels.matches(label));
         if is_broken && answer == Truth::No { Truth::Unknown } else { answer }
+    }
+}
+
+/// How often something was compared by this thread, for tests.
+#[cfg(test)]
+pub mod compared {
+    extern crate std;
+
+    use core::cell::Cell;
+
+    std::thread_local! {
+        static TIMES: Cell<usize> = const { Cell::new(0) };
+    }
+
+    pub(super) fn once() {
+        TIMES.set(TIMES.get() + 1);
+    }
+
+    /// How often, since this was asked last.
+    pub fn since() -> usize {
+        TIMES.take()
     }
 }

@@ -19,6 +19,7 @@ const EXAMPLES: &str = "\
 Examples:
   pouch explain team-a/aws
   pouch explain cluster team-a/prod
+  pouch explain resourcesyncrule pull-secrets
   pouch explain resourcesyncrule team-a/pull-secrets:registry
   pouch explain clusterresourceset team-a/addons
   pouch explain secret kcm-system/aws-secret
@@ -33,7 +34,7 @@ cannot be read; 64 usage or configuration.";
 ///
 /// Of a Credential, or a Cluster without one, it tells the whole chain: each object that it needs, the field that names it, the rule
 /// that admits it, where it stands in the sources and where it lands, what becomes of it, and what stops
-/// it. The other way round it tells who needs a Secret, who has what in a region, and what a recipient can
+/// it. Of a ResourceSyncRule it tells what it takes, from where and to where. The other way round it tells who needs a Secret, who has what in a region, and what a recipient can
 /// read now. It reads what `pouch plan` reads, and shows no values; a live cluster is asked for no more than
 /// the Credential that is asked about needs.
 #[derive(Debug, clap::Args)]
@@ -137,6 +138,7 @@ impl Args {
         let asked = Words { command: "explain", kinds: Kind::value_variants(), fleet: Some(fleet), ui: &session.ui };
         Ok(match asked.subject(&self.what, self.namespace.as_deref())? {
             Subject::Claimant(by) => Question::Claimant(by),
+            Subject::Rule(rule) => Question::Rule(rule),
             Subject::Secret(key) => Question::Object(key),
             Subject::Region(name) => Question::Region(region_called(fleet, &name)?.name.clone()),
             Subject::Recipient(recipient) => Question::Recipient(recipient),
@@ -162,7 +164,7 @@ impl Args {
                     Question::Claimant(by) => Some(log::Subject::Claimant(by.clone())),
                     Question::Object(key) => Some(log::Subject::Object(key.clone())),
                     Question::Region(region) => Some(log::Subject::Region(region.to_string())),
-                    Question::Recipient(_) | Question::Changes => None,
+                    Question::Rule(_) | Question::Recipient(_) | Question::Changes => None,
                 };
                 let life = log::beside(session, opened, subject);
                 page::explain(explanation, life.as_ref(), env!("CARGO_PKG_VERSION"))
@@ -173,7 +175,7 @@ impl Args {
 
 /// Whether a question is about many claims, each of which is told in a line.
 fn is_brief(question: &Question) -> bool {
-    matches!(question, Question::Region(_) | Question::Recipient(_))
+    matches!(question, Question::Region(_) | Question::Recipient(_) | Question::Rule(_))
 }
 
 /// The answer where there is nothing to say.

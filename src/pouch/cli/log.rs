@@ -133,6 +133,12 @@ impl Args {
         };
         Ok(match words.subject(&self.what, self.namespace.as_deref())? {
             subject::Subject::Claimant(by) => Some(Subject::Claimant(by)),
+            subject::Subject::Rule(rule) => {
+                return Err(Failure::usage(
+                    format!("{rule} is a rule, and the log tells of each object that a rule takes"),
+                    format!("Write NAMESPACE/{rule}:OBJECT; `pouch explain resourcesyncrule {rule}` names them."),
+                ));
+            }
             subject::Subject::Secret(key) => Some(Subject::Object(key)),
             subject::Subject::Region(name) => Some(Subject::Region(name)),
             // It is none of the kinds above.

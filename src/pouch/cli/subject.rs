@@ -15,7 +15,7 @@ pub enum Kind {
     Credential,
     /// A Cluster of Cluster API that has no Credential.
     Cluster,
-    /// A ResourceSyncRule and an object that it takes.
+    /// A ResourceSyncRule, or one object that it takes.
     #[value(name = "resourcesyncrule")]
     ResourceSyncRule,
     Secret,
@@ -30,6 +30,8 @@ pub enum Kind {
 pub enum Subject {
     /// A Credential, a Cluster or a ClusterResourceSet.
     Claimant(Claimant),
+    /// A ResourceSyncRule, whatever it takes.
+    Rule(Name),
     /// A Secret.
     Secret(ObjectKey),
     /// A region, as it was typed.
@@ -91,6 +93,9 @@ impl Words<'_> {
                 Ok(recipient) => Ok(Subject::Recipient(recipient)),
                 Err(error) => Err(Failure::usage(format!("recipient: {error}"), error.help())),
             },
+            Kind::ResourceSyncRule if namespace.is_none() && is_dns_subdomain(name) => {
+                Ok(Subject::Rule(name.as_str().into()))
+            }
             Kind::Credential | Kind::Cluster | Kind::ClusterResourceSet | Kind::ResourceSyncRule | Kind::Secret => {
                 self.namespaced(kind, name, namespace)
             }

@@ -174,6 +174,7 @@ fn work(run: &Run<'_>, survey: &Survey, published: &dyn Look, shelf: Option<&dyn
         let unclaimed = survey.facts.asked().iter().filter(|asked| asked.claim.is_none() && question.is_about(asked));
         report.explained.claims.extend(unclaimed.map(|asked| explain::elsewhere(run.fleet, asked)));
         report.explained.missed = question.missed(&shared.world);
+        report.explained.rule = question.rule(&shared.world);
         report.explained.hush(&report.silenced);
     }
     Ok(report)

@@ -58,6 +58,30 @@ impl<'a> Features<'a> {
     }
 }
 
+/// A rule that can be followed, for whoever asks about it.
+pub struct Told<'a> {
+    /// The rule.
+    pub rule: &'a Rule,
+    /// The sources, and whether they have the ClusterFeatures that it asks for: `yes`, `no` or `unknown`. None where it
+    /// asks for none.
+    pub sources: Vec<(&'a SourceName, &'static str)>,
+}
+
+impl<'a> Told<'a> {
+    pub(super) fn of(fleet: &'a Fleet, snapshot: &'a Snapshot, rule: &'a Rule) -> Self {
+        if rule.features.is_empty() {
+            return Self { rule, sources: Vec::new() };
+        }
+        let features = Features::of(fleet, snapshot);
+        let answer = |source: &SourceName| match features.satisfy(rule, source).0 {
+            Truth::Yes => "yes",
+            Truth::No => "no",
+            Truth::Unknown => "unknown",
+        };
+        Self { rule, sources: fleet.sources.iter().map(|source| (&source.name, answer(&source.name))).collect() }
+    }
+}
+
 /// What one rule says of the copies of objects.
 pub(super) struct Sight<'a, 'r> {
     fleet: &'a Fleet,

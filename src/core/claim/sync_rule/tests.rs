@@ -1,15 +1,12 @@
-//! What many rules cost over many objects.
-#![allow(clippy::disallowed_methods, reason = "these tests measure time")]
-
-extern crate std;
+//! What many rules cost over many objects: how often something is compared.
 
 use alloc::string::String;
 use alloc::vec::Vec;
-use std::time::Instant;
 
 use crate::finding::{Origin, Place};
 use crate::node::Node;
 use crate::snapshot::{Reading, assemble};
+use crate::sync_rule::matching::compared;
 use crate::testing::case::fleet;
 use crate::testing::{node, yaml};
 use crate::world::Facts;
@@ -47,26 +44,25 @@ fn of_secret(number: usize) -> Node {
     ])
 }
 
-/// A debug build takes many times as long: what counts there is that no rule is compared with every object.
 #[test]
 fn many_rules_are_not_compared_with_every_object() {
-    let (rules, secrets, most) = if cfg!(debug_assertions) { (100, 10_000, 10) } else { (1000, 100_000, 3) };
+    let (rules, secrets) = (100, 10_000);
     let fleet = fleet(&yaml("{regions: {eu: {syncRules: ['*']}}}"));
     let documents = (0..rules).map(of_rule).chain((0..secrets).map(of_secret));
     let origin = || Origin { source: "all".into(), place: Place::File { path: "x".into(), line: 1, column: 1 } };
     let documents: Vec<(Node, Origin)> = documents.map(|document| (document, origin())).collect();
     let (snapshot, _) = assemble(&fleet, vec![Reading { documents, complete: true, ..Reading::default() }]);
-    let begun = Instant::now();
+    compared::since();
     let (facts, findings) = Facts::gather(&fleet, &snapshot, &Looks::default());
-    let took = begun.elapsed();
+    let compared = compared::since();
     assert!(findings.is_empty(), "{findings:?}");
     let taken = facts.asked().iter().filter(|asked| asked.claim.is_some()).count();
-    std::eprintln!("{rules} rules over {secrets} objects: {taken} claims in {took:?}");
-    assert!(taken >= rules / 2 && took.as_secs() < most, "{taken} claims in {took:?}");
+    // A quarter of the rules has a namespace of 100 objects each, the others have a name, or a label that few have.
+    assert!(taken >= rules / 2 && compared >= taken && compared <= 3000, "{taken} claims by {compared} comparisons");
 }
 
 /// A rule that no label narrows is compared with every object once, and with the features of a source once: not for each
-/// region, and not for each object. A debug build would take minutes otherwise.
+/// region, and not for each object.
 #[test]
 fn features_are_looked_at_once_for_a_rule_and_a_source() {
     let (features, secrets) = (10_000, 10_000);
@@ -92,9 +88,8 @@ fn features_are_looked_at_once_for_a_rule_and_a_source() {
     let origin = || Origin { source: "all".into(), place: Place::File { path: "x".into(), line: 1, column: 1 } };
     let documents: Vec<(Node, Origin)> = documents.map(|document| (document, origin())).collect();
     let (snapshot, _) = assemble(&fleet, vec![Reading { documents, complete: true, ..Reading::default() }]);
-    let begun = Instant::now();
+    compared::since();
     let (facts, findings) = Facts::gather(&fleet, &snapshot, &Looks::default());
-    let took = begun.elapsed();
     assert!(findings.is_empty() && facts.asked().is_empty(), "{findings:?}");
-    assert!(took.as_secs() < 10, "{took:?}");
+    assert_eq!(compared::since(), features + secrets);
 }

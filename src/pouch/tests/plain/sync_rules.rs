@@ -78,6 +78,39 @@ fn a_rule_s_object_is_explained_by_its_own_name() {
 }
 
 #[test]
+fn a_rule_is_explained_as_a_whole() {
+    let fleet = fleet();
+    let explain = |rule: &str| fleet.run(&["explain", "resourcesyncrule", rule]).ends(0).stdout;
+    let told = explain("pull");
+    for line in [
+        "ResourceSyncRule pull at manifests/rule.yaml:1:1\n  takes  Secret (v1): 2 of the 3 that were read\n",
+        "  if     {\"labels\":[{\"matchLabels\":{\"pull\":\"yes\"}}]}\n",
+        "  to     regions eu-west, us-east\n",
+        "  resourcesyncrule/team-a/pull:second  admitted, 1 object, by Secret team-a/second\n",
+    ] {
+        assert!(told.contains(line), "{line}:\n{told}");
+    }
+    assert!(!told.contains("third") && !told.contains("from "), "{told}");
+    let json = fleet.run(&["explain", "resourcesyncrule", "pull", "-o", "json"]).ends(0).stdout;
+    assert!(json.contains("\"taken\": 2") && json.contains("\"question\": \"ResourceSyncRule pull\""), "{json}");
+    for format in ["mermaid", "dot", "html"] {
+        assert!(fleet.run(&["explain", "resourcesyncrule", "pull", "-o", format]).ends(0).stdout.contains("first"));
+    }
+
+    // Why not: by the features of a source, by the rule itself, or since no region names it.
+    fleet.edit("manifests/rule.yaml", "spec:\n", "spec:\n  clusterFeatureMatch: [{featureName: none}]\n");
+    let told = explain("pull");
+    assert!(told.contains("0 of the 3") && told.contains("from   source all, which lacks a ClusterFeature"), "{told}");
+    fleet.edit("manifests/rule.yaml", "labels: [", "lables: [");
+    let told = explain("pull");
+    assert!(told.contains("error[mistyped]: spec.rules[0].match[0] has no field") && told.contains("lables"), "{told}");
+    fleet.edit("manifests/rule.yaml", "name: pull", "name: other");
+    assert!(explain("other").contains("to     nowhere: no region names it"), "{}", explain("other"));
+    fleet.run(&["explain", "resourcesyncrule", "othre"]).ends(1).says("Did you mean other?");
+    fleet.run(&["log", "resourcesyncrule", "other"]).ends(64).says("NAMESPACE/other:OBJECT");
+}
+
+#[test]
 fn what_a_rule_no_longer_takes_goes_and_what_nobody_knows_stays() {
     let fleet = fleet();
     fleet.run(&["render"]).ends(0);
@@ -140,5 +173,11 @@ fn sealed_secrets_are_matched_by_what_stands_open() {
     assert!(fleet.read("manifests/second.yaml").contains("pull: \"no\""), "{}", fleet.read("manifests/second.yaml"));
     fleet.run(&["render"]).ends(0);
     assert!(!fleet.has(&path("eu-west", "second")));
+    assert_eq!(fleet.read(&path("eu-west", "first")), before);
+    // A mistyped namespace is none of the source's default one, sealed or not.
+    fleet.configure("{name: all, ", "{name: all, defaultNamespace: elsewhere, ");
+    fleet.run(&["render"]).ends(0).outcome("eu-west", "unchanged");
+    sealed.edit("manifests/first.yaml", |text| text.replace("namespace: team-a", "namespcae: team-a"));
+    fleet.run(&["render"]).ends(3).says("error[mistyped]: Secret first has no field \"namespcae\" in metadata");
     assert_eq!(fleet.read(&path("eu-west", "first")), before);
 }

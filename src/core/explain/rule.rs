@@ -1,0 +1,52 @@
+//! A ResourceSyncRule as a whole: what it takes, from which sources, and to which regions.
+
+use alloc::collections::BTreeSet;
+use alloc::string::ToString as _;
+use alloc::vec::Vec;
+
+use super::record::{PlaceRecord, RuleRecord, RuleSourceRecord};
+use crate::claim::sync_rule::Told;
+use crate::kinds;
+use crate::name::{Name, ObjectKey, SourceName};
+use crate::snapshot::Lookup;
+use crate::sync_rule::words::conditions;
+use crate::world::World;
+
+/// The record of a rule; none if it was not read, and nobody knows of it.
+pub(super) fn of(world: &World<'_>, name: &Name) -> Option<RuleRecord> {
+    let key = ObjectKey::new(kinds::sync_rule(), None, name.clone());
+    let object = match world.snapshot.look_up(&key) {
+        Lookup::Absent => return None,
+        Lookup::Found(object) => Some(object),
+        Lookup::Unread(_) | Lookup::Unasked => world.snapshot.get(&key),
+    };
+    let told = world.facts.synced.told(world.fleet, world.snapshot, name);
+    let kind = told.as_ref().map(|told| &told.rule.kind);
+    Some(RuleRecord {
+        name: name.to_string(),
+        place: object.map(|object| PlaceRecord::from(&object.origin)),
+        takes: told
+            .as_ref()
+            .map(|told| format!("{} ({})", told.rule.kind.kind, told.rule.kind.api_version(&told.rule.version))),
+        conditions: object.map(|object| conditions(&object.body)).unwrap_or_default(),
+        sources: told.as_ref().map(sources).unwrap_or_default(),
+        regions: world.fleet.ruled(name.as_str()).map(|region| region.name.to_string()).collect(),
+        read: kind.map(|kind| world.snapshot.all(kind).count()),
+        taken: taken(world, name),
+    })
+}
+
+/// How many objects it takes, to whatever regions.
+fn taken(world: &World<'_>, name: &Name) -> usize {
+    let asked = world.facts.asked().iter().filter(|asked| asked.claim.is_some());
+    let of_rule = asked.filter(|asked| asked.by.rule_and_object().is_some_and(|(rule, _)| *name == *rule));
+    of_rule.map(|asked| &asked.by).collect::<BTreeSet<_>>().len()
+}
+
+fn sources(told: &Told<'_>) -> Vec<RuleSourceRecord> {
+    let record = |(name, answer): &(&SourceName, &'static str)| RuleSourceRecord {
+        name: name.to_string(),
+        answer: (*answer).into(),
+    };
+    told.sources.iter().map(record).collect()
+}

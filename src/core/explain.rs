@@ -71,7 +71,8 @@ impl Question {
             Question::Claimant(by) => {
                 let mut claims = world.facts.asked_of(by).filter_map(|asked| asked.claim.as_ref()).peekable();
                 // What is published for somebody who claims nothing may be anywhere.
-                claims.peek().is_none() || claims.any(|claim| claim.to == to.address())
+                // A template is for the namespaces of that name in all regions.
+                by.is_managed_resource() || claims.peek().is_none() || claims.any(|claim| claim.to == to.address())
             }
             Question::Object(_) => true,
             Question::Region(region) => *region == to.region.name,

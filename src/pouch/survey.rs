@@ -16,12 +16,14 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use pouch_core::claim::Claim;
 use pouch_core::closure::wanted::wanted;
 use pouch_core::config::{Fleet, Source, SourcePlace};
 use pouch_core::finding::Finding;
 use pouch_core::inquiry::{self, ListedKind};
 use pouch_core::layout::manifest::SourceIdentity;
 use pouch_core::listing::counted;
+use pouch_core::made::Templates;
 use pouch_core::name::{Claimant, GroupKind, ObjectKey, SourceName};
 use pouch_core::snapshot::{
     Admitted, Answer, Hands, Looked, Reading, Reason, SealedDocument, Snapshot, Standing, assemble_by,
@@ -45,6 +47,9 @@ use rayon::prelude::*;
 use source::decrypt::{Opener, Seen, Vault, unopened};
 use source::live::{Changed, Live, Values};
 use source::{Given, SourceError};
+
+/// How many claims of templates a thread renders before it wipes its stack.
+const CLAIMS_PER_TASK: usize = 64;
 
 /// How many documents a thread makes objects of before it wipes its stack.
 const DOCUMENTS_PER_TASK: usize = 1024;
@@ -365,6 +370,18 @@ fn one_look(
         }
         times.tell(surveyor, clusters);
     }
+    if fleet.names_templates() {
+        let templates = Templates::of(&World { fleet, snapshot: &snapshot, facts: &facts, now: 0 });
+        let stop = &surveyor.session.stop;
+        let make = |claims: &[&Claim]| -> Result<Vec<_>, Failure> {
+            stop.check()?;
+            Ok(wiped(|| claims.iter().map(|claim| templates.make(claim)).collect()))
+        };
+        let made: Result<Vec<Vec<_>>, Failure> = templates.claims.par_chunks(CLAIMS_PER_TASK).map(make).collect();
+        let made = made?;
+        let made = templates.together(made.into_iter().flatten());
+        snapshot.made = made;
+    }
     let asked = clusters.values_mut().map(|live| (live.name().clone(), live.take_asked()));
     let now = surveyor.session.time_of_run().as_second();
     let asked = asked.collect();
@@ -562,7 +579,9 @@ fn list_namespaces(
         return Ok(());
     }
     for (index, live) in clusters {
-        if sources.get(*index).is_some_and(|source| source.provides.cluster_scoped) {
+        let is_asked =
+            |source: &Source| source.provides.cluster_scoped && !inquiry::has_namespaces(surveyor.fleet, source);
+        if sources.get(*index).is_some_and(is_asked) {
             list(surveyor, live, *index, &inquiry::listed_namespaces(), times)??;
         }
     }

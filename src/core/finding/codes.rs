@@ -113,6 +113,7 @@ codes! {
     MalformedSecret "malformed-secret" Broken Error "A Secret has entries that the API would not accept.";
     UndecryptableSource "undecryptable-source" Broken Error "An object in a source is encrypted and cannot be opened.";
     CopiedCiphertext "copied-ciphertext" Broken Error "A sealed value of one document in the sources is in another document too.";
+    InvalidTemplate "invalid-template" Broken Error "A ManagedResource cannot be read, or nothing can be made of its template.";
     InvalidObject "invalid-object" Broken Error "A region's API would reject the object as it is written.";
     ImmutableField "immutable-field" Broken Error "A field differs from the published one, and the region's API does not let it change.";
     SecretTypeChanged "secret-type-changed" Broken Error "A Secret's type differs from the published one, and types are immutable.";

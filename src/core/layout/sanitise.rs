@@ -119,6 +119,9 @@ fn metadata<'a>(
         Style::Flux => {
             let open = open || annotations.values().chain(labels.values()).any(holds_variable);
             for_flux(&lands.kind, open).into_iter().for_each(|(key, value)| annotations.insert(key, value));
+            if object.create_only {
+                annotations.insert("kustomize.toolkit.fluxcd.io/ssa", Tree::text("IfNotPresent"));
+            }
         }
         Style::ArgoCd => for_argocd(&lands.kind).into_iter().for_each(|(key, value)| annotations.insert(key, value)),
     }

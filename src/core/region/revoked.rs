@@ -66,6 +66,13 @@ impl<'a, 'i> Admission<'a, 'i> {
         if let Some(finding) = place::check(&to, &object.key).into_iter().next() {
             return revoked(finding.code, finding.message);
         }
+        // What a template made stands in no source, and what it was made of is in no manifest.
+        if by.is_managed_resource() {
+            let is_shut = object.key.namespace.as_ref() != Some(&by.namespace)
+                && matches!(world.lets_make(by, &to.region.name, &object.key), Granting::No);
+            let why = || format!("no grant lets template {} make {}", by.name, object.key);
+            return if is_shut { revoked(Code::NotAdmitted, why()) } else { None };
+        }
         if by.is_sync_rule()
             && object.key.namespace.as_ref().is_some_and(|namespace| *namespace != by.namespace)
             && matches!(world.landing(by, &self.input.to.region.name, &object.key), Granting::No)

@@ -76,6 +76,11 @@ pub(super) fn pattern(kind: Option<&GroupKind>, text: &str) -> Pattern {
     Pattern::of(text, kind.is_some_and(kinds::is_by_configuration))
 }
 
+/// What is wrong with the kind of a document that no source has, if it is nearly one that somebody knows.
+pub fn nearly(fleet: &Fleet, declared: &BTreeSet<GroupKind>, document: &Node) -> Option<Fault> {
+    check(fleet, declared, kind_words(document)).map(|mistyped| mistyped.fault)
+}
+
 fn check(
     fleet: &Fleet,
     declared: &BTreeSet<GroupKind>,
@@ -118,6 +123,7 @@ fn check(
             CLUSTERS => fleet.names_clusters(),
             ADDONS => fleet.names_resource_sets(),
             _ if kinds::is_of_sync_rules(&GroupKind::new(known.group, known.kind)) => fleet.names_sync_rules(),
+            kinds::KUBENSYNC => fleet.names_templates(),
             _ => true,
         };
         let core = kinds::all().filter(|known| known.group != K0RDENT).filter(is_meant);

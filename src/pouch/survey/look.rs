@@ -169,6 +169,15 @@ pub fn errands(
     for claim in claims.filter(|claim| only.is_none_or(|only| claim.by == *only)) {
         claimants.entry(claim.region()).or_default().insert(claim.by.namespace.clone());
     }
+    // Whom a template selects hangs on the labels, so they are asked for of all that it may be for.
+    let of_templates = |only: Option<&Claimant>| only.is_none_or(Claimant::is_managed_resource);
+    for region in fleet.regions.values().filter(|_| of_templates(only)) {
+        let asked = facts.asked_by_templates(region);
+        let mut asked = asked.filter(|namespace| only.is_none_or(|only| only.namespace == **namespace)).peekable();
+        if asked.peek().is_some() {
+            claimants.entry(&region.name).or_default().extend(asked.cloned());
+        }
+    }
     let mut files = ProviderFiles::default();
     let mut errands = Vec::new();
     for (region, look) in regions(fleet) {

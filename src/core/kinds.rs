@@ -60,6 +60,8 @@ pub const DEFINITION: &str = "CustomResourceDefinition";
 
 /// The kind of the registry's rules by which objects are synchronised to other clusters.
 pub const SYNC_RULE: &str = "ResourceSyncRule";
+/// The kind of KubeNSync's templates.
+const MANAGED_RESOURCE: &str = "ManagedResource";
 
 /// The kind of what rules of the registry choose source clusters by.
 pub const CLUSTER_FEATURE: &str = "ClusterFeature";
@@ -212,7 +214,7 @@ static KNOWN: [Known; 19] = [
     // Templates of KubeNSync, where a region of the configuration names some.
     Known {
         group: KUBENSYNC,
-        kind: "ManagedResource",
+        kind: MANAGED_RESOURCE,
         plural: "managedresources",
         scope: Scope::Cluster,
         listed: Listed::AsGiven,
@@ -366,9 +368,14 @@ pub fn is_by_configuration(kind: &GroupKind) -> bool {
     is_of_clusters(kind) || is_resource_set(kind) || is_of_sync_rules(kind) || is_managed_resource(kind)
 }
 
+/// The kind of KubeNSync's templates.
+pub fn managed_resource() -> GroupKind {
+    GroupKind::new(KUBENSYNC, MANAGED_RESOURCE)
+}
+
 /// Whether this is the kind of KubeNSync's templates, which a stage reads where the configuration names some.
 pub fn is_managed_resource(kind: &GroupKind) -> bool {
-    kind.is(KUBENSYNC, "ManagedResource")
+    kind.is(KUBENSYNC, MANAGED_RESOURCE)
 }
 
 /// Whether objects of a kind say which identity a Cluster uses: a stage reads them where the configuration names Clusters.

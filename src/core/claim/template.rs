@@ -15,19 +15,14 @@ use crate::config::{Fleet, RegionConfig, RegionState, Resolution, Source};
 use crate::destination::{Address, Destination};
 use crate::finding::{Code, Fault, Finding, Severity};
 use crate::k0rdent::root::Root;
-use crate::kinds::{self, KUBENSYNC};
+use crate::kinds;
 use crate::listing::few;
-use crate::name::{Claimant, GroupKind, Name, Namespace, ObjectKey, Region, SourceName};
+use crate::name::{Claimant, Name, Namespace, ObjectKey, Region, SourceName};
 use crate::object::{Object, finding_of};
 use crate::selector::Truth;
 use crate::snapshot::{Lookup, Snapshot};
 
 pub use spec::{Datum, DatumKind, Labels, TemplateSpec, read};
-
-/// The kind of templates.
-pub fn template_kind() -> GroupKind {
-    GroupKind::new(KUBENSYNC, "ManagedResource")
-}
 
 /// The namespaces that a region has, as far as anybody knows.
 #[derive(Default)]
@@ -69,7 +64,7 @@ pub fn claims<'n>(
     if !fleet.names_templates() {
         return (templates, asked, findings);
     }
-    for object in snapshot.all(&template_kind()) {
+    for object in snapshot.all(&kinds::managed_resource()) {
         let of_region = |region| Some((region, trusted(fleet, snapshot, region, object)?));
         let mut taking = fleet.regions.values().filter_map(of_region).peekable();
         if taking.peek().is_none() {

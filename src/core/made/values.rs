@@ -12,7 +12,8 @@ use base64::engine::general_purpose::STANDARD;
 use crate::claim::Claim;
 use crate::claim::template::{Datum, DatumKind, TemplateSpec};
 use crate::cleartext::inline_secrets;
-use crate::finding::{Code, Finding};
+use crate::config::Fleet;
+use crate::finding::{Code, Finding, Place};
 use crate::hash::sha256_hex;
 use crate::name::{Name, ObjectKey};
 use crate::node::{Key, Node};
@@ -59,7 +60,7 @@ impl<'a> Values<'a> {
                     secret(spec, datum, object, &mut pairs)
                 }
                 DatumKind::ConfigMap => same(config_map(object)),
-                DatumKind::Object => same(whole(object)),
+                DatumKind::Object => same(whole(world.fleet, object)),
             };
             match (&mut values, value) {
                 (Some(values), Some(value)) => values.push((datum.name.clone(), value)),
@@ -142,20 +143,30 @@ fn config_map(object: &Object) -> Value {
     Value::texts(texts.collect::<Vec<_>>())
 }
 
-/// An object as far as pouch reads it: what identifies it, and the fields of its kind.
-fn whole(object: &Object) -> Value {
+/// An object as far as pouch reads it: what identifies it, and the fields of its kind. What is not read looks nowhere as if
+/// the object did not have it.
+fn whole(fleet: &Fleet, object: &Object) -> Value {
     let Object { key, version, body, .. } = object;
     let text = |key: &str, text: &str| (Arc::from(key), Value::text(text));
     let name: &Name = &key.name;
     let namespace = key.namespace.iter().map(|namespace| text("namespace", namespace.as_str()));
     let labels = object.labels.iter().map(|(key, value)| (key.clone(), Value::text(value)));
-    let labels = (!object.labels.is_empty()).then(|| (Arc::from("labels"), Value::map(labels.collect::<Vec<_>>())));
-    let metadata = Value::map([text("name", name.as_str())].into_iter().chain(namespace).chain(labels));
+    let labels =
+        (!object.labels.is_empty()).then(|| (Arc::from("labels"), Value::part_of_map(labels.collect::<Vec<_>>())));
+    let metadata = Value::part_of_map([text("name", name.as_str())].into_iter().chain(namespace).chain(labels));
     let api_version = key.kind.api_version(version);
     let own =
         [text("apiVersion", &api_version), text("kind", key.kind.kind.as_str()), (Arc::from("metadata"), metadata)];
-    let fields = body.entries().iter().map(|(key, node)| (key.clone(), of_node(node)));
-    Value::map(own.into_iter().chain(fields))
+    // Of what a cluster lists, a few fields are taken.
+    let is_listed = matches!(object.origin.place, Place::Cluster { .. }) && fleet.lists(&key.kind);
+    let field = |node: &Node| match node {
+        Node::Map(entries) if is_listed => {
+            Value::part_of_map(entries.iter().map(|(key, node)| (key.clone(), of_node(node))))
+        }
+        node => of_node(node),
+    };
+    let fields = body.entries().iter().map(|(key, node)| (key.clone(), field(node)));
+    Value::part_of_map(own.into_iter().chain(fields))
 }
 
 fn of_node(node: &Node) -> Value {

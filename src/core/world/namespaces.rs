@@ -1,5 +1,5 @@
-//! The namespaces of a region, as far as somebody says: the configuration, and Namespaces of sources that describe it. A
-//! look into the region says which labels they have, and which are absent.
+//! The namespaces of a region, as far as somebody says: the configuration, Namespaces of sources that describe it, and a look
+//! into the region that lists them. Any look says which labels those have that it asked for, and which are absent.
 
 use alloc::collections::BTreeMap;
 use alloc::string::String;
@@ -46,18 +46,25 @@ fn of(fleet: &Fleet, snapshot: &Snapshot, region: &RegionConfig, cluster: Option
             *labels = Labels::default();
         }
     }
-    // A look asks only for namespaces that somebody names: whom it happens to see says nothing of which there are, and what
-    // it does not see nothing of what is gone. But it alone says which labels there are.
+    // A look that may not list asks only for namespaces that somebody names: whom it happens to see says nothing of which
+    // there are, and what it does not see nothing of what is gone. But it alone says which labels there are.
     let sight = cluster.map(|cluster| &cluster.sight);
     let is_looked_into = region.inventory.look.is_some() || sight.is_some_and(|sight| !matches!(sight, Sight::None));
+    let mut is_listed_there = false;
     if is_looked_into {
-        let looked = cluster.and_then(ClusterFacts::looked).map(|looked| &looked.namespaces);
+        let seen = cluster.and_then(ClusterFacts::looked);
+        let looked = seen.map(|looked| &looked.namespaces);
+        is_listed_there = seen.is_some_and(|looked| looked.lists_namespaces);
+        let there = looked.into_iter().flatten().filter(|(_, labels)| is_listed_there && labels.is_some());
+        for (name, _) in there {
+            namespaces.known.entry(name.clone()).or_default();
+        }
         for (name, labels) in &mut namespaces.known {
             *labels = match looked.and_then(|looked| looked.get(name)) {
                 Some(Some(seen)) => Labels { known: seen.clone(), complete: true },
                 // Nobody has given labels yet to what is not there.
                 Some(None) => Labels { known: BTreeMap::new(), complete: true },
-                None => Labels::default(),
+                None => Labels { known: BTreeMap::new(), complete: is_listed_there },
             };
         }
         let absent = looked.into_iter().flatten().filter(|(_, labels)| labels.is_none());
@@ -69,6 +76,6 @@ fn of(fleet: &Fleet, snapshot: &Snapshot, region: &RegionConfig, cluster: Option
         }
     }
     let is_listed = if describing.is_empty() { !region.labels.is_empty() } else { is_described };
-    namespaces.complete = is_listed && !is_looked_into;
+    namespaces.complete = if is_looked_into { is_listed_there } else { is_listed };
     namespaces
 }

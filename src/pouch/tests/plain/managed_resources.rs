@@ -1,6 +1,13 @@
-//! Templates for namespaces, from the command line: planned, explained, published, rotated and taken back by name.
+//! Templates for namespaces, from the command line: planned, explained, published, rotated and taken back by name; and what
+//! becomes of public ones.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+
+use serde_json::Value;
 
 use crate::support::fleet::{EU, Fleet, Tree, secret};
+use crate::support::shared;
 
 const TEMPLATE: &str = r#"
 apiVersion: automation.kubensync.com/v1alpha1
@@ -87,4 +94,78 @@ fn without_values_a_template_is_shown_with_stand_ins() {
     fleet.run(&["render"]).ends(0);
     let ran = fleet.run(&["plan", "--no-values"]);
     assert!(!ran.stdout.contains("invalid-template") && !ran.stderr.contains("not-a-real-key"), "{}", ran.stderr);
+}
+
+/// What is made of the public ManagedResources: as they are, and where `kinds` declares what they make.
+const PUBLIC: &str = include_str!("managed_resources/public.txt");
+
+const KINDS: &str = "kinds:
+- {group: '', kind: ResourceQuota, scope: Namespaced}
+- {group: '', kind: ServiceAccount, scope: Namespaced}
+- {group: rbac.authorization.k8s.io, kind: Role, scope: Namespaced}
+- {group: rbac.authorization.k8s.io, kind: RoleBinding, scope: Namespaced}
+- {group: addons.cluster.x-k8s.io, kind: ClusterResourceSet, scope: Namespaced}
+";
+
+#[test]
+fn public_templates_render_or_are_refused_as_the_table_says() {
+    let Some(seeds) = shared("data/seeds/managedresource") else { return };
+    let mut said = String::new();
+    let files: BTreeSet<_> = fs::read_dir(&seeds).unwrap().map(|entry| entry.unwrap().path()).collect();
+    let files: Vec<_> = files.into_iter().filter(|path| path.extension().is_some_and(|it| it == "yaml")).collect();
+    assert_eq!(files.len(), 11);
+    for file in files {
+        let name = file.file_stem().unwrap().to_str().unwrap();
+        let text = fs::read_to_string(&file).unwrap();
+        for (form, kinds) in [("as it is", ""), ("its kinds declared", KINDS)] {
+            said.push_str(&format!("{name}, {form}\n"));
+            judged(&text, kinds).iter().for_each(|line| said.push_str(&format!("  {line}\n")));
+        }
+    }
+    if std::env::var_os("POUCH_REWRITE").is_some() {
+        fs::write(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/plain/managed_resources/public.txt"), &said).unwrap();
+        return;
+    }
+    assert_eq!(said, PUBLIC);
+}
+
+/// What is found of a template for three namespaces that have what the examples ask for, and what is published.
+fn judged(template: &str, kinds: &str) -> Vec<String> {
+    let fleet = Fleet::of(&format!(
+        "apiVersion: pouch/v1alpha1\nkind: Fleet\nmetadata: {{name: fleet}}\n\
+         sources: [{{name: all, directory: {{path: manifests}}}}]\n{kinds}\
+         regions:\n  eu-west:\n    recipients: [{EU}]\n    detached: true\n    delivery: flux\n    templates: ['*']\n    \
+         namespaces:\n      allowed: ['*']\n      labels:\n        dev-a: {{capi-pull-secret: 'true'}}\n        \
+         shopping-a: {{environment: production}}\n        test-a: {{}}\ncompanions: none\nreuseKey: {{file: reuse.key}}\n"
+    ));
+    fleet.write("manifests/template.yaml", template);
+    let docker = "{auths: {}}";
+    for (namespace, name) in [("kube-system", "source-pull-secret"), ("default", "my-pull-secret")] {
+        let entry = format!(".dockerconfigjson: '{docker}'");
+        fleet.write(&format!("manifests/{name}.yaml"), secret(namespace, name, &entry));
+    }
+    fleet.write("manifests/my-secret.yaml", secret("default", "my-secret", "key1: one, key2: two"));
+    fleet.write(
+        "manifests/others.yaml",
+        "{apiVersion: v1, kind: ConfigMap, metadata: {name: my-configmap, namespace: default}, data: {key1: a, key2: b}}\n\
+         ---\n{apiVersion: v1, kind: ServiceAccount, metadata: {name: test, namespace: default}}\n",
+    );
+    let out = fleet.run(&["check", "-o", "json"]).stdout;
+    let json: Value = serde_json::from_str(&out).unwrap();
+    let count = |verdict: &str| json["credentials"][verdict].as_u64().unwrap();
+    let mut lines =
+        vec![format!("resolved {}, refused {}, broken {}", count("admitted"), count("refused"), count("broken"))];
+    let mut found: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for finding in json["findings"].as_array().unwrap() {
+        let text = |field: &str| finding[field].as_str().unwrap_or_default().to_owned();
+        let told = format!("{} {}: {}", text("severity"), text("code"), text("message"));
+        found.entry(told).or_default().insert(finding["credential"].as_str().unwrap_or("the file").to_owned());
+    }
+    lines.extend(
+        found.into_iter().map(|(told, by)| format!("{told} ({})", by.into_iter().collect::<Vec<_>>().join(", "))),
+    );
+    fleet.run(&["render"]);
+    let own = |path: &String| path.contains("/core/") && !path.ends_with("kustomization.yaml");
+    lines.extend(fleet.tree("bundles").into_keys().filter(own).map(|path| format!("publishes {path}")));
+    lines
 }

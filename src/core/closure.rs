@@ -37,7 +37,7 @@ use landing::Places;
 pub use landing::of_root;
 pub use member::{Closure, Member, Role, Via};
 use reference::{Reference, dotted, follow};
-pub use template::{Data, data as template_data};
+pub use template::{Data, data as template_data, data_of, is_shut};
 
 /// The longest chain of references.
 pub const MAX_HOPS: usize = 16;

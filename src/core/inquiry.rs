@@ -71,7 +71,9 @@ pub fn listed(fleet: &Fleet, source: &Source) -> Vec<ListedKind> {
         let kind = GroupKind::new(known.group, known.kind);
         Some(ListedKind { kind, namespaces, needed, may_be_refused: false, may_be_absent: is_regional })
     };
-    let namespaces = has_namespaces(fleet, source).then(listed_namespaces);
+    // Without the right, templates wait, and nobody else.
+    let may_be_refused = |listed| ListedKind { may_be_refused: true, needed: false, ..listed };
+    let namespaces = has_namespaces(fleet, source).then(listed_namespaces).map(may_be_refused);
     kinds::all().filter_map(ask).chain(namespaces).collect()
 }
 

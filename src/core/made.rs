@@ -4,6 +4,7 @@
 //! document, and none stands in plain sight. What is made is admitted as if a source had it, so that every rule for
 //! objects holds for it.
 
+mod bounds;
 mod values;
 
 use alloc::borrow::Cow;
@@ -11,6 +12,7 @@ use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
 use alloc::string::String;
 use alloc::vec::Vec;
+use core::convert::Infallible;
 
 use crate::capi;
 use crate::claim::Claim;
@@ -22,13 +24,14 @@ use crate::finding::{Code, Finding};
 use crate::kinds;
 use crate::name::{Name, ObjectKey};
 use crate::node::{Interner, Key, Node};
-use crate::object::{Object, Refusal, admit, kind_of};
+use crate::object::{Object, Refusal, TEMPLATE_ANNOTATION, admit, kind_of};
 use crate::snapshot::{AllMade, nearly};
 use crate::template::{Refused, Template};
 use crate::world::definition::Defined;
 use crate::world::{Granting, World};
 use crate::yaml;
-use values::{Pair, Values};
+pub use bounds::{MOST, Make, Weighed};
+use values::{Pairs, Values};
 
 /// The most documents of one template, as in KubeNSync.
 const MOST_DOCUMENTS: usize = 1024;
@@ -39,12 +42,7 @@ struct Ready<'a> {
     template: Template,
     /// Whether it may ask for labels of its namespace.
     uses_labels: bool,
-    /// How many claims there are of it.
-    claims: usize,
 }
-
-/// The most bytes that one template makes for all namespaces together.
-const MOST_BYTES: usize = 256 * 1024 * 1024;
 
 /// What is made of one template for one namespace.
 pub type One = Result<Vec<Object>, Vec<Finding>>;
@@ -64,10 +62,7 @@ impl<'a> Templates<'a> {
         let claims: Vec<&Claim> = claims.collect();
         let mut ready: BTreeMap<Name, Result<Ready<'a>, Vec<Finding>>> = BTreeMap::new();
         for claim in &claims {
-            let ready = ready.entry(claim.by.name.clone()).or_insert_with(|| prepare(world, claim));
-            if let Ok(ready) = ready {
-                ready.claims = ready.claims.saturating_add(1);
-            }
+            ready.entry(claim.by.name.clone()).or_insert_with(|| prepare(world, claim));
         }
         Self { world: *world, ready, claims }
     }
@@ -82,7 +77,7 @@ impl<'a> Templates<'a> {
     }
 
     /// What was made of all claims, in their order.
-    pub fn together(&self, made: impl IntoIterator<Item = One>) -> AllMade {
+    fn together(&self, made: impl IntoIterator<Item = One>) -> AllMade {
         let mut all = AllMade::default();
         for (claim, made) in self.claims.iter().zip(made) {
             let region = claim.region();
@@ -96,15 +91,19 @@ impl<'a> Templates<'a> {
 /// Renders all templates for all namespaces that select them, one after the other.
 pub fn all(world: &World<'_>) -> AllMade {
     let templates = Templates::of(world);
-    templates.together(templates.claims.iter().map(|claim| templates.make(claim)))
+    let run = |make: Make<'_>| Ok::<_, Infallible>(templates.claims.iter().map(|claim| make(claim)).collect());
+    match templates.all(MOST, run) {
+        Ok(all) => all,
+        Err(never) => match never {},
+    }
 }
 
 fn prepare<'a>(world: &World<'a>, claim: &Claim) -> Result<Ready<'a>, Vec<Finding>> {
     // The closure says why there is none.
-    let spec = world.facts.templates.get(&claim.by.name).ok_or_else(Vec::new)?;
+    let spec = world.facts.templates.specs.get(&claim.by.name).ok_or_else(Vec::new)?;
     let template = Template::parse(&spec.literal).map_err(|refused| vec![of_template(claim, &refused)])?;
     let uses_labels = spec.literal.contains("Labels");
-    Ok(Ready { spec, template, uses_labels, claims: 0 })
+    Ok(Ready { spec, template, uses_labels })
 }
 
 fn make(world: &World<'_>, claim: &Claim, ready: &Ready<'_>) -> Result<Vec<Object>, Vec<Finding>> {
@@ -133,19 +132,11 @@ fn make(world: &World<'_>, claim: &Claim, ready: &Ready<'_>) -> Result<Vec<Objec
     if !strange.is_empty() {
         return Err(strange);
     }
-    let most = MOST_BYTES.checked_div(ready.claims).unwrap_or_default();
-    if text.len() > most {
-        let message = format!(
-            "it makes {} bytes here; for as many namespaces as select it, {most} bytes are the most for each",
-            text.len()
-        );
-        return Err(one(invalid(claim, &message, "Select fewer namespaces, or make less.")));
-    }
     let documents = match &known.values {
         // Nobody looked at the values.
         None => shown,
         Some(values) => {
-            let made = ready.template.render(values).ok().filter(|text| text.len() <= most.saturating_mul(2));
+            let made = ready.template.render(values).ok();
             let made = made.and_then(|text| documents(&text).ok());
             let made = made.filter(|made| same(&shown, made, &known.pairs));
             // Where and how they differ would tell something of the values.
@@ -190,8 +181,9 @@ fn of_no_kind(world: &World<'_>, claim: &Claim, document: &Node) -> Option<Findi
     let kind = kind_of(document);
     if !world.fleet.publishes(&kind) {
         let declared = world.snapshot.definitions.keys().cloned().collect();
-        if let Some(fault) = nearly(world.fleet, &declared, document) {
-            return Some(invalid(claim, &fault.message, CORRECT));
+        if let Some(meant) = nearly(world.fleet, &declared, document) {
+            let did_you_mean = meant.map(|meant| format!("Did you mean {meant}? ")).unwrap_or_default();
+            return Some(invalid(claim, &format!("there is no kind {kind}"), format!("{did_you_mean}{CORRECT}")));
         }
         let help = "Let it make other objects, or declare the kind in `kinds`.";
         return Some(invalid(claim, &format!("pouch does not publish objects of kind {kind}"), help));
@@ -210,6 +202,8 @@ fn object(world: &World<'_>, claim: &Claim, ready: &Ready<'_>, document: Node) -
             Refusal::NamespaceMissing(..) => invalid(claim, "it has no namespace", CORRECT),
         })
     })?;
+    // What Sveltos would render is none of a Credential's templates.
+    object.annotations = object.annotations.into_iter().filter(|(key, _)| **key != *TEMPLATE_ANNOTATION).collect();
     if ready.spec.create_only {
         let to = Destination::of(world.fleet, &claim.to);
         if !to.is_some_and(|to| matches!(to.delivery(), Delivery::Flux(_))) {
@@ -291,11 +285,11 @@ fn documents(text: &str) -> Result<Vec<Node>, String> {
 }
 
 /// Whether documents with values are those with stand-ins, but for the values of Secrets.
-fn same(shown: &[Node], made: &[Node], pairs: &[Pair<'_>]) -> bool {
+fn same(shown: &[Node], made: &[Node], pairs: &Pairs<'_>) -> bool {
     shown.len() == made.len() && shown.iter().zip(made).all(|(shown, made)| alike(shown, made, pairs))
 }
 
-fn alike(shown: &Node, made: &Node, pairs: &[Pair<'_>]) -> bool {
+fn alike(shown: &Node, made: &Node, pairs: &Pairs<'_>) -> bool {
     if !kind_of(shown).is_secret() || !shown.is_map() {
         return shown == made;
     }
@@ -307,7 +301,7 @@ fn alike(shown: &Node, made: &Node, pairs: &[Pair<'_>]) -> bool {
 }
 
 /// Whether two maps have the same keys, and behind each a text that is the same but for the values.
-fn same_entries(a: &Node, b: &Node, pairs: &[Pair<'_>]) -> bool {
+fn same_entries(a: &Node, b: &Node, pairs: &Pairs<'_>) -> bool {
     let (a, b) = (a.entries(), b.entries());
     let same = |((key, a), (other, b)): (&(Key, Node), &(Key, Node))| {
         let texts = || matches!((a, b), (Node::Text(shown), Node::Text(made)) if is_placed(shown, made, pairs));
@@ -318,16 +312,26 @@ fn same_entries(a: &Node, b: &Node, pairs: &[Pair<'_>]) -> bool {
 
 /// Whether a text has the very values where its other half has stand-ins as they are: YAML may read a value as another
 /// one, and a part of it as a comment. At its end, line breaks are as the style of the text wants them. What was encoded
-/// or cut before is not known.
-fn is_placed(shown: &str, made: &str, pairs: &[Pair<'_>]) -> bool {
-    let mut placed = String::from(shown);
-    let mut found = false;
-    for pair in pairs.iter().filter(|pair| shown.contains(&*pair.stand_in)) {
-        let Ok(value) = core::str::from_utf8(pair.value) else { return false };
-        placed = placed.replace(&*pair.stand_in, value);
+/// or cut before is not known. Both are walked side by side, whatever a text with all values in place would be.
+fn is_placed(shown: &str, made: &str, pairs: &Pairs<'_>) -> bool {
+    let (mut shown, mut made, mut found) = (shown, made, false);
+    while let Some((before, stand_in, behind)) = pairs.next(shown) {
+        let Some(value) = stand_in else { return false };
         found = true;
+        let Some(rest) = made.strip_prefix(before) else { return false };
+        made = match rest.strip_prefix(value) {
+            Some(rest) => rest,
+            // Its own line breaks may be those at the end.
+            None if without_end(behind).is_empty() => return without_end(rest) == without_end(value),
+            None => return false,
+        };
+        shown = behind;
     }
-    !found || placed.trim_end_matches(['\n', '\r']) == made.trim_end_matches(['\n', '\r'])
+    !found || without_end(shown) == without_end(made)
+}
+
+fn without_end(text: &str) -> &str {
+    text.trim_end_matches(['\n', '\r'])
 }
 
 const WITH_VALUES: &str = "with the values of Secrets the template fails, or makes other documents than with stand-ins, or a \

@@ -334,8 +334,7 @@ impl<'a> World<'a> {
         }
     }
 
-    /// The code that says why what a claimant has published stays although it claims nothing for the region, if it does.
-    pub fn kept_by(&self, by: &Claimant, region: &Region) -> Option<Code> {
+    fn kept_by(&self, by: &Claimant, region: &Region) -> Option<Code> {
         let synced = (&self.facts.synced, region);
         kept_by(by, self.facts.asked_by(by), &self.access(), &self.facts.deployments, self.snapshot, synced)
     }
@@ -345,12 +344,13 @@ impl<'a> World<'a> {
         self.facts.namespaces.get(region)
     }
 
-    /// The same, where it may be of one region's namespaces only.
+    /// The code that says why what a claimant has published stays although it claims nothing for the region, if it does.
     pub fn kept_there_by(&self, by: &Claimant, region: &RegionConfig) -> Option<Code> {
         if !by.is_managed_resource() {
             return self.kept_by(by, &region.name);
         }
-        template::kept_by(self.fleet, self.snapshot, by, region, self.namespaces(&region.name))
+        let known = (&self.facts.templates, self.namespaces(&region.name));
+        template::kept_by(self.fleet, self.snapshot, by, region, known)
     }
 
     /// What AccessManagement hands out.

@@ -23,7 +23,7 @@ use pouch_core::finding::Finding;
 use pouch_core::inquiry::{self, ListedKind};
 use pouch_core::layout::manifest::SourceIdentity;
 use pouch_core::listing::counted;
-use pouch_core::made::Templates;
+use pouch_core::made::{self, Templates, Weighed};
 use pouch_core::name::{Claimant, GroupKind, ObjectKey, SourceName};
 use pouch_core::snapshot::{
     Admitted, Answer, Hands, Looked, Reading, Reason, SealedDocument, Snapshot, Standing, assemble_by,
@@ -348,6 +348,11 @@ fn one_look(
     if !clusters.is_empty() || !vaults.is_empty() {
         ask(surveyor, clusters, &vaults, (&mut snapshot, &facts), &mut times)?;
     }
+    make(surveyor, &mut snapshot, &facts)?;
+    if fleet.names_templates() && !clusters.is_empty() {
+        // Only now it is known what lands where, and so what may stand in its way.
+        ask(surveyor, clusters, &vaults, (&mut snapshot, &facts), &mut times)?;
+    }
     if !clusters.is_empty() {
         let at_hand = clusters.iter_mut().filter(|(index, _)| !away.contains(index));
         let changed = prove(surveyor, at_hand)?;
@@ -367,25 +372,36 @@ fn one_look(
                 snapshot.changes(fleet, index, &key, &why);
             }
             (facts, facts_findings) = Facts::gather(fleet, &snapshot, &looks);
+            make(surveyor, &mut snapshot, &facts)?;
         }
         times.tell(surveyor, clusters);
-    }
-    if fleet.names_templates() {
-        let templates = Templates::of(&World { fleet, snapshot: &snapshot, facts: &facts, now: 0 });
-        let stop = &surveyor.session.stop;
-        let make = |claims: &[&Claim]| -> Result<Vec<_>, Failure> {
-            stop.check()?;
-            Ok(wiped(|| claims.iter().map(|claim| templates.make(claim)).collect()))
-        };
-        let made: Result<Vec<Vec<_>>, Failure> = templates.claims.par_chunks(CLAIMS_PER_TASK).map(make).collect();
-        let made = made?;
-        let made = templates.together(made.into_iter().flatten());
-        snapshot.made = made;
     }
     let asked = clusters.values_mut().map(|live| (live.name().clone(), live.take_asked()));
     let now = surveyor.session.time_of_run().as_second();
     let asked = asked.collect();
     Ok(Ok(Survey { snapshot, facts, facts_findings, findings, sources, unidentified, read, asked, now }))
+}
+
+/// Makes what templates make.
+fn make(surveyor: &Surveyor<'_>, snapshot: &mut Snapshot, facts: &Facts) -> Result<(), Failure> {
+    let fleet = surveyor.fleet;
+    if !fleet.names_templates() {
+        return Ok(());
+    }
+    let made = {
+        let templates = Templates::of(&World { fleet, snapshot, facts, now: 0 });
+        templates.all(made::MOST, |make| {
+            let some = |claims: &[&Claim]| -> Result<Vec<Weighed>, Failure> {
+                surveyor.session.stop.check()?;
+                Ok(wiped(|| claims.iter().map(|claim| make(claim)).collect()))
+            };
+            let made: Result<Vec<Vec<Weighed>>, Failure> =
+                templates.claims.par_chunks(CLAIMS_PER_TASK).map(some).collect();
+            Ok::<Vec<Weighed>, Failure>(made?.into_iter().flatten().collect())
+        })?
+    };
+    snapshot.made = made;
+    Ok(())
 }
 
 /// Takes a source's sealed files out of what was read: those of a source that opens them are kept for

@@ -15,14 +15,15 @@ use crate::claim::template::{Datum, TemplateSpec};
 use crate::config::Grant;
 use crate::finding::{Code, Finding};
 use crate::kinds;
-use crate::name::ObjectKey;
+use crate::name::{GroupKind, Name, Namespace, ObjectKey};
 use crate::object::{Object, finding_of};
 use crate::snapshot::Lookup;
 use crate::world::World;
 
 pub(super) fn close(world: &World<'_>, claim: &Claim, closure: &mut Closure) {
     let template = kinds::claimant(&claim.by).map(|key| world.snapshot.look_up(&key));
-    let (Some(Lookup::Found(template)), Some(spec)) = (template, world.facts.templates.get(&claim.by.name)) else {
+    let (Some(Lookup::Found(template)), Some(spec)) = (template, world.facts.templates.specs.get(&claim.by.name))
+    else {
         // A copy that was not read may say something else.
         let message = format!("whether {} counts as it was read is unknown", claim.by);
         let finding = Finding::new(Code::Unread, message).at(&claim.origin);
@@ -49,17 +50,41 @@ pub(super) fn close(world: &World<'_>, claim: &Claim, closure: &mut Closure) {
         return closure
             .find(claim, finding.help("Run pouch again; if it stays, this is a bug in pouch; please report it."));
     }
-    let mut field = String::from("spec.template");
-    for (at, datum) in spec.data.iter().enumerate() {
-        field.push_str(if at == 0 { " with " } else { ", " });
-        field.push_str(&datum.object.to_string());
-    }
+    let field = field(&spec.data);
     for (read, lands) in &made.objects {
         let via = vec![Via { interface: None, field: field.clone() }];
         let places = Places { read: read.clone(), lands: lands.clone() };
         closure.members.push(Member::new(places, Role::Root, via, None));
     }
     at_home::mark(world, claim, closure);
+}
+
+/// The field that leads to what a template makes: it names the data that is in it.
+fn field(data: &[Datum]) -> String {
+    let mut field = String::from(FIELD);
+    for (at, datum) in data.iter().enumerate() {
+        field.push_str(if at == 0 { WITH } else { AND });
+        field.push_str(&datum.object.to_string());
+    }
+    field
+}
+
+const FIELD: &str = "spec.template";
+const WITH: &str = " with ";
+const AND: &str = ", ";
+
+/// The data that is in what a template made, by the field that led to it.
+pub fn data_of(field: &str) -> impl Iterator<Item = ObjectKey> {
+    let named = field.strip_prefix(FIELD).and_then(|rest| rest.strip_prefix(WITH)).unwrap_or_default();
+    named.split(AND).filter_map(|text| {
+        let (kind, place) = text.split_once(' ')?;
+        let (kind, group) = kind.split_once('.').unwrap_or((kind, ""));
+        let (namespace, name) = match place.split_once('/') {
+            Some((namespace, name)) => (Some(Namespace::from(namespace)), name),
+            None => (None, place),
+        };
+        Some(ObjectKey::new(GroupKind::new(group, kind), namespace, Name::from(name)))
+    })
 }
 
 /// The data of a template, as far as it is known.
@@ -118,16 +143,55 @@ fn stays(world: &World<'_>, object: &Object) -> Option<Finding> {
     Some(Finding::new(Code::ForbiddenType, message).about(&object.key).help("Give the template another Secret."))
 }
 
-/// Why data is not open to a template, if it is not.
+/// Whether data is known not to be open to a template.
+pub fn is_shut(world: &World<'_>, claim: &Claim, key: &ObjectKey) -> bool {
+    !is_open(world, claim, key) && admission::undecided(world, claim, key).is_none()
+}
+
+fn is_open(world: &World<'_>, claim: &Claim, key: &ObjectKey) -> bool {
+    admission::is_of_own_source(world, claim, key) || world.grants(&claim.by, claim.region(), key)
+}
+
+/// Why data is not open to a template, if it is not. Its text is no rule that takes something away: it may be mistyped. What
+/// it has published of such data is [judged](is_shut) by itself.
 fn shut(world: &World<'_>, claim: &Claim, key: &ObjectKey) -> Option<Finding> {
-    if admission::is_of_own_source(world, claim, key) || world.grants(&claim.by, claim.region(), key) {
+    if is_open(world, claim, key) {
         return None;
     }
     if let Some(undecided) = admission::undecided(world, claim, key) {
         return Some(undecided);
     }
     let message = format!("{key} is not open to {}: {}", claim.by, admission::OF_ANOTHER_SOURCE);
-    let grant = Grant::least(&claim.by, claim.region(), key);
-    let help = format!("Put it into the template's own source, or add to `grants`: `- {grant}`.");
-    Some(Finding::new(Code::NotAdmitted, message).about(key).help(help))
+    let help = match world.fleet.publishes(&key.kind) {
+        true => {
+            let grant = Grant::least(&claim.by, claim.region(), key);
+            format!("Correct the reference, put it into the template's own source, or add to `grants`: `- {grant}`.")
+        }
+        false => String::from("Correct the reference, or put it into the template's own source."),
+    };
+    Some(Finding::new(Code::InvalidTemplate, message).about(key).help(help))
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::sync::Arc;
+
+    use super::*;
+    use crate::claim::template::DatumKind;
+
+    #[test]
+    fn the_data_of_what_was_made_is_read_back() {
+        let keys = vec![
+            ObjectKey::secret("registry".into(), "pull.a".into()),
+            ObjectKey::new(GroupKind::new("x.y.z", "Thing"), None, "a".into()),
+            ObjectKey::new(GroupKind::new("x.y", "Thing"), Some("b".into()), "c".into()),
+        ];
+        let datum =
+            |object: &ObjectKey| Datum { name: Arc::from("d"), kind: DatumKind::Object, object: object.clone() };
+        for count in 0..=keys.len() {
+            let data: Vec<Datum> = keys.iter().take(count).map(datum).collect();
+            assert_eq!(data_of(&field(&data)).collect::<Vec<_>>(), keys[..count], "{}", field(&data));
+        }
+        assert!(data_of("spec.identityRef").next().is_none());
+    }
 }

@@ -25,7 +25,7 @@ pub fn settle(world: &World<'_>, region: &RegionConfig, incumbents: &Incumbents,
     for ruling in rulings.iter_mut() {
         provider(world, region, incumbents, ruling);
     }
-    if rulings.iter().any(|ruling| ruling.case.claim.copied.is_some()) {
+    if rulings.iter().any(is_making) {
         displaced(world, region, incumbents, rulings);
     }
     conflicts(world, incumbents, rulings);
@@ -146,17 +146,23 @@ fn losing<'c>(
     wants.iter().filter(|want| !stays(want)).map(|(index, _)| *index).collect()
 }
 
-/// Finds claims that put what a rule makes where a claimant has something published that stays: it is not in the other's
+/// Whether a claim puts something where a rule or a template wants it, and not where it was read.
+fn is_making(ruling: &Ruling<'_>) -> bool {
+    let claim = &ruling.case.claim;
+    claim.copied.is_some() || claim.by.is_managed_resource()
+}
+
+/// Finds claims that put what a rule or a template makes where a claimant has something published that stays: it is not in the other's
 /// closure now, and would be lost for good.
 fn displaced(world: &World<'_>, region: &RegionConfig, incumbents: &Incumbents, rulings: &mut [Ruling<'_>]) {
-    let is_made = |ruling: &&mut Ruling<'_>| ruling.case.claim.copied.is_some() && ruling.is_admitted();
+    let is_made = |ruling: &&mut Ruling<'_>| is_making(ruling) && ruling.is_admitted();
     let verdicts: BTreeMap<&Claimant, Verdict> =
         rulings.iter().map(|ruling| (&ruling.case.claim.by, ruling.verdict)).collect();
     for ruling in rulings.iter_mut().filter(is_made) {
         let by = &ruling.case.claim.by;
         let stays = |other: &&Claimant| match verdicts.get(other) {
             Some(verdict) => *verdict == Verdict::Broken,
-            None => world.kept_by(other, &region.name).is_some(),
+            None => world.kept_there_by(other, region).is_some(),
         };
         let found = ruling.case.published_members().find_map(|member| {
             let (_, needers) = incumbents.files.get(&member.lands)?;

@@ -1,7 +1,7 @@
 //! What a template is given: the namespace, and its data; with the values of Secrets, and with stand-ins for them.
 
 use alloc::boxed::Box;
-use alloc::collections::BTreeSet;
+use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -29,16 +29,36 @@ pub(super) struct Values<'a> {
     /// With stand-ins.
     pub(super) stand_ins: Value,
     /// Which stand-in is for which value.
-    pub(super) pairs: Vec<Pair<'a>>,
+    pub(super) pairs: Pairs<'a>,
     /// Whether some of it are values of Secrets.
     pub(super) has_secrets: bool,
 }
 
-/// A value of a Secret, and what stands in for it.
-pub(super) struct Pair<'a> {
-    pub(super) stand_in: String,
-    pub(super) value: &'a [u8],
+/// The values of Secrets, by what stands in for them.
+#[derive(Default)]
+pub(super) struct Pairs<'a>(BTreeMap<String, &'a [u8]>);
+
+impl<'a> Pairs<'a> {
+    /// The first stand-in in a text: what is before it, its value if that is a text, and what is behind it.
+    pub(super) fn next<'t>(&self, text: &'t str) -> Option<(&'t str, Option<&'a str>, &'t str)> {
+        let mut from = 0_usize;
+        loop {
+            let at = from.saturating_add(text.get(from..)?.find(BEGINNING)?);
+            let end = at.saturating_add(LENGTH);
+            if let Some(value) = text.get(at..end).and_then(|stand_in| self.0.get(stand_in)) {
+                return Some((text.get(..at)?, core::str::from_utf8(value).ok(), text.get(end..)?));
+            }
+            from = at.saturating_add(BEGINNING.len());
+        }
+    }
 }
+
+/// How each stand-in begins: it is base64 of [`WORD`].
+const BEGINNING: &str = "c3RhbmQtaW4t";
+const WORD: &str = "stand-in-";
+
+/// How long each is.
+const LENGTH: usize = 24;
 
 impl<'a> Values<'a> {
     pub(super) fn of(
@@ -46,7 +66,7 @@ impl<'a> Values<'a> {
         claim: &Claim,
         (spec, data): (&TemplateSpec, &[(&Datum, &'a Object)]),
     ) -> Result<Self, Box<Finding>> {
-        let (mut values, mut stand_ins, mut pairs) = (Some(Vec::new()), Vec::new(), Vec::new());
+        let (mut values, mut stand_ins, mut pairs) = (Some(Vec::new()), Vec::new(), Pairs::default());
         let mut has_secrets = false;
         for (datum, object) in data {
             if let Some(field) = inline_secrets(object).into_iter().next() {
@@ -93,12 +113,7 @@ fn namespace(world: &World<'_>, claim: &Claim) -> Value {
 }
 
 /// A Secret's values, if they were looked at, and what stands in for them.
-fn secret<'a>(
-    spec: &TemplateSpec,
-    datum: &Datum,
-    object: &'a Object,
-    pairs: &mut Vec<Pair<'a>>,
-) -> (Option<Value>, Value) {
+fn secret<'a>(spec: &TemplateSpec, datum: &Datum, object: &'a Object, pairs: &mut Pairs<'a>) -> (Option<Value>, Value) {
     let pair = |name: &str| Value::text(&stand_in(&object.key, name));
     // Nobody looked even at the names of the entries: those that the template asks for are taken to be there.
     let Some(payload) = &object.payload else {
@@ -111,7 +126,7 @@ fn secret<'a>(
         return (None, stand_ins);
     }
     let own = payload.entries().iter();
-    pairs.extend(own.map(|(name, value)| Pair { stand_in: stand_in(&object.key, name), value: value.expose() }));
+    pairs.0.extend(own.map(|(name, value)| (stand_in(&object.key, name), value.expose())));
     let values = payload.entries().iter().map(|(name, bytes)| (name.clone(), Value::bytes(bytes.expose())));
     (Some(Value::texts(values.collect::<Vec<_>>())), stand_ins)
 }
@@ -132,7 +147,7 @@ fn asked_for<'t>(literal: &'t str, datum: &str) -> BTreeSet<&'t str> {
 /// A text of its own for each entry of a Secret. It is base64 of a text, so that it can be decoded once.
 fn stand_in(key: &ObjectKey, entry: &str) -> String {
     let place = format!("{key} {entry}");
-    let mut text = String::from("stand-in-");
+    let mut text = String::from(WORD);
     text.extend(sha256_hex(place.as_bytes()).chars().take(9));
     STANDARD.encode(text)
 }
@@ -186,7 +201,20 @@ fn of_node(node: &Node) -> Value {
 mod tests {
     use alloc::vec::Vec;
 
-    use super::asked_for;
+    use super::*;
+
+    /// However often a stand-in stands in a text, nothing is made of it that is as long as all the values would be.
+    #[test]
+    fn stand_ins_are_found_one_after_the_other() {
+        let key = ObjectKey::secret("a".into(), Name::from("b"));
+        let own = stand_in(&key, "k");
+        assert!(own.len() == LENGTH && own.starts_with(BEGINNING));
+        let pairs = Pairs([(own.clone(), &b"value"[..])].into());
+        let text = format!("x{BEGINNING}y{own}{own}z");
+        let Some((before, value, behind)) = pairs.next(&text) else { panic!("{text}") };
+        assert_eq!((before, value, behind), (&*format!("x{BEGINNING}y"), Some("value"), &*format!("{own}z")));
+        assert!(pairs.next(behind).is_some() && pairs.next("z").is_none() && pairs.next(BEGINNING).is_none());
+    }
 
     /// Of a live Secret that nobody may look at, not even the entries are known.
     #[test]

@@ -113,7 +113,7 @@ fn no_longer_needed(
 
 /// A Cluster behind which a field named something, and is absent now.
 fn unnamed(by: &Claimant, origin: &Origin, starts: &[Start], objects: &[&ManifestObject]) -> Option<Finding> {
-    if by.is_credential() {
+    if by.is_credential() || by.is_managed_resource() {
         return None;
     }
     let lost = objects.iter().find_map(|object| {
@@ -166,6 +166,9 @@ fn gone(
     }
     let key = kinds::claimant(by)?;
     let is_new = |object: &Object| {
+        if by.is_managed_resource() {
+            return !claimants.iter().any(|by| by.is_managed_resource() && by.name == object.key.name);
+        }
         let namespace = object.key.namespace.clone();
         let name = object.key.name.clone();
         let claimant = namespace.map(|namespace| Claimant { kind: by.kind.clone(), namespace, name });

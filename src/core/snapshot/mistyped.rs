@@ -76,9 +76,9 @@ pub(super) fn pattern(kind: Option<&GroupKind>, text: &str) -> Pattern {
     Pattern::of(text, kind.is_some_and(kinds::is_by_configuration))
 }
 
-/// What is wrong with the kind of a document that no source has, if it is nearly one that somebody knows.
-pub fn nearly(fleet: &Fleet, declared: &BTreeSet<GroupKind>, document: &Node) -> Option<Fault> {
-    check(fleet, declared, kind_words(document)).map(|mistyped| mistyped.fault)
+/// Whether the kind of a document that no source has is nearly one that somebody knows; and which, if that can be told.
+pub fn nearly(fleet: &Fleet, declared: &BTreeSet<GroupKind>, document: &Node) -> Option<Option<GroupKind>> {
+    check(fleet, declared, kind_words(document)).map(|mistyped| mistyped.meant)
 }
 
 fn check(

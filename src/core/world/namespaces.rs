@@ -7,8 +7,9 @@ use alloc::string::String;
 use super::cluster::{ClusterFacts, Sight};
 use crate::claim::template::{Labels, Namespaces, describing, is_doubted};
 use crate::config::{Fleet, RegionConfig};
+use crate::finding::{Code, Fault};
 use crate::name::{GroupKind, Namespace, Region};
-use crate::object::finding_of;
+use crate::object::{Object, finding_of};
 use crate::snapshot::Snapshot;
 
 /// The namespaces of each region that takes templates.
@@ -25,12 +26,17 @@ fn of(fleet: &Fleet, snapshot: &Snapshot, region: &RegionConfig, cluster: Option
     let mut namespaces = Namespaces::default();
     let describing = describing(fleet, snapshot, region);
     let kind = GroupKind::new("", "Namespace");
-    let described = snapshot.all(&kind).filter(|object| {
-        (region.management && snapshot.at_home(&object.key).is_some()) || describing.contains(&object.origin.source)
-    });
-    for object in described {
-        let labels = object.labels.iter().map(|(key, value)| (String::from(&**key), String::from(&**value)));
-        let is_faulty = object.faults.iter().any(|fault| finding_of(fault, object).stops_claim());
+    // Whichever of several copies counts elsewhere, those that describe the region say what it has.
+    let describes = |copy: &&Object| {
+        let source = &copy.origin.source;
+        describing.contains(source) || (region.management && snapshot.is_home(source))
+    };
+    for object in snapshot.all(&kind) {
+        let copies = || snapshot.copies(&object.key).filter(describes);
+        let Some(first) = copies().next() else { continue };
+        let labels = first.labels.iter().map(|(key, value)| (String::from(&**key), String::from(&**value)));
+        let stops = |fault: &Fault| fault.code != Code::Shadowed && finding_of(fault, object).stops_claim();
+        let is_faulty = copies().any(|copy| copy.labels != first.labels || copy.faults.iter().any(stops));
         // What stands there may not be what was meant, or what counts.
         let known = if is_faulty { Labels::default() } else { Labels { known: labels.collect(), complete: true } };
         namespaces.known.insert(Namespace::new(object.key.name.shared()), known);

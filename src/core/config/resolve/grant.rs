@@ -30,7 +30,7 @@ pub(super) fn resolve(
             (Some(to), from) => {
                 let path = path.key("to");
                 let key = object(to, kinds, &path, faults);
-                if to.make && matches!(from, Some(Grantee::Namespace(_) | Grantee::Claimant(_))) {
+                if to.make && !matches!(from, None | Some(Grantee::Template(_))) {
                     faults.add(&path.key("make"), "only a template makes objects", "Remove the field.");
                 }
                 Some(if to.make { Granted::Made(key) } else { Granted::Object(key) })
@@ -56,11 +56,13 @@ pub(super) fn resolve(
 }
 
 fn grantee(typed: &GrantFromFile, path: &FieldPath, faults: &mut Faults) -> Option<Grantee> {
+    const HELP: &str = "Write one of `namespace`, `credential`, `cluster`, `clusterResourceSet`, `syncRule` and `template`; add an \
+                        entry for each further one.";
+    const ONE: &str = "a grant is for exactly one namespace, Credential, Cluster, ClusterResourceSet, ResourceSyncRule or ManagedResource";
     let mut claimants = typed.claimants();
     if let Some(name) = &typed.template {
         if typed.namespace.is_some() || typed.sync_rule.is_some() || claimants.next().is_some() {
-            let help = "Write one of the fields of `from`; add an entry for each further one.";
-            faults.add(path, "a grant is for exactly one namespace, claimant, rule or template", help);
+            faults.add(path, ONE, HELP);
         }
         return Some(Grantee::Template(object_name(name, &path.key("template"), faults)));
     }
@@ -79,9 +81,7 @@ fn grantee(typed: &GrantFromFile, path: &FieldPath, faults: &mut Faults) -> Opti
             Some(Grantee::Claimant(Claimant { kind, namespace, name }))
         }
         _ => {
-            let help =
-                "Write one of `namespace`, `credential`, `cluster` and `syncRule`; add an entry for each further one.";
-            faults.add(path, "a grant is for exactly one namespace, Credential, Cluster or ResourceSyncRule", help);
+            faults.add(path, ONE, HELP);
             None
         }
     }

@@ -56,7 +56,7 @@ fn said_of_templates(source: &str, is_whole: bool, patterns: &str) -> String {
     let scene = Scene {
         config: yaml(&format!(
             "{{sources: [{{name: all, {provides}}}, {{name: us, region: us, {provides}}}], \
-             regions: {{us: {{}}, eu: {{templates: [{patterns}]}}}}}}"
+             regions: {{us: {{management: true}}, eu: {{templates: [{patterns}]}}}}}}"
         )),
         documents: vec![Document { source: source.into(), node: node(&template), line: 1 }],
         incomplete: if is_whole { Vec::new() } else { vec!["all".into()] },

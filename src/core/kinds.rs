@@ -428,6 +428,14 @@ pub fn is_read_of_spec(field: &str) -> bool {
     LISTED_SPEC.contains(&field) || cluster::is_read_of_spec(field)
 }
 
+/// Whether Kubernetes itself owns a group: the core group, groups without a dot and `*.k8s.io`.
+///
+/// A Role that a ProviderInterface points at would be a way to rights on the region. Cluster API's own groups end in
+/// `x-k8s.io`.
+pub fn is_kubernetes_own(group: &str) -> bool {
+    !group.contains('.') || group == "k8s.io" || group.ends_with(".k8s.io")
+}
+
 /// Whether a kind defines others.
 pub fn is_definition(kind: &GroupKind) -> bool {
     kind.is("apiextensions.k8s.io", DEFINITION)

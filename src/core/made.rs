@@ -30,7 +30,7 @@ use crate::template::{Refused, Template};
 use crate::world::definition::Defined;
 use crate::world::{Granting, World};
 use crate::yaml;
-pub use bounds::{MOST, Make, Weighed};
+pub use bounds::{MOST, Make, One, Weighed};
 use values::{Pairs, Values};
 
 /// The most documents of one template, as in KubeNSync.
@@ -43,9 +43,6 @@ struct Ready<'a> {
     /// Whether it may ask for labels of its namespace.
     uses_labels: bool,
 }
-
-/// What is made of one template for one namespace.
-pub type One = Result<Vec<Object>, Vec<Finding>>;
 
 /// All templates, each parsed once, and who asks for what they make.
 pub struct Templates<'a> {
@@ -74,6 +71,21 @@ impl<'a> Templates<'a> {
             Some(Err(findings)) => Err(findings.clone()),
             None => Err(Vec::new()),
         }
+    }
+
+    /// Makes what all claims ask for, within `most` bytes. `run` makes it, in the order of the claims, and may do so on
+    /// several threads; what it fails with ends all.
+    ///
+    /// # Errors
+    /// With what `run` fails.
+    pub fn all<E>(&self, most: usize, run: impl Fn(Make<'_>) -> Result<Vec<Weighed>, E>) -> Result<AllMade, E> {
+        let lost = |claim: &Claim| {
+            let message = format!("all templates together make more than {} MiB, and it makes the most", most >> 20);
+            let help = "Let it select fewer namespaces, or make less; what is published stays.";
+            invalid(claim, &message, help).at(&claim.origin)
+        };
+        let made = bounds::within(&self.claims, most, (|claim: &Claim| self.make(claim), lost), run)?;
+        Ok(self.together(made))
     }
 
     /// What was made of all claims, in their order.
@@ -185,7 +197,12 @@ fn of_no_kind(world: &World<'_>, claim: &Claim, document: &Node) -> Option<Findi
             let did_you_mean = meant.map(|meant| format!("Did you mean {meant}? ")).unwrap_or_default();
             return Some(invalid(claim, &format!("there is no kind {kind}"), format!("{did_you_mean}{CORRECT}")));
         }
-        let help = "Let it make other objects, or declare the kind in `kinds`.";
+        let help = match kinds::is_kubernetes_own(kind.group.as_str()) {
+            true => {
+                "Of Kubernetes' own kinds pouch publishes Secrets and ConfigMaps alone: make others in another way."
+            }
+            false => "Let it make other objects, or declare the kind in `kinds`.",
+        };
         return Some(invalid(claim, &format!("pouch does not publish objects of kind {kind}"), help));
     }
     let is_other = kind.group == "" && api_version != Some("v1");

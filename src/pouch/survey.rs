@@ -10,24 +10,22 @@ pub mod last;
 pub mod look;
 mod openers;
 pub mod source;
+mod templates;
+mod threads;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use pouch_core::claim::Claim;
 use pouch_core::closure::wanted::wanted;
 use pouch_core::config::{Fleet, Source, SourcePlace};
 use pouch_core::finding::Finding;
 use pouch_core::inquiry::{self, ListedKind};
 use pouch_core::layout::manifest::SourceIdentity;
 use pouch_core::listing::counted;
-use pouch_core::made::{self, Templates, Weighed};
 use pouch_core::name::{Claimant, GroupKind, ObjectKey, SourceName};
-use pouch_core::snapshot::{
-    Admitted, Answer, Hands, Looked, Reading, Reason, SealedDocument, Snapshot, Standing, assemble_by,
-};
+use pouch_core::snapshot::{Answer, Reading, Reason, SealedDocument, Snapshot, assemble_by};
 use pouch_core::stamp::{SourceStamp, Stamp};
 use pouch_core::world::looks::Looks;
 use pouch_core::world::{Facts, World};
@@ -38,7 +36,6 @@ use crate::cluster::{Cluster, Patience, Wanted};
 use crate::error::Failure;
 use crate::git::kept::Kept;
 use crate::git::program::Deadlines;
-use crate::harden::wiped;
 use crate::session::Session;
 use last::Last;
 use look::{Done, Unreached};
@@ -47,33 +44,10 @@ use rayon::prelude::*;
 use source::decrypt::{Opener, Seen, Vault, unopened};
 use source::live::{Changed, Live, Values};
 use source::{Given, SourceError};
-
-/// How many claims of templates a thread renders before it wipes its stack.
-const CLAIMS_PER_TASK: usize = 64;
-
-/// How many documents a thread makes objects of before it wipes its stack.
-const DOCUMENTS_PER_TASK: usize = 1024;
+use threads::Threads;
 
 /// How often clusters that change while they are read are read anew.
 const LOOKS: u32 = 5;
-
-/// All threads, which make objects of documents.
-struct Threads;
-
-impl Hands for Threads {
-    fn look<'d>(
-        &self,
-        documents: &'d [Standing],
-        look: &(dyn Fn(&'d [Standing]) -> Looked<'d> + Sync),
-    ) -> Vec<Looked<'d>> {
-        documents.par_chunks(DOCUMENTS_PER_TASK).map(look).collect()
-    }
-
-    fn weigh(&self, documents: Vec<Standing>, weigh: &(dyn Fn(Standing) -> Admitted + Sync)) -> Vec<Vec<Admitted>> {
-        let parts = documents.into_par_iter().chunks(DOCUMENTS_PER_TASK);
-        parts.map(|part| wiped(|| part.into_iter().map(weigh).collect())).collect()
-    }
-}
 
 /// What the sources say.
 pub struct Survey {
@@ -348,7 +322,7 @@ fn one_look(
     if !clusters.is_empty() || !vaults.is_empty() {
         ask(surveyor, clusters, &vaults, (&mut snapshot, &facts), &mut times)?;
     }
-    make(surveyor, &mut snapshot, &facts)?;
+    templates::make((surveyor.session, fleet), &mut snapshot, &facts)?;
     if fleet.names_templates() && !clusters.is_empty() {
         // Only now it is known what lands where, and so what may stand in its way.
         ask(surveyor, clusters, &vaults, (&mut snapshot, &facts), &mut times)?;
@@ -372,7 +346,7 @@ fn one_look(
                 snapshot.changes(fleet, index, &key, &why);
             }
             (facts, facts_findings) = Facts::gather(fleet, &snapshot, &looks);
-            make(surveyor, &mut snapshot, &facts)?;
+            templates::make((surveyor.session, fleet), &mut snapshot, &facts)?;
         }
         times.tell(surveyor, clusters);
     }
@@ -380,28 +354,6 @@ fn one_look(
     let now = surveyor.session.time_of_run().as_second();
     let asked = asked.collect();
     Ok(Ok(Survey { snapshot, facts, facts_findings, findings, sources, unidentified, read, asked, now }))
-}
-
-/// Makes what templates make.
-fn make(surveyor: &Surveyor<'_>, snapshot: &mut Snapshot, facts: &Facts) -> Result<(), Failure> {
-    let fleet = surveyor.fleet;
-    if !fleet.names_templates() {
-        return Ok(());
-    }
-    let made = {
-        let templates = Templates::of(&World { fleet, snapshot, facts, now: 0 });
-        templates.all(made::MOST, |make| {
-            let some = |claims: &[&Claim]| -> Result<Vec<Weighed>, Failure> {
-                surveyor.session.stop.check()?;
-                Ok(wiped(|| claims.iter().map(|claim| make(claim)).collect()))
-            };
-            let made: Result<Vec<Vec<Weighed>>, Failure> =
-                templates.claims.par_chunks(CLAIMS_PER_TASK).map(some).collect();
-            Ok::<Vec<Weighed>, Failure>(made?.into_iter().flatten().collect())
-        })?
-    };
-    snapshot.made = made;
-    Ok(())
 }
 
 /// Takes a source's sealed files out of what was read: those of a source that opens them are kept for

@@ -125,6 +125,9 @@ pub fn data<'a, 's>(world: &World<'a>, claim: &Claim, spec: &'s TemplateSpec) ->
                 let message = format!("data {} is {key}, which is in no source", datum.name);
                 let help = match world.fleet.reads(&key.kind) {
                     true => "Add the object, or correct the reference.",
+                    false if kinds::is_kubernetes_own(key.kind.group.as_str()) => {
+                        "pouch reads no objects of this kind: write what the template needs of it into a ConfigMap."
+                    }
                     false => "pouch reads no objects of this kind: use a ConfigMap, or declare the kind in `kinds`.",
                 };
                 let finding = Finding::new(Code::MissingReference, message).about(key).at(&claim.origin);

@@ -8,19 +8,21 @@ use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
 use core::sync::atomic::{AtomicUsize, Ordering};
 
-use super::{One, Templates, invalid};
 use crate::claim::Claim;
+use crate::finding::Finding;
 use crate::name::Name;
 use crate::node::{Key, Node};
 use crate::object::Object;
 use crate::secret::Payload;
-use crate::snapshot::AllMade;
 
 /// The most that all templates make in one run, in bytes as they are held.
 pub const MOST: usize = 512 << 20;
 
 /// What stands for an object beside its content, in bytes.
 const AROUND: usize = 512;
+
+/// What is made of one template for one namespace.
+pub type One = Result<Vec<Object>, Vec<Finding>>;
 
 /// What was made of a claim, unless it was only weighed.
 pub struct Weighed {
@@ -31,43 +33,40 @@ pub struct Weighed {
 /// Makes what a claim asks for.
 pub type Make<'m> = &'m (dyn Fn(&Claim) -> Weighed + Sync);
 
-impl Templates<'_> {
-    /// Makes what all claims ask for, within `most` bytes. `run` makes it, in the order of the claims, and may do so on
-    /// several threads; what it fails with ends all.
-    ///
-    /// # Errors
-    /// With what `run` fails.
-    pub fn all<E>(&self, most: usize, run: impl Fn(Make<'_>) -> Result<Vec<Weighed>, E>) -> Result<AllMade, E> {
-        let held = AtomicUsize::new(0);
-        let made = run(&|claim| {
-            let made = self.make(claim);
-            let weight = weight(&made);
-            let before = held.fetch_add(weight, Ordering::Relaxed);
-            Weighed { weight, made: (before.saturating_add(weight) <= most).then_some(made) }
-        })?;
-        let whole =
-            |made: Vec<Weighed>| self.together(made.into_iter().map(|it| it.made.unwrap_or_else(|| Err(Vec::new()))));
-        if made.iter().all(|it| it.made.is_some()) {
-            return Ok(whole(made));
-        }
-        let mut weights: BTreeMap<&Name, usize> = BTreeMap::new();
-        for (claim, it) in self.claims.iter().zip(&made) {
-            let weight = weights.entry(&claim.by.name).or_default();
-            *weight = weight.saturating_add(it.weight);
-        }
-        drop(made);
-        let lost = too_heavy(&weights, most);
-        let again = run(&|claim| match lost.contains(&claim.by.name) {
-            false => Weighed { weight: 0, made: Some(self.make(claim)) },
-            true => {
-                let message =
-                    format!("all templates together make more than {} MiB, and it makes the most", most >> 20);
-                let help = "Let it select fewer namespaces, or make less; what is published stays.";
-                Weighed { weight: 0, made: Some(Err(vec![invalid(claim, &message, help).at(&claim.origin)])) }
-            }
-        })?;
-        Ok(whole(again))
+/// What was made of some claims, in their order, within `most` bytes; of a template that makes too much, what `lost` says.
+/// `run` makes it, and may do so on several threads; what it fails with ends all.
+///
+/// # Errors
+/// With what `run` fails.
+pub(super) fn within<E>(
+    claims: &[&Claim],
+    most: usize,
+    (make, lost): (impl Fn(&Claim) -> One + Sync, impl Fn(&Claim) -> Finding + Sync),
+    run: impl Fn(Make<'_>) -> Result<Vec<Weighed>, E>,
+) -> Result<Vec<One>, E> {
+    let held = AtomicUsize::new(0);
+    let made = run(&|claim| {
+        let made = make(claim);
+        let weight = weight(&made);
+        let before = held.fetch_add(weight, Ordering::Relaxed);
+        Weighed { weight, made: (before.saturating_add(weight) <= most).then_some(made) }
+    })?;
+    let whole = |made: Vec<Weighed>| made.into_iter().map(|it| it.made.unwrap_or_else(|| Err(Vec::new()))).collect();
+    if made.iter().all(|it| it.made.is_some()) {
+        return Ok(whole(made));
     }
+    let mut weights: BTreeMap<&Name, usize> = BTreeMap::new();
+    for (claim, it) in claims.iter().zip(&made) {
+        let weight = weights.entry(&claim.by.name).or_default();
+        *weight = weight.saturating_add(it.weight);
+    }
+    drop(made);
+    let heavy = too_heavy(&weights, most);
+    let again = run(&|claim| match heavy.contains(&claim.by.name) {
+        false => Weighed { weight: 0, made: Some(make(claim)) },
+        true => Weighed { weight: 0, made: Some(Err(vec![lost(claim)])) },
+    })?;
+    Ok(whole(again))
 }
 
 /// Those that weigh the most, as many as have to go so that the others weigh no more than `most` together.

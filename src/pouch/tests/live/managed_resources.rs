@@ -93,7 +93,7 @@ fn applied(fleet: &Fleet, sops: &Sops, to: &ApiServer, namespace: &str) -> Strin
 
 /// The rights for looking into the region, without those for this verb on namespaces.
 fn looking(fleet: &Fleet, without: &str) -> String {
-    let printed = fleet.run(&["rbac", "--context=admin", "--region=eu", "--user=look"]).stdout;
+    let printed = fleet.run(&["rbac", "--context=admin", "--region=eu", "--user=pouch"]).stdout;
     let mut items: Vec<Value> = read::documents(&printed).map(|document| read::typed(document.text).unwrap()).collect();
     for rules in items.iter_mut().filter_map(|item| item.get_mut("rules")?.as_array_mut()) {
         rules.retain(|rule| rule["resources"] != json!(["namespaces"]) || rule["verbs"] != json!([without]));
@@ -116,9 +116,9 @@ fn templates_of_a_live_cluster_are_for_the_namespaces_that_a_look_lists() {
     }
     fleet.configure("directory: {path: manifests}", "cluster: {kubeconfig: kubeconfig}");
     hub.kubeconfig(&fleet.path("kubeconfig"), "pouch");
-    region.kubeconfig(&fleet.path("region"), "look");
+    region.kubeconfig(&fleet.path("region"), "pouch");
     assert!(!fleet.run(&["rbac", "--context=admin", "--user=pouch"]).stdout.contains("managedresources"));
-    fleet.configure("  eu: {", "  eu: {templates: [pull], cluster: {kubeconfig: region, context: look}, ");
+    fleet.configure("  eu: {", "  eu: {templates: [pull], cluster: {kubeconfig: region, context: pouch}, ");
     region.apply(&looking(&fleet, ""));
     let printed = fleet.run(&["rbac", "--context=admin", "--user=pouch"]).stdout;
     assert!(printed.contains("managedresources") && printed.contains("- pull"), "{printed}");
@@ -179,7 +179,7 @@ fn templates_are_for_the_management_cluster_too() {
     let other =
         "{apiVersion: v1, kind: Secret, metadata: {name: pull, namespace: dev-b}, stringData: {config: theirs}}";
     hub.apply(other);
-    fleet.configure("directory: {path: manifests}", "cluster: {kubeconfig: kubeconfig}");
+    fleet.configure("directory: {path: manifests}", "cluster: {kubeconfig: kubeconfig, context: admin}");
     hub.kubeconfig(&fleet.path("kubeconfig"), "admin");
     fleet.configure("  eu: {", "  eu: {templates: [pull], management: true, ");
     fleet.render(&[]).ends(3).says("error[occupied]").says("1 claimant resolved, 0 refused, 1 broken");

@@ -431,6 +431,8 @@ fn a_region_that_takes_templates_has_them_and_its_namespaces_listed() {
     let listed = of(json!({"templates": ["*"], "management": true}));
     assert_eq!((lists(&listed, "Namespace"), lists(&listed, "ManagedResource")), (1, 1));
     assert!(listed.iter().filter(|it| it.kind.kind == "ManagedResource").all(|it| !it.may_be_absent));
+    // Who may not list them yet waits with templates alone.
+    assert!(listed.iter().filter(|it| it.kind.kind == "Namespace").all(|it| it.may_be_refused && !it.needed));
     let listed = of(json!({"templates": ["*"]}));
     assert_eq!((lists(&listed, "Namespace"), lists(&listed, "ManagedResource")), (0, 1));
     let listed = of(json!({"management": true}));

@@ -184,7 +184,7 @@ mod tests {
 
     #[test]
     fn the_data_of_what_was_made_is_read_back() {
-        let keys = vec![
+        let keys = [
             ObjectKey::secret("registry".into(), "pull.a".into()),
             ObjectKey::new(GroupKind::new("x.y.z", "Thing"), None, "a".into()),
             ObjectKey::new(GroupKind::new("x.y", "Thing"), Some("b".into()), "c".into()),

@@ -38,6 +38,9 @@ impl Served {
     }
 }
 
+/// Namespaces with their labels; none of those that are absent.
+pub type SeenNamespaces = BTreeMap<Namespace, Option<BTreeMap<String, String>>>;
+
 /// What a look into a region's cluster found. What was not looked at is none, or not there.
 #[derive(Clone, PartialEq, Default)]
 pub struct Looked {
@@ -45,8 +48,8 @@ pub struct Looked {
     pub cluster: Option<String>,
     /// Its version of Kubernetes, as it says itself.
     pub kubernetes: Option<String>,
-    /// The labels of namespaces that were asked for; none of those that are absent.
-    pub namespaces: BTreeMap<Namespace, Option<BTreeMap<String, String>>>,
+    /// The namespaces that were asked for.
+    pub namespaces: SeenNamespaces,
     /// Whether these are all namespaces that it has.
     pub lists_namespaces: bool,
     /// The kinds that were asked for.

@@ -20,7 +20,7 @@ use pouch_core::config::{Fleet, Look, RegionConfig, RegionState};
 use pouch_core::finding::{Fault, Origin, Place};
 use pouch_core::inquiry::{self, IDENTITY_NAMESPACE};
 use pouch_core::inventory::document;
-use pouch_core::inventory::looked::{Looked, Served, is_uid};
+use pouch_core::inventory::looked::{Looked, SeenNamespaces, Served, is_uid};
 use pouch_core::inventory::profile::Profile;
 use pouch_core::inventory::providers::{self, ProviderFile, Way};
 use pouch_core::k0rdent;
@@ -482,9 +482,7 @@ fn listed(cluster: &Cluster, resource: &Resource) -> Result<Vec<Node>, Reason> {
 }
 
 /// All namespaces with their labels; none where they may not be listed.
-fn listed_namespaces(
-    cluster: &Cluster,
-) -> Result<Option<BTreeMap<Namespace, Option<BTreeMap<String, String>>>>, Reason> {
+fn listed_namespaces(cluster: &Cluster) -> Result<Option<SeenNamespaces>, Reason> {
     let resource = Resource::namespaces();
     match cluster.list(&resource, None, Portion::Metadata, &|_| {}) {
         Ok(listing) => {

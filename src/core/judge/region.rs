@@ -25,8 +25,8 @@ pub fn settle(world: &World<'_>, region: &RegionConfig, incumbents: &Incumbents,
     for ruling in rulings.iter_mut() {
         provider(world, region, incumbents, ruling);
     }
-    let is_of_rule = |(_, needers): &(_, Vec<Claimant>)| needers.iter().any(Claimant::is_sync_rule);
-    if rulings.iter().any(|ruling| ruling.case.claim.copied.is_some()) || incumbents.files.values().any(is_of_rule) {
+    let is_of_maker = |(_, needers): &(_, Vec<Claimant>)| needers.iter().any(makes);
+    if rulings.iter().any(is_making) || incumbents.files.values().any(is_of_maker) {
         displaced(world, region, incumbents, rulings);
     }
     conflicts(world, incumbents, rulings);
@@ -147,21 +147,32 @@ fn losing<'c>(
     wants.iter().filter(|want| !stays(want)).map(|(index, _)| *index).collect()
 }
 
-/// Finds claims that put what a rule makes where a claimant has something published that stays, or anything where a rule
-/// has: it is not in the other's closure now, and would be lost for good.
+/// Whether a claim puts something where a rule or a template wants it, and not where it was read.
+fn is_making(ruling: &Ruling<'_>) -> bool {
+    let claim = &ruling.case.claim;
+    claim.copied.is_some() || claim.by.is_managed_resource()
+}
+
+/// Whether what a claimant has published may be what it made, and not what it read.
+fn makes(by: &Claimant) -> bool {
+    by.is_sync_rule() || by.is_managed_resource()
+}
+
+/// Finds claims that put what a rule or a template makes where a claimant has something published that stays, or anything
+/// where a rule or a template has: it is not in the other's closure now, and would be lost for good.
 fn displaced(world: &World<'_>, region: &RegionConfig, incumbents: &Incumbents, rulings: &mut [Ruling<'_>]) {
     let verdicts: BTreeMap<&Claimant, Verdict> =
         rulings.iter().map(|ruling| (&ruling.case.claim.by, ruling.verdict)).collect();
     for ruling in rulings.iter_mut().filter(|ruling| ruling.is_admitted()) {
-        let (by, is_made) = (&ruling.case.claim.by, ruling.case.claim.copied.is_some());
+        let (by, is_made) = (&ruling.case.claim.by, is_making(ruling));
         let stays = |other: &&Claimant| match verdicts.get(other) {
             Some(verdict) => *verdict == Verdict::Broken,
-            None => world.kept_by(other, &region.name).is_some(),
+            None => world.kept_there_by(other, region).is_some(),
         };
         let found = ruling.case.published_members().find_map(|member| {
             let (_, needers) = incumbents.files.get(&member.lands)?;
             // What anybody else has is the object itself, which both may have.
-            let mut others = needers.iter().filter(|other| is_made || other.is_sync_rule());
+            let mut others = needers.iter().filter(|other| is_made || makes(other));
             let holder = others.find(stays).filter(|_| !needers.contains(by))?;
             Some((&member.lands, holder))
         });

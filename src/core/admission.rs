@@ -139,7 +139,12 @@ fn held_to<'a>(world: &World<'a>, claim: &Claim) -> Option<(ObjectKey, Vec<&'a S
         key if claim.managed => ObjectKey { namespace: Some(system.clone()), ..key },
         key => key,
     };
-    let sources: Vec<&SourceName> = world.snapshot.agreeing(&key).map(|copy| &copy.origin.source).collect();
+    // A source of another region alone is not trusted with what is made here, whatever it copies.
+    let counts = |source: &&SourceName| {
+        !claim.by.is_managed_resource() || world.fleet.trusts_with_templates(source, claim.region())
+    };
+    let sources = world.snapshot.agreeing(&key).map(|copy| &copy.origin.source);
+    let sources: Vec<&SourceName> = sources.filter(counts).collect();
     // Of a Credential, one copy in a source that describes no region is enough.
     let is_free = !is_cluster && !sources.is_empty() && world.snapshot.described(world.fleet, &key).is_none();
     if is_free { None } else { Some((key, sources)) }

@@ -13,6 +13,7 @@ pub mod deployments;
 mod resource_set;
 pub mod sync_rule;
 mod taken;
+pub mod template;
 
 use alloc::boxed::Box;
 use alloc::string::String;

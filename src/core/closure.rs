@@ -13,6 +13,7 @@ mod landing;
 pub mod member;
 mod readiness;
 mod reference;
+mod template;
 pub mod wanted;
 
 use alloc::borrow::ToOwned as _;
@@ -36,6 +37,7 @@ use landing::Places;
 pub use landing::of_root;
 pub use member::{Closure, Member, Role, Via};
 use reference::{Reference, dotted, follow};
+pub use template::{Data, data as template_data, data_of, is_shut};
 
 /// The longest chain of references.
 pub const MAX_HOPS: usize = 16;
@@ -48,6 +50,10 @@ pub fn close(world: &World<'_>, claim: &Claim) -> Closure {
     let mut closure = Closure { resolution: claim.resolution, ..Closure::default() };
     if let Some(copied) = &claim.copied {
         copy(world, claim, copied, &mut closure);
+        return closure;
+    }
+    if claim.by.is_managed_resource() {
+        template::close(world, claim, &mut closure);
         return closure;
     }
     if !claim.by.is_credential() {

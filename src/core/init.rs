@@ -153,6 +153,7 @@ impl Draft {
         for (grant, need) in &self.grants {
             let who = match &grant.from {
                 Grantee::Claimant(by) => by.to_string(),
+                Grantee::Template(name) => format!("ManagedResource {name}"),
                 Grantee::Namespace(namespace) => format!("Credentials of namespace {namespace}"),
                 Grantee::SyncRule(name) => format!("ResourceSyncRule {name}"),
             };

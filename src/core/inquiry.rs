@@ -15,7 +15,7 @@ use crate::capi;
 use crate::capi::cluster;
 use crate::capi::naming::CONTROL_PLANES;
 use crate::capi::resource_set::ADDONS;
-use crate::config::{Fleet, Provides, Source, placements_of};
+use crate::config::{Fleet, Provides, RegionConfig, Source, placements_of};
 use crate::kinds::{self, K0RDENT, Known};
 use crate::name::{Claimant, GroupKind, Name, Namespace, ObjectKey, Scope, SourceName};
 use crate::node::Node;
@@ -40,6 +40,19 @@ pub fn listed(fleet: &Fleet, source: &Source) -> Vec<ListedKind> {
             kinds::Listed::AsGiven if kinds::is_of_sync_rules(&GroupKind::new(known.group, known.kind)) => {
                 return sync_rules::listed(fleet, provides, GroupKind::new(known.group, known.kind));
             }
+            kinds::Listed::AsGiven if known.scope == Scope::Cluster && known.claims => {
+                let kind = GroupKind::new(known.group, known.kind);
+                let is_taken = provides.cluster_scoped && fleet.takes_templates(&kind);
+                let needed = false;
+                return is_taken.then_some(ListedKind {
+                    kind,
+                    namespaces: None,
+                    needed,
+                    may_be_refused: true,
+                    // Whoever takes KubeNSync away, its kind with it, does not mean what it made.
+                    may_be_absent: false,
+                });
+            }
             kinds::Listed::AsGiven if known.claims => {
                 let kind = GroupKind::new(known.group, known.kind);
                 let listed = listed_behind(fleet, provides, kind);
@@ -58,7 +71,20 @@ pub fn listed(fleet: &Fleet, source: &Source) -> Vec<ListedKind> {
         let kind = GroupKind::new(known.group, known.kind);
         Some(ListedKind { kind, namespaces, needed, may_be_refused: false, may_be_absent: is_regional })
     };
-    kinds::all().filter_map(ask).collect()
+    // Without the right, templates wait, and nobody else.
+    let may_be_refused = |listed| ListedKind { may_be_refused: true, needed: false, ..listed };
+    let namespaces = has_namespaces(fleet, source).then(listed_namespaces).map(may_be_refused);
+    kinds::all().filter_map(ask).chain(namespaces).collect()
+}
+
+/// Whether a source may be the one that says which namespaces a region has that takes templates.
+pub fn has_namespaces(fleet: &Fleet, source: &Source) -> bool {
+    let mut taking = fleet.regions.values().filter(|region| !region.templates.patterns().is_empty());
+    let is_its = |region: &RegionConfig| match &source.region {
+        Some(own) => *own == region.name,
+        None => region.management,
+    };
+    source.provides.cluster_scoped && taking.any(is_its)
 }
 
 /// The list of a kind that describes regions' clusters, if a region is tied to objects of it.
@@ -143,7 +169,7 @@ fn classes() -> impl Iterator<Item = GroupKind> {
 }
 
 /// The list of Namespaces, by whose names and labels AccessManagement rules select; needed only if
-/// [`select_namespaces`] finds such a rule.
+/// [`select_namespaces`] finds such a rule, or the source [has those of a region](has_namespaces).
 pub fn listed_namespaces() -> ListedKind {
     let kind = GroupKind::new("", "Namespace");
     ListedKind { kind, namespaces: None, needed: true, may_be_refused: false, may_be_absent: false }
@@ -174,7 +200,8 @@ pub fn groups(fleet: &Fleet) -> BTreeSet<&str> {
     let resource_sets = fleet.names_resource_sets().then_some(ADDONS);
     let taken = clusters.into_iter().flatten().chain(resource_sets);
     let rules = fleet.names_sync_rules().then_some(kinds::REGISTRY);
-    asked.chain(rules).chain(inventories).chain(placements).chain(taken).collect()
+    let templates = fleet.names_templates().then_some(kinds::KUBENSYNC);
+    asked.chain(rules).chain(templates).chain(inventories).chain(placements).chain(taken).collect()
 }
 
 /// The namespaces whose own Namespace objects are read.

@@ -37,6 +37,9 @@ pub const PROVIDER_LABEL: &str = "cluster.x-k8s.io/provider";
 /// The API group of ClusterProfiles and PlacementDecisions. Sveltos has a ClusterProfile in another group.
 pub const MULTICLUSTER: &str = "multicluster.x-k8s.io";
 
+/// The API group of KubeNSync.
+pub const KUBENSYNC: &str = "automation.kubensync.com";
+
 /// The API group of the cluster registry's kinds.
 pub const REGISTRY: &str = "clusterregistry.k8s.cisco.com";
 
@@ -57,6 +60,8 @@ pub const DEFINITION: &str = "CustomResourceDefinition";
 
 /// The kind of the registry's rules by which objects are synchronised to other clusters.
 pub const SYNC_RULE: &str = "ResourceSyncRule";
+/// The kind of KubeNSync's templates.
+const MANAGED_RESOURCE: &str = "ManagedResource";
 
 /// The kind of what rules of the registry choose source clusters by.
 pub const CLUSTER_FEATURE: &str = "ClusterFeature";
@@ -124,7 +129,7 @@ const SPEC: &[&str] = &["spec"];
 const SPEC_AND_STATUS: &[&str] = &["spec", "status"];
 
 /// Every kind that no provider brings; live clusters are asked in this order.
-static KNOWN: [Known; 18] = [
+static KNOWN: [Known; 19] = [
     // A Secret's values become its payload.
     Known { kind: "Secret", plural: "secrets", ..CORE },
     Known { kind: "ConfigMap", plural: "configmaps", fields: &["spec", "data", "binaryData"], ..CORE },
@@ -206,6 +211,18 @@ static KNOWN: [Known; 18] = [
         claims: true,
         ..CORE
     },
+    // Templates of KubeNSync, where a region of the configuration names some.
+    Known {
+        group: KUBENSYNC,
+        kind: MANAGED_RESOURCE,
+        plural: "managedresources",
+        scope: Scope::Cluster,
+        listed: Listed::AsGiven,
+        read: false,
+        published: false,
+        claims: true,
+        ..CORE
+    },
     // Rules of the cluster registry, and what they choose source clusters by, where a region of the configuration names some.
     Known {
         group: REGISTRY,
@@ -240,7 +257,7 @@ static KNOWN: [Known; 18] = [
 ];
 
 /// The fields of `spec` that some stage reads of a listed kind: what a live cluster says in another is never seen.
-const LISTED_SPEC: [&str; 18] = [
+const LISTED_SPEC: [&str; 20] = [
     // ProviderInterface, and the older form of it.
     "clusterIdentities",
     "clusterIdentityKinds",
@@ -267,6 +284,9 @@ const LISTED_SPEC: [&str; 18] = [
     "groupVersionKind",
     "rules",
     "featureName",
+    // ManagedResource.
+    "namespaceSelector",
+    "avoidResourceUpdate",
 ];
 
 /// Further kinds of k0rdent's groups, in any release: none of them says anything about credentials.
@@ -345,7 +365,17 @@ pub fn cluster_feature() -> GroupKind {
 
 /// Whether objects of a kind are read only where the configuration names claimants that need them.
 pub fn is_by_configuration(kind: &GroupKind) -> bool {
-    is_of_clusters(kind) || is_resource_set(kind) || is_of_sync_rules(kind)
+    is_of_clusters(kind) || is_resource_set(kind) || is_of_sync_rules(kind) || is_managed_resource(kind)
+}
+
+/// The kind of KubeNSync's templates.
+pub fn managed_resource() -> GroupKind {
+    GroupKind::new(KUBENSYNC, MANAGED_RESOURCE)
+}
+
+/// Whether this is the kind of KubeNSync's templates, which a stage reads where the configuration names some.
+pub fn is_managed_resource(kind: &GroupKind) -> bool {
+    kind.is(KUBENSYNC, MANAGED_RESOURCE)
 }
 
 /// Whether objects of a kind say which identity a Cluster uses: a stage reads them where the configuration names Clusters.
@@ -383,7 +413,9 @@ pub fn claimant(by: &Claimant) -> Option<ObjectKey> {
         return Some(ObjectKey::new(sync_rule(), None, rule.into()));
     }
     let kind = claimants().find(|kind| kind.kind == by.kind && *kind != sync_rule())?;
-    Some(ObjectKey::new(kind, Some(by.namespace.clone()), by.name.clone()))
+    // A template stands for itself in each namespace.
+    let namespace = known(&kind).filter(|known| known.scope == Scope::Namespaced).map(|_| by.namespace.clone());
+    Some(ObjectKey::new(kind, namespace, by.name.clone()))
 }
 
 /// The top-level fields that some stage reads of objects of a kind.
@@ -394,6 +426,14 @@ pub fn fields(kind: &GroupKind) -> &'static [&'static str] {
 /// Whether some stage reads a field of `spec` of objects that are listed from a live cluster.
 pub fn is_read_of_spec(field: &str) -> bool {
     LISTED_SPEC.contains(&field) || cluster::is_read_of_spec(field)
+}
+
+/// Whether Kubernetes itself owns a group: the core group, groups without a dot and `*.k8s.io`.
+///
+/// A Role that a ProviderInterface points at would be a way to rights on the region. Cluster API's own groups end in
+/// `x-k8s.io`.
+pub fn is_kubernetes_own(group: &str) -> bool {
+    !group.contains('.') || group == "k8s.io" || group.ends_with(".k8s.io")
 }
 
 /// Whether a kind defines others.

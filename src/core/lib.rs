@@ -62,6 +62,7 @@
 //! | what is known of a kind, and what is read of it | [`kinds`]; of a provider's identities: [`capi`], one file per provider |
 //! | what a region's API would reject of an object | [`validity`] |
 //! | what Go templates may call, and what they may cost | [`template`]: `template/functions.rs` (the tables, and what is refused), one file per subject under it; `template/budget.rs` |
+//! | which ManagedResources are rendered for which namespaces, and when what they made goes | [`claim::template`], `world/namespaces.rs`; their data: `closure/template.rs`; what is made of them, and that no value stands in plain sight: [`made`]; how much all may make together: `made/bounds.rs` |
 //! | what annotations of objects silence | [`silence`] |
 //! | what is told of certificates and tokens that expire | [`expiry`]; of values that nobody means: [`validity::suspect`] |
 //! | how k0rdent's objects are read, and what it ships | [`k0rdent`], [`k0rdent::builtin`]; releases: [`release`] |
@@ -155,6 +156,7 @@ pub mod layout;
 pub mod lenient;
 pub mod listing;
 pub mod log;
+pub mod made;
 pub mod name;
 pub mod nearest;
 pub mod node;

@@ -355,6 +355,8 @@ const SYNC_RULE: &str = "ResourceSyncRule";
 
 /// The kind of claimants that are ClusterResourceSets of Cluster API.
 const RESOURCE_SET: &str = "ClusterResourceSet";
+/// The kind of claimants that are ManagedResources of KubeNSync, each for one namespace of a region.
+const MANAGED_RESOURCE: &str = "ManagedResource";
 
 impl Claimant {
     /// A Credential.
@@ -394,6 +396,16 @@ impl Claimant {
         Self { kind: RESOURCE_SET.into(), namespace, name }
     }
 
+    /// A ManagedResource for a namespace.
+    pub fn managed_resource(namespace: Namespace, name: Name) -> Self {
+        Self { kind: MANAGED_RESOURCE.into(), namespace, name }
+    }
+
+    /// Whether it is a ManagedResource.
+    pub fn is_managed_resource(&self) -> bool {
+        self.kind == MANAGED_RESOURCE
+    }
+
     /// `namespace/name` of a Credential; of another kind, `cluster/namespace/name`, as the command line takes it.
     pub fn path(&self) -> String {
         if self.is_credential() {
@@ -430,6 +442,9 @@ impl Claimant {
             }
             Some(kind) if kind.eq_ignore_ascii_case(RESOURCE_SET) => {
                 Some(Self::resource_set(namespace.into(), name.into()))
+            }
+            Some(kind) if kind.eq_ignore_ascii_case(MANAGED_RESOURCE) => {
+                Some(Self::managed_resource(namespace.into(), name.into()))
             }
             Some(_) => None,
         }

@@ -62,6 +62,8 @@ pub struct Object {
     pub faults: Vec<Fault>,
     /// Why it must never leave its cluster, whatever refers to it.
     pub stays: Option<&'static str>,
+    /// Whether it is left alone on a region where it is there already.
+    pub create_only: bool,
 }
 
 impl Object {
@@ -105,6 +107,7 @@ impl Object {
             && self.labels == other.labels
             && self.annotations == other.annotations
             && self.deleting == other.deleting
+            && self.create_only == other.create_only
             && self.body == other.body
             && self.own_faults().eq(other.own_faults())
     }
@@ -242,6 +245,7 @@ pub fn admit(
         payload: None,
         faults,
         stays: None,
+        create_only: false,
     };
     if object.key.kind.is_secret() {
         admit_secret(doc, &mut object);

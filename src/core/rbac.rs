@@ -211,6 +211,7 @@ fn list_rule(terms: &Basis<'_>, kind: &GroupKind) -> PolicyRule {
         _ if kinds::is_of_clusters(kind) => "They name the identities of Clusters.",
         "ResourceSyncRule" => "They say which objects go to the regions that name them.",
         "ClusterFeature" => "ResourceSyncRules choose sources by them.",
+        "ManagedResource" => "They say what is made for the namespaces of the regions that name them.",
         "ClusterResourceSet" => {
             "Those that regions take say which Secrets and ConfigMaps are delivered into guest clusters."
         }
@@ -219,6 +220,9 @@ fn list_rule(terms: &Basis<'_>, kind: &GroupKind) -> PolicyRule {
         "ClusterDeployment" => "A Credential that one of them names is not withdrawn, and some need companions.",
         "Credential" => "They say what goes to which region.",
         "AccessManagement" => "They hand Credentials of the system namespace to other namespaces.",
+        "Namespace" if inquiry::has_namespaces(terms.fleet, terms.source) => {
+            "ManagedResources select by their names and labels; so do rules of AccessManagement."
+        }
         "Namespace" => "Rules of AccessManagement select by their labels; where all of them list names, this can go.",
         "PlacementDecision" => "They say in which regions grants hold.",
         _ => "All of them are read.",
@@ -314,25 +318,30 @@ fn named_rule(terms: &Basis<'_>, kind: &GroupKind, namespace: &Namespace) -> Opt
     if terms.fleet.names_resource_sets() {
         why.push("So it is with what ClusterResourceSets name.".to_owned());
     }
+    if terms.fleet.names_templates() {
+        why.push("So it is with the data of ManagedResources.".to_owned());
+    }
     (!names.is_empty()).then(|| PolicyRule { names: Some(names), ..rule(terms, kind, "get", why) })
 }
 
 fn all_rule(terms: &Basis<'_>, kind: &GroupKind) -> Option<PolicyRule> {
     let refers = || terms.asked.keys().any(|key| key.kind == *kind);
     // Some providers of Clusters read ConfigMaps.
-    let is_named = terms.fleet.names_clusters() || terms.fleet.names_resource_sets();
+    let (sets, templates) = (terms.fleet.names_resource_sets(), terms.fleet.names_templates());
+    let is_named = terms.fleet.names_clusters() || sets || templates;
     let has_companions = terms.fleet.companions != Companions::None;
     if kind.is_config_map() && !has_companions && !refers() && !is_named {
         return None;
     }
     let why = match kind.is_secret() {
-        true if !has_companions && terms.fleet.names_resource_sets() => "What identities refer to.",
+        true if !has_companions && (sets || templates) => "What identities refer to.",
         true => "What identities refer to, and the companion `<identity>-secret`.",
         false if !has_companions && is_named => "What identities refer to.",
         false => "The companion `<identity>-resource-template`, and what identities refer to.",
     };
-    let sets = terms.fleet.names_resource_sets().then(|| "What ClusterResourceSets name.".to_owned());
-    Some(rule(terms, kind, "get", [why.to_owned()].into_iter().chain(sets).collect()))
+    let sets = sets.then(|| "What ClusterResourceSets name.".to_owned());
+    let data = templates.then(|| "The data of ManagedResources.".to_owned());
+    Some(rule(terms, kind, "get", [why.to_owned()].into_iter().chain(sets).chain(data).collect()))
 }
 
 /// Whether the API server would take an object of this name.

@@ -14,6 +14,7 @@ mod elsewhere;
 mod guesses;
 mod home;
 mod ignored;
+mod made;
 mod mistyped;
 mod objects;
 mod pattern;
@@ -51,7 +52,8 @@ use unopened::{Unopened, Word};
 pub use copies::{File, Proof};
 pub use elsewhere::Elsewhere;
 pub use home::CURE;
-pub use mistyped::Meant;
+pub use made::{AllMade, Made};
+pub use mistyped::{Meant, nearly};
 pub use reason::Reason;
 pub use state::Inquiry;
 pub use unopened::SealedDocument;
@@ -161,11 +163,16 @@ pub struct Snapshot {
     copies: copies::Copies,
     /// Which sources are the management cluster itself.
     home: Home,
+    /// What templates made of what was read.
+    pub made: AllMade,
 }
 
 impl Snapshot {
     /// Looks a key up.
     pub fn look_up(&self, key: &ObjectKey) -> Lookup<'_> {
+        if let Some(object) = self.made.get(key) {
+            return Lookup::Found(object);
+        }
         let found = self.objects.get(key);
         let mut unread = None;
         for (index, state) in self.sources.iter().enumerate() {
@@ -281,7 +288,7 @@ impl Snapshot {
 
     /// The object under a key, whether or not a later source might have another.
     pub fn get(&self, key: &ObjectKey) -> Option<&Object> {
-        self.objects.get(key).map(|held| &*held.object)
+        self.made.get(key).or_else(|| self.objects.get(key).map(|held| &*held.object))
     }
 
     /// All copies of an object, in whatever source: they may say different things.
@@ -613,6 +620,7 @@ pub fn assemble_by(fleet: &Fleet, readings: Vec<Reading>, hands: &dyn Hands) -> 
             sources: states,
             system_namespace,
             scopes: known.scopes,
+            made: AllMade::default(),
             definitions,
             elsewhere,
             ignored,

@@ -8,6 +8,7 @@ mod configured;
 pub mod definition;
 mod home;
 pub mod looks;
+mod namespaces;
 pub mod placement;
 pub mod trusted;
 
@@ -20,6 +21,7 @@ use crate::claim::access::{Access, Rules};
 use crate::claim::collect::{claims, kept_by};
 use crate::claim::deployments::Deployments;
 use crate::claim::sync_rule::SyncRules;
+use crate::claim::template::{self, Namespaces, Templates};
 use crate::claim::{Asked, Claim};
 use crate::config::{Fleet, Grant, Granted, Grantee, Placement, RegionConfig, grants_for};
 use crate::destination::{Address, Destination};
@@ -49,6 +51,10 @@ pub struct Facts {
     pub clusters: BTreeMap<Region, ClusterFacts>,
     /// Which regions placements list.
     pub placements: Placements,
+    /// The namespaces of each region that takes templates.
+    namespaces: BTreeMap<Region, Namespaces>,
+    /// What the templates say that regions take.
+    pub templates: Templates,
     /// Names of Secrets that hold a Region's kubeconfig, in whatever namespace.
     pub kubeconfigs: BTreeSet<Name>,
     rules: Rules,
@@ -78,13 +84,7 @@ impl Facts {
         }
         let (synced, found) = SyncRules::read(fleet, snapshot);
         findings.extend(found);
-        let asked = claims(fleet, snapshot, &rules, &synced);
-        let mut by_address: BTreeMap<Address, Vec<usize>> = BTreeMap::new();
-        for (index, asked) in asked.iter().enumerate() {
-            if let Some(claim) = &asked.claim {
-                by_address.entry(claim.to.clone()).or_default().push(index);
-            }
-        }
+        let mut asked = claims(fleet, snapshot, &rules, &synced);
         let (deployments, found) = Deployments::collect(snapshot);
         findings.extend(found);
         let (clusters, found) = cluster::gather(fleet, snapshot, looks, &definitions);
@@ -92,12 +92,27 @@ impl Facts {
         let (placements, found) = placement::gather(fleet, snapshot, &clusters);
         findings.extend(found);
         findings.extend(fleet.regions.values().filter_map(|region| untied(region, &regions)));
+        let namespaces = namespaces::gather(fleet, snapshot, &clusters);
+        let (templates, of_templates, found) = template::claims(fleet, snapshot, |region| namespaces.get(region));
+        findings.extend(found);
+        if !of_templates.is_empty() {
+            asked.extend(of_templates);
+            asked.sort_by(|a, b| (&a.by, &a.region).cmp(&(&b.by, &b.region)));
+        }
+        let mut by_address: BTreeMap<Address, Vec<usize>> = BTreeMap::new();
+        for (index, asked) in asked.iter().enumerate() {
+            if let Some(claim) = &asked.claim {
+                by_address.entry(claim.to.clone()).or_default().push(index);
+            }
+        }
         let facts = Self {
             definitions,
             deployments,
             regions,
             clusters,
             placements,
+            namespaces,
+            templates,
             kubeconfigs,
             rules,
             synced,
@@ -110,6 +125,24 @@ impl Facts {
     /// What a Region object says, by its own name.
     pub fn region_named(&self, name: &Region) -> Option<&RegionFacts> {
         self.regions.get(name)
+    }
+
+    /// The namespaces of a region that takes templates, as far as they are known.
+    pub fn namespaces(&self, region: &Region) -> Option<&Namespaces> {
+        self.namespaces.get(region)
+    }
+
+    /// The namespaces of a region whose labels say which templates are for them; of those that it allows.
+    pub fn asked_by_templates<'f>(&'f self, region: &'f RegionConfig) -> impl Iterator<Item = &'f Namespace> {
+        let known = self.namespaces(&region.name).into_iter().flat_map(|namespaces| namespaces.known.keys());
+        known.filter(|namespace| region.allowed.matches(namespace.as_str()))
+    }
+
+    /// Whether a claimant asks for something for a region.
+    pub fn asks_for(&self, by: &Claimant, region: &Region) -> bool {
+        let first = self.asked.partition_point(|asked| asked.by < *by);
+        let own = self.asked.iter().skip(first).take_while(|asked| asked.by == *by);
+        own.into_iter().any(|asked| asked.region.as_ref() == Some(region))
     }
 
     /// What every claimant asks for, sorted by claimant.
@@ -204,6 +237,11 @@ impl<'a> World<'a> {
         self.by_grants(region, || grants_for(&self.fleet.grants, by, lands).filter(names))
     }
 
+    /// Whether some grant lets a template make an object that its namespace alone does not: only one to the template does.
+    pub fn lets_make(&self, by: &Claimant, region: &Region, object: &ObjectKey) -> Granting<'a> {
+        self.by_grants(region, || self.fleet.grants.iter().filter(|grant| grant.is_to_make(by, object)))
+    }
+
     fn by_grants<I: Iterator<Item = &'a Grant>>(&self, region: &Region, grants: impl Fn() -> I) -> Granting<'a> {
         if grants().any(|grant| grant.names(region)) {
             return Granting::Yes(None);
@@ -296,10 +334,23 @@ impl<'a> World<'a> {
         }
     }
 
-    /// The code that says why what a claimant has published stays although it claims nothing for the region, if it does.
-    pub fn kept_by(&self, by: &Claimant, region: &Region) -> Option<Code> {
+    fn kept_by(&self, by: &Claimant, region: &Region) -> Option<Code> {
         let synced = (&self.facts.synced, region);
         kept_by(by, self.facts.asked_by(by), &self.access(), &self.facts.deployments, self.snapshot, synced)
+    }
+
+    /// The namespaces of a region that takes templates, as far as they are known.
+    pub fn namespaces(&self, region: &Region) -> Option<&'a Namespaces> {
+        self.facts.namespaces.get(region)
+    }
+
+    /// The code that says why what a claimant has published stays although it claims nothing for the region, if it does.
+    pub fn kept_there_by(&self, by: &Claimant, region: &RegionConfig) -> Option<Code> {
+        if !by.is_managed_resource() {
+            return self.kept_by(by, &region.name);
+        }
+        let known = (&self.facts.templates, self.namespaces(&region.name));
+        template::kept_by(self.fleet, self.snapshot, by, region, known)
     }
 
     /// What AccessManagement hands out.

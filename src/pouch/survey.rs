@@ -10,6 +10,8 @@ pub mod last;
 pub mod look;
 mod openers;
 pub mod source;
+mod templates;
+mod threads;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -23,9 +25,7 @@ use pouch_core::inquiry::{self, ListedKind};
 use pouch_core::layout::manifest::SourceIdentity;
 use pouch_core::listing::counted;
 use pouch_core::name::{Claimant, GroupKind, ObjectKey, SourceName};
-use pouch_core::snapshot::{
-    Admitted, Answer, Hands, Looked, Reading, Reason, SealedDocument, Snapshot, Standing, assemble_by,
-};
+use pouch_core::snapshot::{Answer, Reading, Reason, SealedDocument, Snapshot, assemble_by};
 use pouch_core::stamp::{SourceStamp, Stamp};
 use pouch_core::world::looks::Looks;
 use pouch_core::world::{Facts, World};
@@ -36,7 +36,6 @@ use crate::cluster::{Cluster, Patience, Wanted};
 use crate::error::Failure;
 use crate::git::kept::Kept;
 use crate::git::program::Deadlines;
-use crate::harden::wiped;
 use crate::session::Session;
 use last::Last;
 use look::{Done, Unreached};
@@ -45,30 +44,10 @@ use rayon::prelude::*;
 use source::decrypt::{Opener, Seen, Vault, unopened};
 use source::live::{Changed, Live, Values};
 use source::{Given, SourceError};
-
-/// How many documents a thread makes objects of before it wipes its stack.
-const DOCUMENTS_PER_TASK: usize = 1024;
+use threads::Threads;
 
 /// How often clusters that change while they are read are read anew.
 const LOOKS: u32 = 5;
-
-/// All threads, which make objects of documents.
-struct Threads;
-
-impl Hands for Threads {
-    fn look<'d>(
-        &self,
-        documents: &'d [Standing],
-        look: &(dyn Fn(&'d [Standing]) -> Looked<'d> + Sync),
-    ) -> Vec<Looked<'d>> {
-        documents.par_chunks(DOCUMENTS_PER_TASK).map(look).collect()
-    }
-
-    fn weigh(&self, documents: Vec<Standing>, weigh: &(dyn Fn(Standing) -> Admitted + Sync)) -> Vec<Vec<Admitted>> {
-        let parts = documents.into_par_iter().chunks(DOCUMENTS_PER_TASK);
-        parts.map(|part| wiped(|| part.into_iter().map(weigh).collect())).collect()
-    }
-}
 
 /// What the sources say.
 pub struct Survey {
@@ -343,6 +322,11 @@ fn one_look(
     if !clusters.is_empty() || !vaults.is_empty() {
         ask(surveyor, clusters, &vaults, (&mut snapshot, &facts), &mut times)?;
     }
+    templates::make((surveyor.session, fleet), &mut snapshot, &facts)?;
+    if fleet.names_templates() && !clusters.is_empty() {
+        // Only now it is known what lands where, and so what may stand in its way.
+        ask(surveyor, clusters, &vaults, (&mut snapshot, &facts), &mut times)?;
+    }
     if !clusters.is_empty() {
         let at_hand = clusters.iter_mut().filter(|(index, _)| !away.contains(index));
         let changed = prove(surveyor, at_hand)?;
@@ -362,6 +346,7 @@ fn one_look(
                 snapshot.changes(fleet, index, &key, &why);
             }
             (facts, facts_findings) = Facts::gather(fleet, &snapshot, &looks);
+            templates::make((surveyor.session, fleet), &mut snapshot, &facts)?;
         }
         times.tell(surveyor, clusters);
     }
@@ -562,7 +547,9 @@ fn list_namespaces(
         return Ok(());
     }
     for (index, live) in clusters {
-        if sources.get(*index).is_some_and(|source| source.provides.cluster_scoped) {
+        let is_asked =
+            |source: &Source| source.provides.cluster_scoped && !inquiry::has_namespaces(surveyor.fleet, source);
+        if sources.get(*index).is_some_and(is_asked) {
             list(surveyor, live, *index, &inquiry::listed_namespaces(), times)??;
         }
     }

@@ -358,6 +358,10 @@ pub struct RegionFile {
     /// `NAMESPACE/NAME`. A set that no region names counts for nothing.
     #[serde(default)]
     pub resource_sets: Vec<String>,
+    /// The ManagedResources of KubeNSync that are rendered for the region's namespaces: globs over their names. One that no
+    /// region names counts for nothing.
+    #[serde(default)]
+    pub templates: Vec<String>,
     /// How the region's own cluster is looked into, for what is otherwise guessed: it is read, and nothing is written.
     pub cluster: Option<RegionClusterFile>,
 }

@@ -31,11 +31,17 @@ pub enum Grantee {
     Claimant(Claimant),
     /// Whatever a ResourceSyncRule takes.
     SyncRule(Name),
+    /// A ManagedResource, for whatever namespace it is rendered.
+    Template(Name),
 }
 
 impl Grantee {
-    /// The narrowest that a grant for a claimant can name: of an object that a rule takes, the rule.
+    /// The narrowest that a grant for a claimant can name: of an object that a rule takes, the rule; of a template for a
+    /// namespace, the template.
     fn of(by: &Claimant) -> Self {
+        if by.is_managed_resource() {
+            return Self::Template(by.name.clone());
+        }
         match by.rule_and_object() {
             Some((rule, _)) => Self::SyncRule(rule.into()),
             None => Self::Claimant(by.clone()),
@@ -48,6 +54,8 @@ impl Grantee {
 pub enum Granted {
     /// One object, as it is read.
     Object(ObjectKey),
+    /// One object, which a template may make, and not read.
+    Made(ObjectKey),
     /// Whatever the claimant's closure holds, companions included.
     Closure,
 }
@@ -119,13 +127,30 @@ impl Grant {
             Grantee::Namespace(namespace) => *namespace == by.namespace,
             Grantee::Claimant(claimant) => claimant == by,
             Grantee::SyncRule(name) => by.rule_and_object().is_some_and(|(rule, _)| *name == *rule),
+            Grantee::Template(name) => by.is_managed_resource() && by.name == *name,
         };
         let what = match &self.to {
             Granted::Object(key) => key == object,
+            Granted::Made(_) => false,
             // The configuration takes no such grant for a whole namespace.
             Granted::Closure => !matches!(self.from, Grantee::Namespace(_)),
         };
         who && what
+    }
+
+    /// The same object, to be made.
+    pub fn to_make(self) -> Self {
+        let to = match self.to {
+            Granted::Object(key) => Granted::Made(key),
+            other => other,
+        };
+        Self { to, ..self }
+    }
+
+    /// Whether the grant lets a claimant make an object, by the key under which it is published.
+    pub fn is_to_make(&self, by: &Claimant, object: &ObjectKey) -> bool {
+        let Grantee::Template(name) = &self.from else { return false };
+        by.is_managed_resource() && by.name == *name && matches!(&self.to, Granted::Made(key) if key == object)
     }
 
     /// Whether the grant holds in a region by its name, whatever placements say.
@@ -142,11 +167,12 @@ impl fmt::Display for Grant {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.from {
             Grantee::Namespace(namespace) => write!(f, "{{from: {{namespace: {}}}", word(namespace.as_str()))?,
+            Grantee::Template(name) => write!(f, "{{from: {{template: {}}}", word(name.as_str()))?,
             // The path has a slash, so no reader takes it for a number or a truth value.
             Grantee::Claimant(by) => write!(f, "{{from: {{{}: {}}}", key_of(&by.kind), by.place())?,
             Grantee::SyncRule(name) => write!(f, "{{from: {{syncRule: {}}}", word(name.as_str()))?,
         }
-        if let Granted::Object(key) = &self.to {
+        if let Granted::Object(key) | Granted::Made(key) = &self.to {
             f.write_str(", to: {")?;
             if let Some(namespace) = &key.namespace {
                 write!(f, "namespace: {}, ", word(namespace.as_str()))?;
@@ -154,7 +180,8 @@ impl fmt::Display for Grant {
             if key.kind.group != "" {
                 write!(f, "group: {}, ", word(key.kind.group.as_str()))?;
             }
-            write!(f, "kind: {}, name: {}}}", word(key.kind.kind.as_str()), word(key.name.as_str()))?;
+            let makes = if matches!(self.to, Granted::Made(_)) { ", make: true" } else { "" };
+            write!(f, "kind: {}, name: {}{makes}}}", word(key.kind.kind.as_str()), word(key.name.as_str()))?;
         }
         f.write_str(", regions: [")?;
         match &self.regions {

@@ -58,6 +58,8 @@ pub struct RegionConfig {
     pub sync_rules: Globs,
     /// The ClusterResourceSets of Cluster API whose payloads go there: globs over `namespace/name`.
     pub resource_sets: Globs,
+    /// The ManagedResources that are rendered for its namespaces.
+    pub templates: Globs,
 }
 
 impl RegionConfig {
@@ -98,7 +100,8 @@ impl RegionConfig {
         let has_sets = !self.resource_sets.patterns().is_empty();
         let resource_sets = has_sets.then(|| ("resourceSets", self.resource_sets.tree()));
         let rules = self.names_sync_rules().then(|| ("syncRules", self.sync_rules.tree()));
-        let taken = clusters.into_iter().chain(resource_sets).chain(rules);
+        let templates = (!self.templates.patterns().is_empty()).then(|| ("templates", self.templates.tree()));
+        let taken = clusters.into_iter().chain(resource_sets).chain(rules).chain(templates);
         Tree::map(fields.into_iter().chain(management).chain(self.inventory.fields(&self.name)).chain(taken))
     }
 }

@@ -26,7 +26,7 @@ use super::error::{ConfigError, Faults, FieldPath, quoted};
 use super::file::{self, FleetFile, KindFile, RegionDeliveryFile, ScopeWord};
 use super::{ExtraKind, Fleet, Globs};
 use crate::capi;
-use crate::kinds::K0RDENT;
+use crate::kinds::{K0RDENT, is_kubernetes_own};
 use crate::name::{FleetName, GroupKind, Scope, is_dns_subdomain};
 use crate::object::COPIES;
 use crate::release::Release;
@@ -186,14 +186,6 @@ fn kinds(kinds: &[KindFile], faults: &mut Faults) -> BTreeMap<GroupKind, ExtraKi
         }
     }
     known
-}
-
-/// Whether Kubernetes itself owns a group: the core group, groups without a dot and `*.k8s.io`.
-///
-/// A Role that a ProviderInterface points at would be a way to rights on the region. Cluster API's own groups end in
-/// `x-k8s.io`.
-fn is_kubernetes_own(group: &str) -> bool {
-    !group.contains('.') || group == "k8s.io" || group.ends_with(".k8s.io")
 }
 
 #[cfg(test)]

@@ -137,18 +137,20 @@ fn placement(placement: &Placement) -> Tree<'_> {
 fn grant(grant: &Grant) -> Tree<'_> {
     let from = match &grant.from {
         Grantee::Namespace(namespace) => ("namespace".into(), Tree::text(namespace.as_str())),
+        Grantee::Template(name) => ("template".into(), Tree::text(name.as_str())),
         Grantee::Claimant(by) => (key_of(&by.kind), Tree::text(by.place())),
         Grantee::SyncRule(name) => ("syncRule".into(), Tree::text(name.as_str())),
     };
     let mut fields = vec![("from", Tree::map([from]))];
-    if let Granted::Object(key) = &grant.to {
+    if let Granted::Object(key) | Granted::Made(key) = &grant.to {
         let object = [
             ("group", Tree::text(key.kind.group.as_str())),
             ("kind", Tree::text(key.kind.kind.as_str())),
             ("name", Tree::text(key.name.as_str())),
         ];
         let namespace = key.namespace.as_ref().map(|namespace| ("namespace", Tree::text(namespace.as_str())));
-        fields.push(("to", Tree::map(object.into_iter().chain(namespace))));
+        let make = matches!(grant.to, Granted::Made(_)).then_some(("make", Tree::Bool(true)));
+        fields.push(("to", Tree::map(object.into_iter().chain(namespace).chain(make))));
     }
     let regions = match &grant.regions {
         GrantRegions::All => vec![Tree::text("*")],

@@ -14,6 +14,7 @@ impl Fleet {
             || (kinds::is_of_clusters(kind) && self.names_clusters())
             || (is_resource_set(kind) && self.names_resource_sets())
             || (self.syncs && kinds::is_of_sync_rules(kind))
+            || self.takes_templates(kind)
     }
 
     /// Whether the claimants of a kind in a source count: those that are no Credentials do so only where a region takes
@@ -44,6 +45,16 @@ impl Fleet {
         self.regions.values().filter(move |region| own.is_none_or(|own| *own == region.name))
     }
 
+    /// Whether some region takes ManagedResources.
+    pub fn names_templates(&self) -> bool {
+        self.regions.values().any(|region| !region.templates.patterns().is_empty())
+    }
+
+    /// Whether objects of a kind are ManagedResources, and some region takes such.
+    pub fn takes_templates(&self, kind: &GroupKind) -> bool {
+        kinds::is_managed_resource(kind) && self.names_templates()
+    }
+
     /// Whether some region takes Clusters.
     pub fn names_clusters(&self) -> bool {
         self.regions.values().any(|region| !region.clusters.is_empty())
@@ -56,7 +67,7 @@ impl Fleet {
 
     /// Whether some region names claimants other than Credentials.
     pub fn names_others(&self) -> bool {
-        self.names_clusters() || self.names_resource_sets() || self.names_sync_rules()
+        self.names_clusters() || self.names_resource_sets() || self.names_sync_rules() || self.names_templates()
     }
 
     /// The regions that a ResourceSyncRule takes objects to, and that are not retired.
@@ -91,6 +102,12 @@ impl Fleet {
     /// Whether a source is the cluster of some region, and not k0rdent's own.
     pub fn is_regional(&self, source: &Source) -> bool {
         source.region.as_ref().is_some_and(|region| self.is_cluster_of(source, region))
+    }
+
+    /// Whether a source is trusted with templates for a region: with cluster-scoped objects, and of no other region alone.
+    pub fn trusts_with_templates(&self, source: &SourceName, region: &Region) -> bool {
+        let source = self.sources.iter().find(|known| known.name == *source);
+        source.is_some_and(|it| it.provides.cluster_scoped && it.region.as_ref().is_none_or(|own| own == region))
     }
 
     /// Whether some source describes the Clusters of one region, and is trusted with no more.

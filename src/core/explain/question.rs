@@ -48,8 +48,9 @@ impl Question {
         match self {
             Question::Claimant(by) => {
                 let mut claims = world.facts.asked_of(by).filter_map(|asked| asked.claim.as_ref()).peekable();
-                // What is published for somebody who claims nothing may be anywhere.
-                claims.peek().is_none() || claims.any(|claim| claim.to == to.address())
+                // What is published for somebody who claims nothing may be anywhere, and a template is for the namespaces of
+                // that name in all regions.
+                by.is_managed_resource() || claims.peek().is_none() || claims.any(|claim| claim.to == to.address())
             }
             Question::Region(region) => *region == to.region.name,
             Question::Rule(_) | Question::Object(_) | Question::Recipient(_) | Question::Changes => true,

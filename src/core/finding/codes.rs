@@ -113,6 +113,7 @@ codes! {
     MalformedSecret "malformed-secret" Broken Error "A Secret has entries that the API would not accept.";
     UndecryptableSource "undecryptable-source" Broken Error "An object in a source is encrypted and cannot be opened.";
     CopiedCiphertext "copied-ciphertext" Broken Error "A sealed value of one document in the sources is in another document too.";
+    InvalidTemplate "invalid-template" Broken Error "A ManagedResource cannot be read, or nothing can be made of its template.";
     InvalidObject "invalid-object" Broken Error "A region's API would reject the object as it is written.";
     ImmutableField "immutable-field" Broken Error "A field differs from the published one, and the region's API does not let it change.";
     SecretTypeChanged "secret-type-changed" Broken Error "A Secret's type differs from the published one, and types are immutable.";
@@ -181,7 +182,7 @@ codes! {
     DeprecatedVersion "deprecated-version" Notice Info "An object is written in a version that a coming release does not serve any more.";
     UntiedProfile "untied-profile" Notice Info "No region is tied to a ClusterProfile of an inventory that regions are tied to, or of a placement.";
     UntiedRegion "untied-region" Notice Info "A region is tied to no ClusterProfile, and other regions are.";
-    UnmatchedEntry "unmatched-entry" Notice Warning "An entry of the configuration that takes Clusters or ClusterResourceSets, or names ResourceSyncRules, matches none.";
+    UnmatchedEntry "unmatched-entry" Notice Warning "An entry of the configuration that takes Clusters or ClusterResourceSets, or names ResourceSyncRules or ManagedResources, matches none.";
     PlacementNotFound "placement-not-found" Notice Warning "A placement of the configuration has no PlacementDecision, so it lists no region.";
     FactDiffers "fact-differs" Notice Warning "Two places say different things of a region's cluster.";
     RegionRetired "region-retired" Notice Info "A Credential names a retired region.";

@@ -27,6 +27,7 @@ pub fn write(region: &Region, looked: &Looked) -> Node {
         map([("name", Node::text(name.as_str())), said])
     });
     put("namespaces", list(namespaces));
+    put("namespacesListed", looked.lists_namespaces.then_some(Node::Bool(true)));
     let kinds = looked.kinds.iter().map(|(kind, served)| {
         let scope = match served.scope {
             Scope::Namespaced => "Namespaced",
@@ -109,6 +110,7 @@ mod tests {
         looked.namespaces.insert(Namespace::from("here"), Some(labels));
         looked.namespaces.insert(Namespace::from("bare"), Some(BTreeMap::new()));
         looked.namespaces.insert(Namespace::from("gone"), None);
+        looked.lists_namespaces = true;
         let served =
             |scope, versions: &[&str]| Served { scope, versions: versions.iter().map(|v| Version::from(*v)).collect() };
         looked.kinds.insert(GroupKind::new("x.y", "K"), served(Scope::Cluster, &["v1", "v1beta1"]));

@@ -38,6 +38,9 @@ impl Served {
     }
 }
 
+/// Namespaces with their labels; none of those that are absent.
+pub type SeenNamespaces = BTreeMap<Namespace, Option<BTreeMap<String, String>>>;
+
 /// What a look into a region's cluster found. What was not looked at is none, or not there.
 #[derive(Clone, PartialEq, Default)]
 pub struct Looked {
@@ -45,8 +48,10 @@ pub struct Looked {
     pub cluster: Option<String>,
     /// Its version of Kubernetes, as it says itself.
     pub kubernetes: Option<String>,
-    /// The labels of namespaces that were asked for; none of those that are absent.
-    pub namespaces: BTreeMap<Namespace, Option<BTreeMap<String, String>>>,
+    /// The namespaces that were asked for.
+    pub namespaces: SeenNamespaces,
+    /// Whether these are all namespaces that it has.
+    pub lists_namespaces: bool,
     /// The kinds that were asked for.
     pub kinds: BTreeMap<GroupKind, Served>,
     /// Its ProviderInterfaces, as documents; none where they were not looked at.
@@ -62,7 +67,8 @@ pub fn read(object: &Object) -> Result<Looked, Vec<Fault>> {
     let body = &object.body;
     let mut looked = Looked::default();
     if let Some(spec) = faults.needed_at(body, "", &["spec"], "Write what `pouch facts` printed.") {
-        const KNOWN: [&str; 5] = ["clusterUID", "kubernetesVersion", "namespaces", "kinds", "providerInterfaces"];
+        const KNOWN: [&str; 6] =
+            ["clusterUID", "kubernetesVersion", "namespaces", "namespacesListed", "kinds", "providerInterfaces"];
         known(&mut faults, spec, "spec", &KNOWN);
     }
     if let Some(uid) = body.at(&["spec", "clusterUID"]) {
@@ -74,6 +80,11 @@ pub fn read(object: &Object) -> Result<Looked, Vec<Fault>> {
         }
     }
     looked.kubernetes = faults.text(body, "", &["spec", "kubernetesVersion"]).map(String::from);
+    match body.at(&["spec", "namespacesListed"]) {
+        None => {}
+        Some(Node::Bool(listed)) => looked.lists_namespaces = *listed,
+        Some(other) => _ = faults.wrong_type("spec.namespacesListed", other, "a boolean"),
+    }
     for (index, item) in faults.items(body, "", &["spec", "namespaces"]).iter().enumerate() {
         let at = format!("spec.namespaces[{index}]");
         let Some(name) = faults.needed(item, &at, &["name"]).map(Namespace::from) else { continue };

@@ -63,12 +63,16 @@ struct Court<'a> {
     published: BTreeMap<&'a Claimant, BTreeSet<&'a ObjectKey>>,
 }
 
-/// The namespaces that may be over a quota, and whether the region may be; none where all is well.
+/// Who has a quota of his own: a namespace, and apart from it the templates that are rendered for it. Who writes the one has
+/// no say in the other.
+type Account = (Namespace, bool);
+
+/// The accounts that may be over a quota, and whether the region may be; none where all is well.
 pub(super) fn exceeded(
     world: &World<'_>,
     region: &RegionConfig,
     rulings: &[Ruling<'_>],
-) -> Option<(BTreeSet<Namespace>, bool)> {
+) -> Option<(BTreeSet<Account>, bool)> {
     let incumbents = &Incumbents::default();
     let court = Court { world, region, incumbents, published: BTreeMap::new() };
     // Upper bounds first: shared objects are counted for each claim.
@@ -84,8 +88,8 @@ pub(super) fn exceeded(
     let is_crowded = all.objects > limits.most_objects(&region.delivery)
         || all.sealed > MOST_SEALED_OF_REGION
         || all.listed.saturating_add(all.objects.saturating_mul(AROUND_OBJECT)) > MOST_LISTED_OF_REGION;
-    let full: BTreeSet<Namespace> =
-        loads.iter().filter(|(_, load)| is_full(load)).map(|(name, _)| (*name).clone()).collect();
+    let full = loads.iter().filter(|(_, load)| is_full(load));
+    let full: BTreeSet<Account> = full.map(|((name, of_templates), _)| ((*name).clone(), *of_templates)).collect();
     (is_crowded || !full.is_empty()).then_some((full, is_crowded))
 }
 
@@ -94,8 +98,8 @@ pub(super) fn apply(world: &World<'_>, region: &RegionConfig, incumbents: &Incum
     let Some((full, is_crowded)) = exceeded(world, region, rulings) else { return };
     let mut court = Court { world, region, incumbents, published: BTreeMap::new() };
     court.published = incumbents.by_claimant();
-    for namespace in &full {
-        court.of_namespace(namespace, rulings);
+    for account in &full {
+        court.of_account(account, rulings);
     }
     if is_crowded {
         court.of_region(rulings);
@@ -103,11 +107,12 @@ pub(super) fn apply(world: &World<'_>, region: &RegionConfig, incumbents: &Incum
 }
 
 impl<'a> Court<'a> {
-    /// What the resolved claims of each namespace take at most.
-    fn loads<'r>(&self, rulings: &'r [Ruling<'_>]) -> BTreeMap<&'r Namespace, Load> {
-        let mut loads: BTreeMap<&Namespace, Load> = BTreeMap::new();
+    /// What the resolved claims of each account take at most.
+    fn loads<'r>(&self, rulings: &'r [Ruling<'_>]) -> BTreeMap<(&'r Namespace, bool), Load> {
+        let mut loads: BTreeMap<(&Namespace, bool), Load> = BTreeMap::new();
         for ruling in rulings.iter().filter(|ruling| ruling.is_admitted()) {
-            let load = loads.entry(&ruling.case.claim.by.namespace).or_default();
+            let by = &ruling.case.claim.by;
+            let load = loads.entry((&by.namespace, by.is_managed_resource())).or_default();
             *load = load.plus(Load { claims: 1, ..Load::default() });
             for member in ruling.case.published_members() {
                 let sealed = self.sealed(member);
@@ -144,11 +149,14 @@ impl<'a> Court<'a> {
         ruling.case.published_members().any(is_more)
     }
 
-    /// Holds one namespace to its quotas.
-    fn of_namespace(&self, namespace: &Namespace, rulings: &mut [Ruling<'_>]) {
+    /// Holds one account to its quotas.
+    fn of_account(&self, (namespace, of_templates): &Account, rulings: &mut [Ruling<'_>]) {
         let (mut claims, mut needs) = (0_usize, 0_usize);
         let mut objects: BTreeMap<&ObjectKey, &Member> = BTreeMap::new();
-        let is_theirs = |ruling: &&Ruling<'_>| ruling.is_admitted() && ruling.case.claim.by.namespace == *namespace;
+        let is_theirs = |ruling: &&Ruling<'_>| {
+            let by = &ruling.case.claim.by;
+            ruling.is_admitted() && by.namespace == *namespace && by.is_managed_resource() == *of_templates
+        };
         for ruling in rulings.iter().filter(is_theirs) {
             claims = claims.saturating_add(1);
             for member in ruling.case.published_members() {
@@ -158,7 +166,11 @@ impl<'a> Court<'a> {
         }
         let (count, limits, region) = (objects.len(), &self.world.fleet.limits, &self.region.name);
         let sealed = objects.values().map(|member| self.sealed(member)).fold(0_usize, usize::saturating_add);
-        let who = if self.world.fleet.names_others() { "claimants" } else { "Credentials" };
+        let who = match self.world.fleet.names_others() {
+            _ if *of_templates => "ManagedResources",
+            true => "claimants",
+            false => "Credentials",
+        };
         type Grows<'s, 'a> = fn(&'s Court<'a>, &Ruling<'_>) -> bool;
         let quotas: [(usize, usize, Grows<'_, 'a>, String, &str); 4] = [
             (

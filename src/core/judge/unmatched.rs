@@ -1,4 +1,5 @@
-//! Entries of the configuration that take Clusters or ClusterResourceSets, or name ResourceSyncRules, and match none.
+//! Entries of the configuration that take Clusters or ClusterResourceSets, or name ResourceSyncRules or ManagedResources, and
+//! match none.
 
 use alloc::collections::BTreeSet;
 use alloc::format;
@@ -9,7 +10,7 @@ use crate::capi::cluster::cluster_kind;
 use crate::capi::resource_set::resource_set_kind;
 use crate::config::{Globs, RegionConfig, RegionState, TakenClusters};
 use crate::finding::{Code, Finding};
-use crate::kinds;
+use crate::kinds::{self, is_managed_resource};
 use crate::name::{GroupKind, SourceName};
 use crate::nearest::did_you_mean;
 use crate::object::Object;
@@ -18,14 +19,14 @@ use crate::world::World;
 /// The entry that matches every claimant of its kind: a region may well have none yet.
 const EVERY: &str = "*/*";
 
-/// The globs over names of rules that match every one.
-const EVERY_RULE: [&str; 2] = ["*", "**"];
+/// The globs over names that match every one.
+const EVERY_NAME: [&str; 2] = ["*", "**"];
 
-/// The entries of `clusters`, `resourceSets` and `syncRules` that match nothing. Nothing is said where something may be
-/// unseen.
+/// The entries of `clusters`, `resourceSets`, `syncRules` and `templates` that match nothing. Nothing is said where something
+/// may be unseen.
 pub fn unmatched(world: &World<'_>) -> Vec<Finding> {
     let active = || world.fleet.regions.values().filter(|region| region.state == RegionState::Active);
-    let mut findings = rules(world);
+    let mut findings = by_name(world);
     if world.fleet.names_clusters() && !world.snapshot.may_lack(&cluster_kind()) {
         let of = |region| in_region(world, region, &cluster_kind(), "clusters", clusters(region));
         findings.extend(active().flat_map(of));
@@ -85,32 +86,61 @@ fn in_region(
     entries.iter().filter(|entry| !is_matched(entry)).map(tell).collect()
 }
 
-fn rules(world: &World<'_>) -> Vec<Finding> {
-    let kind = kinds::sync_rule();
-    if !world.fleet.names_sync_rules() || world.snapshot.may_lack(&kind) {
-        return Vec::new();
-    }
-    let names: BTreeSet<&str> = world.snapshot.all(&kind).map(|rule| rule.key.name.as_str()).collect();
-    let is_matched = |pattern: &str| {
-        let globs = Globs::new(&[String::from(pattern)]).unwrap_or_default();
-        EVERY_RULE.contains(&pattern) || names.iter().any(|name| globs.matches(name))
+/// Claimants without a namespace that the configuration names, and the field in which it does.
+struct Named {
+    kind: GroupKind,
+    field: &'static str,
+    of: fn(&RegionConfig) -> &Globs,
+    /// What one that is lost had, in words.
+    had: &'static str,
+}
+
+fn by_name(world: &World<'_>) -> Vec<Finding> {
+    let rules =
+        Named { kind: kinds::sync_rule(), field: "syncRules", of: |region| &region.sync_rules, had: "rules took" };
+    let had = "templates made";
+    let templates = Named { kind: kinds::managed_resource(), field: "templates", of: |region| &region.templates, had };
+    let taken = [(world.fleet.names_sync_rules(), rules), (world.fleet.names_templates(), templates)];
+    let taken = taken.into_iter().filter_map(|(is_named, named)| is_named.then_some(named));
+    taken.filter(|named| !world.snapshot.may_lack(&named.kind)).flat_map(|named| lost(world, &named)).collect()
+}
+
+fn lost(world: &World<'_>, named: &Named) -> Vec<Finding> {
+    let Named { kind, field, of, had } = named;
+    let counts = |object: &Object, region: &RegionConfig| {
+        // A template of a source that describes another region is none for this one.
+        let mut copies = world.snapshot.copies(&object.key);
+        !is_managed_resource(kind)
+            || copies.any(|copy| world.fleet.trusts_with_templates(&copy.origin.source, &region.name))
     };
-    let tell = |region: &RegionConfig, pattern: &str| {
-        let message =
-            format!("no ResourceSyncRule in the sources matches {pattern:?} of regions.{}.syncRules", region.name);
+    let of_region = |region: &RegionConfig| {
+        let objects = world.snapshot.all(kind).filter(|object| counts(object, region));
+        objects.map(|object| object.key.name.as_str()).collect::<BTreeSet<&str>>()
+    };
+    let is_matched = |pattern: &str, names: &BTreeSet<&str>| {
+        let globs = Globs::new(&[String::from(pattern)]).unwrap_or_default();
+        EVERY_NAME.contains(&pattern) || names.iter().any(|name| globs.matches(name))
+    };
+    let tell = |region: &RegionConfig, pattern: &str, names: &BTreeSet<&str>| {
+        let kind = &kind.kind;
+        let message = format!("no {kind} in the sources matches {pattern:?} of regions.{}.{field}", region.name);
         let near = did_you_mean(pattern, names.iter().copied());
         let help = format!(
-            "{near}Correct the entry, or the source: only one with `clusterScoped` can have rules. What rules took by it is \
+            "{near}Correct the entry, or the source: only one with `clusterScoped` can have {kind}s. What {had} by it is \
              withdrawn, under the brake."
         );
         Finding::new(Code::UnmatchedEntry, message).in_region(&region.name).help(help)
     };
     let regions = world.fleet.regions.values().filter(|region| region.state == RegionState::Active);
-    let lost = regions.flat_map(|region| {
-        let patterns = region.sync_rules.patterns().iter().map(String::as_str);
-        patterns.filter(|pattern| !is_matched(pattern)).map(move |pattern| (region, pattern))
-    });
-    lost.map(|(region, pattern)| tell(region, pattern)).collect()
+    let mut findings = Vec::new();
+    for region in regions.filter(|region| !of(region).patterns().is_empty()) {
+        let names = of_region(region);
+        let patterns = of(region).patterns().iter().map(String::as_str);
+        findings.extend(
+            patterns.filter(|pattern| !is_matched(pattern, &names)).map(|pattern| tell(region, pattern, &names)),
+        );
+    }
+    findings
 }
 
 #[cfg(test)]

@@ -23,8 +23,9 @@ pub fn unused(world: &World<'_>) -> Vec<Finding> {
     let of_capi = capi::all().map(|rules| GroupKind::new(rules.group, rules.kind));
     let kinds: BTreeSet<GroupKind> = of_capi.chain(world.fleet.kinds.keys().cloned()).collect();
     let identities = || kinds.iter().flat_map(|kind| world.snapshot.all(kind));
-    // The payloads of a set are no identities.
-    let is_cluster = |asked: &&Asked| !asked.by.is_credential() && !asked.by.is_resource_set();
+    // The payloads of a set are no identities, and what a template is given is known.
+    let is_cluster =
+        |asked: &&Asked| !asked.by.is_credential() && !asked.by.is_resource_set() && !asked.by.is_managed_resource();
     let clusters = || world.facts.asked().iter().filter(is_cluster);
     // What the objects behind a Cluster name is not known as long as it is broken.
     if clusters().any(|asked| {
@@ -38,6 +39,8 @@ pub fn unused(world: &World<'_>) -> Vec<Finding> {
     named.extend(starts.map(|start| (start.root.kind.clone(), start.root.name.clone())));
     let copied = clusters().filter_map(|asked| asked.claim.as_ref()?.copied.as_ref());
     named.extend(copied.map(|copied| (copied.read.kind.clone(), copied.read.name.clone())));
+    let data = world.facts.templates.specs.values().flat_map(|template| &template.data);
+    named.extend(data.map(|datum| (datum.object.kind.clone(), datum.object.name.clone())));
     identities().for_each(|identity| named.extend(of_identity(world, identity)));
     let is_unused = |identity: &&Object| {
         let is_named = named.contains(&(identity.key.kind.clone(), identity.key.name.clone()));

@@ -119,6 +119,9 @@ fn metadata<'a>(
         Style::Flux => {
             let open = open || annotations.values().chain(labels.values()).any(holds_variable);
             for_flux(&lands.kind, open).into_iter().for_each(|(key, value)| annotations.insert(key, value));
+            if object.create_only {
+                annotations.insert(CREATE_ONLY.0, Tree::text(CREATE_ONLY.1));
+            }
         }
         Style::ArgoCd => for_argocd(&lands.kind).into_iter().for_each(|(key, value)| annotations.insert(key, value)),
     }
@@ -127,6 +130,9 @@ fn metadata<'a>(
     let namespace = lands.namespace.as_ref().map(|namespace| ("namespace", Tree::text(namespace.as_str())));
     Tree::map(annotations.into_iter().chain(own).chain(namespace))
 }
+
+/// The annotation by which Flux leaves alone what is there already.
+pub(crate) const CREATE_ONLY: (&str, &str) = ("kustomize.toolkit.fluxcd.io/ssa", "IfNotPresent");
 
 fn for_flux<'a>(kind: &GroupKind, holds_variable: bool) -> Vec<(Cow<'a, str>, Tree<'a>)> {
     let mut added = Vec::new();

@@ -106,15 +106,20 @@ pub(super) fn slip(document: &Node) -> Option<Fault> {
     strays(document).first().map(Stray::fault)
 }
 
-/// The fault of a ResourceSyncRule with a field of `spec` beside it: without it, the rule would take more than was meant.
+/// The fault of a ResourceSyncRule or a ManagedResource with a field of `spec` beside it: without it, more would be taken or
+/// overwritten than was meant.
 pub(super) fn one_level_up(document: &Node, kind: &GroupKind) -> Option<Fault> {
-    if !kind.is(kinds::REGISTRY, "ResourceSyncRule") {
+    let (of_spec, help): (&[&str], _) = if *kind == kinds::sync_rule() {
+        let fields = &["clusterFeatureMatch", "groupVersionKind", "rules"];
+        (fields, "Indent it below spec; until then what the rule took stays.")
+    } else if kinds::is_managed_resource(kind) {
+        let fields = &["namespaceSelector", "template", "avoidResourceUpdate"];
+        (fields, "Indent it below spec; until then what the template made stays.")
+    } else {
         return None;
-    }
-    const OF_SPEC: [&str; 3] = ["clusterFeatureMatch", "groupVersionKind", "rules"];
-    let field = OF_SPEC.into_iter().find(|field| document.get(field).is_some())?;
+    };
+    let field = of_spec.iter().find(|field| document.get(field).is_some())?;
     let message = format!("{field} stands beside spec, where the API server drops it");
-    let help = "Indent it below spec; until then what the rule took stays.";
     Some(Fault::new(Code::Mistyped, message, help))
 }
 

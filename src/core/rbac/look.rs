@@ -1,6 +1,7 @@
 //! The rights that looking into a region's own cluster takes.
 //!
-//! Two rules suffice: the rest of what is read is discovery, and that is everybody's who is authenticated.
+//! Two rules suffice, and a third where templates may be for any namespace: the rest of what is read is discovery, and that is
+//! everybody's who is authenticated.
 
 use alloc::borrow::ToOwned as _;
 use alloc::collections::{BTreeMap, BTreeSet};
@@ -31,7 +32,7 @@ pub struct LookBasis<'a> {
 pub fn manifests(terms: &LookBasis<'_>) -> Vec<RbacManifest> {
     let names = terms.namespaces.iter().map(|namespace| namespace.to_string());
     let names = names.chain([IDENTITY_NAMESPACE.to_owned()]);
-    let rules = vec![
+    let mut rules = vec![
         PolicyRule {
             why: vec!["They say what k0rdent itself does with identities there.".to_owned()],
             group: K0RDENT.to_owned(),
@@ -50,6 +51,15 @@ pub fn manifests(terms: &LookBasis<'_>) -> Vec<RbacManifest> {
             names: Some(names.map(|name| (name, String::new())).collect::<BTreeMap<_, _>>()),
         },
     ];
+    if !terms.region.templates.patterns().is_empty() {
+        rules.push(PolicyRule {
+            why: vec!["ManagedResources select namespaces by their names and labels.".to_owned()],
+            group: String::new(),
+            resource: "namespaces".to_owned(),
+            verbs: vec!["list"],
+            names: None,
+        });
+    }
     let name = format!("pouch-look-{}-{}", terms.fleet, terms.region.directory);
     let mut manifests = write::role(&name, None, &split(rules), terms.subject);
     if let Some(first) = manifests.first_mut() {

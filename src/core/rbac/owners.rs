@@ -7,10 +7,12 @@ use alloc::vec::Vec;
 
 use super::AskedByName;
 use crate::claim::Claim;
+use crate::claim::template::TemplateSpec;
 use crate::closure::{close, of_root};
-use crate::config::{Companions, Resolution};
+use crate::config::{Companions, Grant, Granted, Resolution};
 use crate::finding::{Code, Finding};
-use crate::name::ObjectKey;
+use crate::kinds;
+use crate::name::{Name, ObjectKey};
 use crate::world::{Granting, World};
 
 /// Adds the owners to the objects that were asked for, and says why further names may be missing.
@@ -34,6 +36,12 @@ pub fn owners<'a>(
                 by.insert(claim.by.clone());
             }
         }
+        let template = world.facts.templates.specs.get(&claim.by.name).filter(|_| claim.by.is_managed_resource());
+        for datum in template.into_iter().flat_map(|template| &template.data) {
+            if let Some(by) = owned.get_mut(&datum.object) {
+                by.insert(claim.by.clone());
+            }
+        }
         if let Some(root) = closure.members.first().filter(|_| claim.by.is_credential()) {
             for key in companions_of(world, claim, &root.read) {
                 companions.entry(key).or_default().insert(claim.by.clone());
@@ -50,12 +58,33 @@ pub fn owners<'a>(
         };
         findings.extend(closure.findings.into_iter().filter(unread));
     }
+    for key in data(world, source) {
+        owned.entry(key).or_default();
+    }
     for (key, by) in companions {
         if let Some(owners) = owned.get_mut(&key) {
             owners.extend(by);
         }
     }
     (owned, findings)
+}
+
+/// What templates are given of a source, whoever they are for: that hangs on namespaces which only a look into the region
+/// may know.
+fn data(world: &World<'_>, source: usize) -> BTreeSet<ObjectKey> {
+    let Some(source) = world.fleet.sources.get(source) else { return BTreeSet::new() };
+    let is_granted = |key: &ObjectKey| {
+        let names = |grant: &Grant| matches!(&grant.to, Granted::Object(granted) if granted == key);
+        world.fleet.grants.iter().any(names)
+    };
+    let of = |(name, spec): (&Name, &TemplateSpec)| {
+        let template = ObjectKey::new(kinds::managed_resource(), None, name.clone());
+        let is_own = world.snapshot.agreeing(&template).any(|copy| copy.origin.source == source.name);
+        let objects = spec.data.iter().map(|datum| datum.object.clone());
+        let provides = |key: &ObjectKey| source.provides.admits(key, &world.fleet.system_namespace);
+        objects.filter(|key| provides(key) && (is_own || is_granted(key))).collect::<Vec<_>>()
+    };
+    world.facts.templates.specs.iter().flat_map(of).collect()
 }
 
 /// What a claim also asks for if its root is a Secret that is absent where the Credential says: a grant lets the claim

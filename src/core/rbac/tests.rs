@@ -419,6 +419,26 @@ fn other_subjects_and_several_clusters() {
     }
 }
 
+/// Without them nobody would know which namespaces a template is for; and a template that is not served is not gone.
+#[test]
+fn a_region_that_takes_templates_has_them_and_its_namespaces_listed() {
+    let provides = json!({"namespaces": ["team-a"], "clusterScoped": true});
+    let of = |region: serde_json::Value| {
+        let config = json!({"sources": [{"name": "all", "provides": provides}], "regions": {"eu": region}});
+        inquiry::listed(&clusters(&config, &["all"]), &clusters(&config, &["all"]).sources[0])
+    };
+    let lists = |listed: &[inquiry::ListedKind], kind: &str| listed.iter().filter(|it| it.kind.kind == kind).count();
+    let listed = of(json!({"templates": ["*"], "management": true}));
+    assert_eq!((lists(&listed, "Namespace"), lists(&listed, "ManagedResource")), (1, 1));
+    assert!(listed.iter().filter(|it| it.kind.kind == "ManagedResource").all(|it| !it.may_be_absent));
+    // Who may not list them yet waits with templates alone.
+    assert!(listed.iter().filter(|it| it.kind.kind == "Namespace").all(|it| it.may_be_refused && !it.needed));
+    let listed = of(json!({"templates": ["*"]}));
+    assert_eq!((lists(&listed, "Namespace"), lists(&listed, "ManagedResource")), (0, 1));
+    let listed = of(json!({"management": true}));
+    assert_eq!((lists(&listed, "Namespace"), lists(&listed, "ManagedResource")), (0, 0));
+}
+
 #[test]
 fn patterns_without_credentials_tell_no_namespace() {
     let fleet = everything();

@@ -17,7 +17,7 @@ use crate::object::Object;
 
 /// Whether a claimant puts something where it wants it, and not where it was read.
 fn makes(by: &Claimant) -> bool {
-    by.is_sync_rule()
+    by.is_sync_rule() || by.is_managed_resource()
 }
 
 /// Who has something published, and the first of them for whom it stays: of all, and of those that make what they have.

@@ -61,7 +61,7 @@ impl Fates {
                     "Correct the source: its own findings say what is wrong.",
                 ),
                 // If the Credential could be read, its claim says so itself.
-                Fate::Withdrawn if is_shut_out(input, by) && input.world.facts.asked_by(by).is_none() => (
+                Fate::Withdrawn if is_shut_out(input, by) && !is_heard_of(input, by) => (
                     Code::NamespaceNotAllowed,
                     format!("region {} takes no {}s of namespace {}", input.to.region.name, by.kind, by.namespace),
                     "If this is unintended, add the namespace to the region's namespaces.allowed.",
@@ -82,6 +82,14 @@ impl Fates {
             Some(Finding { because: because.cloned().map(Cause::Source), ..finding })
         };
         self.0.iter().filter(|(by, _)| !heard.contains(by)).filter_map(explain).collect()
+    }
+}
+
+/// Whether a claimant asks for something; one of a template asks for each region by itself.
+fn is_heard_of(input: &Input<'_>, by: &Claimant) -> bool {
+    match by.is_managed_resource() {
+        true => input.world.facts.asks_for(by, &input.to.region.name),
+        false => input.world.facts.asked_by(by).is_some(),
     }
 }
 
@@ -138,7 +146,7 @@ fn fate(input: &Input<'_>, ruling: Option<&Ruling<'_>>, by: &Claimant) -> Fate {
     if kinds::claimant(by).is_some() && is_shut_out(input, by) {
         return Fate::Withdrawn;
     }
-    input.world.kept_by(by, &input.to.region.name).map_or(Fate::Withdrawn, Fate::Carried)
+    input.world.kept_there_by(by, input.to.region).map_or(Fate::Withdrawn, Fate::Carried)
 }
 
 /// The reason that a source gives by itself why a Cluster is unread, if it does: a kind that is not served has no finding of

@@ -113,7 +113,7 @@ fn no_longer_needed(
 
 /// A Cluster behind which a field named something, and is absent now.
 fn unnamed(by: &Claimant, origin: &Origin, starts: &[Start], objects: &[&ManifestObject]) -> Option<Finding> {
-    if by.is_credential() {
+    if by.is_credential() || by.is_managed_resource() {
         return None;
     }
     let lost = objects.iter().find_map(|object| {
@@ -143,7 +143,8 @@ fn gone(
     if by.is_sync_rule() {
         return not_taken(input, by);
     }
-    if let Some(asked) = world.facts.asked_by(by) {
+    // What a template asks for in another region says nothing of this one.
+    if let Some(asked) = world.facts.asked_by(by).filter(|_| !by.is_managed_resource()) {
         // What cannot be resolved says so itself.
         if asked.findings.iter().any(Finding::stops_claim) {
             return None;
@@ -165,6 +166,9 @@ fn gone(
     }
     let key = kinds::claimant(by)?;
     let is_new = |object: &Object| {
+        if by.is_managed_resource() {
+            return !claimants.iter().any(|by| by.is_managed_resource() && by.name == object.key.name);
+        }
         let namespace = object.key.namespace.clone();
         let name = object.key.name.clone();
         let claimant = namespace.map(|namespace| Claimant { kind: by.kind.clone(), namespace, name });
@@ -174,6 +178,17 @@ fn gone(
     };
     if let Some(found) = similar(input, &key, is_new) {
         return Some(renamed(&key, found));
+    }
+    if by.is_managed_resource()
+        && let Some(template) = world.snapshot.get(&key)
+    {
+        let message = format!(
+            "{key} makes nothing for namespace {} any more: {} no longer needed",
+            by.namespace,
+            listed(objects)
+        );
+        let help = "If this is unintended, see its namespaceSelector, the region's `templates`, and the labels of the namespace.";
+        return Some(withdrawn(message, &template.origin).help(help));
     }
     if !by.is_credential() {
         return None;

@@ -24,6 +24,7 @@ use crate::kinds;
 use crate::layout::manifest::{Manifest, ManifestObject, NeededBy, NeededVia};
 use crate::listing::few;
 use crate::name::{Claimant, ObjectKey, SourceName, Version};
+use crate::object::Object;
 use crate::selector::Truth;
 use crate::snapshot::Lookup;
 use crate::world::Granting;
@@ -66,6 +67,17 @@ impl<'a, 'i> Admission<'a, 'i> {
         if let Some(finding) = place::check(&to, &object.key).into_iter().next() {
             return revoked(finding.code, finding.message);
         }
+        // What a template made stands in no source.
+        if by.is_managed_resource() {
+            let is_shut = object.key.namespace.as_ref() != Some(&by.namespace)
+                && matches!(world.lets_make(by, &to.region.name, &object.key), Granting::No);
+            if is_shut {
+                return revoked(Code::NotAdmitted, format!("no grant lets template {} make {}", by.name, object.key));
+            }
+            let data = self.shut_data(object, needed_by)?;
+            let why = admission::OF_ANOTHER_SOURCE;
+            return revoked(Code::NotAdmitted, format!("it is made of {data}, which is not open to it: {why}"));
+        }
         if by.is_sync_rule()
             && object.key.namespace.as_ref().is_some_and(|namespace| *namespace != by.namespace)
             && matches!(world.landing(by, &self.input.to.region.name, &object.key), Granting::No)
@@ -93,6 +105,24 @@ impl<'a, 'i> Admission<'a, 'i> {
         let through =
             |referrer: Option<&ObjectKey>| revoked(Code::NotAdmitted, self.closed(claim, &read, needed_by, referrer)?);
         if referrers.is_empty() { through(None) } else { referrers.iter().find_map(|referrer| through(Some(referrer))) }
+    }
+
+    /// Data that a template's object was made of, and that is not open to the template any more.
+    fn shut_data(&self, object: &ManifestObject, needed_by: &NeededBy) -> Option<ObjectKey> {
+        let Terms { world, to, .. } = self.input.terms;
+        let template = kinds::claimant(&needed_by.by)?;
+        // Where nobody knows which of several counts, or none from a source that is trusted with it does, nothing is known.
+        let counts = world.snapshot.get(&template)?;
+        let is_trusted = |copy: &Object| world.fleet.trusts_with_templates(&copy.origin.source, &to.region.name);
+        if counts.faults.iter().any(|fault| fault.code.is_of_copies())
+            || !world.snapshot.agreeing(&template).any(is_trusted)
+            || !matches!(world.snapshot.look_up(&template), Lookup::Found(_))
+        {
+            return None;
+        }
+        let claim = self.claim(&needed_by.by, &object.read_key()?);
+        let mut data = needed_by.via.iter().flat_map(|via| closure::data_of(&via.field));
+        data.find(|data| closure::is_shut(&world, &claim, data))
     }
 
     /// What an object was read from for a claimant. A ResourceSyncRule may make another kind of it, so its own says which; of
@@ -193,7 +223,11 @@ impl<'a, 'i> Admission<'a, 'i> {
         let place = Place::File { path: String::new().into(), line: 0, column: 0 };
         let mut origin = Origin { source: SourceName::from(""), place };
         let mut copied = None;
-        if let Some(rule) = kinds::claimant(by).filter(|_| by.is_sync_rule()).and_then(|key| world.snapshot.get(&key)) {
+        let claimant = || kinds::claimant(by).and_then(|key| world.snapshot.get(&key));
+        if let Some(template) = claimant().filter(|_| by.is_managed_resource()) {
+            origin = template.origin.clone();
+        }
+        if let Some(rule) = claimant().filter(|_| by.is_sync_rule()) {
             origin = rule.origin.clone();
             copied = Some(Copied { read: read.clone(), source: None, lands: read.clone(), edits: Vec::new() });
         }

@@ -18,7 +18,7 @@ use crate::capi::naming::CONTROL_PLANES;
 use crate::capi::resource_set::ADDONS;
 use crate::config::Fleet;
 use crate::finding::{Code, Fault, Origin};
-use crate::kinds::{self, K0RDENT, OLD_K0RDENT, REGISTRY, is_definition, is_listed};
+use crate::kinds::{self, K0RDENT, KUBENSYNC, OLD_K0RDENT, REGISTRY, is_definition, is_listed};
 use crate::name::{GroupKind, Namespace, ObjectKey, is_template, split_api_version};
 use crate::nearest::{edits, nearest};
 use crate::node::Node;
@@ -76,6 +76,11 @@ pub(super) fn pattern(kind: Option<&GroupKind>, text: &str) -> Pattern {
     Pattern::of(text, kind.is_some_and(kinds::is_by_configuration))
 }
 
+/// Whether the kind of a document that no source has is nearly one that somebody knows; and which, if that can be told.
+pub fn nearly(fleet: &Fleet, declared: &BTreeSet<GroupKind>, document: &Node) -> Option<Option<GroupKind>> {
+    check(fleet, declared, kind_words(document)).map(|mistyped| mistyped.meant)
+}
+
 fn check(
     fleet: &Fleet,
     declared: &BTreeSet<GroupKind>,
@@ -106,6 +111,12 @@ fn check(
         let meant = GroupKind::new(ADDONS, RESOURCE_SET);
         return Some(mistyped(Some(meant.clone()), &kind, &meant_text(&kind, &meant)));
     }
+    // Others have ManagedResources too: Gardener.
+    let meant = kinds::managed_resource();
+    let is_meant = || edits(kind.kind.as_str(), meant.kind.as_str()).is_some() && group.contains("kubensync");
+    if fleet.names_templates() && is_meant() {
+        return Some(mistyped(Some(meant.clone()), &kind, &meant_text(&kind, &meant)));
+    }
     if let Some(meant) = of_registry(fleet, group, &kind) {
         return Some(mistyped(Some(meant.clone()), &kind, &meant_text(&kind, &meant)));
     }
@@ -118,6 +129,7 @@ fn check(
             CLUSTERS => fleet.names_clusters(),
             ADDONS => fleet.names_resource_sets(),
             _ if kinds::is_of_sync_rules(&GroupKind::new(known.group, known.kind)) => fleet.names_sync_rules(),
+            KUBENSYNC => fleet.names_templates(),
             _ => true,
         };
         let core = kinds::all().filter(|known| known.group != K0RDENT).filter(is_meant);
@@ -217,7 +229,8 @@ fn of_template(fleet: &Fleet, api_version: &str, kind: &GroupKind) -> Mistyped {
         .or_else(|| reads(CLUSTERS))
         .or_else(|| reads(CONTROL_PLANES))
         .or_else(|| reads(ADDONS))
-        .or_else(|| reads(REGISTRY));
+        .or_else(|| reads(REGISTRY))
+        .or_else(|| reads(KUBENSYNC));
     let field = if is_template(api_version) { "apiVersion" } else { "kind" };
     Mistyped { meant, fault: template(field) }
 }

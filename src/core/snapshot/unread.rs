@@ -43,6 +43,17 @@ impl Snapshot {
         })
     }
 
+    /// Whether one source may hold an object that was not read, or that nobody asked it for.
+    pub fn is_silent_on(&self, source: &SourceName, key: &ObjectKey) -> bool {
+        let state = self.sources.iter().find(|state| state.name == *source);
+        state.is_some_and(|state| !matches!(state.word(key), Word::Absent))
+    }
+
+    /// Whether a source is the management cluster itself.
+    pub fn is_home(&self, source: &SourceName) -> bool {
+        self.home.is(source)
+    }
+
     /// Whether a document that could not be read, or not as it stands, seems to be this very object. A source that is merely
     /// incomplete says nothing of one, and neither does a document of which nobody knows the kind.
     pub fn is_doubted(&self, key: &ObjectKey) -> bool {

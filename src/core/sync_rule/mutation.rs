@@ -359,6 +359,7 @@ impl Made {
             payload: None,
             faults: from.faults.clone(),
             stays: from.stays,
+            create_only: from.create_only,
         }
     }
 }

@@ -4,7 +4,7 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use super::budget::{Budget, OUTPUT, TOO_LONG};
-use super::value::{Answer, Fault, List, Map, MapOf, NO_TEXT, ONLY_FIELDS, Value};
+use super::value::{Answer, Fault, List, Map, MapOf, NO_TEXT, Value};
 
 /// A function.
 pub(super) type Function = fn(&Args<'_>, &mut Budget) -> Answer;
@@ -12,7 +12,7 @@ pub(super) type Function = fn(&Args<'_>, &mut Budget) -> Answer;
 /// A function's name, its parameters and what it does.
 ///
 /// The parameters are letters: `A` anything, `T` a text, `S` a text or bytes, `I` an `int`, `F` a `float64`, `B` a
-/// truth value, `M` a `map[string]any`. Behind a `*`, the last one may stand any number of times, or be absent.
+/// truth value, `M` a `map[string]any`, `O` anything that an index may open. Behind a `*`, the last one may stand any number of times, or be absent.
 pub(super) type Row = (&'static str, &'static str, Function);
 
 /// What one argument must be.
@@ -25,6 +25,8 @@ pub(super) enum Param {
     Float,
     Bool,
     Map,
+    /// Anything, also a map of which not all is known.
+    Indexed,
 }
 
 /// How many arguments a function takes, and of what kind.
@@ -67,6 +69,7 @@ impl Params {
             Some(b'F') => Param::Float,
             Some(b'B') => Param::Bool,
             Some(b'M') => Param::Map,
+            Some(b'O') => Param::Indexed,
             _ => Param::Any,
         }
     }
@@ -78,8 +81,8 @@ impl Param {
         match (self, value) {
             (Self::Bytes, Value::Text(_) | Value::Bytes(_)) => Ok(()),
             (_, Value::Bytes(_)) => Err(NO_TEXT),
-            (Self::Any, Value::Map(map)) if map.of == MapOf::Fields => Err(ONLY_FIELDS),
-            (Self::Any, _)
+            (Self::Any | Self::Map, Value::Map(map)) if map.of.whole().is_err() => map.of.whole(),
+            (Self::Any | Self::Indexed, _)
             | (Self::Text, Value::Text(_))
             | (Self::Int, Value::Int(_))
             | (Self::Float, Value::Float(_))
@@ -89,7 +92,7 @@ impl Param {
             (Self::Int, _) => Err("takes an int here, and was given something else"),
             (Self::Float, _) => Err("takes a float64 here, and was given something else"),
             (Self::Bool, _) => Err("takes a bool here, and was given something else"),
-            (Self::Map, _) => Err("takes a map[string]any here, and was given something else"),
+            (Self::Map, _) => Err(NO_MAP),
         }
     }
 }
@@ -136,6 +139,8 @@ impl<'a> Args<'a> {
     }
 }
 
+const NO_MAP: Fault = "takes a map[string]any here, and was given something else";
+
 /// A value that must be a text.
 pub(super) fn text(value: &Value) -> Result<&str, Fault> {
     match value {
@@ -154,7 +159,8 @@ pub(super) fn list(value: &Value) -> Result<&Arc<List>, Fault> {
 pub(super) fn map(value: &Value) -> Result<&Arc<Map>, Fault> {
     match value {
         Value::Map(map) if map.of == MapOf::Any => Ok(map),
-        _ => Err("takes a map[string]any here, and was given something else"),
+        Value::Map(map) => map.of.whole().and(Err(NO_MAP)),
+        _ => Err(NO_MAP),
     }
 }
 

@@ -1,7 +1,7 @@
 //! When values are equal, in the three ways that Go has.
 
 use super::budget::Budget;
-use super::value::{Fault, MapOf, NO_TEXT, ONLY_FIELDS, Value};
+use super::value::{Fault, NO_TEXT, Value};
 use core::cmp::Ordering;
 
 /// `reflect.DeepEqual`: types count.
@@ -21,9 +21,8 @@ pub(super) fn deep(a: &Value, b: &Value, budget: &mut Budget) -> Result<bool, Fa
             Ok(true)
         }
         (Value::Map(a), Value::Map(b)) => {
-            if a.of == MapOf::Fields || b.of == MapOf::Fields {
-                return Err(ONLY_FIELDS);
-            }
+            a.of.whole()?;
+            b.of.whole()?;
             if a.of != b.of || a.entries.len() != b.entries.len() {
                 return Ok(false);
             }

@@ -4,7 +4,7 @@ use alloc::string::String;
 
 use super::budget::{Budget, Growing};
 use super::number;
-use super::value::{Answer, Fault, ListOf, MapOf, NO_TEXT, ONLY_FIELDS, Value};
+use super::value::{Answer, Fault, ListOf, MapOf, NO_TEXT, Value};
 use crate::json;
 use crate::node::{Interner, Node};
 
@@ -49,7 +49,7 @@ fn add(value: &Value, style: Style, level: usize, out: &mut Growing, budget: &mu
             line(style, level, out)?;
             out.push("]")
         }
-        Value::Map(map) if map.of == MapOf::Fields => Err(ONLY_FIELDS),
+        Value::Map(map) if map.of.whole().is_err() => map.of.whole(),
         Value::Map(map) if map.entries.is_empty() => out.push("{}"),
         Value::Map(map) => {
             let deeper = level.saturating_add(1);

@@ -4,7 +4,7 @@ use alloc::string::String;
 
 use super::budget::{Budget, Growing};
 use super::number;
-use super::value::{Fault, MapOf, NO_TEXT, ONLY_FIELDS, Value};
+use super::value::{Fault, NO_TEXT, Value};
 
 /// `fmt.Sprint` of one value, and what an action prints.
 pub(super) fn show(value: &Value, budget: &mut Budget) -> Result<String, Fault> {
@@ -32,7 +32,7 @@ pub(super) fn write(value: &Value, out: &mut Growing, budget: &mut Budget) -> Re
             }
             out.push("]")
         }
-        Value::Map(map) if map.of == MapOf::Fields => Err(ONLY_FIELDS),
+        Value::Map(map) if map.of.whole().is_err() => map.of.whole(),
         Value::Map(map) => {
             out.push("map[")?;
             for (at, (key, value)) in map.entries.iter().enumerate() {

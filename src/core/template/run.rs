@@ -12,7 +12,7 @@ use super::number;
 use super::print;
 use super::refused::{Refused, shown};
 use super::tree::{Branch, Command, Kind, Line, List, Node, Pipe, Word};
-use super::value::{Fault, MapOf, ONLY_FIELDS, Value};
+use super::value::{Fault, MapOf, NOT_READ, Value};
 
 /// How deep branches, templates and parentheses may be nested.
 const DEEPEST: u32 = 100;
@@ -155,10 +155,8 @@ impl Running<'_> {
                     }
                     !list.items.is_empty()
                 }
-                Value::Map(map) if map.of == MapOf::Fields => {
-                    return Err(Refused::fault(branch.line, None, ONLY_FIELDS));
-                }
                 Value::Map(map) => {
+                    map.of.whole().map_err(|fault| Refused::fault(branch.line, None, fault))?;
                     for (key, item) in &map.entries {
                         if running.round(branch, &Value::Text(key.clone()), item)? == Flow::Break {
                             break;
@@ -354,6 +352,10 @@ fn field(line: Line, value: &Value, names: &[Arc<str>]) -> Result<Value, Refused
             return Err(Refused::at(line, &message, "Correct the name or the data."));
         };
         value = map.entries.get(name).ok_or_else(|| {
+            if map.of == MapOf::Part {
+                let message = format!("there is no `{}`: {NOT_READ}", shown(name));
+                return Refused::at(line, &message, "Give the template a ConfigMap that says it.");
+            }
             let message = format!("there is no `{}`; Go would go on with no value", shown(name));
             Refused::at(line, &message, "Correct the name, or give what it is read from this key or label.")
         })?;

@@ -51,6 +51,49 @@ fn published_templates_render() {
     check("{{ .Namespace.Labels.app }}/{{ index .Namespace.Labels \"app\" | quote }}", "web/\"web\"");
 }
 
+/// Of an object of which not all is read, nothing looks as if it were not there.
+#[test]
+fn what_is_not_read_of_an_object_is_an_error_and_not_empty() {
+    let labels = Value::part_of_map(entries([("app.kubernetes.io/name", Value::text("web"))]));
+    let metadata = Value::part_of_map(entries([("name", Value::text("cm")), ("labels", labels)]));
+    let data = Value::map(entries([("k", Value::text("v"))]));
+    let object = Value::part_of_map(entries([("metadata", metadata), ("data", data)]));
+    let root = Value::map(entries([("o", object)]));
+    let outcome = |template: &str| match Template::parse(template).and_then(|template| template.render(&root)) {
+        Ok(text) => text,
+        Err(refused) => format!("refused: {}", refused.message),
+    };
+    assert_eq!(outcome("{{ .o.metadata.name }}{{ index .o.metadata.labels \"app.kubernetes.io/name\" }}"), "cmweb");
+    assert_eq!(outcome("{{ with .o.metadata }}{{ .name }}{{ end }}{{ index .o \"metadata\" \"name\" }}"), "cmcm");
+    assert_eq!(outcome("{{ get .o.data \"k\" }}{{ range $k, $v := .o.data }}{{ $k }}{{ end }}"), "vk");
+    for template in [
+        "{{ .o.metadata.annotations }}",
+        "{{ with .o.metadata.annotations }}{{ end }}",
+        "{{ index .o.metadata.labels \"team\" }}",
+        "{{ index .o \"status\" }}",
+    ] {
+        let said = outcome(template);
+        assert!(said.starts_with("refused: ") && said.contains("does not read this field"), "{template}: {said}");
+    }
+    for template in [
+        "{{ hasKey .o.metadata \"annotations\" }}",
+        "{{ get .o.metadata \"annotations\" }}",
+        "{{ dig \"annotations\" .o.metadata }}",
+        "{{ dig \"o\" \"metadata\" \"annotations\" . }}",
+        "{{ len .o.metadata }}",
+        "{{ .o.metadata }}",
+        "{{ keys .o }}",
+        "{{ range .o.metadata }}{{ end }}",
+        "{{ toJSON . }}",
+        "{{ . }}",
+        "{{ default \"a\" .o.metadata }}",
+        "{{ deepEqual . . }}",
+    ] {
+        let said = outcome(template);
+        assert!(said.starts_with("refused: ") && said.contains("does not read as a whole"), "{template}: {said}");
+    }
+}
+
 #[test]
 fn go_is_followed() {
     check(

@@ -77,6 +77,8 @@ pub enum MapOf {
     Text,
     /// No map in Go, but something with fields: they are read by name, and it is good for nothing else.
     Fields,
+    /// A map of which not all is known: what is known is read by name, and it is good for nothing else.
+    Part,
 }
 
 /// A list.
@@ -137,6 +139,11 @@ impl Value {
         Self::Map(Arc::new(Map::of(MapOf::Fields, entries.into_iter().collect())))
     }
 
+    /// A map of which not all is known.
+    pub fn part_of_map(entries: impl IntoIterator<Item = (Arc<str>, Value)>) -> Self {
+        Self::Map(Arc::new(Map::of(MapOf::Part, entries.into_iter().collect())))
+    }
+
     /// A list that a function made.
     pub(super) fn made(of: ListOf, items: Vec<Value>) -> Answer {
         bounded(List::of(of, items))
@@ -174,7 +181,7 @@ impl Value {
             Self::Text(text) => !text.is_empty(),
             Self::Bytes(bytes) => !bytes.is_empty(),
             Self::List(list) => !list.items.is_empty(),
-            Self::Map(map) => map.of == MapOf::Fields || !map.entries.is_empty(),
+            Self::Map(map) => map.of.whole().is_err() || !map.entries.is_empty(),
         }
     }
 
@@ -202,6 +209,7 @@ impl Value {
                 MapOf::Any => "map[string]interface {}",
                 MapOf::Text => "map[string]string",
                 MapOf::Fields => return Err(ONLY_FIELDS),
+                MapOf::Part => return Err(ONLY_PART),
             },
         })
     }
@@ -222,6 +230,17 @@ impl Value {
             Self::List(list) => list.depth,
             Self::Map(map) => map.depth,
             _ => 0,
+        }
+    }
+}
+
+impl MapOf {
+    /// Fails where something is good for nothing but its fields.
+    pub(super) fn whole(self) -> Result<(), Fault> {
+        match self {
+            Self::Fields => Err(ONLY_FIELDS),
+            Self::Part => Err(ONLY_PART),
+            Self::Any | Self::Text => Ok(()),
         }
     }
 }
@@ -248,6 +267,12 @@ const TOO_DEEP: Fault = "lists and maps are nested too deep";
 
 /// Said where bytes meet what wants a text.
 pub(super) const NO_TEXT: Fault = "a value here is bytes that are no text; only base64Encode takes them";
+
+/// Said where a map is used as a whole of which not all is known.
+const ONLY_PART: Fault = "an object that pouch does not read as a whole is used as a whole; only its fields can be";
+
+/// Said where something is asked for that is not known.
+pub(super) const NOT_READ: Fault = "pouch does not read this field of the object, or the object has none";
 
 /// Said where what has only fields is used as a whole.
 pub(super) const ONLY_FIELDS: Fault = "an object here is used as a whole; only its fields can be";

@@ -28,6 +28,7 @@ use crate::judge::region::{limit, settle};
 use crate::layout::manifest::{Manifest, ObjectState};
 use crate::layout::sanitise::sanitise;
 use crate::layout::{BundlePath, Marks, path};
+use crate::made;
 use crate::name::{Claimant, ObjectKey, Region};
 use crate::region::allowances::{Allowances, Selection};
 use crate::region::change::{Action, Change};
@@ -54,8 +55,8 @@ type Say = fn(&Case) -> String;
 const STAGES: [(&str, usize, Say); 6] = [
     ("claim", 55, claim),
     ("closure", 103, judged),
-    ("judge", 120, judged),
-    ("region", 156, region),
+    ("judge", 150, judged),
+    ("region", 320, region),
     ("sanitise", 9, sanitised),
     ("sources", 25, sources),
 ];
@@ -120,9 +121,11 @@ impl Desk {
         Self::looked(fleet, snapshot, findings, &Looks::default())
     }
 
-    pub(crate) fn looked(fleet: Fleet, snapshot: Snapshot, mut findings: Vec<Finding>, looks: &Looks) -> Self {
+    pub(crate) fn looked(fleet: Fleet, mut snapshot: Snapshot, mut findings: Vec<Finding>, looks: &Looks) -> Self {
         let (facts, found) = Facts::gather(&fleet, &snapshot, looks);
         findings.extend(found);
+        let made = made::all(&World { fleet: &fleet, snapshot: &snapshot, facts: &facts, now: NOW });
+        snapshot.made = made;
         Self { fleet, snapshot, findings, facts }
     }
 

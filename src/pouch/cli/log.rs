@@ -124,6 +124,7 @@ impl Args {
                 Kind::Credential,
                 Kind::Cluster,
                 Kind::ResourceSyncRule,
+                Kind::ManagedResource,
                 Kind::Secret,
                 Kind::Region,
                 Kind::ClusterResourceSet,

@@ -74,7 +74,7 @@ fn selector(text: &str) -> Result<Selector, Failure> {
 
 fn claimant(text: &str) -> Result<Claimant, Failure> {
     Claimant::of_path(text).ok_or_else(|| {
-        let help = "Write NAMESPACE/NAME, such as team-a/aws; of a Cluster cluster/NAMESPACE/NAME, of a ClusterResourceSet clusterresourceset/NAMESPACE/NAME.";
+        let help = "Write NAMESPACE/NAME, such as team-a/aws; of a Cluster cluster/NAMESPACE/NAME, of a ClusterResourceSet clusterresourceset/NAMESPACE/NAME, of a ManagedResource managedresource/NAMESPACE/NAME.";
         Failure::usage(format!("{text:?} is no Credential"), help)
     })
 }

@@ -132,7 +132,8 @@ pub fn run(session: &Session, args: &Args) -> Result<Ended, Failure> {
         listed.extend(behind.into_iter().map(|kind| inquiry::listed_behind(fleet, &source.provides, kind)));
         listed.extend(ruled.iter().cloned());
         // Where nobody looked, or rules are to suffice for tomorrow's objects, a rule may select some.
-        if source.provides.cluster_scoped && (*namespaces || secrets == Secrets::Namespaces) {
+        let is_listed = inquiry::has_namespaces(fleet, source);
+        if source.provides.cluster_scoped && !is_listed && (*namespaces || secrets == Secrets::Namespaces) {
             listed.push(inquiry::listed_namespaces());
         }
         let terms = Basis { fleet, source, secrets, listed: &listed, asked, plurals, subject: &subject };
@@ -179,8 +180,8 @@ fn looking(
     let survey = survey(&surveyor, Values::Leave)?;
     let claims = survey.facts.rendered(fleet).filter(|claim| *claim.region() == region.name);
     let claims = claims.filter(|claim| region.allowed.matches(claim.by.namespace.as_str()));
-    let namespaces =
-        claims.map(|claim| claim.by.namespace.clone()).filter(|name| is_dns_label(name.as_str())).collect();
+    let namespaces = claims.map(|claim| &claim.by.namespace).chain(survey.facts.asked_by_templates(region));
+    let namespaces = namespaces.filter(|name| is_dns_label(name.as_str())).cloned().collect();
     let terms = LookBasis { fleet: &fleet.name, region, namespaces: &namespaces, subject };
     let made: Vec<String> = rights::manifests(&terms).into_iter().map(|manifest| manifest.text).collect();
     let ended = told(session, survey.findings);

@@ -18,6 +18,9 @@ pub enum Kind {
     /// A ResourceSyncRule, or one object that it takes.
     #[value(name = "resourcesyncrule")]
     ResourceSyncRule,
+    /// A ManagedResource of KubeNSync, for one namespace.
+    #[value(name = "managedresource")]
+    ManagedResource,
     Secret,
     Region,
     Recipient,
@@ -28,7 +31,7 @@ pub enum Kind {
 
 /// What is asked about.
 pub enum Subject {
-    /// A Credential, a Cluster or a ClusterResourceSet.
+    /// Who claims something.
     Claimant(Claimant),
     /// A ResourceSyncRule, whatever it takes.
     Rule(Name),
@@ -68,8 +71,8 @@ impl Words<'_> {
                     && Claimant::of_path(path).is_some()
                     && self.kinds.contains(&Kind::Cluster) =>
             {
-                let (word, place) = path.split_once('/').unwrap_or_default();
-                return self.subject(&[String::from(word), String::from(place)], namespace);
+                let (kind, place) = path.split_once('/').unwrap_or_default();
+                return self.subject(&[kind.to_lowercase(), place.into()], namespace);
             }
             [name] if name.starts_with("age1") && self.kinds.contains(&Kind::Recipient) => (Kind::Recipient, name),
             [name] => (Kind::Credential, name),
@@ -84,7 +87,7 @@ impl Words<'_> {
         if let Some(namespace) = namespace.filter(|_| has_namespace) {
             return Err(Failure::usage(
                 format!("-n {namespace} has no meaning for {name}"),
-                "It is the namespace of a Credential, Cluster, ClusterResourceSet or Secret whose name is given without one. Leave it out.",
+                "It is the namespace of a claimant or Secret whose name is given without one. Leave it out.",
             ));
         }
         match kind {
@@ -96,9 +99,12 @@ impl Words<'_> {
             Kind::ResourceSyncRule if namespace.is_none() && is_dns_subdomain(name) => {
                 Ok(Subject::Rule(name.as_str().into()))
             }
-            Kind::Credential | Kind::Cluster | Kind::ClusterResourceSet | Kind::ResourceSyncRule | Kind::Secret => {
-                self.namespaced(kind, name, namespace)
-            }
+            Kind::Credential
+            | Kind::Cluster
+            | Kind::ClusterResourceSet
+            | Kind::ResourceSyncRule
+            | Kind::ManagedResource
+            | Kind::Secret => self.namespaced(kind, name, namespace),
         }
     }
 
@@ -139,6 +145,7 @@ impl Words<'_> {
                 Subject::Claimant(Claimant::synced(&rule.as_str().into(), namespace, &object.as_str().into()))
             }
             Kind::ClusterResourceSet => Subject::Claimant(Claimant::resource_set(namespace, name)),
+            Kind::ManagedResource => Subject::Claimant(Claimant::managed_resource(namespace, name)),
             _ => Subject::Claimant(Claimant::credential(namespace, name)),
         })
     }

@@ -20,7 +20,7 @@ use pouch_core::config::{Fleet, Look, RegionConfig, RegionState};
 use pouch_core::finding::{Fault, Origin, Place};
 use pouch_core::inquiry::{self, IDENTITY_NAMESPACE};
 use pouch_core::inventory::document;
-use pouch_core::inventory::looked::{Looked, Served, is_uid};
+use pouch_core::inventory::looked::{Looked, SeenNamespaces, Served, is_uid};
 use pouch_core::inventory::profile::Profile;
 use pouch_core::inventory::providers::{self, ProviderFile, Way};
 use pouch_core::k0rdent;
@@ -68,6 +68,8 @@ pub struct Errand {
     pub road: Result<Road, Reason>,
     /// The namespaces whose labels are asked for.
     pub namespaces: BTreeSet<Namespace>,
+    /// Whether all namespaces are listed, because templates may be for any.
+    pub lists: bool,
 }
 
 /// What was found, and where; or why nobody could look.
@@ -169,6 +171,15 @@ pub fn errands(
     for claim in claims.filter(|claim| only.is_none_or(|only| claim.by == *only)) {
         claimants.entry(claim.region()).or_default().insert(claim.by.namespace.clone());
     }
+    // Whom a template selects hangs on the labels, so they are asked for of all that it may be for.
+    let of_templates = |only: Option<&Claimant>| only.is_none_or(Claimant::is_managed_resource);
+    for region in fleet.regions.values().filter(|_| of_templates(only)) {
+        let asked = facts.asked_by_templates(region);
+        let mut asked = asked.filter(|namespace| only.is_none_or(|only| only.namespace == **namespace)).peekable();
+        if asked.peek().is_some() {
+            claimants.entry(&region.name).or_default().extend(asked.cloned());
+        }
+    }
     let mut files = ProviderFiles::default();
     let mut errands = Vec::new();
     for (region, look) in regions(fleet) {
@@ -178,7 +189,8 @@ pub fn errands(
             continue;
         }
         let road = road((&session.ambient, base), (region, look), Some(facts), &mut files);
-        errands.push(Errand { region: region.name.clone(), road, namespaces: namespaces.unwrap_or_default() });
+        let lists = !region.templates.patterns().is_empty();
+        errands.push(Errand { region: region.name.clone(), road, namespaces: namespaces.unwrap_or_default(), lists });
     }
     errands
 }
@@ -357,8 +369,15 @@ fn one(session: &Session, fleet: &Fleet, patience: Patience, errand: &Errand) ->
     };
     told.warnings.extend(cluster.warning());
     told.words = Some(format!("looked into cluster {} at {}", cluster.context, cluster.server));
-    let namespaces = errand.namespaces.iter();
-    let found = seen(fleet, &cluster, namespaces);
+    let found = seen(fleet, &cluster, errand);
+    if let Ok((looked, _)) = &found
+        && errand.lists
+        && !looked.lists_namespaces
+    {
+        let refusal = cluster.refusal("list", &Resource::namespaces(), None, None);
+        told.warnings
+            .push(format!("{refusal}, so that templates are only for namespaces that somebody names. {GRANT}"));
+    }
     if let Ok((_, withheld)) = &found
         && !withheld.is_empty()
     {
@@ -375,11 +394,7 @@ fn one(session: &Session, fleet: &Fleet, patience: Patience, errand: &Errand) ->
 }
 
 /// Reads what is asked of a region's cluster; with it the namespaces that may not be read there.
-fn seen<'n>(
-    fleet: &Fleet,
-    cluster: &Cluster,
-    namespaces: impl Iterator<Item = &'n Namespace>,
-) -> Result<(Looked, Vec<Name>), Reason> {
+fn seen(fleet: &Fleet, cluster: &Cluster, errand: &Errand) -> Result<(Looked, Vec<Name>), Reason> {
     let trouble = |what: &str, broken: &Broken| Reason::new(cluster.trouble(what, broken), broken.help());
     let uid = identity(cluster)?;
     let kubernetes = cluster.version().map_err(|broken| trouble("its version", &broken))?;
@@ -402,12 +417,22 @@ fn seen<'n>(
     let mut looked = Looked {
         cluster: Some(uid),
         kubernetes: Some(kubernetes),
-        namespaces: BTreeMap::new(),
+        namespaces: if errand.lists { listed_namespaces(cluster)? } else { None }.unwrap_or_default(),
+        lists_namespaces: false,
         kinds: kinds.collect(),
         interfaces: Some(interfaces),
     };
     let resource = Resource::namespaces();
-    let keys = namespaces.map(ObjectKey::namespace).collect();
+    looked.lists_namespaces = !looked.namespaces.is_empty();
+    let asked = errand.namespaces.iter();
+    if looked.lists_namespaces {
+        // What a list does not have was not there.
+        for namespace in asked.clone() {
+            looked.namespaces.entry(namespace.clone()).or_default();
+        }
+    }
+    let unlisted = asked.filter(|namespace| !looked.namespaces.contains_key(*namespace));
+    let keys = unlisted.map(ObjectKey::namespace).collect();
     let got = cluster.get(&resource, keys, Portion::Metadata, &|| {});
     let mut withheld = Vec::new();
     for (key, got) in got.map_err(|broken| trouble("namespaces", &broken))? {
@@ -454,6 +479,20 @@ fn listed(cluster: &Cluster, resource: &Resource) -> Result<Vec<Node>, Reason> {
         ListError::Broken(broken) => Reason::new(cluster.trouble(&resource.name(), &broken), broken.help()),
     })?;
     Ok(listing.items.into_iter().map(|(_, _, node)| node).collect())
+}
+
+/// All namespaces with their labels; none where they may not be listed.
+fn listed_namespaces(cluster: &Cluster) -> Result<Option<SeenNamespaces>, Reason> {
+    let resource = Resource::namespaces();
+    match cluster.list(&resource, None, Portion::Metadata, &|_| {}) {
+        Ok(listing) => {
+            let labelled =
+                |(key, _, node): (ObjectKey, _, Node)| (Namespace::new(key.name.shared()), Some(labels(&node)));
+            Ok(Some(listing.items.into_iter().map(labelled).collect()))
+        }
+        Err(ListError::Forbidden) => Ok(None),
+        Err(ListError::Broken(broken)) => Err(Reason::new(cluster.trouble("namespaces", &broken), broken.help())),
+    }
 }
 
 /// The object that was asked for; none if it is absent.

@@ -56,7 +56,7 @@ pub struct PlacementFile {
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct GrantFromFile {
-    /// All Credentials of this namespace, and all Clusters and ClusterResourceSets that a region names.
+    /// All Credentials of this namespace, and all Clusters, ClusterResourceSets and ManagedResources that a region names.
     pub namespace: Option<String>,
     /// One Credential, as `NAMESPACE/NAME`.
     pub credential: Option<String>,
@@ -66,6 +66,9 @@ pub struct GrantFromFile {
     pub sync_rule: Option<String>,
     /// One ClusterResourceSet of Cluster API, as `NAMESPACE/NAME`.
     pub cluster_resource_set: Option<String>,
+    /// One ManagedResource by its name, for whatever namespace it is rendered. It may use the object in `to` as data; or, with
+    /// `to.make`, make it although it is in another namespace.
+    pub template: Option<String>,
 }
 
 impl GrantFromFile {
@@ -91,4 +94,7 @@ pub struct GrantToFile {
     pub kind: String,
     /// Its name.
     pub name: String,
+    /// Whether a template may make it, and not read it.
+    #[serde(default)]
+    pub make: bool,
 }

@@ -27,10 +27,22 @@ pub(super) fn resolve(
         let path = FieldPath::root().key("grants").index(at);
         let from = grantee(&typed.from, &path.key("from"), faults);
         let to = match (&typed.to, &from) {
-            (Some(to), _) => Some(Granted::Object(object(to, kinds, &path.key("to"), faults))),
+            (Some(to), from) => {
+                let path = path.key("to");
+                let key = object(to, kinds, &path, faults);
+                if to.make && !matches!(from, None | Some(Grantee::Template(_))) {
+                    faults.add(&path.key("make"), "only a template makes objects", "Remove the field.");
+                }
+                Some(if to.make { Granted::Made(key) } else { Granted::Object(key) })
+            }
             (None, Some(Grantee::Namespace(_))) => {
                 let help = "Name the object in `to`, or one Credential in `from.credential`.";
                 faults.add(&path, "a grant to a whole namespace names one object, and `to` is missing", help);
+                None
+            }
+            (None, Some(Grantee::Template(_))) => {
+                let help = "Name the object in `to`.";
+                faults.add(&path, "a grant to a template names one object, and `to` is missing", help);
                 None
             }
             (None, _) => Some(Granted::Closure),
@@ -44,7 +56,16 @@ pub(super) fn resolve(
 }
 
 fn grantee(typed: &GrantFromFile, path: &FieldPath, faults: &mut Faults) -> Option<Grantee> {
+    const HELP: &str = "Write one of `namespace`, `credential`, `cluster`, `clusterResourceSet`, `syncRule` and `template`; add an \
+                        entry for each further one.";
+    const ONE: &str = "a grant is for exactly one namespace, Credential, Cluster, ClusterResourceSet, ResourceSyncRule or ManagedResource";
     let mut claimants = typed.claimants();
+    if let Some(name) = &typed.template {
+        if typed.namespace.is_some() || typed.sync_rule.is_some() || claimants.next().is_some() {
+            faults.add(path, ONE, HELP);
+        }
+        return Some(Grantee::Template(object_name(name, &path.key("template"), faults)));
+    }
     let (claimant, further) = (claimants.next(), claimants.next());
     match (&typed.namespace, claimant, &typed.sync_rule) {
         (None, None, Some(rule)) => Some(Grantee::SyncRule(object_name(rule, &path.key("syncRule"), faults))),
@@ -60,9 +81,7 @@ fn grantee(typed: &GrantFromFile, path: &FieldPath, faults: &mut Faults) -> Opti
             Some(Grantee::Claimant(Claimant { kind, namespace, name }))
         }
         _ => {
-            let help =
-                "Write one of `namespace`, `credential`, `cluster` and `syncRule`; add an entry for each further one.";
-            faults.add(path, "a grant is for exactly one namespace, Credential, Cluster or ResourceSyncRule", help);
+            faults.add(path, ONE, HELP);
             None
         }
     }

@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 use super::super::error::{Faults, FieldPath, NOT_READ, holds_secret, leaks, quoted};
 use super::super::file::{FleetFile, RegionFile, RegionNamespacesFile, SourceFile};
 use super::super::{Delivery, ExtraKind, Output, RegionConfig, RegionState};
-use super::name::{namespace, namespace_globs};
+use super::name::{globs, namespace, namespace_globs};
 use super::{clusters, delivery, inventory, sync_rules};
 use crate::name::{Directory, GroupKind, Namespace, Region, is_directory, is_dns_subdomain};
 use crate::recipient::Recipient;
@@ -90,6 +90,7 @@ pub(super) fn resolve(
                 &path.key("resourceSets"),
                 faults,
             ),
+            templates: globs(&typed.templates, &path.key("templates"), faults),
         };
         described(&config, &path.key("delivery"), faults);
         regions.insert(config.name.clone(), config);

@@ -14,7 +14,7 @@ use super::super::{
 };
 use super::grant::KnownKinds;
 use super::name::{globs, label, namespace, namespace_globs};
-use crate::kinds::{cluster_feature, is_by_configuration, sync_rule};
+use crate::kinds::{cluster_feature, is_by_configuration, is_managed_resource, sync_rule};
 use crate::name::{GroupKind, Region, SourceName};
 
 /// The longest glob over names, in bytes: names of objects are no longer.
@@ -110,7 +110,10 @@ fn provided(
     faults: &mut Faults,
 ) -> ProvidedObjects {
     // Rules choose among the objects of everybody, so no source provides one by its name.
-    let known = KnownKinds { kinds, also: |kind| is_by_configuration(kind) && *kind != sync_rule() };
+    let known = KnownKinds {
+        kinds,
+        also: |kind| is_by_configuration(kind) && *kind != sync_rule() && !is_managed_resource(kind),
+    };
     let (kind, namespace) =
         super::grant::placed((&typed.group, &typed.kind), typed.namespace.as_deref(), &known, path, faults);
     let is_of_name = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '-' | '.' | '*' | '?');

@@ -129,8 +129,8 @@ const WRONG: &[(&str, &str, &str)] = &[
     ),
     (
         "",
-        "grants: [{from: {}, regions: []}, {from: {namespace: a, syncRule: b}, regions: [\"*\"]}, {from: {cluster: b/c, syncRule: b}, regions: [\"*\"]}]",
-        "20:11 grants[0].from: a grant is for exactly one namespace, Credential, Cluster or ResourceSyncRule\n20:30 grants[0].regions: the grant holds in no region\n20:36 grants[1].from: a grant is for exactly one namespace, Credential, Cluster or ResourceSyncRule\n20:89 grants[2].from: a grant is for exactly one namespace, Credential, Cluster or ResourceSyncRule",
+        "grants: [{from: {}, regions: []}, {from: {namespace: a, syncRule: b}, regions: [\"*\"]}, {from: {cluster: b/c, syncRule: b}, regions: [\"*\"]}, {from: {syncRule: a}, to: {namespace: b, kind: Secret, name: c, make: true}, regions: [\"*\"]}]",
+        "20:11 grants[0].from: a grant is for exactly one namespace, Credential, Cluster, ClusterResourceSet, ResourceSyncRule or ManagedResource\n20:30 grants[0].regions: the grant holds in no region\n20:36 grants[1].from: a grant is for exactly one namespace, Credential, Cluster, ClusterResourceSet, ResourceSyncRule or ManagedResource\n20:89 grants[2].from: a grant is for exactly one namespace, Credential, Cluster, ClusterResourceSet, ResourceSyncRule or ManagedResource\n20:211 grants[3].to.make: only a template makes objects",
     ),
     (
         "",

@@ -46,6 +46,38 @@ fn an_entry_that_matches_nothing_is_told() {
     );
 }
 
+/// What is told of entries of `templates`, where one ManagedResource is in a source.
+fn said_of_templates(source: &str, is_whole: bool, patterns: &str) -> String {
+    let template = yaml(
+        "apiVersion: automation.kubensync.com/v1alpha1\nkind: ManagedResource\nmetadata: {name: pull}\n\
+         spec: {namespaceSelector: {regex: .}, template: {literal: a}}\n",
+    );
+    let provides = "provides: {namespaces: ['*'], clusterScoped: true}";
+    let scene = Scene {
+        config: yaml(&format!(
+            "{{sources: [{{name: all, {provides}}}, {{name: us, region: us, {provides}}}], \
+             regions: {{us: {{management: true}}, eu: {{templates: [{patterns}]}}}}}}"
+        )),
+        documents: vec![Document { source: source.into(), node: node(&template), line: 1 }],
+        incomplete: if is_whole { Vec::new() } else { vec!["all".into()] },
+        run: yaml("{}"),
+    };
+    let found = unmatched(&Desk::new(&scene).world());
+    found.iter().map(|finding| format!("{} {}", finding.message, finding.help)).collect::<String>()
+}
+
+#[test]
+fn an_entry_that_no_template_is_called_by_is_told() {
+    assert_eq!(said_of_templates("all", true, "pull, 'p*', '*', '**'"), "");
+    let pul = "no ManagedResource in the sources matches \"pul\" of regions.eu.templates Did you mean pull?";
+    let said = said_of_templates("all", true, "pul, pull");
+    assert!(said.starts_with(pul) && said.contains("What templates made by it is withdrawn"), "{said}");
+    // A template of the source that describes another region is none for this one.
+    assert!(said_of_templates("us", true, "pull").contains("matches \"pull\""));
+    // A template may be there that was not read.
+    assert_eq!(said_of_templates("all", false, "pul"), "");
+}
+
 #[test]
 fn an_entry_that_no_rule_is_called_by_is_told() {
     let rule = yaml(

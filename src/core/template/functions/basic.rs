@@ -6,7 +6,7 @@ use super::super::budget::{Budget, Growing};
 use super::super::call::{Args, Row, made, size};
 use super::super::equal;
 use super::super::print;
-use super::super::value::{Answer, Fault, MapOf, ONLY_FIELDS, Value};
+use super::super::value::{Answer, Fault, MapOf, NOT_READ, ONLY_FIELDS, Value};
 use super::list::OUT_OF_RANGE;
 
 pub(in super::super) const ROWS: &[Row] = &[
@@ -15,7 +15,7 @@ pub(in super::super) const ROWS: &[Row] = &[
     ("or", "AA*", |args, _| Ok(args.any(0)?.clone())),
     ("not", "A", |args, _| Ok(Value::Bool(!args.any(0)?.truth()))),
     ("len", "A", len),
-    ("index", "AA*", index),
+    ("index", "OA*", index),
     ("print", "A*", |args, budget| print::sprint(args.all(), budget).map(Value::from_string)),
     ("println", "A*", |args, budget| print::sprintln(args.all(), budget).map(Value::from_string)),
     ("printf", "TA*", |args, budget| print::sprintf(args.text(0)?, args.from(1), budget).map(Value::from_string)),
@@ -86,7 +86,8 @@ fn index(args: &Args<'_>, _: &mut Budget) -> Answer {
             (Value::List(list), Value::Uint(at) | Value::Uint64(at)) => {
                 usize::try_from(*at).ok().and_then(|at| list.items.get(at)).ok_or(OUT_OF_RANGE)?
             }
-            (Value::Map(map), _) if map.of == MapOf::Fields => return Err(ONLY_FIELDS),
+            (Value::Map(map), Value::Text(key)) if map.of == MapOf::Part => map.entries.get(key).ok_or(NOT_READ)?,
+            (Value::Map(map), _) if map.of.whole().is_err() => return Err(ONLY_FIELDS),
             (Value::Map(map), Value::Text(key)) => map.entries.get(key).ok_or(NO_KEY)?,
             _ => return Err("looks into what has no such index"),
         };

@@ -13,7 +13,7 @@ use crate::config::error::quoted;
 use crate::finding::{Code, Finding};
 use crate::kinds::{self, COMPONENT_LABEL, MANAGED_LABEL, OF_KCM};
 use crate::layout::manifest::{ManifestObject, ObjectState};
-use crate::layout::sanitise::{steering, steers};
+use crate::layout::sanitise::{CREATE_ONLY, steering, steers};
 use crate::layout::{MANAGED_BY, MANAGED_BY_LABEL, Style, namespace};
 use crate::name::{GroupKind, Name, Namespace, ObjectKey, split_api_version};
 use crate::node::{Key, Node};
@@ -217,7 +217,13 @@ fn annotated(region: &ProvedRegion<'_>, entry: &ManifestObject, document: &Node)
                 matches!(metadata.get("annotations"), Some(Tree::Map(expected)) if same(expected, &found))
             });
         }
-        same(&steering(kind, *style, holds_variable(document)), &found)
+        let mut expected = steering(kind, *style, holds_variable(document));
+        // What a template makes may be left alone where it is there already; nobody else's is.
+        let is_template_s = || entry.needed_by.iter().all(|needed_by| needed_by.by.is_managed_resource());
+        if *style == Style::Flux && found.get(CREATE_ONLY.0) == Some(&Some(CREATE_ONLY.1)) && is_template_s() {
+            expected.insert(CREATE_ONLY.0, Tree::text(CREATE_ONLY.1));
+        }
+        same(&expected, &found)
     };
     if styles.iter().any(fits) {
         return None;

@@ -17,6 +17,7 @@ use super::{Bundle, Expected, Part, entry_path, stale};
 use crate::destination::Destination;
 use crate::finding::{Code, Finding};
 use crate::k0rdent::MANAGED_LABEL;
+use crate::layout::sanitise::CREATE_ONLY;
 use crate::name::{GroupKind, Namespace, ObjectKey, Version};
 use crate::node::Node;
 use crate::object::COPIES;
@@ -182,6 +183,10 @@ fn namespaces(bundle: &Bundle<'_>, answers: &Answers) -> Vec<Finding> {
 /// Compares one object that is on both sides.
 fn object(bundle: &Bundle<'_>, expected: &Expected<'_>, live: &Node) -> Vec<Finding> {
     let key = expected.key;
+    // Flux leaves alone what was there already.
+    if expected.document.str_at(&["metadata", "annotations", CREATE_ONLY.0]) == Some(CREATE_ONLY.1) {
+        return Vec::new();
+    }
     let mut findings = Vec::new();
     let mut differences = Differences::default();
     if is_copy(live) {

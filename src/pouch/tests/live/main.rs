@@ -37,6 +37,7 @@ mod init;
 mod kcm;
 mod keygen;
 mod kubectl;
+mod managed_resources;
 mod objects;
 mod odd_objects;
 mod older;

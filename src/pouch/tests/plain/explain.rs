@@ -193,7 +193,7 @@ fn why_nothing_is_published_is_told() {
     fleet
         .run(&["explain", "machine", "x"])
         .ends(64)
-        .says("credential, cluster, resourcesyncrule, secret, region, recipient");
+        .says("credential, cluster, resourcesyncrule, managedresource, secret, region, recipient");
     fleet.run(&["explain", "secret", "eu-team/none"]).ends(1).says("no Secret eu-team/none was read");
     fleet.write("manifests/spare.yaml", secret("eu-team", "spare", &format!("value: {CANARY}-spare")));
     let spare = fleet.run(&["explain", "secret", "eu-team/spare"]).ends(0);

@@ -54,6 +54,7 @@ mod kubectl_reading;
 mod limited;
 mod lints;
 mod log;
+mod managed_resources;
 mod management;
 mod monitoring;
 mod names;

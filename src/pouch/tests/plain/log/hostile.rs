@@ -150,7 +150,8 @@ fn what_is_asked_wrongly_or_in_vain_is_answered_with_a_cure() {
     ask(&["region", "Not.A.Folder"], 64).says("no region Not.A.Folder");
     ask(&["c0"], 64).says("\"c0\" names no Credential: it has no namespace");
     ask(&["eu"], 64).says("`pouch log region eu`");
-    ask(&["recipient", US], 64).says("Name one of: credential, cluster, resourcesyncrule, secret, region");
+    ask(&["recipient", US], 64)
+        .says("Name one of: credential, cluster, resourcesyncrule, managedresource, secret, region");
     ask(&["region"], 64).says("`pouch log --help` shows how");
     ask(&["region", "elsewhere"], 1).says("The configuration's regions are eu, us. ");
     ask(&["--deny"], 64).says("--deny needs --older-than AGE");

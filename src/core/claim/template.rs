@@ -1,0 +1,302 @@
+//! Claims that ManagedResources of KubeNSync make: one for each namespace of a region that a template selects.
+//!
+//! A ManagedResource is cluster-scoped: only sources that may provide such count, and only templates that the
+//! configuration names. Which namespaces a region has is told to this file; where nobody knows, nothing is asked for, and
+//! nothing is taken away.
+
+mod spec;
+
+use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use super::{Asked, Claim};
+use crate::config::{Fleet, RegionConfig, RegionState, Resolution, Source};
+use crate::destination::{Address, Destination};
+use crate::finding::{Code, Finding, Severity};
+use crate::k0rdent::root::Root;
+use crate::kinds;
+use crate::listing::few;
+use crate::name::{Claimant, Name, Namespace, ObjectKey, Region, SourceName};
+use crate::object::{Object, finding_of};
+use crate::selector::Truth;
+use crate::snapshot::{Lookup, Snapshot};
+
+pub use spec::{Datum, DatumKind, Labels, TemplateSpec, read};
+
+/// The namespaces that a region has, as far as anybody knows.
+#[derive(Default)]
+pub struct Namespaces {
+    /// Those that are known, with what is known of their labels.
+    pub known: BTreeMap<Namespace, Labels>,
+    /// Those that are known to be absent.
+    pub absent: BTreeSet<Namespace>,
+    /// Whether there are no others, but for those that a source that describes the region may hold unread.
+    pub complete: bool,
+}
+
+/// The sources that say which namespaces a region has: those that describe its cluster, and may bring Namespaces.
+pub fn describing(fleet: &Fleet, snapshot: &Snapshot, region: &RegionConfig) -> Vec<SourceName> {
+    let describes = |source: &&Source| {
+        let is_its = source.region.as_ref() == Some(&region.name);
+        source.provides.cluster_scoped && (is_its || (region.management && snapshot.is_home(&source.name)))
+    };
+    fleet.sources.iter().filter(describes).map(|source| source.name.clone()).collect()
+}
+
+/// Whether a source that describes a region may hold a Namespace that was not read, or not as it stands.
+pub fn is_doubted(fleet: &Fleet, snapshot: &Snapshot, region: &RegionConfig, namespace: &Namespace) -> bool {
+    let key = ObjectKey::namespace(namespace);
+    describing(fleet, snapshot, region).iter().any(|source| snapshot.is_silent_on(source, &key))
+}
+
+/// What the ManagedResources say that some region takes.
+#[derive(Default)]
+pub struct Templates {
+    /// By name: those that can be read.
+    pub specs: BTreeMap<Name, TemplateSpec>,
+    /// Those that are for too many namespaces of a region.
+    crowded: BTreeSet<(Region, Name)>,
+}
+
+/// The most claims that templates make for one region.
+const MOST_CLAIMS: usize = 200_000;
+
+/// The templates that are for the most namespaces, as many as have to go so that the others make no more claims than `most`.
+fn crowded(mut counts: Vec<(usize, Name)>, most: usize) -> Vec<Name> {
+    counts.sort();
+    let mut sum = 0_usize;
+    let fits = |(count, _): &(usize, Name)| {
+        sum = sum.saturating_add(*count);
+        sum <= most
+    };
+    counts.into_iter().skip_while(fits).map(|(_, name)| name).collect()
+}
+
+/// What every ManagedResource asks for that a region takes, and what is wrong with those that ask for nothing.
+pub fn claims<'n>(
+    fleet: &Fleet,
+    snapshot: &Snapshot,
+    namespaces: impl Fn(&Region) -> Option<&'n Namespaces>,
+) -> (Templates, Vec<Asked>, Vec<Finding>) {
+    let (mut templates, mut asked, mut findings) = (Templates::default(), Vec::new(), Vec::new());
+    if !fleet.names_templates() {
+        return (templates, asked, findings);
+    }
+    for object in snapshot.all(&kinds::managed_resource()) {
+        let mut taking = fleet.regions.values().filter(|region| trusted(fleet, snapshot, region, object).is_some());
+        if let (Some(_), Ok(spec)) = (taking.next(), read(object)) {
+            templates.specs.insert(object.key.name.clone(), spec);
+        }
+    }
+    for region in fleet.regions.values() {
+        let of_region = |object| Some((object, trusted(fleet, snapshot, region, object)?));
+        let taken: Vec<(&Object, &Object)> = snapshot.all(&kinds::managed_resource()).filter_map(of_region).collect();
+        let Some(namespaces) = namespaces(&region.name).filter(|_| !taken.is_empty()) else { continue };
+        let ground = Destination { fleet, region }.ground();
+        let is_open = |name: &&Namespace| {
+            region.allowed.matches(name.as_str()) && ground.forbids(&ObjectKey::namespace(name)).is_empty()
+        };
+        let mut chosen = Vec::new();
+        for (object, copy) in taken {
+            match templates.specs.get(&object.key.name) {
+                Some(spec) if !object.is_mistyped() => chosen.push((object, copy, choose(namespaces, spec, is_open))),
+                _ => findings.extend(faulty(region, object)),
+            }
+        }
+        let counts = chosen.iter().map(|(object, _, choice)| (choice.open.len(), object.key.name.clone())).collect();
+        let crowd: BTreeSet<Name> = crowded(counts, MOST_CLAIMS).into_iter().collect();
+        for (object, copy, choice) in chosen {
+            if namespaces.known.is_empty() && !namespaces.complete {
+                findings.push(unknown(region, object));
+            }
+            if crowd.contains(&object.key.name) {
+                findings.push(too_many(region, object, choice.open.len()));
+                continue;
+            }
+            findings.extend(unseen(region, object, &choice.unknown));
+            // Nothing at all comes of it, which nobody means.
+            let (asking, left) =
+                if choice.open.is_empty() { (choice.shut, Vec::new()) } else { (choice.open, choice.shut) };
+            findings.extend(shut_out(region, object, &left));
+            // Where nobody asks for it, nobody else would tell what is wrong with it.
+            if asking.is_empty() {
+                findings.extend(faulty(region, object));
+            }
+            asked.extend(asking.into_iter().map(|name| ask((object, copy), region, name)));
+        }
+        templates.crowded.extend(crowd.into_iter().map(|name| (region.name.clone(), name)));
+    }
+    (templates, asked, findings)
+}
+
+/// What is wrong with a ManagedResource, for a region that takes it.
+fn faulty(region: &RegionConfig, object: &Object) -> Vec<Finding> {
+    let read = if object.is_mistyped() { None } else { read(object).err() };
+    let faults = read.as_ref().unwrap_or(&object.faults);
+    faults.iter().map(|fault| finding_of(fault, object).in_region(&region.name)).collect()
+}
+
+/// The namespaces of a region that a template selects.
+struct Choice<'n> {
+    /// Those that the region takes something of.
+    open: Vec<&'n Namespace>,
+    /// The others.
+    shut: Vec<&'n Namespace>,
+    /// Those of which nobody knows, and that the region takes something of.
+    unknown: Vec<&'n Namespace>,
+}
+
+fn choose<'n>(namespaces: &'n Namespaces, spec: &TemplateSpec, is_open: impl Fn(&&'n Namespace) -> bool) -> Choice<'n> {
+    let mut choice = Choice { open: Vec::new(), shut: Vec::new(), unknown: Vec::new() };
+    for (name, labels) in &namespaces.known {
+        match spec.selects(name, labels) {
+            Truth::No => {}
+            Truth::Yes if is_open(&name) => choice.open.push(name),
+            Truth::Yes => choice.shut.push(name),
+            Truth::Unknown if is_open(&name) => choice.unknown.push(name),
+            Truth::Unknown => {}
+        }
+    }
+    choice
+}
+
+/// The copy by which a region takes a ManagedResource, if it does: one of those that say the same, from a source that is
+/// trusted with cluster-scoped objects of this region.
+fn trusted<'s>(fleet: &Fleet, snapshot: &'s Snapshot, region: &RegionConfig, object: &'s Object) -> Option<&'s Object> {
+    if region.state == RegionState::Retired || !region.templates.matches(object.key.name.as_str()) {
+        return None;
+    }
+    snapshot.agreeing(&object.key).find(|copy| fleet.trusts_with_templates(&copy.origin.source, &region.name))
+}
+
+/// Asks for what a template makes for a namespace; the copy is of a source that the region trusts.
+fn ask((object, copy): (&Object, &Object), region: &RegionConfig, namespace: &Namespace) -> Asked {
+    let by = Claimant::managed_resource(namespace.clone(), object.key.name.clone());
+    let root = Root {
+        kind: object.key.kind.clone(),
+        version: object.version.clone(),
+        name: object.key.name.clone(),
+        namespace: None,
+    };
+    let claim = Claim {
+        by: by.clone(),
+        origin: copy.origin.clone(),
+        to: Address::Region(region.name.clone()),
+        root,
+        starts: Vec::new(),
+        resolution: Resolution::AsWritten,
+        managed: false,
+        copied: None,
+    };
+    let mut asked = Asked {
+        by,
+        origin: copy.origin.clone(),
+        region: Some(region.name.clone()),
+        claim: Some(claim),
+        findings: object.faults.iter().map(|fault| finding_of(fault, object)).collect(),
+    };
+    asked.settle();
+    asked
+}
+
+/// Tells of a template that is for too many namespaces.
+fn too_many(region: &RegionConfig, object: &Object, count: usize) -> Finding {
+    let message = format!(
+        "templates are rendered for more than {MOST_CLAIMS} namespaces of region {} all together, and this one is for {count}, \
+         the most",
+        region.name
+    );
+    let finding = Finding::new(Code::InvalidTemplate, message).about(&object.key).at(&object.origin);
+    finding.in_region(&region.name).help("Select fewer namespaces; what is published stays.")
+}
+
+/// Tells once that nobody knows whether a template is for some namespaces.
+fn unseen(region: &RegionConfig, object: &Object, namespaces: &[&Namespace]) -> Option<Finding> {
+    let named = named(namespaces)?;
+    let message = format!("whether the template is for namespaces of region {} is unknown: {named}", region.name);
+    let finding = Finding::new(Code::Unread, message).about(&object.key).at(&object.origin);
+    let help = "Their labels were not seen. Correct what keeps the region, or its Namespaces, from being read.";
+    Some(finding.in_region(&region.name).help(help).severity(Severity::Info))
+}
+
+fn named(namespaces: &[&Namespace]) -> Option<String> {
+    const SHOWN: usize = 5;
+    namespaces.first()?;
+    Some(few(namespaces.iter().map(|name| String::from(name.as_str())), namespaces.len(), SHOWN))
+}
+
+/// Tells once that a template for every namespace is for those alone that the region takes something of.
+fn shut_out(region: &RegionConfig, object: &Object, namespaces: &[&Namespace]) -> Option<Finding> {
+    let named = named(namespaces)?;
+    let message = format!("region {} takes nothing of namespaces that the template selects: {named}", region.name);
+    let finding = Finding::new(Code::NamespaceNotAllowed, message).about(&object.key).at(&object.origin);
+    let help = "If this is unintended, add them to the region's namespaces.allowed.";
+    Some(finding.in_region(&region.name).help(help).severity(Severity::Info))
+}
+
+fn unknown(region: &RegionConfig, object: &Object) -> Finding {
+    let name = &region.name;
+    let message = format!("which namespaces region {name} has is unknown, so nothing is made of {}", object.key);
+    let help = format!(
+        "Write its namespaces with their labels into regions.{name}.namespaces.labels. What is published stays."
+    );
+    Finding::new(Code::Unread, message).about(&object.key).at(&object.origin).in_region(name).help(help)
+}
+
+/// The code that says why what was made of a template for a namespace stays although nothing is asked for, if it does.
+pub fn kept_by(
+    fleet: &Fleet,
+    snapshot: &Snapshot,
+    by: &Claimant,
+    region: &RegionConfig,
+    (templates, namespaces): (&Templates, Option<&Namespaces>),
+) -> Option<Code> {
+    // Of a template that the region takes no more, the configuration has said enough.
+    if !region.templates.matches(by.name.as_str()) {
+        return None;
+    }
+    let object = match snapshot.look_up(&kinds::claimant(by)?) {
+        Lookup::Absent => return None,
+        Lookup::Unread(_) | Lookup::Unasked => return Some(Code::Unread),
+        Lookup::Found(object) => object,
+    };
+    // It is there, from a source that is not trusted with it: somebody may have moved it.
+    if trusted(fleet, snapshot, region, object).is_none() {
+        return Some(Code::Unread);
+    }
+    // Another copy may be the one that was meant, or what stands there is not what was meant.
+    let faults = object.faults.iter().map(|fault| finding_of(fault, object));
+    if let Some(fault) = faults.into_iter().find(Finding::stops_claim) {
+        return Some(fault.code);
+    }
+    // What it was meant to select is not known.
+    let Ok(spec) = read(object) else { return Some(Code::InvalidTemplate) };
+    let Some(namespaces) = namespaces else { return Some(Code::Unread) };
+    // It is for too many to ask for any.
+    if templates.crowded.contains(&(region.name.clone(), by.name.clone())) {
+        return Some(Code::InvalidTemplate);
+    }
+    match namespaces.known.get(&by.namespace) {
+        Some(labels) if spec.selects(&by.namespace, labels) == Truth::No => None,
+        Some(_) => Some(Code::Unread),
+        None if namespaces.absent.contains(&by.namespace) => None,
+        None if namespaces.complete && !is_doubted(fleet, snapshot, region, &by.namespace) => None,
+        None => Some(Code::Unread),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_templates_for_the_most_namespaces_are_too_many() {
+        let counts = || [(3, "a"), (1, "b"), (3, "c"), (0, "d")].map(|(count, name)| (count, Name::from(name))).into();
+        let lost = |most| crowded(counts(), most).iter().map(|name| String::from(name.as_str())).collect::<Vec<_>>();
+        assert!(lost(7).is_empty());
+        assert_eq!(lost(6), ["c"]);
+        assert_eq!(lost(3), ["a", "c"]);
+        assert_eq!(lost(0), ["b", "a", "c"]);
+    }
+}

@@ -1,0 +1,78 @@
+//! What is held of what templates make, counted.
+
+use alloc::string::String;
+use core::convert::Infallible;
+use core::fmt::Write as _;
+
+use super::*;
+use crate::made::Templates;
+use crate::testing::case::{Document, Scene};
+use crate::testing::stages::Desk;
+use crate::testing::{node as document, yaml};
+
+/// A fleet whose templates make a text of some length each, for some namespaces.
+fn desk(lengths: &[usize], namespaces: usize) -> Desk {
+    let labels = (0..namespaces).fold(String::new(), |mut text, at| {
+        let _ = write!(text, "n{at}: {{}}, ");
+        text
+    });
+    let template = |(at, length): (usize, &usize)| {
+        let text = format!(
+            "apiVersion: automation.kubensync.com/v1alpha1\nkind: ManagedResource\nmetadata: {{name: t{at}}}\n\
+             spec: {{namespaceSelector: {{regex: .}}, template: {{literal: '{{apiVersion: v1, kind: ConfigMap, metadata: \
+             {{name: t{at}}}, data: {{a: {{{{ repeat {length} \"x\" }}}}}}}}'}}}}\n"
+        );
+        Document { source: "all".into(), node: document(&yaml(&text)), line: 1 }
+    };
+    Desk::new(&Scene {
+        config: yaml(&format!(
+            "{{regions: {{eu: {{templates: ['*'], namespaces: {{allowed: ['*'], labels: {{{labels}}}}}}}}}}}"
+        )),
+        documents: lengths.iter().enumerate().map(template).collect(),
+        incomplete: Vec::new(),
+        run: yaml("{}"),
+    })
+}
+
+/// The templates that were left out, and the most that was held at once.
+fn made(desk: &Desk, most: usize) -> (BTreeSet<String>, usize) {
+    let world = desk.world();
+    let templates = Templates::of(&world);
+    let at_once = AtomicUsize::new(0);
+    let all = templates.all(most, |make| {
+        let made: Vec<Weighed> = templates.claims.iter().map(|claim| make(claim)).collect();
+        let held = made.iter().filter_map(|it| it.made.as_ref()).map(weight).sum();
+        at_once.fetch_max(held, Ordering::Relaxed);
+        Ok::<_, Infallible>(made)
+    });
+    let Ok(all) = all;
+    let lost = templates.claims.iter().filter(|claim| {
+        let made = all.of(claim.region(), &claim.by).unwrap();
+        assert_eq!(made.is_known, made.findings.is_empty());
+        !made.is_known
+    });
+    (lost.map(|claim| String::from(claim.by.name.as_str())).collect(), at_once.into_inner())
+}
+
+#[test]
+fn no_more_is_held_than_may_be_and_the_heaviest_templates_are_left_out() {
+    let desk = desk(&[10, 4_000, 20, 9_000, 30], 10);
+    let lost = |most| {
+        let (lost, held) = made(&desk, most);
+        assert!(held <= most, "{held} of {most}");
+        lost.into_iter().collect::<Vec<_>>()
+    };
+    assert!(lost(1 << 20).is_empty());
+    assert_eq!(lost(100_000), ["t3"]);
+    assert_eq!(lost(40_000), ["t1", "t3"]);
+    assert_eq!(lost(1_000).len(), 5);
+}
+
+#[test]
+fn a_tie_is_one_for_good() {
+    let names: Vec<Name> = ["a", "b", "c"].map(Name::from).into();
+    let weights = names.iter().map(|name| (name, 5)).collect();
+    assert_eq!(too_heavy(&weights, 12), [&names[2]].into());
+    assert_eq!(too_heavy(&weights, 4).len(), 3);
+    assert!(too_heavy(&weights, 15).is_empty());
+}

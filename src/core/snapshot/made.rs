@@ -1,0 +1,76 @@
+//! Made: objects that stand in no source, because templates make them for claimants.
+//!
+//! They are found like what was read, under keys that no API server would take: what stands in sources cannot be taken for
+//! them.
+
+use alloc::boxed::Box;
+use alloc::collections::BTreeMap;
+use alloc::vec::Vec;
+
+use crate::finding::Finding;
+use crate::name::{Claimant, Name, Namespace, ObjectKey, Region};
+use crate::object::Object;
+
+/// What a claimant's template made for a region.
+#[derive(Default)]
+pub struct Made {
+    /// The keys under which its objects are found, and those that they have.
+    pub objects: Vec<(ObjectKey, ObjectKey)>,
+    /// What is wrong.
+    pub findings: Vec<Finding>,
+    /// Whether these are all objects that it makes; if not, nothing follows from there being none.
+    pub is_known: bool,
+}
+
+/// What all templates made.
+#[derive(Default)]
+pub struct AllMade {
+    by: BTreeMap<(Region, Claimant), Made>,
+    objects: BTreeMap<ObjectKey, Box<Object>>,
+}
+
+impl AllMade {
+    /// Adds what a claimant's template made for a region, with where each object lands.
+    ///
+    /// They are found by the region's `directory`, which stays when the region is renamed.
+    pub fn add(
+        &mut self,
+        (region, directory): (&Region, &str),
+        by: &Claimant,
+        made: Result<Vec<Object>, Vec<Finding>>,
+    ) {
+        let mut all = Made::default();
+        match made {
+            Ok(objects) => {
+                all.is_known = true;
+                for object in objects {
+                    let (found, lands) = (found_as(directory, by, &object.key), object.key.clone());
+                    self.objects.insert(found.clone(), Box::new(object));
+                    all.objects.push((found, lands));
+                }
+            }
+            Err(findings) => all.findings = findings,
+        }
+        self.by.insert((region.clone(), by.clone()), all);
+    }
+
+    /// What a claimant's template made for a region; none as long as nobody has tried.
+    pub fn of(&self, region: &Region, by: &Claimant) -> Option<&Made> {
+        self.by.get(&(region.clone(), by.clone()))
+    }
+
+    pub(super) fn get(&self, key: &ObjectKey) -> Option<&Object> {
+        self.objects.get(key).map(|object| &**object)
+    }
+}
+
+/// The key under which a made object is found: in the claimant's namespace, with a name that is none.
+fn found_as(directory: &str, by: &Claimant, lands: &ObjectKey) -> ObjectKey {
+    let elsewhere = match &lands.namespace {
+        Some(namespace) if *namespace == by.namespace => None,
+        other => Some(other.as_ref().map_or("", Namespace::as_str)),
+    };
+    let place = elsewhere.map(|namespace| format!("{namespace}/")).unwrap_or_default();
+    let name = format!("{place}{}@{}@{directory}", lands.name, by.name);
+    ObjectKey::new(lands.kind.clone(), Some(by.namespace.clone()), Name::from(name.as_str()))
+}

@@ -1,0 +1,87 @@
+//! The namespaces of a region, as far as somebody says: the configuration, Namespaces of sources that describe it, and a look
+//! into the region that lists them. Any look says which labels those have that it asked for, and which are absent.
+
+use alloc::collections::BTreeMap;
+use alloc::string::String;
+
+use super::cluster::{ClusterFacts, Sight};
+use crate::claim::template::{Labels, Namespaces, describing, is_doubted};
+use crate::config::{Fleet, RegionConfig};
+use crate::finding::{Code, Fault};
+use crate::name::{GroupKind, Namespace, Region};
+use crate::object::{Object, finding_of};
+use crate::snapshot::Snapshot;
+
+/// The namespaces of each region that takes templates.
+pub(super) fn gather(
+    fleet: &Fleet,
+    snapshot: &Snapshot,
+    clusters: &BTreeMap<Region, ClusterFacts>,
+) -> BTreeMap<Region, Namespaces> {
+    let taking = fleet.regions.values().filter(|region| !region.templates.patterns().is_empty());
+    taking.map(|region| (region.name.clone(), of(fleet, snapshot, region, clusters.get(&region.name)))).collect()
+}
+
+fn of(fleet: &Fleet, snapshot: &Snapshot, region: &RegionConfig, cluster: Option<&ClusterFacts>) -> Namespaces {
+    let mut namespaces = Namespaces::default();
+    let describing = describing(fleet, snapshot, region);
+    let kind = GroupKind::new("", "Namespace");
+    // Whichever of several copies counts elsewhere, those that describe the region say what it has.
+    let describes = |copy: &&Object| {
+        let source = &copy.origin.source;
+        describing.contains(source) || (region.management && snapshot.is_home(source))
+    };
+    for object in snapshot.all(&kind) {
+        let copies = || snapshot.copies(&object.key).filter(describes);
+        let Some(first) = copies().next() else { continue };
+        let labels = first.labels.iter().map(|(key, value)| (String::from(&**key), String::from(&**value)));
+        let stops = |fault: &Fault| fault.code != Code::Shadowed && finding_of(fault, object).stops_claim();
+        let is_faulty = copies().any(|copy| copy.labels != first.labels || copy.faults.iter().any(stops));
+        // What stands there may not be what was meant, or what counts.
+        let known = if is_faulty { Labels::default() } else { Labels { known: labels.collect(), complete: true } };
+        namespaces.known.insert(Namespace::new(object.key.name.shared()), known);
+    }
+    let is_described = !namespaces.known.is_empty();
+    // The configuration's own labels count beside all others, whatever these say.
+    let configured = region.labels.keys();
+    for name in configured {
+        namespaces.known.entry(name.clone()).or_insert_with(|| Labels { known: BTreeMap::new(), complete: true });
+    }
+    for (name, labels) in &mut namespaces.known {
+        if is_doubted(fleet, snapshot, region, name) {
+            *labels = Labels::default();
+        }
+    }
+    // A look that may not list asks only for namespaces that somebody names: whom it happens to see says nothing of which
+    // there are, and what it does not see nothing of what is gone. But it alone says which labels there are.
+    let sight = cluster.map(|cluster| &cluster.sight);
+    let is_looked_into = region.inventory.look.is_some() || sight.is_some_and(|sight| !matches!(sight, Sight::None));
+    let mut is_listed_there = false;
+    if is_looked_into {
+        let seen = cluster.and_then(ClusterFacts::looked);
+        let looked = seen.map(|looked| &looked.namespaces);
+        is_listed_there = seen.is_some_and(|looked| looked.lists_namespaces);
+        let there = looked.into_iter().flatten().filter(|(_, labels)| is_listed_there && labels.is_some());
+        for (name, _) in there {
+            namespaces.known.entry(name.clone()).or_default();
+        }
+        for (name, labels) in &mut namespaces.known {
+            *labels = match looked.and_then(|looked| looked.get(name)) {
+                Some(Some(seen)) => Labels { known: seen.clone(), complete: true },
+                // Nobody has given labels yet to what is not there.
+                Some(None) => Labels { known: BTreeMap::new(), complete: true },
+                None => Labels { known: BTreeMap::new(), complete: is_listed_there },
+            };
+        }
+        let absent = looked.into_iter().flatten().filter(|(_, labels)| labels.is_none());
+        namespaces.absent = absent.map(|(name, _)| name.clone()).collect();
+    }
+    for (name, labels) in &region.labels {
+        if let Some(known) = namespaces.known.get_mut(name) {
+            known.known.extend(labels.iter().map(|(key, value)| (key.clone(), value.clone())));
+        }
+    }
+    let is_listed = if describing.is_empty() { !region.labels.is_empty() } else { is_described };
+    namespaces.complete = if is_looked_into { is_listed_there } else { is_listed };
+    namespaces
+}

@@ -80,7 +80,11 @@ impl<'a> Templates<'a> {
     /// With what `run` fails.
     pub fn all<E>(&self, most: usize, run: impl Fn(Make<'_>) -> Result<Vec<Weighed>, E>) -> Result<AllMade, E> {
         let lost = |claim: &Claim| {
-            let message = format!("all templates together make more than {} MiB, and it makes the most", most >> 20);
+            let message = format!(
+                "all templates together make more than {} MiB, and it makes the most for region {}",
+                most >> 20,
+                claim.region()
+            );
             let help = "Let it select fewer namespaces, or make less; what is published stays.";
             invalid(claim, &message, help).at(&claim.origin)
         };
@@ -142,7 +146,7 @@ fn make(world: &World<'_>, claim: &Claim, ready: &Ready<'_>) -> Result<Vec<Objec
     });
     let strange: Vec<Finding> = strange.collect();
     if !strange.is_empty() {
-        return Err(strange);
+        return Err(the_first(strange));
     }
     let documents = match &known.values {
         // Nobody looked at the values.
@@ -178,7 +182,18 @@ fn make(world: &World<'_>, claim: &Claim, ready: &Ready<'_>) -> Result<Vec<Objec
             }
         }
     }
-    if findings.is_empty() { Ok(objects) } else { Err(findings) }
+    if findings.is_empty() { Ok(objects) } else { Err(the_first(findings)) }
+}
+
+/// A few of the findings about one rendering: a slip in a loop is told for each round, and again for each namespace.
+fn the_first(mut findings: Vec<Finding>) -> Vec<Finding> {
+    const TOLD: usize = 3;
+    let more = findings.len().saturating_sub(TOLD);
+    findings.truncate(TOLD);
+    if let Some(last) = findings.last_mut().filter(|_| more > 0) {
+        last.message = format!("{} (and {more} more like this)", last.message);
+    }
+    findings
 }
 
 const CORRECT: &str = "Correct the template.";
@@ -219,6 +234,8 @@ fn object(world: &World<'_>, claim: &Claim, ready: &Ready<'_>, document: Node) -
             Refusal::NamespaceMissing(..) => invalid(claim, "it has no namespace", CORRECT),
         })
     })?;
+    // Nothing that is made silences what is said of it.
+    object.silence = None;
     // What Sveltos would render is none of a Credential's templates.
     object.annotations = object.annotations.into_iter().filter(|(key, _)| **key != *TEMPLATE_ANNOTATION).collect();
     if ready.spec.create_only {

@@ -353,6 +353,11 @@ impl<'a> World<'a> {
         template::kept_by(self.fleet, self.snapshot, by, region, known)
     }
 
+    /// Whether a look into the region alone says that a claimant claims nothing there any more.
+    pub fn hangs_on_look(&self, by: &Claimant, region: &RegionConfig) -> bool {
+        by.is_managed_resource() && template::hangs_on_look(self.snapshot, by, region, self.namespaces(&region.name))
+    }
+
     /// What AccessManagement hands out.
     pub fn access(&self) -> Access<'a> {
         self.facts.rules.in_force(self.fleet, self.snapshot)

@@ -33,6 +33,12 @@ pub struct Namespaces {
     pub absent: BTreeSet<Namespace>,
     /// Whether there are no others, but for those that a source that describes the region may hold unread.
     pub complete: bool,
+    /// Whether a look into the region's cluster says so, and nobody else.
+    pub is_seen: bool,
+    /// Whether that look failed.
+    pub is_unread: bool,
+    /// Those of the known ones that only a list of the cluster's own names.
+    pub listed: BTreeSet<Namespace>,
 }
 
 /// The sources that say which namespaces a region has: those that describe its cluster, and may bring Namespaces.
@@ -58,6 +64,9 @@ pub struct Templates {
     /// Those that are for too many namespaces of a region.
     crowded: BTreeSet<(Region, Name)>,
 }
+
+/// How many namespaces that a region takes nothing of are looked at to tell of them.
+const MOST_SHUT: usize = 1_000;
 
 /// The most claims that templates make for one region.
 const MOST_CLAIMS: usize = 200_000;
@@ -94,13 +103,17 @@ pub fn claims<'n>(
         let taken: Vec<(&Object, &Object)> = snapshot.all(&kinds::managed_resource()).filter_map(of_region).collect();
         let Some(namespaces) = namespaces(&region.name).filter(|_| !taken.is_empty()) else { continue };
         let ground = Destination { fleet, region }.ground();
-        let is_open = |name: &&Namespace| {
+        let is_open = |name: &Namespace| {
             region.allowed.matches(name.as_str()) && ground.forbids(&ObjectKey::namespace(name)).is_empty()
         };
+        let (open, mut shut): (Vec<_>, Vec<_>) = namespaces.known.iter().partition(|(name, _)| is_open(name));
+        // Who writes them into the configuration or a source means something by it.
+        shut.sort_by_key(|(name, _)| namespaces.listed.contains(*name));
+        shut.truncate(MOST_SHUT);
         let mut chosen = Vec::new();
         for (object, copy) in taken {
             match templates.specs.get(&object.key.name) {
-                Some(spec) if !object.is_mistyped() => chosen.push((object, copy, choose(namespaces, spec, is_open))),
+                Some(spec) if !object.is_mistyped() => chosen.push((object, copy, choose(&open, &shut, spec))),
                 _ => findings.extend(faulty(region, object)),
             }
         }
@@ -114,16 +127,18 @@ pub fn claims<'n>(
                 findings.push(too_many(region, object, choice.open.len()));
                 continue;
             }
-            findings.extend(unseen(region, object, &choice.unknown));
-            // Nothing at all comes of it, which nobody means.
-            let (asking, left) =
-                if choice.open.is_empty() { (choice.shut, Vec::new()) } else { (choice.open, choice.shut) };
-            findings.extend(shut_out(region, object, &left));
+            let unseen = unseen(region, object, &choice.unknown);
+            findings.extend(unseen.map(|it| if namespaces.is_unread { it.without_facts_of(&region.name) } else { it }));
+            // Nothing at all comes of it, which nobody means who names namespaces; a cluster has some that nobody named.
+            let is_named = choice.shut.iter().any(|name| !namespaces.listed.contains(*name));
+            let is_for_none = choice.open.is_empty() && choice.unknown.is_empty() && is_named;
+            let severity = if is_for_none { Severity::Warning } else { Severity::Info };
+            findings.extend(shut_out(region, object, &choice.shut).map(|finding| finding.severity(severity)));
             // Where nobody asks for it, nobody else would tell what is wrong with it.
-            if asking.is_empty() {
+            if choice.open.is_empty() {
                 findings.extend(faulty(region, object));
             }
-            asked.extend(asking.into_iter().map(|name| ask((object, copy), region, name)));
+            asked.extend(choice.open.into_iter().map(|name| ask((object, copy), region, name)));
         }
         templates.crowded.extend(crowd.into_iter().map(|name| (region.name.clone(), name)));
     }
@@ -141,21 +156,22 @@ fn faulty(region: &RegionConfig, object: &Object) -> Vec<Finding> {
 struct Choice<'n> {
     /// Those that the region takes something of.
     open: Vec<&'n Namespace>,
-    /// The others.
+    /// Of the others, as many as are looked at.
     shut: Vec<&'n Namespace>,
     /// Those of which nobody knows, and that the region takes something of.
     unknown: Vec<&'n Namespace>,
 }
 
-fn choose<'n>(namespaces: &'n Namespaces, spec: &TemplateSpec, is_open: impl Fn(&&'n Namespace) -> bool) -> Choice<'n> {
-    let mut choice = Choice { open: Vec::new(), shut: Vec::new(), unknown: Vec::new() };
-    for (name, labels) in &namespaces.known {
+type OfRegion<'n> = (&'n Namespace, &'n Labels);
+
+fn choose<'n>(open: &[OfRegion<'n>], shut: &[OfRegion<'n>], spec: &TemplateSpec) -> Choice<'n> {
+    let shut = shut.iter().filter(|(name, labels)| spec.selects(name, labels) == Truth::Yes);
+    let mut choice = Choice { open: Vec::new(), shut: shut.map(|(name, _)| *name).collect(), unknown: Vec::new() };
+    for (name, labels) in open {
         match spec.selects(name, labels) {
             Truth::No => {}
-            Truth::Yes if is_open(&name) => choice.open.push(name),
-            Truth::Yes => choice.shut.push(name),
-            Truth::Unknown if is_open(&name) => choice.unknown.push(name),
-            Truth::Unknown => {}
+            Truth::Yes => choice.open.push(name),
+            Truth::Unknown => choice.unknown.push(name),
         }
     }
     choice
@@ -226,13 +242,13 @@ fn named(namespaces: &[&Namespace]) -> Option<String> {
     Some(few(namespaces.iter().map(|name| String::from(name.as_str())), namespaces.len(), SHOWN))
 }
 
-/// Tells once that a template for every namespace is for those alone that the region takes something of.
+/// Tells once of a template that it is only for those namespaces that the region takes something of.
 fn shut_out(region: &RegionConfig, object: &Object, namespaces: &[&Namespace]) -> Option<Finding> {
     let named = named(namespaces)?;
     let message = format!("region {} takes nothing of namespaces that the template selects: {named}", region.name);
     let finding = Finding::new(Code::NamespaceNotAllowed, message).about(&object.key).at(&object.origin);
     let help = "If this is unintended, add them to the region's namespaces.allowed.";
-    Some(finding.in_region(&region.name).help(help).severity(Severity::Info))
+    Some(finding.in_region(&region.name).help(help))
 }
 
 fn unknown(region: &RegionConfig, object: &Object) -> Finding {
@@ -284,6 +300,21 @@ pub fn kept_by(
         None if namespaces.complete && !is_doubted(fleet, snapshot, region, &by.namespace) => None,
         None => Some(Code::Unread),
     }
+}
+
+/// Whether a look alone says that a template is for a namespace no more: of another cluster than the region's it says nothing.
+pub fn hangs_on_look(
+    snapshot: &Snapshot,
+    by: &Claimant,
+    region: &RegionConfig,
+    namespaces: Option<&Namespaces>,
+) -> bool {
+    if !region.templates.matches(by.name.as_str()) || !namespaces.is_some_and(|namespaces| namespaces.is_seen) {
+        return false;
+    }
+    let found = kinds::claimant(by).map(|key| snapshot.look_up(&key));
+    let Some(Lookup::Found(object)) = found else { return false };
+    read(object).is_ok_and(|spec| spec.selects(&by.namespace, &Labels::default()) != Truth::No)
 }
 
 #[cfg(test)]

@@ -110,6 +110,7 @@ mod tests {
         looked.namespaces.insert(Namespace::from("here"), Some(labels));
         looked.namespaces.insert(Namespace::from("bare"), Some(BTreeMap::new()));
         looked.namespaces.insert(Namespace::from("gone"), None);
+        looked.namespaces.insert(Namespace::from("kube-system"), Some(BTreeMap::new()));
         looked.lists_namespaces = true;
         let served =
             |scope, versions: &[&str]| Served { scope, versions: versions.iter().map(|v| Version::from(*v)).collect() };

@@ -58,6 +58,15 @@ pub struct Looked {
     pub interfaces: Option<Vec<Node>>,
 }
 
+impl Looked {
+    /// Whether its namespaces can be all of one cluster's: every cluster has `kube-system`, and whoever may see only some
+    /// namespaces hardly sees that.
+    pub fn is_whole_list(&self) -> bool {
+        let has = |name: &str| matches!(self.namespaces.get(&Namespace::from(name)), Some(Some(_)));
+        self.cluster.is_some() && has("kube-system")
+    }
+}
+
 /// Reads RegionFacts.
 ///
 /// # Errors
@@ -103,6 +112,11 @@ pub fn read(object: &Object) -> Result<Looked, Vec<Fault>> {
         if looked.namespaces.insert(name, (!is_absent).then_some(read)).is_some() {
             faults.add(format!("{at} names a namespace that stands there before"), "Keep one of the two.");
         }
+    }
+    if looked.lists_namespaces && !looked.is_whole_list() {
+        let message = "spec.namespacesListed is true without clusterUID, or without namespace kube-system";
+        let help = "Write what `pouch facts` printed: what lacks these two is no list of all that a cluster has.";
+        faults.add(message.to_string(), help);
     }
     for (index, item) in faults.items(body, "", &["spec", "kinds"]).iter().enumerate() {
         let at = format!("spec.kinds[{index}]");
@@ -202,6 +216,14 @@ mod tests {
             (
                 "spec: {namespaces: [{name: a, labels: {}}, {name: a, labels: {}}]}",
                 "spec.namespaces[1] names a namespace that stands there before",
+            ),
+            (
+                "spec: {namespacesListed: true, namespaces: [{name: kube-system, labels: {}}]}",
+                "spec.namespacesListed is true without clusterUID, or without namespace kube-system",
+            ),
+            (
+                "spec: {clusterUID: u-1, namespacesListed: true, namespaces: [{name: kube-system, absent: true}]}",
+                "spec.namespacesListed is true without clusterUID, or without namespace kube-system",
             ),
             ("spec: {kinds: [{kind: K, scope: Cluster}]}", "spec.kinds[0].versions is no list of texts"),
         ] {

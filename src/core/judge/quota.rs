@@ -232,11 +232,11 @@ impl<'a> Court<'a> {
     /// Lets in who asks for more as long as the region has room, those first whose namespaces ask for less.
     fn of_region(&self, rulings: &mut [Ruling<'_>]) {
         let mut room = Room { court: self, keys: BTreeSet::new(), load: Load::default() };
-        let mut asking: BTreeMap<&Namespace, Vec<usize>> = BTreeMap::new();
+        let mut asking: BTreeMap<(&Namespace, bool), Vec<usize>> = BTreeMap::new();
         for (index, ruling) in rulings.iter().enumerate() {
             let by = &ruling.case.claim.by;
             if ruling.is_admitted() && (self.is_wider(ruling) || self.is_heavier(ruling)) {
-                asking.entry(&by.namespace).or_default().push(index);
+                asking.entry((&by.namespace, by.is_managed_resource())).or_default().push(index);
             } else if ruling.is_admitted() {
                 room.take(ruling);
             }
@@ -245,13 +245,13 @@ impl<'a> Court<'a> {
                 stays.for_each(|key| room.add(key, self.incumbents.bytes(key).unwrap_or_default()));
             }
         }
-        let mut order: Vec<(usize, &Namespace, Vec<usize>)> = Vec::new();
-        for (namespace, indexes) in asking {
+        let mut order: Vec<(usize, (&Namespace, bool), Vec<usize>)> = Vec::new();
+        for (account, indexes) in asking {
             let theirs = indexes.iter().filter_map(|index| rulings.get(*index));
             let keys: BTreeSet<&ObjectKey> =
                 theirs.flat_map(|ruling| ruling.case.published_members()).map(|member| &member.lands).collect();
             let new = keys.into_iter().filter(|key| !room.keys.contains(*key)).count();
-            order.push((new, namespace, indexes));
+            order.push((new, account, indexes));
         }
         order.sort();
         let mut failed: Vec<(usize, String, &str)> = Vec::new();

@@ -1,7 +1,8 @@
 //! How much templates may make in one run, all of them together: what is made is held until it is published.
 //!
-//! Where it is too much, the templates that make the most are left out, until the others fit. So a template breaks for what it
-//! makes itself, and never for what is made beside it of a smaller one. What is held meanwhile is bounded too: beyond the
+//! Where it is too much, each region has a share, and in those that want more than theirs the templates that make the most are
+//! left out, until the others fit. So a template breaks for what it makes itself, never for what is made beside it of a
+//! smaller one, and never for what another region has for namespaces. What is held meanwhile is bounded too: beyond the
 //! bound everything is only weighed, and what fits is made again.
 
 use alloc::collections::{BTreeMap, BTreeSet};
@@ -9,8 +10,8 @@ use alloc::vec::Vec;
 use core::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::claim::Claim;
-use crate::finding::Finding;
-use crate::name::Name;
+use crate::finding::{Fault, Finding};
+use crate::name::{Name, Region};
 use crate::node::{Key, Node};
 use crate::object::Object;
 use crate::secret::Payload;
@@ -55,41 +56,73 @@ pub(super) fn within<E>(
     if made.iter().all(|it| it.made.is_some()) {
         return Ok(whole(made));
     }
-    let mut weights: BTreeMap<&Name, usize> = BTreeMap::new();
+    let mut weights = Weights::new();
     for (claim, it) in claims.iter().zip(&made) {
-        let weight = weights.entry(&claim.by.name).or_default();
+        let weight = weights.entry(claim.region()).or_default().entry(&claim.by.name).or_default();
         *weight = weight.saturating_add(it.weight);
     }
     drop(made);
     let heavy = too_heavy(&weights, most);
-    let again = run(&|claim| match heavy.contains(&claim.by.name) {
+    let again = run(&|claim| match heavy.contains(&(claim.region(), &claim.by.name)) {
         false => Weighed { weight: 0, made: Some(make(claim)) },
         true => Weighed { weight: 0, made: Some(Err(vec![lost(claim)])) },
     })?;
     Ok(whole(again))
 }
 
-/// Those that weigh the most, as many as have to go so that the others weigh no more than `most` together.
-fn too_heavy<'n>(weights: &BTreeMap<&'n Name, usize>, most: usize) -> BTreeSet<&'n Name> {
-    let mut sorted: Vec<(usize, &Name)> = weights.iter().map(|(name, weight)| (*weight, *name)).collect();
-    sorted.sort();
-    let mut sum = 0_usize;
-    let fits = |(weight, _): &(usize, &Name)| {
-        sum = sum.saturating_add(*weight);
-        sum <= most
-    };
-    sorted.into_iter().skip_while(fits).map(|(_, name)| name).collect()
+/// How much each template makes for each region.
+type Weights<'n> = BTreeMap<&'n Region, BTreeMap<&'n Name, usize>>;
+
+/// Those that have to go so that the others weigh no more than `most` together: regions that want less than an equal share
+/// leave the rest to the others, and in each the ones that weigh the most go.
+fn too_heavy<'n>(weights: &Weights<'n>, most: usize) -> BTreeSet<(&'n Region, &'n Name)> {
+    let all = |of: &BTreeMap<&Name, usize>| of.values().copied().fold(0, usize::saturating_add);
+    let mut regions: Vec<_> = weights.iter().map(|(region, of)| (all(of), *region, of)).collect();
+    regions.sort_by_key(|(weight, region, _)| (*weight, *region));
+    let (mut left, mut waiting) = (most, regions.len());
+    let mut heavy = BTreeSet::new();
+    for (_, region, of) in regions {
+        let share = left.checked_div(waiting).unwrap_or_default();
+        let mut sorted: Vec<(usize, &Name)> = of.iter().map(|(name, weight)| (*weight, *name)).collect();
+        sorted.sort();
+        let mut kept = 0_usize;
+        for (weight, name) in sorted {
+            match kept.checked_add(weight).filter(|sum| *sum <= share) {
+                Some(sum) => kept = sum,
+                // What comes behind weighs no less.
+                None => _ = heavy.insert((region, name)),
+            }
+        }
+        (left, waiting) = (left.saturating_sub(kept), waiting.saturating_sub(1));
+    }
+    heavy
 }
 
-/// About how many bytes are held of what was made.
+/// About how many bytes are held of what was made, or of what is told of it.
 fn weight(made: &One) -> usize {
-    let objects = made.as_deref().unwrap_or_default();
-    let of = |object: &Object| {
-        let payload = object.payload.as_ref().map(Payload::entries).unwrap_or_default();
-        let payload = payload.iter().map(|(name, value)| name.len().saturating_add(value.len()).saturating_add(64));
-        payload.fold(node(&object.body).saturating_add(AROUND), usize::saturating_add)
-    };
-    objects.iter().map(of).fold(0, usize::saturating_add)
+    match made {
+        Ok(objects) => objects.iter().map(object).fold(0, usize::saturating_add),
+        Err(findings) => findings.iter().map(told).fold(0, usize::saturating_add),
+    }
+}
+
+fn told(finding: &Finding) -> usize {
+    AROUND.saturating_add(finding.message.len()).saturating_add(finding.help.len())
+}
+
+fn object(object: &Object) -> usize {
+    let payload = object.payload.as_ref().map(Payload::entries).unwrap_or_default();
+    let payload = payload.iter().map(|(name, value)| name.len().saturating_add(value.len()).saturating_add(64));
+    let pairs = object.labels.iter().chain(&object.annotations);
+    let pairs = pairs.map(|(key, value)| key.len().saturating_add(value.len()).saturating_add(64));
+    let faults = object
+        .faults
+        .iter()
+        .map(|fault: &Fault| AROUND.saturating_add(fault.message.len()).saturating_add(fault.help.len()));
+    let matched = object.matched.iter().flat_map(|matched| [node(&matched.labels), node(&matched.annotations)]);
+    let silence = object.silence.iter().map(|silence| silence.len());
+    let all = payload.chain(pairs).chain(faults).chain(matched).chain(silence);
+    all.fold(node(&object.body).saturating_add(AROUND), usize::saturating_add)
 }
 
 fn node(it: &Node) -> usize {

@@ -53,6 +53,9 @@ impl<'a> Pairs<'a> {
     }
 }
 
+/// The most entries of all Secrets that a template is given.
+const MOST_ENTRIES: usize = 1024;
+
 /// How each stand-in begins: it is base64 of [`WORD`].
 const BEGINNING: &str = "c3RhbmQtaW4t";
 const WORD: &str = "stand-in-";
@@ -68,6 +71,14 @@ impl<'a> Values<'a> {
     ) -> Result<Self, Box<Finding>> {
         let (mut values, mut stand_ins, mut pairs) = (Some(Vec::new()), Vec::new(), Pairs::default());
         let mut has_secrets = false;
+        // Each is hashed and copied anew for each namespace.
+        let entries = data.iter().filter_map(|(_, object)| Some(object.payload.as_ref()?.entries().len()));
+        let entries = entries.fold(0, usize::saturating_add);
+        if entries > MOST_ENTRIES {
+            let message = format!("the Secrets among its data have {entries} entries, more than {MOST_ENTRIES}");
+            let finding = Finding::new(Code::InvalidTemplate, message).help("Give it Secrets with fewer entries.");
+            return Err(Box::new(finding));
+        }
         for (datum, object) in data {
             if let Some(field) = inline_secrets(object).into_iter().next() {
                 let message = format!("{} has what looks like a secret in {field}, in plain sight", object.key);

@@ -12,6 +12,7 @@ use crate::kinds;
 use crate::layout::manifest::{Manifest, NeededBy};
 use crate::name::{Claimant, GroupKind};
 use crate::snapshot::{Lookup, Unread};
+use crate::world::cluster::ClusterFacts;
 
 /// What becomes of one claimant's published objects.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -55,6 +56,17 @@ impl Fates {
                     format!("{by} is gone; whether ClusterDeployments still name it is unknown"),
                     "Correct the source: its own findings say what is wrong. Until then the objects stay.",
                 ),
+                Fate::Carried(Code::Unread)
+                    if input.world.kept_there_by(by, input.to.region).is_none() && is_of_strange_look(input, by) =>
+                {
+                    (
+                        Code::DeletionUnproved,
+                        format!(
+                            "{by} may be gone by a look into a cluster that the published bundle does not know; its objects stay"
+                        ),
+                        "If the look says which cluster it saw, the bundle knows it from this run on. Else let RegionFacts say it.",
+                    )
+                }
                 Fate::Carried(Code::Unread) => (
                     Code::DeletionUnproved,
                     format!("whether {by} still exists is unknown{}; its objects stay", unread_because(input, by)),
@@ -146,7 +158,18 @@ fn fate(input: &Input<'_>, ruling: Option<&Ruling<'_>>, by: &Claimant) -> Fate {
     if kinds::claimant(by).is_some() && is_shut_out(input, by) {
         return Fate::Withdrawn;
     }
-    input.world.kept_there_by(by, input.to.region).map_or(Fate::Withdrawn, Fate::Carried)
+    let kept = input.world.kept_there_by(by, input.to.region);
+    let unproved = || is_of_strange_look(input, by).then_some(Code::Unread);
+    kept.or_else(unproved).map_or(Fate::Withdrawn, Fate::Carried)
+}
+
+/// Whether only a look says that a claimant claims nothing any more, and the published bundle does not know the cluster that
+/// was looked into: it may be another one.
+fn is_of_strange_look(input: &Input<'_>, by: &Claimant) -> bool {
+    let before = input.published.manifest().and_then(|manifest| manifest.cluster.as_deref());
+    let seen = input.world.cluster(&input.to.region.name).and_then(ClusterFacts::looked);
+    let now = seen.and_then(|looked| looked.cluster.as_deref());
+    (now.is_none() || now != before) && input.world.hangs_on_look(by, input.to.region)
 }
 
 /// The reason that a source gives by itself why a Cluster is unread, if it does: a kind that is not served has no finding of

@@ -113,7 +113,11 @@ fn check(
     }
     // Others have ManagedResources too: Gardener.
     let meant = kinds::managed_resource();
-    let is_meant = || edits(kind.kind.as_str(), meant.kind.as_str()).is_some() && group.contains("kubensync");
+    let is_meant = || {
+        let is_near = |label: &str| label.contains("kubensync") || edits(label, "kubensync").is_some();
+        let is_its = || kind.kind == meant.kind && group.split('.').any(|label| edits(label, "automation").is_some());
+        edits(kind.kind.as_str(), meant.kind.as_str()).is_some() && (group.split('.').any(is_near) || is_its())
+    };
     if fleet.names_templates() && is_meant() {
         return Some(mistyped(Some(meant.clone()), &kind, &meant_text(&kind, &meant)));
     }

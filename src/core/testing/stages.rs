@@ -658,10 +658,16 @@ fn settles(desk: &Desk, region: &RegionConfig, (before, history): Standing<'_>, 
         return;
     }
     let examine = |files: Files| Published::examine(&desk.fleet.name, &region.directory, files, &keys());
+    let is_first_look =
+        before.manifest().is_some_and(|before| before.cluster.is_none()) && plan.manifest.cluster.is_some();
     let published = examine(publish(desk, region, plan, history.own.as_ref().unwrap_or(before)));
     let past = || history.past.clone();
     let branch = History { past: past(), over: BTreeSet::new().into(), ..History::default() };
     let (again, _) = desk.plan_after(region, &published, &branch, &Wishes::default());
+    // What a first look does not see is withdrawn once the bundle knows the cluster.
+    if is_first_look && !again.is_published && again.changes.iter().all(|change| change.action == Action::Withdrawn) {
+        return;
+    }
     assert!(again.is_published, "a second run changes something: {:?}", again.changes);
     let directory = History { past: past(), ..History::default() };
     let (then, _) = desk.plan_after(region, &published, &directory, &Wishes::default());

@@ -55,22 +55,27 @@ fn of(fleet: &Fleet, snapshot: &Snapshot, region: &RegionConfig, cluster: Option
     // A look that may not list asks only for namespaces that somebody names: whom it happens to see says nothing of which
     // there are, and what it does not see nothing of what is gone. But it alone says which labels there are.
     let sight = cluster.map(|cluster| &cluster.sight);
-    let is_looked_into = region.inventory.look.is_some() || sight.is_some_and(|sight| !matches!(sight, Sight::None));
+    namespaces.is_seen = region.inventory.look.is_some() || sight.is_some_and(|sight| !matches!(sight, Sight::None));
+    namespaces.is_unread = cluster.and_then(ClusterFacts::unread).is_some();
     let mut is_listed_there = false;
-    if is_looked_into {
+    if namespaces.is_seen {
         let seen = cluster.and_then(ClusterFacts::looked);
         let looked = seen.map(|looked| &looked.namespaces);
         is_listed_there = seen.is_some_and(|looked| looked.lists_namespaces);
         let there = looked.into_iter().flatten().filter(|(_, labels)| is_listed_there && labels.is_some());
         for (name, _) in there {
-            namespaces.known.entry(name.clone()).or_default();
+            if !namespaces.known.contains_key(name) {
+                namespaces.known.insert(name.clone(), Labels::default());
+                namespaces.listed.insert(name.clone());
+            }
         }
         for (name, labels) in &mut namespaces.known {
             *labels = match looked.and_then(|looked| looked.get(name)) {
                 Some(Some(seen)) => Labels { known: seen.clone(), complete: true },
                 // Nobody has given labels yet to what is not there.
                 Some(None) => Labels { known: BTreeMap::new(), complete: true },
-                None => Labels { known: BTreeMap::new(), complete: is_listed_there },
+                // Whoever names it may know more than a list that was printed before.
+                None => Labels::default(),
             };
         }
         let absent = looked.into_iter().flatten().filter(|(_, labels)| labels.is_none());
@@ -82,6 +87,6 @@ fn of(fleet: &Fleet, snapshot: &Snapshot, region: &RegionConfig, cluster: Option
         }
     }
     let is_listed = if describing.is_empty() { !region.labels.is_empty() } else { is_described };
-    namespaces.complete = if is_looked_into { is_listed_there } else { is_listed };
+    namespaces.complete = if namespaces.is_seen { is_listed_there } else { is_listed };
     namespaces
 }

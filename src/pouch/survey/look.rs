@@ -423,15 +423,9 @@ fn seen(fleet: &Fleet, cluster: &Cluster, errand: &Errand) -> Result<(Looked, Ve
         interfaces: Some(interfaces),
     };
     let resource = Resource::namespaces();
-    looked.lists_namespaces = !looked.namespaces.is_empty();
-    let asked = errand.namespaces.iter();
-    if looked.lists_namespaces {
-        // What a list does not have was not there.
-        for namespace in asked.clone() {
-            looked.namespaces.entry(namespace.clone()).or_default();
-        }
-    }
-    let unlisted = asked.filter(|namespace| !looked.namespaces.contains_key(*namespace));
+    looked.lists_namespaces = looked.is_whole_list();
+    // Who filters the list may let them be read by name.
+    let unlisted = errand.namespaces.iter().filter(|namespace| !looked.namespaces.contains_key(*namespace));
     let keys = unlisted.map(ObjectKey::namespace).collect();
     let got = cluster.get(&resource, keys, Portion::Metadata, &|| {});
     let mut withheld = Vec::new();

@@ -41,7 +41,7 @@ fn made(desk: &Desk, most: usize) -> (BTreeSet<String>, usize) {
     let at_once = AtomicUsize::new(0);
     let all = templates.all(most, |make| {
         let made: Vec<Weighed> = templates.claims.iter().map(|claim| make(claim)).collect();
-        let held = made.iter().filter_map(|it| it.made.as_ref()).map(weight).sum();
+        let held = made.iter().filter_map(|it| it.made.as_ref()).filter(|made| made.is_ok()).map(weight).sum();
         at_once.fetch_max(held, Ordering::Relaxed);
         Ok::<_, Infallible>(made)
     });
@@ -71,8 +71,37 @@ fn no_more_is_held_than_may_be_and_the_heaviest_templates_are_left_out() {
 #[test]
 fn a_tie_is_one_for_good() {
     let names: Vec<Name> = ["a", "b", "c"].map(Name::from).into();
-    let weights = names.iter().map(|name| (name, 5)).collect();
-    assert_eq!(too_heavy(&weights, 12), [&names[2]].into());
+    let region = Region::from("eu");
+    let weights = Weights::from([(&region, names.iter().map(|name| (name, 5)).collect())]);
+    assert_eq!(too_heavy(&weights, 12), [(&region, &names[2])].into());
     assert_eq!(too_heavy(&weights, 4).len(), 3);
     assert!(too_heavy(&weights, 15).is_empty());
+}
+
+/// What the clusters of some regions have for namespaces fills their own shares.
+#[test]
+fn a_region_that_wants_more_than_its_share_takes_nothing_from_others() {
+    let names: Vec<Name> = ["a", "b"].map(Name::from).into();
+    let regions: Vec<Region> = ["big", "eu", "huge"].map(Region::from).into();
+    let of = |weights: [usize; 2]| names.iter().zip(weights).collect::<BTreeMap<_, _>>();
+    let weights: Weights<'_> = regions.iter().zip([of([10, 90]), of([5, 15]), of([40, 900])]).collect();
+    assert_eq!(too_heavy(&weights, 120), [(&regions[0], &names[1]), (&regions[2], &names[1])].into());
+    // What is left over is for those that want more.
+    assert_eq!(too_heavy(&weights, 220), [(&regions[2], &names[1])].into());
+}
+
+/// Whatever is held of an object or told of a rendering counts.
+#[test]
+fn what_is_told_and_metadata_weigh_too() {
+    let text = "x".repeat(10_000);
+    let meta = format!(
+        "apiVersion: v1\nkind: Secret\nmetadata: {{name: x, namespace: a, annotations: {{pouch/silence: {text}}}}}\n"
+    );
+    assert!(weight(&Ok(vec![crate::testing::object(&meta)])) > 10_000);
+    assert!(weight(&Err(vec![Finding::new(crate::finding::Code::InvalidTemplate, text)])) > 10_000);
+    let mut labelled = crate::testing::object("apiVersion: v1\nkind: Secret\nmetadata: {name: x, namespace: a}\n");
+    let before =
+        weight(&Ok(vec![crate::testing::object("apiVersion: v1\nkind: Secret\nmetadata: {name: x, namespace: a}\n")]));
+    labelled.faults.push(Fault::new(crate::finding::Code::InvalidTemplate, "x".repeat(10_000), ""));
+    assert!(weight(&Ok(vec![labelled])) > before.saturating_add(10_000));
 }

@@ -15,7 +15,7 @@ use crate::kinds::{self, COMPONENT_LABEL, MANAGED_LABEL, OF_KCM};
 use crate::layout::manifest::{ManifestObject, ObjectState};
 use crate::layout::sanitise::{CREATE_ONLY, steering, steers};
 use crate::layout::{MANAGED_BY, MANAGED_BY_LABEL, Style, namespace};
-use crate::name::{GroupKind, Name, Namespace, ObjectKey, split_api_version};
+use crate::name::{Claimant, GroupKind, Name, Namespace, ObjectKey, split_api_version};
 use crate::node::{Key, Node};
 use crate::object::TEMPLATE_ANNOTATION;
 use crate::yaml::emit::{Tree, TreeMap, emit};
@@ -219,7 +219,10 @@ fn annotated(region: &ProvedRegion<'_>, entry: &ManifestObject, document: &Node)
         }
         let mut expected = steering(kind, *style, holds_variable(document));
         // What a template makes may be left alone where it is there already; nobody else's is.
-        let is_template_s = || entry.needed_by.iter().all(|needed_by| needed_by.by.is_managed_resource());
+        let is_named = |name: &str| kept || region.to.is_some_and(|to| to.region.templates.matches(name));
+        let is_of_template = |by: &Claimant| by.is_managed_resource() && is_named(by.name.as_str());
+        let is_template_s =
+            || !entry.needed_by.is_empty() && entry.needed_by.iter().all(|needed_by| is_of_template(&needed_by.by));
         if *style == Style::Flux && found.get(CREATE_ONLY.0) == Some(&Some(CREATE_ONLY.1)) && is_template_s() {
             expected.insert(CREATE_ONLY.0, Tree::text(CREATE_ONLY.1));
         }

@@ -184,8 +184,10 @@ pub fn errands(
     let mut errands = Vec::new();
     for (region, look) in regions(fleet) {
         let namespaces = claimants.remove(&region.name);
-        // Where it is about one claimant, the other regions decide nothing.
-        if only.is_some() && namespaces.is_none() {
+        // Where it is about one claimant, the other regions decide nothing; a template may be for a namespace that only a
+        // look names.
+        let may_be_for = |only: &Claimant| only.is_managed_resource() && region.templates.matches(only.name.as_str());
+        if namespaces.is_none() && only.is_some_and(|only| !may_be_for(only)) {
             continue;
         }
         let road = road((&session.ambient, base), (region, look), Some(facts), &mut files);

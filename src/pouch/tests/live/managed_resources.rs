@@ -131,6 +131,10 @@ fn templates_of_a_live_cluster_are_for_the_namespaces_that_a_look_lists() {
     assert_eq!(applied(&fleet, &sops, &region, "dev-a"), "one");
     fleet.render(&["--context=pouch"]).ends(0).outcome("eu", "unchanged");
 
+    // Only the list names the namespace.
+    let told = fleet.run(&["explain", "managedresource", "dev-c/pull", "--context=pouch"]).ends(0).stdout;
+    assert!(told.contains("admitted") && !told.contains("deletion-unproved"), "{told}");
+
     // A Secret that rotates arrives with the next run, and a namespace that is new with it.
     hub.apply(&source("two"));
     region.apply(&namespace("dev-d", "yes"));

@@ -21,6 +21,7 @@ pub const TEMPLATE: &str = "bundles/regions/eu-west/core/configmaps/kcm-system/a
 const TEAM: &str = "bundles/regions/eu-west/core/namespaces/team-a.yaml";
 const EAST_TEAM: &str = "bundles/regions/us-east/core/namespaces/team-a.yaml";
 pub const MANIFEST: &str = "bundles/regions/eu-west/bundle.yaml";
+const LEFT_ALONE: &str = "  annotations:\n    kustomize.toolkit.fluxcd.io/force: enabled\n    kustomize.toolkit.fluxcd.io/ssa: IfNotPresent\n";
 const LIST: &str = "bundles/regions/eu-west/core/secrets/kustomization.yaml";
 pub const CORE: &str = "bundles/flux/eu-west/core.yaml";
 pub const APPLICATION: &str = "bundles/argocd/us-east/application.yaml";
@@ -577,6 +578,22 @@ fn objects() -> Vec<Tamper> {
             "  annotations:\n    kustomize.toolkit.fluxcd.io/decrypt: disabled\n    kustomize.toolkit.fluxcd.io/force: enabled\n",
         ),
         edit("a Secret whose type stops a region", UNSAFE, AWS, force, ""),
+        edit("a Secret that is left alone", UNSAFE, AWS, force, LEFT_ALONE),
+        row("a Secret that is left alone, and that nobody needs", UNSAFE, move |stage| {
+            stage.edit(AWS, force, LEFT_ALONE);
+            let text = stage.read(MANIFEST);
+            let at = text.find("name: aws-main-secret").unwrap();
+            let needed = part(&text[at..], "  neededBy:", "  path:");
+            stage.write(MANIFEST, text.replace(&needed, "  neededBy: []\n"));
+        }),
+        row("a Secret that is left alone for a template that the region does not take", UNSAFE, move |stage| {
+            stage.edit(AWS, force, LEFT_ALONE);
+            let text = stage.read(MANIFEST);
+            let at = text.find("name: aws-main-secret").unwrap();
+            let needed = part(&text[at..], "  neededBy:", "  path:");
+            let other = "  neededBy:\n  - kind: ManagedResource\n    name: x\n    namespace: kcm-system\n    via: []\n";
+            stage.write(MANIFEST, text.replace(&needed, other));
+        }),
         edit("a Secret applied by the client", UNSAFE, EAST_AWS, "ServerSideApply=true", "ServerSideApply=false"),
         edit(
             "a copy of the Secret in an annotation",

@@ -9,7 +9,7 @@ mod mesh;
 mod takeover;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use pouch_core::node::{Interner, Node};
 use pouch_core::yaml::read::{Document, read};
@@ -20,6 +20,9 @@ use self::made::{RULES, STEPS, World, features, world};
 use self::mesh::{DEFINED, Key, Mesh, OWN, OWNER, create};
 use crate::support::fleet::{EU, Fleet};
 use crate::support::root;
+
+/// For how long nothing is written once all is done. The controller tries again within seconds what failed.
+const QUIET: Duration = Duration::from_secs(8);
 
 /// What rules and objects are made from.
 const SEED: u64 = 0x5eed_0018_0002;
@@ -114,30 +117,46 @@ fn plain(value: &Value) -> Value {
     }
 }
 
-/// Takes pairs out of labels or annotations, and says which of them were there.
-fn without<'p>(meta: &mut Value, pairs: &[(&'p str, &'p str)], seen: &mut BTreeSet<&'p str>) {
+/// Takes pairs out of labels or annotations, and returns those that were there.
+fn without<'p>(meta: &mut Value, pairs: &[(&'p str, &'p str)]) -> BTreeSet<&'p str> {
+    let mut there = BTreeSet::new();
     for (field, key) in pairs {
         if meta[field].as_object_mut().and_then(|pairs| pairs.remove(*key)).is_some() {
-            seen.insert(key);
+            there.insert(*key);
         }
     }
+    there
 }
 
-/// What must be the same of a copy of the controller and of one that pouch publishes.
-fn common(object: &Value, seen: &mut BTreeSet<&'static str>) -> Value {
-    let mut meta = object["metadata"].clone();
-    without(&mut meta, &OF_CONTROLLER, seen);
-    without(&mut meta, &[("annotations", LAST_APPLIED)], seen);
-    without(&mut meta, &OF_POUCH, seen);
-    without(&mut meta, &OF_NOBODY, seen);
-    let mut fields: Map<String, Value> = object.as_object().unwrap().clone();
-    // Which version the API answers in is its own matter; of a declared kind pouch publishes `spec`.
-    fields.retain(|field, _| !["apiVersion", "metadata"].contains(&field.as_str()));
+/// What must be the same of a copy of the controller as of one that pouch publishes: all but what pouch never publishes.
+fn of_theirs(copy: &Value, seen: &mut BTreeSet<&'static str>) -> Value {
+    let mut copy = copy.clone();
+    let own = [&OF_CONTROLLER[..], &[("annotations", LAST_APPLIED)], &OF_NOBODY].concat();
+    seen.extend(without(&mut copy["metadata"], &own));
+    // Of a declared kind pouch publishes `spec`.
     for field in ["status", "extra"] {
-        if fields.remove(field).is_some() {
+        if copy.as_object_mut().unwrap().remove(field).is_some() {
             seen.insert(field);
         }
     }
+    content(&copy)
+}
+
+/// The same of what pouch publishes: all of it but pouch's own marks, each of which has to be there.
+#[track_caller]
+fn of_ours(object: &Value, seen: &mut BTreeSet<&'static str>) -> Value {
+    let mut object = object.clone();
+    let own = without(&mut object["metadata"], &OF_POUCH);
+    assert_eq!(own.len(), OF_POUCH.len(), "{object}: only {own:?}");
+    seen.extend(own);
+    content(&object)
+}
+
+/// What an object holds, but for which version the API answers in, which is its own matter.
+fn content(object: &Value) -> Value {
+    let meta = &object["metadata"];
+    let mut fields: Map<String, Value> = object.as_object().unwrap().clone();
+    fields.retain(|field, _| !["apiVersion", "metadata"].contains(&field.as_str()));
     let pairs = |field: &str| match &meta[field] {
         Value::Null => json!({}),
         pairs => pairs.clone(),
@@ -194,14 +213,13 @@ fn the_registrys_controller_and_pouch_make_the_same_copies() {
     let copies = settled(&mesh, &world, &deviations);
 
     let (mut seen, mut wrong) = (BTreeSet::new(), Vec::new());
-    let is_odd = |key: &Key| key.2.starts_with("dev-");
     for key in copies.keys().chain(ours.keys()).filter(|key| !is_odd(key)).collect::<BTreeSet<_>>() {
         match (copies.get(key), ours.get(key)) {
             (Some(copy), Some(ours)) => {
                 if written_in(copy) != BTreeSet::from([ours["apiVersion"].as_str().unwrap()]) {
                     wrong.push(format!("{key:?}: written in {:?}, not in {}", written_in(copy), ours["apiVersion"]));
                 }
-                let (theirs, ours) = (common(copy, &mut seen), common(ours, &mut seen));
+                let (theirs, ours) = (of_theirs(copy, &mut seen), of_ours(ours, &mut seen));
                 if theirs != ours {
                     wrong.push(format!("{key:?}:\n  theirs {theirs}\n  ours   {ours}"));
                 }
@@ -235,23 +253,35 @@ fn the_registrys_controller_and_pouch_make_the_same_copies() {
     assert!(same >= 250 && refused >= 20 && RULES * (STEPS - 1) >= 200, "{same} copies, {refused} refused");
 }
 
-/// The copies, once the controller has made all that it makes.
+/// Whether a copy is of a rule that has something of its own to show.
+fn is_odd(key: &Key) -> bool {
+    key.2.starts_with("dev-")
+}
+
+/// The copies, once the controller has made all that it makes: none is new or written again for a while, but for what is
+/// never done.
 fn settled(mesh: &Mesh, world: &World, deviations: &[Deviation]) -> BTreeMap<Key, Value> {
-    let tell: Vec<Key> = world.tell.iter().map(Key::of).collect();
+    let tell: Vec<Key> =
+        world.tell.iter().chain(deviations.iter().filter_map(|it| it.tell.as_ref())).map(Key::of).collect();
     mesh.wait("every rule is followed", || {
         let copies = mesh.copies();
         let count = |name: &str| copies.keys().filter(|key| key.2 == name).count();
         tell.iter().all(|key| copies.contains_key(key)) && deviations.iter().all(|it| count(it.name) >= it.copied)
     });
-    let mut copies = mesh.copies();
-    loop {
-        std::thread::sleep(Duration::from_secs(3));
-        let now = mesh.copies();
-        if now.len() == copies.len() {
-            return now;
+    mesh.wait("the rule with an invalid selector is seen", || mesh.said(deviations::INVALID));
+    let last = std::cell::RefCell::new((BTreeMap::new(), Instant::now()));
+    mesh.wait("nothing is written any more", || {
+        let copies = mesh.copies();
+        let written = |(key, copy): (&Key, &Value)| (key.clone(), copy["metadata"]["resourceVersion"].clone());
+        let now: BTreeMap<Key, Value> =
+            copies.iter().filter(|(key, _)| key.2 != deviations::TORN).map(written).collect();
+        let mut last = last.borrow_mut();
+        if last.0 != now {
+            *last = (now, Instant::now());
         }
-        copies = now;
-    }
+        last.1.elapsed() >= QUIET
+    });
+    mesh.copies()
 }
 
 impl Deviation {
@@ -271,7 +301,7 @@ impl Deviation {
             wrong.push(format!("{}: {} copied, {} published", self.name, theirs.len(), ours.len()));
         }
         for (theirs, ours) in theirs.iter().zip(&ours) {
-            let (theirs, ours) = (common(theirs, seen), common(ours, seen));
+            let (theirs, ours) = (of_theirs(theirs, seen), of_ours(ours, seen));
             if (theirs != ours) != self.differs {
                 wrong.push(format!("{}:\n  theirs {theirs}\n  ours   {ours}", self.name));
             }

@@ -14,6 +14,8 @@ pub struct Deviation {
     pub name: &'static str,
     pub rule: Value,
     pub objects: Vec<Value>,
+    /// The object of which the copy tells that the controller follows the rule, where it makes no other.
+    pub tell: Option<Value>,
     /// How many copies the controller makes.
     pub copied: usize,
     /// How many of the copies pouch publishes.
@@ -45,6 +47,7 @@ fn of(kind: &str, name: &'static str, fields: &Value, change: impl FnOnce(&mut V
         name,
         rule: rule(name, spec),
         objects,
+        tell: None,
         copied: 1,
         published: 0,
         told: "invalid-sync-rule",
@@ -64,6 +67,22 @@ fn mutated(mutations: Value) -> impl FnOnce(&mut Value) {
 fn patched(path: &str, value: &str) -> impl FnOnce(&mut Value) {
     mutated(json!({"overrides": [{"type": "replace", "path": path, "value": value}]}))
 }
+
+/// The same with one more entry for one more object, which the controller copies whatever the rest of the rule does.
+fn telling(mut deviation: Deviation) -> Deviation {
+    let name = format!("{}-tell", deviation.name);
+    let first = json!({"match": [{"labels": [{"matchLabels": {"dev": name}}]}]});
+    deviation.rule["spec"]["rules"].as_array_mut().unwrap().insert(0, first);
+    let kind = deviation.rule["spec"]["groupVersionKind"]["kind"].as_str().unwrap().to_owned();
+    let tell = object(&kind, &name, &json!({"spec": {"mode": "x"}}));
+    deviation.objects.push(tell.clone());
+    Deviation { tell: Some(tell), ..deviation }
+}
+
+/// What stands in the controller's log once it comes to the rule with an invalid selector, which makes nothing.
+pub const INVALID: &str = "source.dev-bad-selector\"";
+/// The object of which two rules make different things, in turn.
+pub const TORN: &str = "dev-torn";
 
 /// Rules for everything of a kind, as they come of a field that is missing or mistyped.
 const EVERYTHING: [&str; 2] = ["dev-no-match", "dev-nothing-asked"];
@@ -95,12 +114,12 @@ pub fn deviations() -> Vec<Deviation> {
         secret("dev-to-data", Box::new(patched("/data/token", "bm90LXJlYWwtZWl0aGVy"))),
         secret("dev-to-type", Box::new(patched("/type", "example.com/other"))),
         widget("dev-steers", Box::new(mutated(json!({"labels": {"add": {"kustomize.toolkit.fluxcd.io/name": "x"}}})))),
-        nowhere(widget(
+        telling(nowhere(widget(
             "dev-disables",
             Box::new(mutated(
                 json!({"annotations": {"add": {"cluster-registry.k8s.cisco.com/resource-sync-disabled": "true"}}}),
             )),
-        )),
+        ))),
         widget("dev-sprig", Box::new(patched("/spec/mode", "{{ .Object.GetName | upper }}"))),
         widget("dev-no-value", Box::new(patched("/spec/mode", "{{ .Object.Object.spec.absent }}"))),
         widget("dev-modifier", Box::new(patched("/spec/list/0:after", "y"))),
@@ -135,7 +154,7 @@ pub fn deviations() -> Vec<Deviation> {
             "unknown-field",
         ),
         // What only pouch makes: of what the controller knows by its type, templates see other fields there.
-        Deviation { copied: 0, ..both(widget("dev-typed", Box::new(patched("/spec/mode", "{{ .Object.Name }}"))), "") },
+        telling(nowhere(both(widget("dev-typed", Box::new(patched("/spec/mode", "{{ .Object.Name }}"))), ""))),
     ];
     // What both make, each in its way.
     let parsed = json!({"overrides": [{"type": "replace", "path": "/spec/mode", "value": "|\n  two\n  lines", "parseValue": true}]});
@@ -155,14 +174,14 @@ pub fn deviations() -> Vec<Deviation> {
         let mut rule = deviation.rule.clone();
         rule["metadata"]["name"] = json!(name);
         rule["spec"]["rules"][0]["match"][0]["labels"] = json!([{"matchLabels": {"dev": of}}]);
-        Deviation { name, rule, objects: Vec::new(), copied: 0, published: 0, ..deviation }
+        telling(Deviation { name, rule, objects: Vec::new(), copied: 0, published: 0, ..deviation })
     };
     let env = |value: &str| Box::new(mutated(json!({"labels": {"add": {"env": value}}})));
     all.push(both(widget("dev-twice", env("a")), ""));
     all.push(too("dev-twice-too", "dev-twice", silent(widget("dev-twice-too", env("a")))));
     let torn = |deviation: Deviation| Deviation { told: "conflicting-content", ..deviation };
-    all.push(torn(widget("dev-torn", env("a"))));
-    all.push(too("dev-torn-too", "dev-torn", torn(widget("dev-torn-too", env("b")))));
+    all.push(torn(widget(TORN, env("a"))));
+    all.push(too("dev-torn-too", TORN, torn(widget("dev-torn-too", env("b")))));
     // Objects that never leave, or that are copies themselves.
     let kubeconfig = json!({"type": "k8s.cisco.com/cluster-registry-secret", "data": {"kubeconfig": "bm90LXJlYWw="}});
     all.push(Deviation { told: "forbidden-type", ..of("Secret", "dev-kubeconfig", &kubeconfig, |_| {}) });
@@ -172,7 +191,7 @@ pub fn deviations() -> Vec<Deviation> {
     let mut disabled = nowhere(silent(widget("dev-disabled", Box::new(|_| {}))));
     disabled.objects[0]["metadata"]["annotations"] =
         json!({"cluster-registry.k8s.cisco.com/resource-sync-disabled": "no"});
-    all.push(disabled);
+    all.push(telling(disabled));
     // The API converts, and pouch does not.
     all.push(Deviation {
         told: "unread",

@@ -156,6 +156,11 @@ impl Mesh {
         (answer.status == 200).then(|| answer.value())
     }
 
+    /// Whether the controller said this.
+    pub fn said(&self, words: &str) -> bool {
+        self.controller.as_ref().is_some_and(|controller| controller.log().contains(words))
+    }
+
     /// Waits until something is so, and says how long that took.
     #[track_caller]
     pub fn wait(&self, what: &str, is_so: impl Fn() -> bool) -> Duration {

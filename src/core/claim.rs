@@ -2,7 +2,8 @@
 //!
 //! A Credential claims its identity for its region, and a rule of an AccessManagement claims what it
 //! hands to a namespace. A Cluster claims what the objects behind it name, a ClusterResourceSet its payloads, and a
-//! ResourceSyncRule each object that it takes. What is asked for is in the claim, for a claimant in a namespace. The stages
+//! ResourceSyncRule each object that it takes. A group of guest clusters claims what the configuration delivers to them.
+//! What is asked for is in the claim, for a claimant in a namespace. The stages
 //! after this one look at the claimant's kind only where k0rdent, Cluster API or the cluster registry do.
 
 pub mod access;
@@ -10,6 +11,7 @@ mod cluster;
 pub mod collect;
 mod credential;
 pub mod deployments;
+pub mod guest;
 mod resource_set;
 pub mod sync_rule;
 mod taken;
@@ -25,6 +27,7 @@ use crate::finding::{Class, Code, Finding, Origin};
 use crate::k0rdent::root::Root;
 use crate::name::{Claimant, ObjectKey, Region, SourceName};
 use crate::sync_rule::Made;
+use guest::{Delivered, Own, Parcel};
 
 /// One request for a root and all that it needs, for one address.
 #[derive(Clone, Debug)]
@@ -45,6 +48,8 @@ pub struct Claim {
     pub managed: bool,
     /// What a ResourceSyncRule makes of the object that it takes; none of any other claimant.
     pub copied: Option<Copied>,
+    /// What a group of guest clusters delivers; none of any other claimant.
+    pub guest: Option<Arc<Delivered>>,
 }
 
 /// An object that a ResourceSyncRule takes, and what it makes of it.
@@ -81,6 +86,11 @@ impl Claim {
     pub fn region(&self) -> &Region {
         self.to.region()
     }
+
+    /// Whether the configuration lets the claim deliver an object to guest clusters, by naming it.
+    pub fn delivers(&self, read: &ObjectKey) -> bool {
+        self.guest.as_ref().is_some_and(|delivered| delivered.named.contains(read))
+    }
 }
 
 /// What is rewritten in an object before it is published.
@@ -95,6 +105,10 @@ pub enum Edit {
     },
     /// The object becomes what a ResourceSyncRule makes of it.
     Made(Arc<Made>),
+    /// The object goes into a payload of a ClusterResourceSet.
+    Parcel(Arc<Parcel>),
+    /// There is no object: pouch makes it itself.
+    Own(Arc<Own>),
 }
 
 impl Edit {
@@ -103,6 +117,7 @@ impl Edit {
         match self {
             Edit::Text { path, .. } => vec![path.join(".")],
             Edit::Made(made) => made.paths(),
+            Edit::Parcel(_) | Edit::Own(_) => Vec::new(),
         }
     }
 }
@@ -111,7 +126,15 @@ impl Edit {
 pub fn made(edits: &[Edit]) -> Option<&Made> {
     edits.iter().find_map(|edit| match edit {
         Edit::Made(made) => Some(&**made),
-        Edit::Text { .. } => None,
+        Edit::Text { .. } | Edit::Parcel(_) | Edit::Own(_) => None,
+    })
+}
+
+/// What an object becomes in a guest cluster, if it goes into a payload.
+pub fn parcel(edits: &[Edit]) -> Option<&Arc<Parcel>> {
+    edits.iter().find_map(|edit| match edit {
+        Edit::Parcel(parcel) => Some(parcel),
+        _ => None,
     })
 }
 

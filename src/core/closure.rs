@@ -9,6 +9,7 @@ mod at_home;
 mod companion;
 #[cfg(test)]
 mod conformance;
+mod guests;
 mod landing;
 pub mod member;
 mod readiness;
@@ -48,6 +49,10 @@ pub fn close(world: &World<'_>, claim: &Claim) -> Closure {
     let mut closure = Closure { resolution: claim.resolution, ..Closure::default() };
     if let Some(copied) = &claim.copied {
         copy(world, claim, copied, &mut closure);
+        return closure;
+    }
+    if let Some(delivered) = &claim.guest {
+        guests::deliver(world, claim, delivered, &mut closure);
         return closure;
     }
     if !claim.by.is_credential() {

@@ -10,6 +10,7 @@ pub mod error;
 pub mod file;
 mod globs;
 pub mod grant;
+pub mod guests;
 pub mod inventory;
 mod limits;
 pub mod overlap;
@@ -34,7 +35,7 @@ use serde::Deserialize;
 use crate::capi::tenancy::Tenancy;
 use crate::finding::{Code, Severity};
 use crate::kinds;
-use crate::name::{Directory, FleetName, GroupKind, Namespace, ObjectKey, Region, Scope, SourceName};
+use crate::name::{Directory, FleetName, GroupKind, Name, Namespace, ObjectKey, Region, Scope, SourceName};
 use crate::object::Keep;
 use crate::recipient::Recipient;
 use crate::release::Release;
@@ -46,6 +47,7 @@ pub use delivery::{
 };
 pub use globs::Globs;
 pub use grant::{Grant, GrantRegions, Granted, Grantee, grants_for, placements_of};
+pub use guests::{ClusterSelector, Expression, GuestEntry, GuestGroup};
 pub use inventory::{Inventory, Look, ProfileBy, ProfileTie};
 pub use limits::{Accept, Acceptance, GitLimits, Limits, SourceLimits, is_digest};
 pub use placement::{Placement, PlacementBy};
@@ -395,6 +397,8 @@ pub struct Fleet {
     pub emit_controller_identity: bool,
     /// The regions.
     pub regions: BTreeMap<Region, RegionConfig>,
+    /// What is delivered into guest clusters, by name.
+    pub guests: BTreeMap<Name, GuestGroup>,
     /// Recipients of every region.
     pub escrow: BTreeSet<Recipient>,
     /// Permissions to use objects that nothing else admits.

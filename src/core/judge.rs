@@ -8,6 +8,7 @@ pub mod case;
 mod contested;
 mod copied;
 mod grant;
+mod guests;
 pub mod incumbents;
 mod payloads;
 pub mod place;
@@ -24,7 +25,7 @@ use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
 
 use crate::capi;
-use crate::claim::{Asked, Claim, made};
+use crate::claim::{Asked, Claim, made, parcel};
 use crate::cleartext::inline_secrets;
 use crate::closure::{Closure, Member, Role, close};
 use crate::destination::Destination;
@@ -62,6 +63,10 @@ fn judge(world: &World<'_>, examined: &mut Examined, claim: &Claim, closure: &Cl
         )));
     }
     for member in closure.members.iter().filter(|member| member.role != Role::Assumed) {
+        if member.role == Role::Own {
+            findings.extend(guests::own(world, &to, member));
+            continue;
+        }
         if !world.fleet.publishes(&member.read.kind) {
             findings.push(forbidden_kind(claim, &member.read));
             continue;
@@ -77,6 +82,10 @@ fn judge(world: &World<'_>, examined: &mut Examined, claim: &Claim, closure: &Cl
             findings.extend(place::check(&to, &member.lands));
         }
         if let Some(object) = world.snapshot.get(&member.read) {
+            if let Some(parcel) = parcel(&member.edits) {
+                findings.extend(guests::check(world, claim, object, parcel));
+                continue;
+            }
             match made {
                 Some(_) if !is_known => findings.push(copied::unknown_kind(world, object, &member.lands)),
                 Some(made) => {
@@ -188,6 +197,15 @@ fn forbidden_kind(claim: &Claim, key: &ObjectKey) -> Finding {
 
 /// What is wrong with an object that goes to a region: faults, content that must not leave, content that an API rejects.
 pub fn check_object(world: &World<'_>, region: &Region, object: &Object) -> Vec<Finding> {
+    let mut findings = check_content(world, object);
+    if !object.key.kind.is_secret() {
+        findings.extend(check_served(world, region, object));
+    }
+    findings
+}
+
+/// The same, wherever the object goes.
+fn check_content(world: &World<'_>, object: &Object) -> Vec<Finding> {
     let mut findings: Vec<Finding> = object.faults.iter().map(|fault| finding_of(fault, object)).collect();
     let find = |code, message: String, help: &'static str| {
         Finding::new(code, message).about(&object.key).at(&object.origin).help(help)
@@ -222,6 +240,12 @@ pub fn check_object(world: &World<'_>, region: &Region, object: &Object) -> Vec<
     if let Some(rules) = capi::rules(&object.key.kind).filter(|_| !object.is_mistyped()) {
         findings.extend(validity::identity::check(rules, object).iter().map(|fault| finding_of(fault, object)));
     }
+    findings
+}
+
+/// What is wrong with the version and the scope of an object for a region.
+fn check_served(world: &World<'_>, region: &Region, object: &Object) -> Vec<Finding> {
+    let mut findings = Vec::new();
     if !is_served(world, region, object) {
         let looked = world.cluster(region).and_then(ClusterFacts::looked);
         let served = looked.and_then(|looked| looked.kinds.get(&object.key.kind));
@@ -235,7 +259,7 @@ pub fn check_object(world: &World<'_>, region: &Region, object: &Object) -> Vec<
                 "Write it in a version that is served; pouch does not convert versions.",
             ),
         };
-        findings.push(find(Code::VersionNotServed, message, help));
+        findings.push(Finding::new(Code::VersionNotServed, message).about(&object.key).at(&object.origin).help(help));
     }
     findings.extend(other_scope(world, region, object));
     findings

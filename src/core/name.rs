@@ -356,6 +356,9 @@ const SYNC_RULE: &str = "ResourceSyncRule";
 /// The kind of claimants that are ClusterResourceSets of Cluster API.
 const RESOURCE_SET: &str = "ClusterResourceSet";
 
+/// The kind of claimants that are a group of guest clusters in a namespace.
+const GUEST: &str = "Guest";
+
 impl Claimant {
     /// A Credential.
     pub fn credential(namespace: Namespace, name: Name) -> Self {
@@ -392,6 +395,11 @@ impl Claimant {
     /// A ClusterResourceSet of Cluster API.
     pub fn resource_set(namespace: Namespace, name: Name) -> Self {
         Self { kind: RESOURCE_SET.into(), namespace, name }
+    }
+
+    /// A group of guest clusters in a namespace; it stands in the configuration, and no object is called so.
+    pub fn guest(namespace: Namespace, group: Name) -> Self {
+        Self { kind: GUEST.into(), namespace, name: group }
     }
 
     /// `namespace/name` of a Credential; of another kind, `cluster/namespace/name`, as the command line takes it.
@@ -431,6 +439,7 @@ impl Claimant {
             Some(kind) if kind.eq_ignore_ascii_case(RESOURCE_SET) => {
                 Some(Self::resource_set(namespace.into(), name.into()))
             }
+            Some(kind) if kind.eq_ignore_ascii_case(GUEST) => Some(Self::guest(namespace.into(), name.into())),
             Some(_) => None,
         }
     }
@@ -443,6 +452,11 @@ impl Claimant {
     /// Whether it is a ClusterResourceSet of Cluster API.
     pub fn is_resource_set(&self) -> bool {
         self.kind == RESOURCE_SET
+    }
+
+    /// Whether it is a group of guest clusters in a namespace.
+    pub fn is_guest(&self) -> bool {
+        self.kind == GUEST
     }
 
     /// Whether an object has its kind and name, whatever its group is.
@@ -546,6 +560,7 @@ mod tests {
             ("a/b", "Credential a/b"),
             ("cluster/a/b", "Cluster a/b"),
             ("clusterresourceset/a/b", "ClusterResourceSet a/b"),
+            ("guest/a/b", "Guest a/b"),
         ] {
             let by = Claimant::of_path(path).unwrap();
             assert_eq!((by.to_string(), by.path()), (shown.to_string(), path.to_string()));

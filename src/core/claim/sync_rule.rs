@@ -221,6 +221,7 @@ fn ask(
         resolution: Resolution::AsWritten,
         managed: false,
         copied: Some(Copied { read: key.clone(), source: Some(copy.origin.source.clone()), lands, edits }),
+        guest: None,
     };
     let origin = object.origin.clone();
     let mut asked = Asked { by, origin, region: Some(region.name.clone()), claim: Some(claim), findings };

@@ -7,6 +7,7 @@
 mod clusters;
 mod delivery;
 mod grant;
+mod guests;
 mod inventory;
 mod limit;
 mod name;
@@ -68,6 +69,7 @@ pub fn resolve(file: &FleetFile, texts: &BTreeMap<String, String>) -> Result<Fle
     let keep_annotations = annotations(&file.keep.annotations, &mut faults);
     let escrow = region::escrow(&file.escrow_recipients, &mut faults);
     let regions = region::resolve(file, texts, &escrow, (&output, &kinds), &mut faults);
+    let guests = guests::resolve(file, &kinds, &regions, &mut faults);
     let syncs = regions.values().any(|region| !region.sync_rules.patterns().is_empty());
     let grants = grant::resolve(file.grants.as_deref().unwrap_or_default(), &kinds, &regions, &mut faults);
     let reuse_key = output::reuse_key(&file.reuse_key, &output, &mut faults);
@@ -92,6 +94,7 @@ pub fn resolve(file: &FleetFile, texts: &BTreeMap<String, String>) -> Result<Fle
         companions: file.companions,
         emit_controller_identity: file.emit_controller_identity,
         regions,
+        guests,
         escrow,
         grants,
         output,

@@ -13,6 +13,7 @@ impl Fleet {
         kinds::is_listed(kind)
             || (kinds::is_of_clusters(kind) && self.names_clusters())
             || (is_resource_set(kind) && self.names_resource_sets())
+            || (*kind == cluster_kind() && self.looks_for_guests())
             || (self.syncs && kinds::is_of_sync_rules(kind))
     }
 
@@ -24,7 +25,8 @@ impl Fleet {
             true => !region.resource_sets.patterns().is_empty(),
             false => !region.clusters.is_empty(),
         };
-        (!is_set && *kind != cluster_kind()) || self.regions_of(source).any(takes)
+        let tells = || *kind == cluster_kind() && self.looks_in(source);
+        (!is_set && *kind != cluster_kind()) || tells() || self.regions_of(source).any(takes)
     }
 
     /// Whether some region takes ClusterResourceSets.

@@ -28,8 +28,9 @@ use crate::world::cluster::ClusterFacts;
 pub fn check(world: &World<'_>, region: &RegionConfig, claim: &Claim, closure: &Closure) -> Vec<Finding> {
     let mut findings = Vec::new();
     for member in &closure.members {
-        // A kind that is not published is refused as such; an assumed identity admits all namespaces.
-        if member.role == Role::Assumed || !world.fleet.publishes(&member.read.kind) {
+        // What a group of guests delivers, the configuration names. A kind that is not published is refused as such; an assumed identity admits all namespaces.
+        let is_open = matches!(member.role, Role::Assumed | Role::Own) || claim.delivers(&member.read);
+        if is_open || !world.fleet.publishes(&member.read.kind) {
             continue;
         }
         let object = world.snapshot.get(&member.read);
@@ -57,6 +58,9 @@ pub fn check(world: &World<'_>, region: &RegionConfig, claim: &Claim, closure: &
 
 /// The rule by which a claim may use a member of its closure; none where nothing admits it, or nobody knows.
 pub fn rule_of(world: &World<'_>, claim: &Claim, closure: &Closure, member: &Member) -> Option<Rule> {
+    if member.role == Role::Own {
+        return Some(Rule::OwnNamespace);
+    }
     if member.role == Role::Assumed || !world.fleet.publishes(&member.read.kind) {
         return None;
     }

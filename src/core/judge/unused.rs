@@ -8,7 +8,7 @@ use crate::capi::{self, aws};
 use crate::claim::Asked;
 use crate::finding::{Code, Finding, Place};
 use crate::kinds::K0RDENT;
-use crate::name::{GroupKind, Name, split_api_version};
+use crate::name::{Claimant, GroupKind, Name, split_api_version};
 use crate::object::Object;
 use crate::world::World;
 
@@ -24,7 +24,8 @@ pub fn unused(world: &World<'_>) -> Vec<Finding> {
     let kinds: BTreeSet<GroupKind> = of_capi.chain(world.fleet.kinds.keys().cloned()).collect();
     let identities = || kinds.iter().flat_map(|kind| world.snapshot.all(kind));
     // The payloads of a set are no identities.
-    let is_cluster = |asked: &&Asked| !asked.by.is_credential() && !asked.by.is_resource_set();
+    let is_other = |by: &Claimant| by.is_credential() || by.is_resource_set() || by.is_guest();
+    let is_cluster = |asked: &&Asked| !is_other(&asked.by);
     let clusters = || world.facts.asked().iter().filter(is_cluster);
     // What the objects behind a Cluster name is not known as long as it is broken.
     if clusters().any(|asked| {
@@ -38,6 +39,8 @@ pub fn unused(world: &World<'_>) -> Vec<Finding> {
     named.extend(starts.map(|start| (start.root.kind.clone(), start.root.name.clone())));
     let copied = clusters().filter_map(|asked| asked.claim.as_ref()?.copied.as_ref());
     named.extend(copied.map(|copied| (copied.read.kind.clone(), copied.read.name.clone())));
+    let delivered = world.fleet.guests.values().flat_map(|group| &group.objects);
+    named.extend(delivered.map(|entry| (entry.read.kind.clone(), entry.read.name.clone())));
     identities().for_each(|identity| named.extend(of_identity(world, identity)));
     let is_unused = |identity: &&Object| {
         let is_named = named.contains(&(identity.key.kind.clone(), identity.key.name.clone()));

@@ -5,6 +5,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::input::Input;
+use crate::capi::cluster::cluster_kind;
 use crate::finding::{Cause, Code, Finding};
 use crate::judge::case::{Ruling, Verdict};
 use crate::k0rdent;
@@ -57,7 +58,13 @@ impl Fates {
                 ),
                 Fate::Carried(Code::Unread) => (
                     Code::DeletionUnproved,
-                    format!("whether {by} still exists is unknown{}; its objects stay", unread_because(input, by)),
+                    match by.is_guest() {
+                        true => format!("whether {by} still has Clusters is unknown; its objects stay"),
+                        false => format!(
+                            "whether {by} still exists is unknown{}; its objects stay",
+                            unread_because(input, by)
+                        ),
+                    },
                     "Correct the source: its own findings say what is wrong.",
                 ),
                 // If the Credential could be read, its claim says so itself.
@@ -73,7 +80,8 @@ impl Fates {
             let because = match fate {
                 Fate::Carried(Code::DeletionUnproved) => unread_in("ClusterDeployment"),
                 Fate::Carried(Code::Unread) => {
-                    let kind = kinds::claimant(by).map(|key| key.kind);
+                    let of_guests = by.is_guest().then(cluster_kind);
+                    let kind = of_guests.or_else(|| kinds::claimant(by).map(|key| key.kind));
                     kind.and_then(|kind| input.world.snapshot.unread_in(&kind, Some(&by.namespace)))
                 }
                 _ => None,
@@ -135,7 +143,7 @@ fn fate(input: &Input<'_>, ruling: Option<&Ruling<'_>>, by: &Claimant) -> Fate {
             Verdict::Broken => Fate::Carried(ruling.broken_by().unwrap_or(Code::Unread)),
         };
     }
-    if kinds::claimant(by).is_some() && is_shut_out(input, by) {
+    if (kinds::claimant(by).is_some() || by.is_guest()) && is_shut_out(input, by) {
         return Fate::Withdrawn;
     }
     input.world.kept_by(by, &input.to.region.name).map_or(Fate::Withdrawn, Fate::Carried)

@@ -25,7 +25,7 @@ use crate::closure::Via;
 use crate::config::RegionState;
 use crate::finding::{Code, Finding};
 use crate::judge::case::Ruling;
-use crate::layout::manifest::{Manifest, ManifestObject, NeededBy, NeededVia, ObjectState};
+use crate::layout::manifest::{Guest, Manifest, ManifestObject, NeededBy, NeededVia, ObjectState};
 use crate::layout::sanitise::sanitise;
 use crate::layout::{Marks, namespace};
 use crate::listing::few;
@@ -38,7 +38,7 @@ use crate::yaml::emit::emit;
 
 /// One object of a bundle, before it is written.
 pub(super) enum Packed {
-    Fresh { order: Order, needed_by: BTreeSet<NeededBy>, text: Zeroizing<String>, keep: Keep },
+    Fresh { order: Order, needed_by: BTreeSet<NeededBy>, text: Zeroizing<String>, keep: Keep, guest: Option<Guest> },
     Carried { object: ManifestObject, needed_by: BTreeSet<NeededBy>, state: ObjectState },
     Namespace { text: Zeroizing<String>, keep: Keep },
 }
@@ -173,6 +173,13 @@ pub(super) fn pack_as_published<'f>(
 }
 
 impl Pack {
+    /// Whether the values of some payload for guests were not looked at.
+    pub(super) fn has_unseen_guests(&self) -> bool {
+        let is_unseen = |guest: &Guest| guest.sha256.is_none();
+        let mut packed = self.objects.values();
+        packed.any(|it| matches!(it, Packed::Fresh { guest: Some(guest), .. } if is_unseen(guest)))
+    }
+
     /// Whether every object stays as it is.
     pub(super) fn is_kept(&self) -> bool {
         self.objects.values().all(|packed| {
@@ -201,7 +208,8 @@ pub(super) fn judge_changed(input: &Input<'_>, pack: &mut Pack) {
     for (lands, packed) in &mut pack.objects {
         match packed {
             Packed::Fresh { order, text, keep, .. } if *keep == Keep::Changed => {
-                *keep = keep_of(input, lands, text, input.world.snapshot.get(&order.read), &mut unasked);
+                let source = order.source(input.world.snapshot, &input.envelopes());
+                *keep = keep_of(input, lands, text, source.as_deref(), &mut unasked);
             }
             Packed::Namespace { text, keep } if *keep == Keep::Changed => {
                 *keep = keep_of(input, lands, text, None, &mut unasked);
@@ -236,17 +244,18 @@ fn fill(
     pack: &mut Pack,
     mut keep: impl FnMut(&ObjectKey, &str, Option<&Object>) -> Option<Keep>,
 ) -> Option<()> {
-    let marks = Marks::of(&terms.to);
+    let (marks, with) = (Marks::of(&terms.to), terms.envelopes());
     for (lands, (order, needed_by)) in wanted {
-        let Some(object) = terms.world.snapshot.get(&order.read) else { continue };
+        let Some(object) = order.source(terms.world.snapshot, &with) else { continue };
         let is_unseen = lands.kind.is_secret() && terms.keys.is_blind();
         let tenancy = tenancy_of(terms.world.fleet, &lands.kind);
-        let emitted = || emit(&sanitise(object, &lands, &order.edits, marks, tenancy));
+        let emitted = || emit(&sanitise(&object, &lands, &order.edits, marks, tenancy));
         let text = if is_unseen { Zeroizing::default() } else { emitted() };
-        let keep = keep(&lands, &text, Some(object))?;
+        let keep = keep(&lands, &text, Some(&object))?;
         // The text of what stays as it is, is not needed again.
         let text = if keep == Keep::Kept { Zeroizing::default() } else { text };
-        pack.objects.insert(lands, Packed::Fresh { order, needed_by, text, keep });
+        let guest = object.guest().cloned();
+        pack.objects.insert(lands, Packed::Fresh { order, needed_by, text, keep, guest });
     }
     add_namespaces(terms, pack, &mut keep)
 }
@@ -360,8 +369,8 @@ type Broken<'m> = BTreeMap<&'m ObjectKey, (&'m ManifestObject, BTreeSet<NeededBy
 fn beside(input: &Input<'_>, wanted: &Wanted, carried: &Broken<'_>) -> Beside {
     let mut beside = Beside::default();
     for (lands, (order, needed_by)) in wanted {
-        let object = input.world.snapshot.get(&order.read).filter(|_| lands.kind.is_secret());
-        beside.add(needed_by, object.map(Object::sealed_bytes).unwrap_or_default());
+        let object = order.source(input.world.snapshot, &input.envelopes()).filter(|_| lands.kind.is_secret());
+        beside.add(needed_by, object.map(|object| object.sealed_bytes()).unwrap_or_default());
     }
     for (key, (_, names, _)) in carried {
         beside.add(names, input.published.bytes(key).filter(|_| key.kind.is_secret()).map_or(0, <[u8]>::len));

@@ -18,6 +18,7 @@ use super::compare::{break_immutable, compare, hold, is_anything_lost, sharings}
 use super::content::Content;
 use super::crowded::crowded;
 use super::explain;
+use super::guests;
 use super::handover;
 use super::history::{History, Past};
 use super::home;
@@ -235,6 +236,10 @@ fn suppose<'c>(
     };
     let packed = pack_as_published(terms, &rulings, file)?;
     files.append(&mut made);
+    // What the manifest says of payloads whose values nobody looked at, it alone knows.
+    if packed.has_unseen_guests() {
+        return None;
+    }
     if terms.splits(Some(&splits), packed.lasting()) != splits {
         return None;
     }
@@ -335,10 +340,14 @@ fn is_whole(files: &Files, unread: &BTreeSet<String>) -> bool {
 fn listed(layout: &Layout<'_>, packed: &Pack, hash: &dyn Fn(&BundlePath) -> Option<String>) -> Vec<ManifestObject> {
     let object = |(lands, packed): (&ObjectKey, &Packed)| {
         let path = layout.of_object(lands);
-        let from = if let Packed::Fresh { order, .. } = packed { Some(order.origin()) } else { None };
+        let (from, guest) = match packed {
+            Packed::Fresh { order, guest, .. } => (order.origin(), guest.clone()),
+            Packed::Carried { .. } | Packed::Namespace { .. } => (None, None),
+        };
         ManifestObject {
             key: lands.clone(),
             from,
+            guest,
             sha256: hash(&path).unwrap_or_default(),
             path,
             state: ObjectState::Current,
@@ -478,7 +487,8 @@ fn finish<E>(
     let registered = registered::text(terms, standing_secret);
     let told = published.manifest().and_then(|manifest| manifest.cluster.as_deref());
     let head = Head { sources: sources(input), cluster: terms.cluster(told), registered: registered.as_deref() };
-    let (files, manifest) = write(terms, head, packed, (splits.as_deref(), &kept), &stands);
+    let (files, mut manifest) = write(terms, head, packed, (splits.as_deref(), &kept), &stands);
+    guests::keep_hashes(&mut manifest, published);
     let splits = moved::splits(input, &manifest, &files);
     findings.extend(handover::findings(input, manifest.objects.iter()));
     findings.extend(handover::left_out(input, &left_out, manifest.objects.iter()));
@@ -652,27 +662,27 @@ fn write(
     manifest.objects.reserve_exact(pack.objects.len());
     for (lands, packed) in pack.objects {
         let path = layout.of_object(&lands);
-        let (content, from, state, needed_by, recipients) = match packed {
+        let (content, from, guest, state, needed_by, recipients) = match packed {
             Packed::Namespace { text, keep } => {
                 let content = match keep {
                     Keep::Kept => Content::Kept(stands(&lands, &path).0),
                     _ => Content::Bytes(text.as_bytes().to_vec()),
                 };
-                (content, None, ObjectState::Current, BTreeSet::new(), Vec::new())
+                (content, None, None, ObjectState::Current, BTreeSet::new(), Vec::new())
             }
             Packed::Carried { object, needed_by, state } => {
                 let content = Content::Kept(object.path.clone());
-                (content, object.from, state, needed_by, object.recipients)
+                (content, object.from, object.guest, state, needed_by, object.recipients)
             }
-            Packed::Fresh { order, needed_by, text, keep } => {
-                let from = Some(order.origin());
+            Packed::Fresh { order, needed_by, text, keep, guest } => {
+                let from = order.origin();
                 let content = match keep {
                     Keep::Kept => Content::Kept(stands(&lands, &path).0),
                     Keep::Retagged(bytes) => Content::Bytes(bytes),
                     _ if lands.kind.is_secret() => Content::Seal(order),
                     _ => Content::Bytes(text.as_bytes().to_vec()),
                 };
-                (content, from, ObjectState::Current, needed_by, Vec::new())
+                (content, from, guest, ObjectState::Current, needed_by, Vec::new())
             }
         };
         let sha256 = match &content {
@@ -683,6 +693,7 @@ fn write(
         manifest.objects.push(ManifestObject {
             key: lands,
             from,
+            guest,
             path: path.clone(),
             sha256,
             state,

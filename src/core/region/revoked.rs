@@ -53,6 +53,9 @@ impl<'a, 'i> Admission<'a, 'i> {
     /// Why a claimant may no longer have an object that it needed; none if it may, or nobody knows.
     pub(super) fn ends(&self, object: &ManifestObject, needed_by: &NeededBy) -> Option<Revoked> {
         let by = &needed_by.by;
+        if by.is_guest() {
+            return self.undelivered(object, by);
+        }
         // A later release knows what admits claimants of other kinds.
         kinds::claimant(by)?;
         let Terms { world, to, .. } = self.input.terms;
@@ -87,6 +90,22 @@ impl<'a, 'i> Admission<'a, 'i> {
         let through =
             |referrer: Option<&ObjectKey>| revoked(Code::NotAdmitted, self.closed(claim, &read, needed_by, referrer)?);
         if referrers.is_empty() { through(None) } else { referrers.iter().find_map(|referrer| through(Some(referrer))) }
+    }
+
+    /// Why a group of guest clusters delivers an object no more, or its payload must not land where it does.
+    fn undelivered(&self, object: &ManifestObject, by: &Claimant) -> Option<Revoked> {
+        let Terms { world, to, .. } = self.input.terms;
+        let revoked = |code, why: String| Some(Revoked { code, key: object.key.clone(), why });
+        if let Some(finding) = place::check(&to, &object.key).into_iter().next() {
+            return revoked(finding.code, finding.message);
+        }
+        let (guest, from) = (object.guest.as_ref()?, object.from.as_ref()?);
+        let group = world.fleet.guests.get(&by.name)?;
+        let read = ObjectKey::new(guest.key.kind.clone(), from.namespace.clone(), from.name.clone());
+        if group.objects.iter().any(|entry| entry.read == read) {
+            return None;
+        }
+        revoked(Code::NotAdmitted, format!("the configuration does not name {read} for the group any more"))
     }
 
     /// What an object was read from for a claimant. A ResourceSyncRule may make another kind of it, so its own says which; of
@@ -190,7 +209,17 @@ impl<'a, 'i> Admission<'a, 'i> {
             copied = Some(Copied { read: read.clone(), source: None, lands: read.clone(), edits: Vec::new() });
         }
         let resolution = if by.is_credential() { world.fleet.resolution } else { Resolution::AsWritten };
-        Claim { by: by.clone(), origin, to: to.address(), root, starts: Vec::new(), resolution, managed: false, copied }
+        Claim {
+            by: by.clone(),
+            origin,
+            to: to.address(),
+            root,
+            starts: Vec::new(),
+            resolution,
+            managed: false,
+            copied,
+            guest: None,
+        }
     }
 
     /// What an identity that would be carried over is made from, and what is rewritten in it; none if its text cannot
@@ -205,7 +234,7 @@ impl<'a, 'i> Admission<'a, 'i> {
         holds: impl Fn(&ObjectKey) -> bool,
     ) -> Option<(ObjectKey, Vec<Edit>)> {
         let kind = &object.key.kind;
-        if kind.is_secret() || kind.is_config_map() || kind.is_namespace() || by.is_sync_rule() {
+        if kind.is_secret() || kind.is_config_map() || kind.is_namespace() || by.is_sync_rule() || by.is_guest() {
             return None;
         }
         let Input { terms: Terms { world, .. }, published } = *self.input;

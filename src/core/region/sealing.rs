@@ -87,8 +87,8 @@ fn readers<'i>(input: &Input<'i>, lands: &ObjectKey) -> Option<&'i [Recipient]> 
 
 /// What changes of a Secret outside its values.
 fn open_fields(input: &Input<'_>, order: &Order, before: &Node, reasons: &mut BTreeSet<Reason>) -> Vec<FieldChange> {
-    let Some(object) = input.world.snapshot.get(&order.read) else { return Vec::new() };
-    let text = emit(&open_part(object, &order.lands, &order.edits, Marks::of(&input.terms.to)));
+    let Some(object) = order.source(input.world.snapshot, &input.envelopes()) else { return Vec::new() };
+    let text = emit(&open_part(&object, &order.lands, &order.edits, Marks::of(&input.terms.to)));
     let Some(after) = document(text.as_bytes()) else { return Vec::new() };
     let nothing = Node::Map([].into());
     let open = |document: &Node| {
@@ -115,7 +115,8 @@ fn lost_entries(input: &Input<'_>, order: &Order, document: &Node) -> Vec<String
 
 /// The entries of a Secret that is made anew, empty ones left out.
 pub(super) fn will_have(input: &Input<'_>, order: &Order) -> BTreeSet<String> {
-    let payload = input.world.snapshot.get(&order.read).and_then(|object| object.payload.as_ref());
+    let object = order.source(input.world.snapshot, &input.envelopes());
+    let payload = object.as_ref().and_then(|object| object.payload.as_ref());
     let names = |payload: &'_ Payload| {
         let names = payload.entries().iter().map(|(name, _)| &**name);
         names.filter(|name| payload.may_have(name)).map(String::from).collect()
@@ -134,9 +135,11 @@ struct Entries {
 /// Entries of a published Secret that do not stay as they are, as far as its tags tell.
 fn changed_entries(input: &Input<'_>, order: &Order, document: &Node) -> Entries {
     let lands = &order.lands;
-    let object = input.world.snapshot.get(&order.read);
+    let object = order.source(input.world.snapshot, &input.envelopes());
     let unknown = |reason| Entries { unknown: Some(reason), ..Entries::default() };
-    let Some(payload) = object.and_then(|object| object.payload.as_ref()) else { return unknown(Reason::NoValues) };
+    let Some(payload) = object.as_ref().and_then(|object| object.payload.as_ref()) else {
+        return unknown(Reason::NoValues);
+    };
     let Some(leaves) = reuse::leaves(document) else { return unknown(Reason::File) };
     let Some(current) = input.keys.current() else {
         return Entries { changes: reuse::compare_names(&leaves, payload), ..unknown(Reason::NoValues) };

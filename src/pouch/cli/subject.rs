@@ -24,11 +24,13 @@ pub enum Kind {
     /// A ClusterResourceSet of Cluster API.
     #[value(name = "clusterresourceset")]
     ClusterResourceSet,
+    /// A group of guest clusters in a namespace.
+    Guest,
 }
 
 /// What is asked about.
 pub enum Subject {
-    /// A Credential, a Cluster or a ClusterResourceSet.
+    /// A Credential, a Cluster, a ClusterResourceSet or a group of guests.
     Claimant(Claimant),
     /// A Secret.
     Secret(ObjectKey),
@@ -91,9 +93,12 @@ impl Words<'_> {
                 Ok(recipient) => Ok(Subject::Recipient(recipient)),
                 Err(error) => Err(Failure::usage(format!("recipient: {error}"), error.help())),
             },
-            Kind::Credential | Kind::Cluster | Kind::ClusterResourceSet | Kind::ResourceSyncRule | Kind::Secret => {
-                self.namespaced(kind, name, namespace)
-            }
+            Kind::Credential
+            | Kind::Cluster
+            | Kind::ClusterResourceSet
+            | Kind::Guest
+            | Kind::ResourceSyncRule
+            | Kind::Secret => self.namespaced(kind, name, namespace),
         }
     }
 
@@ -134,6 +139,7 @@ impl Words<'_> {
                 Subject::Claimant(Claimant::synced(&rule.as_str().into(), namespace, &object.as_str().into()))
             }
             Kind::ClusterResourceSet => Subject::Claimant(Claimant::resource_set(namespace, name)),
+            Kind::Guest => Subject::Claimant(Claimant::guest(namespace, name)),
             _ => Subject::Claimant(Claimant::credential(namespace, name)),
         })
     }

@@ -8,6 +8,7 @@ use alloc::vec::Vec;
 use super::document::{first_difference, only_document};
 use super::measure::Measure;
 use super::region::ProvedRegion;
+use crate::capi::resource_set::is_resource_set;
 use crate::cleartext::published_secrets;
 use crate::config::error::quoted;
 use crate::finding::{Code, Finding};
@@ -95,7 +96,9 @@ pub(super) fn identity(
     if key.kind.group.as_str().is_empty() && document.str_at(&["apiVersion"]) != Some("v1") {
         findings.push(find(Code::UntrustedBundle, format!("{path} is not in version v1, the only one of its kind")));
     }
-    if !is_published(measure, &key.kind) {
+    let is_for_guests =
+        || is_resource_set(&key.kind) && entry.needed_by.iter().any(|needed_by| needed_by.by.is_guest());
+    if !is_published(measure, &key.kind) && !is_for_guests() {
         let message = format!("{path} holds {key}, of a kind that pouch does not publish");
         findings.push(find(Code::UntrustedBundle, message));
     }

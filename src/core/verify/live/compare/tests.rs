@@ -96,6 +96,7 @@ impl Shelf {
             shelf.manifest.objects.push(ManifestObject {
                 key,
                 from: None,
+                guest: None,
                 path: path.clone(),
                 sha256: sha256_hex(&bytes),
                 state: ObjectState::Current,

@@ -87,6 +87,12 @@ impl Claim {
         self.to.region()
     }
 
+    /// The claim whose rules decide about an object: that of a ResourceSyncRule which takes the object for a group of guests,
+    /// else the claim itself.
+    pub fn acting(&self, read: &ObjectKey) -> &Self {
+        self.guest.as_ref().and_then(|delivered| delivered.asks.get(read)).unwrap_or(self)
+    }
+
     /// Whether the configuration lets the claim deliver an object to guest clusters, by naming it.
     pub fn delivers(&self, read: &ObjectKey) -> bool {
         self.guest.as_ref().is_some_and(|delivered| delivered.named.contains(read))

@@ -314,7 +314,9 @@ impl Fleet {
     pub fn only(&self, regions: &BTreeSet<Region>) -> Self {
         let mut only = self.clone();
         only.regions.retain(|name, _| regions.contains(name));
-        only.syncs = only.syncs && only.regions.values().any(RegionConfig::names_sync_rules);
+        only.guests.retain(|_, group| regions.contains(&group.region));
+        let by_guests = only.guests.values().any(|group| !group.rules.is_empty());
+        only.syncs = only.syncs && (by_guests || only.regions.values().any(RegionConfig::names_sync_rules));
         only
     }
 }

@@ -8,6 +8,7 @@ pub mod case;
 mod contested;
 mod copied;
 mod grant;
+mod guest_writers;
 mod guests;
 pub mod incumbents;
 mod payloads;
@@ -320,5 +321,6 @@ pub fn cases<'a>(world: &World<'_>, asked: impl Iterator<Item = &'a Asked>) -> V
     let mut heard: Vec<sharing::Heard> = asked.filter_map(hear).collect();
     sharing::shared(world, &mut heard);
     contested::contested(world, &examined.payloads, &mut heard);
+    guest_writers::contested(world, &examined.payloads, &mut heard);
     heard.into_iter().map(|(claim, closure, findings)| Case::new(claim, closure, findings)).collect()
 }

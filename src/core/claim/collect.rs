@@ -38,7 +38,7 @@ pub fn claims(fleet: &Fleet, snapshot: &Snapshot, rules: &Rules, synced: &SyncRu
     asked.extend(cluster::claims(fleet, snapshot));
     asked.extend(sync_rule::claims(fleet, snapshot, synced));
     asked.extend(resource_set::claims(fleet, snapshot));
-    asked.extend(guest::claims(fleet, snapshot));
+    asked.extend(guest::claims(fleet, snapshot, synced));
     asked.sort_by(|a, b| a.by.cmp(&b.by));
     asked
 }

@@ -5,11 +5,12 @@
 //! objects need. What these are called follows from the group, its selector and the object alone, so that one that is added
 //! moves none of the others.
 
-use alloc::collections::BTreeSet;
+use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
+use super::sync_rule::{self, SyncRules};
 use super::{Asked, Claim, Edit};
 use crate::capi::cluster::cluster_kind;
 use crate::capi::resource_set::{MOST_PAYLOADS, resource_set_kind};
@@ -18,14 +19,17 @@ use crate::destination::{Address, Destination};
 use crate::finding::{Code, Finding, Origin};
 use crate::hash::{digits, sha256_start};
 use crate::k0rdent::root::Root;
+use crate::kinds;
 use crate::name::{Claimant, GroupKind, Name, Namespace, ObjectKey, Region, Version};
-use crate::snapshot::Snapshot;
+use crate::snapshot::{Lookup, Snapshot};
 
 /// What a group delivers to the guest clusters of one namespace.
 #[derive(Debug)]
 pub struct Delivered {
     /// What the configuration names, and so admits.
     pub named: BTreeSet<ObjectKey>,
+    /// What ResourceSyncRules take beside that, each with the claim that the rule would make.
+    pub asks: BTreeMap<ObjectKey, Claim>,
     /// The objects.
     pub items: Vec<Item>,
     /// The namespaces that they need in a guest, and the payloads that make these.
@@ -39,6 +43,8 @@ pub struct Delivered {
 pub struct Item {
     /// What is read.
     pub read: ObjectKey,
+    /// What names it.
+    pub field: String,
     /// What becomes of it: its place in a guest, and what is rewritten.
     pub parcel: Arc<Parcel>,
     /// The payload that holds it.
@@ -77,18 +83,83 @@ pub enum Own {
 }
 
 /// What every group asks for in each of its namespaces.
-pub(super) fn claims(fleet: &Fleet, snapshot: &Snapshot) -> Vec<Asked> {
+pub(super) fn claims(fleet: &Fleet, snapshot: &Snapshot, synced: &SyncRules) -> Vec<Asked> {
     let mut asked = Vec::new();
     for group in fleet.guests.values() {
         let Some(region) = fleet.regions.get(&group.region) else { continue };
+        let wares = wares((fleet, snapshot, synced), group, region);
         for namespace in namespaces(fleet, snapshot, group, region) {
-            asked.push(ask(group, region, namespace));
+            asked.push(ask(group, region, &wares, namespace));
         }
     }
     asked
 }
 
-fn ask(group: &GuestGroup, region: &RegionConfig, namespace: Namespace) -> Asked {
+/// What a group delivers, in whatever namespace.
+struct Wares {
+    /// What is read, what names it, where it lands, and what is rewritten.
+    objects: Vec<Ware>,
+    asks: BTreeMap<ObjectKey, Claim>,
+    /// Why nobody knows all of it.
+    findings: Vec<Finding>,
+}
+
+#[derive(Clone)]
+struct Ware {
+    read: ObjectKey,
+    field: String,
+    lands: ObjectKey,
+    edits: Vec<Edit>,
+}
+
+fn wares(seen @ (_, snapshot, _): (&Fleet, &Snapshot, &SyncRules), group: &GuestGroup, region: &RegionConfig) -> Wares {
+    let field = format!("guests.{}", group.name);
+    let plain = group.objects.iter().map(|entry| Ware {
+        read: entry.read.clone(),
+        field: field.clone(),
+        lands: entry.lands.clone(),
+        edits: Vec::new(),
+    });
+    let mut wares = Wares { objects: plain.collect(), asks: BTreeMap::new(), findings: Vec::new() };
+    for rule in &group.rules {
+        let key = ObjectKey::new(kinds::sync_rule(), None, rule.clone());
+        match sync_rule::for_guests(seen, rule, region) {
+            None => wares.findings.push(match snapshot.look_up(&key) {
+                Lookup::Unread(unread) => unread.finding(&key),
+                _ => {
+                    let message = format!("{field} names {key}, which no source with `clusterScoped` has");
+                    Finding::new(Code::MissingReference, message).about(&key).help("Add the rule, or correct the name.")
+                }
+            }),
+            Some(Err(findings)) => wares.findings.extend(findings),
+            Some(Ok(asked)) => asked.into_iter().for_each(|asked| wares.add(&field, rule, asked)),
+        }
+    }
+    wares
+}
+
+impl Wares {
+    /// Adds what a rule takes.
+    fn add(&mut self, field: &str, rule: &Name, asked: Asked) {
+        self.findings.extend(asked.findings.iter().cloned());
+        let Some(claim) = asked.claim.filter(|_| !asked.findings.iter().any(Finding::stops_claim)) else { return };
+        let Some(copied) = &claim.copied else { return };
+        let field = format!("{field}: ResourceSyncRule {rule}");
+        let ware = Ware { read: copied.read.clone(), field, lands: copied.lands.clone(), edits: copied.edits.clone() };
+        if let Some(other) = self.objects.iter().find(|other| other.lands == ware.lands) {
+            if other.read != ware.read || other.edits != ware.edits {
+                let message = format!("{} and {} would both be {} in guests", other.field, ware.field, ware.lands);
+                let finding = Finding::new(Code::ConflictingContent, message).about(&ware.read);
+                self.findings.push(finding.help("Let one of them land elsewhere, or remove one."));
+            }
+            return;
+        }
+        self.asks.insert(ware.read.clone(), claim);
+        self.objects.push(ware);
+    }
+}
+
+fn ask(group: &GuestGroup, region: &RegionConfig, wares: &Wares, namespace: Namespace) -> Asked {
     let by = Claimant::guest(namespace, group.name.clone());
     let origin = Origin::configuration();
     let mut asked = Asked {
@@ -105,8 +176,9 @@ fn ask(group: &GuestGroup, region: &RegionConfig, namespace: Namespace) -> Asked
         asked.settle();
         return asked;
     }
-    let plain = group.objects.iter().map(|entry| (entry.read.clone(), entry.lands.clone(), Vec::new()));
-    let delivered = delivered(group, &by.namespace, plain);
+    let mut delivered = delivered(group, &by.namespace, &wares.objects);
+    delivered.asks = wares.asks.clone();
+    asked.findings.extend(wares.findings.iter().cloned());
     asked.claim = Some(Claim {
         by: by.clone(),
         origin,
@@ -123,6 +195,10 @@ fn ask(group: &GuestGroup, region: &RegionConfig, namespace: Namespace) -> Asked
         copied: None,
         guest: Some(Arc::new(delivered)),
     });
+    for finding in asked.findings.iter_mut().filter(|finding| finding.origin.is_none()) {
+        finding.origin = Some(Origin::configuration());
+    }
+    asked.settle();
     asked
 }
 
@@ -138,26 +214,21 @@ fn namespaces(fleet: &Fleet, snapshot: &Snapshot, group: &GuestGroup, region: &R
         let fits = |name: &Namespace| {
             group.namespaces.matches(name.as_str()) && region.allowed.matches(name.as_str()) && may_land(name)
         };
-        namespaces.extend(known(fleet, snapshot, region).into_iter().filter(fits));
+        namespaces.extend(known(fleet, snapshot, group).into_iter().filter(fits));
     }
     namespaces
 }
 
-/// The namespaces of a region that are known to have Clusters, or to be there.
-pub fn known(fleet: &Fleet, snapshot: &Snapshot, region: &RegionConfig) -> BTreeSet<Namespace> {
+/// The namespaces of a group's region that are known to have Clusters.
+pub fn known(fleet: &Fleet, snapshot: &Snapshot, group: &GuestGroup) -> BTreeSet<Namespace> {
     let tells = |key: &ObjectKey| {
         let of = |name: &_| fleet.sources.iter().find(|source| source.name == *name);
-        snapshot
-            .copies(key)
-            .any(|copy| of(&copy.origin.source).is_some_and(|source| fleet.tells_guests(source, region)))
+        snapshot.copies(key).any(|copy| of(&copy.origin.source).is_some_and(|source| group.is_told_by(source)))
     };
     let mut known = BTreeSet::new();
     for object in snapshot.all(&cluster_kind()).filter(|object| tells(&object.key)) {
         known.extend(object.key.namespace.clone());
     }
-    let there = GroupKind::new("", "Namespace");
-    let there = snapshot.all(&there).filter(|object| tells(&object.key));
-    known.extend(there.map(|object| Namespace::new(object.key.name.shared())));
     known
 }
 
@@ -173,25 +244,21 @@ pub(super) fn kept_by(fleet: &Fleet, snapshot: &Snapshot, by: &Claimant, region:
 }
 
 /// Puts objects into payloads and sets.
-fn delivered(
-    group: &GuestGroup,
-    namespace: &Namespace,
-    objects: impl Iterator<Item = (ObjectKey, ObjectKey, Vec<Edit>)>,
-) -> Delivered {
+fn delivered(group: &GuestGroup, namespace: &Namespace, objects: &[Ware]) -> Delivered {
     let base = format!("pouch-{}-{}", group.name, group.clusters.digits());
     let set = |name: &str, once, payloads| {
         let clusters = group.clusters.clone();
         GuestSet { name: Name::from(name), clusters, once, payloads }
     };
-    let placed = objects.map(|object| (Mark::of(&object.1), object)).collect();
+    let placed = objects.iter().map(|object| (Mark::of(&object.lands), object.clone())).collect();
     let (mut items, mut sets, mut needed) = (Vec::new(), Vec::new(), BTreeSet::new());
     for (name, placed) in parts(&base, placed) {
         let mut payloads = Vec::with_capacity(placed.len());
-        for (mark, (read, lands, edits)) in placed {
+        for (mark, Ware { read, field, lands, edits }) in placed {
             needed.extend(lands.namespace.clone().filter(|namespace| !is_everywhere(namespace)));
             let key = payload(lands.kind.is_secret(), namespace, &format!("{name}-{}", mark.digits()));
             payloads.push((key.kind.clone(), key.name.clone()));
-            items.push(Item { read, parcel: Arc::new(Parcel { lands, edits }), payload: key });
+            items.push(Item { read, field, parcel: Arc::new(Parcel { lands, edits }), payload: key });
         }
         sets.push(set(&name, false, payloads));
     }
@@ -210,7 +277,7 @@ fn delivered(
         sets.push(set(&name, true, payloads));
     }
     let named = group.objects.iter().map(|entry| entry.read.clone()).collect();
-    Delivered { named, items, namespaces, sets }
+    Delivered { named, asks: BTreeMap::new(), items, namespaces, sets }
 }
 
 /// Whether every cluster has a namespace of its own accord.
@@ -275,7 +342,6 @@ fn parts<T>(base: &str, mut all: Vec<(Mark, T)>) -> Vec<(String, Vec<(Mark, T)>)
 #[cfg(test)]
 mod tests {
     use super::*;
-    use alloc::collections::BTreeMap;
 
     fn object(number: usize) -> (Mark, usize) {
         let key = ObjectKey::secret("team".into(), Name::new(format!("s{number}")));

@@ -19,7 +19,7 @@ use crate::world::cluster::ClusterFacts;
 pub(super) fn deliver(world: &World<'_>, claim: &Claim, delivered: &Delivered, closure: &mut Closure) {
     for item in &delivered.items {
         let places = Places { read: item.read.clone(), lands: item.payload.clone() };
-        let via = vec![Via { interface: None, field: format!("guests.{}", claim.by.name) }];
+        let via = vec![Via { interface: None, field: item.field.clone() }];
         let edits = vec![Edit::Parcel(item.parcel.clone())];
         let member = Member { edits, ..Member::new(places, Role::Root, via, None) };
         let index = closure.members.len();

@@ -1,11 +1,11 @@
 //! Groups of guest clusters, and how the configuration says them.
 
-use alloc::collections::BTreeMap;
+use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::file::OperatorWord;
-use super::{Fleet, Globs, RegionConfig, Source};
+use super::{Fleet, Globs, Source};
 use crate::hash::sha256_hex;
 use crate::name::{Name, Namespace, ObjectKey, Region, SourceName};
 use crate::selector::Selector;
@@ -27,6 +27,10 @@ pub struct GuestGroup {
     pub clusters: ClusterSelector,
     /// What is delivered, sorted by where it lands.
     pub objects: Vec<GuestEntry>,
+    /// Whether sources that describe no region tell of its Clusters: no other region can be meant.
+    pub told_by_all: bool,
+    /// The ResourceSyncRules whose copies are delivered.
+    pub rules: BTreeSet<Name>,
 }
 
 /// Which Clusters a group is for.
@@ -89,9 +93,19 @@ impl GuestGroup {
         patterns.filter(|pattern| !is_glob(pattern)).map(|pattern| Namespace::from(pattern.as_str()))
     }
 
+    /// Whether a source tells which Clusters and namespaces the group's region has.
+    pub fn is_told_by(&self, source: &Source) -> bool {
+        source.region.as_ref().map_or(self.told_by_all, |described| *described == self.region)
+    }
+
+    /// The globs over namespaces.
+    pub fn globs(&self) -> impl Iterator<Item = &String> {
+        self.namespaces.patterns().iter().filter(|pattern| is_glob(pattern))
+    }
+
     /// Whether some namespaces are those that a glob fits.
     pub fn has_globs(&self) -> bool {
-        self.namespaces.patterns().iter().any(|pattern| is_glob(pattern))
+        self.globs().next().is_some()
     }
 
     /// As the configuration has it.
@@ -111,11 +125,12 @@ impl GuestGroup {
             }
             Tree::map(fields)
         };
+        let rules = self.rules.iter().map(|rule| Tree::map([("syncRule", Tree::text(rule.as_str()))]));
         Tree::map([
             ("region", Tree::text(self.region.as_str())),
             ("namespaces", self.namespaces.tree()),
             ("clusterSelector", self.clusters.tree()),
-            ("objects", Tree::List(self.objects.iter().map(object).collect())),
+            ("objects", Tree::List(self.objects.iter().map(object).chain(rules).collect())),
         ])
     }
 }
@@ -126,21 +141,15 @@ pub(super) fn is_glob(pattern: &str) -> bool {
 }
 
 impl Fleet {
-    /// Whether a source tells which Clusters and namespaces a region has: one that describes the region, or one that
-    /// describes none, if no other region can be meant.
-    pub fn tells_guests(&self, source: &Source, region: &RegionConfig) -> bool {
-        match &source.region {
-            Some(described) => *described == region.name,
-            None => region.management || self.regions.len() == 1,
-        }
-    }
-
     /// Whether a group of guests is looked for in a source.
     pub(super) fn looks_in(&self, source: &SourceName) -> bool {
         let Some(source) = self.sources.iter().find(|known| known.name == *source) else { return false };
-        let regions =
-            self.guests.values().filter(|group| group.has_globs()).filter_map(|it| self.regions.get(&it.region));
-        regions.into_iter().any(|region| self.tells_guests(source, region))
+        self.guests.values().any(|group| group.has_globs() && group.is_told_by(source))
+    }
+
+    /// Whether some region names a ResourceSyncRule, or some group of guests does.
+    pub fn follows(&self, rule: &str) -> bool {
+        self.ruled(rule).next().is_some() || self.guests.values().any(|group| group.rules.contains(rule))
     }
 
     /// Whether namespaces that Clusters tell decide about a group.

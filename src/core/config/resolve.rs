@@ -25,7 +25,7 @@ use self::name::{globs, label, namespace};
 pub use super::error::NOT_READ;
 use super::error::{ConfigError, Faults, FieldPath, quoted};
 use super::file::{self, FleetFile, KindFile, RegionDeliveryFile, ScopeWord};
-use super::{ExtraKind, Fleet, Globs};
+use super::{ExtraKind, Fleet, Globs, GuestGroup};
 use crate::capi;
 use crate::kinds::K0RDENT;
 use crate::name::{FleetName, GroupKind, Scope, is_dns_subdomain};
@@ -70,7 +70,8 @@ pub fn resolve(file: &FleetFile, texts: &BTreeMap<String, String>) -> Result<Fle
     let escrow = region::escrow(&file.escrow_recipients, &mut faults);
     let regions = region::resolve(file, texts, &escrow, (&output, &kinds), &mut faults);
     let guests = guests::resolve(file, &kinds, &regions, &mut faults);
-    let syncs = regions.values().any(|region| !region.sync_rules.patterns().is_empty());
+    let of_guests = guests.values().any(|group: &GuestGroup| !group.rules.is_empty());
+    let syncs = of_guests || regions.values().any(|region| !region.sync_rules.patterns().is_empty());
     let grants = grant::resolve(file.grants.as_deref().unwrap_or_default(), &kinds, &regions, &mut faults);
     let reuse_key = output::reuse_key(&file.reuse_key, &output, &mut faults);
     let limits = limit::resolve(&file.limits, &regions, &mut faults);

@@ -30,7 +30,7 @@ pub(super) fn check(world: &World<'_>, claim: &Claim, object: &Object, parcel: &
         _ => check_content(world, object),
     };
     if made(&parcel.edits).is_some() {
-        findings.extend(copied::check(world, claim, object, lands));
+        findings.extend(copied::check(world, claim.acting(&object.key), object, lands));
     }
     let bytes = size(object).saturating_add(AROUND);
     if bytes > MOST_BYTES {

@@ -33,6 +33,7 @@ pub fn check(world: &World<'_>, region: &RegionConfig, claim: &Claim, closure: &
         if is_open || !world.fleet.publishes(&member.read.kind) {
             continue;
         }
+        let claim = claim.acting(&member.read);
         let object = world.snapshot.get(&member.read);
         match &member.read.namespace {
             // Whoever uses a copy on the region is no concern of the rule.

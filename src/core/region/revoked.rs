@@ -105,6 +105,16 @@ impl<'a, 'i> Admission<'a, 'i> {
         if group.objects.iter().any(|entry| entry.read == read) {
             return None;
         }
+        if !group.rules.is_empty() {
+            // Of what rules take, that is known only as long as they take it.
+            let claim = self.claims.get(by).map(|claim| claim.acting(&read)).filter(|claim| claim.by.is_sync_rule())?;
+            let sought = Sought { read: &read, template: false, referrer: None, source: None };
+            let is_open = read.namespace.is_none()
+                || admission::of_namespaced(&world, claim, &sought).is_some()
+                || admission::undecided(&world, claim, &read).is_some();
+            let why = || format!("{read} is not open to {}", claim.by);
+            return if is_open { None } else { revoked(Code::NotAdmitted, why()) };
+        }
         revoked(Code::NotAdmitted, format!("the configuration does not name {read} for the group any more"))
     }
 

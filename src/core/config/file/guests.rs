@@ -13,7 +13,7 @@ use serde::Deserialize;
 pub struct GuestsFile {
     /// The region on which the guests' Cluster objects stand; its bundle carries what is delivered.
     pub region: String,
-    /// Namespaces of that region: a name counts as it is, a glob over those that are known to have Clusters.
+    /// Namespaces of that region: a name counts as it is, a glob over those that a source says have Clusters.
     pub namespaces: Vec<String>,
     /// Which Clusters of these namespaces are meant. It must not be empty: Cluster API takes an empty one for none.
     pub cluster_selector: ClusterSelectorFile,
@@ -71,21 +71,24 @@ impl OperatorWord {
     }
 }
 
-/// One object of the sources. That it stands here is the permission to use it.
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
+/// One object of the sources, or all that a ResourceSyncRule takes. That an object stands here is the permission to use it.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct GuestObjectFile {
     /// Its API group, by default the core group's.
     #[serde(default)]
     pub group: String,
     /// Its kind.
-    pub kind: String,
+    pub kind: Option<String>,
     /// Its namespace; none for a cluster-scoped kind.
     pub namespace: Option<String>,
     /// Its name.
-    pub name: String,
+    pub name: Option<String>,
     /// Where it lands in a guest, if that is not where it is read.
     pub to: Option<GuestPlaceFile>,
+    /// Instead of an object, the name of a ResourceSyncRule of the cluster registry: what it takes, as it makes it. It may use
+    /// what its own source provides, and the rest needs a grant.
+    pub sync_rule: Option<String>,
 }
 
 /// Where an object lands in a guest.

@@ -51,9 +51,11 @@ fn group(
     GuestGroup {
         name: name.into(),
         region: Region::from(typed.region.as_str()),
+        told_by_all: regions.len() == 1 || regions.get(typed.region.as_str()).is_some_and(|region| region.management),
         namespaces: namespace_globs(&typed.namespaces, &path.key("namespaces"), faults),
         clusters: clusters(&typed.cluster_selector, &path.key("clusterSelector"), faults),
         objects: objects(&typed.objects, kinds, &path.key("objects"), faults),
+        rules: rules(&typed.objects, &path.key("objects"), faults),
     }
 }
 
@@ -94,6 +96,22 @@ fn node(labels: &BTreeMap<String, String>, expressions: &[Expression]) -> Node {
     Node::map(vec![(Key::from("matchLabels"), Node::map(labels)), (Key::from("matchExpressions"), expressions)])
 }
 
+/// The ResourceSyncRules among the entries.
+fn rules(typed: &[GuestObjectFile], path: &FieldPath, faults: &mut Faults) -> BTreeSet<Name> {
+    let mut rules = BTreeSet::new();
+    for (at, typed) in typed.iter().enumerate() {
+        let Some(rule) = &typed.sync_rule else { continue };
+        let path = path.index(at);
+        let GuestObjectFile { group, kind, namespace, name, to, .. } = typed;
+        if !group.is_empty() || kind.is_some() || namespace.is_some() || name.is_some() || to.is_some() {
+            let help = "Leave the rest out: the rule says which objects it takes, and where they land.";
+            faults.add(&path, "the entry names a ResourceSyncRule and an object", help);
+        }
+        rules.insert(object_name(rule, &path.key("syncRule"), faults));
+    }
+    rules
+}
+
 fn objects(
     typed: &[GuestObjectFile],
     kinds: &BTreeMap<GroupKind, ExtraKind>,
@@ -107,13 +125,21 @@ fn objects(
     let mut entries: BTreeMap<ObjectKey, GuestEntry> = BTreeMap::new();
     for (at, typed) in typed.iter().enumerate() {
         let path = path.index(at);
-        let (kind, from) = placed((&typed.group, &typed.kind), typed.namespace.as_deref(), &known, &path, faults);
-        if typed.name.contains(['*', '?']) {
-            let help = "Name each object: that it stands here is the permission to use it.";
-            faults.add(&path.key("name"), format!("{} is a glob", quoted(&typed.name)), help);
+        if typed.sync_rule.is_some() {
             continue;
         }
-        let read = ObjectKey::new(kind, from, object_name(&typed.name, &path.key("name"), faults));
+        let (Some(kind), Some(name)) = (&typed.kind, &typed.name) else {
+            let help = "Write `kind` and `name` of an object, or `syncRule` alone.";
+            faults.add(&path, "the entry names neither an object nor a ResourceSyncRule", help);
+            continue;
+        };
+        let (kind, from) = placed((&typed.group, kind), typed.namespace.as_deref(), &known, &path, faults);
+        if name.contains(['*', '?']) {
+            let help = "Name each object: that it stands here is the permission to use it.";
+            faults.add(&path.key("name"), format!("{} is a glob", quoted(name)), help);
+            continue;
+        }
+        let read = ObjectKey::new(kind, from, object_name(name, &path.key("name"), faults));
         let mut lands = read.clone();
         if let Some(to) = &typed.to {
             let path = path.key("to");

@@ -13,7 +13,7 @@ use alloc::vec::Vec;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
-use super::{Bundle, Expected, Part, entry_path, stale};
+use super::{Bundle, Expected, Part, entry_path, guests, stale};
 use crate::destination::Destination;
 use crate::finding::{Code, Finding};
 use crate::k0rdent::MANAGED_LABEL;
@@ -43,6 +43,10 @@ pub struct Answers {
     pub namespaces: BTreeMap<Namespace, Option<Node>>,
     /// The objects that k0rdent marks as its own.
     pub copies: Vec<(ObjectKey, Node)>,
+    /// The Clusters of namespaces with guests.
+    pub clusters: Vec<(ObjectKey, Node)>,
+    /// What Cluster API notes of each of them.
+    pub bindings: Vec<(ObjectKey, Node)>,
     /// The objects that carry pouch's label.
     pub ours: Vec<(ObjectKey, Node)>,
     /// The kinds for which such objects could not be listed, as people name them.
@@ -75,6 +79,7 @@ pub fn compare(bundle: &Bundle<'_>, answers: &Answers) -> Vec<Finding> {
             }
         }
     }
+    findings.extend(guests::compare(bundle, answers));
     findings.extend(leftovers(bundle, answers));
     findings.extend(left_behind(bundle, answers));
     findings.into_iter().map(|finding| finding.in_region(&bundle.region.name)).collect()
@@ -501,4 +506,4 @@ fn leftovers(bundle: &Bundle<'_>, answers: &Answers) -> Vec<Finding> {
 }
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;

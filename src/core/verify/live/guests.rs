@@ -46,7 +46,8 @@ pub(super) fn compare(bundle: &Bundle<'_>, answers: &Answers) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (cluster, node) in answers.clusters.iter().filter(|(_, node)| !is_going(node)) {
         for set in sets.iter().filter(|set| set.key.namespace == cluster.namespace && chooses(&set.selector, node)) {
-            let binding = bindings.iter().find(|(key, _)| key.namespace == cluster.namespace && key.name == cluster.name);
+            let binding =
+                bindings.iter().find(|(key, _)| key.namespace == cluster.namespace && key.name == cluster.name);
             let noted = binding.and_then(|(_, binding)| noted(binding, set.key.name.as_str()));
             findings.extend(lacking(cluster, node, set, noted));
         }
@@ -95,7 +96,8 @@ fn chooses(selector: &Selector, cluster: &Node) -> bool {
 fn is_paused(node: &Node) -> bool {
     const ANNOTATION: &str = "cluster.x-k8s.io/paused";
     let annotations = node.at(&["metadata", "annotations"]);
-    annotations.is_some_and(|it| it.get(ANNOTATION).is_some()) || node.at(&["spec", "paused"]).and_then(Node::as_bool) == Some(true)
+    annotations.is_some_and(|it| it.get(ANNOTATION).is_some())
+        || node.at(&["spec", "paused"]).and_then(Node::as_bool) == Some(true)
 }
 
 /// Whether Cluster API takes a Cluster for one that can be written to, in the words of v1beta2 and v1beta1.
@@ -158,13 +160,20 @@ fn reason(payload: &Expectation<'_>, noted: Option<&[Node]>) -> Option<String> {
         return Some(format!("{key} is not there, and Cluster API skips what is missing"));
     };
     if key.kind.is_secret() && live.str_at(&["type"]) != Some(PAYLOAD_TYPE) {
-        return Some(format!("{key} has another type than {PAYLOAD_TYPE}, and Cluster API delivers nothing of such a set"));
+        return Some(format!(
+            "{key} has another type than {PAYLOAD_TYPE}, and Cluster API delivers nothing of such a set"
+        ));
     }
     Some(match (there, is_applied) {
         (None, _) => format!("the ClusterResourceSetBinding does not note {key}"),
         (Some(_), false) => {
-            format!("the ClusterResourceSetBinding notes that {key} was not applied; the guest may refuse it, or lack its namespace")
+            format!(
+                "the ClusterResourceSetBinding notes that {key} was not applied; the guest may refuse it, or lack its namespace"
+            )
         }
         (Some(_), true) => format!("the ClusterResourceSetBinding notes an older {key}"),
     })
 }
+
+#[cfg(test)]
+mod tests;

@@ -21,7 +21,7 @@ use crate::verify::live::open;
 const LONG: &str = "a-value-of-more-than-sixteen-bytes";
 const MINE: &str = "app.kubernetes.io/managed-by: pouch, k0rdent.mirantis.com/managed: 'false'";
 
-fn ring(byte: u8) -> KeyRing {
+pub(in crate::verify::live) fn ring(byte: u8) -> KeyRing {
     KeyRing::new(ReuseKey::parse(&ReuseKey::to_text(&[byte; 32])).ok().unwrap(), vec![])
 }
 
@@ -58,14 +58,14 @@ fn stored(mut document: Value) -> Value {
 }
 
 /// What stands published: files of objects, and a manifest that the key signs.
-struct Shelf {
+pub(in crate::verify::live) struct Shelf {
     fleet: Fleet,
     files: Files,
-    manifest: Manifest,
+    pub(in crate::verify::live) manifest: Manifest,
 }
 
 impl Shelf {
-    fn new(documents: &[&str]) -> Self {
+    pub(in crate::verify::live) fn new(documents: &[&str]) -> Self {
         let fleet = fleet();
         let region = fleet.regions.values().next().unwrap();
         let recipients: Vec<Recipient> = region.recipients.clone();
@@ -112,7 +112,7 @@ impl Shelf {
         shelf
     }
 
-    fn sign(&mut self, keys: &KeyRing) {
+    pub(in crate::verify::live) fn sign(&mut self, keys: &KeyRing) {
         let text = emit(&self.manifest);
         let line = manifest_line(keys.current().unwrap(), &self.fleet.name, &self.manifest.directory, text.as_bytes());
         let path = path::manifest(&self.manifest.directory).to_string();
@@ -148,7 +148,12 @@ impl Shelf {
     }
 
     /// Compares with a region on which all of the bundle's kinds are served, and all namespaces exist.
-    fn against(&self, keys: Option<&KeyRing>, live: &[&str], change: impl Fn(&mut Answers)) -> String {
+    pub(in crate::verify::live) fn against(
+        &self,
+        keys: Option<&KeyRing>,
+        live: &[&str],
+        change: impl Fn(&mut Answers),
+    ) -> String {
         let answers = |bundle: &Bundle<'_>| {
             let questions = bundle.questions();
             let live: BTreeMap<ObjectKey, Node> =

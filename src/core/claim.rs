@@ -17,17 +17,17 @@ pub mod sync_rule;
 mod taken;
 
 use alloc::boxed::Box;
+use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-use crate::config::Resolution;
+use crate::config::{ClusterSelector, Resolution};
 use crate::destination::Address;
 use crate::finding::{Class, Code, Finding, Origin};
 use crate::k0rdent::root::Root;
-use crate::name::{Claimant, ObjectKey, Region, SourceName};
+use crate::name::{Claimant, GroupKind, Name, Namespace, ObjectKey, Region, SourceName, Version};
 use crate::sync_rule::Made;
-use guest::{Delivered, Own, Parcel};
 
 /// One request for a root and all that it needs, for one address.
 #[derive(Clone, Debug)]
@@ -76,6 +76,65 @@ pub struct Start {
     pub entries: Vec<Box<str>>,
     /// Whether the field is absent, and the provider takes this then.
     pub by_default: bool,
+}
+
+/// What a group delivers to the guest clusters of one namespace.
+#[derive(Debug)]
+pub struct Delivered {
+    /// What the configuration names, and so admits.
+    pub named: BTreeSet<ObjectKey>,
+    /// What ResourceSyncRules take beside that, each with the claim that the rule would make.
+    pub asks: BTreeMap<ObjectKey, Claim>,
+    /// The objects.
+    pub items: Vec<Item>,
+    /// The namespaces that they need in a guest, and the payloads that make these.
+    pub namespaces: Vec<(Namespace, ObjectKey)>,
+    /// The sets that deliver the payloads.
+    pub sets: Vec<GuestSet>,
+}
+
+/// An object that is delivered.
+#[derive(Debug)]
+pub struct Item {
+    /// What is read.
+    pub read: ObjectKey,
+    /// What names it.
+    pub field: String,
+    /// What becomes of it: its place in a guest, and what is rewritten.
+    pub parcel: Arc<Parcel>,
+    /// The payload that holds it.
+    pub payload: ObjectKey,
+}
+
+/// An object as it lands in a guest.
+#[derive(PartialEq, Debug)]
+pub struct Parcel {
+    /// The object in the guest.
+    pub lands: ObjectKey,
+    /// What is rewritten on the way.
+    pub edits: Vec<Edit>,
+}
+
+/// A ClusterResourceSet that pouch makes.
+#[derive(Clone, PartialEq, Debug)]
+pub struct GuestSet {
+    /// Its name.
+    pub name: Name,
+    /// Which Clusters of its namespace it is for.
+    pub clusters: ClusterSelector,
+    /// Whether it writes its payloads once, and never again.
+    pub once: bool,
+    /// Its payloads, in order.
+    pub payloads: Vec<(GroupKind, Name)>,
+}
+
+/// What pouch makes itself for guest clusters, and reads from no source.
+#[derive(PartialEq, Debug)]
+pub enum Own {
+    /// The payload with a Namespace.
+    Namespace(Namespace),
+    /// A set, in a version of its API.
+    Set(GuestSet, Version),
 }
 
 /// The field of a [`Start`] that the configuration names.

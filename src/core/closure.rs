@@ -18,12 +18,12 @@ pub mod wanted;
 
 use alloc::borrow::ToOwned as _;
 use alloc::boxed::Box;
-use alloc::collections::{BTreeMap, VecDeque};
+use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
 use alloc::vec::Vec;
 
 use crate::admission::{self, Sought};
 use crate::capi::{self, Need, aws};
-use crate::claim::{Claim, Copied, Edit, Start};
+use crate::claim::{Claim, Copied, Delivered, Edit, Start};
 use crate::config::{Grant, Resolution};
 use crate::finding::{Code, Finding};
 use crate::name::{Name, ObjectKey};
@@ -44,6 +44,9 @@ pub const MAX_HOPS: usize = 16;
 /// The most objects of one claim.
 pub const MAX_OBJECTS: usize = 1000;
 
+/// How many objects are named that a group of guests leaves out.
+const MOST_LEFT_OUT: usize = 16;
+
 /// Works out everything that a claim needs.
 pub fn close(world: &World<'_>, claim: &Claim) -> Closure {
     let mut closure = Closure { resolution: claim.resolution, ..Closure::default() };
@@ -52,7 +55,7 @@ pub fn close(world: &World<'_>, claim: &Claim) -> Closure {
         return closure;
     }
     if let Some(delivered) = &claim.guest {
-        guests::deliver(world, claim, delivered, &mut closure);
+        deliver(world, claim, delivered, &mut closure);
         return closure;
     }
     if !claim.by.is_credential() {
@@ -73,6 +76,31 @@ pub fn close(world: &World<'_>, claim: &Claim) -> Closure {
         readiness::check(world, claim, &mut closure);
     }
     closure
+}
+
+/// What a group of guest clusters delivers: the objects alone, and what pouch makes for that.
+fn deliver(world: &World<'_>, claim: &Claim, delivered: &Delivered, closure: &mut Closure) {
+    let mut left_out = BTreeSet::new();
+    for member in guests::items(delivered) {
+        if let Some(finding) = guests::left_out(world, claim, &member.read) {
+            if left_out.len() < MOST_LEFT_OUT {
+                closure.find(claim, finding);
+            }
+            left_out.insert(member.lands);
+            continue;
+        }
+        let index = closure.members.len();
+        closure.members.push(member.clone());
+        if world.fleet.publishes(&member.read.kind) && !assume(world, claim, closure, index, &member) {
+            look_up(world, claim, closure, &member);
+        }
+    }
+    closure.members.extend(guests::own(world, claim, delivered, &left_out));
+    if closure.members.len() > MAX_OBJECTS {
+        let message = format!("the group needs more than {MAX_OBJECTS} objects");
+        let finding = Finding::new(Code::TooManyObjects, message).at(&claim.origin);
+        closure.find(claim, finding.help("Divide the group."));
+    }
 }
 
 /// What a ResourceSyncRule takes: the object alone. What the object refers to is a matter of further rules.

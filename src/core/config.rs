@@ -5,6 +5,7 @@
 //! where that stands.
 
 mod clusters;
+mod delivering;
 mod delivery;
 pub mod error;
 pub mod file;

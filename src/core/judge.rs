@@ -77,17 +77,21 @@ fn judge(world: &World<'_>, examined: &mut Examined, claim: &Claim, closure: &Cl
             continue;
         }
         // Where a copy lands of which nobody knows what becomes of it, or that is of a kind that nobody knows, is not known.
-        let made = made(&member.edits);
-        let is_known = world.fleet.publishes(&member.lands.kind) && (claim.copied.is_none() || made.is_some());
+        let copied = made(&member.edits);
+        let is_known = world.fleet.publishes(&member.lands.kind) && (claim.copied.is_none() || copied.is_some());
         if is_known {
             findings.extend(place::check(&to, &member.lands));
         }
         if let Some(object) = world.snapshot.get(&member.read) {
             if let Some(parcel) = parcel(&member.edits) {
+                findings.extend(match made(&parcel.edits).filter(|_| !parcel.lands.kind.is_secret()) {
+                    Some(made) => check_content(world, &made.object(object, &parcel.lands)),
+                    None => check_content(world, object),
+                });
                 findings.extend(guests::check(world, claim, object, parcel));
                 continue;
             }
-            match made {
+            match copied {
                 Some(_) if !is_known => findings.push(copied::unknown_kind(world, object, &member.lands)),
                 Some(made) => {
                     // Of a copy of a Secret, only names and metadata are other ones than those of the Secret.

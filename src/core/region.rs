@@ -41,5 +41,6 @@ pub mod rekey;
 pub mod resealing;
 mod revoked;
 mod sealing;
+mod sources;
 mod unsigned;
 mod values;

@@ -11,76 +11,17 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use super::sync_rule::{self, SyncRules};
-use super::{Asked, Claim, Edit};
+use super::{Asked, Claim, Delivered, Edit, GuestSet, Item, Parcel};
 use crate::capi::cluster::cluster_kind;
 use crate::capi::resource_set::{MOST_PAYLOADS, resource_set_kind};
-use crate::config::{ClusterSelector, Fleet, GuestGroup, RegionConfig, RegionState, Resolution};
+use crate::config::{Fleet, GuestGroup, RegionConfig, RegionState, Resolution};
 use crate::destination::{Address, Destination};
 use crate::finding::{Code, Finding, Origin};
 use crate::hash::{digits, sha256_start};
 use crate::k0rdent::root::Root;
 use crate::kinds;
-use crate::name::{Claimant, GroupKind, Name, Namespace, ObjectKey, Region, Version};
+use crate::name::{Claimant, Name, Namespace, ObjectKey, Region};
 use crate::snapshot::{Lookup, Snapshot};
-
-/// What a group delivers to the guest clusters of one namespace.
-#[derive(Debug)]
-pub struct Delivered {
-    /// What the configuration names, and so admits.
-    pub named: BTreeSet<ObjectKey>,
-    /// What ResourceSyncRules take beside that, each with the claim that the rule would make.
-    pub asks: BTreeMap<ObjectKey, Claim>,
-    /// The objects.
-    pub items: Vec<Item>,
-    /// The namespaces that they need in a guest, and the payloads that make these.
-    pub namespaces: Vec<(Namespace, ObjectKey)>,
-    /// The sets that deliver the payloads.
-    pub sets: Vec<GuestSet>,
-}
-
-/// An object that is delivered.
-#[derive(Debug)]
-pub struct Item {
-    /// What is read.
-    pub read: ObjectKey,
-    /// What names it.
-    pub field: String,
-    /// What becomes of it: its place in a guest, and what is rewritten.
-    pub parcel: Arc<Parcel>,
-    /// The payload that holds it.
-    pub payload: ObjectKey,
-}
-
-/// An object as it lands in a guest.
-#[derive(PartialEq, Debug)]
-pub struct Parcel {
-    /// The object in the guest.
-    pub lands: ObjectKey,
-    /// What is rewritten on the way.
-    pub edits: Vec<Edit>,
-}
-
-/// A ClusterResourceSet that pouch makes.
-#[derive(Clone, PartialEq, Debug)]
-pub struct GuestSet {
-    /// Its name.
-    pub name: Name,
-    /// Which Clusters of its namespace it is for.
-    pub clusters: ClusterSelector,
-    /// Whether it writes its payloads once, and never again.
-    pub once: bool,
-    /// Its payloads, in order.
-    pub payloads: Vec<(GroupKind, Name)>,
-}
-
-/// What pouch makes itself for guest clusters, and reads from no source.
-#[derive(PartialEq, Debug)]
-pub enum Own {
-    /// The payload with a Namespace.
-    Namespace(Namespace),
-    /// A set, in a version of its API.
-    Set(GuestSet, Version),
-}
 
 /// What every group asks for in each of its namespaces.
 pub(super) fn claims(fleet: &Fleet, snapshot: &Snapshot, synced: &SyncRules) -> Vec<Asked> {

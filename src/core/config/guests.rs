@@ -4,10 +4,10 @@ use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
 use alloc::vec::Vec;
 
+use super::Globs;
 use super::file::OperatorWord;
-use super::{Fleet, Globs, Source};
 use crate::hash::sha256_hex;
-use crate::name::{Name, Namespace, ObjectKey, Region, SourceName};
+use crate::name::{Name, Namespace, ObjectKey, Region};
 use crate::selector::Selector;
 use crate::yaml::emit::{Tree, emit};
 
@@ -93,11 +93,6 @@ impl GuestGroup {
         patterns.filter(|pattern| !is_glob(pattern)).map(|pattern| Namespace::from(pattern.as_str()))
     }
 
-    /// Whether a source tells which Clusters and namespaces the group's region has.
-    pub fn is_told_by(&self, source: &Source) -> bool {
-        source.region.as_ref().map_or(self.told_by_all, |described| *described == self.region)
-    }
-
     /// The globs over namespaces.
     pub fn globs(&self) -> impl Iterator<Item = &String> {
         self.namespaces.patterns().iter().filter(|pattern| is_glob(pattern))
@@ -138,22 +133,4 @@ impl GuestGroup {
 /// Whether a pattern over namespaces is more than a name.
 pub(super) fn is_glob(pattern: &str) -> bool {
     pattern.contains(['*', '?', '[', '{'])
-}
-
-impl Fleet {
-    /// Whether a group of guests is looked for in a source.
-    pub(super) fn looks_in(&self, source: &SourceName) -> bool {
-        let Some(source) = self.sources.iter().find(|known| known.name == *source) else { return false };
-        self.guests.values().any(|group| group.has_globs() && group.is_told_by(source))
-    }
-
-    /// Whether some region names a ResourceSyncRule, or some group of guests does.
-    pub fn follows(&self, rule: &str) -> bool {
-        self.ruled(rule).next().is_some() || self.guests.values().any(|group| group.rules.contains(rule))
-    }
-
-    /// Whether namespaces that Clusters tell decide about a group.
-    pub fn looks_for_guests(&self) -> bool {
-        self.guests.values().any(GuestGroup::has_globs)
-    }
 }

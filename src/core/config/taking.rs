@@ -58,7 +58,7 @@ impl Fleet {
 
     /// Whether some region names claimants other than Credentials.
     pub fn names_others(&self) -> bool {
-        self.names_clusters() || self.names_resource_sets() || self.names_sync_rules()
+        self.names_clusters() || self.names_resource_sets() || self.names_sync_rules() || !self.guests.is_empty()
     }
 
     /// The regions that a ResourceSyncRule takes objects to, and that are not retired.

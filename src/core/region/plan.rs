@@ -31,6 +31,7 @@ use super::pack::{
 use super::published::{Files, Proved, Published, Unread};
 use super::registered;
 use super::resealing;
+use super::sources;
 use crate::config::{Acceptance, RegionState};
 use crate::finding::{Class, Code, Finding};
 use crate::hash::sha256_hex;
@@ -40,7 +41,7 @@ use crate::judge::region::{is_within, limit, settle};
 use crate::layout::manifest::{self, Manifest, ManifestFile, ManifestObject, ObjectState, SourceIdentity};
 use crate::layout::path::{self, BundlePath};
 use crate::layout::{Layout, Leaf, Splits};
-use crate::name::{ObjectKey, SourceName};
+use crate::name::ObjectKey;
 use crate::reuse::{self, KeyRing, ReuseKey};
 
 /// What becomes of one region.
@@ -413,7 +414,7 @@ fn draft_against<'c>(terms: &Terms<'_>, cases: &'c [Case], standing: &Published,
             _ => findings.push(finding.in_region(&region.name)),
         }
     }
-    holds.extend(source_changes(input));
+    holds.extend(sources::changes(input));
     holds.extend(cluster_changes(input));
 
     let incumbents = published.incumbents();
@@ -486,7 +487,7 @@ fn finish<E>(
     holds.extend(registered::lost(terms, published).map(Hold::fast));
     let registered = registered::text(terms, standing_secret);
     let told = published.manifest().and_then(|manifest| manifest.cluster.as_deref());
-    let head = Head { sources: sources(input), cluster: terms.cluster(told), registered: registered.as_deref() };
+    let head = Head { sources: sources::known(input), cluster: terms.cluster(told), registered: registered.as_deref() };
     let (files, mut manifest) = write(terms, head, packed, (splits.as_deref(), &kept), &stands);
     guests::keep_hashes(&mut manifest, published);
     let splits = moved::splits(input, &manifest, &files);
@@ -539,31 +540,6 @@ fn stand(files: &BTreeMap<BundlePath, Content>, standing: &Files) -> bool {
     standing.len() == files.len().saturating_add(1) && files.iter().all(same)
 }
 
-/// Holds for sources that are another cluster or repository than the published bundle says.
-fn source_changes(input: &Input<'_>) -> Vec<Hold> {
-    let Some(manifest) = input.published.manifest() else { return Vec::new() };
-    let region = &input.to.region.name;
-    let accepted = |identity: &str| input.allowances.accept_source.contains(&(region.to_string(), identity.into()));
-    let changed = |source: &&SourceIdentity| {
-        manifest.sources.iter().any(|before| before.name == source.name && before.identity != source.identity)
-            && !accepted(&source.identity)
-    };
-    input
-        .terms
-        .sources
-        .iter()
-        .filter(changed)
-        .map(|source| {
-            let message = format!(
-                "source {} is now {}, but region {region} was rendered from another one",
-                source.name, source.identity
-            );
-            let finding = Finding::new(Code::SourceChanged, message).in_region(region);
-            Hold::fast(finding.help(format!("If this is intended, pass --accept-source {region}={}.", source.identity)))
-        })
-        .collect()
-}
-
 /// What is said of a region whose cluster is another one than the published bundle was made for.
 fn other_cluster(input: &Input<'_>) -> Option<Finding> {
     let region = &input.to.region.name;
@@ -588,17 +564,6 @@ fn cluster_changes(input: &Input<'_>) -> Vec<Hold> {
     }
     let told = cluster.holds.iter().chain(&cluster.gate).cloned();
     told.chain(other_cluster(input)).chain(home::is_a_region(input)).map(Hold::fast).collect()
-}
-
-/// What is known of the sources, in the configuration's order. One that cannot be asked now is the one that it was: so
-/// nothing changes while it is away, and another in its place is noticed when it is back.
-fn sources(input: &Input<'_>) -> Vec<SourceIdentity> {
-    let before = input.published.manifest().map(|manifest| &*manifest.sources).unwrap_or_default();
-    let known = |name: &SourceName| {
-        let now = input.terms.sources.iter().find(|source| source.name == *name);
-        now.or_else(|| before.iter().find(|source| source.name == *name && input.unidentified.contains(name))).cloned()
-    };
-    input.world.fleet.sources.iter().filter_map(|source| known(&source.name)).collect()
 }
 
 /// What was published of splits and leaves of kinds, which a consumer may still know. Where no manifest vouches for it,

@@ -6,7 +6,7 @@
 //! Values, and how long they are, never stand in a finding. No client and no file is known here.
 
 pub mod compare;
-mod guests;
+pub mod guests;
 pub(crate) mod stale;
 pub mod tally;
 

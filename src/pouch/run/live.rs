@@ -19,7 +19,7 @@ use pouch_core::region::published::{Files, Published};
 use pouch_core::reuse::KeyRing;
 use pouch_core::verify::live::compare::{Answers, compare};
 use pouch_core::verify::live::tally::{Tally, tally};
-use pouch_core::verify::live::{Questions, open};
+use pouch_core::verify::live::{Questions, guests, open};
 
 use crate::cluster::request::{Portion, Resource};
 use crate::cluster::{Broken, Cluster, Got, ListError};
@@ -97,6 +97,7 @@ pub fn verify(
         let asked = AskedCluster { cluster: &connect()?, ui };
         let answers = asked.answers(bundle.questions())?;
         findings.extend(compare(&bundle, &answers));
+        findings.extend(guests::compare(&bundle, &answers));
         counted = Some(tally(&bundle, &answers, &findings));
         unlisted = answers.unlisted;
         ui.into_iter().for_each(|ui| {

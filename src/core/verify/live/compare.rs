@@ -13,7 +13,7 @@ use alloc::vec::Vec;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
-use super::{Bundle, Expected, Part, entry_path, guests, stale};
+use super::{Bundle, Expected, Part, entry_path, stale};
 use crate::destination::Destination;
 use crate::finding::{Code, Finding};
 use crate::k0rdent::MANAGED_LABEL;
@@ -79,7 +79,6 @@ pub fn compare(bundle: &Bundle<'_>, answers: &Answers) -> Vec<Finding> {
             }
         }
     }
-    findings.extend(guests::compare(bundle, answers));
     findings.extend(leftovers(bundle, answers));
     findings.extend(left_behind(bundle, answers));
     findings.into_iter().map(|finding| finding.in_region(&bundle.region.name)).collect()

@@ -40,10 +40,10 @@ struct Expectation<'a> {
 }
 
 /// The findings about Clusters that have not got what the bundle delivers to them.
-pub(super) fn compare(bundle: &Bundle<'_>, answers: &Answers) -> Vec<Finding> {
+pub fn compare(bundle: &Bundle<'_>, answers: &Answers) -> Vec<Finding> {
     let sets: Vec<Set<'_>> = bundle.objects.iter().filter_map(|expected| set(bundle, answers, expected)).collect();
     let bindings: BTreeMap<&ObjectKey, &Node> = answers.bindings.iter().map(|(key, node)| (key, node)).collect();
-    let mut findings = Vec::new();
+    let mut findings: Vec<Finding> = Vec::new();
     for (cluster, node) in answers.clusters.iter().filter(|(_, node)| !is_going(node)) {
         for set in sets.iter().filter(|set| set.key.namespace == cluster.namespace && chooses(&set.selector, node)) {
             let binding =
@@ -52,7 +52,7 @@ pub(super) fn compare(bundle: &Bundle<'_>, answers: &Answers) -> Vec<Finding> {
             findings.extend(lacking(cluster, node, set, noted));
         }
     }
-    findings
+    findings.into_iter().map(|finding| finding.in_region(&bundle.region.name)).collect()
 }
 
 fn set<'a>(bundle: &'a Bundle<'_>, answers: &'a Answers, expected: &'a Expected<'_>) -> Option<Set<'a>> {

@@ -49,6 +49,8 @@ fn publish(fleet: &Fleet) -> Ran {
         .run(&[
             "apply",
             "bundles",
+            "-f",
+            "pouch.yaml",
             "--region=management",
             "--identity=management.agekey",
             "--kubeconfig=kubeconfig",
@@ -168,7 +170,7 @@ fn tagged(management: &ApiServer) {
     let binding = get(management, &["clusterresourcesetbinding", "-n", "team-a", "one"]);
     let sets = binding["spec"]["bindings"].as_array().unwrap().clone();
     let all = || sets.iter().flat_map(|set| set["resources"].as_array().unwrap().iter());
-    let secret = all().find(|resource| resource["kind"] == "Secret").unwrap();
+    let secret = all().find(|resource| resource["kind"] == "Secret").unwrap_or_else(|| panic!("{binding}"));
     let payload = get(management, &["secret", "-n", "team-a", secret["name"].as_str().unwrap()]);
     let text = STANDARD.decode(payload["data"]["objects.yaml"].as_str().unwrap()).unwrap();
     assert_eq!(secret["hash"], format!("sha256:{:x}", Sha256::digest(&text)));

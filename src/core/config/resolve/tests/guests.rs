@@ -46,7 +46,7 @@ const WRONG: &[(&str, &str, &str)] = &[
     ("name: pull", "name: \"pull-*\"", "guests.pull.objects[0].name: \"pull-*\" is a glob"),
     (
         "name: pull}",
-        "name: pull}, {kind: Secret, namespace: y, name: z, to: {namespace: x, name: pull}}",
+        "name: pull}, {kind: Secret, namespace: two, name: z, to: {namespace: x, name: pull}}",
         "guests.pull.objects[1]: two entries would both be Secret x/pull: Secret x/pull is the other",
     ),
     (
@@ -85,15 +85,15 @@ fn a_selector_in_another_order_is_the_same() {
         let group = fleet.guests.values().next().map(|group| group.clusters.digits());
         group.unwrap_or_default().to_string()
     };
-    let one = "{matchExpressions: [{key: a, operator: In, values: [x, y]}, {key: b, operator: Exists}]}";
-    let other = "{matchExpressions: [{key: b, operator: Exists}, {key: a, operator: In, values: [y, x, y]}]}";
+    let one = "{matchExpressions: [{key: a, operator: In, values: [one, two]}, {key: b, operator: Exists}]}";
+    let other = "{matchExpressions: [{key: b, operator: Exists}, {key: a, operator: In, values: [two, one, two]}]}";
     assert_eq!(digits(one), digits(other));
     assert_ne!(digits(one), digits("{matchExpressions: [{key: b, operator: Exists}]}"));
 }
 
 #[test]
 fn what_is_shown_means_the_same() {
-    let objects = "{kind: Secret, namespace: x, name: pull, to: {namespace: kube-system, name: y}}, {syncRule: r}, \
+    let objects = "{kind: Secret, namespace: x, name: pull, to: {namespace: kube-system, name: two}}, {syncRule: r}, \
          {kind: ConfigMap, namespace: x, name: pull}";
     let fields = FIELDS.replace("{kind: Secret, namespace: x, name: pull}", objects);
     let selector = "{matchLabels: {a: b}, matchExpressions: [{key: c, operator: NotIn, values: [d]}]}";

@@ -148,11 +148,17 @@ impl Shelf {
     }
 
     /// Compares with a region on which all of the bundle's kinds are served, and all namespaces exist.
-    pub(in crate::verify::live) fn against(
+    fn against(&self, keys: Option<&KeyRing>, live: &[&str], change: impl Fn(&mut Answers)) -> String {
+        self.answered(keys, live, change, |(bundle, answers)| compare(bundle, &answers))
+    }
+
+    /// The same, compared in another way.
+    pub(in crate::verify::live) fn answered(
         &self,
         keys: Option<&KeyRing>,
         live: &[&str],
         change: impl Fn(&mut Answers),
+        compare: impl Fn((&Bundle<'_>, Answers)) -> Vec<Finding>,
     ) -> String {
         let answers = |bundle: &Bundle<'_>| {
             let questions = bundle.questions();
@@ -175,7 +181,7 @@ impl Shelf {
             change(&mut answers);
             answers
         };
-        self.look(keys, answers, |(bundle, answers)| compare(bundle, &answers))
+        self.look(keys, answers, compare)
     }
 }
 

@@ -37,13 +37,14 @@ fn said(cluster: &str, noted: &str) -> String {
         let key = ObjectKey::new(GroupKind::new(group, kind), Some("team-a".into()), "one".into());
         (key, node(&yaml(text)))
     };
-    shelf().against(Some(&ring(1)), &[PAYLOAD, SET], |answers| {
+    let change = |answers: &mut Answers| {
         answers.clusters = Vec::from([keyed("cluster.x-k8s.io", "Cluster", cluster)]);
         let binding = format!("spec: {{bindings: [{{clusterResourceSetName: pouch-pull, resources: [{noted}]}}]}}");
         let empty = "spec: {bindings: []}";
         let binding = if noted.is_empty() { empty } else { &binding };
         answers.bindings = Vec::from([keyed("addons.cluster.x-k8s.io", "ClusterResourceSetBinding", binding)]);
-    })
+    };
+    shelf().answered(Some(&ring(1)), &[PAYLOAD, SET], change, |(bundle, answers)| compare(bundle, &answers))
 }
 
 #[test]

@@ -141,7 +141,7 @@ impl AskedCluster<'_> {
             // Where the region does not serve the kind, it has no sets either, and that is said of them.
             let Some(resource) = served.resource(&kind) else { continue };
             for namespace in &questions.guests {
-                match self.cluster.list(&resource, Some(namespace), Portion::Whole, &|_| {}) {
+                match self.cluster.list(&resource, Some(namespace), Portion::Arrivals, &|_| {}) {
                     Ok(listing) => found.extend(listing.items.into_iter().map(|(key, _, node)| (key, node))),
                     Err(ListError::Forbidden) => {
                         let message = self.cluster.refusal("list", &resource, Some(namespace), None);

@@ -41,12 +41,13 @@ fn rotate(fleet: &Fleet, value: &str) {
     fleet.write("manifests/pull.yaml", object.to_string());
 }
 
-/// Publishes into a folder, and has the management cluster brought what stands there.
+/// Publishes into a folder, and has the management cluster brought what stands there. A set is there until Cluster API lets
+/// it go, and its payloads until then.
 #[track_caller]
-fn publish(fleet: &Fleet) -> Ran {
+fn publish(fleet: &Fleet, manager: &ClusterApi) -> Ran {
     let ran = fleet.run(&["render"]).ends(0);
-    fleet
-        .run(&[
+    let apply = || {
+        fleet.run(&[
             "apply",
             "bundles",
             "-f",
@@ -57,7 +58,8 @@ fn publish(fleet: &Fleet) -> Ran {
             "--context=admin",
             "--inventory-namespace=default",
         ])
-        .ends(0);
+    };
+    manager.wait("apply", apply, |ran| ran.code == 0);
     ran
 }
 
@@ -104,7 +106,7 @@ fn a_pull_secret_arrives_in_a_guest_is_rotated_and_taken_away() {
     fleet.private("management.agekey", &*identity);
     management.kubeconfig(&fleet.path("kubeconfig"), "admin");
 
-    publish(&fleet);
+    publish(&fleet, &manager);
     let arrived = |value: &str| {
         manager.wait("the pull secret", || pulled(&guest), |text| text.contains(value));
         // A warning would say that nothing can be told yet.
@@ -119,15 +121,15 @@ fn a_pull_secret_arrives_in_a_guest_is_rotated_and_taken_away() {
     tagged(&management);
 
     rotate(&fleet, "second");
-    publish(&fleet);
+    publish(&fleet, &manager);
     arrived("second");
 
     // A selector never changes: another one makes other sets, with payloads of their own.
     fleet.configure("matchLabels: {pull: \"yes\"}", "matchLabels: {env: prod}");
-    publish(&fleet);
+    publish(&fleet, &manager);
     arrived("second");
     rotate(&fleet, "third");
-    publish(&fleet);
+    publish(&fleet, &manager);
     arrived("third");
 
     // A Cluster that is not there yet for Cluster API, and one of which the manager is kept away.
@@ -139,7 +141,7 @@ fn a_pull_secret_arrives_in_a_guest_is_rotated_and_taken_away() {
     patch(&paused);
     patch(&json!({"spec": {"paused": true}}).to_string());
     rotate(&fleet, "fourth");
-    publish(&fleet);
+    publish(&fleet, &manager);
     let said = verify(&fleet).ends(8);
     assert!(said.stderr.contains("error[not-in-guest]") && said.stderr.contains("is paused"), "{}", said.stderr);
     patch(
@@ -147,18 +149,18 @@ fn a_pull_secret_arrives_in_a_guest_is_rotated_and_taken_away() {
     );
     arrived("fourth");
 
-    taken_away(&fleet, &management, &guest);
+    taken_away((&fleet, &manager), &management, &guest);
     manager.wait("verify", || verify(&fleet), |ran| ran.code == 0);
 }
 
 /// What stays in the guest is said before it is done, and then nothing but that stays.
-fn taken_away(fleet: &Fleet, management: &ApiServer, guest: &ApiServer) {
+fn taken_away((fleet, manager): (&Fleet, &ClusterApi), management: &ApiServer, guest: &ApiServer) {
     let config = fleet.read("pouch.yaml");
     let without: Vec<&str> = config.lines().filter(|line| !line.starts_with("  pull:")).collect();
     fleet.write("pouch.yaml", without.join("\n") + "\n");
     let plan = fleet.run(&["plan"]).ends(0);
     assert!(plan.stdout.contains("(in guests: Secret kube-system/pull, which stays there)"), "{}", plan.stdout);
-    publish(fleet);
+    publish(fleet, manager);
     let left = get(management, &["clusterresourcesets,secrets,configmaps", "-n", "team-a"]);
     let names = left["items"].as_array().unwrap().iter().filter_map(|item| item["metadata"]["name"].as_str());
     let left: Vec<&str> = names.filter(|name| name.starts_with("pouch-pull-")).collect();

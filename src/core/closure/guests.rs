@@ -94,7 +94,8 @@ pub(super) fn own(
     let member = |(key, own): (ObjectKey, Own)| {
         let places = Places { read: key.clone(), lands: key };
         let edits = vec![Edit::Own(Arc::new(own))];
-        Member { edits, ..Member::new(places, Role::Own, Vec::new(), None) }
+        let via = vec![Via { interface: None, field: format!("guests.{}", claim.by.name) }];
+        Member { edits, ..Member::new(places, Role::Own, via, None) }
     };
     namespaces.chain(sets).map(member).collect()
 }

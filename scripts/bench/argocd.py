@@ -157,15 +157,28 @@ class ArgoCd:
         path = f"{APPLICATIONS}/{application['metadata']['name']}"
         headers = {"Authorization": f"Bearer {TOKEN}", "Content-Type": "application/merge-patch+json"}
         asked = {"metadata": {"annotations": {"argocd.argoproj.io/refresh": "normal"}}}
-        self.connection.request("PATCH", path, json.dumps(asked), headers)
-        self.connection.getresponse().read()
+
+        def look():
+            self.connection.request("PATCH", path, json.dumps(asked), headers)
+            self.connection.getresponse().read()
+
+        look()
+        erring = None
 
         def is_done():
+            nonlocal erring
             application = json.loads(self.server.ask(self.connection, "GET", path)[1])
             status = application.get("status", {})
             errors = [one["message"] for one in status.get("conditions", []) if one["type"].endswith("Error")]
             if errors:
-                raise measure.Failed(f"Argo CD: {errors[0]}")
+                # A controller that has just started may not have seen all objects, and looks again only when it is told to.
+                erring = erring or time.monotonic()
+                if time.monotonic() - erring > 60:
+                    raise measure.Failed(f"Argo CD: {errors[0]}")
+                time.sleep(5)
+                look()
+                return False
+            erring = None
             phase = status.get("operationState", {}).get("phase")
             if phase in ("Failed", "Error"):
                 raise measure.Failed(f"Argo CD: {status['operationState'].get('message')}")

@@ -20,7 +20,7 @@ use crate::finding::{Code, Finding, Origin};
 use crate::hash::{digits, sha256_start};
 use crate::k0rdent::root::Root;
 use crate::kinds;
-use crate::name::{Claimant, Name, Namespace, ObjectKey, Region};
+use crate::name::{Claimant, Name, Namespace, ObjectKey, Region, SourceName};
 use crate::snapshot::{Lookup, Snapshot};
 
 /// What every group asks for in each of its namespaces.
@@ -181,7 +181,15 @@ pub(super) fn kept_by(fleet: &Fleet, snapshot: &Snapshot, by: &Claimant, region:
         return None;
     }
     // Whether Clusters stand there is told by what was read.
-    snapshot.unread_in(&cluster_kind(), Some(&by.namespace)).map(|_| Code::Unread)
+    unread(fleet, snapshot, group, &by.namespace).map(|_| Code::Unread)
+}
+
+/// The first source that might tell of further Clusters of a group in a namespace.
+pub fn unread(fleet: &Fleet, snapshot: &Snapshot, group: &GuestGroup, namespace: &Namespace) -> Option<SourceName> {
+    let tells = |name: &&SourceName| {
+        fleet.sources.iter().find(|source| source.name == **name).is_some_and(|source| group.is_told_by(source))
+    };
+    snapshot.all_unread_in(&cluster_kind(), namespace).find(tells).cloned()
 }
 
 /// Puts objects into payloads and sets.

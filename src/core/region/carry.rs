@@ -5,13 +5,13 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::input::Input;
-use crate::capi::cluster::cluster_kind;
+use crate::claim::guest;
 use crate::finding::{Cause, Code, Finding};
 use crate::judge::case::{Ruling, Verdict};
 use crate::k0rdent;
 use crate::kinds;
 use crate::layout::manifest::{Manifest, NeededBy};
-use crate::name::{Claimant, GroupKind};
+use crate::name::{Claimant, GroupKind, SourceName};
 use crate::snapshot::{Lookup, Unread};
 
 /// What becomes of one claimant's published objects.
@@ -59,7 +59,10 @@ impl Fates {
                 Fate::Carried(Code::Unread) => (
                     Code::DeletionUnproved,
                     match by.is_guest() {
-                        true => format!("whether {by} still has Clusters is unknown; its objects stay"),
+                        true => format!(
+                            "whether {by} still has Clusters is unknown{}; its objects stay",
+                            untold(input, by).map(|source| format!(": source {source} was not read completely")).unwrap_or_default()
+                        ),
                         false => format!(
                             "whether {by} still exists is unknown{}; its objects stay",
                             unread_because(input, by)
@@ -80,14 +83,14 @@ impl Fates {
             let because = match fate {
                 Fate::Carried(Code::DeletionUnproved) => unread_in("ClusterDeployment"),
                 Fate::Carried(Code::Unread) => {
-                    let of_guests = by.is_guest().then(cluster_kind);
-                    let kind = of_guests.or_else(|| kinds::claimant(by).map(|key| key.kind));
+                    let kind = kinds::claimant(by).map(|key| key.kind);
                     kind.and_then(|kind| input.world.snapshot.unread_in(&kind, Some(&by.namespace)))
                 }
                 _ => None,
             };
             let finding = Finding::new(code, message).claimed_by(by).in_region(&input.to.region.name).help(help);
-            Some(Finding { because: because.cloned().map(Cause::Source), ..finding })
+            let because = because.cloned().or_else(|| untold(input, by));
+            Some(Finding { because: because.map(Cause::Source), ..finding })
         };
         self.0.iter().filter(|(by, _)| !heard.contains(by)).filter_map(explain).collect()
     }
@@ -147,6 +150,13 @@ fn fate(input: &Input<'_>, ruling: Option<&Ruling<'_>>, by: &Claimant) -> Fate {
         return Fate::Withdrawn;
     }
     input.world.kept_by(by, &input.to.region.name).map_or(Fate::Withdrawn, Fate::Carried)
+}
+
+/// The source that leaves open whether a group still has Clusters.
+fn untold(input: &Input<'_>, by: &Claimant) -> Option<SourceName> {
+    let world = &input.world;
+    let group = world.fleet.guests.get(&by.name).filter(|_| by.is_guest())?;
+    guest::unread(world.fleet, world.snapshot, group, &by.namespace)
 }
 
 /// The reason that a source gives by itself why a Cluster is unread, if it does: a kind that is not served has no finding of

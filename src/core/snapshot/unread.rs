@@ -5,6 +5,7 @@ use alloc::string::String;
 use super::state::State;
 use super::unopened::Word;
 use super::{Snapshot, Unread};
+use crate::config::ProvidedObjects;
 use crate::name::{GroupKind, Name, Namespace, ObjectKey, SourceName};
 use crate::object::Object;
 
@@ -74,6 +75,23 @@ impl Snapshot {
             let reason = state.lacks.inquiry.as_ref().and_then(|inquiry| inquiry.listed.get(kind)?.as_ref().err());
             Unread { source: &state.name, reason }.why()
         })
+    }
+
+    /// The sources that might hold an unseen object of `kind` in `namespace`, whatever its name: some may provide only objects
+    /// of certain names there.
+    pub fn all_unread_in<'s>(
+        &'s self,
+        kind: &'s GroupKind,
+        namespace: &'s Namespace,
+    ) -> impl Iterator<Item = &'s SourceName> {
+        let key = ObjectKey::new(kind.clone(), Some(namespace.clone()), Name::from(""));
+        let may = move |state: &&State| {
+            let is_named = |it: &ProvidedObjects| it.kind == *kind && it.namespace.as_ref() == Some(namespace);
+            let provides = &state.provides;
+            (provides.admits(&key, &self.system_namespace) || provides.objects.iter().any(is_named))
+                && state.may_hold_kind(kind, Some(namespace))
+        };
+        self.sources.iter().filter(may).map(|state| &state.name)
     }
 
     fn incomplete_in(&self, kind: &GroupKind, namespace: Option<&Namespace>) -> impl Iterator<Item = &State> {

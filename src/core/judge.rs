@@ -80,7 +80,7 @@ fn judge(world: &World<'_>, examined: &mut Examined, claim: &Claim, closure: &Cl
         let copied = made(&member.edits);
         let is_known = world.fleet.publishes(&member.lands.kind) && (claim.copied.is_none() || copied.is_some());
         if is_known {
-            findings.extend(place::check(&to, &member.lands));
+            findings.extend(place::check_of(&to, &claim.by, &member.lands));
         }
         if let Some(object) = world.snapshot.get(&member.read) {
             if let Some(parcel) = parcel(&member.edits) {

@@ -194,7 +194,7 @@ pub fn unread(fleet: &Fleet, snapshot: &Snapshot, group: &GuestGroup, namespace:
 
 /// Puts objects into payloads and sets.
 fn delivered(group: &GuestGroup, namespace: &Namespace, objects: &[Ware]) -> Delivered {
-    let base = format!("pouch-{}-{}", group.name, group.clusters.digits());
+    let base = group.base();
     let set = |name: &str, once, payloads| {
         let clusters = group.clusters.clone();
         GuestSet { name: Name::from(name), clusters, once, payloads }

@@ -14,6 +14,9 @@ use crate::yaml::emit::{Tree, emit};
 /// The most objects of one group.
 pub(super) const MOST_OBJECTS: usize = 500;
 
+/// How many digits of a selector's hash stand in names.
+const DIGITS: usize = 8;
+
 /// Objects that ClusterResourceSets of a region deliver into guest clusters.
 #[derive(Clone, Debug)]
 pub struct GuestGroup {
@@ -82,11 +85,26 @@ impl ClusterSelector {
 
     /// Eight hexadecimal digits that are other ones for another selector.
     pub fn digits(&self) -> String {
-        sha256_hex(emit(&self.tree()).as_bytes()).chars().take(8).collect()
+        sha256_hex(emit(&self.tree()).as_bytes()).chars().take(DIGITS).collect()
     }
 }
 
 impl GuestGroup {
+    /// What the names of its sets and payloads begin with.
+    pub fn base(&self) -> String {
+        format!("pouch-{}-{}", self.name, self.clusters.digits())
+    }
+
+    /// Whether an object has a name that the group may give to a set or a payload, with this selector or another one.
+    pub fn may_name(&self, name: &Name) -> bool {
+        let rest = name.as_str().strip_prefix("pouch-").and_then(|rest| rest.strip_prefix(self.name.as_str()));
+        let Some((digits, rest)) = rest.and_then(|rest| rest.strip_prefix('-')?.split_at_checked(DIGITS)) else {
+            return false;
+        };
+        digits.bytes().all(|it| it.is_ascii_digit() || matches!(it, b'a'..=b'f'))
+            && (rest.is_empty() || rest.starts_with('-'))
+    }
+
     /// The namespaces that are named as they are.
     pub fn named(&self) -> impl Iterator<Item = Namespace> {
         let patterns = self.namespaces.patterns().iter();

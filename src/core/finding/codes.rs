@@ -79,7 +79,7 @@ codes! {
     ForbiddenKind "forbidden-kind" Refused Error "A claim needs an object of a kind that pouch does not publish.";
     ForbiddenType "forbidden-type" Refused Error "A claim needs a Secret of a type or content that never leaves its cluster.";
     ForbiddenPlace "forbidden-place" Refused Error "An object would land in a namespace, or under a name, that a bundle must not touch.";
-    ReservedName "reserved-name" Refused Error "An object would land under a name that k0rdent itself writes on the region.";
+    ReservedName "reserved-name" Refused Error "An object would land under a name that k0rdent itself writes on the region, or a group of guests.";
     NotAdmitted "not-admitted" Refused Error "A claim uses an object that its namespace is not admitted to.";
     NamespaceNotAllowed "namespace-not-allowed" Refused Error "The region does not take Credentials of this namespace.";
     ForgedManagedLabel "forged-managed-label" Refused Error "A Credential carries k0rdent's managed label, but no rule made it.";

@@ -61,7 +61,9 @@ impl Fates {
                     match by.is_guest() {
                         true => format!(
                             "whether {by} still has Clusters is unknown{}; its objects stay",
-                            untold(input, by).map(|source| format!(": source {source} was not read completely")).unwrap_or_default()
+                            untold(input, by)
+                                .map(|source| format!(": source {source} was not read completely"))
+                                .unwrap_or_default()
                         ),
                         false => format!(
                             "whether {by} still exists is unknown{}; its objects stay",

@@ -66,7 +66,7 @@ impl<'a, 'i> Admission<'a, 'i> {
         if !world.fleet.publishes(kind) {
             return revoked(Code::ForbiddenKind, format!("pouch does not publish objects of kind {kind}"));
         }
-        if let Some(finding) = place::check(&to, &object.key).into_iter().next() {
+        if let Some(finding) = place::check_of(&to, by, &object.key).into_iter().next() {
             return revoked(finding.code, finding.message);
         }
         if by.is_sync_rule()

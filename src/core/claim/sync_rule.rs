@@ -9,6 +9,7 @@ mod candidates;
 mod sources;
 #[cfg(test)]
 mod tests;
+mod unseen;
 
 use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
@@ -202,7 +203,7 @@ pub(super) fn for_guests(
             return invalid(finding.message.clone(), "Take it out of the group, or declare the kind in `kinds`.");
         }
     };
-    if let Some(unread) = snapshot.unmatched(&rule.kind) {
+    if let Some(unread) = unseen::unseen((fleet, snapshot), (object, rule), region) {
         let what = format!("{} takes further objects from source {}", object.key, unread.source);
         return Some(Err(vec![unread.leaves_open(&object.key, &what).at(&object.origin)]));
     }

@@ -1,5 +1,6 @@
 //! Unread: where something may stand that was not read.
 
+use alloc::collections::BTreeSet;
 use alloc::string::String;
 
 use super::state::State;
@@ -33,6 +34,25 @@ impl Snapshot {
         self.sources
             .iter()
             .find_map(|state| state.unmatched(kind).map(|reason| Unread { source: &state.name, reason: Some(reason) }))
+    }
+
+    /// Whether a source may have objects of a kind that ResourceSyncRules may take and that were not read, in one of these
+    /// namespaces; none is any.
+    pub fn untaken(
+        &self,
+        source: &SourceName,
+        kind: &GroupKind,
+        namespaces: Option<&BTreeSet<Namespace>>,
+    ) -> Option<Unread<'_>> {
+        let state = self.sources.iter().find(|state| state.name == *source)?;
+        if let Some(reason) = state.unmatched(kind) {
+            return Some(Unread { source: &state.name, reason: Some(reason) });
+        }
+        let lacks = match namespaces {
+            Some(namespaces) => namespaces.iter().any(|namespace| state.may_lack(kind, Some(namespace))),
+            None => state.may_lack(kind, None),
+        };
+        lacks.then_some(Unread { source: &state.name, reason: None })
     }
 
     /// The first source with cluster-scoped objects that might have an unseen object under a key.

@@ -68,7 +68,6 @@ pub fn of_namespaced(world: &World<'_>, claim: &Claim, sought: &Sought<'_>) -> O
     if claim.delivers(sought.read) {
         return Some(Rule::Grant);
     }
-    let claim = claim.acting(sought.read);
     let Some(namespace) = &sought.read.namespace else { return Some(Rule::Identity) };
     if !is_of_own_source(world, claim, sought.read) {
         return is_granted(world, claim, sought).then_some(Rule::Grant);
@@ -188,7 +187,6 @@ pub fn of_identity(world: &World<'_>, claim: &Claim, identity: &Object) -> Resul
     if claim.delivers(&identity.key) {
         return Ok(Rule::Grant);
     }
-    let claim = claim.acting(&identity.key);
     if !is_of_own_source(world, claim, &identity.key) {
         let granted = match is_offered(world, claim, &identity.key) {
             true => world.grants_by_name(&claim.by, claim.region(), &identity.key),
@@ -242,7 +240,6 @@ pub fn undecided(world: &World<'_>, claim: &Claim, read: &ObjectKey) -> Option<F
     if claim.delivers(read) {
         return None;
     }
-    let claim = claim.acting(read);
     match standing(world, claim, read) {
         Standing::Differs { counts, own } => return Some(differs(claim, counts, own)),
         Standing::Unread(unread) => return Some(unread.leaves_open(read, &format!("{} may use {read}", claim.by))),

@@ -17,7 +17,7 @@ pub mod sync_rule;
 mod taken;
 
 use alloc::boxed::Box;
-use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::collections::BTreeSet;
 use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -78,19 +78,19 @@ pub struct Start {
     pub by_default: bool,
 }
 
-/// What a group delivers to the guest clusters of one namespace.
+/// What a group delivers to guest clusters, in each of its namespaces.
 #[derive(Debug)]
 pub struct Delivered {
+    /// What the names of its sets and payloads begin with.
+    pub base: Name,
     /// What the configuration names, and so admits.
     pub named: BTreeSet<ObjectKey>,
-    /// What ResourceSyncRules take beside that, each with the claim that the rule would make.
-    pub asks: BTreeMap<ObjectKey, Claim>,
-    /// The objects.
+    /// The objects. Several may land in one place; which of them does is decided where it is known what each may use.
     pub items: Vec<Item>,
-    /// The namespaces that they need in a guest, and the payloads that make these.
-    pub namespaces: Vec<(Namespace, ObjectKey)>,
-    /// The sets that deliver the payloads.
-    pub sets: Vec<GuestSet>,
+    /// What ResourceSyncRules may take beside that.
+    pub waiting: Vec<Waiting>,
+    /// Which Clusters of its namespace a set is for.
+    pub clusters: ClusterSelector,
 }
 
 /// An object that is delivered.
@@ -103,7 +103,28 @@ pub struct Item {
     /// What becomes of it: its place in a guest, and what is rewritten.
     pub parcel: Arc<Parcel>,
     /// The payload that holds it.
-    pub payload: ObjectKey,
+    pub payload: Name,
+    /// The claim that the ResourceSyncRule would make which takes it; none of what the configuration names.
+    pub rule: Option<Arc<Claim>>,
+}
+
+impl Item {
+    /// The payload in a namespace.
+    pub fn payload_in(&self, namespace: &Namespace) -> ObjectKey {
+        let key = if self.parcel.lands.kind.is_secret() { ObjectKey::secret } else { ObjectKey::config_map };
+        key(namespace.clone(), self.payload.clone())
+    }
+}
+
+/// An object of which nobody knows whether a ResourceSyncRule takes it, or what becomes of it: what is published of it stays.
+#[derive(Debug)]
+pub struct Waiting {
+    /// What would be read.
+    pub read: ObjectKey,
+    /// The claim that the rule would make.
+    pub rule: Arc<Claim>,
+    /// Why nobody knows.
+    pub findings: Vec<Finding>,
 }
 
 /// An object as it lands in a guest.
@@ -120,6 +141,10 @@ pub struct Parcel {
 pub struct GuestSet {
     /// Its name.
     pub name: Name,
+    /// What names of its payloads begin with.
+    pub base: Name,
+    /// Where its part of all payloads begins.
+    pub start: u32,
     /// Which Clusters of its namespace it is for.
     pub clusters: ClusterSelector,
     /// Whether it writes its payloads once, and never again.
@@ -144,12 +169,6 @@ impl Claim {
     /// The region whose configuration the claim's destination goes by.
     pub fn region(&self) -> &Region {
         self.to.region()
-    }
-
-    /// The claim whose rules decide about an object: that of a ResourceSyncRule which takes the object for a group of guests,
-    /// else the claim itself.
-    pub fn acting(&self, read: &ObjectKey) -> &Self {
-        self.guest.as_ref().and_then(|delivered| delivered.asks.get(read)).unwrap_or(self)
     }
 
     /// Whether the configuration lets the claim deliver an object to guest clusters, by naming it.

@@ -18,7 +18,7 @@ pub mod wanted;
 
 use alloc::borrow::ToOwned as _;
 use alloc::boxed::Box;
-use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
+use alloc::collections::{BTreeMap, VecDeque};
 use alloc::vec::Vec;
 
 use crate::admission::{self, Sought};
@@ -33,6 +33,7 @@ use crate::snapshot::{Elsewhere, Lookup};
 use crate::world::World;
 use crate::world::definition::{Defined, by_provider};
 pub use companion::TEMPLATE;
+pub use guests::own as own_of_guests;
 use landing::Places;
 pub use landing::of_root;
 pub use member::{Closure, Member, Role, Via};
@@ -78,24 +79,28 @@ pub fn close(world: &World<'_>, claim: &Claim) -> Closure {
     closure
 }
 
-/// What a group of guest clusters delivers: the objects alone, and what pouch makes for that.
+/// What a group of guest clusters delivers: the objects alone, and what pouch makes for that. What a ResourceSyncRule takes
+/// and may not use is left out, so that whoever writes it takes nothing from the others.
 fn deliver(world: &World<'_>, claim: &Claim, delivered: &Delivered, closure: &mut Closure) {
-    let mut left_out = BTreeSet::new();
-    for member in guests::items(delivered) {
-        if let Some(finding) = guests::left_out(world, claim, &member.read) {
-            if left_out.len() < MOST_LEFT_OUT {
+    let mut left_out = 0_usize;
+    for member in guests::items(claim, delivered) {
+        if let Some(finding) = guests::left_out(world, claim, &member) {
+            if left_out < MOST_LEFT_OUT {
                 closure.find(claim, finding);
             }
-            left_out.insert(member.lands);
+            left_out = left_out.saturating_add(1);
             continue;
         }
-        let index = closure.members.len();
+        let read = &member.read;
         closure.members.push(member.clone());
-        if world.fleet.publishes(&member.read.kind) && !assume(world, claim, closure, index, &member) {
+        // What every region has by itself, a guest need not have. What was not read of what a rule takes lets that wait alone.
+        let is_unread = || member.rule.is_some() && matches!(world.snapshot.look_up(read), Lookup::Unread(_));
+        if world.fleet.publishes(&read.kind) && !is_unread() {
             look_up(world, claim, closure, &member);
         }
     }
-    closure.members.extend(guests::own(world, claim, delivered, &left_out));
+    let own = own_of_guests(world, claim, delivered, &closure.members);
+    closure.members.extend(own);
     if closure.members.len() > MAX_OBJECTS {
         let message = format!("the group needs more than {MAX_OBJECTS} objects");
         let finding = Finding::new(Code::TooManyObjects, message).at(&claim.origin);
@@ -327,7 +332,7 @@ fn look_up<'a>(world: &World<'a>, claim: &Claim, closure: &mut Closure, member: 
             let shut = shut.is_some_and(|identity| admission::is_shut(world, claim, identity));
             // If the object is not open, the claim is refused, and what is behind the object is not to be looked at
             // either.
-            match admission::of_namespaced(world, claim, &sought).is_some() && !shut {
+            match admission::of_namespaced(world, member.acting(claim), &sought).is_some() && !shut {
                 true => closure.want(claim, &member.read),
                 false => closure.closed = true,
             }

@@ -84,11 +84,7 @@ fn judge(world: &World<'_>, examined: &mut Examined, claim: &Claim, closure: &Cl
         }
         if let Some(object) = world.snapshot.get(&member.read) {
             if let Some(parcel) = parcel(&member.edits) {
-                findings.extend(match made(&parcel.edits).filter(|_| !parcel.lands.kind.is_secret()) {
-                    Some(made) => check_content(world, &made.object(object, &parcel.lands)),
-                    None => check_content(world, object),
-                });
-                findings.extend(guests::check(world, claim, object, parcel));
+                findings.extend(guests::check(world, claim, object, (member, parcel)));
                 continue;
             }
             match copied {
@@ -315,6 +311,7 @@ pub fn cases<'a>(world: &World<'_>, asked: impl Iterator<Item = &'a Asked>) -> V
         let mut closure = close(world, &claim);
         let mut findings = asked.findings.clone();
         findings.append(&mut closure.findings);
+        findings.extend(guests::set_aside(world, &claim, &mut closure));
         findings.extend(judge(world, &mut examined, &claim, &closure));
         findings.extend(examined.payloads.check(world, &claim, &closure));
         if !findings.iter().any(Finding::stops_claim) {

@@ -11,7 +11,7 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use super::sync_rule::{self, SyncRules};
-use super::{Asked, Claim, Delivered, Edit, GuestSet, Item, Parcel};
+use super::{Asked, Claim, Delivered, Edit, GuestSet, Item, Parcel, Waiting};
 use crate::capi::cluster::cluster_kind;
 use crate::capi::resource_set::{MOST_PAYLOADS, resource_set_kind};
 use crate::config::{Fleet, GuestGroup, RegionConfig, RegionState, Resolution};
@@ -20,7 +20,7 @@ use crate::finding::{Code, Finding, Origin};
 use crate::hash::{digits, sha256_start};
 use crate::k0rdent::root::Root;
 use crate::kinds;
-use crate::name::{Claimant, Name, Namespace, ObjectKey, Region, SourceName};
+use crate::name::{Claimant, GroupKind, Name, Namespace, ObjectKey, Region, SourceName};
 use crate::snapshot::{Lookup, Snapshot};
 
 /// What every group asks for in each of its namespaces.
@@ -28,79 +28,71 @@ pub(super) fn claims(fleet: &Fleet, snapshot: &Snapshot, synced: &SyncRules) -> 
     let mut asked = Vec::new();
     for group in fleet.guests.values() {
         let Some(region) = fleet.regions.get(&group.region) else { continue };
-        let wares = wares((fleet, snapshot, synced), group, region);
+        let (delivered, findings) = delivered((fleet, snapshot, synced), group, region);
+        let delivered = Arc::new(delivered);
         for namespace in namespaces(fleet, snapshot, group, region) {
-            asked.push(ask(group, region, &wares, namespace));
+            asked.push(ask(group, region, (&delivered, &findings), namespace));
         }
     }
     asked
 }
 
-/// What a group delivers, in whatever namespace.
-struct Wares {
-    /// What is read, what names it, where it lands, and what is rewritten.
-    objects: Vec<Ware>,
-    asks: BTreeMap<ObjectKey, Claim>,
-    /// Why nobody knows all of it.
-    findings: Vec<Finding>,
-}
-
-#[derive(Clone)]
-struct Ware {
-    read: ObjectKey,
-    field: String,
-    lands: ObjectKey,
-    edits: Vec<Edit>,
-}
-
-fn wares(seen @ (_, snapshot, _): (&Fleet, &Snapshot, &SyncRules), group: &GuestGroup, region: &RegionConfig) -> Wares {
-    let field = format!("guests.{}", group.name);
-    let plain = group.objects.iter().map(|entry| Ware {
-        read: entry.read.clone(),
-        field: field.clone(),
-        lands: entry.lands.clone(),
-        edits: Vec::new(),
-    });
-    let mut wares = Wares { objects: plain.collect(), asks: BTreeMap::new(), findings: Vec::new() };
+/// What a group delivers, in whatever namespace, and why nobody knows all of it.
+fn delivered(
+    seen @ (_, snapshot, _): (&Fleet, &Snapshot, &SyncRules),
+    group: &GuestGroup,
+    region: &RegionConfig,
+) -> (Delivered, Vec<Finding>) {
+    let (base, field) = (group.base(), format!("guests.{}", group.name));
+    let item = |read: &ObjectKey, field: &str, (lands, edits): (&ObjectKey, &[Edit]), rule| Item {
+        read: read.clone(),
+        field: field.into(),
+        payload: payload(&base, lands),
+        parcel: Arc::new(Parcel { lands: lands.clone(), edits: edits.to_vec() }),
+        rule,
+    };
+    let plain = group.objects.iter().map(|entry| item(&entry.read, &field, (&entry.lands, &[]), None));
+    let (mut items, mut waiting, mut findings): (Vec<Item>, _, _) = (plain.collect(), Vec::new(), Vec::new());
     for rule in &group.rules {
         let key = ObjectKey::new(kinds::sync_rule(), None, rule.clone());
-        match sync_rule::for_guests(seen, rule, region) {
-            None => wares.findings.push(match snapshot.look_up(&key) {
-                Lookup::Unread(unread) => unread.finding(&key),
-                _ => {
-                    let message = format!("{field} names {key}, which no source with `clusterScoped` has");
-                    Finding::new(Code::MissingReference, message).about(&key).help("Add the rule, or correct the name.")
-                }
-            }),
-            Some(Err(findings)) => wares.findings.extend(findings),
-            Some(Ok(asked)) => asked.into_iter().for_each(|asked| wares.add(&field, rule, asked)),
-        }
-    }
-    wares
-}
-
-impl Wares {
-    /// Adds what a rule takes.
-    fn add(&mut self, field: &str, rule: &Name, asked: Asked) {
-        self.findings.extend(asked.findings.iter().cloned());
-        let Some(claim) = asked.claim.filter(|_| !asked.findings.iter().any(Finding::stops_claim)) else { return };
-        let Some(copied) = &claim.copied else { return };
-        let field = format!("{field}: ResourceSyncRule {rule}");
-        let ware = Ware { read: copied.read.clone(), field, lands: copied.lands.clone(), edits: copied.edits.clone() };
-        if let Some(other) = self.objects.iter().find(|other| other.lands == ware.lands) {
-            if other.read != ware.read || other.edits != ware.edits {
-                let message = format!("{} and {} would both be {} in guests", other.field, ware.field, ware.lands);
-                let finding = Finding::new(Code::ConflictingContent, message).about(&ware.read);
-                self.findings.push(finding.help("Let one of them land elsewhere, or remove one."));
+        let asked = match sync_rule::for_guests(seen, rule, region) {
+            None => {
+                findings.push(match snapshot.look_up(&key) {
+                    Lookup::Unread(unread) => unread.finding(&key),
+                    _ => {
+                        let message = format!("{field} names {key}, which no source with `clusterScoped` has");
+                        let finding = Finding::new(Code::MissingReference, message).about(&key);
+                        finding.help("Add the rule, or correct the name.")
+                    }
+                });
+                continue;
             }
-            return;
+            Some(Err(found)) => {
+                findings.extend(found);
+                continue;
+            }
+            Some(Ok(asked)) => asked,
+        };
+        let field = format!("{field}: ResourceSyncRule {rule}");
+        for Asked { claim, findings, .. } in asked {
+            let Some((claim, copied)) = claim.and_then(|claim| Some((claim.clone(), claim.copied?))) else { continue };
+            let rule = Arc::new(claim);
+            match findings.iter().any(Finding::stops_claim) {
+                true => waiting.push(Waiting { read: copied.read, rule, findings }),
+                false => items.push(item(&copied.read, &field, (&copied.lands, &copied.edits), Some(rule))),
+            }
         }
-        self.asks.insert(ware.read.clone(), claim);
-        self.objects.push(ware);
     }
+    let named = group.objects.iter().map(|entry| entry.read.clone()).collect();
+    (Delivered { base: base.as_str().into(), named, items, waiting, clusters: group.clusters.clone() }, findings)
 }
 
-fn ask(group: &GuestGroup, region: &RegionConfig, wares: &Wares, namespace: Namespace) -> Asked {
+fn ask(
+    group: &GuestGroup,
+    region: &RegionConfig,
+    (delivered, findings): (&Arc<Delivered>, &[Finding]),
+    namespace: Namespace,
+) -> Asked {
     let by = Claimant::guest(namespace, group.name.clone());
     let origin = Origin::configuration();
     let mut asked = Asked {
@@ -117,9 +109,7 @@ fn ask(group: &GuestGroup, region: &RegionConfig, wares: &Wares, namespace: Name
         asked.settle();
         return asked;
     }
-    let mut delivered = delivered(group, &by.namespace, &wares.objects);
-    delivered.asks = wares.asks.clone();
-    asked.findings.extend(wares.findings.iter().cloned());
+    asked.findings.extend(findings.iter().cloned());
     asked.claim = Some(Claim {
         by: by.clone(),
         origin,
@@ -134,7 +124,7 @@ fn ask(group: &GuestGroup, region: &RegionConfig, wares: &Wares, namespace: Name
         resolution: Resolution::AsWritten,
         managed: false,
         copied: None,
-        guest: Some(Arc::new(delivered)),
+        guest: Some(delivered.clone()),
     });
     for finding in asked.findings.iter_mut().filter(|finding| finding.origin.is_none()) {
         finding.origin = Some(Origin::configuration());
@@ -192,52 +182,63 @@ pub fn unread(fleet: &Fleet, snapshot: &Snapshot, group: &GuestGroup, namespace:
     snapshot.all_unread_in(&cluster_kind(), namespace).find(tells).cloned()
 }
 
-/// Puts objects into payloads and sets.
-fn delivered(group: &GuestGroup, namespace: &Namespace, objects: &[Ware]) -> Delivered {
-    let base = group.base();
-    let set = |name: &str, once, payloads| {
-        let clusters = group.clusters.clone();
-        GuestSet { name: Name::from(name), clusters, once, payloads }
-    };
-    let placed = objects.iter().map(|object| (Mark::of(&object.lands), object.clone())).collect();
-    let (mut items, mut sets, mut needed) = (Vec::new(), Vec::new(), BTreeSet::new());
-    for (name, placed) in parts(&base, placed) {
-        let mut payloads = Vec::with_capacity(placed.len());
-        for (mark, Ware { read, field, lands, edits }) in placed {
-            needed.extend(lands.namespace.clone().filter(|namespace| !is_everywhere(namespace)));
-            let key = payload(lands.kind.is_secret(), namespace, &format!("{name}-{}", mark.digits()));
-            payloads.push((key.kind.clone(), key.name.clone()));
-            items.push(Item { read, field, parcel: Arc::new(Parcel { lands, edits }), payload: key });
-        }
-        sets.push(set(&name, false, payloads));
-    }
+/// The name of the payload of an object. It says nothing of the set, so that an object stays where it is when sets are
+/// divided.
+fn payload(base: &str, lands: &ObjectKey) -> Name {
+    Name::from(format!("{base}-{}", Mark::of(lands).digits()).as_str())
+}
+
+/// Puts payloads into sets: each with its name, and with what it is in a guest. Also gives the namespaces that are needed
+/// there, and the payloads that make these.
+pub fn sets(delivered: &Delivered, payloads: &BTreeMap<&Name, &ObjectKey>) -> (Vec<(Namespace, Name)>, Vec<GuestSet>) {
+    let kind = |lands: &ObjectKey| GroupKind::new("", if lands.kind.is_secret() { "Secret" } else { "ConfigMap" });
+    let placed =
+        payloads.iter().map(|(name, lands)| (Mark::of(lands), (kind(lands), (*name).clone()))).collect::<Vec<_>>();
+    let needed: BTreeSet<&Namespace> = payloads.values().filter_map(|lands| lands.namespace.as_ref()).collect();
     // A set that writes again would take from a namespace that is there already what others wrote on it, the labels that
     // say what may run there among them.
-    let base = format!("{base}-namespaces");
-    let placed = needed.into_iter().map(|needed| (Mark::of(&ObjectKey::namespace(&needed)), needed)).collect();
-    let mut namespaces = Vec::new();
-    for (name, placed) in parts(&base, placed) {
-        let mut payloads = Vec::with_capacity(placed.len());
-        for (mark, needed) in placed {
-            let key = payload(false, namespace, &format!("{name}-{}", mark.digits()));
-            payloads.push((key.kind.clone(), key.name.clone()));
-            namespaces.push((needed, key));
-        }
-        sets.push(set(&name, true, payloads));
-    }
-    let named = group.objects.iter().map(|entry| entry.read.clone()).collect();
-    Delivered { named, asks: BTreeMap::new(), items, namespaces, sets }
+    let base = format!("{}-namespaces", delivered.base);
+    let made = |name: &Namespace| (name.clone(), payload(&base, &ObjectKey::namespace(name)));
+    let namespaces: Vec<(Namespace, Name)> = needed.into_iter().filter(|name| !is_everywhere(name)).map(made).collect();
+    let makers = namespaces.iter().map(|(namespace, name)| {
+        (Mark::of(&ObjectKey::namespace(namespace)), (GroupKind::new("", "ConfigMap"), name.clone()))
+    });
+    let once = divided(delivered, &base, true, makers.collect());
+    let sets = divided(delivered, delivered.base.as_str(), false, placed);
+    (namespaces, sets.into_iter().chain(once).collect())
 }
 
-/// Whether every cluster has a namespace of its own accord.
+fn divided(delivered: &Delivered, base: &str, once: bool, all: Vec<(Mark, (GroupKind, Name))>) -> Vec<GuestSet> {
+    let set = |(name, start, payloads): (String, u32, Vec<(Mark, (GroupKind, Name))>)| GuestSet {
+        name: Name::from(name.as_str()),
+        base: Name::from(base),
+        start,
+        clusters: delivered.clusters.clone(),
+        once,
+        payloads: payloads.into_iter().map(|(_, payload)| payload).collect(),
+    };
+    parts(base, all).into_iter().map(set).collect()
+}
+
+/// The set that a payload of this name belongs to.
+pub fn set_of<'s>(sets: impl Iterator<Item = &'s GuestSet>, payload: &Name) -> Option<&'s GuestSet> {
+    let start = |set: &GuestSet| {
+        let digits = payload.as_str().strip_prefix(set.base.as_str())?.strip_prefix('-')?;
+        let is_mark = digits.len() == MARK_DIGITS && digits.bytes().all(|it| it.is_ascii_hexdigit());
+        u32::from_str_radix(digits.get(..PART_DIGITS).filter(|_| is_mark)?, 16).ok()
+    };
+    let fitting = sets.filter(|set| start(set).is_some_and(|mark| set.start <= mark));
+    fitting.max_by_key(|set| set.start)
+}
+
+/// The namespaces that every cluster has of its own accord.
 fn is_everywhere(namespace: &Namespace) -> bool {
-    *namespace == "default" || namespace.as_str().starts_with("kube-")
+    matches!(namespace.as_str(), "default" | "kube-system" | "kube-public" | "kube-node-lease")
 }
 
-fn payload(is_secret: bool, namespace: &Namespace, name: &str) -> ObjectKey {
-    let key = if is_secret { ObjectKey::secret } else { ObjectKey::config_map };
-    key(namespace.clone(), Name::from(name))
-}
+/// How many digits of a mark stand in a name, and how many of those say in which part an object is.
+const MARK_DIGITS: usize = 16;
+const PART_DIGITS: usize = 4;
 
 /// Where an object stands among all that there could be.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -265,7 +266,7 @@ const BITS: u32 = 16;
 
 /// Divides what one set cannot hold, each part with its name. A part that is full gives away its upper half: what stays
 /// keeps the name, so that one object more moves half of a part at most, and nothing of the others.
-fn parts<T>(base: &str, mut all: Vec<(Mark, T)>) -> Vec<(String, Vec<(Mark, T)>)> {
+fn parts<T>(base: &str, mut all: Vec<(Mark, T)>) -> Vec<(String, u32, Vec<(Mark, T)>)> {
     all.sort_by_key(|(mark, _)| *mark);
     let mut parts = Vec::new();
     let mut left = vec![(0_u32, BITS, all)];
@@ -276,7 +277,7 @@ fn parts<T>(base: &str, mut all: Vec<(Mark, T)>) -> Vec<(String, Vec<(Mark, T)>)
         if part.len() <= MOST_PAYLOADS || bits == 0 {
             // More of them than that in one place is what nobody finds by chance; the region's API refuses such a set.
             let name = if start == 0 { String::from(base) } else { format!("{base}-{start:04x}") };
-            parts.push((name, part));
+            parts.push((name, start, part));
             continue;
         }
         let bits = bits.saturating_sub(1);
@@ -299,10 +300,10 @@ mod tests {
 
     fn placed(count: usize) -> BTreeMap<usize, String> {
         let parts = parts("base", (0..count).map(object).collect());
-        for (name, part) in &parts {
+        for (name, _, part) in &parts {
             assert!(part.len() <= MOST_PAYLOADS, "{name}");
         }
-        parts.into_iter().flat_map(|(name, part)| part.into_iter().map(move |(_, it)| (it, name.clone()))).collect()
+        parts.into_iter().flat_map(|(name, _, part)| part.into_iter().map(move |(_, it)| (it, name.clone()))).collect()
     }
 
     #[test]

@@ -203,7 +203,7 @@ pub(super) fn for_guests(
             return invalid(finding.message.clone(), "Take it out of the group, or declare the kind in `kinds`.");
         }
     };
-    if let Some(unread) = unseen::unseen((fleet, snapshot), (object, rule), region) {
+    if let Some(unread) = unseen::source((fleet, snapshot), (object, rule), region) {
         let what = format!("{} takes further objects from source {}", object.key, unread.source);
         return Some(Err(vec![unread.leaves_open(&object.key, &what).at(&object.origin)]));
     }
@@ -213,6 +213,12 @@ pub(super) fn for_guests(
     for key in Candidates::new(snapshot).of(rule) {
         let answers = sight.answers(key);
         asked.extend(ask((fleet, snapshot), (object, rule), (region, Goal::Guests), &answers));
+    }
+    for (key, unread) in unseen::granted((fleet, snapshot), (object, rule), region) {
+        if snapshot.get(&key).is_none() {
+            let copied = Copied { read: key.clone(), source: None, lands: key.clone(), edits: Vec::new() };
+            asked.push(one(fleet, (object, rule), region, copied, vec![unread.finding(&key)]));
+        }
     }
     Some(Ok(asked))
 }
@@ -255,6 +261,21 @@ fn ask(
             }
         }
     };
+    let copied = Copied { read: key.clone(), source: Some(copy.origin.source.clone()), lands, edits };
+    Some(one(fleet, place, region, copied, findings))
+}
+
+/// What a rule asks for one object.
+fn one(
+    fleet: &Fleet,
+    (object, rule): (&Object, &Rule),
+    region: &RegionConfig,
+    copied: Copied,
+    findings: Vec<Finding>,
+) -> Asked {
+    let key = &copied.read;
+    let namespace = key.namespace.clone().unwrap_or_else(|| fleet.system_namespace.clone());
+    let by = Claimant::synced(&object.key.name, namespace, &key.name);
     let root = Root {
         kind: key.kind.clone(),
         version: rule.version.clone(),
@@ -269,13 +290,13 @@ fn ask(
         starts: Vec::new(),
         resolution: Resolution::AsWritten,
         managed: false,
-        copied: Some(Copied { read: key.clone(), source: Some(copy.origin.source.clone()), lands, edits }),
+        copied: Some(copied),
         guest: None,
     };
     let origin = object.origin.clone();
     let mut asked = Asked { by, origin, region: Some(region.name.clone()), claim: Some(claim), findings };
     asked.settle();
-    Some(asked)
+    asked
 }
 
 /// Whether some grant may open an object of another source to what a rule takes to a region.

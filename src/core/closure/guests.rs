@@ -1,6 +1,6 @@
 //! What a group of guest clusters needs: the objects that it delivers, and what pouch makes to deliver them.
 
-use alloc::collections::BTreeSet;
+use alloc::collections::BTreeMap;
 use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -9,34 +9,30 @@ use super::landing::Places;
 use super::member::{Member, Role, Via};
 use crate::admission::{self, Sought};
 use crate::capi::resource_set::resource_set_kind;
-use crate::claim::guest::NEWEST;
-use crate::claim::{Claim, Delivered, Edit, Item, Own};
+use crate::claim::guest::{self, NEWEST};
+use crate::claim::{Claim, Delivered, Edit, GuestSet, Item, Own, parcel};
 use crate::config::Grant;
 use crate::finding::{Class, Code, Finding, Severity};
-use crate::name::{GroupKind, Name, ObjectKey, Region, Version};
+use crate::name::{Name, Namespace, ObjectKey, Region, Version};
 use crate::object::Object;
 use crate::world::World;
 use crate::world::cluster::ClusterFacts;
 
 /// The objects that a group delivers. Nobody else has objects of such names as they land under, so what stands there is not
 /// asked.
-pub(super) fn items(delivered: &Delivered) -> Vec<Member> {
-    let member = |item: &Item| {
-        let places = Places { read: item.read.clone(), lands: item.payload.clone() };
+pub(super) fn items(claim: &Claim, delivered: &Delivered) -> impl Iterator<Item = Member> {
+    delivered.items.iter().map(|item: &Item| {
+        let places = Places { read: item.read.clone(), lands: item.payload_in(&claim.by.namespace) };
         let via = vec![Via { interface: None, field: item.field.clone() }];
         let edits = vec![Edit::Parcel(item.parcel.clone())];
-        Member { edits, ..Member::new(places, Role::Root, via, None) }
-    };
-    delivered.items.iter().map(member).collect()
+        Member { edits, rule: item.rule.clone(), ..Member::new(places, Role::Root, via, None) }
+    })
 }
 
 /// Why an object that a ResourceSyncRule takes is left out, if it is: whoever writes it may not take from all others what the
 /// group delivers. Where nobody knows, it stays, and breaks the group.
-pub(super) fn left_out(world: &World<'_>, claim: &Claim, read: &ObjectKey) -> Option<Finding> {
-    let acting = claim.acting(read);
-    if claim.delivers(read) || !acting.by.is_sync_rule() {
-        return None;
-    }
+pub(super) fn left_out(world: &World<'_>, claim: &Claim, member: &Member) -> Option<Finding> {
+    let (acting, read) = (&**member.rule.as_ref()?, &member.read);
     let object = world.snapshot.get(read);
     let is_doubtful = |object: &Object| {
         object.is_mistyped()
@@ -68,36 +64,25 @@ pub(super) fn left_out(world: &World<'_>, claim: &Claim, read: &ObjectKey) -> Op
     left(Code::ForbiddenType, format!("{why}, and never leaves")).map(|it| it.help("Narrow the rule."))
 }
 
-/// What pouch makes to deliver them, but for what is left out.
-pub(super) fn own(
-    world: &World<'_>,
-    claim: &Claim,
-    delivered: &Delivered,
-    left_out: &BTreeSet<ObjectKey>,
-) -> Vec<Member> {
-    let namespaces = delivered.namespaces.iter().map(|(name, key)| (key.clone(), Own::Namespace(name.clone())));
-    let version = version(world, claim.region());
-    let is_there = |(kind, name): &(GroupKind, Name)| {
-        let key = ObjectKey::new(kind.clone(), Some(claim.by.namespace.clone()), name.clone());
-        !left_out.contains(&key)
-    };
-    let fitting = delivered.sets.iter().map(|set| {
-        let mut set = set.clone();
-        set.payloads.retain(is_there);
-        set
-    });
-    // The API server refuses a set without payloads.
-    let sets = fitting.filter(|set| !set.payloads.is_empty()).map(|set| {
-        let key = ObjectKey::new(resource_set_kind(), Some(claim.by.namespace.clone()), set.name.clone());
+/// What pouch makes to deliver these members, and what they need in a guest.
+pub fn own(world: &World<'_>, claim: &Claim, delivered: &Delivered, members: &[Member]) -> Vec<Member> {
+    let (namespace, version) = (&claim.by.namespace, version(world, claim.region()));
+    let payloads: BTreeMap<&Name, &ObjectKey> =
+        members.iter().filter_map(|member| Some((&member.lands.name, &parcel(&member.edits)?.lands))).collect();
+    let (namespaces, sets) = guest::sets(delivered, &payloads);
+    let made =
+        |(name, payload): (Namespace, Name)| (ObjectKey::config_map(namespace.clone(), payload), Own::Namespace(name));
+    let set = |set: GuestSet| {
+        let key = ObjectKey::new(resource_set_kind(), Some(namespace.clone()), set.name.clone());
         (key, Own::Set(set, version.clone()))
-    });
+    };
     let member = |(key, own): (ObjectKey, Own)| {
         let places = Places { read: key.clone(), lands: key };
         let edits = vec![Edit::Own(Arc::new(own))];
         let via = vec![Via { interface: None, field: format!("guests.{}", claim.by.name) }];
         Member { edits, ..Member::new(places, Role::Own, via, None) }
     };
-    namespaces.chain(sets).map(member).collect()
+    namespaces.into_iter().map(made).chain(sets.into_iter().map(set)).map(member).collect()
 }
 
 /// The version in which a region has sets: the newest that pouch knows, unless it is known to serve only an older one.

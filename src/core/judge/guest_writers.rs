@@ -7,6 +7,7 @@ use alloc::vec::Vec;
 use super::payloads::Payloads;
 use super::sharing::Heard;
 use crate::capi::resource_set::{self, resource_set_kind};
+use crate::claim::parcel;
 use crate::finding::{Code, Finding};
 use crate::guest_objects::GuestObject;
 use crate::listing::few;
@@ -59,14 +60,14 @@ pub(super) fn contested(world: &World<'_>, payloads: &Payloads, heard: &mut [Hea
 
 fn writer(world: &World<'_>, payloads: &Payloads, at: usize, (claim, closure, _): &Heard) -> Option<Writer> {
     let by = claim.by.clone();
-    if let Some(delivered) = &claim.guest {
+    if claim.guest.is_some() {
         let selector = world.fleet.guests.get(&by.name)?.clusters.selector.clone();
         let object = |key: &ObjectKey| GuestObject {
             kind: key.kind.clone(),
             namespace: key.namespace.clone(),
             name: key.name.clone(),
         };
-        let objects = delivered.items.iter().map(|item| object(&item.parcel.lands)).collect();
+        let objects = closure.members.iter().filter_map(|member| Some(object(&parcel(&member.edits)?.lands))).collect();
         return Some(Writer { at, by, selector, objects });
     }
     if !by.is_resource_set() {

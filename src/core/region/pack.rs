@@ -13,6 +13,7 @@ use super::brake::Held;
 use super::carry::{self, Fate, Fates};
 use super::change::{Action, Change};
 use super::content::Order;
+use super::guests;
 use super::handover::{self, Beside, Exchanged};
 use super::history::History;
 use super::home;
@@ -115,6 +116,7 @@ pub(super) fn pack(input: &Input<'_>, history: &History, rulings: &[Ruling<'_>])
         let fates = carry::fates(input, rulings);
         carry_over(input, history, (&fates, rulings), &mut wanted, &mut pack);
     }
+    name_staying(&mut wanted, &pack);
     let mut unasked = Vec::new();
     let keep = |lands: &ObjectKey, text: &str, object: Option<&Object>| {
         Some(keep_of(input, lands, text, object, &mut unasked))
@@ -123,6 +125,57 @@ pub(super) fn pack(input: &Input<'_>, history: &History, rulings: &[Ruling<'_>])
     _ = fill(&input.terms, wanted, &mut pack, keep);
     pack.unasked = unasked;
     pack
+}
+
+/// Lets the sets of groups name the payloads that stay although nothing makes them anew.
+fn name_staying(wanted: &mut Wanted, pack: &Pack) {
+    let sets = wanted.values_mut().filter(|(order, _)| guests::set(order).is_some());
+    let mut sets: Vec<(&mut Order, &Claimant)> =
+        sets.filter_map(|(order, needed_by)| Some((order, &needed_by.first()?.by))).collect();
+    if !sets.is_empty() {
+        _ = guests::name_staying(&mut sets, staying(pack.objects.iter()));
+    }
+}
+
+/// What stays of payloads, and for whom; not what is about to go.
+fn staying<'p>(
+    objects: impl Iterator<Item = (&'p ObjectKey, &'p Packed)>,
+) -> impl Iterator<Item = (&'p ObjectKey, &'p Claimant)> {
+    let carried = |(key, packed): (&'p ObjectKey, &'p Packed)| match packed {
+        Packed::Carried { needed_by, state, .. } if !state.is_handover() => Some((key, needed_by)),
+        _ => None,
+    };
+    objects
+        .filter_map(carried)
+        .flat_map(|(key, needed_by)| needed_by.iter().filter(|by| by.by.is_guest()).map(move |by| (key, &by.by)))
+}
+
+/// The same where the brake has decided what stays.
+fn name_held(input: &Input<'_>, pack: &mut Pack) {
+    let (fresh, others): (Vec<_>, Vec<_>) = pack
+        .objects
+        .iter_mut()
+        .partition(|(_, packed)| matches!(packed, Packed::Fresh { order, .. } if guests::set(order).is_some()));
+    let mut sets: Vec<(&mut Order, &Claimant)> = Vec::new();
+    let mut texts = Vec::new();
+    for (_, packed) in fresh {
+        if let Packed::Fresh { order, needed_by, text, keep, .. } = packed
+            && let Some(by) = needed_by.first()
+        {
+            texts.push((order.lands.clone(), text, keep));
+            sets.push((order, &by.by));
+        }
+    }
+    if sets.is_empty() {
+        return;
+    }
+    let changed = guests::name_staying(&mut sets, staying(others.into_iter().map(|(key, packed)| (key, &*packed))));
+    let (marks, with) = (Marks::of(&input.to), input.envelopes());
+    for ((order, _), (lands, text, keep)) in sets.iter().zip(texts).filter(|(_, (lands, ..))| changed.contains(lands)) {
+        let Some(object) = order.source(input.world.snapshot, &with) else { continue };
+        *text = emit(&sanitise(&object, &lands, &order.edits, marks, None));
+        *keep = Keep::of_open(input.published.bytes(&lands), text);
+    }
 }
 
 /// Of so many objects that are published otherwise, and a share of all that were looked at, nobody supposes any more
@@ -296,6 +349,7 @@ fn carry_over(
     let mut staying: BTreeSet<&Claimant> = BTreeSet::new();
     let mut carried = Broken::new();
     let mut exchanged: Vec<Exchanged<'_>> = Vec::new();
+    let of_guests = |by: &Claimant| rulings.iter().find(|ruling| by.is_guest() && ruling.case.claim.by == *by);
     let mut leaving: Vec<&ManifestObject> = Vec::new();
     for object in &manifest.objects {
         let mut names = BTreeSet::new();
@@ -303,7 +357,15 @@ fn carry_over(
         let is_handover = object.state.is_handover();
         // Who is named with what is handed over has another now, and whether he is broken makes its wait no longer.
         for needed_by in object.needed_by.iter().filter(|_| !is_handover) {
-            let Fate::Carried(code) = fates.of(needed_by) else { continue };
+            let code = match fates.of(needed_by) {
+                Fate::Carried(code) => code,
+                // A part of what a group delivers may wait while the rest goes on.
+                Fate::Fresh => match of_guests(&needed_by.by).and_then(|ruling| guests::waits(ruling, object)) {
+                    Some(code) if !input.allowances.withdraws(&needed_by.by, code) => code,
+                    _ => continue,
+                },
+                Fate::Withdrawn => continue,
+            };
             match admission.ends(object, needed_by) {
                 Some(revoked) => ended.entry(&needed_by.by).or_default().push(revoked),
                 None => {
@@ -466,6 +528,7 @@ pub(super) fn keep_held(input: &Input<'_>, pack: &mut Pack, held: &Held, changes
             carry(input, pack, manifest, object, names, ObjectState::Carried(Code::DeletionsHeld));
         }
     }
+    name_held(input, pack);
     _ = add_namespaces(&input.terms, pack, &mut |key, text, _| Some(Keep::of_open(input.published.bytes(key), text)));
 }
 

@@ -6,6 +6,7 @@
 
 use alloc::collections::BTreeMap;
 use alloc::string::{String, ToString as _};
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use super::input::{Input, Terms};
@@ -100,6 +101,9 @@ impl<'a, 'i> Admission<'a, 'i> {
             return revoked(finding.code, finding.message);
         }
         let (guest, from) = (object.guest.as_ref()?, object.from.as_ref()?);
+        if !world.fleet.publishes(&guest.key.kind) {
+            return revoked(Code::ForbiddenKind, format!("pouch does not publish objects of kind {}", guest.key.kind));
+        }
         let group = world.fleet.guests.get(&by.name)?;
         let read = ObjectKey::new(guest.key.kind.clone(), from.namespace.clone(), from.name.clone());
         if group.objects.iter().any(|entry| entry.read == read) {
@@ -107,13 +111,23 @@ impl<'a, 'i> Admission<'a, 'i> {
         }
         if !group.rules.is_empty() {
             // Of what rules take, that is known only as long as they take it.
-            let claim = self.claims.get(by).map(|claim| claim.acting(&read)).filter(|claim| claim.by.is_sync_rule())?;
-            let sought = Sought { read: &read, template: false, referrer: None, source: None };
-            let is_open = read.namespace.is_none()
-                || admission::of_namespaced(&world, claim, &sought).is_some()
-                || admission::undecided(&world, claim, &read).is_some();
-            let why = || format!("{read} is not open to {}", claim.by);
-            return if is_open { None } else { revoked(Code::NotAdmitted, why()) };
+            let delivered = self.claims.get(by)?.guest.as_ref()?;
+            let is_from = |key: &ObjectKey| key.namespace == read.namespace && key.name == read.name;
+            let items = delivered.items.iter().filter(|item| item.payload == object.key.name && is_from(&item.read));
+            let items = items.filter_map(|item| Some((&item.read, item.rule.as_ref()?)));
+            let waiting = delivered.waiting.iter().filter(|it| is_from(&it.read)).map(|it| (&it.read, &it.rule));
+            let is_open = |(read, rule): (&ObjectKey, &Arc<Claim>)| {
+                let sought = Sought { read, template: false, referrer: None, source: None };
+                read.namespace.is_none()
+                    || admission::of_namespaced(&world, rule, &sought).is_some()
+                    || admission::undecided(&world, rule, read).is_some()
+            };
+            let mut taken = items.chain(waiting).peekable();
+            let (read, rule) = *taken.peek()?;
+            return match taken.any(is_open) {
+                true => None,
+                false => revoked(Code::NotAdmitted, format!("{read} is not open to {}", rule.by)),
+            };
         }
         revoked(Code::NotAdmitted, format!("the configuration does not name {read} for the group any more"))
     }

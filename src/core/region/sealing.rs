@@ -8,6 +8,7 @@ use alloc::vec::Vec;
 
 use super::change::{Action, Reason, Sealing, Values};
 use super::content::Order;
+use super::envelope::Envelopes;
 use super::fields::{FieldChange, differences};
 use super::history::filled_entries;
 use super::input::Input;
@@ -135,7 +136,11 @@ struct Entries {
 /// Entries of a published Secret that do not stay as they are, as far as its tags tell.
 fn changed_entries(input: &Input<'_>, order: &Order, document: &Node) -> Entries {
     let lands = &order.lands;
-    let object = order.source(input.world.snapshot, &input.envelopes());
+    let tagged = input.published.bytes(lands).and_then(reuse::split);
+    let key = tagged.as_ref().and_then(|tagged| Some(input.keys.with_id(tagged.key_id).next()?.0));
+    // What goes into guests has a line by the key of then; by another one, every value would seem to change.
+    let with = input.envelopes();
+    let object = order.source(input.world.snapshot, &Envelopes { key: key.or(with.key), ..with });
     let unknown = |reason| Entries { unknown: Some(reason), ..Entries::default() };
     let Some(payload) = object.as_ref().and_then(|object| object.payload.as_ref()) else {
         return unknown(Reason::NoValues);
@@ -144,8 +149,6 @@ fn changed_entries(input: &Input<'_>, order: &Order, document: &Node) -> Entries
     let Some(current) = input.keys.current() else {
         return Entries { changes: reuse::compare_names(&leaves, payload), ..unknown(Reason::NoValues) };
     };
-    let tagged = input.published.bytes(lands).and_then(reuse::split);
-    let key = tagged.as_ref().and_then(|tagged| Some(input.keys.with_id(tagged.key_id).next()?.0));
     let context = input.context(lands, readers(input, lands).unwrap_or_default());
     // A Secret without values needs no tags.
     let has_values = leaves.iter().any(|(_, leaf)| !leaf.is_empty());

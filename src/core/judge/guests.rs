@@ -7,7 +7,8 @@ use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
 use super::case::{Verdict, verdict};
-use super::{check_content, copied, place, tenancy};
+use super::content::check_content;
+use super::{copied, place, tenancy};
 use crate::capi::resource_set::resource_set_kind;
 use crate::claim::{Claim, Edit, Own, Parcel, made, parcel};
 use crate::closure::{Closure, Member, Role, own_of_guests};

@@ -36,7 +36,7 @@ fn nodes(server: &ApiServer) {
 }
 
 /// The real controller beside the server, which makes the Cluster `eu` of the cluster that it runs on.
-fn controller(server: &ApiServer, program: &Path) -> Guarded {
+pub fn controller(server: &ApiServer, program: &Path) -> Guarded {
     let [port] = free_ports();
     let process = Guarded::start("cluster-registry-controller", program, |folder| {
         let kubeconfig = folder.join("kubeconfig");

@@ -7,7 +7,8 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::rig::apiserver::{ApiServer, free_ports};
+use crate::registered::controller;
+use crate::rig::apiserver::ApiServer;
 use crate::rig::guarded::Guarded;
 use crate::rig::http::{Connection, Request};
 use crate::support::{shared, tool};
@@ -114,25 +115,7 @@ impl Mesh {
 
     /// Starts the controller of the sink, which is called `eu` there.
     pub fn control(&mut self) {
-        let [port] = free_ports();
-        let sink = &self.sink;
-        let process = Guarded::start("cluster-registry-controller", &self.program, |folder| {
-            let kubeconfig = folder.join("kubeconfig");
-            sink.kubeconfig(&kubeconfig, "admin");
-            let arguments = vec![
-                String::from("--provision-local-cluster=eu"),
-                String::from("--namespace=cluster-registry"),
-                String::from("--cluster-validator-webhook-enabled=false"),
-                String::from("--core-resources-source-enabled=false"),
-                String::from("--manage-local-cluster-secret=false"),
-                String::from("--metrics-addr=0"),
-                format!("--health-addr=127.0.0.1:{port}"),
-                format!("--apiserver-endpoint-address={}", sink.url().trim_start_matches("https://")),
-            ];
-            (arguments, vec![("KUBECONFIG", kubeconfig.into())])
-        });
-        process.wait_until_ready(port, "/readyz").unwrap_or_else(|why| panic!("no controller: {why}"));
-        self.controller = Some(process);
+        self.controller = Some(controller(&self.sink, &self.program));
     }
 
     /// The copies that the controller made on the sink, by kind and place.

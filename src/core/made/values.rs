@@ -187,25 +187,12 @@ fn whole(fleet: &Fleet, object: &Object) -> Value {
     let is_listed = matches!(object.origin.place, Place::Cluster { .. }) && fleet.lists(&key.kind);
     let field = |node: &Node| match node {
         Node::Map(entries) if is_listed => {
-            Value::part_of_map(entries.iter().map(|(key, node)| (key.clone(), of_node(node))))
+            Value::part_of_map(entries.iter().map(|(key, node)| (key.clone(), Value::of_node(node))))
         }
-        node => of_node(node),
+        node => Value::of_node(node),
     };
     let fields = body.entries().iter().map(|(key, node)| (key.clone(), field(node)));
     Value::part_of_map(own.into_iter().chain(fields))
-}
-
-fn of_node(node: &Node) -> Value {
-    match node {
-        Node::Null => Value::Nil,
-        Node::Bool(value) => Value::Bool(*value),
-        Node::Int(number) => Value::Int64(*number),
-        Node::Uint(number) => Value::Uint64(*number),
-        Node::Float(number) => Value::Float(*number),
-        Node::Text(text) => Value::text(text),
-        Node::List(items) => Value::list(items.iter().map(of_node).collect()),
-        Node::Map(entries) => Value::map(entries.iter().map(|(key, node)| (key.clone(), of_node(node)))),
-    }
 }
 
 #[cfg(test)]

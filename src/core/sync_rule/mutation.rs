@@ -272,7 +272,7 @@ fn data(document: &Node, kind: &GroupKind, version: &Version, between: Between<'
     };
     let api_version = kind.api_version(version);
     let head = [("apiVersion", Value::text(&api_version)), ("kind", Value::text(kind.kind.as_str()))];
-    let body = document.entries().iter().map(|(key, node)| (key.clone(), of_node(node)));
+    let body = document.entries().iter().map(|(key, node)| (key.clone(), Value::of_node(node)));
     let whole = || head.clone().into_iter().map(|(key, value)| (Key::from(key), value)).chain(body.clone());
     let methods = [
         ("Name", text("name")),
@@ -295,20 +295,6 @@ fn data(document: &Node, kind: &GroupKind, version: &Version, between: Between<'
         (Key::from("Cluster"), cluster(between.cluster)),
         (Key::from("LocalCluster"), cluster(between.local)),
     ])
-}
-
-/// A field of an object, as Go has it.
-fn of_node(node: &Node) -> Value {
-    match node {
-        Node::Null => Value::Nil,
-        Node::Bool(value) => Value::Bool(*value),
-        Node::Int(number) => Value::Int64(*number),
-        Node::Uint(number) => Value::Uint64(*number),
-        Node::Float(number) => Value::Float(*number),
-        Node::Text(text) => Value::text(text),
-        Node::List(items) => Value::list(items.iter().map(of_node).collect()),
-        Node::Map(entries) => Value::map(entries.iter().map(|(key, node)| (key.clone(), of_node(node)))),
-    }
 }
 
 impl Made {

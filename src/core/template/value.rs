@@ -8,6 +8,8 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::fmt;
 
+use crate::node::Node;
+
 /// What is wrong, in words that hold no value.
 pub type Fault = &'static str;
 
@@ -104,6 +106,20 @@ pub struct Map {
 }
 
 impl Value {
+    /// A field of an object, as Go has it.
+    pub fn of_node(node: &Node) -> Self {
+        match node {
+            Node::Null => Self::Nil,
+            Node::Bool(value) => Self::Bool(*value),
+            Node::Int(number) => Self::Int64(*number),
+            Node::Uint(number) => Self::Uint64(*number),
+            Node::Float(number) => Self::Float(*number),
+            Node::Text(text) => Self::text(text),
+            Node::List(items) => Self::list(items.iter().map(Self::of_node).collect()),
+            Node::Map(entries) => Self::map(entries.iter().map(|(key, node)| (key.clone(), Self::of_node(node)))),
+        }
+    }
+
     /// A text.
     pub fn text(text: &str) -> Self {
         Self::Text(text.into())

@@ -45,7 +45,7 @@ pub use delivery::{
     TextFile,
 };
 pub use globs::Globs;
-pub use grant::{Grant, GrantRegions, Granted, Grantee, grants_for, placements_of};
+pub use grant::{Grant, GrantRegions, Granted, Grantee, grants_for, grants_to_make, placements_of};
 pub use inventory::{Inventory, Look, ProfileBy, ProfileTie};
 pub use limits::{Accept, Acceptance, GitLimits, Limits, SourceLimits, is_digest};
 pub use placement::{Placement, PlacementBy};

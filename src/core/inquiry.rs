@@ -43,11 +43,10 @@ pub fn listed(fleet: &Fleet, source: &Source) -> Vec<ListedKind> {
             kinds::Listed::AsGiven if known.scope == Scope::Cluster && known.claims => {
                 let kind = GroupKind::new(known.group, known.kind);
                 let is_taken = provides.cluster_scoped && fleet.takes_templates(&kind);
-                let needed = false;
                 return is_taken.then_some(ListedKind {
                     kind,
                     namespaces: None,
-                    needed,
+                    needed: false,
                     may_be_refused: true,
                     // Whoever takes KubeNSync away, its kind with it, does not mean what it made.
                     may_be_absent: false,

@@ -401,6 +401,11 @@ impl Claimant {
         Self { kind: MANAGED_RESOURCE.into(), namespace, name }
     }
 
+    /// Whether it puts what it makes where it wants that, and not what it read where that was read.
+    pub fn is_maker(&self) -> bool {
+        self.is_sync_rule() || self.is_managed_resource()
+    }
+
     /// Whether it is a ManagedResource.
     pub fn is_managed_resource(&self) -> bool {
         self.kind == MANAGED_RESOURCE

@@ -23,7 +23,7 @@ use crate::claim::deployments::Deployments;
 use crate::claim::sync_rule::SyncRules;
 use crate::claim::template::{self, Namespaces, Templates};
 use crate::claim::{Asked, Claim};
-use crate::config::{Fleet, Grant, Granted, Grantee, Placement, RegionConfig, grants_for};
+use crate::config::{Fleet, Grant, Granted, Grantee, Placement, RegionConfig, grants_for, grants_to_make};
 use crate::destination::{Address, Destination};
 use crate::finding::{Code, Finding};
 use crate::k0rdent;
@@ -140,9 +140,7 @@ impl Facts {
 
     /// Whether a claimant asks for something for a region.
     pub fn asks_for(&self, by: &Claimant, region: &Region) -> bool {
-        let first = self.asked.partition_point(|asked| asked.by < *by);
-        let own = self.asked.iter().skip(first).take_while(|asked| asked.by == *by);
-        own.into_iter().any(|asked| asked.region.as_ref() == Some(region))
+        self.asked_of(by).any(|asked| asked.region.as_ref() == Some(region))
     }
 
     /// What every claimant asks for, sorted by claimant.
@@ -239,7 +237,7 @@ impl<'a> World<'a> {
 
     /// Whether some grant lets a template make an object that its namespace alone does not: only one to the template does.
     pub fn lets_make(&self, by: &Claimant, region: &Region, object: &ObjectKey) -> Granting<'a> {
-        self.by_grants(region, || self.fleet.grants.iter().filter(|grant| grant.is_to_make(by, object)))
+        self.by_grants(region, || grants_to_make(&self.fleet.grants, by, object))
     }
 
     fn by_grants<I: Iterator<Item = &'a Grant>>(&self, region: &Region, grants: impl Fn() -> I) -> Granting<'a> {
@@ -334,23 +332,19 @@ impl<'a> World<'a> {
         }
     }
 
-    fn kept_by(&self, by: &Claimant, region: &Region) -> Option<Code> {
-        let synced = (&self.facts.synced, region);
-        kept_by(by, self.facts.asked_by(by), &self.access(), &self.facts.deployments, self.snapshot, synced)
-    }
-
     /// The namespaces of a region that takes templates, as far as they are known.
     pub fn namespaces(&self, region: &Region) -> Option<&'a Namespaces> {
         self.facts.namespaces.get(region)
     }
 
     /// The code that says why what a claimant has published stays although it claims nothing for the region, if it does.
-    pub fn kept_there_by(&self, by: &Claimant, region: &RegionConfig) -> Option<Code> {
-        if !by.is_managed_resource() {
-            return self.kept_by(by, &region.name);
+    pub fn kept_by(&self, by: &Claimant, region: &RegionConfig) -> Option<Code> {
+        if by.is_managed_resource() {
+            let known = (&self.facts.templates, self.namespaces(&region.name));
+            return template::kept_by(self.fleet, self.snapshot, by, region, known);
         }
-        let known = (&self.facts.templates, self.namespaces(&region.name));
-        template::kept_by(self.fleet, self.snapshot, by, region, known)
+        let synced = (&self.facts.synced, &region.name);
+        kept_by(by, self.facts.asked_by(by), &self.access(), &self.facts.deployments, self.snapshot, synced)
     }
 
     /// Whether a look into the region alone says that a claimant claims nothing there any more.

@@ -99,14 +99,26 @@ pub fn grants_for<'g>(
     let from = [Grantee::Namespace(by.namespace.clone()), Grantee::of(by)];
     let to = [Granted::Object(object.clone()), Granted::Closure];
     let pairs = from.into_iter().flat_map(move |from| to.clone().map(|to| (from.clone(), to)));
-    let found = pairs.flat_map(|(from, to)| {
-        // The first of all grants that say the same but for the regions.
-        let first = Grant { from, to, regions: GrantRegions::All };
-        let all = grants.range(first.clone()..);
-        all.take_while(move |grant| grant.from == first.from && grant.to == first.to)
-    });
+    let found = pairs.flat_map(|(from, to)| grants_that_say(grants, from, to));
     let (by, object) = (by.clone(), object.clone());
     found.filter(move |grant| grant.is_for(&by, &object))
+}
+
+/// The grants that let a claimant make an object, by the key under which it is published, wherever they hold.
+pub fn grants_to_make<'g>(
+    grants: &'g BTreeSet<Grant>,
+    by: &Claimant,
+    object: &ObjectKey,
+) -> impl Iterator<Item = &'g Grant> {
+    grants_that_say(grants, Grantee::of(by), Granted::Made(object.clone()))
+}
+
+/// The grants that say the same but for the regions.
+fn grants_that_say(grants: &BTreeSet<Grant>, from: Grantee, to: Granted) -> impl Iterator<Item = &Grant> {
+    // The first of them all.
+    let first = Grant { from, to, regions: GrantRegions::All };
+    let all = grants.range(first.clone()..);
+    all.take_while(move |grant| grant.from == first.from && grant.to == first.to)
 }
 
 impl Grant {
@@ -145,12 +157,6 @@ impl Grant {
             other => other,
         };
         Self { to, ..self }
-    }
-
-    /// Whether the grant lets a claimant make an object, by the key under which it is published.
-    pub fn is_to_make(&self, by: &Claimant, object: &ObjectKey) -> bool {
-        let Grantee::Template(name) = &self.from else { return false };
-        by.is_managed_resource() && by.name == *name && matches!(&self.to, Granted::Made(key) if key == object)
     }
 
     /// Whether the grant holds in a region by its name, whatever placements say.

@@ -67,6 +67,10 @@ struct Court<'a> {
 /// no say in the other.
 type Account = (Namespace, bool);
 
+fn account(by: &Claimant) -> (&Namespace, bool) {
+    (&by.namespace, by.is_managed_resource())
+}
+
 /// The accounts that may be over a quota, and whether the region may be; none where all is well.
 pub(super) fn exceeded(
     world: &World<'_>,
@@ -111,8 +115,7 @@ impl<'a> Court<'a> {
     fn loads<'r>(&self, rulings: &'r [Ruling<'_>]) -> BTreeMap<(&'r Namespace, bool), Load> {
         let mut loads: BTreeMap<(&Namespace, bool), Load> = BTreeMap::new();
         for ruling in rulings.iter().filter(|ruling| ruling.is_admitted()) {
-            let by = &ruling.case.claim.by;
-            let load = loads.entry((&by.namespace, by.is_managed_resource())).or_default();
+            let load = loads.entry(account(&ruling.case.claim.by)).or_default();
             *load = load.plus(Load { claims: 1, ..Load::default() });
             for member in ruling.case.published_members() {
                 let sealed = self.sealed(member);
@@ -153,10 +156,8 @@ impl<'a> Court<'a> {
     fn of_account(&self, (namespace, of_templates): &Account, rulings: &mut [Ruling<'_>]) {
         let (mut claims, mut needs) = (0_usize, 0_usize);
         let mut objects: BTreeMap<&ObjectKey, &Member> = BTreeMap::new();
-        let is_theirs = |ruling: &&Ruling<'_>| {
-            let by = &ruling.case.claim.by;
-            ruling.is_admitted() && by.namespace == *namespace && by.is_managed_resource() == *of_templates
-        };
+        let is_theirs =
+            |ruling: &&Ruling<'_>| ruling.is_admitted() && account(&ruling.case.claim.by) == (namespace, *of_templates);
         for ruling in rulings.iter().filter(is_theirs) {
             claims = claims.saturating_add(1);
             for member in ruling.case.published_members() {
@@ -236,7 +237,7 @@ impl<'a> Court<'a> {
         for (index, ruling) in rulings.iter().enumerate() {
             let by = &ruling.case.claim.by;
             if ruling.is_admitted() && (self.is_wider(ruling) || self.is_heavier(ruling)) {
-                asking.entry((&by.namespace, by.is_managed_resource())).or_default().push(index);
+                asking.entry(account(by)).or_default().push(index);
             } else if ruling.is_admitted() {
                 room.take(ruling);
             }

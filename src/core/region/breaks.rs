@@ -15,11 +15,6 @@ use crate::layout::path::{self, BundlePath, Leaf};
 use crate::name::{Claimant, GroupKind, ObjectKey};
 use crate::object::Object;
 
-/// Whether a claimant puts something where it wants it, and not where it was read.
-fn makes(by: &Claimant) -> bool {
-    by.is_sync_rule() || by.is_managed_resource()
-}
-
 /// Who has something published, and the first of them for whom it stays: of all, and of those that make what they have.
 struct Held<'m> {
     needers: BTreeSet<&'m Claimant>,
@@ -34,7 +29,7 @@ impl<'m> Held<'m> {
         };
         let staying = || object.needed_by.iter().filter(stays).map(|needed_by| &needed_by.by);
         let needers = object.needed_by.iter().map(|needed_by| &needed_by.by).collect();
-        Self { needers, first: staying().next(), maker: staying().find(|by| makes(by)) }
+        Self { needers, first: staying().next(), maker: staying().find(|by| by.is_maker()) }
     }
 }
 
@@ -46,16 +41,16 @@ pub(super) fn break_displaced(input: &Input<'_>, rulings: &mut [Ruling<'_>]) -> 
     let Some(manifest) = input.published.manifest() else { return false };
     // What is handed over goes by itself, whether its claimant is broken or not.
     let lasting = manifest.objects.iter().filter(|object| !object.state.is_handover());
-    let is_made = |object: &&ManifestObject| object.needed_by.iter().any(|needed_by| makes(&needed_by.by));
+    let is_made = |object: &&ManifestObject| object.needed_by.iter().any(|needed_by| needed_by.by.is_maker());
     let made: BTreeSet<&ObjectKey> = lasting.filter(is_made).map(|object| &object.key).collect();
-    if made.is_empty() && !rulings.iter().any(|ruling| makes(&ruling.case.claim.by)) {
+    if made.is_empty() && !rulings.iter().any(|ruling| ruling.case.claim.by.is_maker()) {
         return false;
     }
     let (fates, admission) = (fates(input, rulings), Admission::of(input, rulings, manifest));
     let mut held: BTreeMap<&ObjectKey, Held<'_>> = BTreeMap::new();
     let mut broken: Vec<(usize, Finding)> = Vec::new();
     for (index, ruling) in rulings.iter().enumerate().filter(|(_, ruling)| ruling.is_admitted()) {
-        let (by, is_maker) = (&ruling.case.claim.by, makes(&ruling.case.claim.by));
+        let (by, is_maker) = (&ruling.case.claim.by, ruling.case.claim.by.is_maker());
         let mut contested = ruling.case.published_members().filter(|member| is_maker || made.contains(&member.lands));
         let found = contested.find_map(|member| {
             let object = input.published.object(&member.lands).filter(|object| !object.state.is_handover())?;

@@ -57,7 +57,7 @@ impl Fates {
                     "Correct the source: its own findings say what is wrong. Until then the objects stay.",
                 ),
                 Fate::Carried(Code::Unread)
-                    if input.world.kept_there_by(by, input.to.region).is_none() && is_of_strange_look(input, by) =>
+                    if input.world.kept_by(by, input.to.region).is_none() && is_of_strange_look(input, by) =>
                 {
                     (
                         Code::DeletionUnproved,
@@ -158,7 +158,7 @@ fn fate(input: &Input<'_>, ruling: Option<&Ruling<'_>>, by: &Claimant) -> Fate {
     if kinds::claimant(by).is_some() && is_shut_out(input, by) {
         return Fate::Withdrawn;
     }
-    let kept = input.world.kept_there_by(by, input.to.region);
+    let kept = input.world.kept_by(by, input.to.region);
     let unproved = || is_of_strange_look(input, by).then_some(Code::Unread);
     kept.or_else(unproved).map_or(Fate::Withdrawn, Fate::Carried)
 }

@@ -223,13 +223,14 @@ impl<'a, 'i> Admission<'a, 'i> {
         let place = Place::File { path: String::new().into(), line: 0, column: 0 };
         let mut origin = Origin { source: SourceName::from(""), place };
         let mut copied = None;
-        let claimant = || kinds::claimant(by).and_then(|key| world.snapshot.get(&key));
-        if let Some(template) = claimant().filter(|_| by.is_managed_resource()) {
-            origin = template.origin.clone();
-        }
-        if let Some(rule) = claimant().filter(|_| by.is_sync_rule()) {
-            origin = rule.origin.clone();
-            copied = Some(Copied { read: read.clone(), source: None, lands: read.clone(), edits: Vec::new() });
+        if let Some(maker) = kinds::claimant(by).filter(|_| by.is_maker()).and_then(|key| world.snapshot.get(&key)) {
+            origin = maker.origin.clone();
+            copied = by.is_sync_rule().then(|| Copied {
+                read: read.clone(),
+                source: None,
+                lands: read.clone(),
+                edits: Vec::new(),
+            });
         }
         let resolution = if by.is_credential() { world.fleet.resolution } else { Resolution::AsWritten };
         Claim { by: by.clone(), origin, to: to.address(), root, starts: Vec::new(), resolution, managed: false, copied }

@@ -60,17 +60,12 @@ fn grantee(typed: &GrantFromFile, path: &FieldPath, faults: &mut Faults) -> Opti
                         entry for each further one.";
     const ONE: &str = "a grant is for exactly one namespace, Credential, Cluster, ClusterResourceSet, ResourceSyncRule or ManagedResource";
     let mut claimants = typed.claimants();
-    if let Some(name) = &typed.template {
-        if typed.namespace.is_some() || typed.sync_rule.is_some() || claimants.next().is_some() {
-            faults.add(path, ONE, HELP);
-        }
-        return Some(Grantee::Template(object_name(name, &path.key("template"), faults)));
-    }
     let (claimant, further) = (claimants.next(), claimants.next());
-    match (&typed.namespace, claimant, &typed.sync_rule) {
-        (None, None, Some(rule)) => Some(Grantee::SyncRule(object_name(rule, &path.key("syncRule"), faults))),
-        (Some(name), None, None) => Some(Grantee::Namespace(namespace(name, &path.key("namespace"), faults))),
-        (None, Some((kind, text)), None) if further.is_none() => {
+    match (&typed.namespace, claimant, &typed.sync_rule, &typed.template) {
+        (None, None, Some(rule), None) => Some(Grantee::SyncRule(object_name(rule, &path.key("syncRule"), faults))),
+        (None, None, None, Some(name)) => Some(Grantee::Template(object_name(name, &path.key("template"), faults))),
+        (Some(name), None, None, None) => Some(Grantee::Namespace(namespace(name, &path.key("namespace"), faults))),
+        (None, Some((kind, text)), None, None) if further.is_none() => {
             let path = path.key(&key_of(&kind));
             let Some((space, name)) = text.split_once('/') else {
                 let message = format!("{} names no {kind}", quoted(text));

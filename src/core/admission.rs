@@ -30,7 +30,7 @@ pub enum Rule {
     ThroughIdentity,
     /// An AccessManagement rule hands out the claim's source Credential, which may use the system namespace.
     Managed,
-    /// A grant of the configuration names the object.
+    /// A grant of the configuration names the object, or a group of guest clusters that delivers it does.
     Grant,
 }
 
@@ -65,6 +65,9 @@ pub struct Sought<'a> {
 /// All claims may look at a cluster-scoped object; [`of_identity`] says whether they may use it.
 pub fn of_namespaced(world: &World<'_>, claim: &Claim, sought: &Sought<'_>) -> Option<Rule> {
     let fleet = world.fleet;
+    if claim.delivers(sought.read) {
+        return Some(Rule::Grant);
+    }
     let Some(namespace) = &sought.read.namespace else { return Some(Rule::Identity) };
     if !is_of_own_source(world, claim, sought.read) {
         return is_granted(world, claim, sought).then_some(Rule::Grant);
@@ -198,6 +201,9 @@ pub fn is_of_own_source(world: &World<'_>, claim: &Claim, read: &ObjectKey) -> b
 
 /// The rule that lets a claim use a cluster-scoped identity, or why none does.
 pub fn of_identity(world: &World<'_>, claim: &Claim, identity: &Object) -> Result<Rule, &'static str> {
+    if claim.delivers(&identity.key) {
+        return Ok(Rule::Grant);
+    }
     if !is_of_own_source(world, claim, &identity.key) {
         let granted = match is_offered(world, claim, &identity.key) {
             true => world.grants_by_name(&claim.by, claim.region(), &identity.key),
@@ -248,6 +254,9 @@ pub fn is_unseen(world: &World<'_>, claim: &Claim, identity: &Object) -> bool {
 /// meant. That opens nothing, and takes nothing away. Nobody looks at the object meanwhile, so what it holds does not count
 /// either.
 pub fn undecided(world: &World<'_>, claim: &Claim, read: &ObjectKey) -> Option<Finding> {
+    if claim.delivers(read) {
+        return None;
+    }
     match standing(world, claim, read) {
         Standing::Differs { counts, own } => return Some(differs(claim, counts, own)),
         Standing::Unread(unread) => return Some(unread.leaves_open(read, &format!("{} may use {read}", claim.by))),

@@ -2,7 +2,8 @@
 //!
 //! A Credential claims its identity for its region, and a rule of an AccessManagement claims what it
 //! hands to a namespace. A Cluster claims what the objects behind it name, a ClusterResourceSet its payloads, and a
-//! ResourceSyncRule each object that it takes. What is asked for is in the claim, for a claimant in a namespace. The stages
+//! ResourceSyncRule each object that it takes. A group of guest clusters claims what the configuration delivers to them.
+//! What is asked for is in the claim, for a claimant in a namespace. The stages
 //! after this one look at the claimant's kind only where k0rdent, Cluster API or the cluster registry do.
 
 pub mod access;
@@ -10,21 +11,23 @@ mod cluster;
 pub mod collect;
 mod credential;
 pub mod deployments;
+pub mod guest;
 mod resource_set;
 pub mod sync_rule;
 mod taken;
 pub mod template;
 
 use alloc::boxed::Box;
+use alloc::collections::BTreeSet;
 use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-use crate::config::Resolution;
+use crate::config::{ClusterSelector, Resolution};
 use crate::destination::Address;
 use crate::finding::{Class, Code, Finding, Origin};
 use crate::k0rdent::root::Root;
-use crate::name::{Claimant, ObjectKey, Region, SourceName};
+use crate::name::{Claimant, GroupKind, Name, Namespace, ObjectKey, Region, SourceName, Version};
 use crate::sync_rule::Made;
 
 /// One request for a root and all that it needs, for one address.
@@ -46,6 +49,8 @@ pub struct Claim {
     pub managed: bool,
     /// What a ResourceSyncRule makes of the object that it takes; none of any other claimant.
     pub copied: Option<Copied>,
+    /// What a group of guest clusters delivers; none of any other claimant.
+    pub guest: Option<Arc<Delivered>>,
 }
 
 /// An object that a ResourceSyncRule takes, and what it makes of it.
@@ -74,6 +79,90 @@ pub struct Start {
     pub by_default: bool,
 }
 
+/// What a group delivers to guest clusters, in each of its namespaces.
+#[derive(Debug)]
+pub struct Delivered {
+    /// What the names of its sets and payloads begin with.
+    pub base: Name,
+    /// What the configuration names, and so admits.
+    pub named: BTreeSet<ObjectKey>,
+    /// The objects. Several may land in one place; which of them does is decided where it is known what each may use.
+    pub items: Vec<Item>,
+    /// What ResourceSyncRules may take beside that.
+    pub waiting: Vec<Waiting>,
+    /// Which Clusters of its namespace a set is for.
+    pub clusters: ClusterSelector,
+}
+
+/// An object that is delivered.
+#[derive(Debug)]
+pub struct Item {
+    /// What is read.
+    pub read: ObjectKey,
+    /// What names it.
+    pub field: String,
+    /// What becomes of it: its place in a guest, and what is rewritten.
+    pub parcel: Arc<Parcel>,
+    /// The payload that holds it.
+    pub payload: Name,
+    /// The claim that the ResourceSyncRule would make which takes it; none of what the configuration names.
+    pub rule: Option<Arc<Claim>>,
+}
+
+impl Item {
+    /// The payload in a namespace.
+    pub fn payload_in(&self, namespace: &Namespace) -> ObjectKey {
+        let key = if self.parcel.lands.kind.is_secret() { ObjectKey::secret } else { ObjectKey::config_map };
+        key(namespace.clone(), self.payload.clone())
+    }
+}
+
+/// An object of which nobody knows whether a ResourceSyncRule takes it, or what becomes of it: what is published of it stays.
+#[derive(Debug)]
+pub struct Waiting {
+    /// What would be read.
+    pub read: ObjectKey,
+    /// The claim that the rule would make.
+    pub rule: Arc<Claim>,
+    /// Why nobody knows.
+    pub findings: Vec<Finding>,
+}
+
+/// An object as it lands in a guest.
+#[derive(PartialEq, Debug)]
+pub struct Parcel {
+    /// The object in the guest.
+    pub lands: ObjectKey,
+    /// What is rewritten on the way.
+    pub edits: Vec<Edit>,
+}
+
+/// A ClusterResourceSet that pouch makes.
+#[derive(Clone, PartialEq, Debug)]
+pub struct GuestSet {
+    /// Its name.
+    pub name: Name,
+    /// What names of its payloads begin with.
+    pub base: Name,
+    /// Where its part of all payloads begins.
+    pub start: u32,
+    /// Which Clusters of its namespace it is for.
+    pub clusters: ClusterSelector,
+    /// Whether it writes its payloads once, and never again.
+    pub once: bool,
+    /// Its payloads, in order.
+    pub payloads: Vec<(GroupKind, Name)>,
+}
+
+/// What pouch makes itself for guest clusters, and reads from no source.
+#[derive(PartialEq, Debug)]
+pub enum Own {
+    /// The payload with a Namespace.
+    Namespace(Namespace),
+    /// A set, in a version of its API.
+    Set(GuestSet, Version),
+}
+
 /// The field of a [`Start`] that the configuration names.
 pub const CONFIGURED: &str = "identityRef of the configuration";
 
@@ -81,6 +170,11 @@ impl Claim {
     /// The region whose configuration the claim's destination goes by.
     pub fn region(&self) -> &Region {
         self.to.region()
+    }
+
+    /// Whether the configuration lets the claim deliver an object to guest clusters, by naming it.
+    pub fn delivers(&self, read: &ObjectKey) -> bool {
+        self.guest.as_ref().is_some_and(|delivered| delivered.named.contains(read))
     }
 }
 
@@ -96,6 +190,10 @@ pub enum Edit {
     },
     /// The object becomes what a ResourceSyncRule makes of it.
     Made(Arc<Made>),
+    /// The object goes into a payload of a ClusterResourceSet.
+    Parcel(Arc<Parcel>),
+    /// There is no object: pouch makes it itself.
+    Own(Arc<Own>),
 }
 
 impl Edit {
@@ -104,6 +202,7 @@ impl Edit {
         match self {
             Edit::Text { path, .. } => vec![path.join(".")],
             Edit::Made(made) => made.paths(),
+            Edit::Parcel(_) | Edit::Own(_) => Vec::new(),
         }
     }
 }
@@ -112,7 +211,15 @@ impl Edit {
 pub fn made(edits: &[Edit]) -> Option<&Made> {
     edits.iter().find_map(|edit| match edit {
         Edit::Made(made) => Some(&**made),
-        Edit::Text { .. } => None,
+        Edit::Text { .. } | Edit::Parcel(_) | Edit::Own(_) => None,
+    })
+}
+
+/// What an object becomes in a guest cluster, if it goes into a payload.
+pub fn parcel(edits: &[Edit]) -> Option<&Arc<Parcel>> {
+    edits.iter().find_map(|edit| match edit {
+        Edit::Parcel(parcel) => Some(parcel),
+        _ => None,
     })
 }
 

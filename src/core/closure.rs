@@ -9,6 +9,7 @@ mod at_home;
 mod companion;
 #[cfg(test)]
 mod conformance;
+mod guests;
 mod landing;
 pub mod member;
 mod readiness;
@@ -23,7 +24,7 @@ use alloc::vec::Vec;
 
 use crate::admission::{self, Sought};
 use crate::capi::{self, Need, aws};
-use crate::claim::{Claim, Copied, Edit, Start};
+use crate::claim::{Claim, Copied, Delivered, Edit, Start};
 use crate::config::{Grant, Resolution};
 use crate::finding::{Code, Finding};
 use crate::name::{Name, ObjectKey};
@@ -33,6 +34,7 @@ use crate::snapshot::{Elsewhere, Lookup};
 use crate::world::World;
 use crate::world::definition::{Defined, by_provider};
 pub use companion::TEMPLATE;
+pub use guests::own as own_of_guests;
 use landing::Places;
 pub use landing::of_root;
 pub use member::{Closure, Member, Role, Via};
@@ -45,6 +47,9 @@ pub const MAX_HOPS: usize = 16;
 /// The most objects of one claim.
 pub const MAX_OBJECTS: usize = 1000;
 
+/// How many objects are named that a group of guests leaves out.
+const MOST_LEFT_OUT: usize = 16;
+
 /// Works out everything that a claim needs.
 pub fn close(world: &World<'_>, claim: &Claim) -> Closure {
     let mut closure = Closure { resolution: claim.resolution, ..Closure::default() };
@@ -54,6 +59,10 @@ pub fn close(world: &World<'_>, claim: &Claim) -> Closure {
     }
     if claim.by.is_managed_resource() {
         template::close(world, claim, &mut closure);
+        return closure;
+    }
+    if let Some(delivered) = &claim.guest {
+        deliver(world, claim, delivered, &mut closure);
         return closure;
     }
     if !claim.by.is_credential() {
@@ -74,6 +83,35 @@ pub fn close(world: &World<'_>, claim: &Claim) -> Closure {
         readiness::check(world, claim, &mut closure);
     }
     closure
+}
+
+/// What a group of guest clusters delivers: the objects alone, and what pouch makes for that. What a ResourceSyncRule takes
+/// and may not use is left out, so that whoever writes it takes nothing from the others.
+fn deliver(world: &World<'_>, claim: &Claim, delivered: &Delivered, closure: &mut Closure) {
+    let mut left_out = 0_usize;
+    for member in guests::items(claim, delivered) {
+        if let Some(finding) = guests::left_out(world, claim, &member) {
+            if left_out < MOST_LEFT_OUT {
+                closure.find(claim, finding);
+            }
+            left_out = left_out.saturating_add(1);
+            continue;
+        }
+        let read = &member.read;
+        closure.members.push(member.clone());
+        // What every region has by itself, a guest need not have. What was not read of what a rule takes lets that wait alone.
+        let is_unread = || member.rule.is_some() && matches!(world.snapshot.look_up(read), Lookup::Unread(_));
+        if world.fleet.publishes(&read.kind) && !is_unread() {
+            look_up(world, claim, closure, &member);
+        }
+    }
+    let own = own_of_guests(world, claim, delivered, &closure.members);
+    closure.members.extend(own);
+    if closure.members.len() > MAX_OBJECTS {
+        let message = format!("the group needs more than {MAX_OBJECTS} objects");
+        let finding = Finding::new(Code::TooManyObjects, message).at(&claim.origin);
+        closure.find(claim, finding.help("Divide the group."));
+    }
 }
 
 /// What a ResourceSyncRule takes: the object alone. What the object refers to is a matter of further rules.
@@ -300,7 +338,7 @@ fn look_up<'a>(world: &World<'a>, claim: &Claim, closure: &mut Closure, member: 
             let shut = shut.is_some_and(|identity| admission::is_shut(world, claim, identity));
             // If the object is not open, the claim is refused, and what is behind the object is not to be looked at
             // either.
-            match admission::of_namespaced(world, claim, &sought).is_some() && !shut {
+            match admission::of_namespaced(world, member.acting(claim), &sought).is_some() && !shut {
                 true => closure.want(claim, &member.read),
                 false => closure.closed = true,
             }

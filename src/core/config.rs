@@ -5,11 +5,13 @@
 //! where that stands.
 
 mod clusters;
+mod delivering;
 mod delivery;
 pub mod error;
 pub mod file;
 mod globs;
 pub mod grant;
+pub mod guests;
 pub mod inventory;
 mod limits;
 pub mod overlap;
@@ -34,7 +36,7 @@ use serde::Deserialize;
 use crate::capi::tenancy::Tenancy;
 use crate::finding::{Code, Severity};
 use crate::kinds;
-use crate::name::{Directory, FleetName, GroupKind, Namespace, ObjectKey, Region, Scope, SourceName};
+use crate::name::{Directory, FleetName, GroupKind, Name, Namespace, ObjectKey, Region, Scope, SourceName};
 use crate::object::Keep;
 use crate::recipient::Recipient;
 use crate::release::Release;
@@ -46,6 +48,7 @@ pub use delivery::{
 };
 pub use globs::Globs;
 pub use grant::{Grant, GrantRegions, Granted, Grantee, grants_for, grants_to_make, placements_of};
+pub use guests::{ClusterSelector, Expression, GuestEntry, GuestGroup};
 pub use inventory::{Inventory, Look, ProfileBy, ProfileTie};
 pub use limits::{Accept, Acceptance, GitLimits, Limits, SourceLimits, is_digest};
 pub use placement::{Placement, PlacementBy};
@@ -312,7 +315,9 @@ impl Fleet {
     pub fn only(&self, regions: &BTreeSet<Region>) -> Self {
         let mut only = self.clone();
         only.regions.retain(|name, _| regions.contains(name));
-        only.syncs = only.syncs && only.regions.values().any(RegionConfig::names_sync_rules);
+        only.guests.retain(|_, group| regions.contains(&group.region));
+        let by_guests = only.guests.values().any(|group| !group.rules.is_empty());
+        only.syncs = only.syncs && (by_guests || only.regions.values().any(RegionConfig::names_sync_rules));
         only
     }
 }
@@ -395,6 +400,8 @@ pub struct Fleet {
     pub emit_controller_identity: bool,
     /// The regions.
     pub regions: BTreeMap<Region, RegionConfig>,
+    /// What is delivered into guest clusters, by name.
+    pub guests: BTreeMap<Name, GuestGroup>,
     /// Recipients of every region.
     pub escrow: BTreeSet<Recipient>,
     /// Permissions to use objects that nothing else admits.

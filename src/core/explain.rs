@@ -18,7 +18,7 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
 use crate::admission::Rule;
-use crate::claim::{Asked, Claim, Edit};
+use crate::claim::{Asked, Claim, Edit, parcel};
 use crate::closure::{Closure, Member, Role};
 use crate::config::Fleet;
 use crate::destination::Destination;
@@ -505,6 +505,7 @@ fn step(
     let is_shut = member.read.namespace.is_some() && rule.is_none();
     let (read, found) = match world.snapshot.look_up(&member.read) {
         _ if is_shut => ("notTold", None),
+        _ if member.role == Role::Own => ("made", None),
         Lookup::Found(object) => ("found", Some(object)),
         Lookup::Absent => ("absent", None),
         Lookup::Unread(_) | Lookup::Unasked => ("unknown", None),
@@ -529,6 +530,7 @@ fn step(
         place: found.map(|object| PlaceRecord::from(&object.origin)),
         definition: found.and_then(|object| definition(world, &member.read.kind, object)),
         rewritten: member.edits.iter().flat_map(Edit::paths).collect(),
+        guest: parcel(&member.edits).filter(|_| !is_shut).map(|parcel| ObjectRecord::from(&parcel.lands)),
         in_place: member.in_place && !is_shut,
         state: state.map(Into::into),
         reason: state.and_then(|_| bundle.reason(&member.lands)).map(Into::into),
@@ -552,6 +554,7 @@ fn role(role: Role) -> &'static str {
         Role::ResourceTemplate => "resourceTemplate",
         Role::PropagationSecret => "propagationSecret",
         Role::Assumed => "assumed",
+        Role::Own => "made",
     }
 }
 

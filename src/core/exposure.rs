@@ -330,8 +330,10 @@ impl<'f, 'a> Court<'f, 'a> {
                 None if other_length(stood) => Verdict::Changed,
                 None => Verdict::Unknown,
             };
-            // A copy in clear beside the sealed value may be another value, so the tags and the length prove less.
-            let of_one = if stood.file.applied.contains(name) { of_one.min(Verdict::Unknown) } else { of_one };
+            // A copy in clear beside the sealed value may be another value, so the tags and the length prove less; and the
+            // same values may stand in another document for guests.
+            let is_loose = stood.file.applied.contains(name) || stood.file.is_envelope();
+            let of_one = if is_loose { of_one.min(Verdict::Unknown) } else { of_one };
             worst = worst.min(of_one);
         }
         worst

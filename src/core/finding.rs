@@ -50,6 +50,11 @@ pub enum Place {
 }
 
 impl Origin {
+    /// Of what stands in the configuration itself.
+    pub fn configuration() -> Self {
+        Self { source: SourceName::from(""), place: Place::Whole }
+    }
+
     /// The path, line and column of what stands in a file.
     pub fn position(&self) -> Option<(&str, u32, u32)> {
         match &self.place {
@@ -79,6 +84,7 @@ impl fmt::Display for Origin {
                 if path.contains(':') { write!(f, " in {}", self.source) } else { Ok(()) }
             }
             Place::Cluster { context } => write!(f, "cluster {context}"),
+            Place::Whole if self.source == "" => f.write_str("the configuration"),
             Place::Whole => write!(f, "source {}", self.source),
         }
     }

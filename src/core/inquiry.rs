@@ -14,7 +14,7 @@ use alloc::vec::Vec;
 use crate::capi;
 use crate::capi::cluster;
 use crate::capi::naming::CONTROL_PLANES;
-use crate::capi::resource_set::ADDONS;
+use crate::capi::resource_set::{ADDONS, resource_set_kind};
 use crate::config::{Fleet, Provides, RegionConfig, Source, placements_of};
 use crate::kinds::{self, K0RDENT, Known};
 use crate::name::{Claimant, GroupKind, Name, Namespace, ObjectKey, Scope, SourceName};
@@ -197,7 +197,8 @@ pub fn groups(fleet: &Fleet) -> BTreeSet<&str> {
     let asked = fleet.kinds.keys().map(|kind| kind.group.as_str()).chain([capi::GROUP]);
     let clusters = fleet.names_clusters().then_some([cluster::CLUSTERS, CONTROL_PLANES]);
     let resource_sets = fleet.names_resource_sets().then_some(ADDONS);
-    let taken = clusters.into_iter().flatten().chain(resource_sets);
+    let of_guests = fleet.looks_for_guests().then_some(cluster::CLUSTERS);
+    let taken = clusters.into_iter().flatten().chain(resource_sets).chain(of_guests);
     let rules = fleet.names_sync_rules().then_some(kinds::REGISTRY);
     let templates = fleet.names_templates().then_some(kinds::KUBENSYNC);
     asked.chain(rules).chain(templates).chain(inventories).chain(placements).chain(taken).collect()
@@ -221,5 +222,6 @@ pub fn published_there(fleet: &Fleet) -> BTreeMap<GroupKind, Scope> {
         Some((kind, scope))
     });
     let extra = fleet.kinds.iter().map(|(kind, extra)| (kind.clone(), extra.scope));
-    published.chain(extra).filter(|(kind, _)| !kind.group.as_str().is_empty()).collect()
+    let sets = (!fleet.guests.is_empty()).then(|| (resource_set_kind(), Scope::Namespaced));
+    published.chain(extra).chain(sets).filter(|(kind, _)| !kind.group.as_str().is_empty()).collect()
 }

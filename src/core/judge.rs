@@ -5,9 +5,12 @@
 //! region against each other and against what is published. Judge knows nothing of YAML or sealing.
 
 pub mod case;
+mod content;
 mod contested;
 mod copied;
 mod grant;
+mod guest_writers;
+mod guests;
 pub mod incumbents;
 mod payloads;
 pub mod place;
@@ -20,22 +23,22 @@ mod unmatched;
 mod unused;
 
 use alloc::collections::BTreeMap;
-use alloc::string::{String, ToString as _};
+use alloc::string::ToString as _;
 use alloc::vec::Vec;
 
 use crate::capi;
-use crate::claim::{Asked, Claim, made};
-use crate::cleartext::inline_secrets;
+use crate::claim::{Asked, Claim, made, parcel};
 use crate::closure::{Closure, Member, Role, close};
 use crate::destination::Destination;
 use crate::expiry;
 use crate::finding::{Code, Finding};
-use crate::name::{ObjectKey, Region, Scope, is_dns_label, is_dns_subdomain};
+use crate::name::{ObjectKey, Region, Scope};
 use crate::object::{Object, finding_of};
 use crate::validity;
 use crate::world::World;
 use crate::world::cluster::ClusterFacts;
 use case::Case;
+use content::check_content;
 pub use tenancy::rule_of;
 pub use unmatched::unmatched;
 pub use unused::unused;
@@ -62,6 +65,10 @@ fn judge(world: &World<'_>, examined: &mut Examined, claim: &Claim, closure: &Cl
         )));
     }
     for member in closure.members.iter().filter(|member| member.role != Role::Assumed) {
+        if member.role == Role::Own {
+            findings.extend(guests::own(world, &to, member));
+            continue;
+        }
         if !world.fleet.publishes(&member.read.kind) {
             findings.push(forbidden_kind(claim, &member.read));
             continue;
@@ -71,13 +78,17 @@ fn judge(world: &World<'_>, examined: &mut Examined, claim: &Claim, closure: &Cl
             continue;
         }
         // Where a copy lands of which nobody knows what becomes of it, or that is of a kind that nobody knows, is not known.
-        let made = made(&member.edits);
-        let is_known = world.fleet.publishes(&member.lands.kind) && (claim.copied.is_none() || made.is_some());
+        let copied = made(&member.edits);
+        let is_known = world.fleet.publishes(&member.lands.kind) && (claim.copied.is_none() || copied.is_some());
         if is_known {
-            findings.extend(place::check(&to, &member.lands));
+            findings.extend(place::check_of(&to, &claim.by, &member.lands));
         }
         if let Some(object) = world.snapshot.get(&member.read) {
-            match made {
+            if let Some(parcel) = parcel(&member.edits) {
+                findings.extend(guests::check(world, claim, object, (member, parcel)));
+                continue;
+            }
+            match copied {
                 Some(_) if !is_known => findings.push(copied::unknown_kind(world, object, &member.lands)),
                 Some(made) => {
                     // Of a copy of a Secret, only names and metadata are other ones than those of the Secret.
@@ -188,40 +199,16 @@ fn forbidden_kind(claim: &Claim, key: &ObjectKey) -> Finding {
 
 /// What is wrong with an object that goes to a region: faults, content that must not leave, content that an API rejects.
 pub fn check_object(world: &World<'_>, region: &Region, object: &Object) -> Vec<Finding> {
-    let mut findings: Vec<Finding> = object.faults.iter().map(|fault| finding_of(fault, object)).collect();
-    let find = |code, message: String, help: &'static str| {
-        Finding::new(code, message).about(&object.key).at(&object.origin).help(help)
-    };
-    if let Some(why) = object.stays {
-        let message = format!("{} never leaves its cluster: {why}", object.key);
-        findings.push(find(Code::ForbiddenType, message, "Refer to another Secret."));
-    } else if object.key.kind.is_secret() && world.facts.kubeconfigs.contains(&object.key.name) {
-        let message = format!("{} never leaves its cluster: it is named as the kubeconfig of a Region", object.key);
-        findings.push(find(Code::ForbiddenType, message, "Refer to another Secret, or rename this one."));
+    let mut findings = check_content(world, object);
+    if !object.key.kind.is_secret() {
+        findings.extend(check_served(world, region, object));
     }
-    let names = is_dns_subdomain(object.key.name.as_str())
-        && object.key.namespace.as_ref().is_none_or(|namespace| is_dns_label(namespace.as_str()));
-    if !names {
-        let message = format!("{} has a name or namespace that the API refuses", object.key);
-        findings.push(find(Code::InvalidObject, message, "Use lower-case letters, digits, dashes and dots."));
-    }
-    findings.extend(validity::faults(object).iter().map(|fault| finding_of(fault, object)));
-    if object.key.kind.is_secret() {
-        return findings;
-    }
-    for field in inline_secrets(object) {
-        let message = format!("{} holds what looks like a secret in {field}, and only Secrets are sealed", object.key);
-        findings.push(find(Code::InlineSecret, message, "Move the value into a Secret and refer to it."));
-    }
-    if let Some(char) = readable::unreadable(object) {
-        let message =
-            format!("{} holds the character U+{:04X}, which kustomize cannot read back", object.key, u32::from(char));
-        findings.push(find(Code::InvalidObject, message, "Remove the character, or keep the text in a Secret."));
-    }
-    // What a mistyped field says is missing from all others.
-    if let Some(rules) = capi::rules(&object.key.kind).filter(|_| !object.is_mistyped()) {
-        findings.extend(validity::identity::check(rules, object).iter().map(|fault| finding_of(fault, object)));
-    }
+    findings
+}
+
+/// What is wrong with the version and the scope of an object for a region.
+fn check_served(world: &World<'_>, region: &Region, object: &Object) -> Vec<Finding> {
+    let mut findings = Vec::new();
     if !is_served(world, region, object) {
         let looked = world.cluster(region).and_then(ClusterFacts::looked);
         let served = looked.and_then(|looked| looked.kinds.get(&object.key.kind));
@@ -235,7 +222,7 @@ pub fn check_object(world: &World<'_>, region: &Region, object: &Object) -> Vec<
                 "Write it in a version that is served; pouch does not convert versions.",
             ),
         };
-        findings.push(find(Code::VersionNotServed, message, help));
+        findings.push(Finding::new(Code::VersionNotServed, message).about(&object.key).at(&object.origin).help(help));
     }
     findings.extend(other_scope(world, region, object));
     findings
@@ -286,6 +273,7 @@ pub fn cases<'a>(world: &World<'_>, asked: impl Iterator<Item = &'a Asked>) -> V
         let mut closure = close(world, &claim);
         let mut findings = asked.findings.clone();
         findings.append(&mut closure.findings);
+        findings.extend(guests::set_aside(world, &claim, &mut closure));
         findings.extend(judge(world, &mut examined, &claim, &closure));
         findings.extend(examined.payloads.check(world, &claim, &closure));
         if !findings.iter().any(Finding::stops_claim) {
@@ -296,5 +284,6 @@ pub fn cases<'a>(world: &World<'_>, asked: impl Iterator<Item = &'a Asked>) -> V
     let mut heard: Vec<sharing::Heard> = asked.filter_map(hear).collect();
     sharing::shared(world, &mut heard);
     contested::contested(world, &examined.payloads, &mut heard);
+    guest_writers::contested(world, &examined.payloads, &mut heard);
     heard.into_iter().map(|(claim, closure, findings)| Case::new(claim, closure, findings)).collect()
 }

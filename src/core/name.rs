@@ -358,6 +358,9 @@ const RESOURCE_SET: &str = "ClusterResourceSet";
 /// The kind of claimants that are ManagedResources of KubeNSync, each for one namespace of a region.
 const MANAGED_RESOURCE: &str = "ManagedResource";
 
+/// The kind of claimants that are a group of guest clusters in a namespace.
+const GUEST: &str = "Guest";
+
 impl Claimant {
     /// A Credential.
     pub fn credential(namespace: Namespace, name: Name) -> Self {
@@ -411,6 +414,11 @@ impl Claimant {
         self.kind == MANAGED_RESOURCE
     }
 
+    /// A group of guest clusters in a namespace; it stands in the configuration, and no object is called so.
+    pub fn guest(namespace: Namespace, group: Name) -> Self {
+        Self { kind: GUEST.into(), namespace, name: group }
+    }
+
     /// `namespace/name` of a Credential; of another kind, `cluster/namespace/name`, as the command line takes it.
     pub fn path(&self) -> String {
         if self.is_credential() {
@@ -451,6 +459,7 @@ impl Claimant {
             Some(kind) if kind.eq_ignore_ascii_case(MANAGED_RESOURCE) => {
                 Some(Self::managed_resource(namespace.into(), name.into()))
             }
+            Some(kind) if kind.eq_ignore_ascii_case(GUEST) => Some(Self::guest(namespace.into(), name.into())),
             Some(_) => None,
         }
     }
@@ -463,6 +472,11 @@ impl Claimant {
     /// Whether it is a ClusterResourceSet of Cluster API.
     pub fn is_resource_set(&self) -> bool {
         self.kind == RESOURCE_SET
+    }
+
+    /// Whether it is a group of guest clusters in a namespace.
+    pub fn is_guest(&self) -> bool {
+        self.kind == GUEST
     }
 
     /// Whether an object has its kind and name, whatever its group is.
@@ -566,6 +580,7 @@ mod tests {
             ("a/b", "Credential a/b"),
             ("cluster/a/b", "Cluster a/b"),
             ("clusterresourceset/a/b", "ClusterResourceSet a/b"),
+            ("guest/a/b", "Guest a/b"),
         ] {
             let by = Claimant::of_path(path).unwrap();
             assert_eq!((by.to_string(), by.path()), (shown.to_string(), path.to_string()));

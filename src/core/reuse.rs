@@ -19,6 +19,7 @@ mod artifact;
 mod commit;
 mod context;
 mod entry;
+mod guest;
 mod header;
 mod key;
 mod manifest;
@@ -39,6 +40,7 @@ use context::{add, add_context};
 pub use entry::{
     EntryChange, EntryLeaf, compare_entries, compare_names, entry_tag, had, joint_tag, leaves, own_tags, pair,
 };
+pub use guest::guest_line;
 use header::FIRST;
 pub use header::{Tagged, is_key_id, is_newer, split};
 pub use key::{KeyRing, ReuseKey, ReuseKeyError, Under};

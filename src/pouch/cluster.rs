@@ -376,6 +376,7 @@ impl Cluster {
                 Reply::NotFound(_) => Err(Broken::Status(404)),
             };
             let ask = match &resource.kind {
+                _ if form == Portion::Arrivals => Ask::Arrivals,
                 kind if request::is_inventory(kind) => Ask::Inventory,
                 kind if is_resource_set(kind) => Ask::ResourceSets,
                 _ => Ask::List,

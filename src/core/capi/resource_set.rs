@@ -53,6 +53,11 @@ pub fn resource_set_kind() -> GroupKind {
     GroupKind::new(ADDONS, "ClusterResourceSet")
 }
 
+/// The kind of what Cluster API notes of the sets of one Cluster.
+pub fn binding_kind() -> GroupKind {
+    GroupKind::new(ADDONS, "ClusterResourceSetBinding")
+}
+
 /// Whether a kind is that of ClusterResourceSets.
 pub fn is_resource_set(kind: &GroupKind) -> bool {
     kind.is(ADDONS, "ClusterResourceSet")

@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 use super::access::{self, Access, Rules};
 use super::deployments::Deployments;
 use super::sync_rule::{self, SyncRules};
-use super::{Asked, cluster, credential, resource_set};
+use super::{Asked, cluster, credential, guest, resource_set};
 use crate::config::Fleet;
 use crate::finding::Code;
 use crate::name::{Claimant, Region};
@@ -14,7 +14,7 @@ use crate::snapshot::{Lookup, Snapshot};
 use crate::{k0rdent, kinds};
 
 /// What every Credential of the snapshot asks for, every one that an AccessManagement rule makes, every Cluster and every
-/// ClusterResourceSet that a region takes, and every ResourceSyncRule that a region names, sorted by claimant.
+/// ClusterResourceSet that a region takes, every ResourceSyncRule that a region names and every group of guest clusters, sorted by claimant.
 pub fn claims(fleet: &Fleet, snapshot: &Snapshot, rules: &Rules, synced: &SyncRules) -> Vec<Asked> {
     let access = rules.in_force(fleet, snapshot);
     let mut made = access.made();
@@ -38,6 +38,7 @@ pub fn claims(fleet: &Fleet, snapshot: &Snapshot, rules: &Rules, synced: &SyncRu
     asked.extend(cluster::claims(fleet, snapshot));
     asked.extend(sync_rule::claims(fleet, snapshot, synced));
     asked.extend(resource_set::claims(fleet, snapshot));
+    asked.extend(guest::claims(fleet, snapshot, synced));
     asked.sort_by(|a, b| a.by.cmp(&b.by));
     asked
 }
@@ -54,6 +55,9 @@ pub fn kept_by(
 ) -> Option<Code> {
     if by.is_sync_rule() {
         return sync_rule::kept_by((access.fleet(), snapshot, synced), by, region);
+    }
+    if by.is_guest() {
+        return guest::kept_by(access.fleet(), snapshot, by, region);
     }
     // A later release knows what claims of other kinds ask for.
     let Some(object) = kinds::claimant(by) else { return Some(Code::Unread) };

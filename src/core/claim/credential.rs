@@ -53,9 +53,29 @@ pub(super) fn ask(fleet: &Fleet, snapshot: &Snapshot, object: &Object, by: Claim
             let resolution = if is_named { fleet.resolution } else { Resolution::AsWritten };
             asked.claim = Some(if managed {
                 let root = handed_over(spec.identity, &by.namespace);
-                Claim { by, origin, to, root, starts: Vec::new(), resolution: Resolution::Kcm, managed, copied: None }
+                Claim {
+                    by,
+                    origin,
+                    to,
+                    root,
+                    starts: Vec::new(),
+                    resolution: Resolution::Kcm,
+                    managed,
+                    copied: None,
+                    guest: None,
+                }
             } else {
-                Claim { by, origin, to, root: spec.identity, starts: Vec::new(), resolution, managed, copied: None }
+                Claim {
+                    by,
+                    origin,
+                    to,
+                    root: spec.identity,
+                    starts: Vec::new(),
+                    resolution,
+                    managed,
+                    copied: None,
+                    guest: None,
+                }
             });
         }
     }

@@ -9,16 +9,18 @@ mod candidates;
 mod sources;
 #[cfg(test)]
 mod tests;
+mod unseen;
 
 use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
+use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::cell::OnceCell;
 
 use self::candidates::Candidates;
 pub use self::sources::Told;
-use self::sources::{Answer, Sight};
+use self::sources::{Answer, Goal, Sight};
 use super::{Asked, Claim, Copied, Edit};
 use crate::config::{Fleet, RegionConfig, Resolution, grants_for};
 use crate::destination::Address;
@@ -57,7 +59,7 @@ impl SyncRules {
             return (Self::default(), findings);
         }
         for object in snapshot.all(&kinds::sync_rule()) {
-            if fleet.ruled(object.key.name.as_str()).next().is_some() {
+            if fleet.follows(object.key.name.as_str()) {
                 let (standing, found) = standing(fleet, snapshot, object);
                 findings.extend(found);
                 rules.insert(object.key.name.clone(), standing);
@@ -150,6 +152,10 @@ pub(super) fn claims(fleet: &Fleet, snapshot: &Snapshot, rules: &SyncRules) -> V
     let mut asked = Vec::new();
     for (name, standing) in &rules.0 {
         let Some(object) = snapshot.get(&ObjectKey::new(kinds::sync_rule(), None, name.clone())) else { continue };
+        // Only groups of guests may name it.
+        if fleet.ruled(name.as_str()).next().is_none() {
+            continue;
+        }
         match standing {
             Standing::Plumbing => {}
             Standing::Bad(findings, _) => asked.push(whole(fleet, object, findings.clone())),
@@ -166,13 +172,62 @@ pub(super) fn claims(fleet: &Fleet, snapshot: &Snapshot, rules: &SyncRules) -> V
                 for key in candidates.of(rule) {
                     // What the rule says of an object is the same for every region.
                     let answers = sight.answers(key);
-                    let ask = |region: &&RegionConfig| ask((fleet, snapshot), (object, rule), region, &answers);
+                    let ask = |region: &&RegionConfig| {
+                        ask((fleet, snapshot), (object, rule), (region, Goal::Region), &answers)
+                    };
                     asked.extend(regions.iter().filter_map(ask));
                 }
             }
         }
     }
     asked
+}
+
+/// What a rule takes for guest clusters of a region: what it would ask of the region, or why nobody knows. None if no source
+/// has the rule.
+pub(super) fn for_guests(
+    (fleet, snapshot, rules): (&Fleet, &Snapshot, &SyncRules),
+    name: &Name,
+    region: &RegionConfig,
+) -> Option<Result<Vec<Asked>, Vec<Finding>>> {
+    let object = snapshot.get(&ObjectKey::new(kinds::sync_rule(), None, name.clone()))?;
+    let invalid = |message: String, help: &'static str| {
+        let finding = Finding::new(Code::InvalidSyncRule, message).about(&object.key).at(&object.origin);
+        Some(Err(vec![finding.help(help)]))
+    };
+    let rule = match rules.0.get(name)? {
+        Standing::Good(rule) => rule,
+        Standing::Bad(findings, _) => return Some(Err(findings.clone())),
+        Standing::Plumbing => {
+            let message = format!(
+                "{} takes what the cluster registry itself works with, and pouch leaves that alone",
+                object.key
+            );
+            return invalid(message, "Take it out of the group.");
+        }
+        // It may be a slip, so what was taken before stays.
+        Standing::Forbidden(finding) => {
+            return invalid(finding.message.clone(), "Take it out of the group, or declare the kind in `kinds`.");
+        }
+    };
+    if let Some(unread) = unseen::source((fleet, snapshot), (object, rule), region) {
+        let what = format!("{} takes further objects from source {}", object.key, unread.source);
+        return Some(Err(vec![unread.leaves_open(&object.key, &what).at(&object.origin)]));
+    }
+    let features = OnceCell::new();
+    let mut sight = Sight::of((fleet, snapshot), &features, (object, rule));
+    let mut asked = Vec::new();
+    for key in Candidates::new(snapshot).of(rule) {
+        let answers = sight.answers(key);
+        asked.extend(ask((fleet, snapshot), (object, rule), (region, Goal::Guests), &answers));
+    }
+    for (key, unread) in unseen::granted((fleet, snapshot), (object, rule), region) {
+        if snapshot.get(&key).is_none() {
+            let copied = Copied { read: key.clone(), source: None, lands: key.clone(), edits: Vec::new() };
+            asked.push(one(fleet, (object, rule), region, copied, vec![unread.finding(&key)]));
+        }
+    }
+    Some(Ok(asked))
 }
 
 /// A rule that takes nothing, and why.
@@ -192,10 +247,10 @@ fn whole(fleet: &Fleet, object: &Object, findings: Vec<Finding>) -> Asked {
 fn ask(
     (fleet, snapshot): (&Fleet, &Snapshot),
     place @ (object, rule): (&Object, &Rule),
-    region: &RegionConfig,
+    (region, goal): (&RegionConfig, Goal),
     answers: &[Answer<'_, '_>],
 ) -> Option<Asked> {
-    let answer = sources::deciding((fleet, snapshot), region, answers)?;
+    let answer = sources::deciding((fleet, snapshot), (region, goal), answers)?;
     let (copy, key) = (answer.copy, &answer.copy.key);
     let namespace = key.namespace.clone().unwrap_or_else(|| fleet.system_namespace.clone());
     let by = Claimant::synced(&object.key.name, namespace, &key.name);
@@ -213,6 +268,21 @@ fn ask(
             }
         }
     };
+    let copied = Copied { read: key.clone(), source: Some(copy.origin.source.clone()), lands, edits };
+    Some(one(fleet, place, region, copied, findings))
+}
+
+/// What a rule asks for one object.
+fn one(
+    fleet: &Fleet,
+    (object, rule): (&Object, &Rule),
+    region: &RegionConfig,
+    copied: Copied,
+    findings: Vec<Finding>,
+) -> Asked {
+    let key = &copied.read;
+    let namespace = key.namespace.clone().unwrap_or_else(|| fleet.system_namespace.clone());
+    let by = Claimant::synced(&object.key.name, namespace, &key.name);
     let root = Root {
         kind: key.kind.clone(),
         version: rule.version.clone(),
@@ -227,12 +297,13 @@ fn ask(
         starts: Vec::new(),
         resolution: Resolution::AsWritten,
         managed: false,
-        copied: Some(Copied { read: key.clone(), source: Some(copy.origin.source.clone()), lands, edits }),
+        copied: Some(copied),
+        guest: None,
     };
     let origin = object.origin.clone();
     let mut asked = Asked { by, origin, region: Some(region.name.clone()), claim: Some(claim), findings };
     asked.settle();
-    Some(asked)
+    asked
 }
 
 /// Whether some grant may open an object of another source to what a rule takes to a region.
@@ -283,7 +354,7 @@ pub(super) fn kept_by(
         Lookup::Found(_) => {
             let features = OnceCell::new();
             let answers = Sight::of((fleet, snapshot), &features, (object, good)).answers(&key);
-            let answer = sources::deciding((fleet, snapshot), config, &answers)?;
+            let answer = sources::deciding((fleet, snapshot), (config, Goal::Region), &answers)?;
             // Where the rule's own sources have the object and say no, a copy that the rule could not use anyway leaves nothing
             // open: whoever writes that would keep what is taken away.
             let own =

@@ -85,5 +85,5 @@ pub(super) fn claim(object: &Object, by: Claimant, region: &RegionConfig, starts
     };
     let (origin, to) = (object.origin.clone(), Address::Region(region.name.clone()));
     let resolution = Resolution::AsWritten;
-    Claim { by, origin, to, root, starts, resolution, managed: false, copied: None }
+    Claim { by, origin, to, root, starts, resolution, managed: false, copied: None, guest: None }
 }

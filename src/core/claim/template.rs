@@ -204,6 +204,7 @@ fn ask((object, copy): (&Object, &Object), region: &RegionConfig, namespace: &Na
         resolution: Resolution::AsWritten,
         managed: false,
         copied: None,
+        guest: None,
     };
     let mut asked = Asked {
         by,

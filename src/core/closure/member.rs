@@ -1,7 +1,9 @@
 //! Members: what a closure holds, and by which steps it was reached.
 
 use alloc::boxed::Box;
+use alloc::collections::BTreeMap;
 use alloc::string::String;
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use super::landing::Places;
@@ -33,6 +35,8 @@ pub enum Role {
     PropagationSecret,
     /// It exists on every region because the provider itself makes it; nothing is published.
     Assumed,
+    /// pouch makes it, and nothing is read for it.
+    Own,
 }
 
 /// One object of a closure: what is read, where it lands, what is rewritten.
@@ -54,9 +58,16 @@ pub struct Member {
     pub entries: Vec<Box<str>>,
     /// Whether it was read from the very place where it would land, so that it is there already and is not published.
     pub in_place: bool,
+    /// The claim whose rules decide about it, if a ResourceSyncRule takes it for a group of guests.
+    pub rule: Option<Arc<Claim>>,
 }
 
 impl Member {
+    /// The claim whose rules decide about it, for a member of this one.
+    pub fn acting<'c>(&'c self, claim: &'c Claim) -> &'c Claim {
+        self.rule.as_deref().unwrap_or(claim)
+    }
+
     /// Whether it is published for the claim.
     pub fn is_published(&self) -> bool {
         self.role != Role::Assumed && !self.in_place
@@ -76,6 +87,9 @@ pub struct Closure {
     pub wanted: Vec<ObjectKey>,
     /// Where its objects are read: as the claim asks, or as k0rdent does if the identity is absent there.
     pub resolution: Resolution,
+    /// What ResourceSyncRules take for a group of guests and cannot be delivered as it is, and why: what is published of it
+    /// stays.
+    pub waiting: BTreeMap<ObjectKey, Code>,
 }
 
 impl Closure {
@@ -103,6 +117,7 @@ impl Member {
             referrer,
             entries: Vec::new(),
             in_place: false,
+            rule: None,
         }
     }
 }

@@ -7,6 +7,7 @@
 mod clusters;
 mod delivery;
 mod grant;
+mod guests;
 mod inventory;
 mod limit;
 
@@ -23,6 +24,9 @@ pub use delivery::{
     HealthCheckFile, RegionDeliveryFile, SourceKindWord, SourceRefFile,
 };
 pub use grant::{GrantFile, GrantFromFile, GrantRegionFile, GrantToFile, PlacedFile, PlacementFile};
+pub use guests::{
+    ClusterExpressionFile, ClusterSelectorFile, GuestObjectFile, GuestPlaceFile, GuestsFile, OperatorWord,
+};
 pub use inventory::{ClusterProfileFile, InventoryFile, RegionClusterFile};
 pub use limit::{AcceptFile, DeletionsFile, GitLimitsFile, LevelWord, LimitsFile, ResealFile, SourceLimitsFile};
 
@@ -77,6 +81,10 @@ pub struct FleetFile {
     pub emit_controller_identity: bool,
     /// The regions, by the name that `Credential.spec.region` holds.
     pub regions: BTreeMap<String, RegionFile>,
+    /// What is delivered into guest clusters by ClusterResourceSets of the cluster that manages them, by names of groups:
+    /// they are part of the names of objects.
+    #[serde(default)]
+    pub guests: BTreeMap<String, GuestsFile>,
     /// Age recipients that can open the bundles of every region, for disasters.
     #[serde(default)]
     pub escrow_recipients: Vec<String>,

@@ -7,6 +7,7 @@
 mod clusters;
 mod delivery;
 mod grant;
+mod guests;
 mod inventory;
 mod limit;
 mod name;
@@ -24,7 +25,7 @@ use self::name::{globs, label, namespace};
 pub use super::error::NOT_READ;
 use super::error::{ConfigError, Faults, FieldPath, quoted};
 use super::file::{self, FleetFile, KindFile, RegionDeliveryFile, ScopeWord};
-use super::{ExtraKind, Fleet, Globs};
+use super::{ExtraKind, Fleet, Globs, GuestGroup};
 use crate::capi;
 use crate::kinds::{K0RDENT, is_kubernetes_own};
 use crate::name::{FleetName, GroupKind, Scope, is_dns_subdomain};
@@ -68,7 +69,9 @@ pub fn resolve(file: &FleetFile, texts: &BTreeMap<String, String>) -> Result<Fle
     let keep_annotations = annotations(&file.keep.annotations, &mut faults);
     let escrow = region::escrow(&file.escrow_recipients, &mut faults);
     let regions = region::resolve(file, texts, &escrow, (&output, &kinds), &mut faults);
-    let syncs = regions.values().any(|region| !region.sync_rules.patterns().is_empty());
+    let guests = guests::resolve(file, &kinds, &regions, &mut faults);
+    let of_guests = guests.values().any(|group: &GuestGroup| !group.rules.is_empty());
+    let syncs = of_guests || regions.values().any(|region| !region.sync_rules.patterns().is_empty());
     let grants = grant::resolve(file.grants.as_deref().unwrap_or_default(), &kinds, &regions, &mut faults);
     let reuse_key = output::reuse_key(&file.reuse_key, &output, &mut faults);
     let limits = limit::resolve(&file.limits, &regions, &mut faults);
@@ -92,6 +95,7 @@ pub fn resolve(file: &FleetFile, texts: &BTreeMap<String, String>) -> Result<Fle
         companions: file.companions,
         emit_controller_identity: file.emit_controller_identity,
         regions,
+        guests,
         escrow,
         grants,
         output,

@@ -25,7 +25,9 @@ pub fn tree(fleet: &Fleet) -> Tree<'_> {
         let level = level.map_or("off", crate::finding::Severity::word);
         (code.text(), Tree::text(level))
     });
-    Tree::map([
+    let guests = fleet.guests.iter().map(|(name, group)| (name.as_str(), group.tree()));
+    let guests = (!fleet.guests.is_empty()).then(|| ("guests", Tree::map(guests)));
+    let fields = [
         ("apiVersion", Tree::text(API_VERSION)),
         ("kind", Tree::text(KIND)),
         ("metadata", Tree::map([("name", Tree::text(fleet.name.as_str()))])),
@@ -56,7 +58,8 @@ pub fn tree(fleet: &Fleet) -> Tree<'_> {
         ("reuseKey", reuse_key(&fleet.reuse_key)),
         ("limits", fleet.limits.tree()),
         ("findings", Tree::map(findings)),
-    ])
+    ];
+    Tree::map(fields.into_iter().chain(guests))
 }
 
 fn recipients<'a>(recipients: impl Iterator<Item = &'a Recipient>) -> Tree<'a> {

@@ -13,6 +13,7 @@ impl Fleet {
         kinds::is_listed(kind)
             || (kinds::is_of_clusters(kind) && self.names_clusters())
             || (is_resource_set(kind) && self.names_resource_sets())
+            || (*kind == cluster_kind() && self.looks_for_guests())
             || (self.syncs && kinds::is_of_sync_rules(kind))
             || self.takes_templates(kind)
     }
@@ -25,7 +26,8 @@ impl Fleet {
             true => !region.resource_sets.patterns().is_empty(),
             false => !region.clusters.is_empty(),
         };
-        (!is_set && *kind != cluster_kind()) || self.regions_of(source).any(takes)
+        let tells = || *kind == cluster_kind() && self.looks_in(source);
+        (!is_set && *kind != cluster_kind()) || tells() || self.regions_of(source).any(takes)
     }
 
     /// Whether some region takes ClusterResourceSets.
@@ -67,7 +69,11 @@ impl Fleet {
 
     /// Whether some region names claimants other than Credentials.
     pub fn names_others(&self) -> bool {
-        self.names_clusters() || self.names_resource_sets() || self.names_sync_rules() || self.names_templates()
+        self.names_clusters()
+            || self.names_resource_sets()
+            || self.names_sync_rules()
+            || self.names_templates()
+            || !self.guests.is_empty()
     }
 
     /// The regions that a ResourceSyncRule takes objects to, and that are not retired.

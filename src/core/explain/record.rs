@@ -170,7 +170,8 @@ pub struct StepRecord {
     pub object: ObjectRecord,
     /// The object that it becomes on the region.
     pub lands: ObjectRecord,
-    /// `root`, `reference`, `resourceTemplate`, `propagationSecret`, or `assumed` for what every region has by itself.
+    /// `root`, `reference`, `resourceTemplate`, `propagationSecret`, `assumed` for what every region has by itself, or `made`
+    /// for what pouch makes of nothing that it reads.
     pub role: Word,
     /// The step that names it, counted from zero; absent for the identity, which the Credential names.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -187,7 +188,7 @@ pub struct StepRecord {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub placement: Option<String>,
     /// `found`, `absent`, `unknown` where a source was not read completely or not asked, `notTold` where nothing
-    /// admits it.
+    /// admits it, `made` where pouch makes it.
     pub read: Word,
     /// Where it stands.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -198,6 +199,9 @@ pub struct StepRecord {
     /// The fields that read otherwise on the region.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub rewritten: Vec<String>,
+    /// The object that it is in guest clusters; absent for what is no payload.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub guest: Option<ObjectRecord>,
     /// Whether it was read where it would land, on the management cluster: it is there, and is not published.
     #[serde(skip_serializing_if = "core::ops::Not::not")]
     pub in_place: bool,

@@ -268,6 +268,7 @@ pub fn admitted(step: &StepRecord, path: &str) -> String {
     let titled = Claimant::titled(path);
     let (kind, place) = titled.split_once(' ').unwrap_or_default();
     let why = match (step.rule.as_deref(), &*step.role) {
+        (_, "made") => return String::from("because the configuration has the group"),
         (_, "assumed") => "without being read: the provider itself makes it on every region",
         (Some("ownNamespace"), _) => return format!("because it stands in the {kind}'s namespace"),
         (Some("systemClaimant"), _) => return format!("because the {kind} stands in the system namespace"),
@@ -306,7 +307,7 @@ pub fn read(step: &StepRecord) -> String {
         (Some(place), _) => place.text.clone(),
         (None, "absent") => String::from("it is in no source"),
         (None, "notTold") => String::from("not told, as it is not open to the claimant"),
-        _ if step.role == "assumed" => String::from("not at all"),
+        _ if matches!(&*step.role, "assumed" | "made") => String::from("not at all"),
         _ => String::from("it could not be read"),
     }
 }
@@ -332,7 +333,10 @@ fn lands(step: &StepRecord) -> Option<String> {
     };
     let why = step.reason.as_ref().map(|reason| format!(" ({reason})")).unwrap_or_default();
     Some(match &step.path {
-        Some(path) => format!("{to}in {path}{edits}: {state}{why}"),
+        Some(path) => match &step.guest {
+            Some(guest) => format!("{to}in {path}{edits}: {state}{why}; in guests as {}", named(guest)),
+            None => format!("{to}in {path}{edits}: {state}{why}"),
+        },
         None => format!("{to}{state}{why}"),
     })
 }

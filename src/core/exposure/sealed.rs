@@ -39,6 +39,9 @@ pub struct SealedSecret {
     pub sha256: String,
 }
 
+/// The one entry of a payload for guest clusters.
+const ENVELOPE: &str = "objects.yaml";
+
 /// The reader of a file that somebody can open although it names nobody: sops and age need no name.
 pub const UNKNOWN: &str = "reader unknown";
 
@@ -90,6 +93,12 @@ pub fn may_be_secret(bytes: &[u8]) -> bool {
 }
 
 impl SealedSecret {
+    /// Whether it seems to be a payload that pouch makes for guest clusters: a document around the values, with a line made by
+    /// a key. Another document may hold the same values, so that neither tags nor lengths tell that they are others.
+    pub fn is_envelope(&self) -> bool {
+        self.key.name.as_str().starts_with("pouch-") && self.entries.keys().eq([ENVELOPE])
+    }
+
     /// Reads the Secrets of a file; documents of other kinds are passed over.
     pub fn read(bytes: &[u8], interner: &mut Interner) -> Result<Vec<Self>, &'static str> {
         if !may_be_secret(bytes) {

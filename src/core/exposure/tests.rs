@@ -76,6 +76,31 @@ fn asked(facts: &History, asked: &Query<'_>) -> Vec<String> {
     told(&expose(facts, asked, Looked::default()))
 }
 
+/// Another document for guests may hold the same credential, so another length there proves nothing.
+#[test]
+fn of_what_goes_into_guests_another_length_tells_no_other_value() {
+    let file = |name: &str, entry: &str, data: &str, recipient: &str| {
+        let text = format!(
+            "# pouch/v1 01234567 {}\napiVersion: v1\nkind: Secret\nmetadata: {{name: {name}}}\ndata: {{{entry}: \
+             'ENC[AES256_GCM,data:{data},iv:AAAA,tag:AAAA,type:str]'}}\nsops: {{age: [{{recipient: {recipient}, enc: x}}]}}\n",
+            "A".repeat(43)
+        );
+        Arc::new(SealedSecret::read(text.as_bytes(), &mut Interner::new()).unwrap().remove(0))
+    };
+    let both = |name: &str, entry: &str| {
+        let at = |data: &str, recipient: &str, first, last, now| Stood {
+            directory: "eu".into(),
+            file: file(name, entry, data, recipient),
+            first,
+            last,
+            now,
+        };
+        asked(&facts(Vec::from([at("AAAA", OLD, 0, 1, false), at("AAAAAAAA", EU, 2, 3, true)])), &Query::default())
+    };
+    assert_eq!(both("plain", "k")[0], "age16mz removed eu/plain ab Changed");
+    assert_eq!(both("pouch-pull-1", "objects.yaml")[0], "age16mz removed eu/pouch-pull-1 ab Unknown");
+}
+
 #[test]
 fn the_configuration_says_who_is_a_recipient_else_the_published_files_do() {
     let facts = facts(Vec::from([

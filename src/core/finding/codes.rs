@@ -79,7 +79,7 @@ codes! {
     ForbiddenKind "forbidden-kind" Refused Error "A claim needs an object of a kind that pouch does not publish.";
     ForbiddenType "forbidden-type" Refused Error "A claim needs a Secret of a type or content that never leaves its cluster.";
     ForbiddenPlace "forbidden-place" Refused Error "An object would land in a namespace, or under a name, that a bundle must not touch.";
-    ReservedName "reserved-name" Refused Error "An object would land under a name that k0rdent itself writes on the region.";
+    ReservedName "reserved-name" Refused Error "An object would land under a name that k0rdent itself writes on the region, or a group of guests.";
     NotAdmitted "not-admitted" Refused Error "A claim uses an object that its namespace is not admitted to.";
     NamespaceNotAllowed "namespace-not-allowed" Refused Error "The region does not take Credentials of this namespace.";
     ForgedManagedLabel "forged-managed-label" Refused Error "A Credential carries k0rdent's managed label, but no rule made it.";
@@ -169,6 +169,7 @@ codes! {
     StaleEntry "stale-entry" Fault Error "A Secret or ConfigMap on the region has an entry that its bundle does not have.";
     NamespaceLabelsDiffer "namespace-labels-differ" Fault Error "A namespace on the region lacks labels that the configuration says it has.";
     NamespaceMissingOnRegion "namespace-missing-on-region" Fault Error "The region lacks a namespace that the bundle needs and does not make.";
+    NotInGuest "not-in-guest" Fault Error "A guest cluster has not got what the bundle delivers to it.";
     KindNotOnRegion "kind-not-on-region" Fault Error "The region does not serve a kind of the bundle, or not in the bundle's version.";
 
     TamperedFile "tampered-file" Notice Warning "A published file does not match its manifest.";
@@ -176,7 +177,7 @@ codes! {
     TieNotFound "tie-not-found" Notice Warning "A region is tied to an object that is not there, or not known.";
     ArgocdTooOld "argocd-too-old" Notice Warning "A region's cluster needs what the configured release of Argo CD does not know, so its cluster Secret is not written.";
     ClusterRedirected "cluster-redirected" Notice Warning "Argo CD is told something else of a region's cluster than before.";
-    TwoWriters "two-writers" Notice Warning "Somebody else writes an object too: the cluster Secret of Argo CD that pouch writes, or what another ClusterResourceSet delivers.";
+    TwoWriters "two-writers" Notice Warning "Somebody else writes an object too: the cluster Secret of Argo CD that pouch writes, or what another ClusterResourceSet or group of guests delivers.";
     RotationNeverArrives "rotation-never-arrives" Notice Warning "A ClusterResourceSet delivers its payloads once, so that no change of them reaches a guest cluster.";
     NothingDelivered "nothing-delivered" Notice Warning "A ClusterResourceSet delivers nothing, or nothing of a payload, and Cluster API hardly says so.";
     DeprecatedVersion "deprecated-version" Notice Info "An object is written in a version that a coming release does not serve any more.";

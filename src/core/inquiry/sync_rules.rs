@@ -69,7 +69,7 @@ pub fn ruled(fleet: &Fleet, provides: &Provides, rules: &[Node]) -> Vec<Ruled> {
     let mut by_kind: BTreeMap<GroupKind, Vec<Rule>> = BTreeMap::new();
     for body in rules {
         let name = body.str_at(&["metadata", "name"]).unwrap_or_default();
-        if fleet.ruled(name).next().is_none() {
+        if !fleet.follows(name) {
             continue;
         }
         let is_bare = |kind: &GroupKind| scopes.of(kind) == Some(Scope::Cluster);

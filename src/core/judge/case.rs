@@ -103,7 +103,7 @@ fn broken_by<'f>(mut findings: impl Iterator<Item = &'f Finding>) -> Option<Code
 /// the claim counts as broken and what it published stays. A namespaced object is out of reach whatever it holds.
 /// Anything else that was not read changes nothing: otherwise a tenant could keep what is taken from it by breaking a
 /// file of its own, or by reaching for what pouch itself may not read.
-fn verdict<'f>(findings: impl Iterator<Item = &'f Finding> + Clone) -> Verdict {
+pub(super) fn verdict<'f>(findings: impl Iterator<Item = &'f Finding> + Clone) -> Verdict {
     let stops = |class| findings.clone().filter(move |finding| finding.stops_claim() && finding.code.class() == class);
     let is_unread = |refusal: &Finding| {
         let by_content = match (refusal.code, &refusal.object) {

@@ -2,9 +2,10 @@
 
 use alloc::vec::Vec;
 
+use crate::capi::resource_set::resource_set_kind;
 use crate::destination::{Destination, Forbidden};
 use crate::finding::{Code, Finding};
-use crate::name::ObjectKey;
+use crate::name::{Claimant, ObjectKey};
 
 /// Checks where an object would land.
 pub fn check(to: &Destination<'_>, lands: &ObjectKey) -> Vec<Finding> {
@@ -20,4 +21,19 @@ pub fn check(to: &Destination<'_>, lands: &ObjectKey) -> Vec<Finding> {
         Finding::new(code, format!("{lands} {}", why.words())).about(lands).help(help)
     };
     to.ground().forbids(lands).into_iter().map(finding).collect()
+}
+
+/// Checks where an object of a claimant would land. What groups of guests call their payloads and sets is theirs alone: who
+/// takes such a name would keep what they deliver from arriving.
+pub fn check_of(to: &Destination<'_>, by: &Claimant, lands: &ObjectKey) -> Vec<Finding> {
+    let mut findings = check(to, lands);
+    let is_of_sets = lands.kind.is_secret() || lands.kind.is_config_map() || lands.kind == resource_set_kind();
+    let Some(namespace) = lands.namespace.as_ref().filter(|_| is_of_sets && !by.is_guest()) else { return findings };
+    let mut groups = to.fleet.guests.values().filter(|group| group.region == to.region.name);
+    let owner = groups.find(|group| group.namespaces.matches(namespace.as_str()) && group.may_name(&lands.name));
+    findings.extend(owner.map(|group| {
+        let message = format!("{lands} has a name that guests.{} gives to what it delivers", group.name);
+        Finding::new(Code::ReservedName, message).about(lands).help("Rename the object.")
+    }));
+    findings
 }

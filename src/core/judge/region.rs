@@ -226,6 +226,7 @@ mod tests {
             referrer: None,
             entries: Vec::new(),
             in_place: false,
+            rule: None,
         };
         let members = ["a", "b", "c"].map(member);
         let wants: Vec<(usize, &Member)> = members.iter().enumerate().collect();

@@ -26,29 +26,41 @@ use crate::world::cluster::ClusterFacts;
 
 /// Checks every member of a closure.
 pub fn check(world: &World<'_>, region: &RegionConfig, claim: &Claim, closure: &Closure) -> Vec<Finding> {
+    closure.members.iter().flat_map(|member| of_member(world, region, claim, closure, member)).collect()
+}
+
+/// Checks one member of a closure.
+pub fn of_member(
+    world: &World<'_>,
+    region: &RegionConfig,
+    claim: &Claim,
+    closure: &Closure,
+    member: &Member,
+) -> Vec<Finding> {
     let mut findings = Vec::new();
-    for member in &closure.members {
-        // A kind that is not published is refused as such; an assumed identity admits all namespaces.
-        if member.role == Role::Assumed || !world.fleet.publishes(&member.read.kind) {
-            continue;
+    let claim = member.acting(claim);
+    // What a group of guests delivers, the configuration names. A kind that is not published is refused as such; an assumed
+    // identity admits all namespaces.
+    let is_open = matches!(member.role, Role::Assumed | Role::Own) || claim.delivers(&member.read);
+    if is_open || !world.fleet.publishes(&member.read.kind) {
+        return findings;
+    }
+    let object = world.snapshot.get(&member.read);
+    match &member.read.namespace {
+        // Whoever uses a copy on the region is no concern of the rule.
+        None if claim.copied.is_some() => {
+            let found = object.and_then(|object| identity(world, region, claim, object));
+            findings.extend(found.filter(|finding| finding.code != Code::UnusableInNamespace));
         }
-        let object = world.snapshot.get(&member.read);
-        match &member.read.namespace {
-            // Whoever uses a copy on the region is no concern of the rule.
-            None if claim.copied.is_some() => {
-                let found = object.and_then(|object| identity(world, region, claim, object));
-                findings.extend(found.filter(|finding| finding.code != Code::UnusableInNamespace));
-            }
-            Some(namespace) if claim.copied.is_some() => {
-                findings.extend(namespaced(world, claim, closure, member, namespace));
-            }
-            None => findings.extend(object.and_then(|object| identity(world, region, claim, object))),
-            Some(namespace) => {
-                findings.extend(namespaced(world, claim, closure, member, namespace));
-                // Wherever the object was read: its provider asks it where it lands, and for a Cluster wherever it stands.
-                if !claim.by.is_credential() || member.lands.namespace.as_ref() == Some(&claim.by.namespace) {
-                    findings.extend(object.and_then(|object| unusable(world, region, claim, object)));
-                }
+        Some(namespace) if claim.copied.is_some() => {
+            findings.extend(namespaced(world, claim, closure, member, namespace));
+        }
+        None => findings.extend(object.and_then(|object| identity(world, region, claim, object))),
+        Some(namespace) => {
+            findings.extend(namespaced(world, claim, closure, member, namespace));
+            // Wherever the object was read: its provider asks it where it lands, and for a Cluster wherever it stands.
+            if !claim.by.is_credential() || member.lands.namespace.as_ref() == Some(&claim.by.namespace) {
+                findings.extend(object.and_then(|object| unusable(world, region, claim, object)));
             }
         }
     }
@@ -57,9 +69,13 @@ pub fn check(world: &World<'_>, region: &RegionConfig, claim: &Claim, closure: &
 
 /// The rule by which a claim may use a member of its closure; none where nothing admits it, or nobody knows.
 pub fn rule_of(world: &World<'_>, claim: &Claim, closure: &Closure, member: &Member) -> Option<Rule> {
+    if member.role == Role::Own {
+        return Some(Rule::OwnNamespace);
+    }
     if member.role == Role::Assumed || !world.fleet.publishes(&member.read.kind) {
         return None;
     }
+    let claim = member.acting(claim);
     match &member.read.namespace {
         None => of_identity(world, claim, world.snapshot.get(&member.read)?).ok(),
         Some(_) => of_namespaced(world, claim, &sought(world, closure, member)),

@@ -8,6 +8,7 @@ use alloc::vec::Vec;
 
 use crate::capi::cluster::cluster_kind;
 use crate::capi::resource_set::resource_set_kind;
+use crate::claim::guest::known;
 use crate::config::{Globs, RegionConfig, RegionState, TakenClusters};
 use crate::finding::{Code, Finding};
 use crate::kinds::{self, is_managed_resource};
@@ -27,6 +28,7 @@ const EVERY_NAME: [&str; 2] = ["*", "**"];
 pub fn unmatched(world: &World<'_>) -> Vec<Finding> {
     let active = || world.fleet.regions.values().filter(|region| region.state == RegionState::Active);
     let mut findings = by_name(world);
+    findings.extend(guests(world));
     if world.fleet.names_clusters() && !world.snapshot.may_lack(&cluster_kind()) {
         let of = |region| in_region(world, region, &cluster_kind(), "clusters", clusters(region));
         findings.extend(active().flat_map(of));
@@ -84,6 +86,34 @@ fn in_region(
         Finding::new(Code::UnmatchedEntry, message).in_region(&region.name).help(help)
     };
     entries.iter().filter(|entry| !is_matched(entry)).map(tell).collect()
+}
+
+/// The globs over namespaces of groups of guests that no namespace is known to fit.
+fn guests(world: &World<'_>) -> Vec<Finding> {
+    let World { fleet, snapshot, .. } = *world;
+    if !fleet.looks_for_guests() || snapshot.may_lack(&cluster_kind()) {
+        return Vec::new();
+    }
+    let mut findings = Vec::new();
+    for group in fleet.guests.values().filter(|group| group.has_globs()) {
+        let region = fleet.regions.get(&group.region).filter(|region| region.state == RegionState::Active);
+        let Some(region) = region else { continue };
+        let known = known(fleet, snapshot, group);
+        for glob in group.globs() {
+            let globs = Globs::new(core::slice::from_ref(glob)).unwrap_or_default();
+            if known.iter().any(|namespace| globs.matches(namespace.as_str())) {
+                continue;
+            }
+            let message = format!(
+                "no namespace with Clusters of region {} is known that matches {glob:?} of guests.{}.namespaces",
+                region.name, group.name
+            );
+            let help = "Name the namespace: a name counts as it is. Or give pouch the Clusters: in a source whose `region` is \
+                        this region. What was published by the entry is withdrawn, under the brake.";
+            findings.push(Finding::new(Code::UnmatchedEntry, message).in_region(&region.name).help(help));
+        }
+    }
+    findings
 }
 
 /// Claimants without a namespace that the configuration names, and the field in which it does.

@@ -8,7 +8,7 @@ use crate::capi::{self, aws};
 use crate::claim::Asked;
 use crate::finding::{Code, Finding, Place};
 use crate::kinds::K0RDENT;
-use crate::name::{GroupKind, Name, split_api_version};
+use crate::name::{Claimant, GroupKind, Name, split_api_version};
 use crate::object::Object;
 use crate::world::World;
 
@@ -23,9 +23,10 @@ pub fn unused(world: &World<'_>) -> Vec<Finding> {
     let of_capi = capi::all().map(|rules| GroupKind::new(rules.group, rules.kind));
     let kinds: BTreeSet<GroupKind> = of_capi.chain(world.fleet.kinds.keys().cloned()).collect();
     let identities = || kinds.iter().flat_map(|kind| world.snapshot.all(kind));
-    // The payloads of a set are no identities, and what a template is given is known.
-    let is_cluster =
-        |asked: &&Asked| !asked.by.is_credential() && !asked.by.is_resource_set() && !asked.by.is_managed_resource();
+    // The payloads of a set are no identities, and what a template or a group is given is known.
+    let is_other =
+        |by: &Claimant| by.is_credential() || by.is_resource_set() || by.is_managed_resource() || by.is_guest();
+    let is_cluster = |asked: &&Asked| !is_other(&asked.by);
     let clusters = || world.facts.asked().iter().filter(is_cluster);
     // What the objects behind a Cluster name is not known as long as it is broken.
     if clusters().any(|asked| {
@@ -41,6 +42,8 @@ pub fn unused(world: &World<'_>) -> Vec<Finding> {
     named.extend(copied.map(|copied| (copied.read.kind.clone(), copied.read.name.clone())));
     let data = world.facts.templates.specs.values().flat_map(|template| &template.data);
     named.extend(data.map(|datum| (datum.object.kind.clone(), datum.object.name.clone())));
+    let delivered = world.fleet.guests.values().flat_map(|group| &group.objects);
+    named.extend(delivered.map(|entry| (entry.read.kind.clone(), entry.read.name.clone())));
     identities().for_each(|identity| named.extend(of_identity(world, identity)));
     let is_unused = |identity: &&Object| {
         let is_named = named.contains(&(identity.key.kind.clone(), identity.key.name.clone()));

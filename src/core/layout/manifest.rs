@@ -12,7 +12,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 pub use content::{
-    API_VERSION, KIND, Manifest, ManifestFile, ManifestObject, NeededBy, NeededVia, ObjectState, ReadFrom,
+    API_VERSION, Guest, KIND, Manifest, ManifestFile, ManifestObject, NeededBy, NeededVia, ObjectState, ReadFrom,
     SourceIdentity,
 };
 pub use read::{Spot, Unusable, parse};
@@ -84,6 +84,15 @@ fn object(object: &ManifestObject, text: &mut String) {
     if let Some(from) = &object.from {
         text.push_str("from:\n");
         place(from.namespace.as_ref(), &from.name, text);
+        text.push_str("  ");
+    }
+    if let Some(guest) = &object.guest {
+        text.push_str("guest:\n");
+        line(("group", guest.key.kind.group.as_str()), 4, text);
+        line(("kind", guest.key.kind.kind.as_str()), 4, text);
+        place(guest.key.namespace.as_ref(), &guest.key.name, text);
+        guest.sha256.iter().for_each(|sha256| line(("sha256", sha256), 4, text));
+        guest.secret_type.iter().for_each(|secret_type| line(("type", secret_type), 4, text));
         text.push_str("  ");
     }
     text.push_str("key:\n");

@@ -7,7 +7,8 @@
 //! - With today's values and the reuse key, tags tell of each file whether it holds today's value. If one of two files does
 //!   and the other does not, the values differ; if both do, they are the same.
 //!
-//! Otherwise nothing is known.
+//! Otherwise nothing is known. What pouch makes for guest clusters is a document around the values, so that another one may
+//! hold the same.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
@@ -99,7 +100,8 @@ fn filled<'f>(file: &'f SealedSecret, name: &str) -> Option<&'f SealedLeaf> {
 ///
 /// Somebody else may have sealed the same value in another spelling, so both files must be listed.
 fn other_length(name: &str, old: Version<'_>, new: Version<'_>) -> bool {
-    let length = |version: Version<'_>| version.file.length(name).filter(|_| version.is_listed);
+    let length =
+        |version: Version<'_>| version.file.length(name).filter(|_| version.is_listed && !version.file.is_envelope());
     matches!((length(old), length(new)), (Some(a), Some(b)) if a != b)
 }
 
@@ -126,7 +128,7 @@ fn todays<'f>(home: &Home, version: Version<'f>, today: Option<&Today<'_>>) -> B
                 // A tag that fits cannot be forged without the key.
                 reuse::EntryChange::Same => _ = known.insert(name.as_str(), true),
                 // One that does not fit may have been spoilt, unless a manifest that is proved lists the file.
-                reuse::EntryChange::Changed | reuse::EntryChange::Withdrawn if is_proved => {
+                reuse::EntryChange::Changed | reuse::EntryChange::Withdrawn if is_proved && !file.is_envelope() => {
                     known.entry(name.as_str()).or_insert(false);
                 }
                 _ => {}

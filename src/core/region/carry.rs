@@ -5,12 +5,13 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::input::Input;
+use crate::claim::guest;
 use crate::finding::{Cause, Code, Finding};
 use crate::judge::case::{Ruling, Verdict};
 use crate::k0rdent;
 use crate::kinds;
 use crate::layout::manifest::{Manifest, NeededBy};
-use crate::name::{Claimant, GroupKind};
+use crate::name::{Claimant, GroupKind, SourceName};
 use crate::snapshot::{Lookup, Unread};
 use crate::world::cluster::ClusterFacts;
 
@@ -69,7 +70,18 @@ impl Fates {
                 }
                 Fate::Carried(Code::Unread) => (
                     Code::DeletionUnproved,
-                    format!("whether {by} still exists is unknown{}; its objects stay", unread_because(input, by)),
+                    match by.is_guest() {
+                        true => format!(
+                            "whether {by} still has Clusters is unknown{}; its objects stay",
+                            untold(input, by)
+                                .map(|source| format!(": source {source} was not read completely"))
+                                .unwrap_or_default()
+                        ),
+                        false => format!(
+                            "whether {by} still exists is unknown{}; its objects stay",
+                            unread_because(input, by)
+                        ),
+                    },
                     "Correct the source: its own findings say what is wrong.",
                 ),
                 // If the Credential could be read, its claim says so itself.
@@ -91,7 +103,8 @@ impl Fates {
                 _ => None,
             };
             let finding = Finding::new(code, message).claimed_by(by).in_region(&input.to.region.name).help(help);
-            Some(Finding { because: because.cloned().map(Cause::Source), ..finding })
+            let because = because.cloned().or_else(|| untold(input, by));
+            Some(Finding { because: because.map(Cause::Source), ..finding })
         };
         self.0.iter().filter(|(by, _)| !heard.contains(by)).filter_map(explain).collect()
     }
@@ -155,7 +168,7 @@ fn fate(input: &Input<'_>, ruling: Option<&Ruling<'_>>, by: &Claimant) -> Fate {
             Verdict::Broken => Fate::Carried(ruling.broken_by().unwrap_or(Code::Unread)),
         };
     }
-    if kinds::claimant(by).is_some() && is_shut_out(input, by) {
+    if (kinds::claimant(by).is_some() || by.is_guest()) && is_shut_out(input, by) {
         return Fate::Withdrawn;
     }
     let kept = input.world.kept_by(by, input.to.region);
@@ -170,6 +183,13 @@ fn is_of_strange_look(input: &Input<'_>, by: &Claimant) -> bool {
     let seen = input.world.cluster(&input.to.region.name).and_then(ClusterFacts::looked);
     let now = seen.and_then(|looked| looked.cluster.as_deref());
     (now.is_none() || now != before) && input.world.hangs_on_look(by, input.to.region)
+}
+
+/// The source that leaves open whether a group still has Clusters.
+fn untold(input: &Input<'_>, by: &Claimant) -> Option<SourceName> {
+    let world = &input.world;
+    let group = world.fleet.guests.get(&by.name).filter(|_| by.is_guest())?;
+    guest::unread(world.fleet, world.snapshot, group, &by.namespace)
 }
 
 /// The reason that a source gives by itself why a Cluster is unread, if it does: a kind that is not served has no finding of

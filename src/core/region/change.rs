@@ -124,6 +124,8 @@ pub struct Change {
     pub fields: Vec<FieldChange>,
     /// What is known of a published Secret that is sealed anew.
     pub sealing: Option<Sealing>,
+    /// What it is in guest clusters, if it is a payload; where it is withdrawn, that stays there.
+    pub guest: Option<ObjectKey>,
     /// The claimants that need it; if it is withdrawn, those that needed it.
     pub claimants: Vec<Claimant>,
 }
@@ -138,6 +140,7 @@ impl Change {
             entries: Vec::new(),
             fields: Vec::new(),
             sealing: None,
+            guest: None,
             claimants,
         }
     }

@@ -7,6 +7,7 @@ use alloc::vec::Vec;
 use super::brake::{self, Account, Braked, Load, Share, added_recipients};
 use super::change::{Action, Change, Hold, Loss, Reason, Sealing, Sharing, Values};
 use super::fields::differences;
+use super::guests;
 use super::history::{History, Past, filled_entries};
 use super::input::Input;
 use super::pack::{Keep, Pack, Packed, keepers};
@@ -27,11 +28,14 @@ use crate::name::{Claimant, Namespace, ObjectKey, SourceName};
 pub(super) fn break_immutable(input: &Input<'_>, rulings: &mut [Ruling<'_>], pack: &Pack) -> bool {
     let mut broken: Vec<(ObjectKey, Finding)> = Vec::new();
     for (lands, packed) in &pack.objects {
+        if let Packed::Fresh { guest: Some(guest), order, .. } = packed {
+            broken.extend(guests::changed_type(input, order, guest).map(|finding| (lands.clone(), finding)));
+        }
         let Packed::Fresh { order, keep: Keep::Changed, .. } = packed else { continue };
-        let Some(new) = input.world.snapshot.get(&order.read) else { continue };
+        let Some(new) = order.source(input.world.snapshot, &input.envelopes()) else { continue };
         let Some(document) = input.published.document(lands) else { continue };
-        let made = made(&order.edits).filter(|_| !lands.kind.is_secret()).map(|made| made.object(new, lands));
-        let new = made.as_ref().unwrap_or(new);
+        let made = made(&order.edits).filter(|_| !lands.kind.is_secret()).map(|made| made.object(&new, lands));
+        let new = made.as_ref().unwrap_or(&new);
         broken.extend(immutable_changes(lands, &document, new).map(|finding| (lands.clone(), finding)));
     }
     let mut any = false;
@@ -67,8 +71,8 @@ pub(super) fn compare(input: &Input<'_>, pack: &Pack) -> Vec<Change> {
             (Some(_), Packed::Fresh { order, keep, .. }) if lands.kind.is_secret() => {
                 let Sealed { action, lost_entries, entries, fields, sealing } =
                     sealed(input, order, *keep == Keep::Resealed);
-                let (key, sealing) = (lands.clone(), Some(sealing));
-                changes.push(Change { key, action, lost_entries, entries, fields, sealing, claimants });
+                let (key, sealing, guest) = (lands.clone(), Some(sealing), guest_of(packed));
+                changes.push(Change { key, action, lost_entries, entries, fields, sealing, guest, claimants });
                 continue;
             }
             (Some(_), _) => Action::Changed,
@@ -84,13 +88,17 @@ pub(super) fn compare(input: &Input<'_>, pack: &Pack) -> Vec<Change> {
         let asked = input.rekeys().then_some(Reason::Asked);
         let reasons = || asked.into_iter().chain([Reason::Unvouched]).collect();
         let sealing = (action == Action::Resealed).then(|| Sealing { values: Values::Unknown, reasons: reasons() });
-        changes.push(Change { fields, sealing, ..Change::of(lands, action, claimants) });
+        let guest = guest_of(packed);
+        changes.push(Change { fields, sealing, guest, ..Change::of(lands, action, claimants) });
     }
     let removed = |key: &ObjectKey, claimants| Change::of(key, Action::Withdrawn, claimants);
     match input.published.manifest() {
         Some(manifest) => {
             let gone = manifest.objects.iter().filter(|object| !pack.objects.contains_key(&object.key));
-            changes.extend(gone.map(|object| removed(&object.key, claimants(&object.needed_by))));
+            changes.extend(gone.map(|object| Change {
+                guest: object.guest.as_ref().map(|guest| guest.key.clone()),
+                ..removed(&object.key, claimants(&object.needed_by))
+            }));
         }
         None => {
             let gone = evidence(input).map(|evidence| evidence.gone(input.to.directory(), pack.objects.keys()));
@@ -99,6 +107,14 @@ pub(super) fn compare(input: &Input<'_>, pack: &Pack) -> Vec<Change> {
     }
     changes.sort();
     changes
+}
+
+/// What a payload is in guest clusters.
+fn guest_of(packed: &Packed) -> Option<ObjectKey> {
+    match packed {
+        Packed::Fresh { guest, .. } => guest.as_ref().map(|guest| guest.key.clone()),
+        Packed::Carried { .. } | Packed::Namespace { .. } => None,
+    }
 }
 
 /// The claimants that need an object, each once.

@@ -3,6 +3,7 @@
 use alloc::vec::Vec;
 
 use crate::claim::Edit;
+use crate::closure::Member;
 use crate::layout::manifest::ReadFrom;
 use crate::layout::path::BundlePath;
 use crate::name::ObjectKey;
@@ -29,8 +30,14 @@ pub struct Order {
 }
 
 impl Order {
-    /// Where the Secret was read, as the manifest records it.
-    pub(super) fn origin(&self) -> ReadFrom {
-        ReadFrom { namespace: self.read.namespace.clone(), name: self.read.name.clone() }
+    /// What is ordered for a member of a closure.
+    pub fn of(member: &Member) -> Self {
+        Self { read: member.read.clone(), lands: member.lands.clone(), edits: member.edits.clone() }
+    }
+
+    /// Where the Secret was read, as the manifest records it; none of what pouch makes itself.
+    pub(super) fn origin(&self) -> Option<ReadFrom> {
+        let is_own = self.edits.iter().any(|edit| matches!(edit, Edit::Own(_)));
+        (!is_own).then(|| ReadFrom { namespace: self.read.namespace.clone(), name: self.read.name.clone() })
     }
 }

@@ -50,6 +50,8 @@ pub(super) fn withdrawals(input: &Input<'_>, rulings: &[Ruling<'_>], packed: &Pa
         let finding = match ruling {
             // Its own findings say why.
             Some(ruling) if ruling.verdict != Verdict::Admitted => return None,
+            // The configuration says so itself.
+            Some(_) if by.is_guest() => return None,
             Some(ruling) => {
                 let Claim { by, origin, starts, .. } = &ruling.case.claim;
                 unnamed(by, origin, starts, &objects)
@@ -142,6 +144,9 @@ fn gone(
     let world = input.world;
     if by.is_sync_rule() {
         return not_taken(input, by);
+    }
+    if by.is_guest() {
+        return None;
     }
     // What a template asks for in another region says nothing of this one.
     if let Some(asked) = world.facts.asked_by(by).filter(|_| !by.is_managed_resource()) {

@@ -6,6 +6,7 @@ use alloc::vec::Vec;
 use core::ops::Deref;
 
 use super::allowances::{Allowances, Selection};
+use super::envelope::Envelopes;
 use super::published::Published;
 use crate::destination::Destination;
 use crate::layout::manifest::{Manifest, SourceIdentity};
@@ -98,6 +99,11 @@ impl<'a> Terms<'a> {
     /// The most objects that a leaf should hold; none where its consumer takes the region as a whole, or nothing is said.
     pub(super) fn most_per_leaf(&self) -> Option<usize> {
         self.world.fleet.limits.objects_per_leaf.filter(|_| self.to.delivery().is_by_leaf())
+    }
+
+    /// What envelopes for guest clusters are made with.
+    pub(super) fn envelopes(&self) -> Envelopes<'a> {
+        Envelopes { fleet: self.world.fleet, directory: self.to.directory(), key: self.keys.current() }
     }
 
     /// What the tag of an object's file is made over.

@@ -13,6 +13,7 @@ use super::brake::Held;
 use super::carry::{self, Fate, Fates};
 use super::change::{Action, Change};
 use super::content::Order;
+use super::guests;
 use super::handover::{self, Beside, Exchanged};
 use super::history::History;
 use super::home;
@@ -25,7 +26,7 @@ use crate::closure::Via;
 use crate::config::RegionState;
 use crate::finding::{Code, Finding};
 use crate::judge::case::Ruling;
-use crate::layout::manifest::{Manifest, ManifestObject, NeededBy, NeededVia, ObjectState};
+use crate::layout::manifest::{Guest, Manifest, ManifestObject, NeededBy, NeededVia, ObjectState};
 use crate::layout::sanitise::sanitise;
 use crate::layout::{Marks, namespace};
 use crate::listing::few;
@@ -38,7 +39,7 @@ use crate::yaml::emit::emit;
 
 /// One object of a bundle, before it is written.
 pub(super) enum Packed {
-    Fresh { order: Order, needed_by: BTreeSet<NeededBy>, text: Zeroizing<String>, keep: Keep },
+    Fresh { order: Order, needed_by: BTreeSet<NeededBy>, text: Zeroizing<String>, keep: Keep, guest: Option<Guest> },
     Carried { object: ManifestObject, needed_by: BTreeSet<NeededBy>, state: ObjectState },
     Namespace { text: Zeroizing<String>, keep: Keep },
 }
@@ -93,9 +94,7 @@ fn wanted(rulings: &[Ruling<'_>], selection: &Selection) -> Wanted {
     let admitted = rulings.iter().filter(|ruling| ruling.is_admitted()).map(|ruling| ruling.case);
     for case in admitted.filter(|case| selection.refreshes(&case.claim.by)) {
         for member in case.published_members() {
-            let order =
-                || Order { read: member.read.clone(), lands: member.lands.clone(), edits: member.edits.clone() };
-            let entry = wanted.entry(member.lands.clone()).or_insert_with(|| (order(), BTreeSet::new()));
+            let entry = wanted.entry(member.lands.clone()).or_insert_with(|| (Order::of(member), BTreeSet::new()));
             entry.1.insert(needed_by(&case.claim.by, &member.via));
         }
     }
@@ -115,6 +114,7 @@ pub(super) fn pack(input: &Input<'_>, history: &History, rulings: &[Ruling<'_>])
         let fates = carry::fates(input, rulings);
         carry_over(input, history, (&fates, rulings), &mut wanted, &mut pack);
     }
+    name_staying(&mut wanted, &pack);
     let mut unasked = Vec::new();
     let keep = |lands: &ObjectKey, text: &str, object: Option<&Object>| {
         Some(keep_of(input, lands, text, object, &mut unasked))
@@ -123,6 +123,57 @@ pub(super) fn pack(input: &Input<'_>, history: &History, rulings: &[Ruling<'_>])
     _ = fill(&input.terms, wanted, &mut pack, keep);
     pack.unasked = unasked;
     pack
+}
+
+/// Lets the sets of groups name the payloads that stay although nothing makes them anew.
+fn name_staying(wanted: &mut Wanted, pack: &Pack) {
+    let sets = wanted.values_mut().filter(|(order, _)| guests::set(order).is_some());
+    let mut sets: Vec<(&mut Order, &Claimant)> =
+        sets.filter_map(|(order, needed_by)| Some((order, &needed_by.first()?.by))).collect();
+    if !sets.is_empty() {
+        _ = guests::name_staying(&mut sets, staying(pack.objects.iter()));
+    }
+}
+
+/// What stays of payloads, and for whom; not what is about to go.
+fn staying<'p>(
+    objects: impl Iterator<Item = (&'p ObjectKey, &'p Packed)>,
+) -> impl Iterator<Item = (&'p ObjectKey, &'p Claimant)> {
+    let carried = |(key, packed): (&'p ObjectKey, &'p Packed)| match packed {
+        Packed::Carried { needed_by, state, .. } if !state.is_handover() => Some((key, needed_by)),
+        _ => None,
+    };
+    objects
+        .filter_map(carried)
+        .flat_map(|(key, needed_by)| needed_by.iter().filter(|by| by.by.is_guest()).map(move |by| (key, &by.by)))
+}
+
+/// The same where the brake has decided what stays.
+fn name_held(input: &Input<'_>, pack: &mut Pack) {
+    let (fresh, others): (Vec<_>, Vec<_>) = pack
+        .objects
+        .iter_mut()
+        .partition(|(_, packed)| matches!(packed, Packed::Fresh { order, .. } if guests::set(order).is_some()));
+    let mut sets: Vec<(&mut Order, &Claimant)> = Vec::new();
+    let mut texts = Vec::new();
+    for (_, packed) in fresh {
+        if let Packed::Fresh { order, needed_by, text, keep, .. } = packed
+            && let Some(by) = needed_by.first()
+        {
+            texts.push((order.lands.clone(), text, keep));
+            sets.push((order, &by.by));
+        }
+    }
+    if sets.is_empty() {
+        return;
+    }
+    let changed = guests::name_staying(&mut sets, staying(others.into_iter().map(|(key, packed)| (key, &*packed))));
+    let (marks, with) = (Marks::of(&input.to), input.envelopes());
+    for ((order, _), (lands, text, keep)) in sets.iter().zip(texts).filter(|(_, (lands, ..))| changed.contains(lands)) {
+        let Some(object) = order.source(input.world.snapshot, &with) else { continue };
+        *text = emit(&sanitise(&object, &lands, &order.edits, marks, None));
+        *keep = Keep::of_open(input.published.bytes(&lands), text);
+    }
 }
 
 /// Of so many objects that are published otherwise, and a share of all that were looked at, nobody supposes any more
@@ -173,6 +224,13 @@ pub(super) fn pack_as_published<'f>(
 }
 
 impl Pack {
+    /// Whether the values of some payload for guests were not looked at.
+    pub(super) fn has_unseen_guests(&self) -> bool {
+        let is_unseen = |guest: &Guest| guest.sha256.is_none();
+        let mut packed = self.objects.values();
+        packed.any(|it| matches!(it, Packed::Fresh { guest: Some(guest), .. } if is_unseen(guest)))
+    }
+
     /// Whether every object stays as it is.
     pub(super) fn is_kept(&self) -> bool {
         self.objects.values().all(|packed| {
@@ -201,7 +259,8 @@ pub(super) fn judge_changed(input: &Input<'_>, pack: &mut Pack) {
     for (lands, packed) in &mut pack.objects {
         match packed {
             Packed::Fresh { order, text, keep, .. } if *keep == Keep::Changed => {
-                *keep = keep_of(input, lands, text, input.world.snapshot.get(&order.read), &mut unasked);
+                let source = order.source(input.world.snapshot, &input.envelopes());
+                *keep = keep_of(input, lands, text, source.as_deref(), &mut unasked);
             }
             Packed::Namespace { text, keep } if *keep == Keep::Changed => {
                 *keep = keep_of(input, lands, text, None, &mut unasked);
@@ -236,17 +295,18 @@ fn fill(
     pack: &mut Pack,
     mut keep: impl FnMut(&ObjectKey, &str, Option<&Object>) -> Option<Keep>,
 ) -> Option<()> {
-    let marks = Marks::of(&terms.to);
+    let (marks, with) = (Marks::of(&terms.to), terms.envelopes());
     for (lands, (order, needed_by)) in wanted {
-        let Some(object) = terms.world.snapshot.get(&order.read) else { continue };
+        let Some(object) = order.source(terms.world.snapshot, &with) else { continue };
         let is_unseen = lands.kind.is_secret() && terms.keys.is_blind();
         let tenancy = tenancy_of(terms.world.fleet, &lands.kind);
-        let emitted = || emit(&sanitise(object, &lands, &order.edits, marks, tenancy));
+        let emitted = || emit(&sanitise(&object, &lands, &order.edits, marks, tenancy));
         let text = if is_unseen { Zeroizing::default() } else { emitted() };
-        let keep = keep(&lands, &text, Some(object))?;
+        let keep = keep(&lands, &text, Some(&object))?;
         // The text of what stays as it is, is not needed again.
         let text = if keep == Keep::Kept { Zeroizing::default() } else { text };
-        pack.objects.insert(lands, Packed::Fresh { order, needed_by, text, keep });
+        let guest = object.guest().cloned();
+        pack.objects.insert(lands, Packed::Fresh { order, needed_by, text, keep, guest });
     }
     add_namespaces(terms, pack, &mut keep)
 }
@@ -287,6 +347,7 @@ fn carry_over(
     let mut staying: BTreeSet<&Claimant> = BTreeSet::new();
     let mut carried = Broken::new();
     let mut exchanged: Vec<Exchanged<'_>> = Vec::new();
+    let of_guests = |by: &Claimant| rulings.iter().find(|ruling| by.is_guest() && ruling.case.claim.by == *by);
     let mut leaving: Vec<&ManifestObject> = Vec::new();
     for object in &manifest.objects {
         let mut names = BTreeSet::new();
@@ -294,7 +355,15 @@ fn carry_over(
         let is_handover = object.state.is_handover();
         // Who is named with what is handed over has another now, and whether he is broken makes its wait no longer.
         for needed_by in object.needed_by.iter().filter(|_| !is_handover) {
-            let Fate::Carried(code) = fates.of(needed_by) else { continue };
+            let code = match fates.of(needed_by) {
+                Fate::Carried(code) => code,
+                // A part of what a group delivers may wait while the rest goes on.
+                Fate::Fresh => match of_guests(&needed_by.by).and_then(|ruling| guests::waits(ruling, object)) {
+                    Some(code) if !input.allowances.withdraws(&needed_by.by, code) => code,
+                    _ => continue,
+                },
+                Fate::Withdrawn => continue,
+            };
             match admission.ends(object, needed_by) {
                 Some(revoked) => ended.entry(&needed_by.by).or_default().push(revoked),
                 None => {
@@ -360,8 +429,8 @@ type Broken<'m> = BTreeMap<&'m ObjectKey, (&'m ManifestObject, BTreeSet<NeededBy
 fn beside(input: &Input<'_>, wanted: &Wanted, carried: &Broken<'_>) -> Beside {
     let mut beside = Beside::default();
     for (lands, (order, needed_by)) in wanted {
-        let object = input.world.snapshot.get(&order.read).filter(|_| lands.kind.is_secret());
-        beside.add(needed_by, object.map(Object::sealed_bytes).unwrap_or_default());
+        let object = order.source(input.world.snapshot, &input.envelopes()).filter(|_| lands.kind.is_secret());
+        beside.add(needed_by, object.map(|object| object.sealed_bytes()).unwrap_or_default());
     }
     for (key, (_, names, _)) in carried {
         beside.add(names, input.published.bytes(key).filter(|_| key.kind.is_secret()).map_or(0, <[u8]>::len));
@@ -457,6 +526,7 @@ pub(super) fn keep_held(input: &Input<'_>, pack: &mut Pack, held: &Held, changes
             carry(input, pack, manifest, object, names, ObjectState::Carried(Code::DeletionsHeld));
         }
     }
+    name_held(input, pack);
     _ = add_namespaces(&input.terms, pack, &mut |key, text, _| Some(Keep::of_open(input.published.bytes(key), text)));
 }
 

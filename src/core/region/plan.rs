@@ -18,6 +18,7 @@ use super::compare::{break_immutable, compare, hold, is_anything_lost, sharings}
 use super::content::Content;
 use super::crowded::crowded;
 use super::explain;
+use super::guests;
 use super::handover;
 use super::history::{History, Past};
 use super::home;
@@ -30,6 +31,7 @@ use super::pack::{
 use super::published::{Files, Proved, Published, Unread};
 use super::registered;
 use super::resealing;
+use super::sources;
 use crate::config::{Acceptance, RegionState};
 use crate::finding::{Class, Code, Finding};
 use crate::hash::sha256_hex;
@@ -39,7 +41,7 @@ use crate::judge::region::{is_within, limit, settle};
 use crate::layout::manifest::{self, Manifest, ManifestFile, ManifestObject, ObjectState, SourceIdentity};
 use crate::layout::path::{self, BundlePath};
 use crate::layout::{Layout, Leaf, Splits};
-use crate::name::{ObjectKey, SourceName};
+use crate::name::ObjectKey;
 use crate::reuse::{self, KeyRing, ReuseKey};
 
 /// What becomes of one region.
@@ -235,6 +237,10 @@ fn suppose<'c>(
     };
     let packed = pack_as_published(terms, &rulings, file)?;
     files.append(&mut made);
+    // What the manifest says of payloads whose values nobody looked at, it alone knows.
+    if packed.has_unseen_guests() {
+        return None;
+    }
     if terms.splits(Some(&splits), packed.lasting()) != splits {
         return None;
     }
@@ -335,10 +341,14 @@ fn is_whole(files: &Files, unread: &BTreeSet<String>) -> bool {
 fn listed(layout: &Layout<'_>, packed: &Pack, hash: &dyn Fn(&BundlePath) -> Option<String>) -> Vec<ManifestObject> {
     let object = |(lands, packed): (&ObjectKey, &Packed)| {
         let path = layout.of_object(lands);
-        let from = if let Packed::Fresh { order, .. } = packed { Some(order.origin()) } else { None };
+        let (from, guest) = match packed {
+            Packed::Fresh { order, guest, .. } => (order.origin(), guest.clone()),
+            Packed::Carried { .. } | Packed::Namespace { .. } => (None, None),
+        };
         ManifestObject {
             key: lands.clone(),
             from,
+            guest,
             sha256: hash(&path).unwrap_or_default(),
             path,
             state: ObjectState::Current,
@@ -404,7 +414,7 @@ fn draft_against<'c>(terms: &Terms<'_>, cases: &'c [Case], standing: &Published,
             _ => findings.push(finding.in_region(&region.name)),
         }
     }
-    holds.extend(source_changes(input));
+    holds.extend(sources::changes(input));
     holds.extend(cluster_changes(input));
 
     let incumbents = published.incumbents();
@@ -478,8 +488,9 @@ fn finish<E>(
     holds.extend(registered::lost(terms, published).map(Hold::fast));
     let registered = registered::text(terms, standing_secret);
     let told = published.manifest().and_then(|manifest| manifest.cluster.as_deref());
-    let head = Head { sources: sources(input), cluster: terms.cluster(told), registered: registered.as_deref() };
-    let (files, manifest) = write(terms, head, packed, (splits.as_deref(), &kept), &stands);
+    let head = Head { sources: sources::known(input), cluster: terms.cluster(told), registered: registered.as_deref() };
+    let (files, mut manifest) = write(terms, head, packed, (splits.as_deref(), &kept), &stands);
+    guests::keep_hashes(&mut manifest, published);
     let splits = moved::splits(input, &manifest, &files);
     findings.extend(handover::findings(input, manifest.objects.iter()));
     findings.extend(handover::left_out(input, &left_out, manifest.objects.iter()));
@@ -530,31 +541,6 @@ fn stand(files: &BTreeMap<BundlePath, Content>, standing: &Files) -> bool {
     standing.len() == files.len().saturating_add(1) && files.iter().all(same)
 }
 
-/// Holds for sources that are another cluster or repository than the published bundle says.
-fn source_changes(input: &Input<'_>) -> Vec<Hold> {
-    let Some(manifest) = input.published.manifest() else { return Vec::new() };
-    let region = &input.to.region.name;
-    let accepted = |identity: &str| input.allowances.accept_source.contains(&(region.to_string(), identity.into()));
-    let changed = |source: &&SourceIdentity| {
-        manifest.sources.iter().any(|before| before.name == source.name && before.identity != source.identity)
-            && !accepted(&source.identity)
-    };
-    input
-        .terms
-        .sources
-        .iter()
-        .filter(changed)
-        .map(|source| {
-            let message = format!(
-                "source {} is now {}, but region {region} was rendered from another one",
-                source.name, source.identity
-            );
-            let finding = Finding::new(Code::SourceChanged, message).in_region(region);
-            Hold::fast(finding.help(format!("If this is intended, pass --accept-source {region}={}.", source.identity)))
-        })
-        .collect()
-}
-
 /// What is said of a region whose cluster is another one than the published bundle was made for.
 fn other_cluster(input: &Input<'_>) -> Option<Finding> {
     let region = &input.to.region.name;
@@ -579,17 +565,6 @@ fn cluster_changes(input: &Input<'_>) -> Vec<Hold> {
     }
     let told = cluster.holds.iter().chain(&cluster.gate).cloned();
     told.chain(other_cluster(input)).chain(home::is_a_region(input)).map(Hold::fast).collect()
-}
-
-/// What is known of the sources, in the configuration's order. One that cannot be asked now is the one that it was: so
-/// nothing changes while it is away, and another in its place is noticed when it is back.
-fn sources(input: &Input<'_>) -> Vec<SourceIdentity> {
-    let before = input.published.manifest().map(|manifest| &*manifest.sources).unwrap_or_default();
-    let known = |name: &SourceName| {
-        let now = input.terms.sources.iter().find(|source| source.name == *name);
-        now.or_else(|| before.iter().find(|source| source.name == *name && input.unidentified.contains(name))).cloned()
-    };
-    input.world.fleet.sources.iter().filter_map(|source| known(&source.name)).collect()
 }
 
 /// What was published of splits and leaves of kinds, which a consumer may still know. Where no manifest vouches for it,
@@ -653,27 +628,27 @@ fn write(
     manifest.objects.reserve_exact(pack.objects.len());
     for (lands, packed) in pack.objects {
         let path = layout.of_object(&lands);
-        let (content, from, state, needed_by, recipients) = match packed {
+        let (content, from, guest, state, needed_by, recipients) = match packed {
             Packed::Namespace { text, keep } => {
                 let content = match keep {
                     Keep::Kept => Content::Kept(stands(&lands, &path).0),
                     _ => Content::Bytes(text.as_bytes().to_vec()),
                 };
-                (content, None, ObjectState::Current, BTreeSet::new(), Vec::new())
+                (content, None, None, ObjectState::Current, BTreeSet::new(), Vec::new())
             }
             Packed::Carried { object, needed_by, state } => {
                 let content = Content::Kept(object.path.clone());
-                (content, object.from, state, needed_by, object.recipients)
+                (content, object.from, object.guest, state, needed_by, object.recipients)
             }
-            Packed::Fresh { order, needed_by, text, keep } => {
-                let from = Some(order.origin());
+            Packed::Fresh { order, needed_by, text, keep, guest } => {
+                let from = order.origin();
                 let content = match keep {
                     Keep::Kept => Content::Kept(stands(&lands, &path).0),
                     Keep::Retagged(bytes) => Content::Bytes(bytes),
                     _ if lands.kind.is_secret() => Content::Seal(order),
                     _ => Content::Bytes(text.as_bytes().to_vec()),
                 };
-                (content, from, ObjectState::Current, needed_by, Vec::new())
+                (content, from, guest, ObjectState::Current, needed_by, Vec::new())
             }
         };
         let sha256 = match &content {
@@ -684,6 +659,7 @@ fn write(
         manifest.objects.push(ManifestObject {
             key: lands,
             from,
+            guest,
             path: path.clone(),
             sha256,
             state,

@@ -6,6 +6,7 @@
 
 use alloc::collections::BTreeMap;
 use alloc::string::{String, ToString as _};
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use super::input::{Input, Terms};
@@ -54,6 +55,9 @@ impl<'a, 'i> Admission<'a, 'i> {
     /// Why a claimant may no longer have an object that it needed; none if it may, or nobody knows.
     pub(super) fn ends(&self, object: &ManifestObject, needed_by: &NeededBy) -> Option<Revoked> {
         let by = &needed_by.by;
+        if by.is_guest() {
+            return self.undelivered(object, by);
+        }
         // A later release knows what admits claimants of other kinds.
         kinds::claimant(by)?;
         let Terms { world, to, .. } = self.input.terms;
@@ -64,7 +68,7 @@ impl<'a, 'i> Admission<'a, 'i> {
         if !world.fleet.publishes(kind) {
             return revoked(Code::ForbiddenKind, format!("pouch does not publish objects of kind {kind}"));
         }
-        if let Some(finding) = place::check(&to, &object.key).into_iter().next() {
+        if let Some(finding) = place::check_of(&to, by, &object.key).into_iter().next() {
             return revoked(finding.code, finding.message);
         }
         // What a template made stands in no source.
@@ -123,6 +127,45 @@ impl<'a, 'i> Admission<'a, 'i> {
         let claim = self.claim(&needed_by.by, &object.read_key()?);
         let mut data = needed_by.via.iter().flat_map(|via| closure::data_of(&via.field));
         data.find(|data| closure::is_shut(&world, &claim, data))
+    }
+
+    /// Why a group of guest clusters delivers an object no more, or its payload must not land where it does.
+    fn undelivered(&self, object: &ManifestObject, by: &Claimant) -> Option<Revoked> {
+        let Terms { world, to, .. } = self.input.terms;
+        let revoked = |code, why: String| Some(Revoked { code, key: object.key.clone(), why });
+        if let Some(finding) = place::check(&to, &object.key).into_iter().next() {
+            return revoked(finding.code, finding.message);
+        }
+        let (guest, from) = (object.guest.as_ref()?, object.from.as_ref()?);
+        if !world.fleet.publishes(&guest.key.kind) {
+            return revoked(Code::ForbiddenKind, format!("pouch does not publish objects of kind {}", guest.key.kind));
+        }
+        let group = world.fleet.guests.get(&by.name)?;
+        let read = ObjectKey::new(guest.key.kind.clone(), from.namespace.clone(), from.name.clone());
+        if group.objects.iter().any(|entry| entry.read == read) {
+            return None;
+        }
+        if !group.rules.is_empty() {
+            // Of what rules take, that is known only as long as they take it.
+            let delivered = self.claims.get(by)?.guest.as_ref()?;
+            let is_from = |key: &ObjectKey| key.namespace == read.namespace && key.name == read.name;
+            let items = delivered.items.iter().filter(|item| item.payload == object.key.name && is_from(&item.read));
+            let items = items.filter_map(|item| Some((&item.read, item.rule.as_ref()?)));
+            let waiting = delivered.waiting.iter().filter(|it| is_from(&it.read)).map(|it| (&it.read, &it.rule));
+            let is_open = |(read, rule): (&ObjectKey, &Arc<Claim>)| {
+                let sought = Sought { read, template: false, referrer: None, source: None };
+                read.namespace.is_none()
+                    || admission::of_namespaced(&world, rule, &sought).is_some()
+                    || admission::undecided(&world, rule, read).is_some()
+            };
+            let mut taken = items.chain(waiting).peekable();
+            let (read, rule) = *taken.peek()?;
+            return match taken.any(is_open) {
+                true => None,
+                false => revoked(Code::NotAdmitted, format!("{read} is not open to {}", rule.by)),
+            };
+        }
+        revoked(Code::NotAdmitted, format!("the configuration does not name {read} for the group any more"))
     }
 
     /// What an object was read from for a claimant. A ResourceSyncRule may make another kind of it, so its own says which; of
@@ -233,7 +276,17 @@ impl<'a, 'i> Admission<'a, 'i> {
             });
         }
         let resolution = if by.is_credential() { world.fleet.resolution } else { Resolution::AsWritten };
-        Claim { by: by.clone(), origin, to: to.address(), root, starts: Vec::new(), resolution, managed: false, copied }
+        Claim {
+            by: by.clone(),
+            origin,
+            to: to.address(),
+            root,
+            starts: Vec::new(),
+            resolution,
+            managed: false,
+            copied,
+            guest: None,
+        }
     }
 
     /// What an identity that would be carried over is made from, and what is rewritten in it; none if its text cannot
@@ -248,7 +301,7 @@ impl<'a, 'i> Admission<'a, 'i> {
         holds: impl Fn(&ObjectKey) -> bool,
     ) -> Option<(ObjectKey, Vec<Edit>)> {
         let kind = &object.key.kind;
-        if kind.is_secret() || kind.is_config_map() || kind.is_namespace() || by.is_sync_rule() {
+        if kind.is_secret() || kind.is_config_map() || kind.is_namespace() || by.is_sync_rule() || by.is_guest() {
             return None;
         }
         let Input { terms: Terms { world, .. }, published } = *self.input;

@@ -8,6 +8,7 @@ use alloc::vec::Vec;
 
 use super::change::{Action, Reason, Sealing, Values};
 use super::content::Order;
+use super::envelope::Envelopes;
 use super::fields::{FieldChange, differences};
 use super::history::filled_entries;
 use super::input::Input;
@@ -87,8 +88,8 @@ fn readers<'i>(input: &Input<'i>, lands: &ObjectKey) -> Option<&'i [Recipient]> 
 
 /// What changes of a Secret outside its values.
 fn open_fields(input: &Input<'_>, order: &Order, before: &Node, reasons: &mut BTreeSet<Reason>) -> Vec<FieldChange> {
-    let Some(object) = input.world.snapshot.get(&order.read) else { return Vec::new() };
-    let text = emit(&open_part(object, &order.lands, &order.edits, Marks::of(&input.terms.to)));
+    let Some(object) = order.source(input.world.snapshot, &input.envelopes()) else { return Vec::new() };
+    let text = emit(&open_part(&object, &order.lands, &order.edits, Marks::of(&input.terms.to)));
     let Some(after) = document(text.as_bytes()) else { return Vec::new() };
     let nothing = Node::Map([].into());
     let open = |document: &Node| {
@@ -115,7 +116,8 @@ fn lost_entries(input: &Input<'_>, order: &Order, document: &Node) -> Vec<String
 
 /// The entries of a Secret that is made anew, empty ones left out.
 pub(super) fn will_have(input: &Input<'_>, order: &Order) -> BTreeSet<String> {
-    let payload = input.world.snapshot.get(&order.read).and_then(|object| object.payload.as_ref());
+    let object = order.source(input.world.snapshot, &input.envelopes());
+    let payload = object.as_ref().and_then(|object| object.payload.as_ref());
     let names = |payload: &'_ Payload| {
         let names = payload.entries().iter().map(|(name, _)| &**name);
         names.filter(|name| payload.may_have(name)).map(String::from).collect()
@@ -134,15 +136,19 @@ struct Entries {
 /// Entries of a published Secret that do not stay as they are, as far as its tags tell.
 fn changed_entries(input: &Input<'_>, order: &Order, document: &Node) -> Entries {
     let lands = &order.lands;
-    let object = input.world.snapshot.get(&order.read);
+    let tagged = input.published.bytes(lands).and_then(reuse::split);
+    let key = tagged.as_ref().and_then(|tagged| Some(input.keys.with_id(tagged.key_id).next()?.0));
+    // What goes into guests has a line by the key of then; by another one, every value would seem to change.
+    let with = input.envelopes();
+    let object = order.source(input.world.snapshot, &Envelopes { key: key.or(with.key), ..with });
     let unknown = |reason| Entries { unknown: Some(reason), ..Entries::default() };
-    let Some(payload) = object.and_then(|object| object.payload.as_ref()) else { return unknown(Reason::NoValues) };
+    let Some(payload) = object.as_ref().and_then(|object| object.payload.as_ref()) else {
+        return unknown(Reason::NoValues);
+    };
     let Some(leaves) = reuse::leaves(document) else { return unknown(Reason::File) };
     let Some(current) = input.keys.current() else {
         return Entries { changes: reuse::compare_names(&leaves, payload), ..unknown(Reason::NoValues) };
     };
-    let tagged = input.published.bytes(lands).and_then(reuse::split);
-    let key = tagged.as_ref().and_then(|tagged| Some(input.keys.with_id(tagged.key_id).next()?.0));
     let context = input.context(lands, readers(input, lands).unwrap_or_default());
     // A Secret without values needs no tags.
     let has_values = leaves.iter().any(|(_, leaf)| !leaf.is_empty());

@@ -207,7 +207,14 @@ fn item(item: &Item<'_>, most: &Most) -> String {
             let more = few(parts.drain(..), count, most.entries);
             let parts: Vec<String> = [(count > 0).then_some(more), untold].into_iter().flatten().collect();
             let parts = if parts.is_empty() { String::new() } else { format!(" [{}]", parts.join("; ")) };
-            object(&change.object) + &parts
+            let guest = match change.guest() {
+                None => String::new(),
+                Some(guest) if change.action == What::Withdrawn.word() => {
+                    format!(" (in guests: {}, which stays there)", object(guest))
+                }
+                Some(guest) => format!(" (in guests: {})", object(guest)),
+            };
+            object(&change.object) + &guest + &parts
         }
     }
 }

@@ -383,6 +383,10 @@ pub struct Within {
     /// Fields that changed and stand open in the bundle; of a Secret, its type, labels and annotations. At most 100.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub fields: Vec<FieldRecord>,
+    /// The object of guest clusters that a payload holds. Where the payload is withdrawn, the object stays in each guest that
+    /// has it: Cluster API deletes nothing there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub guest: Option<ObjectRecord>,
     /// What becomes of the values of a published Secret that is sealed anew: `same`, `changed`, or `unknown` if that
     /// cannot be told; absent for anything else.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -405,6 +409,11 @@ impl ChangeRecord {
     /// The [fields](Within::fields) that changed.
     pub fn fields(&self) -> &[FieldRecord] {
         self.within.as_ref().map(|within| &*within.fields).unwrap_or_default()
+    }
+
+    /// What it is [in guest clusters](Within::guest).
+    pub fn guest(&self) -> Option<&ObjectRecord> {
+        self.within.as_ref().and_then(|within| within.guest.as_ref())
     }
 
     /// [Why](Within::reasons) it is sealed anew.
@@ -522,6 +531,7 @@ impl From<&Change> for ChangeRecord {
                 .collect(),
             lost_entries: change.lost_entries.clone(),
             fields: change.fields.iter().map(FieldRecord::from).collect(),
+            guest: change.guest.as_ref().map(ObjectRecord::from),
             values: change.sealing.as_ref().map(|sealing| sealing.values.word().into()),
             reasons: change.sealing.iter().flat_map(|it| &it.reasons).map(|reason| reason.word().into()).collect(),
         };

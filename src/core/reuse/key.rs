@@ -70,6 +70,7 @@ struct States {
     commit: Keyed,
     stamp: Keyed,
     artifact: Keyed,
+    guest: Keyed,
 }
 
 impl ReuseKey {
@@ -127,6 +128,7 @@ impl ReuseKey {
             commit: subkey(b"commit")?,
             stamp: subkey(b"stamp")?,
             artifact: subkey(b"artifact")?,
+            guest: subkey(b"guest")?,
         };
         let digest = Sha256::new_with_prefix(b"pouch/v1 key-id").chain_update(bytes).finalize();
         let id = hash::digits(&digest).take(8).collect();
@@ -161,6 +163,10 @@ impl ReuseKey {
     pub(super) fn artifact(&self) -> Keyed {
         self.states.artifact.clone()
     }
+
+    pub(super) fn guest(&self) -> Keyed {
+        self.states.guest.clone()
+    }
 }
 
 impl Drop for ReuseKey {
@@ -173,6 +179,7 @@ impl Drop for ReuseKey {
             commit: blank(),
             stamp: blank(),
             artifact: blank(),
+            guest: blank(),
         };
         // The compiler may leave out writing that nobody reads.
         hint::black_box(&self.states);

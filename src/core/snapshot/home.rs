@@ -11,6 +11,7 @@ use alloc::vec::Vec;
 
 use super::objects::Objects;
 use super::reason::Reason;
+use crate::capi::resource_set::is_resource_set;
 use crate::config::{Fleet, Source, SourcePlace};
 use crate::finding::Origin;
 use crate::name::{ObjectKey, SourceName};
@@ -106,7 +107,8 @@ impl Home {
 
     /// What an object of a source counts as.
     pub(super) fn word(&self, fleet: &Fleet, source: &Source, object: &Object) -> Word {
-        if !object.ours || !fleet.publishes(&object.key.kind) {
+        let may_be_own = fleet.publishes(&object.key.kind) || is_resource_set(&object.key.kind);
+        if !object.ours || !may_be_own {
             return Word::Counts;
         }
         if fleet.is_regional(source) {

@@ -130,7 +130,7 @@ fn check(
         }
         // Of kinds that no stage reads, none was meant.
         let is_meant = |known: &&kinds::Known| match known.group {
-            CLUSTERS => fleet.names_clusters(),
+            CLUSTERS => fleet.names_clusters() || (known.kind == "Cluster" && fleet.looks_for_guests()),
             ADDONS => fleet.names_resource_sets(),
             _ if kinds::is_of_sync_rules(&GroupKind::new(known.group, known.kind)) => fleet.names_sync_rules(),
             KUBENSYNC => fleet.names_templates(),

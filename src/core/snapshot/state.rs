@@ -93,10 +93,17 @@ impl State {
 
     /// Whether some object of a kind might be unseen in a namespace; none is any namespace.
     pub(super) fn may_hold_kind(&self, kind: &GroupKind, namespace: Option<&Namespace>) -> bool {
+        let inquiry = self.lacks.inquiry.as_ref();
+        self.may_lack(kind, namespace) || !inquiry.is_none_or(|it| matches!(it.listed.get(kind), Some(Ok(()))))
+    }
+
+    /// The same, of a source that is asked piece by piece as if all of the kind had been asked for.
+    pub(super) fn may_lack(&self, kind: &GroupKind, namespace: Option<&Namespace>) -> bool {
         let is_there =
             |key: &ObjectKey| key.kind == *kind && (namespace.is_none() || key.namespace.as_ref() == namespace);
         let meant = || self.meant.may_be_in(kind, namespace);
-        self.changing.keys().any(is_there) || meant() || self.lacks.may_hold_kind(kind, namespace)
+        let Lacks { complete, doubts, .. } = &self.lacks;
+        self.changing.keys().any(is_there) || meant() || !complete || doubts.may_hold_kind(kind, namespace)
     }
 }
 
@@ -121,10 +128,5 @@ impl Lacks {
             Some(Err(reason)) => Word::Unread(Some(reason)),
             None => Word::Unasked,
         }
-    }
-
-    fn may_hold_kind(&self, kind: &GroupKind, namespace: Option<&Namespace>) -> bool {
-        let listed = |inquiry: &Inquiry| matches!(inquiry.listed.get(kind), Some(Ok(())));
-        !self.complete || self.doubts.may_hold_kind(kind, namespace) || !self.inquiry.as_ref().is_none_or(listed)
     }
 }

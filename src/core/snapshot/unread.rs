@@ -1,10 +1,12 @@
 //! Unread: where something may stand that was not read.
 
+use alloc::collections::BTreeSet;
 use alloc::string::String;
 
 use super::state::State;
 use super::unopened::Word;
 use super::{Snapshot, Unread};
+use crate::config::ProvidedObjects;
 use crate::name::{GroupKind, Name, Namespace, ObjectKey, SourceName};
 use crate::object::Object;
 
@@ -32,6 +34,25 @@ impl Snapshot {
         self.sources
             .iter()
             .find_map(|state| state.unmatched(kind).map(|reason| Unread { source: &state.name, reason: Some(reason) }))
+    }
+
+    /// Whether a source may have objects of a kind that ResourceSyncRules may take and that were not read, in one of these
+    /// namespaces; none is any.
+    pub fn untaken(
+        &self,
+        source: &SourceName,
+        kind: &GroupKind,
+        namespaces: Option<&BTreeSet<Namespace>>,
+    ) -> Option<Unread<'_>> {
+        let state = self.sources.iter().find(|state| state.name == *source)?;
+        if let Some(reason) = state.unmatched(kind) {
+            return Some(Unread { source: &state.name, reason: Some(reason) });
+        }
+        let lacks = match namespaces {
+            Some(namespaces) => namespaces.iter().any(|namespace| state.may_lack(kind, Some(namespace))),
+            None => state.may_lack(kind, None),
+        };
+        lacks.then_some(Unread { source: &state.name, reason: None })
     }
 
     /// The first source with cluster-scoped objects that might have an unseen object under a key.
@@ -85,6 +106,23 @@ impl Snapshot {
             let reason = state.lacks.inquiry.as_ref().and_then(|inquiry| inquiry.listed.get(kind)?.as_ref().err());
             Unread { source: &state.name, reason }.why()
         })
+    }
+
+    /// The sources that might hold an unseen object of `kind` in `namespace`, whatever its name: some may provide only objects
+    /// of certain names there.
+    pub fn all_unread_in<'s>(
+        &'s self,
+        kind: &'s GroupKind,
+        namespace: &'s Namespace,
+    ) -> impl Iterator<Item = &'s SourceName> {
+        let key = ObjectKey::new(kind.clone(), Some(namespace.clone()), Name::from(""));
+        let may = move |state: &&State| {
+            let is_named = |it: &ProvidedObjects| it.kind == *kind && it.namespace.as_ref() == Some(namespace);
+            let provides = &state.provides;
+            (provides.admits(&key, &self.system_namespace) || provides.objects.iter().any(is_named))
+                && state.may_hold_kind(kind, Some(namespace))
+        };
+        self.sources.iter().filter(may).map(|state| &state.name)
     }
 
     fn incomplete_in(&self, kind: &GroupKind, namespace: Option<&Namespace>) -> impl Iterator<Item = &State> {

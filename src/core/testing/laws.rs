@@ -252,8 +252,8 @@ fn told(desk: &Desk, plan: &RegionPlan, cases: &[Case], found: Vec<Finding>) -> 
             Content::Bytes(bytes) => writeln!(text, "{}: {bytes:?}", path.as_str()),
             Content::Kept(from) => writeln!(text, "{} from {}", path.as_str(), from.as_str()),
             Content::Seal(order) => {
-                let object = desk.snapshot.get(&order.read).unwrap();
-                writeln!(text, "{}: {order:?} {}", path.as_str(), object.origin)
+                let origin = desk.snapshot.get(&order.read).map(|object| object.origin.to_string());
+                writeln!(text, "{}: {order:?} {}", path.as_str(), origin.unwrap_or_default())
             }
         };
     }

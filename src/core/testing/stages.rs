@@ -33,6 +33,7 @@ use crate::name::{Claimant, ObjectKey, Region};
 use crate::region::allowances::{Allowances, Selection};
 use crate::region::change::{Action, Change};
 use crate::region::content::{Content, Order};
+use crate::region::envelope::Envelopes;
 use crate::region::history::{History, Past};
 use crate::region::input::Terms;
 use crate::region::odd::Odd;
@@ -306,6 +307,8 @@ fn member(member: &Member) -> String {
     for edit in &member.edits {
         match edit {
             Edit::Text { path, text } => _ = write!(line, "  {} := {text}", path.join(".")),
+            Edit::Parcel(parcel) => _ = write!(line, "  in guests {}", show(&parcel.lands)),
+            Edit::Own(_) => line.push_str("  (made)"),
             Edit::Made(_) => _ = write!(line, "  makes {}", edit.paths().join(", ")),
         }
     }
@@ -393,11 +396,13 @@ fn sanitised(case: &Case) -> String {
         for case in desk.heard(&region.name) {
             _ = writeln!(out, "{} -> {}: {}", case.claim.by.path(), region.name, word(case.verdict));
             for member in case.published_members() {
-                let Some(object) = desk.snapshot.get(&member.read) else { continue };
+                let (order, keys) = (Order::of(member), keys());
+                let made = envelopes(&desk, region, &keys);
+                let Some(object) = order.source(&desk.snapshot, &made) else { continue };
                 out.push_str("---\n");
                 let to = Destination { fleet: &desk.fleet, region };
                 let (marks, tenancy) = (Marks::of(&to), tenancy_of(&desk.fleet, &member.lands.kind));
-                out.push_str(&emit(&sanitise(object, &member.lands, &member.edits, marks, tenancy)));
+                out.push_str(&emit(&sanitise(&object, &member.lands, &member.edits, marks, tenancy)));
             }
             let stops = case.findings.into_iter().filter(Finding::stops_claim);
             show_findings("", stops.collect(), &mut out);
@@ -435,13 +440,20 @@ fn line(object: &crate::object::Object) -> u32 {
     line
 }
 
+/// What envelopes are made with.
+fn envelopes<'a>(desk: &'a Desk, region: &'a RegionConfig, keys: &'a KeyRing) -> Envelopes<'a> {
+    Envelopes { fleet: &desk.fleet, directory: &region.directory, key: keys.current() }
+}
+
 /// Seals as the shell does, with nothing left to chance.
 fn seal(desk: &Desk, region: &RegionConfig, order: &Order) -> Vec<u8> {
     const ARMOR: &str = "-----BEGIN AGE ENCRYPTED FILE-----\nYWdlLWVuY3J5cHRpb24=\n-----END AGE ENCRYPTED FILE-----\n";
-    let object = desk.snapshot.get(&order.read).unwrap();
+    let keys = keys();
+    let made = envelopes(desk, region, &keys);
+    let object = order.source(&desk.snapshot, &made).unwrap();
     let payload = object.payload.as_ref().unwrap();
     let tree =
-        || sanitise(object, &order.lands, &order.edits, Marks::of(&Destination { fleet: &desk.fleet, region }), None);
+        || sanitise(&object, &order.lands, &order.edits, Marks::of(&Destination { fleet: &desk.fleet, region }), None);
     let plain = emit(&tree());
     let ivs: Vec<[u8; 32]> = (0..=payload.entries().len()).map(|n| [u8::try_from(n).unwrap(); 32]).collect();
     let stanzas: Vec<_> = region.recipients.iter().map(|recipient| (recipient.clone(), ARMOR.to_string())).collect();
@@ -460,9 +472,8 @@ fn seal(desk: &Desk, region: &RegionConfig, order: &Order) -> Vec<u8> {
         recipients: &region.recipients,
     };
     let leaves = reuse::pair(&sealed.leaves, payload).unwrap();
-    let mut file =
-        reuse::header(keys().current().unwrap(), &context, plain.as_bytes(), sealed.text.as_bytes(), &leaves)
-            .into_bytes();
+    let mut file = reuse::header(keys.current().unwrap(), &context, plain.as_bytes(), sealed.text.as_bytes(), &leaves)
+        .into_bytes();
     file.extend_from_slice(sealed.text.as_bytes());
     file
 }
@@ -632,6 +643,10 @@ fn one_region(desk: &Desk, region: &RegionConfig, standing: Standing<'_>, world:
     _ = writeln!(out, "region {}: {outcome}", region.name);
     for change in &plan.changes {
         _ = write!(out, "  {} {}", change.action.word(), show(&change.key));
+        if let Some(guest) = &change.guest {
+            let stays = if change.action == Action::Withdrawn { ", which stays there" } else { "" };
+            _ = write!(out, " (in guests {}{stays})", show(guest));
+        }
         let lost = if change.lost_entries.is_empty() { "" } else { ", loses " };
         _ = writeln!(out, "{lost}{}", change.lost_entries.join(" "));
     }

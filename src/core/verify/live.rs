@@ -6,6 +6,7 @@
 //! Values, and how long they are, never stand in a finding. No client and no file is known here.
 
 pub mod compare;
+pub mod guests;
 pub(crate) mod stale;
 pub mod tally;
 
@@ -14,6 +15,8 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use crate::capi;
+use crate::capi::cluster::CLUSTERS;
+use crate::capi::resource_set::ADDONS;
 use crate::config::{Fleet, RegionConfig};
 use crate::finding::{Code, Finding};
 use crate::layout::Leaf;
@@ -51,6 +54,8 @@ pub struct Questions {
     /// Kinds whose objects with k0rdent's mark, or with pouch's label, are to be listed, metadata only, where that is
     /// allowed.
     pub listed: BTreeSet<GroupKind>,
+    /// Namespaces whose Clusters, and ClusterResourceSetBindings, say what has arrived in guest clusters.
+    pub guests: BTreeSet<Namespace>,
     /// Leaves of the bundle: a leaf stays as long as its region, so a kind that the configuration no longer knows has one
     /// yet. Kinds that are served and have a leaf are to be listed too.
     pub leaves: BTreeSet<Leaf>,
@@ -150,12 +155,17 @@ impl Bundle<'_> {
         let files = self.manifest.files.iter().map(|file| file.path.as_str());
         let leaves: BTreeSet<Leaf> = files.filter_map(|path| Leaf::of_path(directory, path)).collect();
         let of_leaves = leaves.iter().filter_map(|leaf| Some(leaf.as_str().split_once('.')?.1));
-        let groups = listed.iter().chain(objects.keys()).map(|kind| kind.group.as_str()).chain(of_leaves);
+        let guests = self.manifest.objects.iter().filter(|object| object.guest.is_some());
+        let guests: BTreeSet<Namespace> = guests.filter_map(|object| object.key.namespace.clone()).collect();
+        let of_guests = (!guests.is_empty()).then_some([CLUSTERS, ADDONS]).into_iter().flatten();
+        let groups =
+            listed.iter().chain(objects.keys()).map(|kind| kind.group.as_str()).chain(of_leaves).chain(of_guests);
         Questions {
             groups: groups.filter(|group| !group.is_empty()).map(String::from).collect(),
             objects,
             namespaces: self.namespaces().into_keys().collect(),
             listed,
+            guests,
             leaves,
         }
     }

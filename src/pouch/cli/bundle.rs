@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use pouch_core::capi::resource_set::is_resource_set;
 use pouch_core::config::Fleet;
 use pouch_core::finding::Finding;
 use pouch_core::kinds::is_published;
@@ -78,7 +79,10 @@ pub fn listed(session: &Session, opened: &Opened, called: Option<&str>) -> Resul
         return Err(Failure::unavailable(message, "Publish it, and see what `pouch verify` says of it."));
     };
     let objects: BTreeSet<ObjectKey> = region.manifest.objects.iter().map(|object| object.key.clone()).collect();
-    let is_ours = |kind: &GroupKind| kind.is_namespace() || is_published(kind) || fleet.kinds.contains_key(kind);
+    let is_ours = |kind: &GroupKind| {
+        let is_for_guests = is_resource_set(kind) && !fleet.guests.is_empty();
+        kind.is_namespace() || is_published(kind) || fleet.kinds.contains_key(kind) || is_for_guests
+    };
     if let Some(key) = objects.iter().find(|key| !is_ours(&key.kind)) {
         let message = format!("the bundle holds {key}, of a kind that pouch does not publish");
         return Err(Failure::unavailable(message, "Find out who put it there."));

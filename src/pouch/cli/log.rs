@@ -128,6 +128,7 @@ impl Args {
                 Kind::Secret,
                 Kind::Region,
                 Kind::ClusterResourceSet,
+                Kind::Guest,
             ],
             fleet: opened.map(|opened| &opened.settings.fleet),
             ui: &session.ui,

@@ -27,6 +27,8 @@ pub enum Kind {
     /// A ClusterResourceSet of Cluster API.
     #[value(name = "clusterresourceset")]
     ClusterResourceSet,
+    /// A group of guest clusters in a namespace.
+    Guest,
 }
 
 /// What is asked about.
@@ -102,6 +104,7 @@ impl Words<'_> {
             Kind::Credential
             | Kind::Cluster
             | Kind::ClusterResourceSet
+            | Kind::Guest
             | Kind::ResourceSyncRule
             | Kind::ManagedResource
             | Kind::Secret => self.namespaced(kind, name, namespace),
@@ -146,6 +149,7 @@ impl Words<'_> {
             }
             Kind::ClusterResourceSet => Subject::Claimant(Claimant::resource_set(namespace, name)),
             Kind::ManagedResource => Subject::Claimant(Claimant::managed_resource(namespace, name)),
+            Kind::Guest => Subject::Claimant(Claimant::guest(namespace, name)),
             _ => Subject::Claimant(Claimant::credential(namespace, name)),
         })
     }

@@ -100,6 +100,8 @@ pub enum Ask {
     Object,
     /// A page of a list.
     List,
+    /// A page of a list of what says which objects have arrived in guest clusters.
+    Arrivals,
     /// A page of a list of objects that describe clusters.
     Inventory,
     /// A page of a list of ClusterResourceSets.
@@ -413,12 +415,13 @@ impl Link {
             }
             let most = match ask {
                 Ask::Object => MOST_OF_OBJECT,
-                Ask::List | Ask::Inventory | Ask::ResourceSets => MOST_OF_LIST,
+                Ask::List | Ask::Arrivals | Ask::Inventory | Ask::ResourceSets => MOST_OF_LIST,
             };
             let bytes = collected(body, most).await.map_err(plain)?;
             let node = match ask {
                 Ask::Object => request::parse(&bytes, &mut self.interner.borrow_mut()),
                 Ask::List => request::parse_list(&bytes, &mut self.interner.borrow_mut()),
+                Ask::Arrivals => request::parse_arrivals(&bytes, &mut self.interner.borrow_mut()),
                 Ask::Inventory => request::parse_inventory(&bytes, &mut self.interner.borrow_mut()),
                 Ask::ResourceSets => request::parse_resource_sets(&bytes, &mut self.interner.borrow_mut()),
             };

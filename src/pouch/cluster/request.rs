@@ -129,6 +129,8 @@ pub enum Trial {
 pub enum Portion {
     /// All of it.
     Whole,
+    /// Of a list, what says which objects have arrived in guest clusters.
+    Arrivals,
     /// Its metadata, without a Secret's values.
     Metadata,
 }
@@ -137,7 +139,7 @@ impl Portion {
     /// The `Accept` header for one object.
     pub fn of_object(self) -> &'static str {
         match self {
-            Portion::Whole => "application/json",
+            Portion::Whole | Portion::Arrivals => "application/json",
             Portion::Metadata => "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1",
         }
     }
@@ -145,14 +147,16 @@ impl Portion {
     /// The `Accept` header for a list.
     pub fn of_list(self) -> &'static str {
         match self {
-            Portion::Whole => "application/json",
+            Portion::Whole | Portion::Arrivals => "application/json",
             Portion::Metadata => "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1",
         }
     }
 
     fn kind_of(self, resource: &Resource) -> (&str, String) {
         match self {
-            Portion::Whole => (resource.kind.kind.as_str(), resource.kind.api_version(&resource.version)),
+            Portion::Whole | Portion::Arrivals => {
+                (resource.kind.kind.as_str(), resource.kind.api_version(&resource.version))
+            }
             Portion::Metadata => ("PartialObjectMetadata", String::from("meta.k8s.io/v1")),
         }
     }
@@ -197,6 +201,12 @@ pub fn parse_inventory(body: &[u8], interner: &mut Interner) -> Result<Node, Gar
 pub fn parse_resource_sets(body: &[u8], interner: &mut Interner) -> Result<Node, Garbled> {
     let text = std::str::from_utf8(body).map_err(|_| NO_JSON)?;
     json::read_shaped(text, interner, &RESOURCE_SETS).map_err(|_| NO_JSON)
+}
+
+/// Reads the same of a list of Clusters, or of what Cluster API notes of them, with all that says what has arrived in guests.
+pub fn parse_arrivals(body: &[u8], interner: &mut Interner) -> Result<Node, Garbled> {
+    let text = std::str::from_utf8(body).map_err(|_| NO_JSON)?;
+    json::read_shaped(text, interner, &ARRIVALS).map_err(|_| NO_JSON)
 }
 
 /// Whether objects of a kind describe clusters.
@@ -249,6 +259,28 @@ const RESOURCE_SET: &Shape =
     &Shape::Fields(&[("apiVersion", ALL), ("kind", ALL), ("metadata", METADATA), ("spec", SPEC_OF_SET)]);
 
 const SPEC_OF_SET: &Shape = &Shape::Chosen(|field| resource_set::is_read_of_spec(field).then_some(ALL));
+
+/// A list of Clusters, or of ClusterResourceSetBindings.
+const ARRIVALS: Shape =
+    Shape::Fields(&[("apiVersion", ALL), ("kind", ALL), ("metadata", METADATA), ("items", ARRIVAL)]);
+
+const ARRIVAL: &Shape = &Shape::Fields(&[
+    ("apiVersion", ALL),
+    ("kind", ALL),
+    ("metadata", PAUSABLE),
+    ("spec", &Shape::Fields(&[("bindings", ALL), ("paused", ALL)])),
+    ("status", &Shape::Fields(&[("infrastructureReady", ALL), ("initialization", ALL)])),
+]);
+
+const PAUSABLE: &Shape = &Shape::Fields(&[
+    ("annotations", &Shape::Fields(&[("cluster.x-k8s.io/paused", ALL)])),
+    ("deletionTimestamp", ALL),
+    ("labels", ALL),
+    ("name", ALL),
+    ("namespace", ALL),
+    ("resourceVersion", ALL),
+    ("uid", ALL),
+]);
 
 /// A list of objects that describe clusters.
 const INVENTORY: Shape =

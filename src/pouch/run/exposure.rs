@@ -86,9 +86,9 @@ pub fn answer(session: &Session, asked: Asked<'_>) -> Result<Exposure, Failure> 
         (None, None) => expose(&facts, &query, looked),
         (None, Some((opened, keys))) => {
             let survey = sources(session, opened, &asked.reach)?;
-            let current = current(&opened.settings.fleet, &survey);
+            let current = current(&opened.settings.fleet, &survey, keys);
             warn_of_broken(&current.broken, ui);
-            let query = Query { values: Some(ValuesToday { keys, now: current.values, proved: &proved }), ..query };
+            let query = Query { values: Some(ValuesToday { keys, now: current.values(), proved: &proved }), ..query };
             // Tags are made of the values.
             wiped(|| expose(&facts, &query, looked))
         }

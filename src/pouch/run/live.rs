@@ -6,6 +6,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use pouch_core::capi::cluster::cluster_kind;
+use pouch_core::capi::resource_set::binding_kind;
 use pouch_core::config::{Fleet, RegionConfig};
 use pouch_core::finding::{Class, Finding, Severity};
 use pouch_core::k0rdent::MANAGED_LABEL;
@@ -17,7 +19,7 @@ use pouch_core::region::published::{Files, Published};
 use pouch_core::reuse::KeyRing;
 use pouch_core::verify::live::compare::{Answers, compare};
 use pouch_core::verify::live::tally::{Tally, tally};
-use pouch_core::verify::live::{Questions, open};
+use pouch_core::verify::live::{Questions, guests, open};
 
 use crate::cluster::request::{Portion, Resource};
 use crate::cluster::{Broken, Cluster, Got, ListError};
@@ -95,6 +97,7 @@ pub fn verify(
         let asked = AskedCluster { cluster: &connect()?, ui };
         let answers = asked.answers(bundle.questions())?;
         findings.extend(compare(&bundle, &answers));
+        findings.extend(guests::compare(&bundle, &answers));
         counted = Some(tally(&bundle, &answers, &findings));
         unlisted = answers.unlisted;
         ui.into_iter().for_each(|ui| {
@@ -131,6 +134,21 @@ impl AskedCluster<'_> {
                 let in_version = answers.served.get(&kind).is_none_or(|versions| versions.contains(&version));
                 if in_version {
                     answers.objects.extend(self.get(&Resource { version, ..resource }, keys, Portion::Whole)?);
+                }
+            }
+        }
+        for (kind, found) in [(cluster_kind(), &mut answers.clusters), (binding_kind(), &mut answers.bindings)] {
+            // Where the region does not serve the kind, it has no sets either, and that is said of them.
+            let Some(resource) = served.resource(&kind) else { continue };
+            for namespace in &questions.guests {
+                match self.cluster.list(&resource, Some(namespace), Portion::Arrivals, &|_| {}) {
+                    Ok(listing) => found.extend(listing.items.into_iter().map(|(key, _, node)| (key, node))),
+                    Err(ListError::Forbidden) => {
+                        let message = self.cluster.refusal("list", &resource, Some(namespace), None);
+                        let help = "Grant it there: it says what has arrived in guest clusters.";
+                        return Err(Failure::unavailable(message, help));
+                    }
+                    Err(ListError::Broken(broken)) => return Err(self.unreadable(&resource.name(), &broken)),
                 }
             }
         }

@@ -117,9 +117,9 @@ pub fn answer(session: &Session, asked: &Asked<'_>) -> Result<Log, Failure> {
         Some((opened, keys)) => {
             let fleet = &opened.settings.fleet;
             let survey = sources(session, opened, &asked.reach)?;
-            let current = current(fleet, &survey);
+            let current = current(fleet, &survey, keys);
             warn_of_broken(&current.broken, &session.ui);
-            let today = Today { fleet: &fleet.name, keys, now: current.values };
+            let today = Today { fleet: &fleet.name, keys, now: current.values() };
             // Tags are made of the values.
             wiped(|| told(&facts, &Query { today: Some(&today), ..query }, looked))
         }

@@ -6,6 +6,7 @@ use pouch_core::layout::sanitise::sanitise;
 use pouch_core::name::ObjectKey;
 use pouch_core::recipient::Recipient;
 use pouch_core::region::content::Order;
+use pouch_core::region::envelope::Envelopes;
 use pouch_core::region::rekey::Opened;
 use pouch_core::reuse::{self, Context};
 use pouch_core::secret::Payload;
@@ -46,9 +47,10 @@ impl Sealer {
         (order, proposed): (&Order, Option<Vec<u8>>),
     ) -> Result<Vec<u8>, Failure> {
         let bug = |what: &str| Failure::bug(format!("{what} while sealing {}", order.lands));
-        let object = snapshot.get(&order.read).ok_or_else(|| bug("the Secret vanished"))?;
+        let with = Envelopes { fleet: run.fleet, directory: to.directory(), key: Some(run.key()?) };
+        let object = order.source(snapshot, &with).ok_or_else(|| bug("the Secret vanished"))?;
         let payload = object.payload.as_ref().ok_or_else(|| bug("the Secret has no values"))?;
-        let tree = sanitise(object, &order.lands, &order.edits, Marks::of(to), None);
+        let tree = sanitise(&object, &order.lands, &order.edits, Marks::of(to), None);
         let plain = emit(&tree);
         let context = Self::context(run, to, &order.lands);
         let is_same =

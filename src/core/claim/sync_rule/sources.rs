@@ -170,22 +170,31 @@ impl<'a, 'r> Sight<'a, 'r> {
     }
 }
 
+/// What objects are taken for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Goal {
+    /// The region itself.
+    Region,
+    /// Guest clusters, which have nothing yet of what stands on the region.
+    Guests,
+}
+
 /// The copy that decides whether a rule takes an object to a region, of those that it takes or may take: one of its own
 /// sources before one of others, and of those a certain one.
 pub(super) fn deciding<'l, 'a, 'r>(
     (fleet, snapshot): (&Fleet, &Snapshot),
-    region: &RegionConfig,
+    (region, goal): (&RegionConfig, Goal),
     answers: &'l [Answer<'a, 'r>],
 ) -> Option<&'l Answer<'a, 'r>> {
     let key = &answers.first()?.copy.key;
     // What stands on the region itself is there already.
-    if region.management && snapshot.is_only_at_home(key) {
+    if goal == Goal::Region && region.management && snapshot.is_only_at_home(key) {
         return None;
     }
     let is_of = |answer: &&Answer<'_, '_>| {
         let name = &answer.copy.origin.source;
         let source = fleet.sources.iter().find(|source| source.name == *name);
-        let is_there = source.is_some_and(|source| fleet.is_cluster_of(source, &region.name));
+        let is_there = goal == Goal::Region && source.is_some_and(|source| fleet.is_cluster_of(source, &region.name));
         !is_there && fleet.may_take(name, &region.name)
     };
     answers.iter().filter(is_of).min_by_key(|answer| (!answer.is_own, answer.steps.is_err()))

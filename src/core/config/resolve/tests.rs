@@ -5,6 +5,7 @@ extern crate std;
 
 mod decryption;
 mod delivery;
+mod guests;
 mod place;
 mod source;
 

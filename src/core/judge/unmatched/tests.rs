@@ -78,6 +78,30 @@ fn an_entry_that_no_template_is_called_by_is_told() {
     assert_eq!(said_of_templates("all", false, "pul"), "");
 }
 
+/// A name counts as it is; a glob that no namespace with Clusters fits delivers nothing.
+#[test]
+fn a_glob_of_guests_that_fits_nothing_is_told() {
+    let told = |namespaces: &str, cluster: &str| {
+        let config = format!(
+            "guests: {{pull: {{region: eu, namespaces: [{namespaces}], clusterSelector: {{matchLabels: {{a: b}}}}, \
+             objects: [{{kind: Secret, namespace: r, name: pull}}]}}}}"
+        );
+        let cluster = format!(
+            "{{apiVersion: cluster.x-k8s.io/v1beta2, kind: Cluster, metadata: {{name: one, namespace: {cluster}}}}}"
+        );
+        let desk = Desk::new(&Scene {
+            config: yaml(&config),
+            documents: vec![Document { source: "all".into(), node: node(&yaml(&cluster)), line: 1 }],
+            incomplete: Vec::new(),
+            run: yaml("{}"),
+        });
+        unmatched(&desk.world()).into_iter().map(|finding| finding.message).collect::<Vec<String>>()
+    };
+    assert!(told("other", "team-a").is_empty() && told("'team-*'", "team-a").is_empty());
+    let expect = "no namespace with Clusters of region eu is known that matches \"team-*\" of guests.pull.namespaces";
+    assert_eq!(told("'team-*'", "other"), [expect]);
+}
+
 #[test]
 fn an_entry_that_no_rule_is_called_by_is_told() {
     let rule = yaml(

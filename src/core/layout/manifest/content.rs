@@ -52,6 +52,8 @@ pub struct ManifestObject {
     pub key: ObjectKey,
     /// What it was read from; none for what pouch makes itself.
     pub from: Option<ReadFrom>,
+    /// What a payload holds for guest clusters; none of any other object.
+    pub guest: Option<Guest>,
     /// Its file; always what [`Splits::of_object`] says.
     pub path: BundlePath,
     /// SHA-256 of the file in lower-case hex.
@@ -91,6 +93,18 @@ pub struct ReadFrom {
     pub namespace: Option<Namespace>,
     /// The name.
     pub name: Name,
+}
+
+/// The object of guest clusters that a payload of a ClusterResourceSet holds.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Guest {
+    /// What it is in a guest.
+    pub key: ObjectKey,
+    /// The type of a Secret, which never changes there.
+    pub secret_type: Option<String>,
+    /// SHA-256 of the payload in lower-case hex, as Cluster API tells it; none where nobody looked. A payload with a Secret
+    /// begins with a line that nobody can guess.
+    pub sha256: Option<String>,
 }
 
 /// Whether an object says what the sources say now.

@@ -10,7 +10,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::content::{
-    API_VERSION, KIND, Manifest, ManifestFile, ManifestObject, NeededBy, NeededVia, ObjectState, ReadFrom,
+    API_VERSION, Guest, KIND, Manifest, ManifestFile, ManifestObject, NeededBy, NeededVia, ObjectState, ReadFrom,
     SourceIdentity,
 };
 use crate::finding::Code;
@@ -177,8 +177,8 @@ fn file(node: &Value<'_>) -> Result<ManifestFile, Unusable> {
 }
 
 fn object(node: &Value<'_>, directory: &Directory, splits: &Splits) -> Result<ManifestObject, Unusable> {
-    let fields = ["key", "from", "path", "sha256", "state", "reason", "neededBy", "recipients"];
-    let [key, from, path, sha256, state, reason, needed, readers] = map(Some(node), "an object", fields)?;
+    let fields = ["key", "from", "guest", "path", "sha256", "state", "reason", "neededBy", "recipients"];
+    let [key, from, guest, path, sha256, state, reason, needed, readers] = map(Some(node), "an object", fields)?;
     let [group, kind, namespace, name] = map(key, "key", ["group", "kind", "namespace", "name"])?;
     let kind = GroupKind::new(text(group, "key.group")?, text(kind, "key.kind")?);
     let namespace = optional(namespace, "key.namespace")?.map(Into::into);
@@ -215,7 +215,20 @@ fn object(node: &Value<'_>, directory: &Directory, splits: &Splits) -> Result<Ma
     if readers.is_some() && recipients.is_empty() {
         return Err(malformed("recipients is empty"));
     }
-    Ok(ManifestObject { key, from, path: derived, sha256: digest(sha256)?, state, recipients, needed_by })
+    let guest = guest.map(of_guest).transpose()?;
+    Ok(ManifestObject { key, from, guest, path: derived, sha256: digest(sha256)?, state, recipients, needed_by })
+}
+
+fn of_guest(node: &Value<'_>) -> Result<Guest, Unusable> {
+    let fields = ["group", "kind", "namespace", "name", "sha256", "type"];
+    let [group, kind, namespace, name, sha256, secret_type] = map(Some(node), "guest", fields)?;
+    let kind = GroupKind::new(text(group, "guest.group")?, text(kind, "guest.kind")?);
+    let namespace = optional(namespace, "guest.namespace")?.map(Into::into);
+    Ok(Guest {
+        key: ObjectKey::new(kind, namespace, text(name, "guest.name")?.into()),
+        secret_type: optional(secret_type, "guest.type")?.map(String::from),
+        sha256: sha256.map(|_| digest(sha256)).transpose()?,
+    })
 }
 
 fn needed_by(node: &Value<'_>) -> Result<NeededBy, Unusable> {

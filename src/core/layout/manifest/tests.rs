@@ -29,6 +29,7 @@ fn recipient(text: &str) -> Recipient {
 fn sample() -> Manifest {
     let directory = Directory::from("eu-west");
     let object = |key: ObjectKey, from, state, needed_by| ManifestObject {
+        guest: None,
         path: path::of_object(&directory, &key),
         sha256: sha256_hex(key.to_string().as_bytes()),
         key,
@@ -286,6 +287,7 @@ fn any_manifest() -> impl Strategy<Value = Manifest> {
                 };
                 let is_carried = form > 1;
                 ManifestObject {
+                    guest: None,
                     path: path::of_object(&directory, &key),
                     from: (form != 1).then(|| ReadFrom { namespace, name: name.as_str().into() }),
                     sha256: sha256_hex(&seed.to_le_bytes()),

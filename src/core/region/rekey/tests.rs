@@ -33,6 +33,7 @@ fn manifest(names: &[&str], recipients: &[&str]) -> Manifest {
     let object = |name: &&str| ManifestObject {
         key: ObjectKey::secret("team".into(), (*name).into()),
         from: None,
+        guest: None,
         path: path(name),
         sha256: String::new(),
         state: ObjectState::Current,

@@ -8,6 +8,7 @@ use alloc::vec::Vec;
 use super::document::{first_difference, only_document};
 use super::measure::Measure;
 use super::region::ProvedRegion;
+use crate::capi::resource_set::is_resource_set;
 use crate::cleartext::published_secrets;
 use crate::config::error::quoted;
 use crate::finding::{Code, Finding};
@@ -95,7 +96,7 @@ pub(super) fn identity(
     if key.kind.group.as_str().is_empty() && document.str_at(&["apiVersion"]) != Some("v1") {
         findings.push(find(Code::UntrustedBundle, format!("{path} is not in version v1, the only one of its kind")));
     }
-    if !is_published(measure, &key.kind) {
+    if !is_published(measure, &key.kind) && !is_for_guests(measure, region, entry) {
         let message = format!("{path} holds {key}, of a kind that pouch does not publish");
         findings.push(find(Code::UntrustedBundle, message));
     }
@@ -140,6 +141,14 @@ fn is_published(measure: &Measure<'_>, kind: &GroupKind) -> bool {
         Some(fleet) => fleet.kinds.contains_key(kind),
         None => kind.group.as_str().contains('.') && !kind.group.as_str().ends_with(".k8s.io"),
     }
+}
+
+/// Whether an object is a set that pouch makes for guest clusters: where the configuration has some, or had some, and the
+/// manifest proves it. A set may run programs in guests.
+fn is_for_guests(measure: &Measure<'_>, region: &ProvedRegion<'_>, entry: &ManifestObject) -> bool {
+    let is_asked_for = entry.needed_by.iter().any(|needed_by| needed_by.by.is_guest());
+    let has_guests = region.authentic || measure.fleet.is_none_or(|fleet| !fleet.guests.is_empty());
+    is_resource_set(&entry.key.kind) && is_asked_for && has_guests
 }
 
 /// What is wrong with the labels or annotations that tell a consumer what to do with an object, and which of the two it

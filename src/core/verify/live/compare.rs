@@ -44,6 +44,10 @@ pub struct Answers {
     pub namespaces: BTreeMap<Namespace, Option<Node>>,
     /// The objects that k0rdent marks as its own.
     pub copies: Vec<(ObjectKey, Node)>,
+    /// The Clusters of namespaces with guests.
+    pub clusters: Vec<(ObjectKey, Node)>,
+    /// What Cluster API notes of each of them.
+    pub bindings: Vec<(ObjectKey, Node)>,
     /// The objects that carry pouch's label.
     pub ours: Vec<(ObjectKey, Node)>,
     /// The kinds for which such objects could not be listed, as people name them.
@@ -506,4 +510,4 @@ fn leftovers(bundle: &Bundle<'_>, answers: &Answers) -> Vec<Finding> {
 }
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;

@@ -33,6 +33,7 @@ mod explain;
 mod faults;
 mod flux;
 mod ground;
+mod guests;
 mod init;
 mod kcm;
 mod keygen;

@@ -21,7 +21,7 @@ use crate::verify::live::open;
 const LONG: &str = "a-value-of-more-than-sixteen-bytes";
 const MINE: &str = "app.kubernetes.io/managed-by: pouch, k0rdent.mirantis.com/managed: 'false'";
 
-fn ring(byte: u8) -> KeyRing {
+pub(in crate::verify::live) fn ring(byte: u8) -> KeyRing {
     KeyRing::new(ReuseKey::parse(&ReuseKey::to_text(&[byte; 32])).ok().unwrap(), vec![])
 }
 
@@ -58,14 +58,14 @@ fn stored(mut document: Value) -> Value {
 }
 
 /// What stands published: files of objects, and a manifest that the key signs.
-struct Shelf {
+pub(in crate::verify::live) struct Shelf {
     fleet: Fleet,
     files: Files,
-    manifest: Manifest,
+    pub(in crate::verify::live) manifest: Manifest,
 }
 
 impl Shelf {
-    fn new(documents: &[&str]) -> Self {
+    pub(in crate::verify::live) fn new(documents: &[&str]) -> Self {
         let fleet = fleet();
         let region = fleet.regions.values().next().unwrap();
         let recipients: Vec<Recipient> = region.recipients.clone();
@@ -96,6 +96,7 @@ impl Shelf {
             shelf.manifest.objects.push(ManifestObject {
                 key,
                 from: None,
+                guest: None,
                 path: path.clone(),
                 sha256: sha256_hex(&bytes),
                 state: ObjectState::Current,
@@ -111,7 +112,7 @@ impl Shelf {
         shelf
     }
 
-    fn sign(&mut self, keys: &KeyRing) {
+    pub(in crate::verify::live) fn sign(&mut self, keys: &KeyRing) {
         let text = emit(&self.manifest);
         let line = manifest_line(keys.current().unwrap(), &self.fleet.name, &self.manifest.directory, text.as_bytes());
         let path = path::manifest(&self.manifest.directory).to_string();
@@ -148,6 +149,17 @@ impl Shelf {
 
     /// Compares with a region on which all of the bundle's kinds are served, and all namespaces exist.
     fn against(&self, keys: Option<&KeyRing>, live: &[&str], change: impl Fn(&mut Answers)) -> String {
+        self.answered(keys, live, change, |(bundle, answers)| compare(bundle, &answers))
+    }
+
+    /// The same, compared in another way.
+    pub(in crate::verify::live) fn answered(
+        &self,
+        keys: Option<&KeyRing>,
+        live: &[&str],
+        change: impl Fn(&mut Answers),
+        compare: impl Fn((&Bundle<'_>, Answers)) -> Vec<Finding>,
+    ) -> String {
         let answers = |bundle: &Bundle<'_>| {
             let questions = bundle.questions();
             let live: BTreeMap<ObjectKey, Node> =
@@ -169,7 +181,7 @@ impl Shelf {
             change(&mut answers);
             answers
         };
-        self.look(keys, answers, |(bundle, answers)| compare(bundle, &answers))
+        self.look(keys, answers, compare)
     }
 }
 

@@ -14,6 +14,7 @@
 
 pub mod apiserver;
 pub mod argocd;
+pub mod cluster_api;
 pub mod fault;
 pub mod flux;
 pub mod guarded;

@@ -1,0 +1,321 @@
+//! Claims that groups of guest clusters make: one for each group and namespace.
+//!
+//! A group stands in the configuration, and so it is gone when it stands there no more. It asks for objects of the sources,
+//! and for the ClusterResourceSets that deliver them: one payload for each object, and one for each namespace that the
+//! objects need. What these are called follows from the group, its selector and the object alone, so that one that is added
+//! moves none of the others.
+
+use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::string::String;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+
+use super::sync_rule::{self, SyncRules};
+use super::{Asked, Claim, Delivered, Edit, GuestSet, Item, Parcel, Waiting};
+use crate::capi::cluster::cluster_kind;
+use crate::capi::resource_set::{MOST_PAYLOADS, resource_set_kind};
+use crate::config::{Fleet, GuestGroup, RegionConfig, RegionState, Resolution};
+use crate::destination::{Address, Destination};
+use crate::finding::{Code, Finding, Origin};
+use crate::hash::{digits, sha256_start};
+use crate::k0rdent::root::Root;
+use crate::kinds;
+use crate::name::{Claimant, GroupKind, Name, Namespace, ObjectKey, Region, SourceName};
+use crate::snapshot::{Lookup, Snapshot};
+
+/// What every group asks for in each of its namespaces.
+pub(super) fn claims(fleet: &Fleet, snapshot: &Snapshot, synced: &SyncRules) -> Vec<Asked> {
+    let mut asked = Vec::new();
+    for group in fleet.guests.values() {
+        let Some(region) = fleet.regions.get(&group.region) else { continue };
+        let (delivered, findings) = delivered((fleet, snapshot, synced), group, region);
+        let delivered = Arc::new(delivered);
+        for namespace in namespaces(fleet, snapshot, group, region) {
+            asked.push(ask(group, region, (&delivered, &findings), namespace));
+        }
+    }
+    asked
+}
+
+/// What a group delivers, in whatever namespace, and why nobody knows all of it.
+fn delivered(
+    seen @ (_, snapshot, _): (&Fleet, &Snapshot, &SyncRules),
+    group: &GuestGroup,
+    region: &RegionConfig,
+) -> (Delivered, Vec<Finding>) {
+    let (base, field) = (group.base(), format!("guests.{}", group.name));
+    let item = |read: &ObjectKey, field: &str, (lands, edits): (&ObjectKey, &[Edit]), rule| Item {
+        read: read.clone(),
+        field: field.into(),
+        payload: payload(&base, lands),
+        parcel: Arc::new(Parcel { lands: lands.clone(), edits: edits.to_vec() }),
+        rule,
+    };
+    let plain = group.objects.iter().map(|entry| item(&entry.read, &field, (&entry.lands, &[]), None));
+    let (mut items, mut waiting, mut findings): (Vec<Item>, _, _) = (plain.collect(), Vec::new(), Vec::new());
+    for rule in &group.rules {
+        let key = ObjectKey::new(kinds::sync_rule(), None, rule.clone());
+        let asked = match sync_rule::for_guests(seen, rule, region) {
+            None => {
+                findings.push(match snapshot.look_up(&key) {
+                    Lookup::Unread(unread) => unread.finding(&key),
+                    _ => {
+                        let message = format!("{field} names {key}, which no source with `clusterScoped` has");
+                        let finding = Finding::new(Code::MissingReference, message).about(&key);
+                        finding.help("Add the rule, or correct the name.")
+                    }
+                });
+                continue;
+            }
+            Some(Err(found)) => {
+                findings.extend(found);
+                continue;
+            }
+            Some(Ok(asked)) => asked,
+        };
+        let field = format!("{field}: ResourceSyncRule {rule}");
+        for Asked { claim, findings, .. } in asked {
+            let Some((claim, copied)) = claim.and_then(|claim| Some((claim.clone(), claim.copied?))) else { continue };
+            let rule = Arc::new(claim);
+            match findings.iter().any(Finding::stops_claim) {
+                true => waiting.push(Waiting { read: copied.read, rule, findings }),
+                false => items.push(item(&copied.read, &field, (&copied.lands, &copied.edits), Some(rule))),
+            }
+        }
+    }
+    let named = group.objects.iter().map(|entry| entry.read.clone()).collect();
+    (Delivered { base: base.as_str().into(), named, items, waiting, clusters: group.clusters.clone() }, findings)
+}
+
+fn ask(
+    group: &GuestGroup,
+    region: &RegionConfig,
+    (delivered, findings): (&Arc<Delivered>, &[Finding]),
+    namespace: Namespace,
+) -> Asked {
+    let by = Claimant::guest(namespace, group.name.clone());
+    let origin = Origin::configuration();
+    let mut asked = Asked {
+        by: by.clone(),
+        origin: origin.clone(),
+        region: Some(region.name.clone()),
+        claim: None,
+        findings: Vec::new(),
+    };
+    if region.state == RegionState::Retired {
+        let message = format!("region {} is retired; nothing is published for it", region.name);
+        let help = "Name the region on which the Clusters stand now, or remove the group.";
+        asked.findings.push(Finding::new(Code::RegionRetired, message).at(&origin).help(help));
+        asked.settle();
+        return asked;
+    }
+    asked.findings.extend(findings.iter().cloned());
+    asked.claim = Some(Claim {
+        by: by.clone(),
+        origin,
+        to: Address::Region(region.name.clone()),
+        root: Root {
+            kind: resource_set_kind(),
+            version: NEWEST.into(),
+            name: by.name.clone(),
+            namespace: Some(by.namespace.clone()),
+        },
+        starts: Vec::new(),
+        resolution: Resolution::AsWritten,
+        managed: false,
+        copied: None,
+        guest: Some(delivered.clone()),
+    });
+    for finding in asked.findings.iter_mut().filter(|finding| finding.origin.is_none()) {
+        finding.origin = Some(Origin::configuration());
+    }
+    asked.settle();
+    asked
+}
+
+/// The version of sets that is written where nothing is known of the region.
+pub const NEWEST: &str = "v1beta2";
+
+/// The namespaces of a group: those that are named, and those that a glob fits and that are known to be there.
+fn namespaces(fleet: &Fleet, snapshot: &Snapshot, group: &GuestGroup, region: &RegionConfig) -> BTreeSet<Namespace> {
+    let mut namespaces: BTreeSet<Namespace> = group.named().collect();
+    if group.has_globs() {
+        let ground = Destination { fleet, region }.ground();
+        let may_land = |name: &Namespace| ground.forbids(&ObjectKey::namespace(name)).is_empty();
+        let fits = |name: &Namespace| {
+            group.namespaces.matches(name.as_str()) && region.allowed.matches(name.as_str()) && may_land(name)
+        };
+        namespaces.extend(known(fleet, snapshot, group).into_iter().filter(fits));
+    }
+    namespaces
+}
+
+/// The namespaces of a group's region that are known to have Clusters.
+pub fn known(fleet: &Fleet, snapshot: &Snapshot, group: &GuestGroup) -> BTreeSet<Namespace> {
+    let tells = |key: &ObjectKey| {
+        let of = |name: &_| fleet.sources.iter().find(|source| source.name == *name);
+        snapshot.copies(key).any(|copy| of(&copy.origin.source).is_some_and(|source| group.is_told_by(source)))
+    };
+    let mut known = BTreeSet::new();
+    for object in snapshot.all(&cluster_kind()).filter(|object| tells(&object.key)) {
+        known.extend(object.key.namespace.clone());
+    }
+    known
+}
+
+/// The code that says why what a group has published in a namespace stays although the group is not known to be for the
+/// namespace, if it does.
+pub(super) fn kept_by(fleet: &Fleet, snapshot: &Snapshot, by: &Claimant, region: &Region) -> Option<Code> {
+    let group = fleet.guests.get(&by.name).filter(|group| group.region == *region)?;
+    if !group.namespaces.matches(by.namespace.as_str()) {
+        return None;
+    }
+    // Whether Clusters stand there is told by what was read.
+    unread(fleet, snapshot, group, &by.namespace).map(|_| Code::Unread)
+}
+
+/// The first source that might tell of further Clusters of a group in a namespace.
+pub fn unread(fleet: &Fleet, snapshot: &Snapshot, group: &GuestGroup, namespace: &Namespace) -> Option<SourceName> {
+    let tells = |name: &&SourceName| {
+        fleet.sources.iter().find(|source| source.name == **name).is_some_and(|source| group.is_told_by(source))
+    };
+    snapshot.all_unread_in(&cluster_kind(), namespace).find(tells).cloned()
+}
+
+/// The name of the payload of an object. It says nothing of the set, so that an object stays where it is when sets are
+/// divided.
+fn payload(base: &str, lands: &ObjectKey) -> Name {
+    Name::from(format!("{base}-{}", Mark::of(lands).digits()).as_str())
+}
+
+/// Puts payloads into sets: each with its name, and with what it is in a guest. Also gives the namespaces that are needed
+/// there, and the payloads that make these.
+pub fn sets(delivered: &Delivered, payloads: &BTreeMap<&Name, &ObjectKey>) -> (Vec<(Namespace, Name)>, Vec<GuestSet>) {
+    let kind = |lands: &ObjectKey| GroupKind::new("", if lands.kind.is_secret() { "Secret" } else { "ConfigMap" });
+    let placed =
+        payloads.iter().map(|(name, lands)| (Mark::of(lands), (kind(lands), (*name).clone()))).collect::<Vec<_>>();
+    let needed: BTreeSet<&Namespace> = payloads.values().filter_map(|lands| lands.namespace.as_ref()).collect();
+    // A set that writes again would take from a namespace that is there already what others wrote on it, the labels that
+    // say what may run there among them.
+    let base = format!("{}-namespaces", delivered.base);
+    let made = |name: &Namespace| (name.clone(), payload(&base, &ObjectKey::namespace(name)));
+    let namespaces: Vec<(Namespace, Name)> = needed.into_iter().filter(|name| !is_everywhere(name)).map(made).collect();
+    let makers = namespaces.iter().map(|(namespace, name)| {
+        (Mark::of(&ObjectKey::namespace(namespace)), (GroupKind::new("", "ConfigMap"), name.clone()))
+    });
+    let once = divided(delivered, &base, true, makers.collect());
+    let sets = divided(delivered, delivered.base.as_str(), false, placed);
+    (namespaces, sets.into_iter().chain(once).collect())
+}
+
+fn divided(delivered: &Delivered, base: &str, once: bool, all: Vec<(Mark, (GroupKind, Name))>) -> Vec<GuestSet> {
+    let set = |(name, start, payloads): (String, u32, Vec<(Mark, (GroupKind, Name))>)| GuestSet {
+        name: Name::from(name.as_str()),
+        base: Name::from(base),
+        start,
+        clusters: delivered.clusters.clone(),
+        once,
+        payloads: payloads.into_iter().map(|(_, payload)| payload).collect(),
+    };
+    parts(base, all).into_iter().map(set).collect()
+}
+
+/// The set that a payload of this name belongs to.
+pub fn set_of<'s>(sets: impl Iterator<Item = &'s GuestSet>, payload: &Name) -> Option<&'s GuestSet> {
+    let start = |set: &GuestSet| {
+        let digits = payload.as_str().strip_prefix(set.base.as_str())?.strip_prefix('-')?;
+        let is_mark = digits.len() == MARK_DIGITS && digits.bytes().all(|it| it.is_ascii_hexdigit());
+        u32::from_str_radix(digits.get(..PART_DIGITS).filter(|_| is_mark)?, 16).ok()
+    };
+    let fitting = sets.filter(|set| start(set).is_some_and(|mark| set.start <= mark));
+    fitting.max_by_key(|set| set.start)
+}
+
+/// The namespaces that every cluster has of its own accord.
+fn is_everywhere(namespace: &Namespace) -> bool {
+    matches!(namespace.as_str(), "default" | "kube-system" | "kube-public" | "kube-node-lease")
+}
+
+/// How many digits of a mark stand in a name, and how many of those say in which part an object is.
+const MARK_DIGITS: usize = 16;
+const PART_DIGITS: usize = 4;
+
+/// Where an object stands among all that there could be.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+struct Mark([u8; 8]);
+
+impl Mark {
+    fn of(key: &ObjectKey) -> Self {
+        let ObjectKey { kind, name, .. } = key;
+        Self(sha256_start(format!("{}\n{}\n{}\n{name}", kind.group, kind.kind, key.namespace_text()).as_bytes()))
+    }
+
+    fn digits(self) -> String {
+        digits(&self.0).collect()
+    }
+
+    /// The first bits of it.
+    fn start(self) -> u32 {
+        let [first, second, ..] = self.0;
+        u32::from(first) << 8 | u32::from(second)
+    }
+}
+
+/// How many bits of a [`Mark`] say in which part an object is.
+const BITS: u32 = 16;
+
+/// Divides what one set cannot hold, each part with its name. A part that is full gives away its upper half: what stays
+/// keeps the name, so that one object more moves half of a part at most, and nothing of the others.
+fn parts<T>(base: &str, mut all: Vec<(Mark, T)>) -> Vec<(String, u32, Vec<(Mark, T)>)> {
+    all.sort_by_key(|(mark, _)| *mark);
+    let mut parts = Vec::new();
+    let mut left = vec![(0_u32, BITS, all)];
+    while let Some((start, bits, mut part)) = left.pop() {
+        if part.is_empty() {
+            continue;
+        }
+        if part.len() <= MOST_PAYLOADS || bits == 0 {
+            // More of them than that in one place is what nobody finds by chance; the region's API refuses such a set.
+            let name = if start == 0 { String::from(base) } else { format!("{base}-{start:04x}") };
+            parts.push((name, start, part));
+            continue;
+        }
+        let bits = bits.saturating_sub(1);
+        let middle = start | 1 << bits;
+        let upper = part.split_off(part.partition_point(|(mark, _)| mark.start() < middle));
+        left.push((middle, bits, upper));
+        left.push((start, bits, part));
+    }
+    parts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn object(number: usize) -> (Mark, usize) {
+        let key = ObjectKey::secret("team".into(), Name::new(format!("s{number}")));
+        (Mark::of(&key), number)
+    }
+
+    fn placed(count: usize) -> BTreeMap<usize, String> {
+        let parts = parts("base", (0..count).map(object).collect());
+        for (name, _, part) in &parts {
+            assert!(part.len() <= MOST_PAYLOADS, "{name}");
+        }
+        parts.into_iter().flat_map(|(name, _, part)| part.into_iter().map(move |(_, it)| (it, name.clone()))).collect()
+    }
+
+    #[test]
+    fn one_object_more_moves_at_most_half_a_part() {
+        assert!(placed(100).values().all(|name| name == "base"));
+        let mut moves = 0;
+        for count in 100..500 {
+            let (before, after) = (placed(count), placed(count + 1));
+            let moved = before.iter().filter(|(object, name)| after[object] != **name).count();
+            assert!(moved <= 70, "{count}: {moved}");
+            moves += usize::from(moved > 0);
+        }
+        assert!(moves <= 8, "{moves}");
+    }
+}

@@ -1,0 +1,100 @@
+//! What a group of guest clusters needs: the objects that it delivers, and what pouch makes to deliver them.
+
+use alloc::collections::BTreeMap;
+use alloc::string::String;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+
+use super::landing::Places;
+use super::member::{Member, Role, Via};
+use crate::admission::{self, Sought};
+use crate::capi::resource_set::resource_set_kind;
+use crate::claim::guest::{self, NEWEST};
+use crate::claim::{Claim, Delivered, Edit, GuestSet, Item, Own, parcel};
+use crate::config::Grant;
+use crate::finding::{Class, Code, Finding, Severity};
+use crate::name::{Name, Namespace, ObjectKey, Region, Version};
+use crate::object::Object;
+use crate::world::World;
+use crate::world::cluster::ClusterFacts;
+
+/// The objects that a group delivers. Nobody else has objects of such names as they land under, so what stands there is not
+/// asked.
+pub(super) fn items(claim: &Claim, delivered: &Delivered) -> impl Iterator<Item = Member> {
+    delivered.items.iter().map(|item: &Item| {
+        let places = Places { read: item.read.clone(), lands: item.payload_in(&claim.by.namespace) };
+        let via = vec![Via { interface: None, field: item.field.clone() }];
+        let edits = vec![Edit::Parcel(item.parcel.clone())];
+        Member { edits, rule: item.rule.clone(), ..Member::new(places, Role::Root, via, None) }
+    })
+}
+
+/// Why an object that a ResourceSyncRule takes is left out, if it is: whoever writes it may not take from all others what the
+/// group delivers. Where nobody knows, it stays, and breaks the group.
+pub(super) fn left_out(world: &World<'_>, claim: &Claim, member: &Member) -> Option<Finding> {
+    let (acting, read) = (&**member.rule.as_ref()?, &member.read);
+    let object = world.snapshot.get(read);
+    let is_doubtful = |object: &Object| {
+        object.is_mistyped()
+            || admission::slip(world.fleet, object).is_some()
+            || admission::is_unseen(world, acting, object)
+            || object.faults.iter().any(|fault| fault.code.class() == Class::Broken)
+    };
+    let sought = Sought { read, template: false, referrer: None, source: None };
+    let is_open = match (&read.namespace, object) {
+        (Some(_), _) => admission::of_namespaced(world, acting, &sought).is_some(),
+        (None, Some(object)) => admission::of_identity(world, acting, object).is_ok(),
+        (None, None) => true,
+    };
+    let is_known = !object.is_some_and(is_doubtful) && admission::undecided(world, acting, read).is_none();
+    let left = |code, why: String| {
+        let message = format!("{read} is left out of {}: {why}", claim.by);
+        let finding = Finding::new(code, message).severity(Severity::Warning).about(read);
+        Some(match object {
+            Some(object) => finding.at(&object.origin),
+            None => finding.at(&claim.origin),
+        })
+    };
+    if !is_open && is_known {
+        let finding = left(Code::NotAdmitted, format!("it is not open to {}", acting.by));
+        let grant = Grant::least(&acting.by, claim.region(), read);
+        return finding.map(|finding| finding.help(format!("To deliver it, add to `grants`: `- {grant}`.")));
+    }
+    let why = object.and_then(|object| object.stays)?;
+    left(Code::ForbiddenType, format!("{why}, and never leaves")).map(|it| it.help("Narrow the rule."))
+}
+
+/// What pouch makes to deliver these members, and what they need in a guest.
+pub fn own(world: &World<'_>, claim: &Claim, delivered: &Delivered, members: &[Member]) -> Vec<Member> {
+    let (namespace, version) = (&claim.by.namespace, version(world, claim.region()));
+    let payloads: BTreeMap<&Name, &ObjectKey> =
+        members.iter().filter_map(|member| Some((&member.lands.name, &parcel(&member.edits)?.lands))).collect();
+    let (namespaces, sets) = guest::sets(delivered, &payloads);
+    let made =
+        |(name, payload): (Namespace, Name)| (ObjectKey::config_map(namespace.clone(), payload), Own::Namespace(name));
+    let set = |set: GuestSet| {
+        let key = ObjectKey::new(resource_set_kind(), Some(namespace.clone()), set.name.clone());
+        (key, Own::Set(set, version.clone()))
+    };
+    let member = |(key, own): (ObjectKey, Own)| {
+        let places = Places { read: key.clone(), lands: key };
+        let edits = vec![Edit::Own(Arc::new(own))];
+        let via = vec![Via { interface: None, field: format!("guests.{}", claim.by.name) }];
+        Member { edits, ..Member::new(places, Role::Own, via, None) }
+    };
+    namespaces.into_iter().map(made).chain(sets.into_iter().map(set)).map(member).collect()
+}
+
+/// The version in which a region has sets: the newest that pouch knows, unless it is known to serve only an older one.
+fn version(world: &World<'_>, region: &Region) -> Version {
+    const OLDER: &str = "v1beta1";
+    let kind = resource_set_kind();
+    let looked = world.cluster(region).and_then(ClusterFacts::looked).and_then(|looked| looked.kinds.get(&kind));
+    let defined = || world.snapshot.definitions.get(&kind).map(|definition| &definition.served);
+    let serves = |version: &str| match looked {
+        Some(looked) => Some(looked.versions.contains(&Version::from(version))),
+        None => defined().map(|served| served.contains(&Version::from(version))),
+    };
+    let is_old = serves(NEWEST) == Some(false) && serves(OLDER) == Some(true);
+    Version::from(if is_old { OLDER } else { NEWEST })
+}

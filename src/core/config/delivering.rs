@@ -1,0 +1,29 @@
+//! Delivering: which sources tell of guest clusters, and which rules groups of guests follow.
+
+use super::{Fleet, GuestGroup, Source};
+use crate::name::SourceName;
+
+impl GuestGroup {
+    /// Whether a source tells which Clusters and namespaces the group's region has.
+    pub fn is_told_by(&self, source: &Source) -> bool {
+        source.region.as_ref().map_or(self.told_by_all, |described| *described == self.region)
+    }
+}
+
+impl Fleet {
+    /// Whether a group of guests is looked for in a source.
+    pub(super) fn looks_in(&self, source: &SourceName) -> bool {
+        let Some(source) = self.sources.iter().find(|known| known.name == *source) else { return false };
+        self.guests.values().any(|group| group.has_globs() && group.is_told_by(source))
+    }
+
+    /// Whether some region names a ResourceSyncRule, or some group of guests does.
+    pub fn follows(&self, rule: &str) -> bool {
+        self.ruled(rule).next().is_some() || self.guests.values().any(|group| group.rules.contains(rule))
+    }
+
+    /// Whether namespaces that Clusters tell decide about a group.
+    pub fn looks_for_guests(&self) -> bool {
+        self.guests.values().any(GuestGroup::has_globs)
+    }
+}

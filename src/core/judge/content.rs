@@ -1,0 +1,52 @@
+//! Content: what an object holds that must not leave, or that an API rejects, wherever the object goes.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use super::readable;
+use crate::capi;
+use crate::cleartext::inline_secrets;
+use crate::finding::{Code, Finding};
+use crate::name::{is_dns_label, is_dns_subdomain};
+use crate::object::{Object, finding_of};
+use crate::validity;
+use crate::world::World;
+
+/// What is wrong with an object, wherever it goes.
+pub(super) fn check_content(world: &World<'_>, object: &Object) -> Vec<Finding> {
+    let mut findings: Vec<Finding> = object.faults.iter().map(|fault| finding_of(fault, object)).collect();
+    let find = |code, message: String, help: &'static str| {
+        Finding::new(code, message).about(&object.key).at(&object.origin).help(help)
+    };
+    if let Some(why) = object.stays {
+        let message = format!("{} never leaves its cluster: {why}", object.key);
+        findings.push(find(Code::ForbiddenType, message, "Refer to another Secret."));
+    } else if object.key.kind.is_secret() && world.facts.kubeconfigs.contains(&object.key.name) {
+        let message = format!("{} never leaves its cluster: it is named as the kubeconfig of a Region", object.key);
+        findings.push(find(Code::ForbiddenType, message, "Refer to another Secret, or rename this one."));
+    }
+    let names = is_dns_subdomain(object.key.name.as_str())
+        && object.key.namespace.as_ref().is_none_or(|namespace| is_dns_label(namespace.as_str()));
+    if !names {
+        let message = format!("{} has a name or namespace that the API refuses", object.key);
+        findings.push(find(Code::InvalidObject, message, "Use lower-case letters, digits, dashes and dots."));
+    }
+    findings.extend(validity::faults(object).iter().map(|fault| finding_of(fault, object)));
+    if object.key.kind.is_secret() {
+        return findings;
+    }
+    for field in inline_secrets(object) {
+        let message = format!("{} holds what looks like a secret in {field}, and only Secrets are sealed", object.key);
+        findings.push(find(Code::InlineSecret, message, "Move the value into a Secret and refer to it."));
+    }
+    if let Some(char) = readable::unreadable(object) {
+        let message =
+            format!("{} holds the character U+{:04X}, which kustomize cannot read back", object.key, u32::from(char));
+        findings.push(find(Code::InvalidObject, message, "Remove the character, or keep the text in a Secret."));
+    }
+    // What a mistyped field says is missing from all others.
+    if let Some(rules) = capi::rules(&object.key.kind).filter(|_| !object.is_mistyped()) {
+        findings.extend(validity::identity::check(rules, object).iter().map(|fault| finding_of(fault, object)));
+    }
+    findings
+}

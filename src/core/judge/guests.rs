@@ -1,0 +1,205 @@
+//! What groups of guest clusters deliver: whether it fits into a payload, and what is wrong with it.
+//!
+//! A guest is not the region: what lands in `kube-system` there is fair, and which versions it serves nobody knows here. The
+//! payloads and sets land on the region, and are held to its rules.
+
+use alloc::collections::BTreeMap;
+use alloc::vec::Vec;
+
+use super::case::{Verdict, verdict};
+use super::content::check_content;
+use super::{copied, place, tenancy};
+use crate::capi::resource_set::resource_set_kind;
+use crate::claim::{Claim, Edit, Own, Parcel, made, parcel};
+use crate::closure::{Closure, Member, Role, own_of_guests};
+use crate::destination::Destination;
+use crate::finding::{Code, Finding, Severity};
+use crate::name::ObjectKey;
+use crate::object::Object;
+use crate::snapshot::Lookup;
+use crate::world::World;
+use crate::world::cluster::ClusterFacts;
+
+/// The most bytes of one payload: the API server takes Secrets whose values have 1 MiB together.
+pub const MOST_BYTES: usize = 900 << 10;
+
+/// How many objects are named that a group leaves out, or that wait.
+const MOST_TOLD: usize = 16;
+
+/// What stands around the entries of an object.
+const AROUND: usize = 1 << 10;
+
+/// Checks an object that goes into a payload.
+pub(super) fn check(
+    world: &World<'_>,
+    claim: &Claim,
+    object: &Object,
+    (member, parcel): (&Member, &Parcel),
+) -> Vec<Finding> {
+    let lands = &parcel.lands;
+    if !world.fleet.publishes(&lands.kind) {
+        return vec![copied::unknown_kind(world, object, lands)];
+    }
+    let mut findings = match made(&parcel.edits).filter(|_| !lands.kind.is_secret()) {
+        Some(made) => check_content(world, &made.object(object, lands)),
+        None => check_content(world, object),
+    };
+    if made(&parcel.edits).is_some() {
+        findings.extend(copied::check(world, member.acting(claim), object, lands));
+    }
+    let bytes = size(object).saturating_add(AROUND);
+    if bytes > MOST_BYTES {
+        let message = format!("{} takes about {bytes} bytes in a payload, and one holds {MOST_BYTES}", object.key);
+        let finding = Finding::new(Code::InvalidObject, message).about(&object.key).at(&object.origin);
+        findings.push(finding.help("Divide the object."));
+    }
+    findings
+}
+
+/// Sets aside what ResourceSyncRules take and cannot be delivered as it is: who writes an object that a rule takes must not
+/// keep what the others have from arriving. What is not allowed is left out; else what is published of it stays. Where
+/// nothing is left, the group waits as a whole.
+pub(super) fn set_aside(world: &World<'_>, claim: &Claim, closure: &mut Closure) -> Vec<Finding> {
+    let (Some(delivered), Some(to)) = (&claim.guest, Destination::of(world.fleet, &claim.to)) else {
+        return Vec::new();
+    };
+    if delivered.waiting.is_empty() && delivered.items.iter().all(|item| item.rule.is_none()) {
+        return Vec::new();
+    }
+    let mut aside: Vec<(ObjectKey, Verdict, Vec<Finding>)> = Vec::new();
+    for waiting in &delivered.waiting {
+        aside.push((waiting.read.clone(), Verdict::Broken, waiting.findings.clone()));
+    }
+    let all = core::mem::take(&mut closure.members);
+    let (members, own): (Vec<Member>, Vec<Member>) = all.into_iter().partition(|member| member.role != Role::Own);
+    for member in members {
+        let found = if member.rule.is_some() { of_rule(world, &to, claim, closure, &member) } else { Vec::new() };
+        match verdict(found.iter()) {
+            Verdict::Admitted => closure.members.push(member),
+            verdict => aside.push((member.read, verdict, found)),
+        }
+    }
+    contradicting(closure, &mut aside);
+    let own = if aside.is_empty() { own } else { own_of_guests(world, claim, delivered, &closure.members) };
+    let is_left = !closure.members.is_empty();
+    closure.members.extend(own);
+    let mut findings = Vec::new();
+    for (at, (read, verdict, found)) in aside.into_iter().enumerate() {
+        let Some(first) = found.iter().find(|finding| finding.stops_claim()) else { continue };
+        if verdict == Verdict::Broken && !is_left {
+            findings.extend(found);
+            continue;
+        }
+        let what = match verdict {
+            Verdict::Broken => "waits, and what is published of it stays",
+            _ => "is left out",
+        };
+        if at < MOST_TOLD {
+            let message = format!("of {}, {read} {what}: {}", claim.by, first.message);
+            findings.push(Finding { message, ..first.clone().severity(Severity::Warning) });
+        }
+        if verdict == Verdict::Broken {
+            closure.waiting.insert(read, first.code);
+        }
+    }
+    findings
+}
+
+/// What is wrong with an object that a rule takes.
+fn of_rule(world: &World<'_>, to: &Destination<'_>, claim: &Claim, closure: &Closure, member: &Member) -> Vec<Finding> {
+    let mut findings = tenancy::of_member(world, to.region, claim, closure, member);
+    match (world.snapshot.look_up(&member.read), parcel(&member.edits)) {
+        (Lookup::Unread(unread), _) => findings.push(unread.finding(&member.read)),
+        // A kind that is not published is a slip of the rule itself.
+        (_, Some(parcel)) if world.fleet.publishes(&parcel.lands.kind) => {
+            let object = world.snapshot.get(&member.read);
+            findings.extend(object.map(|it| check(world, claim, it, (member, parcel))).unwrap_or_default());
+        }
+        _ => {}
+    }
+    findings
+}
+
+/// Sets aside what rules put where something else lands: what the configuration names comes first, and of two that rules
+/// take nobody knows which is meant.
+fn contradicting(closure: &mut Closure, aside: &mut Vec<(ObjectKey, Verdict, Vec<Finding>)>) {
+    let mut of: BTreeMap<&ObjectKey, Vec<&Member>> = BTreeMap::new();
+    for member in &closure.members {
+        of.entry(&member.lands).or_default().push(member);
+    }
+    let same = |one: &Member, other: &Member| one.read == other.read && one.edits == other.edits;
+    let mut keep: BTreeMap<ObjectKey, Option<()>> = BTreeMap::new();
+    for (lands, members) in of {
+        let Some((first, rest)) = members.split_first() else { continue };
+        if rest.is_empty() {
+            continue;
+        }
+        // What the configuration names stands before what rules take.
+        let stays = first.rule.is_none() || rest.iter().all(|other| same(first, other));
+        keep.insert(lands.clone(), stays.then_some(()));
+        for other in members.iter().filter(|other| other.rule.is_some()) {
+            let against = if same(first, other) { rest.iter().find(|it| !same(first, it)) } else { Some(first) };
+            let Some(against) = against.filter(|_| !(stays && same(first, other))) else { continue };
+            let in_guest = parcel(&other.edits).map(|parcel| &parcel.lands).unwrap_or(&other.lands);
+            let message = format!("{} and {} would both be {in_guest} in guests", other.read, against.read);
+            let finding = Finding::new(Code::ConflictingContent, message).about(&other.read);
+            let finding = finding.help("Let one of them land elsewhere, or remove one.");
+            aside.push((other.read.clone(), Verdict::Broken, vec![finding]));
+        }
+    }
+    if keep.is_empty() {
+        return;
+    }
+    closure.members.retain(|member| match keep.get_mut(&member.lands) {
+        None => true,
+        // The first of them alone stays, if any does.
+        Some(stays) => stays.take().is_some(),
+    });
+}
+
+/// About how many bytes an object takes as text.
+pub(super) fn size(object: &Object) -> usize {
+    const PER_ENTRY: usize = 8;
+    if let Some(payload) = &object.payload {
+        let entries = payload.entries().iter();
+        let sizes = entries.map(|(name, bytes)| name.len().saturating_add(bytes.len().div_ceil(3).saturating_mul(4)));
+        return sizes.fold(0_usize, |sum, size| sum.saturating_add(size).saturating_add(PER_ENTRY));
+    }
+    node_size(&object.body)
+}
+
+fn node_size(node: &crate::node::Node) -> usize {
+    use crate::node::Node;
+    const AROUND: usize = 8;
+    let below = match node {
+        Node::Text(text) => text.len(),
+        Node::List(items) => items.iter().map(node_size).fold(0, usize::saturating_add),
+        Node::Map(entries) => {
+            entries.iter().map(|(key, node)| key.len().saturating_add(node_size(node))).fold(0, usize::saturating_add)
+        }
+        _ => 0,
+    };
+    below.saturating_add(AROUND)
+}
+
+/// Checks what pouch makes for guests.
+pub(super) fn own(world: &World<'_>, to: &Destination<'_>, member: &Member) -> Vec<Finding> {
+    let mut findings = place::check(to, &member.lands);
+    let version = member.edits.iter().find_map(|edit| match edit {
+        Edit::Own(own) => match &**own {
+            Own::Set(_, version) => Some(version),
+            Own::Namespace(_) => None,
+        },
+        _ => None,
+    });
+    let looked = world.cluster(&to.region.name).and_then(ClusterFacts::looked);
+    let served = looked.and_then(|looked| looked.kinds.get(&resource_set_kind()));
+    if let (Some(version), Some(served)) = (version, served)
+        && !served.versions.contains(version)
+    {
+        let message = format!("region {} does not serve ClusterResourceSets in {version}", to.region.name);
+        let finding = Finding::new(Code::VersionNotServed, message).about(&member.lands);
+        findings.push(finding.help("Install or upgrade Cluster API there; what is published stays meanwhile."));
+    }
+    findings
+}

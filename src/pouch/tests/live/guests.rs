@@ -1,0 +1,292 @@
+//! Groups of guest clusters: delivered by the real manager of Cluster API into API servers that are guests, and what that
+//! manager does without a word.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
+
+use crate::rig::apiserver::ApiServer;
+use crate::rig::cluster_api::ClusterApi;
+use crate::support::fleet::{Fleet, Ran};
+
+const GROUP: &str = "{region: management, namespaces: [team-a], clusterSelector: {matchLabels: {pull: \"yes\"}}, objects: [\
+    {kind: Secret, namespace: registry, name: pull, to: {namespace: kube-system}}, \
+    {kind: ConfigMap, namespace: registry, name: trust}]}";
+
+const BASE: &str = "{region: management, namespaces: [team-a], clusterSelector: {matchExpressions: [{key: pull, operator: Exists}]}, \
+    objects: [{kind: ConfigMap, namespace: registry, name: base, to: {namespace: kube-public}}]}";
+
+fn fleet(recipient: &str) -> Fleet {
+    let fleet = Fleet::of(&format!(
+        "apiVersion: pouch/v1alpha1\nkind: Fleet\nmetadata: {{name: acme}}\n\
+         sources: [{{name: manifests, directory: {{path: manifests}}}}]\n\
+         regions:\n  management: {{recipients: [{recipient}], namespaces: {{allowed: ['*']}}, detached: true, delivery: none}}\n\
+         guests:\n  pull: {GROUP}\n  base: {BASE}\n\
+         output: {{path: bundles}}\nlimits: {{handover: 0s, deletions: {{free: 50}}}}\nreuseKey: {{file: reuse.key}}\n"
+    ));
+    for name in ["trust", "base"] {
+        let object = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, "namespace": "registry"},
+                            "data": {"text": "not-a-certificate"}});
+        fleet.write(&format!("manifests/{name}.yaml"), object.to_string());
+    }
+    rotate(&fleet, "first");
+    fleet
+}
+
+fn rotate(fleet: &Fleet, value: &str) {
+    let object = json!({"apiVersion": "v1", "kind": "Secret", "type": "kubernetes.io/dockerconfigjson",
+                        "metadata": {"name": "pull", "namespace": "registry"},
+                        "stringData": {".dockerconfigjson": json!({"auths": {value: {}}}).to_string()}});
+    fleet.write("manifests/pull.yaml", object.to_string());
+}
+
+/// Publishes into a folder, and has the management cluster brought what stands there. A set is there until Cluster API lets
+/// it go, and its payloads until then.
+#[track_caller]
+fn publish(fleet: &Fleet, manager: &ClusterApi) -> Ran {
+    let ran = fleet.run(&["render"]).ends(0);
+    let apply = || {
+        fleet.run(&[
+            "apply",
+            "bundles",
+            "-f",
+            "pouch.yaml",
+            "--region=management",
+            "--identity=management.agekey",
+            "--kubeconfig=kubeconfig",
+            "--context=admin",
+            "--inventory-namespace=default",
+        ])
+    };
+    manager.wait("apply", apply, |ran| ran.code == 0);
+    ran
+}
+
+fn verify(fleet: &Fleet) -> Ran {
+    fleet.run(&["verify", "--live", "admin", "--region=management", "--kubeconfig=kubeconfig"])
+}
+
+/// An object of a server; null where there is none.
+fn get(server: &ApiServer, words: &[&str]) -> Value {
+    let flags = ["get", "-o", "json", "--ignore-not-found"];
+    let text = server.kubectl_prints(flags.iter().chain(words), "");
+    if text.is_empty() { Value::Null } else { serde_json::from_str(&text).unwrap() }
+}
+
+fn pulled(guest: &ApiServer) -> String {
+    let secret = get(guest, &["secret", "-n", "kube-system", "pull"]);
+    let value = secret["data"][".dockerconfigjson"].as_str().unwrap_or_default();
+    String::from_utf8(STANDARD.decode(value).unwrap()).unwrap()
+}
+
+fn clusters() -> Option<(ApiServer, ApiServer)> {
+    Some((ApiServer::start()?, ApiServer::start()?))
+}
+
+fn namespaces(server: &ApiServer, names: &[&str]) {
+    for name in names {
+        let labels = json!({"pod-security.kubernetes.io/enforce": "restricted"});
+        let object = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name, "labels": labels}});
+        server.apply(&object.to_string());
+    }
+}
+
+#[test]
+fn a_pull_secret_arrives_in_a_guest_is_rotated_and_taken_away() {
+    let Some((management, guest)) = clusters() else { return };
+    let Some(manager) = ClusterApi::start(&management) else { return };
+    namespaces(&management, &["team-a"]);
+    // Somebody made it before, and said what may run in it.
+    namespaces(&guest, &["registry"]);
+    let labels = json!({"pull": "yes", "env": "prod"});
+    manager.adopt(&management, ("team-a", "one"), &labels, &guest);
+    let (identity, recipient) = pouch::age::generate_identity().unwrap();
+    let fleet = fleet(&recipient.to_string());
+    fleet.private("management.agekey", &*identity);
+    management.kubeconfig(&fleet.path("kubeconfig"), "admin");
+
+    publish(&fleet, &manager);
+    let arrived = |value: &str| {
+        manager.wait("the pull secret", || pulled(&guest), |text| text.contains(value));
+        // A warning would say that nothing can be told yet.
+        let is_whole = |ran: &Ran| ran.code == 0 && !ran.stderr.contains("not-in-guest");
+        manager.wait("verify", || verify(&fleet), is_whole);
+    };
+    arrived("first");
+    let registry = get(&guest, &["namespace", "registry"]);
+    assert_eq!(registry["metadata"]["labels"]["pod-security.kubernetes.io/enforce"], "restricted");
+    assert_eq!(get(&guest, &["configmap", "-n", "registry", "trust"])["data"]["text"], "not-a-certificate");
+    fleet.run(&["render"]).ends(0).outcome("management", "unchanged");
+    tagged(&management);
+
+    rotate(&fleet, "second");
+    publish(&fleet, &manager);
+    arrived("second");
+
+    // A selector never changes: another one makes other sets, with payloads of their own.
+    fleet.configure("matchLabels: {pull: \"yes\"}", "matchLabels: {env: prod}");
+    publish(&fleet, &manager);
+    arrived("second");
+    rotate(&fleet, "third");
+    publish(&fleet, &manager);
+    arrived("third");
+
+    // A Cluster that is not there yet for Cluster API, and one of which the manager is kept away.
+    let paused = json!({"metadata": {"annotations": {"cluster.x-k8s.io/paused": ""}}}).to_string();
+    let patch = |body: &str| {
+        let words = ["patch", "cluster.v1beta2.cluster.x-k8s.io", "one", "-n", "team-a", "--type=merge", "-p", body];
+        management.kubectl_prints(words, "");
+    };
+    patch(&paused);
+    patch(&json!({"spec": {"paused": true}}).to_string());
+    rotate(&fleet, "fourth");
+    publish(&fleet, &manager);
+    let said = verify(&fleet).ends(8);
+    assert!(said.stderr.contains("error[not-in-guest]") && said.stderr.contains("is paused"), "{}", said.stderr);
+    patch(
+        &json!({"metadata": {"annotations": {"cluster.x-k8s.io/paused": null}}, "spec": {"paused": null}}).to_string(),
+    );
+    arrived("fourth");
+
+    taken_away((&fleet, &manager), &management, &guest);
+    manager.wait("verify", || verify(&fleet), |ran| ran.code == 0);
+}
+
+/// What stays in the guest is said before it is done, and then nothing but that stays.
+fn taken_away((fleet, manager): (&Fleet, &ClusterApi), management: &ApiServer, guest: &ApiServer) {
+    let config = fleet.read("pouch.yaml");
+    let without: Vec<&str> = config.lines().filter(|line| !line.starts_with("  pull:")).collect();
+    fleet.write("pouch.yaml", without.join("\n") + "\n");
+    let plan = fleet.run(&["plan"]).ends(0);
+    assert!(plan.stdout.contains("(in guests: Secret kube-system/pull, which stays there)"), "{}", plan.stdout);
+    publish(fleet, manager);
+    let left = get(management, &["clusterresourcesets,secrets,configmaps", "-n", "team-a"]);
+    let names = left["items"].as_array().unwrap().iter().filter_map(|item| item["metadata"]["name"].as_str());
+    let left: Vec<&str> = names.filter(|name| name.starts_with("pouch-pull-")).collect();
+    assert!(left.is_empty(), "{left:?}");
+    assert!(pulled(guest).contains("fourth"));
+}
+
+/// What a binding publishes of a payload with a Secret is the hash of something that nobody can guess.
+fn tagged(management: &ApiServer) {
+    let binding = get(management, &["clusterresourcesetbinding", "-n", "team-a", "one"]);
+    let sets = binding["spec"]["bindings"].as_array().unwrap().clone();
+    let all = || sets.iter().flat_map(|set| set["resources"].as_array().unwrap().iter());
+    let secret = all().find(|resource| resource["kind"] == "Secret").unwrap_or_else(|| panic!("{binding}"));
+    let payload = get(management, &["secret", "-n", "team-a", secret["name"].as_str().unwrap()]);
+    let text = STANDARD.decode(payload["data"]["objects.yaml"].as_str().unwrap()).unwrap();
+    assert_eq!(secret["hash"], format!("sha256:{:x}", Sha256::digest(&text)));
+    let text = String::from_utf8(text).unwrap();
+    let (first, rest) = text.split_once('\n').unwrap();
+    assert!(first.starts_with("# pouch: ") && first.len() == 9 + 43, "{first}");
+    assert_ne!(secret["hash"], format!("sha256:{:x}", Sha256::digest(rest)));
+}
+
+/// A payload by hand.
+fn payload(kind: &str, name: &str, secret_type: Option<&str>, text: &str) -> Value {
+    let mut object = json!({"apiVersion": "v1", "kind": kind, "metadata": {"name": name, "namespace": "team-a"}});
+    object[if kind == "Secret" { "stringData" } else { "data" }] = json!({"objects.yaml": text});
+    if let Some(secret_type) = secret_type {
+        object["type"] = json!(secret_type);
+    }
+    object
+}
+
+fn set(name: &str, strategy: Option<&str>, payloads: &[(&str, &str)]) -> Value {
+    let resources: Vec<Value> = payloads.iter().map(|(kind, name)| json!({"kind": kind, "name": name})).collect();
+    let mut spec = json!({"clusterSelector": {"matchLabels": {"pull": "yes"}}, "resources": resources});
+    if let Some(strategy) = strategy {
+        spec["strategy"] = json!(strategy);
+    }
+    json!({"apiVersion": "addons.cluster.x-k8s.io/v1beta2", "kind": "ClusterResourceSet",
+           "metadata": {"name": name, "namespace": "team-a"}, "spec": spec})
+}
+
+fn config_map(name: &str) -> String {
+    json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, "namespace": "default"}, "data": {"a": "b"}})
+        .to_string()
+}
+
+fn secret(kind: &str, value: &str) -> String {
+    json!({"apiVersion": "v1", "kind": "Secret", "type": kind, "metadata": {"name": "typed", "namespace": "default"},
+           "stringData": {"username": value, "password": value}})
+    .to_string()
+}
+
+/// What is said of a set: its condition, if it has one.
+fn applied(management: &ApiServer, name: &str) -> Option<String> {
+    let set = get(management, &["clusterresourceset", "-n", "team-a", name]);
+    let conditions = set["status"]["conditions"].as_array()?.clone();
+    let is_it = |condition: &&Value| condition["type"] == "ResourcesApplied";
+    conditions.iter().find(is_it).map(|condition| condition["status"].as_str().unwrap().to_owned())
+}
+
+/// What a binding notes of a payload: whether it was applied.
+fn noted(management: &ApiServer, set: &str, payload: &str) -> Option<bool> {
+    let binding = get(management, &["clusterresourcesetbinding", "-n", "team-a", "one"]);
+    let sets = binding["spec"]["bindings"].as_array()?.clone();
+    let of_set = sets.iter().find(|it| it["clusterResourceSetName"] == set)?;
+    let resources = of_set["resources"].as_array()?.iter().find(|it| it["name"] == payload)?;
+    resources["applied"].as_bool()
+}
+
+/// The facts on which `docs/guests.md` stands: what the manager does, and does not say.
+#[test]
+fn what_cluster_api_does_without_a_word() {
+    const TYPE: &str = "addons.cluster.x-k8s.io/resource-set";
+    let Some((management, guest)) = clusters() else { return };
+    let Some(manager) = ClusterApi::start(&management) else { return };
+    namespaces(&management, &["team-a"]);
+    manager.adopt(&management, ("team-a", "one"), &json!({"pull": "yes"}), &guest);
+    let there = |name: &str| !get(&guest, &["configmap", "-n", "default", name]).is_null();
+    let apply = |objects: &[Value]| {
+        management.apply(&json!({"apiVersion": "v1", "kind": "List", "items": objects}).to_string());
+    };
+
+    apply(&[
+        payload("ConfigMap", "short", None, "{apiVersion: v1, kind: Event}"),
+        set("short", Some("Reconcile"), &[("ConfigMap", "short")]),
+        payload("ConfigMap", "beside", None, &config_map("beside")),
+        set("missing", Some("Reconcile"), &[("ConfigMap", "beside"), ("Secret", "nowhere")]),
+        payload("ConfigMap", "fine", None, &config_map("fine")),
+        payload("Secret", "wrong", Some("Opaque"), &config_map("wrong")),
+        set("wrong", Some("Reconcile"), &[("ConfigMap", "fine"), ("Secret", "wrong")]),
+        payload("ConfigMap", "unsaid", None, &config_map("unsaid")),
+        set("unsaid", None, &[("ConfigMap", "unsaid")]),
+        payload("Secret", "typed", Some(TYPE), &secret("Opaque", "one")),
+        set("typed", Some("Reconcile"), &[("Secret", "typed")]),
+        payload("ConfigMap", "labelled", None, &config_map("labelled")),
+        set("labelled", Some("Reconcile"), &[("ConfigMap", "labelled")]),
+    ]);
+    manager.wait("what is beside a missing payload", || there("beside"), |there| *there);
+    manager.wait("a typed Secret", || get(&guest, &["secret", "-n", "default", "typed"]), |it| !it.is_null());
+    manager.wait("a ConfigMap", || there("labelled"), |there| *there);
+
+    // A missing payload is skipped, and the set counts as applied.
+    manager.wait("the set", || applied(&management, "missing"), |it| it.as_deref() == Some("True"));
+    assert_eq!(noted(&management, "missing", "nowhere"), None);
+    // Under 32 bytes nothing arrives, and no condition says so.
+    manager.wait("the short one", || noted(&management, "short", "short"), |it| *it == Some(false));
+    assert_ne!(applied(&management, "short").as_deref(), Some("False"));
+    // One wrong type, and nothing of the set arrives.
+    assert!(!there("fine") && !there("wrong"));
+    // Without a strategy, and without the webhook, nothing does.
+    assert!(!there("unsaid"));
+
+    // A change takes away what others added; the type of a Secret stays as it was.
+    let label = ["label", "configmap", "-n", "default", "labelled", "theirs=yes"];
+    guest.kubectl_prints(label, "");
+    let changed = config_map("labelled").replace("\"b\"", "\"c\"");
+    apply(&[
+        payload("ConfigMap", "labelled", None, &changed),
+        payload("Secret", "typed", Some(TYPE), &secret("kubernetes.io/basic-auth", "two")),
+    ]);
+    let labelled = || get(&guest, &["configmap", "-n", "default", "labelled"]);
+    let seen = manager.wait("the change", labelled, |it| it["data"]["a"] == "c");
+    assert!(seen["metadata"]["labels"]["theirs"].is_null(), "{seen}");
+    manager.wait("the typed one", || noted(&management, "typed", "typed"), |it| *it == Some(false));
+    let typed = get(&guest, &["secret", "-n", "default", "typed"]);
+    assert_eq!(typed["type"], "Opaque");
+    assert_eq!(typed["data"]["username"], STANDARD.encode("one"));
+}

@@ -1,0 +1,102 @@
+//! Groups of guest clusters, from the command line: planned with what they are in guests, sealed, unchanged when nothing
+//! changed, explained, and told of when something stays in guests.
+
+use serde_json::Value;
+
+use crate::support::fleet::{CANARY, EU, Fleet};
+
+const GROUP: &str = "guests:\n  pull: {region: management, namespaces: [team-a], clusterSelector: {matchLabels: {pull: 'yes'}}, \
+    objects: [{kind: Secret, namespace: registry, name: pull, to: {namespace: kube-system}}MORE]}\n";
+
+const MORE: &str = ", {kind: Secret, namespace: registry, name: more}";
+
+fn secret(name: &str, value: &str) -> String {
+    format!(
+        "{{apiVersion: v1, kind: Secret, metadata: {{name: {name}, namespace: registry}}, stringData: {{token: {value}}}}}\n"
+    )
+}
+
+fn fleet() -> Fleet {
+    let group = GROUP.replace("MORE", MORE);
+    let fleet = Fleet::of(&format!(
+        "apiVersion: pouch/v1alpha1\nkind: Fleet\nmetadata: {{name: acme}}\n\
+         sources: [{{name: all, directory: {{path: manifests}}}}]\n\
+         regions:\n  management: {{recipients: [{EU}], namespaces: {{allowed: ['*']}}, detached: true, delivery: flux}}\n\
+         delivery: {{flux: {{sourceRef: {{kind: GitRepository, name: fleet}}}}}}\n\
+         limits: {{handover: 0s}}\nreuseKey: {{file: reuse.key}}\n{group}"
+    ));
+    fleet.write("manifests/pull.yaml", secret("pull", CANARY));
+    fleet.write("manifests/more.yaml", secret("more", CANARY));
+    fleet
+}
+
+fn sealed(fleet: &Fleet) -> Vec<String> {
+    let paths = fleet.tree("bundles").into_keys();
+    paths.filter(|path| path.contains("/secrets/") && path.contains(".sops.")).collect()
+}
+
+#[test]
+fn a_group_is_planned_sealed_and_explained_by_what_it_is_in_guests() {
+    let fleet = fleet();
+    let plan = fleet.run(&["plan"]).ends(0).stdout;
+    assert!(plan.contains("Guest team-a/pull: ") && plan.contains("(in guests: Secret kube-system/pull)"), "{plan}");
+    fleet.run(&["render"]).ends(0);
+    let before = fleet.tree("bundles");
+    let files = sealed(&fleet);
+    assert_eq!(files.len(), 2, "{files:?}");
+    for (path, bytes) in &before {
+        assert!(!String::from_utf8_lossy(bytes).contains(CANARY), "{path}");
+    }
+    fleet.run(&["render"]).ends(0).outcome("management", "unchanged");
+    assert!(fleet.tree("bundles") == before);
+    fleet.run(&["verify"]).ends(0);
+    // Without the key, whether a payload changes is not known, and nothing else is different.
+    let blind = fleet.run(&["plan", "--no-values"]).ends(0).stdout;
+    assert!(blind.contains("unchanged") && blind.contains("2 Secrets not looked into"), "{blind}");
+
+    let told = fleet.run(&["explain", "guest", "team-a/pull"]).ends(0).stdout;
+    for line in [
+        "Guest team-a/pull at the configuration",
+        "in guests as Secret kube-system/pull",
+        "because the configuration has the group",
+        "ClusterResourceSet team-a/pouch-pull-",
+    ] {
+        assert!(told.contains(line), "{line}\n{told}");
+    }
+    let json: Value =
+        serde_json::from_str(&fleet.run(&["explain", "guest/team-a/pull", "-o", "json"]).ends(0).stdout).unwrap();
+    assert_eq!(json["claims"][0]["steps"][1]["guest"]["namespace"], "kube-system");
+
+    fleet.write("manifests/pull.yaml", secret("pull", &format!("{CANARY}-rotated")));
+    let plan = fleet.run(&["plan"]).ends(0).stdout;
+    assert!(plan.contains("(in guests: Secret kube-system/pull) [objects.yaml]"), "{plan}");
+    assert!(!plan.contains("registry/more"), "{plan}");
+    fleet.run(&["render"]).ends(0);
+    assert_eq!(sealed(&fleet), files);
+}
+
+#[test]
+fn what_stays_in_guests_is_said_in_text_and_json() {
+    let fleet = fleet();
+    fleet.run(&["render"]).ends(0);
+    fleet.configure(MORE, "");
+    let plan = fleet.run(&["plan"]).ends(0).stdout;
+    assert!(plan.contains("(in guests: Secret registry/more, which stays there)"), "{plan}");
+    let json: Value = serde_json::from_str(&fleet.run(&["plan", "-o", "json"]).ends(0).stdout).unwrap();
+    let changes = json["regions"][0]["changes"].as_array().unwrap().clone();
+    let gone: Vec<&Value> =
+        changes.iter().filter(|change| change["action"] == "withdrawn" && !change["guest"].is_null()).collect();
+    assert_eq!(gone.len(), 1, "{changes:?}");
+    assert_eq!(gone[0]["guest"]["name"], "more");
+}
+
+/// Another reuse key makes every payload new, whatever is published under the old one.
+#[test]
+fn another_reuse_key_makes_payloads_new() {
+    let fleet = fleet();
+    fleet.run(&["render"]).ends(0);
+    fleet.private("other.key", &*pouch_core::reuse::ReuseKey::to_text(&[9; 32]));
+    fleet.configure("reuseKey: {file: reuse.key}", "reuseKey: {file: other.key, previous: [{file: reuse.key}]}");
+    let plan = fleet.run(&["plan"]).ends(0).stdout;
+    assert!(plan.contains("changed    Guest team-a/pull: Secret"), "{plan}");
+}

@@ -51,6 +51,19 @@ pub struct Claim {
     pub copied: Option<Copied>,
     /// What a group of guest clusters delivers; none of any other claimant.
     pub guest: Option<Arc<Delivered>>,
+    /// What templates have to do with guest clusters here.
+    pub rendering: Rendering,
+}
+
+/// What templates have to do with guest clusters in a claim.
+#[derive(Clone, Debug)]
+pub enum Rendering {
+    /// Nothing.
+    None,
+    /// A group of guest clusters has these rendered for its namespace: the claim that each would make, or why nobody knows.
+    Of(Vec<(Name, Result<Arc<Claim>, Vec<Finding>>)>),
+    /// It is such a claim: what it makes goes to guest clusters.
+    ForGuests,
 }
 
 /// An object that a ResourceSyncRule takes, and what it makes of it.
@@ -170,6 +183,20 @@ impl Claim {
     /// The region whose configuration the claim's destination goes by.
     pub fn region(&self) -> &Region {
         self.to.region()
+    }
+
+    /// The claims of templates that are rendered for the guest clusters of this claim.
+    pub fn rendered_for_guests(&self) -> impl Iterator<Item = &Arc<Claim>> {
+        let of = match &self.rendering {
+            Rendering::Of(of) => of.as_slice(),
+            Rendering::None | Rendering::ForGuests => &[],
+        };
+        of.iter().filter_map(|(_, claim)| claim.as_ref().ok())
+    }
+
+    /// Whether what it makes goes to guest clusters.
+    pub fn is_for_guests(&self) -> bool {
+        matches!(self.rendering, Rendering::ForGuests)
     }
 
     /// Whether the configuration lets the claim deliver an object to guest clusters, by naming it.

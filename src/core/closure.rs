@@ -89,7 +89,8 @@ pub fn close(world: &World<'_>, claim: &Claim) -> Closure {
 /// and may not use is left out, so that whoever writes it takes nothing from the others.
 fn deliver(world: &World<'_>, claim: &Claim, delivered: &Delivered, closure: &mut Closure) {
     let mut left_out = 0_usize;
-    for member in guests::items(claim, delivered) {
+    let rendered = guests::rendered(world, claim, delivered, closure);
+    for member in guests::items(claim, delivered).chain(rendered) {
         if let Some(finding) = guests::left_out(world, claim, &member) {
             if left_out < MOST_LEFT_OUT {
                 closure.find(claim, finding);

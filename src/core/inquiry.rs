@@ -78,7 +78,7 @@ pub fn listed(fleet: &Fleet, source: &Source) -> Vec<ListedKind> {
 
 /// Whether a source may be the one that says which namespaces a region has that takes templates.
 pub fn has_namespaces(fleet: &Fleet, source: &Source) -> bool {
-    let mut taking = fleet.regions.values().filter(|region| !region.templates.patterns().is_empty());
+    let mut taking = fleet.regions.values().filter(|region| fleet.renders(region));
     let is_its = |region: &RegionConfig| match &source.region {
         Some(own) => *own == region.name,
         None => region.management,

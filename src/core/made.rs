@@ -48,15 +48,16 @@ struct Ready<'a> {
 pub struct Templates<'a> {
     world: World<'a>,
     ready: BTreeMap<Name, Result<Ready<'a>, Vec<Finding>>>,
-    /// The claims, sorted by claimant.
+    /// The claims: first those of regions, sorted by claimant.
     pub claims: Vec<&'a Claim>,
 }
 
 impl<'a> Templates<'a> {
     /// Parses the templates that somebody asks for.
     pub fn of(world: &World<'a>) -> Self {
-        let claims = world.facts.rendered(world.fleet).filter(|claim| claim.by.is_managed_resource());
-        let claims: Vec<&Claim> = claims.collect();
+        let rendered = || world.facts.rendered(world.fleet);
+        let for_guests = rendered().flat_map(Claim::rendered_for_guests).map(|claim| &**claim);
+        let claims: Vec<&Claim> = rendered().filter(|claim| claim.by.is_managed_resource()).chain(for_guests).collect();
         let mut ready: BTreeMap<Name, Result<Ready<'a>, Vec<Finding>>> = BTreeMap::new();
         for claim in &claims {
             ready.entry(claim.by.name.clone()).or_insert_with(|| prepare(world, claim));
@@ -98,7 +99,7 @@ impl<'a> Templates<'a> {
         for (claim, made) in self.claims.iter().zip(made) {
             let region = claim.region();
             let directory = self.world.fleet.regions.get(region).map_or(region.as_str(), |it| it.directory.as_str());
-            all.add((region, directory), &claim.by, made);
+            all.add(claim, directory, made);
         }
         all
     }
@@ -238,6 +239,10 @@ fn object(world: &World<'_>, claim: &Claim, ready: &Ready<'_>, document: Node) -
     object.silence = None;
     // What Sveltos would render is none of a Credential's templates.
     object.annotations = object.annotations.into_iter().filter(|(key, _)| **key != *TEMPLATE_ANNOTATION).collect();
+    if ready.spec.create_only && claim.is_for_guests() {
+        let why = "avoidResourceUpdate is set, and into guest clusters each change is written";
+        return Err(Box::new(invalid(claim, why, "Remove the field, or take the template out of the group.")));
+    }
     if ready.spec.create_only {
         let to = Destination::of(world.fleet, &claim.to);
         if !to.is_some_and(|to| matches!(to.delivery(), Delivery::Flux(_))) {
@@ -250,7 +255,8 @@ fn object(world: &World<'_>, claim: &Claim, ready: &Ready<'_>, document: Node) -
     if let Some(finding) = reaches(world, claim, &object) {
         return Err(Box::new(finding));
     }
-    if key.namespace.as_ref() == Some(namespace) {
+    // Where something lands in guests is no concern of anybody else on the region.
+    if key.namespace.as_ref() == Some(namespace) || claim.is_for_guests() {
         return Ok(object);
     }
     match world.lets_make(&claim.by, claim.region(), key) {

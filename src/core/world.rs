@@ -22,7 +22,7 @@ use crate::claim::collect::{claims, kept_by};
 use crate::claim::deployments::Deployments;
 use crate::claim::sync_rule::SyncRules;
 use crate::claim::template::{self, Namespaces, Templates};
-use crate::claim::{Asked, Claim};
+use crate::claim::{Asked, Claim, guest};
 use crate::config::{Fleet, Grant, Granted, Grantee, Placement, RegionConfig, grants_for, grants_to_make};
 use crate::destination::{Address, Destination};
 use crate::finding::{Code, Finding};
@@ -99,6 +99,7 @@ impl Facts {
             asked.extend(of_templates);
             asked.sort_by(|a, b| (&a.by, &a.region).cmp(&(&b.by, &b.region)));
         }
+        guest::render((fleet, snapshot), &templates, |region| namespaces.get(region), &mut asked);
         let mut by_address: BTreeMap<Address, Vec<usize>> = BTreeMap::new();
         for (index, asked) in asked.iter().enumerate() {
             if let Some(claim) = &asked.claim {

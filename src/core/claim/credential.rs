@@ -3,7 +3,7 @@
 use alloc::borrow::ToOwned as _;
 use alloc::vec::Vec;
 
-use super::{Asked, Claim};
+use super::{Asked, Claim, Rendering};
 use crate::config::{Fleet, RegionState, Resolution};
 use crate::destination::Address;
 use crate::finding::{Code, Finding};
@@ -63,6 +63,7 @@ pub(super) fn ask(fleet: &Fleet, snapshot: &Snapshot, object: &Object, by: Claim
                     managed,
                     copied: None,
                     guest: None,
+                    rendering: Rendering::None,
                 }
             } else {
                 Claim {
@@ -75,6 +76,7 @@ pub(super) fn ask(fleet: &Fleet, snapshot: &Snapshot, object: &Object, by: Claim
                     managed,
                     copied: None,
                     guest: None,
+                    rendering: Rendering::None,
                 }
             });
         }

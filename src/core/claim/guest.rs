@@ -11,7 +11,8 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use super::sync_rule::{self, SyncRules};
-use super::{Asked, Claim, Delivered, Edit, GuestSet, Item, Parcel, Waiting};
+use super::template::{self, Namespaces, Templates};
+use super::{Asked, Claim, Delivered, Edit, GuestSet, Item, Parcel, Rendering, Waiting};
 use crate::capi::cluster::cluster_kind;
 use crate::capi::resource_set::{MOST_PAYLOADS, resource_set_kind};
 use crate::config::{Fleet, GuestGroup, RegionConfig, RegionState, Resolution};
@@ -35,6 +36,33 @@ pub(super) fn claims(fleet: &Fleet, snapshot: &Snapshot, synced: &SyncRules) -> 
         }
     }
     asked
+}
+
+/// Lets the claims of groups have their templates rendered: `namespaces` says what is known of a region's.
+pub fn render<'n>(
+    (fleet, snapshot): (&Fleet, &Snapshot),
+    templates: &Templates,
+    namespaces: impl Fn(&Region) -> Option<&'n Namespaces>,
+    asked: &mut [Asked],
+) {
+    for claim in asked.iter_mut().filter(|asked| asked.by.is_guest()).filter_map(|asked| asked.claim.as_mut()) {
+        let Some(group) = fleet.guests.get(&claim.by.name).filter(|group| !group.templates.is_empty()) else {
+            continue;
+        };
+        let Some(region) = fleet.regions.get(&group.region) else { continue };
+        let known = (templates, namespaces(&group.region));
+        let rendered = |name: &Name| {
+            let of = template::for_guests((fleet, snapshot), known, region, (name, &claim.by.namespace))?;
+            Some((name.clone(), of.map(Arc::new)))
+        };
+        claim.rendering = Rendering::Of(group.templates.iter().filter_map(rendered).collect());
+    }
+}
+
+/// The payload in a namespace of an object that lands somewhere in a guest.
+pub fn payload_in(delivered: &Delivered, namespace: &Namespace, lands: &ObjectKey) -> ObjectKey {
+    let key = if lands.kind.is_secret() { ObjectKey::secret } else { ObjectKey::config_map };
+    key(namespace.clone(), payload(delivered.base.as_str(), lands))
 }
 
 /// What a group delivers, in whatever namespace, and why nobody knows all of it.
@@ -125,6 +153,7 @@ fn ask(
         managed: false,
         copied: None,
         guest: Some(delivered.clone()),
+        rendering: Rendering::None,
     });
     for finding in asked.findings.iter_mut().filter(|finding| finding.origin.is_none()) {
         finding.origin = Some(Origin::configuration());

@@ -21,7 +21,7 @@ use core::cell::OnceCell;
 use self::candidates::Candidates;
 pub use self::sources::Told;
 use self::sources::{Answer, Goal, Sight};
-use super::{Asked, Claim, Copied, Edit};
+use super::{Asked, Claim, Copied, Edit, Rendering};
 use crate::config::{Fleet, RegionConfig, Resolution, grants_for};
 use crate::destination::Address;
 use crate::finding::{Code, Finding};
@@ -299,6 +299,7 @@ fn one(
         managed: false,
         copied: Some(copied),
         guest: None,
+        rendering: Rendering::None,
     };
     let origin = object.origin.clone();
     let mut asked = Asked { by, origin, region: Some(region.name.clone()), claim: Some(claim), findings };

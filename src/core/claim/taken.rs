@@ -4,7 +4,7 @@
 
 use alloc::vec::Vec;
 
-use super::{Asked, Claim, Start};
+use super::{Asked, Claim, Rendering, Start};
 use crate::config::{RegionConfig, Resolution};
 use crate::destination::Address;
 use crate::finding::{Code, Finding};
@@ -85,5 +85,16 @@ pub(super) fn claim(object: &Object, by: Claimant, region: &RegionConfig, starts
     };
     let (origin, to) = (object.origin.clone(), Address::Region(region.name.clone()));
     let resolution = Resolution::AsWritten;
-    Claim { by, origin, to, root, starts, resolution, managed: false, copied: None, guest: None }
+    Claim {
+        by,
+        origin,
+        to,
+        root,
+        starts,
+        resolution,
+        managed: false,
+        copied: None,
+        guest: None,
+        rendering: Rendering::None,
+    }
 }

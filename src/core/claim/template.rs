@@ -10,7 +10,7 @@ use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::{Asked, Claim};
+use super::{Asked, Claim, Rendering};
 use crate::config::{Fleet, RegionConfig, RegionState, Resolution, Source};
 use crate::destination::{Address, Destination};
 use crate::finding::{Code, Finding, Severity};
@@ -94,7 +94,10 @@ pub fn claims<'n>(
     }
     for object in snapshot.all(&kinds::managed_resource()) {
         let mut taking = fleet.regions.values().filter(|region| trusted(fleet, snapshot, region, object).is_some());
-        if let (Some(_), Ok(spec)) = (taking.next(), read(object)) {
+        let groups = fleet.guests.values().filter(|group| group.templates.contains(&object.key.name));
+        let mut for_guests = groups.filter(|group| trusted_copy(fleet, snapshot, &group.region, object).is_some());
+        let is_taken = taking.next().is_some() || for_guests.next().is_some();
+        if let (true, Ok(spec)) = (is_taken, read(object)) {
             templates.specs.insert(object.key.name.clone(), spec);
         }
     }
@@ -183,7 +186,62 @@ fn trusted<'s>(fleet: &Fleet, snapshot: &'s Snapshot, region: &RegionConfig, obj
     if region.state == RegionState::Retired || !region.templates.matches(object.key.name.as_str()) {
         return None;
     }
-    snapshot.agreeing(&object.key).find(|copy| fleet.trusts_with_templates(&copy.origin.source, &region.name))
+    trusted_copy(fleet, snapshot, &region.name, object)
+}
+
+fn trusted_copy<'s>(fleet: &Fleet, snapshot: &'s Snapshot, region: &Region, object: &Object) -> Option<&'s Object> {
+    snapshot.agreeing(&object.key).find(|copy| fleet.trusts_with_templates(&copy.origin.source, region))
+}
+
+/// What a template asks for that is rendered for guest clusters of a namespace: what it would ask for if the region took it,
+/// or why nobody knows. None if the template is not for the namespace.
+pub(super) fn for_guests(
+    (fleet, snapshot): (&Fleet, &Snapshot),
+    (templates, namespaces): (&Templates, Option<&Namespaces>),
+    region: &RegionConfig,
+    (name, namespace): (&Name, &Namespace),
+) -> Option<Result<Claim, Vec<Finding>>> {
+    let key = ObjectKey::new(kinds::managed_resource(), None, name.clone());
+    let one = |finding: Finding| Some(Err(vec![finding.about(&key)]));
+    let object = match snapshot.look_up(&key) {
+        Lookup::Found(object) => object,
+        Lookup::Unread(unread) => return one(unread.finding(&key)),
+        Lookup::Absent | Lookup::Unasked => {
+            let finding = Finding::new(Code::MissingReference, format!("no source with `clusterScoped` has {key}"));
+            return one(finding.help("Add the template, or correct the name in the group."));
+        }
+    };
+    let Some(copy) = trusted_copy(fleet, snapshot, &region.name, object) else {
+        let message = format!("{key} is in no source that is trusted with templates for region {}", region.name);
+        let finding = Finding::new(Code::MissingReference, message).at(&object.origin);
+        return one(finding.help("Move it into a source with `clusterScoped`, or correct the name in the group."));
+    };
+    let mut faults = faulty(region, object);
+    let is_faulty = faults.iter().any(Finding::stops_claim);
+    let Some(spec) = templates.specs.get(name).filter(|_| !is_faulty) else {
+        if !is_faulty {
+            let message = format!("whether {key} counts as it was read is unknown");
+            let finding = Finding::new(Code::Unread, message).about(&key).at(&object.origin);
+            faults.push(finding.help("Correct the source: its own findings say what is wrong."));
+        }
+        return Some(Err(faults));
+    };
+    let unknown = Labels::default();
+    let labels = namespaces.and_then(|known| known.known.get(namespace)).unwrap_or(&unknown);
+    match spec.selects(namespace, labels) {
+        Truth::No => None,
+        Truth::Yes => {
+            let claim = ask((object, copy), region, namespace).claim;
+            claim.map(|claim| Ok(Claim { rendering: Rendering::ForGuests, ..claim }))
+        }
+        Truth::Unknown => {
+            let message = format!("whether the template is for namespace {namespace} is unknown: its labels are");
+            let finding = Finding::new(Code::Unread, message).at(&object.origin).in_region(&region.name);
+            let help =
+                "Write the labels into `namespaces.labels` of the region, or correct what keeps them from being read.";
+            one(finding.help(help))
+        }
+    }
 }
 
 /// Asks for what a template makes for a namespace; the copy is of a source that the region trusts.
@@ -205,6 +263,7 @@ fn ask((object, copy): (&Object, &Object), region: &RegionConfig, namespace: &Na
         managed: false,
         copied: None,
         guest: None,
+        rendering: Rendering::None,
     };
     let mut asked = Asked {
         by,

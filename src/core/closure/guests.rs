@@ -6,13 +6,15 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use super::landing::Places;
-use super::member::{Member, Role, Via};
+use super::member::{Closure, Member, Role, Via};
+use super::template;
 use crate::admission::{self, Sought};
 use crate::capi::resource_set::resource_set_kind;
 use crate::claim::guest::{self, NEWEST};
-use crate::claim::{Claim, Delivered, Edit, GuestSet, Item, Own, parcel};
+use crate::claim::{Claim, Delivered, Edit, GuestSet, Item, Own, Parcel, Rendering, parcel};
 use crate::config::Grant;
 use crate::finding::{Class, Code, Finding, Severity};
+use crate::kinds;
 use crate::name::{Name, Namespace, ObjectKey, Region, Version};
 use crate::object::Object;
 use crate::world::World;
@@ -29,7 +31,33 @@ pub(super) fn items(claim: &Claim, delivered: &Delivered) -> impl Iterator<Item 
     })
 }
 
-/// Why an object that a ResourceSyncRule takes is left out, if it is: whoever writes it may not take from all others what the
+/// What templates make for the guests. What is wrong with one of them is noted with its key.
+pub(super) fn rendered(world: &World<'_>, claim: &Claim, delivered: &Delivered, closure: &mut Closure) -> Vec<Member> {
+    let mut members = Vec::new();
+    let Rendering::Of(of) = &claim.rendering else { return members };
+    for (name, acting) in of {
+        let key = ObjectKey::new(kinds::managed_resource(), None, name.clone());
+        let mut own = Closure::default();
+        match acting {
+            Ok(acting) => template::close(world, acting, &mut own),
+            Err(findings) => own.findings.clone_from(findings),
+        }
+        closure.wanted.append(&mut own.wanted);
+        let findings = own.findings.into_iter().map(|it| it.claimed_by(&claim.by).in_region(claim.region()));
+        closure.rendered.push((key, findings.collect()));
+        let Ok(acting) = acting else { continue };
+        let step = Via { interface: None, field: format!("guests.{}: ManagedResource {name}", claim.by.name) };
+        members.extend(own.members.into_iter().map(|made| {
+            let lands = guest::payload_in(delivered, &claim.by.namespace, &made.lands);
+            let edits = vec![Edit::Parcel(Arc::new(Parcel { lands: made.lands, edits: Vec::new() }))];
+            let via = [step.clone()].into_iter().chain(made.via.iter().cloned()).collect();
+            Member { lands, edits, via, rule: Some(acting.clone()), ..made }
+        }));
+    }
+    members
+}
+
+/// Why an object that a ResourceSyncRule takes or a template makes is left out, if it is: whoever writes it may not take from all others what the
 /// group delivers. Where nobody knows, it stays, and breaks the group.
 pub(super) fn left_out(world: &World<'_>, claim: &Claim, member: &Member) -> Option<Finding> {
     let (acting, read) = (&**member.rule.as_ref()?, &member.read);

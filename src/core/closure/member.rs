@@ -58,7 +58,7 @@ pub struct Member {
     pub entries: Vec<Box<str>>,
     /// Whether it was read from the very place where it would land, so that it is there already and is not published.
     pub in_place: bool,
-    /// The claim whose rules decide about it, if a ResourceSyncRule takes it for a group of guests.
+    /// The claim whose rules decide about it, if a ResourceSyncRule takes it, or a template makes it, for a group of guests.
     pub rule: Option<Arc<Claim>>,
 }
 
@@ -90,6 +90,8 @@ pub struct Closure {
     /// What ResourceSyncRules take for a group of guests and cannot be delivered as it is, and why: what is published of it
     /// stays.
     pub waiting: BTreeMap<ObjectKey, Code>,
+    /// The templates that are rendered for a group of guests, and what is wrong with each.
+    pub rendered: Vec<(ObjectKey, Vec<Finding>)>,
 }
 
 impl Closure {

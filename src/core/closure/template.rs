@@ -38,7 +38,7 @@ pub(super) fn close(world: &World<'_>, claim: &Claim, closure: &mut Closure) {
     if !is_known {
         return;
     }
-    let Some(made) = world.snapshot.made.of(claim.region(), &claim.by) else {
+    let Some(made) = world.snapshot.made.of(claim) else {
         let finding =
             Finding::new(Code::Unread, format!("nothing was made of {} yet", template.key)).about(&template.key);
         return closure.find(claim, finding.at(&claim.origin).help("This is a bug in pouch; please report it."));
@@ -56,7 +56,10 @@ pub(super) fn close(world: &World<'_>, claim: &Claim, closure: &mut Closure) {
         let places = Places { read: read.clone(), lands: lands.clone() };
         closure.members.push(Member::new(places, Role::Root, via, None));
     }
-    at_home::mark(world, claim, closure);
+    // A guest is not the management cluster.
+    if !claim.is_for_guests() {
+        at_home::mark(world, claim, closure);
+    }
 }
 
 /// The field that leads to what a template makes: it names the data that is in it.

@@ -1,7 +1,7 @@
-//! Delivering: which sources tell of guest clusters, and which rules groups of guests follow.
+//! Delivering: which sources tell of guest clusters, and which rules and templates groups of guests follow.
 
-use super::{Fleet, GuestGroup, Source};
-use crate::name::SourceName;
+use super::{Fleet, GuestGroup, RegionConfig, Source};
+use crate::name::{Region, SourceName};
 
 impl GuestGroup {
     /// Whether a source tells which Clusters and namespaces the group's region has.
@@ -20,6 +20,16 @@ impl Fleet {
     /// Whether some region names a ResourceSyncRule, or some group of guests does.
     pub fn follows(&self, rule: &str) -> bool {
         self.ruled(rule).next().is_some() || self.guests.values().any(|group| group.rules.contains(rule))
+    }
+
+    /// Whether some group of guests of a region has templates rendered.
+    pub fn makes_for_guests(&self, region: &Region) -> bool {
+        self.guests.values().any(|group| group.region == *region && !group.templates.is_empty())
+    }
+
+    /// Whether a region, or some group of guests there, takes ManagedResources.
+    pub fn renders(&self, region: &RegionConfig) -> bool {
+        !region.templates.patterns().is_empty() || self.makes_for_guests(&region.name)
     }
 
     /// Whether namespaces that Clusters tell decide about a group.

@@ -34,6 +34,8 @@ pub struct GuestGroup {
     pub told_by_all: bool,
     /// The ResourceSyncRules whose copies are delivered.
     pub rules: BTreeSet<Name>,
+    /// The ManagedResources that are rendered for its namespaces, and whose objects are delivered.
+    pub templates: BTreeSet<Name>,
 }
 
 /// Which Clusters a group is for.
@@ -138,12 +140,14 @@ impl GuestGroup {
             }
             Tree::map(fields)
         };
-        let rules = self.rules.iter().map(|rule| Tree::map([("syncRule", Tree::text(rule.as_str()))]));
+        let named = |field: &'static str, name: &'_ Name| Tree::map([(field, Tree::text(String::from(name.as_str())))]);
+        let rules = self.rules.iter().map(|rule| named("syncRule", rule));
+        let templates = self.templates.iter().map(|template| named("template", template));
         Tree::map([
             ("region", Tree::text(self.region.as_str())),
             ("namespaces", self.namespaces.tree()),
             ("clusterSelector", self.clusters.tree()),
-            ("objects", Tree::List(self.objects.iter().map(object).chain(rules).collect())),
+            ("objects", Tree::List(self.objects.iter().map(object).chain(rules).chain(templates).collect())),
         ])
     }
 }

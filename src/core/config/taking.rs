@@ -47,9 +47,9 @@ impl Fleet {
         self.regions.values().filter(move |region| own.is_none_or(|own| *own == region.name))
     }
 
-    /// Whether some region takes ManagedResources.
+    /// Whether some region takes ManagedResources, or some group of guests does.
     pub fn names_templates(&self) -> bool {
-        self.regions.values().any(|region| !region.templates.patterns().is_empty())
+        self.regions.values().any(|region| self.renders(region))
     }
 
     /// Whether objects of a kind are ManagedResources, and some region takes such.

@@ -63,10 +63,19 @@ pub(super) fn set_aside(world: &World<'_>, claim: &Claim, closure: &mut Closure)
     let (Some(delivered), Some(to)) = (&claim.guest, Destination::of(world.fleet, &claim.to)) else {
         return Vec::new();
     };
-    if delivered.waiting.is_empty() && delivered.items.iter().all(|item| item.rule.is_none()) {
+    let is_plain = delivered.items.iter().all(|item| item.rule.is_none()) && closure.rendered.is_empty();
+    if delivered.waiting.is_empty() && is_plain {
         return Vec::new();
     }
     let mut aside: Vec<(ObjectKey, Verdict, Vec<Finding>)> = Vec::new();
+    let mut findings = Vec::new();
+    for (template, found) in core::mem::take(&mut closure.rendered) {
+        match verdict(found.iter()) {
+            // What it must not be given takes nothing from the others.
+            Verdict::Refused => aside.push((template, Verdict::Refused, found)),
+            Verdict::Admitted | Verdict::Broken => findings.extend(found),
+        }
+    }
     for waiting in &delivered.waiting {
         aside.push((waiting.read.clone(), Verdict::Broken, waiting.findings.clone()));
     }
@@ -83,7 +92,6 @@ pub(super) fn set_aside(world: &World<'_>, claim: &Claim, closure: &mut Closure)
     let own = if aside.is_empty() { own } else { own_of_guests(world, claim, delivered, &closure.members) };
     let is_left = !closure.members.is_empty();
     closure.members.extend(own);
-    let mut findings = Vec::new();
     for (at, (read, verdict, found)) in aside.into_iter().enumerate() {
         let Some(first) = found.iter().find(|finding| finding.stops_claim()) else { continue };
         if verdict == Verdict::Broken && !is_left {

@@ -26,6 +26,8 @@ pub struct LookBasis<'a> {
     pub namespaces: &'a BTreeSet<Namespace>,
     /// Who is given the rights.
     pub subject: &'a Subject,
+    /// Whether templates are rendered for its namespaces.
+    pub lists: bool,
 }
 
 /// Makes the manifests: a cluster-wide role, and its binding.
@@ -51,7 +53,7 @@ pub fn manifests(terms: &LookBasis<'_>) -> Vec<RbacManifest> {
             names: Some(names.map(|name| (name, String::new())).collect::<BTreeMap<_, _>>()),
         },
     ];
-    if !terms.region.templates.patterns().is_empty() {
+    if terms.lists {
         rules.push(PolicyRule {
             why: vec!["ManagedResources select namespaces by their names and labels.".to_owned()],
             group: String::new(),

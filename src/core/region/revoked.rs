@@ -13,7 +13,7 @@ use super::input::{Input, Terms};
 use crate::admission::{self, Rule, Sought};
 use crate::capi;
 use crate::claim::sync_rule::object_of;
-use crate::claim::{Claim, Copied, Edit};
+use crate::claim::{Claim, Copied, Edit, Rendering};
 use crate::closure;
 use crate::config::Resolution;
 use crate::finding::{Code, Finding, Origin, Place};
@@ -27,7 +27,7 @@ use crate::listing::few;
 use crate::name::{Claimant, ObjectKey, SourceName, Version};
 use crate::object::Object;
 use crate::selector::Truth;
-use crate::snapshot::Lookup;
+use crate::snapshot::{Lookup, template_of};
 use crate::world::Granting;
 
 /// What admission says now of what a manifest lists.
@@ -56,7 +56,7 @@ impl<'a, 'i> Admission<'a, 'i> {
     pub(super) fn ends(&self, object: &ManifestObject, needed_by: &NeededBy) -> Option<Revoked> {
         let by = &needed_by.by;
         if by.is_guest() {
-            return self.undelivered(object, by);
+            return self.undelivered(object, needed_by);
         }
         // A later release knows what admits claimants of other kinds.
         kinds::claimant(by)?;
@@ -78,7 +78,7 @@ impl<'a, 'i> Admission<'a, 'i> {
             if is_shut {
                 return revoked(Code::NotAdmitted, format!("no grant lets template {} make {}", by.name, object.key));
             }
-            let data = self.shut_data(object, needed_by)?;
+            let data = self.shut_data(object, (by, needed_by))?;
             let why = admission::OF_ANOTHER_SOURCE;
             return revoked(Code::NotAdmitted, format!("it is made of {data}, which is not open to it: {why}"));
         }
@@ -112,9 +112,9 @@ impl<'a, 'i> Admission<'a, 'i> {
     }
 
     /// Data that a template's object was made of, and that is not open to the template any more.
-    fn shut_data(&self, object: &ManifestObject, needed_by: &NeededBy) -> Option<ObjectKey> {
+    fn shut_data(&self, object: &ManifestObject, (by, needed_by): (&Claimant, &NeededBy)) -> Option<ObjectKey> {
         let Terms { world, to, .. } = self.input.terms;
-        let template = kinds::claimant(&needed_by.by)?;
+        let template = kinds::claimant(by)?;
         // Where nobody knows which of several counts, or none from a source that is trusted with it does, nothing is known.
         let counts = world.snapshot.get(&template)?;
         let is_trusted = |copy: &Object| world.fleet.trusts_with_templates(&copy.origin.source, &to.region.name);
@@ -124,14 +124,15 @@ impl<'a, 'i> Admission<'a, 'i> {
         {
             return None;
         }
-        let claim = self.claim(&needed_by.by, &object.read_key()?);
+        let claim = self.claim(by, &object.read_key()?);
         let mut data = needed_by.via.iter().flat_map(|via| closure::data_of(&via.field));
         data.find(|data| closure::is_shut(&world, &claim, data))
     }
 
     /// Why a group of guest clusters delivers an object no more, or its payload must not land where it does.
-    fn undelivered(&self, object: &ManifestObject, by: &Claimant) -> Option<Revoked> {
+    fn undelivered(&self, object: &ManifestObject, needed_by: &NeededBy) -> Option<Revoked> {
         let Terms { world, to, .. } = self.input.terms;
+        let by = &needed_by.by;
         let revoked = |code, why: String| Some(Revoked { code, key: object.key.clone(), why });
         if let Some(finding) = place::check(&to, &object.key).into_iter().next() {
             return revoked(finding.code, finding.message);
@@ -141,6 +142,16 @@ impl<'a, 'i> Admission<'a, 'i> {
             return revoked(Code::ForbiddenKind, format!("pouch does not publish objects of kind {}", guest.key.kind));
         }
         let group = world.fleet.guests.get(&by.name)?;
+        if let Some(template) = template_of(&from.name) {
+            if !group.templates.contains(&template) {
+                let why = format!("the configuration does not name template {template} for the group any more");
+                return revoked(Code::NotAdmitted, why);
+            }
+            let by = Claimant::managed_resource(by.namespace.clone(), template);
+            let data = self.shut_data(object, (&by, needed_by))?;
+            let why = admission::OF_ANOTHER_SOURCE;
+            return revoked(Code::NotAdmitted, format!("it is made of {data}, which is not open to {by}: {why}"));
+        }
         let read = ObjectKey::new(guest.key.kind.clone(), from.namespace.clone(), from.name.clone());
         if group.objects.iter().any(|entry| entry.read == read) {
             return None;
@@ -286,6 +297,7 @@ impl<'a, 'i> Admission<'a, 'i> {
             managed: false,
             copied,
             guest: None,
+            rendering: Rendering::None,
         }
     }
 

@@ -7,11 +7,12 @@ use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
+use crate::claim::Claim;
 use crate::finding::Finding;
 use crate::name::{Claimant, Name, Namespace, ObjectKey, Region};
 use crate::object::Object;
 
-/// What a claimant's template made for a region.
+/// What a claim's template made.
 #[derive(Default)]
 pub struct Made {
     /// The keys under which its objects are found, and those that they have.
@@ -25,38 +26,33 @@ pub struct Made {
 /// What all templates made.
 #[derive(Default)]
 pub struct AllMade {
-    by: BTreeMap<(Region, Claimant), Made>,
+    by: BTreeMap<(Region, Claimant, bool), Made>,
     objects: BTreeMap<ObjectKey, Box<Object>>,
 }
 
 impl AllMade {
-    /// Adds what a claimant's template made for a region, with where each object lands.
+    /// Adds what a claim's template made, with where each object lands.
     ///
     /// They are found by the region's `directory`, which stays when the region is renamed.
-    pub fn add(
-        &mut self,
-        (region, directory): (&Region, &str),
-        by: &Claimant,
-        made: Result<Vec<Object>, Vec<Finding>>,
-    ) {
+    pub fn add(&mut self, claim: &Claim, directory: &str, made: Result<Vec<Object>, Vec<Finding>>) {
         let mut all = Made::default();
         match made {
             Ok(objects) => {
                 all.is_known = true;
                 for object in objects {
-                    let (found, lands) = (found_as(directory, by, &object.key), object.key.clone());
+                    let (found, lands) = (found_as(claim, directory, &object.key), object.key.clone());
                     self.objects.insert(found.clone(), Box::new(object));
                     all.objects.push((found, lands));
                 }
             }
             Err(findings) => all.findings = findings,
         }
-        self.by.insert((region.clone(), by.clone()), all);
+        self.by.insert(place(claim), all);
     }
 
-    /// What a claimant's template made for a region; none as long as nobody has tried.
-    pub fn of(&self, region: &Region, by: &Claimant) -> Option<&Made> {
-        self.by.get(&(region.clone(), by.clone()))
+    /// What a claim's template made; none as long as nobody has tried.
+    pub fn of(&self, claim: &Claim) -> Option<&Made> {
+        self.by.get(&place(claim))
     }
 
     pub(super) fn get(&self, key: &ObjectKey) -> Option<&Object> {
@@ -64,13 +60,25 @@ impl AllMade {
     }
 }
 
+/// What is made for guest clusters of a namespace is another thing than what is made for the namespace.
+fn place(claim: &Claim) -> (Region, Claimant, bool) {
+    (claim.region().clone(), claim.by.clone(), claim.is_for_guests())
+}
+
 /// The key under which a made object is found: in the claimant's namespace, with a name that is none.
-fn found_as(directory: &str, by: &Claimant, lands: &ObjectKey) -> ObjectKey {
+fn found_as(claim: &Claim, directory: &str, lands: &ObjectKey) -> ObjectKey {
+    let by = &claim.by;
     let elsewhere = match &lands.namespace {
         Some(namespace) if *namespace == by.namespace => None,
         other => Some(other.as_ref().map_or("", Namespace::as_str)),
     };
     let place = elsewhere.map(|namespace| format!("{namespace}/")).unwrap_or_default();
-    let name = format!("{place}{}@{}@{directory}", lands.name, by.name);
+    let goal = if claim.is_for_guests() { "@guests" } else { "" };
+    let name = format!("{place}{}@{}@{directory}{goal}", lands.name, by.name);
     ObjectKey::new(lands.kind.clone(), Some(by.namespace.clone()), Name::from(name.as_str()))
+}
+
+/// The template that made an object, by the name under which that was found.
+pub fn template_of(name: &Name) -> Option<Name> {
+    name.as_str().split('@').nth(1).map(Name::from)
 }

@@ -18,7 +18,7 @@ pub(super) fn gather(
     snapshot: &Snapshot,
     clusters: &BTreeMap<Region, ClusterFacts>,
 ) -> BTreeMap<Region, Namespaces> {
-    let taking = fleet.regions.values().filter(|region| !region.templates.patterns().is_empty());
+    let taking = fleet.regions.values().filter(|region| fleet.renders(region));
     taking.map(|region| (region.name.clone(), of(fleet, snapshot, region, clusters.get(&region.name)))).collect()
 }
 

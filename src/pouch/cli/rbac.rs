@@ -182,7 +182,8 @@ fn looking(
     let claims = claims.filter(|claim| region.allowed.matches(claim.by.namespace.as_str()));
     let namespaces = claims.map(|claim| &claim.by.namespace).chain(survey.facts.asked_by_templates(region));
     let namespaces = namespaces.filter(|name| is_dns_label(name.as_str())).cloned().collect();
-    let terms = LookBasis { fleet: &fleet.name, region, namespaces: &namespaces, subject };
+    let terms =
+        LookBasis { fleet: &fleet.name, region, namespaces: &namespaces, subject, lists: fleet.renders(region) };
     let made: Vec<String> = rights::manifests(&terms).into_iter().map(|manifest| manifest.text).collect();
     let ended = told(session, survey.findings);
     session.ui.result(&made.join("---\n"));

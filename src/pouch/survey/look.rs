@@ -191,7 +191,7 @@ pub fn errands(
             continue;
         }
         let road = road((&session.ambient, base), (region, look), Some(facts), &mut files);
-        let lists = !region.templates.patterns().is_empty();
+        let lists = fleet.renders(region);
         errands.push(Errand { region: region.name.clone(), road, namespaces: namespaces.unwrap_or_default(), lists });
     }
     errands

@@ -71,7 +71,8 @@ impl OperatorWord {
     }
 }
 
-/// One object of the sources, or all that a ResourceSyncRule takes. That an object stands here is the permission to use it.
+/// One object of the sources, or all that a ResourceSyncRule takes or a ManagedResource makes. That an object stands here is
+/// the permission to use it.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct GuestObjectFile {
@@ -89,6 +90,9 @@ pub struct GuestObjectFile {
     /// Instead of an object, the name of a ResourceSyncRule of the cluster registry: what it takes, as it makes it. It may use
     /// what its own source provides, and the rest needs a grant.
     pub sync_rule: Option<String>,
+    /// Instead of an object, the name of a ManagedResource of KubeNSync: what it makes for the namespace of the Clusters, where it
+    /// selects that namespace. It is given what its own source provides, and the rest needs a grant.
+    pub template: Option<String>,
 }
 
 /// Where an object lands in a guest.

@@ -55,7 +55,8 @@ fn group(
         namespaces: namespace_globs(&typed.namespaces, &path.key("namespaces"), faults),
         clusters: clusters(&typed.cluster_selector, &path.key("clusterSelector"), faults),
         objects: objects(&typed.objects, kinds, &path.key("objects"), faults),
-        rules: rules(&typed.objects, &path.key("objects"), faults),
+        rules: named(&typed.objects, &RULE, &path.key("objects"), faults),
+        templates: named(&typed.objects, &TEMPLATE, &path.key("objects"), faults),
     }
 }
 
@@ -96,20 +97,44 @@ fn node(labels: &BTreeMap<String, String>, expressions: &[Expression]) -> Node {
     Node::map(vec![(Key::from("matchLabels"), Node::map(labels)), (Key::from("matchExpressions"), expressions)])
 }
 
-/// The ResourceSyncRules among the entries.
-fn rules(typed: &[GuestObjectFile], path: &FieldPath, faults: &mut Faults) -> BTreeSet<Name> {
-    let mut rules = BTreeSet::new();
+/// A kind of entries that stand for several objects.
+struct Several {
+    field: &'static str,
+    kind: &'static str,
+    get: fn(&GuestObjectFile) -> Option<&String>,
+    help: &'static str,
+}
+
+const RULE: Several = Several {
+    field: "syncRule",
+    kind: "a ResourceSyncRule",
+    get: |typed| typed.sync_rule.as_ref(),
+    help: "Leave the rest out: the rule says which objects it takes, and where they land.",
+};
+
+const TEMPLATE: Several = Several {
+    field: "template",
+    kind: "a ManagedResource",
+    get: |typed| typed.template.as_ref(),
+    help: "Leave the rest out: the template says which objects it makes, and where they land.",
+};
+
+/// What entries of a kind name.
+fn named(typed: &[GuestObjectFile], several: &Several, path: &FieldPath, faults: &mut Faults) -> BTreeSet<Name> {
+    let mut names = BTreeSet::new();
     for (at, typed) in typed.iter().enumerate() {
-        let Some(rule) = &typed.sync_rule else { continue };
+        let Some(named) = (several.get)(typed) else { continue };
         let path = path.index(at);
-        let GuestObjectFile { group, kind, namespace, name, to, .. } = typed;
+        let GuestObjectFile { group, kind, namespace, name, to, sync_rule, template } = typed;
         if !group.is_empty() || kind.is_some() || namespace.is_some() || name.is_some() || to.is_some() {
-            let help = "Leave the rest out: the rule says which objects it takes, and where they land.";
-            faults.add(&path, "the entry names a ResourceSyncRule and an object", help);
+            faults.add(&path, format!("the entry names {} and an object", several.kind), several.help);
         }
-        rules.insert(object_name(rule, &path.key("syncRule"), faults));
+        if sync_rule.is_some() && template.is_some() && several.field == TEMPLATE.field {
+            faults.add(&path, "the entry names a ResourceSyncRule and a ManagedResource", "Write two entries.");
+        }
+        names.insert(object_name(named, &path.key(several.field), faults));
     }
-    rules
+    names
 }
 
 fn objects(
@@ -125,12 +150,12 @@ fn objects(
     let mut entries: BTreeMap<ObjectKey, GuestEntry> = BTreeMap::new();
     for (at, typed) in typed.iter().enumerate() {
         let path = path.index(at);
-        if typed.sync_rule.is_some() {
+        if typed.sync_rule.is_some() || typed.template.is_some() {
             continue;
         }
         let (Some(kind), Some(name)) = (&typed.kind, &typed.name) else {
-            let help = "Write `kind` and `name` of an object, or `syncRule` alone.";
-            faults.add(&path, "the entry names neither an object nor a ResourceSyncRule", help);
+            let help = "Write `kind` and `name` of an object, or `syncRule` or `template` alone.";
+            faults.add(&path, "the entry names neither an object nor a ResourceSyncRule or ManagedResource", help);
             continue;
         };
         let (kind, from) = placed((&typed.group, kind), typed.namespace.as_deref(), &known, &path, faults);

@@ -52,7 +52,7 @@ const WRONG: &[(&str, &str, &str)] = &[
     (
         "{kind: Secret, namespace: x, name: pull}",
         "{name: pull}",
-        "guests.pull.objects[0]: the entry names neither an object nor a ResourceSyncRule",
+        "guests.pull.objects[0]: the entry names neither an object nor a ResourceSyncRule or ManagedResource",
     ),
     (
         "{kind: Secret, namespace: x, name: pull}",
@@ -61,8 +61,13 @@ const WRONG: &[(&str, &str, &str)] = &[
     ),
     (
         "{kind: Secret, namespace: x, name: pull}",
-        "{template: pull}",
-        "guests.pull.objects[0].template: unknown field \"template\"",
+        "{template: pull, kind: Secret}",
+        "guests.pull.objects[0]: the entry names a ManagedResource and an object",
+    ),
+    (
+        "{kind: Secret, namespace: x, name: pull}",
+        "{template: pull, syncRule: pull}",
+        "guests.pull.objects[0]: the entry names a ResourceSyncRule and a ManagedResource",
     ),
 ];
 
@@ -93,7 +98,7 @@ fn a_selector_in_another_order_is_the_same() {
 
 #[test]
 fn what_is_shown_means_the_same() {
-    let objects = "{kind: Secret, namespace: x, name: pull, to: {namespace: kube-system, name: two}}, {syncRule: r}, \
+    let objects = "{kind: Secret, namespace: x, name: pull, to: {namespace: kube-system, name: two}}, {syncRule: r}, {template: t}, \
          {kind: ConfigMap, namespace: x, name: pull}";
     let fields = FIELDS.replace("{kind: Secret, namespace: x, name: pull}", objects);
     let selector = "{matchLabels: {a: b}, matchExpressions: [{key: c, operator: NotIn, values: [d]}]}";

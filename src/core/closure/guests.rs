@@ -46,11 +46,12 @@ pub(super) fn rendered(world: &World<'_>, claim: &Claim, delivered: &Delivered, 
         let findings = own.findings.into_iter().map(|it| it.claimed_by(&claim.by).in_region(claim.region()));
         closure.rendered.push((key, findings.collect()));
         let Ok(acting) = acting else { continue };
-        let step = Via { interface: None, field: format!("guests.{}: ManagedResource {name}", claim.by.name) };
         members.extend(own.members.into_iter().map(|made| {
             let lands = guest::payload_in(delivered, &claim.by.namespace, &made.lands);
             let edits = vec![Edit::Parcel(Arc::new(Parcel { lands: made.lands, edits: Vec::new() }))];
-            let via = [step.clone()].into_iter().chain(made.via.iter().cloned()).collect();
+            let field = made.via.last().map_or("", |via| via.field.as_str());
+            let field = template::by_group(&format!("guests.{}: ManagedResource {name}", claim.by.name), field);
+            let via = vec![Via { interface: None, field }];
             Member { lands, edits, via, rule: Some(acting.clone()), ..made }
         }));
     }

@@ -76,8 +76,17 @@ const FIELD: &str = "spec.template";
 const WITH: &str = " with ";
 const AND: &str = ", ";
 
+/// The same where a group of guest clusters has it rendered.
+pub(super) fn by_group(group: &str, field: &str) -> String {
+    format!("{group}{AND}{field}")
+}
+
 /// The data that is in what a template made, by the field that led to it.
 pub fn data_of(field: &str) -> impl Iterator<Item = ObjectKey> {
+    let field = match field.split_once(AND) {
+        Some((group, rest)) if !group.starts_with(FIELD) => rest,
+        _ => field,
+    };
     let named = field.strip_prefix(FIELD).and_then(|rest| rest.strip_prefix(WITH)).unwrap_or_default();
     named.split(AND).filter_map(|text| {
         let (kind, place) = text.split_once(' ')?;
@@ -196,7 +205,10 @@ mod tests {
             |object: &ObjectKey| Datum { name: Arc::from("d"), kind: DatumKind::Object, object: object.clone() };
         for count in 0..=keys.len() {
             let data: Vec<Datum> = keys.iter().take(count).map(datum).collect();
-            assert_eq!(data_of(&field(&data)).collect::<Vec<_>>(), keys[..count], "{}", field(&data));
+            let by_group = by_group("guests.a: ManagedResource spec.template", &field(&data));
+            for field in [field(&data), by_group] {
+                assert_eq!(data_of(&field).collect::<Vec<_>>(), keys[..count], "{field}");
+            }
         }
         assert!(data_of("spec.identityRef").next().is_none());
     }

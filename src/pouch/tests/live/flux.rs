@@ -2,6 +2,7 @@
 //! kustomize-controller decrypts and applies it.
 
 mod finalizer;
+mod guests;
 mod heeded;
 mod hostile;
 mod hub;

@@ -68,13 +68,14 @@ fn verify(fleet: &Fleet) -> Ran {
 }
 
 /// An object of a server; null where there is none.
-fn get(server: &ApiServer, words: &[&str]) -> Value {
+pub fn get(server: &ApiServer, words: &[&str]) -> Value {
     let flags = ["get", "-o", "json", "--ignore-not-found"];
     let text = server.kubectl_prints(flags.iter().chain(words), "");
     if text.is_empty() { Value::Null } else { serde_json::from_str(&text).unwrap() }
 }
 
-fn pulled(guest: &ApiServer) -> String {
+/// The value of the pull secret in a guest; empty where it is not there.
+pub fn pulled(guest: &ApiServer) -> String {
     let secret = get(guest, &["secret", "-n", "kube-system", "pull"]);
     let value = secret["data"][".dockerconfigjson"].as_str().unwrap_or_default();
     String::from_utf8(STANDARD.decode(value).unwrap()).unwrap()

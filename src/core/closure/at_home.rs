@@ -75,6 +75,10 @@ pub(super) fn tell(world: &World<'_>, claim: &Claim, closure: &mut Closure, read
             "no other source has it any more",
             Severity::Warning,
             match claim.by.is_resource_set() {
+                _ if claim.by.is_guest() => {
+                    "If it went from a source by mistake, put it back there. If nobody needs it, take it out of the group. If \
+                     pouch did not publish it, remove its label `app.kubernetes.io/managed-by`."
+                }
                 true => {
                     "If it went from a source by mistake, put it back there. If nobody needs it, take it out of the set. If \
                      pouch did not publish it, remove its label `app.kubernetes.io/managed-by`."

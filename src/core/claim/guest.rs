@@ -335,32 +335,4 @@ fn parts<T>(base: &str, mut all: Vec<(Mark, T)>) -> Vec<(String, u32, Vec<(Mark,
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn object(number: usize) -> (Mark, usize) {
-        let key = ObjectKey::secret("team".into(), Name::new(format!("s{number}")));
-        (Mark::of(&key), number)
-    }
-
-    fn placed(count: usize) -> BTreeMap<usize, String> {
-        let parts = parts("base", (0..count).map(object).collect());
-        for (name, _, part) in &parts {
-            assert!(part.len() <= MOST_PAYLOADS, "{name}");
-        }
-        parts.into_iter().flat_map(|(name, _, part)| part.into_iter().map(move |(_, it)| (it, name.clone()))).collect()
-    }
-
-    #[test]
-    fn one_object_more_moves_at_most_half_a_part() {
-        assert!(placed(100).values().all(|name| name == "base"));
-        let mut moves = 0;
-        for count in 100..500 {
-            let (before, after) = (placed(count), placed(count + 1));
-            let moved = before.iter().filter(|(object, name)| after[object] != **name).count();
-            assert!(moved <= 70, "{count}: {moved}");
-            moves += usize::from(moved > 0);
-        }
-        assert!(moves <= 8, "{moves}");
-    }
-}
+mod tests;

@@ -94,7 +94,9 @@ impl<'a> Walk<'a> {
             } else {
                 let known = properties.into_iter().flat_map(|fields| fields.keys().map(String::as_str));
                 let message = format!("unknown field {}", quoted(&key.text));
-                faults.add_at_key(&below, message, suggest(&key.text, known.collect::<Vec<_>>()));
+                let help = missed(&below).map(String::from);
+                let help = help.unwrap_or_else(|| suggest(&key.text, known.collect::<Vec<_>>()));
+                faults.add_at_key(&below, message, help);
             }
         }
         for field in form.get("required").and_then(Json::as_array).into_iter().flatten().filter_map(Json::as_str) {
@@ -105,6 +107,16 @@ impl<'a> Walk<'a> {
             }
         }
     }
+}
+
+/// What is said of a field that somebody may look for, and that is none.
+fn missed(path: &FieldPath) -> Option<&'static str> {
+    let path = format!("{path}");
+    let is_template = path.starts_with("guests.") && path.contains(".objects[") && path.ends_with("].template");
+    is_template.then_some(
+        "Templates are rendered for the namespaces of a region, and nobody knows here which namespaces a guest has. Name the \
+         object, or a ResourceSyncRule; or let the template make a payload on the region, and a ClusterResourceSet there name it.",
+    )
 }
 
 fn types(form: &Json) -> Vec<&str> {

@@ -3,7 +3,7 @@
 use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
 
-use super::{edited, emit, fleet, load, show};
+use super::{Unfit, edited, emit, fleet, load, shape, show};
 
 fn group(fields: &str) -> String {
     String::from("guests: {pull: {") + fields + "}}"
@@ -56,6 +56,11 @@ const WRONG: &[(&str, &str, &str)] = &[
     ),
     (
         "{kind: Secret, namespace: x, name: pull}",
+        "{template: pull}",
+        "guests.pull.objects[0].template: unknown field \"template\"",
+    ),
+    (
+        "{kind: Secret, namespace: x, name: pull}",
         "{syncRule: a, name: pull}",
         "guests.pull.objects[0]: the entry names a ResourceSyncRule and an object",
     ),
@@ -100,4 +105,13 @@ fn what_is_shown_means_the_same() {
     let first = fleet("", &group(&fields.replace("{matchLabels: {a: b}}", selector)));
     let second = load(&emit(&show::tree(&first))).unwrap_or_else(|errors| panic!("{errors}"));
     assert_eq!(format!("{:?}", first.guests), format!("{:?}", second.guests));
+}
+
+/// Who looks for templates is told why there are none.
+#[test]
+fn a_template_is_refused_with_the_reason() {
+    let text = edited("", &group(&FIELDS.replace("kind: Secret, namespace: x, name: pull", "template: pull")));
+    let Err(Unfit::Misshapen(_, errors)) = shape::read(&text) else { panic!("it is taken") };
+    let helps: Vec<String> = errors.iter().map(|error| error.help.clone()).collect();
+    assert!(helps[0].starts_with("Templates are rendered for the namespaces of a region"), "{helps:?}");
 }

@@ -93,7 +93,7 @@ pub struct Start {
 }
 
 /// What a group delivers to guest clusters, in each of its namespaces.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Delivered {
     /// What the names of its sets and payloads begin with.
     pub base: Name,
@@ -103,12 +103,14 @@ pub struct Delivered {
     pub items: Vec<Item>,
     /// What ResourceSyncRules may take beside that.
     pub waiting: Vec<Waiting>,
+    /// What ResourceSyncRules take of sources that they may not use, and no grant can open.
+    pub shut: BTreeSet<ObjectKey>,
     /// Which Clusters of its namespace a set is for.
     pub clusters: ClusterSelector,
 }
 
 /// An object that is delivered.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Item {
     /// What is read.
     pub read: ObjectKey,
@@ -131,7 +133,7 @@ impl Item {
 }
 
 /// An object of which nobody knows whether a ResourceSyncRule takes it, or what becomes of it: what is published of it stays.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Waiting {
     /// What would be read.
     pub read: ObjectKey,
@@ -172,8 +174,8 @@ pub struct GuestSet {
 pub enum Own {
     /// The payload with a Namespace.
     Namespace(Namespace),
-    /// A set, in a version of its API.
-    Set(GuestSet, Version),
+    /// A set, in a version of its API; none where nobody knows which ones the region has.
+    Set(GuestSet, Option<Version>),
 }
 
 /// The field of a [`Start`] that the configuration names.

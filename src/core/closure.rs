@@ -108,6 +108,7 @@ fn deliver(world: &World<'_>, claim: &Claim, delivered: &Delivered, closure: &mu
     }
     let own = own_of_guests(world, claim, delivered, &closure.members);
     closure.members.extend(own);
+    at_home::mark_delivered(world, claim, closure);
     if closure.members.len() > MAX_OBJECTS {
         let message = format!("the group needs more than {MAX_OBJECTS} objects");
         let finding = Finding::new(Code::TooManyObjects, message).at(&claim.origin);

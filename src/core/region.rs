@@ -22,6 +22,7 @@ pub mod change;
 mod compare;
 pub mod content;
 mod crowded;
+mod delivered;
 pub mod envelope;
 mod explain;
 pub mod fields;

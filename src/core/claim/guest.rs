@@ -10,7 +10,7 @@ use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-use super::sync_rule::{self, SyncRules};
+use super::sync_rule::{self, SyncRules, Taken};
 use super::template::{self, Namespaces, Templates};
 use super::{Asked, Claim, Delivered, Edit, GuestSet, Item, Parcel, Rendering, Waiting};
 use crate::capi::cluster::cluster_kind;
@@ -24,18 +24,45 @@ use crate::kinds;
 use crate::name::{Claimant, GroupKind, Name, Namespace, ObjectKey, Region, SourceName};
 use crate::snapshot::{Lookup, Snapshot};
 
+/// The most objects that one rule takes for a group, with those that are left out as they never leave.
+const MOST_TAKEN: usize = 1000;
+
 /// What every group asks for in each of its namespaces.
 pub(super) fn claims(fleet: &Fleet, snapshot: &Snapshot, synced: &SyncRules) -> Vec<Asked> {
     let mut asked = Vec::new();
     for group in fleet.guests.values() {
         let Some(region) = fleet.regions.get(&group.region) else { continue };
         let (delivered, findings) = delivered((fleet, snapshot, synced), group, region);
-        let delivered = Arc::new(delivered);
-        for namespace in namespaces(fleet, snapshot, group, region) {
-            asked.push(ask(group, region, (&delivered, &findings), namespace));
+        let nothing = Delivered { items: Vec::new(), waiting: Vec::new(), ..delivered.clone() };
+        let (delivered, nothing) = (Arc::new(delivered), Arc::new(nothing));
+        let most = MOST_NAMESPACES.min(MOST_TOGETHER.checked_div(delivered.items.len()).unwrap_or(MOST_NAMESPACES));
+        let (named, fitting) = namespaces(fleet, snapshot, group, region);
+        let beyond = fitting.len().saturating_sub(most);
+        asked.extend(named.into_iter().map(|namespace| ask(group, region, (&delivered, &findings), namespace)));
+        for (at, namespace) in fitting.into_iter().enumerate() {
+            asked.push(match at < most {
+                true => ask(group, region, (&delivered, &findings), namespace),
+                false => ask(group, region, (&nothing, &[too_many(group, most, beyond)]), namespace),
+            });
         }
     }
     asked
+}
+
+/// The most namespaces that globs of a group fit, and the most payloads in all of them: whoever writes Clusters says how many
+/// namespaces there are.
+const MOST_NAMESPACES: usize = 1000;
+const MOST_TOGETHER: usize = 100_000;
+
+/// What is said of a namespace beyond those.
+fn too_many(group: &GuestGroup, most: usize, beyond: usize) -> Finding {
+    let message = format!(
+        "globs of guests.{}.namespaces fit {} namespaces with Clusters, and a group like this one is delivered in {most} of them",
+        group.name,
+        most.saturating_add(beyond)
+    );
+    let help = "Narrow the globs, or name the namespaces; what is published stays meanwhile.";
+    Finding::new(Code::TooManyObjects, message).help(help)
 }
 
 /// Lets the claims of groups have their templates rendered: `namespaces` says what is known of a region's.
@@ -81,6 +108,7 @@ fn delivered(
     };
     let plain = group.objects.iter().map(|entry| item(&entry.read, &field, (&entry.lands, &[]), None));
     let (mut items, mut waiting, mut findings): (Vec<Item>, _, _) = (plain.collect(), Vec::new(), Vec::new());
+    let mut shut = BTreeSet::new();
     for rule in &group.rules {
         let key = ObjectKey::new(kinds::sync_rule(), None, rule.clone());
         let asked = match sync_rule::for_guests(seen, rule, region) {
@@ -99,9 +127,17 @@ fn delivered(
                 findings.extend(found);
                 continue;
             }
-            Some(Ok(asked)) => asked,
+            Some(Ok(Taken { asked, shut: more })) => {
+                shut.extend(more);
+                asked
+            }
         };
         let field = format!("{field}: ResourceSyncRule {rule}");
+        if asked.len() > MOST_TAKEN {
+            let message = format!("{key} takes {} objects, and a group {MOST_TAKEN} by one rule", asked.len());
+            findings.push(Finding::new(Code::TooManyObjects, message).about(&key).help("Narrow the rule."));
+            continue;
+        }
         for Asked { claim, findings, .. } in asked {
             let Some((claim, copied)) = claim.and_then(|claim| Some((claim.clone(), claim.copied?))) else { continue };
             let rule = Arc::new(claim);
@@ -112,7 +148,8 @@ fn delivered(
         }
     }
     let named = group.objects.iter().map(|entry| entry.read.clone()).collect();
-    (Delivered { base: base.as_str().into(), named, items, waiting, clusters: group.clusters.clone() }, findings)
+    let clusters = group.clusters.clone();
+    (Delivered { base: base.as_str().into(), named, items, waiting, shut, clusters }, findings)
 }
 
 fn ask(
@@ -162,21 +199,29 @@ fn ask(
     asked
 }
 
-/// The version of sets that is written where nothing is known of the region.
+/// The version of sets that is written where nothing is known of the region, and nothing published says it.
 pub const NEWEST: &str = "v1beta2";
 
-/// The namespaces of a group: those that are named, and those that a glob fits and that are known to be there.
-fn namespaces(fleet: &Fleet, snapshot: &Snapshot, group: &GuestGroup, region: &RegionConfig) -> BTreeSet<Namespace> {
-    let mut namespaces: BTreeSet<Namespace> = group.named().collect();
+/// The version of sets of a region that has no newer one.
+pub const OLDER: &str = "v1beta1";
+
+/// The namespaces of a group: those that are named, and the others that a glob fits and that are known to be there.
+fn namespaces(
+    fleet: &Fleet,
+    snapshot: &Snapshot,
+    group: &GuestGroup,
+    region: &RegionConfig,
+) -> (BTreeSet<Namespace>, BTreeSet<Namespace>) {
+    let (named, mut fitting): (BTreeSet<Namespace>, _) = (group.named().collect(), BTreeSet::new());
     if group.has_globs() {
         let ground = Destination { fleet, region }.ground();
         let may_land = |name: &Namespace| ground.forbids(&ObjectKey::namespace(name)).is_empty();
         let fits = |name: &Namespace| {
             group.namespaces.matches(name.as_str()) && region.allowed.matches(name.as_str()) && may_land(name)
         };
-        namespaces.extend(known(fleet, snapshot, group).into_iter().filter(fits));
+        fitting.extend(known(fleet, snapshot, group).into_iter().filter(|name| fits(name) && !named.contains(name)));
     }
-    namespaces
+    (named, fitting)
 }
 
 /// The namespaces of a group's region that are known to have Clusters.
@@ -319,32 +364,4 @@ fn parts<T>(base: &str, mut all: Vec<(Mark, T)>) -> Vec<(String, u32, Vec<(Mark,
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn object(number: usize) -> (Mark, usize) {
-        let key = ObjectKey::secret("team".into(), Name::new(format!("s{number}")));
-        (Mark::of(&key), number)
-    }
-
-    fn placed(count: usize) -> BTreeMap<usize, String> {
-        let parts = parts("base", (0..count).map(object).collect());
-        for (name, _, part) in &parts {
-            assert!(part.len() <= MOST_PAYLOADS, "{name}");
-        }
-        parts.into_iter().flat_map(|(name, _, part)| part.into_iter().map(move |(_, it)| (it, name.clone()))).collect()
-    }
-
-    #[test]
-    fn one_object_more_moves_at_most_half_a_part() {
-        assert!(placed(100).values().all(|name| name == "base"));
-        let mut moves = 0;
-        for count in 100..500 {
-            let (before, after) = (placed(count), placed(count + 1));
-            let moved = before.iter().filter(|(object, name)| after[object] != **name).count();
-            assert!(moved <= 70, "{count}: {moved}");
-            moves += usize::from(moved > 0);
-        }
-        assert!(moves <= 8, "{moves}");
-    }
-}
+mod tests;

@@ -38,6 +38,21 @@ pub(super) fn mark(world: &World<'_>, claim: &Claim, closure: &mut Closure) {
     closure.members = members;
 }
 
+/// Finds what stands where a group of guests puts what it delivers. Pouch alone gives such names, so what was not read leaves
+/// nothing open.
+pub(super) fn mark_delivered(world: &World<'_>, claim: &Claim, closure: &mut Closure) {
+    if !world.fleet.regions.get(claim.region()).is_some_and(|region| region.management) {
+        return;
+    }
+    let members = core::mem::take(&mut closure.members);
+    for member in members.iter().filter(|member| world.fleet.publishes(&member.lands.kind)) {
+        if !matches!(world.snapshot.look_up_at_home(&member.lands), Lookup::Unread(_)) {
+            find_occupant(world, claim, closure, member);
+        }
+    }
+    closure.members = members;
+}
+
 /// Finds what stands where a member lands, and neither pouch nor k0rdent put there.
 ///
 /// A member moves only into the claimant's own namespace, so that looking there is open to the claim.
@@ -75,6 +90,10 @@ pub(super) fn tell(world: &World<'_>, claim: &Claim, closure: &mut Closure, read
             "no other source has it any more",
             Severity::Warning,
             match claim.by.is_resource_set() {
+                _ if claim.by.is_guest() => {
+                    "If it went from a source by mistake, put it back there. If nobody needs it, take it out of the group. If \
+                     pouch did not publish it, remove its label `app.kubernetes.io/managed-by`."
+                }
                 true => {
                     "If it went from a source by mistake, put it back there. If nobody needs it, take it out of the set. If \
                      pouch did not publish it, remove its label `app.kubernetes.io/managed-by`."

@@ -10,7 +10,7 @@ use super::member::{Closure, Member, Role, Via};
 use super::template;
 use crate::admission::{self, Sought};
 use crate::capi::resource_set::resource_set_kind;
-use crate::claim::guest::{self, NEWEST};
+use crate::claim::guest::{self, NEWEST, OLDER};
 use crate::claim::{Claim, Delivered, Edit, GuestSet, Item, Own, Parcel, Rendering, parcel};
 use crate::config::Grant;
 use crate::finding::{Class, Code, Finding, Severity};
@@ -18,7 +18,7 @@ use crate::kinds;
 use crate::name::{Name, Namespace, ObjectKey, Region, Version};
 use crate::object::Object;
 use crate::world::World;
-use crate::world::cluster::ClusterFacts;
+use crate::world::cluster::{ClusterFacts, Sight};
 
 /// The objects that a group delivers. Nobody else has objects of such names as they land under, so what stands there is not
 /// asked.
@@ -114,16 +114,19 @@ pub fn own(world: &World<'_>, claim: &Claim, delivered: &Delivered, members: &[M
     namespaces.into_iter().map(made).chain(sets.into_iter().map(set)).map(member).collect()
 }
 
-/// The version in which a region has sets: the newest that pouch knows, unless it is known to serve only an older one.
-fn version(world: &World<'_>, region: &Region) -> Version {
-    const OLDER: &str = "v1beta1";
+/// The version in which a region has sets: the newest that pouch knows, unless it is known to serve only an older one. None
+/// where nobody knows: what is published stays in its version then.
+fn version(world: &World<'_>, region: &Region) -> Option<Version> {
     let kind = resource_set_kind();
-    let looked = world.cluster(region).and_then(ClusterFacts::looked).and_then(|looked| looked.kinds.get(&kind));
-    let defined = || world.snapshot.definitions.get(&kind).map(|definition| &definition.served);
-    let serves = |version: &str| match looked {
-        Some(looked) => Some(looked.versions.contains(&Version::from(version))),
-        None => defined().map(|served| served.contains(&Version::from(version))),
+    let cluster = world.cluster(region);
+    if cluster.is_some_and(|cluster| matches!(cluster.sight, Sight::Unread(_))) {
+        return None;
+    }
+    let looked = cluster.and_then(ClusterFacts::looked).and_then(|looked| looked.kinds.get(&kind));
+    let served = match looked {
+        Some(looked) => &looked.versions,
+        None => &world.snapshot.definitions.get(&kind)?.served,
     };
-    let is_old = serves(NEWEST) == Some(false) && serves(OLDER) == Some(true);
-    Version::from(if is_old { OLDER } else { NEWEST })
+    let serves = |version: &str| served.contains(&Version::from(version));
+    Some(Version::from(if !serves(NEWEST) && serves(OLDER) { OLDER } else { NEWEST }))
 }

@@ -103,8 +103,7 @@ impl GuestGroup {
         let Some((digits, rest)) = rest.and_then(|rest| rest.strip_prefix('-')?.split_at_checked(DIGITS)) else {
             return false;
         };
-        digits.bytes().all(|it| it.is_ascii_digit() || matches!(it, b'a'..=b'f'))
-            && (rest.is_empty() || rest.starts_with('-'))
+        is_hex(digits) && (rest.is_empty() || rest.starts_with('-'))
     }
 
     /// The namespaces that are named as they are.
@@ -150,6 +149,16 @@ impl GuestGroup {
             ("objects", Tree::List(self.objects.iter().map(object).chain(rules).chain(templates).collect())),
         ])
     }
+}
+
+/// Whether some group may give this name to a set or a payload, one that the configuration has no more among them.
+pub fn is_name_of_guests(name: &Name) -> bool {
+    let parts = name.as_str().strip_prefix("pouch-").map(|rest| rest.split('-').skip(1));
+    parts.is_some_and(|mut parts| parts.any(|part| part.len() == DIGITS && is_hex(part)))
+}
+
+fn is_hex(digits: &str) -> bool {
+    digits.bytes().all(|it| it.is_ascii_digit() || matches!(it, b'a'..=b'f'))
 }
 
 /// Whether a pattern over namespaces is more than a name.

@@ -183,7 +183,7 @@ codes! {
     DeprecatedVersion "deprecated-version" Notice Info "An object is written in a version that a coming release does not serve any more.";
     UntiedProfile "untied-profile" Notice Info "No region is tied to a ClusterProfile of an inventory that regions are tied to, or of a placement.";
     UntiedRegion "untied-region" Notice Info "A region is tied to no ClusterProfile, and other regions are.";
-    UnmatchedEntry "unmatched-entry" Notice Warning "An entry of the configuration that takes Clusters or ClusterResourceSets, or names ResourceSyncRules or ManagedResources, matches none.";
+    UnmatchedEntry "unmatched-entry" Notice Warning "An entry of the configuration that takes Clusters or ClusterResourceSets, or names ResourceSyncRules, ManagedResources or namespaces of guests, matches none.";
     PlacementNotFound "placement-not-found" Notice Warning "A placement of the configuration has no PlacementDecision, so it lists no region.";
     FactDiffers "fact-differs" Notice Warning "Two places say different things of a region's cluster.";
     RegionRetired "region-retired" Notice Info "A Credential names a retired region.";

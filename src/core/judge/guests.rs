@@ -195,7 +195,7 @@ pub(super) fn own(world: &World<'_>, to: &Destination<'_>, member: &Member) -> V
     let mut findings = place::check(to, &member.lands);
     let version = member.edits.iter().find_map(|edit| match edit {
         Edit::Own(own) => match &**own {
-            Own::Set(_, version) => Some(version),
+            Own::Set(_, version) => version.as_ref(),
             Own::Namespace(_) => None,
         },
         _ => None,

@@ -6,6 +6,7 @@ use alloc::vec::Vec;
 
 use super::brake::{self, Account, Braked, Load, Share, added_recipients};
 use super::change::{Action, Change, Hold, Loss, Reason, Sealing, Sharing, Values};
+use super::delivered::delivered;
 use super::fields::differences;
 use super::guests;
 use super::history::{History, Past, filled_entries};
@@ -27,9 +28,14 @@ use crate::name::{Claimant, Namespace, ObjectKey, SourceName};
 /// Breaks claims whose objects differ from the published ones where they must not.
 pub(super) fn break_immutable(input: &Input<'_>, rulings: &mut [Ruling<'_>], pack: &Pack) -> bool {
     let mut broken: Vec<(ObjectKey, Finding)> = Vec::new();
+    let is_of_guests = |packed: &Packed| matches!(packed, Packed::Fresh { guest: Some(_), .. });
+    let delivers = pack.objects.values().any(is_of_guests);
+    let before = if delivers { guests::Before::of(input.published) } else { guests::Before::default() };
     for (lands, packed) in &pack.objects {
-        if let Packed::Fresh { guest: Some(guest), order, .. } = packed {
-            broken.extend(guests::changed_type(input, order, guest).map(|finding| (lands.clone(), finding)));
+        if let Packed::Fresh { guest: Some(guest), order, needed_by, .. } = packed {
+            let by = needed_by.first().map(|needed_by| &needed_by.by);
+            let changed = before.changed_type(input, (order, by), guest);
+            broken.extend(changed.map(|finding| (lands.clone(), finding)));
         }
         let Packed::Fresh { order, keep: Keep::Changed, .. } = packed else { continue };
         let Some(new) = order.source(input.world.snapshot, &input.envelopes()) else { continue };
@@ -94,11 +100,18 @@ pub(super) fn compare(input: &Input<'_>, pack: &Pack) -> Vec<Change> {
     let removed = |key: &ObjectKey, claimants| Change::of(key, Action::Withdrawn, claimants);
     match input.published.manifest() {
         Some(manifest) => {
-            let gone = manifest.objects.iter().filter(|object| !pack.objects.contains_key(&object.key));
-            changes.extend(gone.map(|object| Change {
-                guest: object.guest.as_ref().map(|guest| guest.key.clone()),
-                ..removed(&object.key, claimants(&object.needed_by))
-            }));
+            let gone: Vec<&ManifestObject> =
+                manifest.objects.iter().filter(|object| !pack.objects.contains_key(&object.key)).collect();
+            let is_of_guests = gone.iter().any(|object| object.guest.is_some());
+            let delivered = if is_of_guests { delivered(pack) } else { BTreeSet::new() };
+            // What another payload delivers does not just stay there.
+            let stays = |object: &ManifestObject| {
+                let guest = &object.guest.as_ref()?.key;
+                (!delivered.contains(&(object.key.namespace.as_ref(), guest))).then(|| guest.clone())
+            };
+            changes.extend(
+                gone.into_iter().map(|it| Change { guest: stays(it), ..removed(&it.key, claimants(&it.needed_by)) }),
+            );
         }
         None => {
             let gone = evidence(input).map(|evidence| evidence.gone(input.to.directory(), pack.objects.keys()));

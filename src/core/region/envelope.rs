@@ -12,6 +12,7 @@ use core::ops::Deref;
 use super::content::Order;
 use crate::admission::tenancy_of;
 use crate::capi::resource_set::PAYLOAD_TYPE;
+use crate::claim::guest::NEWEST;
 use crate::claim::{Edit, GuestSet, Own, Parcel, parcel};
 use crate::config::{Expression, Fleet};
 use crate::finding::Origin;
@@ -74,7 +75,7 @@ impl Order {
     /// What is published by the order; none if it vanished.
     pub fn source<'s>(&self, snapshot: &'s Snapshot, with: &Envelopes<'_>) -> Option<Source<'s>> {
         if let Some(own) = self.edits.iter().find_map(own) {
-            return Some(Source::Made(Box::new(of_pouch(&self.lands, own)), None));
+            return Some(of_pouch(&self.lands, own));
         }
         let object = snapshot.get(&self.read)?;
         Some(match parcel(&self.edits) {
@@ -123,15 +124,21 @@ fn enclose<'s>(object: &'s Object, payload: &ObjectKey, parcel: &Parcel, with: &
 }
 
 /// What pouch makes of nothing that it read.
-fn of_pouch(lands: &ObjectKey, own: &Own) -> Object {
+fn of_pouch<'s>(lands: &ObjectKey, own: &Own) -> Source<'s> {
     let origin = Origin::configuration();
     match own {
         Own::Namespace(name) => {
             let text = emit(&namespace::tree(name, None, Style::Plain));
+            let sha256 = Some(sha256_hex(text.as_bytes()));
             let data = map([(ENTRY, Node::text(&text))]);
-            object_of(lands, "v1".into(), origin, map([("data", data)]))
+            let made = object_of(lands, "v1".into(), origin, map([("data", data)]));
+            let guest = Guest { key: ObjectKey::namespace(name), secret_type: None, sha256 };
+            Source::Made(Box::new(made), Some(guest))
         }
-        Own::Set(set, version) => object_of(lands, version.clone(), origin, map([("spec", spec(set))])),
+        Own::Set(set, version) => {
+            let version = version.clone().unwrap_or_else(|| NEWEST.into());
+            Source::Made(Box::new(object_of(lands, version, origin, map([("spec", spec(set))]))), None)
+        }
     }
 }
 

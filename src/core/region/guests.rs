@@ -7,32 +7,91 @@ use alloc::vec::Vec;
 use super::content::Order;
 use super::input::Input;
 use super::published::Published;
-use crate::capi::resource_set::MOST_PAYLOADS;
-use crate::claim::{Edit, GuestSet, Own, guest};
+use crate::capi::resource_set::{self, MOST_PAYLOADS, Strategy, is_resource_set};
+use crate::claim::guest::{OLDER, set_of};
+use crate::claim::{Edit, GuestSet, Own};
 use crate::finding::{Code, Finding};
 use crate::judge::case::Ruling;
 use crate::layout::manifest::{Guest, Manifest, ManifestObject};
-use crate::name::{Claimant, GroupKind, Name, ObjectKey, Version};
+use crate::name::{Claimant, GroupKind, Name, Namespace, ObjectKey, Version};
+use crate::selector::Selector;
 
-/// A Secret of another type than the one that was delivered: the API server of a guest keeps the old one, and Cluster API
-/// says so in a log alone.
-pub(super) fn changed_type(input: &Input<'_>, order: &Order, guest: &Guest) -> Option<Finding> {
-    let before = input.published.object(&order.lands)?.guest.as_ref()?;
-    if before.key != guest.key || before.secret_type == guest.secret_type {
-        return None;
+/// What is published for guests, by the namespace of the payload and the object in a guest.
+#[derive(Default)]
+pub(super) struct Before<'m>(BTreeMap<(Option<&'m Namespace>, &'m ObjectKey), Vec<&'m ManifestObject>>);
+
+impl<'m> Before<'m> {
+    pub(super) fn of(published: &'m Published) -> Self {
+        let mut before = Self::default();
+        for object in published.manifest().map(|manifest| &*manifest.objects).unwrap_or_default() {
+            if let Some(guest) = &object.guest {
+                before.0.entry((object.key.namespace.as_ref(), &guest.key)).or_default().push(object);
+            }
+        }
+        before
     }
-    let message = format!(
-        "the type of {} in guest clusters changes, and no API server lets it: the change would never arrive",
-        guest.key
-    );
-    let finding = Finding::new(Code::SecretTypeChanged, message).about(&order.read);
-    let finding = match input.world.snapshot.get(&order.read) {
-        Some(object) => finding.at(&object.origin),
-        None => finding,
-    };
-    Some(
-        finding.help("Let it land under another name with `to`, or keep the type; until then what is published stays."),
-    )
+
+    /// A Secret of another type than the one that was delivered to the same Clusters: the API server of a guest keeps the old
+    /// one, and Cluster API says so in a log alone. Under another selector or by another group it is the same object there.
+    pub(super) fn changed_type(
+        &self,
+        input: &Input<'_>,
+        (order, by): (&Order, Option<&Claimant>),
+        guest: &Guest,
+    ) -> Option<Finding> {
+        let others = self.0.get(&(order.lands.namespace.as_ref(), &guest.key)).map(Vec::as_slice).unwrap_or_default();
+        let group = by.and_then(|by| input.world.fleet.guests.get(&by.name));
+        let meets = |before: &ManifestObject| {
+            let Some(group) = group.filter(|_| before.key != order.lands) else { return before.key == order.lands };
+            sets_of(input.published, &before.key).any(|selector| group.clusters.selector.may_overlap(&selector))
+        };
+        let is_other = |before: &&&ManifestObject| {
+            let of = before.guest.as_ref().and_then(|guest| guest.secret_type.as_ref());
+            of != guest.secret_type.as_ref()
+        };
+        others.iter().filter(is_other).find(|before| meets(before))?;
+        let message = format!(
+            "the type of {} in guest clusters changes, and no API server lets it: the change would never arrive",
+            guest.key
+        );
+        let finding = Finding::new(Code::SecretTypeChanged, message).about(&order.read);
+        let finding = match input.world.snapshot.get(&order.read) {
+            Some(object) => finding.at(&object.origin),
+            None => finding,
+        };
+        Some(
+            finding.help(
+                "Let it land under another name with `to`, or keep the type; until then what is published stays.",
+            ),
+        )
+    }
+}
+
+/// The selectors of the published sets that write a payload again and again.
+fn sets_of<'p>(published: &'p Published, payload: &'p ObjectKey) -> impl Iterator<Item = Selector> + 'p {
+    let objects = published.manifest().map(|manifest| &*manifest.objects).unwrap_or_default();
+    let sets = objects.iter().filter(move |object| {
+        is_resource_set(&object.key.kind)
+            && object.key.namespace == payload.namespace
+            && object.needed_by.iter().any(|needed_by| needed_by.by.is_guest())
+    });
+    sets.filter_map(move |object| {
+        let set = resource_set::read(&published.document(&object.key)?).ok()?;
+        let named = (payload.kind.clone(), payload.name.clone());
+        (set.strategy == Strategy::Reconcile && set.payloads.contains(&named)).then_some(set.selector)
+    })
+}
+
+/// Lets sets of which nobody knows the version that the region has stay in the one that is published.
+pub(super) fn keep_versions<'o>(published: &Published, orders: impl Iterator<Item = &'o mut Order>) {
+    for order in orders {
+        let Some((made, None)) = set(order) else { continue };
+        let written = published.document(&order.lands);
+        let written = written.as_ref().and_then(|document| document.str_at(&["apiVersion"]));
+        if written.is_some_and(|written| written == order.lands.kind.api_version(&OLDER.into())) {
+            order.edits = vec![Edit::Own(Arc::new(Own::Set(made.clone(), Some(OLDER.into()))))];
+        }
+    }
 }
 
 /// Why something of a group stays as published although the group itself is made anew, if it does: the object waits, or what
@@ -63,7 +122,7 @@ pub(super) fn name_staying<'p>(
         let own = sets.iter().filter(|(_, of)| *of == by).filter_map(|(order, _)| Some((&order.lands, set(order)?.0)));
         let own: Vec<(&ObjectKey, &GuestSet)> = own.collect();
         let named = (key.kind.clone(), key.name.clone());
-        let Some(home) = guest::set_of(own.iter().map(|(_, set)| *set), &key.name) else { continue };
+        let Some(home) = set_of(own.iter().map(|(_, set)| *set), &key.name) else { continue };
         if home.payloads.contains(&named) || home.payloads.len() >= MOST_PAYLOADS {
             continue;
         }
@@ -73,20 +132,20 @@ pub(super) fn name_staying<'p>(
     for (order, _) in sets {
         let Some(added) = more.get(&order.lands) else { continue };
         let Some((set, version)) = set(order) else { continue };
-        let mut set = set.clone();
+        let (mut set, version) = (set.clone(), version.cloned());
         // Where they would stand if they were new.
         set.payloads.extend(added.iter().take(MOST_PAYLOADS.saturating_sub(set.payloads.len())).cloned());
         set.payloads.sort_by(|a, b| a.1.cmp(&b.1));
-        order.edits = vec![Edit::Own(Arc::new(Own::Set(set, version.clone())))];
+        order.edits = vec![Edit::Own(Arc::new(Own::Set(set, version)))];
     }
     more.into_keys().collect()
 }
 
 /// The set that an order makes, if it makes one.
-pub(super) fn set(order: &Order) -> Option<(&GuestSet, &Version)> {
+pub(super) fn set(order: &Order) -> Option<(&GuestSet, Option<&Version>)> {
     order.edits.iter().find_map(|edit| match edit {
         Edit::Own(own) => match &**own {
-            Own::Set(set, version) => Some((set, version)),
+            Own::Set(set, version) => Some((set, version.as_ref())),
             Own::Namespace(_) => None,
         },
         _ => None,

@@ -114,6 +114,7 @@ pub(super) fn pack(input: &Input<'_>, history: &History, rulings: &[Ruling<'_>])
         let fates = carry::fates(input, rulings);
         carry_over(input, history, (&fates, rulings), &mut wanted, &mut pack);
     }
+    guests::keep_versions(input.published, wanted.values_mut().map(|(order, _)| order));
     name_staying(&mut wanted, &pack);
     let mut unasked = Vec::new();
     let keep = |lands: &ObjectKey, text: &str, object: Option<&Object>| {
@@ -229,6 +230,15 @@ impl Pack {
         let is_unseen = |guest: &Guest| guest.sha256.is_none();
         let mut packed = self.objects.values();
         packed.any(|it| matches!(it, Packed::Fresh { guest: Some(guest), .. } if is_unseen(guest)))
+    }
+
+    /// Whether some set is not published as it is made, and only what is published says in which version it stays.
+    pub(super) fn has_open_versions(&self) -> bool {
+        let is_open = |packed: &Packed| match packed {
+            Packed::Fresh { order, keep: Keep::Changed, .. } => matches!(guests::set(order), Some((_, None))),
+            _ => false,
+        };
+        self.objects.values().any(is_open)
     }
 
     /// Whether every object stays as it is.

@@ -17,6 +17,7 @@ use super::change::{Change, Hold, Sharing, Split};
 use super::compare::{break_immutable, compare, hold, is_anything_lost, sharings};
 use super::content::Content;
 use super::crowded::crowded;
+use super::delivered;
 use super::explain;
 use super::guests;
 use super::handover;
@@ -238,7 +239,7 @@ fn suppose<'c>(
     let packed = pack_as_published(terms, &rulings, file)?;
     files.append(&mut made);
     // What the manifest says of payloads whose values nobody looked at, it alone knows.
-    if packed.has_unseen_guests() {
+    if packed.has_unseen_guests() || packed.has_open_versions() {
         return None;
     }
     if terms.splits(Some(&splits), packed.lasting()) != splits {
@@ -479,6 +480,7 @@ fn finish<E>(
     findings.append(&mut packed.findings);
     let left_out = core::mem::take(&mut packed.left_out);
     findings.extend(explain::withdrawals(input, &rulings, &packed));
+    findings.extend(delivered::two_writers(input, &packed));
     let (splits, kept) = before(terms, published);
     let stands = |key: &ObjectKey, path: &BundlePath| match published.object(key) {
         Some(object) => (object.path.clone(), Some(object.sha256.clone())),

@@ -170,7 +170,10 @@ impl<'a, 'i> Admission<'a, 'i> {
                     || admission::undecided(&world, rule, read).is_some()
             };
             let mut taken = items.chain(waiting).peekable();
-            let (read, rule) = *taken.peek()?;
+            let Some((read, rule)) = taken.peek().copied() else {
+                let shut = delivered.shut.iter().find(|key| is_from(key))?;
+                return revoked(Code::NotAdmitted, format!("{shut} is of a source that no rule of the group may use"));
+            };
             return match taken.any(is_open) {
                 true => None,
                 false => revoked(Code::NotAdmitted, format!("{read} is not open to {}", rule.by)),

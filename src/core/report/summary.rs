@@ -384,7 +384,7 @@ pub struct Within {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub fields: Vec<FieldRecord>,
     /// The object of guest clusters that a payload holds. Where the payload is withdrawn, the object stays in each guest that
-    /// has it: Cluster API deletes nothing there.
+    /// has it, because Cluster API deletes nothing there; absent then where another payload delivers it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub guest: Option<ObjectRecord>,
     /// What becomes of the values of a published Secret that is sealed anew: `same`, `changed`, or `unknown` if that

@@ -12,7 +12,7 @@ use alloc::vec::Vec;
 use super::objects::Objects;
 use super::reason::Reason;
 use crate::capi::resource_set::is_resource_set;
-use crate::config::{Fleet, Source, SourcePlace};
+use crate::config::{Fleet, Source, SourcePlace, is_name_of_guests};
 use crate::finding::Origin;
 use crate::name::{ObjectKey, SourceName};
 use crate::object::Object;
@@ -107,7 +107,9 @@ impl Home {
 
     /// What an object of a source counts as.
     pub(super) fn word(&self, fleet: &Fleet, source: &Source, object: &Object) -> Word {
-        let may_be_own = fleet.publishes(&object.key.kind) || is_resource_set(&object.key.kind);
+        // Of other sets the label says nothing: pouch publishes none.
+        let is_of_guests = || is_resource_set(&object.key.kind) && is_name_of_guests(&object.key.name);
+        let may_be_own = fleet.publishes(&object.key.kind) || is_of_guests();
         if !object.ours || !may_be_own {
             return Word::Counts;
         }

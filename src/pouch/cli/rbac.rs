@@ -179,11 +179,12 @@ fn looking(
     let surveyor = surveyor(session, opened, &outputs, &reach);
     let survey = survey(&surveyor, Values::Leave)?;
     let claims = survey.facts.rendered(fleet).filter(|claim| *claim.region() == region.name);
-    let claims = claims.filter(|claim| region.allowed.matches(claim.by.namespace.as_str()));
-    let namespaces = claims.map(|claim| &claim.by.namespace).chain(survey.facts.asked_by_templates(region));
+    let claims: Vec<_> = claims.filter(|claim| region.allowed.matches(claim.by.namespace.as_str())).collect();
+    let guests = claims.iter().filter(|claim| claim.by.is_guest()).map(|claim| claim.by.namespace.clone()).collect();
+    let namespaces = claims.iter().map(|claim| &claim.by.namespace).chain(survey.facts.asked_by_templates(region));
     let namespaces = namespaces.filter(|name| is_dns_label(name.as_str())).cloned().collect();
-    let terms =
-        LookBasis { fleet: &fleet.name, region, namespaces: &namespaces, subject, lists: fleet.renders(region) };
+    let lists = fleet.renders(region);
+    let terms = LookBasis { fleet: &fleet.name, region, namespaces: &namespaces, guests: &guests, subject, lists };
     let made: Vec<String> = rights::manifests(&terms).into_iter().map(|manifest| manifest.text).collect();
     let ended = told(session, survey.findings);
     session.ui.result(&made.join("---\n"));

@@ -46,6 +46,8 @@ pub struct Comparison {
     pub unlisted: BTreeSet<String>,
     /// Everything found, settled.
     pub findings: Vec<Finding>,
+    /// What is told of guest clusters; nothing where the bundle delivers nothing.
+    pub delivered: Option<String>,
     /// The same in numbers; none where nothing vouches for a bundle.
     pub tally: Option<Tally>,
 }
@@ -69,6 +71,9 @@ impl Comparison {
         if warnings > 0 {
             line.push_str(&format!(", {}", counted(warnings, "warning", "warnings")));
         }
+        if let Some(delivered) = &self.delivered {
+            line.push_str(&format!("; {delivered}"));
+        }
         if !self.unlisted.is_empty() {
             let kinds = self.unlisted.iter().map(String::as_str).collect::<Vec<_>>().join(", ");
             line.push_str(&format!("; not looked for what was left behind of {kinds}"));
@@ -91,20 +96,22 @@ pub fn verify(
         None => Published::unproved(&fleet.name, &region.directory, files),
     };
     let (bundle, mut findings) = open(fleet, region, &published, keys);
-    let (mut objects, mut unlisted, mut counted) = (0, BTreeSet::new(), None);
+    let (mut objects, mut unlisted, mut delivered, mut counted) = (0, BTreeSet::new(), None, None);
     if let Some(bundle) = bundle {
         objects = bundle.objects();
         let asked = AskedCluster { cluster: &connect()?, ui };
         let answers = asked.answers(bundle.questions())?;
         findings.extend(compare(&bundle, &answers));
-        findings.extend(guests::compare(&bundle, &answers));
+        let delivery = guests::compare(&bundle, &answers);
+        delivered = delivery.told();
+        findings.extend(delivery.findings);
         counted = Some(tally(&bundle, &answers, &findings));
         unlisted = answers.unlisted;
         ui.into_iter().for_each(|ui| {
             ui.detail(&format!("cluster {}: {} requests", asked.cluster.context, asked.cluster.requests()))
         });
     }
-    Ok(Comparison { objects, unlisted, tally: counted, findings: fleet.govern(findings) })
+    Ok(Comparison { objects, unlisted, delivered, tally: counted, findings: fleet.govern(findings) })
 }
 
 /// The cluster that is asked.

@@ -117,6 +117,14 @@ pub enum ObjectState {
 }
 
 impl ObjectState {
+    /// Why it stays as published, if it does.
+    pub fn reason(self) -> Option<Code> {
+        match self {
+            ObjectState::Current => None,
+            ObjectState::Carried(code) => Some(code),
+        }
+    }
+
     /// Whether it stays only until consumers have followed: whoever needed it has another now.
     pub fn is_handover(self) -> bool {
         self == ObjectState::Carried(Code::Handover)

@@ -143,7 +143,7 @@ impl Shelf {
         assert!(findings.iter().all(|finding| finding.region.is_some() && !finding.help.is_empty()), "{findings:?}");
         let shown = settle(findings).into_iter().map(|f| format!("{}: {}\n", f.code.text(), f.message));
         let shown: String = shown.collect();
-        assert!(!shown.contains("value"), "a value is shown: {shown}");
+        assert!(!shown.replace("values-not-compared", "").contains("value"), "a value is shown: {shown}");
         shown.trim_end().to_string()
     }
 

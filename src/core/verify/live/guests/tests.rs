@@ -1,5 +1,7 @@
 //! Tests of what is said of guests by the words of Cluster API.
 
+use core::cell::RefCell;
+
 use super::super::compare::tests::{Shelf, ring};
 use super::*;
 use crate::layout::manifest::Guest;
@@ -15,8 +17,11 @@ const SET: &str = "{apiVersion: addons.cluster.x-k8s.io/v1beta2, kind: ClusterRe
     metadata: {name: pouch-pull, namespace: team-a, labels: {MINE}}, spec: {clusterSelector: {matchLabels: {pull: 'yes'}}, \
     resources: [{kind: Secret, name: pouch-pull-1}], strategy: Reconcile}}";
 
-fn shelf() -> Shelf {
-    let mut shelf = Shelf::new(&[PAYLOAD, SET]);
+/// The Cluster that the set chooses, ready.
+const READY: &str = "{metadata: {labels: {pull: 'yes'}}, status: {initialization: {infrastructureProvisioned: true}}}";
+
+fn shelf(documents: &[&str], hash: Option<&str>) -> Shelf {
+    let mut shelf = Shelf::new(documents);
     for object in &mut shelf.manifest.objects {
         for needed_by in &mut object.needed_by {
             needed_by.by = Claimant::guest("team-a".into(), "pull".into());
@@ -24,37 +29,51 @@ fn shelf() -> Shelf {
         object.guest = object.key.kind.is_secret().then(|| Guest {
             key: ObjectKey::secret("kube-system".into(), "pull".into()),
             secret_type: Some("Opaque".into()),
-            sha256: Some(HASH.into()),
+            sha256: hash.map(String::from),
         });
     }
     shelf.sign(&ring(1));
     shelf
 }
 
-/// What is said where a Cluster is so, and Cluster API notes that of the payload.
-fn said(cluster: &str, noted: &str) -> String {
+/// What is said, and what the region's line says of guests, where a Cluster is so, and Cluster API notes that of sets.
+fn looked(documents: &[&str], hash: Option<&str>, cluster: &str, bindings: &str) -> (String, String) {
     let keyed = |group: &str, kind: &str, text: &str| {
         let key = ObjectKey::new(GroupKind::new(group, kind), Some("team-a".into()), "one".into());
         (key, node(&yaml(text)))
     };
     let change = |answers: &mut Answers| {
         answers.clusters = Vec::from([keyed("cluster.x-k8s.io", "Cluster", cluster)]);
-        let binding = format!("spec: {{bindings: [{{clusterResourceSetName: pouch-pull, resources: [{noted}]}}]}}");
-        let empty = "spec: {bindings: []}";
-        let binding = if noted.is_empty() { empty } else { &binding };
-        answers.bindings = Vec::from([keyed("addons.cluster.x-k8s.io", "ClusterResourceSetBinding", binding)]);
+        let binding = format!("spec: {{bindings: [{bindings}]}}");
+        answers.bindings = Vec::from([keyed("addons.cluster.x-k8s.io", "ClusterResourceSetBinding", &binding)]);
     };
-    shelf().answered(Some(&ring(1)), &[PAYLOAD, SET], change, |(bundle, answers)| compare(bundle, &answers))
+    let line = RefCell::new(String::new());
+    let said = shelf(documents, hash).answered(Some(&ring(1)), documents, change, |(bundle, answers)| {
+        let delivery = compare(bundle, &answers);
+        line.replace(delivery.told().unwrap_or_default());
+        delivery.findings
+    });
+    (said, line.into_inner())
+}
+
+/// What Cluster API notes of the payload in the set.
+fn of_set(set: &str, noted: &str) -> String {
+    format!("{{clusterResourceSetName: {set}, resources: [{noted}]}}")
+}
+
+fn applied(hash: &str, applied: bool) -> String {
+    format!("{{kind: Secret, name: pouch-pull-1, hash: 'sha256:{hash}', applied: {applied}}}")
+}
+
+/// What is said where a Cluster is so, and Cluster API notes that of the payload.
+fn said(cluster: &str, noted: &str) -> String {
+    let bindings = if noted.is_empty() { String::new() } else { of_set("pouch-pull", noted) };
+    looked(&[PAYLOAD, SET], Some(HASH), cluster, &bindings).0
 }
 
 #[test]
 fn a_payload_has_arrived_only_where_cluster_api_notes_its_hash() {
-    const READY: &str =
-        "{metadata: {labels: {pull: 'yes'}}, status: {initialization: {infrastructureProvisioned: true}}}";
     const OLDER: &str = "{metadata: {labels: {pull: 'yes'}}, status: {infrastructureReady: true}}";
-    let applied = |hash: &str, applied: bool| {
-        format!("{{kind: Secret, name: pouch-pull-1, hash: 'sha256:{hash}', applied: {applied}}}")
-    };
     for (cluster, noted, expect) in [
         (READY, applied(HASH, true), ""),
         (OLDER, applied(HASH, true), ""),
@@ -82,4 +101,76 @@ fn a_payload_has_arrived_only_where_cluster_api_notes_its_hash() {
             ),
         }
     }
+}
+
+#[test]
+fn a_set_that_names_what_the_bundle_lacks_proves_nothing() {
+    let (said, line) = looked(&[SET], Some(HASH), READY, &of_set("pouch-pull", &applied(HASH, true)));
+    let expect = "not-in-guest: ClusterResourceSet.addons.cluster.x-k8s.io team-a/pouch-pull names Secret \
+                  team-a/pouch-pull-1, which the bundle does not have: Cluster API skips";
+    assert!(said.starts_with(expect), "{said}");
+    assert_eq!(line, "delivered to 0 of 1 Cluster");
+}
+
+#[test]
+fn without_a_hash_in_the_manifest_nobody_knows_what_arrived() {
+    let noted = of_set("pouch-pull", &applied(HASH, true));
+    let (said, line) = looked(&[PAYLOAD, SET], None, READY, &noted);
+    assert!(said.starts_with("values-not-compared: whether Secret team-a/pouch-pull-1 arrived"), "{said}");
+    assert_eq!(line, "delivered to 0 of 1 Cluster");
+    // What was not applied is known all the same.
+    let (said, _) = looked(&[PAYLOAD, SET], None, READY, &of_set("pouch-pull", &applied(HASH, false)));
+    assert!(said.contains("notes that Secret team-a/pouch-pull-1 was not applied"), "{said}");
+    assert_eq!(looked(&[PAYLOAD, SET], Some(HASH), READY, &noted), (String::new(), "delivered to 1 Cluster".into()));
+}
+
+/// Cluster API never writes it again, so the binding has the hash of what was there first.
+#[test]
+fn what_is_written_once_has_arrived_with_any_hash() {
+    let once = SET.replace("Reconcile", "ApplyOnce");
+    let other = HASH.replace('9', "8");
+    let (said, line) = looked(&[PAYLOAD, &once], Some(HASH), READY, &of_set("pouch-pull", &applied(&other, true)));
+    assert_eq!((said.as_str(), line.as_str()), ("", "delivered to 1 Cluster"));
+    let (said, _) = looked(&[PAYLOAD, &once], Some(HASH), READY, &of_set("pouch-pull", &applied(&other, false)));
+    assert!(said.contains("was not applied"), "{said}");
+}
+
+#[test]
+fn the_line_says_to_how_many_clusters_and_of_sets_without_one() {
+    const PENDING: &str = "{metadata: {labels: {pull: 'yes'}}}";
+    const OTHER: &str = "{metadata: {labels: {pull: 'no'}}}";
+    let line = |cluster: &str| looked(&[PAYLOAD, SET], Some(HASH), cluster, "").1;
+    assert_eq!(line(PENDING), "delivered to 0 of 1 Cluster");
+    assert_eq!(line(OTHER), "delivered to no Cluster, and no Cluster is there for team-a/pouch-pull");
+    assert_eq!(looked(&[PAYLOAD], Some(HASH), READY, "").1, "");
+}
+
+/// Each is as the bundle says, and the guest has whichever was written last.
+#[test]
+fn two_sets_that_write_one_object_into_one_guest_are_told() {
+    let (payload, set) = (PAYLOAD.replace("pull-1", "pull-2"), SET.replace("pouch-pull", "pouch-pull-old"));
+    let set = set.replace("pouch-pull-old-1", "pouch-pull-2");
+    let noted = [of_set("pouch-pull", &applied(HASH, true)), of_set("pouch-pull-old", &applied(HASH, true))].join(", ");
+    let noted = noted.replace(
+        "pouch-pull-old, resources: [{kind: Secret, name: pouch-pull-1",
+        "pouch-pull-old, resources: [{kind: Secret, name: pouch-pull-2",
+    );
+    let (said, _) = looked(&[PAYLOAD, SET, &payload, &set], Some(HASH), READY, &noted);
+    let expect = "two-writers: ClusterResourceSet.addons.cluster.x-k8s.io team-a/pouch-pull and \
+                  ClusterResourceSet.addons.cluster.x-k8s.io team-a/pouch-pull-old both write Secret kube-system/pull";
+    assert!(said.starts_with(expect) && said.lines().count() == 1, "{said}");
+}
+
+/// One reason is not told of what has another.
+#[test]
+fn each_payload_is_told_with_its_own_reason() {
+    let payload = PAYLOAD.replace("pull-1", "pull-2");
+    let set = SET.replace("name: pouch-pull-1}", "name: pouch-pull-1}, {kind: Secret, name: pouch-pull-2}");
+    let noted =
+        format!("{}, {}", applied(HASH, false), applied(&HASH.replace('9', "8"), true).replace("pull-1", "pull-2"));
+    let (said, _) = looked(&[PAYLOAD, &payload, &set], Some(HASH), READY, &of_set("pouch-pull", &noted));
+    let lines: Vec<&str> = said.lines().collect();
+    assert_eq!(lines.len(), 2, "{said}");
+    assert!(lines.iter().any(|line| line.contains("notes that Secret team-a/pouch-pull-1 was not applied")), "{said}");
+    assert!(lines.iter().any(|line| line.contains("notes an older Secret team-a/pouch-pull-2")), "{said}");
 }

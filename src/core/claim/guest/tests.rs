@@ -1,0 +1,102 @@
+//! Tests of names, and of what a group costs.
+
+use alloc::borrow::ToOwned as _;
+
+use super::*;
+use crate::destination::Destination;
+use crate::testing::case::{Document, Scene};
+use crate::testing::stages::Desk;
+use crate::testing::{node, yaml};
+
+fn object(number: usize) -> (Mark, usize) {
+    let key = ObjectKey::secret("team".into(), Name::new(format!("s{number}")));
+    (Mark::of(&key), number)
+}
+
+fn placed(count: usize) -> BTreeMap<usize, String> {
+    let parts = parts("base", (0..count).map(object).collect());
+    for (name, _, part) in &parts {
+        assert!(part.len() <= MOST_PAYLOADS, "{name}");
+    }
+    parts.into_iter().flat_map(|(name, _, part)| part.into_iter().map(move |(_, it)| (it, name.clone()))).collect()
+}
+
+#[test]
+fn one_object_more_moves_at_most_half_a_part() {
+    assert!(placed(100).values().all(|name| name == "base"));
+    let mut moves = 0;
+    for count in 100..500 {
+        let (before, after) = (placed(count), placed(count + 1));
+        let moved = before.iter().filter(|(object, name)| after[object] != **name).count();
+        assert!(moved <= 70, "{count}: {moved}");
+        moves += usize::from(moved > 0);
+    }
+    assert!(moves <= 8, "{moves}");
+}
+
+const SOURCES: &str = "sources: [{name: all, provides: {namespaces: ['shared'], clusterScoped: true}}, \
+    {name: tenant, provides: {namespaces: ['team-*']}}, {name: clusters, provides: {namespaces: ['ns-*']}, region: eu}]";
+
+fn scene(namespaces: &str, documents: impl Iterator<Item = (&'static str, String)>) -> Scene {
+    let group = format!(
+        "guests: {{pull: {{region: eu, namespaces: [{namespaces}], clusterSelector: {{matchLabels: {{a: b}}}}, \
+         objects: [{{kind: Secret, namespace: shared, name: one}}, {{syncRule: pull}}]}}}}"
+    );
+    let document =
+        |(source, text): (&str, String)| Document { source: source.into(), node: node(&yaml(&text)), line: 1 };
+    let rule = "{apiVersion: clusterregistry.k8s.cisco.com/v1alpha1, kind: ResourceSyncRule, metadata: {name: pull}, \
+        spec: {groupVersionKind: {version: v1, kind: Secret}, rules: [{match: [{labels: [{matchLabels: {pull: 'yes'}}]}]}]}}";
+    let documents = documents.chain([("all", rule.to_owned()), ("all", secret("shared", "one", ""))]);
+    Scene {
+        config: yaml(&format!("{{{SOURCES}, {group}}}")),
+        documents: documents.map(document).collect(),
+        incomplete: Vec::new(),
+        run: yaml("{}"),
+    }
+}
+
+fn secret(namespace: &str, name: &str, labels: &str) -> String {
+    format!(
+        "{{apiVersion: v1, kind: Secret, metadata: {{name: {name}, namespace: {namespace}, labels: {{{labels}}}}}}}"
+    )
+}
+
+fn cluster(number: usize) -> (&'static str, String) {
+    let text = "{apiVersion: cluster.x-k8s.io/v1beta2, kind: Cluster, metadata: {name: one, namespace: ns-NUMBER}}";
+    ("clusters", text.replace("NUMBER", &format!("{number:05}")))
+}
+
+/// What came of each namespace: whether nothing stops the group there.
+fn heard(scene: &Scene) -> BTreeMap<Namespace, bool> {
+    let desk = Desk::new(scene);
+    let region = desk.fleet.regions.values().next().unwrap().name.clone();
+    let cases = desk.heard(&region).into_iter();
+    cases.map(|it| (it.claim.by.namespace.clone(), !it.findings.iter().any(Finding::stops_claim))).collect()
+}
+
+/// Who writes Clusters says how many namespaces there are, and who writes Secrets how many a rule takes.
+#[test]
+fn whoever_writes_many_clusters_or_objects_takes_little_of_a_group() {
+    let heard = heard(&scene("'ns-*', ns-99999", (0..MOST_NAMESPACES + 2).map(cluster)));
+    assert_eq!(heard.len(), MOST_NAMESPACES + 3);
+    let broken: Vec<&str> = heard.iter().filter(|(_, good)| !**good).map(|(name, _)| name.as_str()).collect();
+    // What is named comes before what a glob fits.
+    assert_eq!(broken, ["ns-01000", "ns-01001"]);
+
+    let of_tenant = |number: usize| ("tenant", secret("team-a", &format!("s{number}"), "pull: 'yes'"));
+    let scene = scene("ns-1", (0..500).map(of_tenant));
+    let desk = Desk::new(&scene);
+    let asked = desk.facts.asked().iter().find_map(|asked| asked.claim.as_ref()?.guest.clone()).unwrap();
+    assert!(asked.items.len() <= 17, "{}", asked.items.len());
+    assert_eq!(asked.shut.len(), 500);
+    let region = desk.fleet.regions.values().next().unwrap();
+    let cases = desk.heard(&Destination { fleet: &desk.fleet, region }.region.name);
+    assert!(cases.iter().all(|case| !case.findings.iter().any(Finding::stops_claim)));
+}
+
+#[test]
+fn what_one_rule_takes_for_a_group_is_bounded() {
+    let own = |number: usize| ("all", secret("shared", &format!("s{number}"), "pull: 'yes'"));
+    let all_good = |count: usize| heard(&scene("ns-1", (0..count).map(own))).values().all(|good| *good);
+    assert!(all_good(10) && !all_good(MOST_TAKEN + 1));
+}

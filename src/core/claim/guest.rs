@@ -262,6 +262,11 @@ fn payload(base: &str, lands: &ObjectKey) -> Name {
     Name::from(format!("{base}-{}", Mark::of(lands).digits()).as_str())
 }
 
+/// The digits of the selector in the name of a payload.
+pub fn selector_of(payload: &Name) -> Option<&str> {
+    payload.as_str().rsplit('-').nth(1)
+}
+
 /// Puts payloads into sets: each with its name, and with what it is in a guest. Also gives the namespaces that are needed
 /// there, and the payloads that make these.
 pub fn sets(delivered: &Delivered, payloads: &BTreeMap<&Name, &ObjectKey>) -> (Vec<(Namespace, Name)>, Vec<GuestSet>) {

@@ -126,6 +126,8 @@ pub struct Change {
     pub sealing: Option<Sealing>,
     /// What it is in guest clusters, if it is a payload; where it is withdrawn, that stays there.
     pub guest: Option<ObjectKey>,
+    /// Whether another payload brings that to other Clusters.
+    pub brought: bool,
     /// The claimants that need it; if it is withdrawn, those that needed it.
     pub claimants: Vec<Claimant>,
 }
@@ -141,6 +143,7 @@ impl Change {
             fields: Vec::new(),
             sealing: None,
             guest: None,
+            brought: false,
             claimants,
         }
     }

@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 
 use super::brake::{self, Account, Braked, Load, Share, added_recipients};
 use super::change::{Action, Change, Hold, Loss, Reason, Sealing, Sharing, Values};
-use super::delivered::delivered;
+use super::delivered::Delivered;
 use super::fields::differences;
 use super::guests;
 use super::history::{History, Past, filled_entries};
@@ -77,8 +77,9 @@ pub(super) fn compare(input: &Input<'_>, pack: &Pack) -> Vec<Change> {
             (Some(_), Packed::Fresh { order, keep, .. }) if lands.kind.is_secret() => {
                 let Sealed { action, lost_entries, entries, fields, sealing } =
                     sealed(input, order, *keep == Keep::Resealed);
-                let (key, sealing, guest) = (lands.clone(), Some(sealing), guest_of(packed));
-                changes.push(Change { key, action, lost_entries, entries, fields, sealing, guest, claimants });
+                let (sealing, guest) = (Some(sealing), guest_of(packed));
+                let change = Change::of(lands, action, claimants);
+                changes.push(Change { lost_entries, entries, fields, sealing, guest, ..change });
                 continue;
             }
             (Some(_), _) => Action::Changed,
@@ -103,15 +104,17 @@ pub(super) fn compare(input: &Input<'_>, pack: &Pack) -> Vec<Change> {
             let gone: Vec<&ManifestObject> =
                 manifest.objects.iter().filter(|object| !pack.objects.contains_key(&object.key)).collect();
             let is_of_guests = gone.iter().any(|object| object.guest.is_some());
-            let delivered = if is_of_guests { delivered(pack) } else { BTreeSet::new() };
+            let delivered = is_of_guests.then(|| Delivered::of(pack));
             // What another payload delivers does not just stay there.
             let stays = |object: &ManifestObject| {
                 let guest = &object.guest.as_ref()?.key;
-                (!delivered.contains(&(object.key.namespace.as_ref(), guest))).then(|| guest.clone())
+                Some((guest.clone(), delivered.as_ref()?.without(&object.key, guest)?))
             };
-            changes.extend(
-                gone.into_iter().map(|it| Change { guest: stays(it), ..removed(&it.key, claimants(&it.needed_by)) }),
-            );
+            changes.extend(gone.into_iter().map(|it| {
+                let (guest, brought) = stays(it).unzip();
+                let brought = brought.unwrap_or_default();
+                Change { guest, brought, ..removed(&it.key, claimants(&it.needed_by)) }
+            }));
         }
         None => {
             let gone = evidence(input).map(|evidence| evidence.gone(input.to.directory(), pack.objects.keys()));

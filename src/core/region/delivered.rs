@@ -8,20 +8,38 @@ use super::guests::set;
 use super::input::Input;
 use super::pack::{Pack, Packed, needers};
 use crate::capi::resource_set::{self, Strategy, is_resource_set};
+use crate::claim::guest;
 use crate::finding::{Code, Finding};
 use crate::layout::manifest::Guest;
 use crate::listing::few;
 use crate::name::{Claimant, GroupKind, Name, Namespace, ObjectKey};
 use crate::selector::Selector;
 
-/// The guest objects that a bundle delivers, with the namespace of the Clusters.
-pub(super) fn delivered<'p>(pack: &'p Pack) -> BTreeSet<(Option<&'p Namespace>, &'p ObjectKey)> {
-    let of = |(key, packed): (&'p ObjectKey, &'p Packed)| Some((key.namespace.as_ref(), &guest(packed)?.key));
-    pack.objects.iter().filter_map(of).collect()
+/// The guest objects that a bundle delivers, with the namespace of the Clusters, and for each by which selectors.
+pub(super) struct Delivered<'p>(BTreeMap<(Option<&'p Namespace>, &'p ObjectKey), BTreeSet<&'p str>>);
+
+impl<'p> Delivered<'p> {
+    pub(super) fn of(pack: &'p Pack) -> Self {
+        let mut all: BTreeMap<_, BTreeSet<&str>> = BTreeMap::new();
+        for (key, packed) in &pack.objects {
+            if let Some(guest) = inside(packed) {
+                all.entry((key.namespace.as_ref(), &guest.key)).or_default().extend(guest::selector_of(&key.name));
+            }
+        }
+        Self(all)
+    }
+
+    /// What becomes in guests of an object that a payload delivered and that is withdrawn: none where the same Clusters still
+    /// get it; else whether it is still brought to some.
+    pub(super) fn without(&self, payload: &ObjectKey, guest: &ObjectKey) -> Option<bool> {
+        let Some(selectors) = self.0.get(&(payload.namespace.as_ref(), guest)) else { return Some(false) };
+        let own = guest::selector_of(&payload.name);
+        (!own.is_some_and(|own| selectors.contains(own))).then_some(true)
+    }
 }
 
 /// What of an object is for guests.
-fn guest(packed: &Packed) -> Option<&Guest> {
+fn inside(packed: &Packed) -> Option<&Guest> {
     match packed {
         Packed::Fresh { guest, .. } => guest.as_ref(),
         Packed::Carried { object, .. } => object.guest.as_ref(),
@@ -89,7 +107,7 @@ fn writer<'p>(input: &Input<'_>, pack: &'p Pack, (key, packed): (&'p ObjectKey, 
     let (is_once, stays) = stays;
     let object = |(kind, name): &(GroupKind, Name)| {
         let payload = ObjectKey::new(kind.clone(), key.namespace.clone(), name.clone());
-        Some(&guest(pack.objects.get(&payload)?)?.key)
+        Some(&inside(pack.objects.get(&payload)?)?.key)
     };
     let objects = payloads.iter().filter(|_| !is_once).filter_map(object).collect();
     Some(Writer { key, by, stays, selector, objects })

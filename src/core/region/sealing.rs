@@ -13,6 +13,7 @@ use super::fields::{FieldChange, differences};
 use super::history::filled_entries;
 use super::input::Input;
 use super::published::document;
+use crate::claim::parcel;
 use crate::layout::Marks;
 use crate::layout::sanitise::{open_part, steers};
 use crate::name::ObjectKey;
@@ -63,10 +64,9 @@ pub(super) fn sealed(input: &Input<'_>, order: &Order, is_same: bool) -> Sealed 
     let values = match entries.unknown {
         // The file tag tells that something differs: if nothing that stands open does, a value does.
         Some(Reason::NoTags) if fields.is_empty() => Values::Changed,
-        Some(_) if entries.changes.iter().any(is_certain) => Values::Changed,
-        Some(_) => Values::Unknown,
         None if entries.changes.is_empty() => Values::Same,
-        None => Values::Changed,
+        _ if entries.changes.iter().any(is_certain) => Values::Changed,
+        _ => Values::Unknown,
     };
     reasons.extend(entries.unknown);
     let action = match values {
@@ -160,10 +160,12 @@ fn changed_entries(input: &Input<'_>, order: &Order, document: &Node) -> Entries
     let unknown = unknown.filter(|_| has_values);
     let key = key.unwrap_or(current);
     let changes = reuse::compare_entries(key, &context, lines, &leaves, payload);
+    // The document in an envelope has labels and a form too, so that its value need not be another.
+    let is_envelope = parcel(&order.edits).is_some();
     let weigh = |(name, change)| match change {
         EntryChange::Same => None,
         // Without tags only the names tell.
-        EntryChange::Changed if unknown.is_some() => Some((name, EntryChange::PerhapsChanged)),
+        EntryChange::Changed if unknown.is_some() || is_envelope => Some((name, EntryChange::PerhapsChanged)),
         change => Some((name, change)),
     };
     Entries { changes: changes.into_iter().filter_map(weigh).collect(), unknown }

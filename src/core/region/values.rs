@@ -34,7 +34,11 @@ pub(super) fn replaced(input: &Input<'_>, pack: &Pack, changes: &[Change]) -> Ve
         Packed::Carried { .. } => is_limited,
         Packed::Namespace { .. } => false,
     };
-    let secrets = pack.objects.iter().filter(|(key, packed)| key.kind.is_secret() && is_looked_at(packed));
+    let secrets = pack.objects.iter().filter(|(key, packed)| {
+        // What changes of an envelope for guests need not be a value, and one that stays says nothing of the namespace.
+        let is_envelope = matches!(packed, Packed::Fresh { guest: Some(_), .. });
+        key.kind.is_secret() && !is_envelope && is_looked_at(packed)
+    });
     let (replaced, others): (Vec<_>, Vec<_>) = secrets.partition(|(key, _)| changed.contains(key));
     for (key, packed) in replaced {
         for by in staying_needers(input, key, packed) {

@@ -210,7 +210,8 @@ fn item(item: &Item<'_>, most: &Most) -> String {
             let guest = match change.guest() {
                 None => String::new(),
                 Some(guest) if change.action == What::Withdrawn.word() => {
-                    format!(" (in guests: {}, which stays there)", object(guest))
+                    let unless = if change.is_brought() { " unless another set brings it" } else { "" };
+                    format!(" (in guests: {}, which stays there{unless})", object(guest))
                 }
                 Some(guest) => format!(" (in guests: {})", object(guest)),
             };

@@ -47,8 +47,8 @@ fn inside(packed: &Packed) -> Option<&Guest> {
     }
 }
 
-/// The most pairs of sets that are told of.
-const MOST_TOLD: usize = 8;
+/// The most pairs of sets that are told of for one region.
+const MOST_TOLD: usize = 100;
 
 /// How many objects a message names.
 const MOST_NAMED: usize = 3;
@@ -86,7 +86,11 @@ pub(super) fn two_writers(input: &Input<'_>, pack: &Pack) -> Vec<Finding> {
             findings.extend(others.filter(|(other, _)| *other != at).filter_map(|(_, it)| between(stale, why, it)));
         }
     }
+    let more = findings.len().saturating_sub(MOST_TOLD);
     findings.truncate(MOST_TOLD);
+    if let Some(last) = findings.last_mut().filter(|_| more > 0) {
+        last.message = format!("{} (and {more} more like this)", last.message);
+    }
     findings.into_iter().map(|finding| finding.in_region(&input.to.region.name)).collect()
 }
 

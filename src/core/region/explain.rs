@@ -50,8 +50,7 @@ pub(super) fn withdrawals(input: &Input<'_>, rulings: &[Ruling<'_>], packed: &Pa
         let finding = match ruling {
             // Its own findings say why.
             Some(ruling) if ruling.verdict != Verdict::Admitted => return None,
-            // The configuration says so itself.
-            Some(_) if by.is_guest() => return None,
+            Some(ruling) if by.is_guest() => not_delivered(&ruling.case.claim, &objects)?,
             Some(ruling) => {
                 let Claim { by, origin, starts, .. } = &ruling.case.claim;
                 unnamed(by, origin, starts, &objects)
@@ -146,7 +145,7 @@ fn gone(
         return not_taken(input, by);
     }
     if by.is_guest() {
-        return None;
+        return without_clusters(input, by, objects);
     }
     // What a template asks for in another region says nothing of this one.
     if let Some(asked) = world.facts.asked_by(by).filter(|_| !by.is_managed_resource()) {
@@ -231,6 +230,38 @@ fn not_taken(input: &Input<'_>, by: &Claimant) -> Option<Finding> {
     let help =
         "If this is unintended, correct the rule, the metadata of the object, or the ClusterFeatures of its source.";
     Some(withdrawn(message, &rule.origin).about(&object.key).help(help))
+}
+
+/// What a group of guests delivered by a rule or a template, and delivers no more. Of what it named itself, the configuration
+/// says enough.
+fn not_delivered(claim: &Claim, objects: &[&ManifestObject]) -> Option<Finding> {
+    let via = |object: &ManifestObject| {
+        let own = object.needed_by.iter().find(|needed_by| needed_by.by == claim.by)?;
+        let maker = own.via.first()?.field.split_once(": ")?.1;
+        Some(maker.split_once(", ").map_or(maker, |(maker, _)| maker).to_owned())
+    };
+    let (object, maker) = objects.iter().find_map(|object| Some((object, via(object)?)))?;
+    let guest = object.guest.as_ref().map_or(&object.key, |guest| &guest.key);
+    let message = format!(
+        "{maker} gives {} no more, so that {} no longer delivered: {guest} in guests",
+        claim.by,
+        listed(objects)
+    );
+    let help = "If this is unintended, see what it selects, and the labels of objects and namespaces.";
+    Some(withdrawn(message, &claim.origin).about(&object.key).help(help))
+}
+
+/// A group of guests that globs of the configuration are not for any more: no Cluster is left.
+fn without_clusters(input: &Input<'_>, by: &Claimant, objects: &[&ManifestObject]) -> Option<Finding> {
+    let group = input.world.fleet.guests.get(&by.name).filter(|group| group.region == input.to.region.name)?;
+    group.namespaces.matches(by.namespace.as_str()).then_some(())?;
+    let message = format!(
+        "no Cluster is known in namespace {} any more, so {} no longer delivered",
+        by.namespace,
+        listed(objects)
+    );
+    let help = "If this is unintended, see the sources that tell of the region's Clusters.";
+    Some(withdrawn(message, &Origin::configuration()).help(help))
 }
 
 /// An object that nobody knew and whose key is nearly that of one that is gone.

@@ -79,11 +79,13 @@ pub fn listed(session: &Session, opened: &Opened, called: Option<&str>) -> Resul
         return Err(Failure::unavailable(message, "Publish it, and see what `pouch verify` says of it."));
     };
     let objects: BTreeSet<ObjectKey> = region.manifest.objects.iter().map(|object| object.key.clone()).collect();
-    let is_ours = |kind: &GroupKind| {
-        let is_for_guests = is_resource_set(kind) && !fleet.guests.is_empty();
+    let is_ours = |object: &ManifestObject| {
+        let kind = &object.key.kind;
+        // Also of a group that the configuration has no more.
+        let is_for_guests = is_resource_set(kind) && object.needed_by.iter().any(|needed_by| needed_by.by.is_guest());
         kind.is_namespace() || is_published(kind) || fleet.kinds.contains_key(kind) || is_for_guests
     };
-    if let Some(key) = objects.iter().find(|key| !is_ours(&key.kind)) {
+    if let Some(ManifestObject { key, .. }) = region.manifest.objects.iter().find(|object| !is_ours(object)) {
         let message = format!("the bundle holds {key}, of a kind that pouch does not publish");
         return Err(Failure::unavailable(message, "Find out who put it there."));
     }

@@ -28,6 +28,7 @@ use crate::destination::Address;
 use crate::finding::{Class, Code, Finding, Origin};
 use crate::k0rdent::root::Root;
 use crate::name::{Claimant, GroupKind, Name, Namespace, ObjectKey, Region, SourceName, Version};
+use crate::snapshot::MadeFor;
 use crate::sync_rule::Made;
 
 /// One request for a root and all that it needs, for one address.
@@ -194,6 +195,11 @@ impl Claim {
             Rendering::None | Rendering::ForGuests => &[],
         };
         of.iter().filter_map(|(_, claim)| claim.as_ref().ok())
+    }
+
+    /// Under what it is found what a template makes for it.
+    pub fn made_for(&self) -> MadeFor {
+        MadeFor { region: self.region().clone(), by: self.by.clone(), in_guests: self.is_for_guests() }
     }
 
     /// Whether what it makes goes to guest clusters.

@@ -99,7 +99,7 @@ impl<'a> Templates<'a> {
         for (claim, made) in self.claims.iter().zip(made) {
             let region = claim.region();
             let directory = self.world.fleet.regions.get(region).map_or(region.as_str(), |it| it.directory.as_str());
-            all.add(claim, directory, made);
+            all.add(claim.made_for(), directory, made);
         }
         all
     }

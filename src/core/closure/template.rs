@@ -38,7 +38,7 @@ pub(super) fn close(world: &World<'_>, claim: &Claim, closure: &mut Closure) {
     if !is_known {
         return;
     }
-    let Some(made) = world.snapshot.made.of(claim) else {
+    let Some(made) = world.snapshot.made.of(&claim.made_for()) else {
         let finding =
             Finding::new(Code::Unread, format!("nothing was made of {} yet", template.key)).about(&template.key);
         return closure.find(claim, finding.at(&claim.origin).help("This is a bug in pouch; please report it."));

@@ -7,7 +7,6 @@ use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
-use crate::claim::Claim;
 use crate::finding::Finding;
 use crate::name::{Claimant, Name, Namespace, ObjectKey, Region};
 use crate::object::Object;
@@ -23,10 +22,22 @@ pub struct Made {
     pub is_known: bool,
 }
 
+/// Who a template makes something for. What is for guest clusters of a namespace is another thing than what is for the
+/// namespace.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct MadeFor {
+    /// The region.
+    pub region: Region,
+    /// The claimant.
+    pub by: Claimant,
+    /// Whether it is for guest clusters.
+    pub in_guests: bool,
+}
+
 /// What all templates made.
 #[derive(Default)]
 pub struct AllMade {
-    by: BTreeMap<(Region, Claimant, bool), Made>,
+    by: BTreeMap<MadeFor, Made>,
     objects: BTreeMap<ObjectKey, Box<Object>>,
 }
 
@@ -34,25 +45,25 @@ impl AllMade {
     /// Adds what a claim's template made, with where each object lands.
     ///
     /// They are found by the region's `directory`, which stays when the region is renamed.
-    pub fn add(&mut self, claim: &Claim, directory: &str, made: Result<Vec<Object>, Vec<Finding>>) {
+    pub fn add(&mut self, goal: MadeFor, directory: &str, made: Result<Vec<Object>, Vec<Finding>>) {
         let mut all = Made::default();
         match made {
             Ok(objects) => {
                 all.is_known = true;
                 for object in objects {
-                    let (found, lands) = (found_as(claim, directory, &object.key), object.key.clone());
+                    let (found, lands) = (found_as(&goal, directory, &object.key), object.key.clone());
                     self.objects.insert(found.clone(), Box::new(object));
                     all.objects.push((found, lands));
                 }
             }
             Err(findings) => all.findings = findings,
         }
-        self.by.insert(place(claim), all);
+        self.by.insert(goal, all);
     }
 
     /// What a claim's template made; none as long as nobody has tried.
-    pub fn of(&self, claim: &Claim) -> Option<&Made> {
-        self.by.get(&place(claim))
+    pub fn of(&self, goal: &MadeFor) -> Option<&Made> {
+        self.by.get(goal)
     }
 
     pub(super) fn get(&self, key: &ObjectKey) -> Option<&Object> {
@@ -60,21 +71,16 @@ impl AllMade {
     }
 }
 
-/// What is made for guest clusters of a namespace is another thing than what is made for the namespace.
-fn place(claim: &Claim) -> (Region, Claimant, bool) {
-    (claim.region().clone(), claim.by.clone(), claim.is_for_guests())
-}
-
 /// The key under which a made object is found: in the claimant's namespace, with a name that is none.
-fn found_as(claim: &Claim, directory: &str, lands: &ObjectKey) -> ObjectKey {
-    let by = &claim.by;
+fn found_as(goal: &MadeFor, directory: &str, lands: &ObjectKey) -> ObjectKey {
+    let by = &goal.by;
     let elsewhere = match &lands.namespace {
         Some(namespace) if *namespace == by.namespace => None,
         other => Some(other.as_ref().map_or("", Namespace::as_str)),
     };
     let place = elsewhere.map(|namespace| format!("{namespace}/")).unwrap_or_default();
-    let goal = if claim.is_for_guests() { "@guests" } else { "" };
-    let name = format!("{place}{}@{}@{directory}{goal}", lands.name, by.name);
+    let suffix = if goal.in_guests { "@guests" } else { "" };
+    let name = format!("{place}{}@{}@{directory}{suffix}", lands.name, by.name);
     ObjectKey::new(lands.kind.clone(), Some(by.namespace.clone()), Name::from(name.as_str()))
 }
 

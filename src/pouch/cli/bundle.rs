@@ -8,7 +8,7 @@ use pouch_core::capi::resource_set::is_resource_set;
 use pouch_core::config::Fleet;
 use pouch_core::finding::Finding;
 use pouch_core::kinds::is_published;
-use pouch_core::name::{Directory, GroupKind, ObjectKey, Region};
+use pouch_core::name::{Directory, ObjectKey, Region};
 use pouch_core::verify::bundles::unpack::Unpacked;
 use pouch_core::verify::bundles::{BundleTree, Measure, TreeScope, open, regions};
 
@@ -79,13 +79,13 @@ pub fn listed(session: &Session, opened: &Opened, called: Option<&str>) -> Resul
         return Err(Failure::unavailable(message, "Publish it, and see what `pouch verify` says of it."));
     };
     let objects: BTreeSet<ObjectKey> = region.manifest.objects.iter().map(|object| object.key.clone()).collect();
-    let is_ours = |object: &ManifestObject| {
+    let strange = region.manifest.objects.iter().find(|object| {
         let kind = &object.key.kind;
         // Also of a group that the configuration has no more.
         let is_for_guests = is_resource_set(kind) && object.needed_by.iter().any(|needed_by| needed_by.by.is_guest());
-        kind.is_namespace() || is_published(kind) || fleet.kinds.contains_key(kind) || is_for_guests
-    };
-    if let Some(ManifestObject { key, .. }) = region.manifest.objects.iter().find(|object| !is_ours(object)) {
+        !(kind.is_namespace() || is_published(kind) || fleet.kinds.contains_key(kind) || is_for_guests)
+    });
+    if let Some(key) = strange.map(|object| &object.key) {
         let message = format!("the bundle holds {key}, of a kind that pouch does not publish");
         return Err(Failure::unavailable(message, "Find out who put it there."));
     }

@@ -110,7 +110,9 @@ fn a_pull_secret_arrives_in_a_guest_is_rotated_and_taken_away() {
     let arrived = |value: &str| {
         manager.wait("the pull secret", || pulled(&guest), |text| text.contains(value));
         // A warning would say that nothing can be told yet.
-        let is_whole = |ran: &Ran| ran.code == 0 && !ran.stderr.contains("not-in-guest");
+        let is_whole = |ran: &Ran| {
+            ran.code == 0 && !ran.stderr.contains("not-in-guest") && ran.stdout.contains("; delivered to 1 Cluster\n")
+        };
         manager.wait("verify", || verify(&fleet), is_whole);
     };
     arrived("first");

@@ -63,7 +63,8 @@ pub(super) fn set_aside(world: &World<'_>, claim: &Claim, closure: &mut Closure)
     let (Some(delivered), Some(to)) = (&claim.guest, Destination::of(world.fleet, &claim.to)) else {
         return Vec::new();
     };
-    if delivered.waiting.is_empty() && delivered.items.iter().all(|item| item.rule.is_none()) {
+    let takes_nothing = delivered.waiting.is_empty() && delivered.items.iter().all(|item| item.rule.is_none());
+    if takes_nothing && delivered.unseen.is_empty() {
         return Vec::new();
     }
     let mut aside: Vec<(ObjectKey, Verdict, Vec<Finding>)> = Vec::new();
@@ -84,6 +85,12 @@ pub(super) fn set_aside(world: &World<'_>, claim: &Claim, closure: &mut Closure)
     let is_left = !closure.members.is_empty();
     closure.members.extend(own);
     let mut findings = Vec::new();
+    for open in &delivered.unseen {
+        let message =
+            format!("of {}, what is published stays, whether a rule still takes it or not: {}", claim.by, open.message);
+        let told = Finding { message, ..open.clone().severity(Severity::Warning) };
+        findings.push(if is_left { told } else { open.clone() });
+    }
     for (at, (read, verdict, found)) in aside.into_iter().enumerate() {
         let Some(first) = found.iter().find(|finding| finding.stops_claim()) else { continue };
         if verdict == Verdict::Broken && !is_left {

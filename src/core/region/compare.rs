@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 
 use super::brake::{self, Account, Braked, Load, Share, added_recipients};
 use super::change::{Action, Change, Hold, Loss, Reason, Sealing, Sharing, Values};
-use super::delivered::delivered;
+use super::delivered::{Delivered, Left};
 use super::fields::differences;
 use super::guests;
 use super::history::{History, Past, filled_entries};
@@ -17,6 +17,7 @@ use super::sealing::{Sealed, sealed, will_have};
 use super::unsigned::{self, Evidence};
 use super::values;
 use crate::claim::made;
+use crate::closure::Member;
 use crate::config::{Limits, RegionState};
 use crate::finding::{Code, Finding};
 use crate::hash::sha256_hex;
@@ -47,10 +48,13 @@ pub(super) fn break_immutable(input: &Input<'_>, rulings: &mut [Ruling<'_>], pac
     let mut any = false;
     for ruling in rulings.iter_mut().filter(|ruling| ruling.is_admitted()) {
         for (lands, finding) in &broken {
-            if ruling.case.closure.members.iter().any(|member| member.lands == *lands) {
-                ruling.find(finding.clone());
-                any = true;
+            match ruling.case.closure.members.iter().find(|member| member.lands == *lands) {
+                None => continue,
+                // Who owns one object that a rule takes keeps nothing from the others.
+                Some(Member { read, rule: Some(_), .. }) => ruling.let_wait(read, finding),
+                Some(_) => ruling.find(finding.clone()),
             }
+            any = true;
         }
     }
     any
@@ -78,7 +82,9 @@ pub(super) fn compare(input: &Input<'_>, pack: &Pack) -> Vec<Change> {
                 let Sealed { action, lost_entries, entries, fields, sealing } =
                     sealed(input, order, *keep == Keep::Resealed);
                 let (key, sealing, guest) = (lands.clone(), Some(sealing), guest_of(packed));
-                changes.push(Change { key, action, lost_entries, entries, fields, sealing, guest, claimants });
+                let change =
+                    Change { lost_entries, entries, fields, sealing, guest, ..Change::of(&key, action, claimants) };
+                changes.push(change);
                 continue;
             }
             (Some(_), _) => Action::Changed,
@@ -103,15 +109,16 @@ pub(super) fn compare(input: &Input<'_>, pack: &Pack) -> Vec<Change> {
             let gone: Vec<&ManifestObject> =
                 manifest.objects.iter().filter(|object| !pack.objects.contains_key(&object.key)).collect();
             let is_of_guests = gone.iter().any(|object| object.guest.is_some());
-            let delivered = if is_of_guests { delivered(pack) } else { BTreeSet::new() };
-            // What another payload delivers does not just stay there.
-            let stays = |object: &ManifestObject| {
-                let guest = &object.guest.as_ref()?.key;
-                (!delivered.contains(&(object.key.namespace.as_ref(), guest))).then(|| guest.clone())
-            };
-            changes.extend(
-                gone.into_iter().map(|it| Change { guest: stays(it), ..removed(&it.key, claimants(&it.needed_by)) }),
-            );
+            let delivered = is_of_guests.then(|| Delivered::of(input, pack));
+            changes.extend(gone.into_iter().map(|object| {
+                let change = removed(&object.key, claimants(&object.needed_by));
+                let Some((delivered, guest)) = delivered.as_ref().zip(object.guest.as_ref()) else { return change };
+                match delivered.left(input.published, &object.key, &guest.key) {
+                    // What another payload delivers does not just stay there.
+                    Left::Delivered => change,
+                    left => Change { guest: Some(guest.key.clone()), elsewhere: left == Left::ToSome, ..change },
+                }
+            }));
         }
         None => {
             let gone = evidence(input).map(|evidence| evidence.gone(input.to.directory(), pack.objects.keys()));

@@ -106,6 +106,8 @@ pub struct Delivered {
     pub waiting: Vec<Waiting>,
     /// What ResourceSyncRules take of sources that they may not use, and no grant can open.
     pub shut: BTreeSet<ObjectKey>,
+    /// What leaves open whether ResourceSyncRules take more.
+    pub unseen: Vec<Finding>,
     /// Which Clusters of its namespace a set is for.
     pub clusters: ClusterSelector,
 }

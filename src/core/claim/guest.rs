@@ -11,11 +11,11 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use super::sync_rule::{self, SyncRules, Taken};
-use super::template::{self, Namespaces, Templates};
+use super::template::{self, Templates};
 use super::{Asked, Claim, Delivered, Edit, GuestSet, Item, Parcel, Rendering, Waiting};
 use crate::capi::cluster::cluster_kind;
 use crate::capi::resource_set::{MOST_PAYLOADS, resource_set_kind};
-use crate::config::{Fleet, GuestGroup, RegionConfig, RegionState, Resolution};
+use crate::config::{Fleet, GuestGroup, RegionConfig, RegionState, Resolution, Source, SourcePlace};
 use crate::destination::{Address, Destination};
 use crate::finding::{Code, Finding, Origin};
 use crate::hash::{digits, sha256_start};
@@ -36,30 +36,26 @@ pub(super) fn claims(fleet: &Fleet, snapshot: &Snapshot, synced: &SyncRules) -> 
         let nothing = Delivered { items: Vec::new(), waiting: Vec::new(), ..delivered.clone() };
         let (delivered, nothing) = (Arc::new(delivered), Arc::new(nothing));
         let most = MOST_NAMESPACES.min(MOST_TOGETHER.checked_div(delivered.items.len()).unwrap_or(MOST_NAMESPACES));
-        let (named, fitting) = namespaces(fleet, snapshot, group, region);
-        let beyond = fitting.len().saturating_sub(most);
-        asked.extend(named.into_iter().map(|namespace| ask(group, region, (&delivered, &findings), namespace)));
-        for (at, namespace) in fitting.into_iter().enumerate() {
-            asked.push(match at < most {
-                true => ask(group, region, (&delivered, &findings), namespace),
-                false => ask(group, region, (&nothing, &[too_many(group, most, beyond)]), namespace),
-            });
-        }
+        let Namespaces { named, served, beyond } = namespaces(fleet, snapshot, (group, region), most);
+        let whole = named.into_iter().chain(served);
+        asked.extend(whole.map(|namespace| ask(group, region, (&delivered, &findings), namespace)));
+        let too_many = too_many(group, most);
+        asked.extend(beyond.into_iter().map(|it| ask(group, region, (&nothing, core::slice::from_ref(&too_many)), it)));
     }
     asked
 }
 
-/// The most namespaces that globs of a group fit, and the most payloads in all of them: whoever writes Clusters says how many
-/// namespaces there are.
+/// The most namespaces that globs of a group fit by the Clusters of one source, and the most payloads in these: whoever writes
+/// Clusters says how many namespaces there are, and takes nothing from those of another source.
 const MOST_NAMESPACES: usize = 1000;
 const MOST_TOGETHER: usize = 100_000;
 
 /// What is said of a namespace beyond those.
-fn too_many(group: &GuestGroup, most: usize, beyond: usize) -> Finding {
+fn too_many(group: &GuestGroup, most: usize) -> Finding {
     let message = format!(
-        "globs of guests.{}.namespaces fit {} namespaces with Clusters, and a group like this one is delivered in {most} of them",
-        group.name,
-        most.saturating_add(beyond)
+        "globs of guests.{}.namespaces fit more namespaces with Clusters of one source than the {most} in which a group like \
+         this one is delivered",
+        group.name
     );
     let help = "Narrow the globs, or name the namespaces; what is published stays meanwhile.";
     Finding::new(Code::TooManyObjects, message).help(help)
@@ -69,7 +65,7 @@ fn too_many(group: &GuestGroup, most: usize, beyond: usize) -> Finding {
 pub fn render<'n>(
     (fleet, snapshot): (&Fleet, &Snapshot),
     templates: &Templates,
-    namespaces: impl Fn(&Region) -> Option<&'n Namespaces>,
+    namespaces: impl Fn(&Region) -> Option<&'n template::Namespaces>,
     asked: &mut [Asked],
 ) {
     for claim in asked.iter_mut().filter(|asked| asked.by.is_guest()).filter_map(|asked| asked.claim.as_mut()) {
@@ -108,7 +104,7 @@ fn delivered(
     };
     let plain = group.objects.iter().map(|entry| item(&entry.read, &field, (&entry.lands, &[]), None));
     let (mut items, mut waiting, mut findings): (Vec<Item>, _, _) = (plain.collect(), Vec::new(), Vec::new());
-    let mut shut = BTreeSet::new();
+    let (mut shut, mut unseen) = (BTreeSet::new(), Vec::new());
     for rule in &group.rules {
         let key = ObjectKey::new(kinds::sync_rule(), None, rule.clone());
         let asked = match sync_rule::for_guests(seen, rule, region) {
@@ -127,8 +123,9 @@ fn delivered(
                 findings.extend(found);
                 continue;
             }
-            Some(Ok(Taken { asked, shut: more })) => {
+            Some(Ok(Taken { asked, shut: more, unseen: open })) => {
                 shut.extend(more);
+                unseen.extend(open);
                 asked
             }
         };
@@ -149,7 +146,7 @@ fn delivered(
     }
     let named = group.objects.iter().map(|entry| entry.read.clone()).collect();
     let clusters = group.clusters.clone();
-    (Delivered { base: base.as_str().into(), named, items, waiting, shut, clusters }, findings)
+    (Delivered { base: base.as_str().into(), named, items, waiting, shut, unseen, clusters }, findings)
 }
 
 fn ask(
@@ -205,36 +202,67 @@ pub const NEWEST: &str = "v1beta2";
 /// The version of sets of a region that has no newer one.
 pub const OLDER: &str = "v1beta1";
 
-/// The namespaces of a group: those that are named, and the others that a glob fits and that are known to be there.
+/// The namespaces of a group.
+#[derive(Default)]
+struct Namespaces {
+    /// Those that are named.
+    named: BTreeSet<Namespace>,
+    /// Others that a glob fits and that are known to be there.
+    served: BTreeSet<Namespace>,
+    /// Those of them that are too many.
+    beyond: BTreeSet<Namespace>,
+}
+
 fn namespaces(
     fleet: &Fleet,
     snapshot: &Snapshot,
-    group: &GuestGroup,
-    region: &RegionConfig,
-) -> (BTreeSet<Namespace>, BTreeSet<Namespace>) {
-    let (named, mut fitting): (BTreeSet<Namespace>, _) = (group.named().collect(), BTreeSet::new());
-    if group.has_globs() {
-        let ground = Destination { fleet, region }.ground();
-        let may_land = |name: &Namespace| ground.forbids(&ObjectKey::namespace(name)).is_empty();
-        let fits = |name: &Namespace| {
-            group.namespaces.matches(name.as_str()) && region.allowed.matches(name.as_str()) && may_land(name)
-        };
-        fitting.extend(known(fleet, snapshot, group).into_iter().filter(|name| fits(name) && !named.contains(name)));
+    (group, region): (&GuestGroup, &RegionConfig),
+    most: usize,
+) -> Namespaces {
+    let mut namespaces = Namespaces { named: group.named().collect(), ..Namespaces::default() };
+    if !group.has_globs() {
+        return namespaces;
     }
-    (named, fitting)
+    let ground = Destination { fleet, region }.ground();
+    let may_land = |name: &Namespace| ground.forbids(&ObjectKey::namespace(name)).is_empty();
+    let fits = |name: &&Namespace| {
+        !namespaces.named.contains(*name)
+            && group.namespaces.matches(name.as_str())
+            && region.allowed.matches(name.as_str())
+            && may_land(name)
+    };
+    let (mut served, mut beyond) = (BTreeSet::new(), BTreeSet::new());
+    for of_source in told(fleet, snapshot, group).into_values() {
+        let mut fitting = of_source.iter().filter(fits).cloned();
+        served.extend(fitting.by_ref().take(most));
+        beyond.extend(fitting);
+    }
+    beyond.retain(|name| !served.contains(name));
+    (namespaces.served, namespaces.beyond) = (served, beyond);
+    namespaces
 }
 
 /// The namespaces of a group's region that are known to have Clusters.
 pub fn known(fleet: &Fleet, snapshot: &Snapshot, group: &GuestGroup) -> BTreeSet<Namespace> {
-    let tells = |key: &ObjectKey| {
-        let of = |name: &_| fleet.sources.iter().find(|source| source.name == *name);
-        snapshot.copies(key).any(|copy| of(&copy.origin.source).is_some_and(|source| group.is_told_by(source)))
-    };
-    let mut known = BTreeSet::new();
-    for object in snapshot.all(&cluster_kind()).filter(|object| tells(&object.key)) {
-        known.extend(object.key.namespace.clone());
+    told(fleet, snapshot, group).into_values().flatten().collect()
+}
+
+/// The same by the source that has them.
+fn told<'s>(
+    fleet: &Fleet,
+    snapshot: &'s Snapshot,
+    group: &GuestGroup,
+) -> BTreeMap<&'s SourceName, BTreeSet<Namespace>> {
+    let of = |name: &SourceName| fleet.sources.iter().find(|source| source.name == *name);
+    let mut told: BTreeMap<&SourceName, BTreeSet<Namespace>> = BTreeMap::new();
+    let kind = cluster_kind();
+    for copy in snapshot.all(&kind).flat_map(|object| snapshot.copies(&object.key)) {
+        let source = &copy.origin.source;
+        if of(source).is_some_and(|source| group.is_told_by(source)) {
+            told.entry(source).or_default().extend(copy.key.namespace.clone());
+        }
     }
-    known
+    told
 }
 
 /// The code that says why what a group has published in a namespace stays although the group is not known to be for the
@@ -245,7 +273,25 @@ pub(super) fn kept_by(fleet: &Fleet, snapshot: &Snapshot, by: &Claimant, region:
         return None;
     }
     // Whether Clusters stand there is told by what was read.
-    unread(fleet, snapshot, group, &by.namespace).map(|_| Code::Unread)
+    let unread = unread(fleet, snapshot, group, &by.namespace).map(|_| Code::Unread);
+    unread.or_else(|| untied(fleet, snapshot, group, &by.namespace).map(|_| Code::SeveralRegions))
+}
+
+/// A source with Clusters in a namespace that says of no region that it describes it, where there are several: they may be
+/// those of the group. A live cluster is not asked for them, and may have some.
+pub fn untied(fleet: &Fleet, snapshot: &Snapshot, group: &GuestGroup, namespace: &Namespace) -> Option<SourceName> {
+    let kind = cluster_kind();
+    let there = ObjectKey::new(kind.clone(), Some(namespace.clone()), Name::from("x"));
+    let has = |source: &Source| {
+        let mut clusters = snapshot.all(&kind).filter(|object| object.key.namespace.as_ref() == Some(namespace));
+        clusters.any(|object| snapshot.copies(&object.key).any(|copy| copy.origin.source == source.name))
+    };
+    let may_have = |source: &Source| match source.place {
+        SourcePlace::Cluster { .. } => source.provides.admits(&there, &fleet.system_namespace),
+        _ => has(source),
+    };
+    let mut untied = fleet.sources.iter().filter(|source| source.region.is_none() && !group.is_told_by(source));
+    untied.find(|source| may_have(source)).map(|source| source.name.clone())
 }
 
 /// The first source that might tell of further Clusters of a group in a namespace.
@@ -260,11 +306,6 @@ pub fn unread(fleet: &Fleet, snapshot: &Snapshot, group: &GuestGroup, namespace:
 /// divided.
 fn payload(base: &str, lands: &ObjectKey) -> Name {
     Name::from(format!("{base}-{}", Mark::of(lands).digits()).as_str())
-}
-
-/// The digits of the selector in the name of a payload.
-pub fn selector_of(payload: &Name) -> Option<&str> {
-    payload.as_str().rsplit('-').nth(1)
 }
 
 /// Puts payloads into sets: each with its name, and with what it is in a guest. Also gives the namespaces that are needed

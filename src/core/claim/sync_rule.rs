@@ -190,6 +190,8 @@ pub(super) struct Taken {
     pub(super) asked: Vec<Asked>,
     /// What other sources have and no grant can open; of these, a few are asked for all the same, and so told of.
     pub(super) shut: BTreeSet<ObjectKey>,
+    /// What leaves open whether it takes more.
+    pub(super) unseen: Option<Finding>,
 }
 
 /// How many objects are told of that a rule takes for guests and cannot use.
@@ -222,16 +224,18 @@ pub(super) fn for_guests(
             return invalid(finding.message.clone(), "Take it out of the group, or declare the kind in `kinds`.");
         }
     };
-    if let Some(unread) = unseen::source((fleet, snapshot), (object, rule), region) {
-        let what = format!("{} takes further objects from source {}", object.key, unread.source);
-        return Some(Err(vec![unread.leaves_open(&object.key, &what).at(&object.origin)]));
-    }
     let features = OnceCell::new();
     let mut sight = Sight::of((fleet, snapshot), &features, (object, rule));
     let mut taken = Taken::default();
+    if let Some(unread) = unseen::source((fleet, snapshot), (object, rule), region) {
+        let what = format!("{} takes further objects from source {}", object.key, unread.source);
+        taken.unseen = Some(unread.leaves_open(&object.key, &what).at(&object.origin));
+    }
+    let mut seen: BTreeSet<&ObjectKey> = BTreeSet::new();
     for key in Candidates::new(snapshot).of(rule) {
         let answers = sight.answers(key);
         let Some(asked) = ask((fleet, snapshot), (object, rule), (region, Goal::Guests), &answers) else { continue };
+        seen.insert(key);
         if !answers.iter().any(|answer| answer.is_own) && !may_be_granted(fleet, &asked.by, region, key) {
             // A few are told of; who writes a hundred thousand of them costs each namespace of the group no more than that.
             taken.shut.insert(key.clone());
@@ -242,7 +246,8 @@ pub(super) fn for_guests(
         taken.asked.push(asked);
     }
     for (key, unread) in unseen::granted((fleet, snapshot), (object, rule), region) {
-        if snapshot.get(&key).is_none() {
+        // Another source may have one of that name that the rule does not take.
+        if !seen.contains(&key) {
             let copied = Copied { read: key.clone(), source: None, lands: key.clone(), edits: Vec::new() };
             taken.asked.push(one(fleet, (object, rule), region, copied, vec![unread.finding(&key)]));
         }

@@ -109,3 +109,31 @@ pub(super) fn tell(world: &World<'_>, claim: &Claim, closure: &mut Closure, read
     let finding = Finding::new(Code::OwnOutput, message).severity(severity).about(read).at(origin);
     closure.find(claim, finding.help(help));
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::case::{Document, Scene};
+    use crate::testing::stages::Desk;
+    use crate::testing::{node, yaml};
+
+    /// Each is told what to do in its own words.
+    #[test]
+    fn of_what_a_group_names_nobody_is_told_to_delete_a_credential() {
+        let config = "{sources: [{name: live, cluster: {context: hub}, provides: {namespaces: ['*'], clusterScoped: true}}], \
+            regions: {mgmt: {management: true}}, guests: {pull: {region: mgmt, namespaces: [team-a], \
+            clusterSelector: {matchLabels: {a: b}}, objects: [{kind: Secret, namespace: registry, name: pull}]}}}";
+        let secret = "{apiVersion: v1, kind: Secret, metadata: {name: pull, namespace: registry, \
+            labels: {app.kubernetes.io/managed-by: pouch}}}";
+        let desk = Desk::new(&Scene {
+            config: yaml(config),
+            documents: vec![Document { source: "live".into(), node: node(&yaml(secret)), line: 1 }],
+            incomplete: vec![],
+            run: yaml("{}"),
+        });
+        let cases = desk.heard(&"mgmt".into());
+        let told =
+            cases.iter().flat_map(|case| &case.findings).find(|finding| finding.code == Code::OwnOutput).unwrap();
+        assert!(told.help.contains("take it out of the group"), "{}", told.help);
+    }
+}

@@ -1,6 +1,6 @@
 //! Delivering: which sources tell of guest clusters, and which rules and templates groups of guests follow.
 
-use super::{Fleet, GuestGroup, RegionConfig, Source};
+use super::{Fleet, GuestGroup, RegionConfig, Source, SourcePlace};
 use crate::name::{Region, SourceName};
 
 impl GuestGroup {
@@ -14,7 +14,9 @@ impl Fleet {
     /// Whether a group of guests is looked for in a source.
     pub(super) fn looks_in(&self, source: &SourceName) -> bool {
         let Some(source) = self.sources.iter().find(|known| known.name == *source) else { return false };
-        self.guests.values().any(|group| group.has_globs() && group.is_told_by(source))
+        // Files that say of no region that they describe it leave something open where there are several.
+        let is_untied = source.region.is_none() && !matches!(source.place, SourcePlace::Cluster { .. });
+        self.guests.values().any(|group| group.has_globs() && (is_untied || group.is_told_by(source)))
     }
 
     /// Whether some region names a ResourceSyncRule, or some group of guests does.

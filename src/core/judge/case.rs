@@ -3,11 +3,13 @@
 //! A case never changes. What its region adds, from other claims and from what is published, stands beside it in a
 //! [`Ruling`]; so a region is closed and judged once, whatever is found to be published.
 
+use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
 use crate::claim::Claim;
 use crate::closure::{Closure, Member};
-use crate::finding::{Class, Code, Finding};
+use crate::finding::{Class, Code, Finding, Severity};
+use crate::name::ObjectKey;
 
 /// What becomes of a claim.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -60,12 +62,18 @@ pub struct Ruling<'c> {
     pub added: Vec<Finding>,
     /// What becomes of the claim.
     pub verdict: Verdict,
+    /// Single objects that wait by what is published, beside those of the [closure](Closure::waiting), and why.
+    pub waiting: BTreeMap<ObjectKey, Code>,
 }
+
+/// How many single objects of a claim are told of that wait by what is published.
+const MOST_TOLD: usize = 16;
 
 impl<'c> Ruling<'c> {
     /// The rulings on cases to which nothing is added yet.
     pub fn of(cases: &'c [Case]) -> Vec<Self> {
-        cases.iter().map(|case| Self { case, added: Vec::new(), verdict: case.verdict }).collect()
+        let ruling = |case: &'c Case| Self { case, added: Vec::new(), verdict: case.verdict, waiting: BTreeMap::new() };
+        cases.iter().map(ruling).collect()
     }
 
     /// Adds a finding and decides the verdict again.
@@ -73,6 +81,22 @@ impl<'c> Ruling<'c> {
         let claim = &self.case.claim;
         self.added.push(finding.claimed_by(&claim.by).in_region(claim.region()));
         self.verdict = verdict(self.findings());
+    }
+
+    /// Lets one object of the claim wait, of which nothing new is published, and goes on with the others.
+    pub fn let_wait(&mut self, read: &ObjectKey, why: &Finding) {
+        let claim = &self.case.claim;
+        if self.waiting.len() < MOST_TOLD {
+            let message = format!("of {}, {read} waits, and what is published of it stays: {}", claim.by, why.message);
+            let finding = Finding { message, ..why.clone().severity(Severity::Warning) };
+            self.added.push(finding.claimed_by(&claim.by).in_region(claim.region()));
+        }
+        self.waiting.insert(read.clone(), why.code);
+    }
+
+    /// Whether a member waits by what is published.
+    pub fn holds(&self, member: &Member) -> bool {
+        member.rule.is_some() && self.waiting.contains_key(&member.read)
     }
 
     /// Whether the claim is resolved.

@@ -64,7 +64,7 @@ pub(super) fn set_aside(world: &World<'_>, claim: &Claim, closure: &mut Closure)
         return Vec::new();
     };
     let is_plain = delivered.items.iter().all(|item| item.rule.is_none()) && closure.rendered.is_empty();
-    if delivered.waiting.is_empty() && is_plain {
+    if is_plain && delivered.waiting.is_empty() && delivered.unseen.is_empty() {
         return Vec::new();
     }
     let mut aside: Vec<(ObjectKey, Verdict, Vec<Finding>)> = Vec::new();
@@ -92,6 +92,12 @@ pub(super) fn set_aside(world: &World<'_>, claim: &Claim, closure: &mut Closure)
     let own = if aside.is_empty() { own } else { own_of_guests(world, claim, delivered, &closure.members) };
     let is_left = !closure.members.is_empty();
     closure.members.extend(own);
+    for open in &delivered.unseen {
+        let message =
+            format!("of {}, what is published stays, whether a rule still takes it or not: {}", claim.by, open.message);
+        let told = Finding { message, ..open.clone().severity(Severity::Warning) };
+        findings.push(if is_left { told } else { open.clone() });
+    }
     for (at, (read, verdict, found)) in aside.into_iter().enumerate() {
         let Some(first) = found.iter().find(|finding| finding.stops_claim()) else { continue };
         if verdict == Verdict::Broken && !is_left {

@@ -64,12 +64,25 @@ struct Court<'a> {
     published: BTreeMap<&'a Claimant, BTreeSet<&'a ObjectKey>>,
 }
 
-/// Who has a quota of his own: a namespace, and apart from it the templates that are rendered for it. Who writes the one has
-/// no say in the other.
-type Account = (Namespace, bool);
+/// Who has a quota of his own: a namespace, and apart from it the templates that are rendered for it, and what groups of
+/// guests deliver from it. Who writes the one has no say in the others.
+type Account = (Namespace, Part);
 
-fn account(by: &Claimant) -> (&Namespace, bool) {
-    (&by.namespace, by.is_managed_resource())
+/// A part of what a namespace has.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(super) enum Part {
+    Own,
+    Templates,
+    Guests,
+}
+
+fn account(by: &Claimant) -> (&Namespace, Part) {
+    let part = match () {
+        () if by.is_managed_resource() => Part::Templates,
+        () if by.is_guest() => Part::Guests,
+        () => Part::Own,
+    };
+    (&by.namespace, part)
 }
 
 /// The accounts that may be over a quota, and whether the region may be; none where all is well.
@@ -94,7 +107,7 @@ pub(super) fn exceeded(
         || all.sealed > MOST_SEALED_OF_REGION
         || all.listed.saturating_add(all.objects.saturating_mul(AROUND_OBJECT)) > MOST_LISTED_OF_REGION;
     let full = loads.iter().filter(|(_, load)| is_full(load));
-    let full: BTreeSet<Account> = full.map(|((name, of_templates), _)| ((*name).clone(), *of_templates)).collect();
+    let full: BTreeSet<Account> = full.map(|((name, part), _)| ((*name).clone(), *part)).collect();
     (is_crowded || !full.is_empty()).then_some((full, is_crowded))
 }
 
@@ -113,8 +126,8 @@ pub(super) fn apply(world: &World<'_>, region: &RegionConfig, incumbents: &Incum
 
 impl<'a> Court<'a> {
     /// What the resolved claims of each account take at most.
-    fn loads<'r>(&self, rulings: &'r [Ruling<'_>]) -> BTreeMap<(&'r Namespace, bool), Load> {
-        let mut loads: BTreeMap<(&Namespace, bool), Load> = BTreeMap::new();
+    fn loads<'r>(&self, rulings: &'r [Ruling<'_>]) -> BTreeMap<(&'r Namespace, Part), Load> {
+        let mut loads: BTreeMap<(&Namespace, Part), Load> = BTreeMap::new();
         for ruling in rulings.iter().filter(|ruling| ruling.is_admitted()) {
             let load = loads.entry(account(&ruling.case.claim.by)).or_default();
             *load = load.plus(Load { claims: 1, ..Load::default() });
@@ -156,11 +169,11 @@ impl<'a> Court<'a> {
     }
 
     /// Holds one account to its quotas.
-    fn of_account(&self, (namespace, of_templates): &Account, rulings: &mut [Ruling<'_>]) {
+    fn of_account(&self, (namespace, part): &Account, rulings: &mut [Ruling<'_>]) {
         let (mut claims, mut needs) = (0_usize, 0_usize);
         let mut objects: BTreeMap<&ObjectKey, &Member> = BTreeMap::new();
         let is_theirs =
-            |ruling: &&Ruling<'_>| ruling.is_admitted() && account(&ruling.case.claim.by) == (namespace, *of_templates);
+            |ruling: &&Ruling<'_>| ruling.is_admitted() && account(&ruling.case.claim.by) == (namespace, *part);
         for ruling in rulings.iter().filter(is_theirs) {
             claims = claims.saturating_add(1);
             for member in ruling.case.published_members() {
@@ -170,10 +183,11 @@ impl<'a> Court<'a> {
         }
         let (count, limits, region) = (objects.len(), &self.world.fleet.limits, &self.region.name);
         let sealed = objects.values().map(|member| self.sealed(member)).fold(0_usize, usize::saturating_add);
-        let who = match self.world.fleet.names_others() {
-            _ if *of_templates => "ManagedResources",
-            true => "claimants",
-            false => "Credentials",
+        let who = match part {
+            Part::Templates => "ManagedResources",
+            Part::Guests => "groups of guests",
+            Part::Own if self.world.fleet.names_others() => "claimants",
+            Part::Own => "Credentials",
         };
         type Grows<'s, 'a> = fn(&'s Court<'a>, &Ruling<'_>) -> bool;
         let quotas: [(usize, usize, Grows<'_, 'a>, String, &str); 4] = [
@@ -195,7 +209,11 @@ impl<'a> Court<'a> {
                 format!(
                     "{} of namespace {namespace} need {count} objects in region {region}; \
                      limits.objectsPerNamespace is {}",
-                    if who == "claimants" { "Claimants" } else { who },
+                    match who {
+                        "claimants" => "Claimants",
+                        "groups of guests" => "Groups of guests",
+                        _ => who,
+                    },
                     limits.objects_per_namespace
                 ),
                 FEWER,
@@ -236,7 +254,7 @@ impl<'a> Court<'a> {
     /// Lets in who asks for more as long as the region has room, those first whose namespaces ask for less.
     fn of_region(&self, rulings: &mut [Ruling<'_>]) {
         let mut room = Room { court: self, keys: BTreeSet::new(), load: Load::default() };
-        let mut asking: BTreeMap<(&Namespace, bool), Vec<usize>> = BTreeMap::new();
+        let mut asking: BTreeMap<(&Namespace, Part), Vec<usize>> = BTreeMap::new();
         for (index, ruling) in rulings.iter().enumerate() {
             let by = &ruling.case.claim.by;
             if ruling.is_admitted() && (self.is_wider(ruling) || self.is_heavier(ruling)) {
@@ -249,7 +267,7 @@ impl<'a> Court<'a> {
                 stays.for_each(|key| room.add(key, self.incumbents.bytes(key).unwrap_or_default()));
             }
         }
-        let mut order: Vec<(usize, (&Namespace, bool), Vec<usize>)> = Vec::new();
+        let mut order: Vec<(usize, (&Namespace, Part), Vec<usize>)> = Vec::new();
         for (account, indexes) in asking {
             let theirs = indexes.iter().filter_map(|index| rulings.get(*index));
             let keys: BTreeSet<&ObjectKey> =

@@ -120,7 +120,9 @@ pub(super) fn break_narrowed(input: &Input<'_>, rulings: &mut [Ruling<'_>]) {
             published.entry(&by.by).or_default().push(&object.key);
         }
     }
-    for ruling in rulings.iter_mut().filter(|ruling| ruling.is_admitted()) {
+    // No ProviderInterface says what a group of guests delivers.
+    let may_be = |ruling: &&mut Ruling<'_>| ruling.is_admitted() && !ruling.case.claim.by.is_guest();
+    for ruling in rulings.iter_mut().filter(may_be) {
         let Some(before) = published.get(&ruling.case.claim.by) else { continue };
         let now: BTreeSet<&ObjectKey> = ruling.case.published_members().map(|member| &member.lands).collect();
         let Some(lost) = before.iter().find(|key| !now.contains(*key)) else { continue };

@@ -84,6 +84,16 @@ impl Fates {
                     },
                     "Correct the source: its own findings say what is wrong.",
                 ),
+                Fate::Carried(Code::SeveralRegions) if by.is_guest() => (
+                    Code::SeveralRegions,
+                    format!(
+                        "whether {by} still has Clusters is unknown{}; its objects stay",
+                        untied(input, by)
+                            .map(|source| format!(": source {source} has some, and does not say of which region"))
+                            .unwrap_or_default()
+                    ),
+                    "Say `region` of the source, or name the namespace in the group.",
+                ),
                 // If the Credential could be read, its claim says so itself.
                 Fate::Withdrawn if is_shut_out(input, by) && !is_heard_of(input, by) => (
                     Code::NamespaceNotAllowed,
@@ -190,6 +200,12 @@ fn untold(input: &Input<'_>, by: &Claimant) -> Option<SourceName> {
     let world = &input.world;
     let group = world.fleet.guests.get(&by.name).filter(|_| by.is_guest())?;
     guest::unread(world.fleet, world.snapshot, group, &by.namespace)
+}
+
+/// The source with Clusters of which nobody knows whether they are the group's.
+fn untied(input: &Input<'_>, by: &Claimant) -> Option<SourceName> {
+    let world = &input.world;
+    guest::untied(world.fleet, world.snapshot, world.fleet.guests.get(&by.name)?, &by.namespace)
 }
 
 /// The reason that a source gives by itself why a Cluster is unread, if it does: a kind that is not served has no finding of

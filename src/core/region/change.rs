@@ -126,13 +126,22 @@ pub struct Change {
     pub sealing: Option<Sealing>,
     /// What it is in guest clusters, if it is a payload; where it is withdrawn, that stays there.
     pub guest: Option<ObjectKey>,
-    /// Whether another payload brings that to other Clusters.
-    pub brought: bool,
+    /// Whether it is withdrawn and another payload delivers that to some of the Clusters.
+    pub elsewhere: bool,
     /// The claimants that need it; if it is withdrawn, those that needed it.
     pub claimants: Vec<Claimant>,
 }
 
 impl Change {
+    /// What becomes in guests of what is withdrawn, in words.
+    pub fn stays(&self) -> &'static str {
+        match self.action {
+            Action::Withdrawn if self.elsewhere => ", which stays where no other set delivers it",
+            Action::Withdrawn => ", which stays there",
+            _ => "",
+        }
+    }
+
     /// A change of which no more is known.
     pub(super) fn of(key: &ObjectKey, action: Action, claimants: Vec<Claimant>) -> Self {
         Self {
@@ -143,7 +152,7 @@ impl Change {
             fields: Vec::new(),
             sealing: None,
             guest: None,
-            brought: false,
+            elsewhere: false,
             claimants,
         }
     }

@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 
 use super::brake::{self, Account, Braked, Load, Share, added_recipients};
 use super::change::{Action, Change, Hold, Loss, Reason, Sealing, Sharing, Values};
-use super::delivered::Delivered;
+use super::delivered::{Delivered, Left};
 use super::fields::differences;
 use super::guests;
 use super::history::{History, Past, filled_entries};
@@ -17,6 +17,7 @@ use super::sealing::{Sealed, sealed, will_have};
 use super::unsigned::{self, Evidence};
 use super::values;
 use crate::claim::made;
+use crate::closure::Member;
 use crate::config::{Limits, RegionState};
 use crate::finding::{Code, Finding};
 use crate::hash::sha256_hex;
@@ -47,10 +48,13 @@ pub(super) fn break_immutable(input: &Input<'_>, rulings: &mut [Ruling<'_>], pac
     let mut any = false;
     for ruling in rulings.iter_mut().filter(|ruling| ruling.is_admitted()) {
         for (lands, finding) in &broken {
-            if ruling.case.closure.members.iter().any(|member| member.lands == *lands) {
-                ruling.find(finding.clone());
-                any = true;
+            match ruling.case.closure.members.iter().find(|member| member.lands == *lands) {
+                None => continue,
+                // Who owns one object that a rule takes keeps nothing from the others.
+                Some(Member { read, rule: Some(_), .. }) => ruling.let_wait(read, finding),
+                Some(_) => ruling.find(finding.clone()),
             }
+            any = true;
         }
     }
     any
@@ -77,9 +81,10 @@ pub(super) fn compare(input: &Input<'_>, pack: &Pack) -> Vec<Change> {
             (Some(_), Packed::Fresh { order, keep, .. }) if lands.kind.is_secret() => {
                 let Sealed { action, lost_entries, entries, fields, sealing } =
                     sealed(input, order, *keep == Keep::Resealed);
-                let (sealing, guest) = (Some(sealing), guest_of(packed));
-                let change = Change::of(lands, action, claimants);
-                changes.push(Change { lost_entries, entries, fields, sealing, guest, ..change });
+                let (key, sealing, guest) = (lands.clone(), Some(sealing), guest_of(packed));
+                let change =
+                    Change { lost_entries, entries, fields, sealing, guest, ..Change::of(&key, action, claimants) };
+                changes.push(change);
                 continue;
             }
             (Some(_), _) => Action::Changed,
@@ -104,16 +109,15 @@ pub(super) fn compare(input: &Input<'_>, pack: &Pack) -> Vec<Change> {
             let gone: Vec<&ManifestObject> =
                 manifest.objects.iter().filter(|object| !pack.objects.contains_key(&object.key)).collect();
             let is_of_guests = gone.iter().any(|object| object.guest.is_some());
-            let delivered = is_of_guests.then(|| Delivered::of(pack));
-            // What another payload delivers does not just stay there.
-            let stays = |object: &ManifestObject| {
-                let guest = &object.guest.as_ref()?.key;
-                Some((guest.clone(), delivered.as_ref()?.without(&object.key, guest)?))
-            };
-            changes.extend(gone.into_iter().map(|it| {
-                let (guest, brought) = stays(it).unzip();
-                let brought = brought.unwrap_or_default();
-                Change { guest, brought, ..removed(&it.key, claimants(&it.needed_by)) }
+            let delivered = is_of_guests.then(|| Delivered::of(input, pack));
+            changes.extend(gone.into_iter().map(|object| {
+                let change = removed(&object.key, claimants(&object.needed_by));
+                let Some((delivered, guest)) = delivered.as_ref().zip(object.guest.as_ref()) else { return change };
+                match delivered.left(input.published, &object.key, &guest.key) {
+                    // What another payload delivers does not just stay there.
+                    Left::Delivered => change,
+                    left => Change { guest: Some(guest.key.clone()), elsewhere: left == Left::ToSome, ..change },
+                }
             }));
         }
         None => {

@@ -4,42 +4,60 @@ use alloc::borrow::Cow;
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
 
-use super::guests::set;
+use super::guests::{set, sets_of};
 use super::input::Input;
 use super::pack::{Pack, Packed, needers};
+use super::published::Published;
 use crate::capi::resource_set::{self, Strategy, is_resource_set};
-use crate::claim::guest;
 use crate::finding::{Code, Finding};
 use crate::layout::manifest::Guest;
 use crate::listing::few;
 use crate::name::{Claimant, GroupKind, Name, Namespace, ObjectKey};
 use crate::selector::Selector;
 
-/// The guest objects that a bundle delivers, with the namespace of the Clusters, and for each by which selectors.
-pub(super) struct Delivered<'p>(BTreeMap<(Option<&'p Namespace>, &'p ObjectKey), BTreeSet<&'p str>>);
+/// What a bundle delivers, by the namespace of the Clusters.
+pub(super) struct Delivered<'p>(BTreeMap<Option<&'p Namespace>, Vec<Writer<'p>>>);
+
+/// What becomes in guests of what a withdrawn payload has delivered.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Left {
+    /// Other sets deliver it to all of the Clusters.
+    Delivered,
+    /// Other sets deliver it to some of them, and it stays in the rest.
+    ToSome,
+    /// It stays there.
+    Stays,
+}
 
 impl<'p> Delivered<'p> {
-    pub(super) fn of(pack: &'p Pack) -> Self {
-        let mut all: BTreeMap<_, BTreeSet<&str>> = BTreeMap::new();
-        for (key, packed) in &pack.objects {
-            if let Some(guest) = inside(packed) {
-                all.entry((key.namespace.as_ref(), &guest.key)).or_default().extend(guest::selector_of(&key.name));
+    pub(super) fn of(input: &Input<'_>, pack: &'p Pack) -> Self {
+        let mut of: BTreeMap<Option<&Namespace>, Vec<Writer<'_>>> = BTreeMap::new();
+        for (key, packed) in pack.objects.iter().filter(|(key, _)| is_resource_set(&key.kind)) {
+            if let Some(writer) = writer(input, pack, (key, packed)).filter(|writer| !writer.objects.is_empty()) {
+                of.entry(key.namespace.as_ref()).or_default().push(writer);
             }
         }
-        Self(all)
+        Self(of)
     }
 
-    /// What becomes in guests of an object that a payload delivered and that is withdrawn: none where the same Clusters still
-    /// get it; else whether it is still brought to some.
-    pub(super) fn without(&self, payload: &ObjectKey, guest: &ObjectKey) -> Option<bool> {
-        let Some(selectors) = self.0.get(&(payload.namespace.as_ref(), guest)) else { return Some(false) };
-        let own = guest::selector_of(&payload.name);
-        (!own.is_some_and(|own| selectors.contains(own))).then_some(true)
+    /// What becomes of an object in guests whose payload goes.
+    pub(super) fn left(&self, published: &Published, payload: &ObjectKey, guest: &ObjectKey) -> Left {
+        let writers = self.0.get(&payload.namespace.as_ref()).map(Vec::as_slice).unwrap_or_default();
+        let others: Vec<&Selector> =
+            writers.iter().filter(|it| it.objects.contains(guest)).map(|it| &it.selector).collect();
+        let before: Vec<Selector> = sets_of(published, payload).map(|set| set.selector).collect();
+        let meets = |other: &&&Selector| before.iter().any(|before| other.may_overlap(before));
+        match () {
+            () if others.is_empty() => Left::Stays,
+            () if before.iter().all(|before| others.iter().any(|other| other.is_as_wide_as(before))) => Left::Delivered,
+            () if others.iter().any(|other| meets(&other)) => Left::ToSome,
+            () => Left::Stays,
+        }
     }
 }
 
 /// What of an object is for guests.
-fn inside(packed: &Packed) -> Option<&Guest> {
+fn guest(packed: &Packed) -> Option<&Guest> {
     match packed {
         Packed::Fresh { guest, .. } => guest.as_ref(),
         Packed::Carried { object, .. } => object.guest.as_ref(),
@@ -47,18 +65,20 @@ fn inside(packed: &Packed) -> Option<&Guest> {
     }
 }
 
-/// The most pairs of sets that are told of for one region.
+/// The most pairs of sets that are told of.
 const MOST_TOLD: usize = 100;
 
 /// How many objects a message names.
 const MOST_NAMED: usize = 3;
 
-/// A set that writes objects into guests again and again.
+/// A set that writes objects into guests.
 struct Writer<'p> {
     key: &'p ObjectKey,
     by: &'p Claimant,
     /// Why it stays as published, if it does.
     stays: Option<Code>,
+    /// Whether it writes them once, and never again.
+    once: bool,
     selector: Selector,
     objects: BTreeSet<&'p ObjectKey>,
 }
@@ -71,14 +91,9 @@ pub(super) fn two_writers(input: &Input<'_>, pack: &Pack) -> Vec<Finding> {
     if !pack.objects.iter().any(is_stale) {
         return Vec::new();
     }
-    let mut of: BTreeMap<Option<&Namespace>, Vec<Writer<'_>>> = BTreeMap::new();
-    for (key, packed) in pack.objects.iter().filter(|(key, _)| is_resource_set(&key.kind)) {
-        if let Some(writer) = writer(input, pack, (key, packed)).filter(|writer| !writer.objects.is_empty()) {
-            of.entry(key.namespace.as_ref()).or_default().push(writer);
-        }
-    }
     let mut findings = Vec::new();
-    for writers in of.values() {
+    for mut writers in Delivered::of(input, pack).0.into_values() {
+        writers.retain(|writer| !writer.once);
         for (at, stale) in writers.iter().enumerate() {
             let Some(why) = stale.stays else { continue };
             // Of two that both stay, it is told once.
@@ -96,25 +111,24 @@ pub(super) fn two_writers(input: &Input<'_>, pack: &Pack) -> Vec<Finding> {
 
 fn writer<'p>(input: &Input<'_>, pack: &'p Pack, (key, packed): (&'p ObjectKey, &'p Packed)) -> Option<Writer<'p>> {
     let by = needers(packed).map(|needed_by| &needed_by.by).find(|by| by.is_guest())?;
-    let (selector, payloads, stays) = match packed {
+    let (selector, payloads, stays, once) = match packed {
         Packed::Fresh { order, .. } => {
             let (made, _) = set(order)?;
-            (made.clusters.selector.clone(), Cow::Borrowed(&*made.payloads), (made.once, None))
+            (made.clusters.selector.clone(), Cow::Borrowed(&*made.payloads), None, made.once)
         }
         Packed::Carried { state, .. } => {
             let read = resource_set::read(&input.published.document(key)?).ok()?;
-            let is_once = read.strategy != Strategy::Reconcile;
-            (read.selector, Cow::Owned(read.payloads), (is_once, state.reason()))
+            let once = read.strategy != Strategy::Reconcile;
+            (read.selector, Cow::Owned(read.payloads), state.reason(), once)
         }
         Packed::Namespace { .. } => return None,
     };
-    let (is_once, stays) = stays;
     let object = |(kind, name): &(GroupKind, Name)| {
         let payload = ObjectKey::new(kind.clone(), key.namespace.clone(), name.clone());
-        Some(&inside(pack.objects.get(&payload)?)?.key)
+        Some(&guest(pack.objects.get(&payload)?)?.key)
     };
-    let objects = payloads.iter().filter(|_| !is_once).filter_map(object).collect();
-    Some(Writer { key, by, stays, selector, objects })
+    let objects = payloads.iter().filter_map(object).collect();
+    Some(Writer { key, by, stays, once, selector, objects })
 }
 
 fn between(stale: &Writer<'_>, why: Code, other: &Writer<'_>) -> Option<Finding> {

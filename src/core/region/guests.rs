@@ -7,14 +7,13 @@ use alloc::vec::Vec;
 use super::content::Order;
 use super::input::Input;
 use super::published::Published;
-use crate::capi::resource_set::{self, MOST_PAYLOADS, Strategy, is_resource_set};
+use crate::capi::resource_set::{self, MOST_PAYLOADS, ResourceSet, Strategy, is_resource_set};
 use crate::claim::guest::{OLDER, set_of};
 use crate::claim::{Edit, GuestSet, Own};
 use crate::finding::{Code, Finding};
 use crate::judge::case::Ruling;
 use crate::layout::manifest::{Guest, Manifest, ManifestObject};
 use crate::name::{Claimant, GroupKind, Name, Namespace, ObjectKey, Version};
-use crate::selector::Selector;
 
 /// What is published for guests, by the namespace of the payload and the object in a guest.
 #[derive(Default)]
@@ -43,7 +42,8 @@ impl<'m> Before<'m> {
         let group = by.and_then(|by| input.world.fleet.guests.get(&by.name));
         let meets = |before: &ManifestObject| {
             let Some(group) = group.filter(|_| before.key != order.lands) else { return before.key == order.lands };
-            sets_of(input.published, &before.key).any(|selector| group.clusters.selector.may_overlap(&selector))
+            let mut sets = sets_of(input.published, &before.key);
+            sets.any(|set| set.strategy == Strategy::Reconcile && group.clusters.selector.may_overlap(&set.selector))
         };
         let is_other = |before: &&&ManifestObject| {
             let of = before.guest.as_ref().and_then(|guest| guest.secret_type.as_ref());
@@ -67,18 +67,18 @@ impl<'m> Before<'m> {
     }
 }
 
-/// The selectors of the published sets that write a payload again and again.
-fn sets_of<'p>(published: &'p Published, payload: &'p ObjectKey) -> impl Iterator<Item = Selector> + 'p {
+/// The published sets that name a payload.
+pub(super) fn sets_of<'p>(published: &'p Published, payload: &'p ObjectKey) -> impl Iterator<Item = ResourceSet> + 'p {
     let objects = published.manifest().map(|manifest| &*manifest.objects).unwrap_or_default();
     let sets = objects.iter().filter(move |object| {
         is_resource_set(&object.key.kind)
             && object.key.namespace == payload.namespace
             && object.needed_by.iter().any(|needed_by| needed_by.by.is_guest())
     });
+    let named = (payload.kind.clone(), payload.name.clone());
     sets.filter_map(move |object| {
         let set = resource_set::read(&published.document(&object.key)?).ok()?;
-        let named = (payload.kind.clone(), payload.name.clone());
-        (set.strategy == Strategy::Reconcile && set.payloads.contains(&named)).then_some(set.selector)
+        set.payloads.contains(&named).then_some(set)
     })
 }
 
@@ -94,20 +94,39 @@ pub(super) fn keep_versions<'o>(published: &Published, orders: impl Iterator<Ite
     }
 }
 
-/// Why something of a group stays as published although the group itself is made anew, if it does: the object waits, or what
-/// delivers it would go with it.
+/// Why something of a group stays as published although the group itself is made anew, if it does: the object waits, or may be
+/// one that was not read, or what delivers it would go with it.
 pub(super) fn waits(ruling: &Ruling<'_>, object: &ManifestObject) -> Option<Code> {
-    let (waiting, delivered) = (&ruling.case.closure.waiting, ruling.case.claim.guest.as_ref()?);
-    let (_, first) = waiting.first_key_value()?;
-    // With another selector, what is published goes as a whole.
-    object.key.name.as_str().strip_prefix(delivered.base.as_str())?;
-    let Some((guest, from)) = object.guest.as_ref().zip(object.from.as_ref()) else { return Some(*first) };
+    let delivered = ruling.case.claim.guest.as_ref()?;
+    let waiting = || ruling.case.closure.waiting.iter().chain(&ruling.waiting);
+    let unseen = delivered.unseen.first().map(|finding| finding.code);
+    let first = waiting().next().map(|(_, code)| *code).or(unseen)?;
+    if !object.key.name.as_str().starts_with(delivered.base.as_str()) {
+        // With another selector, what is published goes as a whole, if all that takes its place is known.
+        return unseen;
+    }
+    let Some((guest, from)) = object.guest.as_ref().zip(object.from.as_ref()) else { return Some(first) };
     let is_it = |read: &ObjectKey| {
         read.namespace == from.namespace
             && read.name == from.name
             && read.kind.is_secret() == guest.key.kind.is_secret()
     };
-    waiting.iter().find(|(read, _)| is_it(read)).map(|(_, code)| *code)
+    if let Some((_, code)) = waiting().find(|(read, _)| is_it(read)) {
+        return Some(*code);
+    }
+    let is_known = || delivered.items.iter().any(|item| item.payload == object.key.name && is_it(&item.read));
+    unseen.filter(|_| !is_known())
+}
+
+/// What is ordered, without payloads that are held: a set does not name them, and one of nothing is none.
+pub(super) fn without(order: Order, held: &BTreeSet<&Name>) -> Option<Order> {
+    let Some((made, version)) = set(&order).filter(|_| !held.is_empty()) else { return Some(order) };
+    let (mut made, version) = (made.clone(), version.cloned());
+    made.payloads.retain(|(_, name)| !held.contains(name));
+    if made.payloads.is_empty() {
+        return None;
+    }
+    Some(Order { edits: vec![Edit::Own(Arc::new(Own::Set(made, version)))], ..order })
 }
 
 /// Lets the sets of a group name what stays of its payloads, so that it is delivered to new clusters too.

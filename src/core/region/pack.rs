@@ -30,7 +30,7 @@ use crate::layout::manifest::{Guest, Manifest, ManifestObject, NeededBy, NeededV
 use crate::layout::sanitise::sanitise;
 use crate::layout::{Marks, namespace};
 use crate::listing::few;
-use crate::name::{Claimant, Namespace, ObjectKey};
+use crate::name::{Claimant, Name, Namespace, ObjectKey};
 use crate::node::Key;
 use crate::object::Object;
 use crate::reuse;
@@ -91,10 +91,14 @@ type Wanted = BTreeMap<ObjectKey, (Order, BTreeSet<NeededBy>)>;
 
 fn wanted(rulings: &[Ruling<'_>], selection: &Selection) -> Wanted {
     let mut wanted = Wanted::new();
-    let admitted = rulings.iter().filter(|ruling| ruling.is_admitted()).map(|ruling| ruling.case);
-    for case in admitted.filter(|case| selection.refreshes(&case.claim.by)) {
-        for member in case.published_members() {
-            let entry = wanted.entry(member.lands.clone()).or_insert_with(|| (Order::of(member), BTreeSet::new()));
+    let admitted = rulings.iter().filter(|ruling| ruling.is_admitted());
+    for ruling in admitted.filter(|ruling| selection.refreshes(&ruling.case.claim.by)) {
+        let case = ruling.case;
+        let held = case.published_members().filter(|member| ruling.holds(member)).map(|member| &member.lands.name);
+        let held: BTreeSet<&Name> = held.collect();
+        for member in case.published_members().filter(|member| !ruling.holds(member)) {
+            let Some(order) = guests::without(Order::of(member), &held) else { continue };
+            let entry = wanted.entry(member.lands.clone()).or_insert_with(|| (order, BTreeSet::new()));
             entry.1.insert(needed_by(&case.claim.by, &member.via));
         }
     }

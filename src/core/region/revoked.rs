@@ -15,7 +15,7 @@ use crate::capi;
 use crate::claim::sync_rule::object_of;
 use crate::claim::{Claim, Copied, Edit, Rendering};
 use crate::closure;
-use crate::config::Resolution;
+use crate::config::{GuestEntry, Resolution};
 use crate::finding::{Code, Finding, Origin, Place};
 use crate::judge::case::{Ruling, is_doubt};
 use crate::judge::region::immutable_changes;
@@ -178,6 +178,17 @@ impl<'a, 'i> Admission<'a, 'i> {
                 true => None,
                 false => revoked(Code::NotAdmitted, format!("{read} is not open to {}", rule.by)),
             };
+        }
+        // An entry that nobody has, and of which nothing is published, is what a slip looks like.
+        let published = self.input.published.manifest().map(|manifest| &*manifest.objects).unwrap_or_default();
+        let is_new = |lands: &ObjectKey| {
+            let mut of = published.iter().filter(|it| it.needed_by.iter().any(|needed_by| needed_by.by == *by));
+            !of.any(|it| it.guest.as_ref().is_some_and(|guest| guest.key == *lands))
+        };
+        let is_slip =
+            |entry: &GuestEntry| matches!(world.snapshot.look_up(&entry.read), Lookup::Absent) && is_new(&entry.lands);
+        if group.objects.iter().any(is_slip) {
+            return None;
         }
         revoked(Code::NotAdmitted, format!("the configuration does not name {read} for the group any more"))
     }

@@ -209,9 +209,11 @@ fn item(item: &Item<'_>, most: &Most) -> String {
             let parts = if parts.is_empty() { String::new() } else { format!(" [{}]", parts.join("; ")) };
             let guest = match change.guest() {
                 None => String::new(),
+                Some(guest) if change.within.as_ref().is_some_and(|within| within.to_some) => {
+                    format!(" (in guests: {}, which stays where no other set delivers it)", object(guest))
+                }
                 Some(guest) if change.action == What::Withdrawn.word() => {
-                    let unless = if change.is_brought() { " unless another set brings it" } else { "" };
-                    format!(" (in guests: {}, which stays there{unless})", object(guest))
+                    format!(" (in guests: {}, which stays there)", object(guest))
                 }
                 Some(guest) => format!(" (in guests: {})", object(guest)),
             };

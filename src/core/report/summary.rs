@@ -384,13 +384,12 @@ pub struct Within {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub fields: Vec<FieldRecord>,
     /// The object of guest clusters that a payload holds. Where the payload is withdrawn, the object stays in each guest that
-    /// has it, because Cluster API deletes nothing there; absent then where another payload delivers it to the same Clusters.
+    /// has it, because Cluster API deletes nothing there; absent then where another payload delivers it to all of the same Clusters.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub guest: Option<ObjectRecord>,
-    /// Whether another payload of the bundle brings [it](Within::guest) to the Clusters that another selector chooses: it
-    /// stays in the others.
+    /// Whether another payload delivers what is withdrawn to some of the Clusters, so that it stays in the others alone.
     #[serde(default, skip_serializing_if = "core::ops::Not::not")]
-    pub brought: bool,
+    pub to_some: bool,
     /// What becomes of the values of a published Secret that is sealed anew: `same`, `changed`, or `unknown` if that
     /// cannot be told; absent for anything else.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -418,11 +417,6 @@ impl ChangeRecord {
     /// What it is [in guest clusters](Within::guest).
     pub fn guest(&self) -> Option<&ObjectRecord> {
         self.within.as_ref().and_then(|within| within.guest.as_ref())
-    }
-
-    /// Whether another payload [brings that](Within::brought) to other Clusters.
-    pub fn is_brought(&self) -> bool {
-        self.within.as_ref().is_some_and(|within| within.brought)
     }
 
     /// [Why](Within::reasons) it is sealed anew.
@@ -541,7 +535,7 @@ impl From<&Change> for ChangeRecord {
             lost_entries: change.lost_entries.clone(),
             fields: change.fields.iter().map(FieldRecord::from).collect(),
             guest: change.guest.as_ref().map(ObjectRecord::from),
-            brought: change.brought,
+            to_some: change.elsewhere,
             values: change.sealing.as_ref().map(|sealing| sealing.values.word().into()),
             reasons: change.sealing.iter().flat_map(|it| &it.reasons).map(|reason| reason.word().into()).collect(),
         };

@@ -15,6 +15,11 @@ impl Selector {
         }
         by_key.values().all(|tests| can_hold(tests))
     }
+
+    /// Whether it asks for nothing that another one does not ask for, and so is satisfied where that is.
+    pub fn is_as_wide_as(&self, other: &Self) -> bool {
+        self.requirements.iter().all(|requirement| other.requirements.contains(requirement))
+    }
 }
 
 /// Whether one label, or that there is none, can pass all tests.

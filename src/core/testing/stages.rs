@@ -644,13 +644,7 @@ fn one_region(desk: &Desk, region: &RegionConfig, standing: Standing<'_>, world:
     for change in &plan.changes {
         _ = write!(out, "  {} {}", change.action.word(), show(&change.key));
         if let Some(guest) = &change.guest {
-            let stays = if change.action == Action::Withdrawn { ", which stays there" } else { "" };
-            _ = write!(
-                out,
-                " (in guests {}{stays}{})",
-                show(guest),
-                if change.brought { " or is brought" } else { "" }
-            );
+            _ = write!(out, " (in guests {}{})", show(guest), change.stays());
         }
         let lost = if change.lost_entries.is_empty() { "" } else { ", loses " };
         _ = writeln!(out, "{lost}{}", change.lost_entries.join(" "));

@@ -6,7 +6,7 @@
 use alloc::collections::{BTreeMap, BTreeSet};
 
 use crate::config::{Fleet, Grant, Granted, Grantee, RegionConfig};
-use crate::name::{Namespace, ObjectKey, SourceName};
+use crate::name::{Namespace, ObjectKey, Scope, SourceName};
 use crate::object::Object;
 use crate::snapshot::{Lookup, Snapshot, Unread};
 use crate::sync_rule::Rule;
@@ -24,7 +24,12 @@ pub(super) fn source<'s>(
     let may_use = |name: &&SourceName| {
         fleet.may_take(name, &region.name) && (own.contains(name) || is_all_open && fleet.described_by(name).is_none())
     };
-    let places = namespaces(rule);
+    // Objects without a namespace do not care which are named.
+    let is_namespaced = || {
+        let scope = snapshot.scopes.of(&rule.kind);
+        rule.kind.is_secret() || rule.kind.is_config_map() || matches!(scope, Some(Scope::Namespaced))
+    };
+    let places = namespaces(rule).filter(|_| is_namespaced());
     let mut sources = fleet.sources.iter().map(|source| &source.name).filter(may_use);
     sources.find_map(|name| snapshot.untaken(name, &rule.kind, places.as_ref()))
 }

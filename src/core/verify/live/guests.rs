@@ -252,11 +252,10 @@ fn chooses(selector: &Selector, cluster: &Node) -> bool {
     !selector.is_empty() && selector.matches(label) == Truth::Yes
 }
 
-fn is_paused(node: &Node) -> bool {
+/// Whether a set is paused. That its Cluster is, Cluster API does not ask here.
+fn is_paused(set: &Node) -> bool {
     const ANNOTATION: &str = "cluster.x-k8s.io/paused";
-    let annotations = node.at(&["metadata", "annotations"]);
-    annotations.is_some_and(|it| it.get(ANNOTATION).is_some())
-        || node.at(&["spec", "paused"]).and_then(Node::as_bool) == Some(true)
+    set.at(&["metadata", "annotations"]).is_some_and(|it| it.get(ANNOTATION).is_some())
 }
 
 /// Whether Cluster API takes a Cluster for one that can be written to, in the words of v1beta2 and v1beta1.
@@ -294,7 +293,6 @@ fn lacking(cluster: &ObjectKey, node: &Node, set: &Set<'_>, noted: Option<&[Node
             "the Cluster's infrastructure is not provisioned yet",
             "Nothing arrives before; see what its provider says.",
         )),
-        () if is_paused(node) => Some(("the Cluster is paused", "Take the pause back, and it arrives.")),
         () if set.is_paused => Some(("the set is paused", "Take the pause back, and it arrives.")),
         () => None,
     };

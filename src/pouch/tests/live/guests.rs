@@ -111,7 +111,9 @@ fn a_pull_secret_arrives_in_a_guest_is_rotated_and_taken_away() {
     let arrived = |value: &str| {
         manager.wait("the pull secret", || pulled(&guest), |text| text.contains(value));
         // A warning would say that nothing can be told yet.
-        let is_whole = |ran: &Ran| ran.code == 0 && !ran.stderr.contains("not-in-guest");
+        let is_whole = |ran: &Ran| {
+            ran.code == 0 && !ran.stderr.contains("not-in-guest") && ran.stdout.contains("; delivered to 1 Cluster\n")
+        };
         manager.wait("verify", || verify(&fleet), is_whole);
     };
     arrived("first");
@@ -133,21 +135,21 @@ fn a_pull_secret_arrives_in_a_guest_is_rotated_and_taken_away() {
     publish(&fleet, &manager);
     arrived("third");
 
-    // A Cluster that is not there yet for Cluster API, and one of which the manager is kept away.
-    let paused = json!({"metadata": {"annotations": {"cluster.x-k8s.io/paused": ""}}}).to_string();
-    let patch = |body: &str| {
-        let words = ["patch", "cluster.v1beta2.cluster.x-k8s.io", "one", "-n", "team-a", "--type=merge", "-p", body];
-        management.kubectl_prints(words, "");
+    // A set that somebody paused. That a Cluster is paused keeps nothing from it.
+    let pause = |set: &str| {
+        management.kubectl_prints(["annotate", "clusterresourcesets", "--all", "-n", "team-a", set], "");
     };
-    patch(&paused);
-    patch(&json!({"spec": {"paused": true}}).to_string());
+    pause("cluster.x-k8s.io/paused=");
     rotate(&fleet, "fourth");
     publish(&fleet, &manager);
     let said = verify(&fleet).ends(8);
-    assert!(said.stderr.contains("error[not-in-guest]") && said.stderr.contains("is paused"), "{}", said.stderr);
-    patch(
-        &json!({"metadata": {"annotations": {"cluster.x-k8s.io/paused": null}}, "spec": {"paused": null}}).to_string(),
+    assert!(
+        said.stderr.contains("error[not-in-guest]") && said.stderr.contains("the set is paused"),
+        "{}",
+        said.stderr
     );
+    assert!(said.stdout.contains("delivered to 0 of 1 Cluster"), "{}", said.stdout);
+    pause("cluster.x-k8s.io/paused-");
     arrived("fourth");
 
     taken_away((&fleet, &manager), &management, &guest);

@@ -84,11 +84,6 @@ fn a_payload_has_arrived_only_where_cluster_api_notes_its_hash() {
         ("{metadata: {labels: {pull: 'yes'}}}", String::new(), "infrastructure is not provisioned"),
         ("{metadata: {labels: {pull: 'no'}}}", String::new(), ""),
         ("{metadata: {labels: {pull: 'yes'}, deletionTimestamp: '2026-01-01T00:00:00Z'}}", String::new(), ""),
-        (
-            "{metadata: {labels: {pull: 'yes'}}, spec: {paused: true}, status: {infrastructureReady: true}}",
-            String::new(),
-            "the Cluster is paused",
-        ),
     ] {
         let said = said(cluster, &noted);
         match expect {
@@ -173,4 +168,12 @@ fn each_payload_is_told_with_its_own_reason() {
     assert_eq!(lines.len(), 2, "{said}");
     assert!(lines.iter().any(|line| line.contains("notes that Secret team-a/pouch-pull-1 was not applied")), "{said}");
     assert!(lines.iter().any(|line| line.contains("notes an older Secret team-a/pouch-pull-2")), "{said}");
+}
+
+/// A paused Cluster is written to all the same (seen with v1.14.2); a set that is paused writes nothing.
+#[test]
+fn a_set_that_is_paused_says_why_nothing_arrives() {
+    let paused = SET.replace("labels: {MINE}", "labels: {MINE}, annotations: {cluster.x-k8s.io/paused: ''}");
+    let (said, _) = looked(&[PAYLOAD, &paused], Some(HASH), READY, "");
+    assert!(said.contains("the set is paused"), "{said}");
 }

@@ -10,6 +10,7 @@ use super::measure::Measure;
 use super::region::ProvedRegion;
 use crate::capi::resource_set::is_resource_set;
 use crate::cleartext::published_secrets;
+use crate::config::Fleet;
 use crate::config::error::quoted;
 use crate::finding::{Code, Finding};
 use crate::kinds::{self, COMPONENT_LABEL, MANAGED_LABEL, OF_KCM};
@@ -143,11 +144,12 @@ fn is_published(measure: &Measure<'_>, kind: &GroupKind) -> bool {
     }
 }
 
-/// Whether an object is a set that pouch makes for guest clusters: where the configuration has some, or had some, and the
-/// manifest proves it. A set may run programs in guests.
+/// Whether an object is a set that pouch makes for guest clusters: where the configuration has a group for the region, or had
+/// one, and the manifest proves it. A set may run programs in guests.
 fn is_for_guests(measure: &Measure<'_>, region: &ProvedRegion<'_>, entry: &ManifestObject) -> bool {
     let is_asked_for = entry.needed_by.iter().any(|needed_by| needed_by.by.is_guest());
-    let has_guests = region.authentic || measure.fleet.is_none_or(|fleet| !fleet.guests.is_empty());
+    let has_guests = |fleet: &Fleet| fleet.guests.values().any(|group| group.region == region.name);
+    let has_guests = region.authentic || measure.fleet.is_some_and(has_guests);
     is_resource_set(&entry.key.kind) && is_asked_for && has_guests
 }
 

@@ -90,13 +90,20 @@ fn what_stays_in_guests_is_said_in_text_and_json() {
     assert_eq!(gone[0]["guest"]["name"], "more");
 }
 
-/// Another reuse key makes every payload new, whatever is published under the old one.
+/// Another reuse key makes every payload new, whatever is published under the old one; and no value is another one, so that
+/// nothing is held.
 #[test]
 fn another_reuse_key_makes_payloads_new() {
     let fleet = fleet();
+    for name in ["three", "four", "five", "six"] {
+        fleet.configure(MORE, &format!("{MORE}{}", MORE.replace("name: more", &format!("name: {name}"))));
+        fleet.write(&format!("manifests/{name}.yaml"), secret(name, CANARY));
+    }
     fleet.run(&["render"]).ends(0);
     fleet.private("other.key", &*pouch_core::reuse::ReuseKey::to_text(&[9; 32]));
     fleet.configure("reuseKey: {file: reuse.key}", "reuseKey: {file: other.key, previous: [{file: reuse.key}]}");
     let plan = fleet.run(&["plan"]).ends(0).stdout;
     assert!(plan.contains("changed    Guest team-a/pull: Secret"), "{plan}");
+    assert!(!plan.contains("reseal-held"), "{plan}");
+    fleet.run(&["render"]).ends(0);
 }

@@ -35,7 +35,7 @@ use crate::sync_rule::mutation::{Between, apply};
 use crate::sync_rule::spec::is_of_registry;
 use crate::sync_rule::{Read, Rule, read};
 
-/// The ResourceSyncRules that some region names.
+/// The ResourceSyncRules that some region names, or some group of guests.
 #[derive(Default)]
 pub struct SyncRules(BTreeMap<Name, Standing>);
 

@@ -50,8 +50,7 @@ pub(super) fn withdrawals(input: &Input<'_>, rulings: &[Ruling<'_>], packed: &Pa
         let finding = match ruling {
             // Its own findings say why.
             Some(ruling) if ruling.verdict != Verdict::Admitted => return None,
-            // The configuration says so itself.
-            Some(_) if by.is_guest() => return None,
+            Some(ruling) if by.is_guest() => not_taken_for_guests(&ruling.case.claim, &objects)?,
             Some(ruling) => {
                 let Claim { by, origin, starts, .. } = &ruling.case.claim;
                 unnamed(by, origin, starts, &objects)
@@ -146,7 +145,7 @@ fn gone(
         return not_taken(input, by);
     }
     if by.is_guest() {
-        return None;
+        return without_clusters(input, by, objects);
     }
     // What a template asks for in another region says nothing of this one.
     if let Some(asked) = world.facts.asked_by(by).filter(|_| !by.is_managed_resource()) {
@@ -231,6 +230,41 @@ fn not_taken(input: &Input<'_>, by: &Claimant) -> Option<Finding> {
     let help =
         "If this is unintended, correct the rule, the metadata of the object, or the ClusterFeatures of its source.";
     Some(withdrawn(message, &rule.origin).about(&object.key).help(help))
+}
+
+/// What a ResourceSyncRule takes no more for a group of guests; what the configuration names no more, it says itself.
+fn not_taken_for_guests(claim: &Claim, objects: &[&ManifestObject]) -> Option<Finding> {
+    const BY_RULE: &str = ": ResourceSyncRule ";
+    let rule_of = |object: &ManifestObject| {
+        let own = object.needed_by.iter().find(|needed_by| needed_by.by == claim.by)?;
+        Some(String::from(own.via.first()?.field.split_once(BY_RULE)?.1))
+    };
+    let (rule, object) = objects.iter().find_map(|object| Some((rule_of(object)?, object)))?;
+    let read = object.from.as_ref().map(|from| match &from.namespace {
+        Some(namespace) => format!("{namespace}/{}", from.name),
+        None => format!("{}", from.name),
+    });
+    let taken: Vec<&ManifestObject> = objects.iter().filter(|it| rule_of(it).is_some()).copied().collect();
+    let message = format!(
+        "ResourceSyncRule {rule} takes {} no more for {}: {} no longer needed",
+        read.unwrap_or_default(),
+        claim.by,
+        listed(&taken)
+    );
+    let help = "If this is unintended, correct the rule, the metadata of the object, or the grant to the rule.";
+    Some(withdrawn(message, &claim.origin).help(help))
+}
+
+/// A group of guests in a namespace that a glob fits, and in which no Cluster is known any more.
+fn without_clusters(input: &Input<'_>, by: &Claimant, objects: &[&ManifestObject]) -> Option<Finding> {
+    let group = input.world.fleet.guests.get(&by.name).filter(|group| group.region == input.to.region.name)?;
+    if !group.namespaces.matches(by.namespace.as_str()) || !input.to.region.allowed.matches(by.namespace.as_str()) {
+        return None;
+    }
+    let message =
+        format!("no Cluster is known in namespace {} any more: {} no longer needed", by.namespace, listed(objects));
+    let help = "If this is unintended, put the Clusters back into the source, or name the namespace in the group.";
+    Some(withdrawn(message, &Origin::configuration()).help(help))
 }
 
 /// An object that nobody knew and whose key is nearly that of one that is gone.

@@ -65,7 +65,8 @@ fn a_group_is_planned_sealed_and_explained_by_what_it_is_in_guests() {
     }
     let json: Value =
         serde_json::from_str(&fleet.run(&["explain", "guest/team-a/pull", "-o", "json"]).ends(0).stdout).unwrap();
-    assert_eq!(json["claims"][0]["steps"][1]["guest"]["namespace"], "kube-system");
+    let steps = json["claims"][0]["steps"].as_array().unwrap();
+    assert!(steps.iter().any(|step| step["guest"]["namespace"] == "kube-system"), "{steps:?}");
 
     fleet.write("manifests/pull.yaml", secret("pull", &format!("{CANARY}-rotated")));
     let plan = fleet.run(&["plan"]).ends(0).stdout;
@@ -86,8 +87,8 @@ fn what_stays_in_guests_is_said_in_text_and_json() {
     let changes = json["regions"][0]["changes"].as_array().unwrap().clone();
     let gone: Vec<&Value> =
         changes.iter().filter(|change| change["action"] == "withdrawn" && !change["guest"].is_null()).collect();
-    assert_eq!(gone.len(), 1, "{changes:?}");
-    assert_eq!(gone[0]["guest"]["name"], "more");
+    let names: Vec<&str> = gone.iter().filter_map(|change| change["guest"]["name"].as_str()).collect();
+    assert_eq!(names, ["registry", "more"], "{changes:?}");
 }
 
 /// Another reuse key makes every payload new, whatever is published under the old one; and no value is another one, so that
@@ -103,7 +104,7 @@ fn another_reuse_key_makes_payloads_new() {
     fleet.private("other.key", &*pouch_core::reuse::ReuseKey::to_text(&[9; 32]));
     fleet.configure("reuseKey: {file: reuse.key}", "reuseKey: {file: other.key, previous: [{file: reuse.key}]}");
     let plan = fleet.run(&["plan"]).ends(0).stdout;
-    assert!(plan.contains("changed    Guest team-a/pull: Secret"), "{plan}");
+    assert!(plan.contains("resealed   Guest team-a/pull: Secret") && plan.contains("(values unchanged)"), "{plan}");
     assert!(!plan.contains("reseal-held"), "{plan}");
     fleet.run(&["render"]).ends(0);
 }

@@ -105,7 +105,7 @@ pub struct Delivered {
     /// What ResourceSyncRules may take beside that.
     pub waiting: Vec<Waiting>,
     /// What ResourceSyncRules take of sources that they may not use, and no grant can open.
-    pub shut: BTreeSet<ObjectKey>,
+    pub shut: BTreeSet<(Option<Namespace>, Name)>,
     /// What leaves open whether ResourceSyncRules take more.
     pub unseen: Vec<Finding>,
     /// Which Clusters of its namespace a set is for.
@@ -163,7 +163,7 @@ pub struct GuestSet {
     /// What names of its payloads begin with.
     pub base: Name,
     /// Where its part of all payloads begins.
-    pub start: u32,
+    pub start: u64,
     /// Which Clusters of its namespace it is for.
     pub clusters: ClusterSelector,
     /// Whether it writes its payloads once, and never again.

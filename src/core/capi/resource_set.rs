@@ -23,6 +23,9 @@ pub const PAYLOAD_TYPE: &str = "addons.cluster.x-k8s.io/resource-set";
 /// The most payloads that the API server takes in one set.
 pub const MOST_PAYLOADS: usize = 100;
 
+/// The most bytes of a payload that pouch makes: the API server takes Secrets whose values have 1 MiB together.
+pub const MOST_BYTES: usize = 900 << 10;
+
 /// The fields of a set's `spec`, in v1beta1 and v1beta2.
 const FIELDS: [&str; 3] = ["clusterSelector", "resources", "strategy"];
 

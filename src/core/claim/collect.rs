@@ -14,7 +14,8 @@ use crate::snapshot::{Lookup, Snapshot};
 use crate::{k0rdent, kinds};
 
 /// What every Credential of the snapshot asks for, every one that an AccessManagement rule makes, every Cluster and every
-/// ClusterResourceSet that a region takes, every ResourceSyncRule that a region names and every group of guest clusters, sorted by claimant.
+/// ClusterResourceSet that a region takes, every ResourceSyncRule that a region names and every group of guest clusters,
+/// sorted by claimant.
 pub fn claims(fleet: &Fleet, snapshot: &Snapshot, rules: &Rules, synced: &SyncRules) -> Vec<Asked> {
     let access = rules.in_force(fleet, snapshot);
     let mut made = access.made();

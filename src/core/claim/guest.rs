@@ -35,7 +35,8 @@ pub(super) fn claims(fleet: &Fleet, snapshot: &Snapshot, synced: &SyncRules) -> 
         let (delivered, findings) = delivered((fleet, snapshot, synced), group, region);
         let nothing = Delivered { items: Vec::new(), waiting: Vec::new(), ..delivered.clone() };
         let (delivered, nothing) = (Arc::new(delivered), Arc::new(nothing));
-        let most = MOST_NAMESPACES.min(MOST_TOGETHER.checked_div(delivered.items.len()).unwrap_or(MOST_NAMESPACES));
+        let objects = delivered.items.len().saturating_add(delivered.waiting.len());
+        let most = MOST_NAMESPACES.min(MOST_TOGETHER.checked_div(objects).unwrap_or(MOST_NAMESPACES));
         let Namespaces { named, served, beyond } = namespaces(fleet, snapshot, (group, region), most);
         let whole = named.into_iter().chain(served);
         asked.extend(whole.map(|namespace| ask(group, region, (&delivered, &findings), namespace)));
@@ -124,7 +125,7 @@ fn delivered(
                 continue;
             }
             Some(Ok(Taken { asked, shut: more, unseen: open })) => {
-                shut.extend(more);
+                shut.extend(more.into_iter().map(|key| (key.namespace, key.name)));
                 unseen.extend(open);
                 asked
             }
@@ -329,7 +330,7 @@ pub fn sets(delivered: &Delivered, payloads: &BTreeMap<&Name, &ObjectKey>) -> (V
 }
 
 fn divided(delivered: &Delivered, base: &str, once: bool, all: Vec<(Mark, (GroupKind, Name))>) -> Vec<GuestSet> {
-    let set = |(name, start, payloads): (String, u32, Vec<(Mark, (GroupKind, Name))>)| GuestSet {
+    let set = |(name, start, payloads): (String, u64, Vec<(Mark, (GroupKind, Name))>)| GuestSet {
         name: Name::from(name.as_str()),
         base: Name::from(base),
         start,
@@ -345,7 +346,7 @@ pub fn set_of<'s>(sets: impl Iterator<Item = &'s GuestSet>, payload: &Name) -> O
     let start = |set: &GuestSet| {
         let digits = payload.as_str().strip_prefix(set.base.as_str())?.strip_prefix('-')?;
         let is_mark = digits.len() == MARK_DIGITS && digits.bytes().all(|it| it.is_ascii_hexdigit());
-        u32::from_str_radix(digits.get(..PART_DIGITS).filter(|_| is_mark)?, 16).ok()
+        u64::from_str_radix(digits, 16).ok().filter(|_| is_mark)
     };
     let fitting = sets.filter(|set| start(set).is_some_and(|mark| set.start <= mark));
     fitting.max_by_key(|set| set.start)
@@ -356,9 +357,8 @@ fn is_everywhere(namespace: &Namespace) -> bool {
     matches!(namespace.as_str(), "default" | "kube-system" | "kube-public" | "kube-node-lease")
 }
 
-/// How many digits of a mark stand in a name, and how many of those say in which part an object is.
+/// How many digits of a mark stand in a name.
 const MARK_DIGITS: usize = 16;
-const PART_DIGITS: usize = 4;
 
 /// Where an object stands among all that there could be.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -374,39 +374,46 @@ impl Mark {
         digits(&self.0).collect()
     }
 
-    /// The first bits of it.
-    fn start(self) -> u32 {
-        let [first, second, ..] = self.0;
-        u32::from(first) << 8 | u32::from(second)
+    fn number(self) -> u64 {
+        u64::from_be_bytes(self.0)
     }
 }
 
-/// How many bits of a [`Mark`] say in which part an object is.
-const BITS: u32 = 16;
+/// How many bits of a [`Mark`] say in which part an object is: all, so that nobody finds names that fill a part on purpose.
+const BITS: u32 = 64;
 
 /// Divides what one set cannot hold, each part with its name. A part that is full gives away its upper half: what stays
 /// keeps the name, so that one object more moves half of a part at most, and nothing of the others.
-fn parts<T>(base: &str, mut all: Vec<(Mark, T)>) -> Vec<(String, u32, Vec<(Mark, T)>)> {
+fn parts<T>(base: &str, mut all: Vec<(Mark, T)>) -> Vec<(String, u64, Vec<(Mark, T)>)> {
     all.sort_by_key(|(mark, _)| *mark);
     let mut parts = Vec::new();
-    let mut left = vec![(0_u32, BITS, all)];
+    let mut left = vec![(0_u64, BITS, all)];
     while let Some((start, bits, mut part)) = left.pop() {
         if part.is_empty() {
             continue;
         }
         if part.len() <= MOST_PAYLOADS || bits == 0 {
-            // More of them than that in one place is what nobody finds by chance; the region's API refuses such a set.
-            let name = if start == 0 { String::from(base) } else { format!("{base}-{start:04x}") };
-            parts.push((name, start, part));
+            parts.push((name_of_part(base, start), start, part));
             continue;
         }
         let bits = bits.saturating_sub(1);
         let middle = start | 1 << bits;
-        let upper = part.split_off(part.partition_point(|(mark, _)| mark.start() < middle));
+        let upper = part.split_off(part.partition_point(|(mark, _)| mark.number() < middle));
         left.push((middle, bits, upper));
         left.push((start, bits, part));
     }
     parts
+}
+
+/// The name of a part: what it begins with, as far as that is no nought, and at least four digits of it.
+fn name_of_part(base: &str, start: u64) -> String {
+    const FEWEST: usize = 4;
+    if start == 0 {
+        return String::from(base);
+    }
+    let digits = format!("{start:016x}");
+    let told = digits.trim_end_matches('0').len().max(FEWEST);
+    format!("{base}-{}", digits.get(..told).unwrap_or(&digits))
 }
 
 #[cfg(test)]

@@ -22,7 +22,7 @@ use self::candidates::Candidates;
 pub use self::sources::Told;
 use self::sources::{Answer, Goal, Sight};
 use super::{Asked, Claim, Copied, Edit, Rendering};
-use crate::config::{Fleet, RegionConfig, Resolution, grants_for};
+use crate::config::{Fleet, RegionConfig, Resolution, grants_for, is_name_of_guests};
 use crate::destination::Address;
 use crate::finding::{Code, Finding};
 use crate::k0rdent::root::Root;
@@ -35,7 +35,7 @@ use crate::sync_rule::mutation::{Between, apply};
 use crate::sync_rule::spec::is_of_registry;
 use crate::sync_rule::{Read, Rule, read};
 
-/// The ResourceSyncRules that some region names.
+/// The ResourceSyncRules that some region names, or some group of guests.
 #[derive(Default)]
 pub struct SyncRules(BTreeMap<Name, Standing>);
 
@@ -232,7 +232,9 @@ pub(super) fn for_guests(
         taken.unseen = Some(unread.leaves_open(&object.key, &what).at(&object.origin));
     }
     let mut seen: BTreeSet<&ObjectKey> = BTreeSet::new();
-    for key in Candidates::new(snapshot).of(rule) {
+    // A payload in a payload would be one more with each run.
+    let is_payload = |key: &ObjectKey| is_name_of_guests(&key.name) && snapshot.copies(key).any(|copy| copy.ours);
+    for key in Candidates::new(snapshot).of(rule).into_iter().filter(|key| !is_payload(key)) {
         let answers = sight.answers(key);
         let Some(asked) = ask((fleet, snapshot), (object, rule), (region, Goal::Guests), &answers) else { continue };
         seen.insert(key);

@@ -20,8 +20,7 @@ use crate::object::Object;
 use crate::world::World;
 use crate::world::cluster::{ClusterFacts, Sight};
 
-/// The objects that a group delivers. Nobody else has objects of such names as they land under, so what stands there is not
-/// asked.
+/// The objects that a group delivers.
 pub(super) fn items(claim: &Claim, delivered: &Delivered) -> impl Iterator<Item = Member> {
     delivered.items.iter().map(|item: &Item| {
         let places = Places { read: item.read.clone(), lands: item.payload_in(&claim.by.namespace) };
@@ -58,8 +57,8 @@ pub(super) fn rendered(world: &World<'_>, claim: &Claim, delivered: &Delivered, 
     members
 }
 
-/// Why an object that a ResourceSyncRule takes or a template makes is left out, if it is: whoever writes it may not take from all others what the
-/// group delivers. Where nobody knows, it stays, and breaks the group.
+/// Why an object that a ResourceSyncRule takes or a template makes is left out, if it is: whoever writes it may not take from
+/// all others what the group delivers. Where nobody knows, it waits.
 pub(super) fn left_out(world: &World<'_>, claim: &Claim, member: &Member) -> Option<Finding> {
     let (acting, read) = (&**member.rule.as_ref()?, &member.read);
     let object = world.snapshot.get(read);

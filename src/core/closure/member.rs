@@ -87,6 +87,8 @@ pub struct Closure {
     pub wanted: Vec<ObjectKey>,
     /// Where its objects are read: as the claim asks, or as k0rdent does if the identity is absent there.
     pub resolution: Resolution,
+    /// What ResourceSyncRules put where something else lands: who has published it goes on.
+    pub contested: Vec<Member>,
     /// What ResourceSyncRules take for a group of guests and cannot be delivered as it is, and why: what is published of it
     /// stays.
     pub waiting: BTreeMap<ObjectKey, Code>,

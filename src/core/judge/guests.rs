@@ -9,7 +9,7 @@ use alloc::vec::Vec;
 use super::case::{Verdict, verdict};
 use super::content::check_content;
 use super::{copied, place, tenancy};
-use crate::capi::resource_set::resource_set_kind;
+use crate::capi::resource_set::{MOST_BYTES, resource_set_kind};
 use crate::claim::{Claim, Edit, Own, Parcel, made, parcel};
 use crate::closure::{Closure, Member, Role, own_of_guests};
 use crate::destination::Destination;
@@ -19,9 +19,6 @@ use crate::object::Object;
 use crate::snapshot::Lookup;
 use crate::world::World;
 use crate::world::cluster::ClusterFacts;
-
-/// The most bytes of one payload: the API server takes Secrets whose values have 1 MiB together.
-pub const MOST_BYTES: usize = 900 << 10;
 
 /// How many objects are named that a group leaves out, or that wait.
 const MOST_TOLD: usize = 16;
@@ -101,7 +98,9 @@ pub(super) fn set_aside(world: &World<'_>, claim: &Claim, closure: &mut Closure)
     for (at, (read, verdict, found)) in aside.into_iter().enumerate() {
         let Some(first) = found.iter().find(|finding| finding.stops_claim()) else { continue };
         if verdict == Verdict::Broken && !is_left {
-            findings.extend(found);
+            if at < MOST_TOLD {
+                findings.extend(found);
+            }
             continue;
         }
         let what = match verdict {
@@ -109,7 +108,10 @@ pub(super) fn set_aside(world: &World<'_>, claim: &Claim, closure: &mut Closure)
             _ => "is left out",
         };
         if at < MOST_TOLD {
-            let message = format!("of {}, {read} {what}: {}", claim.by, first.message);
+            let message = match first.code {
+                Code::ConflictingContent => format!("of {}, {}", claim.by, first.message),
+                _ => format!("of {}, {read} {what}: {}", claim.by, first.message),
+            };
             findings.push(Finding { message, ..first.clone().severity(Severity::Warning) });
         }
         if verdict == Verdict::Broken {
@@ -155,7 +157,10 @@ fn contradicting(closure: &mut Closure, aside: &mut Vec<(ObjectKey, Verdict, Vec
             let against = if same(first, other) { rest.iter().find(|it| !same(first, it)) } else { Some(first) };
             let Some(against) = against.filter(|_| !(stays && same(first, other))) else { continue };
             let in_guest = parcel(&other.edits).map(|parcel| &parcel.lands).unwrap_or(&other.lands);
-            let message = format!("{} and {} would both be {in_guest} in guests", other.read, against.read);
+            let message = format!(
+                "{} and {} would both be {in_guest} in guests; one that is published goes on, and the other waits",
+                other.read, against.read
+            );
             let finding = Finding::new(Code::ConflictingContent, message).about(&other.read);
             let finding = finding.help("Let one of them land elsewhere, or remove one.");
             aside.push((other.read.clone(), Verdict::Broken, vec![finding]));
@@ -164,11 +169,13 @@ fn contradicting(closure: &mut Closure, aside: &mut Vec<(ObjectKey, Verdict, Vec
     if keep.is_empty() {
         return;
     }
-    closure.members.retain(|member| match keep.get_mut(&member.lands) {
-        None => true,
+    for member in core::mem::take(&mut closure.members) {
         // The first of them alone stays, if any does.
-        Some(stays) => stays.take().is_some(),
-    });
+        match keep.get_mut(&member.lands).map(|stays| stays.take().is_some()) {
+            None | Some(true) => closure.members.push(member),
+            Some(false) => closure.contested.push(member),
+        }
+    }
 }
 
 /// About how many bytes an object takes as text.

@@ -40,6 +40,10 @@ pub(super) fn break_immutable(input: &Input<'_>, rulings: &mut [Ruling<'_>], pac
         }
         let Packed::Fresh { order, keep: Keep::Changed, .. } = packed else { continue };
         let Some(new) = order.source(input.world.snapshot, &input.envelopes()) else { continue };
+        if let Some(finding) = guests::too_large(order, &new) {
+            broken.push((lands.clone(), finding));
+            continue;
+        }
         let Some(document) = input.published.document(lands) else { continue };
         let made = made(&order.edits).filter(|_| !lands.kind.is_secret()).map(|made| made.object(&new, lands));
         let new = made.as_ref().unwrap_or(&new);
@@ -48,7 +52,8 @@ pub(super) fn break_immutable(input: &Input<'_>, rulings: &mut [Ruling<'_>], pac
     let mut any = false;
     for ruling in rulings.iter_mut().filter(|ruling| ruling.is_admitted()) {
         for (lands, finding) in &broken {
-            match ruling.case.closure.members.iter().find(|member| member.lands == *lands) {
+            let closure = &ruling.case.closure;
+            match closure.members.iter().chain(&closure.contested).find(|member| member.lands == *lands) {
                 None => continue,
                 // Who owns one object that a rule takes keeps nothing from the others.
                 Some(Member { read, rule: Some(_), .. }) => ruling.let_wait(read, finding),

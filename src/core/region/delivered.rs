@@ -104,7 +104,7 @@ pub(super) fn two_writers(input: &Input<'_>, pack: &Pack) -> Vec<Finding> {
     let more = findings.len().saturating_sub(MOST_TOLD);
     findings.truncate(MOST_TOLD);
     if let Some(last) = findings.last_mut().filter(|_| more > 0) {
-        last.message = format!("{} (and {more} more like this)", last.message);
+        last.message.push_str(&format!("; so it is with {more} more"));
     }
     findings.into_iter().map(|finding| finding.in_region(&input.to.region.name)).collect()
 }

@@ -21,6 +21,7 @@ use crate::layout::manifest::ManifestObject;
 use crate::name::{Claimant, GroupKind, Name, ObjectKey};
 use crate::nearest::edits;
 use crate::object::Object;
+use crate::snapshot::template_of;
 
 /// The most claimants whose withdrawals are explained; of more than that, none is a slip of the hand.
 const MOST: usize = 16;
@@ -50,7 +51,7 @@ pub(super) fn withdrawals(input: &Input<'_>, rulings: &[Ruling<'_>], packed: &Pa
         let finding = match ruling {
             // Its own findings say why.
             Some(ruling) if ruling.verdict != Verdict::Admitted => return None,
-            Some(ruling) if by.is_guest() => not_delivered(&ruling.case.claim, &objects)?,
+            Some(ruling) if by.is_guest() => not_taken_for_guests(&ruling.case.claim, &objects)?,
             Some(ruling) => {
                 let Claim { by, origin, starts, .. } = &ruling.case.claim;
                 unnamed(by, origin, starts, &objects)
@@ -232,35 +233,47 @@ fn not_taken(input: &Input<'_>, by: &Claimant) -> Option<Finding> {
     Some(withdrawn(message, &rule.origin).about(&object.key).help(help))
 }
 
-/// What a group of guests delivered by a rule or a template, and delivers no more. Of what it named itself, the configuration
-/// says enough.
-fn not_delivered(claim: &Claim, objects: &[&ManifestObject]) -> Option<Finding> {
-    let via = |object: &ManifestObject| {
+/// What a ResourceSyncRule takes, or a template makes, no more for a group of guests; what the configuration names no more, it
+/// says itself.
+fn not_taken_for_guests(claim: &Claim, objects: &[&ManifestObject]) -> Option<Finding> {
+    let giver_of = |object: &ManifestObject| {
         let own = object.needed_by.iter().find(|needed_by| needed_by.by == claim.by)?;
-        let maker = own.via.first()?.field.split_once(": ")?.1;
-        Some(maker.split_once(", ").map_or(maker, |(maker, _)| maker).to_owned())
+        let giver = own.via.first()?.field.split_once(": ")?.1;
+        Some(String::from(giver.split_once(", ").map_or(giver, |(giver, _)| giver)))
     };
-    let (object, maker) = objects.iter().find_map(|object| Some((object, via(object)?)))?;
-    let guest = object.guest.as_ref().map_or(&object.key, |guest| &guest.key);
+    let (giver, object) = objects.iter().find_map(|object| Some((giver_of(object)?, object)))?;
+    if let Some(guest) =
+        object.guest.as_ref().filter(|_| object.from.as_ref().is_some_and(|it| template_of(&it.name).is_some()))
+    {
+        let message =
+            format!("{giver} makes {} no more for {}: {} no longer needed", guest.key, claim.by, listed(objects));
+        let help = "If this is unintended, correct the template, or the labels of the namespace.";
+        return Some(withdrawn(message, &claim.origin).help(help));
+    }
+    let read = object.from.as_ref().map(|from| match &from.namespace {
+        Some(namespace) => format!("{namespace}/{}", from.name),
+        None => format!("{}", from.name),
+    });
+    let taken: Vec<&ManifestObject> = objects.iter().filter(|it| giver_of(it).is_some()).copied().collect();
     let message = format!(
-        "{maker} gives {} no more, so that {} no longer delivered: {guest} in guests",
+        "{giver} takes {} no more for {}: {} no longer needed",
+        read.unwrap_or_default(),
         claim.by,
-        listed(objects)
+        listed(&taken)
     );
-    let help = "If this is unintended, see what it selects, and the labels of objects and namespaces.";
-    Some(withdrawn(message, &claim.origin).about(&object.key).help(help))
+    let help = "If this is unintended, correct the rule, the metadata of the object, or the grant to the rule.";
+    Some(withdrawn(message, &claim.origin).help(help))
 }
 
-/// A group of guests that globs of the configuration are not for any more: no Cluster is left.
+/// A group of guests in a namespace that a glob fits, and in which no Cluster is known any more.
 fn without_clusters(input: &Input<'_>, by: &Claimant, objects: &[&ManifestObject]) -> Option<Finding> {
     let group = input.world.fleet.guests.get(&by.name).filter(|group| group.region == input.to.region.name)?;
-    group.namespaces.matches(by.namespace.as_str()).then_some(())?;
-    let message = format!(
-        "no Cluster is known in namespace {} any more, so {} no longer delivered",
-        by.namespace,
-        listed(objects)
-    );
-    let help = "If this is unintended, see the sources that tell of the region's Clusters.";
+    if !group.namespaces.matches(by.namespace.as_str()) || !input.to.region.allowed.matches(by.namespace.as_str()) {
+        return None;
+    }
+    let message =
+        format!("no Cluster is known in namespace {} any more: {} no longer needed", by.namespace, listed(objects));
+    let help = "If this is unintended, put the Clusters back into the source, or name the namespace in the group.";
     Some(withdrawn(message, &Origin::configuration()).help(help))
 }
 

@@ -5,15 +5,19 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use super::content::Order;
+use super::envelope::Source;
 use super::input::Input;
 use super::published::Published;
-use crate::capi::resource_set::{self, MOST_PAYLOADS, ResourceSet, Strategy, is_resource_set};
+use crate::capi::resource_set::{self, MOST_BYTES, MOST_PAYLOADS, ResourceSet, Strategy, is_resource_set};
 use crate::claim::guest::{OLDER, set_of};
 use crate::claim::{Edit, GuestSet, Own};
+use crate::closure::Member;
 use crate::finding::{Code, Finding};
 use crate::judge::case::Ruling;
 use crate::layout::manifest::{Guest, Manifest, ManifestObject};
 use crate::name::{Claimant, GroupKind, Name, Namespace, ObjectKey, Version};
+use crate::node::Node;
+use crate::secret::Payload;
 
 /// What is published for guests, by the namespace of the payload and the object in a guest.
 #[derive(Default)]
@@ -67,6 +71,21 @@ impl<'m> Before<'m> {
     }
 }
 
+/// What takes more than a payload holds once it is written: every line of a text takes more than it did.
+pub(super) fn too_large(order: &Order, made: &Source<'_>) -> Option<Finding> {
+    made.guest()?;
+    let secret = made.payload.iter().flat_map(Payload::entries).map(|(_, bytes)| bytes.len());
+    let open = made.body.at(&["data"]).map(Node::entries).unwrap_or_default();
+    let open = open.iter().filter_map(|(_, text)| text.as_str()).map(str::len);
+    let bytes = secret.chain(open).fold(0_usize, usize::saturating_add);
+    if bytes <= MOST_BYTES {
+        return None;
+    }
+    let message = format!("{} takes {bytes} bytes in a payload, and one holds {MOST_BYTES}", order.read);
+    let finding = Finding::new(Code::InvalidObject, message).about(&order.read).at(&made.origin);
+    Some(finding.help("Divide the object."))
+}
+
 /// The published sets that name a payload.
 pub(super) fn sets_of<'p>(published: &'p Published, payload: &'p ObjectKey) -> impl Iterator<Item = ResourceSet> + 'p {
     let objects = published.manifest().map(|manifest| &*manifest.objects).unwrap_or_default();
@@ -116,6 +135,16 @@ pub(super) fn waits(ruling: &Ruling<'_>, object: &ManifestObject) -> Option<Code
     }
     let is_known = || delivered.items.iter().any(|item| item.payload == object.key.name && is_it(&item.read));
     unseen.filter(|_| !is_known())
+}
+
+/// What is ordered of a published payload that waits only because something else would land there too: it goes on.
+pub(super) fn goes_on(ruling: &Ruling<'_>, object: &ManifestObject) -> Option<Order> {
+    let from = object.from.as_ref()?;
+    let is_it = |member: &&Member| {
+        member.lands == object.key && member.read.namespace == from.namespace && member.read.name == from.name
+    };
+    let mut contested = ruling.case.closure.contested.iter().filter(|member| !ruling.holds(member));
+    contested.find(is_it).map(Order::of)
 }
 
 /// What is ordered, without payloads that are held: a set does not name them, and one of nothing is none.
@@ -177,5 +206,44 @@ pub(super) fn keep_hashes(manifest: &mut Manifest, published: &Published) {
         let Some(guest) = object.guest.as_mut().filter(|guest| guest.sha256.is_none()) else { continue };
         let before = published.object(&object.key).and_then(|before| before.guest.as_ref());
         guest.sha256 = before.and_then(|before| before.sha256.clone());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::claim::Parcel;
+    use crate::region::envelope::Envelopes;
+    use crate::testing::case::{Document, Scene};
+    use crate::testing::stages::Desk;
+    use crate::testing::{node, yaml};
+
+    /// Each line of a text is indented in a payload, so many short ones take several times what they took.
+    #[test]
+    fn a_payload_is_measured_as_it_is_written() {
+        let text = |lines: usize| "a\n".repeat(lines);
+        let large = |lines: usize| {
+            let mut map =
+                yaml("{apiVersion: v1, kind: ConfigMap, metadata: {name: trust, namespace: registry}, data: {k: x}}");
+            map["data"]["k"] = text(lines).into();
+            let desk = Desk::new(&Scene {
+                config: yaml(
+                    "{guests: {pull: {region: eu, namespaces: [team-a], clusterSelector: {matchLabels: {a: b}}, \
+                     objects: [{kind: ConfigMap, namespace: registry, name: trust}]}}}",
+                ),
+                documents: vec![Document { source: "all".into(), node: node(&map), line: 1 }],
+                incomplete: vec![],
+                run: yaml("{}"),
+            });
+            let read = ObjectKey::config_map("registry".into(), "trust".into());
+            let parcel = Parcel { lands: read.clone(), edits: vec![] };
+            let lands = ObjectKey::config_map("team-a".into(), "pouch-pull-90dca733-372a252ebd7e2b83".into());
+            let order = Order { read, lands, edits: vec![Edit::Parcel(Arc::new(parcel))] };
+            let region = desk.fleet.regions.values().next().unwrap();
+            let with = Envelopes { fleet: &desk.fleet, directory: &region.directory, key: None };
+            too_large(&order, &order.source(&desk.snapshot, &with).unwrap()).is_some()
+        };
+        assert!(!large(100_000));
+        assert!(text(400_000).len() < MOST_BYTES && large(400_000));
     }
 }

@@ -112,14 +112,15 @@ pub(super) fn pack(input: &Input<'_>, history: &History, rulings: &[Ruling<'_>])
         return pack;
     }
     let mut wanted = wanted(rulings, input.selection);
+    let mut going_on = Vec::new();
     if input.selection.refresh.is_some() {
         stay(input, &mut wanted, &mut pack);
     } else {
         let fates = carry::fates(input, rulings);
-        carry_over(input, history, (&fates, rulings), &mut wanted, &mut pack);
+        going_on = carry_over(input, history, (&fates, rulings), &mut wanted, &mut pack);
     }
     guests::keep_versions(input.published, wanted.values_mut().map(|(order, _)| order));
-    name_staying(&mut wanted, &pack);
+    name_staying(&mut wanted, &pack, &going_on);
     let mut unasked = Vec::new();
     let keep = |lands: &ObjectKey, text: &str, object: Option<&Object>| {
         Some(keep_of(input, lands, text, object, &mut unasked))
@@ -131,12 +132,13 @@ pub(super) fn pack(input: &Input<'_>, history: &History, rulings: &[Ruling<'_>])
 }
 
 /// Lets the sets of groups name the payloads that stay although nothing makes them anew.
-fn name_staying(wanted: &mut Wanted, pack: &Pack) {
+fn name_staying(wanted: &mut Wanted, pack: &Pack, going_on: &[(ObjectKey, Claimant)]) {
     let sets = wanted.values_mut().filter(|(order, _)| guests::set(order).is_some());
     let mut sets: Vec<(&mut Order, &Claimant)> =
         sets.filter_map(|(order, needed_by)| Some((order, &needed_by.first()?.by))).collect();
     if !sets.is_empty() {
-        _ = guests::name_staying(&mut sets, staying(pack.objects.iter()));
+        let going_on = going_on.iter().map(|(key, by)| (key, by));
+        _ = guests::name_staying(&mut sets, staying(pack.objects.iter()).chain(going_on));
     }
 }
 
@@ -347,21 +349,24 @@ fn needed_by(by: &Claimant, via: &[Via]) -> NeededBy {
 }
 
 /// Carries over what broken claims have published and may still have, and adds these claims to objects that are fresh
-/// anyway. What resolved claims exchanged for something else is handed over.
+/// anyway. What resolved claims exchanged for something else is handed over. Gives payloads for guests that go on although
+/// their group does not have them made anew.
 fn carry_over(
     input: &Input<'_>,
     history: &History,
     (fates, rulings): (&Fates, &[Ruling<'_>]),
     wanted: &mut Wanted,
     pack: &mut Pack,
-) {
-    let Some(manifest) = input.published.manifest() else { return };
+) -> Vec<(ObjectKey, Claimant)> {
+    let Some(manifest) = input.published.manifest() else { return Vec::new() };
+    let mut going_on: Vec<(ObjectKey, Claimant)> = Vec::new();
     let admission = Admission::of(input, rulings, manifest);
     let mut ended: BTreeMap<&Claimant, Vec<Revoked>> = BTreeMap::new();
     let mut staying: BTreeSet<&Claimant> = BTreeSet::new();
     let mut carried = Broken::new();
     let mut exchanged: Vec<Exchanged<'_>> = Vec::new();
-    let of_guests = |by: &Claimant| rulings.iter().find(|ruling| by.is_guest() && ruling.case.claim.by == *by);
+    let of_guests: BTreeMap<&Claimant, &Ruling<'_>> =
+        rulings.iter().map(|ruling| (&ruling.case.claim.by, ruling)).filter(|(by, _)| by.is_guest()).collect();
     let mut leaving: Vec<&ManifestObject> = Vec::new();
     for object in &manifest.objects {
         let mut names = BTreeSet::new();
@@ -372,7 +377,7 @@ fn carry_over(
             let code = match fates.of(needed_by) {
                 Fate::Carried(code) => code,
                 // A part of what a group delivers may wait while the rest goes on.
-                Fate::Fresh => match of_guests(&needed_by.by).and_then(|ruling| guests::waits(ruling, object)) {
+                Fate::Fresh => match of_guests.get(&needed_by.by).and_then(|ruling| guests::waits(ruling, object)) {
                     Some(code) if !input.allowances.withdraws(&needed_by.by, code) => code,
                     _ => continue,
                 },
@@ -402,7 +407,17 @@ fn carry_over(
                 }
             }
             (Some((_, needed_by)), _) => needed_by.extend(names),
-            (None, Some(code)) => _ = carried.insert(&object.key, (object, names, code)),
+            (None, Some(code)) => {
+                let by = names.first().map(|needed_by| &needed_by.by);
+                let order = by.and_then(|by| guests::goes_on(of_guests.get(by)?, object));
+                match by.cloned().zip(order) {
+                    Some((by, order)) => {
+                        going_on.push((object.key.clone(), by));
+                        wanted.insert(object.key.clone(), (order, names));
+                    }
+                    None => _ = carried.insert(&object.key, (object, names, code)),
+                }
+            }
         }
     }
     pack.findings.extend(fates.findings(input, rulings, &staying));
@@ -434,6 +449,7 @@ fn carry_over(
         carry(input, pack, manifest, object, names, ObjectState::Carried(code));
     }
     wanted.extend(renewed);
+    going_on
 }
 
 /// What broken claims have published, who of them may still have it, and why.

@@ -171,8 +171,8 @@ impl<'a, 'i> Admission<'a, 'i> {
             };
             let mut taken = items.chain(waiting).peekable();
             let Some((read, rule)) = taken.peek().copied() else {
-                let shut = delivered.shut.iter().find(|key| is_from(key))?;
-                return revoked(Code::NotAdmitted, format!("{shut} is of a source that no rule of the group may use"));
+                delivered.shut.contains(&(read.namespace.clone(), read.name.clone())).then_some(())?;
+                return revoked(Code::NotAdmitted, format!("{read} is of a source that no rule of the group may use"));
             };
             return match taken.any(is_open) {
                 true => None,

@@ -19,8 +19,16 @@ use crate::reuse::EntryChange;
 ///
 /// A Secret counts for every namespace that needed it and needs it still.
 pub(super) fn replaced(input: &Input<'_>, pack: &Pack, changes: &[Change]) -> Vec<Replaced> {
-    let is_replaced =
-        |change: &&Change| change.action == Action::Changed && change.key.kind.is_secret() && all_values(input, change);
+    // What goes into guests is a document around the values: that it changed tells nothing of them.
+    let is_envelope = |key: &ObjectKey| matches!(pack.objects.get(key), Some(Packed::Fresh { guest: Some(_), .. }));
+    let rewritten: BTreeSet<&ObjectKey> =
+        changes.iter().map(|change| &change.key).filter(|key| is_envelope(key)).collect();
+    let is_replaced = |change: &&Change| {
+        change.action == Action::Changed
+            && change.key.kind.is_secret()
+            && !rewritten.contains(&change.key)
+            && all_values(input, change)
+    };
     let changed: BTreeSet<&ObjectKey> = changes.iter().filter(is_replaced).map(|change| &change.key).collect();
     if changed.is_empty() {
         return Vec::new();
@@ -34,11 +42,8 @@ pub(super) fn replaced(input: &Input<'_>, pack: &Pack, changes: &[Change]) -> Ve
         Packed::Carried { .. } => is_limited,
         Packed::Namespace { .. } => false,
     };
-    let secrets = pack.objects.iter().filter(|(key, packed)| {
-        // What changes of an envelope for guests need not be a value, and one that stays says nothing of the namespace.
-        let is_envelope = matches!(packed, Packed::Fresh { guest: Some(_), .. });
-        key.kind.is_secret() && !is_envelope && is_looked_at(packed)
-    });
+    let secrets = pack.objects.iter().filter(|(key, packed)| key.kind.is_secret() && is_looked_at(packed));
+    let secrets = secrets.filter(|(key, _)| !rewritten.contains(key));
     let (replaced, others): (Vec<_>, Vec<_>) = secrets.partition(|(key, _)| changed.contains(key));
     for (key, packed) in replaced {
         for by in staying_needers(input, key, packed) {

@@ -113,10 +113,7 @@ impl Home {
         if !object.ours || !may_be_own {
             return Word::Counts;
         }
-        // What is delivered into guests from here is nobody's source: taken once more, it would be a payload in a payload.
-        let is_live = matches!(source.place, SourcePlace::Cluster { .. });
-        let is_payload = || is_live && is_name_of_guests(&object.key.name);
-        if fleet.is_regional(source) || is_payload() {
+        if fleet.is_regional(source) {
             return Word::Delivered;
         }
         match &self.doubt {

@@ -79,13 +79,12 @@ pub fn listed(session: &Session, opened: &Opened, called: Option<&str>) -> Resul
         return Err(Failure::unavailable(message, "Publish it, and see what `pouch verify` says of it."));
     };
     let objects: BTreeSet<ObjectKey> = region.manifest.objects.iter().map(|object| object.key.clone()).collect();
-    let strange = region.manifest.objects.iter().find(|object| {
-        let kind = &object.key.kind;
-        // Also of a group that the configuration has no more.
-        let is_for_guests = is_resource_set(kind) && object.needed_by.iter().any(|needed_by| needed_by.by.is_guest());
-        !(kind.is_namespace() || is_published(kind) || fleet.kinds.contains_key(kind) || is_for_guests)
-    });
-    if let Some(key) = strange.map(|object| &object.key) {
+    // The last group may have left the configuration, and its sets are still about to go.
+    let is_of_guests = |kind: &GroupKind| is_resource_set(kind) && (region.authentic || !fleet.guests.is_empty());
+    let is_ours = |kind: &GroupKind| {
+        kind.is_namespace() || is_published(kind) || fleet.kinds.contains_key(kind) || is_of_guests(kind)
+    };
+    if let Some(key) = objects.iter().find(|key| !is_ours(&key.kind)) {
         let message = format!("the bundle holds {key}, of a kind that pouch does not publish");
         return Err(Failure::unavailable(message, "Find out who put it there."));
     }

@@ -21,6 +21,43 @@ fn placed(count: usize) -> BTreeMap<usize, String> {
     parts.into_iter().flat_map(|(name, _, part)| part.into_iter().map(move |(_, it)| (it, name.clone()))).collect()
 }
 
+/// Names whose marks begin alike are found in seconds; those that are alike as a whole are not.
+#[test]
+fn names_that_begin_alike_fill_no_set() {
+    let mark = |low: u16| Mark([0x80, 0, 0, 0, 0, 0, low.to_be_bytes()[0], low.to_be_bytes()[1]]);
+    let parts = parts("base", (0..500).map(|low| (mark(low), low)).collect());
+    let sets = parts.iter().map(|(name, start, part)| {
+        (
+            name,
+            GuestSet {
+                name: name.as_str().into(),
+                base: "base".into(),
+                start: *start,
+                clusters: fleet_selector(),
+                once: false,
+                payloads: part
+                    .iter()
+                    .map(|(mark, _)| (GroupKind::new("", "Secret"), format!("base-{}", mark.digits()).as_str().into()))
+                    .collect(),
+            },
+        )
+    });
+    let sets: Vec<(&String, GuestSet)> = sets.collect();
+    let names: BTreeSet<&String> = sets.iter().map(|(name, _)| *name).collect();
+    assert_eq!(names.len(), sets.len(), "{names:?}");
+    for (_, set) in &sets {
+        assert!(set.payloads.len() <= MOST_PAYLOADS);
+        for (_, payload) in &set.payloads {
+            assert_eq!(set_of(sets.iter().map(|(_, set)| set), payload).map(|home| &home.name), Some(&set.name));
+        }
+    }
+}
+
+fn fleet_selector() -> crate::config::ClusterSelector {
+    let desk = Desk::new(&scene("ns-1", core::iter::empty()));
+    desk.fleet.guests.values().next().unwrap().clusters.clone()
+}
+
 #[test]
 fn one_object_more_moves_at_most_half_a_part() {
     assert!(placed(100).values().all(|name| name == "base"));

@@ -10,8 +10,8 @@ use super::measure::Measure;
 use super::region::ProvedRegion;
 use crate::capi::resource_set::is_resource_set;
 use crate::cleartext::published_secrets;
+use crate::config::Fleet;
 use crate::config::error::quoted;
-use crate::config::{Fleet, GuestGroup};
 use crate::finding::{Code, Finding};
 use crate::kinds::{self, COMPONENT_LABEL, MANAGED_LABEL, OF_KCM};
 use crate::layout::manifest::{ManifestObject, ObjectState};
@@ -144,15 +144,12 @@ fn is_published(measure: &Measure<'_>, kind: &GroupKind) -> bool {
     }
 }
 
-/// Whether an object is a set that pouch makes for guest clusters: where the configuration has some, or had some, and the
-/// manifest proves it. A set may run programs in guests.
+/// Whether an object is a set that pouch makes for guest clusters: where the configuration has a group for the region, or had
+/// one, and the manifest proves it. A set may run programs in guests.
 fn is_for_guests(measure: &Measure<'_>, region: &ProvedRegion<'_>, entry: &ManifestObject) -> bool {
     let is_asked_for = entry.needed_by.iter().any(|needed_by| needed_by.by.is_guest());
-    let of_region = |fleet: &Fleet| {
-        let is_its = |group: &GuestGroup| region.to.is_some_and(|to| group.region == to.region.name);
-        fleet.guests.values().any(is_its)
-    };
-    let has_guests = region.authentic || measure.fleet.is_none_or(of_region);
+    let has_guests = |fleet: &Fleet| fleet.guests.values().any(|group| group.region == region.name);
+    let has_guests = region.authentic || measure.fleet.is_some_and(has_guests);
     is_resource_set(&entry.key.kind) && is_asked_for && has_guests
 }
 

@@ -67,6 +67,8 @@ struct Set<'a> {
     /// The payloads that it names and the bundle does not have.
     lacking: Vec<ObjectKey>,
     is_paused: bool,
+    /// Whether it is on the region; one that is not has a finding of its own.
+    is_there: bool,
 }
 
 /// What is expected of a payload.
@@ -148,9 +150,9 @@ pub fn compare(bundle: &Bundle<'_>, answers: &Answers) -> Delivery {
         for set in sets.iter().filter(|set| set.key.namespace == cluster.namespace && chooses(&set.selector, node)) {
             chosen.insert(set.key);
             let noted = binding.and_then(|binding| noted(binding, set.key.name.as_str()));
-            let lacking = lacking(cluster, node, set, noted);
+            let lacking = if set.is_there { lacking(cluster, node, set, noted) } else { Vec::new() };
             let is_open = set.payloads.iter().any(|payload| matches!(payload.hash, Hash::Unknown));
-            let has_all = lacking.is_empty() && set.lacking.is_empty() && !is_open;
+            let has_all = set.is_there && lacking.is_empty() && set.lacking.is_empty() && !is_open;
             let known = delivery.clusters.entry(cluster.clone()).or_insert(true);
             *known = *known && has_all;
             delivery.findings.extend(lacking);
@@ -180,8 +182,7 @@ fn set<'a>((listed, documents): Listed<'_, 'a>, answers: &'a Answers, expected: 
     if !is_resource_set(&expected.key.kind) || !of_bundle.needed_by.iter().any(is_made) {
         return None;
     }
-    // One that is not there has a finding of its own.
-    let live = answers.objects.get(expected.key)?.as_ref()?;
+    let live = answers.objects.get(expected.key).and_then(Option::as_ref);
     let spec = expected.document.at(&["spec"])?;
     let selector = Selector::read(spec.at(&["clusterSelector"])?).ok()?;
     let is_once = spec.str_at(&["strategy"]) == Some("ApplyOnce");
@@ -207,7 +208,14 @@ fn set<'a>((listed, documents): Listed<'_, 'a>, answers: &'a Answers, expected: 
             key,
         });
     }
-    Some(Set { key: expected.key, selector, payloads, lacking, is_paused: is_paused(live) })
+    Some(Set {
+        key: expected.key,
+        selector,
+        payloads,
+        lacking,
+        is_paused: live.is_some_and(is_paused),
+        is_there: live.is_some(),
+    })
 }
 
 /// What is said of what a set names and the bundle leaves open.

@@ -8,7 +8,7 @@ use pouch_core::capi::resource_set::is_resource_set;
 use pouch_core::config::Fleet;
 use pouch_core::finding::Finding;
 use pouch_core::kinds::is_published;
-use pouch_core::name::{Directory, ObjectKey, Region};
+use pouch_core::name::{Directory, GroupKind, ObjectKey, Region};
 use pouch_core::verify::bundles::unpack::Unpacked;
 use pouch_core::verify::bundles::{BundleTree, Measure, TreeScope, open, regions};
 

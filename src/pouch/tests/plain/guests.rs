@@ -70,7 +70,7 @@ fn a_group_is_planned_sealed_and_explained_by_what_it_is_in_guests() {
 
     fleet.write("manifests/pull.yaml", secret("pull", &format!("{CANARY}-rotated")));
     let plan = fleet.run(&["plan"]).ends(0).stdout;
-    assert!(plan.contains("(in guests: Secret kube-system/pull) [objects.yaml]"), "{plan}");
+    assert!(plan.contains("(in guests: Secret kube-system/pull) [perhaps objects.yaml]"), "{plan}");
     assert!(!plan.contains("registry/more"), "{plan}");
     fleet.run(&["render"]).ends(0);
     assert_eq!(sealed(&fleet), files);

@@ -8,7 +8,7 @@ use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
 use crate::finding::Finding;
-use crate::name::{Claimant, Name, Namespace, ObjectKey, Region};
+use crate::name::{Claimant, GroupKind, Name, Namespace, ObjectKey, Region};
 use crate::object::Object;
 
 /// What a claimant's template made for a region.
@@ -25,8 +25,9 @@ pub struct Made {
 /// What all templates made.
 #[derive(Default)]
 pub struct AllMade {
-    by: BTreeMap<(Region, Claimant), Made>,
-    objects: BTreeMap<ObjectKey, Box<Object>>,
+    by: BTreeMap<Region, BTreeMap<Claimant, Made>>,
+    /// By the parts of their keys, as [`Objects`](super::objects::Objects) has them.
+    objects: BTreeMap<GroupKind, BTreeMap<Option<Namespace>, BTreeMap<Name, Box<Object>>>>,
 }
 
 impl AllMade {
@@ -45,22 +46,24 @@ impl AllMade {
                 all.is_known = true;
                 for object in objects {
                     let (found, lands) = (found_as(directory, by, &object.key), object.key.clone());
-                    self.objects.insert(found.clone(), Box::new(object));
+                    let namespaces = self.objects.entry(found.kind.clone()).or_default();
+                    let names = namespaces.entry(found.namespace.clone()).or_default();
+                    names.insert(found.name.clone(), Box::new(object));
                     all.objects.push((found, lands));
                 }
             }
             Err(findings) => all.findings = findings,
         }
-        self.by.insert((region.clone(), by.clone()), all);
+        self.by.entry(region.clone()).or_default().insert(by.clone(), all);
     }
 
     /// What a claimant's template made for a region; none as long as nobody has tried.
     pub fn of(&self, region: &Region, by: &Claimant) -> Option<&Made> {
-        self.by.get(&(region.clone(), by.clone()))
+        self.by.get(region)?.get(by)
     }
 
     pub(super) fn get(&self, key: &ObjectKey) -> Option<&Object> {
-        self.objects.get(key).map(|object| &**object)
+        self.objects.get(&key.kind)?.get(&key.namespace)?.get(&key.name).map(|object| &**object)
     }
 }
 

@@ -201,7 +201,7 @@ fn make<'a>(world: &World<'a>, kept: &mut Kept<'a>, claim: &Claim, ready: &Ready
         }
     };
     let is_seen = known.values.is_some();
-    let mut objects: Vec<Object> = Vec::new();
+    let mut objects: Vec<Object> = Vec::with_capacity(documents.len());
     let mut findings = Vec::new();
     for (at, document) in documents.into_iter().enumerate() {
         match object(world, claim, ready, document) {

@@ -69,7 +69,7 @@ impl hash::Hash for Text {
 /// The static form of a word that most objects' keys are made of: it takes no memory, and comparing it with
 /// itself does not read it.
 fn known(text: &str) -> Option<&'static str> {
-    const KNOWN: [&str; 21] = [
+    const KNOWN: [&str; 22] = [
         "",
         "v1",
         "v1beta1",
@@ -91,6 +91,7 @@ fn known(text: &str) -> Option<&'static str> {
         "ClusterDeployment",
         "ManagedResource",
         "infrastructure.cluster.x-k8s.io",
+        "automation.kubensync.com",
     ];
     KNOWN.into_iter().find(|known| *known == text)
 }

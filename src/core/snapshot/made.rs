@@ -25,10 +25,19 @@ pub struct Made {
 /// What all templates made.
 #[derive(Default)]
 pub struct AllMade {
-    by: BTreeMap<Region, BTreeMap<Claimant, Made>>,
+    /// By the region, the template and the namespace.
+    by: BTreeMap<Region, BTreeMap<Name, OfTemplate>>,
     /// By the parts of their keys, as [`Objects`](super::objects::Objects) has them.
-    objects: BTreeMap<GroupKind, BTreeMap<Option<Namespace>, BTreeMap<Name, Box<Object>>>>,
+    objects: BTreeMap<GroupKind, BTreeMap<Option<Namespace>, Named>>,
 }
+
+type OfTemplate = BTreeMap<Namespace, Made>;
+type Named = BTreeMap<Name, Box<Object>>;
+
+/// A part of it that is of no use any more.
+#[derive(Default)]
+#[expect(dead_code, reason = "it is only dropped")]
+pub(super) struct Piece(BTreeMap<Name, OfTemplate>, Named);
 
 impl AllMade {
     /// Adds what a claimant's template made for a region, with where each object lands.
@@ -54,12 +63,20 @@ impl AllMade {
             }
             Err(findings) => all.findings = findings,
         }
-        self.by.entry(region.clone()).or_default().insert(by.clone(), all);
+        let of_region = self.by.entry(region.clone()).or_default();
+        of_region.entry(by.name.clone()).or_default().insert(by.namespace.clone(), all);
     }
 
     /// What a claimant's template made for a region; none as long as nobody has tried.
     pub fn of(&self, region: &Region, by: &Claimant) -> Option<&Made> {
-        self.by.get(region)?.get(by)
+        self.by.get(region)?.get(&by.name)?.get(&by.namespace)
+    }
+
+    /// Its pieces, each of which can be dropped by itself.
+    pub(super) fn apart(self) -> impl Iterator<Item = Piece> {
+        let by = self.by.into_values().map(|by| Piece(by, Named::default()));
+        let objects = self.objects.into_values().flat_map(BTreeMap::into_values);
+        by.chain(objects.map(|objects| Piece(BTreeMap::new(), objects)))
     }
 
     pub(super) fn get(&self, key: &ObjectKey) -> Option<&Object> {

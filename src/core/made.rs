@@ -449,3 +449,6 @@ fn with_stand_ins(claim: &Claim, has_secrets: bool, refused: &Refused) -> Findin
     );
     invalid(claim, &message, help).at(&claim.origin)
 }
+
+#[cfg(test)]
+mod tests;

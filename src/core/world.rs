@@ -92,7 +92,7 @@ impl Facts {
         let (placements, found) = placement::gather(fleet, snapshot, &clusters);
         findings.extend(found);
         findings.extend(fleet.regions.values().filter_map(|region| untied(region, &regions)));
-        let namespaces = namespaces::gather(fleet, snapshot, &clusters);
+        let namespaces = namespaces::gather(fleet, snapshot, &clusters, looks);
         let (templates, of_templates, found) = template::claims(fleet, snapshot, |region| namespaces.get(region));
         findings.extend(found);
         if !of_templates.is_empty() {

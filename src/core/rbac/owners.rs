@@ -9,7 +9,7 @@ use super::AskedByName;
 use crate::claim::Claim;
 use crate::claim::template::TemplateSpec;
 use crate::closure::{close, of_root};
-use crate::config::{Companions, Grant, Granted, Resolution};
+use crate::config::{Companions, Grant, Granted, Grantee, Resolution};
 use crate::finding::{Code, Finding};
 use crate::kinds;
 use crate::name::{Name, ObjectKey};
@@ -73,16 +73,22 @@ pub fn owners<'a>(
 /// may know.
 fn data(world: &World<'_>, source: usize) -> BTreeSet<ObjectKey> {
     let Some(source) = world.fleet.sources.get(source) else { return BTreeSet::new() };
-    let is_granted = |key: &ObjectKey| {
-        let names = |grant: &Grant| matches!(&grant.to, Granted::Object(granted) if granted == key);
-        world.fleet.grants.iter().any(names)
+    // A grant to a namespace is one to what is rendered for it.
+    let is_from = |grant: &Grant, template: &Name| match &grant.from {
+        Grantee::Template(name) => name == template,
+        Grantee::Namespace(_) => true,
+        Grantee::Claimant(_) | Grantee::SyncRule(_) => false,
+    };
+    let is_granted = |template: &Name, key: &ObjectKey| {
+        let opens = |grant: &Grant| matches!(&grant.to, Granted::Object(granted) if granted == key);
+        world.fleet.grants.iter().any(|grant| opens(grant) && is_from(grant, template))
     };
     let of = |(name, spec): (&Name, &TemplateSpec)| {
         let template = ObjectKey::new(kinds::managed_resource(), None, name.clone());
         let is_own = world.snapshot.agreeing(&template).any(|copy| copy.origin.source == source.name);
         let objects = spec.data.iter().map(|datum| datum.object.clone());
         let provides = |key: &ObjectKey| source.provides.admits(key, &world.fleet.system_namespace);
-        objects.filter(|key| provides(key) && (is_own || is_granted(key))).collect::<Vec<_>>()
+        objects.filter(|key| provides(key) && (is_own || is_granted(name, key))).collect::<Vec<_>>()
     };
     world.facts.templates.specs.iter().flat_map(of).collect()
 }
@@ -228,6 +234,31 @@ mod tests {
             let (lines, _) = said_at(Desk::of(fleet, snapshot, found), &["Secret team-a/az"]);
             let own = "Secret team-a/az: team-a/a";
             assert_eq!(lines, expect.iter().copied().chain([own]).collect::<Vec<_>>());
+        }
+    }
+
+    /// A right on a Secret for a template that may not use it would be one too many.
+    #[test]
+    fn data_of_a_template_has_a_right_only_where_a_grant_is_for_the_template() {
+        let template = "{apiVersion: automation.kubensync.com/v1alpha1, kind: ManagedResource, metadata: {name: pull}, spec: \
+            {namespaceSelector: {regex: .}, template: {data: [{name: s, type: Secret, ref: {name: x, namespace: vault}}], \
+            literal: 'a: b'}}}";
+        let provides = json!({"namespaces": ["*"], "clusterScoped": true});
+        let to = json!({"namespace": "vault", "kind": "Secret", "name": "x"});
+        for (from, is_open) in [
+            (json!({"template": "pull"}), true),
+            (json!({"namespace": "team-a"}), true),
+            (json!({"template": "other"}), false),
+            (json!({"credential": {"namespace": "team-a", "name": "aws"}}), false),
+        ] {
+            let mut world = world(&[template], vec![]);
+            world.documents[0].source = "own".into();
+            world.config = json!({
+                "sources": [{"name": "all", "provides": provides}, {"name": "own", "provides": provides}],
+                "regions": {"eu": {"templates": ["*"]}},
+                "grants": [{"from": from, "to": to, "regions": ["eu"]}],
+            });
+            assert_eq!(said(&world, &[]).0, if is_open { &["Secret vault/x: "][..] } else { &[] }, "{from}");
         }
     }
 }

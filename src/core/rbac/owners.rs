@@ -249,7 +249,7 @@ mod tests {
             (json!({"template": "pull"}), true),
             (json!({"namespace": "team-a"}), true),
             (json!({"template": "other"}), false),
-            (json!({"credential": {"namespace": "team-a", "name": "aws"}}), false),
+            (json!({"credential": "team-a/aws"}), false),
         ] {
             let mut world = world(&[template], vec![]);
             world.documents[0].source = "own".into();

@@ -45,7 +45,7 @@ pub struct Claim {
     /// Whether an AccessManagement rule makes the claim, from a Credential of the system namespace.
     pub managed: bool,
     /// What a ResourceSyncRule makes of the object that it takes; none of any other claimant.
-    pub copied: Option<Copied>,
+    pub copied: Option<Box<Copied>>,
 }
 
 /// An object that a ResourceSyncRule takes, and what it makes of it.

@@ -227,7 +227,7 @@ fn ask(
         starts: Vec::new(),
         resolution: Resolution::AsWritten,
         managed: false,
-        copied: Some(Copied { read: key.clone(), source: Some(copy.origin.source.clone()), lands, edits }),
+        copied: Some(Box::new(Copied { read: key.clone(), source: Some(copy.origin.source.clone()), lands, edits })),
     };
     let origin = object.origin.clone();
     let mut asked = Asked { by, origin, region: Some(region.name.clone()), claim: Some(claim), findings };

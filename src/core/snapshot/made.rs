@@ -8,7 +8,7 @@ use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
 use crate::finding::Finding;
-use crate::name::{Claimant, Name, Namespace, ObjectKey, Region};
+use crate::name::{Claimant, GroupKind, Name, Namespace, ObjectKey, Region};
 use crate::object::Object;
 
 /// What a claim's template made.
@@ -37,9 +37,19 @@ pub struct MadeFor {
 /// What all templates made.
 #[derive(Default)]
 pub struct AllMade {
-    by: BTreeMap<MadeFor, Made>,
-    objects: BTreeMap<ObjectKey, Box<Object>>,
+    /// By the region, the template, the namespace, and whether it is for guest clusters.
+    by: BTreeMap<Region, BTreeMap<Name, OfTemplate>>,
+    /// By the parts of their keys, as [`Objects`](super::objects::Objects) has them.
+    objects: BTreeMap<GroupKind, BTreeMap<Option<Namespace>, Named>>,
 }
+
+type OfTemplate = BTreeMap<(Namespace, bool), Made>;
+type Named = BTreeMap<Name, Box<Object>>;
+
+/// A part of it that is of no use any more.
+#[derive(Default)]
+#[expect(dead_code, reason = "it is only dropped")]
+pub(super) struct Piece(BTreeMap<Name, OfTemplate>, Named);
 
 impl AllMade {
     /// Adds what a claim's template made, with where each object lands.
@@ -52,22 +62,33 @@ impl AllMade {
                 all.is_known = true;
                 for object in objects {
                     let (found, lands) = (found_as(&goal, directory, &object.key), object.key.clone());
-                    self.objects.insert(found.clone(), Box::new(object));
+                    let namespaces = self.objects.entry(found.kind.clone()).or_default();
+                    let names = namespaces.entry(found.namespace.clone()).or_default();
+                    names.insert(found.name.clone(), Box::new(object));
                     all.objects.push((found, lands));
                 }
             }
             Err(findings) => all.findings = findings,
         }
-        self.by.insert(goal, all);
+        let MadeFor { region, by, in_guests } = goal;
+        self.by.entry(region).or_default().entry(by.name).or_default().insert((by.namespace, in_guests), all);
     }
 
     /// What a claim's template made; none as long as nobody has tried.
     pub fn of(&self, goal: &MadeFor) -> Option<&Made> {
-        self.by.get(goal)
+        let MadeFor { region, by, in_guests } = goal;
+        self.by.get(region)?.get(&by.name)?.get(&(by.namespace.clone(), *in_guests))
+    }
+
+    /// Its pieces, each of which can be dropped by itself.
+    pub(super) fn apart(self) -> impl Iterator<Item = Piece> {
+        let by = self.by.into_values().map(|by| Piece(by, Named::default()));
+        let objects = self.objects.into_values().flat_map(BTreeMap::into_values);
+        by.chain(objects.map(|objects| Piece(BTreeMap::new(), objects)))
     }
 
     pub(super) fn get(&self, key: &ObjectKey) -> Option<&Object> {
-        self.objects.get(key).map(|object| &**object)
+        self.objects.get(&key.kind)?.get(&key.namespace)?.get(&key.name).map(|object| &**object)
     }
 }
 

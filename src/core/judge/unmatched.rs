@@ -12,7 +12,7 @@ use crate::claim::guest::known;
 use crate::config::{Globs, RegionConfig, RegionState, TakenClusters};
 use crate::finding::{Code, Finding};
 use crate::kinds::{self, is_managed_resource};
-use crate::name::{GroupKind, SourceName};
+use crate::name::{GroupKind, Namespace, SourceName};
 use crate::nearest::did_you_mean;
 use crate::object::Object;
 use crate::world::World;
@@ -95,7 +95,7 @@ fn guests(world: &World<'_>) -> Vec<Finding> {
         return Vec::new();
     }
     let mut findings = Vec::new();
-    for group in fleet.guests.values().filter(|group| group.has_globs()) {
+    for group in fleet.guests.values() {
         let region = fleet.regions.get(&group.region).filter(|region| region.state == RegionState::Active);
         let Some(region) = region else { continue };
         let known = known(fleet, snapshot, group);
@@ -110,6 +110,20 @@ fn guests(world: &World<'_>) -> Vec<Finding> {
             );
             let help = "Name the namespace: a name counts as it is. Or give pouch the Clusters: in a source whose `region` is \
                         this region. What was published by the entry is withdrawn, under the brake.";
+            findings.push(Finding::new(Code::UnmatchedEntry, message).in_region(&region.name).help(help));
+        }
+        // A name counts as it is, and may be a slip all the same.
+        for name in group.named().filter(|name| !known.contains(name)) {
+            let others = known.iter().map(Namespace::as_str).filter(|name| !group.namespaces.matches(name));
+            let near = did_you_mean(name.as_str(), others);
+            if near.is_empty() {
+                continue;
+            }
+            let message = format!(
+                "no Cluster of region {} is known in namespace {name} of guests.{}.namespaces",
+                region.name, group.name
+            );
+            let help = format!("{near}A name counts as it is: something is published there all the same.");
             findings.push(Finding::new(Code::UnmatchedEntry, message).in_region(&region.name).help(help));
         }
     }

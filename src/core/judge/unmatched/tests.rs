@@ -100,6 +100,10 @@ fn a_glob_of_guests_that_fits_nothing_is_told() {
     assert!(told("other", "team-a").is_empty() && told("'team-*'", "team-a").is_empty());
     let expect = "no namespace with Clusters of region eu is known that matches \"team-*\" of guests.pull.namespaces";
     assert_eq!(told("'team-*'", "other"), [expect]);
+    // A name that is nearly one with Clusters may be a slip.
+    let expect = "no Cluster of region eu is known in namespace team-aa of guests.pull.namespaces";
+    assert_eq!(told("'*-x', team-aa", "team-a")[1..], [expect]);
+    assert!(told("'team-*', team-aa", "team-a").is_empty() && told("'team-*', other", "team-a").is_empty());
 }
 
 #[test]

@@ -177,3 +177,19 @@ fn a_set_that_is_paused_says_why_nothing_arrives() {
     let (said, _) = looked(&[PAYLOAD, &paused], Some(HASH), READY, "");
     assert!(said.contains("the set is paused"), "{said}");
 }
+
+/// It has a finding of its own, and delivers nothing all the same.
+#[test]
+fn what_a_set_that_is_not_there_delivers_is_not_counted() {
+    let line = RefCell::new(String::new());
+    let ready = |answers: &mut Answers| {
+        let key = ObjectKey::new(GroupKind::new("cluster.x-k8s.io", "Cluster"), Some("team-a".into()), "one".into());
+        answers.clusters = Vec::from([(key, node(&yaml(READY)))]);
+    };
+    let said = shelf(&[PAYLOAD, SET], Some(HASH)).answered(Some(&ring(1)), &[PAYLOAD], ready, |(bundle, answers)| {
+        let delivery = compare(bundle, &answers);
+        line.replace(delivery.told().unwrap_or_default());
+        delivery.findings
+    });
+    assert_eq!((said.as_str(), &*line.into_inner()), ("", "delivered to 0 of 1 Cluster"));
+}

@@ -330,7 +330,7 @@ pub fn sets(delivered: &Delivered, payloads: &BTreeMap<&Name, &ObjectKey>) -> (V
 }
 
 fn divided(delivered: &Delivered, base: &str, once: bool, all: Vec<(Mark, (GroupKind, Name))>) -> Vec<GuestSet> {
-    let set = |(name, start, payloads): (String, u64, Vec<(Mark, (GroupKind, Name))>)| GuestSet {
+    let set = |Part { name, start, payloads }: Part<(GroupKind, Name)>| GuestSet {
         name: Name::from(name.as_str()),
         base: Name::from(base),
         start,
@@ -382,9 +382,17 @@ impl Mark {
 /// How many bits of a [`Mark`] say in which part an object is: all, so that nobody finds names that fill a part on purpose.
 const BITS: u32 = 64;
 
+/// What one set holds, and its name.
+struct Part<T> {
+    name: String,
+    /// Where it begins among all that there could be.
+    start: u64,
+    payloads: Vec<(Mark, T)>,
+}
+
 /// Divides what one set cannot hold, each part with its name. A part that is full gives away its upper half: what stays
 /// keeps the name, so that one object more moves half of a part at most, and nothing of the others.
-fn parts<T>(base: &str, mut all: Vec<(Mark, T)>) -> Vec<(String, u64, Vec<(Mark, T)>)> {
+fn parts<T>(base: &str, mut all: Vec<(Mark, T)>) -> Vec<Part<T>> {
     all.sort_by_key(|(mark, _)| *mark);
     let mut parts = Vec::new();
     let mut left = vec![(0_u64, BITS, all)];
@@ -393,7 +401,7 @@ fn parts<T>(base: &str, mut all: Vec<(Mark, T)>) -> Vec<(String, u64, Vec<(Mark,
             continue;
         }
         if part.len() <= MOST_PAYLOADS || bits == 0 {
-            parts.push((name_of_part(base, start), start, part));
+            parts.push(Part { name: name_of_part(base, start), start, payloads: part });
             continue;
         }
         let bits = bits.saturating_sub(1);

@@ -15,10 +15,11 @@ fn object(number: usize) -> (Mark, usize) {
 
 fn placed(count: usize) -> BTreeMap<usize, String> {
     let parts = parts("base", (0..count).map(object).collect());
-    for (name, _, part) in &parts {
-        assert!(part.len() <= MOST_PAYLOADS, "{name}");
+    for Part { name, payloads, .. } in &parts {
+        assert!(payloads.len() <= MOST_PAYLOADS, "{name}");
     }
-    parts.into_iter().flat_map(|(name, _, part)| part.into_iter().map(move |(_, it)| (it, name.clone()))).collect()
+    let of = |Part { name, payloads, .. }: Part<usize>| payloads.into_iter().map(move |(_, it)| (it, name.clone()));
+    parts.into_iter().flat_map(of).collect()
 }
 
 /// Names whose marks begin alike are found in seconds; those that are alike as a whole are not.
@@ -26,29 +27,23 @@ fn placed(count: usize) -> BTreeMap<usize, String> {
 fn names_that_begin_alike_fill_no_set() {
     let mark = |low: u16| Mark([0x80, 0, 0, 0, 0, 0, low.to_be_bytes()[0], low.to_be_bytes()[1]]);
     let parts = parts("base", (0..500).map(|low| (mark(low), low)).collect());
-    let sets = parts.iter().map(|(name, start, part)| {
-        (
-            name,
-            GuestSet {
-                name: name.as_str().into(),
-                base: "base".into(),
-                start: *start,
-                clusters: fleet_selector(),
-                once: false,
-                payloads: part
-                    .iter()
-                    .map(|(mark, _)| (GroupKind::new("", "Secret"), format!("base-{}", mark.digits()).as_str().into()))
-                    .collect(),
-            },
-        )
-    });
-    let sets: Vec<(&String, GuestSet)> = sets.collect();
-    let names: BTreeSet<&String> = sets.iter().map(|(name, _)| *name).collect();
+    let clusters = fleet_selector();
+    let payload = |mark: Mark| (GroupKind::new("", "Secret"), Name::from(format!("base-{}", mark.digits()).as_str()));
+    let set = |Part { name, start, payloads }: &Part<u16>| GuestSet {
+        name: name.as_str().into(),
+        base: "base".into(),
+        start: *start,
+        clusters: clusters.clone(),
+        once: false,
+        payloads: payloads.iter().map(|(mark, _)| payload(*mark)).collect(),
+    };
+    let sets: Vec<GuestSet> = parts.iter().map(set).collect();
+    let names: BTreeSet<&Name> = sets.iter().map(|set| &set.name).collect();
     assert_eq!(names.len(), sets.len(), "{names:?}");
-    for (_, set) in &sets {
+    for set in &sets {
         assert!(set.payloads.len() <= MOST_PAYLOADS);
         for (_, payload) in &set.payloads {
-            assert_eq!(set_of(sets.iter().map(|(_, set)| set), payload).map(|home| &home.name), Some(&set.name));
+            assert_eq!(set_of(sets.iter(), payload).map(|home| &home.name), Some(&set.name));
         }
     }
 }

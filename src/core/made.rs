@@ -30,8 +30,9 @@ use crate::snapshot::{AllMade, nearly};
 use crate::template::{Refused, Template};
 use crate::world::definition::Defined;
 use crate::world::{Granting, World};
-use crate::yaml;
 use crate::yaml::alike::Reader;
+use crate::yaml::read::Document;
+use crate::yaml::{self, Flaw};
 pub use bounds::{MOST, Make, One, Weighed};
 use values::{Given, Pairs};
 
@@ -181,7 +182,7 @@ fn make<'a>(world: &World<'a>, kept: &mut Kept<'a>, claim: &Claim, ready: &Ready
     // The stand-ins come first: what is told of them tells nothing of the values.
     let text = ready.template.render(&values::root(&namespace, &known.stand_ins));
     let text = text.map_err(|refused| vec![with_stand_ins(claim, known.has_secrets, &refused)])?;
-    let shown = documents(&text, reader).map_err(|why| one(invalid(claim, &why, CORRECT)))?;
+    let shown = documents(&text, |document| reader.read(document)).map_err(|why| one(invalid(claim, &why, CORRECT)))?;
     let strange = shown.iter().enumerate().filter_map(|(at, document)| {
         let finding = of_no_kind(world, claim, document)?.at(&claim.origin);
         let message = format!("document {}: {}", at.saturating_add(1), finding.message);
@@ -196,7 +197,7 @@ fn make<'a>(world: &World<'a>, kept: &mut Kept<'a>, claim: &Claim, ready: &Ready
         None => shown,
         Some(values) => {
             let made = ready.template.render(&values::root(&namespace, values)).ok();
-            let made = made.and_then(|text| documents(&text, reader).ok());
+            let made = made.and_then(|text| documents(&text, |document| reader.read_and_forget(document)).ok());
             let made = made.filter(|made| same(&shown, made, &known.pairs));
             // Where and how they differ would tell something of the values.
             made.ok_or_else(|| one(invalid(claim, WITH_VALUES, WITH_VALUES_HELP)))?
@@ -225,6 +226,8 @@ fn make<'a>(world: &World<'a>, kept: &mut Kept<'a>, claim: &Claim, ready: &Ready
             }
         }
     }
+    // Of equal documents there is one object, and room for all.
+    objects.shrink_to_fit();
     if findings.is_empty() { Ok(objects) } else { Err(the_first(findings)) }
 }
 
@@ -351,16 +354,16 @@ fn reaches(world: &World<'_>, claim: &Claim, object: &Object) -> Option<Finding>
 const MOST_KEPT: usize = 64 << 10;
 
 /// The documents of a rendering. Most differ from the one before in their words alone.
-fn documents(text: &str, reader: &mut Reader) -> Result<Vec<Node>, String> {
+fn documents(text: &str, mut read: impl FnMut(&Document<'_>) -> Result<Node, Flaw>) -> Result<Vec<Node>, String> {
     // Of a long text, the reader would only keep the keys.
     let mut own = Reader::new();
-    let reader = if text.len() > MOST_KEPT { &mut own } else { reader };
+    let mut read = |document: &Document<'_>| if text.len() > MOST_KEPT { own.read(document) } else { read(document) };
     let mut documents = Vec::new();
     for document in yaml::stream::documents(text) {
         if documents.len() >= MOST_DOCUMENTS {
             return Err(format!("the template makes more than {MOST_DOCUMENTS} documents"));
         }
-        match reader.read(&document) {
+        match read(&document) {
             Ok(Node::Null) => {}
             Ok(node) => documents.push(node),
             Err(flaw) => {

@@ -37,8 +37,21 @@ pub struct Namespaces {
     pub is_seen: bool,
     /// Whether that look failed.
     pub is_unread: bool,
+    /// Whether its list is from before, and nobody may look again: labels may be other ones by now.
+    pub is_older: bool,
     /// Those of the known ones that only a list of the cluster's own names.
     pub listed: BTreeSet<Namespace>,
+}
+
+impl Namespaces {
+    /// Whether a template is for a namespace.
+    fn selected(&self, spec: &TemplateSpec, namespace: &Namespace) -> Truth {
+        let by_name = || spec.selects(namespace, &Labels::default());
+        match self.known.get(namespace).map_or_else(by_name, |labels| spec.selects(namespace, labels)) {
+            Truth::No if self.is_older && by_name() != Truth::No => Truth::Unknown,
+            selected => selected,
+        }
+    }
 }
 
 /// The sources that say which namespaces a region has: those that describe its cluster, and may bring Namespaces.
@@ -232,9 +245,7 @@ pub(super) fn for_guests(
         }
         return Some(Err(faults));
     };
-    let unknown = Labels::default();
-    let labels = namespaces.and_then(|known| known.known.get(namespace)).unwrap_or(&unknown);
-    match spec.selects(namespace, labels) {
+    match namespaces.unwrap_or(&Namespaces::default()).selected(spec, namespace) {
         Truth::No => None,
         Truth::Yes => {
             let claim = ask((object, copy), region, namespace).claim;
@@ -360,7 +371,7 @@ pub fn kept_by(
         return Some(Code::InvalidTemplate);
     }
     match namespaces.known.get(&by.namespace) {
-        Some(labels) if spec.selects(&by.namespace, labels) == Truth::No => None,
+        Some(_) if namespaces.selected(&spec, &by.namespace) == Truth::No => None,
         Some(_) => Some(Code::Unread),
         None if namespaces.absent.contains(&by.namespace) => None,
         None if namespaces.complete && !is_doubted(fleet, snapshot, region, &by.namespace) => None,

@@ -7,12 +7,13 @@ use alloc::vec::Vec;
 
 use super::AskedByName;
 use crate::claim::Claim;
-use crate::claim::template::TemplateSpec;
+use crate::claim::template::{Labels, TemplateSpec};
 use crate::closure::{close, of_root};
 use crate::config::{Companions, Grant, Granted, Grantee, Resolution};
 use crate::finding::{Code, Finding};
 use crate::kinds;
 use crate::name::{Name, ObjectKey};
+use crate::selector::Truth;
 use crate::world::{Granting, World};
 
 /// Adds the owners to the objects that were asked for, and says why further names may be missing.
@@ -74,12 +75,12 @@ pub fn owners<'a>(
 /// may know.
 fn data(world: &World<'_>, source: usize) -> BTreeSet<ObjectKey> {
     let Some(source) = world.fleet.sources.get(source) else { return BTreeSet::new() };
-    let is_granted = |name: &Name, key: &ObjectKey| {
+    let is_granted = |(name, spec): (&Name, &TemplateSpec), key: &ObjectKey| {
         let is_for = |from: &Grantee| match from {
             Grantee::Template(template) => template == name,
-            Grantee::Claimant(by) => by.is_managed_resource() && by.name == *name,
-            Grantee::Namespace(_) => true,
-            Grantee::SyncRule(_) => false,
+            // One to a namespace is one to what is rendered for it.
+            Grantee::Namespace(namespace) => spec.selects(namespace, &Labels::default()) != Truth::No,
+            Grantee::Claimant(_) | Grantee::SyncRule(_) => false,
         };
         let names = |grant: &Grant| matches!(&grant.to, Granted::Object(granted) if granted == key);
         world.fleet.grants.iter().any(|grant| names(grant) && is_for(&grant.from))
@@ -89,7 +90,7 @@ fn data(world: &World<'_>, source: usize) -> BTreeSet<ObjectKey> {
         let is_own = world.snapshot.agreeing(&template).any(|copy| copy.origin.source == source.name);
         let objects = spec.data.iter().map(|datum| datum.object.clone());
         let provides = |key: &ObjectKey| source.provides.admits(key, &world.fleet.system_namespace);
-        objects.filter(|key| provides(key) && (is_own || is_granted(name, key))).collect::<Vec<_>>()
+        objects.filter(|key| provides(key) && (is_own || is_granted((name, spec), key))).collect::<Vec<_>>()
     };
     world.facts.templates.specs.iter().flat_map(of).collect()
 }
@@ -206,7 +207,7 @@ mod tests {
     #[test]
     fn data_of_a_template_is_what_a_grant_opens_to_it() {
         let template = "{apiVersion: automation.kubensync.com/v1alpha1, kind: ManagedResource, metadata: {name: pull}, \
-            spec: {namespaceSelector: {regex: .}, template: {literal: 'a: b', \
+            spec: {namespaceSelector: {regex: ^team}, template: {literal: 'a: b', \
             data: [{name: x, type: Secret, ref: {name: x, namespace: vault}}]}}}";
         let sources = json!([{"name": "all", "provides": {"namespaces": ["team-a"], "clusterScoped": true}},
             {"name": "vault", "provides": {"namespaces": ["vault"]}}]);
@@ -214,6 +215,7 @@ mod tests {
         for (from, is_read) in [
             (json!({"template": "pull"}), true),
             (json!({"namespace": "team-a"}), true),
+            (json!({"namespace": "other"}), false),
             (json!({"template": "other"}), false),
             (json!({"syncRule": "pull"}), false),
         ] {

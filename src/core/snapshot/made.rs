@@ -77,6 +77,9 @@ impl AllMade {
     /// What a claim's template made; none as long as nobody has tried.
     pub fn of(&self, goal: &MadeFor) -> Option<&Made> {
         let MadeFor { region, by, in_guests } = goal;
+        if !by.is_managed_resource() {
+            return None;
+        }
         self.by.get(region)?.get(&by.name)?.get(&(by.namespace.clone(), *in_guests))
     }
 

@@ -27,6 +27,7 @@ pub(super) fn gather(
         if region.inventory.look.is_some() && looks.why_closed().is_some() {
             namespaces.absent.clear();
             namespaces.complete = false;
+            namespaces.is_older = true;
         }
         namespaces
     };
@@ -117,6 +118,8 @@ mod tests {
         let texts = [
             "{apiVersion: automation.kubensync.com/v1alpha1, kind: ManagedResource, metadata: {name: pull}, spec: \
              {namespaceSelector: {regex: ^dev-}, template: {literal: '{apiVersion: v1, kind: Secret, metadata: {name: x}}'}}}",
+            "{apiVersion: automation.kubensync.com/v1alpha1, kind: ManagedResource, metadata: {name: labelled}, spec: \
+             {namespaceSelector: {labelSelector: {matchLabels: {team: a}}}, template: {literal: 'a: b'}}}",
             "{apiVersion: pouch/v1alpha1, kind: RegionFacts, metadata: {name: eu}, spec: {clusterUID: u-1, namespacesListed: \
              true, namespaces: [{name: kube-system, labels: {}}, {name: dev-a, labels: {}}]}}",
         ];
@@ -129,17 +132,21 @@ mod tests {
             incomplete: alloc::vec::Vec::new(),
             run: yaml("{}"),
         };
-        let kept = |looks: &Looks, namespace: &str| {
+        let kept_of = |looks: &Looks, name: &str, namespace: &str| {
             let fleet = fleet(&scene.config);
             let (snapshot, found) = snapshot(&fleet, &scene);
             let desk = Desk::looked(fleet, snapshot, found, looks);
-            let by = Claimant::managed_resource(namespace.into(), "pull".into());
+            let by = Claimant::managed_resource(namespace.into(), name.into());
             let is_asked = desk.facts.asked_by(&by).is_some();
             (is_asked, desk.world().kept_by(&by, &desk.fleet.regions[&Region::from("eu")]))
         };
+        let kept = |looks: &Looks, namespace: &str| kept_of(looks, "pull", namespace);
         let closed = Looks::closed(Reason::new("no region is looked into", ""));
         assert_eq!(kept(&Looks::default(), "dev-b"), (false, None));
         assert_eq!(kept(&closed, "dev-b"), (false, Some(Code::Unread)));
         assert!(kept(&closed, "dev-a").0, "what it has is there all the same");
+        // Its labels may be other ones by now.
+        assert_eq!(kept_of(&Looks::default(), "labelled", "dev-a"), (false, None));
+        assert_eq!(kept_of(&closed, "labelled", "dev-a"), (false, Some(Code::Unread)));
     }
 }

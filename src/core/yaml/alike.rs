@@ -77,6 +77,20 @@ impl Reader {
         }
     }
 
+    /// The same, with what is known, and nothing of the document is remembered.
+    ///
+    /// # Errors
+    /// Those of [`read::read`].
+    pub fn read_and_forget(&mut self, document: &Document<'_>) -> Result<Node, Flaw> {
+        let text = document.text;
+        let known = self.cut.is_made(text).then(|| self.known.get(self.cut.between.as_str())).flatten();
+        let form = if let Some(Known::Form(form)) = known { Some(form) } else { None };
+        match form.and_then(|form| form.filled(text, &self.cut.words)) {
+            Some(node) => Ok(node),
+            None => read::read(document, &mut Interner::new()),
+        }
+    }
+
     /// The document, if it differs from earlier ones in its words alone.
     fn like_others(&mut self, text: &str) -> Option<Node> {
         let cut = &mut self.cut;
@@ -118,7 +132,7 @@ impl Cut {
     fn is_made(&mut self, text: &str) -> bool {
         self.between.clear();
         self.words.clear();
-        if text.len() > MOST_BYTES || !has_short_lines(text) {
+        if text.len() > MOST_BYTES || !has_short_lines(text) || may_have_long_keys(text) {
             return false;
         }
         let mut rest = text;
@@ -167,6 +181,12 @@ impl Cut {
 
 fn has_short_lines(text: &str) -> bool {
     text.len() <= LONGEST_LINE || text.split('\n').all(|line| line.len() <= LONGEST_LINE)
+}
+
+/// Whether words in comments may stand between a key and its colon: in braces and brackets, the parser looks for that over
+/// lines.
+fn may_have_long_keys(text: &str) -> bool {
+    text.len() > LONGEST_LINE && text.contains('#') && text.contains(['{', '['])
 }
 
 /// What a byte is to a cut.

@@ -108,6 +108,27 @@ fn long_texts_and_lines_are_left_to_the_parser() {
     // Marks are longer than words.
     let words = format!("a:{}\n", " b".repeat(300));
     check(&words, &words, false);
+    // In braces a key may end lines later, if it ends soon.
+    let spread = |word: &str| format!("{{\".k\" # {word}\n # {word}\n : a}}\n");
+    check(&spread("word"), &spread("other"), true);
+    check(&spread("word"), &spread(&"w".repeat(600)), false);
+}
+
+/// What is only to be read leaves nothing behind.
+#[test]
+fn what_is_forgotten_is_read_as_the_parser_reads_it() {
+    let mut reader = Reader::new();
+    let texts = ["a: b\n", "a: c\n", "a: 4711\n", "4711: b\n", "a: [\n"];
+    let check = |reader: &mut Reader, text: &str| {
+        let document = Document::whole(text);
+        let plain = read::read(&document, &mut Interner::new());
+        assert!(reader.read_and_forget(&document).ok() == plain.ok(), "{text}");
+    };
+    texts.iter().for_each(|text| check(&mut reader, text));
+    assert!(reader.known.is_empty());
+    (0..3).for_each(|_| _ = reader.read(&Document::whole("a: b\n")));
+    texts.iter().for_each(|text| check(&mut reader, text));
+    assert_eq!(reader.known.len(), 1);
 }
 
 #[test]
@@ -137,6 +158,7 @@ fn part() -> impl Strategy<Value = String> {
         2 => "[a-c]: [a-z0-9]{1,3}\n",
         2 => "\n( ){0,3}[a-c]: ",
         1 => "[0-9+/=][a-z0-9.+_=-]{0,4}",
+        1 => "[a-z]{300,700}",
         5 => odd.prop_map(ToString::to_string),
     ]
 }

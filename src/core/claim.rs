@@ -61,10 +61,19 @@ pub struct Claim {
 pub enum Rendering {
     /// Nothing.
     None,
-    /// A group of guest clusters has these rendered for its namespace: the claim that each would make, or why nobody knows.
-    Of(Vec<(Name, Result<Arc<Claim>, Vec<Finding>>)>),
+    /// A group of guest clusters has these rendered for its namespace.
+    Of(Vec<Rendered>),
     /// It is such a claim: what it makes goes to guest clusters.
     ForGuests,
+}
+
+/// A template that a group of guest clusters has rendered.
+#[derive(Clone, Debug)]
+pub struct Rendered {
+    /// The template.
+    pub template: Name,
+    /// The claim that it would make, or why nobody knows.
+    pub claim: Result<Arc<Claim>, Vec<Finding>>,
 }
 
 /// An object that a ResourceSyncRule takes, and what it makes of it.
@@ -108,6 +117,8 @@ pub struct Delivered {
     pub shut: BTreeSet<(Option<Namespace>, Name)>,
     /// What leaves open whether ResourceSyncRules take more.
     pub unseen: Vec<Finding>,
+    /// Whether all ResourceSyncRules could be followed, and all was seen that they may take.
+    pub is_whole: bool,
     /// Which Clusters of its namespace a set is for.
     pub clusters: ClusterSelector,
 }
@@ -196,7 +207,7 @@ impl Claim {
             Rendering::Of(of) => of.as_slice(),
             Rendering::None | Rendering::ForGuests => &[],
         };
-        of.iter().filter_map(|(_, claim)| claim.as_ref().ok())
+        of.iter().filter_map(|rendered| rendered.claim.as_ref().ok())
     }
 
     /// Under what it is found what a template makes for it.

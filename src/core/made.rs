@@ -9,7 +9,7 @@ mod values;
 
 use alloc::borrow::Cow;
 use alloc::boxed::Box;
-use alloc::collections::BTreeMap;
+use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::convert::Infallible;
@@ -94,6 +94,9 @@ impl<'a> Templates<'a> {
         let rendered = || world.facts.rendered(world.fleet);
         let for_guests = rendered().flat_map(Claim::rendered_for_guests).map(|claim| &**claim);
         let mut by_name: BTreeMap<&Name, Vec<&'a Claim>> = BTreeMap::new();
+        // Two groups may name one template.
+        let mut once = BTreeSet::new();
+        let for_guests = for_guests.filter(|claim| once.insert(claim.made_for()));
         for claim in rendered().filter(|claim| claim.by.is_managed_resource()).chain(for_guests) {
             by_name.entry(&claim.by.name).or_default().push(claim);
         }

@@ -357,7 +357,12 @@ impl<'a> World<'a> {
 
     /// Whether a look into the region alone says that a claimant claims nothing there any more.
     pub fn hangs_on_look(&self, by: &Claimant, region: &RegionConfig) -> bool {
-        by.is_managed_resource() && template::hangs_on_look(self.snapshot, by, region, self.namespaces(&region.name))
+        by.is_managed_resource() && region.templates.matches(by.name.as_str()) && self.is_deselected_by_look(by, region)
+    }
+
+    /// Whether a look into the region alone says that a template, by what it is for a namespace, is not for that.
+    pub fn is_deselected_by_look(&self, by: &Claimant, region: &RegionConfig) -> bool {
+        template::hangs_on_look(self.snapshot, by, self.namespaces(&region.name))
     }
 
     /// What AccessManagement hands out.

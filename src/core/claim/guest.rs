@@ -12,7 +12,7 @@ use alloc::vec::Vec;
 
 use super::sync_rule::{self, SyncRules, Taken};
 use super::template::{self, Templates};
-use super::{Asked, Claim, Delivered, Edit, GuestSet, Item, Parcel, Rendering, Waiting};
+use super::{Asked, Claim, Delivered, Edit, GuestSet, Item, Parcel, Rendered, Rendering, Waiting};
 use crate::capi::cluster::cluster_kind;
 use crate::capi::resource_set::{MOST_PAYLOADS, resource_set_kind};
 use crate::config::{Fleet, GuestGroup, RegionConfig, RegionState, Resolution, Source, SourcePlace};
@@ -69,7 +69,8 @@ pub fn render<'n>(
     namespaces: impl Fn(&Region) -> Option<&'n template::Namespaces>,
     asked: &mut [Asked],
 ) {
-    for claim in asked.iter_mut().filter(|asked| asked.by.is_guest()).filter_map(|asked| asked.claim.as_mut()) {
+    let is_known = |asked: &&mut Asked| asked.by.is_guest() && !asked.findings.iter().any(Finding::stops_claim);
+    for claim in asked.iter_mut().filter(is_known).filter_map(|asked| asked.claim.as_mut()) {
         let Some(group) = fleet.guests.get(&claim.by.name).filter(|group| !group.templates.is_empty()) else {
             continue;
         };
@@ -77,7 +78,7 @@ pub fn render<'n>(
         let known = (templates, namespaces(&group.region));
         let rendered = |name: &Name| {
             let of = template::for_guests((fleet, snapshot), known, region, (name, &claim.by.namespace))?;
-            Some((name.clone(), of.map(Arc::new)))
+            Some(Rendered { template: name.clone(), claim: of.map(Arc::new) })
         };
         claim.rendering = Rendering::Of(group.templates.iter().filter_map(rendered).collect());
     }
@@ -147,7 +148,8 @@ fn delivered(
     }
     let named = group.objects.iter().map(|entry| entry.read.clone()).collect();
     let clusters = group.clusters.clone();
-    (Delivered { base: base.as_str().into(), named, items, waiting, shut, unseen, clusters }, findings)
+    let is_whole = findings.is_empty() && unseen.is_empty();
+    (Delivered { base: base.as_str().into(), named, items, waiting, shut, unseen, is_whole, clusters }, findings)
 }
 
 fn ask(

@@ -380,13 +380,8 @@ pub fn kept_by(
 }
 
 /// Whether a look alone says that a template is for a namespace no more: of another cluster than the region's it says nothing.
-pub fn hangs_on_look(
-    snapshot: &Snapshot,
-    by: &Claimant,
-    region: &RegionConfig,
-    namespaces: Option<&Namespaces>,
-) -> bool {
-    if !region.templates.matches(by.name.as_str()) || !namespaces.is_some_and(|namespaces| namespaces.is_seen) {
+pub fn hangs_on_look(snapshot: &Snapshot, by: &Claimant, namespaces: Option<&Namespaces>) -> bool {
+    if !namespaces.is_some_and(|namespaces| namespaces.is_seen) {
         return false;
     }
     let found = kinds::claimant(by).map(|key| snapshot.look_up(&key));

@@ -84,7 +84,10 @@ impl<'c> Ruling<'c> {
     }
 
     /// Lets one object of the claim wait, of which nothing new is published, and goes on with the others.
-    pub fn let_wait(&mut self, read: &ObjectKey, why: &Finding) {
+    pub fn let_wait(&mut self, read: &ObjectKey, why: &Finding) -> bool {
+        if self.waiting.contains_key(read) {
+            return false;
+        }
         let claim = &self.case.claim;
         if self.waiting.len() < MOST_TOLD {
             let message = format!("of {}, {read} waits, and what is published of it stays: {}", claim.by, why.message);
@@ -92,6 +95,7 @@ impl<'c> Ruling<'c> {
             self.added.push(finding.claimed_by(&claim.by).in_region(claim.region()));
         }
         self.waiting.insert(read.clone(), why.code);
+        true
     }
 
     /// Whether a member waits by what is published.

@@ -95,19 +95,22 @@ pub(super) fn set_aside(world: &World<'_>, claim: &Claim, closure: &mut Closure)
         let told = Finding { message, ..open.clone().severity(Severity::Warning) };
         findings.push(if is_left { told } else { open.clone() });
     }
-    for (at, (read, verdict, found)) in aside.into_iter().enumerate() {
+    let (mut told, mut stopping) = (0_usize, 0_usize);
+    for (read, verdict, found) in aside {
         let Some(first) = found.iter().find(|finding| finding.stops_claim()) else { continue };
         if verdict == Verdict::Broken && !is_left {
-            if at < MOST_TOLD {
+            if stopping < MOST_TOLD {
                 findings.extend(found);
             }
+            stopping = stopping.saturating_add(1);
             continue;
         }
         let what = match verdict {
             Verdict::Broken => "waits, and what is published of it stays",
             _ => "is left out",
         };
-        if at < MOST_TOLD {
+        if told < MOST_TOLD {
+            told = told.saturating_add(1);
             let message = match first.code {
                 Code::ConflictingContent => format!("of {}, {}", claim.by, first.message),
                 _ => format!("of {}, {read} {what}: {}", claim.by, first.message),

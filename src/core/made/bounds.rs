@@ -63,14 +63,14 @@ pub(super) fn within<K: Default, E>(
     }
     let mut weights = Weights::new();
     for (claim, it) in claims.iter().zip(&made) {
-        let weight = weights.entry(claim.region()).or_default().entry(&claim.by.name).or_default();
+        let weight = weights.entry(claim.region()).or_default().entry(kind_of(claim)).or_default();
         *weight = weight.saturating_add(it.weight);
     }
     drop(made);
     let heavy = too_heavy(&weights, most);
     let again = run(&|claims| {
         let mut kept = K::default();
-        let one = |claim: &&Claim| match heavy.contains(&(claim.region(), &claim.by.name)) {
+        let one = |claim: &&Claim| match heavy.contains(&(claim.region(), kind_of(claim))) {
             false => Weighed { weight: 0, made: Some(make(&mut kept, claim)) },
             true => Weighed { weight: 0, made: Some(Err(vec![lost(claim)])) },
         };
@@ -80,19 +80,26 @@ pub(super) fn within<K: Default, E>(
 }
 
 /// How much each template makes for each region.
-type Weights<'n> = BTreeMap<&'n Region, BTreeMap<&'n Name, usize>>;
+type Weights<'n> = BTreeMap<&'n Region, BTreeMap<Kind<'n>, usize>>;
+
+/// A template, and whether it is for guest clusters: who writes Clusters has no say in what the namespaces of a region get.
+type Kind<'n> = (&'n Name, bool);
+
+fn kind_of(claim: &Claim) -> Kind<'_> {
+    (&claim.by.name, claim.is_for_guests())
+}
 
 /// Those that have to go so that the others weigh no more than `most` together: regions that want less than an equal share
 /// leave the rest to the others, and in each the ones that weigh the most go.
-fn too_heavy<'n>(weights: &Weights<'n>, most: usize) -> BTreeSet<(&'n Region, &'n Name)> {
-    let all = |of: &BTreeMap<&Name, usize>| of.values().copied().fold(0, usize::saturating_add);
+fn too_heavy<'n>(weights: &Weights<'n>, most: usize) -> BTreeSet<(&'n Region, Kind<'n>)> {
+    let all = |of: &BTreeMap<Kind<'_>, usize>| of.values().copied().fold(0, usize::saturating_add);
     let mut regions: Vec<_> = weights.iter().map(|(region, of)| (all(of), *region, of)).collect();
     regions.sort_by_key(|(weight, region, _)| (*weight, *region));
     let (mut left, mut waiting) = (most, regions.len());
     let mut heavy = BTreeSet::new();
     for (_, region, of) in regions {
         let share = left.checked_div(waiting).unwrap_or_default();
-        let mut sorted: Vec<(usize, &Name)> = of.iter().map(|(name, weight)| (*weight, *name)).collect();
+        let mut sorted: Vec<(usize, Kind<'_>)> = of.iter().map(|(name, weight)| (*weight, *name)).collect();
         sorted.sort();
         let mut kept = 0_usize;
         for (weight, name) in sorted {

@@ -10,9 +10,9 @@ use crate::finding::{Cause, Code, Finding};
 use crate::judge::case::{Ruling, Verdict};
 use crate::k0rdent;
 use crate::kinds;
-use crate::layout::manifest::{Manifest, NeededBy};
+use crate::layout::manifest::{Manifest, ManifestObject, NeededBy};
 use crate::name::{Claimant, GroupKind, SourceName};
-use crate::snapshot::{Lookup, Unread};
+use crate::snapshot::{Lookup, Unread, template_of};
 use crate::world::cluster::ClusterFacts;
 
 /// What becomes of one claimant's published objects.
@@ -189,10 +189,23 @@ fn fate(input: &Input<'_>, ruling: Option<&Ruling<'_>>, by: &Claimant) -> Fate {
 /// Whether only a look says that a claimant claims nothing any more, and the published bundle does not know the cluster that
 /// was looked into: it may be another one.
 fn is_of_strange_look(input: &Input<'_>, by: &Claimant) -> bool {
+    is_look_strange(input) && input.world.hangs_on_look(by, input.to.region)
+}
+
+/// The same of a template that a group of guests had rendered, by an object that it made.
+pub(super) fn made_before_a_strange_look(input: &Input<'_>, group: &Claimant, object: &ManifestObject) -> Option<Code> {
+    let template = template_of(&object.from.as_ref()?.name)?;
+    let is_named = input.world.fleet.guests.get(&group.name)?.templates.contains(&template);
+    let by = Claimant::managed_resource(group.namespace.clone(), template);
+    let is_kept = is_named && is_look_strange(input) && input.world.is_deselected_by_look(&by, input.to.region);
+    is_kept.then_some(Code::Unread)
+}
+
+fn is_look_strange(input: &Input<'_>) -> bool {
     let before = input.published.manifest().and_then(|manifest| manifest.cluster.as_deref());
     let seen = input.world.cluster(&input.to.region.name).and_then(ClusterFacts::looked);
     let now = seen.and_then(|looked| looked.cluster.as_deref());
-    (now.is_none() || now != before) && input.world.hangs_on_look(by, input.to.region)
+    now.is_none() || now != before
 }
 
 /// The source that leaves open whether a group still has Clusters.

@@ -28,7 +28,7 @@ use crate::name::{Claimant, Namespace, ObjectKey, SourceName};
 
 /// Breaks claims whose objects differ from the published ones where they must not.
 pub(super) fn break_immutable(input: &Input<'_>, rulings: &mut [Ruling<'_>], pack: &Pack) -> bool {
-    let mut broken: Vec<(ObjectKey, Finding)> = Vec::new();
+    let mut broken: Vec<(&ObjectKey, &ObjectKey, Finding)> = Vec::new();
     let is_of_guests = |packed: &Packed| matches!(packed, Packed::Fresh { guest: Some(_), .. });
     let delivers = pack.objects.values().any(is_of_guests);
     let before = if delivers { guests::Before::of(input.published) } else { guests::Before::default() };
@@ -36,30 +36,34 @@ pub(super) fn break_immutable(input: &Input<'_>, rulings: &mut [Ruling<'_>], pac
         if let Packed::Fresh { guest: Some(guest), order, needed_by, .. } = packed {
             let by = needed_by.first().map(|needed_by| &needed_by.by);
             let changed = before.changed_type(input, (order, by), guest);
-            broken.extend(changed.map(|finding| (lands.clone(), finding)));
+            broken.extend(changed.map(|finding| (lands, &order.read, finding)));
         }
         let Packed::Fresh { order, keep: Keep::Changed, .. } = packed else { continue };
         let Some(new) = order.source(input.world.snapshot, &input.envelopes()) else { continue };
         if let Some(finding) = guests::too_large(order, &new) {
-            broken.push((lands.clone(), finding));
+            broken.push((lands, &order.read, finding));
             continue;
         }
         let Some(document) = input.published.document(lands) else { continue };
         let made = made(&order.edits).filter(|_| !lands.kind.is_secret()).map(|made| made.object(&new, lands));
         let new = made.as_ref().unwrap_or(&new);
-        broken.extend(immutable_changes(lands, &document, new).map(|finding| (lands.clone(), finding)));
+        broken.extend(immutable_changes(lands, &document, new).map(|finding| (lands, &order.read, finding)));
     }
     let mut any = false;
     for ruling in rulings.iter_mut().filter(|ruling| ruling.is_admitted()) {
-        for (lands, finding) in &broken {
+        for (lands, read, finding) in &broken {
             let closure = &ruling.case.closure;
-            match closure.members.iter().chain(&closure.contested).find(|member| member.lands == *lands) {
-                None => continue,
+            let here = || closure.members.iter().chain(&closure.contested).filter(|member| member.lands == **lands);
+            // Several may want one place: it is about the one that has it.
+            match here().find(|member| member.read == **read).or_else(|| here().next()) {
+                None => {}
                 // Who owns one object that a rule takes keeps nothing from the others.
-                Some(Member { read, rule: Some(_), .. }) => ruling.let_wait(read, finding),
-                Some(_) => ruling.find(finding.clone()),
+                Some(Member { read, rule: Some(_), .. }) => any |= ruling.let_wait(read, finding),
+                Some(_) => {
+                    ruling.find(finding.clone());
+                    any = true;
+                }
             }
-            any = true;
         }
     }
     any

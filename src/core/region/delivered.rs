@@ -45,10 +45,12 @@ impl<'p> Delivered<'p> {
         let writers = self.0.get(&payload.namespace.as_ref()).map(Vec::as_slice).unwrap_or_default();
         let others: Vec<&Selector> =
             writers.iter().filter(|it| it.objects.contains(guest)).map(|it| &it.selector).collect();
+        if others.is_empty() {
+            return Left::Stays;
+        }
         let before: Vec<Selector> = sets_of(published, payload).map(|set| set.selector).collect();
         let meets = |other: &&&Selector| before.iter().any(|before| other.may_overlap(before));
         match () {
-            () if others.is_empty() => Left::Stays,
             () if before.iter().all(|before| others.iter().any(|other| other.is_as_wide_as(before))) => Left::Delivered,
             () if others.iter().any(|other| meets(&other)) => Left::ToSome,
             () => Left::Stays,

@@ -17,7 +17,7 @@ use crate::finding::{Code, Finding, Origin, Severity};
 use crate::judge::case::{Ruling, Verdict};
 use crate::k0rdent;
 use crate::kinds;
-use crate::layout::manifest::ManifestObject;
+use crate::layout::manifest::{ManifestObject, ReadFrom};
 use crate::name::{Claimant, GroupKind, Name, ObjectKey};
 use crate::nearest::edits;
 use crate::object::Object;
@@ -51,7 +51,7 @@ pub(super) fn withdrawals(input: &Input<'_>, rulings: &[Ruling<'_>], packed: &Pa
         let finding = match ruling {
             // Its own findings say why.
             Some(ruling) if ruling.verdict != Verdict::Admitted => return None,
-            Some(ruling) if by.is_guest() => not_taken_for_guests(&ruling.case.claim, &objects)?,
+            Some(ruling) if by.is_guest() => not_taken_for_guests(input, ruling, &objects)?,
             Some(ruling) => {
                 let Claim { by, origin, starts, .. } = &ruling.case.claim;
                 unnamed(by, origin, starts, &objects)
@@ -235,18 +235,26 @@ fn not_taken(input: &Input<'_>, by: &Claimant) -> Option<Finding> {
 
 /// What a ResourceSyncRule takes, or a template makes, no more for a group of guests; what the configuration names no more, it
 /// says itself.
-fn not_taken_for_guests(claim: &Claim, objects: &[&ManifestObject]) -> Option<Finding> {
+fn not_taken_for_guests(input: &Input<'_>, ruling: &Ruling<'_>, objects: &[&ManifestObject]) -> Option<Finding> {
+    let (claim, members) = (&ruling.case.claim, &ruling.case.closure.members);
+    // Another payload may hold it now.
+    let is_read = |object: &&&ManifestObject| {
+        let is_it = |from: &ReadFrom, read: &ObjectKey| from.namespace == read.namespace && from.name == read.name;
+        object.from.as_ref().is_some_and(|from| members.iter().any(|member| is_it(from, &member.read)))
+    };
+    let objects: Vec<&ManifestObject> = objects.iter().filter(|object| !is_read(object)).copied().collect();
     let giver_of = |object: &ManifestObject| {
         let own = object.needed_by.iter().find(|needed_by| needed_by.by == claim.by)?;
         let giver = own.via.first()?.field.split_once(": ")?.1;
         Some(String::from(giver.split_once(", ").map_or(giver, |(giver, _)| giver)))
     };
     let (giver, object) = objects.iter().find_map(|object| Some((giver_of(object)?, object)))?;
-    if let Some(guest) =
-        object.guest.as_ref().filter(|_| object.from.as_ref().is_some_and(|it| template_of(&it.name).is_some()))
-    {
+    let template = object.from.as_ref().and_then(|from| template_of(&from.name));
+    if let Some((template, guest)) = template.zip(object.guest.as_ref()) {
+        // What the configuration names no more, it says itself.
+        input.world.fleet.guests.get(&claim.by.name).filter(|group| group.templates.contains(&template))?;
         let message =
-            format!("{giver} makes {} no more for {}: {} no longer needed", guest.key, claim.by, listed(objects));
+            format!("{giver} makes {} no more for {}: {} no longer needed", guest.key, claim.by, listed(&objects));
         let help = "If this is unintended, correct the template, or the labels of the namespace.";
         return Some(withdrawn(message, &claim.origin).help(help));
     }

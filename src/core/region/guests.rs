@@ -12,12 +12,14 @@ use crate::capi::resource_set::{self, MOST_BYTES, MOST_PAYLOADS, ResourceSet, St
 use crate::claim::guest::{OLDER, set_of};
 use crate::claim::{Edit, GuestSet, Own};
 use crate::closure::Member;
-use crate::finding::{Code, Finding};
+use crate::finding::{Class, Code, Finding};
 use crate::judge::case::Ruling;
 use crate::layout::manifest::{Guest, Manifest, ManifestObject};
 use crate::name::{Claimant, GroupKind, Name, Namespace, ObjectKey, Version};
 use crate::node::Node;
 use crate::secret::Payload;
+use crate::snapshot::Lookup;
+use crate::world::World;
 
 /// What is published for guests, by the namespace of the payload and the object in a guest.
 #[derive(Default)]
@@ -115,15 +117,11 @@ pub(super) fn keep_versions<'o>(published: &Published, orders: impl Iterator<Ite
 
 /// Why something of a group stays as published although the group itself is made anew, if it does: the object waits, or may be
 /// one that was not read, or what delivers it would go with it.
-pub(super) fn waits(ruling: &Ruling<'_>, object: &ManifestObject) -> Option<Code> {
+pub(super) fn waits(world: &World<'_>, ruling: &Ruling<'_>, object: &ManifestObject) -> Option<Code> {
     let delivered = ruling.case.claim.guest.as_ref()?;
     let waiting = || ruling.case.closure.waiting.iter().chain(&ruling.waiting);
     let unseen = delivered.unseen.first().map(|finding| finding.code);
     let first = waiting().next().map(|(_, code)| *code).or(unseen)?;
-    if !object.key.name.as_str().starts_with(delivered.base.as_str()) {
-        // With another selector, what is published goes as a whole, if all that takes its place is known.
-        return unseen;
-    }
     let Some((guest, from)) = object.guest.as_ref().zip(object.from.as_ref()) else { return Some(first) };
     let is_it = |read: &ObjectKey| {
         read.namespace == from.namespace
@@ -133,8 +131,18 @@ pub(super) fn waits(ruling: &Ruling<'_>, object: &ManifestObject) -> Option<Code
     if let Some((_, code)) = waiting().find(|(read, _)| is_it(read)) {
         return Some(*code);
     }
+    if !object.key.name.as_str().starts_with(delivered.base.as_str()) {
+        // With another selector, what is published goes as a whole, if all that takes its place is known.
+        return unseen;
+    }
     let is_known = || delivered.items.iter().any(|item| item.payload == object.key.name && is_it(&item.read));
-    unseen.filter(|_| !is_known())
+    // What was read as it stands is taken no more, whatever else was not read.
+    let read = ObjectKey::new(guest.key.kind.clone(), from.namespace.clone(), from.name.clone());
+    let is_read = || match world.snapshot.look_up(&read) {
+        Lookup::Found(found) => !found.is_mistyped() && !found.faults.iter().any(|it| it.code.class() == Class::Broken),
+        _ => false,
+    };
+    unseen.filter(|_| !is_known() && !is_read())
 }
 
 /// What is ordered of a published payload that waits only because something else would land there too: it goes on.

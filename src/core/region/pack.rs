@@ -378,7 +378,10 @@ fn carry_over(
             let code = match fates.of(needed_by) {
                 Fate::Carried(code) => code,
                 // A part of what a group delivers may wait while the rest goes on.
-                Fate::Fresh => match of_guests.get(&needed_by.by).and_then(|ruling| guests::waits(ruling, object)) {
+                Fate::Fresh => match of_guests.get(&needed_by.by).and_then(|ruling| {
+                    let waits = guests::waits(&input.world, ruling, object);
+                    waits.or_else(|| carry::made_before_a_strange_look(input, &needed_by.by, object))
+                }) {
                     Some(code) if !input.allowances.withdraws(&needed_by.by, code) => code,
                     _ => continue,
                 },

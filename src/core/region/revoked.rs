@@ -16,16 +16,16 @@ use crate::capi;
 use crate::claim::sync_rule::object_of;
 use crate::claim::{Claim, Copied, Edit, Rendering};
 use crate::closure;
-use crate::config::{GuestEntry, Resolution};
+use crate::config::{GuestEntry, GuestGroup, Resolution};
 use crate::finding::{Code, Finding, Origin, Place};
 use crate::judge::case::{Ruling, is_doubt};
 use crate::judge::region::immutable_changes;
 use crate::judge::{check_object, place};
 use crate::k0rdent::root::Root;
 use crate::kinds;
-use crate::layout::manifest::{Manifest, ManifestObject, NeededBy, NeededVia};
+use crate::layout::manifest::{Manifest, ManifestObject, NeededBy, NeededVia, ReadFrom};
 use crate::listing::few;
-use crate::name::{Claimant, ObjectKey, SourceName, Version};
+use crate::name::{Claimant, Name, ObjectKey, SourceName, Version};
 use crate::object::Object;
 use crate::selector::Truth;
 use crate::snapshot::{Lookup, template_of};
@@ -38,6 +38,15 @@ pub(super) struct Admission<'a, 'i> {
     /// The objects of each claimant, by the references that lead to them. What is handed over was reached by the same
     /// references as what took its place.
     reached: BTreeMap<(&'i Claimant, &'i [NeededVia]), Vec<&'i ManifestObject>>,
+}
+
+/// How the manifest says which rule took an object for a group of guests.
+const BY_RULE: &str = ": ResourceSyncRule ";
+
+/// Whether a ResourceSyncRule took an object for a group of guests.
+fn takes(needed_by: &NeededBy, rule: &str) -> bool {
+    let field = needed_by.via.first().map_or("", |via| via.field.as_str());
+    field.split_once(BY_RULE).is_some_and(|(_, named)| named == rule)
 }
 
 impl<'a, 'i> Admission<'a, 'i> {
@@ -130,6 +139,34 @@ impl<'a, 'i> Admission<'a, 'i> {
         data.find(|data| closure::is_shut(&world, &claim, data))
     }
 
+    /// Whether an entry of a group names what no source is known to have, and nothing of it is published: so looks a slip in
+    /// the name of what is.
+    fn has_slip(&self, group: &GuestGroup, by: &Claimant) -> bool {
+        let Terms { world, .. } = self.input.terms;
+        let published = self.input.published.manifest().map(|manifest| &*manifest.objects).unwrap_or_default();
+        let of = |object: &'i ManifestObject| {
+            let needed_by = object.needed_by.iter().find(|needed_by| needed_by.by == *by)?;
+            Some((object.from.as_ref()?, needed_by))
+        };
+        let of: Vec<(&ReadFrom, &NeededBy)> = published.iter().filter_map(of).collect();
+        let is_there = |key: &ObjectKey| matches!(world.snapshot.look_up(key), Lookup::Found(_));
+        let is_slip = |entry: &GuestEntry| {
+            let is_it = |from: &ReadFrom| from.namespace == entry.read.namespace && from.name == entry.read.name;
+            !is_there(&entry.read) && !of.iter().any(|(from, _)| is_it(from))
+        };
+        let is_template_slip = |template: &Name| {
+            let is_it = |from: &ReadFrom| template_of(&from.name).as_ref() == Some(template);
+            !world.facts.templates.specs.contains_key(template) && !of.iter().any(|(from, _)| is_it(from))
+        };
+        let is_rule_slip = |rule: &Name| {
+            let key = ObjectKey::new(kinds::sync_rule(), None, rule.clone());
+            !is_there(&key) && !of.iter().any(|(_, needed_by)| takes(needed_by, rule.as_str()))
+        };
+        group.objects.iter().any(is_slip)
+            || group.templates.iter().any(is_template_slip)
+            || group.rules.iter().any(is_rule_slip)
+    }
+
     /// Why a group of guest clusters delivers an object no more, or its payload must not land where it does.
     fn undelivered(&self, object: &ManifestObject, needed_by: &NeededBy) -> Option<Revoked> {
         let Terms { world, to, .. } = self.input.terms;
@@ -145,6 +182,9 @@ impl<'a, 'i> Admission<'a, 'i> {
         let group = world.fleet.guests.get(&by.name)?;
         if let Some(template) = template_of(&from.name) {
             if !group.templates.contains(&template) {
+                if self.has_slip(group, by) {
+                    return None;
+                }
                 let why = format!("the configuration does not name template {template} for the group any more");
                 return revoked(Code::NotAdmitted, why);
             }
@@ -170,25 +210,24 @@ impl<'a, 'i> Admission<'a, 'i> {
                     || admission::of_namespaced(&world, rule, &sought).is_some()
                     || admission::undecided(&world, rule, read).is_some()
             };
-            let mut taken = items.chain(waiting).peekable();
-            let Some((read, rule)) = taken.peek().copied() else {
+            let taken: Vec<(&ObjectKey, &Arc<Claim>)> = items.chain(waiting).collect();
+            // While the rule that took it is not followed, or a source was not read, others that match it say nothing.
+            let by_own = |(_, rule): &(&ObjectKey, &Arc<Claim>)| {
+                rule.by.rule_and_object().is_some_and(|(name, _)| takes(needed_by, name))
+            };
+            if !delivered.is_whole && !taken.iter().any(by_own) {
+                return None;
+            }
+            let Some((read, rule)) = taken.first() else {
                 delivered.shut.contains(&(read.namespace.clone(), read.name.clone())).then_some(())?;
                 return revoked(Code::NotAdmitted, format!("{read} is of a source that no rule of the group may use"));
             };
-            return match taken.any(is_open) {
+            return match taken.iter().copied().any(is_open) {
                 true => None,
                 false => revoked(Code::NotAdmitted, format!("{read} is not open to {}", rule.by)),
             };
         }
-        // An entry that nobody has, and of which nothing is published, is what a slip looks like.
-        let published = self.input.published.manifest().map(|manifest| &*manifest.objects).unwrap_or_default();
-        let is_new = |lands: &ObjectKey| {
-            let mut of = published.iter().filter(|it| it.needed_by.iter().any(|needed_by| needed_by.by == *by));
-            !of.any(|it| it.guest.as_ref().is_some_and(|guest| guest.key == *lands))
-        };
-        let is_slip =
-            |entry: &GuestEntry| matches!(world.snapshot.look_up(&entry.read), Lookup::Absent) && is_new(&entry.lands);
-        if group.objects.iter().any(is_slip) {
+        if self.has_slip(group, by) {
             return None;
         }
         revoked(Code::NotAdmitted, format!("the configuration does not name {read} for the group any more"))

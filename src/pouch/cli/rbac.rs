@@ -232,7 +232,8 @@ fn asked(surveyor: &Surveyor<'_>, secrets: Secrets) -> Result<(BTreeMap<SourceNa
         findings.extend(unread);
         if let Some((made, (keys, _))) = made.as_ref().and_then(|made| Some((made, made.asked.get(source)?))) {
             let world = made.world(fleet);
-            let claims = world.facts.rendered(fleet).filter(|claim| claim.by.is_managed_resource());
+            let claims =
+                world.facts.rendered(fleet).filter(|claim| claim.by.is_managed_resource() || claim.by.is_guest());
             let keys = keys.iter().filter(|key| !asked.contains_key(key)).cloned().collect();
             asked.extend(owners(&world, claims, index, &keys).0);
         }
@@ -254,8 +255,7 @@ fn asked(surveyor: &Surveyor<'_>, secrets: Secrets) -> Result<(BTreeMap<SourceNa
 /// The names of what they make come from templates, so each Secret that they are given counts as present, with the entries
 /// that they name.
 fn made_at_home(surveyor: &Surveyor<'_>) -> Result<Option<Survey>, Failure> {
-    let is_at_home =
-        surveyor.fleet.regions.values().any(|region| region.management && !region.templates.patterns().is_empty());
+    let is_at_home = surveyor.fleet.regions.values().any(|region| region.management && surveyor.fleet.renders(region));
     is_at_home.then(|| survey(surveyor, Values::Unseen)).transpose()
 }
 

@@ -48,7 +48,7 @@ pub struct Claim {
     /// Whether an AccessManagement rule makes the claim, from a Credential of the system namespace.
     pub managed: bool,
     /// What a ResourceSyncRule makes of the object that it takes; none of any other claimant.
-    pub copied: Option<Copied>,
+    pub copied: Option<Box<Copied>>,
     /// What a group of guest clusters delivers; none of any other claimant.
     pub guest: Option<Arc<Delivered>>,
 }

@@ -412,10 +412,11 @@ pub fn claimant(by: &Claimant) -> Option<ObjectKey> {
     if let Some((rule, _)) = by.rule_and_object() {
         return Some(ObjectKey::new(sync_rule(), None, rule.into()));
     }
-    let kind = claimants().find(|kind| kind.kind == by.kind && *kind != sync_rule())?;
+    let known =
+        all().find(|known| known.claims && by.kind == known.kind && !sync_rule().is(known.group, known.kind))?;
     // A template stands for itself in each namespace.
-    let namespace = known(&kind).filter(|known| known.scope == Scope::Namespaced).map(|_| by.namespace.clone());
-    Some(ObjectKey::new(kind, namespace, by.name.clone()))
+    let namespace = (known.scope == Scope::Namespaced).then(|| by.namespace.clone());
+    Some(ObjectKey::new(GroupKind::new(known.group, known.kind), namespace, by.name.clone()))
 }
 
 /// The top-level fields that some stage reads of objects of a kind.

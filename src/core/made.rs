@@ -13,25 +13,27 @@ use alloc::collections::BTreeMap;
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::convert::Infallible;
+use core::ptr;
 
 use crate::capi;
 use crate::claim::Claim;
-use crate::claim::template::TemplateSpec;
+use crate::claim::template::{Datum, TemplateSpec};
 use crate::closure::{names, template_data};
-use crate::config::{Delivery, Grant, Resolution};
+use crate::config::{Delivery, Fleet, Grant, Resolution};
 use crate::destination::Destination;
 use crate::finding::{Code, Finding};
 use crate::kinds;
 use crate::name::{Name, ObjectKey};
-use crate::node::{Interner, Key, Node};
+use crate::node::{Key, Node};
 use crate::object::{Object, Refusal, TEMPLATE_ANNOTATION, admit, kind_of};
 use crate::snapshot::{AllMade, nearly};
 use crate::template::{Refused, Template};
 use crate::world::definition::Defined;
 use crate::world::{Granting, World};
 use crate::yaml;
+use crate::yaml::alike::Reader;
 pub use bounds::{MOST, Make, One, Weighed};
-use values::{Pairs, Values};
+use values::{Given, Pairs};
 
 /// The most documents of one template, as in KubeNSync.
 const MOST_DOCUMENTS: usize = 1024;
@@ -48,26 +50,59 @@ struct Ready<'a> {
 pub struct Templates<'a> {
     world: World<'a>,
     ready: BTreeMap<Name, Result<Ready<'a>, Vec<Finding>>>,
-    /// The claims, sorted by claimant.
+    /// The claims, those of one template in a row.
     pub claims: Vec<&'a Claim>,
+}
+
+/// What is kept from one claim to the next: most that come in a row are of one template, with the same data.
+#[derive(Default)]
+struct Kept<'a> {
+    given: Option<(Of<'a>, Result<Given<'a>, Box<Finding>>)>,
+    /// What texts were like.
+    reader: Reader,
+}
+
+/// A template, and the objects that are its data.
+type Of<'a> = (&'a TemplateSpec, Vec<&'a Object>);
+
+impl<'a> Kept<'a> {
+    /// What a template is given of its data, and what reads its renderings.
+    fn given(
+        &mut self,
+        fleet: &Fleet,
+        spec: &'a TemplateSpec,
+        data: &[(&Datum, &'a Object)],
+    ) -> Result<(&Given<'a>, &mut Reader), &Finding> {
+        let is_same = |(of, objects): &Of<'a>| {
+            let mut pairs = objects.iter().zip(data);
+            ptr::eq(*of, spec) && objects.len() == data.len() && pairs.all(|(kept, (_, found))| ptr::eq(*kept, *found))
+        };
+        let kept = self.given.take().filter(|(of, _)| is_same(of));
+        let new = || ((spec, data.iter().map(|(_, object)| *object).collect()), Given::of(fleet, (spec, data)));
+        let (_, given) = self.given.insert(kept.unwrap_or_else(new));
+        match given {
+            Ok(given) => Ok((given, &mut self.reader)),
+            Err(finding) => Err(finding),
+        }
+    }
 }
 
 impl<'a> Templates<'a> {
     /// Parses the templates that somebody asks for.
     pub fn of(world: &World<'a>) -> Self {
-        let claims = world.facts.rendered(world.fleet).filter(|claim| claim.by.is_managed_resource());
-        let claims: Vec<&Claim> = claims.collect();
-        let mut ready: BTreeMap<Name, Result<Ready<'a>, Vec<Finding>>> = BTreeMap::new();
-        for claim in &claims {
-            ready.entry(claim.by.name.clone()).or_insert_with(|| prepare(world, claim));
+        let mut by_name: BTreeMap<&Name, Vec<&'a Claim>> = BTreeMap::new();
+        for claim in world.facts.rendered(world.fleet).filter(|claim| claim.by.is_managed_resource()) {
+            by_name.entry(&claim.by.name).or_default().push(claim);
         }
-        Self { world: *world, ready, claims }
+        let first = by_name.values().filter_map(|claims| claims.first());
+        let ready = first.map(|claim| (claim.by.name.clone(), prepare(world, claim))).collect();
+        Self { world: *world, ready, claims: by_name.into_values().flatten().collect() }
     }
 
     /// Renders a claim's template.
-    pub fn make(&self, claim: &Claim) -> One {
+    fn make(&self, kept: &mut Kept<'a>, claim: &Claim) -> One {
         match self.ready.get(&claim.by.name) {
-            Some(Ok(ready)) => make(&self.world, claim, ready),
+            Some(Ok(ready)) => make(&self.world, kept, claim, ready),
             Some(Err(findings)) => Err(findings.clone()),
             None => Err(Vec::new()),
         }
@@ -88,7 +123,12 @@ impl<'a> Templates<'a> {
             let help = "Let it select fewer namespaces, or make less; what is published stays.";
             invalid(claim, &message, help).at(&claim.origin)
         };
-        let made = bounds::within(&self.claims, most, (|claim: &Claim| self.make(claim), lost), run)?;
+        let made = bounds::within(
+            &self.claims,
+            most,
+            (|kept: &mut Kept<'a>, claim: &Claim| self.make(kept, claim), lost),
+            run,
+        )?;
         Ok(self.together(made))
     }
 
@@ -107,7 +147,7 @@ impl<'a> Templates<'a> {
 /// Renders all templates for all namespaces that select them, one after the other.
 pub fn all(world: &World<'_>) -> AllMade {
     let templates = Templates::of(world);
-    let run = |make: Make<'_>| Ok::<_, Infallible>(templates.claims.iter().map(|claim| make(claim)).collect());
+    let run = |make: Make<'_>| Ok::<_, Infallible>(make(&templates.claims));
     match templates.all(MOST, run) {
         Ok(all) => all,
         Err(never) => match never {},
@@ -122,7 +162,7 @@ fn prepare<'a>(world: &World<'a>, claim: &Claim) -> Result<Ready<'a>, Vec<Findin
     Ok(Ready { spec, template, uses_labels })
 }
 
-fn make(world: &World<'_>, claim: &Claim, ready: &Ready<'_>) -> Result<Vec<Object>, Vec<Finding>> {
+fn make<'a>(world: &World<'a>, kept: &mut Kept<'a>, claim: &Claim, ready: &Ready<'a>) -> One {
     let data = template_data(world, claim, ready.spec);
     if !data.is_known() {
         // The closure tells them.
@@ -134,11 +174,12 @@ fn make(world: &World<'_>, claim: &Claim, ready: &Ready<'_>) -> Result<Vec<Objec
         let finding = invalid(claim, "", "Correct what keeps the region, or its Namespaces, from being read.");
         return Err(one(Finding { code: Code::Unread, message, ..finding }));
     }
-    let known = Values::of(world, claim, (ready.spec, &data.found)).map_err(|finding| one(*finding))?;
+    let (known, reader) = kept.given(world.fleet, ready.spec, &data.found).map_err(|finding| one(finding.clone()))?;
+    let namespace = values::namespace(world, claim);
     // The stand-ins come first: what is told of them tells nothing of the values.
-    let text = ready.template.render(&known.stand_ins);
+    let text = ready.template.render(&values::root(&namespace, &known.stand_ins));
     let text = text.map_err(|refused| vec![with_stand_ins(claim, known.has_secrets, &refused)])?;
-    let shown = documents(&text).map_err(|why| one(invalid(claim, &why, CORRECT)))?;
+    let shown = documents(&text, reader).map_err(|why| one(invalid(claim, &why, CORRECT)))?;
     let strange = shown.iter().enumerate().filter_map(|(at, document)| {
         let finding = of_no_kind(world, claim, document)?.at(&claim.origin);
         let message = format!("document {}: {}", at.saturating_add(1), finding.message);
@@ -152,15 +193,15 @@ fn make(world: &World<'_>, claim: &Claim, ready: &Ready<'_>) -> Result<Vec<Objec
         // Nobody looked at the values.
         None => shown,
         Some(values) => {
-            let made = ready.template.render(values).ok();
-            let made = made.and_then(|text| documents(&text).ok());
+            let made = ready.template.render(&values::root(&namespace, values)).ok();
+            let made = made.and_then(|text| documents(&text, reader).ok());
             let made = made.filter(|made| same(&shown, made, &known.pairs));
             // Where and how they differ would tell something of the values.
             made.ok_or_else(|| one(invalid(claim, WITH_VALUES, WITH_VALUES_HELP)))?
         }
     };
     let is_seen = known.values.is_some();
-    let mut objects: Vec<Object> = Vec::new();
+    let mut objects: Vec<Object> = Vec::with_capacity(documents.len());
     let mut findings = Vec::new();
     for (at, document) in documents.into_iter().enumerate() {
         match object(world, claim, ready, document) {
@@ -299,15 +340,20 @@ fn reaches(world: &World<'_>, claim: &Claim, object: &Object) -> Option<Finding>
     Some(invalid(claim, &message, help))
 }
 
-/// The documents of a rendering.
-fn documents(text: &str) -> Result<Vec<Node>, String> {
-    let mut interner = Interner::new();
+/// The longest rendering of which anything is kept for the next.
+const MOST_KEPT: usize = 64 << 10;
+
+/// The documents of a rendering. Most differ from the one before in their words alone.
+fn documents(text: &str, reader: &mut Reader) -> Result<Vec<Node>, String> {
+    // Of a long text, the reader would only keep the keys.
+    let mut own = Reader::new();
+    let reader = if text.len() > MOST_KEPT { &mut own } else { reader };
     let mut documents = Vec::new();
     for document in yaml::stream::documents(text) {
         if documents.len() >= MOST_DOCUMENTS {
             return Err(format!("the template makes more than {MOST_DOCUMENTS} documents"));
         }
-        match yaml::read::read(&document, &mut interner) {
+        match reader.read(&document) {
             Ok(Node::Null) => {}
             Ok(node) => documents.push(node),
             Err(flaw) => {
@@ -403,3 +449,6 @@ fn with_stand_ins(claim: &Claim, has_secrets: bool, refused: &Refused) -> Findin
     );
     invalid(claim, &message, help).at(&claim.origin)
 }
+
+#[cfg(test)]
+mod tests;

@@ -69,7 +69,7 @@ impl hash::Hash for Text {
 /// The static form of a word that most objects' keys are made of: it takes no memory, and comparing it with
 /// itself does not read it.
 fn known(text: &str) -> Option<&'static str> {
-    const KNOWN: [&str; 20] = [
+    const KNOWN: [&str; 22] = [
         "",
         "v1",
         "v1beta1",
@@ -89,7 +89,9 @@ fn known(text: &str) -> Option<&'static str> {
         "VSphereClusterIdentity",
         "OpenStackClusterIdentity",
         "ClusterDeployment",
+        "ManagedResource",
         "infrastructure.cluster.x-k8s.io",
+        "automation.kubensync.com",
     ];
     KNOWN.into_iter().find(|known| *known == text)
 }

@@ -319,7 +319,11 @@ fn named_rule(terms: &Basis<'_>, kind: &GroupKind, namespace: &Namespace) -> Opt
         why.push("So it is with what ClusterResourceSets name.".to_owned());
     }
     if terms.fleet.names_templates() {
-        why.push("So it is with the data of ManagedResources.".to_owned());
+        why.push(
+            "So it is with the data of ManagedResources, and, of the management cluster, with what has the names"
+                .to_owned(),
+        );
+        why.push("that they make there.".to_owned());
     }
     (!names.is_empty()).then(|| PolicyRule { names: Some(names), ..rule(terms, kind, "get", why) })
 }

@@ -59,7 +59,8 @@ pub use state::Inquiry;
 pub use unopened::SealedDocument;
 
 /// A part of a snapshot that is of no use any more.
-pub struct Piece(#[expect(dead_code, reason = "it is only dropped")] Named);
+#[expect(dead_code, reason = "it is only dropped")]
+pub struct Piece(Named, made::Piece);
 
 /// What one source gave: documents in a fixed order, and whether they are all.
 #[derive(Default)]
@@ -308,7 +309,8 @@ impl Snapshot {
 
     /// What it holds, in pieces that can be dropped side by side.
     pub fn apart(self) -> impl Iterator<Item = Piece> {
-        self.objects.apart().map(Piece)
+        let made = self.made.apart().map(|made| Piece(Named::default(), made));
+        self.objects.apart().map(|read| Piece(read, made::Piece::default())).chain(made)
     }
 
     /// All objects, sorted by key; of several copies, the one that counts.

@@ -92,12 +92,19 @@ impl Facts {
         let (placements, found) = placement::gather(fleet, snapshot, &clusters);
         findings.extend(found);
         findings.extend(fleet.regions.values().filter_map(|region| untied(region, &regions)));
-        let namespaces = namespaces::gather(fleet, snapshot, &clusters);
+        let namespaces = namespaces::gather(fleet, snapshot, &clusters, looks);
         let (templates, of_templates, found) = template::claims(fleet, snapshot, |region| namespaces.get(region));
         findings.extend(found);
         if !of_templates.is_empty() {
-            asked.extend(of_templates);
             asked.sort_by(|a, b| (&a.by, &a.region).cmp(&(&b.by, &b.region)));
+            let behind = of_templates.first().map(|first| asked.partition_point(|asked| asked.by < first.by));
+            let behind = asked.split_off(behind.unwrap_or(asked.len()));
+            if asked.is_empty() {
+                asked = of_templates
+            } else {
+                asked.extend(of_templates)
+            }
+            asked.extend(behind);
         }
         let mut by_address: BTreeMap<Address, Vec<usize>> = BTreeMap::new();
         for (index, asked) in asked.iter().enumerate() {

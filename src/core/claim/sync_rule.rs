@@ -324,7 +324,7 @@ fn one(
         starts: Vec::new(),
         resolution: Resolution::AsWritten,
         managed: false,
-        copied: Some(copied),
+        copied: Some(Box::new(copied)),
         guest: None,
     };
     let origin = object.origin.clone();

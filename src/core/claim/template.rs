@@ -82,15 +82,16 @@ fn crowded(mut counts: Vec<(usize, Name)>, most: usize) -> Vec<Name> {
     counts.into_iter().skip_while(fits).map(|(_, name)| name).collect()
 }
 
-/// What every ManagedResource asks for that a region takes, and what is wrong with those that ask for nothing.
+/// What every ManagedResource asks for that a region takes, sorted by claimant and region, and what is wrong with those that
+/// ask for nothing.
 pub fn claims<'n>(
     fleet: &Fleet,
     snapshot: &Snapshot,
     namespaces: impl Fn(&Region) -> Option<&'n Namespaces>,
 ) -> (Templates, Vec<Asked>, Vec<Finding>) {
-    let (mut templates, mut asked, mut findings) = (Templates::default(), Vec::new(), Vec::new());
+    let (mut templates, mut asking, mut findings) = (Templates::default(), Vec::new(), Vec::new());
     if !fleet.names_templates() {
-        return (templates, asked, findings);
+        return (templates, Vec::new(), findings);
     }
     for object in snapshot.all(&kinds::managed_resource()) {
         let mut taking = fleet.regions.values().filter(|region| trusted(fleet, snapshot, region, object).is_some());
@@ -138,10 +139,15 @@ pub fn claims<'n>(
             if choice.open.is_empty() {
                 findings.extend(faulty(region, object));
             }
-            asked.extend(choice.open.into_iter().map(|name| ask((object, copy), region, name)));
+            asking.extend(
+                choice.open.into_iter().map(|name| ((name, &object.key.name, &region.name), (object, copy), region)),
+            );
         }
         templates.crowded.extend(crowd.into_iter().map(|name| (region.name.clone(), name)));
     }
+    // There may be hundreds of thousands, and what each asks for is large.
+    asking.sort_by_key(|(by, ..)| *by);
+    let asked = asking.into_iter().map(|((namespace, ..), object, region)| ask(object, region, namespace)).collect();
     (templates, asked, findings)
 }
 

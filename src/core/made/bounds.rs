@@ -31,26 +31,31 @@ pub struct Weighed {
     made: Option<One>,
 }
 
-/// Makes what a claim asks for.
-pub type Make<'m> = &'m (dyn Fn(&Claim) -> Weighed + Sync);
+/// Makes what some claims ask for, in their order; it is less work where those of one template come in a row.
+pub type Make<'m> = &'m (dyn Fn(&[&Claim]) -> Vec<Weighed> + Sync);
 
 /// What was made of some claims, in their order, within `most` bytes; of a template that makes too much, what `lost` says.
-/// `run` makes it, and may do so on several threads; what it fails with ends all.
+/// `run` makes it, and may do so on several threads; what it fails with ends all. `make` is given what it kept of the claim
+/// before.
 ///
 /// # Errors
 /// With what `run` fails.
-pub(super) fn within<E>(
+pub(super) fn within<K: Default, E>(
     claims: &[&Claim],
     most: usize,
-    (make, lost): (impl Fn(&Claim) -> One + Sync, impl Fn(&Claim) -> Finding + Sync),
+    (make, lost): (impl Fn(&mut K, &Claim) -> One + Sync, impl Fn(&Claim) -> Finding + Sync),
     run: impl Fn(Make<'_>) -> Result<Vec<Weighed>, E>,
 ) -> Result<Vec<One>, E> {
     let held = AtomicUsize::new(0);
-    let made = run(&|claim| {
-        let made = make(claim);
+    let weighed = |kept: &mut K, claim: &Claim| {
+        let made = make(kept, claim);
         let weight = weight(&made);
         let before = held.fetch_add(weight, Ordering::Relaxed);
         Weighed { weight, made: (before.saturating_add(weight) <= most).then_some(made) }
+    };
+    let made = run(&|claims| {
+        let mut kept = K::default();
+        claims.iter().map(|claim| weighed(&mut kept, claim)).collect()
     })?;
     let whole = |made: Vec<Weighed>| made.into_iter().map(|it| it.made.unwrap_or_else(|| Err(Vec::new()))).collect();
     if made.iter().all(|it| it.made.is_some()) {
@@ -63,9 +68,13 @@ pub(super) fn within<E>(
     }
     drop(made);
     let heavy = too_heavy(&weights, most);
-    let again = run(&|claim| match heavy.contains(&(claim.region(), &claim.by.name)) {
-        false => Weighed { weight: 0, made: Some(make(claim)) },
-        true => Weighed { weight: 0, made: Some(Err(vec![lost(claim)])) },
+    let again = run(&|claims| {
+        let mut kept = K::default();
+        let one = |claim: &&Claim| match heavy.contains(&(claim.region(), &claim.by.name)) {
+            false => Weighed { weight: 0, made: Some(make(&mut kept, claim)) },
+            true => Weighed { weight: 0, made: Some(Err(vec![lost(claim)])) },
+        };
+        claims.iter().map(one).collect()
     })?;
     Ok(whole(again))
 }

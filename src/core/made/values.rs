@@ -22,8 +22,8 @@ use crate::selector::NAME_LABEL;
 use crate::template::Value;
 use crate::world::World;
 
-/// The data of one template for one namespace.
-pub(super) struct Values<'a> {
+/// The data of one template, whatever it is rendered for.
+pub(super) struct Given<'a> {
     /// With the values; none where nobody looked at some.
     pub(super) values: Option<Value>,
     /// With stand-ins.
@@ -63,15 +63,14 @@ const WORD: &str = "stand-in-";
 /// How long each is.
 const LENGTH: usize = 24;
 
-impl<'a> Values<'a> {
+impl<'a> Given<'a> {
     pub(super) fn of(
-        world: &World<'_>,
-        claim: &Claim,
+        fleet: &Fleet,
         (spec, data): (&TemplateSpec, &[(&Datum, &'a Object)]),
     ) -> Result<Self, Box<Finding>> {
         let (mut values, mut stand_ins, mut pairs) = (Some(Vec::new()), Vec::new(), Pairs::default());
         let mut has_secrets = false;
-        // Each is hashed and copied anew for each namespace.
+        // Each is hashed and copied anew for some namespaces.
         let entries = data.iter().filter_map(|(_, object)| Some(object.payload.as_ref()?.entries().len()));
         let entries = entries.fold(0, usize::saturating_add);
         if entries > MOST_ENTRIES {
@@ -91,7 +90,7 @@ impl<'a> Values<'a> {
                     secret(spec, datum, object, &mut pairs)
                 }
                 DatumKind::ConfigMap => same(config_map(object)),
-                DatumKind::Object => same(whole(world.fleet, object)),
+                DatumKind::Object => same(whole(fleet, object)),
             };
             match (&mut values, value) {
                 (Some(values), Some(value)) => values.push((datum.name.clone(), value)),
@@ -99,11 +98,13 @@ impl<'a> Values<'a> {
             }
             stand_ins.push((datum.name.clone(), stand_in));
         }
-        let root = |data: Vec<(Key, Value)>| {
-            Value::fields([(Arc::from("Namespace"), namespace(world, claim)), (Arc::from("Data"), Value::map(data))])
-        };
-        Ok(Self { values: values.map(root), stand_ins: root(stand_ins), pairs, has_secrets })
+        Ok(Self { values: values.map(Value::map), stand_ins: Value::map(stand_ins), pairs, has_secrets })
     }
+}
+
+/// What a template is rendered with: a namespace, and its data.
+pub(super) fn root(namespace: &Value, data: &Value) -> Value {
+    Value::fields([(Arc::from("Namespace"), namespace.clone()), (Arc::from("Data"), data.clone())])
 }
 
 fn same(value: Value) -> (Option<Value>, Value) {
@@ -111,7 +112,7 @@ fn same(value: Value) -> (Option<Value>, Value) {
 }
 
 /// A namespace of a region, as far as it is known: nobody keeps its annotations.
-fn namespace(world: &World<'_>, claim: &Claim) -> Value {
+pub(super) fn namespace(world: &World<'_>, claim: &Claim) -> Value {
     let name = claim.by.namespace.as_str();
     let own = [(Arc::from(NAME_LABEL), Value::text(name))];
     let known = world.namespaces(claim.region()).and_then(|known| known.known.get(&claim.by.namespace));

@@ -9,7 +9,7 @@ use super::AskedByName;
 use crate::claim::Claim;
 use crate::claim::template::TemplateSpec;
 use crate::closure::{close, of_root};
-use crate::config::{Companions, Grant, Granted, Resolution};
+use crate::config::{Companions, Grant, Granted, Grantee, Resolution};
 use crate::finding::{Code, Finding};
 use crate::kinds;
 use crate::name::{Name, ObjectKey};
@@ -31,8 +31,9 @@ pub fn owners<'a>(
     let mut companions: BTreeMap<ObjectKey, BTreeSet<_>> = BTreeMap::new();
     for claim in claims {
         let closure = close(world, claim);
-        for member in &closure.members {
-            if let Some(by) = owned.get_mut(&member.read) {
+        // At home, what stands where a member lands is read too.
+        for key in closure.members.iter().flat_map(|member| [&member.read, &member.lands]) {
+            if let Some(by) = owned.get_mut(key) {
                 by.insert(claim.by.clone());
             }
         }
@@ -73,16 +74,22 @@ pub fn owners<'a>(
 /// may know.
 fn data(world: &World<'_>, source: usize) -> BTreeSet<ObjectKey> {
     let Some(source) = world.fleet.sources.get(source) else { return BTreeSet::new() };
-    let is_granted = |key: &ObjectKey| {
+    let is_granted = |name: &Name, key: &ObjectKey| {
+        let is_for = |from: &Grantee| match from {
+            Grantee::Template(template) => template == name,
+            Grantee::Claimant(by) => by.is_managed_resource() && by.name == *name,
+            Grantee::Namespace(_) => true,
+            Grantee::SyncRule(_) => false,
+        };
         let names = |grant: &Grant| matches!(&grant.to, Granted::Object(granted) if granted == key);
-        world.fleet.grants.iter().any(names)
+        world.fleet.grants.iter().any(|grant| names(grant) && is_for(&grant.from))
     };
     let of = |(name, spec): (&Name, &TemplateSpec)| {
         let template = ObjectKey::new(kinds::managed_resource(), None, name.clone());
         let is_own = world.snapshot.agreeing(&template).any(|copy| copy.origin.source == source.name);
         let objects = spec.data.iter().map(|datum| datum.object.clone());
         let provides = |key: &ObjectKey| source.provides.admits(key, &world.fleet.system_namespace);
-        objects.filter(|key| provides(key) && (is_own || is_granted(key))).collect::<Vec<_>>()
+        objects.filter(|key| provides(key) && (is_own || is_granted(name, key))).collect::<Vec<_>>()
     };
     world.facts.templates.specs.iter().flat_map(of).collect()
 }
@@ -194,6 +201,28 @@ mod tests {
         let incomplete = || vec!["all".to_string()];
         assert_eq!(said(&world(&[CREDENTIAL], incomplete()), &[]).1, 2, "the identity and the ConfigMap");
         assert_eq!(said(&world(&[CREDENTIAL, IDENTITY], incomplete()), &[]).1, 1, "the ConfigMap alone");
+    }
+
+    #[test]
+    fn data_of_a_template_is_what_a_grant_opens_to_it() {
+        let template = "{apiVersion: automation.kubensync.com/v1alpha1, kind: ManagedResource, metadata: {name: pull}, \
+            spec: {namespaceSelector: {regex: .}, template: {literal: 'a: b', \
+            data: [{name: x, type: Secret, ref: {name: x, namespace: vault}}]}}}";
+        let sources = json!([{"name": "all", "provides": {"namespaces": ["team-a"], "clusterScoped": true}},
+            {"name": "vault", "provides": {"namespaces": ["vault"]}}]);
+        let to = json!({"namespace": "vault", "kind": "Secret", "name": "x"});
+        for (from, is_read) in [
+            (json!({"template": "pull"}), true),
+            (json!({"namespace": "team-a"}), true),
+            (json!({"template": "other"}), false),
+            (json!({"syncRule": "pull"}), false),
+        ] {
+            let mut world = world(&[template], vec![]);
+            world.config = json!({"sources": sources, "regions": {"eu": {"templates": ["*"]}},
+                "grants": [{"from": from, "to": to, "regions": ["eu"]}]});
+            let desk = Desk::new(&world);
+            assert_eq!(!data(&desk.world(), 1).is_empty(), is_read, "{from}");
+        }
     }
 
     /// Where Secrets are not read, what follows from the absence of one must be foreseen.

@@ -123,8 +123,10 @@ pub(super) fn pack(input: &Input<'_>, history: &History, rulings: &[Ruling<'_>])
     let keep = |lands: &ObjectKey, text: &str, object: Option<&Object>| {
         Some(keep_of(input, lands, text, object, &mut unasked))
     };
+    // The text of a Secret is only held against the tag of what is published.
+    let is_read = |lands: &ObjectKey| input.published.bytes(lands).is_some();
     // Here `keep` never gives up, so there is always a pack.
-    _ = fill(&input.terms, wanted, &mut pack, keep);
+    _ = fill(&input.terms, wanted, &mut pack, (is_read, keep));
     pack.unasked = unasked;
     pack
 }
@@ -224,7 +226,7 @@ pub(super) fn pack_as_published<'f>(
         let is_little = changed <= FEW.saturating_add(seen / SHARE);
         is_little.then_some(if same { Keep::Kept } else { Keep::Changed })
     };
-    fill(terms, wanted(rulings, terms.selection), &mut pack, keep)?;
+    fill(terms, wanted(rulings, terms.selection), &mut pack, (|_: &ObjectKey| true, keep))?;
     Some(pack)
 }
 
@@ -302,17 +304,18 @@ fn keep_of(
 
 /// Adds what is wanted and the Namespaces for all of it; none as soon as `keep` gives up.
 ///
-/// `keep` gets the object's key and text, and the object that it is made from, if any.
+/// `keep` gets the object's key and text, and the object that it is made from, if any. A Secret's text is only made where
+/// somebody reads it.
 fn fill(
     terms: &Terms<'_>,
     wanted: Wanted,
     pack: &mut Pack,
-    mut keep: impl FnMut(&ObjectKey, &str, Option<&Object>) -> Option<Keep>,
+    (is_read, mut keep): (impl Fn(&ObjectKey) -> bool, impl FnMut(&ObjectKey, &str, Option<&Object>) -> Option<Keep>),
 ) -> Option<()> {
     let (marks, with) = (Marks::of(&terms.to), terms.envelopes());
     for (lands, (order, needed_by)) in wanted {
         let Some(object) = order.source(terms.world.snapshot, &with) else { continue };
-        let is_unseen = lands.kind.is_secret() && terms.keys.is_blind();
+        let is_unseen = lands.kind.is_secret() && (terms.keys.is_blind() || !is_read(&lands));
         let tenancy = tenancy_of(terms.world.fleet, &lands.kind);
         let emitted = || emit(&sanitise(&object, &lands, &order.edits, marks, tenancy));
         let text = if is_unseen { Zeroizing::default() } else { emitted() };

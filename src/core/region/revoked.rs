@@ -4,6 +4,7 @@
 //! grant or an identity no longer admits the claimant. The manifest names claimant, object and origin; the rest is
 //! judged from what was read. Nothing is asked of a source for it, and what is unread revokes nothing.
 
+use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
 use alloc::string::{String, ToString as _};
 use alloc::sync::Arc;
@@ -282,12 +283,8 @@ impl<'a, 'i> Admission<'a, 'i> {
         let mut copied = None;
         if let Some(maker) = kinds::claimant(by).filter(|_| by.is_maker()).and_then(|key| world.snapshot.get(&key)) {
             origin = maker.origin.clone();
-            copied = by.is_sync_rule().then(|| Copied {
-                read: read.clone(),
-                source: None,
-                lands: read.clone(),
-                edits: Vec::new(),
-            });
+            let copy = || Copied { read: read.clone(), source: None, lands: read.clone(), edits: Vec::new() };
+            copied = by.is_sync_rule().then(|| Box::new(copy()));
         }
         let resolution = if by.is_credential() { world.fleet.resolution } else { Resolution::AsWritten };
         Claim {

@@ -8,7 +8,7 @@ use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
 use crate::finding::Finding;
-use crate::name::{Claimant, Name, Namespace, ObjectKey, Region};
+use crate::name::{Claimant, GroupKind, Name, Namespace, ObjectKey, Region};
 use crate::object::Object;
 
 /// What a claimant's template made for a region.
@@ -25,9 +25,19 @@ pub struct Made {
 /// What all templates made.
 #[derive(Default)]
 pub struct AllMade {
-    by: BTreeMap<(Region, Claimant), Made>,
-    objects: BTreeMap<ObjectKey, Box<Object>>,
+    /// By the region, the template and the namespace.
+    by: BTreeMap<Region, BTreeMap<Name, OfTemplate>>,
+    /// By the parts of their keys, as [`Objects`](super::objects::Objects) has them.
+    objects: BTreeMap<GroupKind, BTreeMap<Option<Namespace>, Named>>,
 }
+
+type OfTemplate = BTreeMap<Namespace, Made>;
+type Named = BTreeMap<Name, Box<Object>>;
+
+/// A part of it that is of no use any more.
+#[derive(Default)]
+#[expect(dead_code, reason = "it is only dropped")]
+pub(super) struct Piece(BTreeMap<Name, OfTemplate>, Named);
 
 impl AllMade {
     /// Adds what a claimant's template made for a region, with where each object lands.
@@ -45,22 +55,32 @@ impl AllMade {
                 all.is_known = true;
                 for object in objects {
                     let (found, lands) = (found_as(directory, by, &object.key), object.key.clone());
-                    self.objects.insert(found.clone(), Box::new(object));
+                    let namespaces = self.objects.entry(found.kind.clone()).or_default();
+                    let names = namespaces.entry(found.namespace.clone()).or_default();
+                    names.insert(found.name.clone(), Box::new(object));
                     all.objects.push((found, lands));
                 }
             }
             Err(findings) => all.findings = findings,
         }
-        self.by.insert((region.clone(), by.clone()), all);
+        let of_region = self.by.entry(region.clone()).or_default();
+        of_region.entry(by.name.clone()).or_default().insert(by.namespace.clone(), all);
     }
 
     /// What a claimant's template made for a region; none as long as nobody has tried.
     pub fn of(&self, region: &Region, by: &Claimant) -> Option<&Made> {
-        self.by.get(&(region.clone(), by.clone()))
+        self.by.get(region)?.get(&by.name)?.get(&by.namespace)
+    }
+
+    /// Its pieces, each of which can be dropped by itself.
+    pub(super) fn apart(self) -> impl Iterator<Item = Piece> {
+        let by = self.by.into_values().map(|by| Piece(by, Named::default()));
+        let objects = self.objects.into_values().flat_map(BTreeMap::into_values);
+        by.chain(objects.map(|objects| Piece(BTreeMap::new(), objects)))
     }
 
     pub(super) fn get(&self, key: &ObjectKey) -> Option<&Object> {
-        self.objects.get(key).map(|object| &**object)
+        self.objects.get(&key.kind)?.get(&key.namespace)?.get(&key.name).map(|object| &**object)
     }
 }
 

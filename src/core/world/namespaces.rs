@@ -5,6 +5,7 @@ use alloc::collections::BTreeMap;
 use alloc::string::String;
 
 use super::cluster::{ClusterFacts, Sight};
+use super::looks::Looks;
 use crate::claim::template::{Labels, Namespaces, describing, is_doubted};
 use crate::config::{Fleet, RegionConfig};
 use crate::finding::{Code, Fault};
@@ -17,9 +18,19 @@ pub(super) fn gather(
     fleet: &Fleet,
     snapshot: &Snapshot,
     clusters: &BTreeMap<Region, ClusterFacts>,
+    looks: &Looks,
 ) -> BTreeMap<Region, Namespaces> {
     let taking = fleet.regions.values().filter(|region| !region.templates.patterns().is_empty());
-    taking.map(|region| (region.name.clone(), of(fleet, snapshot, region, clusters.get(&region.name)))).collect()
+    let of = |region: &RegionConfig| {
+        let mut namespaces = of(fleet, snapshot, region, clusters.get(&region.name));
+        // Whoever may look sees what there is: a list that a source has from before proves nothing gone meanwhile.
+        if region.inventory.look.is_some() && looks.why_closed().is_some() {
+            namespaces.absent.clear();
+            namespaces.complete = false;
+        }
+        namespaces
+    };
+    taking.map(|region| (region.name.clone(), of(region))).collect()
 }
 
 fn of(fleet: &Fleet, snapshot: &Snapshot, region: &RegionConfig, cluster: Option<&ClusterFacts>) -> Namespaces {
@@ -89,4 +100,46 @@ fn of(fleet: &Fleet, snapshot: &Snapshot, region: &RegionConfig, cluster: Option
     let is_listed = if describing.is_empty() { !region.labels.is_empty() } else { is_described };
     namespaces.complete = if namespaces.is_seen { is_listed_there } else { is_listed };
     namespaces
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::name::Claimant;
+    use crate::snapshot::Reason;
+    use crate::testing::case::{Document, Scene, fleet, snapshot};
+    use crate::testing::stages::Desk;
+    use crate::testing::{node, yaml};
+
+    /// A plan of a proposal looks into no region, and the list in git may be older than what the region has.
+    #[test]
+    fn where_looks_are_closed_a_list_from_before_proves_nothing_gone() {
+        let texts = [
+            "{apiVersion: automation.kubensync.com/v1alpha1, kind: ManagedResource, metadata: {name: pull}, spec: \
+             {namespaceSelector: {regex: ^dev-}, template: {literal: '{apiVersion: v1, kind: Secret, metadata: {name: x}}'}}}",
+            "{apiVersion: pouch/v1alpha1, kind: RegionFacts, metadata: {name: eu}, spec: {clusterUID: u-1, namespacesListed: \
+             true, namespaces: [{name: kube-system, labels: {}}, {name: dev-a, labels: {}}]}}",
+        ];
+        let document = |text: &str| Document { source: "all".into(), node: node(&yaml(text)), line: 1 };
+        let scene = Scene {
+            config: yaml(
+                "{regions: {eu: {cluster: {kubeconfig: eu}, templates: ['*'], namespaces: {allowed: ['*']}}}}",
+            ),
+            documents: texts.into_iter().map(document).collect(),
+            incomplete: alloc::vec::Vec::new(),
+            run: yaml("{}"),
+        };
+        let kept = |looks: &Looks, namespace: &str| {
+            let fleet = fleet(&scene.config);
+            let (snapshot, found) = snapshot(&fleet, &scene);
+            let desk = Desk::looked(fleet, snapshot, found, looks);
+            let by = Claimant::managed_resource(namespace.into(), "pull".into());
+            let is_asked = desk.facts.asked_by(&by).is_some();
+            (is_asked, desk.world().kept_by(&by, &desk.fleet.regions[&Region::from("eu")]))
+        };
+        let closed = Looks::closed(Reason::new("no region is looked into", ""));
+        assert_eq!(kept(&Looks::default(), "dev-b"), (false, None));
+        assert_eq!(kept(&closed, "dev-b"), (false, Some(Code::Unread)));
+        assert!(kept(&closed, "dev-a").0, "what it has is there all the same");
+    }
 }

@@ -22,7 +22,7 @@ use crate::error::{Ended, Failure};
 use crate::session::{Session, Tolerate};
 use crate::settings::{Opened, region_called};
 use crate::survey::source::live::Values;
-use crate::survey::{Looking, Reach, Surveyor, look, survey};
+use crate::survey::{Looking, Reach, Survey, Surveyor, look, survey};
 
 /// What is said below the flags.
 const EXAMPLES: &str = "\
@@ -214,6 +214,7 @@ fn asked(surveyor: &Surveyor<'_>, secrets: Secrets) -> Result<(BTreeMap<SourceNa
     // Where Secrets stand is told by what refers to them, so that none needs to be read.
     let survey = survey(surveyor, Values::Leave)?;
     let world = survey.world(fleet);
+    let made = made_at_home(surveyor)?;
     let namespace = GroupKind::new("", "Namespace");
     let mut known = BTreeMap::new();
     let mut findings = survey.findings.clone();
@@ -226,8 +227,14 @@ fn asked(surveyor: &Surveyor<'_>, secrets: Secrets) -> Result<(BTreeMap<SourceNa
     let rules: Vec<Node> = survey.snapshot.all(&sync_rule()).map(written).collect();
     for (source, (keys, resources)) in &survey.asked {
         let index = fleet.sources.iter().position(|known| known.name == *source).unwrap_or_default();
-        let (asked, unread) = owners(&world, world.facts.rendered(fleet), index, keys);
+        let (mut asked, unread) = owners(&world, world.facts.rendered(fleet), index, keys);
         findings.extend(unread);
+        if let Some((made, (keys, _))) = made.as_ref().and_then(|made| Some((made, made.asked.get(source)?))) {
+            let world = made.world(fleet);
+            let claims = world.facts.rendered(fleet).filter(|claim| claim.by.is_managed_resource());
+            let keys = keys.iter().filter(|key| !asked.contains_key(key)).cloned().collect();
+            asked.extend(owners(&world, claims, index, &keys).0);
+        }
         let plurals = resources.iter().map(|resource| (resource.kind.clone(), resource.plural.clone()));
         let namespaces = survey.snapshot.all(&namespace).any(|object| object.origin.source == *source);
         let provides = fleet.sources.get(index).map(|source| &source.provides);
@@ -239,6 +246,16 @@ fn asked(surveyor: &Surveyor<'_>, secrets: Secrets) -> Result<(BTreeMap<SourceNa
         );
     }
     Ok((known, told(session, findings)))
+}
+
+/// What is asked for where what templates make for the management cluster may stand in somebody's way there.
+///
+/// The names of what they make come from templates, so each Secret that they are given counts as present, with the entries
+/// that they name.
+fn made_at_home(surveyor: &Surveyor<'_>) -> Result<Option<Survey>, Failure> {
+    let is_at_home =
+        surveyor.fleet.regions.values().any(|region| region.management && !region.templates.patterns().is_empty());
+    is_at_home.then(|| survey(surveyor, Values::Unseen)).transpose()
 }
 
 /// A rule as its document says it, as far as pouch reads that.

@@ -27,7 +27,7 @@ pub fn make((session, fleet): (&Session, &Fleet), snapshot: &mut Snapshot, facts
         templates.all(made::MOST, |make| {
             let some = |claims: &[&Claim]| -> Result<Vec<Weighed>, Failure> {
                 session.stop.check()?;
-                Ok(wiped(|| claims.iter().map(|claim| make(claim)).collect()))
+                Ok(wiped(|| make(claims)))
             };
             let made: Result<Vec<Vec<Weighed>>, Failure> =
                 templates.claims.par_chunks(CLAIMS_PER_TASK).map(some).collect();

@@ -40,7 +40,7 @@ fn made(desk: &Desk, most: usize) -> (BTreeSet<String>, usize) {
     let templates = Templates::of(&world);
     let at_once = AtomicUsize::new(0);
     let all = templates.all(most, |make| {
-        let made: Vec<Weighed> = templates.claims.iter().map(|claim| make(claim)).collect();
+        let made = make(&templates.claims);
         let held = made.iter().filter_map(|it| it.made.as_ref()).filter(|made| made.is_ok()).map(weight).sum();
         at_once.fetch_max(held, Ordering::Relaxed);
         Ok::<_, Infallible>(made)

@@ -345,9 +345,13 @@ impl ArgoCd {
         self.processes.iter().map(Guarded::log).collect()
     }
 
-    /// The last lines of it.
+    /// What they complained of, and the last lines of it.
     pub fn last_words(&self) -> String {
-        self.processes.iter().map(Guarded::last_words).collect()
+        let log = self.log();
+        let is_complaint = |line: &&str| line.contains(r#""level":"error""#) || line.contains(r#""level":"warning""#);
+        let complaints = log.lines().filter(is_complaint).take(30).map(|line| line.chars().take(600).collect());
+        let words = self.processes.iter().map(Guarded::last_words);
+        words.chain(complaints).collect::<Vec<String>>().join("\n")
     }
 
     /// Everything that redis has: keys, and values as they were before they were compressed.

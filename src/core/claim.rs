@@ -203,11 +203,19 @@ impl Claim {
 
     /// The claims of templates that are rendered for the guest clusters of this claim.
     pub fn rendered_for_guests(&self) -> impl Iterator<Item = &Arc<Claim>> {
-        let of = match &self.rendering {
-            Rendering::Of(of) => of.as_slice(),
+        self.rendered().iter().filter_map(|rendered| rendered.claim.as_ref().ok())
+    }
+
+    /// The templates that are for the guest clusters of this claim, as far as anybody knows.
+    pub fn rendered_or_not(&self) -> impl Iterator<Item = &Name> {
+        self.rendered().iter().map(|rendered| &rendered.template)
+    }
+
+    fn rendered(&self) -> &[Rendered] {
+        match &self.rendering {
+            Rendering::Of(of) => of,
             Rendering::None | Rendering::ForGuests => &[],
-        };
-        of.iter().filter_map(|rendered| rendered.claim.as_ref().ok())
+        }
     }
 
     /// Under what it is found what a template makes for it.

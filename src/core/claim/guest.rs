@@ -77,7 +77,8 @@ pub fn render<'n>(
         let Some(region) = fleet.regions.get(&group.region) else { continue };
         let known = (templates, namespaces(&group.region));
         let rendered = |name: &Name| {
-            let of = template::for_guests((fleet, snapshot), known, region, (name, &claim.by.namespace))?;
+            let of =
+                template::for_guests((fleet, snapshot), known, (region, &group.name), (name, &claim.by.namespace))?;
             Some(Rendered { template: name.clone(), claim: of.map(Arc::new) })
         };
         claim.rendering = Rendering::Of(group.templates.iter().filter_map(rendered).collect());

@@ -46,9 +46,9 @@ pub struct Namespaces {
 impl Namespaces {
     /// Whether a template is for a namespace.
     fn selected(&self, spec: &TemplateSpec, namespace: &Namespace) -> Truth {
-        let by_name = || spec.selects(namespace, &Labels::default());
-        match self.known.get(namespace).map_or_else(by_name, |labels| spec.selects(namespace, labels)) {
-            Truth::No if self.is_older && by_name() != Truth::No => Truth::Unknown,
+        let unknown = Labels::default();
+        match spec.selects(namespace, self.known.get(namespace).unwrap_or(&unknown)) {
+            Truth::No if self.is_older && spec.may_be_for(namespace) => Truth::Unknown,
             selected => selected,
         }
     }
@@ -217,7 +217,7 @@ fn trusted_copy<'s>(fleet: &Fleet, snapshot: &'s Snapshot, region: &Region, obje
 pub(super) fn for_guests(
     (fleet, snapshot): (&Fleet, &Snapshot),
     (templates, namespaces): (&Templates, Option<&Namespaces>),
-    region: &RegionConfig,
+    (region, group): (&RegionConfig, &Name),
     (name, namespace): (&Name, &Namespace),
 ) -> Option<Result<Claim, Vec<Finding>>> {
     let key = ObjectKey::new(kinds::managed_resource(), None, name.clone());
@@ -226,12 +226,16 @@ pub(super) fn for_guests(
         Lookup::Found(object) => object,
         Lookup::Unread(unread) => return one(unread.finding(&key)),
         Lookup::Absent | Lookup::Unasked => {
-            let finding = Finding::new(Code::MissingReference, format!("no source with `clusterScoped` has {key}"));
+            let message = format!("guests.{group} names {key}, which no source with `clusterScoped` has");
+            let finding = Finding::new(Code::MissingReference, message);
             return one(finding.help("Add the template, or correct the name in the group."));
         }
     };
     let Some(copy) = trusted_copy(fleet, snapshot, &region.name, object) else {
-        let message = format!("{key} is in no source that is trusted with templates for region {}", region.name);
+        let message = format!(
+            "guests.{group} names {key}, which no source has that is trusted with templates for region {}",
+            region.name
+        );
         let finding = Finding::new(Code::MissingReference, message).at(&object.origin);
         return one(finding.help("Move it into a source with `clusterScoped`, or correct the name in the group."));
     };
@@ -252,7 +256,9 @@ pub(super) fn for_guests(
             claim.map(|claim| Ok(Claim { rendering: Rendering::ForGuests, ..claim }))
         }
         Truth::Unknown => {
-            let message = format!("whether the template is for namespace {namespace} is unknown: its labels are");
+            let message = format!(
+                "whether the template is for namespace {namespace} is unknown, because the labels of the namespace are unknown"
+            );
             let finding = Finding::new(Code::Unread, message).at(&object.origin).in_region(&region.name);
             let help =
                 "Write the labels into `namespaces.labels` of the region, or correct what keeps them from being read.";
@@ -386,7 +392,7 @@ pub fn hangs_on_look(snapshot: &Snapshot, by: &Claimant, namespaces: Option<&Nam
     }
     let found = kinds::claimant(by).map(|key| snapshot.look_up(&key));
     let Some(Lookup::Found(object)) = found else { return false };
-    read(object).is_ok_and(|spec| spec.selects(&by.namespace, &Labels::default()) != Truth::No)
+    read(object).is_ok_and(|spec| spec.may_be_for(&by.namespace))
 }
 
 #[cfg(test)]

@@ -17,6 +17,7 @@ use crate::finding::{Class, Code, Finding, Severity};
 use crate::kinds;
 use crate::name::{Name, Namespace, ObjectKey, Region, Version};
 use crate::object::Object;
+use crate::snapshot::template_of;
 use crate::world::World;
 use crate::world::cluster::{ClusterFacts, Sight};
 
@@ -89,7 +90,11 @@ pub(super) fn left_out(world: &World<'_>, claim: &Claim, member: &Member) -> Opt
         return finding.map(|finding| finding.help(format!("To deliver it, add to `grants`: `- {grant}`.")));
     }
     let why = object.and_then(|object| object.stays)?;
-    left(Code::ForbiddenType, format!("{why}, and never leaves")).map(|it| it.help("Narrow the rule."))
+    let help = match template_of(&read.name) {
+        Some(_) => "Let the template make a Secret of another type.",
+        None => "Narrow the rule.",
+    };
+    left(Code::ForbiddenType, format!("{why}, and never leaves")).map(|it| it.help(help))
 }
 
 /// What pouch makes to deliver these members, and what they need in a guest.

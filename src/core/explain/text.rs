@@ -270,6 +270,10 @@ pub fn admitted(step: &StepRecord, path: &str) -> String {
     let why = match (step.rule.as_deref(), &*step.role) {
         (_, "made") => return String::from("because the configuration has the group"),
         (_, "assumed") => "without being read: the provider itself makes it on every region",
+        (Some("ownNamespace"), _) if kind == "Guest" => "because the rule or template that the group names may use it",
+        (Some("grant"), _) if kind == "Guest" && step.placement.is_none() => {
+            "because the configuration names it, in the group or in a grant"
+        }
         (Some("ownNamespace"), _) => return format!("because it stands in the {kind}'s namespace"),
         (Some("systemClaimant"), _) => return format!("because the {kind} stands in the system namespace"),
         (Some("identity"), _) => return format!("because it admits the {kind}'s namespace"),

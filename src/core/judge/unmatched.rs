@@ -8,11 +8,12 @@ use alloc::vec::Vec;
 
 use crate::capi::cluster::cluster_kind;
 use crate::capi::resource_set::resource_set_kind;
+use crate::claim::Claim;
 use crate::claim::guest::known;
 use crate::config::{Globs, RegionConfig, RegionState, TakenClusters};
 use crate::finding::{Code, Finding};
 use crate::kinds::{self, is_managed_resource};
-use crate::name::{GroupKind, Namespace, SourceName};
+use crate::name::{GroupKind, Name, Namespace, SourceName};
 use crate::nearest::did_you_mean;
 use crate::object::Object;
 use crate::world::World;
@@ -23,12 +24,12 @@ const EVERY: &str = "*/*";
 /// The globs over names that match every one.
 const EVERY_NAME: [&str; 2] = ["*", "**"];
 
-/// The entries of `clusters`, `resourceSets`, `syncRules` and `templates` that match nothing. Nothing is said where something
+/// The entries of `clusters`, `resourceSets`, `syncRules`, `templates` and `guests` that match nothing. Nothing is said where something
 /// may be unseen.
 pub fn unmatched(world: &World<'_>) -> Vec<Finding> {
     let active = || world.fleet.regions.values().filter(|region| region.state == RegionState::Active);
     let mut findings = by_name(world);
-    findings.extend(guests(world));
+    findings.extend(guests(world).into_iter().chain(idle(world)));
     if world.fleet.names_clusters() && !world.snapshot.may_lack(&cluster_kind()) {
         let of = |region| in_region(world, region, &cluster_kind(), "clusters", clusters(region));
         findings.extend(active().flat_map(of));
@@ -126,6 +127,37 @@ fn guests(world: &World<'_>) -> Vec<Finding> {
             let help = format!("{near}A name counts as it is: something is published there all the same.");
             findings.push(Finding::new(Code::UnmatchedEntry, message).in_region(&region.name).help(help));
         }
+    }
+    findings
+}
+
+/// The rules and templates of groups of guests that give nothing in any of their namespaces.
+fn idle(world: &World<'_>) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    let groups = world.fleet.guests.values().filter(|group| !group.rules.is_empty() || !group.templates.is_empty());
+    for group in groups {
+        let asked = || world.facts.asked().iter().filter(|asked| asked.by.is_guest() && asked.by.name == group.name);
+        let claims: Vec<&Claim> = asked().filter_map(|asked| asked.claim.as_ref()).collect();
+        // Where something is wrong, that says so itself.
+        let Some(delivered) = claims.first().and_then(|claim| claim.guest.as_ref()) else { continue };
+        if !delivered.is_whole || asked().any(|asked| asked.findings.iter().any(Finding::stops_claim)) {
+            continue;
+        }
+        let taken = delivered.items.iter().filter_map(|item| item.rule.as_ref());
+        let taken = taken.chain(delivered.waiting.iter().map(|waiting| &waiting.rule));
+        let taking: BTreeSet<&str> = taken.filter_map(|claim| Some(claim.by.rule_and_object()?.0)).collect();
+        let rendered: BTreeSet<&Name> = claims.iter().flat_map(|claim| claim.rendered_or_not()).collect();
+        let rules = group.rules.iter().filter(|rule| !taking.contains(rule.as_str()));
+        let rules = rules.map(|rule| format!("ResourceSyncRule {rule}, which takes nothing"));
+        let templates = group.templates.iter().filter(|template| !rendered.contains(template));
+        let templates =
+            templates.map(|template| format!("ManagedResource {template}, which is for none of its namespaces"));
+        findings.extend(rules.chain(templates).map(|what| {
+            let message = format!("guests.{} names {what}", group.name);
+            let help =
+                "Correct what it selects, or remove the entry. What it gave before is withdrawn, under the brake.";
+            Finding::new(Code::UnmatchedEntry, message).in_region(&group.region).help(help)
+        }));
     }
     findings
 }

@@ -7,13 +7,12 @@ use alloc::vec::Vec;
 
 use super::AskedByName;
 use crate::claim::Claim;
-use crate::claim::template::{Labels, TemplateSpec};
+use crate::claim::template::TemplateSpec;
 use crate::closure::{close, of_root};
 use crate::config::{Companions, Grant, Granted, Grantee, Resolution};
 use crate::finding::{Code, Finding};
 use crate::kinds;
 use crate::name::{Name, ObjectKey};
-use crate::selector::Truth;
 use crate::world::{Granting, World};
 
 /// Adds the owners to the objects that were asked for, and says why further names may be missing.
@@ -79,7 +78,7 @@ fn data(world: &World<'_>, source: usize) -> BTreeSet<ObjectKey> {
         let is_for = |from: &Grantee| match from {
             Grantee::Template(template) => template == name,
             // One to a namespace is one to what is rendered for it.
-            Grantee::Namespace(namespace) => spec.selects(namespace, &Labels::default()) != Truth::No,
+            Grantee::Namespace(namespace) => spec.may_be_for(namespace),
             Grantee::Claimant(_) | Grantee::SyncRule(_) => false,
         };
         let names = |grant: &Grant| matches!(&grant.to, Granted::Object(granted) if granted == key);

@@ -18,7 +18,7 @@ use crate::judge::case::{Ruling, Verdict};
 use crate::k0rdent;
 use crate::kinds;
 use crate::layout::manifest::{ManifestObject, ReadFrom};
-use crate::name::{Claimant, GroupKind, Name, ObjectKey};
+use crate::name::{Claimant, GroupKind, Name, Namespace, ObjectKey};
 use crate::nearest::edits;
 use crate::object::Object;
 use crate::snapshot::template_of;
@@ -273,10 +273,23 @@ fn not_taken_for_guests(input: &Input<'_>, ruling: &Ruling<'_>, objects: &[&Mani
     Some(withdrawn(message, &claim.origin).help(help))
 }
 
-/// A group of guests in a namespace that a glob fits, and in which no Cluster is known any more.
+/// A group of guests in a namespace that is nearly called like one that it names now, or that a glob fits and in which no Cluster
+/// is known any more.
 fn without_clusters(input: &Input<'_>, by: &Claimant, objects: &[&ManifestObject]) -> Option<Finding> {
     let group = input.world.fleet.guests.get(&by.name).filter(|group| group.region == input.to.region.name)?;
-    if !group.namespaces.matches(by.namespace.as_str()) || !input.to.region.allowed.matches(by.namespace.as_str()) {
+    if !group.namespaces.matches(by.namespace.as_str()) {
+        let is_near = |named: &Namespace| edits(named.as_str(), by.namespace.as_str()).is_some();
+        let near = group.named().find(is_near)?;
+        let message = format!(
+            "guests.{} names namespace {near}, and {} no more, which is nearly called the same: {} no longer needed",
+            group.name,
+            by.namespace,
+            listed(objects)
+        );
+        let finding = Finding { severity: Severity::Warning, ..withdrawn(message, &Origin::configuration()) };
+        return Some(finding.help(format!("If this is a slip of the hand, write {} again.", by.namespace)));
+    }
+    if !input.to.region.allowed.matches(by.namespace.as_str()) {
         return None;
     }
     let message =

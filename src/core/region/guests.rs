@@ -18,7 +18,7 @@ use crate::layout::manifest::{Guest, Manifest, ManifestObject};
 use crate::name::{Claimant, GroupKind, Name, Namespace, ObjectKey, Version};
 use crate::node::Node;
 use crate::secret::Payload;
-use crate::snapshot::Lookup;
+use crate::snapshot::{Lookup, template_of};
 use crate::world::World;
 
 /// What is published for guests, by the namespace of the payload and the object in a guest.
@@ -65,11 +65,13 @@ impl<'m> Before<'m> {
             Some(object) => finding.at(&object.origin),
             None => finding,
         };
-        Some(
-            finding.help(
-                "Let it land under another name with `to`, or keep the type; until then what is published stays.",
-            ),
-        )
+        Some(finding.help(match template_of(&order.read.name) {
+            Some(_) => "Let the template give it another name, or keep the type; until then what is published stays.",
+            None => {
+                "Let it land under another name, with `to` or by an override of the rule, or keep the type; until then what is \
+                 published stays."
+            }
+        }))
     }
 }
 
@@ -129,6 +131,13 @@ pub(super) fn waits(world: &World<'_>, ruling: &Ruling<'_>, object: &ManifestObj
             && read.kind.is_secret() == guest.key.kind.is_secret()
     };
     if let Some((_, code)) = waiting().find(|(read, _)| is_it(read)) {
+        return Some(*code);
+    }
+    // Something else would stand in its place, and waits.
+    let closure = &ruling.case.closure;
+    let mut instead = closure.members.iter().chain(&closure.contested).filter(|member| member.lands == object.key);
+    let instead = instead.find_map(|member| waiting().find(|(read, _)| **read == member.read));
+    if let Some((_, code)) = instead {
         return Some(*code);
     }
     if !object.key.name.as_str().starts_with(delivered.base.as_str()) {

@@ -5,7 +5,7 @@
 //! judged from what was read. Nothing is asked of a source for it, and what is unread revokes nothing.
 
 use alloc::boxed::Box;
-use alloc::collections::BTreeMap;
+use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::{String, ToString as _};
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -38,6 +38,8 @@ pub(super) struct Admission<'a, 'i> {
     /// The objects of each claimant, by the references that lead to them. What is handed over was reached by the same
     /// references as what took its place.
     reached: BTreeMap<(&'i Claimant, &'i [NeededVia]), Vec<&'i ManifestObject>>,
+    /// Where what groups of guests deliver would land.
+    landing: BTreeSet<(&'i Claimant, &'i ObjectKey)>,
 }
 
 /// How the manifest says which rule took an object for a group of guests.
@@ -59,7 +61,12 @@ impl<'a, 'i> Admission<'a, 'i> {
                 reached.entry((&needed_by.by, &needed_by.via)).or_default().push(object);
             }
         }
-        Self { input, claims, reached }
+        let of_guests = rulings.iter().filter(|ruling| ruling.case.claim.by.is_guest());
+        let landing = of_guests.flat_map(|ruling| {
+            let (closure, by) = (&ruling.case.closure, &ruling.case.claim.by);
+            closure.members.iter().chain(&closure.contested).map(move |member| (by, &member.lands))
+        });
+        Self { input, claims, reached, landing: landing.collect() }
     }
 
     /// Why a claimant may no longer have an object that it needed; none if it may, or nobody knows.
@@ -182,7 +189,7 @@ impl<'a, 'i> Admission<'a, 'i> {
         let group = world.fleet.guests.get(&by.name)?;
         if let Some(template) = template_of(&from.name) {
             if !group.templates.contains(&template) {
-                if self.has_slip(group, by) {
+                if self.has_slip(group, by) || self.landing.contains(&(by, &object.key)) {
                     return None;
                 }
                 let why = format!("the configuration does not name template {template} for the group any more");
@@ -227,7 +234,8 @@ impl<'a, 'i> Admission<'a, 'i> {
                 false => revoked(Code::NotAdmitted, format!("{read} is not open to {}", rule.by)),
             };
         }
-        if self.has_slip(group, by) {
+        // Where something else takes its place, that decides.
+        if self.has_slip(group, by) || self.landing.contains(&(by, &object.key)) {
             return None;
         }
         revoked(Code::NotAdmitted, format!("the configuration does not name {read} for the group any more"))

@@ -10,7 +10,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::escape;
-use super::summary::{ChangeRecord, EntryRecord, FieldRecord, ObjectRecord, Region, SplitRecord, Word};
+use super::summary::{CarriedRecord, ChangeRecord, EntryRecord, FieldRecord, ObjectRecord, Region, SplitRecord, Word};
 use crate::listing::{counted, few};
 use crate::name::{Claimant, Namespace};
 
@@ -70,6 +70,7 @@ impl What {
 /// One thing that a line names.
 enum Item<'r> {
     Object(&'r ObjectRecord),
+    Carried(&'r CarriedRecord),
     Change(&'r ChangeRecord),
     Codes(&'r [Word]),
 }
@@ -110,7 +111,7 @@ impl<'r> Names<'r> {
                 true => (What::Handover, NO_REASON),
                 false => (What::Carried, Cow::Borrowed(&*carried.reason)),
             };
-            names.add(what, &carried.credentials, why, || Item::Object(&carried.object));
+            names.add(what, &carried.credentials, why, || Item::Carried(carried));
         }
         let carried = region.carried_objects.iter().filter(|carried| !carried.is_handover());
         let carried: BTreeSet<&String> = carried.flat_map(|carried| &carried.credentials).collect();
@@ -189,6 +190,10 @@ fn objects(items: &[Item<'_>], why: &str, most: &Most) -> String {
 fn item(item: &Item<'_>, most: &Most) -> String {
     match item {
         Item::Object(record) => object(record),
+        Item::Carried(carried) => {
+            let guest = carried.guest.as_ref().map(|guest| format!(" (in guests: {})", object(guest)));
+            object(&carried.object) + &guest.unwrap_or_default()
+        }
         Item::Codes(codes) => codes.join(", "),
         Item::Change(change) => {
             let entry = |(name, word): (&str, &str)| match word {

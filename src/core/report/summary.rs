@@ -475,6 +475,9 @@ pub struct SharingRecord {
 pub struct CarriedRecord {
     /// The object on the region.
     pub object: ObjectRecord,
+    /// The object of guest clusters that a payload holds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub guest: Option<ObjectRecord>,
     /// The code of the finding that says why.
     pub reason: Word,
     /// The Credentials for which it stays, as `namespace/name`.
@@ -567,7 +570,8 @@ impl CarriedRecord {
         let ObjectState::Carried(code) = object.state else { return None };
         let mut credentials: Vec<String> = object.needed_by.iter().map(|needed_by| needed_by.by.path()).collect();
         credentials.dedup();
-        Some(Self { object: ObjectRecord::from(&object.key), reason: code.text().into(), credentials })
+        let guest = object.guest.as_ref().map(|guest| ObjectRecord::from(&guest.key));
+        Some(Self { object: ObjectRecord::from(&object.key), guest, reason: code.text().into(), credentials })
     }
 
     /// Whether the object stays only until consumers have followed.

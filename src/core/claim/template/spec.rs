@@ -71,6 +71,11 @@ impl TemplateSpec {
         let by_labels = |selector: &Selector| selector.matches(label);
         self.labels.as_ref().map_or(Truth::Yes, by_labels)
     }
+
+    /// Whether the template may be for a namespace, whatever labels that has.
+    pub fn may_be_for(&self, namespace: &Namespace) -> bool {
+        self.selects(namespace, &Labels::default()) != Truth::No
+    }
 }
 
 /// The most data of one template.

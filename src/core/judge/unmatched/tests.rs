@@ -129,3 +129,34 @@ fn an_entry_that_no_rule_is_called_by_is_told() {
     // A rule may be there that was not read.
     assert_eq!(told(false, "pul"), "");
 }
+
+#[test]
+fn what_a_group_of_guests_names_and_gives_nothing_is_told() {
+    let rule = "{apiVersion: clusterregistry.k8s.cisco.com/v1alpha1, kind: ResourceSyncRule, metadata: {name: pull}, spec: \
+         {groupVersionKind: {version: v1, kind: Secret}, rules: [{match: [{labels: [{matchLabels: {pull: 'yes'}}]}]}]}}";
+    let template = "{apiVersion: automation.kubensync.com/v1alpha1, kind: ManagedResource, metadata: {name: pull}, spec: \
+         {namespaceSelector: {regex: ^team}, template: {literal: '{apiVersion: v1, kind: Secret, metadata: {name: x}}'}}}";
+    let told = |namespaces: &str, label: &str, incomplete: &[&str]| {
+        let secret = format!(
+            "{{apiVersion: v1, kind: Secret, metadata: {{name: x, namespace: a, labels: {{pull: '{label}'}}}}}}"
+        );
+        let document = |text: &str| Document { source: "all".into(), node: node(&yaml(text)), line: 1 };
+        let desk = Desk::new(&Scene {
+            config: yaml(&format!(
+                "guests: {{g: {{region: eu, namespaces: [{namespaces}], clusterSelector: {{matchLabels: {{a: b}}}}, \
+                 objects: [{{syncRule: pull}}, {{template: pull}}]}}}}"
+            )),
+            documents: [rule, template, &*secret].map(document).into(),
+            incomplete: incomplete.iter().map(|name| String::from(*name)).collect(),
+            run: yaml("{}"),
+        });
+        unmatched(&desk.world()).into_iter().map(|finding| finding.message).collect::<Vec<String>>()
+    };
+    assert!(told("team-a", "yes", &[]).is_empty());
+    // For one of its namespaces is enough.
+    assert!(told("other, team-a", "yes", &[]).is_empty());
+    assert_eq!(told("team-a", "no", &[]), ["guests.g names ResourceSyncRule pull, which takes nothing"]);
+    let none = "guests.g names ManagedResource pull, which is for none of its namespaces";
+    assert_eq!(told("other", "yes", &[]), [none]);
+    assert!(told("other", "no", &["all"]).is_empty());
+}

@@ -83,6 +83,14 @@ impl<'c> Ruling<'c> {
         self.verdict = verdict(self.findings());
     }
 
+    /// Whether an object is not published because its type would change.
+    pub fn waits_for_type(&self, member: &Member) -> bool {
+        let is_it = |finding: &Finding| {
+            finding.code == Code::SecretTypeChanged && finding.object.as_ref() == Some(&member.read)
+        };
+        self.added.iter().any(is_it) || self.waiting.get(&member.read) == Some(&Code::SecretTypeChanged)
+    }
+
     /// Lets one object of the claim wait, of which nothing new is published, and goes on with the others.
     pub fn let_wait(&mut self, read: &ObjectKey, why: &Finding) -> bool {
         if self.waiting.contains_key(read) {

@@ -100,12 +100,12 @@ fn too_heavy<'n>(weights: &Weights<'n>, most: usize) -> BTreeSet<(&'n Region, Ki
     for (_, region, of) in regions {
         let share = left.checked_div(waiting).unwrap_or_default();
         let mut sorted: Vec<(usize, Kind<'_>)> = of.iter().map(|(name, weight)| (*weight, *name)).collect();
-        sorted.sort();
+        // What is for guests goes first.
+        sorted.sort_by_key(|(weight, (name, in_guests))| (*in_guests, *weight, *name));
         let mut kept = 0_usize;
         for (weight, name) in sorted {
             match kept.checked_add(weight).filter(|sum| *sum <= share) {
                 Some(sum) => kept = sum,
-                // What comes behind weighs no less.
                 None => _ = heavy.insert((region, name)),
             }
         }

@@ -193,8 +193,17 @@ fn is_of_strange_look(input: &Input<'_>, by: &Claimant) -> bool {
 }
 
 /// The same of a template that a group of guests had rendered, by an object that it made.
-pub(super) fn made_before_a_strange_look(input: &Input<'_>, group: &Claimant, object: &ManifestObject) -> Option<Code> {
-    let template = template_of(&object.from.as_ref()?.name)?;
+pub(super) fn made_before_a_strange_look(
+    input: &Input<'_>,
+    ruling: &Ruling<'_>,
+    object: &ManifestObject,
+) -> Option<Code> {
+    let (claim, template) = (&ruling.case.claim, template_of(&object.from.as_ref()?.name)?);
+    // What a template makes no more for a namespace that it is for, goes.
+    if claim.rendered_or_not().any(|rendered| *rendered == template) {
+        return None;
+    }
+    let group = &claim.by;
     let is_named = input.world.fleet.guests.get(&group.name)?.templates.contains(&template);
     let by = Claimant::managed_resource(group.namespace.clone(), template);
     let is_kept = is_named && is_look_strange(input) && input.world.is_deselected_by_look(&by, input.to.region);

@@ -133,12 +133,10 @@ pub(super) fn waits(world: &World<'_>, ruling: &Ruling<'_>, object: &ManifestObj
     if let Some((_, code)) = waiting().find(|(read, _)| is_it(read)) {
         return Some(*code);
     }
-    // Something else would stand in its place, and waits.
-    let closure = &ruling.case.closure;
-    let mut instead = closure.members.iter().chain(&closure.contested).filter(|member| member.lands == object.key);
-    let instead = instead.find_map(|member| waiting().find(|(read, _)| **read == member.read));
-    if let Some((_, code)) = instead {
-        return Some(*code);
+    // Something else that the configuration put in its place waits for its type.
+    let mut instead = ruling.case.closure.members.iter().filter(|member| member.lands == object.key && is_put(member));
+    if instead.any(|member| waiting().any(|(read, code)| *read == member.read && *code == Code::SecretTypeChanged)) {
+        return Some(Code::SecretTypeChanged);
     }
     if !object.key.name.as_str().starts_with(delivered.base.as_str()) {
         // With another selector, what is published goes as a whole, if all that takes its place is known.
@@ -148,10 +146,19 @@ pub(super) fn waits(world: &World<'_>, ruling: &Ruling<'_>, object: &ManifestObj
     // What was read as it stands is taken no more, whatever else was not read.
     let read = ObjectKey::new(guest.key.kind.clone(), from.namespace.clone(), from.name.clone());
     let is_read = || match world.snapshot.look_up(&read) {
+        // A template that is not known breaks the group.
+        _ if template_of(&from.name).is_some() => true,
+        Lookup::Absent => true,
         Lookup::Found(found) => !found.is_mistyped() && !found.faults.iter().any(|it| it.code.class() == Class::Broken),
         _ => false,
     };
     unseen.filter(|_| !is_known() && !is_read())
+}
+
+/// Whether the configuration says that an object lands where it does, by its own name or that of the template that makes it.
+/// Of what a rule takes, whoever writes it says so.
+pub(super) fn is_put(member: &Member) -> bool {
+    member.rule.is_none() || template_of(&member.read.name).is_some()
 }
 
 /// What is ordered of a published payload that waits only because something else would land there too: it goes on.

@@ -380,7 +380,7 @@ fn carry_over(
                 // A part of what a group delivers may wait while the rest goes on.
                 Fate::Fresh => match of_guests.get(&needed_by.by).and_then(|ruling| {
                     let waits = guests::waits(&input.world, ruling, object);
-                    waits.or_else(|| carry::made_before_a_strange_look(input, &needed_by.by, object))
+                    waits.or_else(|| carry::made_before_a_strange_look(input, ruling, object))
                 }) {
                     Some(code) if !input.allowances.withdraws(&needed_by.by, code) => code,
                     _ => continue,

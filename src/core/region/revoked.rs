@@ -10,6 +10,7 @@ use alloc::string::{String, ToString as _};
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
+use super::guests;
 use super::input::{Input, Terms};
 use crate::admission::{self, Rule, Sought};
 use crate::capi;
@@ -38,8 +39,10 @@ pub(super) struct Admission<'a, 'i> {
     /// The objects of each claimant, by the references that lead to them. What is handed over was reached by the same
     /// references as what took its place.
     reached: BTreeMap<(&'i Claimant, &'i [NeededVia]), Vec<&'i ManifestObject>>,
-    /// Where what groups of guests deliver would land.
+    /// Where what groups of guests deliver would land, if it had the type of what is published there.
     landing: BTreeSet<(&'i Claimant, &'i ObjectKey)>,
+    /// The groups of guests that are broken.
+    broken: BTreeSet<&'i Claimant>,
 }
 
 /// How the manifest says which rule took an object for a group of guests.
@@ -64,9 +67,13 @@ impl<'a, 'i> Admission<'a, 'i> {
         let of_guests = rulings.iter().filter(|ruling| ruling.case.claim.by.is_guest());
         let landing = of_guests.flat_map(|ruling| {
             let (closure, by) = (&ruling.case.closure, &ruling.case.claim.by);
-            closure.members.iter().chain(&closure.contested).map(move |member| (by, &member.lands))
+            let members =
+                closure.members.iter().filter(|member| guests::is_put(member) && ruling.waits_for_type(member));
+            members.map(move |member| (by, &member.lands))
         });
-        Self { input, claims, reached, landing: landing.collect() }
+        let broken = rulings.iter().filter(|ruling| ruling.case.claim.by.is_guest() && !ruling.is_admitted());
+        let broken = broken.map(|ruling| &ruling.case.claim.by).collect();
+        Self { input, claims, reached, landing: landing.collect(), broken }
     }
 
     /// Why a claimant may no longer have an object that it needed; none if it may, or nobody knows.
@@ -157,17 +164,20 @@ impl<'a, 'i> Admission<'a, 'i> {
         };
         let of: Vec<(&ReadFrom, &NeededBy)> = published.iter().filter_map(of).collect();
         let is_there = |key: &ObjectKey| matches!(world.snapshot.look_up(key), Lookup::Found(_));
+        // A template or rule that is there may be what breaks the group.
+        let is_broken = self.broken.contains(by);
         let is_slip = |entry: &GuestEntry| {
             let is_it = |from: &ReadFrom| from.namespace == entry.read.namespace && from.name == entry.read.name;
             !is_there(&entry.read) && !of.iter().any(|(from, _)| is_it(from))
         };
         let is_template_slip = |template: &Name| {
             let is_it = |from: &ReadFrom| template_of(&from.name).as_ref() == Some(template);
-            !world.facts.templates.specs.contains_key(template) && !of.iter().any(|(from, _)| is_it(from))
+            (is_broken || !world.facts.templates.specs.contains_key(template))
+                && !of.iter().any(|(from, _)| is_it(from))
         };
         let is_rule_slip = |rule: &Name| {
             let key = ObjectKey::new(kinds::sync_rule(), None, rule.clone());
-            !is_there(&key) && !of.iter().any(|(_, needed_by)| takes(needed_by, rule.as_str()))
+            (is_broken || !is_there(&key)) && !of.iter().any(|(_, needed_by)| takes(needed_by, rule.as_str()))
         };
         group.objects.iter().any(is_slip)
             || group.templates.iter().any(is_template_slip)
@@ -234,7 +244,7 @@ impl<'a, 'i> Admission<'a, 'i> {
                 false => revoked(Code::NotAdmitted, format!("{read} is not open to {}", rule.by)),
             };
         }
-        // Where something else takes its place, that decides.
+        // Where something else takes its place, and has another type, what is published says which one guests have.
         if self.has_slip(group, by) || self.landing.contains(&(by, &object.key)) {
             return None;
         }

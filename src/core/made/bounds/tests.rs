@@ -90,6 +90,14 @@ fn a_region_that_wants_more_than_its_share_takes_nothing_from_others() {
     assert_eq!(too_heavy(&weights, 220), [(&regions[2], (&names[1], false))].into());
 }
 
+/// Who writes Clusters takes nothing from what the namespaces of a region get.
+#[test]
+fn what_is_for_guests_goes_first() {
+    let (name, region) = (Name::from("a"), Region::from("eu"));
+    let of: BTreeMap<Kind<'_>, usize> = [((&name, false), 60), ((&name, true), 50)].into();
+    assert_eq!(too_heavy(&Weights::from([(&region, of)]), 100), [(&region, (&name, true))].into());
+}
+
 /// Whatever is held of an object or told of a rendering counts.
 #[test]
 fn what_is_told_and_metadata_weigh_too() {

@@ -141,9 +141,14 @@ pub struct Item {
 impl Item {
     /// The payload in a namespace.
     pub fn payload_in(&self, namespace: &Namespace) -> ObjectKey {
-        let key = if self.parcel.lands.kind.is_secret() { ObjectKey::secret } else { ObjectKey::config_map };
-        key(namespace.clone(), self.payload.clone())
+        payload_key(namespace, &self.parcel.lands, self.payload.clone())
     }
+}
+
+/// The key of a payload, by what it is in guests: what is secret there is sealed here.
+fn payload_key(namespace: &Namespace, lands: &ObjectKey, payload: Name) -> ObjectKey {
+    let key = if lands.kind.is_secret() { ObjectKey::secret } else { ObjectKey::config_map };
+    key(namespace.clone(), payload)
 }
 
 /// An object of which nobody knows whether a ResourceSyncRule takes it, or what becomes of it: what is published of it stays.

@@ -87,8 +87,7 @@ pub fn render<'n>(
 
 /// The payload in a namespace of an object that lands somewhere in a guest.
 pub fn payload_in(delivered: &Delivered, namespace: &Namespace, lands: &ObjectKey) -> ObjectKey {
-    let key = if lands.kind.is_secret() { ObjectKey::secret } else { ObjectKey::config_map };
-    key(namespace.clone(), payload(delivered.base.as_str(), lands))
+    super::payload_key(namespace, lands, payload(delivered.base.as_str(), lands))
 }
 
 /// What a group delivers, in whatever namespace, and why nobody knows all of it.

@@ -17,7 +17,7 @@ use crate::finding::{Code, Finding, Origin, Severity};
 use crate::judge::case::{Ruling, Verdict};
 use crate::k0rdent;
 use crate::kinds;
-use crate::layout::manifest::{ManifestObject, ReadFrom};
+use crate::layout::manifest::ManifestObject;
 use crate::name::{Claimant, GroupKind, Name, Namespace, ObjectKey};
 use crate::nearest::edits;
 use crate::object::Object;
@@ -239,8 +239,7 @@ fn not_taken_for_guests(input: &Input<'_>, ruling: &Ruling<'_>, objects: &[&Mani
     let (claim, members) = (&ruling.case.claim, &ruling.case.closure.members);
     // Another payload may hold it now.
     let is_read = |object: &&&ManifestObject| {
-        let is_it = |from: &ReadFrom, read: &ObjectKey| from.namespace == read.namespace && from.name == read.name;
-        object.from.as_ref().is_some_and(|from| members.iter().any(|member| is_it(from, &member.read)))
+        object.from.as_ref().is_some_and(|from| members.iter().any(|member| from.is_of(&member.read)))
     };
     let objects: Vec<&ManifestObject> = objects.iter().filter(|object| !is_read(object)).copied().collect();
     let giver_of = |object: &ManifestObject| {

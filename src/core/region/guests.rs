@@ -125,11 +125,7 @@ pub(super) fn waits(world: &World<'_>, ruling: &Ruling<'_>, object: &ManifestObj
     let unseen = delivered.unseen.first().map(|finding| finding.code);
     let first = waiting().next().map(|(_, code)| *code).or(unseen)?;
     let Some((guest, from)) = object.guest.as_ref().zip(object.from.as_ref()) else { return Some(first) };
-    let is_it = |read: &ObjectKey| {
-        read.namespace == from.namespace
-            && read.name == from.name
-            && read.kind.is_secret() == guest.key.kind.is_secret()
-    };
+    let is_it = |read: &ObjectKey| from.is_of(read) && read.kind.is_secret() == guest.key.kind.is_secret();
     if let Some((_, code)) = waiting().find(|(read, _)| is_it(read)) {
         return Some(*code);
     }
@@ -164,9 +160,7 @@ pub(super) fn is_put(member: &Member) -> bool {
 /// What is ordered of a published payload that waits only because something else would land there too: it goes on.
 pub(super) fn goes_on(ruling: &Ruling<'_>, object: &ManifestObject) -> Option<Order> {
     let from = object.from.as_ref()?;
-    let is_it = |member: &&Member| {
-        member.lands == object.key && member.read.namespace == from.namespace && member.read.name == from.name
-    };
+    let is_it = |member: &&Member| member.lands == object.key && from.is_of(&member.read);
     let mut contested = ruling.case.closure.contested.iter().filter(|member| !ruling.holds(member));
     contested.find(is_it).map(Order::of)
 }

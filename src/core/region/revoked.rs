@@ -153,6 +153,12 @@ impl<'a, 'i> Admission<'a, 'i> {
         data.find(|data| closure::is_shut(&world, &claim, data))
     }
 
+    /// Whether what the configuration does not name any more stays all the same. Where something else takes its place, and has
+    /// another type, what is published says which one guests have.
+    fn may_stay(&self, group: &GuestGroup, by: &Claimant, object: &ManifestObject) -> bool {
+        self.has_slip(group, by) || self.landing.contains(&(by, &object.key))
+    }
+
     /// Whether an entry of a group names what no source is known to have, and nothing of it is published: so looks a slip in
     /// the name of what is.
     fn has_slip(&self, group: &GuestGroup, by: &Claimant) -> bool {
@@ -166,10 +172,8 @@ impl<'a, 'i> Admission<'a, 'i> {
         let is_there = |key: &ObjectKey| matches!(world.snapshot.look_up(key), Lookup::Found(_));
         // A template or rule that is there may be what breaks the group.
         let is_broken = self.broken.contains(by);
-        let is_slip = |entry: &GuestEntry| {
-            let is_it = |from: &ReadFrom| from.namespace == entry.read.namespace && from.name == entry.read.name;
-            !is_there(&entry.read) && !of.iter().any(|(from, _)| is_it(from))
-        };
+        let is_slip =
+            |entry: &GuestEntry| !is_there(&entry.read) && !of.iter().any(|(from, _)| from.is_of(&entry.read));
         let is_template_slip = |template: &Name| {
             let is_it = |from: &ReadFrom| template_of(&from.name).as_ref() == Some(template);
             (is_broken || !world.facts.templates.specs.contains_key(template))
@@ -199,7 +203,7 @@ impl<'a, 'i> Admission<'a, 'i> {
         let group = world.fleet.guests.get(&by.name)?;
         if let Some(template) = template_of(&from.name) {
             if !group.templates.contains(&template) {
-                if self.has_slip(group, by) || self.landing.contains(&(by, &object.key)) {
+                if self.may_stay(group, by, object) {
                     return None;
                 }
                 let why = format!("the configuration does not name template {template} for the group any more");
@@ -217,10 +221,9 @@ impl<'a, 'i> Admission<'a, 'i> {
         if !group.rules.is_empty() {
             // Of what rules take, that is known only as long as they take it.
             let delivered = self.claims.get(by)?.guest.as_ref()?;
-            let is_from = |key: &ObjectKey| key.namespace == read.namespace && key.name == read.name;
-            let items = delivered.items.iter().filter(|item| item.payload == object.key.name && is_from(&item.read));
+            let items = delivered.items.iter().filter(|item| item.payload == object.key.name && from.is_of(&item.read));
             let items = items.filter_map(|item| Some((&item.read, item.rule.as_ref()?)));
-            let waiting = delivered.waiting.iter().filter(|it| is_from(&it.read)).map(|it| (&it.read, &it.rule));
+            let waiting = delivered.waiting.iter().filter(|it| from.is_of(&it.read)).map(|it| (&it.read, &it.rule));
             let is_open = |(read, rule): (&ObjectKey, &Arc<Claim>)| {
                 let sought = Sought { read, template: false, referrer: None, source: None };
                 read.namespace.is_none()
@@ -244,8 +247,7 @@ impl<'a, 'i> Admission<'a, 'i> {
                 false => revoked(Code::NotAdmitted, format!("{read} is not open to {}", rule.by)),
             };
         }
-        // Where something else takes its place, and has another type, what is published says which one guests have.
-        if self.has_slip(group, by) || self.landing.contains(&(by, &object.key)) {
+        if self.may_stay(group, by, object) {
             return None;
         }
         revoked(Code::NotAdmitted, format!("the configuration does not name {read} for the group any more"))

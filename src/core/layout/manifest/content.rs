@@ -95,6 +95,13 @@ pub struct ReadFrom {
     pub name: Name,
 }
 
+impl ReadFrom {
+    /// Whether it is the place of an object, of whatever kind.
+    pub fn is_of(&self, key: &ObjectKey) -> bool {
+        self.namespace == key.namespace && self.name == key.name
+    }
+}
+
 /// The object of guest clusters that a payload of a ClusterResourceSet holds.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Guest {

@@ -73,6 +73,18 @@ fn install(server: &ApiServer, fleet: &Fleet) {
     server.install_files(&[fleet.path("crds/managedresources.yaml")]);
 }
 
+/// A fleet beside the cluster that has the template and its data; none, after saying so, without the field's CRDs.
+fn installed(hub: &ApiServer) -> Option<Fleet> {
+    if !hub.install_crds() {
+        return None;
+    }
+    let fleet = Fleet::new();
+    install(hub, &fleet);
+    hub.apply(HUB);
+    hub.apply(&source("one"));
+    Some(fleet)
+}
+
 fn path(namespace: &str) -> String {
     format!("bundles/regions/eu/core/secrets/{namespace}/pull.sops.yaml")
 }
@@ -104,13 +116,7 @@ fn looking(fleet: &Fleet, without: &str) -> String {
 #[test]
 fn templates_of_a_live_cluster_are_for_the_namespaces_that_a_look_lists() {
     let (Some(hub), Some(region), Some(sops)) = (ApiServer::start(), ApiServer::start(), Sops::find()) else { return };
-    if !hub.install_crds() {
-        return;
-    }
-    let fleet = Fleet::new();
-    install(&hub, &fleet);
-    hub.apply(HUB);
-    hub.apply(&source("one"));
+    let Some(fleet) = installed(&hub) else { return };
     for (name, pull) in [("dev-a", "yes"), ("dev-b", "no"), ("dev-c", "yes")] {
         region.apply(&namespace(name, pull));
     }
@@ -170,13 +176,7 @@ fn templates_of_a_live_cluster_are_for_the_namespaces_that_a_look_lists() {
 #[test]
 fn templates_are_for_the_management_cluster_too() {
     let (Some(hub), Some(sops)) = (ApiServer::start(), Sops::find()) else { return };
-    if !hub.install_crds() {
-        return;
-    }
-    let fleet = Fleet::new();
-    install(&hub, &fleet);
-    hub.apply(HUB);
-    hub.apply(&source("one"));
+    let Some(fleet) = installed(&hub) else { return };
     for name in ["dev-a", "dev-b"] {
         hub.apply(&namespace(name, "yes"));
     }

@@ -57,7 +57,11 @@ class ArgoCd:
 
     def begin(self, folder, region, programs):
         self.install(region.name)
-        environment = {"SOPS_AGE_KEY_FILE": region.key, "PATH": os.path.dirname(region.program) + os.pathsep + os.environ["PATH"]}
+        # The plugin's manifest names the program, which may be called otherwise here.
+        named = os.path.join(folder, "named")
+        os.makedirs(named)
+        os.symlink(os.path.abspath(region.program), os.path.join(named, "pouch"))
+        environment = {"SOPS_AGE_KEY_FILE": region.key, "PATH": named + os.pathsep + os.environ["PATH"]}
         if programs:
             environment["PATH"] = programs + os.pathsep + environment["PATH"]
         ports = {name: free_port() for name in ("redis", "repo", "repo-metrics", "controller-metrics")}

@@ -113,8 +113,8 @@ pub struct Delivered {
     pub items: Vec<Item>,
     /// What ResourceSyncRules may take beside that.
     pub waiting: Vec<Waiting>,
-    /// What ResourceSyncRules take of sources that they may not use, and no grant can open.
-    pub shut: BTreeSet<(Option<Namespace>, Name)>,
+    /// What ResourceSyncRules take of sources that they may not use, and no grant can open, by rule.
+    pub shut: BTreeSet<(Name, Option<Namespace>, Name)>,
     /// What leaves open whether ResourceSyncRules take more.
     pub unseen: Vec<Finding>,
     /// Whether all ResourceSyncRules could be followed, and all was seen that they may take.

@@ -362,7 +362,7 @@ impl<'a> World<'a> {
 
     /// Whether a look into the region alone says that a template, by what it is for a namespace, is not for that.
     pub fn is_deselected_by_look(&self, by: &Claimant, region: &RegionConfig) -> bool {
-        template::hangs_on_look(self.snapshot, by, self.namespaces(&region.name))
+        template::hangs_on_look(self.snapshot, by, (&self.facts.templates, self.namespaces(&region.name)))
     }
 
     /// What AccessManagement hands out.

@@ -126,7 +126,7 @@ fn delivered(
                 continue;
             }
             Some(Ok(Taken { asked, shut: more, unseen: open })) => {
-                shut.extend(more.into_iter().map(|key| (key.namespace, key.name)));
+                shut.extend(more.into_iter().map(|key| (rule.clone(), key.namespace, key.name)));
                 unseen.extend(open);
                 asked
             }
@@ -305,6 +305,9 @@ pub fn unread(fleet: &Fleet, snapshot: &Snapshot, group: &GuestGroup, namespace:
     snapshot.all_unread_in(&cluster_kind(), namespace).find(tells).cloned()
 }
 
+/// How names of payloads with Namespaces, and of their sets, go on.
+pub const OF_NAMESPACES: &str = "-namespaces";
+
 /// The name of the payload of an object. It says nothing of the set, so that an object stays where it is when sets are
 /// divided.
 fn payload(base: &str, lands: &ObjectKey) -> Name {
@@ -320,7 +323,7 @@ pub fn sets(delivered: &Delivered, payloads: &BTreeMap<&Name, &ObjectKey>) -> (V
     let needed: BTreeSet<&Namespace> = payloads.values().filter_map(|lands| lands.namespace.as_ref()).collect();
     // A set that writes again would take from a namespace that is there already what others wrote on it, the labels that
     // say what may run there among them.
-    let base = format!("{}-namespaces", delivered.base);
+    let base = format!("{}{OF_NAMESPACES}", delivered.base);
     let made = |name: &Namespace| (name.clone(), payload(&base, &ObjectKey::namespace(name)));
     let namespaces: Vec<(Namespace, Name)> = needed.into_iter().filter(|name| !is_everywhere(name)).map(made).collect();
     let makers = namespaces.iter().map(|(namespace, name)| {
@@ -352,6 +355,19 @@ pub fn set_of<'s>(sets: impl Iterator<Item = &'s GuestSet>, payload: &Name) -> O
     };
     let fitting = sets.filter(|set| start(set).is_some_and(|mark| set.start <= mark));
     fitting.max_by_key(|set| set.start)
+}
+
+/// What names of payloads of a set begin with, and where it begins among all that there could be, by its name.
+pub fn place_of(group: &GuestGroup, set: &Name) -> Option<(Name, u64)> {
+    let rest = group.after_base(set)?;
+    let part = rest.strip_prefix(OF_NAMESPACES).unwrap_or(rest);
+    let base = set.as_str().strip_suffix(part)?;
+    let start = match part.strip_prefix('-') {
+        Some(digits) if digits.len() <= MARK_DIGITS => u64::from_str_radix(&format!("{digits:0<16}"), 16).ok()?,
+        None if part.is_empty() => 0,
+        _ => return None,
+    };
+    Some((Name::from(base), start))
 }
 
 /// The namespaces that every cluster has of its own accord.

@@ -68,6 +68,14 @@ impl SyncRules {
         (Self(rules), findings)
     }
 
+    /// The kinds of which rules take objects, as far as these can be followed.
+    pub fn kinds<'a>(&'a self, rules: &'a BTreeSet<Name>) -> impl Iterator<Item = &'a GroupKind> {
+        rules.iter().filter_map(|rule| match self.0.get(rule)? {
+            Standing::Good(rule) => Some(&rule.kind),
+            _ => None,
+        })
+    }
+
     /// What a rule is as a whole, if a region names it and it can be followed.
     pub fn told<'a>(&'a self, fleet: &'a Fleet, snapshot: &'a Snapshot, rule: &Name) -> Option<Told<'a>> {
         let Standing::Good(rule) = self.0.get(rule)? else { return None };

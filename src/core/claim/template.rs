@@ -386,13 +386,17 @@ pub fn kept_by(
 }
 
 /// Whether a look alone says that a template is for a namespace no more: of another cluster than the region's it says nothing.
-pub fn hangs_on_look(snapshot: &Snapshot, by: &Claimant, namespaces: Option<&Namespaces>) -> bool {
+pub fn hangs_on_look(
+    snapshot: &Snapshot,
+    by: &Claimant,
+    (templates, namespaces): (&Templates, Option<&Namespaces>),
+) -> bool {
     if !namespaces.is_some_and(|namespaces| namespaces.is_seen) {
         return false;
     }
     let found = kinds::claimant(by).map(|key| snapshot.look_up(&key));
-    let Some(Lookup::Found(object)) = found else { return false };
-    read(object).is_ok_and(|spec| spec.may_be_for(&by.namespace))
+    matches!(found, Some(Lookup::Found(_)))
+        && templates.specs.get(&by.name).is_some_and(|spec| spec.may_be_for(&by.namespace))
 }
 
 #[cfg(test)]

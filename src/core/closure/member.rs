@@ -92,6 +92,9 @@ pub struct Closure {
     /// What ResourceSyncRules take for a group of guests and cannot be delivered as it is, and why: what is published of it
     /// stays.
     pub waiting: BTreeMap<ObjectKey, Code>,
+    /// Where in guests something would land that the configuration puts there, and that cannot be delivered as it is, and why:
+    /// what is published in its place stays.
+    pub awaited: BTreeMap<ObjectKey, Code>,
     /// The templates that are rendered for a group of guests, and what is wrong with each.
     pub rendered: Vec<(ObjectKey, Vec<Finding>)>,
 }

@@ -8,6 +8,7 @@ use super::Globs;
 use super::file::OperatorWord;
 use crate::hash::sha256_hex;
 use crate::name::{Name, Namespace, ObjectKey, Region};
+use crate::node::{Key, Node};
 use crate::selector::Selector;
 use crate::yaml::emit::{Tree, emit};
 
@@ -70,6 +71,28 @@ pub struct GuestEntry {
 }
 
 impl ClusterSelector {
+    /// Reads one as Kubernetes writes it; none if it is not just so.
+    pub fn read(node: &Node) -> Option<Self> {
+        let text = |node: &Node| node.as_str().map(String::from);
+        let label = |(key, value): &(Key, Node)| Some((String::from(&**key), text(value)?));
+        let labels = node.at(&["matchLabels"]).map(Node::entries).unwrap_or_default();
+        let expression = |node: &Node| {
+            let word = node.str_at(&["operator"])?;
+            let values = node.at(&["values"]).map(Node::items).unwrap_or_default();
+            Some(Expression {
+                key: node.str_at(&["key"]).map(String::from)?,
+                operator: OperatorWord::ALL.into_iter().find(|operator| operator.word() == word)?,
+                values: values.iter().map(text).collect::<Option<_>>()?,
+            })
+        };
+        let expressions = node.at(&["matchExpressions"]).map(Node::items).unwrap_or_default();
+        Some(Self {
+            labels: labels.iter().map(label).collect::<Option<_>>()?,
+            expressions: expressions.iter().map(expression).collect::<Option<_>>()?,
+            selector: Selector::read(node).ok()?,
+        })
+    }
+
     /// As Kubernetes writes it.
     pub fn tree(&self) -> Tree<'_> {
         let labels = self.labels.iter().map(|(key, value)| (key.as_str(), Tree::text(value.as_str())));
@@ -99,11 +122,14 @@ impl GuestGroup {
 
     /// Whether an object has a name that the group may give to a set or a payload, with this selector or another one.
     pub fn may_name(&self, name: &Name) -> bool {
-        let rest = name.as_str().strip_prefix("pouch-").and_then(|rest| rest.strip_prefix(self.name.as_str()));
-        let Some((digits, rest)) = rest.and_then(|rest| rest.strip_prefix('-')?.split_at_checked(DIGITS)) else {
-            return false;
-        };
-        is_hex(digits) && (rest.is_empty() || rest.starts_with('-'))
+        self.after_base(name).is_some()
+    }
+
+    /// What such a name goes on with after what it begins with.
+    pub fn after_base<'n>(&self, name: &'n Name) -> Option<&'n str> {
+        let rest = name.as_str().strip_prefix("pouch-")?.strip_prefix(self.name.as_str())?;
+        let (digits, rest) = rest.strip_prefix('-')?.split_at_checked(DIGITS)?;
+        (is_hex(digits) && (rest.is_empty() || rest.starts_with('-'))).then_some(rest)
     }
 
     /// The namespaces that are named as they are.

@@ -16,7 +16,7 @@ use crate::destination::Destination;
 use crate::finding::{Code, Finding, Severity};
 use crate::name::ObjectKey;
 use crate::object::Object;
-use crate::snapshot::Lookup;
+use crate::snapshot::{Lookup, template_of};
 use crate::world::World;
 use crate::world::cluster::ClusterFacts;
 
@@ -82,7 +82,13 @@ pub(super) fn set_aside(world: &World<'_>, claim: &Claim, closure: &mut Closure)
         let found = if member.rule.is_some() { of_rule(world, &to, claim, closure, &member) } else { Vec::new() };
         match verdict(found.iter()) {
             Verdict::Admitted => closure.members.push(member),
-            verdict => aside.push((member.read, verdict, found)),
+            verdict => {
+                // Of what a rule takes, whoever writes it says where it lands.
+                let lands = parcel(&member.edits).filter(|_| template_of(&member.read.name).is_some());
+                let why = found.iter().find(|finding| finding.stops_claim() && verdict == Verdict::Broken);
+                closure.awaited.extend(lands.map(|parcel| parcel.lands.clone()).zip(why.map(|finding| finding.code)));
+                aside.push((member.read, verdict, found));
+            }
         }
     }
     contradicting(closure, &mut aside);

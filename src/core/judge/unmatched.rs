@@ -1,19 +1,19 @@
 //! Entries of the configuration that take Clusters or ClusterResourceSets, or name ResourceSyncRules or ManagedResources, and
 //! match none.
 
-use alloc::collections::BTreeSet;
+use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
 use crate::capi::cluster::cluster_kind;
 use crate::capi::resource_set::resource_set_kind;
-use crate::claim::Claim;
 use crate::claim::guest::known;
+use crate::claim::{Asked, Claim};
 use crate::config::{Globs, RegionConfig, RegionState, TakenClusters};
 use crate::finding::{Code, Finding};
 use crate::kinds::{self, is_managed_resource};
-use crate::name::{GroupKind, Name, Namespace, SourceName};
+use crate::name::{GroupKind, Name, Namespace, Region, SourceName};
 use crate::nearest::did_you_mean;
 use crate::object::Object;
 use crate::world::World;
@@ -134,9 +134,16 @@ fn guests(world: &World<'_>) -> Vec<Finding> {
 /// The rules and templates of groups of guests that give nothing in any of their namespaces.
 fn idle(world: &World<'_>) -> Vec<Finding> {
     let mut findings = Vec::new();
-    let groups = world.fleet.guests.values().filter(|group| !group.rules.is_empty() || !group.templates.is_empty());
+    let is_active =
+        |region: &Region| world.fleet.regions.get(region).is_some_and(|region| region.state == RegionState::Active);
+    let groups = world.fleet.guests.values().filter(|group| is_active(&group.region));
+    let groups = groups.filter(|group| !group.rules.is_empty() || !group.templates.is_empty());
+    let mut by_name: BTreeMap<&Name, Vec<&Asked>> = BTreeMap::new();
+    for asked in world.facts.asked().iter().filter(|asked| asked.by.is_guest()) {
+        by_name.entry(&asked.by.name).or_default().push(asked);
+    }
     for group in groups {
-        let asked = || world.facts.asked().iter().filter(|asked| asked.by.is_guest() && asked.by.name == group.name);
+        let asked = || by_name.get(&group.name).into_iter().flatten();
         let claims: Vec<&Claim> = asked().filter_map(|asked| asked.claim.as_ref()).collect();
         // Where something is wrong, that says so itself.
         let Some(delivered) = claims.first().and_then(|claim| claim.guest.as_ref()) else { continue };

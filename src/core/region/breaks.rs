@@ -23,7 +23,7 @@ struct Held<'m> {
 }
 
 impl<'m> Held<'m> {
-    fn of(object: &'m ManifestObject, fates: &Fates, admission: &Admission<'_, '_>) -> Self {
+    fn of(object: &'m ManifestObject, fates: &Fates, admission: &Admission<'_, '_, '_>) -> Self {
         let stays = |needed_by: &&NeededBy| {
             matches!(fates.of(needed_by), Fate::Carried(_)) && admission.ends(object, needed_by).is_none()
         };

@@ -6,12 +6,13 @@ use alloc::vec::Vec;
 
 use super::input::Input;
 use crate::claim::guest;
-use crate::finding::{Cause, Code, Finding};
+use crate::finding::{Cause, Code, Finding, Severity};
 use crate::judge::case::{Ruling, Verdict};
 use crate::k0rdent;
 use crate::kinds;
 use crate::layout::manifest::{Manifest, ManifestObject, NeededBy};
-use crate::name::{Claimant, GroupKind, SourceName};
+use crate::listing::few;
+use crate::name::{Claimant, GroupKind, Name, ObjectKey, SourceName};
 use crate::snapshot::{Lookup, Unread, template_of};
 use crate::world::cluster::ClusterFacts;
 
@@ -65,7 +66,7 @@ impl Fates {
                         format!(
                             "{by} may be gone by a look into a cluster that the published bundle does not know; its objects stay"
                         ),
-                        "If the look says which cluster it saw, the bundle knows it from this run on. Else let RegionFacts say it.",
+                        STRANGE,
                     )
                 }
                 Fate::Carried(Code::Unread) => (
@@ -209,6 +210,41 @@ pub(super) fn made_before_a_strange_look(
     let is_kept = is_named && is_look_strange(input) && input.world.is_deselected_by_look(&by, input.to.region);
     is_kept.then_some(Code::Unread)
 }
+
+/// What is said of objects that stay for that.
+pub(super) fn of_strange_look<'m>(
+    input: &Input<'_>,
+    rulings: &BTreeMap<&Claimant, &Ruling<'_>>,
+    kept: impl Iterator<Item = (&'m ManifestObject, &'m NeededBy)>,
+) -> Vec<Finding> {
+    let mut of: BTreeMap<(&Claimant, Name), BTreeSet<&ObjectKey>> = BTreeMap::new();
+    for (object, needed_by) in kept {
+        let ruling = rulings.get(&needed_by.by).filter(|ruling| ruling.is_admitted());
+        let Some(ruling) = ruling.filter(|ruling| made_before_a_strange_look(input, ruling, object).is_some()) else {
+            continue;
+        };
+        let template = object.from.as_ref().and_then(|from| template_of(&from.name));
+        if let Some((template, guest)) = template.zip(object.guest.as_ref()) {
+            of.entry((&ruling.case.claim.by, template)).or_default().insert(&guest.key);
+        }
+    }
+    let finding = |((by, template), objects): ((&Claimant, Name), BTreeSet<&ObjectKey>)| {
+        const SHOWN: usize = 5;
+        let message = format!(
+            "template {template} is for namespace {} no more, by a look into a cluster that the published bundle does not \
+             know; what it made for {by} stays: {}",
+            by.namespace,
+            few(&objects, objects.len(), SHOWN)
+        );
+        let finding = Finding::new(Code::DeletionUnproved, message).severity(Severity::Warning).claimed_by(by);
+        finding.in_region(&input.to.region.name).help(STRANGE)
+    };
+    of.into_iter().map(finding).collect()
+}
+
+/// What is to be done where a look into a strange cluster leaves something open.
+const STRANGE: &str =
+    "If the look says which cluster it saw, the bundle knows it from this run on. Else let RegionFacts say it.";
 
 fn is_look_strange(input: &Input<'_>) -> bool {
     let before = input.published.manifest().and_then(|manifest| manifest.cluster.as_deref());

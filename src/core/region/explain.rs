@@ -17,7 +17,7 @@ use crate::finding::{Code, Finding, Origin, Severity};
 use crate::judge::case::{Ruling, Verdict};
 use crate::k0rdent;
 use crate::kinds;
-use crate::layout::manifest::ManifestObject;
+use crate::layout::manifest::{ManifestObject, NeededBy};
 use crate::name::{Claimant, GroupKind, Name, Namespace, ObjectKey};
 use crate::nearest::edits;
 use crate::object::Object;
@@ -236,10 +236,11 @@ fn not_taken(input: &Input<'_>, by: &Claimant) -> Option<Finding> {
 /// What a ResourceSyncRule takes, or a template makes, no more for a group of guests; what the configuration names no more, it
 /// says itself.
 fn not_taken_for_guests(input: &Input<'_>, ruling: &Ruling<'_>, objects: &[&ManifestObject]) -> Option<Finding> {
-    let (claim, members) = (&ruling.case.claim, &ruling.case.closure.members);
+    let (claim, closure) = (&ruling.case.claim, &ruling.case.closure);
     // Another payload may hold it now.
     let is_read = |object: &&&ManifestObject| {
-        object.from.as_ref().is_some_and(|from| members.iter().any(|member| from.is_of(&member.read)))
+        let mut members = closure.members.iter().chain(&closure.contested);
+        object.from.as_ref().is_some_and(|from| members.any(|member| from.is_of(&member.read)))
     };
     let objects: Vec<&ManifestObject> = objects.iter().filter(|object| !is_read(object)).copied().collect();
     let giver_of = |object: &ManifestObject| {
@@ -277,7 +278,14 @@ fn not_taken_for_guests(input: &Input<'_>, ruling: &Ruling<'_>, objects: &[&Mani
 fn without_clusters(input: &Input<'_>, by: &Claimant, objects: &[&ManifestObject]) -> Option<Finding> {
     let group = input.world.fleet.guests.get(&by.name).filter(|group| group.region == input.to.region.name)?;
     if !group.namespaces.matches(by.namespace.as_str()) {
-        let is_near = |named: &Namespace| edits(named.as_str(), by.namespace.as_str()).is_some();
+        let published = input.published.manifest().map(|manifest| &*manifest.objects).unwrap_or_default();
+        let is_of = |needed_by: &NeededBy, named: &Namespace| {
+            needed_by.by.is_guest() && needed_by.by.name == by.name && needed_by.by.namespace == *named
+        };
+        let is_new = |named: &Namespace| {
+            !published.iter().any(|object| object.needed_by.iter().any(|needed_by| is_of(needed_by, named)))
+        };
+        let is_near = |named: &Namespace| edits(named.as_str(), by.namespace.as_str()).is_some() && is_new(named);
         let near = group.named().find(is_near)?;
         let message = format!(
             "guests.{} names namespace {near}, and {} no more, which is nearly called the same: {} no longer needed",

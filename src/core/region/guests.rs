@@ -9,17 +9,15 @@ use super::envelope::Source;
 use super::input::Input;
 use super::published::Published;
 use crate::capi::resource_set::{self, MOST_BYTES, MOST_PAYLOADS, ResourceSet, Strategy, is_resource_set};
-use crate::claim::guest::{OLDER, set_of};
+use crate::claim::guest::{OLDER, place_of, set_of};
 use crate::claim::{Edit, GuestSet, Own};
-use crate::closure::Member;
-use crate::finding::{Class, Code, Finding};
-use crate::judge::case::Ruling;
+use crate::config::ClusterSelector;
+use crate::finding::{Code, Finding};
 use crate::layout::manifest::{Guest, Manifest, ManifestObject};
 use crate::name::{Claimant, GroupKind, Name, Namespace, ObjectKey, Version};
 use crate::node::Node;
 use crate::secret::Payload;
-use crate::snapshot::{Lookup, template_of};
-use crate::world::World;
+use crate::snapshot::template_of;
 
 /// What is published for guests, by the namespace of the payload and the object in a guest.
 #[derive(Default)]
@@ -100,7 +98,7 @@ pub(super) fn sets_of<'p>(published: &'p Published, payload: &'p ObjectKey) -> i
     });
     let named = (payload.kind.clone(), payload.name.clone());
     sets.filter_map(move |object| {
-        let set = resource_set::read(&published.document(&object.key)?).ok()?;
+        let set = published_set(published, &object.key)?;
         set.payloads.contains(&named).then_some(set)
     })
 }
@@ -117,54 +115,6 @@ pub(super) fn keep_versions<'o>(published: &Published, orders: impl Iterator<Ite
     }
 }
 
-/// Why something of a group stays as published although the group itself is made anew, if it does: the object waits, or may be
-/// one that was not read, or what delivers it would go with it.
-pub(super) fn waits(world: &World<'_>, ruling: &Ruling<'_>, object: &ManifestObject) -> Option<Code> {
-    let delivered = ruling.case.claim.guest.as_ref()?;
-    let waiting = || ruling.case.closure.waiting.iter().chain(&ruling.waiting);
-    let unseen = delivered.unseen.first().map(|finding| finding.code);
-    let first = waiting().next().map(|(_, code)| *code).or(unseen)?;
-    let Some((guest, from)) = object.guest.as_ref().zip(object.from.as_ref()) else { return Some(first) };
-    let is_it = |read: &ObjectKey| from.is_of(read) && read.kind.is_secret() == guest.key.kind.is_secret();
-    if let Some((_, code)) = waiting().find(|(read, _)| is_it(read)) {
-        return Some(*code);
-    }
-    // Something else that the configuration put in its place waits for its type.
-    let mut instead = ruling.case.closure.members.iter().filter(|member| member.lands == object.key && is_put(member));
-    if instead.any(|member| waiting().any(|(read, code)| *read == member.read && *code == Code::SecretTypeChanged)) {
-        return Some(Code::SecretTypeChanged);
-    }
-    if !object.key.name.as_str().starts_with(delivered.base.as_str()) {
-        // With another selector, what is published goes as a whole, if all that takes its place is known.
-        return unseen;
-    }
-    let is_known = || delivered.items.iter().any(|item| item.payload == object.key.name && is_it(&item.read));
-    // What was read as it stands is taken no more, whatever else was not read.
-    let read = ObjectKey::new(guest.key.kind.clone(), from.namespace.clone(), from.name.clone());
-    let is_read = || match world.snapshot.look_up(&read) {
-        // A template that is not known breaks the group.
-        _ if template_of(&from.name).is_some() => true,
-        Lookup::Absent => true,
-        Lookup::Found(found) => !found.is_mistyped() && !found.faults.iter().any(|it| it.code.class() == Class::Broken),
-        _ => false,
-    };
-    unseen.filter(|_| !is_known() && !is_read())
-}
-
-/// Whether the configuration says that an object lands where it does, by its own name or that of the template that makes it.
-/// Of what a rule takes, whoever writes it says so.
-pub(super) fn is_put(member: &Member) -> bool {
-    member.rule.is_none() || template_of(&member.read.name).is_some()
-}
-
-/// What is ordered of a published payload that waits only because something else would land there too: it goes on.
-pub(super) fn goes_on(ruling: &Ruling<'_>, object: &ManifestObject) -> Option<Order> {
-    let from = object.from.as_ref()?;
-    let is_it = |member: &&Member| member.lands == object.key && from.is_of(&member.read);
-    let mut contested = ruling.case.closure.contested.iter().filter(|member| !ruling.holds(member));
-    contested.find(is_it).map(Order::of)
-}
-
 /// What is ordered, without payloads that are held: a set does not name them, and one of nothing is none.
 pub(super) fn without(order: Order, held: &BTreeSet<&Name>) -> Option<Order> {
     let Some((made, version)) = set(&order).filter(|_| !held.is_empty()) else { return Some(order) };
@@ -174,6 +124,40 @@ pub(super) fn without(order: Order, held: &BTreeSet<&Name>) -> Option<Order> {
         return None;
     }
     Some(Order { edits: vec![Edit::Own(Arc::new(Own::Set(made, version)))], ..order })
+}
+
+/// A set of a group as it is published; none if it is not as pouch writes it.
+pub(super) fn published_set(published: &Published, key: &ObjectKey) -> Option<ResourceSet> {
+    resource_set::read(&published.document(key)?).ok()
+}
+
+/// What makes a published set anew with what is left of its payloads, as `is_left` tells; none if that is nothing.
+///
+/// Cluster API skips a payload that is not there and calls the set applied, so a set names nothing that has gone.
+pub(super) fn of_what_is_left(
+    input: &Input<'_>,
+    (by, key): (&Claimant, &ObjectKey),
+    is_left: impl Fn(&ObjectKey) -> bool,
+) -> Option<Order> {
+    let group = input.world.fleet.guests.get(&by.name)?;
+    let body = input.published.document(key)?;
+    let set = resource_set::read(&body).ok()?;
+    let (base, start) = place_of(group, &key.name)?;
+    let is_left =
+        |(kind, name): &&(GroupKind, Name)| is_left(&ObjectKey::new(kind.clone(), key.namespace.clone(), name.clone()));
+    let left: Vec<(GroupKind, Name)> = set.payloads.iter().filter(is_left).cloned().collect();
+    if left.is_empty() {
+        return None;
+    }
+    let made = GuestSet {
+        name: key.name.clone(),
+        base,
+        start,
+        clusters: ClusterSelector::read(body.at(&["spec", "clusterSelector"])?)?,
+        once: set.strategy == Strategy::ApplyOnce,
+        payloads: left,
+    };
+    Some(Order { read: key.clone(), lands: key.clone(), edits: vec![Edit::Own(Arc::new(Own::Set(made, None)))] })
 }
 
 /// Lets the sets of a group name what stays of its payloads, so that it is delivered to new clusters too.

@@ -11,16 +11,14 @@ use zeroize::Zeroizing;
 use super::alike::{looks_alike, retag};
 use super::allowances::Selection;
 use super::brake::Held;
-use super::carry::{self, Fate, Fates};
+use super::carry;
 use super::change::{Action, Change};
 use super::content::Order;
 use super::guests;
-use super::handover::{self, Beside, Exchanged};
+use super::handover;
 use super::history::History;
-use super::home;
 use super::input::{Input, Terms};
 use super::resealing;
-use super::revoked::{self, Admission, Revoked};
 use crate::admission::tenancy_of;
 use crate::closure::Via;
 use crate::config::RegionState;
@@ -34,6 +32,8 @@ use crate::name::{Claimant, Name, Namespace, ObjectKey};
 use crate::object::Object;
 use crate::reuse;
 use crate::yaml::emit::emit;
+
+mod carried;
 
 /// One object of a bundle, before it is written.
 pub(super) enum Packed {
@@ -115,7 +115,7 @@ pub(super) fn pack(input: &Input<'_>, history: &History, rulings: &[Ruling<'_>])
         stay(input, &mut wanted, &mut pack);
     } else {
         let fates = carry::fates(input, rulings);
-        going_on = carry_over(input, history, (&fates, rulings), &mut wanted, &mut pack);
+        going_on = carried::carry_over(input, history, (&fates, rulings), &mut wanted, &mut pack);
     }
     guests::keep_versions(input.published, wanted.values_mut().map(|(order, _)| order));
     name_staying(&mut wanted, &pack, &going_on);
@@ -347,129 +347,6 @@ fn add_namespaces(terms: &Terms<'_>, pack: &mut Pack, keep: &mut Keeping<'_>) ->
 fn needed_by(by: &Claimant, via: &[Via]) -> NeededBy {
     let step = |via: &Via| NeededVia { provider_interface: via.interface.clone(), field: via.field.clone() };
     NeededBy { by: by.clone(), via: via.iter().map(step).collect() }
-}
-
-/// Carries over what broken claims have published and may still have, and adds these claims to objects that are fresh
-/// anyway. What resolved claims exchanged for something else is handed over. Gives payloads for guests that go on although
-/// their group does not have them made anew.
-fn carry_over(
-    input: &Input<'_>,
-    history: &History,
-    (fates, rulings): (&Fates, &[Ruling<'_>]),
-    wanted: &mut Wanted,
-    pack: &mut Pack,
-) -> Vec<(ObjectKey, Claimant)> {
-    let Some(manifest) = input.published.manifest() else { return Vec::new() };
-    let mut going_on: Vec<(ObjectKey, Claimant)> = Vec::new();
-    let admission = Admission::of(input, rulings, manifest);
-    let mut ended: BTreeMap<&Claimant, Vec<Revoked>> = BTreeMap::new();
-    let mut staying: BTreeSet<&Claimant> = BTreeSet::new();
-    let mut carried = Broken::new();
-    let mut exchanged: Vec<Exchanged<'_>> = Vec::new();
-    let of_guests: BTreeMap<&Claimant, &Ruling<'_>> =
-        rulings.iter().map(|ruling| (&ruling.case.claim.by, ruling)).filter(|(by, _)| by.is_guest()).collect();
-    let mut leaving: Vec<&ManifestObject> = Vec::new();
-    for object in &manifest.objects {
-        let mut names = BTreeSet::new();
-        let mut why = None;
-        let is_handover = object.state.is_handover();
-        // Who is named with what is handed over has another now, and whether he is broken makes its wait no longer.
-        for needed_by in object.needed_by.iter().filter(|_| !is_handover) {
-            let code = match fates.of(needed_by) {
-                Fate::Carried(code) => code,
-                // A part of what a group delivers may wait while the rest goes on.
-                Fate::Fresh => match of_guests.get(&needed_by.by).and_then(|ruling| {
-                    let waits = guests::waits(&input.world, ruling, object);
-                    waits.or_else(|| carry::made_before_a_strange_look(input, ruling, object))
-                }) {
-                    Some(code) if !input.allowances.withdraws(&needed_by.by, code) => code,
-                    _ => continue,
-                },
-                Fate::Withdrawn => continue,
-            };
-            match admission.ends(object, needed_by) {
-                Some(revoked) => ended.entry(&needed_by.by).or_default().push(revoked),
-                None => {
-                    staying.insert(&needed_by.by);
-                    names.insert(needed_by.clone());
-                    why.get_or_insert(code);
-                }
-            }
-        }
-        match (wanted.get_mut(&object.key), why) {
-            (Some(_), None) => {}
-            (None, None) => {
-                let is_left = |needed_by: &&NeededBy| {
-                    let (by, fate) = (&needed_by.by, fates.of(needed_by));
-                    (fate == Fate::Fresh || is_handover && fate != Fate::Withdrawn)
-                        && !input.allowances.withdraw.contains(by)
-                        && admission.ends(object, needed_by).is_none()
-                };
-                leaving.push(object);
-                if handover::stays(input, history, manifest, object) {
-                    exchanged.push((object, object.needed_by.iter().filter(is_left).cloned().collect()));
-                }
-            }
-            (Some((_, needed_by)), _) => needed_by.extend(names),
-            (None, Some(code)) => {
-                let by = names.first().map(|needed_by| &needed_by.by);
-                let order = by.and_then(|by| guests::goes_on(of_guests.get(by)?, object));
-                match by.cloned().zip(order) {
-                    Some((by, order)) => {
-                        going_on.push((object.key.clone(), by));
-                        wanted.insert(object.key.clone(), (order, names));
-                    }
-                    None => _ = carried.insert(&object.key, (object, names, code)),
-                }
-            }
-        }
-    }
-    pack.findings.extend(fates.findings(input, rulings, &staying));
-    pack.findings.extend(ended.iter().filter_map(|(by, ended)| revoked::finding(input, by, ended)));
-    leaving.retain(|object| !object.key.kind.is_namespace());
-    let read = home::read_there(input, &leaving);
-    pack.findings.extend(home::findings(input, manifest, &read));
-    exchanged.retain(|(object, names)| !names.is_empty() && !read.contains_key(&object.key));
-    if !exchanged.is_empty() {
-        let fitting = handover::fitting(input, beside(input, wanted, &carried), exchanged);
-        pack.left_out = fitting.left_out;
-        for (object, names) in fitting.stays {
-            carry(input, pack, manifest, object, names, ObjectState::Carried(Code::Handover));
-        }
-    }
-    let holds = |key: &ObjectKey| wanted.contains_key(key) || carried.contains_key(key);
-    let renewed: Wanted = carried
-        .values()
-        .filter_map(|(object, names, _)| {
-            let (read, edits) = admission.new_text(object, &names.first()?.by, holds)?;
-            Some((object.key.clone(), (Order { read, lands: object.key.clone(), edits }, names.clone())))
-        })
-        .collect();
-    for object in leaving.iter().filter(|object| read.contains_key(&object.key)) {
-        let names = object.needed_by.iter().cloned().collect();
-        carry(input, pack, manifest, object, names, ObjectState::Carried(Code::OwnOutput));
-    }
-    for (object, names, code) in carried.into_values().filter(|(object, ..)| !renewed.contains_key(&object.key)) {
-        carry(input, pack, manifest, object, names, ObjectState::Carried(code));
-    }
-    wanted.extend(renewed);
-    going_on
-}
-
-/// What broken claims have published, who of them may still have it, and why.
-type Broken<'m> = BTreeMap<&'m ObjectKey, (&'m ManifestObject, BTreeSet<NeededBy>, Code)>;
-
-/// What stands in the bundle whatever is handed over.
-fn beside(input: &Input<'_>, wanted: &Wanted, carried: &Broken<'_>) -> Beside {
-    let mut beside = Beside::default();
-    for (lands, (order, needed_by)) in wanted {
-        let object = order.source(input.world.snapshot, &input.envelopes()).filter(|_| lands.kind.is_secret());
-        beside.add(needed_by, object.map(|object| object.sealed_bytes()).unwrap_or_default());
-    }
-    for (key, (_, names, _)) in carried {
-        beside.add(names, input.published.bytes(key).filter(|_| key.kind.is_secret()).map_or(0, <[u8]>::len));
-    }
-    beside
 }
 
 /// Lets everything stay as published that a limited run does not make anew, whoever needs it or needs it no longer.

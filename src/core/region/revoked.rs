@@ -5,58 +5,50 @@
 //! judged from what was read. Nothing is asked of a source for it, and what is unread revokes nothing.
 
 use alloc::boxed::Box;
-use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::collections::BTreeMap;
 use alloc::string::{String, ToString as _};
-use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-use super::guests;
 use super::input::{Input, Terms};
 use crate::admission::{self, Rule, Sought};
 use crate::capi;
 use crate::claim::sync_rule::object_of;
 use crate::claim::{Claim, Copied, Edit, Rendering};
 use crate::closure;
-use crate::config::{GuestEntry, GuestGroup, Resolution};
+use crate::config::Resolution;
 use crate::finding::{Code, Finding, Origin, Place};
 use crate::judge::case::{Ruling, is_doubt};
 use crate::judge::region::immutable_changes;
 use crate::judge::{check_object, place};
 use crate::k0rdent::root::Root;
 use crate::kinds;
-use crate::layout::manifest::{Manifest, ManifestObject, NeededBy, NeededVia, ReadFrom};
+use crate::layout::manifest::{Manifest, ManifestObject, NeededBy, NeededVia};
 use crate::listing::few;
-use crate::name::{Claimant, Name, ObjectKey, SourceName, Version};
+use crate::name::{Claimant, ObjectKey, SourceName, Version};
 use crate::object::Object;
 use crate::selector::Truth;
-use crate::snapshot::{Lookup, template_of};
+use crate::snapshot::Lookup;
 use crate::world::Granting;
 
+mod guests;
+
 /// What admission says now of what a manifest lists.
-pub(super) struct Admission<'a, 'i> {
+pub(super) struct Admission<'a, 'i, 'r> {
     input: &'i Input<'a>,
     claims: BTreeMap<&'i Claimant, &'i Claim>,
     /// The objects of each claimant, by the references that lead to them. What is handed over was reached by the same
     /// references as what took its place.
     reached: BTreeMap<(&'i Claimant, &'i [NeededVia]), Vec<&'i ManifestObject>>,
-    /// Where what groups of guests deliver would land, if it had the type of what is published there.
-    landing: BTreeSet<(&'i Claimant, &'i ObjectKey)>,
-    /// The groups of guests that are broken.
-    broken: BTreeSet<&'i Claimant>,
+    /// The rulings on groups of guests.
+    of_guests: BTreeMap<&'i Claimant, &'i Ruling<'r>>,
+    /// Of groups of guests that have what the configuration names no more: what it names now, and may be a slip in the name of
+    /// that.
+    slips: BTreeMap<&'i Claimant, String>,
 }
 
-/// How the manifest says which rule took an object for a group of guests.
-const BY_RULE: &str = ": ResourceSyncRule ";
-
-/// Whether a ResourceSyncRule took an object for a group of guests.
-fn takes(needed_by: &NeededBy, rule: &str) -> bool {
-    let field = needed_by.via.first().map_or("", |via| via.field.as_str());
-    field.split_once(BY_RULE).is_some_and(|(_, named)| named == rule)
-}
-
-impl<'a, 'i> Admission<'a, 'i> {
+impl<'a, 'i, 'r> Admission<'a, 'i, 'r> {
     /// Gets ready to judge a manifest's objects again.
-    pub(super) fn of(input: &'i Input<'a>, rulings: &'i [Ruling<'_>], manifest: &'i Manifest) -> Self {
+    pub(super) fn of(input: &'i Input<'a>, rulings: &'i [Ruling<'r>], manifest: &'i Manifest) -> Self {
         let claims = rulings.iter().map(|ruling| (&ruling.case.claim.by, &ruling.case.claim)).collect();
         let mut reached: BTreeMap<(&Claimant, &[NeededVia]), Vec<&ManifestObject>> = BTreeMap::new();
         for object in &manifest.objects {
@@ -64,16 +56,10 @@ impl<'a, 'i> Admission<'a, 'i> {
                 reached.entry((&needed_by.by, &needed_by.via)).or_default().push(object);
             }
         }
-        let of_guests = rulings.iter().filter(|ruling| ruling.case.claim.by.is_guest());
-        let landing = of_guests.flat_map(|ruling| {
-            let (closure, by) = (&ruling.case.closure, &ruling.case.claim.by);
-            let members =
-                closure.members.iter().filter(|member| guests::is_put(member) && ruling.waits_for_type(member));
-            members.map(move |member| (by, &member.lands))
-        });
-        let broken = rulings.iter().filter(|ruling| ruling.case.claim.by.is_guest() && !ruling.is_admitted());
-        let broken = broken.map(|ruling| &ruling.case.claim.by).collect();
-        Self { input, claims, reached, landing: landing.collect(), broken }
+        let of_guests = rulings.iter().map(|ruling| (&ruling.case.claim.by, ruling)).filter(|(by, _)| by.is_guest());
+        let slips = BTreeMap::new();
+        let admission = Self { input, claims, reached, of_guests: of_guests.collect(), slips };
+        Self { slips: admission.all_slips(manifest), ..admission }
     }
 
     /// Why a claimant may no longer have an object that it needed; none if it may, or nobody knows.
@@ -151,106 +137,6 @@ impl<'a, 'i> Admission<'a, 'i> {
         let claim = self.claim(by, &object.read_key()?);
         let mut data = needed_by.via.iter().flat_map(|via| closure::data_of(&via.field));
         data.find(|data| closure::is_shut(&world, &claim, data))
-    }
-
-    /// Whether what the configuration does not name any more stays all the same. Where something else takes its place, and has
-    /// another type, what is published says which one guests have.
-    fn may_stay(&self, group: &GuestGroup, by: &Claimant, object: &ManifestObject) -> bool {
-        self.has_slip(group, by) || self.landing.contains(&(by, &object.key))
-    }
-
-    /// Whether an entry of a group names what no source is known to have, and nothing of it is published: so looks a slip in
-    /// the name of what is.
-    fn has_slip(&self, group: &GuestGroup, by: &Claimant) -> bool {
-        let Terms { world, .. } = self.input.terms;
-        let published = self.input.published.manifest().map(|manifest| &*manifest.objects).unwrap_or_default();
-        let of = |object: &'i ManifestObject| {
-            let needed_by = object.needed_by.iter().find(|needed_by| needed_by.by == *by)?;
-            Some((object.from.as_ref()?, needed_by))
-        };
-        let of: Vec<(&ReadFrom, &NeededBy)> = published.iter().filter_map(of).collect();
-        let is_there = |key: &ObjectKey| matches!(world.snapshot.look_up(key), Lookup::Found(_));
-        // A template or rule that is there may be what breaks the group.
-        let is_broken = self.broken.contains(by);
-        let is_slip =
-            |entry: &GuestEntry| !is_there(&entry.read) && !of.iter().any(|(from, _)| from.is_of(&entry.read));
-        let is_template_slip = |template: &Name| {
-            let is_it = |from: &ReadFrom| template_of(&from.name).as_ref() == Some(template);
-            (is_broken || !world.facts.templates.specs.contains_key(template))
-                && !of.iter().any(|(from, _)| is_it(from))
-        };
-        let is_rule_slip = |rule: &Name| {
-            let key = ObjectKey::new(kinds::sync_rule(), None, rule.clone());
-            (is_broken || !is_there(&key)) && !of.iter().any(|(_, needed_by)| takes(needed_by, rule.as_str()))
-        };
-        group.objects.iter().any(is_slip)
-            || group.templates.iter().any(is_template_slip)
-            || group.rules.iter().any(is_rule_slip)
-    }
-
-    /// Why a group of guest clusters delivers an object no more, or its payload must not land where it does.
-    fn undelivered(&self, object: &ManifestObject, needed_by: &NeededBy) -> Option<Revoked> {
-        let Terms { world, to, .. } = self.input.terms;
-        let by = &needed_by.by;
-        let revoked = |code, why: String| Some(Revoked { code, key: object.key.clone(), why });
-        if let Some(finding) = place::check(&to, &object.key).into_iter().next() {
-            return revoked(finding.code, finding.message);
-        }
-        let (guest, from) = (object.guest.as_ref()?, object.from.as_ref()?);
-        if !world.fleet.publishes(&guest.key.kind) {
-            return revoked(Code::ForbiddenKind, format!("pouch does not publish objects of kind {}", guest.key.kind));
-        }
-        let group = world.fleet.guests.get(&by.name)?;
-        if let Some(template) = template_of(&from.name) {
-            if !group.templates.contains(&template) {
-                if self.may_stay(group, by, object) {
-                    return None;
-                }
-                let why = format!("the configuration does not name template {template} for the group any more");
-                return revoked(Code::NotAdmitted, why);
-            }
-            let by = Claimant::managed_resource(by.namespace.clone(), template);
-            let data = self.shut_data(object, (&by, needed_by))?;
-            let why = admission::OF_ANOTHER_SOURCE;
-            return revoked(Code::NotAdmitted, format!("it is made of {data}, which is not open to {by}: {why}"));
-        }
-        let read = ObjectKey::new(guest.key.kind.clone(), from.namespace.clone(), from.name.clone());
-        if group.objects.iter().any(|entry| entry.read == read) {
-            return None;
-        }
-        if !group.rules.is_empty() {
-            // Of what rules take, that is known only as long as they take it.
-            let delivered = self.claims.get(by)?.guest.as_ref()?;
-            let items = delivered.items.iter().filter(|item| item.payload == object.key.name && from.is_of(&item.read));
-            let items = items.filter_map(|item| Some((&item.read, item.rule.as_ref()?)));
-            let waiting = delivered.waiting.iter().filter(|it| from.is_of(&it.read)).map(|it| (&it.read, &it.rule));
-            let is_open = |(read, rule): (&ObjectKey, &Arc<Claim>)| {
-                let sought = Sought { read, template: false, referrer: None, source: None };
-                read.namespace.is_none()
-                    || admission::of_namespaced(&world, rule, &sought).is_some()
-                    || admission::undecided(&world, rule, read).is_some()
-            };
-            let taken: Vec<(&ObjectKey, &Arc<Claim>)> = items.chain(waiting).collect();
-            // While the rule that took it is not followed, or a source was not read, others that match it say nothing.
-            let by_own = |(_, rule): &(&ObjectKey, &Arc<Claim>)| {
-                rule.by.rule_and_object().is_some_and(|(name, _)| takes(needed_by, name))
-            };
-            if !delivered.is_whole && !taken.iter().any(by_own) {
-                return None;
-            }
-            let Some((read, rule)) = taken.first() else {
-                delivered.shut.contains(&(read.namespace.clone(), read.name.clone())).then_some(())?;
-                return revoked(Code::NotAdmitted, format!("{read} is of a source that no rule of the group may use"));
-            };
-            return match taken.iter().copied().any(is_open) {
-                true => None,
-                false => revoked(Code::NotAdmitted, format!("{read} is not open to {}", rule.by)),
-            };
-        }
-        if self.may_stay(group, by, object) {
-            return None;
-        }
-        revoked(Code::NotAdmitted, format!("the configuration does not name {read} for the group any more"))
     }
 
     /// What an object was read from for a claimant. A ResourceSyncRule may make another kind of it, so its own says which; of

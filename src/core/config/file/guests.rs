@@ -60,6 +60,9 @@ pub enum OperatorWord {
 }
 
 impl OperatorWord {
+    /// All words.
+    pub const ALL: [Self; 4] = [Self::In, Self::NotIn, Self::Exists, Self::DoesNotExist];
+
     /// The word, as Kubernetes writes it.
     pub fn word(self) -> &'static str {
         match self {

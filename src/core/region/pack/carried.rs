@@ -1,0 +1,177 @@
+//! Carried: what stays of what is published for claims that are not made anew, and what is handed over.
+
+use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::vec::Vec;
+
+use super::super::carry::{Fate, Fates};
+use super::super::content::Order;
+use super::super::guest_stays::{self, Staying};
+use super::super::guests;
+use super::super::handover::{self, Beside, Exchanged};
+use super::super::history::History;
+use super::super::home;
+use super::super::input::Input;
+use super::super::revoked::{self, Admission, Revoked};
+use super::{Pack, Wanted, carry, needed_by};
+use crate::capi::resource_set::is_resource_set;
+use crate::finding::Code;
+use crate::judge::case::Ruling;
+use crate::layout::manifest::{ManifestObject, NeededBy, ObjectState};
+use crate::name::{Claimant, ObjectKey};
+
+/// Carries over what broken claims have published and may still have, and adds these claims to objects that are fresh
+/// anyway. What resolved claims exchanged for something else is handed over. Gives payloads for guests that go on although
+/// their group does not have them made anew.
+pub(super) fn carry_over(
+    input: &Input<'_>,
+    history: &History,
+    (fates, rulings): (&Fates, &[Ruling<'_>]),
+    wanted: &mut Wanted,
+    pack: &mut Pack,
+) -> Vec<(ObjectKey, Claimant)> {
+    let Some(manifest) = input.published.manifest() else { return Vec::new() };
+    let mut going_on: Vec<(ObjectKey, Claimant)> = Vec::new();
+    let admission = Admission::of(input, rulings, manifest);
+    let mut ended: BTreeMap<&Claimant, Vec<Revoked>> = BTreeMap::new();
+    let mut staying: BTreeSet<&Claimant> = BTreeSet::new();
+    let mut carried = Broken::new();
+    let of_guests: BTreeMap<&Claimant, &Ruling<'_>> =
+        rulings.iter().map(|ruling| (&ruling.case.claim.by, ruling)).filter(|(by, _)| by.is_guest()).collect();
+    let mut leaving: Vec<&ManifestObject> = Vec::new();
+    let mut staying_for_guests = Staying::default();
+    let mut sets: BTreeMap<Claimant, Vec<ObjectKey>> = BTreeMap::new();
+    for (key, (_, needed_by)) in wanted.iter().filter(|(key, _)| is_resource_set(&key.kind)) {
+        for needed_by in needed_by.iter().filter(|needed_by| needed_by.by.is_guest()) {
+            sets.entry(needed_by.by.clone()).or_default().push(key.clone());
+        }
+    }
+    for object in guest_stays::in_order(&manifest.objects) {
+        let mut names = BTreeSet::new();
+        let mut why = None;
+        let is_handover = object.state.is_handover();
+        let is_wanted = wanted.contains_key(&object.key);
+        // Who is named with what is handed over has another now, and whether he is broken makes its wait no longer.
+        for needed_by in object.needed_by.iter().filter(|_| !is_handover) {
+            let by = &needed_by.by;
+            let code = match fates.of(needed_by) {
+                Fate::Carried(code) => code,
+                // A part of what a group delivers may wait while the rest goes on.
+                Fate::Fresh => match of_guests.get(by).filter(|_| !is_wanted).and_then(|ruling| {
+                    let sets = sets.get(by).map(Vec::as_slice).unwrap_or_default().iter();
+                    let sets = sets.filter_map(|key| wanted.get(key)).map(|(order, _)| order);
+                    staying_for_guests.why(input, ruling, object, sets)
+                }) {
+                    Some(code) if !input.allowances.withdraws(by, code) => code,
+                    _ => continue,
+                },
+                Fate::Withdrawn => continue,
+            };
+            match admission.ends(object, needed_by) {
+                Some(revoked) => ended.entry(by).or_default().push(revoked),
+                None => {
+                    staying.insert(by);
+                    names.insert(needed_by.clone());
+                    why.get_or_insert(code);
+                }
+            }
+        }
+        let by = names.first().map(|needed_by: &NeededBy| needed_by.by.clone());
+        let ruling = by.as_ref().and_then(|by| of_guests.get(by)).filter(|ruling| ruling.is_admitted());
+        let going = ruling.and_then(|ruling| Some((*ruling, guest_stays::goes_on(ruling, object)?)));
+        let member = going.map(|(_, member)| member);
+        if let Some(code) = why.filter(|_| member.is_none_or(|member| member.lands == object.key)) {
+            let names = object.needed_by.iter().filter(|needed_by| names.contains(needed_by));
+            names.for_each(|needed_by| staying_for_guests.add(&needed_by.by, object, code));
+        }
+        match (by.zip(going), why) {
+            _ if is_wanted => {
+                if let Some((_, needed_by)) = wanted.get_mut(&object.key) {
+                    needed_by.extend(names);
+                }
+            }
+            (Some((by, (ruling, member))), Some(_)) => {
+                // What delivers it is made with it.
+                for member in core::iter::once(member).chain(&guest_stays::delivering(&input.world, ruling, member)) {
+                    match is_resource_set(&member.lands.kind) {
+                        true => sets.entry(by.clone()).or_default().push(member.lands.clone()),
+                        false => going_on.push((member.lands.clone(), by.clone())),
+                    }
+                    let needed_by = BTreeSet::from([needed_by(&by, &member.via)]);
+                    wanted.entry(member.lands.clone()).or_insert_with(|| (Order::of(member), needed_by));
+                }
+                if member.lands != object.key {
+                    leaving.push(object);
+                }
+            }
+            (None, Some(code)) => _ = carried.insert(&object.key, (object, names, code)),
+            (_, None) => leaving.push(object),
+        }
+    }
+    let is_left = |object: &ManifestObject, needed_by: &NeededBy| {
+        let (by, fate) = (&needed_by.by, fates.of(needed_by));
+        (fate == Fate::Fresh || object.state.is_handover() && fate != Fate::Withdrawn)
+            && !input.allowances.withdraw.contains(by)
+            && admission.ends(object, needed_by).is_none()
+    };
+    let exchanged = leaving.iter().filter(|object| handover::stays(input, history, manifest, object));
+    let mut exchanged: Vec<Exchanged<'_>> = exchanged
+        .map(|object| (*object, object.needed_by.iter().filter(|it| is_left(object, it)).cloned().collect()))
+        .collect();
+    let kept =
+        || carried.values().flat_map(|(object, names, _)| names.iter().map(move |needed_by| (*object, needed_by)));
+    pack.findings.extend(admission.slips(kept()));
+    pack.findings.extend(carry::of_strange_look(input, &of_guests, kept()));
+    pack.findings.extend(fates.findings(input, rulings, &staying));
+    pack.findings.extend(ended.iter().filter_map(|(by, ended)| revoked::finding(input, by, ended)));
+    leaving.retain(|object| !object.key.kind.is_namespace());
+    let read = home::read_there(input, &leaving);
+    pack.findings.extend(home::findings(input, manifest, &read));
+    exchanged.retain(|(object, names)| !names.is_empty() && !read.contains_key(&object.key));
+    if !exchanged.is_empty() {
+        let fitting = handover::fitting(input, beside(input, wanted, &carried), exchanged);
+        pack.left_out = fitting.left_out;
+        for (object, names) in fitting.stays {
+            carry(input, pack, manifest, object, names, ObjectState::Carried(Code::Handover));
+        }
+    }
+    let holds = |key: &ObjectKey| wanted.contains_key(key) || carried.contains_key(key);
+    let renewed: Wanted = carried
+        .values()
+        .filter_map(|(object, names, _)| {
+            let by = &names.first()?.by;
+            let order = if is_resource_set(&object.key.kind) && by.is_guest() {
+                of_guests.get(by).filter(|ruling| ruling.is_admitted())?;
+                guests::of_what_is_left(input, (by, &object.key), holds)?
+            } else {
+                let (read, edits) = admission.new_text(object, by, holds)?;
+                Order { read, lands: object.key.clone(), edits }
+            };
+            Some((object.key.clone(), (order, names.clone())))
+        })
+        .collect();
+    for object in leaving.iter().filter(|object| read.contains_key(&object.key)) {
+        let names = object.needed_by.iter().cloned().collect();
+        carry(input, pack, manifest, object, names, ObjectState::Carried(Code::OwnOutput));
+    }
+    for (object, names, code) in carried.into_values().filter(|(object, ..)| !renewed.contains_key(&object.key)) {
+        carry(input, pack, manifest, object, names, ObjectState::Carried(code));
+    }
+    wanted.extend(renewed);
+    going_on
+}
+
+/// What broken claims have published, who of them may still have it, and why.
+type Broken<'m> = BTreeMap<&'m ObjectKey, (&'m ManifestObject, BTreeSet<NeededBy>, Code)>;
+
+/// What stands in the bundle whatever is handed over.
+fn beside(input: &Input<'_>, wanted: &Wanted, carried: &Broken<'_>) -> Beside {
+    let mut beside = Beside::default();
+    for (lands, (order, needed_by)) in wanted {
+        let object = order.source(input.world.snapshot, &input.envelopes()).filter(|_| lands.kind.is_secret());
+        beside.add(needed_by, object.map(|object| object.sealed_bytes()).unwrap_or_default());
+    }
+    for (key, (_, names, _)) in carried {
+        beside.add(names, input.published.bytes(key).filter(|_| key.kind.is_secret()).map_or(0, <[u8]>::len));
+    }
+    beside
+}

@@ -1,0 +1,242 @@
+//! Whether a group of guests may still have what is published for it.
+
+use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::string::{String, ToString as _};
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use core::fmt;
+
+use super::super::guest_stays::instead;
+use super::{Admission, Revoked};
+use crate::admission::{self, Sought};
+use crate::claim::Claim;
+use crate::config::{GuestEntry, GuestGroup};
+use crate::finding::{Code, Finding, Origin, Severity};
+use crate::judge::place;
+use crate::kinds;
+use crate::layout::manifest::{Manifest, ManifestObject, NeededBy, ReadFrom};
+use crate::listing::few;
+use crate::name::{Claimant, Name, ObjectKey};
+use crate::region::input::Terms;
+use crate::snapshot::{Lookup, template_of};
+
+/// How the manifest says which rule took an object for a group.
+const BY_RULE: &str = ": ResourceSyncRule ";
+
+/// What of a group gave a published object, by the manifest.
+#[derive(Clone, PartialEq, Eq)]
+enum Giver {
+    Template(Name),
+    Rule(Name),
+    Entry(ObjectKey),
+}
+
+impl Giver {
+    fn of(object: &ManifestObject, needed_by: &NeededBy) -> Option<Self> {
+        let (guest, from) = (object.guest.as_ref()?, object.from.as_ref()?);
+        if let Some(template) = template_of(&from.name) {
+            return Some(Self::Template(template));
+        }
+        let field = needed_by.via.first().map_or("", |via| via.field.as_str());
+        Some(match field.split_once(BY_RULE) {
+            Some((_, rule)) => Self::Rule(rule.into()),
+            None => Self::Entry(ObjectKey::new(guest.key.kind.clone(), from.namespace.clone(), from.name.clone())),
+        })
+    }
+
+    fn is_named_by(&self, group: &GuestGroup) -> bool {
+        match self {
+            Self::Template(name) => group.templates.contains(name),
+            Self::Rule(name) => group.rules.contains(name),
+            Self::Entry(read) => group.objects.iter().any(|entry| entry.read == *read),
+        }
+    }
+}
+
+impl fmt::Display for Giver {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Template(name) => write!(f, "template {name}"),
+            Self::Rule(name) => write!(f, "ResourceSyncRule {name}"),
+            Self::Entry(read) => read.fmt(f),
+        }
+    }
+}
+
+impl<'i> Admission<'_, 'i, '_> {
+    /// For each group that has something published which the configuration names no more: an entry that may be a slip in the
+    /// name of that. No source is known to have what it names, or it gives nothing for something that is wrong, and nothing of
+    /// it is published.
+    pub(super) fn all_slips(&self, manifest: &'i Manifest) -> BTreeMap<&'i Claimant, String> {
+        let groups = &self.input.world.fleet.guests;
+        let mut published: BTreeMap<&Claimant, Vec<(Giver, &ReadFrom)>> = BTreeMap::new();
+        for (object, needed_by) in manifest.objects.iter().flat_map(|it| it.needed_by.iter().map(move |by| (it, by))) {
+            if needed_by.by.is_guest()
+                && let Some((giver, from)) = Giver::of(object, needed_by).zip(object.from.as_ref())
+            {
+                published.entry(&needed_by.by).or_default().push((giver, from));
+            }
+        }
+        let slip = |(by, published): (&'i Claimant, Vec<(Giver, &ReadFrom)>)| {
+            let group = groups.get(&by.name)?;
+            let is_unnamed = published.iter().any(|(giver, _)| !giver.is_named_by(group));
+            let slip = is_unnamed.then(|| self.slip(group, by, &published))??;
+            Some((by, slip.to_string()))
+        };
+        published.into_iter().filter_map(slip).collect()
+    }
+
+    fn slip(&self, group: &GuestGroup, by: &Claimant, published: &[(Giver, &ReadFrom)]) -> Option<Giver> {
+        let Terms { world, .. } = self.input.terms;
+        let is_there = |key: &ObjectKey| matches!(world.snapshot.look_up(key), Lookup::Found(_));
+        let gives = |giver: &Giver| published.iter().any(|(it, _)| it == giver);
+        let objects = group.objects.iter().filter(|entry| !published.iter().any(|(_, from)| from.is_of(&entry.read)));
+        let objects = objects.map(|entry| Giver::Entry(entry.read.clone()));
+        let templates = group.templates.iter().map(|template| Giver::Template(template.clone()));
+        let rules = group.rules.iter().map(|rule| Giver::Rule(rule.clone()));
+        let others: Vec<Giver> = templates.chain(rules).filter(|giver| !gives(giver)).collect();
+        let is_missing = |giver: &&Giver| match giver {
+            Giver::Entry(read) => !is_there(read),
+            Giver::Template(template) => !world.facts.templates.specs.contains_key(template),
+            Giver::Rule(rule) => !is_there(&ObjectKey::new(kinds::sync_rule(), None, rule.clone())),
+        };
+        // What is there may fail, and give nothing for that.
+        let may_fail = |giver: &&Giver| match giver {
+            Giver::Entry(_) => false,
+            Giver::Template(_) => self.of_guests.get(by).is_some_and(|ruling| !ruling.is_admitted()),
+            Giver::Rule(rule) => {
+                let is_followed = world.facts.synced.kinds(&BTreeSet::from([rule.clone()])).next().is_some();
+                let delivered = self.claims.get(by).and_then(|claim| claim.guest.as_ref());
+                !is_followed || delivered.is_some_and(|delivered| !delivered.unseen.is_empty())
+            }
+        };
+        let objects: Vec<Giver> = objects.collect();
+        let missing = objects.iter().chain(&others).find(is_missing);
+        missing.or_else(|| others.iter().find(may_fail)).cloned()
+    }
+
+    /// What is said of objects that stay although the configuration names them no more.
+    pub(in super::super) fn slips<'m>(
+        &self,
+        kept: impl Iterator<Item = (&'m ManifestObject, &'m NeededBy)>,
+    ) -> Vec<Finding> {
+        const SHOWN: usize = 5;
+        let groups = &self.input.world.fleet.guests;
+        let mut unnamed: BTreeMap<(&Claimant, &str), BTreeSet<&ObjectKey>> = BTreeMap::new();
+        for (object, needed_by) in kept {
+            let of = self.slips.get(&needed_by.by).zip(groups.get(&needed_by.by.name)).zip(object.guest.as_ref());
+            if let Some(((slip, group), guest)) = of
+                && Giver::of(object, needed_by).is_some_and(|giver| !giver.is_named_by(group))
+            {
+                unnamed.entry((&needed_by.by, slip)).or_default().insert(&guest.key);
+            }
+        }
+        let finding = |((by, slip), objects): ((&Claimant, &str), BTreeSet<&ObjectKey>)| {
+            let message = format!(
+                "{by} keeps what the configuration names no more: {}; guests.{} names {slip}, which gives nothing, and may be \
+                 a slip in the name of it",
+                few(&objects, objects.len(), SHOWN),
+                by.name
+            );
+            let help = "Correct the name, or take that entry out: then what is named no more goes.";
+            let finding = Finding::new(Code::DeletionUnproved, message).severity(Severity::Warning).claimed_by(by);
+            finding.at(&Origin::configuration()).in_region(&self.input.to.region.name).help(help)
+        };
+        unnamed.into_iter().map(finding).collect()
+    }
+
+    /// Why a group of guest clusters delivers an object no more, or its payload must not land where it does.
+    pub(super) fn undelivered(&self, object: &ManifestObject, needed_by: &NeededBy) -> Option<Revoked> {
+        let Terms { world, to, .. } = self.input.terms;
+        let by = &needed_by.by;
+        let revoked = |code, why: String| Some(Revoked { code, key: object.key.clone(), why });
+        if let Some(finding) = place::check(&to, &object.key).into_iter().next() {
+            return revoked(finding.code, finding.message);
+        }
+        let (guest, from) = (object.guest.as_ref()?, object.from.as_ref()?);
+        if !world.fleet.publishes(&guest.key.kind) {
+            return revoked(Code::ForbiddenKind, format!("pouch does not publish objects of kind {}", guest.key.kind));
+        }
+        let group = world.fleet.guests.get(&by.name)?;
+        let giver = Giver::of(object, needed_by)?;
+        let is_named = giver.is_named_by(group);
+        match &giver {
+            Giver::Entry(_) if is_named => return None,
+            Giver::Template(template) if is_named => {
+                let by = Claimant::managed_resource(by.namespace.clone(), template.clone());
+                let data = self.shut_data(object, (&by, needed_by))?;
+                let why = admission::OF_ANOTHER_SOURCE;
+                return revoked(Code::NotAdmitted, format!("it is made of {data}, which is not open to {by}: {why}"));
+            }
+            _ => {}
+        }
+        // Of what rules take, that is known only as long as they take it.
+        if !group.rules.is_empty() {
+            match self.taken(group, (object, from), (by, &giver))? {
+                Taken::Open => return None,
+                Taken::Shut(why) => return revoked(Code::NotAdmitted, why),
+                Taken::Unknown if is_named => return None,
+                Taken::Unknown => {}
+            }
+        }
+        // Where something else takes its place, and has another type, what is published says which one guests have.
+        let takes_its_place = || self.of_guests.get(by).and_then(|ruling| instead(ruling, &guest.key));
+        if self.slips.contains_key(by) || takes_its_place().is_some() {
+            return None;
+        }
+        revoked(Code::NotAdmitted, format!("the configuration does not name {giver} for the group any more"))
+    }
+
+    /// What the rules of a group say now of an object; none where one of them cannot be followed and may be what gives it.
+    fn taken(
+        &self,
+        group: &GuestGroup,
+        (object, from): (&ManifestObject, &ReadFrom),
+        (by, giver): (&Claimant, &Giver),
+    ) -> Option<Taken> {
+        let Terms { world, .. } = self.input.terms;
+        let delivered = self.claims.get(by)?.guest.as_ref()?;
+        let items = delivered.items.iter().filter(|item| item.payload == object.key.name && from.is_of(&item.read));
+        let items = items.filter_map(|item| Some((&item.read, item.rule.as_ref()?)));
+        let waiting = delivered.waiting.iter().filter(|it| from.is_of(&it.read)).map(|it| (&it.read, &it.rule));
+        let is_open = |(read, rule): (&ObjectKey, &Arc<Claim>)| {
+            let sought = Sought { read, template: false, referrer: None, source: None };
+            read.namespace.is_none()
+                || admission::of_namespaced(&world, rule, &sought).is_some()
+                || admission::undecided(&world, rule, read).is_some()
+        };
+        let taken: Vec<(&ObjectKey, &Arc<Claim>)> = items.chain(waiting).collect();
+        if taken.iter().copied().any(is_open) {
+            return Some(Taken::Open);
+        }
+        // While the rule that took it is not followed, or a source was not read, others that match it say nothing.
+        let Giver::Rule(rule) = giver else { return Some(Taken::Unknown) };
+        let by_own = |(_, it): &&(&ObjectKey, &Arc<Claim>)| {
+            it.by.rule_and_object().is_some_and(|(name, _)| name == rule.as_str())
+        };
+        let own = taken.iter().find(by_own).or_else(|| taken.first().filter(|_| delivered.is_whole));
+        if let Some((read, rule)) = own {
+            return Some(Taken::Shut(format!("{read} is not open to {}", rule.by)));
+        }
+        let mut kinds = world.facts.synced.kinds(&group.rules);
+        if delivered.shut.contains(&(rule.clone(), from.namespace.clone(), from.name.clone())) {
+            let read = |kind| ObjectKey::new(kind, from.namespace.clone(), from.name.clone());
+            let read = world.facts.synced.kinds(&BTreeSet::from([rule.clone()])).next().cloned().map(read)?;
+            if delivered.is_whole || matches!(world.snapshot.look_up(&read), Lookup::Found(_)) {
+                return Some(Taken::Shut(format!("{read} is of a source that no rule of the group may use")));
+            }
+        }
+        let is_followed = group.rules.iter().all(|_| kinds.next().is_some());
+        (is_followed || group.rules.contains(rule)).then_some(Taken::Unknown)
+    }
+}
+
+/// What the rules of a group say of an object.
+enum Taken {
+    /// One takes it, and may, or nobody knows whether it may.
+    Open,
+    /// What takes it may not, as this says.
+    Shut(String),
+    /// None is known to take it.
+    Unknown,
+}

@@ -37,6 +37,7 @@ mod labels;
 mod moved;
 pub mod odd;
 mod pack;
+mod packing;
 pub mod plan;
 pub mod published;
 mod registered;

@@ -31,7 +31,7 @@ pub(super) fn is_own(object: &ManifestObject) -> bool {
 }
 
 /// The objects of a manifest in an order in which what delivers others comes after these.
-pub(super) fn in_order<'m>(objects: &'m [ManifestObject]) -> impl Iterator<Item = &'m ManifestObject> {
+pub(super) fn in_order(objects: &[ManifestObject]) -> impl Iterator<Item = &ManifestObject> {
     let all = |rank: u8| objects.iter().filter(move |object| self::rank(object) == rank);
     (0..=2).flat_map(all)
 }

@@ -11,17 +11,14 @@ use zeroize::Zeroizing;
 use super::alike::{looks_alike, retag};
 use super::allowances::Selection;
 use super::brake::Held;
-use super::carry;
 use super::change::{Action, Change};
 use super::content::Order;
 use super::guests;
 use super::handover;
-use super::history::History;
 use super::input::{Input, Terms};
 use super::resealing;
 use crate::admission::tenancy_of;
 use crate::closure::Via;
-use crate::config::RegionState;
 use crate::finding::{Code, Finding};
 use crate::judge::case::Ruling;
 use crate::layout::manifest::{Guest, Manifest, ManifestObject, NeededBy, NeededVia, ObjectState};
@@ -32,8 +29,6 @@ use crate::name::{Claimant, Name, Namespace, ObjectKey};
 use crate::object::Object;
 use crate::reuse;
 use crate::yaml::emit::emit;
-
-mod carried;
 
 /// One object of a bundle, before it is written.
 pub(super) enum Packed {
@@ -85,9 +80,9 @@ pub(super) struct Pack {
 }
 
 /// What the resolved claims want published, and who wants it.
-type Wanted = BTreeMap<ObjectKey, (Order, BTreeSet<NeededBy>)>;
+pub(super) type Wanted = BTreeMap<ObjectKey, (Order, BTreeSet<NeededBy>)>;
 
-fn wanted(rulings: &[Ruling<'_>], selection: &Selection) -> Wanted {
+pub(super) fn wanted(rulings: &[Ruling<'_>], selection: &Selection) -> Wanted {
     let mut wanted = Wanted::new();
     let admitted = rulings.iter().filter(|ruling| ruling.is_admitted());
     for ruling in admitted.filter(|ruling| selection.refreshes(&ruling.case.claim.by)) {
@@ -103,47 +98,8 @@ fn wanted(rulings: &[Ruling<'_>], selection: &Selection) -> Wanted {
     wanted
 }
 
-/// Packs what the claims want, against what is published.
-pub(super) fn pack(input: &Input<'_>, history: &History, rulings: &[Ruling<'_>]) -> Pack {
-    let mut pack = Pack::default();
-    if input.to.region.state == RegionState::Retired {
-        return pack;
-    }
-    let mut wanted = wanted(rulings, input.selection);
-    let mut going_on = Vec::new();
-    if input.selection.refresh.is_some() {
-        stay(input, &mut wanted, &mut pack);
-    } else {
-        let fates = carry::fates(input, rulings);
-        going_on = carried::carry_over(input, history, (&fates, rulings), &mut wanted, &mut pack);
-    }
-    guests::keep_versions(input.published, wanted.values_mut().map(|(order, _)| order));
-    name_staying(&mut wanted, &pack, &going_on);
-    let mut unasked = Vec::new();
-    let keep = |lands: &ObjectKey, text: &str, object: Option<&Object>| {
-        Some(keep_of(input, lands, text, object, &mut unasked))
-    };
-    // The text of a Secret is only held against the tag of what is published.
-    let is_read = |lands: &ObjectKey| input.published.bytes(lands).is_some();
-    // Here `keep` never gives up, so there is always a pack.
-    _ = fill(&input.terms, wanted, &mut pack, (is_read, keep));
-    pack.unasked = unasked;
-    pack
-}
-
-/// Lets the sets of groups name the payloads that stay although nothing makes them anew.
-fn name_staying(wanted: &mut Wanted, pack: &Pack, going_on: &[(ObjectKey, Claimant)]) {
-    let sets = wanted.values_mut().filter(|(order, _)| guests::set(order).is_some());
-    let mut sets: Vec<(&mut Order, &Claimant)> =
-        sets.filter_map(|(order, needed_by)| Some((order, &needed_by.first()?.by))).collect();
-    if !sets.is_empty() {
-        let going_on = going_on.iter().map(|(key, by)| (key, by));
-        _ = guests::name_staying(&mut sets, staying(pack.objects.iter()).chain(going_on));
-    }
-}
-
 /// What stays of payloads, and for whom; not what is about to go.
-fn staying<'p>(
+pub(super) fn staying<'p>(
     objects: impl Iterator<Item = (&'p ObjectKey, &'p Packed)>,
 ) -> impl Iterator<Item = (&'p ObjectKey, &'p Claimant)> {
     let carried = |(key, packed): (&'p ObjectKey, &'p Packed)| match packed {
@@ -288,7 +244,7 @@ pub(super) fn judge_changed(input: &Input<'_>, pack: &mut Pack) {
 }
 
 /// What becomes of the published bytes of an object that is wanted with this text.
-fn keep_of(
+pub(super) fn keep_of(
     input: &Input<'_>,
     lands: &ObjectKey,
     text: &str,
@@ -306,7 +262,7 @@ fn keep_of(
 ///
 /// `keep` gets the object's key and text, and the object that it is made from, if any. A Secret's text is only made where
 /// somebody reads it.
-fn fill(
+pub(super) fn fill(
     terms: &Terms<'_>,
     wanted: Wanted,
     pack: &mut Pack,
@@ -344,13 +300,13 @@ fn add_namespaces(terms: &Terms<'_>, pack: &mut Pack, keep: &mut Keeping<'_>) ->
     Some(())
 }
 
-fn needed_by(by: &Claimant, via: &[Via]) -> NeededBy {
+pub(super) fn needed_by(by: &Claimant, via: &[Via]) -> NeededBy {
     let step = |via: &Via| NeededVia { provider_interface: via.interface.clone(), field: via.field.clone() };
     NeededBy { by: by.clone(), via: via.iter().map(step).collect() }
 }
 
 /// Lets everything stay as published that a limited run does not make anew, whoever needs it or needs it no longer.
-fn stay(input: &Input<'_>, wanted: &mut Wanted, pack: &mut Pack) {
+pub(super) fn stay(input: &Input<'_>, wanted: &mut Wanted, pack: &mut Pack) {
     let Some(manifest) = input.published.manifest() else { return };
     for object in manifest.objects.iter().filter(|object| !object.key.kind.is_namespace()) {
         let names = object.needed_by.iter().cloned();
@@ -360,7 +316,7 @@ fn stay(input: &Input<'_>, wanted: &mut Wanted, pack: &mut Pack) {
                 let gone = names.filter(|name| !needed_by.iter().any(|new| new.by == name.by)).collect::<Vec<_>>();
                 needed_by.extend(gone);
             }
-            None => carry(input, pack, manifest, object, names.collect(), standing_state(input, manifest, object)),
+            None => let_stay(input, pack, manifest, object, names.collect(), standing_state(input, manifest, object)),
         }
     }
 }
@@ -380,7 +336,7 @@ fn standing_state(input: &Input<'_>, manifest: &Manifest, object: &ManifestObjec
 ///
 /// Recipients may have changed since a Secret was sealed. Its file stays as long as the region itself can read it:
 /// removing a recipient never waits for a claim to be mended.
-fn carry(
+pub(super) fn let_stay(
     input: &Input<'_>,
     pack: &mut Pack,
     manifest: &Manifest,
@@ -421,10 +377,10 @@ pub(super) fn keep_held(input: &Input<'_>, pack: &mut Pack, held: &Held, changes
         match pack.objects.get_mut(&object.key) {
             _ if names.is_empty() => {}
             Some(packed) if packed.is_handover() => {
-                carry(input, pack, manifest, object, names, ObjectState::Carried(Code::DeletionsHeld));
+                let_stay(input, pack, manifest, object, names, ObjectState::Carried(Code::DeletionsHeld));
             }
             Some(Packed::Fresh { needed_by, .. } | Packed::Carried { needed_by, .. }) => needed_by.extend(names),
-            _ => carry(input, pack, manifest, object, names, ObjectState::Carried(Code::DeletionsHeld)),
+            _ => let_stay(input, pack, manifest, object, names, ObjectState::Carried(Code::DeletionsHeld)),
         }
     }
     for change in changes.iter().filter(|change| !change.lost_entries.is_empty()) {
@@ -434,7 +390,7 @@ pub(super) fn keep_held(input: &Input<'_>, pack: &mut Pack, held: &Held, changes
         // What somebody else may change is not kept from him.
         if needers(packed).all(|by| held.holds(&by.by.namespace)) {
             let names = needers(packed).cloned().collect();
-            carry(input, pack, manifest, object, names, ObjectState::Carried(Code::DeletionsHeld));
+            let_stay(input, pack, manifest, object, names, ObjectState::Carried(Code::DeletionsHeld));
         }
     }
     name_held(input, pack);
@@ -453,7 +409,7 @@ pub(super) fn keep_values(input: &Input<'_>, pack: &mut Pack, keeping: &BTreeSet
         };
         if needers(packed).all(|by| keeping.contains(&by.by.namespace)) {
             let names = needers(packed).cloned().collect();
-            carry(input, pack, manifest, object, names, ObjectState::Carried(Code::ResealHeld));
+            let_stay(input, pack, manifest, object, names, ObjectState::Carried(Code::ResealHeld));
         }
     }
 }

@@ -27,8 +27,9 @@ use super::input::{Input, Terms, empty_manifest};
 use super::moved;
 use super::odd::Odd;
 use super::pack::{
-    Keep, Pack, Packed, Stood, judge_carried, judge_changed, keep_held, keep_values, needers, pack, pack_as_published,
+    Keep, Pack, Packed, Stood, judge_carried, judge_changed, keep_held, keep_values, needers, pack_as_published,
 };
+use super::packing::pack;
 use super::published::{Files, Proved, Published, Unread};
 use super::registered;
 use super::resealing;

@@ -10,7 +10,7 @@ use super::super::guest_stays::instead;
 use super::{Admission, Revoked};
 use crate::admission::{self, Sought};
 use crate::claim::Claim;
-use crate::config::{GuestEntry, GuestGroup};
+use crate::config::GuestGroup;
 use crate::finding::{Code, Finding, Origin, Severity};
 use crate::judge::place;
 use crate::kinds;

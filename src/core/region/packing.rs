@@ -1,28 +1,70 @@
-//! Carried: what stays of what is published for claims that are not made anew, and what is handed over.
+//! Packing: a region's objects against what is published of it: what is made anew, what stays for claims that are not, and what
+//! is handed over.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
 
-use super::super::carry::{Fate, Fates};
-use super::super::content::Order;
-use super::super::guest_stays::{self, Staying};
-use super::super::guests;
-use super::super::handover::{self, Beside, Exchanged};
-use super::super::history::History;
-use super::super::home;
-use super::super::input::Input;
-use super::super::revoked::{self, Admission, Revoked};
-use super::{Pack, Wanted, carry, needed_by};
+use super::carry::{self, Fate, Fates};
+use super::content::Order;
+use super::guest_stays::{self, Staying};
+use super::guests;
+use super::handover::{self, Beside, Exchanged};
+use super::history::History;
+use super::home;
+use super::input::Input;
+use super::pack::{Pack, Wanted, fill, keep_of, let_stay, needed_by, stay, staying, wanted};
+use super::revoked::{self, Admission, Revoked};
 use crate::capi::resource_set::is_resource_set;
+use crate::config::RegionState;
 use crate::finding::Code;
 use crate::judge::case::Ruling;
 use crate::layout::manifest::{ManifestObject, NeededBy, ObjectState};
 use crate::name::{Claimant, ObjectKey};
+use crate::object::Object;
+
+/// Packs what the claims want, against what is published.
+pub(super) fn pack(input: &Input<'_>, history: &History, rulings: &[Ruling<'_>]) -> Pack {
+    let mut pack = Pack::default();
+    if input.to.region.state == RegionState::Retired {
+        return pack;
+    }
+    let mut wanted = wanted(rulings, input.selection);
+    let mut going_on = Vec::new();
+    if input.selection.refresh.is_some() {
+        stay(input, &mut wanted, &mut pack);
+    } else {
+        let fates = carry::fates(input, rulings);
+        going_on = carry_over(input, history, (&fates, rulings), &mut wanted, &mut pack);
+    }
+    guests::keep_versions(input.published, wanted.values_mut().map(|(order, _)| order));
+    name_staying(&mut wanted, &pack, &going_on);
+    let mut unasked = Vec::new();
+    let keep = |lands: &ObjectKey, text: &str, object: Option<&Object>| {
+        Some(keep_of(input, lands, text, object, &mut unasked))
+    };
+    // The text of a Secret is only held against the tag of what is published.
+    let is_read = |lands: &ObjectKey| input.published.bytes(lands).is_some();
+    // Here `keep` never gives up, so there is always a pack.
+    _ = fill(&input.terms, wanted, &mut pack, (is_read, keep));
+    pack.unasked = unasked;
+    pack
+}
+
+/// Lets the sets of groups name the payloads that stay although nothing makes them anew.
+fn name_staying(wanted: &mut Wanted, pack: &Pack, going_on: &[(ObjectKey, Claimant)]) {
+    let sets = wanted.values_mut().filter(|(order, _)| guests::set(order).is_some());
+    let mut sets: Vec<(&mut Order, &Claimant)> =
+        sets.filter_map(|(order, needed_by)| Some((order, &needed_by.first()?.by))).collect();
+    if !sets.is_empty() {
+        let going_on = going_on.iter().map(|(key, by)| (key, by));
+        _ = guests::name_staying(&mut sets, staying(pack.objects.iter()).chain(going_on));
+    }
+}
 
 /// Carries over what broken claims have published and may still have, and adds these claims to objects that are fresh
 /// anyway. What resolved claims exchanged for something else is handed over. Gives payloads for guests that go on although
 /// their group does not have them made anew.
-pub(super) fn carry_over(
+fn carry_over(
     input: &Input<'_>,
     history: &History,
     (fates, rulings): (&Fates, &[Ruling<'_>]),
@@ -33,7 +75,7 @@ pub(super) fn carry_over(
     let mut going_on: Vec<(ObjectKey, Claimant)> = Vec::new();
     let admission = Admission::of(input, rulings, manifest);
     let mut ended: BTreeMap<&Claimant, Vec<Revoked>> = BTreeMap::new();
-    let mut staying: BTreeSet<&Claimant> = BTreeSet::new();
+    let mut keeping: BTreeSet<&Claimant> = BTreeSet::new();
     let mut carried = Broken::new();
     let of_guests: BTreeMap<&Claimant, &Ruling<'_>> =
         rulings.iter().map(|ruling| (&ruling.case.claim.by, ruling)).filter(|(by, _)| by.is_guest()).collect();
@@ -69,7 +111,7 @@ pub(super) fn carry_over(
             match admission.ends(object, needed_by) {
                 Some(revoked) => ended.entry(by).or_default().push(revoked),
                 None => {
-                    staying.insert(by);
+                    keeping.insert(by);
                     names.insert(needed_by.clone());
                     why.get_or_insert(code);
                 }
@@ -121,7 +163,7 @@ pub(super) fn carry_over(
         || carried.values().flat_map(|(object, names, _)| names.iter().map(move |needed_by| (*object, needed_by)));
     pack.findings.extend(admission.slips(kept()));
     pack.findings.extend(carry::of_strange_look(input, &of_guests, kept()));
-    pack.findings.extend(fates.findings(input, rulings, &staying));
+    pack.findings.extend(fates.findings(input, rulings, &keeping));
     pack.findings.extend(ended.iter().filter_map(|(by, ended)| revoked::finding(input, by, ended)));
     leaving.retain(|object| !object.key.kind.is_namespace());
     let read = home::read_there(input, &leaving);
@@ -131,7 +173,7 @@ pub(super) fn carry_over(
         let fitting = handover::fitting(input, beside(input, wanted, &carried), exchanged);
         pack.left_out = fitting.left_out;
         for (object, names) in fitting.stays {
-            carry(input, pack, manifest, object, names, ObjectState::Carried(Code::Handover));
+            let_stay(input, pack, manifest, object, names, ObjectState::Carried(Code::Handover));
         }
     }
     let holds = |key: &ObjectKey| wanted.contains_key(key) || carried.contains_key(key);
@@ -151,10 +193,10 @@ pub(super) fn carry_over(
         .collect();
     for object in leaving.iter().filter(|object| read.contains_key(&object.key)) {
         let names = object.needed_by.iter().cloned().collect();
-        carry(input, pack, manifest, object, names, ObjectState::Carried(Code::OwnOutput));
+        let_stay(input, pack, manifest, object, names, ObjectState::Carried(Code::OwnOutput));
     }
     for (object, names, code) in carried.into_values().filter(|(object, ..)| !renewed.contains_key(&object.key)) {
-        carry(input, pack, manifest, object, names, ObjectState::Carried(code));
+        let_stay(input, pack, manifest, object, names, ObjectState::Carried(code));
     }
     wanted.extend(renewed);
     going_on

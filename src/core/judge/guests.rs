@@ -145,23 +145,21 @@ fn of_rule(world: &World<'_>, to: &Destination<'_>, claim: &Claim, closure: &Clo
     findings
 }
 
-/// Sets aside what rules put where something else lands: what the configuration names comes first, and of two that rules
-/// take nobody knows which is meant.
+/// Sets aside what rules put where something else lands: what the configuration names comes first, then what its templates
+/// make. Of two that rules take, or templates make, nobody knows which is meant.
 fn contradicting(closure: &mut Closure, aside: &mut Vec<(ObjectKey, Verdict, Vec<Finding>)>) {
     let mut of: BTreeMap<&ObjectKey, Vec<&Member>> = BTreeMap::new();
     for member in &closure.members {
         of.entry(&member.lands).or_default().push(member);
     }
     let same = |one: &Member, other: &Member| one.read == other.read && one.edits == other.edits;
-    let mut keep: BTreeMap<ObjectKey, Option<()>> = BTreeMap::new();
-    for (lands, members) in of {
+    let mut keep: BTreeMap<ObjectKey, Option<(u8, ObjectKey)>> = BTreeMap::new();
+    for (lands, mut members) in of.into_iter().filter(|(_, members)| members.len() > 1) {
+        members.sort_by_key(|member| rank(member));
         let Some((first, rest)) = members.split_first() else { continue };
-        if rest.is_empty() {
-            continue;
-        }
-        // What the configuration names stands before what rules take.
-        let stays = first.rule.is_none() || rest.iter().all(|other| same(first, other));
-        keep.insert(lands.clone(), stays.then_some(()));
+        let mut beside = rest.iter().filter(|other| rank(other) == rank(first));
+        let stays = first.rule.is_none() || beside.all(|other| same(first, other));
+        keep.insert(lands.clone(), stays.then(|| (rank(first), first.read.clone())));
         for other in members.iter().filter(|other| other.rule.is_some()) {
             let against = if same(first, other) { rest.iter().find(|it| !same(first, it)) } else { Some(first) };
             let Some(against) = against.filter(|_| !(stays && same(first, other))) else { continue };
@@ -179,11 +177,21 @@ fn contradicting(closure: &mut Closure, aside: &mut Vec<(ObjectKey, Verdict, Vec
         return;
     }
     for member in core::mem::take(&mut closure.members) {
-        // The first of them alone stays, if any does.
-        match keep.get_mut(&member.lands).map(|stays| stays.take().is_some()) {
-            None | Some(true) => closure.members.push(member),
-            Some(false) => closure.contested.push(member),
-        }
+        // One of them alone stays, if any does.
+        let stays = match keep.get_mut(&member.lands) {
+            None => true,
+            Some(first) => first.take_if(|(of, read)| *of == rank(&member) && *read == member.read).is_some(),
+        };
+        if stays { closure.members.push(member) } else { closure.contested.push(member) }
+    }
+}
+
+/// What comes first where several land in one place.
+fn rank(member: &Member) -> u8 {
+    match &member.rule {
+        None => 0,
+        Some(_) if template_of(&member.read.name).is_some() => 1,
+        Some(_) => 2,
     }
 }
 

@@ -10,7 +10,7 @@ use super::carry;
 use super::content::Order;
 use super::guests;
 use super::input::Input;
-use crate::capi::resource_set::is_resource_set;
+use crate::capi::resource_set::{MOST_PAYLOADS, is_resource_set};
 use crate::claim::{guest, parcel};
 use crate::closure::{Member, own_of_guests};
 use crate::config::GuestGroup;
@@ -74,9 +74,10 @@ impl<'m> Staying<'m> {
             return staying.find(is_in).map(|(_, code)| *code);
         }
         let named = guests::published_set(input.published, &object.key)?.payloads;
+        // A set that is full names no more.
         let is_homeless = |name: &Name| {
             let made = sets.clone().filter_map(|order| Some(guests::set(order)?.0));
-            guest::set_of(made, name).is_none()
+            guest::set_of(made, name).is_none_or(|set| set.payloads.len() >= MOST_PAYLOADS)
         };
         let delivers = |(payload, _): &&(&ManifestObject, Code)| {
             named.iter().any(|(kind, name)| *kind == payload.key.kind && *name == payload.key.name)
@@ -117,13 +118,15 @@ fn waits(
 /// Why what the configuration puts somewhere in guests cannot be delivered there yet, if that is so.
 pub(super) fn instead(ruling: &Ruling<'_>, lands: &ObjectKey) -> Option<Code> {
     let closure = &ruling.case.closure;
-    let waits = |member: &&Member| {
-        is_put(member)
-            && parcel(&member.edits).is_some_and(|parcel| parcel.lands == *lands)
-            && ruling.waits_for_type(member)
+    let is_it = |member: &&Member| is_put(member) && parcel(&member.edits).is_some_and(|parcel| parcel.lands == *lands);
+    let wrong = |member: &Member| {
+        if ruling.waits_for_type(member) {
+            return Some(Code::SecretTypeChanged);
+        }
+        let mut found = ruling.findings().filter(|finding| finding.object.as_ref() == Some(&member.read));
+        found.find(|finding| finding.stops_claim()).map(|finding| finding.code)
     };
-    let put = closure.awaited.get(lands).copied();
-    put.or_else(|| closure.members.iter().find(waits).map(|_| Code::SecretTypeChanged))
+    closure.awaited.get(lands).copied().or_else(|| closure.members.iter().filter(is_it).find_map(wrong))
 }
 
 /// Whether the configuration says that an object lands where it does, by its own name or that of the template that makes it.
@@ -134,7 +137,7 @@ fn is_put(member: &Member) -> bool {
 
 /// Whether it is known that no rule of a group takes what a payload holds, whatever else was not read: it was read as it stands,
 /// or is not there.
-fn is_told(input: &Input<'_>, group: &GuestGroup, (payload, from): (&ObjectKey, &ReadFrom)) -> bool {
+pub(super) fn is_told(input: &Input<'_>, group: &GuestGroup, (payload, from): (&ObjectKey, &ReadFrom)) -> bool {
     let snapshot = input.world.snapshot;
     // Secrets are made of Secrets alone; of what else a payload is made, the rules say.
     let kinds = input.world.facts.synced.kinds(&group.rules);

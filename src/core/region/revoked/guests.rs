@@ -6,10 +6,11 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::fmt;
 
-use super::super::guest_stays::instead;
+use super::super::guest_stays::{instead, is_told};
 use super::{Admission, Revoked};
 use crate::admission::{self, Sought};
-use crate::claim::Claim;
+use crate::claim::{Claim, Rendering};
+use crate::closure::Member;
 use crate::config::GuestGroup;
 use crate::finding::{Code, Finding, Origin, Severity};
 use crate::judge::place;
@@ -103,7 +104,14 @@ impl<'i> Admission<'_, 'i, '_> {
         // What is there may fail, and give nothing for that.
         let may_fail = |giver: &&Giver| match giver {
             Giver::Entry(_) => false,
-            Giver::Template(_) => self.of_guests.get(by).is_some_and(|ruling| !ruling.is_admitted()),
+            Giver::Template(template) => self.of_guests.get(by).is_some_and(|ruling| {
+                let (claim, closure) = (&ruling.case.claim, &ruling.case.closure);
+                let makes = |member: &Member| template_of(&member.read.name).as_ref() == Some(template);
+                // Where something else is wrong with the group, it may not be rendered at all.
+                let is_for_it = matches!(claim.rendering, Rendering::None)
+                    || claim.rendered_or_not().any(|rendered| rendered == template);
+                !ruling.is_admitted() && is_for_it && !closure.members.iter().any(makes)
+            }),
             Giver::Rule(rule) => {
                 let is_followed = world.facts.synced.kinds(&BTreeSet::from([rule.clone()])).next().is_some();
                 let delivered = self.claims.get(by).and_then(|claim| claim.guest.as_ref());
@@ -209,8 +217,12 @@ impl<'i> Admission<'_, 'i, '_> {
         if taken.iter().copied().any(is_open) {
             return Some(Taken::Open);
         }
+        // While a rule is not followed, or the object may be one that was not read, nobody knows.
+        let is_followed = world.facts.synced.kinds(&group.rules).count() == group.rules.len();
+        let is_seen = delivered.unseen.is_empty() || is_told(self.input, group, (&object.key, from));
+        let unknown = (is_followed && is_seen).then_some(Taken::Unknown);
+        let Giver::Rule(rule) = giver else { return unknown };
         // While the rule that took it is not followed, or a source was not read, others that match it say nothing.
-        let Giver::Rule(rule) = giver else { return Some(Taken::Unknown) };
         let by_own = |(_, it): &&(&ObjectKey, &Arc<Claim>)| {
             it.by.rule_and_object().is_some_and(|(name, _)| name == rule.as_str())
         };
@@ -218,16 +230,14 @@ impl<'i> Admission<'_, 'i, '_> {
         if let Some((read, rule)) = own {
             return Some(Taken::Shut(format!("{read} is not open to {}", rule.by)));
         }
-        let mut kinds = world.facts.synced.kinds(&group.rules);
         if delivered.shut.contains(&(rule.clone(), from.namespace.clone(), from.name.clone())) {
-            let read = |kind| ObjectKey::new(kind, from.namespace.clone(), from.name.clone());
-            let read = world.facts.synced.kinds(&BTreeSet::from([rule.clone()])).next().cloned().map(read)?;
+            let kind = world.facts.synced.kinds(&BTreeSet::from([rule.clone()])).next().cloned()?;
+            let read = ObjectKey::new(kind, from.namespace.clone(), from.name.clone());
             if delivered.is_whole || matches!(world.snapshot.look_up(&read), Lookup::Found(_)) {
                 return Some(Taken::Shut(format!("{read} is of a source that no rule of the group may use")));
             }
         }
-        let is_followed = group.rules.iter().all(|_| kinds.next().is_some());
-        (is_followed || group.rules.contains(rule)).then_some(Taken::Unknown)
+        unknown
     }
 }
 

@@ -34,7 +34,7 @@ use crate::snapshot::{Elsewhere, Lookup};
 use crate::world::World;
 use crate::world::definition::{Defined, by_provider};
 pub use companion::TEMPLATE;
-pub use guests::own as own_of_guests;
+pub use guests::{delivering, own as own_of_guests, version as version_of_sets};
 use landing::Places;
 pub use landing::of_root;
 pub use member::{Closure, Member, Role, Via};

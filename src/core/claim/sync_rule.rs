@@ -68,12 +68,12 @@ impl SyncRules {
         (Self(rules), findings)
     }
 
-    /// The kinds of which rules take objects, as far as these can be followed.
-    pub fn kinds<'a>(&'a self, rules: &'a BTreeSet<Name>) -> impl Iterator<Item = &'a GroupKind> {
-        rules.iter().filter_map(|rule| match self.0.get(rule)? {
+    /// The kind of which a rule takes objects, if it can be followed.
+    pub fn kind(&self, rule: &Name) -> Option<&GroupKind> {
+        match self.0.get(rule)? {
             Standing::Good(rule) => Some(&rule.kind),
             _ => None,
-        })
+        }
     }
 
     /// What a rule is as a whole, if a region names it and it can be followed.

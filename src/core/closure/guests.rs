@@ -99,10 +99,19 @@ pub(super) fn left_out(world: &World<'_>, claim: &Claim, member: &Member) -> Opt
 
 /// What pouch makes to deliver these members, and what they need in a guest.
 pub fn own(world: &World<'_>, claim: &Claim, delivered: &Delivered, members: &[Member]) -> Vec<Member> {
+    let payloads = members.iter().filter_map(|member| Some((&member.lands.name, &parcel(&member.edits)?.lands)));
+    delivering(world, claim, delivered, &payloads.collect())
+}
+
+/// The same by the names of payloads, with what each is in a guest.
+pub fn delivering(
+    world: &World<'_>,
+    claim: &Claim,
+    delivered: &Delivered,
+    payloads: &BTreeMap<&Name, &ObjectKey>,
+) -> Vec<Member> {
     let (namespace, version) = (&claim.by.namespace, version(world, claim.region()));
-    let payloads: BTreeMap<&Name, &ObjectKey> =
-        members.iter().filter_map(|member| Some((&member.lands.name, &parcel(&member.edits)?.lands))).collect();
-    let (namespaces, sets) = guest::sets(delivered, &payloads);
+    let (namespaces, sets) = guest::sets(delivered, payloads);
     let made =
         |(name, payload): (Namespace, Name)| (ObjectKey::config_map(namespace.clone(), payload), Own::Namespace(name));
     let set = |set: GuestSet| {
@@ -120,7 +129,7 @@ pub fn own(world: &World<'_>, claim: &Claim, delivered: &Delivered, members: &[M
 
 /// The version in which a region has sets: the newest that pouch knows, unless it is known to serve only an older one. None
 /// where nobody knows: what is published stays in its version then.
-fn version(world: &World<'_>, region: &Region) -> Option<Version> {
+pub fn version(world: &World<'_>, region: &Region) -> Option<Version> {
     let kind = resource_set_kind();
     let cluster = world.cluster(region);
     if cluster.is_some_and(|cluster| matches!(cluster.sight, Sight::Unread(_))) {

@@ -1,7 +1,7 @@
 //! Members: what a closure holds, and by which steps it was reached.
 
 use alloc::boxed::Box;
-use alloc::collections::BTreeMap;
+use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -95,6 +95,8 @@ pub struct Closure {
     /// Where in guests something would land that the configuration puts there, and that cannot be delivered as it is, and why:
     /// what is published in its place stays.
     pub awaited: BTreeMap<ObjectKey, Code>,
+    /// The templates that fail for a group of guests, and so break it.
+    pub failing: BTreeSet<Name>,
     /// The templates that are rendered for a group of guests, and what is wrong with each.
     pub rendered: Vec<(ObjectKey, Vec<Finding>)>,
 }

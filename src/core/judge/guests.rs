@@ -70,7 +70,10 @@ pub(super) fn set_aside(world: &World<'_>, claim: &Claim, closure: &mut Closure)
         match verdict(found.iter()) {
             // What it must not be given takes nothing from the others.
             Verdict::Refused => aside.push((template, Verdict::Refused, found)),
-            Verdict::Admitted | Verdict::Broken => findings.extend(found),
+            verdict => {
+                closure.failing.extend((verdict == Verdict::Broken).then_some(template.name));
+                findings.extend(found);
+            }
         }
     }
     for waiting in &delivered.waiting {
@@ -182,7 +185,16 @@ fn contradicting(closure: &mut Closure, aside: &mut Vec<(ObjectKey, Verdict, Vec
             None => true,
             Some(first) => first.take_if(|(of, read)| *of == rank(&member) && *read == member.read).is_some(),
         };
-        if stays { closure.members.push(member) } else { closure.contested.push(member) }
+        if stays {
+            closure.members.push(member);
+            continue;
+        }
+        if rank(&member) == 1
+            && let Some(parcel) = parcel(&member.edits)
+        {
+            closure.awaited.insert(parcel.lands.clone(), Code::ConflictingContent);
+        }
+        closure.contested.push(member);
     }
 }
 

@@ -17,7 +17,7 @@ use crate::finding::{Code, Finding, Origin, Severity};
 use crate::judge::case::{Ruling, Verdict};
 use crate::k0rdent;
 use crate::kinds;
-use crate::layout::manifest::{ManifestObject, NeededBy};
+use crate::layout::manifest::ManifestObject;
 use crate::name::{Claimant, GroupKind, Name, Namespace, ObjectKey};
 use crate::nearest::edits;
 use crate::object::Object;
@@ -146,7 +146,7 @@ fn gone(
         return not_taken(input, by);
     }
     if by.is_guest() {
-        return without_clusters(input, by, objects);
+        return without_clusters(input, by, objects, claimants);
     }
     // What a template asks for in another region says nothing of this one.
     if let Some(asked) = world.facts.asked_by(by).filter(|_| !by.is_managed_resource()) {
@@ -275,16 +275,15 @@ fn not_taken_for_guests(input: &Input<'_>, ruling: &Ruling<'_>, objects: &[&Mani
 
 /// A group of guests in a namespace that is nearly called like one that it names now, or that a glob fits and in which no Cluster
 /// is known any more.
-fn without_clusters(input: &Input<'_>, by: &Claimant, objects: &[&ManifestObject]) -> Option<Finding> {
+fn without_clusters(
+    input: &Input<'_>,
+    by: &Claimant,
+    objects: &[&ManifestObject],
+    claimants: &BTreeSet<&Claimant>,
+) -> Option<Finding> {
     let group = input.world.fleet.guests.get(&by.name).filter(|group| group.region == input.to.region.name)?;
     if !group.namespaces.matches(by.namespace.as_str()) {
-        let published = input.published.manifest().map(|manifest| &*manifest.objects).unwrap_or_default();
-        let is_of = |needed_by: &NeededBy, named: &Namespace| {
-            needed_by.by.is_guest() && needed_by.by.name == by.name && needed_by.by.namespace == *named
-        };
-        let is_new = |named: &Namespace| {
-            !published.iter().any(|object| object.needed_by.iter().any(|needed_by| is_of(needed_by, named)))
-        };
+        let is_new = |named: &Namespace| !claimants.contains(&Claimant::guest(named.clone(), by.name.clone()));
         let is_near = |named: &Namespace| edits(named.as_str(), by.namespace.as_str()).is_some() && is_new(named);
         let near = group.named().find(is_near)?;
         let message = format!(

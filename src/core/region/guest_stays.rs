@@ -4,26 +4,30 @@
 //! of nothing that was read: they stay as long as they deliver something that does.
 
 use alloc::collections::BTreeMap;
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use super::carry;
-use super::content::Order;
 use super::guests;
 use super::input::Input;
-use crate::capi::resource_set::{MOST_PAYLOADS, is_resource_set};
-use crate::claim::{guest, parcel};
-use crate::closure::{Member, own_of_guests};
+use crate::capi::resource_set::is_resource_set;
+use crate::claim::{Claim, guest, parcel};
+use crate::closure::{Member, delivering};
 use crate::config::GuestGroup;
 use crate::finding::{Class, Code};
 use crate::judge::case::Ruling;
-use crate::layout::manifest::{Guest, ManifestObject, ReadFrom};
-use crate::name::{Claimant, Name, ObjectKey};
+use crate::layout::manifest::{Guest, ManifestObject, NeededBy, ReadFrom};
+use crate::name::{Claimant, GroupKind, Name, ObjectKey, Scope};
 use crate::snapshot::{Lookup, template_of};
-use crate::world::World;
 
 /// What stays of groups that are made anew.
 #[derive(Default)]
-pub(super) struct Staying<'m>(BTreeMap<&'m Claimant, Vec<(&'m ManifestObject, Code)>>);
+pub(super) struct Staying<'m> {
+    /// What stays as published, by the group, and why.
+    as_published: BTreeMap<&'m Claimant, Vec<(&'m ManifestObject, Code)>>,
+    /// Payloads that go on although the group has them not made anew, and what they are in guests.
+    going_on: BTreeMap<Claimant, Vec<(Name, ObjectKey)>>,
+}
 
 /// Whether pouch makes an object for groups of guests, and reads it from nowhere.
 pub(super) fn is_own(object: &ManifestObject) -> bool {
@@ -45,27 +49,59 @@ fn rank(object: &ManifestObject) -> u8 {
 }
 
 impl<'m> Staying<'m> {
-    /// Notes what stays for a group.
+    /// Notes what stays as published for a group.
     pub(super) fn add(&mut self, by: &'m Claimant, object: &'m ManifestObject, code: Code) {
-        self.0.entry(by).or_default().push((object, code));
+        self.as_published.entry(by).or_default().push((object, code));
     }
 
-    /// Why something of a group stays as published although the group itself is made anew, if it does. `sets` are those that are
-    /// made anew for the group.
-    pub(super) fn why<'o>(
+    /// Notes what goes on for a group.
+    pub(super) fn go_on(&mut self, by: &Claimant, member: &Member) {
+        let place = parcel(&member.edits).map(|parcel| (member.lands.name.clone(), parcel.lands.clone()));
+        self.going_on.entry(by.clone()).or_default().extend(place);
+    }
+
+    /// What pouch makes to deliver what is fresh of a group together with what stays of it, and the sets that were made without
+    /// that; none if nothing stays.
+    pub(super) fn delivering<'r>(
+        &self,
+        input: &Input<'_>,
+        ruling: &'r Ruling<'_>,
+    ) -> Option<(impl Iterator<Item = &'r ObjectKey> + use<'r>, Vec<Member>)> {
+        let (case, claim) = (ruling.case, &ruling.case.claim);
+        let delivered = claim.guest.as_deref()?;
+        let mut payloads: BTreeMap<&Name, &ObjectKey> = BTreeMap::new();
+        // With another selector, what stays has sets of its own.
+        let as_published = self.as_published.get(&claim.by).into_iter().flatten().filter_map(|(object, _)| {
+            let guest = object.guest.as_ref().filter(|_| object.from.is_some())?;
+            (base_of(&object.key.name)? == delivered.base.as_str()).then_some((&object.key.name, &guest.key))
+        });
+        payloads.extend(as_published);
+        payloads.extend(self.going_on.get(&claim.by).into_iter().flatten().map(|(name, lands)| (name, lands)));
+        if payloads.is_empty() {
+            return None;
+        }
+        let fresh = case.published_members().filter(|member| !ruling.holds(member));
+        payloads.extend(fresh.filter_map(|member| Some((&member.lands.name, &parcel(&member.edits)?.lands))));
+        let sets = case.published_members().map(|member| &member.lands).filter(|key| is_resource_set(&key.kind));
+        Some((sets, delivering(&input.world, claim, delivered, &payloads)))
+    }
+
+    /// Why something of a group stays as published although the group itself is made anew, if it does.
+    pub(super) fn why(
         &self,
         input: &Input<'_>,
         ruling: &Ruling<'_>,
-        object: &ManifestObject,
-        sets: impl Iterator<Item = &'o Order> + Clone,
+        (object, needed_by): (&ManifestObject, &NeededBy),
     ) -> Option<Code> {
         if let Some((guest, from)) = object.guest.as_ref().zip(object.from.as_ref()) {
-            let waits = waits(input, ruling, object, (guest, from));
+            let waits = waits(input, ruling, (object, needed_by), (guest, from));
             return waits.or_else(|| carry::made_before_a_strange_look(input, ruling, object));
         }
-        let mut staying = self.0.get(&ruling.case.claim.by)?.iter();
+        let by = &ruling.case.claim.by;
+        let now = ruling.case.claim.guest.as_ref()?.base.as_str();
+        let mut staying = self.as_published.get(by)?.iter();
         if let Some(guest) = &object.guest {
-            let base = base_of(&object.key.name)?.strip_suffix(guest::OF_NAMESPACES)?;
+            let base = base_of(&object.key.name)?.strip_suffix(guest::OF_NAMESPACES).filter(|base| *base != now)?;
             let is_in = |(payload, _): &&(&ManifestObject, Code)| {
                 let lands = payload.guest.as_ref().and_then(|guest| guest.key.namespace.as_ref());
                 lands.is_some_and(|lands| lands.as_str() == guest.key.name.as_str())
@@ -73,17 +109,18 @@ impl<'m> Staying<'m> {
             };
             return staying.find(is_in).map(|(_, code)| *code);
         }
-        let named = guests::published_set(input.published, &object.key)?.payloads;
-        // A set that is full names no more.
-        let is_homeless = |name: &Name| {
-            let made = sets.clone().filter_map(|order| Some(guests::set(order)?.0));
-            guest::set_of(made, name).is_none_or(|set| set.payloads.len() >= MOST_PAYLOADS)
+        let (base, _) = guest::place_of(input.world.fleet.guests.get(&by.name)?, &object.key.name)?;
+        if base.as_str().strip_suffix(guest::OF_NAMESPACES).unwrap_or(base.as_str()) == now {
+            return None;
+        }
+        // Of a set that cannot be read, nobody knows what it names.
+        let Some(set) = guests::published_set(input.published, &object.key) else {
+            return staying.next().map(|(_, code)| *code);
         };
-        let delivers = |(payload, _): &&(&ManifestObject, Code)| {
-            named.iter().any(|(kind, name)| *kind == payload.key.kind && *name == payload.key.name)
-                && is_homeless(&payload.key.name)
+        let names = |(payload, _): &&(&ManifestObject, Code)| {
+            set.payloads.iter().any(|(kind, name)| *kind == payload.key.kind && *name == payload.key.name)
         };
-        staying.find(delivers).map(|(_, code)| *code)
+        staying.find(names).map(|(_, code)| *code)
     }
 }
 
@@ -92,11 +129,18 @@ fn base_of(payload: &Name) -> Option<&str> {
     payload.as_str().rsplit_once('-').map(|(base, _)| base)
 }
 
+/// The rule that took an object for a group of guests, by the manifest.
+pub(super) fn rule_of(needed_by: &NeededBy) -> Option<Name> {
+    const BY_RULE: &str = ": ResourceSyncRule ";
+    let field = needed_by.via.first().map_or("", |via| via.field.as_str());
+    field.split_once(BY_RULE).map(|(_, rule)| rule.into())
+}
+
 /// Why a payload waits: its object does, or what would take its place, or it may be one that was not read.
 fn waits(
     input: &Input<'_>,
     ruling: &Ruling<'_>,
-    object: &ManifestObject,
+    (object, needed_by): (&ManifestObject, &NeededBy),
     (guest, from): (&Guest, &ReadFrom),
 ) -> Option<Code> {
     let delivered = ruling.case.claim.guest.as_ref()?;
@@ -105,22 +149,33 @@ fn waits(
     if let Some((_, code)) = waiting.find(|(read, _)| is_it(read)) {
         return Some(*code);
     }
-    if let Some(code) = instead(ruling, &guest.key) {
+    if let Some(code) = instead(input, ruling, guest) {
         return Some(code);
     }
     let unseen = delivered.unseen.first()?.code;
-    // A template that is not known breaks the group.
-    let is_known = template_of(&from.name).is_some() || delivered.items.iter().any(|item| is_it(&item.read));
     let group = input.world.fleet.guests.get(&ruling.case.claim.by.name)?;
-    (!is_known && !is_told(input, group, (&object.key, from))).then_some(unseen)
+    let rule = rule_of(needed_by).filter(|rule| group.rules.contains(rule));
+    let is_its = |by: &Option<Arc<Claim>>| {
+        let of = by.as_ref().and_then(|claim| claim.by.rule_and_object());
+        rule.as_ref().is_none_or(|rule| of.is_some_and(|(of, _)| of == rule.as_str()))
+    };
+    let mut items = delivered.items.iter();
+    // A template that is not known breaks the group.
+    let is_known = template_of(&from.name).is_some() || items.any(|item| is_it(&item.read) && is_its(&item.rule));
+    (!is_known && !is_told(input, (group, rule.as_ref()), (&object.key, from))).then_some(unseen)
 }
 
-/// Why what the configuration puts somewhere in guests cannot be delivered there yet, if that is so.
-pub(super) fn instead(ruling: &Ruling<'_>, lands: &ObjectKey) -> Option<Code> {
-    let closure = &ruling.case.closure;
+/// Why what the configuration puts somewhere in guests cannot be delivered there yet, if that is so: in the place of what is
+/// published there.
+pub(super) fn instead(input: &Input<'_>, ruling: &Ruling<'_>, published: &Guest) -> Option<Code> {
+    let (closure, lands) = (&ruling.case.closure, &published.key);
     let is_it = |member: &&Member| is_put(member) && parcel(&member.edits).is_some_and(|parcel| parcel.lands == *lands);
     let wrong = |member: &Member| {
-        if ruling.waits_for_type(member) {
+        // Of a group that is broken nothing has been compared.
+        let object = input.world.snapshot.get(&member.read);
+        let secret_type = object.map(|object| object.body.str_at(&["type"]).unwrap_or("Opaque"));
+        let changes_type = published.secret_type.as_deref().is_some_and(|before| secret_type != Some(before));
+        if ruling.waits_for_type(member) || !ruling.is_admitted() && changes_type {
             return Some(Code::SecretTypeChanged);
         }
         let mut found = ruling.findings().filter(|finding| finding.object.as_ref() == Some(&member.read));
@@ -135,13 +190,26 @@ fn is_put(member: &Member) -> bool {
     member.rule.is_none() || template_of(&member.read.name).is_some()
 }
 
-/// Whether it is known that no rule of a group takes what a payload holds, whatever else was not read: it was read as it stands,
-/// or is not there.
-pub(super) fn is_told(input: &Input<'_>, group: &GuestGroup, (payload, from): (&ObjectKey, &ReadFrom)) -> bool {
+/// Whether it is known that a rule of a group, or none of its rules, takes what a payload holds, whatever else was not read: it
+/// was read as it stands, or is not there.
+pub(super) fn is_told(
+    input: &Input<'_>,
+    (group, rule): (&GuestGroup, Option<&Name>),
+    (payload, from): (&ObjectKey, &ReadFrom),
+) -> bool {
     let snapshot = input.world.snapshot;
     // Secrets are made of Secrets alone; of what else a payload is made, the rules say.
-    let kinds = input.world.facts.synced.kinds(&group.rules);
-    kinds.filter(|kind| kind.is_secret() == payload.kind.is_secret()).all(|kind| {
+    let rules = group.rules.iter().filter(|of| rule.is_none_or(|rule| rule == *of));
+    let kinds = rules.filter_map(|rule| input.world.facts.synced.kind(rule));
+    let may_be = |kind: &&GroupKind| {
+        let is_placed = match snapshot.scopes.of(kind) {
+            Some(Scope::Cluster) => from.namespace.is_none(),
+            Some(Scope::Namespaced) => from.namespace.is_some(),
+            None => true,
+        };
+        is_placed && kind.is_secret() == payload.kind.is_secret()
+    };
+    kinds.filter(may_be).all(|kind| {
         let read = ObjectKey::new(kind.clone(), from.namespace.clone(), from.name.clone());
         match snapshot.look_up(&read) {
             Lookup::Absent => true,
@@ -163,11 +231,4 @@ pub(super) fn goes_on<'r>(ruling: &'r Ruling<'_>, object: &ManifestObject) -> Op
     };
     let mut contested = ruling.case.closure.contested.iter().filter(|member| !ruling.holds(member));
     contested.find(is_it)
-}
-
-/// What pouch makes to deliver one payload; sets that others have need not be those.
-pub(super) fn delivering(world: &World<'_>, ruling: &Ruling<'_>, member: &Member) -> Vec<Member> {
-    let claim = &ruling.case.claim;
-    let own = |delivered| own_of_guests(world, claim, delivered, core::slice::from_ref(member));
-    claim.guest.as_deref().map(own).unwrap_or_default()
 }

@@ -11,6 +11,7 @@ use super::published::Published;
 use crate::capi::resource_set::{self, MOST_BYTES, MOST_PAYLOADS, ResourceSet, Strategy, is_resource_set};
 use crate::claim::guest::{OLDER, place_of, set_of};
 use crate::claim::{Edit, GuestSet, Own};
+use crate::closure::version_of_sets;
 use crate::config::ClusterSelector;
 use crate::finding::{Code, Finding};
 use crate::layout::manifest::{Guest, Manifest, ManifestObject};
@@ -157,7 +158,8 @@ pub(super) fn of_what_is_left(
         once: set.strategy == Strategy::ApplyOnce,
         payloads: left,
     };
-    Some(Order { read: key.clone(), lands: key.clone(), edits: vec![Edit::Own(Arc::new(Own::Set(made, None)))] })
+    let version = version_of_sets(&input.world, &input.to.region.name);
+    Some(Order { read: key.clone(), lands: key.clone(), edits: vec![Edit::Own(Arc::new(Own::Set(made, version)))] })
 }
 
 /// Lets the sets of a group name what stays of its payloads, so that it is delivered to new clusters too.
@@ -168,9 +170,12 @@ pub(super) fn name_staying<'p>(
     staying: impl Iterator<Item = (&'p ObjectKey, &'p Claimant)>,
 ) -> BTreeSet<ObjectKey> {
     let mut more: BTreeMap<ObjectKey, Vec<(GroupKind, Name)>> = BTreeMap::new();
+    let mut by_group: BTreeMap<&Claimant, Vec<(&ObjectKey, &GuestSet)>> = BTreeMap::new();
+    for (order, by) in sets.iter() {
+        by_group.entry(*by).or_default().extend(set(order).map(|(set, _)| (&order.lands, set)));
+    }
     for (key, by) in staying {
-        let own = sets.iter().filter(|(_, of)| *of == by).filter_map(|(order, _)| Some((&order.lands, set(order)?.0)));
-        let own: Vec<(&ObjectKey, &GuestSet)> = own.collect();
+        let own = by_group.get(by).map(Vec::as_slice).unwrap_or_default();
         let named = (key.kind.clone(), key.name.clone());
         let Some(home) = set_of(own.iter().map(|(_, set)| *set), &key.name) else { continue };
         if home.payloads.contains(&named) || home.payloads.len() >= MOST_PAYLOADS {

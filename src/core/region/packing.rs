@@ -29,15 +29,14 @@ pub(super) fn pack(input: &Input<'_>, history: &History, rulings: &[Ruling<'_>])
         return pack;
     }
     let mut wanted = wanted(rulings, input.selection);
-    let mut going_on = Vec::new();
     if input.selection.refresh.is_some() {
         stay(input, &mut wanted, &mut pack);
+        name_staying(&mut wanted, &pack);
     } else {
         let fates = carry::fates(input, rulings);
-        going_on = carry_over(input, history, (&fates, rulings), &mut wanted, &mut pack);
+        carry_over(input, history, (&fates, rulings), &mut wanted, &mut pack);
     }
     guests::keep_versions(input.published, wanted.values_mut().map(|(order, _)| order));
-    name_staying(&mut wanted, &pack, &going_on);
     let mut unasked = Vec::new();
     let keep = |lands: &ObjectKey, text: &str, object: Option<&Object>| {
         Some(keep_of(input, lands, text, object, &mut unasked))
@@ -51,28 +50,25 @@ pub(super) fn pack(input: &Input<'_>, history: &History, rulings: &[Ruling<'_>])
 }
 
 /// Lets the sets of groups name the payloads that stay although nothing makes them anew.
-fn name_staying(wanted: &mut Wanted, pack: &Pack, going_on: &[(ObjectKey, Claimant)]) {
+fn name_staying(wanted: &mut Wanted, pack: &Pack) {
     let sets = wanted.values_mut().filter(|(order, _)| guests::set(order).is_some());
     let mut sets: Vec<(&mut Order, &Claimant)> =
         sets.filter_map(|(order, needed_by)| Some((order, &needed_by.first()?.by))).collect();
     if !sets.is_empty() {
-        let going_on = going_on.iter().map(|(key, by)| (key, by));
-        _ = guests::name_staying(&mut sets, staying(pack.objects.iter()).chain(going_on));
+        _ = guests::name_staying(&mut sets, staying(pack.objects.iter()));
     }
 }
 
 /// Carries over what broken claims have published and may still have, and adds these claims to objects that are fresh
-/// anyway. What resolved claims exchanged for something else is handed over. Gives payloads for guests that go on although
-/// their group does not have them made anew.
+/// anyway. What resolved claims exchanged for something else is handed over.
 fn carry_over(
     input: &Input<'_>,
     history: &History,
     (fates, rulings): (&Fates, &[Ruling<'_>]),
     wanted: &mut Wanted,
     pack: &mut Pack,
-) -> Vec<(ObjectKey, Claimant)> {
-    let Some(manifest) = input.published.manifest() else { return Vec::new() };
-    let mut going_on: Vec<(ObjectKey, Claimant)> = Vec::new();
+) {
+    let Some(manifest) = input.published.manifest() else { return };
     let admission = Admission::of(input, rulings, manifest);
     let mut ended: BTreeMap<&Claimant, Vec<Revoked>> = BTreeMap::new();
     let mut keeping: BTreeSet<&Claimant> = BTreeSet::new();
@@ -80,73 +76,73 @@ fn carry_over(
     let of_guests: BTreeMap<&Claimant, &Ruling<'_>> =
         rulings.iter().map(|ruling| (&ruling.case.claim.by, ruling)).filter(|(by, _)| by.is_guest()).collect();
     let mut leaving: Vec<&ManifestObject> = Vec::new();
-    let mut staying_for_guests = Staying::default();
-    let mut sets: BTreeMap<Claimant, Vec<ObjectKey>> = BTreeMap::new();
-    for (key, (_, needed_by)) in wanted.iter().filter(|(key, _)| is_resource_set(&key.kind)) {
-        for needed_by in needed_by.iter().filter(|needed_by| needed_by.by.is_guest()) {
-            sets.entry(needed_by.by.clone()).or_default().push(key.clone());
-        }
-    }
-    for object in guest_stays::in_order(&manifest.objects) {
-        let mut names = BTreeSet::new();
-        let mut why = None;
-        let is_handover = object.state.is_handover();
-        let is_wanted = wanted.contains_key(&object.key);
-        // Who is named with what is handed over has another now, and whether he is broken makes its wait no longer.
-        for needed_by in object.needed_by.iter().filter(|_| !is_handover) {
-            let by = &needed_by.by;
-            let code = match fates.of(needed_by) {
-                Fate::Carried(code) => code,
-                // A part of what a group delivers may wait while the rest goes on.
-                Fate::Fresh => match of_guests.get(by).filter(|_| !is_wanted).and_then(|ruling| {
-                    let sets = sets.get(by).map(Vec::as_slice).unwrap_or_default().iter();
-                    let sets = sets.filter_map(|key| wanted.get(key)).map(|(order, _)| order);
-                    staying_for_guests.why(input, ruling, object, sets)
-                }) {
-                    Some(code) if !input.allowances.withdraws(by, code) => code,
-                    _ => continue,
-                },
-                Fate::Withdrawn => continue,
-            };
-            match admission.ends(object, needed_by) {
-                Some(revoked) => ended.entry(by).or_default().push(revoked),
-                None => {
-                    keeping.insert(by);
-                    names.insert(needed_by.clone());
-                    why.get_or_insert(code);
+    let mut of_groups = Staying::default();
+    let (own, others): (Vec<&ManifestObject>, Vec<&ManifestObject>) =
+        guest_stays::in_order(&manifest.objects).partition(|object| guest_stays::is_own(object));
+    for (objects, is_own) in [(others, false), (own, true)] {
+        if is_own {
+            for (by, ruling) in of_guests.iter().filter(|(_, ruling)| ruling.is_admitted()) {
+                let Some((before, now)) = of_groups.delivering(input, ruling) else { continue };
+                before.for_each(|set| _ = wanted.remove(set));
+                for own in now {
+                    let needed_by = BTreeSet::from([needed_by(by, &own.via)]);
+                    wanted.entry(own.lands.clone()).or_insert_with(|| (Order::of(&own), needed_by));
                 }
             }
         }
-        let by = names.first().map(|needed_by: &NeededBy| needed_by.by.clone());
-        let ruling = by.as_ref().and_then(|by| of_guests.get(by)).filter(|ruling| ruling.is_admitted());
-        let going = ruling.and_then(|ruling| Some((*ruling, guest_stays::goes_on(ruling, object)?)));
-        let member = going.map(|(_, member)| member);
-        if let Some(code) = why.filter(|_| member.is_none_or(|member| member.lands == object.key)) {
-            let names = object.needed_by.iter().filter(|needed_by| names.contains(needed_by));
-            names.for_each(|needed_by| staying_for_guests.add(&needed_by.by, object, code));
-        }
-        match (by.zip(going), why) {
-            _ if is_wanted => {
-                if let Some((_, needed_by)) = wanted.get_mut(&object.key) {
-                    needed_by.extend(names);
-                }
-            }
-            (Some((by, (ruling, member))), Some(_)) => {
-                // What delivers it is made with it.
-                for member in core::iter::once(member).chain(&guest_stays::delivering(&input.world, ruling, member)) {
-                    match is_resource_set(&member.lands.kind) {
-                        true => sets.entry(by.clone()).or_default().push(member.lands.clone()),
-                        false => going_on.push((member.lands.clone(), by.clone())),
+        for object in objects {
+            let ManifestObject { key, state, needed_by: all, .. } = object;
+            let mut names = BTreeSet::new();
+            let mut why = None;
+            let is_wanted = wanted.contains_key(key);
+            // Who is named with what is handed over has another now, and whether he is broken makes its wait no longer.
+            for needed_by in all.iter().filter(|_| !state.is_handover()) {
+                let by = &needed_by.by;
+                let code = match fates.of(needed_by) {
+                    Fate::Carried(code) => code,
+                    // A part of what a group delivers may wait while the rest goes on.
+                    Fate::Fresh => match of_guests.get(by).filter(|_| !is_wanted).and_then(|ruling| {
+                        let why = of_groups.why(input, ruling, (object, needed_by));
+                        why.or_else(|| admission.may_be_slip(object, needed_by).then_some(Code::DeletionUnproved))
+                    }) {
+                        Some(code) if !input.allowances.withdraws(by, code) => code,
+                        _ => continue,
+                    },
+                    Fate::Withdrawn => continue,
+                };
+                match admission.ends(object, needed_by) {
+                    Some(revoked) => ended.entry(by).or_default().push(revoked),
+                    None => {
+                        keeping.insert(by);
+                        names.insert(needed_by.clone());
+                        why.get_or_insert(code);
                     }
+                }
+            }
+            let by = names.first().map(|needed_by: &NeededBy| needed_by.by.clone());
+            let ruling = by.as_ref().and_then(|by| of_guests.get(by)).filter(|ruling| ruling.is_admitted());
+            let going = ruling.and_then(|ruling| guest_stays::goes_on(ruling, object));
+            match (by.zip(going), why) {
+                _ if is_wanted => {
+                    if let Some((_, needed_by)) = wanted.get_mut(key) {
+                        needed_by.extend(names);
+                    }
+                }
+                (Some((by, member)), Some(_)) => {
+                    of_groups.go_on(&by, member);
                     let needed_by = BTreeSet::from([needed_by(&by, &member.via)]);
                     wanted.entry(member.lands.clone()).or_insert_with(|| (Order::of(member), needed_by));
+                    if member.lands != *key {
+                        leaving.push(object);
+                    }
                 }
-                if member.lands != object.key {
-                    leaving.push(object);
+                (None, Some(code)) => {
+                    let names_of = all.iter().filter(|needed_by| names.contains(needed_by));
+                    names_of.for_each(|needed_by| of_groups.add(&needed_by.by, object, code));
+                    carried.insert(key, (object, names, code));
                 }
+                (_, None) => leaving.push(object),
             }
-            (None, Some(code)) => _ = carried.insert(&object.key, (object, names, code)),
-            (_, None) => leaving.push(object),
         }
     }
     let is_left = |object: &ManifestObject, needed_by: &NeededBy| {
@@ -169,21 +165,24 @@ fn carry_over(
     let read = home::read_there(input, &leaving);
     pack.findings.extend(home::findings(input, manifest, &read));
     exchanged.retain(|(object, names)| !names.is_empty() && !read.contains_key(&object.key));
+    let mut handed_over: BTreeSet<&ObjectKey> = BTreeSet::new();
     if !exchanged.is_empty() {
         let fitting = handover::fitting(input, beside(input, wanted, &carried), exchanged);
         pack.left_out = fitting.left_out;
         for (object, names) in fitting.stays {
+            handed_over.insert(&object.key);
             let_stay(input, pack, manifest, object, names, ObjectState::Carried(Code::Handover));
         }
     }
     let holds = |key: &ObjectKey| wanted.contains_key(key) || carried.contains_key(key);
+    let stays = |key: &ObjectKey| holds(key) || handed_over.contains(key);
     let renewed: Wanted = carried
         .values()
         .filter_map(|(object, names, _)| {
             let by = &names.first()?.by;
             let order = if is_resource_set(&object.key.kind) && by.is_guest() {
                 of_guests.get(by).filter(|ruling| ruling.is_admitted())?;
-                guests::of_what_is_left(input, (by, &object.key), holds)?
+                guests::of_what_is_left(input, (by, &object.key), stays)?
             } else {
                 let (read, edits) = admission.new_text(object, by, holds)?;
                 Order { read, lands: object.key.clone(), edits }
@@ -199,7 +198,6 @@ fn carry_over(
         let_stay(input, pack, manifest, object, names, ObjectState::Carried(code));
     }
     wanted.extend(renewed);
-    going_on
 }
 
 /// What broken claims have published, who of them may still have it, and why.

@@ -687,8 +687,10 @@ fn settles(desk: &Desk, region: &RegionConfig, (before, history): Standing<'_>, 
     let (then, _) = desk.plan_after(region, &published, &directory, &Wishes::default());
     let handed = files_handed_over(&published);
     assert_eq!(then.is_published, handed.is_empty(), "{:?}", then.changes);
-    let is_over = |change: &Change| {
-        change.action == Action::Withdrawn && (handed.contains(&change.key) || change.key.kind.is_namespace())
+    let is_over = |Change { action, key, .. }: &Change| match action {
+        Action::Withdrawn => handed.contains(key) || key.kind.is_namespace(),
+        // A set names what goes no more.
+        action => *action == Action::Changed && crate::capi::resource_set::is_resource_set(&key.kind),
     };
     assert!(then.changes.iter().all(is_over), "a second run changes more than it hands over: {:?}", then.changes);
     assert!(then.withheld.is_empty() || !again.withheld.is_empty(), "what was counted once is counted twice");

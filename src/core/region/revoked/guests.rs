@@ -6,23 +6,19 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::fmt;
 
-use super::super::guest_stays::{instead, is_told};
+use super::super::guest_stays::{instead, is_told, rule_of};
 use super::{Admission, Revoked};
 use crate::admission::{self, Sought};
 use crate::claim::{Claim, Rendering};
-use crate::closure::Member;
 use crate::config::GuestGroup;
 use crate::finding::{Code, Finding, Origin, Severity};
 use crate::judge::place;
 use crate::kinds;
-use crate::layout::manifest::{Manifest, ManifestObject, NeededBy, ReadFrom};
+use crate::layout::manifest::{Guest, Manifest, ManifestObject, NeededBy, ReadFrom};
 use crate::listing::few;
 use crate::name::{Claimant, Name, ObjectKey};
 use crate::region::input::Terms;
 use crate::snapshot::{Lookup, template_of};
-
-/// How the manifest says which rule took an object for a group.
-const BY_RULE: &str = ": ResourceSyncRule ";
 
 /// What of a group gave a published object, by the manifest.
 #[derive(Clone, PartialEq, Eq)]
@@ -38,9 +34,8 @@ impl Giver {
         if let Some(template) = template_of(&from.name) {
             return Some(Self::Template(template));
         }
-        let field = needed_by.via.first().map_or("", |via| via.field.as_str());
-        Some(match field.split_once(BY_RULE) {
-            Some((_, rule)) => Self::Rule(rule.into()),
+        Some(match rule_of(needed_by) {
+            Some(rule) => Self::Rule(rule),
             None => Self::Entry(ObjectKey::new(guest.key.kind.clone(), from.namespace.clone(), from.name.clone())),
         })
     }
@@ -91,7 +86,14 @@ impl<'i> Admission<'_, 'i, '_> {
         let Terms { world, .. } = self.input.terms;
         let is_there = |key: &ObjectKey| matches!(world.snapshot.look_up(key), Lookup::Found(_));
         let gives = |giver: &Giver| published.iter().any(|(it, _)| it == giver);
-        let objects = group.objects.iter().filter(|entry| !published.iter().any(|(_, from)| from.is_of(&entry.read)));
+        let is_published = |read: &ObjectKey| {
+            published.iter().any(|(giver, from)| match giver {
+                Giver::Entry(given) => given == read,
+                Giver::Rule(_) => from.is_of(read),
+                Giver::Template(_) => false,
+            })
+        };
+        let objects = group.objects.iter().filter(|entry| !is_published(&entry.read));
         let objects = objects.map(|entry| Giver::Entry(entry.read.clone()));
         let templates = group.templates.iter().map(|template| Giver::Template(template.clone()));
         let rules = group.rules.iter().map(|rule| Giver::Rule(rule.clone()));
@@ -104,23 +106,28 @@ impl<'i> Admission<'_, 'i, '_> {
         // What is there may fail, and give nothing for that.
         let may_fail = |giver: &&Giver| match giver {
             Giver::Entry(_) => false,
+            // Where something else is wrong with the group, it may not be rendered at all.
             Giver::Template(template) => self.of_guests.get(by).is_some_and(|ruling| {
-                let (claim, closure) = (&ruling.case.claim, &ruling.case.closure);
-                let makes = |member: &Member| template_of(&member.read.name).as_ref() == Some(template);
-                // Where something else is wrong with the group, it may not be rendered at all.
-                let is_for_it = matches!(claim.rendering, Rendering::None)
-                    || claim.rendered_or_not().any(|rendered| rendered == template);
-                !ruling.is_admitted() && is_for_it && !closure.members.iter().any(makes)
+                let is_rendered = !matches!(ruling.case.claim.rendering, Rendering::None);
+                ruling.case.closure.failing.contains(template) || !ruling.is_admitted() && !is_rendered
             }),
             Giver::Rule(rule) => {
-                let is_followed = world.facts.synced.kinds(&BTreeSet::from([rule.clone()])).next().is_some();
                 let delivered = self.claims.get(by).and_then(|claim| claim.guest.as_ref());
-                !is_followed || delivered.is_some_and(|delivered| !delivered.unseen.is_empty())
+                let is_of = |finding: &Finding| finding.object.as_ref().is_some_and(|key| key.name == *rule);
+                let is_unseen = delivered.is_some_and(|delivered| delivered.unseen.iter().any(is_of));
+                world.facts.synced.kind(rule).is_none() || is_unseen
             }
         };
         let objects: Vec<Giver> = objects.collect();
         let missing = objects.iter().chain(&others).find(is_missing);
         missing.or_else(|| others.iter().find(may_fail)).cloned()
+    }
+
+    /// Whether an object of a group is one that the configuration names no more, and what it names instead may be a slip.
+    pub(in super::super) fn may_be_slip(&self, object: &ManifestObject, needed_by: &NeededBy) -> bool {
+        let group = self.input.world.fleet.guests.get(&needed_by.by.name);
+        let is_named = |giver: Giver| group.is_none_or(|group| giver.is_named_by(group));
+        self.slips.contains_key(&needed_by.by) && Giver::of(object, needed_by).is_some_and(|giver| !is_named(giver))
     }
 
     /// What is said of objects that stay although the configuration names them no more.
@@ -180,7 +187,7 @@ impl<'i> Admission<'_, 'i, '_> {
         }
         // Of what rules take, that is known only as long as they take it.
         if !group.rules.is_empty() {
-            match self.taken(group, (object, from), (by, &giver))? {
+            match self.taken(group, (object, guest, from), (by, &giver))? {
                 Taken::Open => return None,
                 Taken::Shut(why) => return revoked(Code::NotAdmitted, why),
                 Taken::Unknown if is_named => return None,
@@ -188,7 +195,7 @@ impl<'i> Admission<'_, 'i, '_> {
             }
         }
         // Where something else takes its place, and has another type, what is published says which one guests have.
-        let takes_its_place = || self.of_guests.get(by).and_then(|ruling| instead(ruling, &guest.key));
+        let takes_its_place = || self.of_guests.get(by).and_then(|ruling| instead(self.input, ruling, guest));
         if self.slips.contains_key(by) || takes_its_place().is_some() {
             return None;
         }
@@ -199,12 +206,12 @@ impl<'i> Admission<'_, 'i, '_> {
     fn taken(
         &self,
         group: &GuestGroup,
-        (object, from): (&ManifestObject, &ReadFrom),
+        (object, guest, from): (&ManifestObject, &Guest, &ReadFrom),
         (by, giver): (&Claimant, &Giver),
     ) -> Option<Taken> {
         let Terms { world, .. } = self.input.terms;
         let delivered = self.claims.get(by)?.guest.as_ref()?;
-        let items = delivered.items.iter().filter(|item| item.payload == object.key.name && from.is_of(&item.read));
+        let items = delivered.items.iter().filter(|item| item.parcel.lands == guest.key && from.is_of(&item.read));
         let items = items.filter_map(|item| Some((&item.read, item.rule.as_ref()?)));
         let waiting = delivered.waiting.iter().filter(|it| from.is_of(&it.read)).map(|it| (&it.read, &it.rule));
         let is_open = |(read, rule): (&ObjectKey, &Arc<Claim>)| {
@@ -218,8 +225,8 @@ impl<'i> Admission<'_, 'i, '_> {
             return Some(Taken::Open);
         }
         // While a rule is not followed, or the object may be one that was not read, nobody knows.
-        let is_followed = world.facts.synced.kinds(&group.rules).count() == group.rules.len();
-        let is_seen = delivered.unseen.is_empty() || is_told(self.input, group, (&object.key, from));
+        let is_followed = group.rules.iter().all(|rule| world.facts.synced.kind(rule).is_some());
+        let is_seen = delivered.unseen.is_empty() || is_told(self.input, (group, None), (&object.key, from));
         let unknown = (is_followed && is_seen).then_some(Taken::Unknown);
         let Giver::Rule(rule) = giver else { return unknown };
         // While the rule that took it is not followed, or a source was not read, others that match it say nothing.
@@ -231,8 +238,8 @@ impl<'i> Admission<'_, 'i, '_> {
             return Some(Taken::Shut(format!("{read} is not open to {}", rule.by)));
         }
         if delivered.shut.contains(&(rule.clone(), from.namespace.clone(), from.name.clone())) {
-            let kind = world.facts.synced.kinds(&BTreeSet::from([rule.clone()])).next().cloned()?;
-            let read = ObjectKey::new(kind, from.namespace.clone(), from.name.clone());
+            let kind = world.facts.synced.kind(rule)?;
+            let read = ObjectKey::new(kind.clone(), from.namespace.clone(), from.name.clone());
             if delivered.is_whole || matches!(world.snapshot.look_up(&read), Lookup::Found(_)) {
                 return Some(Taken::Shut(format!("{read} is of a source that no rule of the group may use")));
             }

@@ -160,11 +160,12 @@ fn contradicting(closure: &mut Closure, aside: &mut Vec<(ObjectKey, Verdict, Vec
             let against = if same(first, other) { rest.iter().find(|it| !same(first, it)) } else { Some(first) };
             let Some(against) = against.filter(|_| !(stays && same(first, other))) else { continue };
             let in_guest = parcel(&other.edits).map(|parcel| &parcel.lands).unwrap_or(&other.lands);
+            // Both say the same, so that it is told once.
+            let (one, two) = ((&other.read).min(&against.read), (&other.read).max(&against.read));
             let message = format!(
-                "{} and {} would both be {in_guest} in guests; one that is published goes on, and the other waits",
-                other.read, against.read
+                "{one} and {two} would both be {in_guest} in guests; one that is published goes on, and the other waits"
             );
-            let finding = Finding::new(Code::ConflictingContent, message).about(&other.read);
+            let finding = Finding::new(Code::ConflictingContent, message).about(one);
             let finding = finding.help("Let one of them land elsewhere, or remove one.");
             aside.push((other.read.clone(), Verdict::Broken, vec![finding]));
         }

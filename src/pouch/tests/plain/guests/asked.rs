@@ -1,6 +1,8 @@
 //! What is asked about and only groups of guest clusters have, what slips in their names are told as, and how what templates
 //! make is called.
 
+use serde_json::Value;
+
 use crate::support::fleet::{CANARY, EU, Fleet, Ran};
 
 const TEMPLATE: &str = r#"
@@ -52,6 +54,45 @@ fn fleet() -> Fleet {
 
 fn explain(fleet: &Fleet, question: &[&str]) -> Ran {
     fleet.run(&[&["explain"], question].concat())
+}
+
+/// The name under which a made object is found is nobody's business.
+#[test]
+fn what_a_template_makes_is_called_by_its_name_and_its_template() {
+    let fleet = fleet();
+    let is_plain = |text: &str| {
+        assert!(!text.contains("@guests") && !text.contains("@management") && !text.contains("login@"), "{text}");
+    };
+    for format in ["text", "json", "html", "mermaid", "dot"] {
+        is_plain(&explain(&fleet, &["guest", "team-a/pull", "-o", format]).ends(0).stdout);
+    }
+    let json = explain(&fleet, &["guest", "team-a/pull", "-o", "json"]).ends(0).stdout;
+    let json: Value = serde_json::from_str(&json).unwrap();
+    let steps = json["claims"][0]["steps"].as_array().unwrap();
+    let made: Vec<&Value> = steps.iter().filter(|step| step["object"]["madeBy"] == "login").collect();
+    assert_eq!(made.len(), 1, "{steps:?}");
+    assert_eq!(
+        (&made[0]["object"]["namespace"], &made[0]["object"]["name"]),
+        (&"team-a".into(), &"registry-login".into())
+    );
+    fleet.run(&["render"]).ends(0);
+    for (kind, code) in [
+        ("example.com/login", "secret-type-changed"),
+        ("kubernetes.io/service-account-token", "forbidden-type"),
+        ("kubernetes.io/dockerconfigjson", "malformed-secret"),
+    ] {
+        fleet.write("manifests/template.yaml", TEMPLATE.replace("Opaque", kind));
+        for format in ["text", "json", "markdown", "html"] {
+            let plan = fleet.run(&["plan", "-o", format]);
+            is_plain(&plan.stdout);
+            is_plain(&plan.stderr);
+            if format == "text" {
+                let told = format!("{}{}", plan.stdout, plan.stderr);
+                let made = "Secret team-a/registry-login (made by ManagedResource login)";
+                assert!(told.contains(code) && told.contains(made), "{kind}\n{told}");
+            }
+        }
+    }
 }
 
 /// Both groups are named, once.

@@ -1,10 +1,13 @@
 //! `pouch explain`: why an object is, or is not, in a region.
 
 use clap::ValueEnum;
-use pouch_core::explain::record::Explanation;
+use pouch_core::explain::record::{ClaimRecord, Explanation};
 use pouch_core::explain::{Missed, Question, explanation, graph, text};
 use pouch_core::finding::{Class, Finding};
+use pouch_core::listing::few;
+use pouch_core::name::ObjectKey;
 use pouch_core::page;
+use pouch_core::report::summary::ObjectRecord;
 
 use super::asked::{Asked, LookArgs};
 use super::reach::{self, ReachArgs};
@@ -14,6 +17,9 @@ use crate::run::{self, Report, log, told};
 use crate::session::Session;
 use crate::settings::{Opened, region_called};
 
+/// How many groups of guest clusters a line names.
+const MOST_GROUPS: usize = 16;
+
 /// What is said below the flags.
 const EXAMPLES: &str = "\
 Examples:
@@ -22,6 +28,8 @@ Examples:
   pouch explain resourcesyncrule pull-secrets
   pouch explain resourcesyncrule team-a/pull-secrets:registry
   pouch explain clusterresourceset team-a/addons
+  pouch explain managedresource registry-login
+  pouch explain guest team-a/pull
   pouch explain secret kcm-system/aws-secret
   pouch explain region eu-west
   pouch explain recipient age1…
@@ -34,7 +42,8 @@ cannot be read; 64 usage or configuration.";
 ///
 /// Of a Credential, or a Cluster without one, it tells the whole chain: each object that it needs, the field that names it, the rule
 /// that admits it, where it stands in the sources and where it lands, what becomes of it, and what stops
-/// it. Of a ResourceSyncRule it tells what it takes, from where and to where. The other way round it tells who needs a Secret, who has what in a region, and what a recipient can
+/// it. Of a ResourceSyncRule it tells what it takes, from where and to where, and of a ManagedResource for whom it is
+/// rendered. The other way round it tells who needs a Secret or ConfigMap, who has what in a region, and what a recipient can
 /// read now. It reads what `pouch plan` reads, and shows no values; a live cluster is asked for no more than
 /// the Credential that is asked about needs.
 #[derive(Debug, clap::Args)]
@@ -89,6 +98,9 @@ pub fn run(session: &Session, args: &Args) -> Result<Ended, Failure> {
     explained.settle();
     let missed = explained.missed.take();
     let explanation = explanation(fleet, &question, explained);
+    if let Question::Object(key) = &question {
+        in_guests(session, key, &explanation);
+    }
     let is_empty = explanation.claims.is_empty() && explanation.objects.is_empty();
     if failed.is_some() {
         session.ui.note("not all places could be looked at, so this is not all");
@@ -99,7 +111,7 @@ pub fn run(session: &Session, args: &Args) -> Result<Ended, Failure> {
             let meant = near.map(|near| format!(" Did you mean {near}?")).unwrap_or_default();
             let asked = match &question {
                 Question::Claimant(by) => Some(by.path()),
-                Question::Object(key) => Some(format!("secret {}", key.path())),
+                Question::Object(key) if key.kind.is_secret() => Some(format!("secret {}", key.path())),
                 _ => None,
             };
             let became =
@@ -139,7 +151,8 @@ impl Args {
         Ok(match asked.subject(&self.what, self.namespace.as_deref())? {
             Subject::Claimant(by) => Question::Claimant(by),
             Subject::Rule(rule) => Question::Rule(rule),
-            Subject::Secret(key) => Question::Object(key),
+            Subject::Template(template) => Question::Template(template),
+            Subject::Object(key) => Question::Object(key),
             Subject::Region(name) => Question::Region(region_called(fleet, &name)?.name.clone()),
             Subject::Recipient(recipient) => Question::Recipient(recipient),
         })
@@ -164,7 +177,7 @@ impl Args {
                     Question::Claimant(by) => Some(log::Subject::Claimant(by.clone())),
                     Question::Object(key) => Some(log::Subject::Object(key.clone())),
                     Question::Region(region) => Some(log::Subject::Region(region.to_string())),
-                    Question::Rule(_) | Question::Recipient(_) | Question::Changes => None,
+                    Question::Rule(_) | Question::Template(_) | Question::Recipient(_) | Question::Changes => None,
                 };
                 let life = log::beside(session, opened, subject);
                 page::explain(explanation, life.as_ref(), env!("CARGO_PKG_VERSION"))
@@ -175,7 +188,18 @@ impl Args {
 
 /// Whether a question is about many claims, each of which is told in a line.
 fn is_brief(question: &Question) -> bool {
-    matches!(question, Question::Region(_) | Question::Recipient(_) | Question::Rule(_))
+    matches!(question, Question::Region(_) | Question::Recipient(_) | Question::Rule(_) | Question::Template(_))
+}
+
+/// Says which groups deliver something to guest clusters under the name that is asked about.
+fn in_guests(session: &Session, key: &ObjectKey, explanation: &Explanation) {
+    let named = ObjectRecord::from(key);
+    let delivers = |claim: &&ClaimRecord| claim.steps.iter().any(|step| step.guest.as_ref() == Some(&named));
+    let groups: Vec<&str> = explanation.claims.iter().filter(delivers).map(|claim| &*claim.credential).collect();
+    if !groups.is_empty() {
+        let shown = few(&groups, groups.len(), MOST_GROUPS);
+        session.ui.note(&format!("in guest clusters, {key} is what is delivered by {shown}"));
+    }
 }
 
 /// The answer where there is nothing to say.

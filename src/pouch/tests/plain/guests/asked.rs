@@ -56,6 +56,95 @@ fn explain(fleet: &Fleet, question: &[&str]) -> Ran {
     fleet.run(&[&["explain"], question].concat())
 }
 
+#[test]
+fn a_set_a_payload_and_a_name_in_guests_lead_to_their_groups() {
+    let fleet = fleet();
+    for is_published in [false, true] {
+        if is_published {
+            fleet.run(&["render"]).ends(0);
+        }
+        let told = explain(&fleet, &["clusterresourceset", "team-a/pouch-pull-90dca733"]).ends(0);
+        assert!(told.stdout.contains("Guest team-a/pull at ") && !told.stderr.contains("was read"), "{told:?}");
+        assert!(told.stdout.contains("read       nowhere: pouch makes it"), "{told:?}");
+        assert!(!told.stdout.contains("registry/pull") && !told.stdout.contains("dev-b"), "{told:?}");
+        let json = explain(&fleet, &["guest", "team-a/pull", "-o", "json"]).ends(0).stdout;
+        let json: Value = serde_json::from_str(&json).unwrap();
+        let steps = json["claims"][0]["steps"].as_array().unwrap();
+        let payload = steps.iter().find(|step| step["guest"]["name"] == "trust").unwrap();
+        let payload = format!("team-a/{}", payload["lands"]["name"].as_str().unwrap());
+        let told = explain(&fleet, &["configmap", &payload]).ends(0);
+        assert!(told.stdout.contains("Guest team-a/pull at ") && told.stdout.contains("registry/trust"), "{told:?}");
+        assert!(!told.stderr.contains("was read"), "{told:?}");
+        let told = explain(&fleet, &["secret", "kube-system/regcred"]).ends(0);
+        let note =
+            "in guest clusters, Secret kube-system/regcred is what is delivered by guest/dev-b/pull, guest/team-a/pull";
+        assert!(told.stderr.contains(note) && !told.stderr.contains("was read"), "{told:?}");
+        assert!(told.stdout.contains("in guests as Secret kube-system/regcred"), "{told:?}");
+    }
+    for unknown in [
+        ["clusterresourceset", "team-a/theirs"],
+        ["clusterresourceset", "team-c/pouch-pull-90dca733"],
+        ["secret", "kube-system/none"],
+        ["configmap", "kube-system/regcred"],
+    ] {
+        explain(&fleet, &unknown).ends(1).says("was read");
+    }
+    // A set that goes is still that of the group which it was made for.
+    fleet.configure("{pull: 'yes'}", "{pull: 'no'}");
+    let told = explain(&fleet, &["clusterresourceset", "team-a/pouch-pull-90dca733"]).ends(0).stdout;
+    assert!(told.contains("needed by guest/team-a/pull"), "{told}");
+}
+
+#[test]
+fn a_rule_and_a_template_that_only_groups_name_are_explained() {
+    let fleet = fleet();
+    let told = explain(&fleet, &["resourcesyncrule", "copies"]).ends(0).stdout;
+    assert!(told.contains("takes  Secret (v1), or may take: 1 of the 2 that were read\n"), "{told}");
+    assert!(told.contains("to     guest clusters, by guest/dev-b/pull, guest/team-a/pull\n"), "{told}");
+    assert!(!told.contains("nowhere"), "{told}");
+    let told = explain(&fleet, &["resourcesyncrule", "registry/copies:copied"]).ends(0);
+    assert!(
+        told.stdout.contains("Guest team-a/pull at ") && told.stdout.contains("Secret registry/copied"),
+        "{told:?}"
+    );
+    assert!(!told.stdout.contains("registry/trust") && !told.stderr.contains("was read"), "{told:?}");
+
+    let told = explain(&fleet, &["managedresource", "login"]).ends(0).stdout;
+    for line in [
+        "ManagedResource login at manifests/template.yaml:2:1\n",
+        "  to     guest clusters, by guest/team-a/pull\n",
+        "  not    to those of guest/dev-b/pull: it does not select its namespace\n",
+    ] {
+        assert!(told.contains(line), "{line}\n{told}");
+    }
+    let told = explain(&fleet, &["managedresource", "team-a/login"]).ends(0);
+    let made = "Secret team-a/registry-login (made by ManagedResource login)";
+    assert!(told.stdout.contains("Guest team-a/pull at ") && told.stdout.contains(made), "{told:?}");
+    assert!(!told.stdout.contains("registry/trust") && !told.stderr.contains("was read"), "{told:?}");
+    let told = explain(&fleet, &["managedresource", "dev-b/login"]).ends(0).stdout;
+    assert!(told.contains("not    to those of guest/dev-b/pull") && !told.contains("registry-login"), "{told}");
+    explain(&fleet, &["managedresource", "team-c/login"]).ends(1);
+    explain(&fleet, &["managedresource", "logni"]).ends(1).says("Did you mean login?");
+    fleet.run(&["log", "managedresource", "login"]).ends(64).says("NAMESPACE/login");
+
+    // Machines are told the same.
+    for question in [&["resourcesyncrule", "copies"][..], &["managedresource", "login"]] {
+        let json = explain(&fleet, &[question, &["-o", "json"]].concat()).ends(0).stdout;
+        let schema = include_str!("../../../../../schemas/explanation.schema.json");
+        let schema = jsonschema::validator_for(&serde_json::from_str(schema).unwrap()).unwrap();
+        let json: Value = serde_json::from_str(&json).unwrap();
+        assert!(schema.is_valid(&json), "{json:#}");
+        let groups = json["rule"].get("groups").or(json["template"].get("groups")).unwrap().as_array().unwrap();
+        assert!(groups.iter().any(|group| group == "guest/team-a/pull"), "{json:#}");
+    }
+    // One that a region names says so too.
+    fleet.configure("delivery: none", "delivery: none, syncRules: [copies], templates: [login]");
+    let told = explain(&fleet, &["resourcesyncrule", "copies"]).ends(0).stdout;
+    assert!(told.contains("to     region management\n") && told.contains("to     guest clusters, by "), "{told}");
+    let told = explain(&fleet, &["managedresource", "login"]).ends(0).stdout;
+    assert!(told.contains("to     region management, for "), "{told}");
+}
+
 /// The name under which a made object is found is nobody's business.
 #[test]
 fn what_a_template_makes_is_called_by_its_name_and_its_template() {

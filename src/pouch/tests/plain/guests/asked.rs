@@ -184,6 +184,32 @@ fn what_a_template_makes_is_called_by_its_name_and_its_template() {
     }
 }
 
+#[test]
+fn a_slip_in_the_name_of_an_entry_is_told_with_what_was_meant_and_where_it_stands() {
+    let fleet = fleet();
+    for (from, to, meant) in [
+        ("namespace: registry, name: trust", "namespace: registry, name: trsut", "ConfigMap registry/trust"),
+        ("namespace: registry, name: trust", "namespace: registri, name: trust", "ConfigMap registry/trust"),
+        ("syncRule: copies", "syncRule: copeis", "ResourceSyncRule.clusterregistry.k8s.cisco.com copies"),
+        ("template: login", "template: logn", "ManagedResource.automation.kubensync.com login"),
+    ] {
+        fleet.configure(from, to);
+        let told = fleet.run(&["check"]).stdout;
+        assert!(
+            told.contains("error[missing-reference]: guests.pull names ") || told.contains("guests.pull"),
+            "{told}"
+        );
+        assert!(told.contains(&format!("Did you mean {meant}? ")), "{told}");
+        let text = fleet.read("pouch.yaml");
+        let (at, line) = text.lines().enumerate().find(|(_, line)| line.contains(to)).unwrap();
+        let column = line.find(|c| !matches!(c, ' ' | '-')).unwrap() + 1;
+        assert!(told.contains(&format!("--> pouch.yaml:{}:{column}\n", at + 1)), "{told}");
+        fleet.configure(to, from);
+    }
+    fleet.configure("name: trust", "name: other");
+    assert!(!fleet.run(&["check"]).stdout.contains("Did you mean"));
+}
+
 /// Both groups are named, once.
 #[test]
 fn two_groups_that_write_one_object_are_told_once() {

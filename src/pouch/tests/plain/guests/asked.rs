@@ -210,6 +210,29 @@ fn a_slip_in_the_name_of_an_entry_is_told_with_what_was_meant_and_where_it_stand
     assert!(!fleet.run(&["check"]).stdout.contains("Did you mean"));
 }
 
+#[test]
+fn a_group_that_has_nothing_carried_over_is_told_how_to_withdraw() {
+    let fleet = fleet();
+    fleet.run(&["render"]).ends(0);
+    let told = |path: &str| fleet.run(&["plan", "--withdraw", path]).ends(0).stderr;
+    for (path, said) in [
+        (
+            "guest/team-a/pull",
+            "withdraws nothing; nothing of it is carried over. To withdraw what it has, take the group",
+        ),
+        ("guest/team-a/pul", "the configuration has no group pul, and one that is called pull"),
+        ("guest/pull", "it is taken for Credential pull in namespace guest, of which nothing is carried over"),
+        ("guest/pull", "write guest/NAMESPACE/pull"),
+        ("team-a/aws", "withdraws nothing; `pouch explain team-a/aws` says why"),
+    ] {
+        assert!(told(path).contains(said), "{path}\n{}", told(path));
+    }
+    for command in ["plan", "publish", "render"] {
+        let help = fleet.run(&[command, "--help"]).ends(0).stdout;
+        assert!(help.contains("guest/team-a/pull") && help.contains("[KIND/]NAMESPACE/NAME|broken"), "{help}");
+    }
+}
+
 /// Both groups are named, once.
 #[test]
 fn two_groups_that_write_one_object_are_told_once() {

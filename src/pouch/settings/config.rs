@@ -26,6 +26,9 @@ pub struct Settings {
     pub base: PathBuf,
 }
 
+/// What works out what a configuration means.
+type Resolve = fn(&FleetFile, &BTreeMap<String, String>) -> Result<Fleet, Vec<ConfigError>>;
+
 /// Reads and resolves the configuration at `path`, which is relative to the current folder.
 pub fn load(path: &Path, ambient: &Ambient) -> Result<Settings, SettingsError> {
     load_from(&From::Disk, path, ambient)
@@ -33,6 +36,15 @@ pub fn load(path: &Path, ambient: &Ambient) -> Result<Settings, SettingsError> {
 
 /// The same from elsewhere, with the files of recipients that it names. All other paths in it mean what stands there.
 pub fn load_from(from: &From, path: &Path, ambient: &Ambient) -> Result<Settings, SettingsError> {
+    load_by(resolve::resolve, from, path, ambient)
+}
+
+/// The same as [`load`], of a configuration for which keys are to be made yet.
+pub fn load_without_keys(path: &Path, ambient: &Ambient) -> Result<Settings, SettingsError> {
+    load_by(resolve::resolve_without_keys, &From::Disk, path, ambient)
+}
+
+fn load_by(resolve: Resolve, from: &From, path: &Path, ambient: &Ambient) -> Result<Settings, SettingsError> {
     let shown = match from {
         From::Disk => path.display().to_string(),
         From::Revision(revision) => revision.shown(path),
@@ -92,7 +104,7 @@ pub fn load_from(from: &From, path: &Path, ambient: &Ambient) -> Result<Settings
         }
     }
     problems.extend(faulty_providers(&file, &texts));
-    match resolve::resolve(&file, &texts) {
+    match resolve(&file, &texts) {
         Ok(mut fleet) => {
             say_where(&mut fleet, &written, &shown);
             let problems = with_exposed(problems, &text, &shown);

@@ -198,7 +198,7 @@ fn in_guests(session: &Session, key: &ObjectKey, explanation: &Explanation) {
     let groups: Vec<&str> = explanation.claims.iter().filter(delivers).map(|claim| &*claim.credential).collect();
     if !groups.is_empty() {
         let shown = few(&groups, groups.len(), MOST_GROUPS);
-        session.ui.note(&format!("in guest clusters, {key} is what is delivered by {shown}"));
+        session.ui.note(&format!("{key} is delivered into guest clusters by {shown}"));
     }
 }
 

@@ -2,12 +2,15 @@
 //! ResourceSyncRule or ManagedResource that a group names. None of these need be a claimant itself.
 
 use alloc::string::String;
+use alloc::vec::Vec;
 
+use super::record::{ClaimRecord, Explanation};
 use crate::capi::resource_set::resource_set_kind;
 use crate::claim::{Asked, Claim};
 use crate::config::{Fleet, GuestGroup};
 use crate::listing::few;
 use crate::name::{Claimant, Name, ObjectKey};
+use crate::report::summary::ObjectRecord;
 use crate::world::World;
 
 /// How many groups a line names.
@@ -52,6 +55,16 @@ pub(super) fn naming<'w>(
     let guests = facts.asked().iter().filter(|asked| asked.by.is_guest());
     let named = guests.filter(move |asked| fleet.guests.get(&asked.by.name).is_some_and(&is_named));
     named.filter_map(|asked| Some((asked, asked.claim.as_ref()?)))
+}
+
+impl Explanation {
+    /// The groups that deliver something into guest clusters as this object, if some do.
+    pub fn delivered_by(&self, key: &ObjectKey) -> Option<String> {
+        let named = ObjectRecord::from(key);
+        let delivers = |claim: &&ClaimRecord| claim.steps.iter().any(|step| step.guest.as_ref() == Some(&named));
+        let groups: Vec<String> = self.claims.iter().filter(delivers).map(|claim| claim.credential.clone()).collect();
+        (!groups.is_empty()).then(|| listed(&groups))
+    }
 }
 
 /// The groups as a line names them.

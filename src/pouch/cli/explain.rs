@@ -1,13 +1,10 @@
 //! `pouch explain`: why an object is, or is not, in a region.
 
 use clap::ValueEnum;
-use pouch_core::explain::record::{ClaimRecord, Explanation};
+use pouch_core::explain::record::Explanation;
 use pouch_core::explain::{Missed, Question, explanation, graph, text};
 use pouch_core::finding::{Class, Finding};
-use pouch_core::listing::few;
-use pouch_core::name::ObjectKey;
 use pouch_core::page;
-use pouch_core::report::summary::ObjectRecord;
 
 use super::asked::{Asked, LookArgs};
 use super::reach::{self, ReachArgs};
@@ -16,9 +13,6 @@ use crate::error::{Ended, Failure};
 use crate::run::{self, Report, log, told};
 use crate::session::Session;
 use crate::settings::{Opened, region_called};
-
-/// How many groups of guest clusters a line names.
-const MOST_GROUPS: usize = 16;
 
 /// What is said below the flags.
 const EXAMPLES: &str = "\
@@ -98,8 +92,10 @@ pub fn run(session: &Session, args: &Args) -> Result<Ended, Failure> {
     explained.settle();
     let missed = explained.missed.take();
     let explanation = explanation(fleet, &question, explained);
-    if let Question::Object(key) = &question {
-        in_guests(session, key, &explanation);
+    if let Question::Object(key) = &question
+        && let Some(groups) = explanation.delivered_by(key)
+    {
+        session.ui.note(&format!("{question} is delivered into guest clusters by {groups}"));
     }
     let is_empty = explanation.claims.is_empty() && explanation.objects.is_empty();
     if failed.is_some() {
@@ -189,17 +185,6 @@ impl Args {
 /// Whether a question is about many claims, each of which is told in a line.
 fn is_brief(question: &Question) -> bool {
     matches!(question, Question::Region(_) | Question::Recipient(_) | Question::Rule(_) | Question::Template(_))
-}
-
-/// Says which groups deliver something to guest clusters under the name that is asked about.
-fn in_guests(session: &Session, key: &ObjectKey, explanation: &Explanation) {
-    let named = ObjectRecord::from(key);
-    let delivers = |claim: &&ClaimRecord| claim.steps.iter().any(|step| step.guest.as_ref() == Some(&named));
-    let groups: Vec<&str> = explanation.claims.iter().filter(delivers).map(|claim| &*claim.credential).collect();
-    if !groups.is_empty() {
-        let shown = few(&groups, groups.len(), MOST_GROUPS);
-        session.ui.note(&format!("{key} is delivered into guest clusters by {shown}"));
-    }
 }
 
 /// The answer where there is nothing to say.

@@ -76,8 +76,7 @@ fn a_set_a_payload_and_a_name_in_guests_lead_to_their_groups() {
         assert!(told.stdout.contains("Guest team-a/pull at ") && told.stdout.contains("registry/trust"), "{told:?}");
         assert!(!told.stderr.contains("was read"), "{told:?}");
         let told = explain(&fleet, &["secret", "kube-system/regcred"]).ends(0);
-        let note =
-            "Secret kube-system/regcred is delivered into guest clusters by guest/dev-b/pull, guest/team-a/pull";
+        let note = "Secret kube-system/regcred is delivered into guest clusters by guest/dev-b/pull, guest/team-a/pull";
         assert!(told.stderr.contains(note) && !told.stderr.contains("was read"), "{told:?}");
         assert!(told.stdout.contains("in guests as Secret kube-system/regcred"), "{told:?}");
     }

@@ -71,3 +71,36 @@ impl Explanation {
 pub(super) fn listed(groups: &[String]) -> String {
     few(groups, groups.len(), MOST)
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::explain::Question;
+    use crate::name::Claimant;
+    use crate::testing::case::fleet;
+    use crate::testing::yaml;
+
+    /// Of a live cluster, the closure of what only a group has would not be asked for.
+    #[test]
+    fn what_only_groups_may_have_is_no_narrow_question() {
+        let config = "{sources: [{name: all, cluster: {context: x}}], \
+            regions: {eu: {templates: [both], syncRules: [both]}}, \
+            guests: {pull: {region: eu, namespaces: [team-a], clusterSelector: {matchLabels: {a: b}}, objects: [\
+            {syncRule: own}, {syncRule: both}, {template: own}, {template: both}]}}}";
+        let fleet = fleet(&yaml(config));
+        for (path, is_narrow) in [
+            ("clusterresourceset/team-a/pouch-pull-90dca733", false),
+            ("clusterresourceset/team-b/pouch-pull-90dca733", true),
+            ("clusterresourceset/team-a/theirs", true),
+            ("managedresource/team-a/own", false),
+            ("managedresource/team-b/own", true),
+            ("managedresource/team-a/both", true),
+            ("resourcesyncrule/registry/own:x", false),
+            ("resourcesyncrule/registry/both:x", true),
+            ("guest/team-a/pull", true),
+            ("team-a/aws", true),
+        ] {
+            let question = Question::Claimant(Claimant::of_path(path).unwrap());
+            assert_eq!(question.narrow(&fleet).is_some(), is_narrow, "{path}");
+        }
+    }
+}

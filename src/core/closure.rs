@@ -358,6 +358,9 @@ fn look_up<'a>(world: &World<'a>, claim: &Claim, closure: &mut Closure, member: 
                 ),
                 None => "Add the object, or correct the reference.".to_owned(),
             };
+            if claim.delivers(&member.read) {
+                help = format!("{}{help}", world.snapshot.did_you_mean(&member.read));
+            }
             if claim.by.is_resource_set() {
                 help = format!("{help} Cluster API itself skips what is missing, and then says that all is applied.");
             }
@@ -390,9 +393,13 @@ fn look_up<'a>(world: &World<'a>, claim: &Claim, closure: &mut Closure, member: 
                 );
             }
             let referrer = member.referrer.and_then(|index| closure.members.get(index)).map(|m| m.read.clone());
-            let origin =
-                referrer.and_then(|key| world.snapshot.get(&key)).map_or(&claim.origin, |object| &object.origin);
-            let finding = Finding::new(Code::MissingReference, by).about(&member.read).at(origin).help(help);
+            let group = world.fleet.guests.get(&claim.by.name).filter(|_| claim.delivers(&member.read));
+            let origin = match (referrer.and_then(|key| world.snapshot.get(&key)), group) {
+                (Some(object), _) => object.origin.clone(),
+                (None, Some(group)) => group.origin_of(&member.read),
+                (None, None) => claim.origin.clone(),
+            };
+            let finding = Finding::new(Code::MissingReference, by).about(&member.read).at(&origin).help(help);
             closure.find(claim, finding);
             None
         }

@@ -5,9 +5,11 @@
 
 mod facts;
 pub mod graph;
+mod guests;
 mod question;
 pub mod record;
 mod rule;
+mod template;
 pub mod text;
 
 #[cfg(test)]
@@ -41,11 +43,12 @@ use crate::world::{Granting, World};
 pub use question::{Missed, Question, may_name};
 use record::{
     BundledRecord, ClaimRecord, DefinitionRecord, Explanation, PlaceRecord, RegionRecord, RuleRecord, StepRecord,
+    TemplateRecord,
 };
 
 /// The answer to a question, for people and machines.
 pub fn explanation(fleet: &Fleet, question: &Question, answer: Answer) -> Explanation {
-    let Answer { regions, claims, objects, rule, missed: _ } = answer;
+    let Answer { regions, claims, objects, rule, template, missed: _ } = answer;
     Explanation {
         api_version: "pouch/v1alpha1",
         kind: "Explanation",
@@ -53,6 +56,7 @@ pub fn explanation(fleet: &Fleet, question: &Question, answer: Answer) -> Explan
         question: question.to_string(),
         closure_only: question.narrow(fleet).is_some(),
         rule,
+        template,
         regions,
         claims,
         objects,
@@ -70,6 +74,8 @@ pub struct Answer {
     pub objects: Vec<BundledRecord>,
     /// The rule that it is about.
     pub rule: Option<RuleRecord>,
+    /// The template that it is about.
+    pub template: Option<TemplateRecord>,
     /// What is asked about, if it was not read.
     pub missed: Option<Missed>,
 }
@@ -81,6 +87,7 @@ impl Answer {
         self.claims.extend(more.claims);
         self.objects.extend(more.objects);
         self.rule = more.rule.or(self.rule.take());
+        self.template = more.template.or(self.template.take());
         self.missed = more.missed.or(self.missed.take());
     }
 
@@ -113,6 +120,10 @@ impl Answer {
         self.claims.sort_by_cached_key(by);
         self.claims.dedup_by_key(|claim| by(claim));
         self.objects.sort_by(|one, other| one.region.cmp(&other.region).then_with(|| one.path.cmp(&other.path)));
+        // What pouch makes for guest clusters stands in no source, and neither does what is called otherwise there.
+        if self.claims.iter().any(|claim| Claimant::of_path(&claim.credential).is_some_and(|by| by.is_guest())) {
+            self.missed = None;
+        }
     }
 }
 
@@ -141,9 +152,14 @@ pub fn of_region(question: &Question, planned: &Planned<'_>) -> Answer {
     let Planned { world, to, cases, published, plan, outcome, is_blind, is_narrow } = *planned;
     let bundle = Bundle { is_blind, is_narrow, ..Bundle::of(to, published, Some(plan), outcome) };
     let touched = if *question == Question::Changes { touched(plan) } else { BTreeSet::new() };
+    let set = question.set();
     let claims = cases.iter().zip(&plan.rulings).filter_map(|(case, ruled)| {
         let steps = match question {
-            Question::Claimant(_) | Question::Rule(_) => question.names(&case.claim.by).then_some(Steps::All)?,
+            Question::Claimant(_) | Question::Rule(_) | Question::Template(_) if question.names(&case.claim.by) => {
+                Steps::All
+            }
+            Question::Claimant(by) if case.claim.by.is_guest() => set.as_ref().map_or(Steps::By(by), Steps::To),
+            Question::Claimant(_) | Question::Rule(_) | Question::Template(_) => return None,
             Question::Object(key) => Steps::To(key),
             Question::Region(_) => Steps::All,
             Question::Recipient(_) => return None,
@@ -190,11 +206,19 @@ fn answer(question: &Question, bundle: &Bundle<'_>, claims: Vec<ClaimRecord>) ->
     let told: BTreeSet<&str> =
         claims.iter().filter(|claim| !claim.steps.is_empty()).map(|claim| &*claim.credential).collect();
     let is_told = |object: &ManifestObject| object.needed_by.iter().any(|needed| told.contains(&*needed.by.path()));
+    let set = question.set();
+    let is_set = |object: &ManifestObject| {
+        set.as_ref() == Some(&object.key) && object.needed_by.iter().any(|needed| needed.by.is_guest())
+    };
+    let in_guests = |object: &ManifestObject, key: &ObjectKey| object.guest.as_ref().is_some_and(|it| it.key == *key);
     let is_meant = |object: &&ManifestObject| match question {
-        Question::Claimant(_) | Question::Rule(_) => {
-            !is_told(object) && object.needed_by.iter().any(|needed| question.names(&needed.by))
+        Question::Claimant(_) | Question::Rule(_) | Question::Template(_) => {
+            let is_named = || object.needed_by.iter().any(|needed| question.names(&needed.by));
+            !is_told(object) && (is_named() || is_set(object))
         }
-        Question::Object(key) => object.key == *key || object.read_key().as_ref() == Some(key),
+        Question::Object(key) => {
+            object.key == *key || object.read_key().as_ref() == Some(key) || in_guests(object, key)
+        }
         Question::Region(_) => !is_told(object) && !object.needed_by.is_empty(),
         Question::Recipient(recipient) => {
             object.key.kind.is_secret() && bundle.readers(object).iter().any(|reader| reader == recipient)
@@ -371,8 +395,10 @@ const PUBLISHED: &str = "published";
 enum Steps<'q> {
     /// Every one.
     All,
-    /// Those that lead to an object, by where it is read or lands.
+    /// Those that lead to an object, by where it is read or lands, on the region or in a guest.
     To(&'q ObjectKey),
+    /// Of a group of guest clusters, those that a rule or template of it leads to.
+    By(&'q Claimant),
 }
 
 /// The record of a claim; none if it has none of the steps.
@@ -384,7 +410,13 @@ fn claim(
 ) -> Option<ClaimRecord> {
     let Case { claim, closure, findings, .. } = case;
     let told = told(world, claim, closure, steps);
-    if matches!(steps, Steps::To(_)) && told.is_empty() {
+    let is_meant = match steps {
+        Steps::All => true,
+        Steps::To(_) => !told.is_empty(),
+        // A template of which nothing comes is the group's all the same, whose findings may say why.
+        Steps::By(by) => !told.is_empty() || guests::names_template(world.fleet, claim, by),
+    };
+    if !is_meant {
         return None;
     }
     // Members are told in the order of the closure, so that who names another one comes first.
@@ -478,7 +510,11 @@ fn told(world: &World<'_>, claim: &Claim, closure: &Closure, steps: &Steps<'_>) 
         }
         let is_told = match steps {
             Steps::All => true,
-            Steps::To(key) => member.read == **key || member.lands == **key,
+            Steps::To(key) => {
+                let in_guests = || parcel(&member.edits).is_some_and(|parcel| parcel.lands == **key);
+                member.read == **key || member.lands == **key || in_guests()
+            }
+            Steps::By(by) => member.rule.as_ref().is_some_and(|rule| rule.by == **by),
         };
         if is_told {
             // And all that lead to it.

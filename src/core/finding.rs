@@ -81,7 +81,8 @@ impl fmt::Display for Origin {
         match &self.place {
             Place::File { path, line, column } => {
                 write!(f, "{path}:{line}:{column}")?;
-                if path.contains(':') { write!(f, " in {}", self.source) } else { Ok(()) }
+                // What stands in the configuration is in no source.
+                if path.contains(':') && self.source != "" { write!(f, " in {}", self.source) } else { Ok(()) }
             }
             Place::Cluster { context } => write!(f, "cluster {context}"),
             Place::Whole if self.source == "" => f.write_str("the configuration"),

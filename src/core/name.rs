@@ -4,6 +4,8 @@
 //! words of nearly every key take no memory at all. This module knows how Kubernetes bounds names; it knows
 //! nothing of objects.
 
+mod made;
+
 use alloc::borrow::Cow;
 use alloc::string::String;
 use alloc::sync::Arc;
@@ -319,16 +321,6 @@ impl ObjectKey {
         match &self.namespace {
             Some(namespace) => format!("{namespace}/{}", self.name),
             None => String::from(self.name.as_str()),
-        }
-    }
-}
-
-/// `Kind.group namespace/name`, for people.
-impl fmt::Display for ObjectKey {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.namespace {
-            Some(namespace) => write!(f, "{} {namespace}/{}", self.kind, self.name),
-            None => write!(f, "{} {}", self.kind, self.name),
         }
     }
 }

@@ -25,6 +25,9 @@ pub enum RecipientError {
     /// There is no text.
     #[error("the recipient is empty")]
     Empty,
+    /// It is what examples have where a recipient belongs, such as `age1…`.
+    #[error("this stands where a recipient is to be written")]
+    Placeholder,
     /// It holds an age identity, a plugin's identity, a reuse key or a private key of another kind.
     #[error("this is a secret key, not a recipient")]
     SecretKey,
@@ -71,6 +74,9 @@ impl RecipientError {
     pub fn help(self) -> &'static str {
         match self {
             RecipientError::Empty => "Write the region's recipient, which `pouch keygen` or age-keygen prints.",
+            RecipientError::Placeholder => {
+                "Make the key with `pouch keygen`, which works before that, and write the recipient that it prints."
+            }
             RecipientError::SecretKey => {
                 "Take it out, treat it as leaked, and write its public half, which `age-keygen -y` prints."
             }
@@ -141,6 +147,9 @@ fn judge_shape(text: &str) -> Result<(), RecipientError> {
     if starts("ssh-") || starts("ecdsa-sha2-") || starts("sk-ssh-") || starts("sk-ecdsa-") {
         return Err(RecipientError::Ssh);
     }
+    if is_placeholder(text) {
+        return Err(RecipientError::Placeholder);
+    }
     if !text.bytes().all(|b| b.is_ascii_graphic()) {
         return Err(RecipientError::ForeignCharacter);
     }
@@ -160,6 +169,14 @@ fn judge_shape(text: &str) -> Result<(), RecipientError> {
         Some("age1tag" | "age1tagpq") => Err(RecipientError::Tagged),
         _ => Err(RecipientError::Plugin),
     }
+}
+
+/// Whether a text only stands for a recipient, as `age1…`, `age1...`, `age1xxx` and `<recipient>` do.
+fn is_placeholder(text: &str) -> bool {
+    let rest = text.strip_prefix("age1").unwrap_or_default();
+    let is_one_letter = |letter: char| !rest.is_empty() && rest.chars().all(|it| it.eq_ignore_ascii_case(&letter));
+    let is_cut = rest.ends_with('…') || rest.ends_with("...");
+    is_cut || is_one_letter('x') || (text.starts_with('<') && text.ends_with('>'))
 }
 
 /// u-coordinates of the points whose order divides 8, little-endian: with them the shared secret is
@@ -291,6 +308,16 @@ mod tests {
         ] {
             assert!(error.help().contains(expect), "{error}");
         }
+    }
+
+    #[test]
+    fn what_only_stands_for_a_recipient_is_told_as_that() {
+        for text in ["age1…", "age1...", "age1qqq…", "age1xxxxxxxx", "age1XXX", "<recipient>", "<age1…>"] {
+            check(text, RecipientError::Placeholder);
+        }
+        // A mark behind it makes a recipient none.
+        check(&format!("{GOOD}.."), RecipientError::Length(64));
+        check(&format!("{GOOD}x"), RecipientError::Length(63));
     }
 
     #[test]

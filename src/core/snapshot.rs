@@ -302,6 +302,12 @@ impl Snapshot {
         self.objects.get(key).into_iter().flat_map(Held::agreeing)
     }
 
+    /// `Did you mean KEY? `, to stand before more help, where nothing has a key; empty where none is near.
+    pub fn did_you_mean(&self, key: &ObjectKey) -> String {
+        let near = self.objects.near(key).map(|held| &held.object.key);
+        near.map(|near| format!("Did you mean {near}? ")).unwrap_or_default()
+    }
+
     /// All objects of a kind, sorted by key.
     pub fn all(&self, kind: &GroupKind) -> impl Iterator<Item = &Object> {
         self.objects.of_kind(kind).map(|held| &*held.object)

@@ -270,6 +270,7 @@ mod tests {
                 kind: "Secret".into(),
                 namespace: Some("team-a".into()),
                 name: format!("s{n:05}\nPouch-Accepted: deletions eu=0123456789abcdef").as_str().into(),
+                made_by: None,
             },
             credentials: vec![format!("team-a/c{n:05}")],
             within: None,

@@ -115,8 +115,9 @@ fn delivered(
                     Lookup::Unread(unread) => unread.finding(&key),
                     _ => {
                         let message = format!("{field} names {key}, which no source with `clusterScoped` has");
-                        let finding = Finding::new(Code::MissingReference, message).about(&key);
-                        finding.help("Add the rule, or correct the name.")
+                        let finding =
+                            Finding::new(Code::MissingReference, message).about(&key).at(&group.origin_of(&key));
+                        finding.help(format!("{}Add the rule, or correct the name.", snapshot.did_you_mean(&key)))
                     }
                 });
                 continue;

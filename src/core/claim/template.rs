@@ -13,7 +13,7 @@ use alloc::vec::Vec;
 use super::{Asked, Claim, Rendering};
 use crate::config::{Fleet, RegionConfig, RegionState, Resolution, Source};
 use crate::destination::{Address, Destination};
-use crate::finding::{Code, Finding, Severity};
+use crate::finding::{Code, Finding, Origin, Severity};
 use crate::k0rdent::root::Root;
 use crate::kinds;
 use crate::listing::few;
@@ -227,8 +227,10 @@ pub(super) fn for_guests(
         Lookup::Unread(unread) => return one(unread.finding(&key)),
         Lookup::Absent | Lookup::Unasked => {
             let message = format!("guests.{group} names {key}, which no source with `clusterScoped` has");
-            let finding = Finding::new(Code::MissingReference, message);
-            return one(finding.help("Add the template, or correct the name in the group."));
+            let place = fleet.guests.get(group).map_or_else(Origin::configuration, |group| group.origin_of(&key));
+            let finding = Finding::new(Code::MissingReference, message).at(&place);
+            let meant = snapshot.did_you_mean(&key);
+            return one(finding.help(format!("{meant}Add the template, or correct the name in the group.")));
         }
     };
     let Some(copy) = trusted_copy(fleet, snapshot, &region.name, object) else {

@@ -99,6 +99,8 @@ pub struct ConfigError {
     pub help: String,
     /// Whether the field holds a secret, so that its line in the file is not quoted.
     pub secret: bool,
+    /// Whether nothing is wrong but that the key for it is to be made yet.
+    pub awaits_key: bool,
 }
 
 /// `field: message`.
@@ -119,17 +121,22 @@ pub struct Faults(Vec<ConfigError>);
 impl Faults {
     /// Records a fault of a value.
     pub fn add(&mut self, field: &FieldPath, message: impl Into<String>, help: impl Into<String>) {
-        self.push(field, Spot::Value, message.into(), help.into(), false);
+        self.push(fault((field, Spot::Value), message.into(), help.into()));
     }
 
     /// Records a fault of a key.
     pub fn add_at_key(&mut self, field: &FieldPath, message: impl Into<String>, help: impl Into<String>) {
-        self.push(field, Spot::Key, message.into(), help.into(), false);
+        self.push(fault((field, Spot::Key), message.into(), help.into()));
     }
 
     /// Records a fault of a value that holds a secret.
     pub fn add_secret(&mut self, field: &FieldPath, message: impl Into<String>, help: impl Into<String>) {
-        self.push(field, Spot::Value, message.into(), help.into(), true);
+        self.push(ConfigError { secret: true, ..fault((field, Spot::Value), message.into(), help.into()) });
+    }
+
+    /// Records that a key of age is to be made yet.
+    pub fn add_awaiting_key(&mut self, at: (&FieldPath, Spot), message: impl Into<String>, help: impl Into<String>) {
+        self.push(ConfigError { awaits_key: true, ..fault(at, message.into(), help.into()) });
     }
 
     /// Adds what was recorded apart.
@@ -142,13 +149,16 @@ impl Faults {
         self.0
     }
 
-    fn push(&mut self, field: &FieldPath, spot: Spot, message: String, help: String, secret: bool) {
-        let error = ConfigError { field: field.clone(), spot, message, help, secret };
+    fn push(&mut self, error: ConfigError) {
         // Text that regions share is checked for each of them, so a fault may come twice.
         if !self.0.contains(&error) {
             self.0.push(error);
         }
     }
+}
+
+fn fault((field, spot): (&FieldPath, Spot), message: String, help: String) -> ConfigError {
+    ConfigError { field: field.clone(), spot, message, help, secret: false, awaits_key: false }
 }
 
 /// Whether `text` holds a key of age or pouch, a private key in PEM, or a URL with a password.

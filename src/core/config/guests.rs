@@ -5,7 +5,9 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::Globs;
+use super::error::FieldPath;
 use super::file::OperatorWord;
+use crate::finding::Origin;
 use crate::hash::sha256_hex;
 use crate::name::{Name, Namespace, ObjectKey, Region};
 use crate::node::{Key, Node};
@@ -31,12 +33,23 @@ pub struct GuestGroup {
     pub clusters: ClusterSelector,
     /// What is delivered, sorted by where it lands.
     pub objects: Vec<GuestEntry>,
+    /// Where the configuration says so, by what is named there.
+    pub places: BTreeMap<ObjectKey, EntryPlace>,
     /// Whether sources that describe no region tell of its Clusters: no other region can be meant.
     pub told_by_all: bool,
     /// The ResourceSyncRules whose copies are delivered.
     pub rules: BTreeSet<Name>,
     /// The ManagedResources that are rendered for its namespaces, and whose objects are delivered.
     pub templates: BTreeSet<Name>,
+}
+
+/// Where an entry stands.
+#[derive(Clone, Debug)]
+pub struct EntryPlace {
+    /// Its field.
+    pub field: FieldPath,
+    /// Its line, as far as that is known.
+    pub origin: Origin,
 }
 
 /// Which Clusters a group is for.
@@ -115,6 +128,11 @@ impl ClusterSelector {
 }
 
 impl GuestGroup {
+    /// Where the configuration names something for it.
+    pub fn origin_of(&self, named: &ObjectKey) -> Origin {
+        self.places.get(named).map_or_else(Origin::configuration, |place| place.origin.clone())
+    }
+
     /// What the names of its sets and payloads begin with.
     pub fn base(&self) -> String {
         format!("pouch-{}-{}", self.name, self.clusters.digits())

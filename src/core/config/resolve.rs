@@ -54,6 +54,21 @@ pub fn provider_files(file: &FleetFile) -> impl Iterator<Item = &String> {
 /// # Errors
 /// Everything that is wrong with it, in the order of the fields as documented.
 pub fn resolve(file: &FleetFile, texts: &BTreeMap<String, String>) -> Result<Fleet, Vec<ConfigError>> {
+    let (fleet, errors) = resolved(file, texts);
+    if errors.is_empty() { Ok(fleet) } else { Err(errors) }
+}
+
+/// The same before the keys are made: that a recipient is still to be written is no error.
+///
+/// # Errors
+/// As [`resolve`].
+pub fn resolve_without_keys(file: &FleetFile, texts: &BTreeMap<String, String>) -> Result<Fleet, Vec<ConfigError>> {
+    let (fleet, errors) = resolved(file, texts);
+    if errors.iter().all(|error| error.awaits_key) { Ok(fleet) } else { Err(errors) }
+}
+
+/// What a configuration means as far as it can be told, and all that is wrong with it.
+fn resolved(file: &FleetFile, texts: &BTreeMap<String, String>) -> (Fleet, Vec<ConfigError>) {
     let mut faults = Faults::default();
     header(file, &mut faults);
     let root = FieldPath::root();
@@ -77,11 +92,7 @@ pub fn resolve(file: &FleetFile, texts: &BTreeMap<String, String>) -> Result<Fle
     let limits = limit::resolve(&file.limits, &regions, &mut faults);
     let severities = limit::severities(&file.findings, &mut faults);
 
-    let errors = faults.into_errors();
-    if !errors.is_empty() {
-        return Err(errors);
-    }
-    Ok(Fleet {
+    let fleet = Fleet {
         name: FleetName::from(file.metadata.name.as_str()),
         sources,
         system_namespace,
@@ -102,7 +113,8 @@ pub fn resolve(file: &FleetFile, texts: &BTreeMap<String, String>) -> Result<Fle
         reuse_key,
         limits,
         severities,
-    })
+    };
+    (fleet, faults.into_errors())
 }
 
 fn header(file: &FleetFile, faults: &mut Faults) {

@@ -3,8 +3,8 @@
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
-use super::record::RuleRecord;
-use super::rule;
+use super::record::{RuleRecord, TemplateRecord};
+use super::{guests, rule, template};
 use crate::claim::Asked;
 use crate::config::{Fleet, Source, SourcePlace};
 use crate::destination::Destination;
@@ -22,6 +22,8 @@ pub enum Question {
     Claimant(Claimant),
     /// What a ResourceSyncRule takes, and where that goes.
     Rule(Name),
+    /// For which namespaces and guest clusters a ManagedResource is rendered.
+    Template(Name),
     /// Who needs an object, by where it is read or where it lands.
     Object(ObjectKey),
     /// Who has something in a region.
@@ -38,7 +40,7 @@ impl Question {
     pub fn narrow(&self, fleet: &Fleet) -> Option<&Claimant> {
         let is_asked = |source: &Source| matches!(source.place, SourcePlace::Cluster { .. });
         match self {
-            Question::Claimant(by) if fleet.sources.iter().any(is_asked) => Some(by),
+            Question::Claimant(by) if fleet.sources.iter().any(is_asked) && !guests::may_have(fleet, by) => Some(by),
             _ => None,
         }
     }
@@ -53,7 +55,8 @@ impl Question {
                 by.is_managed_resource() || claims.peek().is_none() || claims.any(|claim| claim.to == to.address())
             }
             Question::Region(region) => *region == to.region.name,
-            Question::Rule(_) | Question::Object(_) | Question::Recipient(_) | Question::Changes => true,
+            Question::Rule(_) | Question::Template(_) => true,
+            Question::Object(_) | Question::Recipient(_) | Question::Changes => true,
         }
     }
 
@@ -70,7 +73,26 @@ impl Question {
         match self {
             Question::Claimant(named) => by == named,
             Question::Rule(rule) => by.rule_and_object().is_some_and(|(of, _)| *rule == *of),
+            Question::Template(template) => by.is_managed_resource() && by.name == *template,
             _ => false,
+        }
+    }
+
+    /// The ClusterResourceSet that it is about, whoever makes that.
+    pub(super) fn set(&self) -> Option<ObjectKey> {
+        if let Question::Claimant(by) = self { guests::set(by) } else { None }
+    }
+
+    /// What a template is as a whole, if it is about one, or about one and a namespace for which only groups name it.
+    pub fn template(&self, world: &World<'_>) -> Option<TemplateRecord> {
+        match self {
+            Question::Template(name) => template::of(world, name),
+            Question::Claimant(by) if by.is_managed_resource() && world.facts.asked_by(by).is_none() => {
+                let mut named = guests::naming(world, |group| group.templates.contains(&by.name));
+                named.find(|(asked, _)| asked.by.namespace == by.namespace)?;
+                template::of(world, &by.name)
+            }
+            _ => None,
         }
     }
 
@@ -90,6 +112,9 @@ pub struct Missed {
 impl Question {
     /// Whether what it is about was not read; where nobody knows, it counts as read.
     pub fn missed(&self, world: &World<'_>) -> Option<Missed> {
+        if self.template(world).is_some() {
+            return None;
+        }
         let (typed, paths): (String, Vec<String>) = match self {
             Question::Claimant(by) if world.facts.asked_by(by).is_none() => {
                 (by.path(), world.facts.asked().iter().map(|asked| asked.by.path()).collect())
@@ -97,6 +122,10 @@ impl Question {
             Question::Rule(rule) if rule::of(world, rule).is_none() => {
                 (rule.to_string(), world.snapshot.all(&kinds::sync_rule()).map(|it| it.key.name.to_string()).collect())
             }
+            Question::Template(name) => (
+                name.to_string(),
+                world.snapshot.all(&kinds::managed_resource()).map(|it| it.key.name.to_string()).collect(),
+            ),
             Question::Object(key) if matches!(world.snapshot.look_up(key), Lookup::Absent) => {
                 (key.path(), world.snapshot.all(&key.kind).map(|object| object.key.path()).collect())
             }
@@ -120,6 +149,7 @@ impl core::fmt::Display for Question {
         match self {
             Question::Claimant(by) => write!(f, "{by}"),
             Question::Rule(rule) => write!(f, "ResourceSyncRule {rule}"),
+            Question::Template(template) => write!(f, "ManagedResource {template}"),
             Question::Object(key) => write!(f, "{key}"),
             Question::Region(region) => write!(f, "region {region}"),
             Question::Recipient(recipient) => write!(f, "recipient {recipient}"),

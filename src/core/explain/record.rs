@@ -34,6 +34,10 @@ pub struct Explanation {
     /// The ResourceSyncRule that was asked about.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rule: Option<RuleRecord>,
+    /// The ManagedResource that was asked about by its name, or with a namespace for which only groups of guest clusters
+    /// name it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub template: Option<TemplateRecord>,
     /// The regions that the answer names, sorted by name.
     pub regions: Vec<RegionRecord>,
     /// The Credentials that it is about, sorted by name.
@@ -63,11 +67,34 @@ pub struct RuleRecord {
     pub sources: Vec<RuleSourceRecord>,
     /// The regions that name it.
     pub regions: Vec<String>,
+    /// The groups of guest clusters that name it, for each of their namespaces, such as `guest/team-a/pull`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub groups: Vec<String>,
     /// How many objects of the kind were read.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub read: Option<usize>,
     /// How many of them it takes, or may take.
     pub taken: usize,
+}
+
+/// A ManagedResource as a whole.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct TemplateRecord {
+    /// Its name.
+    pub name: String,
+    /// Where it stands, if it was read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub place: Option<PlaceRecord>,
+    /// The regions that name it.
+    pub regions: Vec<String>,
+    /// For how many of their namespaces it is rendered.
+    pub namespaces: usize,
+    /// The groups of guest clusters for which it is rendered, for each of their namespaces, such as `guest/team-a/pull`.
+    pub groups: Vec<String>,
+    /// The groups that name it, for those of their namespaces that it does not select.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub unselected: Vec<String>,
 }
 
 /// A source, and whether a rule takes objects of it.

@@ -4,10 +4,11 @@ use alloc::collections::BTreeSet;
 use alloc::string::ToString as _;
 use alloc::vec::Vec;
 
+use super::guests;
 use super::record::{PlaceRecord, RuleRecord, RuleSourceRecord};
 use crate::claim::sync_rule::Told;
 use crate::kinds;
-use crate::name::{Name, ObjectKey, SourceName};
+use crate::name::{Claimant, Name, ObjectKey, SourceName};
 use crate::snapshot::Lookup;
 use crate::sync_rule::words::conditions;
 use crate::world::World;
@@ -32,16 +33,23 @@ pub(super) fn of(world: &World<'_>, name: &Name) -> Option<RuleRecord> {
         conditions: object.filter(|_| told.is_some()).map(|object| conditions(&object.body)).unwrap_or_default(),
         sources: told.as_ref().map(sources).unwrap_or_default(),
         regions: world.fleet.ruled(name.as_str()).map(|region| region.name.to_string()).collect(),
+        groups: guests::naming(world, |group| group.rules.contains(name)).map(|(asked, _)| asked.by.path()).collect(),
         read: kind.map(|kind| world.snapshot.all(kind).count()),
         taken: taken(world, name),
     })
 }
 
-/// How many objects it takes, to whatever regions.
+/// How many objects it takes, to whatever regions and guest clusters.
 fn taken(world: &World<'_>, name: &Name) -> usize {
-    let asked = world.facts.asked().iter().filter(|asked| asked.claim.is_some());
-    let of_rule = asked.filter(|asked| asked.by.rule_and_object().is_some_and(|(rule, _)| *name == *rule));
-    of_rule.map(|asked| &asked.by).collect::<BTreeSet<_>>().len()
+    let asked = world.facts.asked().iter().filter(|asked| asked.claim.is_some()).map(|asked| &asked.by);
+    let delivered =
+        guests::naming(world, |group| group.rules.contains(name)).filter_map(|(_, claim)| claim.guest.as_ref());
+    let for_guests = delivered.flat_map(|delivered| {
+        let waiting = delivered.waiting.iter().map(|waiting| &waiting.rule.by);
+        delivered.items.iter().filter_map(|item| item.rule.as_ref()).map(|claim| &claim.by).chain(waiting)
+    });
+    let is_by_it = |by: &&Claimant| by.rule_and_object().is_some_and(|(rule, _)| *name == *rule);
+    asked.chain(for_guests).filter(is_by_it).collect::<BTreeSet<_>>().len()
 }
 
 fn sources(told: &Told<'_>) -> Vec<RuleSourceRecord> {

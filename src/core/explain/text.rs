@@ -5,9 +5,10 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
+use super::guests;
 use super::record::{
     BundledRecord, ClaimRecord, DefinitionRecord, Explanation, FactRecord, RegionRecord, RuleRecord, RuleSourceRecord,
-    StepRecord,
+    StepRecord, TemplateRecord,
 };
 use crate::listing::counted;
 use crate::name::Claimant;
@@ -62,6 +63,9 @@ pub fn text(explanation: &Explanation, brief: bool) -> String {
         for finding in claims.iter().filter(|claim| claim.steps.is_empty()).flat_map(|claim| &claim.findings) {
             out.finding(finding, "help", &finding.help);
         }
+    }
+    if let Some(template) = &explanation.template {
+        out.template(template);
     }
     let is_told = |claim: &&ClaimRecord| explanation.rule.is_some() && claim.steps.is_empty();
     if brief {
@@ -126,13 +130,40 @@ impl Out {
             };
             self.line(1, &format!("from   source {name}, which {says}"));
         }
-        let to = match rule.regions.is_empty() {
-            true => String::from("nowhere: no region names it in its `syncRules`"),
-            false => {
-                format!("{} {}", if rule.regions.len() == 1 { "region" } else { "regions" }, rule.regions.join(", "))
-            }
-        };
-        self.line(1, &format!("to     {to}"));
+        if rule.regions.is_empty() && rule.groups.is_empty() {
+            self.line(1, "to     nowhere: no region names it in its `syncRules`");
+        }
+        self.to(&rule.regions, "");
+        self.by_groups(&rule.groups);
+    }
+
+    fn template(&mut self, template: &TemplateRecord) {
+        let TemplateRecord { name, place, regions, namespaces, groups, unselected } = template;
+        let place = place.as_ref().map(|place| format!(" at {}", place.text)).unwrap_or_default();
+        self.line(0, &format!("ManagedResource {name}{place}"));
+        if regions.is_empty() && groups.is_empty() && unselected.is_empty() {
+            self.line(1, "to     nowhere: no region names it in its `templates`");
+        }
+        let namespaces = counted(*namespaces, "namespace", "namespaces");
+        self.to(regions, &format!(", for {namespaces}"));
+        self.by_groups(groups);
+        if !unselected.is_empty() {
+            let whose = if unselected.len() == 1 { "its namespace" } else { "their namespaces" };
+            self.line(1, &format!("not    to those of {}: it does not select {whose}", guests::listed(unselected)));
+        }
+    }
+
+    fn to(&mut self, regions: &[String], more: &str) {
+        if !regions.is_empty() {
+            let word = if regions.len() == 1 { "region" } else { "regions" };
+            self.line(1, &format!("to     {word} {}{more}", regions.join(", ")));
+        }
+    }
+
+    fn by_groups(&mut self, groups: &[String]) {
+        if !groups.is_empty() {
+            self.line(1, &format!("to     guest clusters, by {}", guests::listed(groups)));
+        }
     }
 
     fn region(&mut self, region: &RegionRecord) {
@@ -311,7 +342,8 @@ pub fn read(step: &StepRecord) -> String {
         (Some(place), _) => place.text.clone(),
         (None, "absent") => String::from("it is in no source"),
         (None, "notTold") => String::from("not told, as it is not open to the claimant"),
-        _ if matches!(&*step.role, "assumed" | "made") => String::from("not at all"),
+        _ if &*step.role == "made" => String::from("nowhere: pouch makes it"),
+        _ if &*step.role == "assumed" => String::from("not at all"),
         _ => String::from("it could not be read"),
     }
 }

@@ -85,10 +85,11 @@ fn between(one: &Writer, other: &Writer) -> Option<Finding> {
     if shared.is_empty() || !one.selector.may_overlap(&other.selector) {
         return None;
     }
+    // Both say the same, so that it is told once.
+    let (first, second) = if one.by <= other.by { (&one.by, &other.by) } else { (&other.by, &one.by) };
     let named = few(shared.iter().map(ToString::to_string), shared.len(), MOST_NAMED);
     let message = format!(
-        "{} and {} may both write {named} into one cluster: their selectors can choose the same Cluster",
-        one.by, other.by
+        "{first} and {second} may both write {named} into one cluster: their selectors can choose the same Cluster"
     );
     let help = "Narrow one of the selectors, or let one of the two alone write the object.";
     Some(Finding::new(Code::TwoWriters, message).help(help))

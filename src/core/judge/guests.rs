@@ -4,6 +4,7 @@
 //! payloads and sets land on the region, and are held to its rules.
 
 use alloc::collections::BTreeMap;
+use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::case::{Verdict, verdict};
@@ -163,15 +164,21 @@ fn contradicting(closure: &mut Closure, aside: &mut Vec<(ObjectKey, Verdict, Vec
         let mut beside = rest.iter().filter(|other| rank(other) == rank(first));
         let stays = first.rule.is_none() || beside.all(|other| same(first, other));
         keep.insert(lands.clone(), stays.then(|| (rank(first), first.read.clone())));
+        if let (false, 1, Some(parcel)) = (stays, rank(first), parcel(&first.edits)) {
+            closure.awaited.insert(parcel.lands.clone(), Code::ConflictingContent);
+        }
         for other in members.iter().filter(|other| other.rule.is_some()) {
             let against = if same(first, other) { rest.iter().find(|it| !same(first, it)) } else { Some(first) };
             let Some(against) = against.filter(|_| !(stays && same(first, other))) else { continue };
             let in_guest = parcel(&other.edits).map(|parcel| &parcel.lands).unwrap_or(&other.lands);
-            let message = format!(
-                "{} and {} would both be {in_guest} in guests; one that is published goes on, and the other waits",
-                other.read, against.read
-            );
-            let finding = Finding::new(Code::ConflictingContent, message).about(&other.read);
+            // Both say the same, so that it is told once.
+            let (one, two) = ((&other.read).min(&against.read), (&other.read).max(&against.read));
+            let goes_on = match stays {
+                true => format!("{} comes first", first.read),
+                false => String::from("one that is published goes on"),
+            };
+            let message = format!("{one} and {two} would both be {in_guest} in guests; {goes_on}, and the other waits");
+            let finding = Finding::new(Code::ConflictingContent, message).about(one);
             let finding = finding.help("Let one of them land elsewhere, or remove one.");
             aside.push((other.read.clone(), Verdict::Broken, vec![finding]));
         }
@@ -185,16 +192,7 @@ fn contradicting(closure: &mut Closure, aside: &mut Vec<(ObjectKey, Verdict, Vec
             None => true,
             Some(first) => first.take_if(|(of, read)| *of == rank(&member) && *read == member.read).is_some(),
         };
-        if stays {
-            closure.members.push(member);
-            continue;
-        }
-        if rank(&member) == 1
-            && let Some(parcel) = parcel(&member.edits)
-        {
-            closure.awaited.insert(parcel.lands.clone(), Code::ConflictingContent);
-        }
-        closure.contested.push(member);
+        if stays { closure.members.push(member) } else { closure.contested.push(member) }
     }
 }
 

@@ -275,7 +275,13 @@ mod tests {
             carried: 3,
             changes: vec![ChangeRecord {
                 action: "withdrawn".into(),
-                object: ObjectRecord { group: "".into(), kind: "Secret".into(), namespace: None, name: "x".into() },
+                object: ObjectRecord {
+                    group: "".into(),
+                    kind: "Secret".into(),
+                    namespace: None,
+                    name: "x".into(),
+                    made_by: None,
+                },
                 credentials: Vec::new(),
                 within: None,
             }],

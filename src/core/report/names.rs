@@ -324,7 +324,11 @@ pub fn object(record: &ObjectRecord) -> String {
 
 /// `Kind namespace/name` of an object, as it is.
 pub fn of(record: &ObjectRecord) -> String {
-    named(record.kind.as_str(), record.namespace.as_ref().map(Namespace::as_str), record.name.as_str())
+    let object = named(record.kind.as_str(), record.namespace.as_ref().map(Namespace::as_str), record.name.as_str());
+    match &record.made_by {
+        Some(template) => format!("{object} (made by ManagedResource {template})"),
+        None => object,
+    }
 }
 
 /// `Kind namespace/name`.

@@ -22,16 +22,18 @@ pub struct ObjectRecord {
     pub namespace: Option<Namespace>,
     /// The name.
     pub name: Name,
+    /// The ManagedResource that makes it, if it stands in no source because a template makes it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub made_by: Option<Name>,
 }
 
 impl From<&ObjectKey> for ObjectRecord {
     fn from(key: &ObjectKey) -> Self {
-        Self {
-            group: key.kind.group.clone(),
-            kind: key.kind.kind.clone(),
-            namespace: key.namespace.clone(),
-            name: key.name.clone(),
-        }
+        let (ObjectKey { kind, namespace, name }, made_by) = match key.made() {
+            Some((own, template)) => (own, Some(template)),
+            None => (key.clone(), None),
+        };
+        Self { group: kind.group, kind: kind.kind, namespace, name, made_by }
     }
 }
 

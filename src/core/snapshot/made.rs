@@ -97,15 +97,8 @@ impl AllMade {
 
 /// The key under which a made object is found: in the claimant's namespace, with a name that is none.
 fn found_as(goal: &MadeFor, directory: &str, lands: &ObjectKey) -> ObjectKey {
-    let by = &goal.by;
-    let elsewhere = match &lands.namespace {
-        Some(namespace) if *namespace == by.namespace => None,
-        other => Some(other.as_ref().map_or("", Namespace::as_str)),
-    };
-    let place = elsewhere.map(|namespace| format!("{namespace}/")).unwrap_or_default();
     let suffix = if goal.in_guests { "@guests" } else { "" };
-    let name = format!("{place}{}@{}@{directory}{suffix}", lands.name, by.name);
-    ObjectKey::new(lands.kind.clone(), Some(by.namespace.clone()), Name::from(name.as_str()))
+    ObjectKey::of_made(lands, (&goal.by.name, &goal.by.namespace), &format!("{directory}{suffix}"))
 }
 
 /// The template that made an object, by the name under which that was found.

@@ -7,8 +7,8 @@ use alloc::vec::Vec;
 use serde::{Deserialize, Serialize};
 
 use crate::finding::{Cause, Code, Counts, Finding, Origin, Place, Severity};
-use crate::name::{Claimant, GroupKind, ObjectKey};
-use crate::report::summary::{Credentials, ObjectRecord, Region};
+use crate::name::{Claimant, Group, GroupKind, Kind, Name, Namespace, ObjectKey};
+use crate::report::summary::{Credentials, Region};
 use crate::silence::Silenced;
 
 /// The most findings that are written down where all are; of more of them, only what matters is.
@@ -111,7 +111,7 @@ struct Told {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     claimant: Option<(String, String, String)>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    object: Option<ObjectRecord>,
+    object: Option<ToldKey>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     origin: Option<(String, ToldPlace)>,
     message: String,
@@ -120,6 +120,17 @@ struct Told {
     because: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     because_region: Option<String>,
+}
+
+/// An object's key as it is kept, and not as people are told it.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct ToldKey {
+    group: Group,
+    kind: Kind,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    namespace: Option<Namespace>,
+    name: Name,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -144,7 +155,12 @@ impl From<&Finding> for Told {
             code: code.text().to_string(),
             region: region.as_ref().map(|region| region.to_string()),
             claimant: claimant.map(|by| (by.kind.to_string(), by.namespace.to_string(), by.name.to_string())),
-            object: object.as_ref().map(ObjectRecord::from),
+            object: object.as_ref().map(|ObjectKey { kind, namespace, name }| ToldKey {
+                group: kind.group.clone(),
+                kind: kind.kind.clone(),
+                namespace: namespace.clone(),
+                name: name.clone(),
+            }),
             origin: origin.as_ref().map(|origin| (origin.source.to_string(), place(&origin.place))),
             message: message.clone(),
             help: help.to_string(),
@@ -174,7 +190,7 @@ impl Told {
                 namespace: (&**namespace).into(),
                 name: (&**name).into(),
             }),
-            object: object.as_ref().map(|ObjectRecord { group, kind, namespace, name }| {
+            object: object.as_ref().map(|ToldKey { group, kind, namespace, name }| {
                 let kind = GroupKind { group: group.clone(), kind: kind.clone() };
                 ObjectKey::new(kind, namespace.clone(), name.clone())
             }),
@@ -198,6 +214,7 @@ mod tests {
         let keys = [
             ObjectKey::new(GroupKind::new("g", "K"), None, "n".into()),
             ObjectKey::new(GroupKind::new("", "Secret"), Some("ns".into()), "n".into()),
+            ObjectKey::of_made(&ObjectKey::secret("b".into(), "n".into()), (&"login".into(), &"a".into()), "eu@guests"),
         ];
         let places = [
             Place::File { path: "a.yaml".into(), line: 3, column: 5 },

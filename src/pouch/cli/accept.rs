@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 use clap::Args as _;
 use pouch_core::config::{Accept, Acceptance, Fleet, is_digest};
 use pouch_core::listing::few;
-use pouch_core::name::{Claimant, Namespace, Region};
+use pouch_core::name::{Claimant, Name, Namespace, Region};
+use pouch_core::nearest::suggested;
 use pouch_core::region::allowances::Allowances;
 use pouch_core::stamp::SourceState;
 
@@ -48,8 +49,9 @@ pub struct Requested {
     /// Seal a region's Secrets anew, or those of all
     #[arg(long, value_name = "REGION|all")]
     reseal: Vec<String>,
-    /// Withdraw what is carried over for a Credential, or for all that are broken
-    #[arg(long, value_name = "NAMESPACE/NAME|broken")]
+    /// Withdraw what is carried over for a Credential, for another claimant (cluster/NAMESPACE/NAME, and so
+    /// resourcesyncrule, managedresource, clusterresourceset and guest), or for all that are broken
+    #[arg(long, value_name = "[KIND/]NAMESPACE/NAME|broken")]
     withdraw: Vec<String>,
 }
 
@@ -79,7 +81,8 @@ impl Requested {
 
     /// What the flags ask for that a run may turn out not to need.
     pub fn given(&self, fleet: &Fleet) -> Result<Given, Failure> {
-        Ok(Given { accepted: self.accepted.of_flags(fleet)?, withdraw: self.withdrawals()? })
+        let withdraw = self.withdrawals()?.into_iter().map(|by| (in_vain(fleet, &by), by));
+        Ok(Given { accepted: self.accepted.of_flags(fleet)?, withdraw: withdraw.map(|(why, by)| (by, why)).collect() })
     }
 
     /// The Credentials that are named to be withdrawn.
@@ -95,6 +98,37 @@ impl Requested {
         };
         named.map(claimant).collect()
     }
+}
+
+/// What is said where nothing is withdrawn for a claimant that is named for it.
+fn in_vain(fleet: &Fleet, by: &Claimant) -> String {
+    let path = by.path();
+    if by.is_guest() {
+        let Some(group) = fleet.guests.get(&by.name) else {
+            let names = fleet.guests.keys().map(Name::as_str);
+            let meant = suggested(by.name.as_str(), names).map(|near| format!(", and one that is called {near}"));
+            return format!(
+                "the configuration has no group {}{}, and nothing of such a group is carried over",
+                by.name,
+                meant.unwrap_or_default()
+            );
+        };
+        if group.namespaces.matches(by.namespace.as_str()) {
+            return String::from(
+                "nothing of it is carried over. To withdraw what it has, take the group, or the namespace, out of `guests` of the \
+                 configuration, and publish",
+            );
+        }
+    }
+    // Such a word is more likely a kind than a namespace.
+    if by.is_credential() && Claimant::of_path(&format!("{}/x/y", by.namespace)).is_some() {
+        return format!(
+            "it is taken for Credential {} in namespace {}, of which nothing is carried over. Of another claimant write \
+             {}/NAMESPACE/{}",
+            by.name, by.namespace, by.namespace, by.name
+        );
+    }
+    format!("`pouch explain {path}` says why")
 }
 
 /// The region that a flag's value is for, and the value.

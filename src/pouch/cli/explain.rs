@@ -22,6 +22,8 @@ Examples:
   pouch explain resourcesyncrule pull-secrets
   pouch explain resourcesyncrule team-a/pull-secrets:registry
   pouch explain clusterresourceset team-a/addons
+  pouch explain managedresource registry-login
+  pouch explain guest team-a/pull
   pouch explain secret kcm-system/aws-secret
   pouch explain region eu-west
   pouch explain recipient age1…
@@ -34,7 +36,8 @@ cannot be read; 64 usage or configuration.";
 ///
 /// Of a Credential, or a Cluster without one, it tells the whole chain: each object that it needs, the field that names it, the rule
 /// that admits it, where it stands in the sources and where it lands, what becomes of it, and what stops
-/// it. Of a ResourceSyncRule it tells what it takes, from where and to where. The other way round it tells who needs a Secret, who has what in a region, and what a recipient can
+/// it. Of a ResourceSyncRule it tells what it takes, from where and to where, and of a ManagedResource for whom it is
+/// rendered. The other way round it tells who needs a Secret or ConfigMap, who has what in a region, and what a recipient can
 /// read now. It reads what `pouch plan` reads, and shows no values; a live cluster is asked for no more than
 /// the Credential that is asked about needs.
 #[derive(Debug, clap::Args)]
@@ -89,6 +92,11 @@ pub fn run(session: &Session, args: &Args) -> Result<Ended, Failure> {
     explained.settle();
     let missed = explained.missed.take();
     let explanation = explanation(fleet, &question, explained);
+    if let Question::Object(key) = &question
+        && let Some(groups) = explanation.delivered_by(key)
+    {
+        session.ui.note(&format!("{question} is delivered into guest clusters by {groups}"));
+    }
     let is_empty = explanation.claims.is_empty() && explanation.objects.is_empty();
     if failed.is_some() {
         session.ui.note("not all places could be looked at, so this is not all");
@@ -99,7 +107,7 @@ pub fn run(session: &Session, args: &Args) -> Result<Ended, Failure> {
             let meant = near.map(|near| format!(" Did you mean {near}?")).unwrap_or_default();
             let asked = match &question {
                 Question::Claimant(by) => Some(by.path()),
-                Question::Object(key) => Some(format!("secret {}", key.path())),
+                Question::Object(key) if key.kind.is_secret() => Some(format!("secret {}", key.path())),
                 _ => None,
             };
             let became =
@@ -139,7 +147,8 @@ impl Args {
         Ok(match asked.subject(&self.what, self.namespace.as_deref())? {
             Subject::Claimant(by) => Question::Claimant(by),
             Subject::Rule(rule) => Question::Rule(rule),
-            Subject::Secret(key) => Question::Object(key),
+            Subject::Template(template) => Question::Template(template),
+            Subject::Object(key) => Question::Object(key),
             Subject::Region(name) => Question::Region(region_called(fleet, &name)?.name.clone()),
             Subject::Recipient(recipient) => Question::Recipient(recipient),
         })
@@ -164,7 +173,7 @@ impl Args {
                     Question::Claimant(by) => Some(log::Subject::Claimant(by.clone())),
                     Question::Object(key) => Some(log::Subject::Object(key.clone())),
                     Question::Region(region) => Some(log::Subject::Region(region.to_string())),
-                    Question::Rule(_) | Question::Recipient(_) | Question::Changes => None,
+                    Question::Rule(_) | Question::Template(_) | Question::Recipient(_) | Question::Changes => None,
                 };
                 let life = log::beside(session, opened, subject);
                 page::explain(explanation, life.as_ref(), env!("CARGO_PKG_VERSION"))
@@ -175,7 +184,7 @@ impl Args {
 
 /// Whether a question is about many claims, each of which is told in a line.
 fn is_brief(question: &Question) -> bool {
-    matches!(question, Question::Region(_) | Question::Recipient(_) | Question::Rule(_))
+    matches!(question, Question::Region(_) | Question::Recipient(_) | Question::Rule(_) | Question::Template(_))
 }
 
 /// The answer where there is nothing to say.

@@ -141,7 +141,15 @@ impl Args {
                     format!("Write NAMESPACE/{rule}:OBJECT; `pouch explain resourcesyncrule {rule}` names them."),
                 ));
             }
-            subject::Subject::Secret(key) => Some(Subject::Object(key)),
+            subject::Subject::Template(template) => {
+                return Err(Failure::usage(
+                    format!("{template} is a template, and the log tells of what it makes for each namespace"),
+                    format!(
+                        "Write NAMESPACE/{template}; `pouch explain managedresource {template}` says where it goes."
+                    ),
+                ));
+            }
+            subject::Subject::Object(key) => Some(Subject::Object(key)),
             subject::Subject::Region(name) => Some(Subject::Region(name)),
             // It is none of the kinds above.
             subject::Subject::Recipient(_) => None,

@@ -14,10 +14,11 @@ use crate::settings::region_called;
 #[derive(Clone, Debug, Default, clap::Args)]
 #[command(next_help_heading = "Refreshing a part")]
 pub struct Part {
-    /// Refresh only this Credential, or cluster/NAMESPACE/NAME, and remove nothing; may be given several times
+    /// Refresh only this Credential, or KIND/NAMESPACE/NAME of another claimant, such as guest/team-a/pull, and remove
+    /// nothing; may be given several times
     // A flag also where it may be a word of its own: `render` takes a folder in that place, and the line that lets
     // something through is for either.
-    #[arg(long, value_name = "NAMESPACE/NAME")]
+    #[arg(long, value_name = "[KIND/]NAMESPACE/NAME")]
     credential: Vec<String>,
     /// Refresh only Credentials of this namespace, and remove nothing; may be given several times
     #[arg(short, long, value_name = "NAMESPACE")]
@@ -74,7 +75,7 @@ fn selector(text: &str) -> Result<Selector, Failure> {
 
 fn claimant(text: &str) -> Result<Claimant, Failure> {
     Claimant::of_path(text).ok_or_else(|| {
-        let help = "Write NAMESPACE/NAME, such as team-a/aws; of a Cluster cluster/NAMESPACE/NAME, of a ClusterResourceSet clusterresourceset/NAMESPACE/NAME, of a ManagedResource managedresource/NAMESPACE/NAME.";
+        let help = "Write NAMESPACE/NAME, such as team-a/aws; of a Cluster cluster/NAMESPACE/NAME, of a ClusterResourceSet clusterresourceset/NAMESPACE/NAME, of a ManagedResource managedresource/NAMESPACE/NAME, of a group of guest clusters guest/NAMESPACE/GROUP.";
         Failure::usage(format!("{text:?} is no Credential"), help)
     })
 }

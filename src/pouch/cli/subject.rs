@@ -18,7 +18,7 @@ pub enum Kind {
     /// A ResourceSyncRule, or one object that it takes.
     #[value(name = "resourcesyncrule")]
     ResourceSyncRule,
-    /// A ManagedResource of KubeNSync, for one namespace.
+    /// A ManagedResource of KubeNSync, or what it makes for one namespace.
     #[value(name = "managedresource")]
     ManagedResource,
     Secret,
@@ -29,6 +29,8 @@ pub enum Kind {
     ClusterResourceSet,
     /// A group of guest clusters in a namespace.
     Guest,
+    #[value(name = "configmap")]
+    ConfigMap,
 }
 
 /// What is asked about.
@@ -37,8 +39,10 @@ pub enum Subject {
     Claimant(Claimant),
     /// A ResourceSyncRule, whatever it takes.
     Rule(Name),
-    /// A Secret.
-    Secret(ObjectKey),
+    /// A ManagedResource, for whatever namespace.
+    Template(Name),
+    /// A Secret or ConfigMap.
+    Object(ObjectKey),
     /// A region, as it was typed.
     Region(String),
     /// A recipient.
@@ -101,12 +105,16 @@ impl Words<'_> {
             Kind::ResourceSyncRule if namespace.is_none() && is_dns_subdomain(name) => {
                 Ok(Subject::Rule(name.as_str().into()))
             }
+            Kind::ManagedResource if namespace.is_none() && is_dns_subdomain(name) => {
+                Ok(Subject::Template(name.as_str().into()))
+            }
             Kind::Credential
             | Kind::Cluster
             | Kind::ClusterResourceSet
             | Kind::Guest
             | Kind::ResourceSyncRule
             | Kind::ManagedResource
+            | Kind::ConfigMap
             | Kind::Secret => self.namespaced(kind, name, namespace),
         }
     }
@@ -142,7 +150,8 @@ impl Words<'_> {
         let (rule, object) = (rule.to_owned(), object.to_owned());
         let (namespace, name) = (Namespace::from(namespace), Name::from(name));
         Ok(match kind {
-            Kind::Secret => Subject::Secret(ObjectKey::secret(namespace, name)),
+            Kind::Secret => Subject::Object(ObjectKey::secret(namespace, name)),
+            Kind::ConfigMap => Subject::Object(ObjectKey::config_map(namespace, name)),
             Kind::Cluster => Subject::Claimant(Claimant::cluster(namespace, name)),
             Kind::ResourceSyncRule => {
                 Subject::Claimant(Claimant::synced(&rule.as_str().into(), namespace, &object.as_str().into()))

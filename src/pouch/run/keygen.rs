@@ -46,7 +46,7 @@ pub struct Order<'a> {
 pub fn pair(session: &Session, order: &Order<'_>) -> Result<Ended, Failure> {
     let Session { global, ambient, ui, .. } = session;
     // The first key may come before the configuration.
-    let opened = Opened::open_if_there(session)?;
+    let opened = Opened::open_for_keys(session)?;
     let fleet = opened.as_ref().map(|opened| &opened.settings.fleet);
     let place = KeyFolder::new(&global.file, ambient);
     let subject = match order.region {
@@ -118,7 +118,7 @@ pub fn pair(session: &Session, order: &Order<'_>) -> Result<Ended, Failure> {
 /// As [`pair`].
 pub fn reuse_key(session: &Session, file: Option<&Path>) -> Result<Ended, Failure> {
     let Session { global, ambient, ui, .. } = session;
-    let opened = Opened::open_if_there(session)?;
+    let opened = Opened::open_for_keys(session)?;
     let fleet = opened.as_ref().map(|opened| &opened.settings.fleet);
     let place = KeyFolder::new(&global.file, ambient);
     let path = file.map_or_else(|| place.base.join(REUSE_KEY), |file| ambient.cwd().join(file));

@@ -175,6 +175,7 @@ fn work(run: &Run<'_>, survey: &Survey, published: &dyn Look, shelf: Option<&dyn
         report.explained.claims.extend(unclaimed.map(|asked| explain::elsewhere(run.fleet, asked)));
         report.explained.missed = question.missed(&shared.world);
         report.explained.rule = question.rule(&shared.world);
+        report.explained.template = question.template(&shared.world);
         report.explained.hush(&report.silenced);
     }
     Ok(report)

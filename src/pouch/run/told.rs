@@ -1,6 +1,6 @@
 //! What is told of a run: a line for each region, acceptances that it had no need of, its summary and metrics.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use pouch_core::config::{Acceptance, Fleet};
@@ -133,8 +133,8 @@ fn outcome_line(region: &summary::Region, width: usize, word: &str) -> String {
 pub struct Given {
     /// What is let through of the brake.
     pub accepted: Vec<Acceptance>,
-    /// For whom what is carried over is withdrawn.
-    pub withdraw: BTreeSet<Claimant>,
+    /// For whom what is carried over is withdrawn, and what is said where that is nothing.
+    pub withdraw: BTreeMap<Claimant, String>,
 }
 
 /// Tells of a run that rendered: what was found, these lines, and what of the flags that were given did nothing. A digest
@@ -149,9 +149,9 @@ pub fn tell(session: &Session, report: &Report, lines: &str, given: &Given) {
             session.ui.warn(&format!("{} {acceptance} let nothing through: {why}", acceptance.what.flag()));
         }
     }
-    for path in given.withdraw.iter().map(Claimant::path) {
+    for (path, why) in given.withdraw.iter().map(|(by, why)| (by.path(), why)) {
         if !report.in_part && !report.regions.iter().any(|region| takes_away(region, &path)) {
-            session.ui.warn(&format!("--withdraw {path} withdraws nothing; `pouch explain {path}` says why"));
+            session.ui.warn(&format!("--withdraw {path} withdraws nothing; {why}"));
         }
     }
     if let Some(command) = accept_command(session, report) {

@@ -2,12 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use pouch_core::config::error::{ConfigError, holds_secret, leaks};
+use pouch_core::config::error::{ConfigError, Spot, holds_secret, leaks};
 use pouch_core::config::file::FleetFile;
 use pouch_core::config::shape::{self, Unfit};
 use pouch_core::config::written::{Position, Written};
-use pouch_core::config::{Fleet, resolve};
+use pouch_core::config::{EntryPlace, Fleet, resolve};
+use pouch_core::finding::Place;
 use pouch_core::inventory::providers;
 
 use super::file::{FileFault, MAX_FILE_BYTES, read_text};
@@ -24,6 +26,9 @@ pub struct Settings {
     pub base: PathBuf,
 }
 
+/// What works out what a configuration means.
+type Resolve = fn(&FleetFile, &BTreeMap<String, String>) -> Result<Fleet, Vec<ConfigError>>;
+
 /// Reads and resolves the configuration at `path`, which is relative to the current folder.
 pub fn load(path: &Path, ambient: &Ambient) -> Result<Settings, SettingsError> {
     load_from(&From::Disk, path, ambient)
@@ -31,6 +36,15 @@ pub fn load(path: &Path, ambient: &Ambient) -> Result<Settings, SettingsError> {
 
 /// The same from elsewhere, with the files of recipients that it names. All other paths in it mean what stands there.
 pub fn load_from(from: &From, path: &Path, ambient: &Ambient) -> Result<Settings, SettingsError> {
+    load_by(resolve::resolve, from, path, ambient)
+}
+
+/// The same as [`load`], of a configuration for which keys are to be made yet.
+pub fn load_without_keys(path: &Path, ambient: &Ambient) -> Result<Settings, SettingsError> {
+    load_by(resolve::resolve_without_keys, &From::Disk, path, ambient)
+}
+
+fn load_by(resolve: Resolve, from: &From, path: &Path, ambient: &Ambient) -> Result<Settings, SettingsError> {
     let shown = match from {
         From::Disk => path.display().to_string(),
         From::Revision(revision) => revision.shown(path),
@@ -90,8 +104,9 @@ pub fn load_from(from: &From, path: &Path, ambient: &Ambient) -> Result<Settings
         }
     }
     problems.extend(faulty_providers(&file, &texts));
-    match resolve::resolve(&file, &texts) {
-        Ok(fleet) => {
+    match resolve(&file, &texts) {
+        Ok(mut fleet) => {
+            say_where(&mut fleet, &written, &shown);
             let problems = with_exposed(problems, &text, &shown);
             if problems.is_empty() { Ok(Settings { fleet, base }) } else { Err(SettingsError { problems }) }
         }
@@ -101,6 +116,16 @@ pub fn load_from(from: &From, path: &Path, ambient: &Ambient) -> Result<Settings
             let errors: Vec<ConfigError> = errors.into_iter().filter(|error| !unread(error)).collect();
             problems.extend(place(errors, &written, &text, &shown));
             Err(SettingsError { problems: with_exposed(problems, &text, &shown) })
+        }
+    }
+}
+
+/// Says in which lines the entries of groups of guest clusters stand, so that what is found of one can be pointed at.
+fn say_where(fleet: &mut Fleet, written: &Written, file: &str) {
+    let path: Arc<str> = file.into();
+    for EntryPlace { field, origin } in fleet.guests.values_mut().flat_map(|group| group.places.values_mut()) {
+        if let Some(Position { line, column }) = written.position(field, Spot::Value) {
+            origin.place = Place::File { path: path.clone(), line, column };
         }
     }
 }

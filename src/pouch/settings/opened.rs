@@ -8,7 +8,7 @@ use pouch_core::name::Region;
 use pouch_core::nearest::did_you_mean;
 use pouch_core::reuse::KeyRing;
 
-use super::config::{Settings, load_from};
+use super::config::{Settings, load_from, load_without_keys};
 use super::keys::reuse_keys;
 use super::revision::{From, Revision};
 use crate::error::Failure;
@@ -48,11 +48,23 @@ impl Opened {
 
     /// The same for a command that can do without: none where nobody named one and there is none.
     pub fn open_if_there(session: &Session) -> Result<Option<Self>, Failure> {
-        let file = &session.global.file;
-        if file == Path::new(USUAL) && !session.ambient.cwd().join(file).exists() {
+        if Self::is_there(session) { Self::open(session).map(Some) } else { Ok(None) }
+    }
+
+    /// The same for a command that makes the keys that the configuration is to name.
+    pub fn open_for_keys(session: &Session) -> Result<Option<Self>, Failure> {
+        if !Self::is_there(session) {
             return Ok(None);
         }
-        Self::open(session).map(Some)
+        let file = &session.global.file;
+        let settings = load_without_keys(file, &session.ambient)?;
+        Ok(Some(Self { settings, typed: file.parent().unwrap_or(Path::new("")).to_owned() }))
+    }
+
+    /// Whether somebody named a configuration, or there is one.
+    fn is_there(session: &Session) -> bool {
+        let file = &session.global.file;
+        file != Path::new(USUAL) || session.ambient.cwd().join(file).exists()
     }
 
     /// Where bundles are written, if into a folder.

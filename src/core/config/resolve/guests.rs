@@ -6,11 +6,13 @@ use alloc::vec::Vec;
 
 use super::super::error::{Faults, FieldPath, quoted, suggest};
 use super::super::file::{ClusterSelectorFile, FleetFile, GuestObjectFile, GuestsFile};
-use super::super::guests::{ClusterSelector, Expression, GuestEntry, GuestGroup, MOST_OBJECTS};
+use super::super::guests::{ClusterSelector, EntryPlace, Expression, GuestEntry, GuestGroup, MOST_OBJECTS};
 use super::super::{ExtraKind, RegionConfig};
 use super::grant::{KnownKinds, placed};
 use super::name::{label, namespace, namespace_globs, object_name};
-use crate::name::{GroupKind, Name, ObjectKey, Region};
+use crate::finding::Origin;
+use crate::kinds::{managed_resource, sync_rule};
+use crate::name::{GroupKind, Name, Namespace, ObjectKey, Region};
 use crate::node::{Key, Node};
 use crate::selector::{Selector, UnusableSelector};
 
@@ -54,6 +56,7 @@ fn group(
         told_by_all: regions.len() == 1 || regions.get(typed.region.as_str()).is_some_and(|region| region.management),
         namespaces: namespace_globs(&typed.namespaces, &path.key("namespaces"), faults),
         clusters: clusters(&typed.cluster_selector, &path.key("clusterSelector"), faults),
+        places: places(&typed.objects, &path.key("objects")),
         objects: objects(&typed.objects, kinds, &path.key("objects"), faults),
         rules: named(&typed.objects, &RULE, &path.key("objects"), faults),
         templates: named(&typed.objects, &TEMPLATE, &path.key("objects"), faults),
@@ -95,6 +98,25 @@ fn node(labels: &BTreeMap<String, String>, expressions: &[Expression]) -> Node {
     };
     let expressions = Node::List(expressions.iter().map(expression).collect());
     Node::map(vec![(Key::from("matchLabels"), Node::map(labels)), (Key::from("matchExpressions"), expressions)])
+}
+
+/// Where entries stand, by what they name.
+fn places(typed: &[GuestObjectFile], path: &FieldPath) -> BTreeMap<ObjectKey, EntryPlace> {
+    let mut places = BTreeMap::new();
+    for (at, typed) in typed.iter().enumerate() {
+        let name = |named: &String| Name::from(named.as_str());
+        let rule = typed.sync_rule.as_ref().map(|it| ObjectKey::new(sync_rule(), None, name(it)));
+        let template = typed.template.as_ref().map(|it| ObjectKey::new(managed_resource(), None, name(it)));
+        let object = typed.kind.as_ref().zip(typed.name.as_ref()).map(|(kind, named)| {
+            let namespace = typed.namespace.as_ref().map(|it| Namespace::from(it.as_str()));
+            ObjectKey::new(GroupKind::new(&typed.group, kind), namespace, name(named))
+        });
+        for key in [rule, template, object].into_iter().flatten() {
+            let place = EntryPlace { field: path.index(at), origin: Origin::configuration() };
+            places.entry(key).or_insert(place);
+        }
+    }
+    places
 }
 
 /// A kind of entries that stand for several objects.

@@ -4,13 +4,13 @@ use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
 
-use super::super::error::{Faults, FieldPath, NOT_READ, holds_secret, leaks, quoted};
+use super::super::error::{Faults, FieldPath, NOT_READ, Spot, holds_secret, leaks, quoted};
 use super::super::file::{FleetFile, RegionFile, RegionNamespacesFile, SourceFile};
 use super::super::{Delivery, ExtraKind, Output, RegionConfig, RegionState};
 use super::name::{globs, namespace, namespace_globs};
 use super::{clusters, delivery, inventory, sync_rules};
 use crate::name::{Directory, GroupKind, Namespace, Region, is_directory, is_dns_subdomain};
-use crate::recipient::Recipient;
+use crate::recipient::{Recipient, RecipientError};
 
 /// Resolves `escrowRecipients`.
 pub(super) fn escrow(typed: &[String], faults: &mut Faults) -> BTreeSet<Recipient> {
@@ -190,7 +190,8 @@ fn recipients(
         }
         (None, None) => {
             let help = "Add `recipients: [age1…]` or `recipientsFile: PATH`; `pouch keygen` makes a key pair.";
-            faults.add_at_key(path, "nobody could read the region: it has no recipients", help);
+            let message = "nobody could read the region: it has no recipients";
+            faults.add_awaiting_key((path, Spot::Key), message, help);
             return recipients;
         }
         (Some(_), Some(_)) => {
@@ -201,7 +202,8 @@ fn recipients(
     };
     if count == 0 {
         let message = "the list is empty, so no key of the region's own could open its bundle";
-        faults.add(&field, message, "Add the recipient of the region's key; escrow recipients do not count.");
+        let help = "Add the recipient of the region's key; escrow recipients do not count.";
+        faults.add_awaiting_key((&field, Spot::Value), message, help);
     }
     recipients
 }
@@ -223,6 +225,9 @@ fn add_recipient(text: &str, path: &FieldPath, place: &str, recipients: &mut BTr
             if !recipients.insert(recipient) {
                 faults.add(path, format!("{place}the recipient is here twice"), "Remove one of them.");
             }
+        }
+        Err(error @ RecipientError::Placeholder) => {
+            faults.add_awaiting_key((path, Spot::Value), format!("{place}{error}"), error.help());
         }
         Err(error) => {
             faults.add(path, format!("{place}{error}"), error.help());

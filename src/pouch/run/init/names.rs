@@ -232,6 +232,16 @@ const GRANTS: &str = "\
 #@ grants:
 #@   - {from: {namespace: team-a}, to: {namespace: shared, kind: Secret, name: dns}, regions: [\"*\"]}";
 
+/// The example of a group of guest clusters: of a region that there is, so that it holds once the marks are removed.
+fn guests(setup: &Setup) -> String {
+    let region = setup.regions.first().map_or("eu-west", |region| &region.context);
+    format!(
+        "#@   pull: {{region: {}, namespaces: [team-a], clusterSelector: {{matchLabels: {{pull: \"yes\"}}}}, objects: [{{kind: \
+         Secret, namespace: registry, name: pull}}]}}",
+        scalar(region)
+    )
+}
+
 const DELIVERY: &str = "\
 #@ delivery:
 #@   flux: {namespace: flux-system, sourceRef: {kind: GitRepository, name: fleet}, decryption: {secretRef: sops-age}, interval: 10m}
@@ -251,6 +261,7 @@ pub(super) fn filled(blocks: &Blocks, setup: &Setup) -> String {
             "{systemNamespace}" => out.push_str(&blocks.system_namespace),
             "{providerInterfaces}" => out.push_str(&blocks.provider_interfaces),
             "{regions}" => out.push_str(&blocks.regions),
+            "{guests}" => out.push_str(&guests(setup)),
             "{grants}" => out.push_str(&blocks.grants),
             "{output}" => out.push_str(&setup.output()),
             "{delivery}" => out.push_str(setup.delivery().as_deref().unwrap_or(DELIVERY)),
@@ -380,6 +391,20 @@ mod tests {
             let (folder, _, out) = started(&Names::regions(names));
             assert!(out.unwrap_err().is_usage());
             assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0, "{names:?}");
+        }
+    }
+
+    #[test]
+    fn the_example_of_guests_names_a_region_that_there_is() {
+        for region in ["management", "123"] {
+            let (folder, ambient, out) = started(&Names::regions(&[region, "eu-west"]));
+            out.unwrap();
+            let text = fs::read_to_string(folder.path().join("pouch.yaml")).unwrap();
+            let (before, rest) = text.split_once("#@ guests:").unwrap();
+            let text = format!("{before}guests:{}", rest.replacen("#@ ", "", 1));
+            fs::write(folder.path().join("pouch.yaml"), text).unwrap();
+            let settings = settings::load(Path::new("pouch.yaml"), &ambient).unwrap_or_else(|error| panic!("{error}"));
+            assert_eq!(settings.fleet.guests["pull"].region, *region);
         }
     }
 

@@ -122,6 +122,10 @@ impl<'f> Subject<'f> {
                         joined(config.recipients.iter().filter(is_own).collect())
                     ),
                 };
+                // For the first key of a region nothing is sealed yet.
+                if !config.recipients.iter().any(|other| is_own(&other)) {
+                    return add;
+                }
                 let rekey = format!("pouch rekey --region {}", shell::word(region));
                 format!("{add}\nthen run `{rekey}`, which is held until --accept-recipients")
             }

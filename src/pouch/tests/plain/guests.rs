@@ -1,6 +1,8 @@
 //! Groups of guest clusters, from the command line: planned with what they are in guests, sealed, unchanged when nothing
 //! changed, explained, and told of when something stays in guests.
 
+mod asked;
+
 use serde_json::Value;
 
 use crate::support::fleet::{CANARY, EU, Fleet};

@@ -221,3 +221,26 @@ fn a_region_that_is_not_configured_yet_has_a_secret_as_others_have_theirs() {
         assert_eq!(manifest(&ran.stdout)["metadata"]["name"], expect);
     }
 }
+
+/// An example names no key yet. The keys that it is to name are made while it stands there.
+#[test]
+fn keys_are_made_before_the_configuration_names_them() {
+    for typed in ["recipients: [age1…]", "recipients: ['<recipient>']", "recipients: []"] {
+        let fleet = Fleet::new();
+        fleet.configure(&format!("recipients: [{}]", fleet::EU), typed);
+        let refused = fleet.run(&["plan"]).ends(64);
+        if !typed.ends_with("[]") {
+            let _ = refused.says("this stands where a recipient is to be written").says("`pouch keygen`");
+        }
+        fleet.run(&["keygen", "--reuse-key", "other.key"]).ends(0);
+        let ran = fleet.run(&["keygen", "eu"]).ends(0).says("write into pouch.yaml, for the recipients of region eu");
+        is_pair(&fleet, "keys/eu.txt", &ran);
+        assert!(!ran.stderr.contains("rekey"), "{}", ran.stderr);
+        fleet.configure(typed, &to_paste(&ran, "recipients: ["));
+        fleet.run(&["config"]).ends(0);
+        // Whatever else is wrong is told first.
+        fleet.configure("recipients: [", "recipients: [age1…, ");
+        fleet.configure("regions:", "resolution: kcn\nregions:");
+        fleet.run(&["keygen", "us"]).ends(64).says("Did you mean \"kcm\"?");
+    }
+}

@@ -102,7 +102,9 @@ fn what_is_shown_means_the_same() {
          {kind: ConfigMap, namespace: x, name: pull}";
     let fields = FIELDS.replace("{kind: Secret, namespace: x, name: pull}", objects);
     let selector = "{matchLabels: {a: b}, matchExpressions: [{key: c, operator: NotIn, values: [d]}]}";
-    let first = fleet("", &group(&fields.replace("{matchLabels: {a: b}}", selector)));
-    let second = load(&emit(&show::tree(&first))).unwrap_or_else(|errors| panic!("{errors}"));
+    let mut first = fleet("", &group(&fields.replace("{matchLabels: {a: b}}", selector)));
+    let mut second = load(&emit(&show::tree(&first))).unwrap_or_else(|errors| panic!("{errors}"));
+    // But for where it stands.
+    first.guests.values_mut().chain(second.guests.values_mut()).for_each(|group| group.places.clear());
     assert_eq!(format!("{:?}", first.guests), format!("{:?}", second.guests));
 }

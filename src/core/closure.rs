@@ -85,13 +85,16 @@ pub fn close(world: &World<'_>, claim: &Claim) -> Closure {
     closure
 }
 
-/// What a group of guest clusters delivers: the objects alone, and what pouch makes for that. What a ResourceSyncRule takes
-/// and may not use is left out, so that whoever writes it takes nothing from the others.
+/// What a group of guest clusters delivers: the objects alone, and what pouch makes for that. What never leaves, and what a
+/// ResourceSyncRule takes and may not use, is left out, so that whoever writes it takes nothing from the others.
 fn deliver(world: &World<'_>, claim: &Claim, delivered: &Delivered, closure: &mut Closure) {
     let mut left_out = 0_usize;
     let rendered = guests::rendered(world, claim, delivered, closure);
-    for member in guests::items(claim, delivered).chain(rendered) {
-        if let Some(finding) = guests::left_out(world, claim, &member) {
+    let all: Vec<Member> = guests::items(claim, delivered).chain(rendered).collect();
+    let stays = |member: &Member| world.snapshot.get(&member.read).is_some_and(|object| object.stays.is_some());
+    let has_others = !all.iter().all(stays);
+    for member in all {
+        if let Some(finding) = guests::left_out(world, claim, &member, has_others) {
             if left_out < MOST_LEFT_OUT {
                 closure.find(claim, finding);
             }

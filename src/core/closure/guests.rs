@@ -58,11 +58,36 @@ pub(super) fn rendered(world: &World<'_>, claim: &Claim, delivered: &Delivered, 
     members
 }
 
-/// Why an object that a ResourceSyncRule takes or a template makes is left out, if it is: whoever writes it may not take from
-/// all others what the group delivers. Where nobody knows, it waits.
-pub(super) fn left_out(world: &World<'_>, claim: &Claim, member: &Member) -> Option<Finding> {
-    let (acting, read) = (&**member.rule.as_ref()?, &member.read);
+/// Why an object is left out, if it is: whoever writes it may not take from all others what the group delivers. Where nobody
+/// knows, it waits. What the configuration names is left out only where it never leaves, and something is `beside` it: of a
+/// group of nothing else nothing is left.
+pub(super) fn left_out(world: &World<'_>, claim: &Claim, member: &Member, beside: bool) -> Option<Finding> {
+    let read = &member.read;
     let object = world.snapshot.get(read);
+    let left = |code, why: String| {
+        let message = format!("{read} is left out of {}: {why}", claim.by);
+        let finding = Finding::new(code, message).severity(Severity::Warning).about(read);
+        match object {
+            Some(object) => finding.at(&object.origin),
+            None => finding.at(&claim.origin),
+        }
+    };
+    if let Some(acting) = member.rule.as_deref().filter(|acting| is_shut(world, acting, read, object)) {
+        let grant = Grant::least(&acting.by, claim.region(), read);
+        let finding = left(Code::NotAdmitted, format!("it is not open to {}", acting.by));
+        return Some(finding.help(format!("To deliver it, add to `grants`: `- {grant}`.")));
+    }
+    let why = object.and_then(|object| object.stays).filter(|_| beside || member.rule.is_some())?;
+    let help = match (template_of(&read.name), &member.rule) {
+        (Some(_), _) => "Let the template make a Secret of another type.",
+        (None, Some(_)) => "Narrow the rule.",
+        (None, None) => "Name another Secret, or take it out of the group.",
+    };
+    Some(left(Code::ForbiddenType, format!("{why}, and never leaves")).help(help))
+}
+
+/// Whether an object is known not to be open to the rule that takes it, or to the template that makes it.
+fn is_shut(world: &World<'_>, acting: &Claim, read: &ObjectKey, object: Option<&Object>) -> bool {
     let is_doubtful = |object: &Object| {
         object.is_mistyped()
             || admission::slip(world.fleet, object).is_some()
@@ -75,26 +100,7 @@ pub(super) fn left_out(world: &World<'_>, claim: &Claim, member: &Member) -> Opt
         (None, Some(object)) => admission::of_identity(world, acting, object).is_ok(),
         (None, None) => true,
     };
-    let is_known = !object.is_some_and(is_doubtful) && admission::undecided(world, acting, read).is_none();
-    let left = |code, why: String| {
-        let message = format!("{read} is left out of {}: {why}", claim.by);
-        let finding = Finding::new(code, message).severity(Severity::Warning).about(read);
-        Some(match object {
-            Some(object) => finding.at(&object.origin),
-            None => finding.at(&claim.origin),
-        })
-    };
-    if !is_open && is_known {
-        let finding = left(Code::NotAdmitted, format!("it is not open to {}", acting.by));
-        let grant = Grant::least(&acting.by, claim.region(), read);
-        return finding.map(|finding| finding.help(format!("To deliver it, add to `grants`: `- {grant}`.")));
-    }
-    let why = object.and_then(|object| object.stays)?;
-    let help = match template_of(&read.name) {
-        Some(_) => "Let the template make a Secret of another type.",
-        None => "Narrow the rule.",
-    };
-    left(Code::ForbiddenType, format!("{why}, and never leaves")).map(|it| it.help(help))
+    !is_open && !object.is_some_and(is_doubtful) && admission::undecided(world, acting, read).is_none()
 }
 
 /// What pouch makes to deliver these members, and what they need in a guest.

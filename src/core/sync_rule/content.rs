@@ -92,15 +92,22 @@ impl Content {
             ["metadata", "annotations", _] if is_unknown(seen.annotations()) => Truth::Unknown,
             ["metadata", "labels", name] => self.is(seen.label(name)),
             ["metadata", "annotations", name] => self.is(seen.annotation(name)),
-            _ => self.is(names.iter().try_fold(seen.body, |node, part| match node {
-                Node::List(items) => index(part).and_then(|index| items.get(index)),
-                node => node.get(part),
-            })),
+            _ => self.is(self.at(seen.body)),
         }
     }
 
+    /// What stands at the path, in the fields of an object.
+    pub fn at<'n>(&self, body: &'n Node) -> Option<&'n Node> {
+        self.path.iter().try_fold(body, |node, part| match node {
+            // GJSON takes leading noughts.
+            Node::List(items) if part.bytes().all(|b| b.is_ascii_digit()) => items.get(part.parse::<usize>().ok()?),
+            Node::List(_) => None,
+            node => node.get(part),
+        })
+    }
+
     /// Whether a value is the one that is asked for. What stands there sealed is not known.
-    fn is(&self, node: Option<&Node>) -> Truth {
+    pub fn is(&self, node: Option<&Node>) -> Truth {
         let holds = match (node, &self.value) {
             (Some(Node::Text(text)), _) if Seen::is_sealed(text) => return Truth::Unknown,
             (Some(Node::Text(text)), Wanted::Text(wanted)) => text == wanted,

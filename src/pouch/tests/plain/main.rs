@@ -77,6 +77,7 @@ mod registry;
 mod rekey;
 mod render;
 mod resource_sets;
+mod rule_words;
 mod samples;
 mod sealed_anew;
 mod secrecy;

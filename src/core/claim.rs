@@ -119,6 +119,8 @@ pub struct Delivered {
     pub unseen: Vec<Finding>,
     /// Whether all ResourceSyncRules could be followed, and all was seen that they may take.
     pub is_whole: bool,
+    /// Whether the namespace is one of too many, in which nothing is delivered.
+    pub is_beyond: bool,
     /// Which Clusters of its namespace a set is for.
     pub clusters: ClusterSelector,
 }

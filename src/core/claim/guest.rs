@@ -33,7 +33,7 @@ pub(super) fn claims(fleet: &Fleet, snapshot: &Snapshot, synced: &SyncRules) -> 
     for group in fleet.guests.values() {
         let Some(region) = fleet.regions.get(&group.region) else { continue };
         let (delivered, findings) = delivered((fleet, snapshot, synced), group, region);
-        let nothing = Delivered { items: Vec::new(), waiting: Vec::new(), ..delivered.clone() };
+        let nothing = Delivered { items: Vec::new(), waiting: Vec::new(), is_beyond: true, ..delivered.clone() };
         let (delivered, nothing) = (Arc::new(delivered), Arc::new(nothing));
         let objects = delivered.items.len().saturating_add(delivered.waiting.len());
         let most = MOST_NAMESPACES.min(MOST_TOGETHER.checked_div(objects).unwrap_or(MOST_NAMESPACES));
@@ -69,8 +69,8 @@ pub fn render<'n>(
     namespaces: impl Fn(&Region) -> Option<&'n template::Namespaces>,
     asked: &mut [Asked],
 ) {
-    let is_known = |asked: &&mut Asked| asked.by.is_guest() && !asked.findings.iter().any(Finding::stops_claim);
-    for claim in asked.iter_mut().filter(is_known).filter_map(|asked| asked.claim.as_mut()) {
+    let is_delivered = |claim: &&mut Claim| claim.guest.as_ref().is_some_and(|delivered| !delivered.is_beyond);
+    for claim in asked.iter_mut().filter_map(|asked| asked.claim.as_mut()).filter(is_delivered) {
         let Some(group) = fleet.guests.get(&claim.by.name).filter(|group| !group.templates.is_empty()) else {
             continue;
         };
@@ -150,7 +150,9 @@ fn delivered(
     let named = group.objects.iter().map(|entry| entry.read.clone()).collect();
     let clusters = group.clusters.clone();
     let is_whole = findings.is_empty() && unseen.is_empty();
-    (Delivered { base: base.as_str().into(), named, items, waiting, shut, unseen, is_whole, clusters }, findings)
+    let base = base.as_str().into();
+    let delivered = Delivered { base, named, items, waiting, shut, unseen, is_whole, is_beyond: false, clusters };
+    (delivered, findings)
 }
 
 fn ask(

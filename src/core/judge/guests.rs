@@ -119,12 +119,13 @@ pub(super) fn set_aside(world: &World<'_>, claim: &Claim, closure: &mut Closure)
             Verdict::Broken => "waits, and what is published of it stays",
             _ => "is left out",
         };
-        if told < MOST_TOLD {
+        let message = match first.code {
+            Code::ConflictingContent => format!("of {}, {}", claim.by, first.message),
+            _ => format!("of {}, {read} {what}: {}", claim.by, first.message),
+        };
+        // Of two that want one place, both would say the same.
+        if told < MOST_TOLD && !findings.iter().any(|finding| finding.message == message) {
             told = told.saturating_add(1);
-            let message = match first.code {
-                Code::ConflictingContent => format!("of {}, {}", claim.by, first.message),
-                _ => format!("of {}, {read} {what}: {}", claim.by, first.message),
-            };
             findings.push(Finding { message, ..first.clone().severity(Severity::Warning) });
         }
         if verdict == Verdict::Broken {
@@ -158,7 +159,27 @@ fn contradicting(closure: &mut Closure, aside: &mut Vec<(ObjectKey, Verdict, Vec
     }
     let same = |one: &Member, other: &Member| one.read == other.read && one.edits == other.edits;
     let mut keep: BTreeMap<ObjectKey, Option<(u8, ObjectKey)>> = BTreeMap::new();
-    for (lands, mut members) in of.into_iter().filter(|(_, members)| members.len() > 1) {
+    for (lands, mut members) in of {
+        // What the configuration puts there waits, and nobody else takes its place.
+        let awaited = parcel(&members.first().map(|member| &*member.edits).unwrap_or_default()).map(|it| &it.lands);
+        if let Some(lands_there) = awaited.filter(|awaited| closure.awaited.contains_key(*awaited))
+            && members.iter().all(|member| rank(member) == 2)
+        {
+            keep.insert(lands.clone(), None);
+            aside.extend(members.iter().map(|member| {
+                let message = format!(
+                    "{} would be {lands_there} in guests, for which the configuration has another",
+                    member.read
+                );
+                let finding = Finding::new(Code::ConflictingContent, message).about(&member.read);
+                let finding = finding.help("Let it land elsewhere, or correct the other one.");
+                (member.read.clone(), Verdict::Broken, vec![finding])
+            }));
+            continue;
+        }
+        if members.len() < 2 {
+            continue;
+        }
         members.sort_by_key(|member| rank(member));
         let Some((first, rest)) = members.split_first() else { continue };
         let mut beside = rest.iter().filter(|other| rank(other) == rank(first));
@@ -178,7 +199,7 @@ fn contradicting(closure: &mut Closure, aside: &mut Vec<(ObjectKey, Verdict, Vec
                 false => String::from("one that is published goes on"),
             };
             let message = format!("{one} and {two} would both be {in_guest} in guests; {goes_on}, and the other waits");
-            let finding = Finding::new(Code::ConflictingContent, message).about(one);
+            let finding = Finding::new(Code::ConflictingContent, message).about(&other.read);
             let finding = finding.help("Let one of them land elsewhere, or remove one.");
             aside.push((other.read.clone(), Verdict::Broken, vec![finding]));
         }

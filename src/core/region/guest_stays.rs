@@ -3,18 +3,19 @@
 //! A payload is asked for itself: by what it holds, and by what would take its place. Sets, and payloads of Namespaces, are made
 //! of nothing that was read: they stay as long as they deliver something that does.
 
-use alloc::collections::BTreeMap;
+use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use super::carry;
+use super::content::Order;
 use super::guests;
 use super::input::Input;
 use crate::capi::resource_set::is_resource_set;
 use crate::claim::{Claim, guest, parcel};
-use crate::closure::{Member, delivering};
+use crate::closure::{Member, Role, delivering};
 use crate::config::GuestGroup;
-use crate::finding::{Class, Code};
+use crate::finding::{Class, Code, Finding, Severity};
 use crate::judge::case::Ruling;
 use crate::layout::manifest::{Guest, ManifestObject, NeededBy, ReadFrom};
 use crate::name::{Claimant, GroupKind, Name, ObjectKey, Scope};
@@ -60,8 +61,8 @@ impl<'m> Staying<'m> {
         self.going_on.entry(by.clone()).or_default().extend(place);
     }
 
-    /// What pouch makes to deliver what is fresh of a group together with what stays of it, and the sets that were made without
-    /// that; none if nothing stays.
+    /// What pouch makes to deliver what is fresh of a group together with what stays of it, and what it made without that; none
+    /// if nothing stays.
     pub(super) fn delivering<'r>(
         &self,
         input: &Input<'_>,
@@ -82,8 +83,8 @@ impl<'m> Staying<'m> {
         }
         let fresh = case.published_members().filter(|member| !ruling.holds(member));
         payloads.extend(fresh.filter_map(|member| Some((&member.lands.name, &parcel(&member.edits)?.lands))));
-        let sets = case.published_members().map(|member| &member.lands).filter(|key| is_resource_set(&key.kind));
-        Some((sets, delivering(&input.world, claim, delivered, &payloads)))
+        let before = case.closure.members.iter().filter(|member| member.role == Role::Own);
+        Some((before.map(|member| &member.lands), delivering(&input.world, claim, delivered, &payloads)))
     }
 
     /// Why something of a group stays as published although the group itself is made anew, if it does.
@@ -94,7 +95,7 @@ impl<'m> Staying<'m> {
         (object, needed_by): (&ManifestObject, &NeededBy),
     ) -> Option<Code> {
         if let Some((guest, from)) = object.guest.as_ref().zip(object.from.as_ref()) {
-            let waits = waits(input, ruling, (object, needed_by), (guest, from));
+            let waits = waits(input, ruling, needed_by, (guest, from));
             return waits.or_else(|| carry::made_before_a_strange_look(input, ruling, object));
         }
         let by = &ruling.case.claim.by;
@@ -140,7 +141,7 @@ pub(super) fn rule_of(needed_by: &NeededBy) -> Option<Name> {
 fn waits(
     input: &Input<'_>,
     ruling: &Ruling<'_>,
-    (object, needed_by): (&ManifestObject, &NeededBy),
+    needed_by: &NeededBy,
     (guest, from): (&Guest, &ReadFrom),
 ) -> Option<Code> {
     let delivered = ruling.case.claim.guest.as_ref()?;
@@ -154,15 +155,16 @@ fn waits(
     }
     let unseen = delivered.unseen.first()?.code;
     let group = input.world.fleet.guests.get(&ruling.case.claim.by.name)?;
-    let rule = rule_of(needed_by).filter(|rule| group.rules.contains(rule));
+    let rule = rule_of(needed_by);
+    let of = rule.as_ref().filter(|rule| group.rules.contains(*rule));
     let is_its = |by: &Option<Arc<Claim>>| {
-        let of = by.as_ref().and_then(|claim| claim.by.rule_and_object());
-        rule.as_ref().is_none_or(|rule| of.is_some_and(|(of, _)| of == rule.as_str()))
+        let by = by.as_ref().and_then(|claim| claim.by.rule_and_object());
+        of.is_none_or(|rule| by.is_some_and(|(of, _)| of == rule.as_str()))
     };
     let mut items = delivered.items.iter();
     // A template that is not known breaks the group.
     let is_known = template_of(&from.name).is_some() || items.any(|item| is_it(&item.read) && is_its(&item.rule));
-    (!is_known && !is_told(input, (group, rule.as_ref()), (&object.key, from))).then_some(unseen)
+    (!is_known && !is_told(input, (group, rule.as_ref()), (guest, from))).then_some(unseen)
 }
 
 /// Why what the configuration puts somewhere in guests cannot be delivered there yet, if that is so: in the place of what is
@@ -190,24 +192,27 @@ fn is_put(member: &Member) -> bool {
     member.rule.is_none() || template_of(&member.read.name).is_some()
 }
 
-/// Whether it is known that a rule of a group, or none of its rules, takes what a payload holds, whatever else was not read: it
-/// was read as it stands, or is not there.
+/// Whether it is known that no rule of a group takes what a payload holds, whatever else was not read: it was read as it stands,
+/// or is not there. `rule` took it when it was published, if one did.
 pub(super) fn is_told(
     input: &Input<'_>,
     (group, rule): (&GuestGroup, Option<&Name>),
-    (payload, from): (&ObjectKey, &ReadFrom),
+    (guest, from): (&Guest, &ReadFrom),
 ) -> bool {
     let snapshot = input.world.snapshot;
-    // Secrets are made of Secrets alone; of what else a payload is made, the rules say.
-    let rules = group.rules.iter().filter(|of| rule.is_none_or(|rule| rule == *of));
+    let own = rule.filter(|rule| group.rules.contains(*rule));
+    let rules = group.rules.iter().filter(|of| own.is_none_or(|own| own == *of));
     let kinds = rules.filter_map(|rule| input.world.facts.synced.kind(rule));
+    // Secrets are made of Secrets alone, and what an entry named is what it was; of what else a payload is made, rules say.
     let may_be = |kind: &&GroupKind| {
         let is_placed = match snapshot.scopes.of(kind) {
             Some(Scope::Cluster) => from.namespace.is_none(),
             Some(Scope::Namespaced) => from.namespace.is_some(),
             None => true,
         };
-        is_placed && kind.is_secret() == payload.kind.is_secret()
+        let is_of_kind =
+            if rule.is_some() { kind.is_secret() == guest.key.kind.is_secret() } else { **kind == guest.key.kind };
+        is_placed && is_of_kind
     };
     kinds.filter(may_be).all(|kind| {
         let read = ObjectKey::new(kind.clone(), from.namespace.clone(), from.name.clone());
@@ -231,4 +236,23 @@ pub(super) fn goes_on<'r>(ruling: &'r Ruling<'_>, object: &ManifestObject) -> Op
     };
     let mut contested = ruling.case.closure.contested.iter().filter(|member| !ruling.holds(member));
     contested.find(is_it)
+}
+
+/// Whether a payload is wanted for another object than the published one, because a rule puts that there.
+pub(super) fn is_taken(object: &ManifestObject, (order, names): &(Order, BTreeSet<NeededBy>)) -> bool {
+    let is_it = |from: &ReadFrom| from.is_of(&order.read) && order.read.kind.is_secret() == object.key.kind.is_secret();
+    let is_put = || names.iter().all(|needed_by| rule_of(needed_by).is_none());
+    object.guest.is_some() && object.from.as_ref().is_some_and(|from| !is_it(from)) && !is_put()
+}
+
+/// What is said of an object that a rule puts where a published one waits.
+pub(super) fn taken(input: &Input<'_>, object: &ManifestObject, order: &Order) -> Option<Finding> {
+    let (guest, by) = (object.guest.as_ref()?, &object.needed_by.first()?.by);
+    let message = format!(
+        "of {by}, {} waits: another object is published as {} in guests, and that waits as well",
+        order.read, guest.key
+    );
+    let finding = Finding::new(Code::ConflictingContent, message).severity(Severity::Warning).about(&order.read);
+    let finding = finding.claimed_by(by).in_region(&input.to.region.name);
+    Some(finding.help("Let one of them land elsewhere, or remove one."))
 }

@@ -99,7 +99,7 @@ pub(super) fn wanted(rulings: &[Ruling<'_>], selection: &Selection) -> Wanted {
 }
 
 /// What stays of payloads, and for whom; not what is about to go.
-pub(super) fn staying<'p>(
+fn staying<'p>(
     objects: impl Iterator<Item = (&'p ObjectKey, &'p Packed)>,
 ) -> impl Iterator<Item = (&'p ObjectKey, &'p Claimant)> {
     let carried = |(key, packed): (&'p ObjectKey, &'p Packed)| match packed {

@@ -12,7 +12,7 @@ use super::handover::{self, Beside, Exchanged};
 use super::history::History;
 use super::home;
 use super::input::Input;
-use super::pack::{Pack, Wanted, fill, keep_of, let_stay, needed_by, stay, staying, wanted};
+use super::pack::{Pack, Wanted, fill, keep_of, let_stay, needed_by, stay, wanted};
 use super::revoked::{self, Admission, Revoked};
 use crate::capi::resource_set::is_resource_set;
 use crate::config::RegionState;
@@ -31,7 +31,8 @@ pub(super) fn pack(input: &Input<'_>, history: &History, rulings: &[Ruling<'_>])
     let mut wanted = wanted(rulings, input.selection);
     if input.selection.refresh.is_some() {
         stay(input, &mut wanted, &mut pack);
-        name_staying(&mut wanted, &pack);
+        let is_refreshed = |ruling: &&Ruling<'_>| input.selection.refreshes(&ruling.case.claim.by);
+        deliver(input, rulings.iter().filter(is_refreshed), &standing(input, &pack), &mut wanted);
     } else {
         let fates = carry::fates(input, rulings);
         carry_over(input, history, (&fates, rulings), &mut wanted, &mut pack);
@@ -49,14 +50,33 @@ pub(super) fn pack(input: &Input<'_>, history: &History, rulings: &[Ruling<'_>])
     pack
 }
 
-/// Lets the sets of groups name the payloads that stay although nothing makes them anew.
-fn name_staying(wanted: &mut Wanted, pack: &Pack) {
-    let sets = wanted.values_mut().filter(|(order, _)| guests::set(order).is_some());
-    let mut sets: Vec<(&mut Order, &Claimant)> =
-        sets.filter_map(|(order, needed_by)| Some((order, &needed_by.first()?.by))).collect();
-    if !sets.is_empty() {
-        _ = guests::name_staying(&mut sets, staying(pack.objects.iter()));
+/// Lets groups that are made anew deliver what stays of them as well.
+fn deliver<'r>(
+    input: &Input<'_>,
+    rulings: impl Iterator<Item = &'r Ruling<'r>>,
+    staying: &Staying<'_>,
+    wanted: &mut Wanted,
+) {
+    for ruling in rulings.filter(|ruling| ruling.case.claim.by.is_guest() && ruling.is_admitted()) {
+        let Some((before, now)) = staying.delivering(input, ruling) else { continue };
+        before.for_each(|own| _ = wanted.remove(own));
+        for own in now {
+            let needed_by = BTreeSet::from([needed_by(&ruling.case.claim.by, &own.via)]);
+            wanted.entry(own.lands.clone()).or_insert_with(|| (Order::of(&own), needed_by));
+        }
     }
+}
+
+/// The payloads that stay in a limited run although it makes their groups anew.
+fn standing<'m>(input: &Input<'m>, pack: &Pack) -> Staying<'m> {
+    let mut standing = Staying::default();
+    let objects = input.published.manifest().map(|manifest| &*manifest.objects).unwrap_or_default();
+    let stays = |object: &&ManifestObject| pack.objects.get(&object.key).is_some_and(|packed| !packed.is_handover());
+    for object in objects.iter().filter(stays) {
+        let of_guests = object.needed_by.iter().filter(|needed_by| needed_by.by.is_guest());
+        of_guests.for_each(|needed_by| standing.add(&needed_by.by, object, Code::Unread));
+    }
+    standing
 }
 
 /// Carries over what broken claims have published and may still have, and adds these claims to objects that are fresh
@@ -81,20 +101,13 @@ fn carry_over(
         guest_stays::in_order(&manifest.objects).partition(|object| guest_stays::is_own(object));
     for (objects, is_own) in [(others, false), (own, true)] {
         if is_own {
-            for (by, ruling) in of_guests.iter().filter(|(_, ruling)| ruling.is_admitted()) {
-                let Some((before, now)) = of_groups.delivering(input, ruling) else { continue };
-                before.for_each(|set| _ = wanted.remove(set));
-                for own in now {
-                    let needed_by = BTreeSet::from([needed_by(by, &own.via)]);
-                    wanted.entry(own.lands.clone()).or_insert_with(|| (Order::of(&own), needed_by));
-                }
-            }
+            deliver(input, of_guests.values().copied(), &of_groups, wanted);
         }
         for object in objects {
             let ManifestObject { key, state, needed_by: all, .. } = object;
             let mut names = BTreeSet::new();
             let mut why = None;
-            let is_wanted = wanted.contains_key(key);
+            let is_wanted = wanted.get(key).is_some_and(|wanted| !guest_stays::is_taken(object, wanted));
             // Who is named with what is handed over has another now, and whether he is broken makes its wait no longer.
             for needed_by in all.iter().filter(|_| !state.is_handover()) {
                 let by = &needed_by.by;
@@ -123,7 +136,7 @@ fn carry_over(
             let ruling = by.as_ref().and_then(|by| of_guests.get(by)).filter(|ruling| ruling.is_admitted());
             let going = ruling.and_then(|ruling| guest_stays::goes_on(ruling, object));
             match (by.zip(going), why) {
-                _ if is_wanted => {
+                _ if is_wanted || why.is_none() && wanted.contains_key(key) => {
                     if let Some((_, needed_by)) = wanted.get_mut(key) {
                         needed_by.extend(names);
                     }
@@ -137,6 +150,10 @@ fn carry_over(
                     }
                 }
                 (None, Some(code)) => {
+                    // Whoever has the place keeps it while he waits.
+                    if let Some((order, _)) = wanted.remove(key) {
+                        pack.findings.extend(guest_stays::taken(input, object, &order));
+                    }
                     let names_of = all.iter().filter(|needed_by| names.contains(needed_by));
                     names_of.for_each(|needed_by| of_groups.add(&needed_by.by, object, code));
                     carried.insert(key, (object, names, code));

@@ -1,7 +1,7 @@
 //! Whether a group of guests may still have what is published for it.
 
 use alloc::collections::{BTreeMap, BTreeSet};
-use alloc::string::{String, ToString as _};
+use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::fmt;
@@ -9,9 +9,9 @@ use core::fmt;
 use super::super::guest_stays::{instead, is_told, rule_of};
 use super::{Admission, Revoked};
 use crate::admission::{self, Sought};
-use crate::claim::{Claim, Rendering};
-use crate::config::GuestGroup;
-use crate::finding::{Code, Finding, Origin, Severity};
+use crate::claim::Claim;
+use crate::config::{Fleet, GuestGroup};
+use crate::finding::{Class, Code, Finding, Origin, Severity};
 use crate::judge::place;
 use crate::kinds;
 use crate::layout::manifest::{Guest, Manifest, ManifestObject, NeededBy, ReadFrom};
@@ -40,12 +40,8 @@ impl Giver {
         })
     }
 
-    fn is_named_by(&self, group: &GuestGroup) -> bool {
-        match self {
-            Self::Template(name) => group.templates.contains(name),
-            Self::Rule(name) => group.rules.contains(name),
-            Self::Entry(read) => group.objects.iter().any(|entry| entry.read == *read),
-        }
+    fn rule(&self) -> Option<&Name> {
+        if let Self::Rule(name) = self { Some(name) } else { None }
     }
 }
 
@@ -59,37 +55,60 @@ impl fmt::Display for Giver {
     }
 }
 
+/// What the groups name as they are.
+pub(super) type Named<'i> = BTreeMap<&'i Name, BTreeSet<&'i ObjectKey>>;
+
+/// What the groups name as they are, by the group.
+pub(super) fn named(fleet: &Fleet) -> Named<'_> {
+    let mut named = Named::new();
+    for (name, group) in &fleet.guests {
+        named.insert(name, group.objects.iter().map(|entry| &entry.read).collect());
+    }
+    named
+}
+
+/// A published object of a group: what gave it, what it was read from, and whether it is a Secret.
+type Given<'m> = (Giver, &'m ReadFrom, bool);
+
 impl<'i> Admission<'_, 'i, '_> {
+    fn is_named(&self, group: &GuestGroup, giver: &Giver) -> bool {
+        match giver {
+            Giver::Template(name) => group.templates.contains(name),
+            Giver::Rule(name) => group.rules.contains(name),
+            Giver::Entry(read) => self.named.get(&group.name).is_some_and(|named| named.contains(read)),
+        }
+    }
+
     /// For each group that has something published which the configuration names no more: an entry that may be a slip in the
     /// name of that. No source is known to have what it names, or it gives nothing for something that is wrong, and nothing of
     /// it is published.
-    pub(super) fn all_slips(&self, manifest: &'i Manifest) -> BTreeMap<&'i Claimant, String> {
+    pub(super) fn all_slips(&self, manifest: &'i Manifest) -> BTreeMap<&'i Claimant, Slip> {
         let groups = &self.input.world.fleet.guests;
-        let mut published: BTreeMap<&Claimant, Vec<(Giver, &ReadFrom)>> = BTreeMap::new();
+        let mut published: BTreeMap<&Claimant, Vec<Given<'_>>> = BTreeMap::new();
         for (object, needed_by) in manifest.objects.iter().flat_map(|it| it.needed_by.iter().map(move |by| (it, by))) {
             if needed_by.by.is_guest()
                 && let Some((giver, from)) = Giver::of(object, needed_by).zip(object.from.as_ref())
             {
-                published.entry(&needed_by.by).or_default().push((giver, from));
+                let is_secret = object.guest.as_ref().is_some_and(|guest| guest.key.kind.is_secret());
+                published.entry(&needed_by.by).or_default().push((giver, from, is_secret));
             }
         }
-        let slip = |(by, published): (&'i Claimant, Vec<(Giver, &ReadFrom)>)| {
+        let slip = |(by, published): (&'i Claimant, Vec<Given<'_>>)| {
             let group = groups.get(&by.name)?;
-            let is_unnamed = published.iter().any(|(giver, _)| !giver.is_named_by(group));
-            let slip = is_unnamed.then(|| self.slip(group, by, &published))??;
-            Some((by, slip.to_string()))
+            let is_unnamed = published.iter().any(|(giver, ..)| !self.is_named(group, giver));
+            Some((by, is_unnamed.then(|| self.slip(group, by, &published))??))
         };
         published.into_iter().filter_map(slip).collect()
     }
 
-    fn slip(&self, group: &GuestGroup, by: &Claimant, published: &[(Giver, &ReadFrom)]) -> Option<Giver> {
+    fn slip(&self, group: &GuestGroup, by: &Claimant, published: &[Given<'_>]) -> Option<Slip> {
         let Terms { world, .. } = self.input.terms;
         let is_there = |key: &ObjectKey| matches!(world.snapshot.look_up(key), Lookup::Found(_));
-        let gives = |giver: &Giver| published.iter().any(|(it, _)| it == giver);
+        let gives = |giver: &Giver| published.iter().any(|(it, ..)| it == giver);
         let is_published = |read: &ObjectKey| {
-            published.iter().any(|(giver, from)| match giver {
+            published.iter().any(|(giver, from, is_secret)| match giver {
                 Giver::Entry(given) => given == read,
-                Giver::Rule(_) => from.is_of(read),
+                Giver::Rule(_) => from.is_of(read) && *is_secret == read.kind.is_secret(),
                 Giver::Template(_) => false,
             })
         };
@@ -97,37 +116,44 @@ impl<'i> Admission<'_, 'i, '_> {
         let objects = objects.map(|entry| Giver::Entry(entry.read.clone()));
         let templates = group.templates.iter().map(|template| Giver::Template(template.clone()));
         let rules = group.rules.iter().map(|rule| Giver::Rule(rule.clone()));
-        let others: Vec<Giver> = templates.chain(rules).filter(|giver| !gives(giver)).collect();
+        let all: Vec<Giver> = objects.chain(templates.chain(rules).filter(|giver| !gives(giver))).collect();
         let is_missing = |giver: &&Giver| match giver {
             Giver::Entry(read) => !is_there(read),
             Giver::Template(template) => !world.facts.templates.specs.contains_key(template),
             Giver::Rule(rule) => !is_there(&ObjectKey::new(kinds::sync_rule(), None, rule.clone())),
         };
         // What is there may fail, and give nothing for that.
-        let may_fail = |giver: &&Giver| match giver {
-            Giver::Entry(_) => false,
-            // Where something else is wrong with the group, it may not be rendered at all.
-            Giver::Template(template) => self.of_guests.get(by).is_some_and(|ruling| {
-                let is_rendered = !matches!(ruling.case.claim.rendering, Rendering::None);
-                ruling.case.closure.failing.contains(template) || !ruling.is_admitted() && !is_rendered
+        let ruling = self.of_guests.get(by);
+        let fails = |giver: &&Giver| match giver {
+            Giver::Entry(read) => ruling.is_some_and(|ruling| {
+                let mut findings = ruling.findings().filter(|finding| finding.object.as_ref() == Some(read));
+                // A type that changes keeps its own place.
+                let is_it = |code: Code| code.class() == Class::Broken && code != Code::SecretTypeChanged;
+                findings.any(|finding| finding.stops_claim() && is_it(finding.code))
             }),
-            Giver::Rule(rule) => {
-                let delivered = self.claims.get(by).and_then(|claim| claim.guest.as_ref());
-                let is_of = |finding: &Finding| finding.object.as_ref().is_some_and(|key| key.name == *rule);
-                let is_unseen = delivered.is_some_and(|delivered| delivered.unseen.iter().any(is_of));
-                world.facts.synced.kind(rule).is_none() || is_unseen
-            }
+            Giver::Template(template) => ruling.is_some_and(|ruling| ruling.case.closure.failing.contains(template)),
+            Giver::Rule(rule) => world.facts.synced.kind(rule).is_none(),
         };
-        let objects: Vec<Giver> = objects.collect();
-        let missing = objects.iter().chain(&others).find(is_missing);
-        missing.or_else(|| others.iter().find(may_fail)).cloned()
+        let is_unseen = |giver: &&Giver| {
+            let delivered = self.claims.get(by).and_then(|claim| claim.guest.as_ref());
+            let is_of = |rule: &Name, finding: &Finding| finding.object.as_ref().is_some_and(|key| key.name == *rule);
+            let rule = giver.rule().zip(delivered);
+            rule.is_some_and(|(rule, delivered)| delivered.unseen.iter().any(|finding| is_of(rule, finding)))
+        };
+        let slip = |is_unread| move |giver: &Giver| Slip { named: giver.clone(), is_unread };
+        let wrong = all.iter().find(is_missing).or_else(|| all.iter().find(fails)).map(slip(false));
+        wrong.or_else(|| all.iter().find(is_unseen).map(slip(true)))
     }
 
     /// Whether an object of a group is one that the configuration names no more, and what it names instead may be a slip.
     pub(in super::super) fn may_be_slip(&self, object: &ManifestObject, needed_by: &NeededBy) -> bool {
+        self.slips.contains_key(&needed_by.by) && self.is_unnamed(object, needed_by)
+    }
+
+    fn is_unnamed(&self, object: &ManifestObject, needed_by: &NeededBy) -> bool {
         let group = self.input.world.fleet.guests.get(&needed_by.by.name);
-        let is_named = |giver: Giver| group.is_none_or(|group| giver.is_named_by(group));
-        self.slips.contains_key(&needed_by.by) && Giver::of(object, needed_by).is_some_and(|giver| !is_named(giver))
+        let giver = Giver::of(object, needed_by);
+        group.zip(giver).is_some_and(|(group, giver)| !self.is_named(group, &giver))
     }
 
     /// What is said of objects that stay although the configuration names them no more.
@@ -136,24 +162,37 @@ impl<'i> Admission<'_, 'i, '_> {
         kept: impl Iterator<Item = (&'m ManifestObject, &'m NeededBy)>,
     ) -> Vec<Finding> {
         const SHOWN: usize = 5;
-        let groups = &self.input.world.fleet.guests;
-        let mut unnamed: BTreeMap<(&Claimant, &str), BTreeSet<&ObjectKey>> = BTreeMap::new();
-        for (object, needed_by) in kept {
-            let of = self.slips.get(&needed_by.by).zip(groups.get(&needed_by.by.name)).zip(object.guest.as_ref());
-            if let Some(((slip, group), guest)) = of
-                && Giver::of(object, needed_by).is_some_and(|giver| !giver.is_named_by(group))
-            {
-                unnamed.entry((&needed_by.by, slip)).or_default().insert(&guest.key);
+        let mut unnamed: BTreeMap<&Claimant, BTreeSet<&ObjectKey>> = BTreeMap::new();
+        for (object, needed_by) in kept.filter(|(_, needed_by)| needed_by.by.is_guest()) {
+            if let Some(guest) = object.guest.as_ref().filter(|_| self.is_unnamed(object, needed_by)) {
+                unnamed.entry(&needed_by.by).or_default().insert(&guest.key);
             }
         }
-        let finding = |((by, slip), objects): ((&Claimant, &str), BTreeSet<&ObjectKey>)| {
+        let finding = |(by, objects): (&Claimant, BTreeSet<&ObjectKey>)| {
+            let withdraw = format!("`--withdraw {}` lets go of all that waits in the group", by.path());
+            let (why, help) = match self.slips.get(by) {
+                Some(Slip { named, is_unread: false }) => (
+                    format!(
+                        "guests.{} names {named}, which gives nothing, and may be a slip in the name of it",
+                        by.name
+                    ),
+                    String::from("Correct the name, or take that entry out: then what is named no more goes."),
+                ),
+                Some(Slip { named, is_unread: true }) => (
+                    format!("{named} gives nothing, as far as was read"),
+                    format!("Correct the source: its own findings say what is wrong. {withdraw}."),
+                ),
+                None => (
+                    String::from(
+                        "something else in the group may give it still, or takes its place and cannot be delivered yet",
+                    ),
+                    format!("What is wrong with the group is told beside this. {withdraw}."),
+                ),
+            };
             let message = format!(
-                "{by} keeps what the configuration names no more: {}; guests.{} names {slip}, which gives nothing, and may be \
-                 a slip in the name of it",
-                few(&objects, objects.len(), SHOWN),
-                by.name
+                "{by} keeps what the configuration names no more: {}; {why}",
+                few(&objects, objects.len(), SHOWN)
             );
-            let help = "Correct the name, or take that entry out: then what is named no more goes.";
             let finding = Finding::new(Code::DeletionUnproved, message).severity(Severity::Warning).claimed_by(by);
             finding.at(&Origin::configuration()).in_region(&self.input.to.region.name).help(help)
         };
@@ -174,7 +213,7 @@ impl<'i> Admission<'_, 'i, '_> {
         }
         let group = world.fleet.guests.get(&by.name)?;
         let giver = Giver::of(object, needed_by)?;
-        let is_named = giver.is_named_by(group);
+        let is_named = self.is_named(group, &giver);
         match &giver {
             Giver::Entry(_) if is_named => return None,
             Giver::Template(template) if is_named => {
@@ -187,7 +226,7 @@ impl<'i> Admission<'_, 'i, '_> {
         }
         // Of what rules take, that is known only as long as they take it.
         if !group.rules.is_empty() {
-            match self.taken(group, (object, guest, from), (by, &giver))? {
+            match self.taken(group, (guest, from), (by, &giver))? {
                 Taken::Open => return None,
                 Taken::Shut(why) => return revoked(Code::NotAdmitted, why),
                 Taken::Unknown if is_named => return None,
@@ -206,7 +245,7 @@ impl<'i> Admission<'_, 'i, '_> {
     fn taken(
         &self,
         group: &GuestGroup,
-        (object, guest, from): (&ManifestObject, &Guest, &ReadFrom),
+        (guest, from): (&Guest, &ReadFrom),
         (by, giver): (&Claimant, &Giver),
     ) -> Option<Taken> {
         let Terms { world, .. } = self.input.terms;
@@ -226,8 +265,10 @@ impl<'i> Admission<'_, 'i, '_> {
         }
         // While a rule is not followed, or the object may be one that was not read, nobody knows.
         let is_followed = group.rules.iter().all(|rule| world.facts.synced.kind(rule).is_some());
-        let is_seen = delivered.unseen.is_empty() || is_told(self.input, (group, None), (&object.key, from));
-        let unknown = (is_followed && is_seen).then_some(Taken::Unknown);
+        let is_seen = delivered.unseen.is_empty() || is_told(self.input, (group, giver.rule()), (guest, from));
+        // No rule takes what a template made.
+        let is_made = matches!(giver, Giver::Template(_));
+        let unknown = (is_made || is_followed && is_seen).then_some(Taken::Unknown);
         let Giver::Rule(rule) = giver else { return unknown };
         // While the rule that took it is not followed, or a source was not read, others that match it say nothing.
         let by_own = |(_, it): &&(&ObjectKey, &Arc<Claim>)| {
@@ -246,6 +287,13 @@ impl<'i> Admission<'_, 'i, '_> {
         }
         unknown
     }
+}
+
+/// What a group names, and may be a slip in the name of what it names no more.
+pub(super) struct Slip {
+    named: Giver,
+    /// Whether it is known to be there, and only something was not read.
+    is_unread: bool,
 }
 
 /// What the rules of a group say of an object.

@@ -8,8 +8,11 @@ extern crate std;
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
+use super::case::{Document, Scene};
 use super::stages::{Desk, Wishes, keys, publish};
 use super::tenants::{Dice, Fleet, HONEST};
+use super::{node, yaml};
+use crate::capi::resource_set::is_resource_set;
 use crate::layout::manifest::ManifestObject;
 use crate::name::{Claimant, ObjectKey};
 use crate::region::allowances::{Refresh, Selection};
@@ -116,4 +119,39 @@ fn a_limited_run_changes_what_is_selected_and_removes_nothing() {
     let mut counts = Counts::default();
     (0..150).for_each(|seed| history(seed, &mut counts));
     assert!(counts.changed > 50 && counts.left > 50, "{counts:?}");
+}
+
+/// More than one set holds are delivered, and one of them waits: the sets name it all the same.
+#[test]
+fn a_limited_run_divides_sets_as_a_whole_run_does() {
+    let bench = |waiting: &str| {
+        let rule = "{apiVersion: clusterregistry.k8s.cisco.com/v1alpha1, kind: ResourceSyncRule, metadata: {name: a}, \
+                    spec: {groupVersionKind: {version: v1, kind: Secret}, \
+                    rules: [{match: [{labels: [{matchLabels: {pull: \"yes\"}}]}]}]}}";
+        let secret = |number: usize| {
+            let value = if number == 150 { waiting } else { "dmFsdWU=" };
+            alloc::format!(
+                "{{apiVersion: v1, kind: Secret, metadata: {{name: s{number}, namespace: kube-public, labels: {{pull: \"yes\"}}}}, \
+                 data: {{k: \"{value}\"}}}}"
+            )
+        };
+        let texts = core::iter::once(rule.into()).chain((100..=200).map(secret));
+        let document =
+            |text: alloc::string::String| Document { source: "all".into(), node: node(&yaml(&text)), line: 1 };
+        let config = "{limits: {objectsPerNamespace: 1000}, guests: {g: {region: eu, namespaces: [team-a], \
+                      clusterSelector: {matchLabels: {a: b}}, objects: [{syncRule: a}]}}}";
+        let documents = texts.map(document).collect();
+        Bench { desk: Desk::new(&Scene { config: yaml(config), documents, incomplete: Vec::new(), run: yaml("{}") }) }
+    };
+    let (nothing, good) = (Files::new(), bench("dmFsdWU="));
+    let files = good.run(&nothing, &nothing, None).unwrap();
+    let refresh = Refresh { namespaces: ["team-a".into()].into(), ..Refresh::default() };
+    let bad = bench("no base64!");
+    let limited = bad.run(&files, &files, Some(refresh)).unwrap();
+    let sets = |files: &Files| {
+        let sets = bad.objects(files).into_iter().filter(|(key, _)| is_resource_set(&key.kind));
+        sets.map(|(key, (_, bytes))| (key, bytes)).collect::<Vec<_>>()
+    };
+    assert_eq!(sets(&files).len(), 2);
+    assert!(sets(&limited) == sets(&files));
 }

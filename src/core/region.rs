@@ -27,6 +27,7 @@ mod delivered;
 pub mod envelope;
 mod explain;
 pub mod fields;
+mod given;
 mod guest_stays;
 mod guests;
 mod handover;

@@ -161,7 +161,7 @@ fn contradicting(closure: &mut Closure, aside: &mut Vec<(ObjectKey, Verdict, Vec
     let mut keep: BTreeMap<ObjectKey, Option<(u8, ObjectKey)>> = BTreeMap::new();
     for (lands, mut members) in of {
         // What the configuration puts there waits, and nobody else takes its place.
-        let awaited = parcel(&members.first().map(|member| &*member.edits).unwrap_or_default()).map(|it| &it.lands);
+        let awaited = members.first().and_then(|member| parcel(&member.edits)).map(|it| &it.lands);
         if let Some(lands_there) = awaited.filter(|awaited| closure.awaited.contains_key(*awaited))
             && members.iter().all(|member| rank(member) == 2)
         {

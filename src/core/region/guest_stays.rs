@@ -9,6 +9,7 @@ use alloc::vec::Vec;
 
 use super::carry;
 use super::content::Order;
+use super::given::rule_of;
 use super::guests;
 use super::input::Input;
 use crate::capi::resource_set::is_resource_set;
@@ -128,13 +129,6 @@ impl<'m> Staying<'m> {
 /// What the name of a payload begins with.
 fn base_of(payload: &Name) -> Option<&str> {
     payload.as_str().rsplit_once('-').map(|(base, _)| base)
-}
-
-/// The rule that took an object for a group of guests, by the manifest.
-pub(super) fn rule_of(needed_by: &NeededBy) -> Option<Name> {
-    const BY_RULE: &str = ": ResourceSyncRule ";
-    let field = needed_by.via.first().map_or("", |via| via.field.as_str());
-    field.split_once(BY_RULE).map(|(_, rule)| rule.into())
 }
 
 /// Why a payload waits: its object does, or what would take its place, or it may be one that was not read.

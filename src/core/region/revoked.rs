@@ -9,6 +9,7 @@ use alloc::collections::BTreeMap;
 use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
 
+use super::given::{Named, Slip, named};
 use super::input::{Input, Terms};
 use crate::admission::{self, Rule, Sought};
 use crate::capi;
@@ -43,8 +44,8 @@ pub(super) struct Admission<'a, 'i, 'r> {
     of_guests: BTreeMap<&'i Claimant, &'i Ruling<'r>>,
     /// Of groups of guests that have what the configuration names no more: what it names now, and may be a slip in the name of
     /// that.
-    slips: BTreeMap<&'i Claimant, guests::Slip>,
-    named: guests::Named<'i>,
+    slips: BTreeMap<&'i Claimant, Slip>,
+    named: Named<'i>,
 }
 
 impl<'a, 'i, 'r> Admission<'a, 'i, 'r> {
@@ -58,7 +59,7 @@ impl<'a, 'i, 'r> Admission<'a, 'i, 'r> {
             }
         }
         let of_guests = rulings.iter().map(|ruling| (&ruling.case.claim.by, ruling)).filter(|(by, _)| by.is_guest());
-        let (slips, named) = (BTreeMap::new(), guests::named(input.world.fleet));
+        let (slips, named) = (BTreeMap::new(), named(input.world.fleet));
         let admission = Self { input, claims, reached, of_guests: of_guests.collect(), slips, named };
         Self { slips: admission.all_slips(manifest), ..admission }
     }

@@ -4,13 +4,13 @@ use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
-use core::fmt;
 
-use super::super::guest_stays::{instead, is_told, rule_of};
+use super::super::given::{Giver, Slip};
+use super::super::guest_stays::{instead, is_told};
 use super::{Admission, Revoked};
 use crate::admission::{self, Sought};
 use crate::claim::Claim;
-use crate::config::{Fleet, GuestGroup};
+use crate::config::GuestGroup;
 use crate::finding::{Class, Code, Finding, Origin, Severity};
 use crate::judge::place;
 use crate::kinds;
@@ -18,54 +18,7 @@ use crate::layout::manifest::{Guest, Manifest, ManifestObject, NeededBy, ReadFro
 use crate::listing::few;
 use crate::name::{Claimant, Name, ObjectKey};
 use crate::region::input::Terms;
-use crate::snapshot::{Lookup, template_of};
-
-/// What of a group gave a published object, by the manifest.
-#[derive(Clone, PartialEq, Eq)]
-enum Giver {
-    Template(Name),
-    Rule(Name),
-    Entry(ObjectKey),
-}
-
-impl Giver {
-    fn of(object: &ManifestObject, needed_by: &NeededBy) -> Option<Self> {
-        let (guest, from) = (object.guest.as_ref()?, object.from.as_ref()?);
-        if let Some(template) = template_of(&from.name) {
-            return Some(Self::Template(template));
-        }
-        Some(match rule_of(needed_by) {
-            Some(rule) => Self::Rule(rule),
-            None => Self::Entry(ObjectKey::new(guest.key.kind.clone(), from.namespace.clone(), from.name.clone())),
-        })
-    }
-
-    fn rule(&self) -> Option<&Name> {
-        if let Self::Rule(name) = self { Some(name) } else { None }
-    }
-}
-
-impl fmt::Display for Giver {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Template(name) => write!(f, "template {name}"),
-            Self::Rule(name) => write!(f, "ResourceSyncRule {name}"),
-            Self::Entry(read) => read.fmt(f),
-        }
-    }
-}
-
-/// What the groups name as they are.
-pub(super) type Named<'i> = BTreeMap<&'i Name, BTreeSet<&'i ObjectKey>>;
-
-/// What the groups name as they are, by the group.
-pub(super) fn named(fleet: &Fleet) -> Named<'_> {
-    let mut named = Named::new();
-    for (name, group) in &fleet.guests {
-        named.insert(name, group.objects.iter().map(|entry| &entry.read).collect());
-    }
-    named
-}
+use crate::snapshot::Lookup;
 
 /// A published object of a group: what gave it, what it was read from, and whether it is a Secret.
 type Given<'m> = (Giver, &'m ReadFrom, bool);
@@ -287,13 +240,6 @@ impl<'i> Admission<'_, 'i, '_> {
         }
         unknown
     }
-}
-
-/// What a group names, and may be a slip in the name of what it names no more.
-pub(super) struct Slip {
-    named: Giver,
-    /// Whether it is known to be there, and only something was not read.
-    is_unread: bool,
 }
 
 /// What the rules of a group say of an object.

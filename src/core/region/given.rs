@@ -1,0 +1,72 @@
+//! Given: what of a group of guests gave an object, and what the groups name.
+
+use alloc::collections::{BTreeMap, BTreeSet};
+use core::fmt;
+
+use crate::config::Fleet;
+use crate::layout::manifest::{ManifestObject, NeededBy};
+use crate::name::{Name, ObjectKey};
+use crate::snapshot::template_of;
+
+/// What of a group gave a published object, by the manifest.
+#[derive(Clone, PartialEq, Eq)]
+pub(super) enum Giver {
+    Template(Name),
+    Rule(Name),
+    Entry(ObjectKey),
+}
+
+impl Giver {
+    /// What gave an object for a claimant; none if it is no payload of an object.
+    pub(super) fn of(object: &ManifestObject, needed_by: &NeededBy) -> Option<Self> {
+        let (guest, from) = (object.guest.as_ref()?, object.from.as_ref()?);
+        if let Some(template) = template_of(&from.name) {
+            return Some(Self::Template(template));
+        }
+        Some(match rule_of(needed_by) {
+            Some(rule) => Self::Rule(rule),
+            None => Self::Entry(ObjectKey::new(guest.key.kind.clone(), from.namespace.clone(), from.name.clone())),
+        })
+    }
+
+    /// The rule that it is, if it is one.
+    pub(super) fn rule(&self) -> Option<&Name> {
+        if let Self::Rule(name) = self { Some(name) } else { None }
+    }
+}
+
+impl fmt::Display for Giver {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Template(name) => write!(f, "template {name}"),
+            Self::Rule(name) => write!(f, "ResourceSyncRule {name}"),
+            Self::Entry(read) => read.fmt(f),
+        }
+    }
+}
+
+/// What the groups name as they are.
+pub(super) type Named<'i> = BTreeMap<&'i Name, BTreeSet<&'i ObjectKey>>;
+
+/// What the groups name as they are, by the group.
+pub(super) fn named(fleet: &Fleet) -> Named<'_> {
+    let mut named = Named::new();
+    for (name, group) in &fleet.guests {
+        named.insert(name, group.objects.iter().map(|entry| &entry.read).collect());
+    }
+    named
+}
+
+/// What a group names, and may be a slip in the name of what it names no more.
+pub(super) struct Slip {
+    pub(super) named: Giver,
+    /// Whether it is known to be there, and only something was not read.
+    pub(super) is_unread: bool,
+}
+
+/// The rule that took an object for a group of guests, by the manifest.
+pub(super) fn rule_of(needed_by: &NeededBy) -> Option<Name> {
+    const BY_RULE: &str = ": ResourceSyncRule ";
+    let field = needed_by.via.first().map_or("", |via| via.field.as_str());
+    field.split_once(BY_RULE).map(|(_, rule)| rule.into())
+}

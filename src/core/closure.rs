@@ -91,8 +91,11 @@ fn deliver(world: &World<'_>, claim: &Claim, delivered: &Delivered, closure: &mu
     let mut left_out = 0_usize;
     let rendered = guests::rendered(world, claim, delivered, closure);
     let all: Vec<Member> = guests::items(claim, delivered).chain(rendered).collect();
-    let stays = |member: &Member| world.snapshot.get(&member.read).is_some_and(|object| object.stays.is_some());
-    let has_others = !all.iter().all(stays);
+    let fails = |(_, found): &(ObjectKey, Vec<Finding>)| found.iter().any(Finding::stops_claim);
+    let has_others = !delivered.waiting.is_empty()
+        || !delivered.unseen.is_empty()
+        || closure.rendered.iter().any(fails)
+        || !all.iter().all(|member| guests::never_leaves(world, &member.read).is_some());
     for member in all {
         if let Some(finding) = guests::left_out(world, claim, &member, has_others) {
             if left_out < MOST_LEFT_OUT {

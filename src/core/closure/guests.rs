@@ -17,7 +17,7 @@ use crate::finding::{Class, Code, Finding, Severity};
 use crate::kinds;
 use crate::name::{Name, Namespace, ObjectKey, Region, Version};
 use crate::object::Object;
-use crate::snapshot::template_of;
+use crate::snapshot::{Lookup, template_of};
 use crate::world::World;
 use crate::world::cluster::{ClusterFacts, Sight};
 
@@ -77,13 +77,21 @@ pub(super) fn left_out(world: &World<'_>, claim: &Claim, member: &Member, beside
         let finding = left(Code::NotAdmitted, format!("it is not open to {}", acting.by));
         return Some(finding.help(format!("To deliver it, add to `grants`: `- {grant}`.")));
     }
-    let why = object.and_then(|object| object.stays).filter(|_| beside || member.rule.is_some())?;
+    let why = never_leaves(world, read).filter(|_| beside || member.rule.is_some())?;
     let help = match (template_of(&read.name), &member.rule) {
         (Some(_), _) => "Let the template make a Secret of another type.",
         (None, Some(_)) => "Narrow the rule.",
         (None, None) => "Name another Secret, or take it out of the group.",
     };
     Some(left(Code::ForbiddenType, format!("{why}, and never leaves")).help(help))
+}
+
+/// Why an object never leaves, where that is known.
+pub(super) fn never_leaves(world: &World<'_>, read: &ObjectKey) -> Option<&'static str> {
+    let object = world.snapshot.get(read)?;
+    let is_doubtful = object.faults.iter().any(|fault| fault.code.class() == Class::Broken);
+    let is_unread = matches!(world.snapshot.look_up(read), Lookup::Unread(_));
+    object.stays.filter(|_| !is_doubtful && !is_unread)
 }
 
 /// Whether an object is known not to be open to the rule that takes it, or to the template that makes it.

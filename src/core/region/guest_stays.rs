@@ -12,6 +12,7 @@ use super::content::Order;
 use super::given::rule_of;
 use super::guests;
 use super::input::Input;
+use super::pack::Wanted;
 use crate::capi::resource_set::is_resource_set;
 use crate::claim::{Claim, guest, parcel};
 use crate::closure::{Member, Role, delivering};
@@ -68,6 +69,7 @@ impl<'m> Staying<'m> {
         &self,
         input: &Input<'_>,
         ruling: &'r Ruling<'_>,
+        wanted: &Wanted,
     ) -> Option<(impl Iterator<Item = &'r ObjectKey> + use<'r>, Vec<Member>)> {
         let (case, claim) = (ruling.case, &ruling.case.claim);
         let delivered = claim.guest.as_deref()?;
@@ -79,11 +81,13 @@ impl<'m> Staying<'m> {
         });
         payloads.extend(as_published);
         payloads.extend(self.going_on.get(&claim.by).into_iter().flatten().map(|(name, lands)| (name, lands)));
-        if payloads.is_empty() {
+        let fresh = case.published_members().filter(|member| !ruling.holds(member));
+        let fresh = fresh.filter_map(|member| Some((&member.lands, &parcel(&member.edits)?.lands)));
+        let (fresh, taken): (Vec<_>, Vec<_>) = fresh.partition(|(key, _)| wanted.contains_key(*key));
+        if payloads.is_empty() && taken.is_empty() {
             return None;
         }
-        let fresh = case.published_members().filter(|member| !ruling.holds(member));
-        payloads.extend(fresh.filter_map(|member| Some((&member.lands.name, &parcel(&member.edits)?.lands))));
+        payloads.extend(fresh.into_iter().map(|(key, lands)| (&key.name, lands)));
         let before = case.closure.members.iter().filter(|member| member.role == Role::Own);
         Some((before.map(|member| &member.lands), delivering(&input.world, claim, delivered, &payloads)))
     }
@@ -232,21 +236,51 @@ pub(super) fn goes_on<'r>(ruling: &'r Ruling<'_>, object: &ManifestObject) -> Op
     contested.find(is_it)
 }
 
-/// Whether a payload is wanted for another object than the published one, because a rule puts that there.
-pub(super) fn is_taken(object: &ManifestObject, (order, names): &(Order, BTreeSet<NeededBy>)) -> bool {
-    let is_it = |from: &ReadFrom| from.is_of(&order.read) && order.read.kind.is_secret() == object.key.kind.is_secret();
-    let is_put = || names.iter().all(|needed_by| rule_of(needed_by).is_none());
-    object.guest.is_some() && object.from.as_ref().is_some_and(|from| !is_it(from)) && !is_put()
+/// What is wanted, without what rules put where another object is published that stays, as `stays` tells; and what is said of
+/// that.
+pub(super) fn untaken(
+    input: &Input<'_>,
+    mut wanted: Wanted,
+    stays: impl Fn(&ManifestObject, &NeededBy) -> bool,
+) -> (Wanted, Vec<Finding>) {
+    let mut published: BTreeMap<(&Claimant, &ObjectKey), Vec<(&ManifestObject, &NeededBy)>> = BTreeMap::new();
+    let objects = input.published.manifest().map(|manifest| &*manifest.objects).unwrap_or_default();
+    for object in objects.iter().filter(|object| object.from.is_some() && !object.state.is_handover()) {
+        for needed_by in object.needed_by.iter().filter(|needed_by| needed_by.by.is_guest()) {
+            let place = object.guest.as_ref().map(|guest| ((&needed_by.by, &guest.key), (object, needed_by)));
+            place.into_iter().for_each(|(place, it)| published.entry(place).or_default().push(it));
+        }
+    }
+    let (mut told, mut findings): (BTreeMap<Claimant, usize>, Vec<Finding>) = (BTreeMap::new(), Vec::new());
+    let taken = |(order, names): &(Order, BTreeSet<NeededBy>)| {
+        let by = &names.iter().find(|needed_by| needed_by.by.is_guest() && rule_of(needed_by).is_some())?.by;
+        let lands = &parcel(&order.edits)?.lands;
+        let before = published.get(&(by, lands))?;
+        let is_it = |(object, needed_by): &(&ManifestObject, &NeededBy)| {
+            let kind = rule_of(needed_by).and_then(|rule| input.world.facts.synced.kind(&rule));
+            object.from.as_ref().is_some_and(|from| from.is_of(&order.read))
+                && order.read.kind.is_secret() == object.key.kind.is_secret()
+                && kind.is_none_or(|kind| *kind == order.read.kind)
+        };
+        let is_other = !before.iter().any(is_it) && before.iter().any(|(object, by)| stays(object, by));
+        is_other.then(|| (by.clone(), lands.clone()))
+    };
+    wanted.retain(|_, one| {
+        let Some((by, lands)) = taken(one) else { return true };
+        let told = told.entry(by.clone()).or_default();
+        *told = told.saturating_add(1);
+        if *told <= MOST_TOLD {
+            let read = &one.0.read;
+            let message =
+                format!("of {by}, {read} waits: another object is published as {lands} in guests, and that stays");
+            let finding = Finding::new(Code::ConflictingContent, message).severity(Severity::Warning).about(read);
+            let finding = finding.claimed_by(&by).in_region(&input.to.region.name);
+            findings.push(finding.help("Let one of them land elsewhere, or remove one."));
+        }
+        false
+    });
+    (wanted, findings)
 }
 
-/// What is said of an object that a rule puts where a published one waits.
-pub(super) fn taken(input: &Input<'_>, object: &ManifestObject, order: &Order) -> Option<Finding> {
-    let (guest, by) = (object.guest.as_ref()?, &object.needed_by.first()?.by);
-    let message = format!(
-        "of {by}, {} waits: another object is published as {} in guests, and that waits as well",
-        order.read, guest.key
-    );
-    let finding = Finding::new(Code::ConflictingContent, message).severity(Severity::Warning).about(&order.read);
-    let finding = finding.claimed_by(by).in_region(&input.to.region.name);
-    Some(finding.help("Let one of them land elsewhere, or remove one."))
-}
+/// How many objects of a group are told of that wait because another one has their place.
+const MOST_TOLD: usize = 16;

@@ -30,6 +30,8 @@ pub(super) fn pack(input: &Input<'_>, history: &History, rulings: &[Ruling<'_>])
     }
     let mut wanted = wanted(rulings, input.selection);
     if input.selection.refresh.is_some() {
+        // What exchanges one object for another in its place is the matter of a whole run.
+        wanted = guest_stays::untaken(input, wanted, |_, _| true).0;
         stay(input, &mut wanted, &mut pack);
         let is_refreshed = |ruling: &&Ruling<'_>| input.selection.refreshes(&ruling.case.claim.by);
         deliver(input, rulings.iter().filter(is_refreshed), &standing(input, &pack), &mut wanted);
@@ -58,7 +60,7 @@ fn deliver<'r>(
     wanted: &mut Wanted,
 ) {
     for ruling in rulings.filter(|ruling| ruling.case.claim.by.is_guest() && ruling.is_admitted()) {
-        let Some((before, now)) = staying.delivering(input, ruling) else { continue };
+        let Some((before, now)) = staying.delivering(input, ruling, wanted) else { continue };
         before.for_each(|own| _ = wanted.remove(own));
         for own in now {
             let needed_by = BTreeSet::from([needed_by(&ruling.case.claim.by, &own.via)]);
@@ -99,6 +101,17 @@ fn carry_over(
     let mut of_groups = Staying::default();
     let (own, others): (Vec<&ManifestObject>, Vec<&ManifestObject>) =
         guest_stays::in_order(&manifest.objects).partition(|object| guest_stays::is_own(object));
+    // Whoever has a place in guests keeps it while he waits.
+    let stays = |object: &ManifestObject, needed_by: &NeededBy| {
+        let by = &needed_by.by;
+        let ruling = of_guests.get(by).filter(|_| fates.of(needed_by) == Fate::Fresh);
+        let why = ruling.and_then(|ruling| of_groups.why(input, ruling, (object, needed_by)));
+        let why = why.or_else(|| admission.may_be_slip(object, needed_by).then_some(Code::DeletionUnproved));
+        why.is_some_and(|code| !input.allowances.withdraws(by, code)) && admission.ends(object, needed_by).is_none()
+    };
+    let (left, findings) = guest_stays::untaken(input, core::mem::take(wanted), stays);
+    *wanted = left;
+    pack.findings.extend(findings);
     for (objects, is_own) in [(others, false), (own, true)] {
         if is_own {
             deliver(input, of_guests.values().copied(), &of_groups, wanted);
@@ -107,7 +120,7 @@ fn carry_over(
             let ManifestObject { key, state, needed_by: all, .. } = object;
             let mut names = BTreeSet::new();
             let mut why = None;
-            let is_wanted = wanted.get(key).is_some_and(|wanted| !guest_stays::is_taken(object, wanted));
+            let is_wanted = wanted.contains_key(key);
             // Who is named with what is handed over has another now, and whether he is broken makes its wait no longer.
             for needed_by in all.iter().filter(|_| !state.is_handover()) {
                 let by = &needed_by.by;
@@ -136,7 +149,7 @@ fn carry_over(
             let ruling = by.as_ref().and_then(|by| of_guests.get(by)).filter(|ruling| ruling.is_admitted());
             let going = ruling.and_then(|ruling| guest_stays::goes_on(ruling, object));
             match (by.zip(going), why) {
-                _ if is_wanted || why.is_none() && wanted.contains_key(key) => {
+                _ if is_wanted => {
                     if let Some((_, needed_by)) = wanted.get_mut(key) {
                         needed_by.extend(names);
                     }
@@ -150,10 +163,6 @@ fn carry_over(
                     }
                 }
                 (None, Some(code)) => {
-                    // Whoever has the place keeps it while he waits.
-                    if let Some((order, _)) = wanted.remove(key) {
-                        pack.findings.extend(guest_stays::taken(input, object, &order));
-                    }
                     let names_of = all.iter().filter(|needed_by| names.contains(needed_by));
                     names_of.for_each(|needed_by| of_groups.add(&needed_by.by, object, code));
                     carried.insert(key, (object, names, code));

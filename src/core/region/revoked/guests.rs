@@ -12,6 +12,7 @@ use crate::admission::{self, Sought};
 use crate::claim::Claim;
 use crate::config::GuestGroup;
 use crate::finding::{Class, Code, Finding, Origin, Severity};
+use crate::judge::case::is_doubt;
 use crate::judge::place;
 use crate::kinds;
 use crate::layout::manifest::{Guest, Manifest, ManifestObject, NeededBy, ReadFrom};
@@ -80,9 +81,7 @@ impl<'i> Admission<'_, 'i, '_> {
         let fails = |giver: &&Giver| match giver {
             Giver::Entry(read) => ruling.is_some_and(|ruling| {
                 let mut findings = ruling.findings().filter(|finding| finding.object.as_ref() == Some(read));
-                // A type that changes keeps its own place.
-                let is_it = |code: Code| code.class() == Class::Broken && code != Code::SecretTypeChanged;
-                findings.any(|finding| finding.stops_claim() && is_it(finding.code))
+                findings.any(|finding| finding.stops_claim() && finding.code.class() == Class::Broken)
             }),
             Giver::Template(template) => ruling.is_some_and(|ruling| ruling.case.closure.failing.contains(template)),
             Giver::Rule(rule) => world.facts.synced.kind(rule).is_none(),
@@ -90,10 +89,18 @@ impl<'i> Admission<'_, 'i, '_> {
         let is_unseen = |giver: &&Giver| {
             let delivered = self.claims.get(by).and_then(|claim| claim.guest.as_ref());
             let is_of = |rule: &Name, finding: &Finding| finding.object.as_ref().is_some_and(|key| key.name == *rule);
+            let takes = |by: &Claimant, rule: &Name| by.rule_and_object().is_some_and(|(of, _)| *rule == *of);
             let rule = giver.rule().zip(delivered);
-            rule.is_some_and(|(rule, delivered)| delivered.unseen.iter().any(|finding| is_of(rule, finding)))
+            rule.is_some_and(|(rule, delivered)| {
+                let mut taken = delivered.items.iter().filter_map(|item| item.rule.as_ref());
+                delivered.unseen.iter().any(|finding| is_of(rule, finding)) && !taken.any(|it| takes(&it.by, rule))
+            })
         };
-        let slip = |is_unread| move |giver: &Giver| Slip { named: giver.clone(), is_unread };
+        let is_unread = |giver: &Giver| match giver {
+            Giver::Entry(read) => matches!(world.snapshot.look_up(read), Lookup::Unread(_)),
+            _ => false,
+        };
+        let slip = |is_unseen| move |it: &Giver| Slip { named: it.clone(), is_unread: is_unseen || is_unread(it) };
         let wrong = all.iter().find(is_missing).or_else(|| all.iter().find(fails)).map(slip(false));
         wrong.or_else(|| all.iter().find(is_unseen).map(slip(true)))
     }
@@ -163,6 +170,12 @@ impl<'i> Admission<'_, 'i, '_> {
         let (guest, from) = (object.guest.as_ref()?, object.from.as_ref()?);
         if !world.fleet.publishes(&guest.key.kind) {
             return revoked(Code::ForbiddenKind, format!("pouch does not publish objects of kind {}", guest.key.kind));
+        }
+        let read = ObjectKey::new(guest.key.kind.clone(), from.namespace.clone(), from.name.clone());
+        if let Lookup::Found(found) = world.snapshot.look_up(&read)
+            && let Some(why) = found.stays.filter(|_| !found.faults.iter().any(|fault| is_doubt(fault.code)))
+        {
+            return revoked(Code::ForbiddenType, format!("{read} never leaves its cluster: {why}"));
         }
         let group = world.fleet.guests.get(&by.name)?;
         let giver = Giver::of(object, needed_by)?;

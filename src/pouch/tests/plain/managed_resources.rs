@@ -88,6 +88,21 @@ fn a_value_that_would_stand_in_plain_sight_breaks_the_template_alone() {
     assert_eq!(secrets(fleet.tree("bundles")), secrets(before));
 }
 
+/// What broke keeps what it made until somebody lets it go, for one namespace at a time.
+#[test]
+fn what_a_broken_template_made_is_let_go_by_name() {
+    let fleet = fleet();
+    fleet.run(&["render"]).ends(0);
+    let made = |namespace: &str| {
+        fleet.has(&format!("bundles/regions/eu-west/core/secrets/{namespace}/my-pull-secret.sops.yaml"))
+    };
+    fleet.edit("manifests/template.yaml", "\"config\" |", "\"confgi\" |");
+    fleet.run(&["render"]).ends(3);
+    assert!(made("dev-a") && made("dev-b"));
+    fleet.run(&["render", "--withdraw", "managedresource/dev-a/pull"]).ends(3);
+    assert!(!made("dev-a") && made("dev-b"));
+}
+
 #[test]
 fn without_values_a_template_is_shown_with_stand_ins() {
     let fleet = fleet();

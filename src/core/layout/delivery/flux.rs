@@ -277,14 +277,16 @@ mod tests {
             name: "capa-controller-manager".into(),
             namespace: Some("kcm-system".into()),
         };
-        let flux = Flux { health_checks: vec![check], retry_interval: "2m".into(), ..plain() };
+        let flux = Flux { health_checks: vec![check], interval: "1h".into(), retry_interval: "2m".into(), ..plain() };
         let files = files_of(&flux, "eu", "b", &[("x.io", "Thing")]);
         let spec = |file: &str| files[&format!("flux/eu/{file}.yaml")]["spec"].clone();
         assert!(spec("core").get("healthChecks").is_none());
         let expect = json!([{"apiVersion": "apps/v1", "kind": "Deployment", "name": "capa-controller-manager",
             "namespace": "kcm-system"}]);
         assert_eq!(spec("thing.x.io")["healthChecks"], expect);
-        assert_eq!([&spec("core")["retryInterval"], &spec("thing.x.io")["retryInterval"]], ["2m", "2m"]);
+        for (field, said) in [("interval", "1h"), ("retryInterval", "2m")] {
+            assert_eq!([&spec("core")[field], &spec("thing.x.io")[field]], [said, said]);
+        }
     }
 
     #[test]

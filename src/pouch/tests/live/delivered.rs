@@ -210,6 +210,16 @@ pub fn hold(region: &Delivered, finalizers: &[&str]) {
     region.server.kubectl_prints(["-n", TENANT, "patch", "secret", "odd", "--type=merge", "-p", &patch], "");
 }
 
+/// Has the Secret `odd` back with another type after it left the bundle, and beside it other values, an identity more and one
+/// withdrawn Secret, `other`: pouch sees no change of a type, and holds nothing.
+pub fn back_with_another_type(region: &mut Delivered) {
+    let mut back = odd("odd", 2);
+    back[1]["type"] = json!("example.com/other");
+    region.put(&[back, aws("aws", 2), aws("more", 1)].concat());
+    region.take(&odd("other", 1));
+    region.publish();
+}
+
 /// Fails if a value of a Secret stands in a text, as it is or as the API writes it. Does not show the text.
 #[track_caller]
 pub fn shows_nothing(what: &str, text: &str) {

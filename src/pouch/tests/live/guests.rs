@@ -8,6 +8,7 @@ use sha2::{Digest as _, Sha256};
 
 use crate::rig::apiserver::ApiServer;
 use crate::rig::cluster_api::ClusterApi;
+use crate::rights::{rules, says};
 use crate::support::fleet::{Fleet, Ran};
 
 const GROUP: &str = "{region: management, namespaces: [team-a], clusterSelector: {matchLabels: {pull: \"yes\"}}, objects: [\
@@ -34,11 +35,17 @@ fn fleet(recipient: &str) -> Fleet {
     fleet
 }
 
+/// The pull secret with a value.
+fn pull(value: &str) -> String {
+    let metadata = json!({"name": "pull", "namespace": "registry"});
+    let config = json!({"auths": {value: {}}}).to_string();
+    json!({"apiVersion": "v1", "kind": "Secret", "type": "kubernetes.io/dockerconfigjson", "metadata": metadata,
+           "stringData": {".dockerconfigjson": config}})
+    .to_string()
+}
+
 fn rotate(fleet: &Fleet, value: &str) {
-    let object = json!({"apiVersion": "v1", "kind": "Secret", "type": "kubernetes.io/dockerconfigjson",
-                        "metadata": {"name": "pull", "namespace": "registry"},
-                        "stringData": {".dockerconfigjson": json!({"auths": {value: {}}}).to_string()}});
-    fleet.write("manifests/pull.yaml", object.to_string());
+    fleet.write("manifests/pull.yaml", pull(value));
 }
 
 /// Publishes into a folder, and has the management cluster brought what stands there. A set is there until Cluster API lets
@@ -156,6 +163,111 @@ fn a_pull_secret_arrives_in_a_guest_is_rotated_and_taken_away() {
     manager.wait("verify", || verify(&fleet), |ran| ran.code == 0);
 }
 
+const SPREAD: &str = "{apiVersion: clusterregistry.k8s.cisco.com/v1alpha1, kind: ResourceSyncRule, metadata: {name: spread}, spec: {\
+    groupVersionKind: {version: v1, kind: ConfigMap}, rules: [{match: [{labels: [{matchLabels: {spread: 'yes'}}]}], \
+    mutations: {labels: {add: {by: rule}}}}]}}";
+
+/// A namespace that no guest has is made by a set of its own, and what belongs into it waits for that; what a rule takes
+/// arrives as the rule makes it, more of it than one set holds. Whether it arrived is seen with the rights that are printed.
+#[test]
+fn a_rule_fills_two_sets_for_a_namespace_that_the_guest_lacks() {
+    let Some((management, guest)) = clusters() else { return };
+    let Some(manager) = ClusterApi::start(&management) else { return };
+    namespaces(&management, &["team-a"]);
+    manager.adopt(&management, ("team-a", "one"), &json!({"pull": "yes"}), &guest);
+    let (identity, recipient) = pouch::age::generate_identity().unwrap();
+    let fleet = fleet(&recipient.to_string());
+    fleet.private("management.agekey", &*identity);
+    management.kubeconfig(&fleet.path("kubeconfig"), "admin");
+    fleet
+        .configure(GROUP, &GROUP.replace(", to: {namespace: kube-system}", "").replace("]}", ", {syncRule: spread}]}"));
+    fleet.write("manifests/rule.yaml", SPREAD);
+    let spread = |number: usize| {
+        let metadata =
+            json!({"name": format!("spread-{number}"), "namespace": "registry", "labels": {"spread": "yes"}});
+        json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": {"number": number.to_string()}})
+    };
+    let all: Vec<Value> = (0..101).map(spread).collect();
+    fleet.write("manifests/spread.yaml", json!({"apiVersion": "v1", "kind": "List", "items": all}).to_string());
+
+    assert!(get(&guest, &["namespace", "registry"]).is_null());
+    publish(&fleet, &manager);
+    let sets = get(&management, &["clusterresourcesets", "-n", "team-a"]);
+    let sets: Vec<&str> =
+        sets["items"].as_array().unwrap().iter().filter_map(|set| set["metadata"]["name"].as_str()).collect();
+    let of_group: Vec<&&str> = sets.iter().filter(|name| name.starts_with("pouch-pull-")).collect();
+    assert_eq!(of_group.len(), 3, "{sets:?}");
+    let arrived = || {
+        let found = get(&guest, &["configmaps", "-n", "registry", "-l", "by=rule"]);
+        let pull = get(&guest, &["secret", "-n", "registry", "pull"]);
+        (found["items"].as_array().map_or(0, Vec::len), pull["type"] == "kubernetes.io/dockerconfigjson")
+    };
+    manager.wait("what the group has", arrived, |seen| *seen == (101, true));
+    assert!(!get(&guest, &["namespace", "registry"]).is_null());
+
+    // As nobody in particular, who was given what is printed for a look into the region.
+    fleet.configure(
+        "management: {recipients",
+        "management: {cluster: {kubeconfig: kubeconfig, context: pouch}, recipients",
+    );
+    let printed = fleet.run(&["rbac", "--region=management", "--user=pouch"]).ends(0).stdout;
+    let verify = || fleet.run(&["verify", "--live", "pouch", "--region=management", "--kubeconfig=kubeconfig"]);
+    let refused = verify().ends(5);
+    assert!(refused.stderr.contains("does not allow"), "{}", refused.stderr);
+    management.apply(&printed);
+    let is_whole = |ran: &Ran| ran.code == 0 && ran.stdout.contains("; delivered to 1 Cluster;");
+    manager.wait("verify with the printed rights", verify, is_whole);
+}
+
+/// A group for whatever namespaces have Clusters on the management cluster that is read, with the rights that are printed and
+/// nothing more; without one of them, it says what it lacks and keeps what is published.
+#[test]
+fn a_glob_over_a_live_cluster_needs_the_rights_that_are_printed() {
+    let Some((management, guest)) = clusters() else { return };
+    if !management.install_crds() {
+        return;
+    }
+    let Some(manager) = ClusterApi::start(&management) else { return };
+    namespaces(&management, &["team-a", "team-b", "registry", "kcm-system"]);
+    manager.adopt(&management, ("team-a", "one"), &json!({"pull": "yes"}), &guest);
+    let (_, recipient) = pouch::age::generate_identity().unwrap();
+    let group = GROUP.replace("[team-a]", "[\"team-*\"]");
+    let fleet = Fleet::of(&format!(
+        "apiVersion: pouch/v1alpha1\nkind: Fleet\nmetadata: {{name: acme}}\n\
+         sources: [{{name: live, cluster: {{kubeconfig: kubeconfig}}}}]\n\
+         regions:\n  management: {{recipients: [{recipient}], namespaces: {{allowed: ['*']}}, management: true, delivery: none}}\n\
+         guests:\n  pull: {group}\n\
+         output: {{path: bundles}}\nlimits: {{handover: 0s}}\nreuseKey: {{file: reuse.key}}\n"
+    ));
+    management.kubeconfig(&fleet.path("kubeconfig"), "pouch");
+    for object in [pull("first"), config_map("trust").replace("\"default\"", "\"registry\"")] {
+        management.apply(&object);
+    }
+    management.apply(&rules(&fleet, ""));
+    says(&fleet, 0, "1 claimant resolved, 0 refused, 0 broken").outcome("management", "published");
+    let there =
+        |namespace: &str| fleet.tree("bundles").keys().any(|path| path.contains(&format!("/{namespace}/pouch-pull-")));
+    assert!(there("team-a") && !there("team-b"));
+    // A Cluster that is new brings its namespace along.
+    manager.adopt(&management, ("team-b", "two"), &json!({"pull": "yes"}), &guest);
+    management.apply(&rules(&fleet, ""));
+    says(&fleet, 0, "2 claimants resolved, 0 refused, 0 broken");
+    assert!(there("team-a") && there("team-b"));
+    let before = fleet.tree("bundles");
+    for (without, code, words) in [
+        ("clusters", 5, "does not allow \"list\" on clusters"),
+        ("secrets", 3, "does not allow \"get\" on secrets"),
+        ("configmaps", 3, "does not allow \"get\" on configmaps"),
+    ] {
+        management.apply(&rules(&fleet, without));
+        says(&fleet, code, words);
+        assert!(there("team-a") && there("team-b"), "{without}");
+    }
+    management.apply(&rules(&fleet, ""));
+    says(&fleet, 0, "2 claimants resolved, 0 refused, 0 broken");
+    assert!(fleet.tree("bundles") == before);
+}
+
 /// What stays in the guest is said before it is done, and then nothing but that stays.
 fn taken_away((fleet, manager): (&Fleet, &ClusterApi), management: &ApiServer, guest: &ApiServer) {
     let config = fleet.read("pouch.yaml");
@@ -225,13 +337,17 @@ fn applied(management: &ApiServer, name: &str) -> Option<String> {
     conditions.iter().find(is_it).map(|condition| condition["status"].as_str().unwrap().to_owned())
 }
 
-/// What a binding notes of a payload: whether it was applied.
-fn noted(management: &ApiServer, set: &str, payload: &str) -> Option<bool> {
+/// What a binding notes of a payload.
+fn entry(management: &ApiServer, set: &str, payload: &str) -> Option<Value> {
     let binding = get(management, &["clusterresourcesetbinding", "-n", "team-a", "one"]);
     let sets = binding["spec"]["bindings"].as_array()?.clone();
     let of_set = sets.iter().find(|it| it["clusterResourceSetName"] == set)?;
-    let resources = of_set["resources"].as_array()?.iter().find(|it| it["name"] == payload)?;
-    resources["applied"].as_bool()
+    of_set["resources"].as_array()?.iter().find(|it| it["name"] == payload).cloned()
+}
+
+/// Whether it was applied.
+fn noted(management: &ApiServer, set: &str, payload: &str) -> Option<bool> {
+    entry(management, set, payload)?["applied"].as_bool()
 }
 
 /// The facts on which `docs/guests.md` stands: what the manager does, and does not say.
@@ -277,19 +393,69 @@ fn what_cluster_api_does_without_a_word() {
     // Without a strategy, and without the webhook, nothing does.
     assert!(!there("unsaid"));
 
-    // A change takes away what others added; the type of a Secret stays as it was.
-    let label = ["label", "configmap", "-n", "default", "labelled", "theirs=yes"];
-    guest.kubectl_prints(label, "");
+    // What a set names is its own: where it goes, so do its payloads.
+    let owner = &get(&management, &["configmap", "-n", "team-a", "beside"])["metadata"]["ownerReferences"][0];
+    assert_eq!([&owner["kind"], &owner["name"]], ["ClusterResourceSet", "missing"]);
+
+    // A change takes away what others added; the type of a Secret stays as it was. That the Cluster is paused keeps nothing.
+    let pause = |paused: bool| {
+        let patch = json!({"spec": {"paused": paused}}).to_string();
+        management.kubectl_prints(["patch", "cluster", "-n", "team-a", "one", "--type=merge", "-p", &patch], "");
+    };
+    pause(true);
+    let theirs = json!({"metadata": {"labels": {"theirs": "yes"}, "finalizers": ["example.com/theirs"]}, "data": {"theirs": "x"}});
+    let patch = |name: &str, patch: &Value| {
+        guest.kubectl_prints(
+            ["patch", "configmap", "-n", "default", name, "--type=merge", "-p", &patch.to_string()],
+            "",
+        );
+    };
+    let hash = || entry(&management, "labelled", "labelled").map(|entry| entry["hash"].clone());
+    let before = hash();
+    patch("labelled", &theirs);
     let changed = config_map("labelled").replace("\"b\"", "\"c\"");
     apply(&[
         payload("ConfigMap", "labelled", None, &changed),
         payload("Secret", "typed", Some(TYPE), &secret("kubernetes.io/basic-auth", "two")),
     ]);
-    let labelled = || get(&guest, &["configmap", "-n", "default", "labelled"]);
-    let seen = manager.wait("the change", labelled, |it| it["data"]["a"] == "c");
-    assert!(seen["metadata"]["labels"]["theirs"].is_null(), "{seen}");
+    let object = |name: &str| get(&guest, &["configmap", "-n", "default", name]);
+    let seen = manager.wait("the change", || object("labelled"), |it| it["data"]["a"] == "c");
+    let metadata = &seen["metadata"];
+    assert!(metadata["labels"]["theirs"].is_null() && metadata["finalizers"].is_null(), "{seen}");
+    assert!(seen["data"]["theirs"].is_null(), "{seen}");
+    // Until it is noted, it may be applied once more.
+    manager.wait("the note of it", hash, |hash| *hash != before);
     manager.wait("the typed one", || noted(&management, "typed", "typed"), |it| *it == Some(false));
     let typed = get(&guest, &["secret", "-n", "default", "typed"]);
     assert_eq!(typed["type"], "Opaque");
     assert_eq!(typed["data"]["username"], STANDARD.encode("one"));
+    pause(false);
+
+    // What somebody changes or deletes in the guest stays so, also where the set is looked at once more.
+    guest.kubectl_prints(["delete", "configmap", "-n", "default", "beside"], "");
+    patch("labelled", &json!({"data": {"a": "theirs"}}));
+    apply(&[
+        payload("Secret", "nowhere", Some(TYPE), &config_map("nowhere")),
+        payload("ConfigMap", "more", None, &config_map("more")),
+        set("labelled", Some("Reconcile"), &[("ConfigMap", "labelled"), ("ConfigMap", "more")]),
+    ]);
+    manager.wait("what was missing", || there("nowhere") && there("more"), |there| *there);
+    let (deleted, changed) = (object("beside"), object("labelled"));
+    assert!(deleted.is_null() && changed["data"]["a"] == "theirs", "{deleted} {changed}");
+
+    // Two sets write one object by turns: what changed last is what stands there.
+    let turn = |of: &str, value: &str| {
+        apply(&[payload("ConfigMap", of, None, &config_map("turns").replace("\"b\"", &format!("\"{value}\"")))]);
+        manager.wait(value, || object("turns"), |it| it["data"]["a"] == value);
+    };
+    for of in ["turns-a", "turns-b"] {
+        apply(&[set(of, Some("Reconcile"), &[("ConfigMap", of)])]);
+        turn(of, &format!("{of}-first"));
+    }
+    turn("turns-a", "turns-a-second");
+    turn("turns-b", "turns-b-second");
+
+    // And what did not arrive has not arrived since.
+    assert!(!there("fine") && !there("wrong") && !there("unsaid"));
+    assert_eq!(noted(&management, "short", "short"), Some(false));
 }

@@ -315,15 +315,24 @@ fn takeover(stage: &mut Stage, bundle: &str) {
         format!("---\napiVersion: v1\nkind: Secret\nmetadata: {{name: {name}, namespace: team-a, {ours}{more}}}\n")
     };
     let held = secret("going", ", finalizers: [example.com/held]");
-    stage.apply("flux", &(secret("withdrawn", "") + &held));
+    let identity = format!(
+        "---\napiVersion: infrastructure.cluster.x-k8s.io/v1beta2\nkind: AWSClusterStaticIdentity\n\
+         metadata: {{name: withdrawn, {ours}}}\nspec: {{secretRef: withdrawn}}\n"
+    );
+    let config_map = secret("withdrawn", "").replace("kind: Secret", "kind: ConfigMap");
+    stage.apply("flux", &(secret("withdrawn", "") + &held + &identity + &config_map));
     stage.kubectl("-n team-a delete secret going --wait=false");
     stage.finds(&[
+        "left-behind: ConfigMap team-a/withdrawn is on the region with pouch's label, and not in the bundle",
         "left-behind: Secret team-a/going left the bundle, and is still being deleted on the region",
         "left-behind: Secret team-a/withdrawn is on the region with pouch's label, and not in the bundle",
+        "left-behind: AWSClusterStaticIdentity.infrastructure.cluster.x-k8s.io withdrawn is on the region with pouch's \
+         label, and not in the bundle",
     ]);
     stage
         .kubectl("-n team-a patch secret going --type=json -p [{\"op\":\"remove\",\"path\":\"/metadata/finalizers\"}]");
-    stage.kubectl("-n team-a delete secret withdrawn");
+    stage.kubectl("-n team-a delete secret,configmap withdrawn");
+    stage.kubectl("delete awsclusterstaticidentity withdrawn");
     stage.finds(&[]);
 }
 

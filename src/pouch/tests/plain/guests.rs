@@ -6,6 +6,7 @@ mod asked;
 use serde_json::Value;
 
 use crate::support::fleet::{CANARY, EU, Fleet};
+use crate::support::origin::Origin;
 
 const GROUP: &str = "guests:\n  pull: {region: management, namespaces: [team-a], clusterSelector: {matchLabels: {pull: 'yes'}}, \
     objects: [{kind: Secret, namespace: registry, name: pull, to: {namespace: kube-system}}MORE]}\n";
@@ -109,4 +110,38 @@ fn another_reuse_key_makes_payloads_new() {
     assert!(plan.contains("resealed   Guest team-a/pull: Secret") && plan.contains("(values unchanged)"), "{plan}");
     assert!(!plan.contains("reseal-held"), "{plan}");
     fleet.run(&["render"]).ends(0);
+}
+
+#[test]
+fn a_group_is_planned_logged_and_let_go_by_its_name() {
+    let fleet = fleet();
+    fleet.configure(
+        "guests:\n",
+        "guests:\n  other: {region: management, namespaces: [team-b], clusterSelector: {matchLabels: {pull: 'yes'}}, \
+         objects: [{kind: Secret, namespace: registry, name: pull, to: {namespace: kube-system}}]}\n",
+    );
+    let one = ["--credential", "guest/team-a/pull"];
+    let plan = fleet.run(&[&["plan"][..], &one].concat()).ends(0).stdout;
+    assert!(plan.contains("Guest team-a/pull") && !plan.contains("team-b"), "{plan}");
+    fleet.run(&["plan", "--credential", "guests/team-a/pull"]).ends(64);
+    fleet.configure("reuseKey:", "output: {path: bundles}\nreuseKey:");
+    let origin = Origin::new(&fleet, "");
+    fleet.run(&["publish", "--first"]).ends(0);
+    let log = fleet.run(&["log", "guest", "team-a/pull"]).ends(0).stdout;
+    assert!(log.contains("team-a/pouch-pull-") && !log.contains("team-b"), "{log}");
+    assert_eq!(fleet.run(&["log", "guest/team-a/pull"]).ends(0).stdout, log);
+
+    // A group that lacks an object keeps what it has, until somebody lets it go, and that takes nothing of another one.
+    let there = || {
+        let paths = origin.git(&["ls-tree", "-r", "--name-only", "main"]);
+        ["a", "b"].map(|team| paths.contains(&format!("/team-{team}/pouch-")))
+    };
+    fleet.remove("manifests/more.yaml");
+    fleet.run(&["publish"]).ends(3);
+    assert_eq!(there(), [true, true]);
+    let one = ["publish", "--withdraw", "guest/team-a/pull"];
+    let whole = fleet.run(&one).ends(4).acceptance("--accept-deletions", "management");
+    assert_eq!(there(), [true, true]);
+    fleet.run(&[&one[..], &["--accept-deletions", &whole]].concat()).ends(3);
+    assert_eq!(there(), [false, true]);
 }

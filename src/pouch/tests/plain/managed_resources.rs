@@ -88,6 +88,44 @@ fn a_value_that_would_stand_in_plain_sight_breaks_the_template_alone() {
     assert_eq!(secrets(fleet.tree("bundles")), secrets(before));
 }
 
+/// What broke keeps what it made until somebody lets it go, for one namespace at a time.
+#[test]
+fn what_a_broken_template_made_is_let_go_by_name() {
+    let fleet = fleet();
+    fleet.run(&["render"]).ends(0);
+    let made = |namespace: &str| {
+        fleet.has(&format!("bundles/regions/eu-west/core/secrets/{namespace}/my-pull-secret.sops.yaml"))
+    };
+    fleet.edit("manifests/template.yaml", "\"config\" |", "\"confgi\" |");
+    fleet.run(&["render"]).ends(3);
+    assert!(made("dev-a") && made("dev-b"));
+    fleet.run(&["render", "--withdraw", "managedresource/dev-a/pull"]).ends(3);
+    assert!(!made("dev-a") && made("dev-b"));
+}
+
+/// Whoever may label namespaces, or writes a wide regex, takes no room from others, and the run ends.
+#[test]
+fn ten_thousand_namespaces_are_too_many_for_one_template_and_no_trouble_for_others() {
+    let fleet = fleet();
+    let many: String = (0..10_000).map(|number| format!(", wide-{number}: {{}}")).collect();
+    fleet.configure("prod: {}", &format!("prod: {{}}{many}"));
+    fleet.write(
+        "manifests/wide.yaml",
+        TEMPLATE.replace("name: pull}\nspec", "name: pull-wide}\nspec").replace("^dev-", "^wide-"),
+    );
+    fleet.configure("templates: [pull]", "templates: [pull, pull-wide]");
+    let ran = fleet.run(&["plan", "-v"]).ends(0);
+    // The region takes 5,000 objects, and whoever asks for less goes first.
+    assert!(ran.stderr.contains("error[too-many-objects]"), "{}", ran.stderr.lines().last().unwrap_or_default());
+    assert!(ran.stderr.ends_with("5000 claimants resolved, 0 refused, 5002 broken, 0 not for a region\n"));
+    let of = |word: &str, name: &str| {
+        let starts = format!("  {word}");
+        ran.stdout.lines().filter(|line| line.starts_with(&starts) && line.contains(name)).count()
+    };
+    assert_eq!([of("added", "/pull:"), of("broken", "/pull:")], [2, 0]);
+    assert_eq!([of("added", "/pull-wide:"), of("broken", "/pull-wide:")], [4998, 5002]);
+}
+
 #[test]
 fn without_values_a_template_is_shown_with_stand_ins() {
     let fleet = fleet();

@@ -193,10 +193,29 @@ fn a_private_key_finds_what_no_look_from_outside_can() {
         stage.forge();
         stage.consumer().finds(what, &[]);
         stage.holder("eu-west").finds(what, west);
+        // Nor does it leave the bundle in clear: all Secrets are opened, and their MACs checked, before the first is printed
+        // or sent.
+        for command in OPENING {
+            let (code, stdout, stderr) = stage.opened(command);
+            assert!((code, &*stdout) == (8, "") && stderr.contains(west[0]), "{what}, {command:?}: {code}\n{stderr}");
+        }
         if !east.is_empty() {
             assert!(east.iter().all(|code| stage.holder("us-east").faults().contains(code)), "{what}");
         }
     }
+}
+
+/// What opens a region to hand it out; the second would send it to a server that is not there.
+const OPENING: [&[&str]; 2] =
+    [&["unpack"], &["apply", "--kubeconfig=nowhere.kubeconfig", "--context=nowhere", "--inventory-namespace=default"]];
+
+#[test]
+fn a_bundle_that_nobody_touched_is_printed_or_sent() {
+    let stage = Stage::new();
+    let (code, stdout, stderr) = stage.opened(OPENING[0]);
+    assert!(code == 0 && stdout.contains("kind: Secret"), "{code}\n{stderr}");
+    let (code, _, stderr) = stage.opened(OPENING[1]);
+    assert!(code == 5 && stderr.contains("nowhere"), "{code}\n{stderr}");
 }
 
 /// A data key for a recipient, as age writes it.

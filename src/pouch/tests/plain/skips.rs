@@ -1,8 +1,28 @@
 //! What tests skip is told once more in the last lines of `cargo test`.
 
 use std::fs;
+use std::process::Command;
 
+use crate::support::skipped;
 use crate::support::skips::{note, take};
+
+/// Where work is judged, what is skipped fails. A process of its own, because both go by the environment.
+#[test]
+fn a_skip_fails_in_ci_and_nowhere_else() {
+    const INNER: &str = "POUCH_TEST_SKIPS";
+    if std::env::var_os(INNER).is_some() {
+        return skipped("no program, to try it");
+    }
+    for (value, passes) in [(None, true), (Some("false"), true), (Some("true"), false)] {
+        let mut command = Command::new(std::env::current_exe().unwrap());
+        command.args(["--exact", "skips::a_skip_fails_in_ci_and_nowhere_else"]).env(INNER, "1").env_remove("CI");
+        let output = command.envs(value.map(|value| ("CI", value))).output().unwrap();
+        let said = [output.stdout, output.stderr].map(|text| String::from_utf8(text).unwrap()).concat();
+        assert_eq!(output.status.success(), passes, "{value:?}\n{said}");
+        let words = if passes { "SKIPPED skips::a_skip" } else { "not skipped in CI: no program, to try it" };
+        assert!(said.contains(words) && said.contains("1 passed") == passes, "{value:?}\n{said}");
+    }
+}
 
 #[test]
 fn what_was_noted_is_told_once_and_in_order() {

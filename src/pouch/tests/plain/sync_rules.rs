@@ -1,7 +1,10 @@
 //! ResourceSyncRules of the cluster registry, from the command line: planned, explained, published and taken back by name.
 
+use std::fs;
+
 use crate::encrypted::sources::{DECRYPTION, Sealed};
 use crate::support::fleet::{CANARY, EU, Fleet, US};
+use crate::support::root;
 
 const RULE: &str = "apiVersion: clusterregistry.k8s.cisco.com/v1alpha1\nkind: ResourceSyncRule\nmetadata: {name: pull}\nspec:\n  \
                     groupVersionKind: {version: v1, kind: Secret}\n  rules:\n    - match: [{labels: [{matchLabels: {pull: 'yes'}}]}]\n      \
@@ -135,6 +138,75 @@ fn what_a_rule_no_longer_takes_goes_and_what_nobody_knows_stays() {
     fleet.edit("manifests/first.yaml", "pull: 'yes'", "pull: [a]");
     fleet.run(&["render"]).ends(3).says("is sealed, mistyped, or no text");
     assert!(fleet.has(&path("eu-west", "first")));
+}
+
+#[test]
+fn one_object_of_a_rule_is_planned_published_and_let_go_by_itself() {
+    let fleet = fleet();
+    let one = ["--credential", "resourcesyncrule/team-a/pull:second"];
+    let plan = fleet.run(&[&["plan"][..], &one].concat()).ends(0).stdout;
+    assert!(plan.contains("pull:second") && !plan.contains("first"), "{plan}");
+    fleet.run(&[&["render"][..], &one].concat()).ends(0);
+    assert!(fleet.has(&path("eu-west", "second")) && !fleet.has(&path("eu-west", "first")));
+    fleet.run(&["plan", "--credential", "syncrule/team-a/pull:second"]).ends(64);
+
+    // And let go, where nobody knows whether the rule takes it.
+    fleet.run(&["render"]).ends(0);
+    fleet.edit("manifests/first.yaml", "pull: 'yes'", "pull: [a]");
+    fleet.run(&["render"]).ends(3);
+    let there =
+        || ["first", "second"].map(|name| fleet.has(&path("eu-west", name)) && fleet.has(&path("us-east", name)));
+    assert_eq!(there(), [true, true]);
+    fleet.run(&["render", "--withdraw", "resourcesyncrule/team-a/pull:first"]).ends(3);
+    assert_eq!(there(), [false, true]);
+}
+
+/// Two regions that are each a source, and a rule whose copies have another name and the label by which it takes objects:
+/// if it took a copy from there, each run would make one more of each.
+#[test]
+fn a_rule_that_copies_between_two_sources_sends_nothing_round() {
+    let fleet = fleet();
+    let sources = ["all", "west", "east"].map(|name| {
+        let folder = if name == "all" { "manifests" } else { name };
+        format!(
+            "{{name: {name}, directory: {{path: {folder}}}, provides: {{namespaces: ['*'], clusterScoped: {}}}}}",
+            name == "all"
+        )
+    });
+    fleet.configure(
+        "sources: [{name: all, directory: {path: manifests}}]",
+        &format!("sources: [{}]", sources.join(", ")),
+    );
+    fleet.configure(
+        "companions: none",
+        "companions: none\ngrants: [{from: {syncRule: pull}, regions: [eu-west, us-east]}]",
+    );
+    let mutations = "labels: {add: {pull: 'yes'}}, overrides: [{type: replace, path: /metadata/name, value: '{{ .Object.GetName }}-copy'}]";
+    fleet.edit("manifests/rule.yaml", "labels: {add: {istio/multiCluster: 'true'}}", mutations);
+    for (name, to) in [("first", "west"), ("second", "east")] {
+        fleet.write(&format!("{to}/{name}.yaml"), labelled(name, "yes"));
+        fleet.remove(&format!("manifests/{name}.yaml"));
+    }
+    fleet.run(&["render"]).ends(0);
+    let before = fleet.tree("bundles");
+    let copies = |(region, to): (&str, &str)| {
+        let identity = root().join(format!("testdata/quickstart/keys/{region}.txt"));
+        fleet.private("region.agekey", fs::read(identity).unwrap());
+        // It prints values, which `Fleet::run` takes for a leak.
+        let output = fleet.command(&["unpack", "--region", region, "--identity", "region.agekey"]).output().unwrap();
+        let text = String::from_utf8(output.stdout).unwrap();
+        assert!(text.contains("first-copy") && text.contains("second-copy"), "{region}");
+        fleet.write(&format!("{to}/copies.yaml"), text);
+    };
+    [("eu-west", "west"), ("us-east", "east")].into_iter().for_each(copies);
+    for region in ["eu-west", "us-east"] {
+        fleet.run(&["render"]).ends(0).outcome(region, "unchanged");
+    }
+    assert!(fleet.tree("bundles") == before);
+    // It is the mark on the copies that keeps them, and nothing else.
+    fleet.edit("west/copies.yaml", "cluster-registry.k8s.cisco.com/resource-sync-disabled", "example.com/mark");
+    fleet.run(&["render"]);
+    assert!(fleet.has(&path("us-east", "first-copy-copy")));
 }
 
 #[test]

@@ -63,6 +63,12 @@ fn broken_configurations_are_placed() {
                 "detatched: true",
                 &["pouch.yaml:15:5", "detatched", "detached", "15 |"],
             ),
+            (
+                "an unknown setting of the delivery",
+                "delivery: flux",
+                "delivery: {flux: {intervall: 5m}}",
+                &["pouch.yaml:16:23", "unknown field \"intervall\"", "Did you mean \"interval\"?", "16 |"],
+            ),
             ("a wrong type", "detached: true", "detached: maybe", &["pouch.yaml:15:15", "detached"]),
             ("a list for a map", "output: {path: bundles}", "output: [bundles]", &["pouch.yaml:17:9"]),
             (

@@ -10,6 +10,11 @@ use sha2::{Digest as _, Sha256};
 
 use crate::support::fleet::Fleet;
 
+/// A cluster where nobody answers.
+const NOWHERE: &str = "apiVersion: v1\nkind: Config\nclusters: [{name: nowhere, cluster: {server: 'https://127.0.0.1:9'}}]\n\
+                       users: [{name: nowhere, user: {token: none}}]\n\
+                       contexts: [{name: nowhere, context: {cluster: nowhere, user: nowhere}}]\n";
+
 /// The quickstart and its bundles, copied.
 pub struct Stage(Fleet);
 
@@ -104,6 +109,15 @@ impl Stage {
     pub fn holder(&self, region: &str) -> Verified {
         let identity = format!("quickstart/keys/{region}.txt");
         self.verify(&["-f", "quickstart/keyless.yaml", "bundles", "--identity", &identity])
+    }
+
+    /// What a command does with the region `eu-west` that opens all of it: its exit code and both outputs.
+    pub fn opened(&self, words: &[&str]) -> (i32, String, String) {
+        self.write("nowhere.kubeconfig", NOWHERE);
+        let region = ["bundles/regions/eu-west", "--identity", "quickstart/keys/eu-west.txt"];
+        let output = self.command(&[words, &region].concat()).output().unwrap();
+        let [stdout, stderr] = [output.stdout, output.stderr].map(|text| String::from_utf8(text).unwrap());
+        (output.status.code().expect("it ends by itself"), stdout, stderr)
     }
 
     /// Makes the manifests' hashes fit again, as somebody does who tampers and has no reuse key: what is

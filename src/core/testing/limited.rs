@@ -6,6 +6,7 @@
 extern crate std;
 
 use alloc::collections::BTreeMap;
+use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::case::{Document, Scene};
@@ -121,37 +122,68 @@ fn a_limited_run_changes_what_is_selected_and_removes_nothing() {
     assert!(counts.changed > 50 && counts.left > 50, "{counts:?}");
 }
 
+/// A group of guests that delivers what a rule takes: each Secret by its name and value.
+fn guests(mutations: &str, secrets: impl Iterator<Item = (String, &'static str)>) -> Bench {
+    let rule = format!(
+        "{{apiVersion: clusterregistry.k8s.cisco.com/v1alpha1, kind: ResourceSyncRule, metadata: {{name: a}}, \
+         spec: {{groupVersionKind: {{version: v1, kind: Secret}}, \
+         rules: [{{match: [{{labels: [{{matchLabels: {{pull: \"yes\"}}}}]}}], mutations: {mutations}}}]}}}}"
+    );
+    let secret = |(name, value): (String, &str)| {
+        format!(
+            "{{apiVersion: v1, kind: Secret, metadata: {{name: {name}, namespace: kube-public, labels: {{pull: \"yes\"}}}}, \
+             data: {{k: \"{value}\"}}}}"
+        )
+    };
+    let document = |text: String| Document { source: "all".into(), node: node(&yaml(&text)), line: 1 };
+    let config = "{limits: {objectsPerNamespace: 1000}, guests: {g: {region: eu, namespaces: [team-a], \
+                  clusterSelector: {matchLabels: {a: b}}, objects: [{syncRule: a}]}}}";
+    let documents = core::iter::once(rule).chain(secrets.map(secret)).map(document).collect();
+    Bench { desk: Desk::new(&Scene { config: yaml(config), documents, incomplete: Vec::new(), run: yaml("{}") }) }
+}
+
+const GOOD: &str = "dmFsdWU=";
+const BAD: &str = "no base64!";
+
+/// What is published of `before` after a limited run over `after`.
+fn limited(before: &Bench, after: &Bench) -> (Files, Files) {
+    let nothing = Files::new();
+    let files = before.run(&nothing, &nothing, None).unwrap();
+    let refresh = Refresh { namespaces: ["team-a".into()].into(), ..Refresh::default() };
+    let limited = after.run(&files, &files, Some(refresh)).unwrap();
+    (files, limited)
+}
+
 /// More than one set holds are delivered, and one of them waits: the sets name it all the same.
 #[test]
 fn a_limited_run_divides_sets_as_a_whole_run_does() {
-    let bench = |waiting: &str| {
-        let rule = "{apiVersion: clusterregistry.k8s.cisco.com/v1alpha1, kind: ResourceSyncRule, metadata: {name: a}, \
-                    spec: {groupVersionKind: {version: v1, kind: Secret}, \
-                    rules: [{match: [{labels: [{matchLabels: {pull: \"yes\"}}]}]}]}}";
-        let secret = |number: usize| {
-            let value = if number == 150 { waiting } else { "dmFsdWU=" };
-            alloc::format!(
-                "{{apiVersion: v1, kind: Secret, metadata: {{name: s{number}, namespace: kube-public, labels: {{pull: \"yes\"}}}}, \
-                 data: {{k: \"{value}\"}}}}"
-            )
-        };
-        let texts = core::iter::once(rule.into()).chain((100..=200).map(secret));
-        let document =
-            |text: alloc::string::String| Document { source: "all".into(), node: node(&yaml(&text)), line: 1 };
-        let config = "{limits: {objectsPerNamespace: 1000}, guests: {g: {region: eu, namespaces: [team-a], \
-                      clusterSelector: {matchLabels: {a: b}}, objects: [{syncRule: a}]}}}";
-        let documents = texts.map(document).collect();
-        Bench { desk: Desk::new(&Scene { config: yaml(config), documents, incomplete: Vec::new(), run: yaml("{}") }) }
+    let bench = |waiting| {
+        let value = move |number| if number == 150 { waiting } else { GOOD };
+        guests("{}", (100..=200).map(|number| (format!("s{number}"), value(number))))
     };
-    let (nothing, good) = (Files::new(), bench("dmFsdWU="));
-    let files = good.run(&nothing, &nothing, None).unwrap();
-    let refresh = Refresh { namespaces: ["team-a".into()].into(), ..Refresh::default() };
-    let bad = bench("no base64!");
-    let limited = bad.run(&files, &files, Some(refresh)).unwrap();
+    let bad = bench(BAD);
+    let (before, after) = limited(&bench(GOOD), &bad);
     let sets = |files: &Files| {
         let sets = bad.objects(files).into_iter().filter(|(key, _)| is_resource_set(&key.kind));
         sets.map(|(key, (_, bytes))| (key, bytes)).collect::<Vec<_>>()
     };
-    assert_eq!(sets(&files).len(), 2);
-    assert!(sets(&limited) == sets(&files));
+    assert_eq!(sets(&before).len(), 2);
+    assert!(sets(&after) == sets(&before));
+}
+
+/// Another object that a rule puts into the place of one that waits gets it in no limited run either.
+#[test]
+fn a_limited_run_lets_whoever_has_a_place_keep_it() {
+    let to = "{overrides: [{type: replace, path: /metadata/name, value: more}]}";
+    let secrets = |secrets: &[(&str, &'static str)]| {
+        guests(to, secrets.iter().map(|(name, value)| (String::from(*name), *value)).collect::<Vec<_>>().into_iter())
+    };
+    let bad = secrets(&[("w", GOOD), ("x", BAD)]);
+    let (before, after) = limited(&secrets(&[("x", GOOD)]), &bad);
+    let payloads = |files: &Files| {
+        let all = bad.objects(files).into_iter().filter(|(key, _)| key.kind.is_secret());
+        all.map(|(key, (object, bytes))| (key, object.from, bytes)).collect::<Vec<_>>()
+    };
+    assert_eq!(payloads(&before).len(), 1);
+    assert!(payloads(&after) == payloads(&before));
 }

@@ -88,10 +88,8 @@ pub(super) fn left_out(world: &World<'_>, claim: &Claim, member: &Member, beside
 
 /// Why an object never leaves, where that is known.
 pub(super) fn never_leaves(world: &World<'_>, read: &ObjectKey) -> Option<&'static str> {
-    let object = world.snapshot.get(read)?;
-    let is_doubtful = object.faults.iter().any(|fault| fault.code.class() == Class::Broken);
-    let is_unread = matches!(world.snapshot.look_up(read), Lookup::Unread(_));
-    object.stays.filter(|_| !is_doubtful && !is_unread)
+    let Lookup::Found(object) = world.snapshot.look_up(read) else { return None };
+    object.stays.filter(|_| !object.faults.iter().any(|fault| fault.code.is_doubt()))
 }
 
 /// Whether an object is known not to be open to the rule that takes it, or to the template that makes it.

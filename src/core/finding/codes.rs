@@ -246,6 +246,11 @@ impl Code {
     pub fn is_of_copies(self) -> bool {
         matches!(self, Code::Shadowed | Code::DuplicateObject)
     }
+
+    /// Whether it says that an object's content is not known.
+    pub fn is_doubt(self) -> bool {
+        matches!(self, Code::Unread | Code::Changing | Code::UndecryptableSource | Code::CopiedCiphertext)
+    }
 }
 
 #[cfg(test)]

@@ -146,7 +146,7 @@ pub(super) fn verdict<'f>(findings: impl Iterator<Item = &'f Finding> + Clone) -
             (Code::NotAdmitted, Some(object)) => object.namespace.is_none(),
             (_, object) => object.is_some(),
         };
-        by_content && findings.clone().any(|f| is_doubt(f.code) && f.object == refusal.object)
+        by_content && findings.clone().any(|f| f.code.is_doubt() && f.object == refusal.object)
     };
     if stops(Class::Refused).any(|refusal| !is_unread(refusal)) {
         Verdict::Refused
@@ -155,9 +155,4 @@ pub(super) fn verdict<'f>(findings: impl Iterator<Item = &'f Finding> + Clone) -
     } else {
         Verdict::Admitted
     }
-}
-
-/// Whether a finding says that an object's content is not known.
-pub fn is_doubt(code: Code) -> bool {
-    matches!(code, Code::Unread | Code::Changing | Code::UndecryptableSource | Code::CopiedCiphertext)
 }

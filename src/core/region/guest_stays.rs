@@ -20,7 +20,7 @@ use crate::config::GuestGroup;
 use crate::finding::{Class, Code, Finding, Severity};
 use crate::judge::case::Ruling;
 use crate::layout::manifest::{Guest, ManifestObject, NeededBy, ReadFrom};
-use crate::name::{Claimant, GroupKind, Name, ObjectKey, Scope};
+use crate::name::{Claimant, GroupKind, Name, Namespace, ObjectKey, Scope};
 use crate::snapshot::{Lookup, template_of};
 
 /// What stays of groups that are made anew.
@@ -30,6 +30,8 @@ pub(super) struct Staying<'m> {
     as_published: BTreeMap<&'m Claimant, Vec<(&'m ManifestObject, Code)>>,
     /// Payloads that go on although the group has them not made anew, and what they are in guests.
     going_on: BTreeMap<Claimant, Vec<(Name, ObjectKey)>>,
+    /// What rules take and waits because another object has its place.
+    taken: BTreeMap<Claimant, BTreeSet<(Option<Namespace>, Name)>>,
 }
 
 /// Whether pouch makes an object for groups of guests, and reads it from nowhere.
@@ -55,6 +57,28 @@ impl<'m> Staying<'m> {
     /// Notes what stays as published for a group.
     pub(super) fn add(&mut self, by: &'m Claimant, object: &'m ManifestObject, code: Code) {
         self.as_published.entry(by).or_default().push((object, code));
+    }
+
+    /// Takes from what is wanted what rules put where something stays, and says so. What of that is published elsewhere stays as
+    /// well, and may be where more would land.
+    pub(super) fn take(
+        &mut self,
+        input: &Input<'_>,
+        wanted: &mut Wanted,
+        stays: impl Fn(&Self, &ManifestObject, &NeededBy) -> bool,
+    ) -> Vec<Finding> {
+        let mut findings = Vec::new();
+        loop {
+            let (left, taken) = untaken(input, core::mem::take(wanted), |object, by| stays(self, object, by));
+            *wanted = left;
+            if taken.is_empty() {
+                return findings;
+            }
+            findings.extend(told(input, &taken));
+            for (by, read, _) in taken {
+                self.taken.entry(by).or_default().insert((read.namespace, read.name));
+            }
+        }
     }
 
     /// Notes what goes on for a group.
@@ -100,7 +124,10 @@ impl<'m> Staying<'m> {
         (object, needed_by): (&ManifestObject, &NeededBy),
     ) -> Option<Code> {
         if let Some((guest, from)) = object.guest.as_ref().zip(object.from.as_ref()) {
-            let waits = waits(input, ruling, needed_by, (guest, from));
+            let taken = self.taken.get(&ruling.case.claim.by).filter(|_| rule_of(needed_by).is_some());
+            let is_taken = taken.is_some_and(|taken| taken.contains(&(from.namespace.clone(), from.name.clone())));
+            let taken = is_taken.then_some(Code::ConflictingContent);
+            let waits = taken.or_else(|| waits(input, ruling, needed_by, (guest, from)));
             return waits.or_else(|| carry::made_before_a_strange_look(input, ruling, object));
         }
         let by = &ruling.case.claim.by;
@@ -236,13 +263,15 @@ pub(super) fn goes_on<'r>(ruling: &'r Ruling<'_>, object: &ManifestObject) -> Op
     contested.find(is_it)
 }
 
-/// What is wanted, without what rules put where another object is published that stays, as `stays` tells; and what is said of
-/// that.
-pub(super) fn untaken(
+/// What waits for a group because another object has its place: what is read, and where it would land.
+type Waiting = (Claimant, ObjectKey, ObjectKey);
+
+/// What is wanted, without what rules put where another object is published that stays, as `stays` tells, and that.
+fn untaken(
     input: &Input<'_>,
     mut wanted: Wanted,
     stays: impl Fn(&ManifestObject, &NeededBy) -> bool,
-) -> (Wanted, Vec<Finding>) {
+) -> (Wanted, Vec<Waiting>) {
     let mut published: BTreeMap<(&Claimant, &ObjectKey), Vec<(&ManifestObject, &NeededBy)>> = BTreeMap::new();
     let objects = input.published.manifest().map(|manifest| &*manifest.objects).unwrap_or_default();
     for object in objects.iter().filter(|object| object.from.is_some() && !object.state.is_handover()) {
@@ -251,7 +280,6 @@ pub(super) fn untaken(
             place.into_iter().for_each(|(place, it)| published.entry(place).or_default().push(it));
         }
     }
-    let (mut told, mut findings): (BTreeMap<Claimant, usize>, Vec<Finding>) = (BTreeMap::new(), Vec::new());
     let taken = |(order, names): &(Order, BTreeSet<NeededBy>)| {
         let by = &names.iter().find(|needed_by| needed_by.by.is_guest() && rule_of(needed_by).is_some())?.by;
         let lands = &parcel(&order.edits)?.lands;
@@ -265,22 +293,30 @@ pub(super) fn untaken(
         let is_other = !before.iter().any(is_it) && before.iter().any(|(object, by)| stays(object, by));
         is_other.then(|| (by.clone(), lands.clone()))
     };
+    let mut waiting = Vec::new();
     wanted.retain(|_, one| {
         let Some((by, lands)) = taken(one) else { return true };
-        let told = told.entry(by.clone()).or_default();
-        *told = told.saturating_add(1);
-        if *told <= MOST_TOLD {
-            let read = &one.0.read;
-            let message =
-                format!("of {by}, {read} waits: another object is published as {lands} in guests, and that stays");
-            let finding = Finding::new(Code::ConflictingContent, message).severity(Severity::Warning).about(read);
-            let finding = finding.claimed_by(&by).in_region(&input.to.region.name);
-            findings.push(finding.help("Let one of them land elsewhere, or remove one."));
-        }
+        waiting.push((by, one.0.read.clone(), lands));
         false
     });
-    (wanted, findings)
+    (wanted, waiting)
 }
 
-/// How many objects of a group are told of that wait because another one has their place.
-const MOST_TOLD: usize = 16;
+fn told(input: &Input<'_>, taken: &[Waiting]) -> Vec<Finding> {
+    const MOST: usize = 16;
+    let mut told: BTreeMap<&Claimant, usize> = BTreeMap::new();
+    let finding = |(by, read, lands): &'_ Waiting| {
+        let message =
+            format!("of {by}, {read} waits: another object is published as {lands} in guests, and that stays");
+        let finding = Finding::new(Code::ConflictingContent, message).severity(Severity::Warning).about(read);
+        let finding = finding.claimed_by(by).in_region(&input.to.region.name);
+        finding.help("Let one of them land elsewhere, or remove one.")
+    };
+    let mut findings = Vec::new();
+    for one in taken {
+        let count = told.entry(&one.0).or_default();
+        *count = count.saturating_add(1);
+        findings.extend((*count <= MOST).then(|| finding(one)));
+    }
+    findings
+}

@@ -31,7 +31,7 @@ pub(super) fn pack(input: &Input<'_>, history: &History, rulings: &[Ruling<'_>])
     let mut wanted = wanted(rulings, input.selection);
     if input.selection.refresh.is_some() {
         // What exchanges one object for another in its place is the matter of a whole run.
-        wanted = guest_stays::untaken(input, wanted, |_, _| true).0;
+        pack.findings.extend(Staying::default().take(input, &mut wanted, |_, _, _| true));
         stay(input, &mut wanted, &mut pack);
         let is_refreshed = |ruling: &&Ruling<'_>| input.selection.refreshes(&ruling.case.claim.by);
         deliver(input, rulings.iter().filter(is_refreshed), &standing(input, &pack), &mut wanted);
@@ -102,16 +102,14 @@ fn carry_over(
     let (own, others): (Vec<&ManifestObject>, Vec<&ManifestObject>) =
         guest_stays::in_order(&manifest.objects).partition(|object| guest_stays::is_own(object));
     // Whoever has a place in guests keeps it while he waits.
-    let stays = |object: &ManifestObject, needed_by: &NeededBy| {
+    let stays = |of_groups: &Staying<'_>, object: &ManifestObject, needed_by: &NeededBy| {
         let by = &needed_by.by;
         let ruling = of_guests.get(by).filter(|_| fates.of(needed_by) == Fate::Fresh);
         let why = ruling.and_then(|ruling| of_groups.why(input, ruling, (object, needed_by)));
         let why = why.or_else(|| admission.may_be_slip(object, needed_by).then_some(Code::DeletionUnproved));
         why.is_some_and(|code| !input.allowances.withdraws(by, code)) && admission.ends(object, needed_by).is_none()
     };
-    let (left, findings) = guest_stays::untaken(input, core::mem::take(wanted), stays);
-    *wanted = left;
-    pack.findings.extend(findings);
+    pack.findings.extend(of_groups.take(input, wanted, stays));
     for (objects, is_own) in [(others, false), (own, true)] {
         if is_own {
             deliver(input, of_guests.values().copied(), &of_groups, wanted);

@@ -18,7 +18,7 @@ use crate::claim::{Claim, Copied, Edit, Rendering};
 use crate::closure;
 use crate::config::Resolution;
 use crate::finding::{Code, Finding, Origin, Place};
-use crate::judge::case::{Ruling, is_doubt};
+use crate::judge::case::Ruling;
 use crate::judge::region::immutable_changes;
 use crate::judge::{check_object, place};
 use crate::k0rdent::root::Root;
@@ -210,7 +210,7 @@ impl<'a, 'i, 'r> Admission<'a, 'i, 'r> {
     fn shut(&self, claim: &Claim, identity: &ObjectKey) -> Option<String> {
         let world = &self.input.world;
         let Lookup::Found(object) = world.snapshot.look_up(identity) else { return None };
-        let is_unread = || object.faults.iter().any(|fault| is_doubt(fault.code));
+        let is_unread = || object.faults.iter().any(|fault| fault.code.is_doubt());
         if is_unread() || admission::undecided(world, claim, identity).is_some() {
             return None;
         }

@@ -12,7 +12,6 @@ use crate::admission::{self, Sought};
 use crate::claim::Claim;
 use crate::config::GuestGroup;
 use crate::finding::{Class, Code, Finding, Origin, Severity};
-use crate::judge::case::is_doubt;
 use crate::judge::place;
 use crate::kinds;
 use crate::layout::manifest::{Guest, Manifest, ManifestObject, NeededBy, ReadFrom};
@@ -97,7 +96,7 @@ impl<'i> Admission<'_, 'i, '_> {
             })
         };
         let is_unread = |giver: &Giver| match giver {
-            Giver::Entry(read) => matches!(world.snapshot.look_up(read), Lookup::Unread(_)),
+            Giver::Entry(read) => matches!(world.snapshot.look_up(read), Lookup::Unread(_) | Lookup::Unasked),
             _ => false,
         };
         let slip = |is_unseen| move |it: &Giver| Slip { named: it.clone(), is_unread: is_unseen || is_unread(it) };
@@ -173,7 +172,7 @@ impl<'i> Admission<'_, 'i, '_> {
         }
         let read = ObjectKey::new(guest.key.kind.clone(), from.namespace.clone(), from.name.clone());
         if let Lookup::Found(found) = world.snapshot.look_up(&read)
-            && let Some(why) = found.stays.filter(|_| !found.faults.iter().any(|fault| is_doubt(fault.code)))
+            && let Some(why) = found.stays.filter(|_| !found.faults.iter().any(|fault| fault.code.is_doubt()))
         {
             return revoked(Code::ForbiddenType, format!("{read} never leaves its cluster: {why}"));
         }

@@ -30,6 +30,11 @@ impl Faults {
         Self { code, found: Vec::new() }
     }
 
+    /// Whether there is none yet.
+    pub fn is_empty(&self) -> bool {
+        self.found.is_empty()
+    }
+
     /// Adds a fault, unless there are many or it is there.
     pub fn add(&mut self, message: String, help: &str) {
         if self.found.len() < Self::MOST && !self.found.iter().any(|fault| fault.message == message) {

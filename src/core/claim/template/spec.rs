@@ -10,7 +10,7 @@ use crate::lenient::{Faults, Told, quoted};
 use crate::name::{GroupKind, Name, Namespace, ObjectKey, is_dns_subdomain};
 use crate::node::Node;
 use crate::object::Object;
-use crate::selector::{Label, NAME_LABEL, Selector, Truth};
+use crate::selector::{Label, NAME_LABEL, Selector, Truth, UnusableSelector};
 use crate::template::Pattern;
 
 /// What is known of the labels of a namespace.
@@ -141,14 +141,15 @@ fn selectors(faults: &mut Faults, body: &Node) -> (Option<Pattern>, Option<Selec
     let labels = faults.at(body, "", &["spec", "namespaceSelector", "labelSelector"]);
     let selector = labels.and_then(|labels| match Selector::read(labels) {
         Ok(selector) => Some(selector),
-        Err(_) => {
+        Err(UnusableSelector::Refused(why) | UnusableSelector::NotUnderstood(why)) => {
             let help = "Write `matchLabels` or `matchExpressions`, as the API server would take them.";
-            faults.add("spec.namespaceSelector.labelSelector is no selector".into(), help);
+            faults.add(format!("spec.namespaceSelector.labelSelector cannot be used: {why}"), help);
             None
         }
     });
     let selects = pattern.is_some() || selector.as_ref().is_some_and(|selector| !selector.is_empty());
-    if !selects {
+    // What is wrong with it is told already.
+    if !selects && faults.is_empty() {
         let help = "Write a regex or a labelSelector; `regex: .` is every namespace.";
         faults.add("spec.namespaceSelector is empty, which would be every namespace".into(), help);
     }

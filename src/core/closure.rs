@@ -26,7 +26,7 @@ use crate::admission::{self, Sought};
 use crate::capi::{self, Need, aws};
 use crate::claim::{Claim, Copied, Delivered, Edit, Start};
 use crate::config::{Grant, Resolution};
-use crate::finding::{Class, Code, Finding};
+use crate::finding::{Code, Finding};
 use crate::name::{Name, ObjectKey};
 use crate::node::Key;
 use crate::object::Object;
@@ -91,11 +91,9 @@ fn deliver(world: &World<'_>, claim: &Claim, delivered: &Delivered, closure: &mu
     let mut left_out = 0_usize;
     let rendered = guests::rendered(world, claim, delivered, closure);
     let all: Vec<Member> = guests::items(claim, delivered).chain(rendered).collect();
-    let breaks = |finding: &Finding| finding.stops_claim() && finding.code.class() == Class::Broken;
-    let fails = |(_, found): &(ObjectKey, Vec<Finding>)| found.iter().any(breaks);
-    let has_others = !delivered.is_whole
-        || !delivered.waiting.is_empty()
-        || closure.rendered.iter().any(fails)
+    // Of what rules take and templates make, something may come or wait.
+    let group = world.fleet.guests.get(&claim.by.name);
+    let has_others = group.is_some_and(|group| !group.rules.is_empty() || !group.templates.is_empty())
         || !all.iter().all(|member| guests::never_leaves(world, &member.read).is_some());
     for member in all {
         if let Some(finding) = guests::left_out(world, claim, &member, has_others) {

@@ -30,8 +30,8 @@ pub(super) struct Staying<'m> {
     as_published: BTreeMap<&'m Claimant, Vec<(&'m ManifestObject, Code)>>,
     /// Payloads that go on although the group has them not made anew, and what they are in guests.
     going_on: BTreeMap<Claimant, Vec<(Name, ObjectKey)>>,
-    /// What rules take and waits because another object has its place.
-    taken: BTreeMap<Claimant, BTreeSet<(Option<Namespace>, Name)>>,
+    /// What rules take and waits because another object has its place: the rule, the object, and whether that is a Secret.
+    taken: BTreeMap<Claimant, BTreeSet<(Name, Option<Namespace>, Name, bool)>>,
 }
 
 /// Whether pouch makes an object for groups of guests, and reads it from nowhere.
@@ -75,8 +75,9 @@ impl<'m> Staying<'m> {
                 return findings;
             }
             findings.extend(told(input, &taken));
-            for (by, read, _) in taken {
-                self.taken.entry(by).or_default().insert((read.namespace, read.name));
+            for Taken { by, rule, read, .. } in taken {
+                let is_secret = read.kind.is_secret();
+                self.taken.entry(by).or_default().insert((rule, read.namespace, read.name, is_secret));
             }
         }
     }
@@ -124,8 +125,10 @@ impl<'m> Staying<'m> {
         (object, needed_by): (&ManifestObject, &NeededBy),
     ) -> Option<Code> {
         if let Some((guest, from)) = object.guest.as_ref().zip(object.from.as_ref()) {
-            let taken = self.taken.get(&ruling.case.claim.by).filter(|_| rule_of(needed_by).is_some());
-            let is_taken = taken.is_some_and(|taken| taken.contains(&(from.namespace.clone(), from.name.clone())));
+            let is_taken =
+                self.taken.get(&ruling.case.claim.by).zip(rule_of(needed_by)).is_some_and(|(taken, rule)| {
+                    taken.contains(&(rule, from.namespace.clone(), from.name.clone(), guest.key.kind.is_secret()))
+                });
             let taken = is_taken.then_some(Code::ConflictingContent);
             let waits = taken.or_else(|| waits(input, ruling, needed_by, (guest, from)));
             return waits.or_else(|| carry::made_before_a_strange_look(input, ruling, object));
@@ -263,15 +266,21 @@ pub(super) fn goes_on<'r>(ruling: &'r Ruling<'_>, object: &ManifestObject) -> Op
     contested.find(is_it)
 }
 
-/// What waits for a group because another object has its place: what is read, and where it would land.
-type Waiting = (Claimant, ObjectKey, ObjectKey);
+/// What waits for a group because another object has its place.
+struct Taken {
+    by: Claimant,
+    rule: Name,
+    read: ObjectKey,
+    /// Where it would land.
+    lands: ObjectKey,
+}
 
 /// What is wanted, without what rules put where another object is published that stays, as `stays` tells, and that.
 fn untaken(
     input: &Input<'_>,
     mut wanted: Wanted,
     stays: impl Fn(&ManifestObject, &NeededBy) -> bool,
-) -> (Wanted, Vec<Waiting>) {
+) -> (Wanted, Vec<Taken>) {
     let mut published: BTreeMap<(&Claimant, &ObjectKey), Vec<(&ManifestObject, &NeededBy)>> = BTreeMap::new();
     let objects = input.published.manifest().map(|manifest| &*manifest.objects).unwrap_or_default();
     for object in objects.iter().filter(|object| object.from.is_some() && !object.state.is_handover()) {
@@ -281,7 +290,8 @@ fn untaken(
         }
     }
     let taken = |(order, names): &(Order, BTreeSet<NeededBy>)| {
-        let by = &names.iter().find(|needed_by| needed_by.by.is_guest() && rule_of(needed_by).is_some())?.by;
+        let mut of_guests = names.iter().filter(|needed_by| needed_by.by.is_guest());
+        let (by, rule) = of_guests.find_map(|needed_by| Some((&needed_by.by, rule_of(needed_by)?)))?;
         let lands = &parcel(&order.edits)?.lands;
         let before = published.get(&(by, lands))?;
         let is_it = |(object, needed_by): &(&ManifestObject, &NeededBy)| {
@@ -291,21 +301,22 @@ fn untaken(
                 && kind.is_none_or(|kind| *kind == order.read.kind)
         };
         let is_other = !before.iter().any(is_it) && before.iter().any(|(object, by)| stays(object, by));
-        is_other.then(|| (by.clone(), lands.clone()))
+        is_other.then(|| Taken { by: by.clone(), rule, read: order.read.clone(), lands: lands.clone() })
     };
     let mut waiting = Vec::new();
     wanted.retain(|_, one| {
-        let Some((by, lands)) = taken(one) else { return true };
-        waiting.push((by, one.0.read.clone(), lands));
-        false
+        let taken = taken(one);
+        let stays = taken.is_none();
+        waiting.extend(taken);
+        stays
     });
     (wanted, waiting)
 }
 
-fn told(input: &Input<'_>, taken: &[Waiting]) -> Vec<Finding> {
+fn told(input: &Input<'_>, taken: &[Taken]) -> Vec<Finding> {
     const MOST: usize = 16;
     let mut told: BTreeMap<&Claimant, usize> = BTreeMap::new();
-    let finding = |(by, read, lands): &'_ Waiting| {
+    let finding = |Taken { by, read, lands, .. }: &'_ Taken| {
         let message =
             format!("of {by}, {read} waits: another object is published as {lands} in guests, and that stays");
         let finding = Finding::new(Code::ConflictingContent, message).severity(Severity::Warning).about(read);
@@ -314,7 +325,7 @@ fn told(input: &Input<'_>, taken: &[Waiting]) -> Vec<Finding> {
     };
     let mut findings = Vec::new();
     for one in taken {
-        let count = told.entry(&one.0).or_default();
+        let count = told.entry(&one.by).or_default();
         *count = count.saturating_add(1);
         findings.extend((*count <= MOST).then(|| finding(one)));
     }

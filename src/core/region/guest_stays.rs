@@ -30,8 +30,17 @@ pub(super) struct Staying<'m> {
     as_published: BTreeMap<&'m Claimant, Vec<(&'m ManifestObject, Code)>>,
     /// Payloads that go on although the group has them not made anew, and what they are in guests.
     going_on: BTreeMap<Claimant, Vec<(Name, ObjectKey)>>,
-    /// What rules take and waits because another object has its place: the rule, the object, and whether that is a Secret.
-    taken: BTreeMap<Claimant, BTreeSet<(Name, Option<Namespace>, Name, bool)>>,
+    /// What rules take and waits because another object has its place.
+    taken: BTreeMap<Claimant, BTreeSet<Place>>,
+    /// What rules put somewhere all the same, by the rule.
+    given: BTreeMap<Claimant, BTreeSet<(Name, Place)>>,
+}
+
+/// Where an object was read, and whether it is a Secret.
+type Place = (Option<Namespace>, Name, bool);
+
+fn place(read: &ObjectKey) -> Place {
+    (read.namespace.clone(), read.name.clone(), read.kind.is_secret())
 }
 
 /// Whether pouch makes an object for groups of guests, and reads it from nowhere.
@@ -75,9 +84,14 @@ impl<'m> Staying<'m> {
                 return findings;
             }
             findings.extend(told(input, &taken));
-            for Taken { by, rule, read, .. } in taken {
-                let is_secret = read.kind.is_secret();
-                self.taken.entry(by).or_default().insert((rule, read.namespace, read.name, is_secret));
+            for Taken { by, read, .. } in taken {
+                self.taken.entry(by).or_default().insert(place(&read));
+            }
+            self.given.clear();
+            for (order, names) in wanted.values() {
+                for (by, rule) in names.iter().filter_map(|needed_by| Some((&needed_by.by, rule_of(needed_by)?))) {
+                    self.given.entry(by.clone()).or_default().insert((rule, place(&order.read)));
+                }
             }
         }
     }
@@ -125,10 +139,11 @@ impl<'m> Staying<'m> {
         (object, needed_by): (&ManifestObject, &NeededBy),
     ) -> Option<Code> {
         if let Some((guest, from)) = object.guest.as_ref().zip(object.from.as_ref()) {
-            let is_taken =
-                self.taken.get(&ruling.case.claim.by).zip(rule_of(needed_by)).is_some_and(|(taken, rule)| {
-                    taken.contains(&(rule, from.namespace.clone(), from.name.clone(), guest.key.kind.is_secret()))
-                });
+            let place = (from.namespace.clone(), from.name.clone(), guest.key.kind.is_secret());
+            let (by, rule) = (&ruling.case.claim.by, rule_of(needed_by));
+            let is_given = |rule| self.given.get(by).is_some_and(|given| given.contains(&(rule, place.clone())));
+            let is_taken = self.taken.get(by).is_some_and(|taken| taken.contains(&place));
+            let is_taken = is_taken && rule.is_some_and(|rule| !is_given(rule));
             let taken = is_taken.then_some(Code::ConflictingContent);
             let waits = taken.or_else(|| waits(input, ruling, needed_by, (guest, from)));
             return waits.or_else(|| carry::made_before_a_strange_look(input, ruling, object));
@@ -269,7 +284,6 @@ pub(super) fn goes_on<'r>(ruling: &'r Ruling<'_>, object: &ManifestObject) -> Op
 /// What waits for a group because another object has its place.
 struct Taken {
     by: Claimant,
-    rule: Name,
     read: ObjectKey,
     /// Where it would land.
     lands: ObjectKey,
@@ -291,7 +305,7 @@ fn untaken(
     }
     let taken = |(order, names): &(Order, BTreeSet<NeededBy>)| {
         let mut of_guests = names.iter().filter(|needed_by| needed_by.by.is_guest());
-        let (by, rule) = of_guests.find_map(|needed_by| Some((&needed_by.by, rule_of(needed_by)?)))?;
+        let by = &of_guests.find(|needed_by| rule_of(needed_by).is_some())?.by;
         let lands = &parcel(&order.edits)?.lands;
         let before = published.get(&(by, lands))?;
         let is_it = |(object, needed_by): &(&ManifestObject, &NeededBy)| {
@@ -301,7 +315,7 @@ fn untaken(
                 && kind.is_none_or(|kind| *kind == order.read.kind)
         };
         let is_other = !before.iter().any(is_it) && before.iter().any(|(object, by)| stays(object, by));
-        is_other.then(|| Taken { by: by.clone(), rule, read: order.read.clone(), lands: lands.clone() })
+        is_other.then(|| Taken { by: by.clone(), read: order.read.clone(), lands: lands.clone() })
     };
     let mut waiting = Vec::new();
     wanted.retain(|_, one| {

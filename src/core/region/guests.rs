@@ -132,6 +132,18 @@ pub(super) fn published_set(published: &Published, key: &ObjectKey) -> Option<Re
     resource_set::read(&published.document(key)?).ok()
 }
 
+/// Whether a published object is no set of a group, or one that names something that is there.
+pub(super) fn names_any(published: &Published, object: &ManifestObject, is_there: impl Fn(&ObjectKey) -> bool) -> bool {
+    if !is_resource_set(&object.key.kind) || !object.needed_by.iter().any(|needed_by| needed_by.by.is_guest()) {
+        return true;
+    }
+    let key =
+        |(kind, name): &(GroupKind, Name)| ObjectKey::new(kind.clone(), object.key.namespace.clone(), name.clone());
+    // Of a set that cannot be read, nobody knows what it names.
+    let set = published_set(published, &object.key);
+    set.is_none_or(|set| set.payloads.iter().any(|payload| is_there(&key(payload))))
+}
+
 /// What makes a published set anew with what is left of its payloads, as `is_left` tells; none if that is nothing.
 ///
 /// Cluster API skips a payload that is not there and calls the set applied, so a set names nothing that has gone.

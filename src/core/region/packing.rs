@@ -189,6 +189,10 @@ fn carry_over(
     let read = home::read_there(input, &leaving);
     pack.findings.extend(home::findings(input, manifest, &read));
     exchanged.retain(|(object, names)| !names.is_empty() && !read.contains_key(&object.key));
+    // A set of which nothing is left delivers nothing.
+    let left: BTreeSet<ObjectKey> = exchanged.iter().map(|(object, _)| object.key.clone()).collect();
+    let is_there = |key: &ObjectKey| wanted.contains_key(key) || carried.contains_key(key) || left.contains(key);
+    exchanged.retain(|(object, _)| guests::names_any(input.published, object, is_there));
     let mut handed_over: BTreeSet<&ObjectKey> = BTreeSet::new();
     if !exchanged.is_empty() {
         let fitting = handover::fitting(input, beside(input, wanted, &carried), exchanged);

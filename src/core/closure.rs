@@ -37,7 +37,7 @@ pub use companion::TEMPLATE;
 pub use guests::{delivering, own as own_of_guests, version as version_of_sets};
 use landing::Places;
 pub use landing::of_root;
-pub use member::{Closure, Member, Role, Via};
+pub use member::{Closure, Member, Rank, Role, Via};
 use reference::{Reference, dotted, follow};
 pub use template::{Data, data as template_data, data_of, is_shut};
 

@@ -62,7 +62,27 @@ pub struct Member {
     pub rule: Option<Arc<Claim>>,
 }
 
+/// What of a group of guests says that a member lands where it does, and what comes first there.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Rank {
+    /// An entry of the configuration.
+    Entry,
+    /// A template that the configuration names.
+    Template,
+    /// A ResourceSyncRule: whoever writes the object says so.
+    Rule,
+}
+
 impl Member {
+    /// What says that it lands where it does. The name of the object says nothing: whoever writes that may call it as he likes.
+    pub fn rank(&self) -> Rank {
+        match &self.rule {
+            None => Rank::Entry,
+            Some(acting) if acting.by.is_managed_resource() => Rank::Template,
+            Some(_) => Rank::Rule,
+        }
+    }
+
     /// The claim whose rules decide about it, for a member of this one.
     pub fn acting<'c>(&'c self, claim: &'c Claim) -> &'c Claim {
         self.rule.as_deref().unwrap_or(claim)

@@ -10,7 +10,9 @@ use crate::claim::{Asked, Claim};
 use crate::config::{Fleet, GuestGroup};
 use crate::listing::few;
 use crate::name::{Claimant, Name, ObjectKey};
+use crate::object::Object;
 use crate::report::summary::ObjectRecord;
+use crate::snapshot::Lookup;
 use crate::world::World;
 
 /// How many groups a line names.
@@ -19,6 +21,15 @@ const MOST: usize = 16;
 /// The ClusterResourceSet that a claimant of that kind is.
 pub(super) fn set(by: &Claimant) -> Option<ObjectKey> {
     by.is_resource_set().then(|| ObjectKey::new(resource_set_kind(), Some(by.namespace.clone()), by.name.clone()))
+}
+
+/// A rule or template, as far as it was read; none at all where nothing has its name.
+pub(super) fn known<'w>(world: &World<'w>, key: &ObjectKey) -> Option<Option<&'w Object>> {
+    match world.snapshot.look_up(key) {
+        Lookup::Absent => None,
+        Lookup::Found(object) => Some(Some(object)),
+        Lookup::Unread(_) | Lookup::Unasked => Some(world.snapshot.get(key)),
+    }
 }
 
 /// Whether only groups may have something that is called like a claimant: its own closure would say nothing of that.

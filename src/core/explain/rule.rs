@@ -9,18 +9,13 @@ use super::record::{PlaceRecord, RuleRecord, RuleSourceRecord};
 use crate::claim::sync_rule::Told;
 use crate::kinds;
 use crate::name::{Claimant, Name, ObjectKey, SourceName};
-use crate::snapshot::Lookup;
 use crate::sync_rule::words::conditions;
 use crate::world::World;
 
 /// The record of a rule; none if it was not read, and nobody knows of it.
 pub(super) fn of(world: &World<'_>, name: &Name) -> Option<RuleRecord> {
     let key = ObjectKey::new(kinds::sync_rule(), None, name.clone());
-    let object = match world.snapshot.look_up(&key) {
-        Lookup::Absent => return None,
-        Lookup::Found(object) => Some(object),
-        Lookup::Unread(_) | Lookup::Unasked => world.snapshot.get(&key),
-    };
+    let object = guests::known(world, &key)?;
     let told = world.facts.synced.told(world.fleet, world.snapshot, name);
     let kind = told.as_ref().map(|told| &told.rule.kind);
     Some(RuleRecord {

@@ -9,17 +9,12 @@ use crate::claim::{Asked, Claim};
 use crate::config::{RegionConfig, RegionState};
 use crate::kinds;
 use crate::name::{Name, ObjectKey};
-use crate::snapshot::Lookup;
 use crate::world::World;
 
 /// The record of a template; none if it was not read, and nobody knows of it.
 pub(super) fn of(world: &World<'_>, name: &Name) -> Option<TemplateRecord> {
     let key = ObjectKey::new(kinds::managed_resource(), None, name.clone());
-    let object = match world.snapshot.look_up(&key) {
-        Lookup::Absent => return None,
-        Lookup::Found(object) => Some(object),
-        Lookup::Unread(_) | Lookup::Unasked => world.snapshot.get(&key),
-    };
+    let object = guests::known(world, &key)?;
     let takes =
         |region: &&RegionConfig| region.state != RegionState::Retired && region.templates.matches(name.as_str());
     let asked = world.facts.asked().iter().filter(|asked| asked.claim.is_some());

@@ -12,12 +12,12 @@ use super::content::check_content;
 use super::{copied, place, tenancy};
 use crate::capi::resource_set::{MOST_BYTES, resource_set_kind};
 use crate::claim::{Claim, Edit, Own, Parcel, made, parcel};
-use crate::closure::{Closure, Member, Role, own_of_guests};
+use crate::closure::{Closure, Member, Rank, Role, own_of_guests};
 use crate::destination::Destination;
 use crate::finding::{Code, Finding, Severity};
 use crate::name::ObjectKey;
 use crate::object::Object;
-use crate::snapshot::{Lookup, template_of};
+use crate::snapshot::Lookup;
 use crate::world::World;
 use crate::world::cluster::ClusterFacts;
 
@@ -88,7 +88,7 @@ pub(super) fn set_aside(world: &World<'_>, claim: &Claim, closure: &mut Closure)
             Verdict::Admitted => closure.members.push(member),
             verdict => {
                 // Of what a rule takes, whoever writes it says where it lands.
-                let lands = parcel(&member.edits).filter(|_| template_of(&member.read.name).is_some());
+                let lands = parcel(&member.edits).filter(|_| member.rank() == Rank::Template);
                 let why = found.iter().find(|finding| finding.stops_claim() && verdict == Verdict::Broken);
                 closure.awaited.extend(lands.map(|parcel| parcel.lands.clone()).zip(why.map(|finding| finding.code)));
                 aside.push((member.read, verdict, found));
@@ -158,12 +158,12 @@ fn contradicting(closure: &mut Closure, aside: &mut Vec<(ObjectKey, Verdict, Vec
         of.entry(&member.lands).or_default().push(member);
     }
     let same = |one: &Member, other: &Member| one.read == other.read && one.edits == other.edits;
-    let mut keep: BTreeMap<ObjectKey, Option<(u8, ObjectKey)>> = BTreeMap::new();
+    let mut keep: BTreeMap<ObjectKey, Option<(Rank, ObjectKey)>> = BTreeMap::new();
     for (lands, mut members) in of {
         // What the configuration puts there waits, and nobody else takes its place.
         let awaited = members.first().and_then(|member| parcel(&member.edits)).map(|it| &it.lands);
         if let Some(lands_there) = awaited.filter(|awaited| closure.awaited.contains_key(*awaited))
-            && members.iter().all(|member| rank(member) == 2)
+            && members.iter().all(|member| member.rank() == Rank::Rule)
         {
             keep.insert(lands.clone(), None);
             aside.extend(members.iter().map(|member| {
@@ -180,12 +180,12 @@ fn contradicting(closure: &mut Closure, aside: &mut Vec<(ObjectKey, Verdict, Vec
         if members.len() < 2 {
             continue;
         }
-        members.sort_by_key(|member| rank(member));
+        members.sort_by_key(|member| member.rank());
         let Some((first, rest)) = members.split_first() else { continue };
-        let mut beside = rest.iter().filter(|other| rank(other) == rank(first));
+        let mut beside = rest.iter().filter(|other| other.rank() == first.rank());
         let stays = first.rule.is_none() || beside.all(|other| same(first, other));
-        keep.insert(lands.clone(), stays.then(|| (rank(first), first.read.clone())));
-        if let (false, 1, Some(parcel)) = (stays, rank(first), parcel(&first.edits)) {
+        keep.insert(lands.clone(), stays.then(|| (first.rank(), first.read.clone())));
+        if let (false, Rank::Template, Some(parcel)) = (stays, first.rank(), parcel(&first.edits)) {
             closure.awaited.insert(parcel.lands.clone(), Code::ConflictingContent);
         }
         for other in members.iter().filter(|other| other.rule.is_some()) {
@@ -211,18 +211,9 @@ fn contradicting(closure: &mut Closure, aside: &mut Vec<(ObjectKey, Verdict, Vec
         // One of them alone stays, if any does.
         let stays = match keep.get_mut(&member.lands) {
             None => true,
-            Some(first) => first.take_if(|(of, read)| *of == rank(&member) && *read == member.read).is_some(),
+            Some(first) => first.take_if(|(of, read)| *of == member.rank() && *read == member.read).is_some(),
         };
         if stays { closure.members.push(member) } else { closure.contested.push(member) }
-    }
-}
-
-/// What comes first where several land in one place.
-fn rank(member: &Member) -> u8 {
-    match &member.rule {
-        None => 0,
-        Some(_) if template_of(&member.read.name).is_some() => 1,
-        Some(_) => 2,
     }
 }
 

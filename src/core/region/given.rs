@@ -20,12 +20,12 @@ impl Giver {
     /// What gave an object for a claimant; none if it is no payload of an object.
     pub(super) fn of(object: &ManifestObject, needed_by: &NeededBy) -> Option<Self> {
         let (guest, from) = (object.guest.as_ref()?, object.from.as_ref()?);
-        if let Some(template) = template_of(&from.name) {
-            return Some(Self::Template(template));
-        }
-        Some(match rule_of(needed_by) {
-            Some(rule) => Self::Rule(rule),
-            None => Self::Entry(ObjectKey::new(guest.key.kind.clone(), from.namespace.clone(), from.name.clone())),
+        Some(match (rule_of(needed_by), template_of(&from.name)) {
+            (Some(rule), _) => Self::Rule(rule),
+            (None, Some(template)) => Self::Template(template),
+            (None, None) => {
+                Self::Entry(ObjectKey::new(guest.key.kind.clone(), from.namespace.clone(), from.name.clone()))
+            }
         })
     }
 

@@ -13,9 +13,8 @@ use super::given::rule_of;
 use super::guests;
 use super::input::Input;
 use super::pack::Wanted;
-use crate::capi::resource_set::is_resource_set;
 use crate::claim::{Claim, guest, parcel};
-use crate::closure::{Member, Role, delivering};
+use crate::closure::{Member, Rank, Role, delivering};
 use crate::config::GuestGroup;
 use crate::finding::{Class, Code, Finding, Severity};
 use crate::judge::case::Ruling;
@@ -46,20 +45,6 @@ fn place(read: &ObjectKey) -> Place {
 /// Whether pouch makes an object for groups of guests, and reads it from nowhere.
 pub(super) fn is_own(object: &ManifestObject) -> bool {
     object.from.is_none() && object.needed_by.iter().any(|needed_by| needed_by.by.is_guest())
-}
-
-/// The objects of a manifest in an order in which what delivers others comes after these.
-pub(super) fn in_order(objects: &[ManifestObject]) -> impl Iterator<Item = &ManifestObject> {
-    let all = |rank: u8| objects.iter().filter(move |object| self::rank(object) == rank);
-    (0..=2).flat_map(all)
-}
-
-fn rank(object: &ManifestObject) -> u8 {
-    match is_own(object) {
-        false => 0,
-        true if !is_resource_set(&object.key.kind) => 1,
-        true => 2,
-    }
 }
 
 impl<'m> Staying<'m> {
@@ -214,7 +199,9 @@ fn waits(
 /// published there.
 pub(super) fn instead(input: &Input<'_>, ruling: &Ruling<'_>, published: &Guest) -> Option<Code> {
     let (closure, lands) = (&ruling.case.closure, &published.key);
-    let is_it = |member: &&Member| is_put(member) && parcel(&member.edits).is_some_and(|parcel| parcel.lands == *lands);
+    let is_it = |member: &&Member| {
+        member.rank() != Rank::Rule && parcel(&member.edits).is_some_and(|parcel| parcel.lands == *lands)
+    };
     let wrong = |member: &Member| {
         // Of a group that is broken nothing has been compared.
         let object = input.world.snapshot.get(&member.read);
@@ -227,12 +214,6 @@ pub(super) fn instead(input: &Input<'_>, ruling: &Ruling<'_>, published: &Guest)
         found.find(|finding| finding.stops_claim()).map(|finding| finding.code)
     };
     closure.awaited.get(lands).copied().or_else(|| closure.members.iter().filter(is_it).find_map(wrong))
-}
-
-/// Whether the configuration says that an object lands where it does, by its own name or that of the template that makes it.
-/// Of what a rule takes, whoever writes it says so.
-fn is_put(member: &Member) -> bool {
-    member.rule.is_none() || template_of(&member.read.name).is_some()
 }
 
 /// Whether it is known that no rule of a group takes what a payload holds, whatever else was not read: it was read as it stands,

@@ -89,14 +89,15 @@ pub(super) fn too_large(order: &Order, made: &Source<'_>) -> Option<Finding> {
     Some(finding.help("Divide the object."))
 }
 
+/// Whether a published object is a set of a group.
+pub(super) fn is_set(object: &ManifestObject) -> bool {
+    is_resource_set(&object.key.kind) && object.needed_by.iter().any(|needed_by| needed_by.by.is_guest())
+}
+
 /// The published sets that name a payload.
 pub(super) fn sets_of<'p>(published: &'p Published, payload: &'p ObjectKey) -> impl Iterator<Item = ResourceSet> + 'p {
     let objects = published.manifest().map(|manifest| &*manifest.objects).unwrap_or_default();
-    let sets = objects.iter().filter(move |object| {
-        is_resource_set(&object.key.kind)
-            && object.key.namespace == payload.namespace
-            && object.needed_by.iter().any(|needed_by| needed_by.by.is_guest())
-    });
+    let sets = objects.iter().filter(move |object| is_set(object) && object.key.namespace == payload.namespace);
     let named = (payload.kind.clone(), payload.name.clone());
     sets.filter_map(move |object| {
         let set = published_set(published, &object.key)?;
@@ -134,7 +135,7 @@ pub(super) fn published_set(published: &Published, key: &ObjectKey) -> Option<Re
 
 /// Whether a published object is no set of a group, or one that names something that is there.
 pub(super) fn names_any(published: &Published, object: &ManifestObject, is_there: impl Fn(&ObjectKey) -> bool) -> bool {
-    if !is_resource_set(&object.key.kind) || !object.needed_by.iter().any(|needed_by| needed_by.by.is_guest()) {
+    if !is_set(object) {
         return true;
     }
     let key =

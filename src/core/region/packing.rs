@@ -99,17 +99,23 @@ fn carry_over(
         rulings.iter().map(|ruling| (&ruling.case.claim.by, ruling)).filter(|(by, _)| by.is_guest()).collect();
     let mut leaving: Vec<&ManifestObject> = Vec::new();
     let mut of_groups = Staying::default();
-    let (own, others): (Vec<&ManifestObject>, Vec<&ManifestObject>) =
-        guest_stays::in_order(&manifest.objects).partition(|object| guest_stays::is_own(object));
-    // Whoever has a place in guests keeps it while he waits.
-    let stays = |of_groups: &Staying<'_>, object: &ManifestObject, needed_by: &NeededBy| {
-        let by = &needed_by.by;
-        let ruling = of_guests.get(by).filter(|_| fates.of(needed_by) == Fate::Fresh);
-        let why = ruling.and_then(|ruling| of_groups.why(input, ruling, (object, needed_by)));
+    // What delivers others comes after these, and sets come last.
+    let (mut own, others): (Vec<&ManifestObject>, Vec<&ManifestObject>) =
+        manifest.objects.iter().partition(|object| guest_stays::is_own(object));
+    own.sort_by_key(|object| is_resource_set(&object.key.kind));
+    // Why a part of what a group delivers stays as published while the rest goes on.
+    let waits = |of_groups: &Staying<'_>, object: &ManifestObject, needed_by: &NeededBy| {
+        let ruling = of_guests.get(&needed_by.by)?;
+        let why = of_groups.why(input, ruling, (object, needed_by));
         let why = why.or_else(|| admission.may_be_slip(object, needed_by).then_some(Code::DeletionUnproved));
-        why.is_some_and(|code| !input.allowances.withdraws(by, code)) && admission.ends(object, needed_by).is_none()
+        why.filter(|code| !input.allowances.withdraws(&needed_by.by, *code))
     };
-    pack.findings.extend(of_groups.take(input, wanted, stays));
+    // Whoever has a place in guests keeps it while he waits.
+    pack.findings.extend(of_groups.take(input, wanted, |of_groups, object, needed_by| {
+        fates.of(needed_by) == Fate::Fresh
+            && waits(of_groups, object, needed_by).is_some()
+            && admission.ends(object, needed_by).is_none()
+    }));
     for (objects, is_own) in [(others, false), (own, true)] {
         if is_own {
             deliver(input, of_guests.values().copied(), &of_groups, wanted);
@@ -124,13 +130,9 @@ fn carry_over(
                 let by = &needed_by.by;
                 let code = match fates.of(needed_by) {
                     Fate::Carried(code) => code,
-                    // A part of what a group delivers may wait while the rest goes on.
-                    Fate::Fresh => match of_guests.get(by).filter(|_| !is_wanted).and_then(|ruling| {
-                        let why = of_groups.why(input, ruling, (object, needed_by));
-                        why.or_else(|| admission.may_be_slip(object, needed_by).then_some(Code::DeletionUnproved))
-                    }) {
-                        Some(code) if !input.allowances.withdraws(by, code) => code,
-                        _ => continue,
+                    Fate::Fresh => match waits(&of_groups, object, needed_by).filter(|_| !is_wanted) {
+                        Some(code) => code,
+                        None => continue,
                     },
                     Fate::Withdrawn => continue,
                 };
@@ -208,7 +210,7 @@ fn carry_over(
         .values()
         .filter_map(|(object, names, _)| {
             let by = &names.first()?.by;
-            let order = if is_resource_set(&object.key.kind) && by.is_guest() {
+            let order = if guests::is_set(object) {
                 of_guests.get(by).filter(|ruling| ruling.is_admitted())?;
                 guests::of_what_is_left(input, (by, &object.key), stays)?
             } else {

@@ -52,7 +52,7 @@ use unopened::{Unopened, Word};
 pub use copies::{File, Proof};
 pub use elsewhere::Elsewhere;
 pub use home::CURE;
-pub use made::{AllMade, Made, MadeFor, template_of};
+pub use made::{AllMade, Made, MadeFor};
 pub use mistyped::{Meant, nearly};
 pub use reason::Reason;
 pub use state::Inquiry;

@@ -15,9 +15,10 @@ use crate::claim::{Claim, Delivered, Edit, GuestSet, Item, Own, Parcel, Rendered
 use crate::config::Grant;
 use crate::finding::{Class, Code, Finding, Severity};
 use crate::kinds;
+use crate::name::made::template_of;
 use crate::name::{Name, Namespace, ObjectKey, Region, Version};
 use crate::object::Object;
-use crate::snapshot::{Lookup, template_of};
+use crate::snapshot::Lookup;
 use crate::world::World;
 use crate::world::cluster::{ClusterFacts, Sight};
 

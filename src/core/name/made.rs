@@ -25,8 +25,7 @@ impl ObjectKey {
 
     /// What the object of such a key is, and the template that makes it; none of any other key.
     pub fn made(&self) -> Option<(Self, Name)> {
-        let (own, rest) = self.name.as_str().split_once(BETWEEN)?;
-        let (template, _) = rest.split_once(BETWEEN)?;
+        let (own, template) = parts(&self.name)?;
         let (namespace, name) = match own.split_once('/') {
             Some(("", name)) => (None, name),
             Some((namespace, name)) => (Some(Namespace::from(namespace)), name),
@@ -34,6 +33,17 @@ impl ObjectKey {
         };
         Some((Self::new(self.kind.clone(), namespace, name.into()), template.into()))
     }
+}
+
+/// The template that makes an object, by the name under which that is found.
+pub fn template_of(name: &Name) -> Option<Name> {
+    parts(name).map(|(_, template)| template.into())
+}
+
+fn parts(name: &Name) -> Option<(&str, &str)> {
+    let (own, rest) = name.as_str().split_once(BETWEEN)?;
+    let (template, _) = rest.split_once(BETWEEN)?;
+    Some((own, template))
 }
 
 /// `Kind.group namespace/name`, for people.

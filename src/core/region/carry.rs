@@ -12,8 +12,9 @@ use crate::k0rdent;
 use crate::kinds;
 use crate::layout::manifest::{Manifest, ManifestObject, NeededBy};
 use crate::listing::few;
+use crate::name::made::template_of;
 use crate::name::{Claimant, GroupKind, Name, ObjectKey, SourceName};
-use crate::snapshot::{Lookup, Unread, template_of};
+use crate::snapshot::{Lookup, Unread};
 use crate::world::cluster::ClusterFacts;
 
 /// What becomes of one claimant's published objects.

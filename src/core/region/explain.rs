@@ -18,10 +18,10 @@ use crate::judge::case::{Ruling, Verdict};
 use crate::k0rdent;
 use crate::kinds;
 use crate::layout::manifest::ManifestObject;
+use crate::name::made::template_of;
 use crate::name::{Claimant, GroupKind, Name, Namespace, ObjectKey};
 use crate::nearest::edits;
 use crate::object::Object;
-use crate::snapshot::template_of;
 
 /// The most claimants whose withdrawals are explained; of more than that, none is a slip of the hand.
 const MOST: usize = 16;

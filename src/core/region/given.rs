@@ -5,8 +5,8 @@ use core::fmt;
 
 use crate::config::Fleet;
 use crate::layout::manifest::{ManifestObject, NeededBy};
+use crate::name::made::template_of;
 use crate::name::{Name, ObjectKey};
-use crate::snapshot::template_of;
 
 /// What of a group gave a published object, by the manifest.
 #[derive(Clone, PartialEq, Eq)]

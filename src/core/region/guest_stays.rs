@@ -19,8 +19,9 @@ use crate::config::GuestGroup;
 use crate::finding::{Class, Code, Finding, Severity};
 use crate::judge::case::Ruling;
 use crate::layout::manifest::{Guest, ManifestObject, NeededBy, ReadFrom};
+use crate::name::made::template_of;
 use crate::name::{Claimant, GroupKind, Name, Namespace, ObjectKey, Scope};
-use crate::snapshot::{Lookup, template_of};
+use crate::snapshot::Lookup;
 
 /// What stays of groups that are made anew.
 #[derive(Default)]

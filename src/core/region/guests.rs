@@ -15,10 +15,10 @@ use crate::closure::version_of_sets;
 use crate::config::ClusterSelector;
 use crate::finding::{Code, Finding};
 use crate::layout::manifest::{Guest, Manifest, ManifestObject};
+use crate::name::made::template_of;
 use crate::name::{Claimant, GroupKind, Name, Namespace, ObjectKey, Version};
 use crate::node::Node;
 use crate::secret::Payload;
-use crate::snapshot::template_of;
 
 /// What is published for guests, by the namespace of the payload and the object in a guest.
 #[derive(Default)]

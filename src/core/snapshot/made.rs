@@ -100,8 +100,3 @@ fn found_as(goal: &MadeFor, directory: &str, lands: &ObjectKey) -> ObjectKey {
     let suffix = if goal.in_guests { "@guests" } else { "" };
     ObjectKey::of_made(lands, (&goal.by.name, &goal.by.namespace), &format!("{directory}{suffix}"))
 }
-
-/// The template that made an object, by the name under which that was found.
-pub fn template_of(name: &Name) -> Option<Name> {
-    name.as_str().split('@').nth(1).map(Name::from)
-}

@@ -11,7 +11,7 @@ mod takeover;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
-use pouch_core::node::{Interner, Node};
+use pouch_core::node::Interner;
 use pouch_core::yaml::read::{Document, read};
 use serde_json::{Map, Value, json};
 
@@ -19,6 +19,7 @@ use self::deviations::{Deviation, deviations};
 use self::made::{RULES, STEPS, World, features, world};
 use self::mesh::{DEFINED, Key, Mesh, OWN, OWNER, create};
 use crate::support::fleet::{EU, Fleet};
+use crate::support::nodes::as_json;
 use crate::support::root;
 
 /// For how long nothing is written once all is done. The controller tries again within seconds what failed.
@@ -87,21 +88,8 @@ fn unpacked(fleet: &Fleet) -> String {
 fn published(fleet: &Fleet) -> BTreeMap<Key, Value> {
     let text = unpacked(fleet);
     let documents = text.split("---\n").filter(|text| !text.is_empty());
-    let objects = documents.map(|text| value(&read(&Document::whole(text), &mut Interner::new()).unwrap()));
+    let objects = documents.map(|text| as_json(&read(&Document::whole(text), &mut Interner::new()).unwrap()));
     objects.map(|object| (Key::of(&object), object)).filter(|(Key(kind, ..), _)| kind != "Namespace").collect()
-}
-
-fn value(node: &Node) -> Value {
-    match node {
-        Node::Null => Value::Null,
-        Node::Bool(value) => json!(value),
-        Node::Int(number) => json!(number),
-        Node::Uint(number) => json!(number),
-        Node::Float(number) => json!(number),
-        Node::Text(text) => json!(text),
-        Node::List(items) => items.iter().map(value).collect(),
-        Node::Map(entries) => entries.iter().map(|(key, node)| (key.to_string(), value(node))).collect(),
-    }
 }
 
 /// Numbers that JSON has in one form and in another one are the same.

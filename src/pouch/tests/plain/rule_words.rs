@@ -14,6 +14,7 @@ use pouch_core::sync_rule::pointer::Pointer;
 use serde_json::{Value as Json, json};
 
 use super::slips::Dice;
+use crate::support::nodes::as_json;
 use crate::support::tool;
 
 /// Paths that pouch follows, and patches that it applies.
@@ -64,7 +65,7 @@ fn patches_do_what_those_of_go_patch_do() {
             false => pointer.replace(&node(&object), &node(&new)),
         };
         if let Ok(ours) = ours {
-            cases.push((json!({"type": how, "path": path, "value": new, "object": object}), json(&ours)));
+            cases.push((json!({"type": how, "path": path, "value": new, "object": object}), as_json(&ours)));
         }
     }
     assert!(cases.len() * 4 > made, "{} of {made} are applied", cases.len());
@@ -219,20 +220,5 @@ fn node(json: &Json) -> Node {
         Json::String(text) => Node::text(text),
         Json::Array(items) => Node::List(items.iter().map(node).collect()),
         Json::Object(map) => Node::map(map.iter().map(|(key, value)| (Key::from(&**key), node(value))).collect()),
-    }
-}
-
-fn json(node: &Node) -> Json {
-    match node {
-        Node::Null => Json::Null,
-        Node::Bool(value) => json!(value),
-        Node::Int(value) => json!(value),
-        Node::Uint(value) => json!(value),
-        Node::Float(value) => json!(value),
-        Node::Text(text) => json!(&**text),
-        Node::List(items) => Json::Array(items.iter().map(json).collect()),
-        Node::Map(entries) => {
-            Json::Object(entries.iter().map(|(key, value)| ((**key).to_owned(), json(value))).collect())
-        }
     }
 }

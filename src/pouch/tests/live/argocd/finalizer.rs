@@ -8,20 +8,31 @@ use super::{APPLICATION, follow, synced};
 use crate::delivered::{Delivered, aws, back_with_another_type, hold, odd};
 use crate::rig::argocd::ArgoCd;
 
-/// Without `PruneLast` Argo CD 3.2.11 waits for the deletion within its operation, and applies no later commit before that.
-#[test]
-fn a_withdrawn_secret_that_something_holds_stalls_nothing() {
-    let Some(mut region) = Delivered::new("argocd", "") else { return };
+/// A region that is in step with its bundle, of which a finalizer holds a Secret.
+fn held() -> Option<(Delivered, ArgoCd)> {
+    let mut region = Delivered::new("argocd", "")?;
     region.put(&[odd("odd", 1), aws("aws", 1), odd("other", 1)].concat());
     region.publish();
-    let Some(argo) = ArgoCd::start(&region.server, Delivered::collections(), &builds(&region)) else { return };
+    let argo = ArgoCd::start(&region.server, Delivered::collections(), &builds(&region))?;
     follow(&region);
     synced(&region, &argo);
     hold(&region, &["example.com/held"]);
+    Some((region, argo))
+}
+
+/// Waits until the last commit is applied.
+fn succeeded(region: &Delivered, argo: &ArgoCd) {
+    let tip = region.origin().tip().expect("a commit");
+    argo.refresh(APPLICATION);
+    argo.wait_until(APPLICATION, |said| said.phase == "Succeeded" && said.revision == tip);
+}
+
+/// Without `PruneLast` Argo CD 3.2.11 waits for the deletion within its operation, and applies no later commit before that.
+#[test]
+fn a_withdrawn_secret_that_something_holds_stalls_nothing() {
+    let Some((mut region, argo)) = held() else { return };
     let applied = |region: &Delivered| {
-        let tip = region.origin().tip().expect("a commit");
-        argo.refresh(APPLICATION);
-        argo.wait_until(APPLICATION, |said| said.phase == "Succeeded" && said.revision == tip);
+        succeeded(region, &argo);
         // What was pruned goes when its garbage is collected, after the operation.
         let began = Instant::now();
         while region.differences() != ["Secret team-a/odd is too much"] {
@@ -51,18 +62,10 @@ fn a_withdrawn_secret_that_something_holds_stalls_nothing() {
 /// withdrawn wait until somebody lets the old one go, as `docs/findings/broken` says.
 #[test]
 fn a_held_secret_that_went_and_came_with_another_type_holds_identities_and_withdrawals_up() {
-    let Some(mut region) = Delivered::new("argocd", "") else { return };
-    region.put(&[odd("odd", 1), aws("aws", 1), odd("other", 1)].concat());
-    region.publish();
-    let Some(argo) = ArgoCd::start(&region.server, Delivered::collections(), &builds(&region)) else { return };
-    follow(&region);
-    synced(&region, &argo);
-    hold(&region, &["example.com/held"]);
+    let Some((mut region, argo)) = held() else { return };
     region.take(&odd("odd", 1));
     region.publish();
-    let tip = region.origin().tip().expect("a commit");
-    argo.refresh(APPLICATION);
-    argo.wait_until(APPLICATION, |said| said.phase == "Succeeded" && said.revision == tip);
+    succeeded(&region, &argo);
     back_with_another_type(&mut region);
     let tip = region.origin().tip().expect("a commit");
     argo.refresh(APPLICATION);

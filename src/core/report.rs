@@ -1,5 +1,6 @@
 //! Reports: what a run did and found, as text, as JSON and as metrics. Pure: the shell prints.
 
+pub mod applied;
 pub mod check;
 pub mod compared;
 pub mod dress;

@@ -80,7 +80,6 @@ enum Command {
     Verify(verify::Args),
     #[command(args = records::only_answers())]
     Unpack(unpack::Args),
-    #[command(args = records::refused())]
     Apply(apply::Args),
     #[command(args = records::only_answers())]
     Exposure(exposure::Args),
@@ -258,7 +257,9 @@ pub fn run(ambient: Ambient) -> u8 {
     // Before anything is read: what cannot be told afterwards should not be done.
     let recorded = match &command {
         _ if command.only_looks() => records::refuse_metrics(global).and_then(|()| records::prepare(global)),
-        Command::Render(_) | Command::Publish(_) | Command::Rekey(_) | Command::Verify(_) => records::prepare(global),
+        Command::Render(_) | Command::Publish(_) | Command::Rekey(_) | Command::Verify(_) | Command::Apply(_) => {
+            records::prepare(global)
+        }
         _ => records::refuse(global),
     };
     if let Err(failure) = recorded {
@@ -304,13 +305,14 @@ pub fn run(ambient: Ambient) -> u8 {
 }
 
 impl Command {
-    /// Whether it says what would be published, and publishes nothing.
+    /// Whether it says what would be published or applied, and changes nothing.
     fn only_looks(&self) -> bool {
         match self {
             Self::Plan(_) => true,
             Self::Render(args) => !args.writes(),
             Self::Publish(args) => !args.writes(),
             Self::Rekey(args) => !args.writes(),
+            Self::Apply(args) => !args.writes(),
             _ => false,
         }
     }
@@ -323,6 +325,7 @@ impl Command {
             Self::Publish(args) => (if args.writes() { "publish" } else { "publish --dry-run" }, None),
             Self::Rekey(args) => (if args.writes() { "rekey" } else { "rekey --dry-run" }, None),
             Self::Verify(args) => ("verify", args.region()),
+            Self::Apply(args) => (args.name(), args.region()),
             _ => return None,
         };
         Some(Failed { command, region })

@@ -39,10 +39,10 @@ pub struct Global {
     /// Whether the command line names it.
     #[arg(skip)]
     pub is_named: bool,
-    /// Write what the run did and found to FILE, as JSON (plan, render, publish, rekey, verify); removed before the run
+    /// Write what the run did and found to FILE, as JSON (plan, render, publish, rekey, verify, apply); removed before the run
     #[arg(long, value_name = "FILE", global = true, help_heading = EVERY)]
     pub summary: Option<PathBuf>,
-    /// Write how the run ended to FILE, as Prometheus text, even if it failed (render, publish, rekey, verify)
+    /// Write how the run ended to FILE, as Prometheus text, even if it failed (render, publish, rekey, verify, apply)
     #[arg(long, value_name = "FILE", global = true, help_heading = EVERY)]
     pub metrics: Option<PathBuf>,
     /// How messages on stderr are written

@@ -54,12 +54,12 @@ const LAST_SUCCESS: &str = "pouch_last_success_timestamp_seconds";
 
 /// The metrics of a run that did its work.
 pub fn text(summary: &Summary, times: &Times<'_>) -> String {
-    let region = summary.verified.as_ref().map(|verified| &*verified.region);
-    let run = RunFacts { command: summary.command, fleet: summary.fleet.as_deref(), region };
+    let Summary { command, fleet, about, .. } = summary;
+    let run = RunFacts { command, fleet: fleet.as_deref(), region: about.as_deref() };
     let mut out = ended(run, summary.exit_code, times);
     let fleet = ("fleet", summary.fleet.as_deref().unwrap_or_default());
     out.family("pouch_credentials", "Credentials, and Clusters without one, by how the last run found them.");
-    // A run of `verify` on a region looks at no Credentials; nought would be an alarm.
+    // A run of `verify` or `apply` on a region looks at no Credentials; nought would be an alarm.
     if let Some(credentials) = &summary.credentials {
         for (verdict, count) in [
             ("admitted", credentials.admitted),
@@ -120,6 +120,13 @@ pub fn text(summary: &Summary, times: &Times<'_>) -> String {
         }
     }
     standing(&mut out, fleet, summary.compared.as_deref().unwrap_or_default());
+    if let Some(applied) = &summary.applied {
+        out.family("pouch_region_applied", "Objects of the region, by what the last apply did with them.");
+        for (outcome, count) in applied.outcomes() {
+            let labels = [fleet, ("region", &*applied.region), ("outcome", outcome)];
+            out.sample("pouch_region_applied", &labels, count);
+        }
+    }
     let mut findings: BTreeMap<(&str, &str), usize> = BTreeMap::new();
     for ((code, severity), count) in &summary.counted {
         findings.insert((code.text(), severity.word()), *count);
@@ -257,6 +264,7 @@ fn escaped(value: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::super::applied::{AppliedRecord, AppliedRegion};
     use super::super::compared::ComparedCounts;
     use super::super::summary::{
         ChangeRecord, Credentials, FindingRecord, ObjectRecord, Region, RegionCredentials, Verified,
@@ -305,9 +313,11 @@ mod tests {
             verified: None,
             proved: None,
             compared: None,
+            applied: None,
             accept_command: None,
             findings: vec![finding(Code::Unread), finding(Code::Unread), finding(Code::MissingCompanion)],
             silenced: Vec::new(),
+            about: None,
             counted: Counts::from([((Code::OpenToAll, Severity::Info), 80_000)]),
         }
     }
@@ -408,6 +418,7 @@ mod tests {
             regions: None,
             verified: Some(verified),
             proved: None,
+            about: Some("eu".into()),
             ..summary()
         };
         let samples = parsed(&text(&of_region, &Times { now: 7, ..Times::default() }));
@@ -417,6 +428,60 @@ mod tests {
         let unread = [run.as_slice(), &[("code", "unread"), ("severity", "error")]].concat();
         check(&samples, "pouch_findings", &unread, 2.0);
         assert_eq!(samples.len(), 2 + 3);
+    }
+
+    #[test]
+    fn apply_has_series_of_its_own() {
+        let record = |action: &'static str, kind: &str| AppliedRecord {
+            action: action.into(),
+            object: ObjectRecord {
+                group: "".into(),
+                kind: kind.into(),
+                namespace: None,
+                name: "x".into(),
+                made_by: None,
+            },
+        };
+        let applied = AppliedRegion {
+            region: "eu".into(),
+            directory: "d".into(),
+            objects: 9,
+            unchanged: 5,
+            failed: 1,
+            held: true,
+            changes: vec![
+                record("added", "Namespace"),
+                record("added", "Secret"),
+                record("added", "Secret"),
+                record("changed", "Secret"),
+                record("withdrawn", "Secret"),
+            ],
+            troubles: Vec::new(),
+        };
+        let of_region = Summary {
+            command: "apply",
+            credentials: None,
+            regions: None,
+            applied: Some(applied),
+            about: Some("eu".into()),
+            findings: Vec::new(),
+            counted: Counts::default(),
+            ..summary()
+        };
+        let samples = parsed(&text(&of_region, &Times { now: 7, ..Times::default() }));
+        let run = [("fleet", "acme"), ("command", "apply"), ("region", "eu")];
+        check(&samples, "pouch_last_run_exit_code", &run, 4.0);
+        check(&samples, LAST_SUCCESS, &run, 7.0);
+        let outcomes = [("unchanged", 5.0), ("added", 2.0), ("changed", 1.0), ("withdrawn", 1.0), ("failed", 1.0)];
+        for (outcome, count) in outcomes {
+            check(
+                &samples,
+                "pouch_region_applied",
+                &[("fleet", "acme"), ("region", "eu"), ("outcome", outcome)],
+                count,
+            );
+        }
+        assert_eq!(samples.len(), 3 + 5);
     }
 
     #[test]

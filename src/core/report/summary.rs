@@ -10,6 +10,7 @@ use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema};
 use serde::{Deserialize, Serialize};
 
+use super::applied::AppliedRegion;
 use super::compared::ComparedRegion;
 pub use super::record::{FindingRecord, ObjectRecord, SilencedRecord};
 pub use super::split::SplitRecord;
@@ -46,10 +47,11 @@ pub struct Summary {
     pub command: &'static str,
     /// The exit code of the run.
     pub exit_code: u8,
-    /// Why the run failed; absent after one that did its work. Of a run that failed nothing else is told.
+    /// Why the run failed; absent after one that did its work. Of a run that failed nothing else is told but the commit and
+    /// the findings of a bundle that `apply` did not apply.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub failure: Option<FailureRecord>,
-    /// The commit that was published or proposed, or that `verify` looked at or held the work tree against, if there is
+    /// The commit that was published or proposed, or that `verify` looked at or held the work tree against, or that `apply` applied, if there is
     /// one; absent where commits were made at several places.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub commit: Option<String>,
@@ -62,10 +64,10 @@ pub struct Summary {
     /// Whether no Secret was looked into (`--no-values`); absent otherwise.
     #[serde(skip_serializing_if = "core::ops::Not::not")]
     pub no_values: bool,
-    /// How the Credentials fared, and Clusters without one; absent after `verify`, which looks at none.
+    /// How the Credentials fared, and Clusters without one; absent after `verify` and `apply`, which look at none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub credentials: Option<Credentials>,
-    /// What became of the regions, sorted by name; absent after `verify`, which publishes nothing.
+    /// What became of the regions, sorted by name; absent after `verify` and `apply`, which publish nothing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub regions: Option<Vec<Region>>,
     /// The region that `verify` compared with its bundle; absent after other commands.
@@ -77,6 +79,9 @@ pub struct Summary {
     /// The regions that `verify --live --all` compared with their bundles, sorted by name; absent after other commands.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub compared: Option<Vec<ComparedRegion>>,
+    /// The region that `apply` brought its bundle; absent after other commands, and where the bundle is not what it should be.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub applied: Option<AppliedRegion>,
     /// The command line that lets through all that the brake held in this run, but for regions that another hold keeps held
     /// whatever is accepted; absent if it lets nothing through.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -86,6 +91,9 @@ pub struct Summary {
     /// What annotations of objects silence, most severe first; absent if they silence nothing.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub silenced: Vec<SilencedRecord>,
+    /// The region, where the run was about one: metrics have it as a label.
+    #[serde(skip)]
+    pub about: Option<String>,
     /// How many more findings there are, which metrics count; none where a summary is written.
     #[serde(skip)]
     pub counted: Counts,

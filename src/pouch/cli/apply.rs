@@ -7,6 +7,7 @@ use pouch_core::apply::plan::Budget;
 use pouch_core::apply::whose::Beginning;
 use pouch_core::finding::Code;
 use pouch_core::name::{Namespace, is_dns_label};
+use pouch_core::report::summary::{FailureRecord, FindingRecord, Summary};
 
 use super::bundle::{BundleArgs, InClear};
 use super::reach::ReachArgs;
@@ -14,7 +15,8 @@ use crate::cluster::Cluster;
 use crate::cluster::request::Trial;
 use crate::error::{Ended, Failure, Kind};
 use crate::git::objects::standing::{Kinship, kinship};
-use crate::run::apply::{Applying, Outcome, apply, told};
+use crate::run::apply::{Applying, Outcome, apply, record, told};
+use crate::run::told as records;
 use crate::session::{Session, Tolerate};
 use crate::shelf::repository;
 
@@ -79,18 +81,30 @@ pub struct Args {
 pub fn run(session: &Session, args: &Args) -> Result<Ended, Failure> {
     let Session { ui, ambient, stop, .. } = session;
     let trial = if args.dry_run { Trial::Dry } else { Trial::Real };
-    let InClear { opened, region, commit, unpacked } = args.bundle.open(session)?;
+    let InClear { opened, region, commit, unpacked, findings } = args.bundle.open(session)?;
+    let fleet = opened.as_ref().map(|opened| &opened.settings.fleet);
+    let named = args.fleet.clone().or_else(|| fleet.map(|fleet| fleet.name.to_string()));
+    let summary = |fleet: Option<String>, ended| Summary {
+        commit: commit.clone(),
+        findings: findings.iter().map(FindingRecord::from).collect(),
+        about: Some(region.to_string()),
+        ..records::summary(fleet, args.name(), ended)
+    };
+    let wrong = |message: &str, help: &str| {
+        ui.error(message, help);
+        let failure = Some(FailureRecord { message: message.to_owned(), help: help.to_owned() });
+        let summary = || Summary { failure, ..summary(named.clone(), Ended::Fault) };
+        records::record(session, summary, "Nothing was applied")?;
+        Ok(Ended::Fault)
+    };
     let Some(unpacked) = unpacked else {
-        ui.error("nothing was applied, because something is wrong with the bundle", "");
-        return Ok(Ended::Fault);
+        return wrong("nothing was applied, because something is wrong with the bundle", "");
     };
     if let Some(fleet) = args.fleet.as_ref().filter(|fleet| unpacked.fleet.as_str() != **fleet) {
         let message =
             format!("the bundle is of fleet {}, and --fleet says {fleet}: nothing was applied", unpacked.fleet);
-        ui.error(&message, "Find out who published it.");
-        return Ok(Ended::Fault);
+        return wrong(&message, "Find out who published it.");
     }
-    let fleet = opened.as_ref().map(|opened| &opened.settings.fleet);
     let system = fleet.map_or("kcm-system", |fleet| fleet.system_namespace.as_str());
     let kept_in = args.inventory_namespace.as_deref().unwrap_or(system);
     if !is_dns_label(kept_in) {
@@ -139,7 +153,15 @@ pub fn run(session: &Session, args: &Args) -> Result<Ended, Failure> {
     if !(ui.is_quiet() && is_fine && outcome.findings.is_empty()) {
         ui.prose(&told(&outcome, &region, trial));
     }
-    ended(session, outcome)
+    let applied = record(&outcome, &subject);
+    let found: Vec<FindingRecord> = outcome.findings.iter().map(FindingRecord::from).collect();
+    let ended = ended(session, outcome)?;
+    let summary = || {
+        let summary = summary(Some(unpacked.fleet.to_string()), ended);
+        Summary { findings: [summary.findings, found].concat(), applied: Some(applied), ..summary }
+    };
+    records::record(session, summary, "The bundle was applied")?;
+    Ok(ended)
 }
 
 /// How the run ended, the worst first.
@@ -182,6 +204,21 @@ fn not_back(place: &Path, commit: &str, applied: &str) -> Result<(), Failure> {
 }
 
 impl Args {
+    /// Whether the region is changed.
+    pub fn writes(&self) -> bool {
+        !self.dry_run
+    }
+
+    /// The region, where the command line says it.
+    pub fn region(&self) -> Option<&str> {
+        self.bundle.region()
+    }
+
+    /// What the command is called in summary and metrics.
+    pub fn name(&self) -> &'static str {
+        if self.writes() { "apply" } else { "apply --dry-run" }
+    }
+
     /// The digests that are let through.
     fn accepted(&self, region: &str) -> Result<BTreeSet<String>, Failure> {
         let digest = |value: &String| {

@@ -101,6 +101,8 @@ pub struct InClear {
     pub commit: Option<String>,
     /// The manifests; none where something is wrong with the bundle, and the findings were told.
     pub unpacked: Option<Unpacked>,
+    /// What was found about it, and told.
+    pub findings: Vec<Finding>,
 }
 
 /// What a region's bundle is read with.
@@ -147,7 +149,12 @@ impl BundleArgs {
             }
         }
         let region = found.region;
-        Ok(InClear { opened, region, commit, unpacked: outcome.unpacked })
+        Ok(InClear { opened, region, commit, unpacked: outcome.unpacked, findings: told })
+    }
+
+    /// The region, where the command line says it.
+    pub fn region(&self) -> Option<&str> {
+        self.region.as_deref()
     }
 
     /// Where the command line says that bundles are.

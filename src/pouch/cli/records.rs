@@ -49,7 +49,8 @@ pub fn refuse(global: &Global) -> Result<(), Failure> {
     };
     Err(Failure::usage(
         format!("this command has nothing to write to the file of {flag}"),
-        "Only `render`, `publish`, `rekey` and `verify` write a summary and metrics, and `plan` a summary. Leave the flag out.",
+        "Only `render`, `publish`, `rekey`, `verify` and `apply` write a summary and metrics, and `plan` a summary. Leave the \
+         flag out.",
     ))
 }
 
@@ -129,8 +130,8 @@ mod tests {
         cli.build();
         for command in cli.get_subcommands().filter(|command| command.get_name() != "help") {
             for (name, writers) in [
-                ("summary", &["plan", "render", "publish", "rekey", "verify"][..]),
-                ("metrics", &["render", "publish", "rekey", "verify"]),
+                ("summary", &["plan", "render", "publish", "rekey", "verify", "apply"][..]),
+                ("metrics", &["render", "publish", "rekey", "verify", "apply"]),
                 ("tolerate", &["render", "publish", "rekey", "apply", "rbac", "facts"]),
             ] {
                 let writes = writers.contains(&command.get_name());

@@ -202,6 +202,7 @@ fn live(session: &Session, args: &Args, context: &str) -> Result<Ended, Failure>
             faults: verdict.faults(),
         }),
         findings: verdict.findings.iter().map(FindingRecord::from).collect(),
+        about: Some(region.name.to_string()),
         ..told::summary(Some(fleet.name.to_string()), "verify", ended)
     };
     told::record(session, || summary, "The region was compared")?;

@@ -22,7 +22,7 @@ use pouch_core::region::change::Action;
 
 use self::read::Known;
 pub use self::terms::{Applying, Outcome};
-pub use self::told::told;
+pub use self::told::{record, told};
 use crate::cluster::request::{Portion, Resource, Trial};
 use crate::cluster::write::{Applied, Deleted, Outcomes, Refusal, Written};
 use crate::cluster::{Broken, Cluster, Created, Got, core_resource};
@@ -109,6 +109,9 @@ pub fn apply(subject: &Applying<'_>, cluster: &Cluster, session: &Session) -> Re
     if let Err(failure) = run.all(&plan, over.as_deref()) {
         run.outcome.ended_by = Some(failure);
     }
+    let refused = run.outcome.troubles.iter().filter_map(|(key, _)| key.as_ref());
+    let failed: BTreeSet<&ObjectKey> = run.failed.iter().chain(refused).collect();
+    run.outcome.failed = failed.iter().filter(|key| !key.kind.is_namespace()).count();
     Ok(run.outcome)
 }
 

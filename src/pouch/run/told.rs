@@ -359,9 +359,11 @@ pub fn summary(fleet: Option<String>, command: &'static str, ended: Ended) -> Su
         verified: None,
         proved: None,
         compared: None,
+        applied: None,
         accept_command: None,
         findings: Vec::new(),
         silenced: Vec::new(),
+        about: None,
         counted: Counts::default(),
     }
 }

@@ -44,6 +44,8 @@ pub struct Outcome {
     pub objects: usize,
     /// How many of them were as they should be.
     pub unchanged: usize,
+    /// How many objects are not as they should be: of the bundle, or that left it and could not be taken away.
+    pub failed: usize,
     /// What went wrong with single objects, or with several at once.
     pub troubles: Vec<(Option<ObjectKey>, Failure)>,
     /// What else there is to tell.

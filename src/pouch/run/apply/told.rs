@@ -9,6 +9,8 @@ use pouch_core::finding::{Code, Finding};
 use pouch_core::listing::{counted, few};
 use pouch_core::name::{GroupKind, ObjectKey, Region, Version};
 use pouch_core::region::change::Action;
+use pouch_core::report::applied::{AppliedRecord, AppliedRegion, TroubleRecord};
+use pouch_core::report::summary::ObjectRecord;
 
 use super::terms::{Applying, Outcome};
 use crate::cluster::Cluster;
@@ -164,6 +166,29 @@ fn word(refusal: &Refusal) -> String {
     match refusal.reason.as_str() {
         "" => format!("{}", refusal.status),
         reason => format!("{reason} ({})", refusal.status),
+    }
+}
+
+/// What became of the region, for machines.
+pub fn record(outcome: &Outcome, subject: &Applying<'_>) -> AppliedRegion {
+    let change = |(action, key): &(Action, ObjectKey)| AppliedRecord {
+        action: action.word().into(),
+        object: ObjectRecord::from(key),
+    };
+    let trouble = |(key, failure): &(Option<ObjectKey>, Failure)| TroubleRecord {
+        object: key.as_ref().map(ObjectRecord::from),
+        message: failure.message.clone(),
+        help: failure.help.clone(),
+    };
+    AppliedRegion {
+        region: subject.region.to_string(),
+        directory: subject.unpacked.directory.to_string(),
+        objects: outcome.objects,
+        unchanged: outcome.unchanged,
+        failed: outcome.failed,
+        held: outcome.is_held,
+        changes: outcome.changes.iter().map(change).collect(),
+        troubles: outcome.troubles.iter().map(trouble).collect(),
     }
 }
 

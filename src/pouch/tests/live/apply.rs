@@ -7,6 +7,7 @@ mod costs;
 mod faults;
 mod fleets;
 mod own;
+mod recorded;
 mod rights;
 mod table;
 

@@ -503,7 +503,7 @@ fn no_summary_of_an_earlier_run_is_left() {
     for command in [&["config"][..], &["schema", "fleet"], &["man"], &["completions", "bash"], &["rbac"], &["init"]] {
         for flag in ["--summary", "--metrics"] {
             let ran = fleet.run(&[command, &[flag, "summary.json"]].concat()).ends(64);
-            ran.says("nothing to write").says("`render`, `publish`, `rekey` and `verify` write");
+            ran.says("nothing to write").says("`render`, `publish`, `rekey`, `verify` and `apply` write");
         }
     }
     assert_eq!(fleet.read("summary.json"), "mine");

@@ -7,6 +7,7 @@ pub(crate) mod case;
 mod cures;
 mod laws;
 mod limited;
+mod neighbours;
 mod proved;
 mod read_back;
 pub(crate) mod stages;

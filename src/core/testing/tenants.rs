@@ -13,6 +13,7 @@ use alloc::vec::Vec;
 use serde_json::{Value, json};
 
 use super::case::{Document, RECIPIENTS, Scene};
+use super::neighbours::{self, MARKS, NAMESPACES, lay, resource_set, rule, template};
 use super::node;
 use super::stages::{Desk, Wishes, keys, publish};
 use crate::judge::case::Verdict;
@@ -76,6 +77,12 @@ fn shared_identity(allowed: &Value) -> Value {
            "spec": {"secretRef": "shared", "allowedNamespaces": allowed}})
 }
 
+/// The same object with the label by which a rule takes it.
+fn marked(mut object: Value, mark: &str) -> Value {
+    object["metadata"]["labels"] = json!({mark: "yes"});
+    object
+}
+
 /// A Cluster and the object behind it, which names a Secret in whatever namespace.
 fn cluster(namespace: &str, name: &str, secret: (&str, &str)) -> [Value; 2] {
     let metadata = json!({"name": name, "namespace": namespace});
@@ -102,6 +109,8 @@ pub(super) struct Fleet {
     recipients: Vec<&'static str>,
     /// Whether everybody has Clusters without Credential, too.
     has_clusters: bool,
+    /// The namespaces that templates select, where there are rules, templates, sets and groups of guests, too.
+    neighbours: Option<Vec<&'static str>>,
 }
 
 impl Fleet {
@@ -112,6 +121,7 @@ impl Fleet {
             is_incomplete: false,
             recipients: RECIPIENTS.to_vec(),
             has_clusters: false,
+            neighbours: None,
         };
         fleet.put(shared_identity(&json!({})));
         fleet.put(secret("kcm-system", "shared", 0));
@@ -134,6 +144,20 @@ impl Fleet {
         let mut fleet = Self { has_clusters: true, ..Self::new() };
         for tenant in HONEST {
             cluster(tenant, "keeper", (tenant, "keeper")).into_iter().for_each(|document| fleet.put(document));
+        }
+        fleet
+    }
+
+    /// The same, with rules, templates, sets and a group of guests for all tenants.
+    fn with_neighbours() -> Self {
+        let mut fleet = Self { neighbours: Some(NAMESPACES.to_vec()), ..Self::new() };
+        MARKS.iter().for_each(|mark| fleet.put(rule(mark, false, 0)));
+        fleet.put(template("made", 0, false));
+        fleet.put(marked(secret("kcm-system", "given", 0), "deliver"));
+        for tenant in HONEST {
+            fleet.put(marked(secret(tenant, "taken", 0), "take"));
+            fleet.put(marked(secret(tenant, "renamed", 0), "rename"));
+            resource_set(tenant, "addons", "addons", 0).into_iter().for_each(|document| fleet.put(document));
         }
         fleet
     }
@@ -172,6 +196,59 @@ impl Fleet {
                 &["team-a", "team-b", "team-c"],
             ]))),
             _ => self.recipients = if self.recipients.len() > 1 { vec![RECIPIENTS[0]] } else { RECIPIENTS.to_vec() },
+        }
+    }
+
+    /// One change to what the neighbours' kinds take and make.
+    fn change_neighbours(&mut self, dice: &mut Dice) {
+        let (tenant, mark, count) = (*dice.pick(&HONEST), *dice.pick(&MARKS), dice.next(4));
+        match dice.next(9) {
+            0 => self.put(rule(mark, dice.next(3) == 0, count)),
+            1 => self.remove("ResourceSyncRule", "", mark),
+            2 => self.put(template("made", count, dice.next(3) == 0)),
+            3 => self.remove("ManagedResource", "", "made"),
+            4 => {
+                let names = ["taken", "renamed", "copy-renamed"];
+                let object = secret(tenant, *dice.pick::<&str>(&names), count);
+                self.put(if dice.next(3) == 0 { object } else { marked(object, mark) });
+            }
+            5 => self.put(marked(secret("kcm-system", *dice.pick(&["given", "more"]), count), mark)),
+            6 => {
+                let payload = *dice.pick(&["addons", "more"]);
+                resource_set(tenant, "addons", payload, count).into_iter().for_each(|document| self.put(document));
+            }
+            7 => self.remove("Secret", tenant, "addons"),
+            _ => {
+                let chosen: Vec<&str> = NAMESPACES.iter().copied().filter(|_| dice.next(4) > 0).collect();
+                self.neighbours = Some(chosen);
+            }
+        }
+    }
+
+    /// What the hostile tenant makes of it: marks, sets, rules and templates of his own, in whatever namespace.
+    fn attack_neighbours(&mut self, dice: &mut Dice) {
+        let everywhere = [HOSTILE, HOSTILE, HOSTILE, "team-a", "kcm-system", "default"];
+        let names =
+            ["taken", "renamed", "copy-renamed", "given", "made", "made-words", "addons", "lent", "keeper", "h0"];
+        for _ in 0..dice.next(24) {
+            let (at, name, other) = (*dice.pick(&everywhere), *dice.pick(&names), *dice.pick(&names));
+            let (mark, count, is_broken) = (*dice.pick(&MARKS), dice.next(4), dice.next(3) == 0);
+            match dice.next(10) {
+                0..=3 => self.hostile.push(marked(secret(at, name, count), mark)),
+                4 => {
+                    let mut malformed = marked(secret(at, name, count), mark);
+                    malformed["data"] = json!({"key": "?"});
+                    self.hostile.push(malformed);
+                }
+                5 => self.hostile.extend(resource_set(at, name, other, count)),
+                6 => self.hostile.push(rule(mark, is_broken, count)),
+                7 => self.hostile.push(template(*dice.pick::<&str>(&["made", "other"]), count, is_broken)),
+                8 => self.hostile.push(neighbours::namespace(at, *dice.pick::<&str>(&["yes", "no"]))),
+                _ => self.hostile.push(credential(at, name, ("Secret", other))),
+            }
+        }
+        if dice.next(4) == 0 {
+            self.hostile.extend((0..dice.next(20)).map(|n| marked(secret(HOSTILE, &format!("m{n}"), n), "take")));
         }
     }
 
@@ -235,6 +312,10 @@ impl Fleet {
             "limits": {"objectsPerNamespace": 12},
             "regions": {"eu": {"recipients": self.recipients, "clusters": if self.has_clusters { json!(["*/*"]) } else { json!([]) }}},
         });
+        let mut config = config;
+        if let Some(selected) = &self.neighbours {
+            lay(&mut config, selected);
+        }
         let document =
             |source: &str, value: &Value, line| Document { source: source.to_string(), node: node(value), line };
         let mut documents: Vec<Document> =
@@ -275,10 +356,15 @@ impl Branch {
             history.past = vec![Past::of(manifest, vec![], now, file).unwrap()].into();
         }
         let (plan, heard) = desk.plan_after(region, &standing, &history, &Wishes::default());
-        let mut told = BTreeSet::new();
+        let (mut told, mut admitted) = (BTreeSet::new(), BTreeSet::new());
         for (case, ruled) in heard.iter().zip(&plan.rulings).filter(|(case, _)| case.claim.by.namespace != *HOSTILE) {
             let broken = ruled.verdict == Verdict::Broken;
-            let codes: Vec<_> = case.findings.iter().chain(&ruled.added).map(|finding| finding.code.text()).collect();
+            if ruled.verdict == Verdict::Admitted {
+                admitted.insert(case.claim.by.clone());
+            }
+            // What is only told of him beside it stops nobody.
+            let stopping = case.findings.iter().chain(&ruled.added).filter(|finding| finding.stops_claim());
+            let codes: Vec<_> = stopping.map(|finding| finding.code.text()).collect();
             told.insert(format!("{} {:?} {:?}", case.claim.by, ruled.verdict, if broken { codes } else { vec![] }));
         }
         told.insert(format!("held {}", !plan.holds.is_empty()));
@@ -295,9 +381,9 @@ impl Branch {
                 self.honest.insert(object.key.clone());
             }
             let is_own = object.key.namespace.as_ref().is_some_and(|name| HONEST.contains(&name.as_str()));
-            // What is lent to several is current as long as one of them has it, and handed over by the last: that it stands is
-            // compared.
-            if !by.is_empty() && (is_own || !object.state.is_handover()) {
+            // What is lent to several is current as long as one of them has it, and else stays as it was: of those who only keep
+            // it, that it stands is compared.
+            if !by.is_empty() && (is_own || by.iter().any(|by| admitted.contains(&by.by))) {
                 let file = published.bytes(&object.key).map(String::from_utf8_lossy);
                 let state = is_own.then_some(&object.state);
                 told.insert(format!(
@@ -315,6 +401,8 @@ impl Branch {
 struct Counts {
     held: usize,
     carried: usize,
+    /// Groups of guests of which something is published.
+    guests: usize,
     differs: usize,
     /// What the first run says that differs, with him and without.
     first: (Vec<String>, Vec<String>),
@@ -336,9 +424,14 @@ fn history_of(mut fleet: Fleet, seed: u64, scene: &dyn Fn(&Fleet, bool) -> Scene
             return;
         }
         counts.held += there.iter().filter(|line| line.contains("DeletionsHeld")).count();
+        counts.guests += there.iter().filter(|line| line.contains("ClusterResourceSet.addons")).count();
         counts.carried += there.iter().filter(|line| line.contains("Carried")).count();
         (0..=dice.next(2)).for_each(|_| fleet.change(&mut dice));
         fleet.attack(&mut dice);
+        if fleet.neighbours.is_some() {
+            (0..dice.next(3)).for_each(|_| fleet.change_neighbours(&mut dice));
+            fleet.attack_neighbours(&mut dice);
+        }
     }
 }
 
@@ -374,6 +467,21 @@ fn a_hostile_tenant_with_clusters_changes_nothing_for_the_others() {
     assert!(counts.carried > 0, "{counts:?}");
 }
 
+/// Histories with rules, templates, sets and guests.
+fn neighbours_histories(seeds: core::ops::Range<u64>) {
+    let mut counts = Counts::default();
+    for seed in seeds {
+        history_of(Fleet::with_neighbours(), seed, &|fleet, with| fleet.scene(with), &mut counts);
+        assert_eq!(counts.differs, 0, "history {seed}; first with him, then without: {:#?}", counts.first);
+    }
+    assert!(counts.carried > 0 && counts.guests > 0, "{counts:?}");
+}
+
+#[test]
+fn a_hostile_tenant_beside_rules_templates_and_guests_changes_nothing_for_the_others() {
+    neighbours_histories(0..30);
+}
+
 /// His withdrawals and the others' had one bound together, until this history.
 #[test]
 fn a_hostile_tenant_uses_up_nobodys_bound() {
@@ -385,21 +493,22 @@ fn a_hostile_tenant_uses_up_nobodys_bound() {
 #[ignore = "ten thousand histories: scripts/soak/run --tenants"]
 fn a_hostile_tenant_changes_nothing_in_ten_thousand_histories() {
     histories(1000..11_000);
+    neighbours_histories(1000..3_000);
 }
 
 /// The same histories, but the hostile source may provide everything: then he is seen at once.
 #[test]
 fn a_tenant_who_is_trusted_with_everything_shows() {
-    let mut counts = Counts::default();
-    for seed in 0..20 {
-        let trusting = |fleet: &Fleet, with| {
-            let mut scene = fleet.scene(with);
-            scene.config["sources"][1]["provides"] = json!({"namespaces": ["*"], "clusterScoped": true});
-            scene
-        };
-        history(seed, &trusting, &mut counts);
+    let trusting = |fleet: &Fleet, with| {
+        let mut scene = fleet.scene(with);
+        scene.config["sources"][1]["provides"] = json!({"namespaces": ["*"], "clusterScoped": true});
+        scene
+    };
+    for new in [Fleet::new, Fleet::with_neighbours] {
+        let mut counts = Counts::default();
+        (0..20).for_each(|seed| history_of(new(), seed, &trusting, &mut counts));
+        assert!(counts.differs > 10, "{counts:?}");
     }
-    assert!(counts.differs > 10, "{counts:?}");
     let mut quiet = Counts::default();
     (0..20).for_each(|seed| history(seed, &|fleet, with| fleet.scene(with), &mut quiet));
     assert!(quiet.carried > 0 && quiet.differs == 0, "{quiet:?}");

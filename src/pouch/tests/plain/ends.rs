@@ -74,10 +74,7 @@ fn without_threads_a_run_fails_by_name() {
         shell.env("RUST_MIN_STACK", (256 << 20).to_string()).env("MALLOC_ARENA_MAX", "1");
         Ran::from(shell.output().unwrap())
     };
-    limited("16", "render --summary summary.json")
-        .ends(1)
-        .says("no threads can be started")
-        .says("RAYON_NUM_THREADS");
+    limited("16", "render --summary summary.json").ends(1).says("no threads can be started").says("RAYON_NUM_THREADS");
     assert_eq!(summary(&fleet)["exitCode"], 1);
     assert!(!fleet.has("bundles"));
     // The control: few threads fit.

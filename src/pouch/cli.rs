@@ -325,7 +325,8 @@ impl Command {
             Self::Publish(args) => (if args.writes() { "publish" } else { "publish --dry-run" }, None),
             Self::Rekey(args) => (if args.writes() { "rekey" } else { "rekey --dry-run" }, None),
             Self::Verify(args) => ("verify", args.region()),
-            Self::Apply(args) => (args.name(), args.region()),
+            // It says itself which region it is about.
+            Self::Apply(args) => (args.name(), None),
             _ => return None,
         };
         Some(Failed { command, region })

@@ -6,6 +6,7 @@ use std::sync::Mutex;
 use std::time::Duration;
 
 use jiff::Timestamp;
+use pouch_core::report::summary::Summary;
 
 use crate::ambient::Ambient;
 use crate::error::Failure;
@@ -25,6 +26,8 @@ pub struct Session {
     pub stop: Stop,
     /// How long each stage took so far, all attempts together.
     stages: Mutex<BTreeMap<&'static str, Duration>>,
+    /// What is known of the run so far, where its command says that: told also if it fails.
+    so_far: Mutex<Option<Summary>>,
 }
 
 /// What these flags are called in help.
@@ -96,7 +99,7 @@ impl Session {
             _ => Level::Normal,
         };
         let ui = Ui::new(global.log_format, global.color, level, &ambient);
-        Self { global, ambient, ui, stop, stages: Mutex::default() }
+        Self { global, ambient, ui, stop, stages: Mutex::default(), so_far: Mutex::default() }
     }
 
     /// The same session, which shows errors only.
@@ -131,6 +134,18 @@ impl Session {
     /// The time by which something has expired: that of commits, or the clock's where `SOURCE_DATE_EPOCH` says none.
     pub fn time_of_run(&self) -> Timestamp {
         self.commit_time().unwrap_or_else(|_| self.ambient.now())
+    }
+
+    /// Notes what is known of the run so far, in place of what was noted before.
+    pub fn know(&self, summary: Summary) {
+        if let Ok(mut so_far) = self.so_far.lock() {
+            *so_far = Some(summary);
+        }
+    }
+
+    /// What is known of the run so far, where its command says that.
+    pub fn so_far(&self) -> Option<Summary> {
+        self.so_far.lock().ok().and_then(|so_far| so_far.clone())
     }
 
     /// Does a stage of the run, and notes how long it took.

@@ -7,9 +7,8 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::record::ObjectRecord;
-use super::summary::Word;
 
-/// A region that was brought its bundle.
+/// A region that was brought its bundle, or would be.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct AppliedRegion {
@@ -21,13 +20,15 @@ pub struct AppliedRegion {
     pub objects: usize,
     /// Objects of the bundle that were as it says.
     pub unchanged: usize,
-    /// Objects that are not as they should be after the run: of the bundle, or that left it and could not be taken away.
+    /// Objects that could not be brought or taken away: the region refused them or did not answer, does not serve their kind,
+    /// or has them of another bundle; or they waited for one of these. What findings tell is not counted: what others keep in
+    /// an object, and what stays behind as something may point to it.
     pub failed: usize,
-    /// Whether withdrawals were held; a finding says which.
+    /// Whether deletions were held, of what left the bundle or of what would be made anew; a finding says which.
     pub held: bool,
     /// What became of which object, in the order in which it happened; Namespaces are among them.
     pub changes: Vec<AppliedRecord>,
-    /// What the region refused or did not answer, object by object.
+    /// Why objects could not be brought or taken away.
     pub troubles: Vec<TroubleRecord>,
 }
 
@@ -36,12 +37,12 @@ pub struct AppliedRegion {
 #[serde(rename_all = "camelCase")]
 pub struct AppliedRecord {
     /// `added`, `changed` or `withdrawn`.
-    pub action: Word,
+    pub action: &'static str,
     /// The object.
     pub object: ObjectRecord,
 }
 
-/// Something that the region refused or did not answer.
+/// Why something could not be brought or taken away.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TroubleRecord {

@@ -15,7 +15,7 @@ use core::fmt::Write as _;
 use alloc::vec::Vec;
 
 use super::compared::ComparedRegion;
-use super::summary::{Outcome, Summary};
+use super::summary::{About, Outcome, Summary};
 
 /// Which run it was.
 #[derive(Clone, Copy, Debug)]
@@ -24,13 +24,17 @@ pub struct RunFacts<'a> {
     pub command: &'a str,
     /// The fleet; unknown where the configuration could not be read.
     pub fleet: Option<&'a str>,
-    /// The region, where the run was about one.
-    pub region: Option<&'a str>,
+    /// What it was about.
+    pub about: &'a About,
 }
 
 impl<'a> RunFacts<'a> {
     fn labels(self) -> Vec<(&'static str, &'a str)> {
-        let Self { command, fleet, region } = self;
+        let Self { command, fleet, about } = self;
+        let region = match about {
+            About::Region(name) => Some(&**name),
+            About::Fleet | About::OneRegion => None,
+        };
         let labels = [("fleet", fleet), ("command", Some(command)), ("region", region)];
         labels.into_iter().filter_map(|(label, value)| Some((label, value?))).collect()
     }
@@ -55,7 +59,7 @@ const LAST_SUCCESS: &str = "pouch_last_success_timestamp_seconds";
 /// The metrics of a run that did its work.
 pub fn text(summary: &Summary, times: &Times<'_>) -> String {
     let Summary { command, fleet, about, .. } = summary;
-    let run = RunFacts { command, fleet: fleet.as_deref(), region: about.as_deref() };
+    let run = RunFacts { command, fleet: fleet.as_deref(), about };
     let mut out = ended(run, summary.exit_code, times);
     let fleet = ("fleet", summary.fleet.as_deref().unwrap_or_default());
     out.family("pouch_credentials", "Credentials, and Clusters without one, by how the last run found them.");
@@ -184,12 +188,20 @@ pub fn failed(run: RunFacts<'_>, exit_code: u8, times: &Times<'_>) -> String {
 
 /// The sample of the last success in the former text, labels and value; none if it is of another run.
 fn former_success<'t>(run: RunFacts<'_>, times: &Times<'t>) -> Option<(&'t str, i64)> {
-    let own = Exposition::labels(&run.labels());
-    // Where the configuration could not be read, nobody knows whose file it is but the file.
-    let nameless = Exposition::labels(&RunFacts { fleet: None, ..run }.labels());
-    let is_own = |labels: &str| match run.fleet {
-        Some(_) => labels == own,
-        None => labels == own || (labels.starts_with("fleet=\"") && labels.ends_with(&format!(",{nameless}"))),
+    // What a run did not get to know, only the file knows.
+    let command = Exposition::labels(&[("command", run.command)]);
+    let is_own = |labels: &str| {
+        let Some((fleet, region)) = labels.split_once(&*command) else { return false };
+        let is_fleet = match run.fleet {
+            Some(name) => fleet.strip_suffix(',') == Some(&*Exposition::labels(&[("fleet", name)])),
+            None => fleet.is_empty() || fleet.starts_with("fleet=\""),
+        };
+        let is_region = match run.about {
+            About::Fleet => region.is_empty(),
+            About::OneRegion => region.is_empty() || region.starts_with(",region=\""),
+            About::Region(name) => region.strip_prefix(',') == Some(&*Exposition::labels(&[("region", name)])),
+        };
+        is_fleet && is_region
     };
     times.former.lines().find_map(|line| {
         let (labels, value) = line.strip_prefix(LAST_SUCCESS)?.strip_prefix('{')?.rsplit_once("} ")?;
@@ -317,7 +329,7 @@ mod tests {
             accept_command: None,
             findings: vec![finding(Code::Unread), finding(Code::Unread), finding(Code::MissingCompanion)],
             silenced: Vec::new(),
-            about: None,
+            about: About::Fleet,
             counted: Counts::from([((Code::OpenToAll, Severity::Info), 80_000)]),
         }
     }
@@ -418,7 +430,7 @@ mod tests {
             regions: None,
             verified: Some(verified),
             proved: None,
-            about: Some("eu".into()),
+            about: About::Region("eu".into()),
             ..summary()
         };
         let samples = parsed(&text(&of_region, &Times { now: 7, ..Times::default() }));
@@ -433,7 +445,7 @@ mod tests {
     #[test]
     fn apply_has_series_of_its_own() {
         let record = |action: &'static str, kind: &str| AppliedRecord {
-            action: action.into(),
+            action,
             object: ObjectRecord {
                 group: "".into(),
                 kind: kind.into(),
@@ -463,7 +475,7 @@ mod tests {
             credentials: None,
             regions: None,
             applied: Some(applied),
-            about: Some("eu".into()),
+            about: About::Region("eu".into()),
             findings: Vec::new(),
             counted: Counts::default(),
             ..summary()
@@ -515,7 +527,7 @@ mod tests {
 
     #[test]
     fn a_failure_says_that_there_was_one() {
-        let run = RunFacts { command: "render", fleet: Some("acme"), region: None };
+        let run = RunFacts { command: "render", fleet: Some("acme"), about: &About::Fleet };
         let times = Times { now: 7, ..Times::default() };
         let samples = parsed(&failed(run, 5, &times));
         check(&samples, "pouch_last_run_exit_code", &[("fleet", "acme"), ("command", "render")], 5.0);
@@ -526,7 +538,7 @@ mod tests {
 
     #[test]
     fn the_last_success_outlives_runs_that_fail_and_no_other_run() {
-        let run = RunFacts { command: "render", fleet: Some("acme"), region: None };
+        let run = RunFacts { command: "render", fleet: Some("acme"), about: &About::Fleet };
         let success = |run, code, now, former: &str| {
             let samples = parsed(&failed(run, code, &Times { now, stages: &[], former }));
             samples.into_iter().find(|sample| sample.0 == LAST_SUCCESS).map(|sample| (sample.1, sample.2))
@@ -545,10 +557,22 @@ mod tests {
         for other in [
             RunFacts { command: "publish", ..run },
             RunFacts { fleet: Some("other"), ..run },
-            RunFacts { region: Some("eu"), ..run },
+            RunFacts { about: &About::Region("eu".into()), ..run },
             RunFacts { command: "publish", ..nameless },
         ] {
             assert_eq!(success(other, 1, 9, &first), None, "{other:?}");
+        }
+        // A run of a region that did not get to know which one, or of which fleet.
+        let about = About::Region("eu".into());
+        let of_region = RunFacts { command: "apply", fleet: Some("acme"), about: &about };
+        let former = failed(of_region, 0, &Times { now: 5, ..Times::default() });
+        let whole = labels(&[("fleet", "acme"), ("command", "apply"), ("region", "eu")]);
+        let unknown = RunFacts { about: &About::OneRegion, ..of_region };
+        for lost in [unknown, RunFacts { fleet: None, ..unknown }, RunFacts { fleet: None, ..of_region }] {
+            assert_eq!(success(lost, 5, 9, &former), Some((whole.clone(), 5.0)), "{lost:?}");
+        }
+        for other in [RunFacts { fleet: Some("other"), ..unknown }, RunFacts { command: "verify", ..unknown }] {
+            assert_eq!(success(other, 5, 9, &former), None, "{other:?}");
         }
         // A time to come, and words that are none of ours.
         for former in [

@@ -47,12 +47,12 @@ pub struct Summary {
     pub command: &'static str,
     /// The exit code of the run.
     pub exit_code: u8,
-    /// Why the run failed; absent after one that did its work. Of a run that failed nothing else is told but the commit and
-    /// the findings of a bundle that `apply` did not apply.
+    /// Why the run failed; absent after one that did its work. Of a run that failed nothing else is told, but for `apply`: the
+    /// bundle's commit and findings, and what it did until then.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub failure: Option<FailureRecord>,
-    /// The commit that was published or proposed, or that `verify` looked at or held the work tree against, or that `apply` applied, if there is
-    /// one; absent where commits were made at several places.
+    /// The commit that was published or proposed, that `verify` looked at or held the work tree against, or of which `apply`
+    /// read the bundle, if there is one; absent where commits were made at several places.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub commit: Option<String>,
     /// What became of each place that was published to, sorted by repository and branch; absent after other commands.
@@ -79,7 +79,7 @@ pub struct Summary {
     /// The regions that `verify --live --all` compared with their bundles, sorted by name; absent after other commands.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub compared: Option<Vec<ComparedRegion>>,
-    /// The region that `apply` brought its bundle; absent after other commands, and where the bundle is not what it should be.
+    /// The region that `apply` brought its bundle; absent after other commands, and where it did not get that far.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub applied: Option<AppliedRegion>,
     /// The command line that lets through all that the brake held in this run, but for regions that another hold keeps held
@@ -91,12 +91,24 @@ pub struct Summary {
     /// What annotations of objects silence, most severe first; absent if they silence nothing.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub silenced: Vec<SilencedRecord>,
-    /// The region, where the run was about one: metrics have it as a label.
+    /// What the run was about, which metrics have as a label.
     #[serde(skip)]
-    pub about: Option<String>,
+    pub about: About,
     /// How many more findings there are, which metrics count; none where a summary is written.
     #[serde(skip)]
     pub counted: Counts,
+}
+
+/// What a run is about.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub enum About {
+    /// The whole fleet.
+    #[default]
+    Fleet,
+    /// One region, and it is not known yet which.
+    OneRegion,
+    /// A region.
+    Region(String),
 }
 
 /// How many Credentials, and Clusters without one, fared how.

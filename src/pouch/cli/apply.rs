@@ -5,9 +5,10 @@ use std::path::Path;
 
 use pouch_core::apply::plan::Budget;
 use pouch_core::apply::whose::Beginning;
+use pouch_core::config::Fleet;
 use pouch_core::finding::Code;
-use pouch_core::name::{Namespace, is_dns_label};
-use pouch_core::report::summary::{FailureRecord, FindingRecord, Summary};
+use pouch_core::name::{Namespace, Region, is_dns_label};
+use pouch_core::report::summary::{About, FailureRecord, FindingRecord, Summary};
 
 use super::bundle::{BundleArgs, InClear};
 use super::reach::ReachArgs;
@@ -81,23 +82,29 @@ pub struct Args {
 pub fn run(session: &Session, args: &Args) -> Result<Ended, Failure> {
     let Session { ui, ambient, stop, .. } = session;
     let trial = if args.dry_run { Trial::Dry } else { Trial::Real };
-    let InClear { opened, region, commit, unpacked, findings } = args.bundle.open(session)?;
+    let named = |fleet: Option<&Fleet>| args.fleet.clone().or_else(|| fleet.map(|fleet| fleet.name.to_string()));
+    let known = |fleet: Option<&Fleet>, region: Option<Region>| {
+        let about = region.map_or(About::OneRegion, |region| About::Region(region.to_string()));
+        session.know(Summary { about, ..records::summary(named(fleet), args.name(), Ended::Done) });
+    };
+    known(None, None);
+    let InClear { opened, region, commit, unpacked, findings } =
+        session.timed("read", || args.bundle.open(session, &known))?;
     let fleet = opened.as_ref().map(|opened| &opened.settings.fleet);
-    let named = args.fleet.clone().or_else(|| fleet.map(|fleet| fleet.name.to_string()));
-    let summary = |fleet: Option<String>, ended| Summary {
+    let summary = |ended| Summary {
         commit: commit.clone(),
         findings: findings.iter().map(FindingRecord::from).collect(),
-        about: Some(region.to_string()),
-        ..records::summary(fleet, args.name(), ended)
+        about: About::Region(region.to_string()),
+        ..records::summary(unpacked.as_ref().map(|it| it.fleet.to_string()).or(named(fleet)), args.name(), ended)
     };
     let wrong = |message: &str, help: &str| {
         ui.error(message, help);
         let failure = Some(FailureRecord { message: message.to_owned(), help: help.to_owned() });
-        let summary = || Summary { failure, ..summary(named.clone(), Ended::Fault) };
+        let summary = || Summary { failure, fleet: named(fleet), ..summary(Ended::Fault) };
         records::record(session, summary, "Nothing was applied")?;
         Ok(Ended::Fault)
     };
-    let Some(unpacked) = unpacked else {
+    let Some(unpacked) = &unpacked else {
         return wrong("nothing was applied, because something is wrong with the bundle", "");
     };
     if let Some(fleet) = args.fleet.as_ref().filter(|fleet| unpacked.fleet.as_str() != **fleet) {
@@ -105,6 +112,7 @@ pub fn run(session: &Session, args: &Args) -> Result<Ended, Failure> {
             format!("the bundle is of fleet {}, and --fleet says {fleet}: nothing was applied", unpacked.fleet);
         return wrong(&message, "Find out who published it.");
     }
+    session.know(summary(Ended::Done));
     let system = fleet.map_or("kcm-system", |fleet| fleet.system_namespace.as_str());
     let kept_in = args.inventory_namespace.as_deref().unwrap_or(system);
     if !is_dns_label(kept_in) {
@@ -131,7 +139,7 @@ pub fn run(session: &Session, args: &Args) -> Result<Ended, Failure> {
         ui.warn(&warning);
     }
     let subject = Applying {
-        unpacked: &unpacked,
+        unpacked,
         revision: commit.as_deref(),
         region: &region,
         kept_in: &Namespace::from(kept_in),
@@ -141,7 +149,7 @@ pub fn run(session: &Session, args: &Args) -> Result<Ended, Failure> {
         trial,
         follows: &follows,
     };
-    let outcome = apply(&subject, &cluster, session)?;
+    let outcome = session.timed("apply", || apply(&subject, &cluster, session))?;
     ui.detail(&format!("cluster {}: {} requests", cluster.context, cluster.requests()));
     ui.findings(&outcome.findings);
     outcome.notes.iter().for_each(|note| ui.note(note));
@@ -153,14 +161,14 @@ pub fn run(session: &Session, args: &Args) -> Result<Ended, Failure> {
     if !(ui.is_quiet() && is_fine && outcome.findings.is_empty()) {
         ui.prose(&told(&outcome, &region, trial));
     }
-    let applied = record(&outcome, &subject);
-    let found: Vec<FindingRecord> = outcome.findings.iter().map(FindingRecord::from).collect();
+    let all = Summary { applied: Some(record(&outcome, &subject)), ..summary(Ended::Done) };
+    let findings = all.findings.into_iter().chain(outcome.findings.iter().map(FindingRecord::from)).collect();
+    let all = Summary { findings, ..all };
+    // A run that ends early tells what it did until then, too.
+    session.know(all.clone());
     let ended = ended(session, outcome)?;
-    let summary = || {
-        let summary = summary(Some(unpacked.fleet.to_string()), ended);
-        Summary { findings: [summary.findings, found].concat(), applied: Some(applied), ..summary }
-    };
-    records::record(session, summary, "The bundle was applied")?;
+    let done = if args.writes() { "What was done stands above" } else { "Nothing was to be changed" };
+    records::record(session, || Summary { exit_code: ended.code(), ..all }, done)?;
     Ok(ended)
 }
 
@@ -207,11 +215,6 @@ impl Args {
     /// Whether the region is changed.
     pub fn writes(&self) -> bool {
         !self.dry_run
-    }
-
-    /// The region, where the command line says it.
-    pub fn region(&self) -> Option<&str> {
-        self.bundle.region()
     }
 
     /// What the command is called in summary and metrics.

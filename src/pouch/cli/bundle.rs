@@ -114,11 +114,12 @@ struct Found {
 }
 
 impl BundleArgs {
-    /// The bundle in clear, proved whole; tells what is wrong with it.
+    /// The bundle in clear, proved whole; tells what is wrong with it. `known` hears as soon as possible which region it is,
+    /// and of which configuration.
     ///
     /// # Errors
     /// Where there is none, or the identities do not open all of it.
-    pub fn open(&self, session: &Session) -> Result<InClear, Failure> {
+    pub fn open(&self, session: &Session, known: &dyn Fn(Option<&Fleet>, Option<Region>)) -> Result<InClear, Failure> {
         let Session { ui, ambient, .. } = session;
         let opened = match &self.path {
             Some(_) if !session.global.is_named => None,
@@ -127,6 +128,7 @@ impl BundleArgs {
         let place = place(session, self.path.as_ref())?;
         let whole = opened.as_ref().map(|opened| &opened.settings.fleet);
         let region = region(whole, self.region.as_deref(), place.directory)?;
+        known(whole, region.as_deref().map(|directory| name(whole, directory)));
         let keys = match &opened {
             Some(opened) => reuse_keys_at_hand(&opened.settings, ambient)?,
             None => None,
@@ -150,11 +152,6 @@ impl BundleArgs {
         }
         let region = found.region;
         Ok(InClear { opened, region, commit, unpacked: outcome.unpacked, findings: told })
-    }
-
-    /// The region, where the command line says it.
-    pub fn region(&self) -> Option<&str> {
-        self.region.as_deref()
     }
 
     /// Where the command line says that bundles are.
@@ -201,8 +198,7 @@ impl BundleArgs {
             None => only(&read.tree)?,
         };
         let fleet = target.map(|target| &target.fleet).or(whole).cloned();
-        let known = fleet.as_ref().and_then(|fleet| region_called(fleet, &directory).ok());
-        let region = known.map_or_else(|| Region::from(directory.as_str()), |region| region.name.clone());
+        let region = name(fleet.as_ref(), &directory);
         Ok(Found { fleet, read, directory, region })
     }
 }
@@ -246,6 +242,12 @@ fn region(fleet: Option<&Fleet>, called: Option<&str>, folder: Option<String>) -
         )),
         (called, folder) => Ok(called.or(folder)),
     }
+}
+
+/// What the region in a folder is called.
+fn name(fleet: Option<&Fleet>, directory: &str) -> Region {
+    let known = fleet.and_then(|fleet| region_called(fleet, directory).ok());
+    known.map_or_else(|| Region::from(directory), |region| region.name.clone())
 }
 
 /// The only region that there is.

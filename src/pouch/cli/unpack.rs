@@ -43,7 +43,7 @@ pub fn run(session: &Session, args: &Args) -> Result<Ended, Failure> {
             "Pipe it to what applies it, such as `kubectl apply --server-side -f -`; --force prints it here.",
         ));
     }
-    let InClear { region, unpacked, .. } = args.bundle.open(session)?;
+    let InClear { region, unpacked, .. } = args.bundle.open(session, &|_, _| {})?;
     let Some(unpacked) = unpacked else {
         ui.error("nothing was printed, because something is wrong with the bundle", "");
         return Ok(Ended::Fault);

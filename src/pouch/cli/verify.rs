@@ -10,7 +10,7 @@ use pouch_core::name::Region;
 use pouch_core::page;
 use pouch_core::region::published::Files;
 use pouch_core::report::escape_json;
-use pouch_core::report::summary::{FindingRecord, Summary, Verified};
+use pouch_core::report::summary::{About, FindingRecord, Summary, Verified};
 use pouch_core::reuse::KeyRing;
 use pouch_core::verify::bundles::{BundleTree, Measure};
 
@@ -171,6 +171,8 @@ fn live(session: &Session, args: &Args, context: &str) -> Result<Ended, Failure>
     let opened = Opened::open(session)?;
     let fleet = &opened.settings.fleet;
     let region = region(fleet, args.region.as_deref())?;
+    let about = About::Region(region.name.to_string());
+    session.know(Summary { about, ..told::summary(Some(fleet.name.to_string()), "verify", Ended::Done) });
     // A check that is weaker than the one wanted must be wanted by name: a key that is missing by
     // accident is an error as everywhere.
     let keys = match args.no_values {
@@ -202,7 +204,7 @@ fn live(session: &Session, args: &Args, context: &str) -> Result<Ended, Failure>
             faults: verdict.faults(),
         }),
         findings: verdict.findings.iter().map(FindingRecord::from).collect(),
-        about: Some(region.name.to_string()),
+        about: About::Region(region.name.to_string()),
         ..told::summary(Some(fleet.name.to_string()), "verify", ended)
     };
     told::record(session, || summary, "The region was compared")?;

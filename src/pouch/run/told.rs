@@ -12,7 +12,7 @@ use pouch_core::report::escape_json;
 use pouch_core::report::metrics::RunFacts;
 use pouch_core::report::names::{Names, fields, held_by_acceptances, readable, recipients};
 use pouch_core::report::shell;
-use pouch_core::report::summary::{self, ChangeRecord, FindingRecord, Outcome, SilencedRecord, Summary};
+use pouch_core::report::summary::{self, About, ChangeRecord, FindingRecord, Outcome, SilencedRecord, Summary};
 use pouch_core::stamp::SourceStamp;
 
 use super::{Report, SharedChange, metrics};
@@ -363,7 +363,7 @@ pub fn summary(fleet: Option<String>, command: &'static str, ended: Ended) -> Su
         accept_command: None,
         findings: Vec::new(),
         silenced: Vec::new(),
-        about: None,
+        about: About::Fleet,
         counted: Counts::default(),
     }
 }
@@ -435,21 +435,32 @@ pub fn record_failed(session: &Session, run: &Failed<'_>, failure: &Failure, exi
     if global.summary.is_none() && global.metrics.is_none() {
         return;
     }
-    let settings = settings::load(&global.file, ambient);
-    let fleet = settings.as_ref().ok().map(|settings| settings.fleet.name.to_string());
+    let so_far = session.so_far().unwrap_or_else(|| {
+        let settings = settings::load(&global.file, ambient);
+        let fleet = settings.as_ref().ok().map(|settings| settings.fleet.name.to_string());
+        let about = run.region.map_or(About::Fleet, |name| About::Region(name.to_owned()));
+        Summary { about, ..summary(fleet, run.command, Ended::Done) }
+    });
+    let Failure { message, help, .. } = failure;
+    let failure = Some(summary::FailureRecord { message: message.clone(), help: help.clone() });
+    let summary = Summary { failure, exit_code, ..so_far };
     if let Some(path) = &global.metrics {
-        let run = RunFacts { command: run.command, fleet: fleet.as_deref(), region: run.region };
-        if let Err(error) = metrics::write_failed(path, run, exit_code, session) {
+        let Summary { command, fleet, about, .. } = &summary;
+        let written = match &summary.applied {
+            Some(_) => metrics::write(path, &summary, session),
+            None => {
+                let run = RunFacts { command, fleet: fleet.as_deref(), about };
+                metrics::write_failed(path, run, exit_code, session)
+            }
+        };
+        if let Err(error) = written {
             ui.warn(&format!("cannot write the metrics to {}: {error}", path.display()));
         }
     }
-    if let Some(path) = &global.summary {
-        let Failure { message, help, .. } = failure;
-        let failure = Some(summary::FailureRecord { message: message.clone(), help: help.clone() });
-        let summary = Summary { failure, exit_code, ..summary(fleet, run.command, Ended::Done) };
-        if let Err(error) = write(path, &summary) {
-            ui.warn(&format!("cannot write the summary to {}: {error}", path.display()));
-        }
+    if let Some(path) = &global.summary
+        && let Err(error) = write(path, &summary)
+    {
+        ui.warn(&format!("cannot write the summary to {}: {error}", path.display()));
     }
 }
 

@@ -44,7 +44,7 @@ pub struct Outcome {
     pub objects: usize,
     /// How many of them were as they should be.
     pub unchanged: usize,
-    /// How many objects are not as they should be: of the bundle, or that left it and could not be taken away.
+    /// How many objects could not be brought or taken away.
     pub failed: usize,
     /// What went wrong with single objects, or with several at once.
     pub troubles: Vec<(Option<ObjectKey>, Failure)>,

@@ -11,7 +11,7 @@ use crate::support::fleet::{Fleet, Ran};
 use crate::support::root;
 
 /// How long the server may take to notice that a role changed.
-const NOTICED: Duration = Duration::from_secs(20);
+const NOTICED: Duration = Duration::from_secs(60);
 
 /// Every kind of identity, of both scopes, and one Credential that is a Secret itself.
 const OBJECTS: &str = "\

@@ -36,7 +36,7 @@ use crate::support::origin::Origin;
 use crate::support::{root, tool};
 
 /// How long a server may take to notice that a role changed.
-const NOTICED: Duration = Duration::from_secs(20);
+const NOTICED: Duration = Duration::from_secs(60);
 
 /// What stands on the region: a ProviderInterface with more than is read, and a namespace with labels.
 const REGION: &str = "\

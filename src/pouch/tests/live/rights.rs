@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::support::fleet::{Fleet, Ran};
 
 /// How long the server may take to notice that a role changed.
-const NOTICED: Duration = Duration::from_secs(20);
+const NOTICED: Duration = Duration::from_secs(60);
 
 /// The rules that pouch prints, without those on a resource.
 pub fn rules(fleet: &Fleet, without: &str) -> String {

@@ -60,7 +60,7 @@ pub(super) fn refuse(region: &Delivered, place: &str) {
     let began = Instant::now();
     let flags = ["apply", "--server-side", "--dry-run=server", "-f", "-"];
     while region.server.kubectl(flags, &probe).status.success() {
-        assert!(began.elapsed() < Duration::from_secs(30), "the policy is not in force");
+        assert!(began.elapsed() < Duration::from_secs(60), "the policy is not in force");
         thread::sleep(Duration::from_millis(200));
     }
 }
@@ -72,7 +72,7 @@ pub(super) fn allow(region: &Delivered, place: &str) {
     let (_, _, probe) = probe(place);
     let flags = ["apply", "--server-side", "--dry-run=server", "-f", "-"];
     while !region.server.kubectl(flags, &probe).status.success() {
-        assert!(began.elapsed() < Duration::from_secs(30), "the policy is still in force");
+        assert!(began.elapsed() < Duration::from_secs(60), "the policy is still in force");
         thread::sleep(Duration::from_millis(200));
     }
 }

@@ -105,7 +105,7 @@ fn serve(region: &Delivered, is_served: bool) {
     let discovery = "/apis/infrastructure.cluster.x-k8s.io";
     let is_listed = || region.get(discovery).to_string().contains("v1alpha1");
     while region.get(target).is_null() == is_served || is_listed() != is_served {
-        assert!(began.elapsed() < Duration::from_secs(30), "the kind is not served as it should be");
+        assert!(began.elapsed() < Duration::from_secs(60), "the kind is not served as it should be");
         thread::sleep(Duration::from_millis(100));
     }
 }

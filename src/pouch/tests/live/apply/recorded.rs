@@ -1,5 +1,8 @@
 //! What `--summary` and `--metrics` tell of a run that applies.
 
+use std::thread;
+use std::time::Duration;
+
 use serde_json::{Value, json};
 
 use super::table::publish_all;
@@ -112,8 +115,22 @@ fn what_never_came_to_that(region: &Delivered) {
         line.unwrap_or_else(|| panic!("no success in {metrics}")).to_owned()
     };
     let (_, before) = files(region);
+    // Times are of whole seconds.
+    thread::sleep(Duration::from_millis(1100));
     let (summary, metrics) = recorded(region, 64, &["--accept-deletions=all"]);
     assert!(summary["failure"]["message"].as_str().unwrap().contains("--accept-deletions"), "{summary}");
+    assert_eq!(success(&metrics), success(&before));
+
+    // A cluster that is away, without a word of which region it is: PATH has but one.
+    let away = region.fleet.read("kubeconfig").replace(&region.server.url(), "https://127.0.0.1:1");
+    region.fleet.private("away", away);
+    let origin = region.origin().path();
+    let words = ["apply", origin.to_str().unwrap(), "--rev=main", "--identity=eu.agekey", "--kubeconfig=away"];
+    let more = ["--context=admin", "--summary=summary.json", "--metrics=pouch.prom"];
+    region.fleet.run(&[&words[..], &more].concat()).ends(5);
+    let (summary, metrics) = files(region);
+    assert!(summary["applied"].is_null() && summary["commit"].is_string(), "{summary}");
+    says(&metrics, &format!("pouch_last_run_exit_code{{{RUN}}} 5"));
     assert_eq!(success(&metrics), success(&before));
 
     // Somebody's change of the published files.

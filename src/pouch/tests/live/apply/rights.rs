@@ -30,7 +30,7 @@ fn granted(region: &Delivered) -> Ran {
     let began = Instant::now();
     loop {
         let ran = as_pouch(region);
-        if ran.code == 0 || began.elapsed() > Duration::from_secs(20) {
+        if ran.code == 0 || began.elapsed() > Duration::from_secs(60) {
             return ran.ends(0);
         }
         thread::sleep(Duration::from_millis(500));
@@ -68,7 +68,7 @@ fn the_printed_rights_suffice() {
     let began = Instant::now();
     let ran = loop {
         let ran = as_pouch(&region);
-        if ran.code == 3 || began.elapsed() > Duration::from_secs(20) {
+        if ran.code == 3 || began.elapsed() > Duration::from_secs(60) {
             break ran.ends(3);
         }
         thread::sleep(Duration::from_millis(500));

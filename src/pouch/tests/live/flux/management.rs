@@ -110,7 +110,7 @@ fn what_is_brought_there_is_no_source() {
     let tip = region.origin().tip();
     let begun = Instant::now();
     while region.origin().publish(&["--context", "pouch"]).code != 0 {
-        assert!(begun.elapsed() < Duration::from_secs(20), "the rights do not suffice");
+        assert!(begun.elapsed() < Duration::from_secs(60), "the rights do not suffice");
         thread::sleep(Duration::from_millis(200));
     }
     assert_eq!(region.origin().tip(), tip);

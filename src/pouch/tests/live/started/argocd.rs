@@ -188,7 +188,7 @@ fn rebuild(server: &ApiServer, is_wanted: impl Fn(Option<&str>) -> bool) {
     let began = Instant::now();
     let asked = ["-n", "argocd", "get", "application/acme-eu-west", "-o", "jsonpath={.metadata.annotations}"];
     while server.kubectl_prints(asked, "").contains("refresh") || !is_wanted(complaint(server).as_deref()) {
-        assert!(began.elapsed() < Duration::from_secs(60), "{:?}", complaint(server));
+        assert!(began.elapsed() < Duration::from_secs(180), "{:?}", complaint(server));
         thread::sleep(Duration::from_millis(100));
     }
 }

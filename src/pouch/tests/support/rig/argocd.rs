@@ -25,7 +25,7 @@ pub const NAMESPACE: &str = "argocd";
 pub const NEXT: &str = "argocd-next";
 
 /// How long a sync may take; one takes some seconds on a quiet machine.
-const SYNC: Duration = Duration::from_secs(180);
+const SYNC: Duration = Duration::from_secs(300);
 
 const APPLICATIONS: &str = "/apis/argoproj.io/v1alpha1/namespaces/argocd/applications";
 

@@ -26,7 +26,9 @@ use crate::admission::{self, Sought};
 use crate::capi::{self, Need, aws};
 use crate::claim::{Claim, Copied, Delivered, Edit, Start};
 use crate::config::{Grant, Resolution};
+use crate::finding::telling::Telling;
 use crate::finding::{Code, Finding};
+use crate::listing::counted;
 use crate::name::{Name, ObjectKey};
 use crate::node::Key;
 use crate::object::Object;
@@ -46,9 +48,6 @@ pub const MAX_HOPS: usize = 16;
 
 /// The most objects of one claim.
 pub const MAX_OBJECTS: usize = 1000;
-
-/// How many objects are named that a group of guests leaves out.
-const MOST_LEFT_OUT: usize = 16;
 
 /// Works out everything that a claim needs.
 pub fn close(world: &World<'_>, claim: &Claim) -> Closure {
@@ -88,7 +87,7 @@ pub fn close(world: &World<'_>, claim: &Claim) -> Closure {
 /// What a group of guest clusters delivers: the objects alone, and what pouch makes for that. What never leaves, and what a
 /// ResourceSyncRule takes and may not use, is left out, so that whoever writes it takes nothing from the others.
 fn deliver(world: &World<'_>, claim: &Claim, delivered: &Delivered, closure: &mut Closure) {
-    let mut left_out = 0_usize;
+    let (mut telling, mut left_out) = (Telling::default(), None);
     let rendered = guests::rendered(world, claim, delivered, closure);
     let all: Vec<Member> = guests::items(claim, delivered).chain(rendered).collect();
     // Of what rules take and templates make, something may come or wait.
@@ -97,10 +96,10 @@ fn deliver(world: &World<'_>, claim: &Claim, delivered: &Delivered, closure: &mu
         || !all.iter().all(|member| guests::never_leaves(world, &member.read).is_some());
     for member in all {
         if let Some(finding) = guests::left_out(world, claim, &member, has_others) {
-            if left_out < MOST_LEFT_OUT {
+            left_out = Some(finding.clone());
+            if telling.tells(&member.read) {
                 closure.find(claim, finding);
             }
-            left_out = left_out.saturating_add(1);
             continue;
         }
         let read = &member.read;
@@ -110,6 +109,10 @@ fn deliver(world: &World<'_>, claim: &Claim, delivered: &Delivered, closure: &mu
         if world.fleet.publishes(&read.kind) && !is_unread() {
             look_up(world, claim, closure, &member);
         }
+    }
+    if let (Some(others), Some(last)) = (telling.others(), left_out) {
+        let message = format!("{} more are left out of {}", counted(others, "object", "objects"), claim.by);
+        closure.find(claim, Finding { message, object: None, ..last });
     }
     let own = own_of_guests(world, claim, delivered, &closure.members);
     closure.members.extend(own);

@@ -433,13 +433,15 @@ impl Fleet {
         self.regions.values().find(|region| region.management)
     }
 
-    /// The source that is a namespace's own: the first that may provide it, and nothing that belongs to all.
+    /// The source that is a namespace's own: the first that may provide it, and nothing that belongs to all. One that describes
+    /// a region is that only if there is no other: it gives to its own region alone, and often to many namespaces.
     pub fn own_source(&self, namespace: &Namespace) -> Option<&SourceName> {
         let is_own = |source: &&Source| {
             let Provides { namespaces, cluster_scoped, .. } = &source.provides;
             !cluster_scoped && *namespace != self.system_namespace && namespaces.matches(namespace.as_str())
         };
-        self.sources.iter().find(is_own).map(|source| &source.name)
+        let own = || self.sources.iter().filter(is_own);
+        own().find(|source| source.region.is_none()).or_else(|| own().next()).map(|source| &source.name)
     }
 
     /// Whether some stage reads objects of a kind.

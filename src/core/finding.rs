@@ -5,6 +5,7 @@
 
 pub mod codes;
 mod severity;
+pub mod telling;
 
 use alloc::borrow::Cow;
 use alloc::collections::BTreeMap;

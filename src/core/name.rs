@@ -4,6 +4,7 @@
 //! words of nearly every key take no memory at all. This module knows how Kubernetes bounds names; it knows
 //! nothing of objects.
 
+pub mod holder;
 pub mod made;
 
 use alloc::borrow::Cow;

@@ -8,6 +8,7 @@ use alloc::vec::Vec;
 
 use crate::claim::Claim;
 use crate::closure::{Closure, Member};
+use crate::finding::telling::Telling;
 use crate::finding::{Class, Code, Finding, Severity};
 use crate::name::ObjectKey;
 
@@ -64,15 +65,20 @@ pub struct Ruling<'c> {
     pub verdict: Verdict,
     /// Single objects that wait by what is published, beside those of the [closure](Closure::waiting), and why.
     pub waiting: BTreeMap<ObjectKey, Code>,
+    /// Of which of these findings speak.
+    telling: Telling,
 }
-
-/// How many single objects of a claim are told of that wait by what is published.
-const MOST_TOLD: usize = 16;
 
 impl<'c> Ruling<'c> {
     /// The rulings on cases to which nothing is added yet.
     pub fn of(cases: &'c [Case]) -> Vec<Self> {
-        let ruling = |case: &'c Case| Self { case, added: Vec::new(), verdict: case.verdict, waiting: BTreeMap::new() };
+        let ruling = |case: &'c Case| Self {
+            case,
+            added: Vec::new(),
+            verdict: case.verdict,
+            waiting: BTreeMap::new(),
+            telling: Telling::default(),
+        };
         cases.iter().map(ruling).collect()
     }
 
@@ -97,7 +103,7 @@ impl<'c> Ruling<'c> {
             return false;
         }
         let claim = &self.case.claim;
-        if self.waiting.len() < MOST_TOLD {
+        if self.telling.tells(read) {
             let message = format!("of {}, {read} waits, and what is published of it stays: {}", claim.by, why.message);
             let finding = Finding { message, ..why.clone().severity(Severity::Warning) };
             self.added.push(finding.claimed_by(&claim.by).in_region(claim.region()));

@@ -14,7 +14,9 @@ use crate::capi::resource_set::{MOST_BYTES, resource_set_kind};
 use crate::claim::{Claim, Edit, Own, Parcel, made, parcel};
 use crate::closure::{Closure, Member, Rank, Role, own_of_guests};
 use crate::destination::Destination;
+use crate::finding::telling::Telling;
 use crate::finding::{Code, Finding, Severity};
+use crate::listing::counted;
 use crate::name::ObjectKey;
 use crate::object::Object;
 use crate::snapshot::Lookup;
@@ -105,7 +107,7 @@ pub(super) fn set_aside(world: &World<'_>, claim: &Claim, closure: &mut Closure)
         let told = Finding { message, ..open.clone().severity(Severity::Warning) };
         findings.push(if is_left { told } else { open.clone() });
     }
-    let (mut told, mut stopping) = (0_usize, 0_usize);
+    let (mut telling, mut stopping, mut last) = (Telling::default(), 0_usize, None);
     for (read, verdict, found) in aside {
         let Some(first) = found.iter().find(|finding| finding.stops_claim()) else { continue };
         if verdict == Verdict::Broken && !is_left {
@@ -124,13 +126,21 @@ pub(super) fn set_aside(world: &World<'_>, claim: &Claim, closure: &mut Closure)
             _ => format!("of {}, {read} {what}: {}", claim.by, first.message),
         };
         // Of two that want one place, both would say the same.
-        if told < MOST_TOLD && !findings.iter().any(|finding| finding.message == message) {
-            told = told.saturating_add(1);
-            findings.push(Finding { message, ..first.clone().severity(Severity::Warning) });
+        if !findings.iter().any(|finding| finding.message == message) {
+            let finding = Finding { message, ..first.clone().severity(Severity::Warning) };
+            if telling.tells(&read) {
+                findings.push(finding);
+            } else {
+                last = Some(finding);
+            }
         }
         if verdict == Verdict::Broken {
             closure.waiting.insert(read, first.code);
         }
+    }
+    if let (Some(others), Some(last)) = (telling.others(), last) {
+        let message = format!("of {}, {} more wait or are left out", claim.by, counted(others, "object", "objects"));
+        findings.push(Finding { message, object: None, ..last });
     }
     findings
 }

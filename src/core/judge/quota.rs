@@ -4,6 +4,7 @@
 //! Where a region has no room for all who ask for more, namespaces that ask for less come first, and what fails takes
 //! no room.
 
+use alloc::borrow::ToOwned as _;
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -14,7 +15,8 @@ use crate::claim::parcel;
 use crate::closure::Member;
 use crate::config::RegionConfig;
 use crate::finding::{Code, Finding};
-use crate::name::{Claimant, Namespace, ObjectKey};
+use crate::name::holder::{Holder, Part};
+use crate::name::{Claimant, ObjectKey};
 use crate::world::World;
 
 /// The most bytes that `bundle.yaml` takes to say which objects one namespace's claims need: with it, what is published
@@ -64,33 +66,12 @@ struct Court<'a> {
     published: BTreeMap<&'a Claimant, BTreeSet<&'a ObjectKey>>,
 }
 
-/// Who has a quota of his own: a namespace, and apart from it the templates that are rendered for it, and what groups of
-/// guests deliver from it. Who writes the one has no say in the others.
-type Account = (Namespace, Part);
-
-/// A part of what a namespace has.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(super) enum Part {
-    Own,
-    Templates,
-    Guests,
-}
-
-fn account(by: &Claimant) -> (&Namespace, Part) {
-    let part = match () {
-        () if by.is_managed_resource() => Part::Templates,
-        () if by.is_guest() => Part::Guests,
-        () => Part::Own,
-    };
-    (&by.namespace, part)
-}
-
 /// The accounts that may be over a quota, and whether the region may be; none where all is well.
 pub(super) fn exceeded(
     world: &World<'_>,
     region: &RegionConfig,
     rulings: &[Ruling<'_>],
-) -> Option<(BTreeSet<Account>, bool)> {
+) -> Option<(BTreeSet<Holder>, bool)> {
     let incumbents = &Incumbents::default();
     let court = Court { world, region, incumbents, published: BTreeMap::new() };
     // Upper bounds first: shared objects are counted for each claim.
@@ -107,7 +88,7 @@ pub(super) fn exceeded(
         || all.sealed > MOST_SEALED_OF_REGION
         || all.listed.saturating_add(all.objects.saturating_mul(AROUND_OBJECT)) > MOST_LISTED_OF_REGION;
     let full = loads.iter().filter(|(_, load)| is_full(load));
-    let full: BTreeSet<Account> = full.map(|((name, part), _)| ((*name).clone(), *part)).collect();
+    let full: BTreeSet<Holder> = full.map(|(whose, _)| whose.clone()).collect();
     (is_crowded || !full.is_empty()).then_some((full, is_crowded))
 }
 
@@ -116,8 +97,8 @@ pub(super) fn apply(world: &World<'_>, region: &RegionConfig, incumbents: &Incum
     let Some((full, is_crowded)) = exceeded(world, region, rulings) else { return };
     let mut court = Court { world, region, incumbents, published: BTreeMap::new() };
     court.published = incumbents.by_claimant();
-    for account in &full {
-        court.of_account(account, rulings);
+    for whose in &full {
+        court.of_holder(whose, rulings);
     }
     if is_crowded {
         court.of_region(rulings);
@@ -125,11 +106,16 @@ pub(super) fn apply(world: &World<'_>, region: &RegionConfig, incumbents: &Incum
 }
 
 impl<'a> Court<'a> {
-    /// What the resolved claims of each account take at most.
-    fn loads<'r>(&self, rulings: &'r [Ruling<'_>]) -> BTreeMap<(&'r Namespace, Part), Load> {
-        let mut loads: BTreeMap<(&Namespace, Part), Load> = BTreeMap::new();
+    /// Whose a ruling is.
+    fn whose(&self, ruling: &Ruling<'_>) -> Holder {
+        Holder::of(&ruling.case.claim.by, &self.world.fleet.system_namespace)
+    }
+
+    /// What the resolved claims of each take at most.
+    fn loads(&self, rulings: &[Ruling<'_>]) -> BTreeMap<Holder, Load> {
+        let mut loads: BTreeMap<Holder, Load> = BTreeMap::new();
         for ruling in rulings.iter().filter(|ruling| ruling.is_admitted()) {
-            let load = loads.entry(account(&ruling.case.claim.by)).or_default();
+            let load = loads.entry(self.whose(ruling)).or_default();
             *load = load.plus(Load { claims: 1, ..Load::default() });
             for member in ruling.case.published_members() {
                 let sealed = self.sealed(member);
@@ -168,12 +154,11 @@ impl<'a> Court<'a> {
         ruling.case.published_members().any(is_more)
     }
 
-    /// Holds one account to its quotas.
-    fn of_account(&self, (namespace, part): &Account, rulings: &mut [Ruling<'_>]) {
+    /// Holds one to his quotas.
+    fn of_holder(&self, whose: &Holder, rulings: &mut [Ruling<'_>]) {
         let (mut claims, mut needs) = (0_usize, 0_usize);
         let mut objects: BTreeMap<&ObjectKey, &Member> = BTreeMap::new();
-        let is_theirs =
-            |ruling: &&Ruling<'_>| ruling.is_admitted() && account(&ruling.case.claim.by) == (namespace, *part);
+        let is_theirs = |ruling: &&Ruling<'_>| ruling.is_admitted() && self.whose(ruling) == *whose;
         for ruling in rulings.iter().filter(is_theirs) {
             claims = claims.saturating_add(1);
             for member in ruling.case.published_members() {
@@ -183,12 +168,15 @@ impl<'a> Court<'a> {
         }
         let (count, limits, region) = (objects.len(), &self.world.fleet.limits, &self.region.name);
         let sealed = objects.values().map(|member| self.sealed(member)).fold(0_usize, usize::saturating_add);
-        let who = match part {
-            Part::Templates => "ManagedResources",
-            Part::Guests => "groups of guests",
-            Part::Own if self.world.fleet.names_others() => "claimants",
-            Part::Own => "Credentials",
+        let namespace = &whose.namespace;
+        let who = match &whose.part {
+            Part::Templates => "ManagedResources".to_owned(),
+            Part::Guests(group) => format!("payloads and sets of group {group}"),
+            Part::Rules => "ResourceSyncRules".to_owned(),
+            Part::Own if self.world.fleet.names_others() => "claimants".to_owned(),
+            Part::Own => "Credentials".to_owned(),
         };
+        let (first, rest) = who.split_at_checked(1).unwrap_or_default();
         type Grows<'s, 'a> = fn(&'s Court<'a>, &Ruling<'_>) -> bool;
         let quotas: [(usize, usize, Grows<'_, 'a>, String, &str); 4] = [
             (
@@ -207,13 +195,9 @@ impl<'a> Court<'a> {
                 limits.objects_per_namespace,
                 Self::is_wider,
                 format!(
-                    "{} of namespace {namespace} need {count} objects in region {region}; \
+                    "{}{rest} of namespace {namespace} need {count} objects in region {region}; \
                      limits.objectsPerNamespace is {}",
-                    match who {
-                        "claimants" => "Claimants",
-                        "groups of guests" => "Groups of guests",
-                        _ => who,
-                    },
+                    first.to_ascii_uppercase(),
                     limits.objects_per_namespace
                 ),
                 FEWER,
@@ -254,11 +238,11 @@ impl<'a> Court<'a> {
     /// Lets in who asks for more as long as the region has room, those first whose namespaces ask for less.
     fn of_region(&self, rulings: &mut [Ruling<'_>]) {
         let mut room = Room { court: self, keys: BTreeSet::new(), load: Load::default() };
-        let mut asking: BTreeMap<(&Namespace, Part), Vec<usize>> = BTreeMap::new();
+        let mut asking: BTreeMap<Holder, Vec<usize>> = BTreeMap::new();
         for (index, ruling) in rulings.iter().enumerate() {
             let by = &ruling.case.claim.by;
             if ruling.is_admitted() && (self.is_wider(ruling) || self.is_heavier(ruling)) {
-                asking.entry(account(by)).or_default().push(index);
+                asking.entry(self.whose(ruling)).or_default().push(index);
             } else if ruling.is_admitted() {
                 room.take(ruling);
             }
@@ -267,13 +251,13 @@ impl<'a> Court<'a> {
                 stays.for_each(|key| room.add(key, self.incumbents.bytes(key).unwrap_or_default()));
             }
         }
-        let mut order: Vec<(usize, (&Namespace, Part), Vec<usize>)> = Vec::new();
-        for (account, indexes) in asking {
+        let mut order: Vec<(usize, Holder, Vec<usize>)> = Vec::new();
+        for (whose, indexes) in asking {
             let theirs = indexes.iter().filter_map(|index| rulings.get(*index));
             let keys: BTreeSet<&ObjectKey> =
                 theirs.flat_map(|ruling| ruling.case.published_members()).map(|member| &member.lands).collect();
             let new = keys.into_iter().filter(|key| !room.keys.contains(*key)).count();
-            order.push((new, account, indexes));
+            order.push((new, whose, indexes));
         }
         order.sort();
         let mut failed: Vec<(usize, String, &str)> = Vec::new();

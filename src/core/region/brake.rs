@@ -15,6 +15,7 @@ use crate::config::{Accept, Acceptance, Limits};
 use crate::finding::{Code, Finding};
 use crate::hash::sha256_hex;
 use crate::listing::{counted, few};
+use crate::name::holder::Holder;
 use crate::name::{Claimant, Directory, FleetName, Namespace, ObjectKey, Region, SourceName};
 use crate::recipient::Recipient;
 
@@ -26,7 +27,7 @@ pub struct Load<'a> {
     pub region: &'a Region,
     /// Its folder.
     pub directory: &'a Directory,
-    /// What each namespace loses; those that lose nothing may be left out.
+    /// What each holder loses; those that lose nothing may be left out.
     pub accounts: &'a [Account],
     /// Objects that are published, or were at the baseline, without Namespaces.
     pub objects: usize,
@@ -72,23 +73,26 @@ impl<'a> Load<'a> {
 
 /// What the namespaces of one source have.
 ///
-/// What many namespaces lose at once has a bound too: it looks like a fault of what is read. A tenant with a source of
+/// What many namespaces lose at once has a bound too: it looks like a fault of what is read. What groups deliver to guests
+/// has one apart, since rules take it wherever it stands. A tenant with a source of
 /// his own could use that up for all others, so each such source has a bound of its own.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Share {
     /// The source; none for all namespaces that only sources which are trusted with more may provide.
     pub source: Option<SourceName>,
+    /// Whether it is what groups deliver to guests.
+    pub guests: bool,
     /// Objects that are published for them, or were at the baseline, without Namespaces.
     pub objects: usize,
     /// Their Secrets and identities that are left if nothing is held.
     pub left: usize,
 }
 
-/// What one namespace loses.
+/// What one holder loses.
 #[derive(Clone, Debug, Default)]
 pub struct Account {
-    /// The namespace of the claimants; none where nobody knows who claims.
-    pub namespace: Option<Namespace>,
+    /// Whose it is; none where nobody knows who claims.
+    pub whose: Option<Holder>,
     /// The source that is the namespace's own, if one is.
     pub source: Option<SourceName>,
     /// What it would lose now, sorted.
@@ -103,18 +107,22 @@ pub struct Account {
     pub loses_all: bool,
 }
 
-/// A namespace of which every value that stays published is replaced.
+/// A holder of whom every value that stays published is replaced.
 #[derive(Clone, Debug)]
 pub struct Replaced {
-    /// The namespace of the claimants.
-    pub namespace: Namespace,
-    /// Its Secrets, and the SHA-256 of their published files, sorted.
+    /// Whose they are.
+    pub whose: Holder,
+    /// His Secrets, and the SHA-256 of their published files, sorted.
     pub secrets: Vec<(ObjectKey, String)>,
     /// The claimants that need them, sorted.
     pub claimants: Vec<Claimant>,
 }
 
 impl Account {
+    fn is_of(&self, share: &Share) -> bool {
+        self.source == share.source && self.whose.as_ref().is_some_and(Holder::is_guests) == share.guests
+    }
+
     fn total(&self) -> usize {
         self.losses.len().saturating_add(self.lost_before)
     }
@@ -202,18 +210,18 @@ pub enum Held {
     /// Nobody's.
     #[default]
     Nothing,
-    /// Those of these namespaces.
-    Of(BTreeSet<Option<Namespace>>),
+    /// Those of these.
+    Of(BTreeSet<Option<Holder>>),
     /// All of the region's.
     All,
 }
 
 impl Held {
-    /// Whether the withdrawals of claimants in a namespace are held.
-    pub fn holds(&self, namespace: &Namespace) -> bool {
+    /// Whether somebody's withdrawals are held.
+    pub fn holds(&self, whose: &Holder) -> bool {
         match self {
             Held::Nothing => false,
-            Held::Of(namespaces) => namespaces.iter().flatten().any(|held| held == namespace),
+            Held::Of(held) => held.iter().flatten().any(|held| held == whose),
             Held::All => true,
         }
     }
@@ -228,8 +236,8 @@ pub struct Braked {
     pub held: Held,
     /// Why they are.
     pub deletions: Vec<Hold>,
-    /// The namespaces whose Secrets keep their values.
-    pub keeping: BTreeSet<Namespace>,
+    /// Whose Secrets keep their values.
+    pub keeping: BTreeSet<Holder>,
     /// Why they do.
     pub values: Vec<Hold>,
     /// The acceptances that were needed: without them more would be held.
@@ -278,25 +286,25 @@ fn values(load: &Load<'_>, limits: &Limits, braked: &mut Braked, wanted: &Wanted
     let Load { region, replaced, .. } = load;
     // Who lets all be sealed anew unasked wants no brake here either.
     let is_braked = limits.reseal_percent < 100;
-    for Replaced { namespace, secrets, claimants } in *replaced {
+    for Replaced { whose, secrets, claimants } in *replaced {
         if !is_braked || secrets.len() <= limits.free_deletions {
             continue;
         }
         let lines: Vec<String> = secrets.iter().map(|(key, sha256)| line(key, sha256)).collect();
-        let acceptance = wanted(Accept::Reseal, Some(namespace), &lines);
+        let acceptance = wanted(Accept::Reseal, Some(&whose.namespace), &lines);
         if is_given(&acceptance) {
             braked.accepted.push(acceptance);
             continue;
         }
         let named = few(secrets.iter().map(|(key, _)| key), secrets.len(), SHOWN);
         let message = format!(
-            "every value of namespace {namespace} in region {region} would be replaced at once, in {} Secrets: {named}",
+            "every value of {whose} in region {region} would be replaced at once, in {} Secrets: {named}",
             secrets.len()
         );
         let help = format!("If all of them were rotated, pass --accept-reseal {acceptance}.");
         let finding = Finding::new(Code::ResealHeld, message).in_region(region).help(help);
         braked.values.push(Hold { claimants: claimants.clone(), ..Hold::lifted_by(finding, acceptance) });
-        braked.keeping.insert(namespace.clone());
+        braked.keeping.insert(whose.clone());
     }
 }
 
@@ -322,7 +330,7 @@ fn deletions(load: &Load<'_>, limits: &Limits, wanted: &Wanted<'_>, is_given: &G
     }
     let of_account = |account: &Account| {
         let losses: Vec<&Loss> = account.losses.iter().collect();
-        wanted(Accept::Deletions, account.namespace.as_ref(), &lines(&losses))
+        wanted(Accept::Deletions, account.whose.as_ref().map(|whose| &whose.namespace), &lines(&losses))
     };
     let mut passing: Vec<&Account> = Vec::new();
     let mut held = BTreeSet::new();
@@ -340,7 +348,10 @@ fn deletions(load: &Load<'_>, limits: &Limits, wanted: &Wanted<'_>, is_given: &G
         let whose = called(load, account);
         let counts = count_losses(&losses, account.objects);
         let why = match (account.lost_before, account.loses_all) {
-            (_, true) => String::from(", all of several Credentials"),
+            (_, true) if account.losing.iter().all(Claimant::is_credential) => {
+                String::from(", all of several Credentials")
+            }
+            (_, true) => String::from(", all of several claimants"),
             (0, false) => String::new(),
             (before, false) => format!(", after {before} that went before"),
         };
@@ -352,22 +363,23 @@ fn deletions(load: &Load<'_>, limits: &Limits, wanted: &Wanted<'_>, is_given: &G
             (&losses, claimants),
             acceptance,
         ));
-        held.insert(account.namespace.clone());
+        held.insert(account.whose.clone());
     }
-    let everyone = [Share { source: None, objects: load.objects, left: load.left }];
+    let everyone = [Share { objects: load.objects, left: load.left, ..Share::default() }];
     let shares = if load.shares.is_empty() { &everyone } else { load.shares };
     let nobody_held = held.is_empty();
     for share in shares {
-        let is_of_share = |account: &&&Account| load.shares.is_empty() || account.source == share.source;
+        let is_of_share = |account: &&&Account| load.shares.is_empty() || account.is_of(share);
         let passing: Vec<&Account> = passing.iter().filter(is_of_share).copied().collect();
-        let is_held = losing().filter(|account| is_of_share(&account)).any(|account| held.contains(&account.namespace));
+        let is_held = losing().filter(|account| is_of_share(&account)).any(|account| held.contains(&account.whose));
         // One namespace's losses have a bound of their own: what counts here is what the others lose beside it.
         let together: usize = passing.iter().map(|account| account.total()).sum();
         let most = passing.iter().map(|account| account.total()).max().unwrap_or_default();
         let beside = together.saturating_sub(most);
         let too_much = beside > limits.free_deletions && exceeds(beside, limits.deletion_percent, share.objects);
         // What a tenant's own source gave may go to the last, as long as the region keeps something.
-        let is_emptied = (load.left == 0 && nobody_held) || (share.source.is_none() && share.left == 0 && !is_held);
+        let is_emptied =
+            (load.left == 0 && nobody_held) || (share.source.is_none() && !share.guests && share.left == 0 && !is_held);
         let empties = is_emptied && !passing.is_empty();
         if !too_much && !empties {
             continue;
@@ -398,16 +410,16 @@ fn deletions(load: &Load<'_>, limits: &Limits, wanted: &Wanted<'_>, is_given: &G
             let claimants = account.losing.iter().collect();
             let whose = called(load, account);
             braked.deletions.push(held_deletions(load, &whose, &counts, (&losses, claimants), acceptance));
-            held.insert(account.namespace.clone());
+            held.insert(account.whose.clone());
         }
     }
     // Once what is held goes too, the rest may empty what is theirs, and be held in turn: so one line asks for all of it.
     if let Some(first) = braked.deletions.first_mut() {
-        let is_emptied = |share: &&Share| load.left == 0 || (share.source.is_none() && share.left == 0);
+        let is_emptied =
+            |share: &&Share| load.left == 0 || (share.source.is_none() && !share.guests && share.left == 0);
         let emptied: Vec<&Share> = shares.iter().filter(is_emptied).collect();
-        let is_of =
-            |account: &&&Account| emptied.iter().any(|share| load.shares.is_empty() || account.source == share.source);
-        let rest = passing.iter().filter(|account| !held.contains(&account.namespace)).filter(is_of);
+        let is_of = |account: &&&Account| emptied.iter().any(|share| load.shares.is_empty() || account.is_of(share));
+        let rest = passing.iter().filter(|account| !held.contains(&account.whose)).filter(is_of);
         first.beside = rest.map(|account| of_account(account)).filter(|wanted| !is_given(wanted)).collect();
     }
     if !held.is_empty() {
@@ -419,10 +431,7 @@ fn deletions(load: &Load<'_>, limits: &Limits, wanted: &Wanted<'_>, is_given: &G
 /// Whose losses an account counts.
 fn called(load: &Load<'_>, account: &Account) -> String {
     let region = load.region;
-    account
-        .namespace
-        .as_ref()
-        .map_or(format!("region {region}"), |namespace| format!("namespace {namespace} in region {region}"))
+    account.whose.as_ref().map_or(format!("region {region}"), |whose| format!("{whose} in region {region}"))
 }
 
 /// Recipients that can read the new bundle and not the published one.
@@ -513,7 +522,7 @@ mod tests {
             sha256: "aa".into(),
         };
         Account {
-            namespace: Some(namespace.into()),
+            whose: Some(Holder::own(namespace.into())),
             source: None,
             losses: (0..gone).map(loss).collect(),
             losing: vec![Claimant::credential(namespace.into(), "c".into())],
@@ -585,8 +594,8 @@ mod tests {
         let quiet = account("quiet", 40, 2, 0);
         for hostile in 0..=60 {
             let held = braked(&[quiet.clone(), account("hostile", 60, hostile, 0)], &[], &[]).held;
-            assert!(!held.holds(&"quiet".into()), "{hostile}");
-            assert_eq!(held.holds(&"hostile".into()), hostile > 10, "{hostile}");
+            assert!(!held.holds(&Holder::own("quiet".into())), "{hostile}");
+            assert_eq!(held.holds(&Holder::own("hostile".into())), hostile > 10, "{hostile}");
         }
     }
 
@@ -595,11 +604,12 @@ mod tests {
     fn a_tenant_with_his_own_source_uses_up_nobodys_bound() {
         let mut accounts: Vec<Account> = (0..3).map(|n| account(&format!("n{n}"), 5, 2, 0)).collect();
         accounts.push(Account { source: Some("own".into()), ..account("own", 5, 3, 0) });
-        let share = |source: Option<&str>, objects| Share { source: source.map(Into::into), objects, left: 9 };
+        let share =
+            |source: Option<&str>, objects| Share { source: source.map(Into::into), guests: false, objects, left: 9 };
         let shares = [share(None, 15), share(Some("own"), 5)];
         // By themselves the three withdraw four objects beside two: more than `free`, and more than 20 % of 15.
         let held = |accounts: &[Account]| held_by(accounts, &shares, &[], &[]);
-        let three = ["n0", "n1", "n2"].map(|name| Some(name.into())).into_iter().collect();
+        let three = ["n0", "n1", "n2"].map(|name| Some(Holder::own(name.into()))).into_iter().collect();
         assert_eq!(held(&accounts).held, Held::Of(three));
         for one in 0..3 {
             let rest: Vec<Account> =
@@ -619,19 +629,24 @@ mod tests {
             account("small", 1, 1, 0),
             Account { source: Some("own".into()), ..account("own", 5, 0, 0) },
         ];
-        let two =
-            [Share { source: None, objects: 61, left: 0 }, Share { source: Some("own".into()), objects: 5, left: 5 }];
+        let share = |source: Option<&str>, objects, left| Share {
+            source: source.map(Into::into),
+            guests: false,
+            objects,
+            left,
+        };
+        let two = [share(None, 61, 0), share(Some("own"), 5, 5)];
         for (accounts, shares) in [(&all[..2], &[][..]), (&all[..], &two)] {
             let held = |given: &[Acceptance]| held_by(accounts, shares, given, &[]);
             let first = held(&[]);
-            let large: BTreeSet<Option<Namespace>> = [Some("large".into())].into();
+            let large: BTreeSet<Option<Holder>> = [Some(Holder::own("large".into()))].into();
             assert_eq!(first.held, Held::Of(large));
             let hold = &first.deletions[0];
             let line: Vec<Acceptance> = hold.lifted_by.iter().chain(&hold.beside).cloned().collect();
             assert_eq!(line.len(), 2);
             assert_eq!(held(&line).held, Held::Nothing);
             // With one alone, what was accepted goes and the other waits.
-            let small: BTreeSet<Option<Namespace>> = [Some("small".into())].into();
+            let small: BTreeSet<Option<Holder>> = [Some(Holder::own("small".into()))].into();
             assert_eq!(held(&line[..1]).held, Held::Of(small));
         }
     }

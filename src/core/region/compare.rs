@@ -24,6 +24,7 @@ use crate::hash::sha256_hex;
 use crate::judge::case::Ruling;
 use crate::judge::region::immutable_changes;
 use crate::layout::manifest::{Manifest, ManifestObject, NeededBy};
+use crate::name::holder::Holder;
 use crate::name::{Claimant, Namespace, ObjectKey, SourceName};
 
 /// Breaks claims whose objects differ from the published ones where they must not.
@@ -217,25 +218,29 @@ pub(super) fn is_anything_lost(input: &Input<'_>, pack: &Pack, changes: &[Change
             .any(|object| object.needed_by.iter().any(|before| !is_needed(&object.key, before)))
 }
 
-/// What each namespace that claims loses, against what it has published and had at the baseline.
+/// What each holder loses, against what he has published and had at the baseline.
 ///
-/// An object counts for every namespace that needed it and needs it no longer, whoever else still does: so nobody's
-/// budget depends on what others claim.
+/// An object counts for every holder that needed it and needs it no longer, whoever else still does: so nobody's budget
+/// depends on what others claim.
 fn accounts(input: &Input<'_>, pack: &Pack, changes: &[Change], history: &History) -> Vec<Account> {
     let Some(manifest) = input.published.manifest() else { return Vec::new() };
     if !is_anything_lost(input, pack, changes) {
         return Vec::new();
     }
-    let mut new = Needs::default();
+    let system = &input.world.fleet.system_namespace;
+    let mut new = Needs::new(system);
     for (key, packed) in &pack.objects {
         keepers(packed).for_each(|by| new.add(key, by));
     }
-    let old = Needs::of(manifest);
+    let old = Needs::of(manifest, system);
+    // Where nothing is left of all that others bring there either, it does not count who lost how much.
+    let emptied: BTreeSet<&Namespace> = old.emptied(&new);
     let nothing = (BTreeSet::new(), BTreeSet::new());
     let mut baselines: BTreeMap<*const Manifest, Needs<'_>> = BTreeMap::new();
     let mut accounts = Vec::new();
-    for (namespace, (objects, claimants)) in &old.0 {
-        let (left, remaining) = new.0.get(namespace).unwrap_or(&nothing);
+    for (whose, (objects, claimants)) in &old.of {
+        let namespace = &whose.namespace;
+        let (left, remaining) = new.of.get(whose).unwrap_or(&nothing);
         let sha256 = |key: &ObjectKey| input.published.sha256(key).unwrap_or_default();
         let loss = |key: &ObjectKey, entry| Loss { key: key.clone(), entry, sha256: sha256(key) };
         let mut losses: Vec<Loss> = objects.difference(left).map(|key| loss(key, None)).collect();
@@ -246,20 +251,20 @@ fn accounts(input: &Input<'_>, pack: &Pack, changes: &[Change], history: &Histor
             continue;
         }
         losses.sort();
-        let losing = losing(input, namespace, &losses);
+        let losing = losing(input, whose, &losses);
         let past = history.baseline(&input.to.region.name, Some(namespace));
         let baseline = past.map_or(manifest, |past| &past.manifest);
-        let then = baselines.entry(core::ptr::from_ref(baseline)).or_insert_with(|| Needs::of(baseline));
-        let (before, claimed) = then.0.get(namespace).unwrap_or(&nothing);
+        let then = baselines.entry(core::ptr::from_ref(baseline)).or_insert_with(|| Needs::of(baseline, system));
+        let (before, claimed) = then.of.get(whose).unwrap_or(&nothing);
         let gone = before.iter().filter(|key| !objects.contains(*key));
         let stay = before.iter().copied().filter(|key| objects.contains(*key) && left.contains(*key));
         let entries = past.map_or(0, |past| entries_before(input, pack, past, stay.cloned()));
         accounts.push(Account {
-            namespace: Some((*namespace).clone()),
+            whose: Some(whose.clone()),
             source: input.world.fleet.own_source(namespace).cloned(),
             lost_before: gone.clone().filter(|key| !left.contains(*key)).count().saturating_add(entries),
             objects: objects.len().saturating_add(gone.count()),
-            loses_all: remaining.is_empty() && claimed.union(claimants).count() > 1,
+            loses_all: emptied.contains(namespace) || (remaining.is_empty() && claimed.union(claimants).count() > 1),
             losses,
             losing,
         });
@@ -267,22 +272,29 @@ fn accounts(input: &Input<'_>, pack: &Pack, changes: &[Change], history: &Histor
     accounts
 }
 
-/// The claimants of a namespace that needed what it loses.
-fn losing(input: &Input<'_>, namespace: &Namespace, losses: &[Loss]) -> Vec<Claimant> {
+/// The claimants of a holder that needed what he loses.
+fn losing(input: &Input<'_>, whose: &Holder, losses: &[Loss]) -> Vec<Claimant> {
     let object = |loss: &Loss| input.published.object(&loss.key);
     let claimants =
         losses.iter().filter_map(object).flat_map(|object| &object.needed_by).map(|needed_by| &needed_by.by);
-    let losing: BTreeSet<&Claimant> = claimants.filter(|by| by.namespace == *namespace).collect();
+    let system = &input.world.fleet.system_namespace;
+    let losing: BTreeSet<&Claimant> = claimants.filter(|by| Holder::of(by, system) == *whose).collect();
     losing.into_iter().cloned().collect()
 }
 
-/// The objects and claimants of each namespace, Namespaces not counted.
-#[derive(Default)]
-struct Needs<'n>(BTreeMap<&'n Namespace, (BTreeSet<&'n ObjectKey>, BTreeSet<&'n Claimant>)>);
+/// The objects and claimants of each holder, Namespaces not counted.
+struct Needs<'n> {
+    system: &'n Namespace,
+    of: BTreeMap<Holder, (BTreeSet<&'n ObjectKey>, BTreeSet<&'n Claimant>)>,
+}
 
 impl<'n> Needs<'n> {
-    fn of(manifest: &'n Manifest) -> Self {
-        let mut needs = Self::default();
+    fn new(system: &'n Namespace) -> Self {
+        Self { system, of: BTreeMap::new() }
+    }
+
+    fn of(manifest: &'n Manifest, system: &'n Namespace) -> Self {
+        let mut needs = Self::new(system);
         for object in kept_by_somebody(&manifest.objects) {
             object.needed_by.iter().for_each(|by| needs.add(&object.key, by));
         }
@@ -290,9 +302,22 @@ impl<'n> Needs<'n> {
     }
 
     fn add(&mut self, key: &'n ObjectKey, by: &'n NeededBy) {
-        let (objects, claimants) = self.0.entry(&by.by.namespace).or_default();
+        let (objects, claimants) = self.of.entry(Holder::of(&by.by, self.system)).or_default();
         objects.insert(key);
         claimants.insert(&by.by);
+    }
+
+    /// The namespaces of several claimants of which nothing is left.
+    fn emptied<'s>(&'s self, new: &Self) -> BTreeSet<&'s Namespace> {
+        let mut counts: BTreeMap<&Namespace, usize> = BTreeMap::new();
+        for (whose, (_, claimants)) in &self.of {
+            let count = counts.entry(&whose.namespace).or_default();
+            *count = count.saturating_add(claimants.len());
+        }
+        for whose in new.of.keys() {
+            counts.remove(&whose.namespace);
+        }
+        counts.into_iter().filter(|(_, count)| *count > 1).map(|(namespace, _)| namespace).collect()
     }
 }
 
@@ -320,22 +345,26 @@ fn shares(input: &Input<'_>, pack: &Pack, accounts: &[Account]) -> Vec<Share> {
     if accounts.is_empty() || fleet.sources.iter().all(|source| source.provides.cluster_scoped) {
         return Vec::new();
     }
-    let mut shares: BTreeMap<Option<&SourceName>, Share> = BTreeMap::new();
-    let mut count = |claimants: &mut dyn Iterator<Item = &NeededBy>, add: fn(&mut Share)| {
-        let of = |by: &NeededBy| fleet.own_source(&by.by.namespace);
-        let sources: BTreeSet<Option<&SourceName>> = claimants.map(of).collect();
-        for source in sources {
-            add(shares.entry(source).or_insert_with(|| Share { source: source.cloned(), ..Share::default() }));
+    let mut shares: BTreeMap<(Option<&SourceName>, bool), Share> = BTreeMap::new();
+    let mut count = |claimants: &mut dyn Iterator<Item = (&NeededBy, bool)>, add: fn(&mut Share)| {
+        let of = |(by, guests): (&NeededBy, bool)| (fleet.own_source(&by.by.namespace), guests);
+        let sources: BTreeSet<(Option<&SourceName>, bool)> = claimants.map(of).collect();
+        for (source, guests) in sources {
+            let share = || Share { source: source.cloned(), guests, ..Share::default() };
+            add(shares.entry((source, guests)).or_insert_with(share));
         }
     };
     for object in input.published.manifest().iter().flat_map(|manifest| kept_by_somebody(&manifest.objects)) {
-        count(&mut object.needed_by.iter(), |share| share.objects = share.objects.saturating_add(1));
+        let by = &mut object.needed_by.iter().map(|by| (by, by.by.is_guest()));
+        count(by, |share| share.objects = share.objects.saturating_add(1));
     }
     for (_, packed) in pack.objects.iter().filter(|(key, _)| !key.kind.is_config_map()) {
-        count(&mut keepers(packed), |share| share.left = share.left.saturating_add(1));
+        // What guests get is left to the namespace of their Clusters, too.
+        count(&mut keepers(packed).map(|by| (by, false)), |share| share.left = share.left.saturating_add(1));
     }
     for account in accounts {
-        if let Some(share) = shares.get_mut(&account.source.as_ref()) {
+        let guests = account.whose.as_ref().is_some_and(Holder::is_guests);
+        if let Some(share) = shares.get_mut(&(account.source.as_ref(), guests)) {
             share.objects = share.objects.saturating_add(account.lost_before);
         }
     }

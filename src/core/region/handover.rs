@@ -13,6 +13,7 @@ use super::input::Input;
 use crate::finding::{Code, Finding};
 use crate::layout::manifest::{Manifest, ManifestObject, NeededBy};
 use crate::listing::few;
+use crate::name::holder::Holder;
 use crate::name::{Claimant, Namespace, ObjectKey};
 use crate::recipient::Recipient;
 
@@ -42,11 +43,11 @@ pub(super) fn is_shared(input: &Input<'_>, readers: &[Recipient]) -> bool {
 /// An object, and those that needed it.
 pub(super) type Exchanged<'m> = (&'m ManifestObject, BTreeSet<NeededBy>);
 
-/// What stands in a bundle whatever is handed over: how many objects, and what each namespace has of them.
-#[derive(Default)]
-pub(super) struct Beside {
+/// What stands in a bundle whatever is handed over: how many objects, and what each holder has of them.
+pub(super) struct Beside<'n> {
+    system: &'n Namespace,
     objects: usize,
-    loads: BTreeMap<Namespace, Load>,
+    loads: BTreeMap<Holder, Load>,
 }
 
 /// Objects, and the bytes of sealed Secrets among them.
@@ -62,13 +63,19 @@ impl Load {
     }
 }
 
-impl Beside {
+impl<'n> Beside<'n> {
+    /// Nothing, where this is the namespace of the system.
+    pub(super) fn new(system: &'n Namespace) -> Self {
+        Self { system, objects: 0, loads: BTreeMap::new() }
+    }
+
     /// Adds an object, with the bytes that it takes if it is a sealed Secret.
     pub(super) fn add(&mut self, needed_by: &BTreeSet<NeededBy>, sealed: usize) {
         self.objects = self.objects.saturating_add(1);
-        let namespaces: BTreeSet<&Namespace> = needed_by.iter().map(|needed_by| &needed_by.by.namespace).collect();
-        for namespace in namespaces {
-            let load = self.loads.entry(namespace.clone()).or_default();
+        let holders: BTreeSet<Holder> =
+            needed_by.iter().map(|needed_by| Holder::of(&needed_by.by, self.system)).collect();
+        for whose in holders {
+            let load = self.loads.entry(whose).or_default();
             *load = load.with(sealed);
         }
     }
@@ -86,7 +93,7 @@ pub(super) struct Fitting<'m> {
 ///
 /// In a namespace what was exchanged last comes first, because consumers have not followed that yet. Of the namespaces,
 /// those come first that exchanged less, so that nobody takes the room of all others.
-pub(super) fn fitting<'m>(input: &Input<'_>, mut beside: Beside, mut exchanged: Vec<Exchanged<'m>>) -> Fitting<'m> {
+pub(super) fn fitting<'m>(input: &Input<'_>, mut beside: Beside<'_>, mut exchanged: Vec<Exchanged<'m>>) -> Fitting<'m> {
     let (region, limits) = (input.to.region, &input.world.fleet.limits);
     let most = limits.most_objects(&region.delivery);
     let room = most.saturating_sub(beside.objects);
@@ -97,8 +104,8 @@ pub(super) fn fitting<'m>(input: &Input<'_>, mut beside: Beside, mut exchanged: 
             if object.key.kind.is_secret() { input.published.bytes(&object.key).map_or(0, <[u8]>::len) } else { 0 };
         let mut why = String::new();
         names.retain(|needed_by| {
-            let namespace = &needed_by.by.namespace;
-            let load = beside.loads.get(namespace).copied().unwrap_or_default().with(sealed);
+            let whose = Holder::of(&needed_by.by, beside.system);
+            let load = beside.loads.get(&whose).copied().unwrap_or_default().with(sealed);
             let (over, limit) = match load {
                 _ if load.objects > limits.objects_per_namespace => {
                     ("objectsPerNamespace", limits.objects_per_namespace)
@@ -108,7 +115,7 @@ pub(super) fn fitting<'m>(input: &Input<'_>, mut beside: Beside, mut exchanged: 
                 }
                 _ => return true,
             };
-            why = format!("namespace {namespace} would have more than limits.{over}, which is {limit}");
+            why = format!("{whose} would have more than limits.{over}, which is {limit}");
             false
         });
         if names.is_empty() {
@@ -121,10 +128,10 @@ pub(super) fn fitting<'m>(input: &Input<'_>, mut beside: Beside, mut exchanged: 
     if fitting.stays.len() <= room {
         return fitting;
     }
-    let mut of: BTreeMap<Option<Namespace>, Vec<Exchanged<'m>>> = BTreeMap::new();
+    let mut of: BTreeMap<Option<Holder>, Vec<Exchanged<'m>>> = BTreeMap::new();
     for one in fitting.stays {
-        let namespace = one.1.first().map(|needed_by| needed_by.by.namespace.clone());
-        of.entry(namespace).or_default().push(one);
+        let whose = one.1.first().map(|needed_by| Holder::of(&needed_by.by, beside.system));
+        of.entry(whose).or_default().push(one);
     }
     let mut all: Vec<Vec<Exchanged<'m>>> = of.into_values().collect();
     all.sort_by_key(Vec::len);

@@ -25,6 +25,7 @@ use crate::layout::manifest::{Guest, Manifest, ManifestObject, NeededBy, NeededV
 use crate::layout::sanitise::sanitise;
 use crate::layout::{Marks, namespace};
 use crate::listing::few;
+use crate::name::holder::Holder;
 use crate::name::{Claimant, Name, Namespace, ObjectKey};
 use crate::object::Object;
 use crate::reuse;
@@ -366,12 +367,14 @@ pub(super) fn let_stay(
 /// Keeps published what the brake holds.
 pub(super) fn keep_held(input: &Input<'_>, pack: &mut Pack, held: &Held, changes: &[Change]) {
     let Some(manifest) = input.published.manifest() else { return };
+    let whose = |by: &Claimant| Holder::of(by, &input.world.fleet.system_namespace);
     for object in manifest.objects.iter().filter(|object| !object.key.kind.is_namespace()) {
-        let still: BTreeSet<Namespace> =
-            pack.objects.get(&object.key).into_iter().flat_map(keepers).map(|by| by.by.namespace.clone()).collect();
+        let still: BTreeSet<Holder> =
+            pack.objects.get(&object.key).into_iter().flat_map(keepers).map(|by| whose(&by.by)).collect();
         // What goes after a hand-over was lost when that began.
         let is_lost = |by: &&NeededBy| {
-            !object.state.is_handover() && held.holds(&by.by.namespace) && !still.contains(&by.by.namespace)
+            let whose = whose(&by.by);
+            !object.state.is_handover() && held.holds(&whose) && !still.contains(&whose)
         };
         let names: BTreeSet<NeededBy> = object.needed_by.iter().filter(is_lost).cloned().collect();
         match pack.objects.get_mut(&object.key) {
@@ -388,7 +391,7 @@ pub(super) fn keep_held(input: &Input<'_>, pack: &mut Pack, held: &Held, changes
             continue;
         };
         // What somebody else may change is not kept from him.
-        if needers(packed).all(|by| held.holds(&by.by.namespace)) {
+        if needers(packed).all(|by| held.holds(&whose(&by.by))) {
             let names = needers(packed).cloned().collect();
             let_stay(input, pack, manifest, object, names, ObjectState::Carried(Code::DeletionsHeld));
         }
@@ -397,9 +400,9 @@ pub(super) fn keep_held(input: &Input<'_>, pack: &mut Pack, held: &Held, changes
     _ = add_namespaces(&input.terms, pack, &mut |key, text, _| Some(Keep::of_open(input.published.bytes(key), text)));
 }
 
-/// Keeps the values published that the brake holds: those of Secrets that only these namespaces need, so that nobody
+/// Keeps the values published that the brake holds: those of Secrets that only these need, so that nobody
 /// keeps from another what that one may have.
-pub(super) fn keep_values(input: &Input<'_>, pack: &mut Pack, keeping: &BTreeSet<Namespace>, changes: &[Change]) {
+pub(super) fn keep_values(input: &Input<'_>, pack: &mut Pack, keeping: &BTreeSet<Holder>, changes: &[Change]) {
     let Some(manifest) = input.published.manifest() else { return };
     for change in changes.iter().filter(|change| change.action == Action::Changed && change.key.kind.is_secret()) {
         let (Some(packed @ Packed::Fresh { .. }), Some(object)) =
@@ -407,7 +410,7 @@ pub(super) fn keep_values(input: &Input<'_>, pack: &mut Pack, keeping: &BTreeSet
         else {
             continue;
         };
-        if needers(packed).all(|by| keeping.contains(&by.by.namespace)) {
+        if needers(packed).all(|by| keeping.contains(&Holder::of(&by.by, &input.world.fleet.system_namespace))) {
             let names = needers(packed).cloned().collect();
             let_stay(input, pack, manifest, object, names, ObjectState::Carried(Code::ResealHeld));
         }

@@ -234,8 +234,8 @@ fn carry_over(
 type Broken<'m> = BTreeMap<&'m ObjectKey, (&'m ManifestObject, BTreeSet<NeededBy>, Code)>;
 
 /// What stands in the bundle whatever is handed over.
-fn beside(input: &Input<'_>, wanted: &Wanted, carried: &Broken<'_>) -> Beside {
-    let mut beside = Beside::default();
+fn beside<'n>(input: &Input<'n>, wanted: &Wanted, carried: &Broken<'_>) -> Beside<'n> {
+    let mut beside = Beside::new(&input.world.fleet.system_namespace);
     for (lands, (order, needed_by)) in wanted {
         let object = order.source(input.world.snapshot, &input.envelopes()).filter(|_| lands.kind.is_secret());
         beside.add(needed_by, object.map(|object| object.sealed_bytes()).unwrap_or_default());

@@ -12,12 +12,13 @@ use super::change::{Action, Change};
 use super::history::filled_entries;
 use super::input::Input;
 use super::pack::{Pack, Packed, needers};
-use crate::name::{Claimant, Namespace, ObjectKey};
+use crate::name::holder::Holder;
+use crate::name::{Claimant, ObjectKey};
 use crate::reuse::EntryChange;
 
-/// The namespaces of which every value that stays published is replaced, with their Secrets.
+/// Of whom every value that stays published is replaced, with their Secrets.
 ///
-/// A Secret counts for every namespace that needed it and needs it still.
+/// A Secret counts for every holder that needed it and needs it still.
 pub(super) fn replaced(input: &Input<'_>, pack: &Pack, changes: &[Change]) -> Vec<Replaced> {
     // What goes into guests is a document around the values: that it changed tells nothing of them.
     let is_envelope = |key: &ObjectKey| matches!(pack.objects.get(key), Some(Packed::Fresh { guest: Some(_), .. }));
@@ -33,8 +34,9 @@ pub(super) fn replaced(input: &Input<'_>, pack: &Pack, changes: &[Change]) -> Ve
     if changed.is_empty() {
         return Vec::new();
     }
-    let mut of: BTreeMap<&Namespace, (BTreeSet<&ObjectKey>, BTreeSet<&Claimant>)> = BTreeMap::new();
-    let mut staying: BTreeSet<&Namespace> = BTreeSet::new();
+    let system = &input.world.fleet.system_namespace;
+    let mut of: BTreeMap<Holder, (BTreeSet<&ObjectKey>, BTreeSet<&Claimant>)> = BTreeMap::new();
+    let mut staying: BTreeSet<Holder> = BTreeSet::new();
     // What is carried over is not read, and says nothing; what a limited run leaves alone stays.
     let is_limited = input.selection.refresh.is_some();
     let is_looked_at = |packed: &Packed| match packed {
@@ -47,42 +49,42 @@ pub(super) fn replaced(input: &Input<'_>, pack: &Pack, changes: &[Change]) -> Ve
     let (replaced, others): (Vec<_>, Vec<_>) = secrets.partition(|(key, _)| changed.contains(key));
     for (key, packed) in replaced {
         for by in staying_needers(input, key, packed) {
-            let (secrets, claimants) = of.entry(&by.namespace).or_default();
+            let (secrets, claimants) = of.entry(Holder::of(by, system)).or_default();
             secrets.insert(key);
             claimants.insert(by);
         }
     }
     for (key, packed) in others {
         // One that stays is enough, and most stay.
-        let asked: BTreeSet<&Namespace> = staying_needers(input, key, packed)
-            .map(|by| &by.namespace)
-            .filter(|namespace| of.contains_key(namespace) && !staying.contains(namespace))
+        let asked: BTreeSet<Holder> = staying_needers(input, key, packed)
+            .map(|by| Holder::of(by, system))
+            .filter(|whose| of.contains_key(whose) && !staying.contains(whose))
             .collect();
         if !asked.is_empty() && has_values(input, key) {
             staying.extend(asked);
         }
     }
-    of.retain(|namespace, _| !staying.contains(namespace));
-    let owned =
-        |(namespace, (secrets, claimants)): (&&Namespace, &(BTreeSet<&ObjectKey>, BTreeSet<&Claimant>))| Replaced {
-            namespace: (*namespace).clone(),
-            secrets: secrets
-                .iter()
-                .map(|key| ((*key).clone(), input.published.sha256(key).unwrap_or_default()))
-                .collect(),
-            claimants: claimants.iter().map(|by| (*by).clone()).collect(),
-        };
+    of.retain(|whose, _| !staying.contains(whose));
+    let owned = |(whose, (secrets, claimants)): (&Holder, &(BTreeSet<&ObjectKey>, BTreeSet<&Claimant>))| Replaced {
+        whose: whose.clone(),
+        secrets: secrets.iter().map(|key| ((*key).clone(), input.published.sha256(key).unwrap_or_default())).collect(),
+        claimants: claimants.iter().map(|by| (*by).clone()).collect(),
+    };
     of.iter().map(owned).collect()
 }
 
-/// The claimants that need a Secret, of namespaces that needed it before.
+/// The claimants that need a Secret, of holders that needed it before.
 fn staying_needers<'p>(
     input: &'p Input<'_>,
     key: &ObjectKey,
     packed: &'p Packed,
 ) -> impl Iterator<Item = &'p Claimant> {
     let before = input.published.object(key).map(|object| &*object.needed_by).unwrap_or_default();
-    let had = |by: &&Claimant| before.iter().any(|before| before.by.namespace == by.namespace);
+    let system = &input.world.fleet.system_namespace;
+    let had = |by: &&Claimant| {
+        let whose = Holder::of(by, system);
+        before.iter().any(|before| Holder::of(&before.by, system) == whose)
+    };
     needers(packed).map(|by| &by.by).filter(had)
 }
 

@@ -554,17 +554,17 @@ mod tests {
         assert_eq!(success(run, 5, 10, &second), Some((own.clone(), 5.0)));
         let nameless = RunFacts { fleet: None, ..run };
         assert_eq!(success(nameless, 64, 10, &second), Some((own.clone(), 5.0)));
+        let eu = About::Region("eu".into());
         for other in [
             RunFacts { command: "publish", ..run },
             RunFacts { fleet: Some("other"), ..run },
-            RunFacts { about: &About::Region("eu".into()), ..run },
+            RunFacts { about: &eu, ..run },
             RunFacts { command: "publish", ..nameless },
         ] {
             assert_eq!(success(other, 1, 9, &first), None, "{other:?}");
         }
         // A run of a region that did not get to know which one, or of which fleet.
-        let about = About::Region("eu".into());
-        let of_region = RunFacts { command: "apply", fleet: Some("acme"), about: &about };
+        let of_region = RunFacts { command: "apply", fleet: Some("acme"), about: &eu };
         let former = failed(of_region, 0, &Times { now: 5, ..Times::default() });
         let whole = labels(&[("fleet", "acme"), ("command", "apply"), ("region", "eu")]);
         let unknown = RunFacts { about: &About::OneRegion, ..of_region };

@@ -14,18 +14,16 @@ pub(super) const NAMESPACES: [&str; 4] = ["team-a", "team-b", "team-c", "hostile
 pub(super) const MARKS: [&str; 3] = ["take", "rename", "deliver"];
 
 /// The configuration's part: rules, templates, sets and a group for all tenants. `selected` are the namespaces with the
-/// label that templates ask for.
-pub(super) fn lay(config: &mut Value, selected: &[&str]) {
+/// label that templates ask for; with `lent`, what tenants mark for the group goes to the guests of all.
+pub(super) fn lay(config: &mut Value, selected: &[&str], lent: bool) {
     let label = |name: &&str| {
         let is_selected = if selected.contains(name) { "yes" } else { "no" };
         ((*name).to_string(), json!({"made": is_selected}))
     };
     let labels: serde_json::Map<String, Value> = NAMESPACES.iter().map(label).collect();
     // What tenants mark for these two goes to their own namespaces.
-    config["grants"] = json!([
-        {"from": {"syncRule": "take"}, "regions": ["eu"]},
-        {"from": {"syncRule": "rename"}, "regions": ["eu"]},
-    ]);
+    let rules = MARKS.iter().filter(|mark| lent || **mark != "deliver");
+    config["grants"] = rules.map(|rule| json!({"from": {"syncRule": rule}, "regions": ["eu"]})).collect();
     let region = &mut config["regions"]["eu"];
     region["syncRules"] = json!(["take", "rename"]);
     region["templates"] = json!(["*"]);

@@ -18,7 +18,7 @@ use super::node;
 use super::stages::{Desk, Wishes, keys, publish};
 use crate::judge::case::Verdict;
 use crate::layout::BundlePath;
-use crate::name::ObjectKey;
+use crate::name::{Claimant, ObjectKey};
 use crate::region::history::{History, Past};
 use crate::region::published::{Files, Published, State};
 
@@ -111,6 +111,8 @@ pub(super) struct Fleet {
     has_clusters: bool,
     /// The namespaces that templates select, where there are rules, templates, sets and groups of guests, too.
     neighbours: Option<Vec<&'static str>>,
+    /// Whether what he marks is delivered to everybody's guests; then nothing is asked of what these get.
+    is_lent: bool,
 }
 
 impl Fleet {
@@ -122,6 +124,7 @@ impl Fleet {
             recipients: RECIPIENTS.to_vec(),
             has_clusters: false,
             neighbours: None,
+            is_lent: false,
         };
         fleet.put(shared_identity(&json!({})));
         fleet.put(secret("kcm-system", "shared", 0));
@@ -209,10 +212,10 @@ impl Fleet {
             3 => self.remove("ManagedResource", "", "made"),
             4 => {
                 let names = ["taken", "renamed", "copy-renamed"];
-                let object = secret(tenant, *dice.pick::<&str>(&names), count);
+                let object = secret(tenant, dice.pick::<&str>(&names), count);
                 self.put(if dice.next(3) == 0 { object } else { marked(object, mark) });
             }
-            5 => self.put(marked(secret("kcm-system", *dice.pick(&["given", "more"]), count), mark)),
+            5 => self.put(marked(secret("kcm-system", dice.pick::<&str>(&["given", "more"]), count), mark)),
             6 => {
                 let payload = *dice.pick(&["addons", "more"]);
                 resource_set(tenant, "addons", payload, count).into_iter().for_each(|document| self.put(document));
@@ -228,8 +231,18 @@ impl Fleet {
     /// What the hostile tenant makes of it: marks, sets, rules and templates of his own, in whatever namespace.
     fn attack_neighbours(&mut self, dice: &mut Dice) {
         let everywhere = [HOSTILE, HOSTILE, HOSTILE, "team-a", "kcm-system", "default"];
-        let names =
-            ["taken", "renamed", "copy-renamed", "given", "made", "made-words", "addons", "lent", "keeper", "h0"];
+        let names = [
+            "taken",
+            "renamed",
+            "copy-renamed",
+            "given",
+            "made",
+            "made-words",
+            "addons",
+            "lent",
+            "keeper",
+            "x@made@eu",
+        ];
         for _ in 0..dice.next(24) {
             let (at, name, other) = (*dice.pick(&everywhere), *dice.pick(&names), *dice.pick(&names));
             let (mark, count, is_broken) = (*dice.pick(&MARKS), dice.next(4), dice.next(3) == 0);
@@ -242,13 +255,14 @@ impl Fleet {
                 }
                 5 => self.hostile.extend(resource_set(at, name, other, count)),
                 6 => self.hostile.push(rule(mark, is_broken, count)),
-                7 => self.hostile.push(template(*dice.pick::<&str>(&["made", "other"]), count, is_broken)),
-                8 => self.hostile.push(neighbours::namespace(at, *dice.pick::<&str>(&["yes", "no"]))),
+                7 => self.hostile.push(template(dice.pick::<&str>(&["made", "other"]), count, is_broken)),
+                8 => self.hostile.push(neighbours::namespace(at, dice.pick::<&str>(&["yes", "no"]))),
                 _ => self.hostile.push(credential(at, name, ("Secret", other))),
             }
         }
         if dice.next(4) == 0 {
-            self.hostile.extend((0..dice.next(20)).map(|n| marked(secret(HOSTILE, &format!("m{n}"), n), "take")));
+            let mark = if self.is_lent { "deliver" } else { "take" };
+            self.hostile.extend((0..dice.next(20)).map(|n| marked(secret(HOSTILE, &format!("m{n}"), n), mark)));
         }
     }
 
@@ -314,7 +328,7 @@ impl Fleet {
         });
         let mut config = config;
         if let Some(selected) = &self.neighbours {
-            lay(&mut config, selected);
+            lay(&mut config, selected, self.is_lent);
         }
         let document =
             |source: &str, value: &Value, line| Document { source: source.to_string(), node: node(value), line };
@@ -336,6 +350,8 @@ struct Branch {
     stands: BTreeSet<ObjectKey>,
     /// What of that the honest tenants need, or have handed over.
     honest: BTreeSet<ObjectKey>,
+    /// Whether nothing is asked of what groups of guests get.
+    is_lent: bool,
 }
 
 impl Branch {
@@ -357,7 +373,9 @@ impl Branch {
         }
         let (plan, heard) = desk.plan_after(region, &standing, &history, &Wishes::default());
         let (mut told, mut admitted) = (BTreeSet::new(), BTreeSet::new());
-        for (case, ruled) in heard.iter().zip(&plan.rulings).filter(|(case, _)| case.claim.by.namespace != *HOSTILE) {
+        let is_lent = self.is_lent;
+        let is_asked = |by: &Claimant| by.namespace != *HOSTILE && !(is_lent && by.is_guest());
+        for (case, ruled) in heard.iter().zip(&plan.rulings).filter(|(case, _)| is_asked(&case.claim.by)) {
             let broken = ruled.verdict == Verdict::Broken;
             if ruled.verdict == Verdict::Admitted {
                 admitted.insert(case.claim.by.clone());
@@ -375,15 +393,16 @@ impl Branch {
         let published = examine(self.states.last().unwrap_or(&Files::new()));
         (self.stands, self.honest) = Default::default();
         for object in published.manifest().map(|manifest| &*manifest.objects).unwrap_or_default() {
-            let by: Vec<_> = object.needed_by.iter().filter(|by| by.by.namespace != *HOSTILE).collect();
+            let by: Vec<_> = object.needed_by.iter().filter(|by| is_asked(&by.by)).collect();
             self.stands.insert(object.key.clone());
             if !by.is_empty() {
                 self.honest.insert(object.key.clone());
             }
             let is_own = object.key.namespace.as_ref().is_some_and(|name| HONEST.contains(&name.as_str()));
-            // What is lent to several is current as long as one of them has it, and else stays as it was: of those who only keep
-            // it, that it stands is compared.
-            if !by.is_empty() && (is_own || by.iter().any(|by| admitted.contains(&by.by))) {
+            // What is lent to several is current as long as one of them has it, is handed over by the last, and else stays as it
+            // was: of those who only keep it, that it stands is compared.
+            let is_current = || !object.state.is_handover() && by.iter().any(|by| admitted.contains(&by.by));
+            if !by.is_empty() && (is_own || is_current()) {
                 let file = published.bytes(&object.key).map(String::from_utf8_lossy);
                 let state = is_own.then_some(&object.state);
                 told.insert(format!(
@@ -401,8 +420,9 @@ impl Branch {
 struct Counts {
     held: usize,
     carried: usize,
-    /// Groups of guests of which something is published.
-    guests: usize,
+    /// Payloads that a rule gives to guests, and that a template makes for them.
+    of_rules: usize,
+    of_templates: usize,
     differs: usize,
     /// What the first run says that differs, with him and without.
     first: (Vec<String>, Vec<String>),
@@ -415,7 +435,8 @@ fn history(seed: u64, scene: &dyn Fn(&Fleet, bool) -> Scene, counts: &mut Counts
 
 fn history_of(mut fleet: Fleet, seed: u64, scene: &dyn Fn(&Fleet, bool) -> Scene, counts: &mut Counts) {
     let mut dice = Dice::of(seed);
-    let (mut with, mut without) = (Branch::default(), Branch::default());
+    let branch = || Branch { is_lent: fleet.is_lent, ..Branch::default() };
+    let (mut with, mut without) = (branch(), branch());
     for _ in 0..RUNS {
         let (there, alone) = (with.run(&scene(&fleet, true)), without.run(&scene(&fleet, false)));
         if there != alone || !with.stands.is_superset(&without.honest) {
@@ -424,7 +445,8 @@ fn history_of(mut fleet: Fleet, seed: u64, scene: &dyn Fn(&Fleet, bool) -> Scene
             return;
         }
         counts.held += there.iter().filter(|line| line.contains("DeletionsHeld")).count();
-        counts.guests += there.iter().filter(|line| line.contains("ClusterResourceSet.addons")).count();
+        counts.of_rules += there.iter().filter(|line| line.contains("guests.g: ResourceSyncRule deliver")).count();
+        counts.of_templates += there.iter().filter(|line| line.contains("guests.g: ManagedResource made")).count();
         counts.carried += there.iter().filter(|line| line.contains("Carried")).count();
         (0..=dice.next(2)).for_each(|_| fleet.change(&mut dice));
         fleet.attack(&mut dice);
@@ -467,19 +489,27 @@ fn a_hostile_tenant_with_clusters_changes_nothing_for_the_others() {
     assert!(counts.carried > 0, "{counts:?}");
 }
 
-/// Histories with rules, templates, sets and guests.
-fn neighbours_histories(seeds: core::ops::Range<u64>) {
+/// Histories with rules, templates, sets and guests; with `is_lent`, what the hostile tenant marks is delivered to
+/// everybody's guests, and nothing is asked of these.
+fn neighbours_histories(seeds: core::ops::Range<u64>, is_lent: bool) {
     let mut counts = Counts::default();
     for seed in seeds {
-        history_of(Fleet::with_neighbours(), seed, &|fleet, with| fleet.scene(with), &mut counts);
+        let fleet = Fleet { is_lent, ..Fleet::with_neighbours() };
+        history_of(fleet, seed, &|fleet, with| fleet.scene(with), &mut counts);
         assert_eq!(counts.differs, 0, "history {seed}; first with him, then without: {:#?}", counts.first);
     }
-    assert!(counts.carried > 0 && counts.guests > 0, "{counts:?}");
+    let gives = |count: usize| is_lent || count > 0;
+    assert!(counts.carried > 0 && gives(counts.of_rules) && gives(counts.of_templates), "{counts:?}");
 }
 
 #[test]
 fn a_hostile_tenant_beside_rules_templates_and_guests_changes_nothing_for_the_others() {
-    neighbours_histories(0..30);
+    neighbours_histories(0..30, false);
+}
+
+#[test]
+fn a_hostile_tenant_whose_objects_are_delivered_changes_nothing_else() {
+    neighbours_histories(0..40, true);
 }
 
 /// His withdrawals and the others' had one bound together, until this history.
@@ -493,7 +523,8 @@ fn a_hostile_tenant_uses_up_nobodys_bound() {
 #[ignore = "ten thousand histories: scripts/soak/run --tenants"]
 fn a_hostile_tenant_changes_nothing_in_ten_thousand_histories() {
     histories(1000..11_000);
-    neighbours_histories(1000..3_000);
+    neighbours_histories(1000..3_000, false);
+    neighbours_histories(1000..3_000, true);
 }
 
 /// The same histories, but the hostile source may provide everything: then he is seen at once.
@@ -504,9 +535,23 @@ fn a_tenant_who_is_trusted_with_everything_shows() {
         scene.config["sources"][1]["provides"] = json!({"namespaces": ["*"], "clusterScoped": true});
         scene
     };
-    for new in [Fleet::new, Fleet::with_neighbours] {
+    // Of what he has, rules and the like alone show him too.
+    let is_of_neighbours = |document: &Document| {
+        let kinds = ["ResourceSyncRule", "ManagedResource", "ClusterResourceSet"];
+        let is_marked = document.node.at(&["metadata", "labels"]).is_some();
+        document.source != HOSTILE || is_marked || document.node.str_at(&["kind"]).is_some_and(|it| kinds.contains(&it))
+    };
+    let by_neighbours = |fleet: &Fleet, with| {
+        let mut scene = trusting(fleet, with);
+        scene.documents.retain(is_of_neighbours);
+        scene
+    };
+    type Reads<'s> = &'s dyn Fn(&Fleet, bool) -> Scene;
+    let scenes: [(fn() -> Fleet, Reads<'_>); 3] =
+        [(Fleet::new, &trusting), (Fleet::with_neighbours, &trusting), (Fleet::with_neighbours, &by_neighbours)];
+    for (new, scene) in scenes {
         let mut counts = Counts::default();
-        (0..20).for_each(|seed| history_of(new(), seed, &trusting, &mut counts));
+        (0..20).for_each(|seed| history_of(new(), seed, scene, &mut counts));
         assert!(counts.differs > 10, "{counts:?}");
     }
     let mut quiet = Counts::default();

@@ -1,0 +1,67 @@
+//! Holder: who has quotas and a brake of his own.
+//!
+//! That is a namespace, and apart from it what others bring there: templates that are rendered for it, each group of guests
+//! of its Clusters, and what rules take for want of a namespace. Who writes the one has no say in the others, and uses up
+//! nothing of theirs.
+
+use core::fmt;
+
+use super::{Claimant, Name, Namespace};
+
+/// Who has quotas and a brake of his own.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Holder {
+    /// The namespace of the claimants.
+    pub namespace: Namespace,
+    /// Which of them.
+    pub part: Part,
+}
+
+/// A part of what the claimants of a namespace have.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Part {
+    /// What it claims itself.
+    Own,
+    /// What templates make for it.
+    Templates,
+    /// What a group delivers to the guests of its Clusters.
+    Guests(Name),
+    /// What rules take that has no namespace, and counts in that of the system.
+    Rules,
+}
+
+impl Holder {
+    /// Whose a claimant is, where this is the namespace of the system.
+    pub fn of(by: &Claimant, system: &Namespace) -> Self {
+        let part = match () {
+            () if by.is_managed_resource() => Part::Templates,
+            () if by.is_guest() => Part::Guests(by.name.clone()),
+            () if by.is_sync_rule() && by.namespace == *system => Part::Rules,
+            () => Part::Own,
+        };
+        Self { namespace: by.namespace.clone(), part }
+    }
+
+    /// Whether it is a group of guests.
+    pub fn is_guests(&self) -> bool {
+        matches!(self.part, Part::Guests(_))
+    }
+
+    /// What a namespace claims itself.
+    pub fn own(namespace: Namespace) -> Self {
+        Self { namespace, part: Part::Own }
+    }
+}
+
+/// For people: `namespace team-a`, `group pull of guests of namespace team-a`.
+impl fmt::Display for Holder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { namespace, part } = self;
+        match part {
+            Part::Own => write!(f, "namespace {namespace}"),
+            Part::Templates => write!(f, "ManagedResources for namespace {namespace}"),
+            Part::Guests(group) => write!(f, "group {group} of guests of namespace {namespace}"),
+            Part::Rules => write!(f, "ResourceSyncRules of namespace {namespace}"),
+        }
+    }
+}

@@ -233,8 +233,6 @@ fn accounts(input: &Input<'_>, pack: &Pack, changes: &[Change], history: &Histor
         keepers(packed).for_each(|by| new.add(key, by));
     }
     let old = Needs::of(manifest, system);
-    // Where nothing is left of all that others bring there either, it does not count who lost how much.
-    let emptied: BTreeSet<&Namespace> = old.emptied(&new);
     let nothing = (BTreeSet::new(), BTreeSet::new());
     let mut baselines: BTreeMap<*const Manifest, Needs<'_>> = BTreeMap::new();
     let mut accounts = Vec::new();
@@ -259,12 +257,15 @@ fn accounts(input: &Input<'_>, pack: &Pack, changes: &[Change], history: &Histor
         let gone = before.iter().filter(|key| !objects.contains(*key));
         let stay = before.iter().copied().filter(|key| objects.contains(*key) && left.contains(*key));
         let entries = past.map_or(0, |past| entries_before(input, pack, past, stay.cloned()));
+        // Where nothing is left of what others bring there either, all of them count.
+        let is_emptied = new.of_namespace(namespace).next().is_none()
+            && then.of_namespace(namespace).chain(old.of_namespace(namespace)).collect::<BTreeSet<_>>().len() > 1;
         accounts.push(Account {
             whose: Some(whose.clone()),
             source: input.world.fleet.own_source(namespace).cloned(),
             lost_before: gone.clone().filter(|key| !left.contains(*key)).count().saturating_add(entries),
             objects: objects.len().saturating_add(gone.count()),
-            loses_all: emptied.contains(namespace) || (remaining.is_empty() && claimed.union(claimants).count() > 1),
+            loses_all: (remaining.is_empty() && claimed.union(claimants).count() > 1) || is_emptied,
             losses,
             losing,
         });
@@ -307,17 +308,11 @@ impl<'n> Needs<'n> {
         claimants.insert(&by.by);
     }
 
-    /// The namespaces of several claimants of which nothing is left.
-    fn emptied<'s>(&'s self, new: &Self) -> BTreeSet<&'s Namespace> {
-        let mut counts: BTreeMap<&Namespace, usize> = BTreeMap::new();
-        for (whose, (_, claimants)) in &self.of {
-            let count = counts.entry(&whose.namespace).or_default();
-            *count = count.saturating_add(claimants.len());
-        }
-        for whose in new.of.keys() {
-            counts.remove(&whose.namespace);
-        }
-        counts.into_iter().filter(|(_, count)| *count > 1).map(|(namespace, _)| namespace).collect()
+    /// The claimants of a namespace, whatever brought them there.
+    fn of_namespace(&self, namespace: &Namespace) -> impl Iterator<Item = &'n Claimant> {
+        let all = self.of.range(Holder::own(namespace.clone())..);
+        let theirs = all.take_while(|(whose, _)| whose.namespace == *namespace);
+        theirs.flat_map(|(_, (_, claimants))| claimants.iter().copied())
     }
 }
 

@@ -96,9 +96,10 @@ fn deliver(world: &World<'_>, claim: &Claim, delivered: &Delivered, closure: &mu
         || !all.iter().all(|member| guests::never_leaves(world, &member.read).is_some());
     for member in all {
         if let Some(finding) = guests::left_out(world, claim, &member, has_others) {
-            left_out = Some(finding.clone());
             if telling.tells(&member.read) {
                 closure.find(claim, finding);
+            } else {
+                left_out = Some(finding);
             }
             continue;
         }

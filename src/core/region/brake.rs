@@ -74,8 +74,8 @@ impl<'a> Load<'a> {
 /// What the namespaces of one source have.
 ///
 /// What many namespaces lose at once has a bound too: it looks like a fault of what is read. What groups deliver to guests
-/// has one apart, since rules take it wherever it stands. A tenant with a source of
-/// his own could use that up for all others, so each such source has a bound of its own.
+/// has one apart, since rules take it wherever it stands. A tenant with a source of his own could use that up for all
+/// others, so each such source has a bound of its own.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Share {
     /// The source; none for all namespaces that only sources which are trusted with more may provide.
@@ -118,9 +118,21 @@ pub struct Replaced {
     pub claimants: Vec<Claimant>,
 }
 
+impl Share {
+    /// Whether nothing is left of what only sources that are trusted with more may provide.
+    fn is_emptied(&self) -> bool {
+        self.source.is_none() && !self.guests && self.left == 0
+    }
+}
+
 impl Account {
+    /// Whether it is what a group delivers to guests.
+    pub fn is_guests(&self) -> bool {
+        self.whose.as_ref().is_some_and(Holder::is_guests)
+    }
+
     fn is_of(&self, share: &Share) -> bool {
-        self.source == share.source && self.whose.as_ref().is_some_and(Holder::is_guests) == share.guests
+        self.source == share.source && self.is_guests() == share.guests
     }
 
     fn total(&self) -> usize {
@@ -378,8 +390,7 @@ fn deletions(load: &Load<'_>, limits: &Limits, wanted: &Wanted<'_>, is_given: &G
         let beside = together.saturating_sub(most);
         let too_much = beside > limits.free_deletions && exceeds(beside, limits.deletion_percent, share.objects);
         // What a tenant's own source gave may go to the last, as long as the region keeps something.
-        let is_emptied =
-            (load.left == 0 && nobody_held) || (share.source.is_none() && !share.guests && share.left == 0 && !is_held);
+        let is_emptied = (load.left == 0 && nobody_held) || (share.is_emptied() && !is_held);
         let empties = is_emptied && !passing.is_empty();
         if !too_much && !empties {
             continue;
@@ -415,8 +426,7 @@ fn deletions(load: &Load<'_>, limits: &Limits, wanted: &Wanted<'_>, is_given: &G
     }
     // Once what is held goes too, the rest may empty what is theirs, and be held in turn: so one line asks for all of it.
     if let Some(first) = braked.deletions.first_mut() {
-        let is_emptied =
-            |share: &&Share| load.left == 0 || (share.source.is_none() && !share.guests && share.left == 0);
+        let is_emptied = |share: &&Share| load.left == 0 || share.is_emptied();
         let emptied: Vec<&Share> = shares.iter().filter(is_emptied).collect();
         let is_of = |account: &&&Account| emptied.iter().any(|share| load.shares.is_empty() || account.is_of(share));
         let rest = passing.iter().filter(|account| !held.contains(&account.whose)).filter(is_of);

@@ -278,8 +278,7 @@ fn losing(input: &Input<'_>, whose: &Holder, losses: &[Loss]) -> Vec<Claimant> {
     let object = |loss: &Loss| input.published.object(&loss.key);
     let claimants =
         losses.iter().filter_map(object).flat_map(|object| &object.needed_by).map(|needed_by| &needed_by.by);
-    let system = &input.world.fleet.system_namespace;
-    let losing: BTreeSet<&Claimant> = claimants.filter(|by| Holder::of(by, system) == *whose).collect();
+    let losing: BTreeSet<&Claimant> = claimants.filter(|by| input.whose(by) == *whose).collect();
     losing.into_iter().cloned().collect()
 }
 
@@ -358,8 +357,7 @@ fn shares(input: &Input<'_>, pack: &Pack, accounts: &[Account]) -> Vec<Share> {
         count(&mut keepers(packed).map(|by| (by, false)), |share| share.left = share.left.saturating_add(1));
     }
     for account in accounts {
-        let guests = account.whose.as_ref().is_some_and(Holder::is_guests);
-        if let Some(share) = shares.get_mut(&(account.source.as_ref(), guests)) {
+        if let Some(share) = shares.get_mut(&(account.source.as_ref(), account.is_guests())) {
             share.objects = share.objects.saturating_add(account.lost_before);
         }
     }

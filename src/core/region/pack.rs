@@ -367,13 +367,12 @@ pub(super) fn let_stay(
 /// Keeps published what the brake holds.
 pub(super) fn keep_held(input: &Input<'_>, pack: &mut Pack, held: &Held, changes: &[Change]) {
     let Some(manifest) = input.published.manifest() else { return };
-    let whose = |by: &Claimant| Holder::of(by, &input.world.fleet.system_namespace);
     for object in manifest.objects.iter().filter(|object| !object.key.kind.is_namespace()) {
         let still: BTreeSet<Holder> =
-            pack.objects.get(&object.key).into_iter().flat_map(keepers).map(|by| whose(&by.by)).collect();
+            pack.objects.get(&object.key).into_iter().flat_map(keepers).map(|by| input.whose(&by.by)).collect();
         // What goes after a hand-over was lost when that began.
         let is_lost = |by: &&NeededBy| {
-            let whose = whose(&by.by);
+            let whose = input.whose(&by.by);
             !object.state.is_handover() && held.holds(&whose) && !still.contains(&whose)
         };
         let names: BTreeSet<NeededBy> = object.needed_by.iter().filter(is_lost).cloned().collect();
@@ -391,7 +390,7 @@ pub(super) fn keep_held(input: &Input<'_>, pack: &mut Pack, held: &Held, changes
             continue;
         };
         // What somebody else may change is not kept from him.
-        if needers(packed).all(|by| held.holds(&whose(&by.by))) {
+        if needers(packed).all(|by| held.holds(&input.whose(&by.by))) {
             let names = needers(packed).cloned().collect();
             let_stay(input, pack, manifest, object, names, ObjectState::Carried(Code::DeletionsHeld));
         }
@@ -400,8 +399,8 @@ pub(super) fn keep_held(input: &Input<'_>, pack: &mut Pack, held: &Held, changes
     _ = add_namespaces(&input.terms, pack, &mut |key, text, _| Some(Keep::of_open(input.published.bytes(key), text)));
 }
 
-/// Keeps the values published that the brake holds: those of Secrets that only these need, so that nobody
-/// keeps from another what that one may have.
+/// Keeps the values published that the brake holds: those of Secrets that only these need, so that nobody keeps from
+/// another what that one may have.
 pub(super) fn keep_values(input: &Input<'_>, pack: &mut Pack, keeping: &BTreeSet<Holder>, changes: &[Change]) {
     let Some(manifest) = input.published.manifest() else { return };
     for change in changes.iter().filter(|change| change.action == Action::Changed && change.key.kind.is_secret()) {
@@ -410,7 +409,7 @@ pub(super) fn keep_values(input: &Input<'_>, pack: &mut Pack, keeping: &BTreeSet
         else {
             continue;
         };
-        if needers(packed).all(|by| keeping.contains(&Holder::of(&by.by, &input.world.fleet.system_namespace))) {
+        if needers(packed).all(|by| keeping.contains(&input.whose(&by.by))) {
             let names = needers(packed).cloned().collect();
             let_stay(input, pack, manifest, object, names, ObjectState::Carried(Code::ResealHeld));
         }

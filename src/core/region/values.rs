@@ -34,7 +34,6 @@ pub(super) fn replaced(input: &Input<'_>, pack: &Pack, changes: &[Change]) -> Ve
     if changed.is_empty() {
         return Vec::new();
     }
-    let system = &input.world.fleet.system_namespace;
     let mut of: BTreeMap<Holder, (BTreeSet<&ObjectKey>, BTreeSet<&Claimant>)> = BTreeMap::new();
     let mut staying: BTreeSet<Holder> = BTreeSet::new();
     // What is carried over is not read, and says nothing; what a limited run leaves alone stays.
@@ -49,7 +48,7 @@ pub(super) fn replaced(input: &Input<'_>, pack: &Pack, changes: &[Change]) -> Ve
     let (replaced, others): (Vec<_>, Vec<_>) = secrets.partition(|(key, _)| changed.contains(key));
     for (key, packed) in replaced {
         for by in staying_needers(input, key, packed) {
-            let (secrets, claimants) = of.entry(Holder::of(by, system)).or_default();
+            let (secrets, claimants) = of.entry(input.whose(by)).or_default();
             secrets.insert(key);
             claimants.insert(by);
         }
@@ -57,7 +56,7 @@ pub(super) fn replaced(input: &Input<'_>, pack: &Pack, changes: &[Change]) -> Ve
     for (key, packed) in others {
         // One that stays is enough, and most stay.
         let asked: BTreeSet<Holder> = staying_needers(input, key, packed)
-            .map(|by| Holder::of(by, system))
+            .map(|by| input.whose(by))
             .filter(|whose| of.contains_key(whose) && !staying.contains(whose))
             .collect();
         if !asked.is_empty() && has_values(input, key) {
@@ -80,10 +79,9 @@ fn staying_needers<'p>(
     packed: &'p Packed,
 ) -> impl Iterator<Item = &'p Claimant> {
     let before = input.published.object(key).map(|object| &*object.needed_by).unwrap_or_default();
-    let system = &input.world.fleet.system_namespace;
     let had = |by: &&Claimant| {
-        let whose = Holder::of(by, system);
-        before.iter().any(|before| Holder::of(&before.by, system) == whose)
+        let whose = input.whose(by);
+        before.iter().any(|before| input.whose(&before.by) == whose)
     };
     needers(packed).map(|by| &by.by).filter(had)
 }

@@ -4,11 +4,15 @@
 //! configuration may add kinds, and sources may say otherwise of scopes: [`Scopes`] is asked with what they say. What
 //! nobody knows stays unknown; nothing is guessed from an object.
 
-use alloc::collections::BTreeMap;
+mod shape;
+
+use alloc::boxed::Box;
+use alloc::collections::{BTreeMap, BTreeSet};
 
 use crate::capi::resource_set::{ADDONS, is_resource_set};
 use crate::capi::{self, cluster};
 use crate::name::{Claimant, GroupKind, ObjectKey, Scope};
+pub use shape::{spec_of, top};
 
 /// The API group of k0rdent's kinds.
 pub const K0RDENT: &str = "k0rdent.mirantis.com";
@@ -442,10 +446,12 @@ pub fn is_definition(kind: &GroupKind) -> bool {
     kind.is("apiextensions.k8s.io", DEFINITION)
 }
 
-/// What is known of scopes, beyond the table.
+/// What sources say of kinds, beyond the table.
 #[derive(Default)]
 pub struct Scopes {
     learnt: BTreeMap<GroupKind, Scope>,
+    /// Fields of `spec` that definitions of k0rdent's kinds have.
+    fields: BTreeMap<GroupKind, BTreeSet<Box<str>>>,
 }
 
 impl Scopes {
@@ -457,6 +463,16 @@ impl Scopes {
     /// Learns the scope of a kind; what is learnt wins over the table.
     pub fn learn(&mut self, kind: GroupKind, scope: Scope) {
         self.learnt.insert(kind, scope);
+    }
+
+    /// Learns that objects of a kind may have a field of `spec`.
+    pub fn learn_field(&mut self, kind: &GroupKind, field: &str) {
+        self.fields.entry(kind.clone()).or_default().insert(field.into());
+    }
+
+    /// Returns true if a definition in the sources has a field of `spec`.
+    pub fn has_field(&self, kind: &GroupKind, field: &str) -> bool {
+        self.fields.get(kind).is_some_and(|fields| fields.contains(field))
     }
 
     /// The scope of `kind`, if known.

@@ -6,7 +6,8 @@ use alloc::string::String;
 /// The most edits that a slip of the hand makes.
 pub const MOST_EDITS: usize = 2;
 
-/// The edits between two words, in whatever case: insertions, deletions, replacements and swaps of neighbours.
+/// The edits between two words: insertions, deletions, replacements and swaps of neighbours, and one for all letters in
+/// another case. Zero only for equal bytes: the API knows no other equality.
 ///
 /// None where there are more than [`MOST_EDITS`], or than a third of the longer word.
 pub fn edits(a: &str, b: &str) -> Option<usize> {
@@ -16,7 +17,8 @@ pub fn edits(a: &str, b: &str) -> Option<usize> {
     if a.len().abs_diff(b.len()) > most.saturating_mul(bytes) {
         return None;
     }
-    Some(strsim::osa_distance(&a.to_lowercase(), &b.to_lowercase())).filter(|edits| *edits <= most)
+    let least = usize::from(a != b);
+    Some(strsim::osa_distance(&a.to_lowercase(), &b.to_lowercase()).max(least)).filter(|edits| *edits <= most)
 }
 
 /// The name that was probably meant; of two that are as near, the first in the alphabet.
@@ -57,6 +59,15 @@ mod tests {
         ] {
             assert_eq!(nearest(text, kinds), meant, "{text}");
         }
+    }
+
+    #[test]
+    fn another_case_is_near_and_not_equal() {
+        assert_eq!(edits("k0rdent.mirantis.com", "k0rdent.mirantis.com"), Some(0));
+        for group in ["k0rdent.mirantIs.com", "K0rdent.mirantis.com", "k0rdent.mirantis.cOm", "K0RDENT.MIRANTIS.COM"] {
+            assert_eq!(edits(group, "k0rdent.mirantis.com"), Some(1), "{group}");
+        }
+        assert_eq!(edits("Kind", "kind"), Some(1));
     }
 
     #[test]

@@ -6,6 +6,7 @@
 //! `status` except where it is read. It knows nothing of sources beyond the [`Origin`] it is told.
 
 mod matched;
+mod misplaced;
 pub mod steering;
 
 use alloc::borrow::ToOwned as _;
@@ -14,7 +15,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use crate::ciphertext::{Ciphertext, ciphertext, ciphertext_below, is_sealed_value};
-use crate::finding::{Code, Fault, Finding, Origin};
+use crate::finding::{Code, Fault, Finding, Origin, Place};
 use crate::kinds::{self, COMPONENT_LABEL, DECISION_KEY, MANAGED_BY, MANAGED_BY_LABEL, MANAGED_LABEL, OF_KCM, Scopes};
 use crate::name::made::template_of;
 use crate::name::{GroupKind, Name, Namespace, ObjectKey, Scope, Version, is_data_key, split_api_version};
@@ -23,6 +24,7 @@ use crate::node::{Key, Node};
 use crate::secret::{Payload, SecretBytes, from_base64, holds_key};
 use crate::unread_words::UnreadWords;
 pub use matched::{COPIES, FIELDS as FIELDS_OF_METADATA, Matched};
+pub use misplaced::{Misplaced, misplaced};
 
 /// The group and kind that a document states; each is empty if it states none.
 pub fn kind_of(document: &Node) -> GroupKind {
@@ -228,9 +230,6 @@ pub fn admit(
     let (ours, backed_up) = (says(MANAGED_BY_LABEL, MANAGED_BY), says(COMPONENT_LABEL, OF_KCM));
     let has_block = doc.get("sops").is_some();
     let matched = keep.is_matched(&key.kind).then(|| Box::new(Matched::of(doc)));
-    if key.kind == kinds::cluster_feature() {
-        faults.extend(matched::slip(doc));
-    }
     let mut object = Object {
         key,
         version,
@@ -248,11 +247,17 @@ pub fn admit(
         stays: None,
         create_only: false,
     };
+    // An API server drops what it does not know, so what it gives is of its own release.
+    let is_live = matches!(object.origin.place, Place::Cluster { .. });
+    let stray = if is_live { None } else { misplaced(doc, &object.key.kind, scopes) };
+    let has_misplaced = stray.is_some();
+    object.faults.extend(stray.map(|stray| stray.fault(&object.key.kind)));
     if object.key.kind.is_secret() {
         admit_secret(doc, &mut object);
     } else {
-        object.faults.extend(mistyped_top(doc, &object.key.kind));
-        object.faults.extend(matched::one_level_up(doc, &object.key.kind));
+        if !has_misplaced {
+            object.faults.extend(mistyped_top(doc, &object.key.kind));
+        }
         object.body = kept_fields(document, &object.key.kind);
         if let Some(fault) = sealed_fault(has_block, &object.key.kind, || ciphertext_below("", &object.body)) {
             object.faults.push(fault);
@@ -352,7 +357,6 @@ fn admit_secret(doc: &Node, object: &mut Object) {
     let has_block = doc.get("sops").is_some();
     let type_place = || doc.get(TYPE_FIELD).and_then(|kind| ciphertext_below(TYPE_FIELD, kind));
     object.faults.extend(sealed_fault(has_block, &key, type_place));
-    object.faults.extend(mistyped_field(doc));
     let kind = match doc.get(TYPE_FIELD) {
         None | Some(Node::Null) => "Opaque",
         Some(Node::Text(text)) if text.is_empty() => "Opaque",
@@ -454,15 +458,6 @@ fn null_entry(doc: &Node, field: &str, name: &str, value: &Node) -> Option<Fault
     }
     let message = format!("entry {name:?} of {field} has no value, and is published as an empty one");
     Some(Fault::new(Code::NullEntry, message, HELP))
-}
-
-/// The fault of a Secret with a field that is nearly one of those that it can have: what was meant would be missing.
-fn mistyped_field(doc: &Node) -> Option<Fault> {
-    const FIELDS: [&str; 7] = ["apiVersion", "data", "immutable", "kind", "metadata", "stringData", TYPE_FIELD];
-    let unknown = doc.entries().iter().filter(|(key, _)| !FIELDS.contains(&&**key));
-    let (typed, meant) = unknown.into_iter().find_map(|(key, _)| Some((key, nearest(key, FIELDS)?)))?;
-    let help = format!("Did you mean {meant}? Until this is corrected, what is published of the Secret stays.");
-    Some(Fault::new(Code::Mistyped, format!("a Secret has no field {:?}", &**typed), help))
 }
 
 /// The fault of an object with a top-level field that is nearly one that is read of its kind, and missing.
@@ -572,16 +567,20 @@ mod tests {
         for (rest, expect) in [
             ("sepc: {}", "the Credential has no field \"sepc\""),
             ("Spec: {}", "the Credential has no field \"Spec\""),
-            ("spec: {}\nsepc: {}", ""),
+            ("spec: {}\nsepc: {}", "the Credential has no field \"sepc\""),
+            ("region: eu", "the Credential has no field \"region\""),
+            ("spec: {}\nstatus: {region: eu}", "status has no field \"region\""),
+            ("spec: {}\n\u{a0}\u{a0}region: eu", "the Credential has no field \"\\u{a0}\\u{a0}region\""),
             ("spec: {}\nstatus: {}", ""),
             ("{}", ""),
-            ("description: x", ""),
+            ("spec: {description: x}", ""),
         ] {
             let rest = if rest == "{}" { "" } else { rest };
             let credential = object(&format!("{CREDENTIAL}metadata: {{name: a, namespace: b}}\n{rest}\n"));
             let said: Vec<&str> = credential.faults.iter().map(|fault| &*fault.message).collect();
             assert_eq!(said.join("; "), expect, "{rest}");
-            assert!(credential.faults.iter().all(|fault| fault.help == "Did you mean spec?"), "{rest}");
+            let is_told = |help: &str| help.contains("Did you mean spec?") || help.contains("Indent it as spec.region.");
+            assert!(credential.faults.iter().all(|fault| is_told(&fault.help)), "{rest}");
         }
         let node = |text: &str| crate::testing::node(&crate::testing::yaml(text));
         assert_eq!(nearest_to("metadata", &node("{metdata: {}, sops: {}}")), Some("metdata"));

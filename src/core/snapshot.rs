@@ -78,6 +78,25 @@ pub struct Reading {
     pub inquiry: Option<Inquiry>,
     /// The UID of the cluster that the source is; none where it is none, or nobody knows which.
     pub cluster: Option<String>,
+    /// The lines of misplaced fields, by the document that has one.
+    pub lines: BTreeMap<Origin, FaultLine>,
+}
+
+/// The line of a fault of a document, which only its text knows.
+pub struct FaultLine {
+    /// The fault's message.
+    pub message: String,
+    /// The line in its file, from one.
+    pub line: u32,
+}
+
+impl FaultLine {
+    /// Notes the line in the fault of an object that says this.
+    fn note(lines: &BTreeMap<Origin, Self>, object: &mut Object) {
+        let Some(it) = lines.get(&object.origin) else { return };
+        let meant = object.faults.iter_mut().filter(|fault| fault.message == it.message);
+        meant.for_each(|fault| fault.line = Some(it.line));
+    }
 }
 
 /// The result of looking up a key. Absence is proved, never assumed.
@@ -507,13 +526,14 @@ pub fn assemble_by(fleet: &Fleet, readings: Vec<Reading>, hands: &dyn Hands) -> 
     let mut ignored = BTreeMap::new();
     let mut values = Vec::new();
     for (index, (source, reading)) in fleet.sources.iter().zip(readings).enumerate() {
-        let Reading { documents, sealed: documents_sealed, complete, unread_words: mut words, inquiry, cluster: _ } =
+        let Reading { documents, sealed: documents_sealed, complete, unread_words: mut words, inquiry, cluster: _, lines } =
             reading;
         let mut meant = Guesses::default();
         let weighed = hands.weigh(documents, &|document| Admitted(weigh(fleet, source, &known, document)));
         for Admitted(weighed) in weighed.into_iter().flatten() {
             match weighed {
-                Weighed::Ours(object, told, template) => {
+                Weighed::Ours(mut object, told, template) => {
+                    FaultLine::note(&lines, &mut object);
                     findings.extend(told);
                     template.into_iter().for_each(|could_be| meant.add(*could_be));
                     // What is listed is never published; what is asked by name is told apart when it is supplied.
@@ -599,6 +619,7 @@ pub fn assemble_by(fleet: &Fleet, readings: Vec<Reading>, hands: &dyn Hands) -> 
             match admit(document.document, document.origin, scopes, source.default_namespace.as_ref(), fleet) {
                 Ok(mut object) if source.provides.admits(&object.key, &fleet.system_namespace) => {
                     values.push((object.key.clone(), (index, document.file), document.leaves));
+                    FaultLine::note(&lines, &mut object);
                     match document.trouble {
                         Some(reason) => unopened::close(&mut object, reason),
                         None => sealed.add(&mut object, number),
@@ -662,10 +683,22 @@ fn learn_definitions(
                 Some("Namespaced") => scopes.learn(kind.clone(), Scope::Namespaced),
                 _ => {}
             }
+            if kind.group == K0RDENT {
+                learn_fields(document, &kind, scopes);
+            }
             definitions.insert(kind, definition(document));
         }
     }
     definitions
+}
+
+/// Learns the fields of `spec` that a definition has in any version: a newer release of k0rdent has others.
+fn learn_fields(definition: &Node, kind: &GroupKind, scopes: &mut Scopes) {
+    const SPEC: [&str; 5] = ["schema", "openAPIV3Schema", "properties", "spec", "properties"];
+    let versions = definition.at(&["spec", "versions"]).map(Node::items).unwrap_or_default();
+    for (field, _) in versions.iter().filter_map(|version| version.at(&SPEC)).flat_map(Node::entries) {
+        scopes.learn_field(kind, field);
+    }
 }
 
 /// The kinds that ProviderInterfaces of the sources define or refer to.

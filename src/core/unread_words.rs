@@ -60,8 +60,8 @@ impl UnreadWords {
 
     /// What a document names that was read and is no object.
     ///
-    /// Where `metadata.name` is missing, the name may stand under another key beside it, above it or in a map like it;
-    /// values of Secrets and specifications are not looked at.
+    /// Where `metadata.name` is missing, the name may stand under another key beside it, above it or below it. Values of
+    /// Secrets and specifications are not searched, but for a `metadata` that slipped into one.
     pub fn of_document(document: &Node) -> Self {
         let mut found = Self::default();
         match document.str_at(&["kind"]).filter(|kind| !kind.is_empty() && !kind.starts_with(SEALED)) {
@@ -75,16 +75,13 @@ impl UnreadWords {
             Some(Node::Text(name)) if !name.is_empty() => _ = found.words.insert(name.clone()),
             Some(Node::Int(number)) => _ = found.words.insert(number.to_string().into()),
             _ => {
-                let other =
-                    |key: &str| !matches!(key, "apiVersion" | "data" | "stringData" | "spec" | "status" | "sops");
-                for (_, value) in document.entries().iter().filter(|(key, _)| other(key)) {
-                    let below = value.entries().iter().map(|(_, value)| value);
-                    let texts = core::iter::once(value).chain(below).filter_map(Node::as_str);
-                    // A colon without a blank makes a text, or a key, of both: `name:aws`, `{name:aws}`.
-                    let keys = value.entries().iter().filter(|(_, value)| matches!(value, Node::Null));
-                    let joined = keys.map(|(key, _)| &**key).chain(texts.clone());
-                    let joined = joined.filter_map(|text| text.split_once(':')).map(|(_, word)| word.trim());
-                    found.words.extend(texts.chain(joined).map(Box::from));
+                const VALUES: [&str; 6] = ["apiVersion", "data", "stringData", "spec", "status", "sops"];
+                for (key, value) in document.entries() {
+                    match VALUES.contains(&&**key) {
+                        false => gather(value, &mut found.words),
+                        // The whole of `metadata` may stand one level in.
+                        true => value.at(&["metadata"]).into_iter().for_each(|it| gather(it, &mut found.words)),
+                    }
                 }
             }
         }
@@ -99,6 +96,24 @@ impl UnreadWords {
     /// Whether the document might hold an object in a namespace; none is any namespace.
     pub(crate) fn may_be_in(&self, namespace: Option<&str>) -> bool {
         self.namespace.as_deref().zip(namespace).is_none_or(|(written, asked)| written == asked)
+    }
+}
+
+/// Adds every text of a node, wherever it stands; a colon without a blank makes a text, or a key, of a field and its
+/// value: `name:aws`, `{name:aws}`.
+fn gather(node: &Node, words: &mut BTreeSet<Box<str>>) {
+    let mut add = |text: &str| words.extend(text.split_once(':').map(|(_, word)| Box::from(word.trim())));
+    match node {
+        Node::Text(text) => {
+            add(text);
+            words.insert(text.clone());
+        }
+        Node::List(items) => items.iter().for_each(|item| gather(item, words)),
+        Node::Map(entries) => {
+            entries.iter().filter(|(_, value)| matches!(value, Node::Null)).for_each(|(key, _)| add(key));
+            entries.iter().for_each(|(_, value)| gather(value, words));
+        }
+        _ => {}
     }
 }
 
@@ -133,7 +148,7 @@ mod tests {
     #[test]
     fn a_document_that_lost_its_name_may_hold_what_is_named_in_it() {
         let check = |metadata: &str, name: &str, expect: bool| {
-            let text = format!("kind: Credential\nmetadata: {metadata}\nspec: {{a: spec-word}}\n");
+            let text = format!("kind: Credential\nmetadata: {metadata}\nspec: {{a: spec-word, metadata: {{name: spec-name}}}}\n");
             let found = UnreadWords::of_document(&crate::testing::node(&crate::testing::yaml(&text)));
             assert_eq!(found.words.contains(name), expect, "{metadata}");
         };
@@ -143,6 +158,8 @@ mod tests {
         check("name:aws", "aws", true);
         check("{name: gcp, 'other:aws': null}", "aws", false);
         check("{nmae: aws}", "spec-word", false);
+        check("{labels: {tier: gold, name: aws}}", "aws", true);
+        check("null", "spec-name", true);
     }
 
     #[test]

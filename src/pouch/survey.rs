@@ -292,6 +292,7 @@ fn one_look(
             unread_words: reading.unread_words,
             inquiry: None,
             cluster: None,
+            lines: reading.lines,
         });
     }
     list_namespaces(surveyor, clusters, &readings, &mut times)?;

@@ -12,11 +12,11 @@ pub struct Field {
 }
 
 impl Field {
-    pub(super) const fn required(name: &'static str, shape: Shape) -> Self {
+    pub(crate) const fn required(name: &'static str, shape: Shape) -> Self {
         Self { name, shape, required: true }
     }
 
-    pub(super) const fn optional(name: &'static str, shape: Shape) -> Self {
+    pub(crate) const fn optional(name: &'static str, shape: Shape) -> Self {
         Self { name, shape, required: false }
     }
 }
@@ -24,6 +24,8 @@ impl Field {
 /// What a field holds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Shape {
+    /// Anything at all.
+    Any,
     /// Text of so many characters.
     Text {
         /// The fewest.
@@ -49,10 +51,10 @@ pub enum Shape {
 }
 
 /// Any text.
-pub(super) const TEXT: Shape = Shape::Text { least: 0, most: None };
+pub(crate) const TEXT: Shape = Shape::Text { least: 0, most: None };
 
 /// `metav1.LabelSelector`.
-pub(super) const SELECTOR: Shape = Shape::Map(&[
+pub(crate) const SELECTOR: Shape = Shape::Map(&[
     Field::optional(
         "matchExpressions",
         Shape::List(&Shape::Map(&[
@@ -80,6 +82,7 @@ impl Shape {
         match self {
             Shape::Text { .. } | Shape::OneOf(_) => "text",
             Shape::Int { .. } => "an integer",
+            Shape::Any => "anything",
             Shape::TextMap | Shape::Map(_) => "a map",
             Shape::List(_) => "a list",
         }

@@ -32,6 +32,7 @@ fn check_spec(rules: &KindRules, spec: &str, expect: &[(&str, &str)]) {
 /// A shape as a CRD's schema would say it.
 fn as_schema(shape: &Shape) -> Value {
     match shape {
+        Shape::Any => serde_json::json!({"x-kubernetes-preserve-unknown-fields": true}),
         Shape::Text { least, most } => {
             let mut schema = serde_json::json!({"type": "string"});
             if *least > 0 {

@@ -8,6 +8,7 @@ use crate::k0rdent;
 use crate::name::{Claimant, GroupKind, Namespace};
 use crate::nearest::edits;
 use crate::node::Node;
+use crate::object::finding_of;
 use crate::snapshot::Snapshot;
 
 /// The field that was probably meant to name the Credential.
@@ -38,12 +39,14 @@ impl Deployments {
             let spec = object.at(&["spec"]);
             let named = spec.and_then(|spec| spec.at(&["credential"]));
             let is_odd = spec.is_some_and(|spec| !spec.is_map()) || named.is_some_and(|name| name.as_str().is_none());
-            let mistyped = spec.filter(|_| named.is_none()).and_then(mistyped_credential);
+            let is_open = named.is_none() && !object.is_mistyped();
+            let mistyped = spec.filter(|_| is_open).and_then(mistyped_credential);
             if let Some(field) = mistyped {
                 let message = format!("spec of {} has no field {field:?}, so its Credential is unknown", object.key);
                 let finding = Finding::new(Code::Mistyped, message).about(&object.key).at(&object.origin);
                 findings.push(finding.help("Did you mean credential?"));
             }
+            findings.extend(object.faults.iter().filter(|it| it.code == Code::Mistyped).map(|it| finding_of(it, object)));
             let is_odd = is_odd || mistyped.is_some();
             if is_odd || !object.faults.is_empty() {
                 doubtful.insert(namespace.clone());

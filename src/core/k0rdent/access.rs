@@ -1,15 +1,14 @@
 //! AccessManagement: which Credentials of the system namespace k0rdent hands to which namespaces.
 //!
-//! Read as k0rdent 1.12 reads it: `resources` if there are any, else the older `credentials`. A wrong type, or
-//! an unknown field beside those that select, makes its part of the rule unknown: that part then neither gives
-//! nor takes. Elsewhere unknown fields mean nothing.
+//! Read as k0rdent 1.12 reads it: `resources` if there are any, else the older `credentials`. A wrong type or an unknown
+//! field makes its part of the rule unknown: that part then neither gives nor takes, and the other rules stay as they are.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::GROUP;
-use crate::finding::{Code, Fault};
+use crate::finding::{Code, Fault, Place};
 use crate::lenient::{Faults, Told};
 use crate::name::{Name, Namespace, is_dns_label};
 use crate::nearest::edits;
@@ -107,9 +106,12 @@ pub fn read(object: &Object) -> (Vec<Rule>, Vec<Fault>) {
             return (vec![unknown], faults.into_found());
         }
     };
+    // An API server drops what it does not know, so what it gives is of its own release.
+    let is_live = matches!(object.origin.place, Place::Cluster { .. });
     let rule = |(index, node): (usize, &Node)| {
         let at = format!("spec.accessRules[{index}]");
-        if faults.mistyped(node, &at, &RULE).is_err() {
+        let told = faults.mistyped(node, &at, &RULE);
+        if told.and_then(|()| if is_live { Ok(()) } else { only(node, &at, &RULE, &mut faults) }).is_err() {
             return Rule { credentials: [Choice::Unknown].into(), targets: Targets::Unknown };
         }
         let credentials = credentials(node, &at, &mut faults).unwrap_or_else(|Told| [Choice::Unknown].into());
@@ -136,6 +138,11 @@ fn credentials(rule: &Node, at: &str, faults: &mut Faults) -> Result<Vec<Choice>
 /// The Credentials that one of `resources` selects: all without a selector, none if it is about another kind.
 fn choice(resource: &Node, at: &str, faults: &mut Faults) -> Result<Option<Choice>, Told> {
     let kind = faults.walk_to_text(resource, at, &["kind"])?;
+    if kind.is_none() {
+        faults.mistyped(resource, at, &RESOURCE)?;
+        faults.add(format!("{at}.kind is missing"), "Write the kind that the rule hands out, such as Credential.");
+        return Err(Told);
+    }
     let group = faults.walk_to_text(resource, at, &["apiGroup"])?.unwrap_or_default();
     faults.mistyped(resource, at, &RESOURCE)?;
     if kind != Some("Credential") || !(group.is_empty() || group == GROUP) {

@@ -4,12 +4,10 @@ use alloc::string::ToString as _;
 use alloc::vec::Vec;
 
 use super::{API_GROUP, KIND, LABEL, MANAGED_LABEL, SUBDOMAIN, VERSION, is_kind, is_version};
-use crate::finding::{Code, Fault, Place};
+use crate::finding::{Code, Fault};
 use crate::k0rdent::root::Root;
-use crate::lenient::{Faults, quoted};
+use crate::lenient::Faults;
 use crate::name::{GroupKind, Namespace, Region, is_dns_label, is_dns_subdomain, split_api_version};
-use crate::nearest::nearest;
-use crate::node::Node;
 use crate::object::Object;
 
 /// What a Credential says.
@@ -43,7 +41,6 @@ pub fn read(object: &Object) -> Result<CredentialSpec, Vec<Fault>> {
     let region = faults.text(body, "", &["spec", "region"]);
     let region = faults.shaped(region, "spec.region", is_dns_subdomain, SUBDOMAIN).map(Region::from);
     let identity = identity(&mut faults, object);
-    unknown_fields(&mut faults, object);
     let spec = identity.map(|identity| CredentialSpec {
         identity,
         region,
@@ -53,41 +50,10 @@ pub fn read(object: &Object) -> Result<CredentialSpec, Vec<Fault>> {
     faults.settle(spec)
 }
 
-/// The fields of a Credential's spec.
-///
-/// <https://github.com/k0rdent/kcm/blob/main/api/v1beta1/credential_types.go>
-const SPEC: [&str; 3] = ["description", "identityRef", "region"];
-
 /// Fields of the spec that a release newer than the newest known one may have, and that say nothing about identities.
 ///
 /// <https://github.com/k0rdent/kcm/pull/2634>
 const NEWER: [&str; 1] = ["projectionConfig"];
-
-/// The fields of `corev1.ObjectReference`.
-const REFERENCE: [&str; 7] = ["apiVersion", "fieldPath", "kind", "name", "namespace", "resourceVersion", "uid"];
-
-/// Adds a fault for every unknown field: `regoin` would make the Credential one for the management cluster.
-///
-/// The API server drops such fields, so what comes from a cluster has none that its release does not know.
-fn unknown_fields(faults: &mut Faults, object: &Object) {
-    if matches!(object.origin.place, Place::Cluster { .. }) {
-        return;
-    }
-    let nothing = Node::empty_map();
-    for (at, known) in [("spec", &SPEC[..]), ("spec.identityRef", &REFERENCE)] {
-        let path: Vec<&str> = at.split('.').collect();
-        for (key, _) in object.at(&path).unwrap_or(&nothing).entries() {
-            if known.contains(&&**key) || (at == "spec" && NEWER.contains(&&**key)) {
-                continue;
-            }
-            let help = match nearest(key, known.iter().copied()) {
-                Some(name) => format!("Did you mean {name}?"),
-                None => format!("Remove it; {at} has {}.", known.join(", ")),
-            };
-            faults.add(format!("{at} has no field {}", quoted(key)), &help);
-        }
-    }
-}
 
 /// The fields of a Credential that only newer releases of k0rdent have.
 pub fn newer_fields(object: &Object) -> impl Iterator<Item = &'static str> {
@@ -179,21 +145,6 @@ mod tests {
             "{region: [eu], identityRef: {apiVersion: v1, kind: Secret, name: s}}",
             "spec.region is a list, not text",
         );
-    }
-
-    #[test]
-    fn unknown_fields_are_said_with_the_nearest_name() {
-        let reference = "identityRef: {apiVersion: v1, kind: Secret, name: s";
-        check(&format!("{{regoin: eu, {reference}}}}}"), "spec has no field \"regoin\"");
-        check(&format!("{{{reference}, namspace: a}}}}"), "spec.identityRef has no field \"namspace\"");
-        check(&format!("{{zebra: 1, {reference}}}}}"), "spec has no field \"zebra\"");
-        let object = object(&format!("{HEAD}spec: {{regoin: eu, {reference}}}}}\n"));
-        let Err(faults) = read(&object) else { panic!("it was read") };
-        assert_eq!(faults.first().map(|fault| &*fault.help), Some("Did you mean region?"));
-        // An API server drops what it does not know, so what it gives is of its own release.
-        let place = Place::Cluster { context: "mgmt".into() };
-        let live = Object { origin: crate::finding::Origin { place, ..object.origin.clone() }, ..object };
-        assert!(read(&live).is_ok());
     }
 
     #[test]

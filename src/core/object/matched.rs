@@ -8,8 +8,6 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use crate::finding::{Code, Fault};
-use crate::kinds;
-use crate::name::GroupKind;
 use crate::nearest::nearest;
 use crate::node::Node;
 
@@ -99,28 +97,6 @@ impl Matched {
     pub fn stands_behind(&mut self) {
         self.unclear = self.unclear.take().filter(|unclear| unclear.fault.code != Code::DuplicateObject);
     }
-}
-
-/// The fault of an object whose metadata has a field that is nearly one by which rules match.
-pub(super) fn slip(document: &Node) -> Option<Fault> {
-    strays(document).first().map(Stray::fault)
-}
-
-/// The fault of a ResourceSyncRule or a ManagedResource with a field of `spec` beside it: without it, more would be taken or
-/// overwritten than was meant.
-pub(super) fn one_level_up(document: &Node, kind: &GroupKind) -> Option<Fault> {
-    let (of_spec, help): (&[&str], _) = if *kind == kinds::sync_rule() {
-        let fields = &["clusterFeatureMatch", "groupVersionKind", "rules"];
-        (fields, "Indent it below spec; until then what the rule took stays.")
-    } else if kinds::is_managed_resource(kind) {
-        let fields = &["namespaceSelector", "template", "avoidResourceUpdate"];
-        (fields, "Indent it below spec; until then what the template made stays.")
-    } else {
-        return None;
-    };
-    let field = of_spec.iter().find(|field| document.get(field).is_some())?;
-    let message = format!("{field} stands beside spec, where the API server drops it");
-    Some(Fault::new(Code::Mistyped, message, help))
 }
 
 /// A field that no object has where it stands.

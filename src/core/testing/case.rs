@@ -233,6 +233,7 @@ pub(crate) fn readings(fleet: &Fleet, world: &Scene) -> Vec<Reading> {
                 SourcePlace::Cluster { context, .. } => context.clone(),
                 _ => None,
             },
+            lines: BTreeMap::new(),
         }
     };
     for document in &world.documents {

@@ -70,6 +70,7 @@ fn missing(field: &str, faults: &mut Vec<Fault>) {
 
 fn check_shape(shape: &Shape, node: &Node, at: &str, kind: &str, faults: &mut Vec<Fault>) {
     match (shape, node) {
+        (Shape::Any, _) => {}
         (Shape::Map(fields), Node::Map(entries)) => {
             for (key, value) in entries {
                 match fields.iter().find(|field| *field.name == **key) {

@@ -7,14 +7,16 @@ use std::sync::{Arc, OnceLock};
 
 use pouch_core::finding::{Code, Finding, Origin, Place};
 use pouch_core::json;
+use pouch_core::kinds::Scopes;
 use pouch_core::name::{SourceName, split_api_version};
 use pouch_core::node::{Key, Node};
-use pouch_core::object::nearest_to;
+use pouch_core::object::{kind_of, misplaced, nearest_to};
+use pouch_core::snapshot::FaultLine;
 use pouch_core::sops::cipher::MARK;
 use pouch_core::unread_words::UnreadWords;
 use pouch_core::yaml::Flaw;
 use pouch_core::yaml::alike::Reader;
-use pouch_core::yaml::lines::lines_of_items;
+use pouch_core::yaml::lines::{line_of, lines_of_items};
 use pouch_core::yaml::read::{Document, documents, text_of};
 use rayon::prelude::*;
 
@@ -225,6 +227,17 @@ impl Text<'_> {
         sealed::append(&mut reading.sealed, file);
     }
 
+    /// Notes the line of a misplaced field of an object, which begins in a line; `text` is what that stands in.
+    fn locate(&self, node: &Node, line: u32, (text, first_line): (&str, u32), reading: &mut Reading) {
+        let kind = kind_of(node);
+        let Some(misplaced) = misplaced(node, &kind, &Scopes::new()) else { return };
+        let before = usize::try_from(line.saturating_sub(first_line)).unwrap_or(usize::MAX);
+        let start: usize = text.split_inclusive('\n').take(before).map(str::len).sum();
+        let Some(at) = line_of(text.get(start..).unwrap_or_default(), &misplaced.path) else { return };
+        let note = FaultLine { message: misplaced.fault(&kind).message, line: line_in(line, at) };
+        reading.lines.insert(self.at(line, 1), note);
+    }
+
     /// Sorts a document into objects, skipped documents and findings.
     ///
     /// `text` is the document's, and the line where that starts: items of a `List` have lines of their own.
@@ -235,10 +248,24 @@ impl Text<'_> {
             Ok(head) if head.is_list(&node) => {
                 let list = head.owned();
                 let (text, first_line) = text;
-                let lines = lines_of_items(text, "items").map(|line| line.saturating_add(first_line).saturating_sub(1));
-                self.take_list(node, &list, (line, lines.collect()), 1, reading);
+                const FIELDS: [&str; 5] = ["apiVersion", "items", "kind", "metadata", "sops"];
+                if let Some((key, _)) = node.entries().iter().find(|(key, _)| !FIELDS.contains(&&**key)) {
+                    // Not quoted: it may be the name of an entry, or a value that lost its name.
+                    let line = line_of(text, &[key]).map_or(line, |it| line_in(first_line, it));
+                    let what = format!("the {} has a field beside its items, so that an item lacks one", list.kind);
+                    let help = "Indent the line below the item that it belongs to. Until then no item is used, and what is \
+                                published by them stays.";
+                    reading.findings.push(self.finding(line, 1, what).help(help));
+                    let items = node.get("items").map(Node::items).unwrap_or_default();
+                    return reading.unread_words.extend(items.iter().map(UnreadWords::of_document));
+                }
+                let lines = lines_of_items(text, "items").map(|line| line_in(first_line, line));
+                self.take_list(node, &list, ((line, lines.collect()), (text, first_line)), 1, reading);
             }
-            Ok(_) => reading.documents.push((node, self.at(line, 1))),
+            Ok(_) => {
+                self.locate(&node, line, text, reading);
+                reading.documents.push((node, self.at(line, 1)));
+            }
             // An error page, or the words of a broken tool, in the place of a manifest: it proves no absence.
             Err(Headless::Other) if matches!(node, Node::Text(_)) => {
                 let finding = self.finding(line, 1, "it is text, and no manifest");
@@ -259,7 +286,7 @@ impl Text<'_> {
         &self,
         list: Node,
         head: &ListHead,
-        (line, lines): (u32, Vec<u32>),
+        ((line, lines), text): ((u32, Vec<u32>), (&str, u32)),
         depth: usize,
         reading: &mut Reading,
     ) {
@@ -284,7 +311,7 @@ impl Text<'_> {
                 Ok(inner) if inner.is_passed_over() => reading.skipped = reading.skipped.saturating_add(1),
                 Ok(inner) if inner.is_list(&item) && depth < MOST_LISTS => {
                     let inner = inner.owned();
-                    self.take_list(item, &inner, (line, Vec::new()), depth.saturating_add(1), reading);
+                    self.take_list(item, &inner, ((line, Vec::new()), ("", line)), depth.saturating_add(1), reading);
                 }
                 Ok(inner) if inner.is_list(&item) => {
                     reading.lacks(wrong(format!("more than {MOST_LISTS} Lists are nested in each other")));
@@ -292,7 +319,12 @@ impl Text<'_> {
                 Ok(_) if sealed::mac(&item).is_some() => {
                     reading.sealed.push(SealedFile::item(self.path, line, (item, self.at(line, 1))));
                 }
-                Ok(_) => reading.documents.push((item, self.at(line, 1))),
+                Ok(_) => {
+                    if !lines.is_empty() {
+                        self.locate(&item, line, text, reading);
+                    }
+                    reading.documents.push((item, self.at(line, 1)));
+                }
                 Err(Headless::Broken(what)) => {
                     reading.lacks_object(&item, wrong(format!("item {at} of the List: {what}")));
                 }
@@ -302,6 +334,11 @@ impl Text<'_> {
             }
         }
     }
+}
+
+/// The line of a file that is a line of a text in it.
+fn line_in(first_line: u32, line: u32) -> u32 {
+    line.saturating_add(first_line).saturating_sub(1)
 }
 
 /// What a document says it is.

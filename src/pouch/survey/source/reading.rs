@@ -1,5 +1,6 @@
 //! What reading a source gives, and what all ways of reading share.
 
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -9,6 +10,7 @@ use pouch_core::config::{FileGlobs, Source, SourceLimits, SourcePlace};
 use pouch_core::finding::{Code, Finding, Origin, Place};
 use pouch_core::name::SourceName;
 use pouch_core::node::Node;
+use pouch_core::snapshot::FaultLine;
 use pouch_core::unread_words::UnreadWords;
 
 use super::sealed::{self, SealedFile};
@@ -62,6 +64,8 @@ pub struct Reading {
     pub unread_words: Vec<UnreadWords>,
     /// What was refused or could not be read.
     pub findings: Vec<Finding>,
+    /// The lines of misplaced fields, by the document that has one.
+    pub lines: BTreeMap<Origin, FaultLine>,
     /// How many documents are no objects: no `apiVersion` and `kind`, or ones that configure
     /// kustomize or pouch.
     pub skipped: usize,
@@ -86,6 +90,7 @@ impl Reading {
             sealed::append(&mut self.sealed, file);
         }
         self.findings.extend(part.findings);
+        self.lines.extend(part.lines);
         self.skipped = self.skipped.saturating_add(part.skipped);
         self.complete &= part.complete;
         self.unread_words.extend(part.unread_words);

@@ -53,6 +53,7 @@ mod kept;
 mod keygen;
 mod kubectl_reading;
 mod limited;
+mod lines;
 mod lints;
 mod log;
 mod managed_resources;

@@ -64,14 +64,14 @@ impl Dice {
 }
 
 /// A fleet on disk, and its bundles in memory.
-struct Desk {
-    fleet: Fleet,
-    shelf: Memory,
-    published: Files,
+pub(super) struct Desk {
+    pub(super) fleet: Fleet,
+    pub(super) shelf: Memory,
+    pub(super) published: Files,
 }
 
 impl Desk {
-    fn new(config: &str, manifests: &[(String, String)]) -> Self {
+    pub(super) fn new(config: &str, manifests: &[(String, String)]) -> Self {
         let fleet = Fleet::in_memory();
         // Nothing that the brake holds would be withdrawn.
         let limits = "limits: {deletions: {free: 1000, percent: 100, objects: 1000}, reseal: {percent: 100}}\n";
@@ -83,12 +83,11 @@ impl Desk {
         let desk = Self { fleet, shelf: Memory::default(), published: Files::new() };
         desk.render();
         let published = desk.shelf.0.lock().unwrap().clone();
-        assert!(objects(&published).len() > 4, "{:?}", objects(&published));
         Self { published, ..desk }
     }
 
     /// Renders over what is published, and gives what was found.
-    fn render(&self) -> Vec<Finding> {
+    pub(super) fn render(&self) -> Vec<Finding> {
         self.shelf.0.lock().unwrap().clone_from(&self.published);
         let folder = &*self.fleet.path("");
         let ambient = Ambient::fixed(folder, jiff::Timestamp::UNIX_EPOCH, &[]);
@@ -105,7 +104,7 @@ impl Desk {
 }
 
 /// The files of objects that are not pouch's own.
-fn objects(files: &Files) -> BTreeSet<&str> {
+pub(super) fn objects(files: &Files) -> BTreeSet<&str> {
     let is_object = |path: &&str| {
         path.starts_with("regions/")
             && !path.ends_with("/kustomization.yaml")
@@ -115,8 +114,19 @@ fn objects(files: &Files) -> BTreeSet<&str> {
     files.keys().map(String::as_str).filter(is_object).collect()
 }
 
+/// The entries of sealed Secrets, each with the path of its file.
+pub(super) fn entries(files: &Files) -> BTreeSet<String> {
+    let sealed = files.iter().filter(|(path, _)| path.ends_with(".sops.yaml"));
+    let lines = sealed.flat_map(|(path, file)| {
+        let text = String::from_utf8(file.clone()).unwrap();
+        let entries: Vec<String> = text.lines().filter(|line| line.contains(": ENC[")).map(|line| format!("{path} {}", line.split(':').next().unwrap().trim())).collect();
+        entries
+    });
+    lines.filter(|line| !line.ends_with(" mac")).collect()
+}
+
 /// The lines of the document around a line, both ends included.
-fn document_around(text: &str, line: usize) -> (usize, usize) {
+pub(super) fn document_around(text: &str, line: usize) -> (usize, usize) {
     let marks: Vec<usize> =
         (1..).zip(text.lines()).filter(|(_, text)| text.starts_with("---")).map(|(number, _)| number).collect();
     let start = marks.iter().rev().find(|mark| **mark < line).map_or(1, |mark| mark + 1);
@@ -124,7 +134,7 @@ fn document_around(text: &str, line: usize) -> (usize, usize) {
 }
 
 /// Whether a finding names a place within these lines of a file.
-fn names(finding: &Finding, file: &str, (first, last): (usize, usize)) -> bool {
+pub(super) fn names(finding: &Finding, file: &str, (first, last): (usize, usize)) -> bool {
     let within = |line: usize| (first..=last).contains(&line);
     let own = match finding.origin.as_ref().map(|origin| &origin.place) {
         Some(Place::File { path, line, .. }) => path.ends_with(file) && within(usize::try_from(*line).unwrap()),
@@ -142,6 +152,7 @@ fn suffer(name: &str, config: &str, manifests: &[(String, String)]) -> usize {
     let mut dice = Dice(number("POUCH_SEED").unwrap_or(20_261_122));
     let desk = Desk::new(config, manifests);
     let before = objects(&desk.published);
+    assert!(before.len() > 4, "{before:?}");
     let (mut silent, mut withdrawn) = (String::new(), 0);
     for _ in 0..number("POUCH_SLIPS").unwrap_or(SLIPS) {
         let (file, text) = &manifests[dice.roll(manifests.len())];

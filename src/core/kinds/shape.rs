@@ -1,0 +1,99 @@
+//! Shapes: the fields of kinds, where pouch knows them all.
+//!
+//! A field of `spec` holds anything where no stage depends on what stands below it, or where another page reads it more
+//! closely. The tables name what any release since k0rdent 1.5 has; a test compares them with the CRDs.
+
+use super::{K0RDENT, KNOWN};
+use crate::capi::shape::{Field, Shape, TEXT};
+use crate::capi::{self, cluster};
+use crate::name::GroupKind;
+
+const fn any(name: &'static str) -> Field {
+    Field::optional(name, Shape::Any)
+}
+
+const fn text(name: &'static str) -> Field {
+    Field::optional(name, TEXT)
+}
+
+/// `corev1.ObjectReference`.
+const REFERENCE: &[Field] = &[
+    text("apiVersion"),
+    text("fieldPath"),
+    text("kind"),
+    text("name"),
+    text("namespace"),
+    text("resourceVersion"),
+    text("uid"),
+];
+
+/// <https://github.com/k0rdent/kcm/blob/main/api/v1beta1/credential_types.go>; `projectionConfig` comes with
+/// <https://github.com/k0rdent/kcm/pull/2634>.
+const CREDENTIAL: &[Field] =
+    &[text("description"), Field::optional("identityRef", Shape::Map(REFERENCE)), any("projectionConfig"), text("region")];
+
+/// What stands in a rule is judged rule by rule, so that a slip in one stops no other.
+const ACCESS_MANAGEMENT: &[Field] = &[any("accessRules")];
+
+/// Its lists are judged by `k0rdent::provider_interface`.
+const PROVIDER_INTERFACE: &[Field] =
+    &[any("clusterGVKs"), any("clusterIdentities"), any("clusterIdentityKinds"), text("description")];
+
+const COMPONENT: &[Field] = &[any("config"), text("template")];
+
+const REGION: &[Field] = &[
+    Field::optional("clusterDeployment", Shape::Map(&[text("name"), text("namespace")])),
+    Field::optional(
+        "core",
+        Shape::Map(&[Field::optional("capi", Shape::Map(COMPONENT)), Field::optional("kcm", Shape::Map(COMPONENT))]),
+    ),
+    Field::optional("kubeConfig", Shape::Map(&[text("key"), text("name")])),
+    Field::optional("providers", Shape::List(&Shape::Map(&[any("config"), text("name"), text("template")]))),
+    any("registryConfig"),
+];
+
+const CLUSTER_DEPLOYMENT: &[Field] = &[
+    any("auditPolicy"),
+    any("cleanupOnDeletion"),
+    any("clusterAuth"),
+    any("config"),
+    any("credential"),
+    any("dataSource"),
+    any("dryRun"),
+    any("ipamClaim"),
+    any("propagateCredentials"),
+    any("serviceSpec"),
+    any("template"),
+];
+
+/// The fields of `spec` of a kind, if all of them are known.
+pub fn spec_of(kind: &GroupKind) -> Option<&'static [Field]> {
+    if kind.group != K0RDENT {
+        return capi::rules(kind).map(|rules| rules.spec);
+    }
+    match kind.kind.as_str() {
+        "AccessManagement" => Some(ACCESS_MANAGEMENT),
+        "ClusterDeployment" => Some(CLUSTER_DEPLOYMENT),
+        "Credential" => Some(CREDENTIAL),
+        "ProviderInterface" => Some(PROVIDER_INTERFACE),
+        "Region" => Some(REGION),
+        _ => None,
+    }
+}
+
+/// The fields that objects of a kind have beside `apiVersion`, `kind` and `metadata`, if all of them are known.
+pub fn top(kind: &GroupKind) -> Option<&'static [&'static str]> {
+    let is_known = || {
+        KNOWN.iter().any(|known| kind.is(known.group, known.kind))
+            || capi::rules(kind).is_some()
+            || cluster::known(kind).is_some()
+            || *kind == cluster::class_kind()
+            || cluster::of_template(kind).is_some()
+    };
+    match (kind.group.as_str(), kind.kind.as_str()) {
+        ("", "Secret") => Some(&["data", "immutable", "stringData", "type"]),
+        ("", "ConfigMap") => Some(&["binaryData", "data", "immutable"]),
+        (super::MULTICLUSTER, "PlacementDecision") => Some(&["decisions", "schedulerName", "spec", "status"]),
+        _ => is_known().then_some(&["spec", "status"]),
+    }
+}

@@ -1,0 +1,160 @@
+//! Slips of a line: whatever is indented wrongly, nothing published is withdrawn, and the document is named as wrong.
+//!
+//! Each folder of `testdata/slips` is a world with every field that some stage reads, in block style. Every line of it
+//! is moved two blanks out, two in, and indented by U+00A0; every field, with what stands below it, one level out and
+//! one level in.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+use std::fs;
+
+use pouch_core::finding::Severity;
+
+use super::slips::{Desk, document_around, entries, names, objects};
+use crate::support::fleet::EU;
+use crate::support::root;
+
+/// A manifest with one slip, and the line that it moves to.
+struct Slip {
+    what: &'static str,
+    text: String,
+    line: usize,
+}
+
+fn indent(line: &str) -> usize {
+    line.len() - line.trim_start_matches(' ').len()
+}
+
+/// The lines of the field that begins in a line, as a range.
+fn block(lines: &[&str], from: usize) -> std::ops::Range<usize> {
+    let depth = indent(lines[from]);
+    let is_below = |line: &str| {
+        indent(line) > depth || (indent(line) == depth && line.trim_start().starts_with("- ") && lines[from].ends_with(':'))
+    };
+    let length = lines[from + 1..].iter().take_while(|line| **line != "---" && is_below(line)).count();
+    from..from + 1 + length
+}
+
+/// The line whose field a line stands in.
+fn parent(lines: &[&str], of: usize) -> Option<usize> {
+    let depth = indent(lines[of]);
+    let before = (0..of).rev().take_while(|line| lines[*line] != "---");
+    before.into_iter().find(|line| indent(lines[*line]) < depth)
+}
+
+fn slips(text: &str) -> Vec<Slip> {
+    let lines: Vec<&str> = text.lines().collect();
+    let mut slips = Vec::new();
+    let join = |lines: &[String]| lines.iter().map(|line| format!("{line}\n")).collect::<String>();
+    for (at, line) in lines.iter().enumerate().filter(|(_, line)| **line != "---") {
+        let mut with = |what, new: String| {
+            let mut all: Vec<String> = lines.iter().map(|line| (*line).to_owned()).collect();
+            all[at] = new;
+            slips.push(Slip { what, text: join(&all), line: at + 1 });
+        };
+        with("two in", format!("  {line}"));
+        if let Some(rest) = line.strip_prefix("  ") {
+            with("two out", rest.to_owned());
+            with("U+00A0", format!("{}{}", "\u{a0}".repeat(indent(line)), line.trim_start()));
+        }
+        if line.trim_start().starts_with("- ") {
+            continue;
+        }
+        let own = block(&lines, at);
+        let moved = |before: usize, by: isize| {
+            let shifted = lines[own.clone()].iter().map(|line| match by {
+                2 => format!("  {line}"),
+                _ => line.strip_prefix("  ").unwrap_or(line).to_owned(),
+            });
+            let mut all = Vec::new();
+            let mut place = 0;
+            for (number, line) in lines.iter().enumerate() {
+                if number == before {
+                    place = all.len() + 1;
+                    all.extend(shifted.clone());
+                }
+                if !own.contains(&number) {
+                    all.push((*line).to_owned());
+                }
+            }
+            if before == lines.len() {
+                place = all.len() + 1;
+                all.extend(shifted);
+            }
+            (join(&all), place)
+        };
+        if let Some(up) = parent(&lines, at).filter(|up| !lines[*up].trim_start().starts_with("- ")) {
+            let (text, line) = moved(block(&lines, up).end, -2);
+            slips.push(Slip { what: "a level out", text, line });
+        }
+        // Into every neighbour that is a map.
+        let is_neighbour = |other: &usize| {
+            let line = lines[*other];
+            indent(line) == indent(lines[at])
+                && line.ends_with(':')
+                && lines.get(other + 1).is_some_and(|next| indent(next) == indent(line) + 2 && !next.trim_start().starts_with("- "))
+                && parent(&lines, *other) == parent(&lines, at)
+                && (*other.min(&at)..*other.max(&at)).all(|line| lines[line] != "---")
+        };
+        for other in (0..lines.len()).filter(|other| *other != at && is_neighbour(other)) {
+            let (text, line) = moved(block(&lines, other).end, 2);
+            slips.push(Slip { what: "a level in", text, line });
+        }
+    }
+    slips
+}
+
+#[test]
+fn no_line_that_slips_withdraws_anything() {
+    let number = |name: &str| std::env::var(name).ok().map(|text| text.parse::<usize>().unwrap());
+    let (each, mut made) = (number("POUCH_LINES").unwrap_or(1), 0);
+    let (mut wrong, mut broken) = (String::new(), 0);
+    let only = std::env::var("POUCH_WORLD").ok();
+    let mut folders: Vec<_> =
+        fs::read_dir(root().join("testdata/slips")).unwrap().map(|entry| entry.unwrap().path()).collect();
+    folders.sort();
+    for folder in folders {
+        let world = folder.file_name().unwrap().to_str().unwrap().to_owned();
+        if only.as_ref().is_some_and(|only| *only != world) {
+            continue;
+        }
+        let mut manifests = BTreeMap::new();
+        for entry in fs::read_dir(&folder).unwrap() {
+            let path = entry.unwrap().path();
+            manifests
+                .insert(path.file_name().unwrap().to_str().unwrap().to_owned(), fs::read_to_string(path).unwrap());
+        }
+        let config = manifests.remove("pouch.yaml").unwrap().replace("[EU]", &format!("[{EU}]"));
+        let manifests: Vec<(String, String)> = manifests.into_iter().collect();
+        let desk = Desk::new(&config, &manifests);
+        let (before, held) = (objects(&desk.published), entries(&desk.published));
+        let found: Vec<String> = desk.render().iter().filter(|it| it.severity == Severity::Error).map(|it| it.message.clone()).collect();
+        assert!(!before.is_empty() && found.is_empty(), "{world}: {before:?} {found:?}");
+        for (file, text) in &manifests {
+            for slip in slips(text).into_iter().step_by(each) {
+                made += 1;
+                desk.fleet.write(&format!("manifests/{file}"), &slip.text);
+                let findings = desk.render();
+                let after = desk.shelf.0.lock().unwrap().clone();
+                let (stays, still) = (objects(&after), entries(&after));
+                let lost: BTreeSet<String> = before.iter().filter(|path| !stays.contains(*path)).map(ToString::to_string).collect();
+                let emptied: BTreeSet<String> = held.difference(&still).cloned().collect();
+                let around = document_around(&slip.text, slip.line);
+                let around = (around.0.saturating_sub(1), around.1);
+                let told = findings.iter().filter(|it| it.severity == Severity::Error).any(|it| names(it, file, around));
+                broken += usize::from(told);
+                if !(lost.is_empty() && emptied.is_empty()) {
+                    let line = slip.text.lines().nth(slip.line - 1).unwrap_or_default();
+                    _ = writeln!(wrong, "{world}/{file}:{}: {} {line:?} {} lost {lost:?} {emptied:?}", slip.line, slip.what, if told { "TOLD" } else { "SILENT" });
+                    for finding in &findings {
+                        _ = writeln!(wrong, "    {:?} {} {}", finding.severity, finding.code.text(), finding.message);
+                    }
+                }
+            }
+            desk.fleet.write(&format!("manifests/{file}"), text);
+        }
+    }
+    std::eprintln!("{made} slips, {broken} broke something");
+    assert!(wrong.is_empty(), "{wrong}");
+    assert!(broken > 0, "no slip broke anything, so this proves nothing");
+}

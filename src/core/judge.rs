@@ -15,7 +15,6 @@ pub mod incumbents;
 mod payloads;
 pub mod place;
 mod quota;
-mod readable;
 pub mod region;
 mod sharing;
 mod tenancy;

@@ -6,6 +6,7 @@
 //! know: Kubernetes, what a document is for, where it came from.
 
 pub mod alike;
+pub mod consumers;
 pub mod emit;
 mod expected;
 pub mod lines;

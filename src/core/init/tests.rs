@@ -232,6 +232,7 @@ fn said(config: serde_json::Value, documents: &str) -> String {
         unread_words: Vec::new(),
         inquiry: None,
         cluster: None,
+        lines: alloc::collections::BTreeMap::new(),
     };
     let (snapshot, found) = assemble(&fleet, vec![reading]);
     assert!(found.is_empty(), "{found:?}");

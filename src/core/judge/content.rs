@@ -3,7 +3,6 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::readable;
 use crate::capi;
 use crate::cleartext::inline_secrets;
 use crate::finding::{Code, Finding};
@@ -38,11 +37,6 @@ pub(super) fn check_content(world: &World<'_>, object: &Object) -> Vec<Finding> 
     for field in inline_secrets(object) {
         let message = format!("{} holds what looks like a secret in {field}, and only Secrets are sealed", object.key);
         findings.push(find(Code::InlineSecret, message, "Move the value into a Secret and refer to it."));
-    }
-    if let Some(char) = readable::unreadable(object) {
-        let message =
-            format!("{} holds the character U+{:04X}, which kustomize cannot read back", object.key, u32::from(char));
-        findings.push(find(Code::InvalidObject, message, "Remove the character, or keep the text in a Secret."));
     }
     // What a mistyped field says is missing from all others.
     if let Some(rules) = capi::rules(&object.key.kind).filter(|_| !object.is_mistyped()) {

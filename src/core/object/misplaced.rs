@@ -40,8 +40,10 @@ enum Meant {
 /// The fields that every object has at its top, beside those of its kind; `sops` is what seals it.
 const TOP: [&str; 4] = ["apiVersion", "kind", "metadata", "sops"];
 
+const NAMESPACE: &str = "namespace";
+
 /// The fields of `metadata` that people write.
-const WRITTEN: [&str; 4] = ["annotations", "labels", "name", "namespace"];
+const WRITTEN: [&str; 4] = ["annotations", "labels", "name", NAMESPACE];
 
 /// Finds the first misplaced field of a document.
 ///
@@ -52,7 +54,10 @@ pub fn misplaced<'d>(document: &'d Node, kind: &GroupKind, scopes: &Scopes) -> O
     let known = Known { document, top: fields, spec: kinds::spec_of(kind).unwrap_or_default() };
     // Providers' identities are rebuilt, and what stands beside `spec` never leaves; others pouch may not know.
     let is_open = top.is_none() || capi::rules(kind).is_some();
-    let is_stray = |key: &str| !TOP.contains(&key) && !fields.contains(&key) && (!is_open || known.is_meant(key));
+    let is_stray = |key: &str| {
+        let is_unknown = !TOP.contains(&key) && !fields.contains(&key) && !(key == NAMESPACE && known.is_astray());
+        is_unknown && (!is_open || known.is_meant(key))
+    };
     let at_top = document.entries().iter().find(|(key, _)| is_stray(key));
     let stray = at_top.map(|(key, _)| known.stray(&[], key, known.top));
     let within = || known.of_spec(kind, scopes).or_else(|| known.of_status()).or_else(|| known.of_naming(kind));
@@ -120,14 +125,18 @@ impl<'d> Known<'d> {
         Misplaced { path, meant: meant.unwrap_or(Meant::Unknown) }
     }
 
+    /// Returns true if the namespace is missing: a slip in it is judged with the namespace that the source gives.
+    fn is_astray(&self) -> bool {
+        self.document.at(&["metadata", NAMESPACE]).is_none()
+    }
+
     /// A field of `metadata` that no object has, where something is decided by labels, or that belongs elsewhere.
     fn of_metadata(&self, kind: &GroupKind) -> Option<Misplaced<'d>> {
         let metadata = self.document.get("metadata")?;
         // Objects that are asked for by name are used whatever labels they have.
         let is_by_name = !kinds::is_listed(kind) && !kinds::is_by_configuration(kind);
         let is_stray = |key: &str| {
-            // A slip in the namespace is judged with the namespace that the source gives.
-            let is_astray = || metadata.get("namespace").is_none() && nearest(key, WRITTEN) == Some("namespace");
+            let is_astray = || self.is_astray() && nearest(key, WRITTEN) == Some(NAMESPACE);
             !OF_METADATA.contains(&key) && !is_astray() && (!is_by_name || self.is_meant(key))
         };
         let (key, _) = metadata.entries().iter().find(|(key, _)| is_stray(key))?;

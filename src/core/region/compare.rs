@@ -27,7 +27,7 @@ use crate::layout::manifest::{Manifest, ManifestObject, NeededBy};
 use crate::name::holder::Holder;
 use crate::name::{Claimant, Namespace, ObjectKey, SourceName};
 
-/// Breaks claims whose objects differ from the published ones where they must not.
+/// Breaks claims whose objects differ from the published ones where they must not, or are not read back by consumers.
 pub(super) fn break_immutable(input: &Input<'_>, rulings: &mut [Ruling<'_>], pack: &Pack) -> bool {
     let mut broken: Vec<(&ObjectKey, &ObjectKey, Finding)> = Vec::new();
     let is_of_guests = |packed: &Packed| matches!(packed, Packed::Fresh { guest: Some(_), .. });
@@ -38,6 +38,15 @@ pub(super) fn break_immutable(input: &Input<'_>, rulings: &mut [Ruling<'_>], pac
             let by = needed_by.first().map(|needed_by| &needed_by.by);
             let changed = before.changed_type(input, (order, by), guest);
             broken.extend(changed.map(|finding| (lands, &order.read, finding)));
+        }
+        if let (Packed::Fresh { order, .. }, Some(trouble)) = (packed, pack.unreadable.get(lands)) {
+            let message = format!("{lands} holds {trouble}, which kustomize cannot read back");
+            let finding = Finding::new(Code::InvalidObject, message).about(lands);
+            let origin = input.world.snapshot.get(&order.read).map(|object| &object.origin);
+            let finding = origin.map_or(finding.clone(), |origin| finding.at(origin));
+            let help = "Remove the character; of a Secret, only entries of `data` may hold it.";
+            broken.push((lands, &order.read, finding.help(help)));
+            continue;
         }
         let Packed::Fresh { order, keep: Keep::Changed, .. } = packed else { continue };
         let Some(new) = order.source(input.world.snapshot, &input.envelopes()) else { continue };
@@ -241,7 +250,9 @@ fn accounts(input: &Input<'_>, pack: &Pack, changes: &[Change], history: &Histor
         let (left, remaining) = new.of.get(whose).unwrap_or(&nothing);
         let sha256 = |key: &ObjectKey| input.published.sha256(key).unwrap_or_default();
         let loss = |key: &ObjectKey, entry| Loss { key: key.clone(), entry, sha256: sha256(key) };
-        let mut losses: Vec<Loss> = objects.difference(left).map(|key| loss(key, None)).collect();
+        // What no consumer reads is no loss.
+        let gone = objects.difference(left).filter(|key| !pack.dropped.contains(**key));
+        let mut losses: Vec<Loss> = gone.map(|key| loss(key, None)).collect();
         for change in changes.iter().filter(|change| left.contains(&change.key) && objects.contains(&change.key)) {
             losses.extend(change.lost_entries.iter().map(|entry| loss(&change.key, Some(entry.clone()))));
         }

@@ -22,13 +22,14 @@ use crate::closure::Via;
 use crate::finding::{Code, Finding};
 use crate::judge::case::Ruling;
 use crate::layout::manifest::{Guest, Manifest, ManifestObject, NeededBy, NeededVia, ObjectState};
-use crate::layout::sanitise::sanitise;
+use crate::layout::sanitise::{open_part, sanitise};
 use crate::layout::{Marks, namespace};
 use crate::listing::few;
 use crate::name::holder::Holder;
 use crate::name::{Claimant, Name, Namespace, ObjectKey};
 use crate::object::Object;
 use crate::reuse;
+use crate::yaml::consumers::{Trouble, trouble};
 use crate::yaml::emit::emit;
 
 /// One object of a bundle, before it is written.
@@ -78,6 +79,10 @@ pub(super) struct Pack {
     pub(super) unasked: Vec<ObjectKey>,
     /// What is not handed over, for want of room, and why.
     pub(super) left_out: BTreeMap<ObjectKey, String>,
+    /// Fresh objects that consumers would not read back, and why.
+    pub(super) unreadable: BTreeMap<ObjectKey, Trouble>,
+    /// Published objects that do not stay, because no consumer reads them.
+    pub(super) dropped: BTreeSet<ObjectKey>,
 }
 
 /// What the resolved claims want published, and who wants it.
@@ -184,7 +189,8 @@ pub(super) fn pack_as_published<'f>(
         is_little.then_some(if same { Keep::Kept } else { Keep::Changed })
     };
     fill(terms, wanted(rulings, terms.selection), &mut pack, (|_: &ObjectKey| true, keep))?;
-    Some(pack)
+    // Then a claim breaks, which takes what is published.
+    Some(pack).filter(|pack| pack.unreadable.is_empty())
 }
 
 impl Pack {
@@ -276,6 +282,11 @@ pub(super) fn fill(
         let tenancy = tenancy_of(terms.world.fleet, &lands.kind);
         let emitted = || emit(&sanitise(&object, &lands, &order.edits, marks, tenancy));
         let text = if is_unseen { Zeroizing::default() } else { emitted() };
+        let trouble = match is_unseen {
+            true => trouble(emit(&open_part(&object, &lands, &order.edits, marks)).as_bytes()),
+            false => trouble(text.as_bytes()),
+        };
+        pack.unreadable.extend(trouble.map(|trouble| (lands.clone(), trouble)));
         let keep = keep(&lands, &text, Some(&object))?;
         // The text of what stays as it is, is not needed again.
         let text = if keep == Keep::Kept { Zeroizing::default() } else { text };
@@ -346,6 +357,13 @@ pub(super) fn let_stay(
     state: ObjectState,
 ) {
     let (key, now) = (&object.key, &input.to.region.recipients);
+    if let Some(trouble) = input.published.bytes(key).and_then(trouble) {
+        // One file that is not read back stops everything of the region, so nobody keeps it.
+        if pack.dropped.insert(key.clone()) {
+            pack.findings.extend(unread_back(input, key, &needed_by, trouble));
+        }
+        return;
+    }
     let mut object = object.clone();
     if key.kind.is_secret() {
         let readers = object.readers(manifest).to_vec();
@@ -362,6 +380,24 @@ pub(super) fn let_stay(
     }
     // Where it cannot stay, the region is held, and nothing of it is about to go.
     pack.objects.insert(key.clone(), Packed::Carried { object, needed_by, state });
+}
+
+/// The findings about a published object that does not stay, for each claimant that would keep it.
+fn unread_back<'n>(
+    input: &Input<'_>,
+    key: &'n ObjectKey,
+    needed_by: &'n BTreeSet<NeededBy>,
+    trouble: Trouble,
+) -> impl Iterator<Item = Finding> {
+    let region = input.to.region.name.clone();
+    let message = format!(
+        "the published file of {key} holds {trouble}, which kustomize cannot read back, so it is removed from the bundle"
+    );
+    let claimants: BTreeSet<&Claimant> = needed_by.iter().map(|needed_by| &needed_by.by).collect();
+    claimants.into_iter().map(move |by| {
+        let finding = Finding::new(Code::InvalidObject, message.clone()).about(key).claimed_by(by).in_region(&region);
+        finding.help("Nothing of the region is applied while it stands there. Remove the character from the source.")
+    })
 }
 
 /// Keeps published what the brake holds.

@@ -54,7 +54,8 @@ fn entries_are_for_credentials_of_k0rdent() {
     hands_out("{resources: [{kind: credential}]}", mistyped);
     hands_out("{resources: [{kind: Credentail, apiGroup: k0rdent.mirantis.com}]}", mistyped);
     hands_out("{resources: [{kind: Credentail, apiGroup: example.com}]}", "no");
-    hands_out("{resources: [{apiGroup: ''}]}", "no");
+    // No API server takes one without a kind.
+    hands_out("{resources: [{apiGroup: ''}]}", "unknown: spec.accessRules[0].resources[0].kind is missing");
     hands_out("{resources: [{kind: DataSource, later: 1}]}", "no");
     hands_out("{resources: [{kind: DataSource}, {kind: Credential, names: [aws]}]}", "yes");
     hands_out("{resources: [{kind: Credential, names: [azure]}, {kind: Credential, names: [aws]}]}", "yes");

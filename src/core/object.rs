@@ -579,7 +579,8 @@ mod tests {
             let credential = object(&format!("{CREDENTIAL}metadata: {{name: a, namespace: b}}\n{rest}\n"));
             let said: Vec<&str> = credential.faults.iter().map(|fault| &*fault.message).collect();
             assert_eq!(said.join("; "), expect, "{rest}");
-            let is_told = |help: &str| help.contains("Did you mean spec?") || help.contains("Indent it as spec.region.");
+            let is_told =
+                |help: &str| help.contains("Did you mean spec?") || help.contains("Indent it as spec.region.");
             assert!(credential.faults.iter().all(|fault| is_told(&fault.help)), "{rest}");
         }
         let node = |text: &str| crate::testing::node(&crate::testing::yaml(text));

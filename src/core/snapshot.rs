@@ -526,8 +526,15 @@ pub fn assemble_by(fleet: &Fleet, readings: Vec<Reading>, hands: &dyn Hands) -> 
     let mut ignored = BTreeMap::new();
     let mut values = Vec::new();
     for (index, (source, reading)) in fleet.sources.iter().zip(readings).enumerate() {
-        let Reading { documents, sealed: documents_sealed, complete, unread_words: mut words, inquiry, cluster: _, lines } =
-            reading;
+        let Reading {
+            documents,
+            sealed: documents_sealed,
+            complete,
+            unread_words: mut words,
+            inquiry,
+            cluster: _,
+            lines,
+        } = reading;
         let mut meant = Guesses::default();
         let weighed = hands.weigh(documents, &|document| Admitted(weigh(fleet, source, &known, document)));
         for Admitted(weighed) in weighed.into_iter().flatten() {

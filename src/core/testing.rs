@@ -4,6 +4,7 @@ mod asked;
 mod away;
 mod brake_model;
 pub(crate) mod case;
+mod consumers;
 mod cures;
 mod laws;
 mod limited;

@@ -148,7 +148,9 @@ mod tests {
     #[test]
     fn a_document_that_lost_its_name_may_hold_what_is_named_in_it() {
         let check = |metadata: &str, name: &str, expect: bool| {
-            let text = format!("kind: Credential\nmetadata: {metadata}\nspec: {{a: spec-word, metadata: {{name: spec-name}}}}\n");
+            let text = format!(
+                "kind: Credential\nmetadata: {metadata}\nspec: {{a: spec-word, metadata: {{name: spec-name}}}}\n"
+            );
             let found = UnreadWords::of_document(&crate::testing::node(&crate::testing::yaml(&text)));
             assert_eq!(found.words.contains(name), expect, "{metadata}");
         };

@@ -46,7 +46,8 @@ impl Deployments {
                 let finding = Finding::new(Code::Mistyped, message).about(&object.key).at(&object.origin);
                 findings.push(finding.help("Did you mean credential?"));
             }
-            findings.extend(object.faults.iter().filter(|it| it.code == Code::Mistyped).map(|it| finding_of(it, object)));
+            findings
+                .extend(object.faults.iter().filter(|it| it.code == Code::Mistyped).map(|it| finding_of(it, object)));
             let is_odd = is_odd || mistyped.is_some();
             if is_odd || !object.faults.is_empty() {
                 doubtful.insert(namespace.clone());

@@ -29,8 +29,12 @@ const REFERENCE: &[Field] = &[
 
 /// <https://github.com/k0rdent/kcm/blob/main/api/v1beta1/credential_types.go>; `projectionConfig` comes with
 /// <https://github.com/k0rdent/kcm/pull/2634>.
-const CREDENTIAL: &[Field] =
-    &[text("description"), Field::optional("identityRef", Shape::Map(REFERENCE)), any("projectionConfig"), text("region")];
+const CREDENTIAL: &[Field] = &[
+    text("description"),
+    Field::optional("identityRef", Shape::Map(REFERENCE)),
+    any("projectionConfig"),
+    text("region"),
+];
 
 /// What stands in a rule is judged rule by rule, so that a slip in one stops no other.
 const ACCESS_MANAGEMENT: &[Field] = &[any("accessRules")];

@@ -10,8 +10,8 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::matched::FIELDS as OF_METADATA;
-use crate::capi::{self, cluster};
 use crate::capi::shape::{Field, Shape};
+use crate::capi::{self, cluster};
 use crate::finding::{Code, Fault};
 use crate::kinds::{self, K0RDENT, Scopes};
 use crate::lenient::quoted;
@@ -78,7 +78,8 @@ impl Misplaced<'_> {
         };
         if let Meant::Type(found, wanted) = &self.meant {
             let message = format!("{parents}.{last} is {found}, not {wanted}");
-            let help = "Indent it below the field that it belongs to. Until this is corrected, what is published by it stays.";
+            let help =
+                "Indent it below the field that it belongs to. Until this is corrected, what is published by it stays.";
             return Fault::new(Code::Mistyped, message, help);
         }
         let cure = match &self.meant {
@@ -243,7 +244,10 @@ impl<'d> Known<'d> {
         };
         for naming in known.names {
             let path: Vec<&'static str> = whole.iter().chain(naming.field).copied().collect();
-            let name = path.iter().enumerate().find(|(depth, _)| self.document.at(path.get(..=*depth).unwrap_or(&path)).is_none());
+            let name = path
+                .iter()
+                .enumerate()
+                .find(|(depth, _)| self.document.at(path.get(..=*depth).unwrap_or(&path)).is_none());
             let Some((depth, name)) = name.filter(|(_, name)| **name != "[]" && !TOP.contains(name)) else { continue };
             let place = path.get(..=depth).unwrap_or(&path).join(".");
             let mut found = vec!["spec"];

@@ -87,9 +87,13 @@ mod tests {
 
     #[test]
     fn what_stops_kustomize_is_found_wherever_it_stands() {
-        for (text, found) in
-            [("\\x7f", '\u{7f}'), ("\\x9b", '\u{9b}'), ("\\uFFFE", '\u{fffe}'), ("\\u2028", '\u{2028}'), ("\\N", '\u{85}')]
-        {
+        for (text, found) in [
+            ("\\x7f", '\u{7f}'),
+            ("\\x9b", '\u{9b}'),
+            ("\\uFFFE", '\u{fffe}'),
+            ("\\u2028", '\u{2028}'),
+            ("\\N", '\u{85}'),
+        ] {
             let found = Some(Trouble::Character(found));
             assert_eq!(trouble(format!("a: \"a{text}\"\n").as_bytes()), found);
             assert_eq!(trouble(format!("a: {{a: [\"{text}\"]}}\n").as_bytes()), found);

@@ -29,7 +29,8 @@ fn indent(line: &str) -> usize {
 fn block(lines: &[&str], from: usize) -> std::ops::Range<usize> {
     let depth = indent(lines[from]);
     let is_below = |line: &str| {
-        indent(line) > depth || (indent(line) == depth && line.trim_start().starts_with("- ") && lines[from].ends_with(':'))
+        indent(line) > depth
+            || (indent(line) == depth && line.trim_start().starts_with("- ") && lines[from].ends_with(':'))
     };
     let length = lines[from + 1..].iter().take_while(|line| **line != "---" && is_below(line)).count();
     from..from + 1 + length
@@ -92,7 +93,9 @@ fn slips(text: &str) -> Vec<Slip> {
             let line = lines[*other];
             indent(line) == indent(lines[at])
                 && line.ends_with(':')
-                && lines.get(other + 1).is_some_and(|next| indent(next) == indent(line) + 2 && !next.trim_start().starts_with("- "))
+                && lines
+                    .get(other + 1)
+                    .is_some_and(|next| indent(next) == indent(line) + 2 && !next.trim_start().starts_with("- "))
                 && parent(&lines, *other) == parent(&lines, at)
                 && (*other.min(&at)..*other.max(&at)).all(|line| lines[line] != "---")
         };
@@ -121,14 +124,14 @@ fn no_line_that_slips_withdraws_anything() {
         let mut manifests = BTreeMap::new();
         for entry in fs::read_dir(&folder).unwrap() {
             let path = entry.unwrap().path();
-            manifests
-                .insert(path.file_name().unwrap().to_str().unwrap().to_owned(), fs::read_to_string(path).unwrap());
+            manifests.insert(path.file_name().unwrap().to_str().unwrap().to_owned(), fs::read_to_string(path).unwrap());
         }
         let config = manifests.remove("pouch.yaml").unwrap().replace("[EU]", &format!("[{EU}]"));
         let manifests: Vec<(String, String)> = manifests.into_iter().collect();
         let desk = Desk::new(&config, &manifests);
         let (before, held) = (objects(&desk.published), entries(&desk.published));
-        let found: Vec<String> = desk.render().iter().filter(|it| it.severity == Severity::Error).map(|it| it.message.clone()).collect();
+        let found: Vec<String> =
+            desk.render().iter().filter(|it| it.severity == Severity::Error).map(|it| it.message.clone()).collect();
         assert!(!before.is_empty() && found.is_empty(), "{world}: {before:?} {found:?}");
         for (file, text) in &manifests {
             for slip in slips(text).into_iter().step_by(each) {
@@ -137,15 +140,23 @@ fn no_line_that_slips_withdraws_anything() {
                 let findings = desk.render();
                 let after = desk.shelf.0.lock().unwrap().clone();
                 let (stays, still) = (objects(&after), entries(&after));
-                let lost: BTreeSet<String> = before.iter().filter(|path| !stays.contains(*path)).map(ToString::to_string).collect();
+                let lost: BTreeSet<String> =
+                    before.iter().filter(|path| !stays.contains(*path)).map(ToString::to_string).collect();
                 let emptied: BTreeSet<String> = held.difference(&still).cloned().collect();
                 let around = document_around(&slip.text, slip.line);
                 let around = (around.0.saturating_sub(1), around.1);
-                let told = findings.iter().filter(|it| it.severity == Severity::Error).any(|it| names(it, file, around));
+                let told =
+                    findings.iter().filter(|it| it.severity == Severity::Error).any(|it| names(it, file, around));
                 broken += usize::from(told);
                 if !(lost.is_empty() && emptied.is_empty()) {
                     let line = slip.text.lines().nth(slip.line - 1).unwrap_or_default();
-                    _ = writeln!(wrong, "{world}/{file}:{}: {} {line:?} {} lost {lost:?} {emptied:?}", slip.line, slip.what, if told { "TOLD" } else { "SILENT" });
+                    _ = writeln!(
+                        wrong,
+                        "{world}/{file}:{}: {} {line:?} {} lost {lost:?} {emptied:?}",
+                        slip.line,
+                        slip.what,
+                        if told { "TOLD" } else { "SILENT" }
+                    );
                     for finding in &findings {
                         _ = writeln!(wrong, "    {:?} {} {}", finding.severity, finding.code.text(), finding.message);
                     }

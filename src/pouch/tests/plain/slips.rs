@@ -119,7 +119,11 @@ pub(super) fn entries(files: &Files) -> BTreeSet<String> {
     let sealed = files.iter().filter(|(path, _)| path.ends_with(".sops.yaml"));
     let lines = sealed.flat_map(|(path, file)| {
         let text = String::from_utf8(file.clone()).unwrap();
-        let entries: Vec<String> = text.lines().filter(|line| line.contains(": ENC[")).map(|line| format!("{path} {}", line.split(':').next().unwrap().trim())).collect();
+        let entries: Vec<String> = text
+            .lines()
+            .filter(|line| line.contains(": ENC["))
+            .map(|line| format!("{path} {}", line.split(':').next().unwrap().trim()))
+            .collect();
         entries
     });
     lines.filter(|line| !line.ends_with(" mac")).collect()

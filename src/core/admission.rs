@@ -1,25 +1,27 @@
 //! Admission: may this claim use that object, and by which rule (DESIGN §2.4).
 //!
-//! Two boundaries count. A [`Rule`] admits the claimant's namespace to an object. [`reach`] bounds what an object may name by
-//! the source that it stands in, whatever the rule. Both hold even for asking: a reference to somebody else's Secret neither has the Secret fetched from a live cluster,
-//! nor tells whether it exists. Labels on a Credential prove nothing. What is not admitted here is refused by
-//! [`judge`](crate::judge).
+//! Two boundaries count. A [`Rule`] admits the claimant's namespace to an object. [`reach`] bounds what an object may name
+//! by the source that it stands in, whatever the rule. Both hold even for asking: a reference to somebody else's Secret
+//! neither has the Secret fetched from a live cluster, nor tells whether it exists. Labels on a Credential prove nothing.
+//! What is not admitted here is refused by [`judge`](crate::judge).
 
+mod admits;
 pub mod reach;
+mod sought;
 
 use alloc::vec::Vec;
 
-use crate::capi::tenancy::Tenancy;
-use crate::capi::{self, Admits, Slip};
+use crate::capi::Admits;
 use crate::claim::Claim;
-use crate::config::{Fleet, Placement};
 use crate::finding::{Code, Finding};
-use crate::kinds;
-use crate::name::{GroupKind, Namespace, ObjectKey, Region, SourceName};
+use crate::name::{ObjectKey, SourceName};
 use crate::object::{Object, finding_of};
 use crate::snapshot::{Lookup, Unread};
 use crate::world::{Granting, World};
+pub use admits::{admits, is_unseen, slip, tenancy_of};
 use reach::Reach;
+use sought::claimant_of;
+pub use sought::{Namer, Sought, hangs_on};
 
 /// The rule by which a claim may use an object.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -48,39 +50,6 @@ impl Rule {
             Rule::ThroughIdentity => "throughIdentity",
             Rule::Managed => "managed",
             Rule::Grant => "grant",
-        }
-    }
-}
-
-/// An object that a claim reaches for.
-#[derive(Clone, Copy)]
-pub struct Sought<'a> {
-    /// The object.
-    pub read: &'a ObjectKey,
-    /// The origin of the reference.
-    pub namer: Namer<'a>,
-}
-
-/// The origin of a reference to an object that a claim reaches for.
-#[derive(Clone, Copy)]
-pub enum Namer<'a> {
-    /// The claimant: the object is the claim's root.
-    Claimant,
-    /// A field of this object.
-    Object(&'a ObjectKey),
-    /// A convention, by the name of this identity: the object is a companion. The claimant names the identity, and so both
-    /// name the companion.
-    Convention(&'a ObjectKey),
-    /// The configuration, or something that is not known any more.
-    Unknown,
-}
-
-impl<'a> Namer<'a> {
-    /// The object that leads there.
-    pub fn referrer(self) -> Option<&'a ObjectKey> {
-        match self {
-            Namer::Object(key) | Namer::Convention(key) => Some(key),
-            Namer::Claimant | Namer::Unknown => None,
         }
     }
 }
@@ -190,13 +159,6 @@ fn held_to<'a>(world: &World<'a>, claim: &Claim) -> Option<(ObjectKey, Vec<&'a S
     if is_free { None } else { Some((key, sources)) }
 }
 
-/// The object that asks for a claim's root: of what a rule hands out, the source Credential.
-fn claimant_of(world: &World<'_>, claim: &Claim) -> Option<ObjectKey> {
-    let key = kinds::claimant(&claim.by)?;
-    let system = || Some(world.fleet.system_namespace.clone());
-    Some(if claim.managed { ObjectKey { namespace: system(), ..key } } else { key })
-}
-
 fn standing<'a>(world: &World<'a>, claim: &Claim, read: &ObjectKey) -> Standing<'a> {
     let Some((by, sources)) = held_to(world, claim) else { return Standing::Own };
     // What was not read may have the claimant too, or the object.
@@ -277,38 +239,11 @@ fn by_identity(world: &World<'_>, claim: &Claim, identity: &Object) -> Result<Ru
     world.grants(&claim.by, claim.region(), &identity.key).then_some(Rule::Grant).ok_or(why)
 }
 
-/// Whether an identity lets clusters in a claim's namespace use it, by its provider's own meaning.
-pub fn admits(world: &World<'_>, claim: &Claim, identity: &Object) -> Admits {
-    admits_in(world, claim.region(), &claim.by.namespace, identity)
-}
-
-fn admits_in(world: &World<'_>, region: &Region, namespace: &Namespace, identity: &Object) -> Admits {
-    let Some(tenancy) = tenancy_of(world.fleet, &identity.key.kind) else {
-        return Admits::Unknown("its kind has no rule that says who may use it");
-    };
-    let by = |labels| capi::admits(tenancy, identity.at(&["spec"]), namespace, labels);
-    match by(world.labels(region, namespace).as_deref()) {
-        Admits::Yes => Admits::Yes,
-        // What is decided without labels is known all the same.
-        _ if world.is_unseen(region, namespace) && matches!(by(None), Admits::Unknown(_)) => Admits::Unknown(UNSEEN),
-        known => known,
-    }
-}
-
 /// Why a claim that is held to its own source may not use an object, whomever that admits.
 pub const OF_ANOTHER_SOURCE: &str = "it stands in another source than its claimant";
 
 /// The reason if the bound alone stands in the way.
 pub const OUT_OF_REACH: &str = "a source that may not reach it names it";
-
-/// Why a selector admits nobody yet.
-const UNSEEN: &str = "the labels of the namespace on the region were not seen";
-
-/// Whether an identity's answer to a claim hangs on labels of the region that should have been seen, and were not. Then
-/// nobody knows whom it admits: that opens nothing, and takes nothing away.
-pub fn is_unseen(world: &World<'_>, claim: &Claim, identity: &Object) -> bool {
-    admits(world, claim, identity) == Admits::Unknown(UNSEEN)
-}
 
 /// What is said where a grant would let a claim use an object if a placement listed the region, and nobody knows whether it
 /// does; or where the claim's own source has an object that differs from the one that counts, so that nobody knows which is
@@ -334,19 +269,6 @@ pub fn undecided(world: &World<'_>, claim: &Claim, sought: &Sought<'_>) -> Optio
     }
 }
 
-/// What is said where it hangs on a placement whether a claim may use an object, and nobody knows what that lists.
-pub fn hangs_on(claim: &Claim, object: &ObjectKey, placement: &Placement, why: &str) -> Finding {
-    let message = format!(
-        "whether {object} is open to {} is unknown: a grant opens it in the regions of placement {placement}, and which these are is unknown: {why}",
-        claim.by
-    );
-    let help = format!(
-        "Correct what keeps the placement from being known, or name region {} in the grant; until then what is published by it stays.",
-        claim.region()
-    );
-    Finding::new(Code::Unread, message).about(object).help(help)
-}
-
 fn differs(claim: &Claim, counts: &Object, own: &Object) -> Finding {
     if let Some(fault) = counts.faults.iter().find(|fault| fault.code == Code::Shadowed) {
         return finding_of(fault, counts);
@@ -357,16 +279,6 @@ fn differs(claim: &Claim, counts: &Object, own: &Object) -> Finding {
     );
     let help = "Make the two equal, remove one, or grant the claimant the one that counts. What is published stays.";
     Finding::new(Code::Shadowed, message).about(&own.key).at(&counts.origin).help(help)
-}
-
-/// A slip in what an identity says of who may use it: then nobody may, and what is published by it is not taken away.
-pub fn slip(fleet: &Fleet, identity: &Object) -> Option<Slip> {
-    capi::slip(tenancy_of(fleet, &identity.key.kind)?, identity.at(&["spec"]))
-}
-
-/// The tenancy of a kind, if it has one.
-pub fn tenancy_of(fleet: &Fleet, kind: &GroupKind) -> Option<Tenancy> {
-    capi::rules(kind).map(|rules| rules.tenancy).or_else(|| fleet.kinds.get(kind).map(|extra| extra.tenancy))
 }
 
 /// Whether an identity is shut to a claim: the objects that it names are then not asked for either.

@@ -16,13 +16,13 @@ use alloc::collections::BTreeSet;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::{Namer, Sought, UNSEEN, admits_in, claimant_of, hangs_on, slip};
-use crate::capi::Admits;
+use super::admits::{UNSEEN, admits_in, slip};
+use super::sought::{Namer, Sought, claimant_of, hangs_on};
+use crate::capi::{self, Admits};
 use crate::claim::Claim;
 use crate::config::Source;
 use crate::finding::{Code, Finding};
 use crate::name::{Namespace, ObjectKey};
-use crate::node::Node;
 use crate::object::{Object, finding_of};
 use crate::world::{Granting, World};
 
@@ -207,17 +207,9 @@ fn admitted(world: &World<'_>, claim: &Claim, identity: &Object, source: &Source
 /// The namespaces of which one is admitted if any of a source is: those that the identity names, those whose labels are known,
 /// and one for each glob of the source, of which nothing is known.
 fn candidates(world: &World<'_>, claim: &Claim, identity: &Object, source: &Source) -> BTreeSet<Namespace> {
-    let mut names = BTreeSet::new();
-    texts(identity.at(&["spec"]), &mut names);
+    let names = identity.at(&["spec"]).map(capi::texts).unwrap_or_default();
     let labelled = world.labelled(claim.region());
     let globs = source.provides.namespaces.patterns().iter();
     let samples = globs.map(|glob| Namespace::new(glob.replace(['*', '?'], "x")));
     names.into_iter().map(Namespace::from).chain(labelled).chain(samples).collect()
-}
-
-/// All texts in a node.
-fn texts<'n>(node: Option<&'n Node>, found: &mut BTreeSet<&'n str>) {
-    let Some(node) = node else { return };
-    found.extend(node.as_str());
-    node.items().iter().chain(node.entries().iter().map(|(_, node)| node)).for_each(|node| texts(Some(node), found));
 }

@@ -1,21 +1,27 @@
 //! Admission: may this claim use that object, and by which rule (DESIGN §2.4).
 //!
-//! Namespaces are the boundary even for asking: a reference to somebody else's Secret neither has the Secret fetched
-//! from a live cluster, nor tells whether it exists. Labels on a Credential prove nothing. What no rule here admits is
-//! refused by [`judge`](crate::judge).
+//! Two boundaries count. A [`Rule`] admits the claimant's namespace to an object. [`reach`] bounds what an object may name
+//! by the source that it stands in, whatever the rule. Both hold even for asking: a reference to somebody else's Secret
+//! neither has the Secret fetched from a live cluster, nor tells whether it exists. Labels on a Credential prove nothing.
+//! What is not admitted here is refused by [`judge`](crate::judge).
+
+mod admits;
+pub mod reach;
+mod sought;
 
 use alloc::vec::Vec;
 
-use crate::capi::tenancy::Tenancy;
-use crate::capi::{self, Admits, Slip};
+use crate::capi::Admits;
 use crate::claim::Claim;
-use crate::config::{Fleet, Placement};
 use crate::finding::{Code, Finding};
-use crate::kinds;
-use crate::name::{GroupKind, ObjectKey, SourceName};
+use crate::name::{ObjectKey, SourceName};
 use crate::object::{Object, finding_of};
 use crate::snapshot::{Lookup, Unread};
 use crate::world::{Granting, World};
+pub use admits::{admits, is_unseen, slip, tenancy_of};
+use reach::Reach;
+use sought::claimant_of;
+pub use sought::{Namer, Sought, hangs_on};
 
 /// The rule by which a claim may use an object.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -48,22 +54,33 @@ impl Rule {
     }
 }
 
-/// A namespaced object that a claim reaches for.
-pub struct Sought<'a> {
-    /// The object.
-    pub read: &'a ObjectKey,
-    /// Whether it is the template from which Sveltos propagates a credential.
-    pub template: bool,
-    /// The object that names it; none for the claim's root.
-    pub referrer: Option<&'a ObjectKey>,
-    /// The source that the object stands in which names it, if it was read.
-    pub source: Option<&'a SourceName>,
-}
-
 /// The rule that lets a claim look at a namespaced object, if one does.
 ///
 /// All claims may look at a cluster-scoped object; [`of_identity`] says whether they may use it.
 pub fn of_namespaced(world: &World<'_>, claim: &Claim, sought: &Sought<'_>) -> Option<Rule> {
+    let is_in_reach = || sought.read.namespace.is_none() || reach::of(world, claim, sought).is_within();
+    by_namespace(world, claim, sought).filter(|_| is_in_reach())
+}
+
+/// Returns true if a rule opens an object to a claim, and what names it is not known to reach so far.
+pub fn is_beyond(world: &World<'_>, claim: &Claim, sought: &Sought<'_>) -> bool {
+    rule(world, claim, sought).is_some() && !reach::of(world, claim, sought).is_within()
+}
+
+/// Returns true if a rule opens an object to a claim, and what names it is known not to reach so far.
+pub fn is_known_beyond(world: &World<'_>, claim: &Claim, sought: &Sought<'_>) -> bool {
+    rule(world, claim, sought).is_some() && matches!(reach::of(world, claim, sought), Reach::Beyond(_))
+}
+
+/// The rule that opens an object to the claimant's namespace, whatever names it.
+pub fn rule(world: &World<'_>, claim: &Claim, sought: &Sought<'_>) -> Option<Rule> {
+    match &sought.read.namespace {
+        Some(_) => by_namespace(world, claim, sought),
+        None => by_identity(world, claim, world.snapshot.get(sought.read)?).ok(),
+    }
+}
+
+fn by_namespace(world: &World<'_>, claim: &Claim, sought: &Sought<'_>) -> Option<Rule> {
     let fleet = world.fleet;
     if claim.delivers(sought.read) {
         return Some(Rule::Grant);
@@ -76,17 +93,10 @@ pub fn of_namespaced(world: &World<'_>, claim: &Claim, sought: &Sought<'_>) -> O
         return Some(Rule::OwnNamespace);
     }
     if *namespace == fleet.system_namespace {
-        let kind_may = sought.read.kind.is_secret() || sought.template;
-        match sought.referrer {
+        let kind_may = sought.read.kind.is_secret() || matches!(sought.namer, Namer::Convention(_));
+        match sought.namer.referrer() {
             _ if claim.managed => return Some(Rule::Managed),
-            // A source that may bring an identity by its name may not reach with it what others keep there.
-            Some(referrer)
-                if kind_may
-                    && referrer.namespace.is_none()
-                    && sought.source.is_none_or(|source| fleet.may_provide(source, sought.read)) =>
-            {
-                return Some(Rule::ThroughIdentity);
-            }
+            Some(referrer) if kind_may && referrer.namespace.is_none() => return Some(Rule::ThroughIdentity),
             _ => {}
         }
     }
@@ -97,7 +107,8 @@ pub fn of_namespaced(world: &World<'_>, claim: &Claim, sought: &Sought<'_>) -> O
 /// described: whoever writes there would choose.
 fn is_granted(world: &World<'_>, claim: &Claim, sought: &Sought<'_>) -> bool {
     let describes = |source: &SourceName| world.fleet.described_by(source).is_some();
-    let is_chosen = sought.source.is_some_and(describes) || is_offered(world, claim, sought.read);
+    let referrer = sought.namer.referrer().and_then(|referrer| world.snapshot.get(referrer));
+    let is_chosen = referrer.is_some_and(|it| describes(&it.origin.source)) || is_offered(world, claim, sought.read);
     match is_chosen {
         true => world.grants_by_name(&claim.by, claim.region(), sought.read),
         false => world.grants(&claim.by, claim.region(), sought.read),
@@ -136,12 +147,7 @@ fn held_to<'a>(world: &World<'a>, claim: &Claim) -> Option<(ObjectKey, Vec<&'a S
     if claim.origin.source.as_str().is_empty() || !(is_cluster || world.fleet.describes_regions()) {
         return None;
     }
-    let system = &world.fleet.system_namespace;
-    let key = match kinds::claimant(&claim.by)? {
-        // What a rule hands out is where its source Credential is.
-        key if claim.managed => ObjectKey { namespace: Some(system.clone()), ..key },
-        key => key,
-    };
+    let key = claimant_of(world, claim)?;
     // A source of another region alone is not trusted with what is made here, whatever it copies.
     let counts = |source: &&SourceName| {
         !claim.by.is_managed_resource() || world.fleet.trusts_with_templates(source, claim.region())
@@ -199,8 +205,19 @@ pub fn is_of_own_source(world: &World<'_>, claim: &Claim, read: &ObjectKey) -> b
     matches!(standing(world, claim, read), Standing::Own)
 }
 
-/// The rule that lets a claim use a cluster-scoped identity, or why none does.
-pub fn of_identity(world: &World<'_>, claim: &Claim, identity: &Object) -> Result<Rule, &'static str> {
+/// The rule that lets a claim use a cluster-scoped identity which `namer` names, or why none does.
+pub fn of_identity(
+    world: &World<'_>,
+    claim: &Claim,
+    identity: &Object,
+    namer: Namer<'_>,
+) -> Result<Rule, &'static str> {
+    let rule = by_identity(world, claim, identity)?;
+    let sought = Sought { read: &identity.key, namer };
+    if reach::of(world, claim, &sought).is_within() { Ok(rule) } else { Err(OUT_OF_REACH) }
+}
+
+fn by_identity(world: &World<'_>, claim: &Claim, identity: &Object) -> Result<Rule, &'static str> {
     if claim.delivers(&identity.key) {
         return Ok(Rule::Grant);
     }
@@ -222,38 +239,18 @@ pub fn of_identity(world: &World<'_>, claim: &Claim, identity: &Object) -> Resul
     world.grants(&claim.by, claim.region(), &identity.key).then_some(Rule::Grant).ok_or(why)
 }
 
-/// Whether an identity lets clusters in a claim's namespace use it, by its provider's own meaning.
-pub fn admits(world: &World<'_>, claim: &Claim, identity: &Object) -> Admits {
-    let (region, namespace) = (claim.region(), &claim.by.namespace);
-    let Some(tenancy) = tenancy_of(world.fleet, &identity.key.kind) else {
-        return Admits::Unknown("its kind has no rule that says who may use it");
-    };
-    let by = |labels| capi::admits(tenancy, identity.at(&["spec"]), namespace, labels);
-    match by(world.labels(region, namespace).as_deref()) {
-        Admits::Yes => Admits::Yes,
-        // What is decided without labels is known all the same.
-        _ if world.is_unseen(region, namespace) && matches!(by(None), Admits::Unknown(_)) => Admits::Unknown(UNSEEN),
-        known => known,
-    }
-}
-
 /// Why a claim that is held to its own source may not use an object, whomever that admits.
 pub const OF_ANOTHER_SOURCE: &str = "it stands in another source than its claimant";
 
-/// Why a selector admits nobody yet.
-const UNSEEN: &str = "the labels of the namespace on the region were not seen";
-
-/// Whether an identity's answer to a claim hangs on labels of the region that should have been seen, and were not. Then
-/// nobody knows whom it admits: that opens nothing, and takes nothing away.
-pub fn is_unseen(world: &World<'_>, claim: &Claim, identity: &Object) -> bool {
-    admits(world, claim, identity) == Admits::Unknown(UNSEEN)
-}
+/// The reason if the bound alone stands in the way.
+pub const OUT_OF_REACH: &str = "a source that may not reach it names it";
 
 /// What is said where a grant would let a claim use an object if a placement listed the region, and nobody knows whether it
 /// does; or where the claim's own source has an object that differs from the one that counts, so that nobody knows which is
-/// meant. That opens nothing, and takes nothing away. Nobody looks at the object meanwhile, so what it holds does not count
-/// either.
-pub fn undecided(world: &World<'_>, claim: &Claim, read: &ObjectKey) -> Option<Finding> {
+/// meant; or where nobody knows the reach of what names it. That opens nothing, and takes nothing away. Nobody looks at the
+/// object meanwhile, so what it holds does not count either.
+pub fn undecided(world: &World<'_>, claim: &Claim, sought: &Sought<'_>) -> Option<Finding> {
+    let read = sought.read;
     if claim.delivers(read) {
         return None;
     }
@@ -262,21 +259,14 @@ pub fn undecided(world: &World<'_>, claim: &Claim, read: &ObjectKey) -> Option<F
         Standing::Unread(unread) => return Some(unread.leaves_open(read, &format!("{} may use {read}", claim.by))),
         Standing::Own | Standing::Elsewhere => {}
     }
-    let Granting::Unknown(placement, why) = world.granting(&claim.by, claim.region(), read) else { return None };
-    Some(hangs_on(claim, read, placement, why))
-}
-
-/// What is said where it hangs on a placement whether a claim may use an object, and nobody knows what that lists.
-pub fn hangs_on(claim: &Claim, object: &ObjectKey, placement: &Placement, why: &str) -> Finding {
-    let message = format!(
-        "whether {object} is open to {} is unknown: a grant opens it in the regions of placement {placement}, and which these are is unknown: {why}",
-        claim.by
-    );
-    let help = format!(
-        "Correct what keeps the placement from being known, or name region {} in the grant; until then what is published by it stays.",
-        claim.region()
-    );
-    Finding::new(Code::Unread, message).about(object).help(help)
+    if let Granting::Unknown(placement, why) = world.granting(&claim.by, claim.region(), read) {
+        return Some(hangs_on(claim, read, placement, why));
+    }
+    rule(world, claim, sought)?;
+    match reach::of(world, claim, sought) {
+        Reach::Unknown(finding) => Some(*finding),
+        Reach::Within | Reach::Beyond(_) => None,
+    }
 }
 
 fn differs(claim: &Claim, counts: &Object, own: &Object) -> Finding {
@@ -291,17 +281,7 @@ fn differs(claim: &Claim, counts: &Object, own: &Object) -> Finding {
     Finding::new(Code::Shadowed, message).about(&own.key).at(&counts.origin).help(help)
 }
 
-/// A slip in what an identity says of who may use it: then nobody may, and what is published by it is not taken away.
-pub fn slip(fleet: &Fleet, identity: &Object) -> Option<Slip> {
-    capi::slip(tenancy_of(fleet, &identity.key.kind)?, identity.at(&["spec"]))
-}
-
-/// The tenancy of a kind, if it has one.
-pub fn tenancy_of(fleet: &Fleet, kind: &GroupKind) -> Option<Tenancy> {
-    capi::rules(kind).map(|rules| rules.tenancy).or_else(|| fleet.kinds.get(kind).map(|extra| extra.tenancy))
-}
-
 /// Whether an identity is shut to a claim: the objects that it names are then not asked for either.
 pub fn is_shut(world: &World<'_>, claim: &Claim, identity: &Object) -> bool {
-    identity.key.namespace.is_none() && of_identity(world, claim, identity).is_err()
+    identity.key.namespace.is_none() && by_identity(world, claim, identity).is_err()
 }

@@ -100,6 +100,19 @@ pub struct Start {
     pub entries: Vec<Box<str>>,
     /// Whether the field is absent, and the provider takes this then.
     pub by_default: bool,
+    /// The origin of the reference.
+    pub named_by: NamedBy,
+}
+
+/// The origin of the reference to the root of a claim.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum NamedBy {
+    /// The claimant itself.
+    Claimant,
+    /// An object behind it.
+    Object(ObjectKey),
+    /// The configuration.
+    Configuration,
 }
 
 /// What a group delivers to guest clusters, in each of its namespaces.

@@ -22,7 +22,7 @@ use alloc::boxed::Box;
 use alloc::collections::{BTreeMap, VecDeque};
 use alloc::vec::Vec;
 
-use crate::admission::{self, Sought};
+use crate::admission::{self, Namer, Sought};
 use crate::capi::{self, Need, aws};
 use crate::claim::{Claim, Copied, Delivered, Edit, Start};
 use crate::config::{Grant, Resolution};
@@ -35,11 +35,11 @@ use crate::object::Object;
 use crate::snapshot::{Elsewhere, Lookup};
 use crate::world::World;
 use crate::world::definition::{Defined, by_provider};
-pub use companion::TEMPLATE;
+pub use companion::{PROPAGATION_SECRET, TEMPLATE};
 pub use guests::{delivering, own as own_of_guests, version as version_of_sets};
 use landing::Places;
 pub use landing::of_root;
-pub use member::{Closure, Member, Rank, Role, Via};
+pub use member::{Closure, Member, NamedBy, Rank, Role, Via};
 use reference::{Reference, dotted, follow};
 pub use template::{Data, data as template_data, data_of, is_shut};
 
@@ -160,7 +160,7 @@ fn begin(world: &World<'_>, claim: &Claim, start: &Start, closure: &mut Closure)
     let places = landing::of_root(world, claim, &start.root, claim.resolution);
     let via = vec![Via { interface: None, field: start.field.clone() }];
     let member = Member::new(places, Role::Root, via, None);
-    Some(Member { entries: start.entries.clone(), ..member })
+    Some(Member { entries: start.entries.clone(), named_by: start.named_by.clone(), ..member })
 }
 
 /// Finds the root's definition and where it is read and lands.
@@ -223,8 +223,11 @@ fn as_kcm(
     written: &Places,
 ) -> Result<Option<Places>, Box<Finding>> {
     let places = landing::of_root(world, claim, &claim.root, Resolution::Kcm);
-    let undecided = admission::undecided(world, claim, &places.read);
-    let may_be = || undecided.is_some() || world.grants(&claim.by, claim.region(), &places.read);
+    let sought = Sought { read: &places.read, namer: Namer::Claimant };
+    let undecided = admission::undecided(world, claim, &sought);
+    let is_granted =
+        || world.grants(&claim.by, claim.region(), &places.read) && !admission::is_beyond(world, claim, &sought);
+    let may_be = || undecided.is_some() || is_granted();
     if claim.resolution == Resolution::Kcm || places.read == written.read || !may_be() {
         return Ok(None);
     }
@@ -274,6 +277,11 @@ fn walk(world: &World<'_>, claim: &Claim, roots: Vec<Member>, closure: &mut Clos
         if !world.fleet.publishes(&member.read.kind) || assume(world, claim, closure, index, &member) {
             continue;
         }
+        // An object beyond the reach of what names it is not looked at, nor what is behind it.
+        if admission::is_beyond(world, claim, &sought(closure, &member)) {
+            closure.closed = true;
+            continue;
+        }
         let Some(object) = look_up(world, claim, closure, &member) else { continue };
         expand(world, claim, closure, &mut seen, &mut queue, (index, &member, object));
     }
@@ -283,7 +291,9 @@ type Seen = BTreeMap<(ObjectKey, ObjectKey), usize>;
 
 fn push(closure: &mut Closure, seen: &mut Seen, queue: &mut VecDeque<usize>, member: Member) {
     let places = (member.read.clone(), member.lands.clone());
-    if seen.contains_key(&places) {
+    if let Some(known) = seen.get(&places).and_then(|index| closure.members.get_mut(*index)) {
+        let further = member.referrer.filter(|index| known.referrer != Some(*index) && !known.also.contains(index));
+        known.also.extend(further);
         return;
     }
     seen.insert(places, closure.members.len());
@@ -343,7 +353,7 @@ fn look_up<'a>(world: &World<'a>, claim: &Claim, closure: &mut Closure, member: 
             None
         }
         Lookup::Unasked => {
-            let sought = sought(world, closure, member);
+            let sought = sought(closure, member);
             let referrer = member.referrer.and_then(|index| closure.members.get(index));
             let shut = referrer.and_then(|referrer| world.snapshot.get(&referrer.read));
             let shut = shut.is_some_and(|identity| admission::is_shut(world, claim, identity));
@@ -575,13 +585,23 @@ fn is_needed(object: &Object, path: &[Key]) -> bool {
     })
 }
 
-/// A member as admission sees it.
-pub fn sought<'c>(world: &World<'c>, closure: &'c Closure, member: &'c Member) -> Sought<'c> {
-    let referrer = member.referrer.and_then(|index| closure.members.get(index));
-    Sought {
-        read: &member.read,
-        template: member.role == Role::ResourceTemplate,
-        referrer: referrer.map(|referrer| &referrer.read),
-        source: referrer.and_then(|it| world.snapshot.get(&it.read)).map(|it| &it.origin.source),
-    }
+/// A member as admission sees it, by what named it first.
+pub fn sought<'c>(closure: &'c Closure, member: &'c Member) -> Sought<'c> {
+    let referrer = member.referrer.and_then(|index| closure.members.get(index)).map(|referrer| &referrer.read);
+    let is_companion = matches!(member.role, Role::ResourceTemplate | Role::PropagationSecret);
+    let namer = match (referrer, &member.named_by) {
+        (Some(referrer), _) if is_companion => Namer::Convention(referrer),
+        (Some(referrer), _) => Namer::Object(referrer),
+        (None, NamedBy::Claimant) => Namer::Claimant,
+        (None, NamedBy::Object(key)) => Namer::Object(key),
+        (None, NamedBy::Configuration) => Namer::Unknown,
+    };
+    Sought { read: &member.read, namer }
+}
+
+/// A member as admission sees it, by each object that names it.
+pub fn sought_by_all<'c>(closure: &'c Closure, member: &'c Member) -> impl Iterator<Item = Sought<'c>> {
+    let further = member.also.iter().filter_map(|index| closure.members.get(*index));
+    let further = further.map(|referrer| Sought { read: &member.read, namer: Namer::Object(&referrer.read) });
+    core::iter::once(sought(closure, member)).chain(further)
 }

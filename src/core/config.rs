@@ -81,10 +81,17 @@ impl Provides {
     pub fn admits(&self, key: &ObjectKey, system_namespace: &Namespace) -> bool {
         let by_place = match &key.namespace {
             None => self.cluster_scoped,
-            Some(namespace) if namespace == system_namespace => self.cluster_scoped,
-            Some(namespace) => self.namespaces.matches(namespace.as_str()),
+            Some(namespace) => self.has_namespace(namespace, system_namespace),
         };
         by_place || self.objects.iter().any(|objects| objects.are(&key.kind, key.namespace.as_ref(), key.name.as_str()))
+    }
+
+    /// Returns true if a source may provide everything in a namespace.
+    pub fn has_namespace(&self, namespace: &Namespace, system_namespace: &Namespace) -> bool {
+        match namespace == system_namespace {
+            true => self.cluster_scoped,
+            false => self.namespaces.matches(namespace.as_str()),
+        }
     }
 }
 

@@ -83,7 +83,7 @@
 //! | what a claim needs, where it is read and lands | [`closure`], `closure/reference.rs`, `closure/landing.rs` |
 //! | which sources are the management cluster, and what pouch put there | `snapshot/home.rs`; what of a claim is there already, or is in the way: `closure/at_home.rs`; what stays because others read it there: `region/home.rs` |
 //! | companions of credential propagation | `closure/companion.rs` |
-//! | who may use what | [`admission`] (the rules), `judge/tenancy.rs` (what is said of it) |
+//! | who may use what | [`admission`] (the rules), [`admission::reach`] (the bound on what an object names), `judge/tenancy.rs` (what is said of it) |
 //! | which destinations there are, their folders, what must not land there | [`destination`] |
 //! | secrets in plain sight, before and after publishing | [`cleartext`] |
 //! | conflicts, immutable fields | [`judge::region`] |

@@ -10,6 +10,7 @@ mod laws;
 mod limited;
 mod neighbours;
 mod proved;
+mod reach_model;
 mod read_back;
 pub(crate) mod stages;
 mod tenants;

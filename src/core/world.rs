@@ -23,7 +23,7 @@ use crate::claim::deployments::Deployments;
 use crate::claim::sync_rule::SyncRules;
 use crate::claim::template::{self, Namespaces, Templates};
 use crate::claim::{Asked, Claim, guest};
-use crate::config::{Fleet, Grant, Granted, Grantee, Placement, RegionConfig, grants_for, grants_to_make};
+use crate::config::{Fleet, Grant, Granted, Grantee, Placement, RegionConfig, Source, grants_for, grants_to_make};
 use crate::destination::{Address, Destination};
 use crate::finding::{Code, Finding};
 use crate::k0rdent;
@@ -248,6 +248,17 @@ impl<'a> World<'a> {
         self.by_grants(region, || grants_to_make(&self.fleet.grants, by, object))
     }
 
+    /// Decides if some grant to a namespace of a source, or to a claimant there, names an object.
+    pub fn granting_to(&self, source: &Source, region: &Region, object: &ObjectKey) -> Granting<'a> {
+        let is_own = |namespace: &Namespace| source.provides.has_namespace(namespace, &self.fleet.system_namespace);
+        let is_theirs = |grant: &&Grant| match (&grant.from, &grant.to) {
+            (Grantee::Namespace(namespace), Granted::Object(key)) => key == object && is_own(namespace),
+            (Grantee::Claimant(by), Granted::Object(key)) => key == object && is_own(&by.namespace),
+            _ => false,
+        };
+        self.by_grants(region, || self.fleet.grants.iter().filter(is_theirs))
+    }
+
     fn by_grants<I: Iterator<Item = &'a Grant>>(&self, region: &Region, grants: impl Fn() -> I) -> Granting<'a> {
         if grants().any(|grant| grant.names(region)) {
             return Granting::Yes(None);
@@ -263,9 +274,14 @@ impl<'a> World<'a> {
         unknown
     }
 
+    /// The same, of grants that name the object.
+    pub fn granting_by_name(&self, by: &Claimant, region: &Region, object: &ObjectKey) -> Granting<'a> {
+        self.granted(by, region, object, false)
+    }
+
     /// Whether some grant is known to do so that names the object.
     pub fn grants_by_name(&self, by: &Claimant, region: &Region, object: &ObjectKey) -> bool {
-        matches!(self.granted(by, region, object, false), Granting::Yes(_))
+        matches!(self.granting_by_name(by, region, object), Granting::Yes(_))
     }
 
     /// Whether a claimant stands only where one region's Clusters are described. Whoever writes there chooses what its
@@ -338,6 +354,19 @@ impl<'a> World<'a> {
                 Some(Cow::Owned(labels))
             }
         }
+    }
+
+    /// The namespaces of a region whose labels some [look](Self::labels) or the configuration may say.
+    pub fn labelled(&self, region: &Region) -> Vec<Namespace> {
+        let config = self.fleet.regions.get(region);
+        let configured = config.into_iter().flat_map(|region| region.labels.keys());
+        let looked = self.cluster(region).and_then(ClusterFacts::looked);
+        let seen = looked.into_iter().flat_map(|looked| looked.namespaces.keys());
+        let is_home = config.is_some_and(|region| region.management);
+        let kind = ObjectKey::namespace(&self.fleet.system_namespace).kind;
+        let home = is_home.then(|| self.snapshot.all(&kind)).into_iter().flatten();
+        let home = home.map(|object| Namespace::from(object.key.name.as_str()));
+        configured.chain(seen).cloned().chain(home).collect()
     }
 
     /// The namespaces of a region that takes templates, as far as they are known.

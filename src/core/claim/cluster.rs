@@ -12,7 +12,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use self::behind::{Behind, Looked};
-use super::{Asked, CONFIGURED, Start, taken};
+use super::{Asked, CONFIGURED, NamedBy, Start, taken};
 use crate::capi::cluster;
 use crate::config::{Fleet, RegionConfig, RegionState, TakenClusters};
 use crate::finding::{Code, Finding};
@@ -76,6 +76,7 @@ fn ask<'a>(
                 field: String::from(CONFIGURED),
                 entries: Vec::new(),
                 by_default: false,
+                named_by: NamedBy::Configuration,
             }],
             Vec::new(),
         ),

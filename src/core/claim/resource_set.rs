@@ -7,7 +7,7 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::{Asked, Start, taken};
+use super::{Asked, NamedBy, Start, taken};
 use crate::capi::resource_set::{self, ResourceSet, Strategy};
 use crate::config::{Fleet, RegionConfig, RegionState};
 use crate::finding::{Code, Finding, Place, Severity};
@@ -78,6 +78,7 @@ fn starts(by: &Claimant, set: ResourceSet) -> Vec<Start> {
         field: String::from(FIELD),
         entries: Vec::new(),
         by_default: false,
+        named_by: NamedBy::Claimant,
     };
     set.payloads.into_iter().map(start).collect()
 }

@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 
 use super::landing::Places;
 use super::member::{Closure, Member, Role, Via};
-use crate::admission::{self, Sought};
+use crate::admission::{self, Namer, Sought};
 use crate::claim::Claim;
 use crate::config::{Companions, Grant};
 use crate::finding::{Code, Finding, Severity};
@@ -17,6 +17,9 @@ use crate::world::World;
 
 /// How a manifest says that an object is the template from which Sveltos propagates a credential.
 pub const TEMPLATE: &str = "companion resource-template";
+
+/// How a manifest says that an object is the Secret whose name Sveltos hard-codes.
+pub const PROPAGATION_SECRET: &str = "companion secret";
 
 /// Adds the companions of a claim's identity.
 pub fn add(world: &World<'_>, claim: &Claim, closure: &mut Closure) {
@@ -46,13 +49,11 @@ fn resource_template(world: &World<'_>, claim: &Claim, closure: &mut Closure, ro
     };
     let lands = ObjectKey::config_map(own, name.clone());
     let reads = candidates.into_iter().map(|namespace| ObjectKey::config_map(namespace, name.clone()));
-    let source = world.snapshot.get(&root.read).map(|root| &root.origin.source);
-    let is_open = |read: &ObjectKey| {
-        let sought = Sought { read, template: true, referrer: Some(&root.read), source };
-        admission::of_namespaced(world, claim, &sought).is_some()
-    };
+    let namer = Namer::Convention(&root.read);
+    let is_open = |read: &ObjectKey| admission::of_namespaced(world, claim, &Sought { read, namer }).is_some();
     let (open, closed): (Vec<ObjectKey>, Vec<ObjectKey>) = reads.partition(is_open);
-    if let Some(undecided) = closed.iter().find_map(|read| admission::undecided(world, claim, read)) {
+    if let Some(undecided) = closed.iter().find_map(|read| admission::undecided(world, claim, &Sought { read, namer }))
+    {
         return closure.find(claim, undecided.at(&claim.origin));
     }
     let found = match (first_found(world.snapshot, open.into_iter()), closed.into_iter().next()) {
@@ -76,10 +77,9 @@ fn propagation_secret(world: &World<'_>, claim: &Claim, closure: &mut Closure, r
         _ => lands.clone(),
     };
     // Where the claim may not look it is nobody's to look for, and nobody else's to put there.
-    let source = world.snapshot.get(&root.read).map(|root| &root.origin.source);
-    let sought = Sought { read: &read, template: false, referrer: Some(&root.read), source };
+    let sought = Sought { read: &read, namer: Namer::Convention(&root.read) };
     let beyond = namespace != claim.by.namespace && !world.grants(&claim.by, claim.region(), &read);
-    if let Some(undecided) = admission::undecided(world, claim, &read).filter(|_| beyond) {
+    if let Some(undecided) = admission::undecided(world, claim, &sought).filter(|_| beyond) {
         return closure.find(claim, undecided.at(&claim.origin));
     }
     let found = match admission::of_namespaced(world, claim, &sought).is_some() {
@@ -125,7 +125,7 @@ fn settle(world: &World<'_>, claim: &Claim, closure: &mut Closure, companion: Co
     let Companion { found, lands, role } = companion;
     match found {
         Nearby::At(read) => {
-            let field = if role == Role::ResourceTemplate { TEMPLATE } else { "companion secret" };
+            let field = if role == Role::ResourceTemplate { TEMPLATE } else { PROPAGATION_SECRET };
             let via = Via { interface: None, field: field.into() };
             closure.members.push(Member::new(Places { read, lands }, role, [via].into(), Some(0)));
         }

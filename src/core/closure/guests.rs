@@ -8,7 +8,7 @@ use alloc::vec::Vec;
 use super::landing::Places;
 use super::member::{Closure, Member, Role, Via};
 use super::template;
-use crate::admission::{self, Sought};
+use crate::admission::{self, Namer, Sought};
 use crate::capi::resource_set::resource_set_kind;
 use crate::claim::guest::{self, NEWEST, OLDER};
 use crate::claim::{Claim, Delivered, Edit, GuestSet, Item, Own, Parcel, Rendered, Rendering, parcel};
@@ -101,13 +101,13 @@ fn is_shut(world: &World<'_>, acting: &Claim, read: &ObjectKey, object: Option<&
             || admission::is_unseen(world, acting, object)
             || object.faults.iter().any(|fault| fault.code.class() == Class::Broken)
     };
-    let sought = Sought { read, template: false, referrer: None, source: None };
+    let sought = Sought { read, namer: Namer::Claimant };
     let is_open = match (&read.namespace, object) {
         (Some(_), _) => admission::of_namespaced(world, acting, &sought).is_some(),
-        (None, Some(object)) => admission::of_identity(world, acting, object).is_ok(),
+        (None, Some(object)) => admission::of_identity(world, acting, object, sought.namer).is_ok(),
         (None, None) => true,
     };
-    !is_open && !object.is_some_and(is_doubtful) && admission::undecided(world, acting, read).is_none()
+    !is_open && !object.is_some_and(is_doubtful) && admission::undecided(world, acting, &sought).is_none()
 }
 
 /// What pouch makes to deliver these members, and what they need in a guest.

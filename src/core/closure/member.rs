@@ -7,6 +7,7 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use super::landing::Places;
+pub use crate::claim::NamedBy;
 use crate::claim::{Claim, Edit};
 use crate::config::Resolution;
 use crate::finding::{Code, Finding};
@@ -54,6 +55,10 @@ pub struct Member {
     pub via: Vec<Via>,
     /// The member that names it, by index; none for the root.
     pub referrer: Option<usize>,
+    /// The further members that name it.
+    pub also: Vec<usize>,
+    /// The origin of the reference, if no member names it.
+    pub named_by: NamedBy,
     /// The entries that a provider reads of it, where a Cluster names it as the Secret that it is.
     pub entries: Vec<Box<str>>,
     /// Whether it was read from the very place where it would land, so that it is there already and is not published.
@@ -144,6 +149,8 @@ impl Member {
             role,
             via,
             referrer,
+            also: Vec::new(),
+            named_by: NamedBy::Claimant,
             entries: Vec::new(),
             in_place: false,
             rule: None,

@@ -9,7 +9,7 @@ use alloc::vec::Vec;
 use super::at_home;
 use super::landing::Places;
 use super::member::{Closure, Member, Role, Via};
-use crate::admission;
+use crate::admission::{self, Namer, Sought};
 use crate::claim::Claim;
 use crate::claim::template::{Datum, TemplateSpec};
 use crate::config::Grant;
@@ -160,7 +160,11 @@ fn stays(world: &World<'_>, object: &Object) -> Option<Finding> {
 
 /// Whether data is known not to be open to a template.
 pub fn is_shut(world: &World<'_>, claim: &Claim, key: &ObjectKey) -> bool {
-    !is_open(world, claim, key) && admission::undecided(world, claim, key).is_none()
+    !is_open(world, claim, key) && admission::undecided(world, claim, &datum(key)).is_none()
+}
+
+fn datum(read: &ObjectKey) -> Sought<'_> {
+    Sought { read, namer: Namer::Claimant }
 }
 
 fn is_open(world: &World<'_>, claim: &Claim, key: &ObjectKey) -> bool {
@@ -173,7 +177,7 @@ fn shut(world: &World<'_>, claim: &Claim, key: &ObjectKey) -> Option<Finding> {
     if is_open(world, claim, key) {
         return None;
     }
-    if let Some(undecided) = admission::undecided(world, claim, key) {
+    if let Some(undecided) = admission::undecided(world, claim, &datum(key)) {
         return Some(undecided);
     }
     let message = format!("{key} is not open to {}: {}", claim.by, admission::OF_ANOTHER_SOURCE);

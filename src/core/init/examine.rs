@@ -9,7 +9,7 @@ use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
 
 use super::need::{Need, Sure};
-use crate::admission::{Sought, of_namespaced};
+use crate::admission::{Namer, Sought, of_namespaced};
 use crate::capi::{self, Admits};
 use crate::claim::Claim;
 use crate::closure::Member;
@@ -204,11 +204,11 @@ fn curable(world: &World<'_>, case: &Case, finding: &Finding) -> Option<(ObjectK
             let namespace = root.read.namespace.as_ref().or(case.claim.root.namespace.as_ref())?;
             let read = ObjectKey::new(key.kind.clone(), Some(namespace.clone()), key.name.clone());
             // Nobody looked whether the Secret is there; if it is not, nothing is missing.
-            let (template, sure, what) = match key.kind.is_config_map() {
-                true => (true, Sure::Propagation, "template"),
-                false => (false, Sure::IfThere, "propagation Secret"),
+            let (sure, what) = match key.kind.is_config_map() {
+                true => (Sure::Propagation, "template"),
+                false => (Sure::IfThere, "propagation Secret"),
             };
-            let sought = Sought { read: &read, template, referrer: Some(&root.read), source: None };
+            let sought = Sought { read: &read, namer: Namer::Convention(&root.read) };
             let closed = of_namespaced(world, &case.claim, &sought).is_none();
             let why = format!("credential propagation looks there for the {what} of {}", root.read);
             closed.then_some((read, Need { sure, why }))

@@ -194,7 +194,7 @@ pub fn immutable_changes(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::closure::Role;
+    use crate::closure::{NamedBy, Role};
     use crate::name::Name;
     use crate::testing::case::{Document, Scene};
     use crate::testing::stages::Desk;
@@ -224,6 +224,8 @@ mod tests {
             role: Role::Root,
             via: Vec::new(),
             referrer: None,
+            also: Vec::new(),
+            named_by: NamedBy::Claimant,
             entries: Vec::new(),
             in_place: false,
             rule: None,

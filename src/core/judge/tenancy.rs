@@ -2,19 +2,21 @@
 //!
 //! These are admitted: objects of the Credential's own namespace; cluster-scoped identities that admit the namespace by
 //! their provider's own meaning, at every hop; Secrets of the system namespace through such an identity; for a managed
-//! claim what stands in the system namespace, which its source Credential may use; and what a grant names.
-//! [`admission`] says which rule admits. Everything else is refused.
+//! claim what stands in the system namespace, which its source Credential may use; and what a grant names. Whatever admits,
+//! each object leads no further than the [reach] of its source. [`admission`] says which rule admits. Everything else is
+//! refused.
 
 use alloc::borrow::ToOwned as _;
 use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::grant::last_resort;
-use crate::admission::{self, Rule, admits, of_identity, of_namespaced, tenancy_of};
+use crate::admission::reach::{self, Beyond, Reach};
+use crate::admission::{self, Rule, Sought, admits, of_identity, of_namespaced, tenancy_of};
 use crate::capi::tenancy::Tenancy;
 use crate::capi::{Admits, Slip};
 use crate::claim::Claim;
-use crate::closure::{Closure, Member, Role, sought};
+use crate::closure::{Closure, Member, Role, sought, sought_by_all};
 use crate::config::{RegionConfig, Resolution};
 use crate::finding::{Code, Finding};
 use crate::name::{Namespace, Region};
@@ -45,17 +47,23 @@ pub fn of_member(
     if is_open || !world.fleet.publishes(&member.read.kind) {
         return findings;
     }
+    findings.extend(beyond(world, claim, closure, member));
+    if !findings.is_empty() {
+        return findings;
+    }
     let object = world.snapshot.get(&member.read);
+    let sought = sought(closure, member);
+    let identity = |object| identity(world, region, claim, (object, &sought));
     match &member.read.namespace {
         // Whoever uses a copy on the region is no concern of the rule.
         None if claim.copied.is_some() => {
-            let found = object.and_then(|object| identity(world, region, claim, object));
+            let found = object.and_then(identity);
             findings.extend(found.filter(|finding| finding.code != Code::UnusableInNamespace));
         }
         Some(namespace) if claim.copied.is_some() => {
             findings.extend(namespaced(world, claim, closure, member, namespace));
         }
-        None => findings.extend(object.and_then(|object| identity(world, region, claim, object))),
+        None => findings.extend(object.and_then(identity)),
         Some(namespace) => {
             findings.extend(namespaced(world, claim, closure, member, namespace));
             // Wherever the object was read: its provider asks it where it lands, and for a Cluster wherever it stands.
@@ -76,15 +84,43 @@ pub fn rule_of(world: &World<'_>, claim: &Claim, closure: &Closure, member: &Mem
         return None;
     }
     let claim = member.acting(claim);
-    match &member.read.namespace {
-        None => of_identity(world, claim, world.snapshot.get(&member.read)?).ok(),
-        Some(_) => of_namespaced(world, claim, &sought(world, closure, member)),
+    let is_in_reach = sought_by_all(closure, member).all(|sought| reach::of(world, claim, &sought).is_within());
+    admission::rule(world, claim, &sought(closure, member)).filter(|_| is_in_reach)
+}
+
+/// Refuses what a rule opens and an object names whose source may not reach it: each that names it must.
+fn beyond(world: &World<'_>, claim: &Claim, closure: &Closure, member: &Member) -> Vec<Finding> {
+    if admission::rule(world, claim, &sought(closure, member)).is_none() {
+        return Vec::new();
     }
+    let refuse = |Beyond { namer, source }: Beyond<'_>| {
+        let (read, source) = (&member.read, &source.name);
+        let message = format!(
+            "{read} is not open to {}s of namespace {}: {namer} of source {source} names it, and {source} may not reach it",
+            claim.by.kind, claim.by.namespace
+        );
+        let cure =
+            format!("If you trust everybody who writes source {source} with it, add it to the source's `provides`.");
+        let help = format!("{cure} {}", last_resort(claim, read));
+        Finding::new(Code::NotAdmitted, message).about(read).at(&claim.origin).help(help)
+    };
+    let found = sought_by_all(closure, member).filter_map(|sought| match reach::of(world, claim, &sought) {
+        Reach::Within => None,
+        Reach::Beyond(beyond) => Some(refuse(beyond)),
+        Reach::Unknown(finding) if finding.origin.is_some() => Some(*finding),
+        Reach::Unknown(finding) => Some(finding.at(&claim.origin)),
+    });
+    found.collect()
 }
 
 /// A cluster-scoped identity: its own rule decides, unless the Credential is in the system namespace.
-fn identity(world: &World<'_>, region: &RegionConfig, claim: &Claim, object: &Object) -> Option<Finding> {
-    let why = match of_identity(world, claim, object) {
+fn identity(
+    world: &World<'_>,
+    region: &RegionConfig,
+    claim: &Claim,
+    (object, sought): (&Object, &Sought<'_>),
+) -> Option<Finding> {
+    let why = match of_identity(world, claim, object, sought.namer) {
         Ok(Rule::Identity) => return None,
         // The region's own provider asks the identity alone.
         Ok(_) => return unusable(world, region, claim, object),
@@ -101,7 +137,7 @@ fn identity(world: &World<'_>, region: &RegionConfig, claim: &Claim, object: &Ob
     if admission::is_unseen(world, claim, object) {
         return Some(unseen(world, claim, object, &region.name));
     }
-    if let Some(undecided) = admission::undecided(world, claim, &object.key) {
+    if let Some(undecided) = admission::undecided(world, claim, sought) {
         return Some(undecided.at(&object.origin));
     }
     let message = format!("{} is not open to namespace {namespace}: {why}", object.key);
@@ -215,10 +251,11 @@ fn namespaced(
     namespace: &Namespace,
 ) -> Option<Finding> {
     let own = &claim.by.namespace;
-    if of_namespaced(world, claim, &sought(world, closure, member)).is_some() {
+    let sought = sought(closure, member);
+    if of_namespaced(world, claim, &sought).is_some() {
         return None;
     }
-    if let Some(undecided) = admission::undecided(world, claim, &member.read) {
+    if let Some(undecided) = admission::undecided(world, claim, &sought) {
         // Of copies that differ, one stands where the other is to be looked for.
         return Some(if undecided.origin.is_some() { undecided } else { undecided.at(&claim.origin) });
     }

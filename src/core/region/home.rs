@@ -62,7 +62,7 @@ pub(super) fn read_there<'a>(input: &Input<'a>, leaving: &[&'a ManifestObject]) 
 fn may_read(input: &Input<'_>, claim: &Claim, closure: &Closure, key: &ObjectKey) -> bool {
     let world = &input.world;
     let reads = closure.members.iter().any(|member| {
-        let is_open = || admission::of_namespaced(world, claim, &closure::sought(world, closure, member)).is_some();
+        let is_open = || admission::of_namespaced(world, claim, &closure::sought(closure, member)).is_some();
         member.read == *key && member.role != Role::Assumed && is_open()
     });
     let is_unread = closure.findings.iter().any(|finding| finding.code == Code::Unread);

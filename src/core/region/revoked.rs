@@ -11,7 +11,7 @@ use alloc::vec::Vec;
 
 use super::given::{Named, Slip, named};
 use super::input::{Input, Terms};
-use crate::admission::{self, Rule, Sought};
+use crate::admission::{self, Namer, Rule, Sought};
 use crate::capi;
 use crate::claim::sync_rule::object_of;
 use crate::claim::{Claim, Copied, Edit, Rendering};
@@ -114,13 +114,31 @@ impl<'a, 'i, 'r> Admission<'a, 'i, 'r> {
                 format!("no source of the rule has {read}, and no grant opens what another may have"),
             );
         }
-        if read.namespace.is_none() {
-            return self.shut(claim, &read).and_then(|why| revoked(Code::NotAdmitted, why));
-        }
         let referrers = self.referrers(object, needed_by);
-        let through =
-            |referrer: Option<&ObjectKey>| revoked(Code::NotAdmitted, self.closed(claim, &read, needed_by, referrer)?);
-        if referrers.is_empty() { through(None) } else { referrers.iter().find_map(|referrer| through(Some(referrer))) }
+        let through = |namer: Namer<'_>| match read.namespace {
+            None => revoked(Code::NotAdmitted, self.shut(claim, &read, namer)?),
+            Some(_) => revoked(Code::NotAdmitted, self.closed(claim, &read, needed_by, namer)?),
+        };
+        let ends = namers(&referrers, needed_by).find_map(through);
+        ends.or_else(|| revoked(Code::NotAdmitted, self.led_astray(claim, &referrers, needed_by)?))
+    }
+
+    /// Explains that an object which led to this one may not be used, because its namer's source may not reach it.
+    fn led_astray(&self, claim: &Claim, referrers: &[Referrer<'_>], needed_by: &NeededBy) -> Option<String> {
+        let (_, before) = needed_by.via.split_last()?;
+        let is_beyond = |read: &ObjectKey, namer: Namer<'_>| {
+            admission::is_known_beyond(&self.input.world, claim, &Sought { read, namer })
+        };
+        referrers.iter().find_map(|(referrer, read)| {
+            let above = referrer.needed_by.iter().find(|above| above.by == needed_by.by && *above.via == *before)?;
+            let further = self.referrers(referrer, above);
+            match namers(&further, above).any(|namer| is_beyond(read, namer)) {
+                true => {
+                    Some(format!("{read}, which led there, is not open to {}: {}", claim.by, admission::OUT_OF_REACH))
+                }
+                false => self.led_astray(claim, &further, above),
+            }
+        })
     }
 
     /// Data that a template's object was made of, and that is not open to the template any more.
@@ -163,13 +181,13 @@ impl<'a, 'i, 'r> Admission<'a, 'i, 'r> {
 
     /// What a claimant was led to an object by. What is handed over was reached through what is handed over with it, if
     /// anything is, and else through what is still needed.
-    fn referrers(&self, object: &ManifestObject, needed_by: &NeededBy) -> Vec<ObjectKey> {
+    fn referrers(&self, object: &ManifestObject, needed_by: &NeededBy) -> Vec<Referrer<'i>> {
         let Some((_, before)) = needed_by.via.split_last() else { return Vec::new() };
         let all = self.reached.get(&(&needed_by.by, before)).map(Vec::as_slice).unwrap_or_default();
         let leads = |referrer: &&&ManifestObject| !referrer.key.kind.is_secret() && !referrer.key.kind.is_config_map();
         let in_state = |is_handover: bool| {
             let those = all.iter().filter(move |referrer| referrer.state.is_handover() == is_handover);
-            those.filter(leads).filter_map(|referrer| referrer.read_key()).collect::<Vec<_>>()
+            those.filter(leads).filter_map(|referrer| Some((*referrer, referrer.read_key()?))).collect::<Vec<_>>()
         };
         match object.state.is_handover().then(|| in_state(true)) {
             Some(handed_over) if !handed_over.is_empty() => handed_over,
@@ -177,25 +195,22 @@ impl<'a, 'i, 'r> Admission<'a, 'i, 'r> {
         }
     }
 
-    /// Why a namespaced object is not open to a claim, if it was read because of `referrer`.
-    fn closed(
-        &self,
-        claim: &Claim,
-        read: &ObjectKey,
-        needed_by: &NeededBy,
-        referrer: Option<&ObjectKey>,
-    ) -> Option<String> {
+    /// Why a namespaced object is not open to a claim, if it was read because of `namer`.
+    fn closed(&self, claim: &Claim, read: &ObjectKey, needed_by: &NeededBy, namer: Namer<'_>) -> Option<String> {
         let Terms { world, .. } = self.input.terms;
         let by = &needed_by.by;
-        let template = needed_by.via.last().is_some_and(|via| via.field == closure::TEMPLATE);
-        let source = referrer.and_then(|it| world.snapshot.get(it)).map(|it| &it.origin.source);
-        let sought = Sought { read, template, referrer, source };
+        let sought = Sought { read, namer };
         let why = match admission::of_namespaced(&world, claim, &sought) {
             Some(Rule::ThroughIdentity) if world.grants(by, claim.region(), read) => return None,
-            None | Some(Rule::ThroughIdentity) if admission::undecided(&world, claim, read).is_some() => return None,
-            Some(Rule::ThroughIdentity) => self.shut(claim, referrer?)?,
+            None | Some(Rule::ThroughIdentity) if admission::undecided(&world, claim, &sought).is_some() => {
+                return None;
+            }
+            Some(Rule::ThroughIdentity) => self.shut(claim, namer.referrer()?, Namer::Unknown)?,
             Some(_) => return None,
-            None if is_root(needed_by) || referrer.is_some() => {
+            None if admission::is_known_beyond(&world, claim, &sought) => {
+                return Some(format!("{read} is not open to {by}: {}", admission::OUT_OF_REACH));
+            }
+            None if is_root(needed_by) || namer.referrer().is_some() => {
                 format!("{read} is not open to {}s of namespace {}", by.kind, by.namespace)
             }
             // What led here is not listed, so nobody knows what admitted it.
@@ -207,17 +222,19 @@ impl<'a, 'i, 'r> Admission<'a, 'i, 'r> {
     }
 
     /// Why an identity that was read is shut to a claim.
-    fn shut(&self, claim: &Claim, identity: &ObjectKey) -> Option<String> {
+    fn shut(&self, claim: &Claim, identity: &ObjectKey, namer: Namer<'_>) -> Option<String> {
         let world = &self.input.world;
         let Lookup::Found(object) = world.snapshot.look_up(identity) else { return None };
+        let sought = Sought { read: identity, namer };
         let is_unread = || object.faults.iter().any(|fault| fault.code.is_doubt());
-        if is_unread() || admission::undecided(world, claim, identity).is_some() {
+        if is_unread() || admission::undecided(world, claim, &sought).is_some() {
             return None;
         }
-        let why = admission::of_identity(world, claim, object).err()?;
-        // What another source has is opened by grants alone, and they are known: no slip in the object leaves that open.
+        let why = admission::of_identity(world, claim, object, namer).err()?;
+        // What another source has, or may not reach, is opened by what is known: no slip in the object leaves that open.
         let is_open = || object.is_mistyped() || admission::slip(world.fleet, object).is_some();
-        if why != admission::OF_ANOTHER_SOURCE && (is_open() || admission::is_unseen(world, claim, object)) {
+        let is_of_sources = [admission::OF_ANOTHER_SOURCE, admission::OUT_OF_REACH].contains(&why);
+        if !is_of_sources && (is_open() || admission::is_unseen(world, claim, object)) {
             return None;
         }
         Some(format!("{identity} is not open to namespace {}: {why}", claim.by.namespace))
@@ -289,6 +306,23 @@ impl<'a, 'i, 'r> Admission<'a, 'i, 'r> {
             && standing.is_none_or(|standing| immutable_changes(&object.key, &standing, new).is_none());
         fits.then_some((read, edits))
     }
+}
+
+/// An object that led to another, and what was read of it.
+type Referrer<'i> = (&'i ManifestObject, ObjectKey);
+
+/// The origins of the reference to an object, as it was needed.
+fn namers<'r>(referrers: &'r [Referrer<'_>], needed_by: &NeededBy) -> impl Iterator<Item = Namer<'r>> + use<'r> {
+    let is_companion = |via: &NeededVia| via.field == closure::TEMPLATE || via.field == closure::PROPAGATION_SECRET;
+    let namer = match needed_by.via.last().is_some_and(is_companion) {
+        true => Namer::Convention,
+        false => Namer::Object,
+    };
+    // The objects behind a Cluster may name something else by now.
+    let is_named = is_root(needed_by) && needed_by.by.is_credential();
+    let other = if is_named { Namer::Claimant } else { Namer::Unknown };
+    let others = referrers.is_empty().then_some(other);
+    referrers.iter().map(move |(_, read)| namer(read)).chain(others)
 }
 
 /// Whether a claimant names an object itself, or an object behind a Cluster does.

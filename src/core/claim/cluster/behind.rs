@@ -6,7 +6,7 @@ use alloc::collections::BTreeMap;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::super::Start;
+use super::super::{NamedBy, Start};
 use crate::capi::cluster::{self, ClusterSpec, Named, Referred, Templated};
 use crate::capi::naming::ClusterKind;
 use crate::config::{Fleet, Grant, Granted, grants_for};
@@ -165,7 +165,8 @@ impl<'a> Behind<'a> {
             let root = Root { kind, version, name, namespace };
             // Infrastructure and control plane may well name the same.
             if !looked.starts.iter().any(|start| start.root == root) {
-                looked.starts.push(Start { root, field, entries, by_default });
+                let named_by = NamedBy::Object(object.key.clone());
+                looked.starts.push(Start { root, field, entries, by_default, named_by });
             }
         }
     }

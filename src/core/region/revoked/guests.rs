@@ -8,7 +8,7 @@ use alloc::vec::Vec;
 use super::super::given::{Giver, Slip};
 use super::super::guest_stays::{instead, is_told};
 use super::{Admission, Revoked};
-use crate::admission::{self, Sought};
+use crate::admission::{self, Namer, Sought};
 use crate::claim::Claim;
 use crate::config::GuestGroup;
 use crate::finding::{Class, Code, Finding, Origin, Severity};
@@ -219,10 +219,10 @@ impl<'i> Admission<'_, 'i, '_> {
         let items = items.filter_map(|item| Some((&item.read, item.rule.as_ref()?)));
         let waiting = delivered.waiting.iter().filter(|it| from.is_of(&it.read)).map(|it| (&it.read, &it.rule));
         let is_open = |(read, rule): (&ObjectKey, &Arc<Claim>)| {
-            let sought = Sought { read, template: false, referrer: None, source: None };
+            let sought = Sought { read, namer: Namer::Claimant };
             read.namespace.is_none()
                 || admission::of_namespaced(&world, rule, &sought).is_some()
-                || admission::undecided(&world, rule, read).is_some()
+                || admission::undecided(&world, rule, &sought).is_some()
         };
         let taken: Vec<(&ObjectKey, &Arc<Claim>)> = items.chain(waiting).collect();
         if taken.iter().copied().any(is_open) {

@@ -8,12 +8,17 @@
 
 use crate::node::Node;
 use crate::object::Object;
+use crate::object::steering::steers;
 
-/// The first character of an object's open text that kustomize cannot read back.
-pub fn unreadable(object: &Object) -> Option<char> {
-    let pairs = object.labels.iter().chain(&object.annotations);
-    let metadata = pairs.flat_map(|(key, value)| key.chars().chain(value.chars())).find(|c| is_refused(*c));
-    metadata.or_else(|| in_node(&object.body))
+/// The first character of an object's published labels and annotations that kustomize cannot read back.
+pub(super) fn in_metadata(object: &Object) -> Option<char> {
+    let pairs = object.labels.iter().chain(&object.annotations).filter(|(key, _)| !steers(key));
+    pairs.flat_map(|(key, value)| key.chars().chain(value.chars())).find(|c| is_refused(*c))
+}
+
+/// The first character of the fields that are published in the open that kustomize cannot read back.
+pub(super) fn in_body(object: &Object) -> Option<char> {
+    in_node(&object.body)
 }
 
 fn in_node(node: &Node) -> Option<char> {
@@ -42,7 +47,7 @@ mod tests {
     #[test]
     fn what_stops_kustomize_is_found_wherever_it_stands() {
         let at = |spec: &str| {
-            unreadable(&object(&format!("apiVersion: x.io/v1\nkind: X\nmetadata: {{name: x}}\nspec: {spec}")))
+            in_body(&object(&format!("apiVersion: x.io/v1\nkind: X\nmetadata: {{name: x}}\nspec: {spec}")))
         };
         for (text, found) in
             [("\\x7f", '\u{7f}'), ("\\x9b", '\u{9b}'), ("\\uFFFE", '\u{fffe}'), ("\\u2028", '\u{2028}')]

@@ -37,7 +37,7 @@ use crate::validity;
 use crate::world::World;
 use crate::world::cluster::ClusterFacts;
 use case::Case;
-use content::check_content;
+use content::{check_content, check_copy};
 pub use tenancy::rule_of;
 pub use unmatched::unmatched;
 pub use unused::unused;
@@ -92,7 +92,7 @@ fn judge(world: &World<'_>, examined: &mut Examined, claim: &Claim, closure: &Cl
                 Some(made) => {
                     // Of a copy of a Secret, only names and metadata are other ones than those of the Secret.
                     findings.extend(match member.lands.kind.is_secret() {
-                        true => check_object(world, &region.name, object),
+                        true => check_copy(world, object, &made.object(object, &member.lands)),
                         false => check_object(world, &region.name, &made.object(object, &member.lands)),
                     });
                     findings.extend(copied::check(world, claim, object, &member.lands));

@@ -60,7 +60,7 @@
 //! |---|---|
 //! | a key of `pouch.yaml` | [`config::file`] (as typed), [`config::resolve`] (as meant), [`config::show`] (as shown) |
 //! | what is known of a kind, and what is read of it | [`kinds`]; of a provider's identities: [`capi`], one file per provider |
-//! | what a region's API would reject of an object | [`validity`] |
+//! | what a region's API would reject of an object | [`validity`]; what a CustomResourceDefinition in the sources says of its kind: [`validity::schema`] |
 //! | what Go templates may call, and what they may cost | [`template`]: `template/functions.rs` (the tables, and what is refused), one file per subject under it; `template/budget.rs` |
 //! | which ManagedResources are rendered for which namespaces, and when what they made goes | [`claim::template`], `world/namespaces.rs`; their data: `closure/template.rs`; what is made of them, and that no value stands in plain sight: [`made`]; how much all may make together: `made/bounds.rs` |
 //! | what annotations of objects silence | [`silence`] |

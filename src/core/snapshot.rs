@@ -8,6 +8,7 @@
 mod astray;
 mod at_home;
 mod copies;
+mod definitions;
 mod described;
 mod doubts;
 mod elsewhere;
@@ -34,12 +35,13 @@ use alloc::vec::Vec;
 use crate::config::{Fleet, Source};
 use crate::finding::{Code, Fault, Finding, Origin};
 use crate::kinds::{DEFINITION, K0RDENT, Scopes, is_definition};
-use crate::name::{GroupKind, Name, Namespace, ObjectKey, Scope, SourceName, Version};
+use crate::name::{GroupKind, Name, Namespace, ObjectKey, SourceName};
 use crate::node::Node;
 use crate::object::{Object, Unusable, admit, finding_of, kind_of};
 use crate::unread_words::UnreadWords;
 
 use astray::Astray;
+use definitions::learn_definitions;
 use doubts::Doubts;
 use guesses::Guesses;
 use home::{Home, Word as HomeWord};
@@ -50,6 +52,7 @@ use state::{Lacks, State};
 use unopened::{Unopened, Word};
 
 pub use copies::{File, Proof};
+pub use definitions::Definition;
 pub use elsewhere::Elsewhere;
 pub use home::CURE;
 pub use made::{AllMade, Made, MadeFor};
@@ -158,12 +161,6 @@ pub enum Answer {
     Unread(Reason),
     /// The object is there, but encrypted, and cannot be opened.
     Sealed(Reason),
-}
-
-/// What a CustomResourceDefinition says of a kind.
-pub struct Definition {
-    /// The versions that are served.
-    pub served: Vec<Version>,
 }
 
 /// Every object that was read, by key.
@@ -667,47 +664,6 @@ pub fn assemble_by(fleet: &Fleet, readings: Vec<Reading>, hands: &dyn Hands) -> 
     )
 }
 
-/// Learns the kinds that documents of sources define; `defining` are those that may, of each source.
-fn learn_definitions(
-    fleet: &Fleet,
-    (readings, defining): (&[Reading], &[Vec<&Node>]),
-    scopes: &mut Scopes,
-) -> BTreeMap<GroupKind, Definition> {
-    let mut definitions = BTreeMap::new();
-    for (source, (reading, defining)) in fleet.sources.iter().zip(readings.iter().zip(defining)) {
-        if !source.provides.cluster_scoped {
-            continue;
-        }
-        for (kind, (scope, versions)) in reading.inquiry.iter().flat_map(|inquiry| &inquiry.served) {
-            scopes.learn(kind.clone(), *scope);
-            definitions.insert(kind.clone(), Definition { served: versions.clone() });
-        }
-        for document in defining.iter().filter(|document| is_definition(&kind_of(document))) {
-            let group = document.str_at(&["spec", "group"]).unwrap_or_default();
-            let kind = GroupKind::new(group, document.str_at(&["spec", "names", "kind"]).unwrap_or_default());
-            match document.str_at(&["spec", "scope"]) {
-                Some("Cluster") => scopes.learn(kind.clone(), Scope::Cluster),
-                Some("Namespaced") => scopes.learn(kind.clone(), Scope::Namespaced),
-                _ => {}
-            }
-            if kind.group == K0RDENT {
-                learn_fields(document, &kind, scopes);
-            }
-            definitions.insert(kind, definition(document));
-        }
-    }
-    definitions
-}
-
-/// Learns the fields of `spec` that a definition has in any version: a newer release of k0rdent has others.
-fn learn_fields(definition: &Node, kind: &GroupKind, scopes: &mut Scopes) {
-    const SPEC: [&str; 5] = ["schema", "openAPIV3Schema", "properties", "spec", "properties"];
-    let versions = definition.at(&["spec", "versions"]).map(Node::items).unwrap_or_default();
-    for (field, _) in versions.iter().filter_map(|version| version.at(&SPEC)).flat_map(Node::entries) {
-        scopes.learn_field(kind, field);
-    }
-}
-
 /// The kinds that ProviderInterfaces of the sources define or refer to.
 fn named_kinds(fleet: &Fleet, defining: &[Vec<&Node>]) -> Vec<GroupKind> {
     let sources = fleet.sources.iter().zip(defining).filter(|(source, _)| source.provides.cluster_scoped);
@@ -723,10 +679,4 @@ fn named_kinds(fleet: &Fleet, defining: &[Vec<&Node>]) -> Vec<GroupKind> {
         }));
     }
     kinds
-}
-
-fn definition(document: &Node) -> Definition {
-    let versions = document.at(&["spec", "versions"]).map(Node::items).unwrap_or_default();
-    let served = versions.iter().filter(|version| version.at(&["served"]).and_then(Node::as_bool) == Some(true));
-    Definition { served: served.filter_map(|version| version.str_at(&["name"]).map(Version::from)).collect() }
 }

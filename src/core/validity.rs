@@ -5,19 +5,24 @@
 
 pub mod config_map;
 pub mod identity;
+pub mod metadata;
+mod nulls;
+pub mod schema;
 pub mod secret;
 mod stored;
 pub mod suspect;
 
 use alloc::vec::Vec;
 
+use self::schema::Schema;
+use crate::capi::KindRules;
 use crate::finding::Fault;
 use crate::object::Object;
 
 /// Faults for which a region's API refuses an object of any kind, a ConfigMap or a Secret, beside those that the object
-/// has as it was read.
+/// has as it was read, and those of its [`metadata`].
 pub fn faults(object: &Object) -> Vec<Fault> {
-    let mut faults = config_map::check_size(object);
+    let mut faults: Vec<Fault> = config_map::check_size(object).into_iter().collect();
     if object.key.kind.is_config_map() {
         faults.extend(config_map::check_config_map(object));
     }
@@ -27,3 +32,23 @@ pub fn faults(object: &Object) -> Vec<Fault> {
     faults.extend(stored::check(object));
     faults
 }
+
+/// Faults of the `spec` of an object that is published with one, by what is known of its kind: a CustomResourceDefinition
+/// decides, else the table of a built-in kind.
+pub fn faults_of_spec(object: &Object, rules: Option<&KindRules>, schema: Option<&Schema>) -> Vec<Fault> {
+    if let (Some(rules), None) = (rules, schema) {
+        return identity::check(rules, object);
+    }
+    let mut faults = rules.map(|rules| identity::check_beside_schema(rules, object)).unwrap_or_default();
+    if let Some(spec) = object.at(&["spec"]) {
+        nulls::in_selectors(spec, &mut faults);
+        if schema.is_none() {
+            nulls::in_lists(spec, &mut faults);
+        }
+    }
+    faults.extend(schema.map(|schema| schema.check(object)).unwrap_or_default());
+    faults
+}
+
+#[cfg(test)]
+mod tests;

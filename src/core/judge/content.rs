@@ -13,6 +13,25 @@ use crate::world::World;
 
 /// What is wrong with an object, wherever it goes.
 pub(super) fn check_content(world: &World<'_>, object: &Object) -> Vec<Finding> {
+    let mut findings = check_held(world, object);
+    findings.extend(check_metadata(object));
+    findings
+}
+
+/// What is wrong with a copy of a Secret, which has labels and annotations of its own and the Secret's values.
+pub(super) fn check_copy(world: &World<'_>, secret: &Object, copy: &Object) -> Vec<Finding> {
+    let mut findings = check_held(world, secret);
+    findings.extend(check_metadata(copy));
+    findings
+}
+
+/// What is wrong with the labels and annotations of an object.
+fn check_metadata(object: &Object) -> impl Iterator<Item = Finding> {
+    validity::metadata::check(object).into_iter().map(|fault| finding_of(&fault, object))
+}
+
+/// What is wrong with what an object holds, whatever its labels and annotations.
+fn check_held(world: &World<'_>, object: &Object) -> Vec<Finding> {
     let mut findings: Vec<Finding> = object.faults.iter().map(|fault| finding_of(fault, object)).collect();
     let find = |code, message: String, help: &'static str| {
         Finding::new(code, message).about(&object.key).at(&object.origin).help(help)
@@ -39,8 +58,11 @@ pub(super) fn check_content(world: &World<'_>, object: &Object) -> Vec<Finding> 
         findings.push(find(Code::InlineSecret, message, "Move the value into a Secret and refer to it."));
     }
     // What a mistyped field says is missing from all others.
-    if let Some(rules) = capi::rules(&object.key.kind).filter(|_| !object.is_mistyped()) {
-        findings.extend(validity::identity::check(rules, object).iter().map(|fault| finding_of(fault, object)));
+    if !object.key.kind.is_config_map() && !object.is_mistyped() {
+        let definition = world.snapshot.definitions.get(&object.key.kind);
+        let schema = definition.and_then(|definition| definition.schemas.get(&object.version));
+        let of_spec = validity::faults_of_spec(object, capi::rules(&object.key.kind), schema);
+        findings.extend(of_spec.iter().map(|fault| finding_of(fault, object)));
     }
     findings
 }

@@ -8,7 +8,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::case::{Verdict, verdict};
-use super::content::check_content;
+use super::content::{check_content, check_copy};
 use super::{copied, place, tenancy};
 use crate::capi::resource_set::{MOST_BYTES, resource_set_kind};
 use crate::claim::{Claim, Edit, Own, Parcel, made, parcel};
@@ -40,8 +40,9 @@ pub(super) fn check(
     if !world.fleet.publishes(&lands.kind) {
         return vec![copied::unknown_kind(world, object, lands)];
     }
-    let mut findings = match made(&parcel.edits).filter(|_| !lands.kind.is_secret()) {
-        Some(made) => check_content(world, &made.object(object, lands)),
+    let mut findings = match made(&parcel.edits).map(|made| made.object(object, lands)) {
+        Some(copy) if lands.kind.is_secret() => check_copy(world, object, &copy),
+        Some(made) => check_content(world, &made),
         None => check_content(world, object),
     };
     if made(&parcel.edits).is_some() {

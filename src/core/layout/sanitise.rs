@@ -17,7 +17,7 @@ use crate::claim::{Edit, made};
 use crate::k0rdent::MANAGED_LABEL;
 use crate::kinds::{COMPONENT_LABEL, OF_KCM};
 use crate::name::{GroupKind, ObjectKey};
-use crate::node::Key;
+use crate::node::{Key, Node};
 pub(crate) use crate::object::steering::steers;
 use crate::object::{Object, TEMPLATE_ANNOTATION};
 use crate::sync_rule::Made;
@@ -43,11 +43,13 @@ pub fn sanitise<'a>(
         document.insert("type", Tree::text(object.body.str_at(&["type"]).unwrap_or("Opaque")));
         document.insert("data", secret_data(object));
     } else {
-        let fields: &[&'static str] = if lands.kind.is_config_map() { &["data", "binaryData"] } else { &["spec"] };
-        for field in fields {
-            if let Some(node) = body.at(&[field]) {
-                document.insert(*field, Tree::of(node));
+        let of = |field| body.at(&[field]).map(|node| (field, node));
+        if lands.kind.is_config_map() {
+            for (field, node) in ["data", "binaryData"].into_iter().filter_map(of) {
+                document.insert(field, Tree::of(node));
             }
+        } else if let Some((field, node)) = of("spec") {
+            document.insert(field, without_nulls(node));
         }
         for edit in edits {
             replace(&mut document, edit);
@@ -71,6 +73,20 @@ pub(crate) fn open_part<'a>(object: &'a Object, lands: &'a ObjectKey, edits: &'a
     let kind = Tree::text(object.body.str_at(&["type"]).unwrap_or("Opaque"));
     let open = holds_variable(&kind);
     Tree::map([("metadata", metadata(object, lands, (made(edits), marks), open)), ("type", kind)])
+}
+
+/// What a `spec` says: a null field is as if it was not there, to pouch as to an API server, whose CRD may refuse it.
+///
+/// In a list nothing can be left out; such an object is not published (`validity`).
+fn without_nulls(node: &Node) -> Tree<'_> {
+    match node {
+        Node::List(items) => Tree::List(items.iter().map(without_nulls).collect()),
+        Node::Map(entries) => {
+            let present = entries.iter().filter(|(_, value)| !matches!(value, Node::Null));
+            Tree::map(present.map(|(key, value)| (&**key, without_nulls(value))))
+        }
+        other => Tree::of(other),
+    }
 }
 
 /// `allowedNamespaces` that admits everybody to every provider that has the field.

@@ -1,8 +1,7 @@
-//! ConfigMaps, and the limits that the API server sets for every object.
+//! ConfigMaps, and the size that the API server bounds for every object.
 //!
-//! Source: `ValidateConfigMap` and `ValidateObjectMeta` in `pkg/apis/core/validation` and
-//! `apimachinery/pkg/api/validation` of <https://github.com/kubernetes/kubernetes>. One object that the
-//! server refuses stops everything that a consumer applies with it.
+//! Source: `ValidateConfigMap` in `pkg/apis/core/validation` of <https://github.com/kubernetes/kubernetes>. One object
+//! that the server refuses stops everything that a consumer applies with it.
 
 use alloc::borrow::ToOwned as _;
 use alloc::string::String;
@@ -14,12 +13,6 @@ use crate::name::is_data_key;
 use crate::node::Node;
 use crate::object::{MAX_SECRET_BYTES, Object};
 use crate::secret::from_base64;
-
-/// The most bytes of all annotations, keys included.
-const MAX_ANNOTATION_BYTES: usize = 256 * 1024;
-
-/// The most characters of a label's value.
-const MAX_LABEL: usize = 63;
 
 /// Faults in a ConfigMap's entries that a region's API server would reject.
 pub fn check_config_map(object: &Object) -> Vec<Fault> {
@@ -52,28 +45,16 @@ pub fn check_config_map(object: &Object) -> Vec<Fault> {
     wrong.into_iter().map(|message| Fault::new(Code::InvalidObject, message, help)).collect()
 }
 
-/// Faults that the API server rejects in any object: invalid labels, and too many bytes.
-pub fn check_size(object: &Object) -> Vec<Fault> {
-    let mut faults = Vec::new();
-    let mut add = |code, message, help: &'static str| faults.push(Fault::new(code, message, help));
-    for (key, _) in object.labels.iter().filter(|(_, value)| !is_label_value(value)) {
-        let help = "Use at most 63 letters, digits, dots, dashes and underscores.";
-        add(Code::InvalidObject, format!("the value of label {key:?} is none that the API takes"), help);
-    }
-    let annotations: usize = object.annotations.iter().map(|(key, value)| key.len().saturating_add(value.len())).sum();
-    if annotations > MAX_ANNOTATION_BYTES {
-        let message = format!("the annotations sum to {annotations} bytes; the API takes {MAX_ANNOTATION_BYTES}");
-        add(Code::TooLarge, message, "Shorten them.");
-    }
+/// The fault of an object of any kind that has too many bytes.
+pub fn check_size(object: &Object) -> Option<Fault> {
     let (what, size) = match object.key.kind.is_config_map() {
         true => ("the values sum to", entries(object).iter().map(|(_, value)| value).sum()),
         false => ("the object has", bytes(&object.body)),
     };
-    if size > MAX_SECRET_BYTES {
+    (size > MAX_SECRET_BYTES).then(|| {
         let message = format!("{what} {size} bytes; the API takes {MAX_SECRET_BYTES}");
-        add(Code::TooLarge, message, "Split it, or shorten what it holds.");
-    }
-    faults
+        Fault::new(Code::TooLarge, message, "Split it, or shorten what it holds.")
+    })
 }
 
 /// Estimates how many bytes a tree takes as JSON.
@@ -85,15 +66,6 @@ fn bytes(node: &Node) -> usize {
         Node::Map(entries) => entries.iter().map(|(key, node)| key.len().saturating_add(bytes(node))).sum(),
         Node::Null | Node::Bool(_) | Node::Int(_) | Node::Uint(_) | Node::Float(_) => OTHER,
     }
-}
-
-fn is_label_value(text: &str) -> bool {
-    let plain = |b: u8| b.is_ascii_alphanumeric();
-    let ends = |b: Option<&u8>| b.is_none_or(|b| plain(*b));
-    text.len() <= MAX_LABEL
-        && text.bytes().all(|b| plain(b) || matches!(b, b'-' | b'_' | b'.'))
-        && ends(text.as_bytes().first())
-        && ends(text.as_bytes().last())
 }
 
 #[cfg(test)]
@@ -124,14 +96,5 @@ mod tests {
         check("data: {a: x}\nbinaryData: {a: eA==}", &["data and binaryData have an entry of the same name"]);
         let long = "x".repeat(1_100_000);
         check(&format!("data: {{a: {long}}}"), &["the values sum to 1100000 bytes; the API takes 1048576"]);
-    }
-
-    #[test]
-    fn label_values_are_bounded() {
-        for (value, fits) in [("", true), ("a", true), ("a.b_c-d", true), ("-a", false), ("a ", false), ("a/b", false)]
-        {
-            assert_eq!(is_label_value(value), fits, "{value}");
-        }
-        assert!(is_label_value(&"a".repeat(63)) && !is_label_value(&"a".repeat(64)));
     }
 }

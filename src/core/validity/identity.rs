@@ -8,7 +8,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use crate::capi::KindRules;
-use crate::capi::shape::{Field, Shape};
+use crate::capi::shape::Shape;
 use crate::capi::tenancy::Tenancy;
 use crate::finding::{Code, Fault};
 use crate::name::{is_dns_label, is_dns_subdomain};
@@ -20,20 +20,41 @@ use crate::selector::{Selector, UnusableSelector};
 /// The most faults that are reported for one object; the next ones would say the same.
 const MOST_FAULTS: usize = 16;
 
+/// The most fields that a help line lists, more than any built-in kind has.
+const MOST_NAMES: usize = 24;
+
 /// Faults of an object of a built-in kind that a region's API or the provider's webhook would reject.
 pub fn check(rules: &KindRules, object: &Object) -> Vec<Fault> {
     let mut faults = Vec::new();
-    check_names(object, &mut faults);
-    if let Some(name) = rules.singleton.filter(|name| object.key.name != *name) {
-        let message = format!("the only {} that can exist is called {name:?}", rules.kind);
-        say(&mut faults, message, format!("Call it {name}, or refer to that one."));
-    }
+    check_name(rules, object, &mut faults);
     let nothing = Node::empty_map();
     let spec = object.at(&["spec"]).unwrap_or(&nothing);
     check_shape(&Shape::Map(rules.spec), spec, "spec", rules.kind, &mut faults);
+    check_webhook(rules, spec, &mut faults);
+    faults
+}
+
+/// The faults of an object of a built-in kind that no schema knows of.
+pub(super) fn check_beside_schema(rules: &KindRules, object: &Object) -> Vec<Fault> {
+    let mut faults = Vec::new();
+    check_name(rules, object, &mut faults);
+    check_webhook(rules, object.at(&["spec"]).unwrap_or(&Node::empty_map()), &mut faults);
+    faults
+}
+
+fn check_name(rules: &KindRules, object: &Object, faults: &mut Vec<Fault>) {
+    check_names(object, faults);
+    if let Some(name) = rules.singleton.filter(|name| object.key.name != *name) {
+        let message = format!("the only {} that can exist is called {name:?}", rules.kind);
+        say(faults, message, format!("Call it {name}, or refer to that one."));
+    }
+}
+
+/// Checks what the provider's webhook rejects although the CRD does not.
+fn check_webhook(rules: &KindRules, spec: &Node, faults: &mut Vec<Fault>) {
     for path in rules.also_required {
-        if spec.is_map() && object.at(path).is_none() {
-            missing(&path.join("."), &mut faults);
+        if spec.is_map() && spec.at(path.strip_prefix(&["spec"]).unwrap_or(path)).is_none() {
+            missing(&path.join("."), faults);
         }
     }
     if rules.tenancy == Tenancy::Aws
@@ -41,9 +62,8 @@ pub fn check(rules: &KindRules, object: &Object) -> Vec<Fault> {
             spec.at(&["allowedNamespaces", "selector"]).map(Selector::read)
     {
         let message = format!("spec.allowedNamespaces.selector is none that Kubernetes takes: {why}");
-        say(&mut faults, message, "Write it as a label selector.".to_owned());
+        say(faults, message, "Write it as a label selector.".to_owned());
     }
-    faults
 }
 
 /// Checks an object's own names, which the API bounds for every kind.
@@ -58,13 +78,13 @@ pub(super) fn check_names(object: &Object, faults: &mut Vec<Fault>) {
     }
 }
 
-fn say(faults: &mut Vec<Fault>, message: String, help: String) {
+pub(super) fn say(faults: &mut Vec<Fault>, message: String, help: String) {
     if faults.len() < MOST_FAULTS {
         faults.push(Fault::new(Code::InvalidObject, message, help));
     }
 }
 
-fn missing(field: &str, faults: &mut Vec<Fault>) {
+pub(super) fn missing(field: &str, faults: &mut Vec<Fault>) {
     say(faults, format!("{field} is missing"), "Fill it in.".to_owned());
 }
 
@@ -77,7 +97,7 @@ fn check_shape(shape: &Shape, node: &Node, at: &str, kind: &str, faults: &mut Ve
                     // In every field of these kinds the API treats null as absent.
                     Some(_) if matches!(value, Node::Null) => {}
                     Some(field) => check_shape(&field.shape, value, &format!("{at}.{}", field.name), kind, faults),
-                    None => unknown(fields, key, at, kind, faults),
+                    None => unknown(fields.iter().map(|field| field.name), key, at, kind, faults),
                 }
             }
             for field in fields.iter().filter(|field| field.required && node.at(&[field.name]).is_none()) {
@@ -103,13 +123,7 @@ fn check_shape(shape: &Shape, node: &Node, at: &str, kind: &str, faults: &mut Ve
                 say(faults, format!("{at} is longer than {most} characters"), "Shorten it.".to_owned());
             }
         }
-        (Shape::OneOf(words), Node::Text(text)) if !words.contains(&&**text) => {
-            let help = match nearest(text, words.iter().copied()) {
-                Some(word) => format!("Did you mean {word}?"),
-                None => "Write one of them.".to_owned(),
-            };
-            say(faults, format!("{at} is not one of {}", words.join(", ")), help);
-        }
+        (Shape::OneOf(words), Node::Text(text)) if !words.contains(&&**text) => none_of(words, text, at, faults),
         (Shape::OneOf(_), Node::Text(_)) => {}
         (Shape::Int { least, most }, Node::Int(_) | Node::Uint(_)) => {
             if !matches!(node, Node::Int(value) if (*least..=*most).contains(value)) {
@@ -120,7 +134,15 @@ fn check_shape(shape: &Shape, node: &Node, at: &str, kind: &str, faults: &mut Ve
     }
 }
 
-fn wrong_type(at: &str, node: &Node, wanted: &str, faults: &mut Vec<Fault>) {
+pub(super) fn none_of(words: &[&str], text: &str, at: &str, faults: &mut Vec<Fault>) {
+    let help = match nearest(text, words.iter().copied()) {
+        Some(word) => format!("Did you mean {word}?"),
+        None => "Write one of them.".to_owned(),
+    };
+    say(faults, format!("{at} is not one of {}", words.join(", ")), help);
+}
+
+pub(super) fn wrong_type(at: &str, node: &Node, wanted: &str, faults: &mut Vec<Fault>) {
     let help = match (node, wanted) {
         (Node::Text(_), "a map") => "Write it as a map; after a colon YAML wants a space.",
         (_, "text") => "Quote the value, so that YAML reads it as text.",
@@ -129,22 +151,25 @@ fn wrong_type(at: &str, node: &Node, wanted: &str, faults: &mut Vec<Fault>) {
     say(faults, format!("{at} is {}, not {wanted}", node.type_name()), help.to_owned());
 }
 
-fn unknown(fields: &[Field], key: &str, at: &str, kind: &str, faults: &mut Vec<Fault>) {
+pub(super) fn unknown<'n>(
+    fields: impl Iterator<Item = &'n str> + Clone,
+    key: &str,
+    at: &str,
+    kind: &str,
+    faults: &mut Vec<Fault>,
+) {
     if faults.len() >= MOST_FAULTS {
         return;
     }
-    let help = match nearest(key, fields.iter().map(|field| field.name)) {
+    let help = match nearest(key, fields.clone()) {
         Some(name) => format!("Did you mean {name}?"),
-        None => {
-            let names: Vec<&str> = fields.iter().map(|field| field.name).collect();
-            format!("Remove it; {at} has {}.", names.join(", "))
-        }
+        None => format!("Remove it; {at} has {}.", fields.take(MOST_NAMES).collect::<Vec<_>>().join(", ")),
     };
     say(faults, format!("{at} has no field {} in {kind}", quoted(key)), help);
 }
 
 /// The key as a message shows it: escaped, and cut beyond the length of any key of these kinds.
-fn quoted(key: &str) -> String {
+pub(super) fn quoted(key: &str) -> String {
     let short: String = key.chars().take(63).collect();
     format!("{short:?}")
 }

@@ -102,7 +102,7 @@ fn config_maps_and_identities_are_rebuilt() {
                 "labels": {"app.kubernetes.io/managed-by": "pouch", "k0rdent.mirantis.com/managed": "false"},
                 "name": "a",
             },
-            "spec": {"n": 1, "b": true, "f": 1.5, "z": null, "list": [{"x": "y"}]},
+            "spec": {"n": 1, "b": true, "f": 1.5, "list": [{"x": "y"}]},
         })
     );
 }

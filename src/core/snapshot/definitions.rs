@@ -1,0 +1,82 @@
+//! What is known of kinds that CustomResourceDefinitions in the sources define, and of those that live clusters serve.
+
+use alloc::collections::BTreeMap;
+use alloc::vec::Vec;
+
+use super::Reading;
+use crate::config::Fleet;
+use crate::kinds::{K0RDENT, Scopes, is_definition};
+use crate::name::{GroupKind, Scope, Version};
+use crate::node::Node;
+use crate::object::kind_of;
+use crate::validity::schema::Schema;
+
+/// The versions and schemas of a kind.
+#[derive(Default)]
+pub struct Definition {
+    /// The versions that are served.
+    pub served: Vec<Version>,
+    /// The schemas of its versions, if a CustomResourceDefinition in the sources has some and the kind may be published.
+    pub schemas: BTreeMap<Version, Schema>,
+}
+
+/// Learns the kinds that documents of sources define; `defining` are those that may, of each source.
+pub(super) fn learn_definitions(
+    fleet: &Fleet,
+    (readings, defining): (&[Reading], &[Vec<&Node>]),
+    scopes: &mut Scopes,
+) -> BTreeMap<GroupKind, Definition> {
+    let mut definitions: BTreeMap<GroupKind, Definition> = BTreeMap::new();
+    for (source, (reading, defining)) in fleet.sources.iter().zip(readings.iter().zip(defining)) {
+        if !source.provides.cluster_scoped {
+            continue;
+        }
+        for (kind, (scope, versions)) in reading.inquiry.iter().flat_map(|inquiry| &inquiry.served) {
+            scopes.learn(kind.clone(), *scope);
+            // A live cluster is not asked for schemas.
+            definitions.entry(kind.clone()).or_default().served.clone_from(versions);
+        }
+        for document in defining.iter().filter(|document| is_definition(&kind_of(document))) {
+            let group = document.str_at(&["spec", "group"]).unwrap_or_default();
+            let kind = GroupKind::new(group, document.str_at(&["spec", "names", "kind"]).unwrap_or_default());
+            match document.str_at(&["spec", "scope"]) {
+                Some("Cluster") => scopes.learn(kind.clone(), Scope::Cluster),
+                Some("Namespaced") => scopes.learn(kind.clone(), Scope::Namespaced),
+                _ => {}
+            }
+            if kind.group == K0RDENT {
+                learn_fields(document, &kind, scopes);
+            }
+            let mut definition = definition(document);
+            if fleet.publishes(&kind) {
+                definition.schemas = schemas(document);
+            }
+            definitions.insert(kind, definition);
+        }
+    }
+    definitions
+}
+
+/// Learns the fields of `spec` that a definition has in any version: a newer release of k0rdent has others.
+fn learn_fields(definition: &Node, kind: &GroupKind, scopes: &mut Scopes) {
+    const SPEC: [&str; 5] = ["schema", "openAPIV3Schema", "properties", "spec", "properties"];
+    for (field, _) in versions(definition).iter().filter_map(|version| version.at(&SPEC)).flat_map(Node::entries) {
+        scopes.learn_field(kind, field);
+    }
+}
+
+fn versions(document: &Node) -> &[Node] {
+    document.at(&["spec", "versions"]).map(Node::items).unwrap_or_default()
+}
+
+fn definition(document: &Node) -> Definition {
+    let is_served = |version: &&Node| version.at(&["served"]).and_then(Node::as_bool) == Some(true);
+    let served = versions(document).iter().filter(is_served);
+    let served = served.filter_map(|version| version.str_at(&["name"]).map(Version::from)).collect();
+    Definition { served, ..Definition::default() }
+}
+
+fn schemas(document: &Node) -> BTreeMap<Version, Schema> {
+    let schema = |version: &Node| Some((version.str_at(&["name"])?.into(), Schema::read(version)?));
+    versions(document).iter().filter_map(schema).collect()
+}

@@ -73,6 +73,7 @@ mod providers;
 mod publish;
 mod quickstart;
 mod rbac;
+mod read_back;
 mod regions;
 mod registry;
 mod rekey;

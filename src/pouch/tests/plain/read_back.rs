@@ -1,0 +1,158 @@
+//! What kustomize reads back of files that pouch would publish, and what the model says of them.
+//!
+//! `POUCH_READ_BACK` says how many files are made, and `POUCH_SEED` where they begin.
+
+use std::fs;
+use std::path::Path;
+
+use pouch_core::node::{Interner, Node};
+use pouch_core::yaml::consumers::trouble;
+use pouch_core::yaml::emit::{Tree, emit};
+use pouch_core::yaml::read;
+
+use super::slips::Dice;
+use crate::support::Kustomize;
+
+/// How many files are made where nobody says otherwise: 2 % of what the soak makes.
+const FILES: usize = 400;
+
+/// Characters at which readers of YAML and JSON differ, beside others that trouble nobody.
+const CHARACTERS: [char; 40] = [
+    'a',
+    'Z',
+    '0',
+    ' ',
+    '-',
+    ':',
+    '#',
+    '"',
+    '\'',
+    '\\',
+    '{',
+    '%',
+    '@',
+    '&',
+    '\t',
+    '\n',
+    '\r',
+    '\0',
+    '\u{7}',
+    '\u{1b}',
+    '\u{7e}',
+    '\u{7f}',
+    '\u{80}',
+    '\u{84}',
+    '\u{85}',
+    '\u{86}',
+    '\u{9f}',
+    '\u{a0}',
+    '\u{ad}',
+    'é',
+    '\u{200b}',
+    '\u{2028}',
+    '\u{2029}',
+    '\u{fdd0}',
+    '\u{feff}',
+    '\u{fffd}',
+    '\u{fffe}',
+    '\u{ffff}',
+    '\u{1f600}',
+    '\u{1fffe}',
+];
+
+fn words(dice: &mut Dice, is_odd: bool) -> String {
+    let length = 1 + dice.roll(8);
+    let among = if is_odd { CHARACTERS.len() } else { 14 };
+    (0..length).map(|_| CHARACTERS[dice.roll(among)]).collect()
+}
+
+/// An object with texts where pouch publishes some in the open.
+fn object(dice: &mut Dice, name: &str) -> String {
+    let odd = dice.roll(4);
+    let mut text = |place: usize| words(dice, odd == place);
+    let annotations = Tree::map([("example.com/note", Tree::text(text(0)))]);
+    let metadata = |annotations| {
+        Tree::map([
+            ("annotations", annotations),
+            ("name", Tree::text(name.to_owned())),
+            ("namespace", Tree::text("team-a")),
+        ])
+    };
+    let head = |kind: &'static str| [("apiVersion", Tree::text("v1")), ("kind", Tree::text(kind))];
+    let tree = match text(1) {
+        kind if odd == 3 => {
+            let data = Tree::map([("key", Tree::text(text(3)))]);
+            Tree::map(head("ConfigMap").into_iter().chain([("metadata", metadata(annotations)), ("data", data)]))
+        }
+        kind => {
+            let fields = [("metadata", metadata(annotations)), ("type", Tree::text(kind))];
+            Tree::map(head("Secret").into_iter().chain(fields))
+        }
+    };
+    emit(&tree).to_string()
+}
+
+/// All texts of a document, in order.
+fn texts(node: &Node, found: &mut Vec<String>) {
+    match node {
+        Node::Text(text) => found.push(text.to_string()),
+        Node::List(items) => items.iter().for_each(|item| texts(item, found)),
+        Node::Map(entries) => entries.iter().for_each(|(key, node)| {
+            found.push(key.to_string());
+            texts(node, found);
+        }),
+        _ => {}
+    }
+}
+
+fn read(text: &str) -> Vec<Vec<String>> {
+    let mut names = Interner::new();
+    let read = |document: read::Document<'_>| {
+        let mut found = Vec::new();
+        texts(&read::read(&document, &mut names).unwrap(), &mut found);
+        found.sort();
+        found
+    };
+    let mut documents: Vec<Vec<String>> = read::documents(text).map(read).collect();
+    documents.sort();
+    documents
+}
+
+fn build(kustomize: &Kustomize, folder: &Path, files: &[(String, String)]) -> Option<Vec<Vec<String>>> {
+    let names: Vec<String> = files.iter().map(|(name, _)| format!("- {name}.yaml\n")).collect();
+    fs::write(folder.join("kustomization.yaml"), format!("resources:\n{}", names.concat())).unwrap();
+    for (name, text) in files {
+        fs::write(folder.join(format!("{name}.yaml")), text).unwrap();
+    }
+    let built = kustomize.build(folder);
+    // What cannot even be read by us was changed.
+    let text = String::from_utf8(built.stdout).ok().filter(|_| built.status.success())?;
+    std::panic::catch_unwind(|| read(&text)).ok()
+}
+
+#[test]
+fn kustomize_reads_back_what_the_model_says() {
+    let Some(kustomize) = Kustomize::find() else { return };
+    let number = |name: &str| std::env::var(name).ok().map(|text| text.parse::<u64>().unwrap());
+    let mut dice = Dice(number("POUCH_SEED").unwrap_or(36));
+    let count = number("POUCH_READ_BACK").map_or(FILES, |count| usize::try_from(count).unwrap());
+    let files: Vec<(String, String)> =
+        (0..count).map(|number| (format!("o-{number}"), object(&mut dice, &format!("o-{number}")))).collect();
+    let (refused, taken): (Vec<_>, Vec<_>) =
+        files.into_iter().partition(|(_, text)| trouble(text.as_bytes()).is_some());
+    assert!(refused.len() * 20 > count && taken.len() * 4 > count, "{} refused, {} taken", refused.len(), taken.len());
+    let folder = tempfile::tempdir().unwrap();
+    for some in taken.chunks(500) {
+        let mut all: Vec<Vec<String>> = some.iter().flat_map(|(_, text)| read(text)).collect();
+        all.sort();
+        assert_eq!(
+            build(&kustomize, folder.path(), some),
+            Some(all),
+            "kustomize does not read back what the model lets pass"
+        );
+    }
+    for one in &refused {
+        let built = build(&kustomize, folder.path(), std::slice::from_ref(one));
+        assert_ne!(built, Some(read(&one.1)), "kustomize reads back {:?}", one.1);
+    }
+}

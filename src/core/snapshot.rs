@@ -540,7 +540,8 @@ pub fn assemble_by(fleet: &Fleet, readings: Vec<Reading>, hands: &dyn Hands) -> 
                     FaultLine::note(&lines, &mut object);
                     findings.extend(told);
                     // No claim names a Namespace, so what selects by its labels could not say why it waits.
-                    let slips = object.faults.iter().filter(|it| it.code == Code::Mistyped && object.key.kind.is_namespace());
+                    let slips =
+                        object.faults.iter().filter(|it| it.code == Code::Mistyped && object.key.kind.is_namespace());
                     findings.extend(slips.map(|fault| finding_of(fault, &object)));
                     template.into_iter().for_each(|could_be| meant.add(*could_be));
                     // What is listed is never published; what is asked by name is told apart when it is supplied.

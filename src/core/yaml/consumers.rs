@@ -60,7 +60,8 @@ fn is_plain(file: &[u8]) -> bool {
 
 /// Returns true if a text may write a character by its number, or by a name of YAML's own.
 fn has_escapes(file: &[u8]) -> bool {
-    file.contains(&b'\\') && file.windows(2).any(|pair| matches!(pair, [b'\\', b'x' | b'u' | b'U' | b'N' | b'L' | b'P' | b'_']))
+    file.contains(&b'\\')
+        && file.windows(2).any(|pair| matches!(pair, [b'\\', b'x' | b'u' | b'U' | b'N' | b'L' | b'P' | b'_']))
 }
 
 fn in_node(node: &Node) -> Option<char> {

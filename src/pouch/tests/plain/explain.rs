@@ -172,7 +172,7 @@ fn why_nothing_is_published_is_told() {
          regions (`management: true` makes one of them that)",
     );
     fleet.edit("manifests/eu-c1.yaml", "  region: eu\n", "  regoin: eu\n");
-    said("eu-team/c1", "  error[invalid-credential]: spec has no field \"regoin\"");
+    said("eu-team/c1", "  error[mistyped]: spec has no field \"regoin\"");
     fleet.edit("manifests/eu-c1.yaml", "\nspec:", "\nsepc:");
     said("eu-team/c1", "  error[mistyped]: the Credential has no field \"sepc\"");
     said("eu-team/c1", "    = help: Did you mean spec?");

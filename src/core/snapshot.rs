@@ -508,7 +508,9 @@ pub fn assemble_by(fleet: &Fleet, readings: Vec<Reading>, hands: &dyn Hands) -> 
         kinds.extend(looked.iter().flat_map(|looked| &looked.kinds));
         defining.push(looked.into_iter().flat_map(|looked| looked.define).collect());
     }
-    let definitions = learn_definitions(fleet, (&readings, &defining), &mut scopes);
+    let asked = readings.iter().map(|reading| reading.inquiry.as_ref()).zip(&defining);
+    let sources = fleet.sources.iter().zip(asked).map(|(source, (inquiry, defining))| (source, inquiry, &**defining));
+    let definitions = learn_definitions(fleet, sources, &mut scopes);
     let named = named_kinds(fleet, &defining);
     let declared: BTreeSet<GroupKind> = fleet.kinds.keys().chain(definitions.keys()).cloned().chain(named).collect();
     let judged = Judged::of(fleet, &declared, kinds);

@@ -3,8 +3,8 @@
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
-use super::Reading;
-use crate::config::Fleet;
+use super::state::Inquiry;
+use crate::config::{Fleet, Source};
 use crate::kinds::{K0RDENT, Scopes, is_definition};
 use crate::name::{GroupKind, Scope, Version};
 use crate::node::Node;
@@ -20,18 +20,19 @@ pub struct Definition {
     pub schemas: BTreeMap<Version, Schema>,
 }
 
-/// Learns the kinds that documents of sources define; `defining` are those that may, of each source.
-pub(super) fn learn_definitions(
+/// Learns the kinds that sources define: each with what it was asked, if it is asked piece by piece, and its documents that
+/// may define some.
+pub(super) fn learn_definitions<'a>(
     fleet: &Fleet,
-    (readings, defining): (&[Reading], &[Vec<&Node>]),
+    sources: impl Iterator<Item = (&'a Source, Option<&'a Inquiry>, &'a [&'a Node])>,
     scopes: &mut Scopes,
 ) -> BTreeMap<GroupKind, Definition> {
     let mut definitions: BTreeMap<GroupKind, Definition> = BTreeMap::new();
-    for (source, (reading, defining)) in fleet.sources.iter().zip(readings.iter().zip(defining)) {
+    for (source, inquiry, defining) in sources {
         if !source.provides.cluster_scoped {
             continue;
         }
-        for (kind, (scope, versions)) in reading.inquiry.iter().flat_map(|inquiry| &inquiry.served) {
+        for (kind, (scope, versions)) in inquiry.iter().flat_map(|inquiry| &inquiry.served) {
             scopes.learn(kind.clone(), *scope);
             // A live cluster is not asked for schemas.
             definitions.entry(kind.clone()).or_default().served.clone_from(versions);

@@ -95,7 +95,7 @@ mod tests {
         ] {
             let pair = serde_json::json!({key: value});
             let text = format!("{head}metadata: {{name: a, namespace: b, {field}: {pair}}}\n");
-            let found: Vec<String> = super::check(&kept(&text)).into_iter().map(|fault| fault.message.into()).collect();
+            let found: Vec<String> = super::check(&kept(&text)).into_iter().map(|fault| fault.message).collect();
             assert_eq!(found, expect, "{head}{field}");
         }
     }

@@ -15,6 +15,9 @@ use crate::object::Object;
 /// Fields of every object, which no schema describes.
 const OF_EVERY_OBJECT: [&str; 3] = ["apiVersion", "kind", "metadata"];
 
+/// The least number that is no integer of 64 bits to an API server, nor is what is above it.
+const TOO_LARGE: f64 = 9_223_372_036_854_775_808.0;
+
 impl Schema {
     /// Faults of an object of the kind, as it is published: its `spec`, without what is null in it.
     pub fn check(&self, object: &Object) -> Vec<Fault> {
@@ -126,11 +129,18 @@ impl Schema {
         let is_below = |bound: &Bound, beyond: Ordering| {
             order(node, &bound.number).is_some_and(|order| order == beyond || (order.is_eq() && bound.is_excluded))
         };
-        let is_short = matches!(self.of, Type::Int { is_short: true });
-        let fits = !is_short || !matches!(node, Node::Int(number) if i32::try_from(*number).is_err());
+        let (lowest, highest) = match self.of {
+            Type::Int { is_short: true } => (i64::from(i32::MIN), i64::from(i32::MAX)),
+            _ => (i64::MIN, i64::MAX),
+        };
+        let is_integer = matches!(self.of, Type::Int { .. });
+        let is_beyond = |bound: i64, beyond: Ordering| order(node, &Node::Int(bound)) == Some(beyond);
+        let is_large = matches!(node, Node::Float(number) if number.abs() >= TOO_LARGE);
+        let fits =
+            !is_integer || !(is_large || is_beyond(lowest, Ordering::Less) || is_beyond(highest, Ordering::Greater));
         let is_within = !self.least.as_ref().is_some_and(|least| is_below(least, Ordering::Less))
             && !self.most.as_ref().is_some_and(|most| is_below(most, Ordering::Greater));
-        if !fits || !is_within || (is_short && matches!(node, Node::Uint(_))) {
+        if !fits || !is_within {
             say(faults, format!("{at} is a number beyond the bounds of the field"), "Change the number.".to_owned());
         }
     }

@@ -32,7 +32,7 @@ fn types_are_told_apart() {
             vec!["x", "''"],
             vec![("1", "an integer"), ("{}", "a map"), ("[]", "a list"), ("true", "a boolean")],
         ),
-        ("integer", vec!["1", "-1", "18446744073709551615", "2.0"], vec![("'1'", "text"), ("1.5", "a number")]),
+        ("integer", vec!["1", "-1", "9223372036854775807", "2.0", "1e10"], vec![("'1'", "text"), ("1.5", "a number")]),
         ("number", vec!["1", "1.5"], vec![("'1'", "text"), ("false", "a boolean")]),
         ("boolean", vec!["true"], vec![("'true'", "text"), ("1", "an integer")]),
         ("object", vec!["{}", "{a: b}"], vec![("[]", "a list"), ("x", "text")]),
@@ -105,7 +105,7 @@ fn values_are_within_their_bounds() {
     for (of, value, expect) in [
         ("{type: integer, minimum: 900}", "899", beyond),
         ("{type: integer, maximum: 43200}", "43201", beyond),
-        ("{type: integer, maximum: 43200}", "18446744073709551615", beyond),
+        ("{type: number, maximum: 43200}", "18446744073709551615", beyond),
         ("{type: integer, minimum: 1, exclusiveMinimum: true}", "1", beyond),
         ("{type: integer, minimum: 1, exclusiveMinimum: true}", "2", &[]),
         ("{type: number, maximum: 1.5}", "1.5", &[]),
@@ -113,6 +113,10 @@ fn values_are_within_their_bounds() {
         ("{type: number, minimum: -1}", "-1.5", beyond),
         ("{type: integer, format: int32}", "2147483647", &[]),
         ("{type: integer, format: int32}", "2147483648", beyond),
+        ("{type: integer, format: int32}", "1e10", beyond),
+        ("{type: integer}", "1e19", beyond),
+        ("{type: integer}", "18446744073709551615", beyond),
+        ("{type: integer, format: int32}", "-3e9", beyond),
         ("{type: integer, format: int64}", "2147483648", &[]),
     ] {
         check(of, value, expect);

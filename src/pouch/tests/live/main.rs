@@ -47,6 +47,7 @@ mod placement;
 mod progress;
 mod rbac;
 mod reach;
+mod refused;
 mod region_facts;
 mod regions;
 mod registered;

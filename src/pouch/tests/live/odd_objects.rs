@@ -38,17 +38,17 @@ impl Keep for Nothing {
 }
 
 /// The same numbers in every run.
-struct Dice(u64);
+pub struct Dice(pub u64);
 
 impl Dice {
-    fn below(&mut self, most: usize) -> usize {
+    pub fn below(&mut self, most: usize) -> usize {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
         self.0 ^= self.0 << 17;
         usize::try_from(self.0 % u64::try_from(most).unwrap()).unwrap()
     }
 
-    fn of<T: Clone>(&mut self, all: &[T]) -> T {
+    pub fn of<T: Clone>(&mut self, all: &[T]) -> T {
         all[self.below(all.len())].clone()
     }
 }

@@ -101,3 +101,54 @@ pub fn top(kind: &GroupKind) -> Option<&'static [&'static str]> {
         _ => is_known().then_some(&["spec", "status"]),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    extern crate std;
+
+    use alloc::collections::BTreeSet;
+    use alloc::string::ToString as _;
+
+    use serde_json::Value;
+
+    use super::*;
+    use crate::testing::{shared, yaml};
+
+    /// Fields that the CRDs at hand lack: of a release before them, and of one behind them.
+    const OTHERS: [&str; 3] = ["clusterGVKs", "projectionConfig", "registryConfig"];
+
+    /// Holds the fields of a map against a schema, as deep as both know them.
+    fn check(fields: &[Field], schema: &Value, at: &str) {
+        let ours: BTreeSet<&str> = fields.iter().map(|field| field.name).collect();
+        let theirs: BTreeSet<&str> = schema["properties"].as_object().unwrap().keys().map(|key| &**key).collect();
+        let missing: BTreeSet<&&str> = theirs.difference(&ours).collect();
+        assert!(missing.is_empty(), "{at} lacks {missing:?}");
+        let unknown: BTreeSet<&str> = ours.difference(&theirs).copied().filter(|name| !OTHERS.contains(name)).collect();
+        assert!(unknown.is_empty(), "{at} has {unknown:?}");
+        for field in fields {
+            let (mut shape, mut schema) = (&field.shape, &schema["properties"][field.name]);
+            while let Shape::List(item) = shape {
+                (shape, schema) = (item, &schema["items"]);
+            }
+            if let Shape::Map(inner) = shape {
+                check(inner, schema, &[at, field.name].join("."));
+            }
+        }
+    }
+
+    #[test]
+    fn the_fields_of_k0rdents_kinds_are_those_of_its_crds() {
+        let Some(folder) = shared("data/crds/k0rdent") else { return };
+        let mut seen = BTreeSet::new();
+        for file in std::fs::read_dir(folder).unwrap() {
+            let crd = yaml(&std::fs::read_to_string(file.unwrap().path()).unwrap());
+            let kind = crd["spec"]["names"]["kind"].as_str().unwrap().to_string();
+            let Some(fields) = spec_of(&GroupKind::new(K0RDENT, &kind)) else { continue };
+            for version in crd["spec"]["versions"].as_array().unwrap() {
+                check(fields, &version["schema"]["openAPIV3Schema"]["properties"]["spec"], &kind);
+            }
+            seen.insert(kind);
+        }
+        assert_eq!(seen.len(), 5, "{seen:?}");
+    }
+}

@@ -48,20 +48,20 @@ const WRITTEN: [&str; 4] = ["annotations", "labels", "name", NAMESPACE];
 /// Finds the first misplaced field of a document.
 ///
 /// `scopes` knows the fields that definitions in the sources add.
-pub fn misplaced<'d>(document: &'d Node, kind: &GroupKind, scopes: &Scopes) -> Option<Misplaced<'d>> {
+pub fn misplaced<'d>(document: &'d Node, kind: &'d GroupKind, scopes: &'d Scopes) -> Option<Misplaced<'d>> {
     let top = kinds::top(kind);
     let fields = top.unwrap_or(&["spec", "status"]);
-    let known = Known { document, top: fields, spec: kinds::spec_of(kind).unwrap_or_default() };
+    let known = Known { document, kind, scopes, top: fields, spec: kinds::spec_of(kind).unwrap_or_default() };
     // Providers' identities are rebuilt, and what stands beside `spec` never leaves; others pouch may not know.
     let is_open = top.is_none() || capi::rules(kind).is_some();
     let is_stray = |key: &str| {
-        let is_unknown = !TOP.contains(&key) && !fields.contains(&key) && !(key == NAMESPACE && known.is_astray());
-        is_unknown && (!is_open || known.is_meant(key))
+        let is_known = TOP.contains(&key) || fields.contains(&key) || (key == NAMESPACE && known.is_astray());
+        !is_known && (!is_open || known.is_meant(key))
     };
     let at_top = document.entries().iter().find(|(key, _)| is_stray(key));
     let stray = at_top.map(|(key, _)| known.stray(&[], key, known.top));
-    let within = || known.of_spec(kind, scopes).or_else(|| known.of_status()).or_else(|| known.of_naming(kind));
-    stray.or_else(|| known.of_metadata(kind)).or_else(within)
+    let within = || known.of_spec().or_else(|| known.of_status()).or_else(|| known.of_naming());
+    stray.or_else(|| known.of_metadata()).or_else(within)
 }
 
 impl Misplaced<'_> {
@@ -106,6 +106,8 @@ fn is_indented_otherwise(key: &str) -> bool {
 /// The fields that objects of a kind have.
 struct Known<'d> {
     document: &'d Node,
+    kind: &'d GroupKind,
+    scopes: &'d Scopes,
     top: &'static [&'static str],
     spec: &'static [Field],
 }
@@ -132,10 +134,10 @@ impl<'d> Known<'d> {
     }
 
     /// A field of `metadata` that no object has, where something is decided by labels, or that belongs elsewhere.
-    fn of_metadata(&self, kind: &GroupKind) -> Option<Misplaced<'d>> {
+    fn of_metadata(&self) -> Option<Misplaced<'d>> {
         let metadata = self.document.get("metadata")?;
         // Objects that are asked for by name are used whatever labels they have.
-        let is_by_name = !kinds::is_listed(kind) && !kinds::is_by_configuration(kind);
+        let is_by_name = !kinds::is_listed(self.kind) && !kinds::is_by_configuration(self.kind);
         let is_stray = |key: &str| {
             let is_astray = || self.is_astray() && nearest(key, WRITTEN) == Some(NAMESPACE);
             !OF_METADATA.contains(&key) && !is_astray() && (!is_by_name || self.is_meant(key))
@@ -155,39 +157,28 @@ impl<'d> Known<'d> {
         Some(place.join("."))
     }
 
-    fn of_spec(&self, kind: &GroupKind, scopes: &Scopes) -> Option<Misplaced<'d>> {
+    fn of_spec(&self) -> Option<Misplaced<'d>> {
         if self.spec.is_empty() {
             return None;
         }
-        let is_strict = kind.group == K0RDENT;
-        let spec = self.document.get("spec")?;
-        let is_served = |path: &[&str], key: &str| path == ["spec"] && scopes.has_field(kind, key);
-        let mut path = vec!["spec"];
-        self.within(self.spec, spec, &mut path, (is_strict, &is_served))
+        self.within(self.spec, self.document.get("spec")?, &mut vec!["spec"])
     }
 
-    fn within(
-        &self,
-        fields: &'static [Field],
-        node: &'d Node,
-        path: &mut Vec<&'d str>,
-        rule: (bool, &dyn Fn(&[&str], &str) -> bool),
-    ) -> Option<Misplaced<'d>> {
-        let (is_strict, is_served) = rule;
+    fn within(&self, fields: &'static [Field], node: &'d Node, path: &mut Vec<&'d str>) -> Option<Misplaced<'d>> {
         for (key, value) in node.entries() {
             let Some(field) = fields.iter().find(|field| *field.name == **key) else {
-                if is_served(path, key) {
+                if path.len() == 1 && self.scopes.has_field(self.kind, key) {
                     continue;
                 }
                 let here: Vec<&'static str> = fields.iter().map(|field| field.name).collect();
-                let is_misplaced = is_strict || is_tenancy(path) || self.is_meant(key);
+                let is_misplaced = self.kind.group == K0RDENT || is_tenancy(path) || self.is_meant(key);
                 if is_misplaced {
                     return Some(self.stray(path, key, &here));
                 }
                 continue;
             };
             path.push(key);
-            let found = self.below(&field.shape, value, path, rule);
+            let found = self.below(&field.shape, value, path);
             path.pop();
             if found.is_some() {
                 return found;
@@ -196,21 +187,15 @@ impl<'d> Known<'d> {
         None
     }
 
-    fn below(
-        &self,
-        shape: &'static Shape,
-        value: &'d Node,
-        path: &mut Vec<&'d str>,
-        rule: (bool, &dyn Fn(&[&str], &str) -> bool),
-    ) -> Option<Misplaced<'d>> {
+    fn below(&self, shape: &'static Shape, value: &'d Node, path: &mut Vec<&'d str>) -> Option<Misplaced<'d>> {
         match shape {
             // An item that slipped out of its list stands where maps do.
             Shape::Map(_) if !value.is_map() && *value != Node::Null && is_tenancy(path) => {
                 let meant = Meant::Type(value.type_name(), "a map");
                 Some(Misplaced { path: path.clone(), meant })
             }
-            Shape::Map(inner) => self.within(inner, value, path, rule),
-            Shape::List(item) => value.items().iter().find_map(|node| self.below(item, node, path, rule)),
+            Shape::Map(inner) => self.within(inner, value, path),
+            Shape::List(item) => value.items().iter().find_map(|node| self.below(item, node, path)),
             // Any key may stand there; but a field that the object needs, or that is no text, slipped into it.
             Shape::TextMap => {
                 let is_stray = |key: &str, value: &Node| {
@@ -236,11 +221,11 @@ impl<'d> Known<'d> {
     }
 
     /// The field by which an object behind a Cluster names an identity, where it stands elsewhere in `spec`.
-    fn of_naming(&self, kind: &GroupKind) -> Option<Misplaced<'d>> {
+    fn of_naming(&self) -> Option<Misplaced<'d>> {
         let template = ["spec", "template"];
-        let (known, whole): (_, &[&'static str]) = match cluster::known(kind) {
+        let (known, whole): (_, &[&'static str]) = match cluster::known(self.kind) {
             Some(known) => (known, &[]),
-            None => (cluster::of_template(kind)?, &template),
+            None => (cluster::of_template(self.kind)?, &template),
         };
         for naming in known.names {
             let path: Vec<&'static str> = whole.iter().chain(naming.field).copied().collect();

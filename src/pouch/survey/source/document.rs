@@ -229,8 +229,8 @@ impl Text<'_> {
 
     /// Notes the line of a misplaced field of an object, which begins in a line; `text` is what that stands in.
     fn locate(&self, node: &Node, line: u32, (text, first_line): (&str, u32), reading: &mut Reading) {
-        let kind = kind_of(node);
-        let Some(misplaced) = misplaced(node, &kind, &Scopes::new()) else { return };
+        let (kind, scopes) = (kind_of(node), Scopes::new());
+        let Some(misplaced) = misplaced(node, &kind, &scopes) else { return };
         let before = usize::try_from(line.saturating_sub(first_line)).unwrap_or(usize::MAX);
         let start: usize = text.split_inclusive('\n').take(before).map(str::len).sum();
         let Some(at) = line_of(text.get(start..).unwrap_or_default(), &misplaced.path) else { return };

@@ -79,15 +79,12 @@ fn object(dice: &mut Dice, name: &str) -> String {
         ])
     };
     let head = |kind: &'static str| [("apiVersion", Tree::text("v1")), ("kind", Tree::text(kind))];
-    let tree = match text(1) {
-        kind if odd == 3 => {
-            let data = Tree::map([("key", Tree::text(text(3)))]);
-            Tree::map(head("ConfigMap").into_iter().chain([("metadata", metadata(annotations)), ("data", data)]))
-        }
-        kind => {
-            let fields = [("metadata", metadata(annotations)), ("type", Tree::text(kind))];
-            Tree::map(head("Secret").into_iter().chain(fields))
-        }
+    let tree = if odd == 3 {
+        let data = Tree::map([("key", Tree::text(text(3)))]);
+        Tree::map(head("ConfigMap").into_iter().chain([("metadata", metadata(annotations)), ("data", data)]))
+    } else {
+        let fields = [("metadata", metadata(annotations)), ("type", Tree::text(text(1)))];
+        Tree::map(head("Secret").into_iter().chain(fields))
     };
     emit(&tree).to_string()
 }

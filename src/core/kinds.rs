@@ -4,7 +4,7 @@
 //! configuration may add kinds, and sources may say otherwise of scopes: [`Scopes`] is asked with what they say. What
 //! nobody knows stays unknown; nothing is guessed from an object.
 
-mod shape;
+pub mod shape;
 
 use alloc::boxed::Box;
 use alloc::collections::{BTreeMap, BTreeSet};
@@ -12,7 +12,6 @@ use alloc::collections::{BTreeMap, BTreeSet};
 use crate::capi::resource_set::{ADDONS, is_resource_set};
 use crate::capi::{self, cluster};
 use crate::name::{Claimant, GroupKind, ObjectKey, Scope};
-pub use shape::{spec_of, top};
 
 /// The API group of k0rdent's kinds.
 pub const K0RDENT: &str = "k0rdent.mirantis.com";

@@ -13,7 +13,7 @@ use super::matched::FIELDS as OF_METADATA;
 use crate::capi::shape::{Field, Shape};
 use crate::capi::{self, cluster};
 use crate::finding::{Code, Fault};
-use crate::kinds::{self, K0RDENT, Scopes};
+use crate::kinds::{self, K0RDENT, Scopes, shape};
 use crate::lenient::quoted;
 use crate::name::GroupKind;
 use crate::nearest::nearest;
@@ -49,9 +49,9 @@ const WRITTEN: [&str; 4] = ["annotations", "labels", "name", NAMESPACE];
 ///
 /// `scopes` knows the fields that definitions in the sources add.
 pub fn misplaced<'d>(document: &'d Node, kind: &'d GroupKind, scopes: &'d Scopes) -> Option<Misplaced<'d>> {
-    let top = kinds::top(kind);
+    let top = shape::top(kind);
     let fields = top.unwrap_or(&["spec", "status"]);
-    let known = Known { document, kind, scopes, top: fields, spec: kinds::spec_of(kind).unwrap_or_default() };
+    let known = Known { document, kind, scopes, top: fields, spec: shape::spec_of(kind).unwrap_or_default() };
     // Providers' identities are rebuilt, and what stands beside `spec` never leaves; others pouch may not know.
     let is_open = top.is_none() || capi::rules(kind).is_some();
     let is_stray = |key: &str| {

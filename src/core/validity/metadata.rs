@@ -9,8 +9,8 @@ use alloc::vec::Vec;
 
 use super::identity::{quoted, say};
 use crate::finding::{Code, Fault};
-use crate::object::Object;
 use crate::object::steering::steers;
+use crate::object::{Object, TEMPLATE_ANNOTATION};
 use crate::selector::{is_label_key, is_label_value};
 
 /// The most bytes of all annotations, keys included.
@@ -38,7 +38,9 @@ pub fn check(object: &Object) -> Vec<Fault> {
             say(&mut faults, format!("the label {} has a value that the API refuses", quoted(key)), help.into());
         }
     }
-    let annotations = || object.annotations.iter().filter(|(key, _)| !steers(key));
+    // What makes a ConfigMap a template steers too, and is published with it.
+    let is_template = |key: &str| object.key.kind.is_config_map() && key == TEMPLATE_ANNOTATION;
+    let annotations = || object.annotations.iter().filter(|(key, _)| !steers(key) || is_template(key));
     for (key, _) in annotations().filter(|(key, _)| !is_label_key(&lower(key))) {
         let message = format!("metadata.annotations has the key {}, which the API refuses", quoted(key));
         say(&mut faults, message, KEY_HELP.into());

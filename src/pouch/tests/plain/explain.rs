@@ -175,7 +175,7 @@ fn why_nothing_is_published_is_told() {
     said("eu-team/c1", "  error[mistyped]: spec has no field \"regoin\"");
     fleet.edit("manifests/eu-c1.yaml", "\nspec:", "\nsepc:");
     said("eu-team/c1", "  error[mistyped]: the Credential has no field \"sepc\"");
-    said("eu-team/c1", "    = help: Did you mean spec?");
+    said("eu-team/c1", "    = help: Did you mean spec? Until this is corrected, what is published by it stays.");
     fleet.edit("manifests/eu-c1.yaml", "\nsepc:", "\nspec:");
     fleet.edit("manifests/us-c0.yaml", "  region: us\n", "  region: uss\n");
     said("us-team/c0", "  region uss: broken: what it had stays");

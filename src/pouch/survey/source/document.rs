@@ -248,17 +248,6 @@ impl Text<'_> {
             Ok(head) if head.is_list(&node) => {
                 let list = head.owned();
                 let (text, first_line) = text;
-                const FIELDS: [&str; 5] = ["apiVersion", "items", "kind", "metadata", "sops"];
-                if let Some((key, _)) = node.entries().iter().find(|(key, _)| !FIELDS.contains(&&**key)) {
-                    // Not quoted: it may be the name of an entry, or a value that lost its name.
-                    let line = line_of(text, &[key]).map_or(line, |it| line_in(first_line, it));
-                    let what = format!("the {} has a field beside its items, so that an item lacks one", list.kind);
-                    let help = "Indent the line below the item that it belongs to. Until then no item is used, and what is \
-                                published by them stays.";
-                    reading.findings.push(self.finding(line, 1, what).help(help));
-                    let items = node.get("items").map(Node::items).unwrap_or_default();
-                    return reading.unread_words.extend(items.iter().map(UnreadWords::of_document));
-                }
                 let lines = lines_of_items(text, "items").map(|line| line_in(first_line, line));
                 self.take_list(node, &list, ((line, lines.collect()), (text, first_line)), 1, reading);
             }
@@ -297,6 +286,17 @@ impl Text<'_> {
             let what = "the List is one page of several: its metadata says that more follows";
             let finding = self.finding(line, 1, what);
             reading.lacks(finding.help("List without a limit, or give all the pages as one."));
+        }
+        if let Some(key) = beside_items(&list) {
+            let (text, first_line) = text;
+            let line = line_of(text, &[&key]).map_or(line, |it| line_in(first_line, it));
+            // Not quoted: it may be the name of an entry, or a value that lost its name.
+            let what = format!("the {} has a field beside its items, so that an item lacks one", head.kind);
+            let help = "Indent the line below the item that it belongs to. Until then no item is used, and what is \
+                        published by them stays.";
+            reading.findings.push(self.finding(line, 1, what).help(help));
+            let items = list.get("items").map(Node::items).unwrap_or_default();
+            return reading.unread_words.extend(items.iter().map(UnreadWords::of_document));
         }
         let Some(items) = into_items(list) else {
             return reading.lacks(wrong(format!("the items of {} are missing or no sequence", head.kind)));
@@ -440,6 +440,13 @@ impl ListHead {
             other => other,
         }
     }
+}
+
+/// A field that no list has, of one that has items.
+fn beside_items(list: &Node) -> Option<Key> {
+    const FIELDS: [&str; 5] = ["apiVersion", "items", "kind", "metadata", "sops"];
+    let Some(Node::List(_)) = list.get("items") else { return None };
+    list.entries().iter().map(|(key, _)| key).find(|key| !FIELDS.contains(&&***key)).cloned()
 }
 
 /// The items of a list; null, as Go writes an empty list, has none.
@@ -635,6 +642,11 @@ mod tests {
             ),
             "Secret a f:4:1\nSecret b f:5:1\nunparsable-document f:8:1\nincomplete\n",
         );
+        for nested in [item.to_owned(), format!("{{apiVersion: v1, kind: List, x: 1, items: [{item}]}}")] {
+            let x = if nested == item { "x: 1\n" } else { "" };
+            let list = format!("apiVersion: v1\nkind: List\nitems: [{nested}]\n{x}");
+            check(&list, &format!("unparsable-document f:{}:1\nincomplete\n", if x.is_empty() { 1 } else { 4 }));
+        }
         let deep = (0..9).fold(item.to_owned(), |inner, _| format!("{{apiVersion: v1, kind: List, items: [{inner}]}}"));
         check(&deep, "unparsable-document f:1:1\nincomplete\n");
     }

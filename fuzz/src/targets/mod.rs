@@ -5,6 +5,7 @@
 
 mod armor;
 mod config;
+mod consumers;
 mod expiry;
 mod input;
 mod json;
@@ -22,9 +23,10 @@ mod yaml;
 pub type Target = (&'static str, fn(&[u8]));
 
 /// All of them.
-pub const ALL: [Target; 15] = [
+pub const ALL: [Target; 16] = [
     ("armor", armor::run),
     ("config", config::run),
+    ("consumers", consumers::run),
     ("expiry", expiry::run),
     ("json", json::run),
     ("listing", listing::run),

@@ -13,6 +13,7 @@ use super::error::{ConfigError, Faults, FieldPath, quoted, suggest};
 use super::file::{self, FleetFile};
 use super::written::{Value, Written};
 use crate::yaml::Flaw;
+use crate::yaml::consumers::refused;
 use crate::yaml::read::typed;
 
 /// Why a text is not a configuration.
@@ -65,7 +66,12 @@ impl<'a> Walk<'a> {
                     }
                 }
             }
-            Value::Text(text) => word(text, form, path, faults),
+            Value::Text(text) => {
+                word(text, form, path, faults);
+                if let Some(c) = refused(text) {
+                    faults.add(path, unwritable(c), REWRITE);
+                }
+            }
             Value::Integer(number) => in_range(*number, form, path, faults),
             Value::Null | Value::Bool(_) | Value::Number => {}
         }
@@ -89,6 +95,9 @@ impl<'a> Walk<'a> {
         let others = form.get("additionalProperties").filter(|schema| schema.is_object());
         for (key, value) in entries {
             let below = path.key(&key.text);
+            if let Some(c) = refused(&key.text) {
+                faults.add_at_key(&below, unwritable(c), REWRITE);
+            }
             if let Some(schema) = properties.and_then(|fields| fields.get(&key.text)).or(others) {
                 self.value(value, schema, &below, faults);
             } else {
@@ -106,6 +115,13 @@ impl<'a> Walk<'a> {
         }
     }
 }
+
+/// Texts of the configuration stand in kustomizations and delivery objects, where one of them would stop a whole region.
+fn unwritable(c: char) -> String {
+    format!("the text has the character U+{:04X}, which kustomize refuses or changes", u32::from(c))
+}
+
+const REWRITE: &str = "It is invisible, and was probably pasted along: type the text anew.";
 
 fn types(form: &Json) -> Vec<&str> {
     match form.get("type") {

@@ -25,6 +25,7 @@ use crate::lenient::quoted;
 use crate::name::Name;
 use crate::node::Node;
 use crate::selector::{is_label_key, is_label_value};
+use crate::yaml::consumers;
 use crate::yaml::emit::Tree;
 
 /// How the names of access providers begin whose plugin is part of Argo CD.
@@ -181,6 +182,18 @@ pub fn unfit(way: &Way) -> Vec<Fault> {
     }
     if cluster.ca_data.as_ref().is_some_and(|data| !is_authority(data)) {
         let message = "certificate-authority-data is no base64 of certificates in PEM, and of nothing else";
+        faults.push(Fault::new(Code::InvalidInventory, message, AT_THE_PROFILE));
+    }
+    let own =
+        [Some(&cluster.server), cluster.tls_server_name.as_ref(), cluster.proxy_url.as_ref()].into_iter().flatten();
+    let texts = own.chain([&exec.command, &exec.install_hint]).chain(&exec.arguments);
+    let variables = exec.variables.iter().flat_map(|(name, value)| [name, value]);
+    let refused = texts.chain(variables).find_map(|text| consumers::refused(text));
+    if let Some(c) = refused.or_else(|| config.as_ref().and_then(consumers::refused_in)) {
+        let message = format!(
+            "what Argo CD is to be told of the cluster has the character U+{:04X}, which kustomize refuses or changes",
+            u32::from(c)
+        );
         faults.push(Fault::new(Code::InvalidInventory, message, AT_THE_PROFILE));
     }
     let mut found = secrets_in_arguments(&exec.arguments, "args");

@@ -32,7 +32,7 @@ impl core::fmt::Display for Trouble {
 pub fn trouble(file: &[u8]) -> Option<Trouble> {
     let Ok(text) = str::from_utf8(file) else { return Some(Trouble::Unparsable) };
     // Nearly every file is ASCII without escapes.
-    let raw = || text.chars().find(|c| is_refused(*c));
+    let raw = || refused(text);
     if let Some(c) = Some(()).filter(|()| !is_plain(file)).and_then(|()| raw()) {
         return Some(Trouble::Character(c));
     }
@@ -43,7 +43,7 @@ pub fn trouble(file: &[u8]) -> Option<Trouble> {
     for document in read::documents(text) {
         match read::read(&document, &mut names) {
             Ok(node) => {
-                if let Some(c) = in_node(&node) {
+                if let Some(c) = refused_in(&node) {
                     return Some(Trouble::Character(c));
                 }
             }
@@ -64,13 +64,17 @@ fn has_escapes(file: &[u8]) -> bool {
         && file.windows(2).any(|pair| matches!(pair, [b'\\', b'x' | b'u' | b'U' | b'N' | b'L' | b'P' | b'_']))
 }
 
-fn in_node(node: &Node) -> Option<char> {
+/// Returns the first character of a text that a consumer refuses or changes.
+pub fn refused(text: &str) -> Option<char> {
+    text.chars().find(|c| is_refused(*c))
+}
+
+/// Returns the first such character of the texts and keys of a document.
+pub fn refused_in(node: &Node) -> Option<char> {
     match node {
-        Node::Text(text) => text.chars().find(|c| is_refused(*c)),
-        Node::List(items) => items.iter().find_map(in_node),
-        Node::Map(entries) => {
-            entries.iter().find_map(|(key, node)| key.chars().find(|c| is_refused(*c)).or_else(|| in_node(node)))
-        }
+        Node::Text(text) => refused(text),
+        Node::List(items) => items.iter().find_map(refused_in),
+        Node::Map(entries) => entries.iter().find_map(|(key, node)| refused(key).or_else(|| refused_in(node))),
         _ => None,
     }
 }

@@ -252,6 +252,18 @@ fn argo_cd_is_sent_to_no_cluster_by_its_own_rights_and_to_none_in_clear() {
     }
 }
 
+/// One such file would stop the build of all that stands beside it.
+#[test]
+fn what_kustomize_refuses_is_told_to_nobody() {
+    let plain = file("", "");
+    let named = |name: &str| profile("", &at("a", &format!(", tls-server-name: \"{name}\"")));
+    refused(&named("eu\\x7f"), &plain, Code::InvalidInventory, "the character U+007F");
+    assert!(registered(&named("eu\\x1b"), Some(&plain)).is_ok());
+    let informed = file(r#", "provideClusterInfo": true"#, "");
+    let with = format!(", extensions: [{{name: {EXEC_EXTENSION}, extension: {{a: [{{\"b\\u2028\": 1}}]}}}}]");
+    refused(&profile("", &at("a", &with)), &informed, Code::InvalidInventory, "the character U+2028");
+}
+
 #[test]
 fn a_large_profile_costs_nobody_anything() {
     // Each of these signs is looked at, and what follows it only as far as that tells.

@@ -11,7 +11,7 @@ use pouch_core::yaml::emit::{Tree, emit};
 use pouch_core::yaml::read;
 
 use super::slips::Dice;
-use crate::support::Kustomize;
+use crate::support::{Age, Kustomize, Sops};
 
 /// How many files are made where nobody says otherwise: 2 % of what the soak makes.
 const FILES: usize = 400;
@@ -127,12 +127,18 @@ fn build(kustomize: &Kustomize, folder: &Path, files: &[(String, String)]) -> Op
     std::panic::catch_unwind(|| read(&text)).ok()
 }
 
+/// One of so many is sealed and opened, too: sops takes longer than all the others.
+const SEALED_OF: usize = 20;
+
+fn numbered(name: &str) -> Option<u64> {
+    std::env::var(name).ok().map(|text| text.parse().unwrap())
+}
+
 #[test]
 fn kustomize_reads_back_what_the_model_says() {
     let Some(kustomize) = Kustomize::find() else { return };
-    let number = |name: &str| std::env::var(name).ok().map(|text| text.parse::<u64>().unwrap());
-    let mut dice = Dice(number("POUCH_SEED").unwrap_or(36));
-    let count = number("POUCH_READ_BACK").map_or(FILES, |count| usize::try_from(count).unwrap());
+    let mut dice = Dice(numbered("POUCH_SEED").unwrap_or(36));
+    let count = numbered("POUCH_READ_BACK").map_or(FILES, |count| usize::try_from(count).unwrap());
     let files: Vec<(String, String)> =
         (0..count).map(|number| (format!("o-{number}"), object(&mut dice, &format!("o-{number}")))).collect();
     let (refused, taken): (Vec<_>, Vec<_>) =
@@ -161,4 +167,31 @@ fn kustomize_reads_back_what_the_model_says() {
         let built = build(&kustomize, folder.path(), std::slice::from_ref(one));
         assert_ne!(built, Some(read(&one.1)), "kustomize reads back {:?}", one.1);
     }
+}
+
+/// What sops hands on of the open part is what stood in it.
+#[test]
+fn sops_and_kustomize_read_back_sealed_files() {
+    let (Some(kustomize), Some(sops), Some(age)) = (Kustomize::find(), Sops::find(), Age::find()) else { return };
+    let mut dice = Dice(numbered("POUCH_SEED").unwrap_or(63));
+    let count = numbered("POUCH_READ_BACK").map_or(FILES, |count| usize::try_from(count).unwrap()) / SEALED_OF;
+    let scratch = tempfile::tempdir().unwrap();
+    let (folder, key, plain) =
+        (scratch.path().join("built"), scratch.path().join("key.txt"), scratch.path().join("plain.yaml"));
+    fs::create_dir(&folder).unwrap();
+    let recipient = age.keygen(&key);
+    let made = (0..).map(|number| (format!("o-{number}"), object(&mut dice, &format!("o-{number}"))));
+    let taken = made.filter(|(_, text)| text.contains("kind: Secret") && trouble(text.as_bytes()).is_none());
+    let taken = taken.map(|(name, text)| (name, format!("{text}data:\n  key: dmFsdWU=\n")));
+    let taken: Vec<(String, String)> = taken.take(count).collect();
+    let opened = taken.iter().map(|(name, text)| {
+        fs::write(&plain, text).unwrap();
+        let sealed = scratch.path().join("sealed.sops.yaml");
+        fs::write(&sealed, sops.sealed(&plain, &recipient)).unwrap();
+        (name.clone(), String::from_utf8(sops.opened(&sealed, &key)).unwrap())
+    });
+    let opened: Vec<(String, String)> = opened.collect();
+    let mut all: Vec<Vec<String>> = taken.iter().flat_map(|(_, text)| read(text)).collect();
+    all.sort();
+    assert_eq!(build(&kustomize, &folder, &opened), Some(all));
 }

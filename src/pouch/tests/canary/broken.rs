@@ -107,6 +107,9 @@ const SECRET: &[Row] = &[
     ("an age key as a value", "stringData: {a: \"AGE-SECRET-KEY-1@\"}\n"),
     ("a reuse key as a value", "stringData: {a: \"x POUCH-REUSE-KEY-1@\"}\n"),
     ("a Secret's type that is a map", "type: {a: @}\nstringData: {a: @}\n"),
+    ("fields that no Secret has", "remarks: {a: @}\nspec: {a: @}\nstringData: {a: @}\n"),
+    ("a field's name that no Secret has", "@: a\nstringData: {a: @}\n"),
+    ("a status that no Secret has", "status: @\nstringData: {a: @}\n"),
     ("a TLS Secret without its key", "type: kubernetes.io/tls\nstringData: {tls.crt: @}\n"),
     (
         "a registry's login that is not JSON",
@@ -152,6 +155,18 @@ const OBJECTS: &[Row] = &[
     (
         "an unknown field of a Credential",
         "CREDENTIAL\nspec: {region: eu-west, password: @, identityRef: {apiVersion: v1, kind: Secret, name: bad}}\n",
+    ),
+    (
+        "a field of a Credential beside its spec",
+        "CREDENTIAL\nstray: @\nspec: {region: eu-west, identityRef: {apiVersion: v1, kind: Secret, name: bad}}\n",
+    ),
+    (
+        "an unknown field of metadata",
+        "apiVersion: k0rdent.mirantis.com/v1beta1\nkind: Credential\nmetadata: {name: bad, namespace: team-a, unheardOf: {a: [@]}}\nspec: {region: eu-west}\n",
+    ),
+    (
+        "fields that no ConfigMap has",
+        "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: good-aws-resource-template, namespace: kcm-system}\ndata: {a: b}\nstatus: @\nstringData: {a: @}\n",
     ),
     (
         "a region that is a map",

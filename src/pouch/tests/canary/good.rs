@@ -11,7 +11,7 @@ const METADATA: &str = "labels: {note: «label», «label's key»: a}, annotatio
     kapp.k14s.io/original: '«kapp»', argocd.argoproj.io/tracking-id: '«tracking-id»'}, \
     managedFields: [{manager: «manager», fieldsV1: {'f:«field»': {}}}], ownerReferences: [{name: «owner», uid: «owner's uid»}], \
     finalizers: [«finalizer»], generateName: «generateName», uid: «uid», resourceVersion: '«resourceVersion»', \
-    selfLink: «selfLink», unheardOf: {a: [«unknown field»]}";
+    selfLink: «selfLink»";
 
 /// The manifests; `METADATA(x)` stands for the above, of object x.
 const MANIFESTS: &str = "\
@@ -19,7 +19,6 @@ const MANIFESTS: &str = "\
 apiVersion: k0rdent.mirantis.com/v1beta1
 kind: Credential # «a comment behind»
 metadata: {name: good-azure, namespace: team-a, METADATA(Credential)}
-stray: «Credential: top level»
 spec:
   region: eu-west
   description: «Credential: description»
@@ -61,9 +60,6 @@ stringData:
   sops: «stringData: an entry called sops»
   data: «stringData: an entry called data»
   mac: «stringData: an entry called mac»
-spec: {a: «Secret: spec»}
-status: «Secret: status»
-remarks: {a: «Secret: an unknown field»}
 ---
 apiVersion: k0rdent.mirantis.com/v1beta1
 kind: Credential
@@ -86,8 +82,6 @@ apiVersion: v1
 kind: ConfigMap
 metadata: {name: good-aws-resource-template, namespace: kcm-system, METADATA(companion)}
 data: {template: 'kind: {{ .x }}'}
-status: «companion: status»
-stringData: {a: «companion: stringData»}
 ---
 apiVersion: v1
 kind: Secret

@@ -9,7 +9,7 @@ use alloc::vec::Vec;
 
 use serde_json::Value as Json;
 
-use super::error::{ConfigError, Faults, FieldPath, quoted, suggest};
+use super::error::{ConfigError, Faults, FieldPath, Step, quoted, suggest};
 use super::file::{self, FleetFile};
 use super::written::{Value, Written};
 use crate::yaml::Flaw;
@@ -68,8 +68,8 @@ impl<'a> Walk<'a> {
             }
             Value::Text(text) => {
                 word(text, form, path, faults);
-                if let Some(c) = refused(text) {
-                    faults.add(path, unwritable(c), REWRITE);
+                if let Some(c) = unwritable(text, path) {
+                    faults.add(path, said_of(c), REWRITE);
                 }
             }
             Value::Integer(number) => in_range(*number, form, path, faults),
@@ -95,8 +95,8 @@ impl<'a> Walk<'a> {
         let others = form.get("additionalProperties").filter(|schema| schema.is_object());
         for (key, value) in entries {
             let below = path.key(&key.text);
-            if let Some(c) = refused(&key.text) {
-                faults.add_at_key(&below, unwritable(c), REWRITE);
+            if let Some(c) = unwritable(&key.text, path) {
+                faults.add_at_key(&below, said_of(c), REWRITE);
             }
             if let Some(schema) = properties.and_then(|fields| fields.get(&key.text)).or(others) {
                 self.value(value, schema, &below, faults);
@@ -116,8 +116,14 @@ impl<'a> Walk<'a> {
     }
 }
 
-/// Texts of the configuration stand in kustomizations and delivery objects, where one of them would stop a whole region.
-fn unwritable(c: char) -> String {
+/// A character for which a text could not stand in kustomizations and delivery objects, where one would stop a whole
+/// region. How sources are reached stands in none of them.
+fn unwritable(text: &str, path: &FieldPath) -> Option<char> {
+    let is_of_source = matches!(path.steps().first(), Some(Step::Key(first)) if first == "sources");
+    refused(text).filter(|_| !is_of_source)
+}
+
+fn said_of(c: char) -> String {
     format!("the text has the character U+{:04X}, which kustomize refuses or changes", u32::from(c))
 }
 

@@ -108,7 +108,7 @@ fn whatever_a_cluster_says_is_a_value_or_a_comment() {
         "%z",
         "é\u{202e}x",
         " blanks ",
-        "a\u{200b}b",
+        "a\u{2028}b",
         "\u{feff}",
     ] {
         let mut draft = drafted(&["eu"]);

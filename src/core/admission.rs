@@ -89,7 +89,7 @@ fn by_namespace(world: &World<'_>, claim: &Claim, sought: &Sought<'_>) -> Option
     if !is_of_own_source(world, claim, sought.read) {
         return is_granted(world, claim, sought).then_some(Rule::Grant);
     }
-    if *namespace == claim.by.namespace {
+    if *namespace == *claim.by.namespace() {
         return Some(Rule::OwnNamespace);
     }
     if *namespace == fleet.system_namespace {
@@ -150,7 +150,7 @@ fn held_to<'a>(world: &World<'a>, claim: &Claim) -> Option<(ObjectKey, Vec<&'a S
     let key = claimant_of(world, claim)?;
     // A source of another region alone is not trusted with what is made here, whatever it copies.
     let counts = |source: &&SourceName| {
-        !claim.by.is_managed_resource() || world.fleet.trusts_with_templates(source, claim.region())
+        claim.by.template().is_none() || world.fleet.trusts_with_templates(source, claim.region())
     };
     let sources = world.snapshot.agreeing(&key).map(|copy| &copy.origin.source);
     let sources: Vec<&SourceName> = sources.filter(counts).collect();
@@ -228,7 +228,7 @@ fn by_identity(world: &World<'_>, claim: &Claim, identity: &Object) -> Result<Ru
         };
         return granted.then_some(Rule::Grant).ok_or(OF_ANOTHER_SOURCE);
     }
-    if claim.by.namespace == world.fleet.system_namespace {
+    if *claim.by.namespace() == world.fleet.system_namespace {
         return Ok(Rule::SystemClaimant);
     }
     let why = match admits(world, claim, identity) {

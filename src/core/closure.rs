@@ -56,7 +56,7 @@ pub fn close(world: &World<'_>, claim: &Claim) -> Closure {
         copy(world, claim, copied, &mut closure);
         return closure;
     }
-    if claim.by.is_managed_resource() {
+    if claim.by.template().is_some() {
         template::close(world, claim, &mut closure);
         return closure;
     }
@@ -91,7 +91,7 @@ fn deliver(world: &World<'_>, claim: &Claim, delivered: &Delivered, closure: &mu
     let rendered = guests::rendered(world, claim, delivered, closure);
     let all: Vec<Member> = guests::items(claim, delivered).chain(rendered).collect();
     // Of what rules take and templates make, something may come or wait.
-    let group = world.fleet.guests.get(&claim.by.name);
+    let group = claim.by.group().and_then(|group| world.fleet.guests.get(group));
     let has_others = group.is_some_and(|group| !group.rules.is_empty() || !group.templates.is_empty())
         || !all.iter().all(|member| guests::never_leaves(world, &member.read).is_some());
     for member in all {
@@ -412,7 +412,11 @@ fn look_up<'a>(world: &World<'a>, claim: &Claim, closure: &mut Closure, member: 
                 );
             }
             let referrer = member.referrer.and_then(|index| closure.members.get(index)).map(|m| m.read.clone());
-            let group = world.fleet.guests.get(&claim.by.name).filter(|_| claim.delivers(&member.read));
+            let group = claim
+                .by
+                .group()
+                .and_then(|group| world.fleet.guests.get(group))
+                .filter(|_| claim.delivers(&member.read));
             let origin = match (referrer.and_then(|key| world.snapshot.get(&key)), group) {
                 (Some(object), _) => object.origin.clone(),
                 (None, Some(group)) => group.origin_of(&member.read),
@@ -436,7 +440,7 @@ fn hints<'a>(world: &World<'a>, claim: &Claim, key: &ObjectKey) -> Vec<(Code, &'
         return Vec::new();
     }
     let system = at(Code::FoundInSystemNamespace, &world.fleet.system_namespace);
-    let own = at(Code::FoundInCredentialNamespace, &claim.by.namespace);
+    let own = at(Code::FoundInCredentialNamespace, claim.by.namespace());
     match (system, own) {
         (Some(system), Some(own)) if system.1.key == own.1.key => [system].into(),
         (system, own) => system.into_iter().chain(own).collect(),

@@ -121,7 +121,7 @@ impl Answer {
         self.claims.dedup_by_key(|claim| by(claim));
         self.objects.sort_by(|one, other| one.region.cmp(&other.region).then_with(|| one.path.cmp(&other.path)));
         // What pouch makes for guest clusters stands in no source, and neither does what is called otherwise there.
-        if self.claims.iter().any(|claim| Claimant::of_path(&claim.credential).is_some_and(|by| by.is_guest())) {
+        if self.claims.iter().any(|claim| Claimant::of_path(&claim.credential).is_some_and(|by| by.group().is_some())) {
             self.missed = None;
         }
     }
@@ -158,7 +158,7 @@ pub fn of_region(question: &Question, planned: &Planned<'_>) -> Answer {
             Question::Claimant(_) | Question::Rule(_) | Question::Template(_) if question.names(&case.claim.by) => {
                 Steps::All
             }
-            Question::Claimant(by) if case.claim.by.is_guest() => set.as_ref().map_or(Steps::By(by), Steps::To),
+            Question::Claimant(by) if case.claim.by.group().is_some() => set.as_ref().map_or(Steps::By(by), Steps::To),
             Question::Claimant(_) | Question::Rule(_) | Question::Template(_) => return None,
             Question::Object(key) => Steps::To(key),
             Question::Region(_) => Steps::All,
@@ -208,7 +208,7 @@ fn answer(question: &Question, bundle: &Bundle<'_>, claims: Vec<ClaimRecord>) ->
     let is_told = |object: &ManifestObject| object.needed_by.iter().any(|needed| told.contains(&*needed.by.path()));
     let set = question.set();
     let is_set = |object: &ManifestObject| {
-        set.as_ref() == Some(&object.key) && object.needed_by.iter().any(|needed| needed.by.is_guest())
+        set.as_ref() == Some(&object.key) && object.needed_by.iter().any(|needed| needed.by.group().is_some())
     };
     let in_guests = |object: &ManifestObject, key: &ObjectKey| object.guest.as_ref().is_some_and(|it| it.key == *key);
     let is_meant = |object: &&ManifestObject| match question {

@@ -120,7 +120,7 @@ fn of_inventory(fleet: &Fleet, provides: &Provides, known: &Known) -> Option<Lis
 /// The kinds of the objects that a Cluster of a source refers to and that name its identity; none if no region takes it.
 pub fn behind(fleet: &Fleet, source: &SourceName, cluster: (&Namespace, &Name), body: &Node) -> Vec<GroupKind> {
     let (namespace, name) = cluster;
-    let path = Claimant::cluster(namespace.clone(), name.clone()).place();
+    let path = Claimant::Cluster { namespace: namespace.clone(), name: name.clone() }.place();
     // An entry with an identity has nothing else read.
     if !fleet.taking(source, &path).any(|(_, entry)| entry.identity.is_none()) {
         return Vec::new();

@@ -55,8 +55,8 @@ fn judge(world: &World<'_>, examined: &mut Examined, claim: &Claim, closure: &Cl
     let Some(to) = Destination::of(world.fleet, &claim.to) else { return Vec::new() };
     let region = to.region;
     let mut findings = Vec::new();
-    if !region.allowed.matches(claim.by.namespace.as_str()) {
-        let (kind, namespace) = (&claim.by.kind, &claim.by.namespace);
+    if !region.allowed.matches(claim.by.namespace().as_str()) {
+        let (kind, namespace) = (claim.by.kind(), claim.by.namespace());
         let message = format!("region {} takes no {kind}s of namespace {namespace}", region.name);
         findings.push(Finding::new(Code::NamespaceNotAllowed, message).at(&claim.origin).help(format!(
             "Add the namespace to regions.{}.namespaces.allowed, if its {kind}s belong there.",
@@ -153,7 +153,7 @@ const LONGEST_IN_LABEL: usize = 51;
 fn too_long(world: &World<'_>, claim: &Claim) -> Option<Finding> {
     let Claim { by, root, origin, .. } = claim;
     let is_copied = world.copied_by(claim.region(), &root.kind, &root.version).is_some();
-    let length = by.namespace.as_str().len().saturating_add(by.name.as_str().len());
+    let length = by.namespace().as_str().len().saturating_add(by.name().len());
     if !is_copied || !by.is_credential() || length <= LONGEST_IN_LABEL {
         return None;
     }

@@ -11,7 +11,7 @@ use alloc::collections::{BTreeMap, BTreeSet};
 
 use crate::capi::resource_set::{ADDONS, is_resource_set};
 use crate::capi::{self, cluster};
-use crate::name::{Claimant, GroupKind, ObjectKey, Scope};
+use crate::name::{Claimant, GroupKind, Name, Namespace, ObjectKey, Scope};
 
 /// The API group of k0rdent's kinds.
 pub const K0RDENT: &str = "k0rdent.mirantis.com";
@@ -410,16 +410,21 @@ pub fn claimants() -> impl Iterator<Item = GroupKind> {
     all().filter(|known| known.claims).map(|known| GroupKind::new(known.group, known.kind))
 }
 
-/// The object that a claimant is, of a rule and an object the rule; none where this release does not know its kind.
+/// The object that a claimant is, of a rule and an object the rule; none of a group of guests, and where this release does
+/// not know its kind.
 pub fn claimant(by: &Claimant) -> Option<ObjectKey> {
-    if let Some((rule, _)) = by.rule_and_object() {
-        return Some(ObjectKey::new(sync_rule(), None, rule.into()));
+    let of = |group: &str, namespace: Option<&Namespace>, name: &Name| {
+        Some(ObjectKey::new(GroupKind::new(group, by.kind()), namespace.cloned(), name.clone()))
+    };
+    match by {
+        Claimant::Credential { namespace, name } => of(K0RDENT, Some(namespace), name),
+        Claimant::Cluster { namespace, name } => of(cluster::CLUSTERS, Some(namespace), name),
+        Claimant::ResourceSet { namespace, name } => of(ADDONS, Some(namespace), name),
+        // A template stands for itself in each namespace.
+        Claimant::Template { template, .. } => of(KUBENSYNC, None, template),
+        Claimant::SyncRule { rule, .. } => of(REGISTRY, None, rule),
+        Claimant::Guests { .. } | Claimant::Other { .. } => None,
     }
-    let known =
-        all().find(|known| known.claims && by.kind == known.kind && !sync_rule().is(known.group, known.kind))?;
-    // A template stands for itself in each namespace.
-    let namespace = (known.scope == Scope::Namespaced).then(|| by.namespace.clone());
-    Some(ObjectKey::new(GroupKind::new(known.group, known.kind), namespace, by.name.clone()))
 }
 
 /// The top-level fields that some stage reads of objects of a kind.

@@ -97,17 +97,18 @@ impl<'a> Templates<'a> {
         // Two groups may name one template.
         let mut once = BTreeSet::new();
         let for_guests = for_guests.filter(|claim| once.insert(claim.made_for()));
-        for claim in rendered().filter(|claim| claim.by.is_managed_resource()).chain(for_guests) {
-            by_name.entry(&claim.by.name).or_default().push(claim);
+        let all = rendered().chain(for_guests);
+        for (template, claim) in all.filter_map(|claim| Some((claim.by.template()?, claim))) {
+            by_name.entry(template).or_default().push(claim);
         }
-        let first = by_name.values().filter_map(|claims| claims.first());
-        let ready = first.map(|claim| (claim.by.name.clone(), prepare(world, claim))).collect();
+        let first = by_name.iter().filter_map(|(template, claims)| Some((*template, claims.first()?)));
+        let ready = first.map(|(template, claim)| (template.clone(), prepare(world, claim))).collect();
         Self { world: *world, ready, claims: by_name.into_values().flatten().collect() }
     }
 
     /// Renders a claim's template.
     fn make(&self, kept: &mut Kept<'a>, claim: &Claim) -> One {
-        match self.ready.get(&claim.by.name) {
+        match claim.by.template().and_then(|template| self.ready.get(template)) {
             Some(Ok(ready)) => make(&self.world, kept, claim, ready),
             Some(Err(findings)) => Err(findings.clone()),
             None => Err(Vec::new()),
@@ -162,7 +163,8 @@ pub fn all(world: &World<'_>) -> AllMade {
 
 fn prepare<'a>(world: &World<'a>, claim: &Claim) -> Result<Ready<'a>, Vec<Finding>> {
     // The closure says why there is none.
-    let spec = world.facts.templates.specs.get(&claim.by.name).ok_or_else(Vec::new)?;
+    let spec =
+        claim.by.template().and_then(|template| world.facts.templates.specs.get(template)).ok_or_else(Vec::new)?;
     let template = Template::parse(&spec.literal).map_err(|refused| vec![of_template(claim, &refused)])?;
     let uses_labels = spec.literal.contains("Labels");
     Ok(Ready { spec, template, uses_labels })
@@ -176,7 +178,8 @@ fn make<'a>(world: &World<'a>, kept: &mut Kept<'a>, claim: &Claim, ready: &Ready
     }
     let one = |finding: Finding| vec![finding.at(&claim.origin)];
     if ready.uses_labels && !labels_known(world, claim) {
-        let message = format!("the labels of namespace {} are unknown, and the template uses them", claim.by.namespace);
+        let message =
+            format!("the labels of namespace {} are unknown, and the template uses them", claim.by.namespace());
         let finding = invalid(claim, "", "Correct what keeps the region, or its Namespaces, from being read.");
         return Err(one(Finding { code: Code::Unread, message, ..finding }));
     }
@@ -275,7 +278,7 @@ fn of_no_kind(world: &World<'_>, claim: &Claim, document: &Node) -> Option<Findi
 
 /// A document as an object that the claim may make.
 fn object(world: &World<'_>, claim: &Claim, ready: &Ready<'_>, document: Node) -> Result<Object, Box<Finding>> {
-    let namespace = &claim.by.namespace;
+    let namespace = claim.by.namespace();
     let admitted = admit(document, claim.origin.clone(), &world.snapshot.scopes, Some(namespace), world.fleet);
     let mut object = admitted.map_err(|unusable| {
         Box::new(match unusable.why {
@@ -341,11 +344,11 @@ fn reaches(world: &World<'_>, claim: &Claim, object: &Object) -> Option<Finding>
         return is_identity.then(|| invalid(claim, &format!("what {key} refers to cannot be told"), help));
     };
     let is_open = |name: &&ObjectKey| {
-        name.namespace.as_ref() == Some(&claim.by.namespace) || world.grants(&claim.by, claim.region(), name)
+        name.namespace.as_ref() == Some(claim.by.namespace()) || world.grants(&claim.by, claim.region(), name)
     };
     let name = names.iter().find(|name| !is_open(name))?;
     let message =
-        format!("it makes {key}, which refers to {name}, and that is not in namespace {}", claim.by.namespace);
+        format!("it makes {key}, which refers to {name}, and that is not in namespace {}", claim.by.namespace());
     let help = format!(
         "Refer to what the namespace has; or, if the template may refer to it, add to `grants`: `- {}`.",
         Grant::least(&claim.by, claim.region(), name)
@@ -435,7 +438,7 @@ const WITH_VALUES_HELP: &str = "Let values of Secrets stand only below `data` or
 
 /// Whether nobody may know of further labels of a claim's namespace.
 fn labels_known(world: &World<'_>, claim: &Claim) -> bool {
-    let known = world.namespaces(claim.region()).and_then(|known| known.known.get(&claim.by.namespace));
+    let known = world.namespaces(claim.region()).and_then(|known| known.known.get(claim.by.namespace()));
     known.is_some_and(|labels| labels.complete)
 }
 

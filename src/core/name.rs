@@ -4,6 +4,7 @@
 //! words of nearly every key take no memory at all. This module knows how Kubernetes bounds names; it knows
 //! nothing of objects.
 
+mod claimant;
 pub mod holder;
 pub mod made;
 
@@ -13,6 +14,7 @@ use alloc::sync::Arc;
 use core::cmp::Ordering;
 use core::{fmt, hash};
 
+pub use claimant::Claimant;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -326,167 +328,6 @@ impl ObjectKey {
     }
 }
 
-/// The object that makes a claim; its own kind says what it asks for.
-///
-/// The unit of failure: each claimant is resolved, refused or broken by itself.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub struct Claimant {
-    /// Its kind, such as `Credential`.
-    pub kind: Kind,
-    /// Its namespace.
-    pub namespace: Namespace,
-    /// Its name.
-    pub name: Name,
-}
-
-/// The kind of claimants that are Credentials.
-const CREDENTIAL: &str = "Credential";
-
-/// The kind of claimants that are Clusters of Cluster API.
-const CLUSTER: &str = "Cluster";
-
-/// The kind of claimants that are a ResourceSyncRule and an object that it takes.
-const SYNC_RULE: &str = "ResourceSyncRule";
-
-/// The kind of claimants that are ClusterResourceSets of Cluster API.
-const RESOURCE_SET: &str = "ClusterResourceSet";
-/// The kind of claimants that are ManagedResources of KubeNSync, each for one namespace of a region.
-const MANAGED_RESOURCE: &str = "ManagedResource";
-
-/// The kind of claimants that are a group of guest clusters in a namespace.
-const GUEST: &str = "Guest";
-
-impl Claimant {
-    /// A Credential.
-    pub fn credential(namespace: Namespace, name: Name) -> Self {
-        Self { kind: CREDENTIAL.into(), namespace, name }
-    }
-
-    /// A Cluster of Cluster API.
-    pub fn cluster(namespace: Namespace, name: Name) -> Self {
-        Self { kind: CLUSTER.into(), namespace, name }
-    }
-
-    /// A ResourceSyncRule and an object that it takes, in the object's namespace, or for a cluster-scoped one in that of
-    /// the system. No rule has a colon in its name, so no two are called the same.
-    pub fn synced(rule: &Name, namespace: Namespace, object: &Name) -> Self {
-        Self { kind: SYNC_RULE.into(), namespace, name: Name::new(format!("{rule}:{object}")) }
-    }
-
-    /// A ResourceSyncRule as a whole, where nobody knows what it takes.
-    pub fn sync_rule(rule: &Name, system: Namespace) -> Self {
-        Self { kind: SYNC_RULE.into(), namespace: system, name: rule.clone() }
-    }
-
-    /// Whether it is a ResourceSyncRule, with an object or as a whole.
-    pub fn is_sync_rule(&self) -> bool {
-        self.kind == SYNC_RULE
-    }
-
-    /// The names of the ResourceSyncRule and of the object that it takes, if it is that.
-    pub fn rule_and_object(&self) -> Option<(&str, Option<&str>)> {
-        let split = || self.name.as_str().split_once(':');
-        self.is_sync_rule().then(|| split().map_or((self.name.as_str(), None), |(rule, object)| (rule, Some(object))))
-    }
-
-    /// A ClusterResourceSet of Cluster API.
-    pub fn resource_set(namespace: Namespace, name: Name) -> Self {
-        Self { kind: RESOURCE_SET.into(), namespace, name }
-    }
-
-    /// A ManagedResource for a namespace.
-    pub fn managed_resource(namespace: Namespace, name: Name) -> Self {
-        Self { kind: MANAGED_RESOURCE.into(), namespace, name }
-    }
-
-    /// Whether it puts what it makes where it wants that, and not what it read where that was read.
-    pub fn is_maker(&self) -> bool {
-        self.is_sync_rule() || self.is_managed_resource()
-    }
-
-    /// Whether it is a ManagedResource.
-    pub fn is_managed_resource(&self) -> bool {
-        self.kind == MANAGED_RESOURCE
-    }
-
-    /// A group of guest clusters in a namespace; it stands in the configuration, and no object is called so.
-    pub fn guest(namespace: Namespace, group: Name) -> Self {
-        Self { kind: GUEST.into(), namespace, name: group }
-    }
-
-    /// `namespace/name` of a Credential; of another kind, `cluster/namespace/name`, as the command line takes it.
-    pub fn path(&self) -> String {
-        if self.is_credential() {
-            return self.place();
-        }
-        format!("{}/{}", self.kind.as_str().to_ascii_lowercase(), self.place())
-    }
-
-    /// `namespace/name`, without the kind.
-    pub fn place(&self) -> String {
-        format!("{}/{}", self.namespace, self.name)
-    }
-
-    /// A [`path`](Self::path) for people, who are told the kind: `Credential namespace/name`.
-    pub fn titled(path: &str) -> String {
-        Self::of_path(path).map_or_else(|| format!("{CREDENTIAL} {path}"), |by| format!("{by}"))
-    }
-
-    /// The claimant that a [`path`](Self::path) stands for.
-    pub fn of_path(path: &str) -> Option<Self> {
-        let (kind, place) = match path.split_once('/') {
-            Some((word, place)) if place.contains('/') => (Some(word), place),
-            _ => (None, path),
-        };
-        let (namespace, name) = place.split_once('/')?;
-        if namespace.is_empty() || name.is_empty() || name.contains('/') {
-            return None;
-        }
-        match kind {
-            None => Some(Self::credential(namespace.into(), name.into())),
-            Some(kind) if kind.eq_ignore_ascii_case(CLUSTER) => Some(Self::cluster(namespace.into(), name.into())),
-            Some(kind) if kind.eq_ignore_ascii_case(SYNC_RULE) => {
-                Some(Self { kind: SYNC_RULE.into(), namespace: namespace.into(), name: name.into() })
-            }
-            Some(kind) if kind.eq_ignore_ascii_case(RESOURCE_SET) => {
-                Some(Self::resource_set(namespace.into(), name.into()))
-            }
-            Some(kind) if kind.eq_ignore_ascii_case(MANAGED_RESOURCE) => {
-                Some(Self::managed_resource(namespace.into(), name.into()))
-            }
-            Some(kind) if kind.eq_ignore_ascii_case(GUEST) => Some(Self::guest(namespace.into(), name.into())),
-            Some(_) => None,
-        }
-    }
-
-    /// Whether it is a Credential.
-    pub fn is_credential(&self) -> bool {
-        self.kind == CREDENTIAL
-    }
-
-    /// Whether it is a ClusterResourceSet of Cluster API.
-    pub fn is_resource_set(&self) -> bool {
-        self.kind == RESOURCE_SET
-    }
-
-    /// Whether it is a group of guest clusters in a namespace.
-    pub fn is_guest(&self) -> bool {
-        self.kind == GUEST
-    }
-
-    /// Whether an object has its kind and name, whatever its group is.
-    pub fn is_named(&self, key: &ObjectKey) -> bool {
-        (&self.kind, Some(&self.namespace), &self.name) == (&key.kind.kind, key.namespace.as_ref(), &key.name)
-    }
-}
-
-/// `Kind namespace/name`, for people.
-impl fmt::Display for Claimant {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {}/{}", self.kind, self.namespace, self.name)
-    }
-}
-
 /// Whether objects of a kind have a namespace.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Scope {
@@ -542,7 +383,7 @@ fn is_label_shaped(text: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use alloc::string::{String, ToString as _};
+    use alloc::string::String;
 
     #[test]
     fn names_are_bounded_as_kubernetes_bounds_them() {
@@ -566,23 +407,6 @@ mod tests {
         }
         for bad in ["", ".", "..", "..a", "a b", "a:b", "a/b", "é"] {
             assert!(!is_data_key(bad), "{bad:?}");
-        }
-    }
-
-    #[test]
-    fn the_path_of_a_claimant_says_its_kind_unless_that_is_the_usual_one() {
-        for (path, shown) in [
-            ("a/b", "Credential a/b"),
-            ("cluster/a/b", "Cluster a/b"),
-            ("clusterresourceset/a/b", "ClusterResourceSet a/b"),
-            ("guest/a/b", "Guest a/b"),
-        ] {
-            let by = Claimant::of_path(path).unwrap();
-            assert_eq!((by.to_string(), by.path()), (shown.to_string(), path.to_string()));
-        }
-        assert_eq!(Claimant::of_path("Cluster/a/b"), Claimant::of_path("cluster/a/b"));
-        for bad in ["a", "a/", "/b", "cluster/a/", "machine/a/b", "cluster//b", "cluster/a/b/c", ""] {
-            assert_eq!(Claimant::of_path(bad), None, "{bad}");
         }
     }
 

@@ -13,7 +13,7 @@ use alloc::vec::Vec;
 use crate::config::Fleet;
 use crate::finding::{Class, Code, Finding, Origin, Place, Severity};
 use crate::kinds::K0RDENT;
-use crate::name::{GroupKind, Namespace, ObjectKey};
+use crate::name::{GroupKind, Name, Namespace, ObjectKey};
 use crate::nearest::suggested;
 use crate::object::{Object, SILENCE_ANNOTATION};
 use crate::snapshot::Snapshot;
@@ -122,15 +122,15 @@ impl<'a> Silences<'a> {
         let by = finding.claimant.as_ref().filter(|by| by.is_credential())?;
         let credential = |namespace: &Namespace| {
             let kind = GroupKind::new(K0RDENT, "Credential");
-            let credential = self.snapshot.get(&ObjectKey::new(kind, Some(namespace.clone()), by.name.clone()));
+            let credential = self.snapshot.get(&ObjectKey::new(kind, Some(namespace.clone()), Name::from(&*by.name())));
             credential.filter(|credential| credential.origin == *origin)
         };
         match origin.place {
             // All objects of a cluster have one place, which says nothing of which one is meant.
             Place::Cluster { .. } if object.is_some() => None,
-            Place::Cluster { .. } => credential(&by.namespace),
+            Place::Cluster { .. } => credential(by.namespace()),
             // What AccessManagement makes of a Credential stands where that one does.
-            _ => credential(&by.namespace).or_else(|| credential(self.system_namespace)),
+            _ => credential(by.namespace()).or_else(|| credential(self.system_namespace)),
         }
     }
 }

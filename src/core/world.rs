@@ -253,7 +253,7 @@ impl<'a> World<'a> {
         let is_own = |namespace: &Namespace| source.provides.has_namespace(namespace, &self.fleet.system_namespace);
         let is_theirs = |grant: &&Grant| match (&grant.from, &grant.to) {
             (Grantee::Namespace(namespace), Granted::Object(key)) => key == object && is_own(namespace),
-            (Grantee::Claimant(by), Granted::Object(key)) => key == object && is_own(&by.namespace),
+            (Grantee::Claimant(by), Granted::Object(key)) => key == object && is_own(by.namespace()),
             _ => false,
         };
         self.by_grants(region, || self.fleet.grants.iter().filter(is_theirs))
@@ -376,7 +376,7 @@ impl<'a> World<'a> {
 
     /// The code that says why what a claimant has published stays although it claims nothing for the region, if it does.
     pub fn kept_by(&self, by: &Claimant, region: &RegionConfig) -> Option<Code> {
-        if by.is_managed_resource() {
+        if by.template().is_some() {
             let known = (&self.facts.templates, self.namespaces(&region.name));
             return template::kept_by(self.fleet, self.snapshot, by, region, known);
         }
@@ -386,7 +386,8 @@ impl<'a> World<'a> {
 
     /// Whether a look into the region alone says that a claimant claims nothing there any more.
     pub fn hangs_on_look(&self, by: &Claimant, region: &RegionConfig) -> bool {
-        by.is_managed_resource() && region.templates.matches(by.name.as_str()) && self.is_deselected_by_look(by, region)
+        let is_taken = by.template().is_some_and(|template| region.templates.matches(template.as_str()));
+        is_taken && self.is_deselected_by_look(by, region)
     }
 
     /// Whether a look into the region alone says that a template, by what it is for a namespace, is not for that.

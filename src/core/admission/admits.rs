@@ -10,7 +10,7 @@ use crate::world::World;
 
 /// Whether an identity lets clusters in a claim's namespace use it, by its provider's own meaning.
 pub fn admits(world: &World<'_>, claim: &Claim, identity: &Object) -> Admits {
-    admits_in(world, claim.region(), &claim.by.namespace, identity)
+    admits_in(world, claim.region(), claim.by.namespace(), identity)
 }
 
 /// The same for a namespace of a region.

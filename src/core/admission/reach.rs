@@ -53,7 +53,7 @@ pub struct Beyond<'a> {
 
 /// Returns the reach of what names an object.
 pub fn of<'a>(world: &World<'a>, claim: &Claim, sought: &Sought<'_>) -> Reach<'a> {
-    if claim.by.is_maker() || claim.by.is_guest() || claim.delivers(sought.read) {
+    if claim.by.is_maker() || claim.by.group().is_some() || claim.delivers(sought.read) {
         return Reach::Within;
     }
     let claimant = || claimant_of(world, claim);
@@ -183,7 +183,7 @@ fn admitted(world: &World<'_>, claim: &Claim, identity: &Object, source: &Source
     let is_own = |namespace: &Namespace| source.provides.has_namespace(namespace, &world.fleet.system_namespace);
     let mut is_unseen = false;
     // The claimant's own comes first: most identities admit it, and some list very many.
-    let first = core::iter::once(claim.by.namespace.clone());
+    let first = core::iter::once(claim.by.namespace().clone());
     let all = first.chain(core::iter::once_with(|| candidates(world, claim, identity, source)).flatten());
     for namespace in all.filter(is_own) {
         match admits(&namespace) {

@@ -105,10 +105,11 @@ impl<'a> Access<'a> {
     /// Whether the rules make a Credential; its source Credential has to be there.
     pub fn makes(&self, by: &Claimant) -> Truth {
         let system = &self.fleet.system_namespace;
-        if by.namespace == *system {
+        let Claimant::Credential { namespace, name } = by else { return Truth::No };
+        if namespace == system {
             return Truth::No;
         }
-        let source = match self.snapshot.look_up(&credential_key(system, &by.name)) {
+        let source = match self.snapshot.look_up(&credential_key(system, name)) {
             Lookup::Absent => return Truth::No,
             Lookup::Found(source) => Some(source),
             Lookup::Unread(_) | Lookup::Unasked => None,
@@ -117,21 +118,19 @@ impl<'a> Access<'a> {
         if self.rules.unknown.is_some() {
             return Truth::Unknown;
         }
-        let one = |rule: &Rule| self.hands_out(rule, &by.name, source).and(self.targets(rule, &by.namespace));
+        let one = |rule: &Rule| self.hands_out(rule, name, source).and(self.targets(rule, namespace));
         self.rules.rules.iter().map(one).fold(Truth::No, Truth::or).and(certain)
     }
 
     /// Whether the labels of a claimant's Credential satisfy a selector: its own, or those of what a rule makes it from.
     pub fn selects(&self, by: &Claimant, selector: &Selector) -> Truth {
         // Only labels of Credentials are read.
-        if !by.is_credential() {
-            return Truth::No;
-        }
-        let found = |namespace: &Namespace| match self.snapshot.look_up(&credential_key(namespace, &by.name)) {
+        let Claimant::Credential { namespace, name } = by else { return Truth::No };
+        let found = |namespace: &Namespace| match self.snapshot.look_up(&credential_key(namespace, name)) {
             Lookup::Found(object) => Some(object),
             _ => None,
         };
-        let own = found(&by.namespace);
+        let own = found(namespace);
         // What k0rdent copied, or will, has the labels of its own that do not count.
         let is_copy =
             own.is_none_or(|own| own.label(k0rdent::MANAGED_LABEL) == Some("true")) && self.makes(by) == Truth::Yes;
@@ -211,7 +210,9 @@ impl<'a> Access<'a> {
         if let Some(why) = &self.rules.unknown {
             return why.clone();
         }
-        if let Lookup::Unread(unread) = self.snapshot.look_up(&credential_key(&self.fleet.system_namespace, &by.name)) {
+        if let Lookup::Unread(unread) =
+            self.snapshot.look_up(&credential_key(&self.fleet.system_namespace, &Name::from(&*by.name())))
+        {
             return unread.why();
         }
         let is_unclear = |rule: &Rule| rule.targets == Targets::Unknown || rule.credentials.contains(&Choice::Unknown);
@@ -227,7 +228,7 @@ impl<'a> Access<'a> {
 
 /// The claim that a rule makes for `by` from `source`; `copy` is k0rdent's copy, if the sources have one.
 pub(super) fn managed(access: &Access<'_>, by: Claimant, source: &Object, copy: Option<&Object>) -> Asked {
-    let key = credential_key(&by.namespace, &by.name);
+    let key = credential_key(by.namespace(), &source.key.name);
     let mut asked = ask(access.fleet, access.snapshot, source, by, true);
     if let Lookup::Unread(unread) = access.snapshot.look_up(&key) {
         let message =
@@ -247,7 +248,7 @@ fn outdated(by: &Claimant, source: &Object, copy: &Object) -> Option<Finding> {
     let differs = match credential::read(copy) {
         Err(_) => "spec",
         Ok(copy) if copy.region != source.region => "spec.region",
-        Ok(copy) if copy.identity != handed_over(source.identity, &by.namespace) => "spec.identityRef",
+        Ok(copy) if copy.identity != handed_over(source.identity, by.namespace()) => "spec.identityRef",
         Ok(_) => return None,
     };
     let message =

@@ -33,7 +33,7 @@ pub(super) fn claims<'a>(fleet: &'a Fleet, snapshot: &'a Snapshot) -> Vec<Asked>
     }
     let mut behind = Behind::new(fleet, snapshot);
     let ask = |object: &'a Object| {
-        let by = Claimant::cluster(object.key.namespace.clone()?, object.key.name.clone());
+        let by = Claimant::Cluster { namespace: object.key.namespace.clone()?, name: object.key.name.clone() };
         let path = by.place();
         let taking = |source: &SourceName| fleet.taking(source, &path).collect::<Vec<_>>();
         let mut asked = match &*taken::takers(snapshot, object, taking, |(region, _)| &region.name) {
@@ -71,7 +71,7 @@ fn ask<'a>(
                     kind: identity.kind.clone(),
                     version: identity.version.clone(),
                     name: identity.name.clone(),
-                    namespace: Some(identity.namespace.clone().unwrap_or_else(|| by.namespace.clone())),
+                    namespace: Some(identity.namespace.clone().unwrap_or_else(|| by.namespace().clone())),
                 },
                 field: String::from(CONFIGURED),
                 entries: Vec::new(),

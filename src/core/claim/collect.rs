@@ -54,10 +54,10 @@ pub fn kept_by(
     snapshot: &Snapshot,
     (synced, region): (&SyncRules, &Region),
 ) -> Option<Code> {
-    if by.is_sync_rule() {
+    if by.rule().is_some() {
         return sync_rule::kept_by((access.fleet(), snapshot, synced), by, region);
     }
-    if by.is_guest() {
+    if by.group().is_some() {
         return guest::kept_by(access.fleet(), snapshot, by, region);
     }
     // A later release knows what claims of other kinds ask for.

@@ -52,7 +52,7 @@ pub(super) fn ask(fleet: &Fleet, snapshot: &Snapshot, object: &Object, by: Claim
             // Of what no rule hands out, k0rdent copies nothing on the management cluster: it is used where it stands.
             let resolution = if is_named { fleet.resolution } else { Resolution::AsWritten };
             asked.claim = Some(if managed {
-                let root = handed_over(spec.identity, &by.namespace);
+                let root = handed_over(spec.identity, by.namespace());
                 Claim {
                     by,
                     origin,

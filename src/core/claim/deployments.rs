@@ -64,7 +64,7 @@ impl Deployments {
     /// The code that says why a Credential that is gone counts as used, if it does: a ClusterDeployment names it, or
     /// nobody can tell.
     pub fn keep(&self, credential: &Claimant, snapshot: &Snapshot) -> Option<Code> {
-        let namespace = &credential.namespace;
+        let namespace = credential.namespace();
         if self.propagate.contains_key(credential) {
             Some(Code::CredentialInUse)
         } else if snapshot.unread_in(&kind(), Some(namespace)).is_some() || self.doubtful.contains(namespace) {

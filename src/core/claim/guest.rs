@@ -71,14 +71,16 @@ pub fn render<'n>(
 ) {
     let is_delivered = |claim: &&mut Claim| claim.guest.as_ref().is_some_and(|delivered| !delivered.is_beyond);
     for claim in asked.iter_mut().filter_map(|asked| asked.claim.as_mut()).filter(is_delivered) {
-        let Some(group) = fleet.guests.get(&claim.by.name).filter(|group| !group.templates.is_empty()) else {
+        let Some(group) =
+            claim.by.group().and_then(|group| fleet.guests.get(group)).filter(|group| !group.templates.is_empty())
+        else {
             continue;
         };
         let Some(region) = fleet.regions.get(&group.region) else { continue };
         let known = (templates, namespaces(&group.region));
         let rendered = |name: &Name| {
             let of =
-                template::for_guests((fleet, snapshot), known, (region, &group.name), (name, &claim.by.namespace))?;
+                template::for_guests((fleet, snapshot), known, (region, &group.name), (name, claim.by.namespace()))?;
             Some(Rendered { template: name.clone(), claim: of.map(Arc::new) })
         };
         claim.rendering = Rendering::Of(group.templates.iter().filter_map(rendered).collect());
@@ -161,7 +163,7 @@ fn ask(
     (delivered, findings): (&Arc<Delivered>, &[Finding]),
     namespace: Namespace,
 ) -> Asked {
-    let by = Claimant::guest(namespace, group.name.clone());
+    let by = Claimant::Guests { namespace, group: group.name.clone() };
     let origin = Origin::configuration();
     let mut asked = Asked {
         by: by.clone(),
@@ -185,8 +187,8 @@ fn ask(
         root: Root {
             kind: resource_set_kind(),
             version: NEWEST.into(),
-            name: by.name.clone(),
-            namespace: Some(by.namespace.clone()),
+            name: group.name.clone(),
+            namespace: Some(by.namespace().clone()),
         },
         starts: Vec::new(),
         resolution: Resolution::AsWritten,
@@ -274,13 +276,13 @@ fn told<'s>(
 /// The code that says why what a group has published in a namespace stays although the group is not known to be for the
 /// namespace, if it does.
 pub(super) fn kept_by(fleet: &Fleet, snapshot: &Snapshot, by: &Claimant, region: &Region) -> Option<Code> {
-    let group = fleet.guests.get(&by.name).filter(|group| group.region == *region)?;
-    if !group.namespaces.matches(by.namespace.as_str()) {
+    let group = by.group().and_then(|group| fleet.guests.get(group)).filter(|group| group.region == *region)?;
+    if !group.namespaces.matches(by.namespace().as_str()) {
         return None;
     }
     // Whether Clusters stand there is told by what was read.
-    let unread = unread(fleet, snapshot, group, &by.namespace).map(|_| Code::Unread);
-    unread.or_else(|| untied(fleet, snapshot, group, &by.namespace).map(|_| Code::SeveralRegions))
+    let unread = unread(fleet, snapshot, group, by.namespace()).map(|_| Code::Unread);
+    unread.or_else(|| untied(fleet, snapshot, group, by.namespace()).map(|_| Code::SeveralRegions))
 }
 
 /// A source with Clusters in a namespace that says of no region that it describes it, where there are several: they may be

@@ -31,7 +31,7 @@ pub(super) fn claims(fleet: &Fleet, snapshot: &Snapshot) -> Vec<Asked> {
         return Vec::new();
     }
     let ask = |object: &Object| {
-        let by = Claimant::resource_set(object.key.namespace.clone()?, object.key.name.clone());
+        let by = Claimant::ResourceSet { namespace: object.key.namespace.clone()?, name: object.key.name.clone() };
         let path = by.place();
         let taking = |source: &SourceName| fleet.taking_sets(source, &path).collect::<Vec<_>>();
         let mut asked = match &*taken::takers(snapshot, object, taking, |region| &region.name) {
@@ -74,7 +74,7 @@ fn ask(object: &Object, by: Claimant, region: &RegionConfig) -> Asked {
 
 fn starts(by: &Claimant, set: ResourceSet) -> Vec<Start> {
     let start = |(kind, name)| Start {
-        root: Root { kind, version: "v1".into(), name, namespace: Some(by.namespace.clone()) },
+        root: Root { kind, version: "v1".into(), name, namespace: Some(by.namespace().clone()) },
         field: String::from(FIELD),
         entries: Vec::new(),
         by_default: false,

@@ -84,7 +84,8 @@ impl SyncRules {
 }
 
 fn standing(fleet: &Fleet, snapshot: &Snapshot, object: &Object) -> (Standing, Vec<Finding>) {
-    let by = Claimant::sync_rule(&object.key.name, fleet.system_namespace.clone());
+    let by =
+        Claimant::SyncRule { namespace: fleet.system_namespace.clone(), rule: object.key.name.clone(), object: None };
     let plumbing = || {
         let message =
             format!("{} takes what the cluster registry itself works with, and pouch leaves that alone", object.key);
@@ -267,7 +268,8 @@ pub(super) fn for_guests(
 
 /// A rule that takes nothing, and why.
 fn whole(fleet: &Fleet, object: &Object, findings: Vec<Finding>) -> Asked {
-    let by = Claimant::sync_rule(&object.key.name, fleet.system_namespace.clone());
+    let by =
+        Claimant::SyncRule { namespace: fleet.system_namespace.clone(), rule: object.key.name.clone(), object: None };
     let mut regions = fleet.ruled(object.key.name.as_str()).map(|region| &region.name);
     let region = match (regions.next(), regions.next()) {
         (Some(only), None) => Some(only.clone()),
@@ -288,7 +290,7 @@ fn ask(
     let answer = sources::deciding((fleet, snapshot), (region, goal), answers)?;
     let (copy, key) = (answer.copy, &answer.copy.key);
     let namespace = key.namespace.clone().unwrap_or_else(|| fleet.system_namespace.clone());
-    let by = Claimant::synced(&object.key.name, namespace, &key.name);
+    let by = Claimant::SyncRule { namespace, rule: object.key.name.clone(), object: Some(key.name.clone()) };
     let (lands, edits, findings) = match &answer.steps {
         // What the rule could not use anyway is no matter of the region: whoever writes it would make findings of every rule.
         Err(_) if !answer.is_own && !may_be_granted(fleet, &by, region, key) => return None,
@@ -317,7 +319,7 @@ fn one(
 ) -> Asked {
     let key = &copied.read;
     let namespace = key.namespace.clone().unwrap_or_else(|| fleet.system_namespace.clone());
-    let by = Claimant::synced(&object.key.name, namespace, &key.name);
+    let by = Claimant::SyncRule { namespace, rule: object.key.name.clone(), object: Some(key.name.clone()) };
     let root = Root {
         kind: key.kind.clone(),
         version: rule.version.clone(),
@@ -351,7 +353,7 @@ fn may_be_granted(fleet: &Fleet, by: &Claimant, region: &RegionConfig, key: &Obj
 /// The object that a claimant takes, as far as its rule says of which kind that is. Of a rule that cannot be read that
 /// counts only where there is such an object.
 pub fn object_of(rules: &SyncRules, snapshot: &Snapshot, by: &Claimant) -> Option<ObjectKey> {
-    let (rule, object) = by.rule_and_object()?;
+    let Claimant::SyncRule { namespace, rule, object } = by else { return None };
     let (kind, is_certain) = match rules.0.get(rule)? {
         Standing::Good(rule) => (&rule.kind, true),
         Standing::Bad(_, kind) => (kind.as_ref()?, false),
@@ -359,9 +361,9 @@ pub fn object_of(rules: &SyncRules, snapshot: &Snapshot, by: &Claimant) -> Optio
     };
     let namespace = match snapshot.scopes.of(kind) {
         Some(Scope::Cluster) => None,
-        _ => Some(by.namespace.clone()),
+        _ => Some(namespace.clone()),
     };
-    let key = ObjectKey::new(kind.clone(), namespace, object?.into());
+    let key = ObjectKey::new(kind.clone(), namespace, object.clone()?);
     (is_certain || snapshot.get(&key).is_some()).then_some(key)
 }
 
@@ -371,10 +373,10 @@ pub(super) fn kept_by(
     by: &Claimant,
     region: &Region,
 ) -> Option<Code> {
-    let Some((rule, Some(_))) = by.rule_and_object() else { return Some(Code::Unread) };
+    let Claimant::SyncRule { rule, object: Some(_), .. } = by else { return Some(Code::Unread) };
     // Of a rule that the region names no more, the configuration has said enough.
-    let config = fleet.regions.get(region).filter(|region| region.sync_rules.matches(rule))?;
-    let object = match snapshot.look_up(&ObjectKey::new(kinds::sync_rule(), None, rule.into())) {
+    let config = fleet.regions.get(region).filter(|region| region.sync_rules.matches(rule.as_str()))?;
+    let object = match snapshot.look_up(&ObjectKey::new(kinds::sync_rule(), None, rule.clone())) {
         Lookup::Unread(_) | Lookup::Unasked => return Some(Code::Unread),
         Lookup::Absent => return None,
         Lookup::Found(object) => object,

@@ -38,7 +38,7 @@ pub(super) fn several<'r>(
     help: &'static str,
 ) -> Asked {
     let names: Vec<&str> = regions.map(Region::as_str).collect();
-    let message = format!("several regions take this {}: {}", by.kind, names.join(", "));
+    let message = format!("several regions take this {}: {}", by.kind(), names.join(", "));
     let finding = Finding::new(Code::SeveralRegions, message).about(&object.key).at(&object.origin).help(help);
     Asked { by, origin: object.origin.clone(), region: None, claim: None, findings: vec![finding] }
 }
@@ -79,8 +79,8 @@ pub(super) fn claim(object: &Object, by: Claimant, region: &RegionConfig, starts
         None => Root {
             kind: object.key.kind.clone(),
             version: object.version.clone(),
-            name: by.name.clone(),
-            namespace: Some(by.namespace.clone()),
+            name: object.key.name.clone(),
+            namespace: object.key.namespace.clone(),
         },
     };
     let (origin, to) = (object.origin.clone(), Address::Region(region.name.clone()));

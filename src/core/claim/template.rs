@@ -271,7 +271,7 @@ pub(super) fn for_guests(
 
 /// Asks for what a template makes for a namespace; the copy is of a source that the region trusts.
 fn ask((object, copy): (&Object, &Object), region: &RegionConfig, namespace: &Namespace) -> Asked {
-    let by = Claimant::managed_resource(namespace.clone(), object.key.name.clone());
+    let by = Claimant::Template { namespace: namespace.clone(), template: object.key.name.clone() };
     let root = Root {
         kind: object.key.kind.clone(),
         version: object.version.clone(),
@@ -354,9 +354,7 @@ pub fn kept_by(
     (templates, namespaces): (&Templates, Option<&Namespaces>),
 ) -> Option<Code> {
     // Of a template that the region takes no more, the configuration has said enough.
-    if !region.templates.matches(by.name.as_str()) {
-        return None;
-    }
+    let template = by.template().filter(|template| region.templates.matches(template.as_str()))?;
     let object = match snapshot.look_up(&kinds::claimant(by)?) {
         Lookup::Absent => return None,
         Lookup::Unread(_) | Lookup::Unasked => return Some(Code::Unread),
@@ -375,14 +373,14 @@ pub fn kept_by(
     let Ok(spec) = read(object) else { return Some(Code::InvalidTemplate) };
     let Some(namespaces) = namespaces else { return Some(Code::Unread) };
     // It is for too many to ask for any.
-    if templates.crowded.contains(&(region.name.clone(), by.name.clone())) {
+    if templates.crowded.contains(&(region.name.clone(), template.clone())) {
         return Some(Code::InvalidTemplate);
     }
-    match namespaces.known.get(&by.namespace) {
-        Some(_) if namespaces.selected(&spec, &by.namespace) == Truth::No => None,
+    match namespaces.known.get(by.namespace()) {
+        Some(_) if namespaces.selected(&spec, by.namespace()) == Truth::No => None,
         Some(_) => Some(Code::Unread),
-        None if namespaces.absent.contains(&by.namespace) => None,
-        None if namespaces.complete && !is_doubted(fleet, snapshot, region, &by.namespace) => None,
+        None if namespaces.absent.contains(by.namespace()) => None,
+        None if namespaces.complete && !is_doubted(fleet, snapshot, region, by.namespace()) => None,
         None => Some(Code::Unread),
     }
 }
@@ -398,7 +396,10 @@ pub fn hangs_on_look(
     }
     let found = kinds::claimant(by).map(|key| snapshot.look_up(&key));
     matches!(found, Some(Lookup::Found(_)))
-        && templates.specs.get(&by.name).is_some_and(|spec| spec.may_be_for(&by.namespace))
+        && by
+            .template()
+            .and_then(|template| templates.specs.get(template))
+            .is_some_and(|spec| spec.may_be_for(by.namespace()))
 }
 
 #[cfg(test)]

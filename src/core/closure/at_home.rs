@@ -90,7 +90,7 @@ pub(super) fn tell(world: &World<'_>, claim: &Claim, closure: &mut Closure, read
             "no other source has it any more",
             Severity::Warning,
             match claim.by.is_resource_set() {
-                _ if claim.by.is_guest() => {
+                _ if claim.by.group().is_some() => {
                     "If it went from a source by mistake, put it back there. If nobody needs it, take it out of the group. If \
                      pouch did not publish it, remove its label `app.kubernetes.io/managed-by`."
                 }

@@ -39,7 +39,7 @@ pub fn add(world: &World<'_>, claim: &Claim, closure: &mut Closure) {
 
 fn resource_template(world: &World<'_>, claim: &Claim, closure: &mut Closure, root: &Member) {
     let name = Name::new(format!("{}-resource-template", claim.root.name));
-    let own = claim.by.namespace.clone();
+    let own = claim.by.namespace().clone();
     let candidates: Vec<Namespace> = match &root.read.namespace {
         Some(namespace) => [namespace.clone()].into(),
         None => [claim.root.namespace.clone(), Some(own.clone()), Some(world.fleet.system_namespace.clone())]
@@ -65,7 +65,7 @@ fn resource_template(world: &World<'_>, claim: &Claim, closure: &mut Closure, ro
 
 fn propagation_secret(world: &World<'_>, claim: &Claim, closure: &mut Closure, root: &Member) {
     let name = Name::new(format!("{}-secret", claim.root.name));
-    let namespace = claim.root.namespace.clone().unwrap_or_else(|| claim.by.namespace.clone());
+    let namespace = claim.root.namespace.clone().unwrap_or_else(|| claim.by.namespace().clone());
     let lands = ObjectKey::secret(namespace.clone(), name);
     if closure.members.iter().any(|member| member.lands == lands) {
         return;
@@ -78,7 +78,7 @@ fn propagation_secret(world: &World<'_>, claim: &Claim, closure: &mut Closure, r
     };
     // Where the claim may not look it is nobody's to look for, and nobody else's to put there.
     let sought = Sought { read: &read, namer: Namer::Convention(&root.read) };
-    let beyond = namespace != claim.by.namespace && !world.grants(&claim.by, claim.region(), &read);
+    let beyond = namespace != *claim.by.namespace() && !world.grants(&claim.by, claim.region(), &read);
     if let Some(undecided) = admission::undecided(world, claim, &sought).filter(|_| beyond) {
         return closure.find(claim, undecided.at(&claim.origin));
     }
@@ -141,7 +141,7 @@ fn settle(world: &World<'_>, claim: &Claim, closure: &mut Closure, companion: Co
             let message = format!(
                 "{read} is not looked for, because Credentials of namespace {} may not use it; without it credentials \
                  do not reach workload clusters",
-                claim.by.namespace
+                claim.by.namespace()
             );
             let help = format!(
                 "If it exists and this use is intended, add to `grants`: `- {}`.",

@@ -25,7 +25,7 @@ use crate::world::cluster::{ClusterFacts, Sight};
 /// The objects that a group delivers.
 pub(super) fn items(claim: &Claim, delivered: &Delivered) -> impl Iterator<Item = Member> {
     delivered.items.iter().map(|item: &Item| {
-        let places = Places { read: item.read.clone(), lands: item.payload_in(&claim.by.namespace) };
+        let places = Places { read: item.read.clone(), lands: item.payload_in(claim.by.namespace()) };
         let via = vec![Via { interface: None, field: item.field.clone() }];
         let edits = vec![Edit::Parcel(item.parcel.clone())];
         Member { edits, rule: item.rule.clone(), ..Member::new(places, Role::Root, via, None) }
@@ -48,10 +48,10 @@ pub(super) fn rendered(world: &World<'_>, claim: &Claim, delivered: &Delivered, 
         closure.rendered.push((key, findings.collect()));
         let Ok(acting) = acting else { continue };
         members.extend(own.members.into_iter().map(|made| {
-            let lands = guest::payload_in(delivered, &claim.by.namespace, &made.lands);
+            let lands = guest::payload_in(delivered, claim.by.namespace(), &made.lands);
             let edits = vec![Edit::Parcel(Arc::new(Parcel { lands: made.lands, edits: Vec::new() }))];
             let field = made.via.last().map_or("", |via| via.field.as_str());
-            let field = template::by_group(&format!("guests.{}: ManagedResource {name}", claim.by.name), field);
+            let field = template::by_group(&format!("guests.{}: ManagedResource {name}", claim.by.name()), field);
             let via = vec![Via { interface: None, field }];
             Member { lands, edits, via, rule: Some(acting.clone()), ..made }
         }));
@@ -123,7 +123,7 @@ pub fn delivering(
     delivered: &Delivered,
     payloads: &BTreeMap<&Name, &ObjectKey>,
 ) -> Vec<Member> {
-    let (namespace, version) = (&claim.by.namespace, version(world, claim.region()));
+    let (namespace, version) = (claim.by.namespace(), version(world, claim.region()));
     let (namespaces, sets) = guest::sets(delivered, payloads);
     let made =
         |(name, payload): (Namespace, Name)| (ObjectKey::config_map(namespace.clone(), payload), Own::Namespace(name));
@@ -134,7 +134,7 @@ pub fn delivering(
     let member = |(key, own): (ObjectKey, Own)| {
         let places = Places { read: key.clone(), lands: key };
         let edits = vec![Edit::Own(Arc::new(own))];
-        let via = vec![Via { interface: None, field: format!("guests.{}", claim.by.name) }];
+        let via = vec![Via { interface: None, field: format!("guests.{}", claim.by.name()) }];
         Member { edits, ..Member::new(places, Role::Own, via, None) }
     };
     namespaces.into_iter().map(made).chain(sets.into_iter().map(set)).map(member).collect()

@@ -44,12 +44,12 @@ pub fn of_root(world: &World<'_>, claim: &Claim, root: &Root, resolution: Resolu
     }
     match resolution {
         Resolution::AsWritten => {
-            let namespace = root.namespace.clone().unwrap_or_else(|| claim.by.namespace.clone());
+            let namespace = root.namespace.clone().unwrap_or_else(|| claim.by.namespace().clone());
             Places::of(kind, name, Some(namespace.clone()), Some(namespace))
         }
         Resolution::Kcm => {
             let system = world.fleet.system_namespace.clone();
-            Places::of(kind, name, Some(system), Some(claim.by.namespace.clone()))
+            Places::of(kind, name, Some(system), Some(claim.by.namespace().clone()))
         }
     }
 }
@@ -84,7 +84,7 @@ pub fn of_reference(
     if !rewrites {
         return Ok((Places::of(kind, name, Some(said.clone()), Some(said)), None));
     }
-    let lands = claim.by.namespace.clone();
+    let lands = claim.by.namespace().clone();
     let path = namespace_path.unwrap_or_default().iter().map(|key| (**key).to_owned()).collect();
     let edit = (lands != said).then(|| Edit::Text { path, text: lands.to_string() });
     Ok((Places::of(kind, name, Some(said), Some(lands)), edit))

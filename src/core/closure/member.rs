@@ -83,7 +83,7 @@ impl Member {
     pub fn rank(&self) -> Rank {
         match &self.rule {
             None => Rank::Entry,
-            Some(acting) if acting.by.is_managed_resource() => Rank::Template,
+            Some(acting) if acting.by.template().is_some() => Rank::Template,
             Some(_) => Rank::Rule,
         }
     }

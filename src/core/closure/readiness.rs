@@ -93,7 +93,7 @@ fn distribution_fails(world: &World<'_>, claim: &Claim) -> Distribution {
         (Some(Scope::Cluster), _) => ObjectKey::new(claim.root.kind.clone(), None, claim.root.name.clone()),
         (_, Some(_)) => ObjectKey::new(claim.root.kind.clone(), Some(system.clone()), claim.root.name.clone()),
         (_, None) => {
-            let is_there = claim.by.namespace == *system;
+            let is_there = *claim.by.namespace() == *system;
             let cure = is_there.then(|| format!("Write `namespace: {system}` into identityRef"));
             return fails("identityRef has no namespace, and its kind is namespaced".into(), cure);
         }
@@ -119,7 +119,7 @@ fn references_fail(world: &World<'_>, claim: &Claim, object: &Object, paths: &[R
         let Some(name) = text(object, &path.name) else { return required(object, &path.name) };
         if let Some(field) = &path.namespace {
             namespace = match text(object, field) {
-                Some(_) if rewritten.contains(&&**field) => claim.by.namespace.clone(),
+                Some(_) if rewritten.contains(&&**field) => claim.by.namespace().clone(),
                 Some(namespace) => namespace.into(),
                 None => return required(object, field),
             };

@@ -9,7 +9,7 @@ use alloc::string::String;
 use core::fmt;
 
 use super::placement::{Placement, PlacementBy};
-use crate::name::{Claimant, Kind, Name, Namespace, ObjectKey, Region};
+use crate::name::{Claimant, Name, Namespace, ObjectKey, Region};
 
 /// One entry of `grants`.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -39,12 +39,14 @@ impl Grantee {
     /// The narrowest that a grant for a claimant can name: of an object that a rule takes, the rule; of a template for a
     /// namespace, the template.
     fn of(by: &Claimant) -> Self {
-        if by.is_managed_resource() {
-            return Self::Template(by.name.clone());
-        }
-        match by.rule_and_object() {
-            Some((rule, _)) => Self::SyncRule(rule.into()),
-            None => Self::Claimant(by.clone()),
+        match by {
+            Claimant::Template { template, .. } => Self::Template(template.clone()),
+            Claimant::SyncRule { rule, .. } => Self::SyncRule(rule.clone()),
+            Claimant::Cluster { .. }
+            | Claimant::ResourceSet { .. }
+            | Claimant::Credential { .. }
+            | Claimant::Guests { .. }
+            | Claimant::Other { .. } => Self::Claimant(by.clone()),
         }
     }
 }
@@ -96,7 +98,7 @@ pub fn grants_for<'g>(
     by: &Claimant,
     object: &ObjectKey,
 ) -> impl Iterator<Item = &'g Grant> {
-    let from = [Grantee::Namespace(by.namespace.clone()), Grantee::of(by)];
+    let from = [Grantee::Namespace(by.namespace().clone()), Grantee::of(by)];
     let to = [Granted::Object(object.clone()), Granted::Closure];
     let pairs = from.into_iter().flat_map(move |from| to.clone().map(|to| (from.clone(), to)));
     let found = pairs.flat_map(|(from, to)| grants_that_say(grants, from, to));
@@ -136,10 +138,10 @@ impl Grant {
     /// `object` is the key that is read, wherever the object lands.
     pub fn is_for(&self, by: &Claimant, object: &ObjectKey) -> bool {
         let who = match &self.from {
-            Grantee::Namespace(namespace) => *namespace == by.namespace,
+            Grantee::Namespace(namespace) => *namespace == *by.namespace(),
             Grantee::Claimant(claimant) => claimant == by,
-            Grantee::SyncRule(name) => by.rule_and_object().is_some_and(|(rule, _)| *name == *rule),
-            Grantee::Template(name) => by.is_managed_resource() && by.name == *name,
+            Grantee::SyncRule(name) => by.rule() == Some(name),
+            Grantee::Template(name) => by.template() == Some(name),
         };
         let what = match &self.to {
             Granted::Object(key) => key == object,
@@ -175,7 +177,7 @@ impl fmt::Display for Grant {
             Grantee::Namespace(namespace) => write!(f, "{{from: {{namespace: {}}}", word(namespace.as_str()))?,
             Grantee::Template(name) => write!(f, "{{from: {{template: {}}}", word(name.as_str()))?,
             // The path has a slash, so no reader takes it for a number or a truth value.
-            Grantee::Claimant(by) => write!(f, "{{from: {{{}: {}}}", key_of(&by.kind), by.place())?,
+            Grantee::Claimant(by) => write!(f, "{{from: {{{}: {}}}", key_of(by.kind()), by.place())?,
             Grantee::SyncRule(name) => write!(f, "{{from: {{syncRule: {}}}", word(name.as_str()))?,
         }
         if let Granted::Object(key) | Granted::Made(key) = &self.to {
@@ -207,8 +209,8 @@ impl fmt::Display for Grant {
 }
 
 /// The key of `from` that names claimants of a kind: the kind in camel case.
-pub fn key_of(kind: &Kind) -> String {
-    let (first, rest) = kind.as_str().split_at_checked(1).unwrap_or_default();
+pub fn key_of(kind: &str) -> String {
+    let (first, rest) = kind.split_at_checked(1).unwrap_or_default();
     first.to_ascii_lowercase() + rest
 }
 
@@ -301,7 +303,11 @@ mod tests {
                 }
             }
         }
-        let synced = |rule: &str, namespace: &str| Claimant::synced(&rule.into(), namespace.into(), &"o".into());
+        let synced = |rule: &str, namespace: &str| Claimant::SyncRule {
+            namespace: namespace.into(),
+            rule: rule.into(),
+            object: Some("o".into()),
+        };
         let credentials = [("a", "x"), ("a", "z"), ("b", "y"), ("d", "x")].map(|(space, name)| credential(space, name));
         let rules = [("x", "a"), ("y", "d"), ("z", "b")].map(|(rule, space)| synced(rule, space));
         for by in credentials.into_iter().chain(rules) {

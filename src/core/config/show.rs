@@ -141,7 +141,7 @@ fn grant(grant: &Grant) -> Tree<'_> {
     let from = match &grant.from {
         Grantee::Namespace(namespace) => ("namespace".into(), Tree::text(namespace.as_str())),
         Grantee::Template(name) => ("template".into(), Tree::text(name.as_str())),
-        Grantee::Claimant(by) => (key_of(&by.kind), Tree::text(by.place())),
+        Grantee::Claimant(by) => (key_of(by.kind()), Tree::text(by.place())),
         Grantee::SyncRule(name) => ("syncRule".into(), Tree::text(name.as_str())),
     };
     let mut fields = vec![("from", Tree::map([from]))];

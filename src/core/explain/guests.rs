@@ -5,11 +5,11 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::record::{ClaimRecord, Explanation};
-use crate::capi::resource_set::resource_set_kind;
 use crate::claim::{Asked, Claim};
 use crate::config::{Fleet, GuestGroup};
+use crate::kinds;
 use crate::listing::few;
-use crate::name::{Claimant, Name, ObjectKey};
+use crate::name::{Claimant, ObjectKey};
 use crate::object::Object;
 use crate::report::summary::ObjectRecord;
 use crate::snapshot::Lookup;
@@ -20,7 +20,7 @@ const MOST: usize = 16;
 
 /// The ClusterResourceSet that a claimant of that kind is.
 pub(super) fn set(by: &Claimant) -> Option<ObjectKey> {
-    by.is_resource_set().then(|| ObjectKey::new(resource_set_kind(), Some(by.namespace.clone()), by.name.clone()))
+    by.is_resource_set().then(|| kinds::claimant(by)).flatten()
 }
 
 /// A rule or template, as far as it was read; none at all where nothing has its name.
@@ -35,26 +35,27 @@ pub(super) fn known<'w>(world: &World<'w>, key: &ObjectKey) -> Option<Option<&'w
 /// Whether only groups may have something that is called like a claimant: its own closure would say nothing of that.
 pub(super) fn may_have(fleet: &Fleet, by: &Claimant) -> bool {
     let mut groups = fleet.guests.values();
-    let is_here = |group: &GuestGroup| group.namespaces.matches(by.namespace.as_str());
-    if by.is_resource_set() {
-        return groups.any(|group| is_here(group) && group.may_name(&by.name));
+    let is_here = |group: &GuestGroup| group.namespaces.matches(by.namespace().as_str());
+    match by {
+        Claimant::ResourceSet { name, .. } => groups.any(|group| is_here(group) && group.may_name(name)),
+        Claimant::Template { template, .. } => {
+            let is_taken = fleet.regions.values().any(|region| region.templates.matches(template.as_str()));
+            !is_taken && groups.any(|group| is_here(group) && group.templates.contains(template))
+        }
+        Claimant::SyncRule { rule, .. } => {
+            fleet.ruled(rule.as_str()).next().is_none() && groups.any(|group| group.rules.contains(rule))
+        }
+        Claimant::Credential { .. } | Claimant::Cluster { .. } | Claimant::Guests { .. } | Claimant::Other { .. } => {
+            false
+        }
     }
-    if by.is_managed_resource() {
-        let is_taken = fleet.regions.values().any(|region| region.templates.matches(by.name.as_str()));
-        return !is_taken && groups.any(|group| is_here(group) && group.templates.contains(&by.name));
-    }
-    by.rule_and_object().is_some_and(|(rule, _)| {
-        fleet.ruled(rule).next().is_none() && groups.any(|group| group.rules.contains(&Name::from(rule)))
-    })
 }
 
 /// Whether a claim is that of a group which has a template rendered for this namespace, or would.
 pub(super) fn names_template(fleet: &Fleet, claim: &Claim, by: &Claimant) -> bool {
-    let group = || fleet.guests.get(&claim.by.name);
-    by.is_managed_resource()
-        && claim.by.is_guest()
-        && claim.by.namespace == by.namespace
-        && group().is_some_and(|group| group.templates.contains(&by.name))
+    let group = claim.by.group().and_then(|group| fleet.guests.get(group));
+    let is_named = by.template().zip(group).is_some_and(|(template, group)| group.templates.contains(template));
+    is_named && claim.by.namespace() == by.namespace()
 }
 
 /// What groups ask for that name something, for each of their namespaces.
@@ -63,8 +64,9 @@ pub(super) fn naming<'w>(
     is_named: impl Fn(&GuestGroup) -> bool,
 ) -> impl Iterator<Item = (&'w Asked, &'w Claim)> {
     let (fleet, facts) = (world.fleet, world.facts);
-    let guests = facts.asked().iter().filter(|asked| asked.by.is_guest());
-    let named = guests.filter(move |asked| fleet.guests.get(&asked.by.name).is_some_and(&is_named));
+    let guests = facts.asked().iter().filter(|asked| asked.by.group().is_some());
+    let named =
+        guests.filter(move |asked| asked.by.group().and_then(|group| fleet.guests.get(group)).is_some_and(&is_named));
     named.filter_map(|asked| Some((asked, asked.claim.as_ref()?)))
 }
 

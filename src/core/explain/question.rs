@@ -52,7 +52,7 @@ impl Question {
                 let mut claims = world.facts.asked_of(by).filter_map(|asked| asked.claim.as_ref()).peekable();
                 // What is published for somebody who claims nothing may be anywhere, and a template is for the namespaces of
                 // that name in all regions.
-                by.is_managed_resource() || claims.peek().is_none() || claims.any(|claim| claim.to == to.address())
+                by.template().is_some() || claims.peek().is_none() || claims.any(|claim| claim.to == to.address())
             }
             Question::Region(region) => *region == to.region.name,
             Question::Rule(_) | Question::Template(_) => true,
@@ -72,8 +72,8 @@ impl Question {
     pub(super) fn names(&self, by: &Claimant) -> bool {
         match self {
             Question::Claimant(named) => by == named,
-            Question::Rule(rule) => by.rule_and_object().is_some_and(|(of, _)| *rule == *of),
-            Question::Template(template) => by.is_managed_resource() && by.name == *template,
+            Question::Rule(rule) => by.rule() == Some(rule),
+            Question::Template(template) => by.template() == Some(template),
             _ => false,
         }
     }
@@ -87,10 +87,11 @@ impl Question {
     pub fn template(&self, world: &World<'_>) -> Option<TemplateRecord> {
         match self {
             Question::Template(name) => template::of(world, name),
-            Question::Claimant(by) if by.is_managed_resource() && world.facts.asked_by(by).is_none() => {
-                let mut named = guests::naming(world, |group| group.templates.contains(&by.name));
-                named.find(|(asked, _)| asked.by.namespace == by.namespace)?;
-                template::of(world, &by.name)
+            Question::Claimant(by) => {
+                let name = by.template().filter(|_| world.facts.asked_by(by).is_none())?;
+                let mut named = guests::naming(world, |group| group.templates.contains(name));
+                named.find(|(asked, _)| asked.by.namespace() == by.namespace())?;
+                template::of(world, name)
             }
             _ => None,
         }
@@ -137,7 +138,7 @@ impl Question {
 
 /// Whether a published manifest may name a claimant.
 pub fn may_name(manifest: Option<Vec<u8>>, by: &Claimant) -> bool {
-    let names = [format!("name: {}", by.name), format!("name: \"{}\"", by.name)];
+    let names = [format!("name: {}", by.name()), format!("name: \"{}\"", by.name())];
     let text = manifest.unwrap_or_default();
     let mut lines = text.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii);
     lines.any(|line| names.iter().any(|name| line.ends_with(name.as_bytes())))

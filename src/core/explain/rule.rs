@@ -43,7 +43,7 @@ fn taken(world: &World<'_>, name: &Name) -> usize {
         let waiting = delivered.waiting.iter().map(|waiting| &waiting.rule.by);
         delivered.items.iter().filter_map(|item| item.rule.as_ref()).map(|claim| &claim.by).chain(waiting)
     });
-    let is_by_it = |by: &&Claimant| by.rule_and_object().is_some_and(|(rule, _)| *name == *rule);
+    let is_by_it = |by: &&Claimant| by.rule() == Some(name);
     asked.chain(for_guests).filter(is_by_it).collect::<BTreeSet<_>>().len()
 }
 

@@ -18,7 +18,7 @@ pub(super) fn of(world: &World<'_>, name: &Name) -> Option<TemplateRecord> {
     let takes =
         |region: &&RegionConfig| region.state != RegionState::Retired && region.templates.matches(name.as_str());
     let asked = world.facts.asked().iter().filter(|asked| asked.claim.is_some());
-    let namespaces = asked.filter(|asked| asked.by.is_managed_resource() && asked.by.name == *name).count();
+    let namespaces = asked.filter(|asked| asked.by.template() == Some(name)).count();
     let (groups, unselected): (Vec<_>, Vec<_>) = guests::naming(world, |group| group.templates.contains(name))
         .partition(|(_, claim)| claim.rendered_or_not().any(|rendered| rendered == name));
     let paths = |named: Vec<(&Asked, &Claim)>| named.into_iter().map(|(asked, _)| asked.by.path()).collect();

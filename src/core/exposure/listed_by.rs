@@ -91,8 +91,8 @@ impl ListedBy {
         let credentials = self.files.entry(file).or_default().entry(home.fleet.clone()).or_default();
         for by in object.at(&["neededBy"]).map(Node::items).unwrap_or_default() {
             let name = by.str_at(&["namespace"]).zip(by.str_at(&["name"])).ok_or(MISSHAPEN)?;
-            let kind = by.str_at(&["kind"]).unwrap_or("Credential").into();
-            credentials.insert(Claimant { kind, namespace: name.0.into(), name: name.1.into() });
+            let kind = by.str_at(&["kind"]).unwrap_or("Credential");
+            credentials.insert(Claimant::new(kind, name.0.into(), name.1));
         }
         Ok(())
     }

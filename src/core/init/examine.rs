@@ -58,7 +58,7 @@ pub fn examine(fleet: &Fleet, snapshot: &Snapshot) -> Examined {
         match (&asked.claim, asked.findings.iter().find(|finding| finding.stops_claim())) {
             (Some(claim), _) => {
                 let namespaces = examined.claimants.entry(claim.region().clone()).or_default();
-                namespaces.entry(claim.by.namespace.clone()).or_default().insert(claim.by.name.clone());
+                namespaces.entry(claim.by.namespace().clone()).or_default().insert(Name::from(&*claim.by.name()));
             }
             (None, Some(finding)) => _ = examined.stopped.insert(asked.by.clone(), finding.clone()),
             (None, None) => {}
@@ -97,7 +97,7 @@ impl Examined {
             let keys = world.snapshot.get(&member.read).map(|object| selected(object, claim, region));
             for key in keys.unwrap_or_default() {
                 let namespaces = self.selected.entry(region.name.clone()).or_default();
-                namespaces.entry(claim.by.namespace.clone()).or_default().insert(key);
+                namespaces.entry(claim.by.namespace().clone()).or_default().insert(key);
             }
             let grant = Grant::least(&claim.by, &region.name, &member.read);
             if world.fleet.grants.contains(&grant) {
@@ -126,7 +126,7 @@ impl Examined {
 
 /// The label keys that decide whether an identity admits the claim's namespace, if no labels are configured for it.
 fn selected(identity: &Object, claim: &Claim, region: &RegionConfig) -> Vec<String> {
-    let namespace = &claim.by.namespace;
+    let namespace = claim.by.namespace();
     let Some(rules) = capi::rules(&identity.key.kind).filter(|_| !region.labels.contains_key(namespace)) else {
         return Vec::new();
     };
@@ -147,7 +147,7 @@ fn read_by_k0rdent(world: &World<'_>, case: &Case) -> bool {
     if claim.resolution == Resolution::Kcm || !root.read.kind.is_secret() {
         return false;
     }
-    let own = &claim.by.namespace;
+    let own = claim.by.namespace();
     root.read.namespace.as_ref() == Some(own) && *own != world.fleet.system_namespace && is_ready(world, claim)
 }
 
@@ -231,7 +231,7 @@ fn reached(case: &Case, member: &Member) -> String {
 /// Whether a configuration takes the names; no cluster has other names, so those need no grant.
 fn is_writable(by: &Claimant, key: &ObjectKey) -> bool {
     let place = key.namespace.as_ref().is_none_or(|namespace| is_dns_label(namespace.as_str()));
-    let who = is_dns_label(by.namespace.as_str()) && is_dns_subdomain(by.name.as_str());
+    let who = is_dns_label(by.namespace().as_str()) && is_dns_subdomain(&by.name());
     let kind = kinds::is_published(&key.kind);
     place && who && kind && is_dns_subdomain(key.name.as_str())
 }

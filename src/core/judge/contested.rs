@@ -11,6 +11,7 @@ use super::sharing::Heard;
 use crate::capi::resource_set;
 use crate::finding::{Code, Finding};
 use crate::guest_objects::{GuestObject, Wording};
+use crate::kinds;
 use crate::listing::few;
 use crate::name::{Claimant, Namespace, ObjectKey};
 use crate::selector::Selector;
@@ -72,16 +73,11 @@ pub(super) fn contested(world: &World<'_>, payloads: &Payloads, heard: &mut [Hea
                 claim.by
             );
             let help = "Narrow one of the selectors, or let one set alone write the object.";
-            let finding =
-                Finding::new(Code::TwoWriters, message).about(&key_of(&claim.by)).at(&claim.origin).help(help);
+            let mut finding = Finding::new(Code::TwoWriters, message).at(&claim.origin).help(help);
+            finding.object = kinds::claimant(&claim.by);
             findings.push(finding.claimed_by(&claim.by).in_region(claim.region()));
         }
     }
-}
-
-/// The set that a claimant is.
-fn key_of(by: &Claimant) -> ObjectKey {
-    ObjectKey::new(resource_set::resource_set_kind(), Some(by.namespace.clone()), by.name.clone())
 }
 
 /// The sets that may write something, by their namespaces, of which each has several.
@@ -90,11 +86,11 @@ fn writers<'h>(world: &World<'_>, heard: &'h [Heard]) -> BTreeMap<&'h Namespace,
         |(claim, _, findings): &Heard| claim.by.is_resource_set() && !findings.iter().any(Finding::stops_claim);
     let mut places: BTreeMap<&Namespace, Vec<usize>> = BTreeMap::new();
     for (at, heard) in heard.iter().enumerate().filter(|(_, heard)| is_writer(heard)) {
-        places.entry(&heard.0.by.namespace).or_default().push(at);
+        places.entry(heard.0.by.namespace()).or_default().push(at);
     }
     let of = |at: usize| {
         let (claim, closure, _) = heard.get(at)?;
-        let set = resource_set::read(&world.snapshot.get(&key_of(&claim.by))?.body).ok()?;
+        let set = resource_set::read(&world.snapshot.get(&kinds::claimant(&claim.by)?)?.body).ok()?;
         // An empty selector chooses no Cluster.
         let payloads = closure.members.iter().map(|member| &member.read).collect();
         (!set.selector.is_empty()).then_some(Writer { at, selector: set.selector, payloads })

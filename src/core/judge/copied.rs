@@ -53,7 +53,7 @@ fn scope(world: &World<'_>, object: &Object, lands: &ObjectKey) -> Option<Findin
 
 /// Refuses a copy in a namespace other than the claimant's that no grant names: who writes the object must not choose it.
 fn elsewhere(world: &World<'_>, claim: &Claim, lands: &ObjectKey) -> Option<Finding> {
-    let namespace = lands.namespace.as_ref().filter(|namespace| **namespace != claim.by.namespace)?;
+    let namespace = lands.namespace.as_ref().filter(|namespace| **namespace != *claim.by.namespace())?;
     match world.landing(&claim.by, claim.region(), lands) {
         Granting::Yes(_) => return None,
         Granting::Unknown(placement, why) => return Some(hangs_on(claim, lands, placement, why).at(&claim.origin)),

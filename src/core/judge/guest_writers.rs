@@ -6,10 +6,11 @@ use alloc::vec::Vec;
 
 use super::payloads::Payloads;
 use super::sharing::Heard;
-use crate::capi::resource_set::{self, resource_set_kind};
+use crate::capi::resource_set;
 use crate::claim::parcel;
 use crate::finding::{Code, Finding};
 use crate::guest_objects::GuestObject;
+use crate::kinds;
 use crate::listing::few;
 use crate::name::{Claimant, Namespace, ObjectKey};
 use crate::selector::Selector;
@@ -39,7 +40,7 @@ pub(super) fn contested(world: &World<'_>, payloads: &Payloads, heard: &mut [Hea
     let open = heard.iter().enumerate().filter(|(_, (.., findings))| !findings.iter().any(Finding::stops_claim));
     for (at, heard) in open {
         if let Some(writer) = writer(world, payloads, at, heard) {
-            of.entry(writer.by.namespace.clone()).or_default().push(writer);
+            of.entry(writer.by.namespace().clone()).or_default().push(writer);
         }
     }
     let mut told: Vec<(usize, Finding)> = Vec::new();
@@ -47,7 +48,7 @@ pub(super) fn contested(world: &World<'_>, payloads: &Payloads, heard: &mut [Hea
         for (at, one) in writers.iter().enumerate() {
             let others = writers.iter().enumerate().filter(|(other, _)| *other != at).map(|(_, other)| other);
             // What two sets of the sources write is told of them as sets.
-            let others = others.filter(|other| one.by.is_guest() || other.by.is_guest());
+            let others = others.filter(|other| one.by.group().is_some() || other.by.group().is_some());
             told.extend(others.filter_map(|other| Some((one.at, between(one, other)?))).take(MOST_TOLD));
         }
     }
@@ -61,7 +62,7 @@ pub(super) fn contested(world: &World<'_>, payloads: &Payloads, heard: &mut [Hea
 fn writer(world: &World<'_>, payloads: &Payloads, at: usize, (claim, closure, _): &Heard) -> Option<Writer> {
     let by = claim.by.clone();
     if claim.guest.is_some() {
-        let selector = world.fleet.guests.get(&by.name)?.clusters.selector.clone();
+        let selector = world.fleet.guests.get(by.group()?)?.clusters.selector.clone();
         let object = |key: &ObjectKey| GuestObject {
             kind: key.kind.clone(),
             namespace: key.namespace.clone(),
@@ -73,7 +74,7 @@ fn writer(world: &World<'_>, payloads: &Payloads, at: usize, (claim, closure, _)
     if !by.is_resource_set() {
         return None;
     }
-    let key = ObjectKey::new(resource_set_kind(), Some(by.namespace.clone()), by.name.clone());
+    let key = kinds::claimant(&by)?;
     let set = resource_set::read(&world.snapshot.get(&key)?.body).ok()?;
     let objects = closure.members.iter().flat_map(|member| payloads.objects(&member.read));
     let objects = objects.map(|(object, _)| object.clone()).collect();

@@ -28,7 +28,9 @@ pub fn check(to: &Destination<'_>, lands: &ObjectKey) -> Vec<Finding> {
 pub fn check_of(to: &Destination<'_>, by: &Claimant, lands: &ObjectKey) -> Vec<Finding> {
     let mut findings = check(to, lands);
     let is_of_sets = lands.kind.is_secret() || lands.kind.is_config_map() || lands.kind == resource_set_kind();
-    let Some(namespace) = lands.namespace.as_ref().filter(|_| is_of_sets && !by.is_guest()) else { return findings };
+    let Some(namespace) = lands.namespace.as_ref().filter(|_| is_of_sets && by.group().is_none()) else {
+        return findings;
+    };
     let mut groups = to.fleet.guests.values().filter(|group| group.region == to.region.name);
     let owner = groups.find(|group| group.namespaces.matches(namespace.as_str()) && group.may_name(&lands.name));
     findings.extend(owner.map(|group| {

@@ -340,7 +340,7 @@ impl Room<'_, '_> {
 /// About how many bytes `bundle.yaml` takes to say that a claim needs a member.
 fn listed(ruling: &Ruling<'_>, member: &Member) -> usize {
     let by = &ruling.case.claim.by;
-    let names = by.name.as_str().len().saturating_add(by.namespace.as_str().len());
+    let names = by.name().len().saturating_add(by.namespace().as_str().len());
     let step = |via: &crate::closure::Via| {
         let interface = via.interface.as_ref().map(|interface| interface.as_str().len()).unwrap_or_default();
         interface.saturating_add(via.field.len()).saturating_add(AROUND_STEP)

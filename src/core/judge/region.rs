@@ -149,10 +149,10 @@ fn losing<'c>(
 
 /// Claimants in a sentence: `Credentials team-a/x and team-b/y`.
 fn together(claimants: &BTreeSet<&Claimant>) -> String {
-    let kind = claimants.first().map(|first| &first.kind);
-    if claimants.iter().all(|claimant| Some(&claimant.kind) == kind) {
+    let kind = claimants.first().map(|first| first.kind());
+    if claimants.iter().all(|claimant| Some(claimant.kind()) == kind) {
         let paths: Vec<String> = claimants.iter().map(|claimant| claimant.place()).collect();
-        return format!("{}s {}", kind.map_or("claimant", |kind| kind.as_str()), paths.join(" and "));
+        return format!("{}s {}", kind.unwrap_or("claimant"), paths.join(" and "));
     }
     let names: Vec<String> = claimants.iter().map(|claimant| format!("{claimant}")).collect();
     names.join(" and ")

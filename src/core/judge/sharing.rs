@@ -48,7 +48,7 @@ fn open_to_all(world: &World<'_>, object: &Object) -> Option<Finding> {
 pub(super) fn shared(world: &World<'_>, heard: &mut [Heard]) {
     let mut users: BTreeMap<ObjectKey, BTreeSet<Namespace>> = BTreeMap::new();
     for (claim, root) in heard.iter().filter_map(|heard| root(world, heard)) {
-        users.entry(root.clone()).or_default().insert(claim.by.namespace.clone());
+        users.entry(root.clone()).or_default().insert(claim.by.namespace().clone());
     }
     users.retain(|_, namespaces| namespaces.len() > 1);
     if users.is_empty() {
@@ -69,7 +69,7 @@ pub(super) fn shared(world: &World<'_>, heard: &mut [Heard]) {
 /// The identity that a tenant's claim names, unless something stops the claim.
 fn root<'h>(world: &World<'_>, (claim, closure, findings): &'h Heard) -> Option<(&'h Claim, &'h ObjectKey)> {
     // Clusters of one identity share it by design.
-    let is_tenant = !claim.managed && claim.by.is_credential() && claim.by.namespace != world.fleet.system_namespace;
+    let is_tenant = !claim.managed && claim.by.is_credential() && *claim.by.namespace() != world.fleet.system_namespace;
     let root = closure.members.first().filter(|root| is_tenant && root.role == Role::Root)?;
     (!findings.iter().any(Finding::stops_claim)).then_some((claim, &root.read))
 }

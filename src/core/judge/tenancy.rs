@@ -67,7 +67,7 @@ pub fn of_member(
         Some(namespace) => {
             findings.extend(namespaced(world, claim, closure, member, namespace));
             // Wherever the object was read: its provider asks it where it lands, and for a Cluster wherever it stands.
-            if !claim.by.is_credential() || member.lands.namespace.as_ref() == Some(&claim.by.namespace) {
+            if !claim.by.is_credential() || member.lands.namespace.as_ref() == Some(claim.by.namespace()) {
                 findings.extend(object.and_then(|object| unusable(world, region, claim, object)));
             }
         }
@@ -97,7 +97,8 @@ fn beyond(world: &World<'_>, claim: &Claim, closure: &Closure, member: &Member) 
         let (read, source) = (&member.read, &source.name);
         let message = format!(
             "{read} is not open to {}s of namespace {}: {namer} of source {source} names it, and {source} may not reach it",
-            claim.by.kind, claim.by.namespace
+            claim.by.kind(),
+            claim.by.namespace()
         );
         let cure =
             format!("If you trust everybody who writes source {source} with it, add it to the source's `provides`.");
@@ -130,7 +131,7 @@ fn identity(
     if object.is_mistyped() {
         return None;
     }
-    let namespace = &claim.by.namespace;
+    let namespace = claim.by.namespace();
     if let Some(slip) = admission::slip(world.fleet, object) {
         return Some(mistyped(object, namespace, &slip));
     }
@@ -143,7 +144,7 @@ fn identity(
     let message = format!("{} is not open to namespace {namespace}: {why}", object.key);
     let resort = last_resort(claim, &object.key);
     let help = match why == admission::OF_ANOTHER_SOURCE {
-        true => format!("Give the {}'s own source an identity for it. {resort}", claim.by.kind),
+        true => format!("Give the {}'s own source an identity for it. {resort}", claim.by.kind()),
         false => format!("{} {resort}", admit(world, object, claim, &region.name)),
     };
     Some(Finding::new(Code::NotAdmitted, message).about(&object.key).at(&object.origin).help(help))
@@ -151,7 +152,7 @@ fn identity(
 
 /// Whom a selector admits hangs on labels of the region that were not seen.
 fn unseen(world: &World<'_>, claim: &Claim, object: &Object, region: &Region) -> Finding {
-    let namespace = &claim.by.namespace;
+    let namespace = claim.by.namespace();
     let unread = world.cluster(region).and_then(ClusterFacts::unread);
     let (why, help) = match unread {
         Some(reason) => (reason.why.clone(), reason.help.clone()),
@@ -183,7 +184,7 @@ fn mistyped(object: &Object, namespace: &Namespace, slip: &Slip) -> Finding {
 
 /// What to write into an identity, or into the configuration, so that the identity admits a namespace.
 fn admit(world: &World<'_>, object: &Object, claim: &Claim, region: &Region) -> String {
-    let namespace = &claim.by.namespace;
+    let namespace = claim.by.namespace();
     let Some(tenancy) = tenancy_of(world.fleet, &object.key.kind) else {
         return format!("Say in `kinds` who may use identities of kind {}.", object.key.kind);
     };
@@ -233,7 +234,7 @@ fn unusable(world: &World<'_>, region: &RegionConfig, claim: &Claim, object: &Ob
         Admits::No => "its allowedNamespaces does not admit it",
         Admits::Unknown(why) => why,
     };
-    let message = format!("{} cannot be used by clusters in namespace {}: {why}", object.key, claim.by.namespace);
+    let message = format!("{} cannot be used by clusters in namespace {}: {why}", object.key, claim.by.namespace());
     Some(Finding::new(Code::UnusableInNamespace, message).about(&object.key).at(&object.origin).help(admit(
         world,
         object,
@@ -250,7 +251,7 @@ fn namespaced(
     member: &Member,
     namespace: &Namespace,
 ) -> Option<Finding> {
-    let own = &claim.by.namespace;
+    let own = claim.by.namespace();
     let sought = sought(closure, member);
     if of_namespaced(world, claim, &sought).is_some() {
         return None;
@@ -265,7 +266,7 @@ fn namespaced(
     };
     if !admission::is_of_own_source(world, claim, &member.read) {
         let message = format!("{} is not open to {}: {}", member.read, claim.by, admission::OF_ANOTHER_SOURCE);
-        return refuse(message, &format!("Put it into the source of the {}.", claim.by.kind));
+        return refuse(message, &format!("Put it into the source of the {}.", claim.by.kind()));
     }
     if !claim.by.is_credential() {
         let message = format!("{} is not open to Clusters of namespace {own}", member.read);

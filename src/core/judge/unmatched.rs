@@ -139,8 +139,8 @@ fn idle(world: &World<'_>) -> Vec<Finding> {
     let groups = world.fleet.guests.values().filter(|group| is_active(&group.region));
     let groups = groups.filter(|group| !group.rules.is_empty() || !group.templates.is_empty());
     let mut by_name: BTreeMap<&Name, Vec<&Asked>> = BTreeMap::new();
-    for asked in world.facts.asked().iter().filter(|asked| asked.by.is_guest()) {
-        by_name.entry(&asked.by.name).or_default().push(asked);
+    for (group, asked) in world.facts.asked().iter().filter_map(|asked| Some((asked.by.group()?, asked))) {
+        by_name.entry(group).or_default().push(asked);
     }
     for group in groups {
         let asked = || by_name.get(&group.name).into_iter().flatten();
@@ -152,9 +152,9 @@ fn idle(world: &World<'_>) -> Vec<Finding> {
         }
         let taken = delivered.items.iter().filter_map(|item| item.rule.as_ref());
         let taken = taken.chain(delivered.waiting.iter().map(|waiting| &waiting.rule));
-        let taking: BTreeSet<&str> = taken.filter_map(|claim| Some(claim.by.rule_and_object()?.0)).collect();
+        let taking: BTreeSet<&Name> = taken.filter_map(|claim| claim.by.rule()).collect();
         let rendered: BTreeSet<&Name> = claims.iter().flat_map(|claim| claim.rendered_or_not()).collect();
-        let rules = group.rules.iter().filter(|rule| !taking.contains(rule.as_str()));
+        let rules = group.rules.iter().filter(|rule| !taking.contains(rule));
         let rules = rules.map(|rule| format!("ResourceSyncRule {rule}, which takes nothing"));
         let templates = group.templates.iter().filter(|template| !rendered.contains(template));
         let templates =

@@ -25,7 +25,7 @@ pub fn unused(world: &World<'_>) -> Vec<Finding> {
     let identities = || kinds.iter().flat_map(|kind| world.snapshot.all(kind));
     // The payloads of a set are no identities, and what a template or a group is given is known.
     let is_other =
-        |by: &Claimant| by.is_credential() || by.is_resource_set() || by.is_managed_resource() || by.is_guest();
+        |by: &Claimant| by.is_credential() || by.is_resource_set() || by.template().is_some() || by.group().is_some();
     let is_cluster = |asked: &&Asked| !is_other(&asked.by);
     let clusters = || world.facts.asked().iter().filter(is_cluster);
     // What the objects behind a Cluster name is not known as long as it is broken.

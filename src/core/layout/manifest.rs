@@ -126,9 +126,9 @@ fn place(namespace: Option<&Namespace>, name: &Name, text: &mut String) {
 
 fn needed_by(by: &NeededBy, text: &mut String) {
     text.push_str("  - ");
-    field(("kind", by.by.kind.as_str()), 4, text);
-    line(("name", by.by.name.as_str()), 4, text);
-    line(("namespace", by.by.namespace.as_str()), 4, text);
+    field(("kind", by.by.kind()), 4, text);
+    line(("name", &by.by.name()), 4, text);
+    line(("namespace", by.by.namespace().as_str()), 4, text);
     text.push_str(if by.via.is_empty() { "    via: []\n" } else { "    via:\n" });
     for via in &by.via {
         text.push_str("    - ");

@@ -142,8 +142,8 @@ fn object(node: &Node, directory: &Directory) -> Result<(ObjectKey, Listed), &'s
     let mut claimants = BTreeSet::new();
     for by in node.at(&["neededBy"]).map(Node::items).unwrap_or_default() {
         let name = by.str_at(&["namespace"]).zip(by.str_at(&["name"])).ok_or(MISSHAPEN)?;
-        let kind = by.str_at(&["kind"]).unwrap_or("Credential").into();
-        claimants.insert(Claimant { kind, namespace: name.0.into(), name: name.1.into() });
+        let kind = by.str_at(&["kind"]).unwrap_or("Credential");
+        claimants.insert(Claimant::new(kind, name.0.into(), name.1));
     }
     let is_carried = node.str_at(&["state"]) == Some("carried");
     let reason = || node.str_at(&["reason"]).unwrap_or_default().to_owned();

@@ -83,10 +83,10 @@ pub(super) fn within<K: Default, E>(
 type Weights<'n> = BTreeMap<&'n Region, BTreeMap<Kind<'n>, usize>>;
 
 /// A template, and whether it is for guest clusters: who writes Clusters has no say in what the namespaces of a region get.
-type Kind<'n> = (&'n Name, bool);
+type Kind<'n> = (Option<&'n Name>, bool);
 
 fn kind_of(claim: &Claim) -> Kind<'_> {
-    (&claim.by.name, claim.is_for_guests())
+    (claim.by.template(), claim.is_for_guests())
 }
 
 /// Those that have to go so that the others weigh no more than `most` together: regions that want less than an equal share

@@ -113,16 +113,16 @@ fn whatever_came_before_the_same_is_made() {
 fn data_is_built_once_for_the_namespaces_of_a_template() {
     let desk = desk();
     let templates = Templates::of(&desk.world());
-    let mut names: Vec<&str> = templates.claims.iter().map(|claim| claim.by.name.as_str()).collect();
+    let mut names: Vec<&str> = templates.claims.iter().map(|claim| claim.by.template().unwrap().as_str()).collect();
     names.dedup();
     assert_eq!(names, ["a", "b", "c", "d", "e", "f", "g", "h"]);
     let mut kept = Kept::default();
     let mut built = Vec::new();
-    for claim in templates.claims.iter().filter(|claim| claim.by.name != "g") {
+    for claim in templates.claims.iter().filter(|claim| claim.by.name() != "g") {
         _ = templates.make(&mut kept, claim);
         let Some((_, Ok(given))) = &kept.given else { panic!("nothing is kept") };
         let Value::Map(map) = &given.stand_ins else { panic!("no map") };
-        built.push((claim.by.name.clone(), alloc::sync::Arc::clone(map)));
+        built.push((claim.by.name().clone(), alloc::sync::Arc::clone(map)));
     }
     for (one, other) in built.iter().zip(built.iter().skip(1)) {
         assert_eq!(alloc::sync::Arc::ptr_eq(&one.1, &other.1), one.0 == other.0);

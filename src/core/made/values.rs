@@ -113,9 +113,9 @@ fn same(value: Value) -> (Option<Value>, Value) {
 
 /// A namespace of a region, as far as it is known: nobody keeps its annotations.
 pub(super) fn namespace(world: &World<'_>, claim: &Claim) -> Value {
-    let name = claim.by.namespace.as_str();
+    let name = claim.by.namespace().as_str();
     let own = [(Arc::from(NAME_LABEL), Value::text(name))];
-    let known = world.namespaces(claim.region()).and_then(|known| known.known.get(&claim.by.namespace));
+    let known = world.namespaces(claim.region()).and_then(|known| known.known.get(claim.by.namespace()));
     let labels =
         known.into_iter().flat_map(|labels| &labels.known).map(|(key, value)| (Arc::from(&**key), Value::text(value)));
     let labels = Value::texts(own.into_iter().chain(labels));

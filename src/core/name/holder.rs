@@ -33,13 +33,17 @@ pub enum Part {
 impl Holder {
     /// Whose a claimant is, where this is the namespace of the system.
     pub fn of(by: &Claimant, system: &Namespace) -> Self {
-        let part = match () {
-            () if by.is_managed_resource() => Part::Templates,
-            () if by.is_guest() => Part::Guests(by.name.clone()),
-            () if by.is_sync_rule() && by.namespace == *system => Part::Rules,
-            () => Part::Own,
+        let part = match by {
+            Claimant::Template { .. } => Part::Templates,
+            Claimant::Guests { group, .. } => Part::Guests(group.clone()),
+            Claimant::SyncRule { namespace, .. } if namespace == system => Part::Rules,
+            Claimant::SyncRule { .. }
+            | Claimant::Cluster { .. }
+            | Claimant::ResourceSet { .. }
+            | Claimant::Credential { .. }
+            | Claimant::Other { .. } => Part::Own,
         };
-        Self { namespace: by.namespace.clone(), part }
+        Self { namespace: by.namespace().clone(), part }
     }
 
     /// Whether it is a group of guests.

@@ -37,7 +37,11 @@ pub fn owners<'a>(
                 by.insert(claim.by.clone());
             }
         }
-        let template = world.facts.templates.specs.get(&claim.by.name).filter(|_| claim.by.is_managed_resource());
+        let template = claim
+            .by
+            .template()
+            .and_then(|template| world.facts.templates.specs.get(template))
+            .filter(|_| claim.by.template().is_some());
         for datum in template.into_iter().flat_map(|template| &template.data) {
             if let Some(by) = owned.get_mut(&datum.object) {
                 by.insert(claim.by.clone());
@@ -125,7 +129,7 @@ fn companions_of(world: &World<'_>, claim: &Claim, root: &ObjectKey) -> impl Ite
     let places: BTreeSet<_> = [root.namespace.clone(), claim.root.namespace.clone()]
         .into_iter()
         .flatten()
-        .chain([claim.by.namespace.clone(), world.fleet.system_namespace.clone()])
+        .chain([claim.by.namespace().clone(), world.fleet.system_namespace.clone()])
         .collect();
     let template = format!("{}-resource-template", claim.root.name);
     let secret = format!("{}-secret", claim.root.name);

@@ -79,7 +79,7 @@ impl Refresh {
     }
 
     fn is_about(&self, by: &Claimant) -> bool {
-        let is_named = self.is_open() || self.namespaces.contains(&by.namespace) || self.claimants.contains(by);
+        let is_named = self.is_open() || self.namespaces.contains(by.namespace()) || self.claimants.contains(by);
         is_named && (self.labels.is_none() || self.labelled.contains(by))
     }
 }

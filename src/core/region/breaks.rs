@@ -121,7 +121,7 @@ pub(super) fn break_narrowed(input: &Input<'_>, rulings: &mut [Ruling<'_>]) {
         }
     }
     // No ProviderInterface says what a group of guests delivers.
-    let may_be = |ruling: &&mut Ruling<'_>| ruling.is_admitted() && !ruling.case.claim.by.is_guest();
+    let may_be = |ruling: &&mut Ruling<'_>| ruling.is_admitted() && ruling.case.claim.by.group().is_none();
     for ruling in rulings.iter_mut().filter(may_be) {
         let Some(before) = published.get(&ruling.case.claim.by) else { continue };
         let now: BTreeSet<&ObjectKey> = ruling.case.published_members().map(|member| &member.lands).collect();

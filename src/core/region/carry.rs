@@ -72,7 +72,7 @@ impl Fates {
                 }
                 Fate::Carried(Code::Unread) => (
                     Code::DeletionUnproved,
-                    match by.is_guest() {
+                    match by.group().is_some() {
                         true => format!(
                             "whether {by} still has Clusters is unknown{}; its objects stay",
                             untold(input, by)
@@ -86,7 +86,7 @@ impl Fates {
                     },
                     "Correct the source: its own findings say what is wrong.",
                 ),
-                Fate::Carried(Code::SeveralRegions) if by.is_guest() => (
+                Fate::Carried(Code::SeveralRegions) if by.group().is_some() => (
                     Code::SeveralRegions,
                     format!(
                         "whether {by} still has Clusters is unknown{}; its objects stay",
@@ -99,18 +99,19 @@ impl Fates {
                 // If the Credential could be read, its claim says so itself.
                 Fate::Withdrawn if is_shut_out(input, by) && !is_heard_of(input, by) => (
                     Code::NamespaceNotAllowed,
-                    format!("region {} takes no {}s of namespace {}", input.to.region.name, by.kind, by.namespace),
+                    format!("region {} takes no {}s of namespace {}", input.to.region.name, by.kind(), by.namespace()),
                     "If this is unintended, add the namespace to the region's namespaces.allowed.",
                 ),
                 _ => return None,
             };
-            let unread_in =
-                |kind: &str| input.world.snapshot.unread_in(&GroupKind::new(k0rdent::GROUP, kind), Some(&by.namespace));
+            let unread_in = |kind: &str| {
+                input.world.snapshot.unread_in(&GroupKind::new(k0rdent::GROUP, kind), Some(by.namespace()))
+            };
             let because = match fate {
                 Fate::Carried(Code::DeletionUnproved) => unread_in("ClusterDeployment"),
                 Fate::Carried(Code::Unread) => {
                     let kind = kinds::claimant(by).map(|key| key.kind);
-                    kind.and_then(|kind| input.world.snapshot.unread_in(&kind, Some(&by.namespace)))
+                    kind.and_then(|kind| input.world.snapshot.unread_in(&kind, Some(by.namespace())))
                 }
                 _ => None,
             };
@@ -124,7 +125,7 @@ impl Fates {
 
 /// Whether a claimant asks for something; one of a template asks for each region by itself.
 fn is_heard_of(input: &Input<'_>, by: &Claimant) -> bool {
-    match by.is_managed_resource() {
+    match by.template().is_some() {
         true => input.world.facts.asks_for(by, &input.to.region.name),
         false => input.world.facts.asked_by(by).is_some(),
     }
@@ -169,7 +170,7 @@ fn by_claimant<'r, 'c>(rulings: &'r [Ruling<'c>]) -> BTreeMap<&'c Claimant, &'r 
 ///
 /// The manifest names the namespace, so nothing needs to be read, and breaking a source keeps nothing.
 fn is_shut_out(input: &Input<'_>, by: &Claimant) -> bool {
-    !input.to.region.allowed.matches(by.namespace.as_str())
+    !input.to.region.allowed.matches(by.namespace().as_str())
 }
 
 fn fate(input: &Input<'_>, ruling: Option<&Ruling<'_>>, by: &Claimant) -> Fate {
@@ -180,7 +181,7 @@ fn fate(input: &Input<'_>, ruling: Option<&Ruling<'_>>, by: &Claimant) -> Fate {
             Verdict::Broken => Fate::Carried(ruling.broken_by().unwrap_or(Code::Unread)),
         };
     }
-    if (kinds::claimant(by).is_some() || by.is_guest()) && is_shut_out(input, by) {
+    if (kinds::claimant(by).is_some() || by.group().is_some()) && is_shut_out(input, by) {
         return Fate::Withdrawn;
     }
     let kept = input.world.kept_by(by, input.to.region);
@@ -206,8 +207,8 @@ pub(super) fn made_before_a_strange_look(
         return None;
     }
     let group = &claim.by;
-    let is_named = input.world.fleet.guests.get(&group.name)?.templates.contains(&template);
-    let by = Claimant::managed_resource(group.namespace.clone(), template);
+    let is_named = input.world.fleet.guests.get(group.group()?)?.templates.contains(&template);
+    let by = Claimant::Template { namespace: group.namespace().clone(), template };
     let is_kept = is_named && is_look_strange(input) && input.world.is_deselected_by_look(&by, input.to.region);
     is_kept.then_some(Code::Unread)
 }
@@ -234,7 +235,7 @@ pub(super) fn of_strange_look<'m>(
         let message = format!(
             "template {template} is for namespace {} no more, by a look into a cluster that the published bundle does not \
              know; what it made for {by} stays: {}",
-            by.namespace,
+            by.namespace(),
             few(&objects, objects.len(), SHOWN)
         );
         let finding = Finding::new(Code::DeletionUnproved, message).severity(Severity::Warning).claimed_by(by);
@@ -257,14 +258,14 @@ fn is_look_strange(input: &Input<'_>) -> bool {
 /// The source that leaves open whether a group still has Clusters.
 fn untold(input: &Input<'_>, by: &Claimant) -> Option<SourceName> {
     let world = &input.world;
-    let group = world.fleet.guests.get(&by.name).filter(|_| by.is_guest())?;
-    guest::unread(world.fleet, world.snapshot, group, &by.namespace)
+    let group = by.group().and_then(|group| world.fleet.guests.get(group))?;
+    guest::unread(world.fleet, world.snapshot, group, by.namespace())
 }
 
 /// The source with Clusters of which nobody knows whether they are the group's.
 fn untied(input: &Input<'_>, by: &Claimant) -> Option<SourceName> {
     let world = &input.world;
-    guest::untied(world.fleet, world.snapshot, world.fleet.guests.get(&by.name)?, &by.namespace)
+    guest::untied(world.fleet, world.snapshot, world.fleet.guests.get(by.group()?)?, by.namespace())
 }
 
 /// The reason that a source gives by itself why a Cluster is unread, if it does: a kind that is not served has no finding of

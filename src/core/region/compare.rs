@@ -352,7 +352,7 @@ fn shares(input: &Input<'_>, pack: &Pack, accounts: &[Account]) -> Vec<Share> {
     }
     let mut shares: BTreeMap<(Option<&SourceName>, bool), Share> = BTreeMap::new();
     let mut count = |claimants: &mut dyn Iterator<Item = (&NeededBy, bool)>, add: fn(&mut Share)| {
-        let of = |(by, guests): (&NeededBy, bool)| (fleet.own_source(&by.by.namespace), guests);
+        let of = |(by, guests): (&NeededBy, bool)| (fleet.own_source(by.by.namespace()), guests);
         let sources: BTreeSet<(Option<&SourceName>, bool)> = claimants.map(of).collect();
         for (source, guests) in sources {
             let share = || Share { source: source.cloned(), guests, ..Share::default() };
@@ -360,7 +360,7 @@ fn shares(input: &Input<'_>, pack: &Pack, accounts: &[Account]) -> Vec<Share> {
         }
     };
     for object in input.published.manifest().iter().flat_map(|manifest| kept_by_somebody(&manifest.objects)) {
-        let by = &mut object.needed_by.iter().map(|by| (by, by.by.is_guest()));
+        let by = &mut object.needed_by.iter().map(|by| (by, by.by.group().is_some()));
         count(by, |share| share.objects = share.objects.saturating_add(1));
     }
     for (_, packed) in pack.objects.iter().filter(|(key, _)| !key.kind.is_config_map()) {

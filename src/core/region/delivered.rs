@@ -112,7 +112,7 @@ pub(super) fn two_writers(input: &Input<'_>, pack: &Pack) -> Vec<Finding> {
 }
 
 fn writer<'p>(input: &Input<'_>, pack: &'p Pack, (key, packed): (&'p ObjectKey, &'p Packed)) -> Option<Writer<'p>> {
-    let by = needers(packed).map(|needed_by| &needed_by.by).find(|by| by.is_guest())?;
+    let by = needers(packed).map(|needed_by| &needed_by.by).find(|by| by.group().is_some())?;
     let (selector, payloads, stays, once) = match packed {
         Packed::Fresh { order, .. } => {
             let (made, _) = set(order)?;

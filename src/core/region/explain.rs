@@ -51,7 +51,7 @@ pub(super) fn withdrawals(input: &Input<'_>, rulings: &[Ruling<'_>], packed: &Pa
         let finding = match ruling {
             // Its own findings say why.
             Some(ruling) if ruling.verdict != Verdict::Admitted => return None,
-            Some(ruling) if by.is_guest() => not_taken_for_guests(input, ruling, &objects)?,
+            Some(ruling) if by.group().is_some() => not_taken_for_guests(input, ruling, &objects)?,
             Some(ruling) => {
                 let Claim { by, origin, starts, .. } = &ruling.case.claim;
                 unnamed(by, origin, starts, &objects)
@@ -92,7 +92,7 @@ fn no_longer_needed(
     let first = members.first().filter(|_| !claim.by.is_resource_set());
     let referrer = members.iter().find(is_referrer).or(first);
     let referrer = referrer.and_then(|member| input.world.snapshot.get(&member.read));
-    let at = |origin: &Origin| format!("the {} at {origin}", claim.by.kind);
+    let at = |origin: &Origin| format!("the {} at {origin}", claim.by.kind());
     let (origin, at) = match (referrer, via.is_empty()) {
         (Some(object), false) => (object.origin.clone(), format!("{} and {}", object.key, at(&claim.origin))),
         (referrer, _) => {
@@ -115,7 +115,7 @@ fn no_longer_needed(
 
 /// A Cluster behind which a field named something, and is absent now.
 fn unnamed(by: &Claimant, origin: &Origin, starts: &[Start], objects: &[&ManifestObject]) -> Option<Finding> {
-    if by.is_credential() || by.is_managed_resource() {
+    if by.is_credential() || by.template().is_some() {
         return None;
     }
     let lost = objects.iter().find_map(|object| {
@@ -142,14 +142,14 @@ fn gone(
     claimants: &BTreeSet<&Claimant>,
 ) -> Option<Finding> {
     let world = input.world;
-    if by.is_sync_rule() {
+    if by.rule().is_some() {
         return not_taken(input, by);
     }
-    if by.is_guest() {
+    if by.group().is_some() {
         return without_clusters(input, by, objects, claimants);
     }
     // What a template asks for in another region says nothing of this one.
-    if let Some(asked) = world.facts.asked_by(by).filter(|_| !by.is_managed_resource()) {
+    if let Some(asked) = world.facts.asked_by(by).filter(|_| by.template().is_none()) {
         // What cannot be resolved says so itself.
         if asked.findings.iter().any(Finding::stops_claim) {
             return None;
@@ -171,12 +171,12 @@ fn gone(
     }
     let key = kinds::claimant(by)?;
     let is_new = |object: &Object| {
-        if by.is_managed_resource() {
-            return !claimants.iter().any(|by| by.is_managed_resource() && by.name == object.key.name);
+        if by.template().is_some() {
+            return !claimants.iter().any(|by| by.template() == Some(&object.key.name));
         }
         let namespace = object.key.namespace.clone();
         let name = object.key.name.clone();
-        let claimant = namespace.map(|namespace| Claimant { kind: by.kind.clone(), namespace, name });
+        let claimant = namespace.map(|namespace| Claimant::new(by.kind(), namespace, name.as_str()));
         // What names another region, or is published here already, was not called otherwise before.
         let region = |asked: &Asked| asked.region.as_ref().is_none_or(|region| *region == input.to.region.name);
         claimant.is_none_or(|by| !claimants.contains(&by) && world.facts.asked_by(&by).is_none_or(region))
@@ -184,12 +184,12 @@ fn gone(
     if let Some(found) = similar(input, &key, is_new) {
         return Some(renamed(&key, found));
     }
-    if by.is_managed_resource()
+    if by.template().is_some()
         && let Some(template) = world.snapshot.get(&key)
     {
         let message = format!(
             "{key} makes nothing for namespace {} any more: {} no longer needed",
-            by.namespace,
+            by.namespace(),
             listed(objects)
         );
         let help = "If this is unintended, see its namespaceSelector, the region's `templates`, and the labels of the namespace.";
@@ -201,7 +201,7 @@ fn gone(
     // What rules hand out depends on the rules, on the source Credential and on the labels of the namespace.
     let source = ObjectKey { namespace: Some(world.fleet.system_namespace.clone()), ..key };
     let rules = ObjectKey::new(GroupKind::new(k0rdent::GROUP, "AccessManagement"), None, k0rdent::access::NAME.into());
-    let namespace = ObjectKey::namespace(&by.namespace);
+    let namespace = ObjectKey::namespace(by.namespace());
     let near = || similar(input, &namespace, |_| true);
     let namespace = world.snapshot.get(&namespace).or_else(near);
     let (source, rules) = (world.snapshot.get(&source)?, world.snapshot.get(&rules)?);
@@ -252,7 +252,11 @@ fn not_taken_for_guests(input: &Input<'_>, ruling: &Ruling<'_>, objects: &[&Mani
     let template = object.from.as_ref().and_then(|from| template_of(&from.name));
     if let Some((template, guest)) = template.zip(object.guest.as_ref()) {
         // What the configuration names no more, it says itself.
-        input.world.fleet.guests.get(&claim.by.name).filter(|group| group.templates.contains(&template))?;
+        claim
+            .by
+            .group()
+            .and_then(|group| input.world.fleet.guests.get(group))
+            .filter(|group| group.templates.contains(&template))?;
         let message =
             format!("{giver} makes {} no more for {}: {} no longer needed", guest.key, claim.by, listed(&objects));
         let help = "If this is unintended, correct the template, or the labels of the namespace.";
@@ -281,25 +285,30 @@ fn without_clusters(
     objects: &[&ManifestObject],
     claimants: &BTreeSet<&Claimant>,
 ) -> Option<Finding> {
-    let group = input.world.fleet.guests.get(&by.name).filter(|group| group.region == input.to.region.name)?;
-    if !group.namespaces.matches(by.namespace.as_str()) {
-        let is_new = |named: &Namespace| !claimants.contains(&Claimant::guest(named.clone(), by.name.clone()));
-        let is_near = |named: &Namespace| edits(named.as_str(), by.namespace.as_str()).is_some() && is_new(named);
+    let group = by
+        .group()
+        .and_then(|group| input.world.fleet.guests.get(group))
+        .filter(|group| group.region == input.to.region.name)?;
+    if !group.namespaces.matches(by.namespace().as_str()) {
+        let is_new = |named: &Namespace| {
+            !claimants.contains(&Claimant::Guests { namespace: named.clone(), group: group.name.clone() })
+        };
+        let is_near = |named: &Namespace| edits(named.as_str(), by.namespace().as_str()).is_some() && is_new(named);
         let near = group.named().find(is_near)?;
         let message = format!(
             "guests.{} names namespace {near}, and {} no more, which is nearly called the same: {} no longer needed",
             group.name,
-            by.namespace,
+            by.namespace(),
             listed(objects)
         );
         let finding = Finding { severity: Severity::Warning, ..withdrawn(message, &Origin::configuration()) };
-        return Some(finding.help(format!("If this is a slip of the hand, write {} again.", by.namespace)));
+        return Some(finding.help(format!("If this is a slip of the hand, write {} again.", by.namespace())));
     }
-    if !input.to.region.allowed.matches(by.namespace.as_str()) {
+    if !input.to.region.allowed.matches(by.namespace().as_str()) {
         return None;
     }
     let message =
-        format!("no Cluster is known in namespace {} any more: {} no longer needed", by.namespace, listed(objects));
+        format!("no Cluster is known in namespace {} any more: {} no longer needed", by.namespace(), listed(objects));
     let help = "If this is unintended, put the Clusters back into the source, or name the namespace in the group.";
     Some(withdrawn(message, &Origin::configuration()).help(help))
 }

@@ -45,7 +45,7 @@ fn place(read: &ObjectKey) -> Place {
 
 /// Whether pouch makes an object for groups of guests, and reads it from nowhere.
 pub(super) fn is_own(object: &ManifestObject) -> bool {
-    object.from.is_none() && object.needed_by.iter().any(|needed_by| needed_by.by.is_guest())
+    object.from.is_none() && object.needed_by.iter().any(|needed_by| needed_by.by.group().is_some())
 }
 
 impl<'m> Staying<'m> {
@@ -146,7 +146,7 @@ impl<'m> Staying<'m> {
             };
             return staying.find(is_in).map(|(_, code)| *code);
         }
-        let (base, _) = guest::place_of(input.world.fleet.guests.get(&by.name)?, &object.key.name)?;
+        let (base, _) = guest::place_of(input.world.fleet.guests.get(by.group()?)?, &object.key.name)?;
         if base.as_str().strip_suffix(guest::OF_NAMESPACES).unwrap_or(base.as_str()) == now {
             return None;
         }
@@ -183,12 +183,12 @@ fn waits(
         return Some(code);
     }
     let unseen = delivered.unseen.first()?.code;
-    let group = input.world.fleet.guests.get(&ruling.case.claim.by.name)?;
+    let group = input.world.fleet.guests.get(ruling.case.claim.by.group()?)?;
     let rule = rule_of(needed_by);
     let of = rule.as_ref().filter(|rule| group.rules.contains(*rule));
     let is_its = |by: &Option<Arc<Claim>>| {
-        let by = by.as_ref().and_then(|claim| claim.by.rule_and_object());
-        of.is_none_or(|rule| by.is_some_and(|(of, _)| of == rule.as_str()))
+        let by = by.as_ref().and_then(|claim| claim.by.rule());
+        of.is_none_or(|rule| by == Some(rule))
     };
     let mut items = delivered.items.iter();
     // A template that is not known breaks the group.
@@ -280,13 +280,13 @@ fn untaken(
     let mut published: BTreeMap<(&Claimant, &ObjectKey), Vec<(&ManifestObject, &NeededBy)>> = BTreeMap::new();
     let objects = input.published.manifest().map(|manifest| &*manifest.objects).unwrap_or_default();
     for object in objects.iter().filter(|object| object.from.is_some() && !object.state.is_handover()) {
-        for needed_by in object.needed_by.iter().filter(|needed_by| needed_by.by.is_guest()) {
+        for needed_by in object.needed_by.iter().filter(|needed_by| needed_by.by.group().is_some()) {
             let place = object.guest.as_ref().map(|guest| ((&needed_by.by, &guest.key), (object, needed_by)));
             place.into_iter().for_each(|(place, it)| published.entry(place).or_default().push(it));
         }
     }
     let taken = |(order, names): &(Order, BTreeSet<NeededBy>)| {
-        let mut of_guests = names.iter().filter(|needed_by| needed_by.by.is_guest());
+        let mut of_guests = names.iter().filter(|needed_by| needed_by.by.group().is_some());
         let by = &of_guests.find(|needed_by| rule_of(needed_by).is_some())?.by;
         let lands = &parcel(&order.edits)?.lands;
         let before = published.get(&(by, lands))?;

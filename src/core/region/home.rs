@@ -35,7 +35,7 @@ pub(super) fn read_there<'a>(input: &Input<'a>, leaving: &[&'a ManifestObject]) 
     let mut read = Read::new();
     for claim in input.world.facts.asked().iter().filter_map(|asked| asked.claim.as_ref()) {
         let allowed = input.world.fleet.regions.get(claim.region()).map(|region| &region.allowed);
-        if !allowed.is_some_and(|allowed| allowed.matches(claim.by.namespace.as_str())) {
+        if !allowed.is_some_and(|allowed| allowed.matches(claim.by.namespace().as_str())) {
             continue;
         }
         let closure = closure::close(&input.world, claim);
@@ -67,7 +67,7 @@ fn may_read(input: &Input<'_>, claim: &Claim, closure: &Closure, key: &ObjectKey
     });
     let is_unread = closure.findings.iter().any(|finding| finding.code == Code::Unread);
     // In doubt nobody keeps more than what is open to him anyway.
-    let is_open = key.namespace.as_ref().is_some_and(|namespace| *namespace == claim.by.namespace)
+    let is_open = key.namespace.as_ref().is_some_and(|namespace| *namespace == *claim.by.namespace())
         || world.grants(&claim.by, claim.region(), key);
     reads || (is_open && (is_unread || !closure.wanted.is_empty()))
 }

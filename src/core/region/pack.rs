@@ -114,7 +114,7 @@ fn staying<'p>(
     };
     objects
         .filter_map(carried)
-        .flat_map(|(key, needed_by)| needed_by.iter().filter(|by| by.by.is_guest()).map(move |by| (key, &by.by)))
+        .flat_map(|(key, needed_by)| needed_by.iter().filter(|by| by.by.group().is_some()).map(move |by| (key, &by.by)))
 }
 
 /// The same where the brake has decided what stays.

@@ -59,7 +59,7 @@ fn deliver<'r>(
     staying: &Staying<'_>,
     wanted: &mut Wanted,
 ) {
-    for ruling in rulings.filter(|ruling| ruling.case.claim.by.is_guest() && ruling.is_admitted()) {
+    for ruling in rulings.filter(|ruling| ruling.case.claim.by.group().is_some() && ruling.is_admitted()) {
         let Some((before, now)) = staying.delivering(input, ruling, wanted) else { continue };
         before.for_each(|own| _ = wanted.remove(own));
         for own in now {
@@ -75,7 +75,7 @@ fn standing<'m>(input: &Input<'m>, pack: &Pack) -> Staying<'m> {
     let objects = input.published.manifest().map(|manifest| &*manifest.objects).unwrap_or_default();
     let stays = |object: &&ManifestObject| pack.objects.get(&object.key).is_some_and(|packed| !packed.is_handover());
     for object in objects.iter().filter(stays) {
-        let of_guests = object.needed_by.iter().filter(|needed_by| needed_by.by.is_guest());
+        let of_guests = object.needed_by.iter().filter(|needed_by| needed_by.by.group().is_some());
         of_guests.for_each(|needed_by| standing.add(&needed_by.by, object, Code::Unread));
     }
     standing
@@ -96,7 +96,7 @@ fn carry_over(
     let mut keeping: BTreeSet<&Claimant> = BTreeSet::new();
     let mut carried = Broken::new();
     let of_guests: BTreeMap<&Claimant, &Ruling<'_>> =
-        rulings.iter().map(|ruling| (&ruling.case.claim.by, ruling)).filter(|(by, _)| by.is_guest()).collect();
+        rulings.iter().map(|ruling| (&ruling.case.claim.by, ruling)).filter(|(by, _)| by.group().is_some()).collect();
     let mut leaving: Vec<&ManifestObject> = Vec::new();
     let mut of_groups = Staying::default();
     // What delivers others comes after these, and sets come last.

@@ -58,7 +58,8 @@ impl<'a, 'i, 'r> Admission<'a, 'i, 'r> {
                 reached.entry((&needed_by.by, &needed_by.via)).or_default().push(object);
             }
         }
-        let of_guests = rulings.iter().map(|ruling| (&ruling.case.claim.by, ruling)).filter(|(by, _)| by.is_guest());
+        let of_guests =
+            rulings.iter().map(|ruling| (&ruling.case.claim.by, ruling)).filter(|(by, _)| by.group().is_some());
         let (slips, named) = (BTreeMap::new(), named(input.world.fleet));
         let admission = Self { input, claims, reached, of_guests: of_guests.collect(), slips, named };
         Self { slips: admission.all_slips(manifest), ..admission }
@@ -67,7 +68,7 @@ impl<'a, 'i, 'r> Admission<'a, 'i, 'r> {
     /// Why a claimant may no longer have an object that it needed; none if it may, or nobody knows.
     pub(super) fn ends(&self, object: &ManifestObject, needed_by: &NeededBy) -> Option<Revoked> {
         let by = &needed_by.by;
-        if by.is_guest() {
+        if by.group().is_some() {
             return self.undelivered(object, needed_by);
         }
         // A later release knows what admits claimants of other kinds.
@@ -84,18 +85,18 @@ impl<'a, 'i, 'r> Admission<'a, 'i, 'r> {
             return revoked(finding.code, finding.message);
         }
         // What a template made stands in no source.
-        if by.is_managed_resource() {
-            let is_shut = object.key.namespace.as_ref() != Some(&by.namespace)
+        if by.template().is_some() {
+            let is_shut = object.key.namespace.as_ref() != Some(by.namespace())
                 && matches!(world.lets_make(by, &to.region.name, &object.key), Granting::No);
             if is_shut {
-                return revoked(Code::NotAdmitted, format!("no grant lets template {} make {}", by.name, object.key));
+                return revoked(Code::NotAdmitted, format!("no grant lets template {} make {}", by.name(), object.key));
             }
             let data = self.shut_data(object, (by, needed_by))?;
             let why = admission::OF_ANOTHER_SOURCE;
             return revoked(Code::NotAdmitted, format!("it is made of {data}, which is not open to it: {why}"));
         }
-        if by.is_sync_rule()
-            && object.key.namespace.as_ref().is_some_and(|namespace| *namespace != by.namespace)
+        if by.rule().is_some()
+            && object.key.namespace.as_ref().is_some_and(|namespace| *namespace != *by.namespace())
             && matches!(world.landing(by, &self.input.to.region.name, &object.key), Granting::No)
         {
             return revoked(
@@ -163,7 +164,7 @@ impl<'a, 'i, 'r> Admission<'a, 'i, 'r> {
     /// a rule that cannot be read nobody knows.
     fn read_by(&self, object: &ManifestObject, by: &Claimant) -> Option<ObjectKey> {
         let key = object.read_key()?;
-        if !by.is_sync_rule() {
+        if by.rule().is_none() {
             return Some(key);
         }
         let Terms { world, .. } = self.input.terms;
@@ -211,7 +212,7 @@ impl<'a, 'i, 'r> Admission<'a, 'i, 'r> {
                 return Some(format!("{read} is not open to {by}: {}", admission::OUT_OF_REACH));
             }
             None if is_root(needed_by) || namer.referrer().is_some() => {
-                format!("{read} is not open to {}s of namespace {}", by.kind, by.namespace)
+                format!("{read} is not open to {}s of namespace {}", by.kind(), by.namespace())
             }
             // What led here is not listed, so nobody knows what admitted it.
             None => return None,
@@ -237,7 +238,7 @@ impl<'a, 'i, 'r> Admission<'a, 'i, 'r> {
         if !is_of_sources && (is_open() || admission::is_unseen(world, claim, object)) {
             return None;
         }
-        Some(format!("{identity} is not open to namespace {}: {why}", claim.by.namespace))
+        Some(format!("{identity} is not open to namespace {}: {why}", claim.by.namespace()))
     }
 
     /// A claimant's claim, or one that asks for what was published.
@@ -259,7 +260,7 @@ impl<'a, 'i, 'r> Admission<'a, 'i, 'r> {
         if let Some(maker) = kinds::claimant(by).filter(|_| by.is_maker()).and_then(|key| world.snapshot.get(&key)) {
             origin = maker.origin.clone();
             let copy = || Copied { read: read.clone(), source: None, lands: read.clone(), edits: Vec::new() };
-            copied = by.is_sync_rule().then(|| Box::new(copy()));
+            copied = by.rule().is_some().then(|| Box::new(copy()));
         }
         let resolution = if by.is_credential() { world.fleet.resolution } else { Resolution::AsWritten };
         Claim {
@@ -288,7 +289,12 @@ impl<'a, 'i, 'r> Admission<'a, 'i, 'r> {
         holds: impl Fn(&ObjectKey) -> bool,
     ) -> Option<(ObjectKey, Vec<Edit>)> {
         let kind = &object.key.kind;
-        if kind.is_secret() || kind.is_config_map() || kind.is_namespace() || by.is_sync_rule() || by.is_guest() {
+        if kind.is_secret()
+            || kind.is_config_map()
+            || kind.is_namespace()
+            || by.rule().is_some()
+            || by.group().is_some()
+        {
             return None;
         }
         let Input { terms: Terms { world, .. }, published } = *self.input;

@@ -71,16 +71,14 @@ impl AllMade {
             Err(findings) => all.findings = findings,
         }
         let MadeFor { region, by, in_guests } = goal;
-        self.by.entry(region).or_default().entry(by.name).or_default().insert((by.namespace, in_guests), all);
+        let Claimant::Template { namespace, template } = by else { return };
+        self.by.entry(region).or_default().entry(template).or_default().insert((namespace, in_guests), all);
     }
 
     /// What a claim's template made; none as long as nobody has tried.
     pub fn of(&self, goal: &MadeFor) -> Option<&Made> {
         let MadeFor { region, by, in_guests } = goal;
-        if !by.is_managed_resource() {
-            return None;
-        }
-        self.by.get(region)?.get(&by.name)?.get(&(by.namespace.clone(), *in_guests))
+        self.by.get(region)?.get(by.template()?)?.get(&(by.namespace().clone(), *in_guests))
     }
 
     /// Its pieces, each of which can be dropped by itself.
@@ -98,5 +96,5 @@ impl AllMade {
 /// The key under which a made object is found: in the claimant's namespace, with a name that is none.
 fn found_as(goal: &MadeFor, directory: &str, lands: &ObjectKey) -> ObjectKey {
     let suffix = if goal.in_guests { "@guests" } else { "" };
-    ObjectKey::of_made(lands, (&goal.by.name, &goal.by.namespace), &format!("{directory}{suffix}"))
+    ObjectKey::of_made(lands, (&Name::from(&*goal.by.name()), goal.by.namespace()), &format!("{directory}{suffix}"))
 }

@@ -154,7 +154,7 @@ impl From<&Finding> for Told {
             severity: severity.word().to_string(),
             code: code.text().to_string(),
             region: region.as_ref().map(|region| region.to_string()),
-            claimant: claimant.map(|by| (by.kind.to_string(), by.namespace.to_string(), by.name.to_string())),
+            claimant: claimant.map(|by| (by.kind().to_string(), by.namespace().to_string(), by.name().to_string())),
             object: object.as_ref().map(|ObjectKey { kind, namespace, name }| ToldKey {
                 group: kind.group.clone(),
                 kind: kind.kind.clone(),
@@ -185,11 +185,7 @@ impl Told {
             severity: severities.into_iter().find(|known| known.word() == severity)?,
             code: Code::parse(code)?,
             region: region.as_deref().map(Into::into),
-            claimant: claimant.as_ref().map(|(kind, namespace, name)| Claimant {
-                kind: (&**kind).into(),
-                namespace: (&**namespace).into(),
-                name: (&**name).into(),
-            }),
+            claimant: claimant.as_ref().map(|(kind, namespace, name)| Claimant::new(kind, (&**namespace).into(), name)),
             object: object.as_ref().map(|ToldKey { group, kind, namespace, name }| {
                 let kind = GroupKind { group: group.clone(), kind: kind.clone() };
                 ObjectKey::new(kind, namespace.clone(), name.clone())
@@ -210,7 +206,7 @@ mod tests {
     fn a_finding_is_told_again_as_it_was() {
         let source = |place| Origin { source: "team".into(), place };
         let plain = Finding::new(Code::Unread, "it is not read").help("Read it.");
-        let by = Claimant { kind: "Rule".into(), namespace: "a".into(), name: "b".into() };
+        let by = Claimant::new("Rule", "a".into(), "b");
         let keys = [
             ObjectKey::new(GroupKind::new("g", "K"), None, "n".into()),
             ObjectKey::new(GroupKind::new("", "Secret"), Some("ns".into()), "n".into()),

@@ -237,7 +237,7 @@ proptest! {
         let mut looked_at = BTreeSet::new();
         for region in desk.fleet.regions.keys() {
             for case in desk.heard(region) {
-                let by = &case.claim.by.namespace;
+                let by = case.claim.by.namespace();
                 let root = &case.claim.root;
                 looked_at.extend(case.closure.members.iter().map(|member| member.read.clone()));
                 let places = [Some(by), root.namespace.as_ref(), Some(&desk.fleet.system_namespace)];

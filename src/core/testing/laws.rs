@@ -17,7 +17,7 @@ use crate::closure::{MAX_HOPS, MAX_OBJECTS, close};
 use crate::finding::{Code, Finding, settle};
 use crate::judge::case::{Case, Verdict};
 use crate::layout::manifest::NeededBy;
-use crate::name::ObjectKey;
+use crate::name::{Claimant, ObjectKey};
 use crate::region::content::Content;
 use crate::region::plan::{RegionPlan, bundle_yaml};
 use crate::region::published::Published;
@@ -302,7 +302,7 @@ fn secrets(world: &Scene) -> BTreeSet<(String, ObjectKey)> {
     for region in desk.fleet.regions.keys() {
         for case in desk.heard(region).into_iter().filter(|case| case.verdict == Verdict::Admitted) {
             let members = case.published_members().filter(|member| member.read.kind.is_secret());
-            read.extend(members.map(|member| (case.claim.by.namespace.to_string(), member.read.clone())));
+            read.extend(members.map(|member| (case.claim.by.namespace().to_string(), member.read.clone())));
         }
     }
     read
@@ -519,7 +519,7 @@ stringData: {key: value}
         for object in manifest.objects.iter_mut().filter(|object| is_theirs(&object.key)) {
             let of_kind = |(needed_by, kind): (&NeededBy, &str)| {
                 let mut needed_by = needed_by.clone();
-                needed_by.by.kind = kind.into();
+                needed_by.by = Claimant::new(kind, needed_by.by.namespace().clone(), &needed_by.by.name());
                 needed_by
             };
             object.needed_by =
@@ -532,7 +532,7 @@ stringData: {key: value}
         let (plan, _) = desk.plan(config, &published, &Wishes::default());
         let objects = plan.manifest.objects.iter().filter(|object| is_theirs(&object.key));
         let left: Vec<&str> =
-            objects.flat_map(|object| &object.needed_by).map(|needed_by| needed_by.by.kind.as_str()).collect();
+            objects.flat_map(|object| &object.needed_by).map(|needed_by| needed_by.by.kind()).collect();
         assert_eq!(left, stay, "{kinds:?}");
     }
 }

@@ -374,7 +374,7 @@ impl Branch {
         let (plan, heard) = desk.plan_after(region, &standing, &history, &Wishes::default());
         let (mut told, mut admitted) = (BTreeSet::new(), BTreeSet::new());
         let is_lent = self.is_lent;
-        let is_asked = |by: &Claimant| by.namespace != *HOSTILE && !(is_lent && by.is_guest());
+        let is_asked = |by: &Claimant| *by.namespace() != *HOSTILE && !(is_lent && by.group().is_some());
         for (case, ruled) in heard.iter().zip(&plan.rulings).filter(|(case, _)| is_asked(&case.claim.by)) {
             let broken = ruled.verdict == Verdict::Broken;
             if ruled.verdict == Verdict::Admitted {

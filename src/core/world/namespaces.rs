@@ -136,7 +136,7 @@ mod tests {
             let fleet = fleet(&scene.config);
             let (snapshot, found) = snapshot(&fleet, &scene);
             let desk = Desk::looked(fleet, snapshot, found, looks);
-            let by = Claimant::managed_resource(namespace.into(), name.into());
+            let by = Claimant::Template { namespace: namespace.into(), template: name.into() };
             let is_asked = desk.facts.asked_by(&by).is_some();
             (is_asked, desk.world().kept_by(&by, &desk.fleet.regions[&Region::from("eu")]))
         };

@@ -103,17 +103,17 @@ impl Requested {
 /// What is said where nothing is withdrawn for a claimant that is named for it.
 fn in_vain(fleet: &Fleet, by: &Claimant) -> String {
     let path = by.path();
-    if by.is_guest() {
-        let Some(group) = fleet.guests.get(&by.name) else {
+    if let Some(named) = by.group() {
+        let Some(group) = fleet.guests.get(named) else {
             let names = fleet.guests.keys().map(Name::as_str);
-            let meant = suggested(by.name.as_str(), names).map(|near| format!(", and one that is called {near}"));
+            let meant = suggested(named.as_str(), names).map(|near| format!(", and one that is called {near}"));
             return format!(
                 "the configuration has no group {}{}, and nothing of such a group is carried over",
-                by.name,
+                by.name(),
                 meant.unwrap_or_default()
             );
         };
-        if group.namespaces.matches(by.namespace.as_str()) {
+        if group.namespaces.matches(by.namespace().as_str()) {
             return String::from(
                 "nothing of it is carried over. To withdraw what it has, take the group, or the namespace, out of `guests` of the \
                  configuration, and publish",
@@ -121,11 +121,14 @@ fn in_vain(fleet: &Fleet, by: &Claimant) -> String {
         }
     }
     // Such a word is more likely a kind than a namespace.
-    if by.is_credential() && Claimant::of_path(&format!("{}/x/y", by.namespace)).is_some() {
+    if by.is_credential() && Claimant::of_path(&format!("{}/x/y", by.namespace())).is_some() {
         return format!(
             "it is taken for Credential {} in namespace {}, of which nothing is carried over. Of another claimant write \
              {}/NAMESPACE/{}",
-            by.name, by.namespace, by.namespace, by.name
+            by.name(),
+            by.namespace(),
+            by.namespace(),
+            by.name()
         );
     }
     format!("`pouch explain {path}` says why")

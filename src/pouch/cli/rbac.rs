@@ -179,9 +179,10 @@ fn looking(
     let surveyor = surveyor(session, opened, &outputs, &reach);
     let survey = survey(&surveyor, Values::Leave)?;
     let claims = survey.facts.rendered(fleet).filter(|claim| *claim.region() == region.name);
-    let claims: Vec<_> = claims.filter(|claim| region.allowed.matches(claim.by.namespace.as_str())).collect();
-    let guests = claims.iter().filter(|claim| claim.by.is_guest()).map(|claim| claim.by.namespace.clone()).collect();
-    let namespaces = claims.iter().map(|claim| &claim.by.namespace).chain(survey.facts.asked_by_templates(region));
+    let claims: Vec<_> = claims.filter(|claim| region.allowed.matches(claim.by.namespace().as_str())).collect();
+    let guests =
+        claims.iter().filter(|claim| claim.by.group().is_some()).map(|claim| claim.by.namespace().clone()).collect();
+    let namespaces = claims.iter().map(|claim| claim.by.namespace()).chain(survey.facts.asked_by_templates(region));
     let namespaces = namespaces.filter(|name| is_dns_label(name.as_str())).cloned().collect();
     let lists = fleet.renders(region);
     let terms = LookBasis { fleet: &fleet.name, region, namespaces: &namespaces, guests: &guests, subject, lists };
@@ -233,7 +234,7 @@ fn asked(surveyor: &Surveyor<'_>, secrets: Secrets) -> Result<(BTreeMap<SourceNa
         if let Some((made, (keys, _))) = made.as_ref().and_then(|made| Some((made, made.asked.get(source)?))) {
             let world = made.world(fleet);
             let claims =
-                world.facts.rendered(fleet).filter(|claim| claim.by.is_managed_resource() || claim.by.is_guest());
+                world.facts.rendered(fleet).filter(|claim| claim.by.template().is_some() || claim.by.group().is_some());
             let keys = keys.iter().filter(|key| !asked.contains_key(key)).cloned().collect();
             asked.extend(owners(&world, claims, index, &keys).0);
         }

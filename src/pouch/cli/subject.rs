@@ -152,13 +152,15 @@ impl Words<'_> {
         Ok(match kind {
             Kind::Secret => Subject::Object(ObjectKey::secret(namespace, name)),
             Kind::ConfigMap => Subject::Object(ObjectKey::config_map(namespace, name)),
-            Kind::Cluster => Subject::Claimant(Claimant::cluster(namespace, name)),
-            Kind::ResourceSyncRule => {
-                Subject::Claimant(Claimant::synced(&rule.as_str().into(), namespace, &object.as_str().into()))
-            }
-            Kind::ClusterResourceSet => Subject::Claimant(Claimant::resource_set(namespace, name)),
-            Kind::ManagedResource => Subject::Claimant(Claimant::managed_resource(namespace, name)),
-            Kind::Guest => Subject::Claimant(Claimant::guest(namespace, name)),
+            Kind::Cluster => Subject::Claimant(Claimant::Cluster { namespace, name }),
+            Kind::ResourceSyncRule => Subject::Claimant(Claimant::SyncRule {
+                namespace,
+                rule: rule.as_str().into(),
+                object: Some(object.as_str().into()),
+            }),
+            Kind::ClusterResourceSet => Subject::Claimant(Claimant::ResourceSet { namespace, name }),
+            Kind::ManagedResource => Subject::Claimant(Claimant::Template { namespace, template: name }),
+            Kind::Guest => Subject::Claimant(Claimant::Guests { namespace, group: name }),
             _ => Subject::Claimant(Claimant::credential(namespace, name)),
         })
     }

@@ -86,7 +86,7 @@ fn warn_of_unread(run: &Run<'_>, survey: &Survey) {
         ui.warn(&format!("no {by} was read, so nothing of it is refreshed{meant}"));
     }
     for namespace in &refresh.namespaces {
-        if !asked.iter().any(|asked| asked.by.namespace == *namespace) {
+        if !asked.iter().any(|asked| asked.by.namespace() == namespace) {
             ui.warn(&format!("no Credential of namespace {namespace} was read, so nothing of it is refreshed"));
         }
     }

@@ -345,9 +345,9 @@ impl Answer {
                         .claimants
                         .into_iter()
                         .map(|(by, in_force)| InForce {
-                            kind: by.kind.to_string(),
-                            namespace: by.namespace.to_string(),
-                            name: by.name.to_string(),
+                            kind: by.kind().to_string(),
+                            namespace: by.namespace().to_string(),
+                            name: by.name().to_string(),
                             in_force,
                         })
                         .collect(),

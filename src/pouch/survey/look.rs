@@ -165,17 +165,17 @@ pub fn errands(
     let mut claimants: BTreeMap<&Region, BTreeSet<Namespace>> = BTreeMap::new();
     // Whoever may not have anything there is not asked for.
     let is_allowed = |claim: &&Claim| {
-        fleet.regions.get(claim.region()).is_some_and(|region| region.allowed.matches(claim.by.namespace.as_str()))
+        fleet.regions.get(claim.region()).is_some_and(|region| region.allowed.matches(claim.by.namespace().as_str()))
     };
     let claims = facts.rendered(fleet).filter(is_allowed);
     for claim in claims.filter(|claim| only.is_none_or(|only| claim.by == *only)) {
-        claimants.entry(claim.region()).or_default().insert(claim.by.namespace.clone());
+        claimants.entry(claim.region()).or_default().insert(claim.by.namespace().clone());
     }
     // Whom a template selects hangs on the labels, so they are asked for of all that it may be for.
-    let of_templates = |only: Option<&Claimant>| only.is_none_or(Claimant::is_managed_resource);
+    let of_templates = |only: Option<&Claimant>| only.is_none_or(|only| only.template().is_some());
     for region in fleet.regions.values().filter(|_| of_templates(only)) {
         let asked = facts.asked_by_templates(region);
-        let mut asked = asked.filter(|namespace| only.is_none_or(|only| only.namespace == **namespace)).peekable();
+        let mut asked = asked.filter(|namespace| only.is_none_or(|only| only.namespace() == *namespace)).peekable();
         if asked.peek().is_some() {
             claimants.entry(&region.name).or_default().extend(asked.cloned());
         }
@@ -186,7 +186,8 @@ pub fn errands(
         let namespaces = claimants.remove(&region.name);
         // Where it is about one claimant, the other regions decide nothing; a template may be for a namespace that only a
         // look names.
-        let may_be_for = |only: &Claimant| only.is_managed_resource() && region.templates.matches(only.name.as_str());
+        let may_be_for =
+            |only: &Claimant| only.template().is_some_and(|template| region.templates.matches(template.as_str()));
         if namespaces.is_none() && only.is_some_and(|only| !may_be_for(only)) {
             continue;
         }

@@ -46,7 +46,7 @@ impl<'a> Behind<'a> {
 
     /// Looks at everything behind a Cluster.
     pub(super) fn look(&mut self, looked: &mut Looked<'_>) {
-        match cluster::read(&looked.cluster.body, &looked.by.namespace) {
+        match cluster::read(&looked.cluster.body, looked.by.namespace()) {
             Ok(spec) => self.follow(looked, &spec),
             Err(faults) => looked.faults(&faults, looked.cluster),
         }
@@ -55,7 +55,7 @@ impl<'a> Behind<'a> {
     fn follow(&mut self, looked: &mut Looked<'_>, spec: &ClusterSpec) {
         for referred in &spec.refers_to {
             let Some(known) = looked.known(referred, cluster::known(&referred.kind)) else { continue };
-            let namespace = Some(looked.by.namespace.clone());
+            let namespace = Some(looked.by.namespace().clone());
             let key = ObjectKey::new(referred.kind.clone(), namespace, referred.name.clone());
             if let Some(object) = self.look_up(looked, &key, &format!("spec.{}", referred.field)) {
                 self.take(looked, known, object, false);
@@ -75,7 +75,7 @@ impl<'a> Behind<'a> {
                 looked.findings.push(finding.at(&looked.cluster.origin).help("Correct the Cluster, or its source."));
             }
             Some((namespace, name)) => {
-                let namespace = namespace.clone().unwrap_or_else(|| looked.by.namespace.clone());
+                let namespace = namespace.clone().unwrap_or_else(|| looked.by.namespace().clone());
                 let key = ObjectKey::new(cluster::class_kind(), Some(namespace), name.clone());
                 if self.may_read(looked, &key) {
                     self.of_class(looked, &key);
@@ -92,7 +92,7 @@ impl<'a> Behind<'a> {
             let is_chosen = is_described && grant.to == Granted::Closure;
             grant.names(looked.region) && !is_chosen
         };
-        let is_own = key.namespace.as_ref() == Some(&looked.by.namespace);
+        let is_own = key.namespace.as_ref() == Some(looked.by.namespace());
         if is_own || grants_for(&self.fleet.grants, looked.by, key).any(opens) {
             return true;
         }
@@ -150,7 +150,7 @@ impl<'a> Behind<'a> {
 
     /// Takes what an object names, or what is made from a template.
     fn take(&mut self, looked: &mut Looked<'_>, known: &ClusterKind, object: &'a Object, is_template: bool) {
-        let own = &looked.by.namespace;
+        let own = looked.by.namespace();
         let named = self.named.entry((object.key.clone(), own.clone())).or_insert_with(|| {
             let body = if is_template { cluster::of_made(&object.body)? } else { &object.body };
             cluster::names(known, body, own)

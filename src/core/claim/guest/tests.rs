@@ -103,7 +103,7 @@ fn heard(scene: &Scene) -> BTreeMap<Namespace, bool> {
     let desk = Desk::new(scene);
     let region = desk.fleet.regions.values().next().unwrap().name.clone();
     let cases = desk.heard(&region).into_iter();
-    cases.map(|it| (it.claim.by.namespace.clone(), !it.findings.iter().any(Finding::stops_claim))).collect()
+    cases.map(|it| (it.claim.by.namespace().clone(), !it.findings.iter().any(Finding::stops_claim))).collect()
 }
 
 /// Who writes Clusters says how many namespaces there are, and who writes Secrets how many a rule takes.

@@ -66,14 +66,14 @@ fn grantee(typed: &GrantFromFile, path: &FieldPath, faults: &mut Faults) -> Opti
         (None, None, None, Some(name)) => Some(Grantee::Template(object_name(name, &path.key("template"), faults))),
         (Some(name), None, None, None) => Some(Grantee::Namespace(namespace(name, &path.key("namespace"), faults))),
         (None, Some((kind, text)), None, None) if further.is_none() => {
-            let path = path.key(&key_of(&kind));
+            let path = path.key(&key_of(kind.as_str()));
             let Some((space, name)) = text.split_once('/') else {
                 let message = format!("{} names no {kind}", quoted(text));
                 faults.add(&path, message, "Write its namespace and its name, as `NAMESPACE/NAME`.");
                 return None;
             };
             let (namespace, name) = (namespace(space, &path, faults), object_name(name, &path, faults));
-            Some(Grantee::Claimant(Claimant { kind, namespace, name }))
+            Some(Grantee::Claimant(Claimant::new(kind.as_str(), namespace, name.as_str())))
         }
         _ => {
             faults.add(path, ONE, HELP);

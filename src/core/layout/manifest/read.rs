@@ -238,8 +238,8 @@ fn needed_by(node: &Value<'_>) -> Result<NeededBy, Unusable> {
         let provider_interface = optional(interface, "providerInterface")?.map(Name::from);
         Ok(NeededVia { provider_interface, field: text(field, "field")?.into() })
     })?;
-    let (kind, namespace) = (text(kind, "kind")?.into(), text(namespace, "namespace")?.into());
-    Ok(NeededBy { by: Claimant { kind, namespace, name: text(name, "name")?.into() }, via })
+    let by = Claimant::new(text(kind, "kind")?, text(namespace, "namespace")?.into(), text(name, "name")?);
+    Ok(NeededBy { by, via })
 }
 
 /// The values of `fields` in a map that has no others.

@@ -51,7 +51,7 @@ fn made(desk: &Desk, most: usize) -> (BTreeSet<String>, usize) {
         assert_eq!(made.is_known, made.findings.is_empty());
         !made.is_known
     });
-    (lost.map(|claim| String::from(claim.by.name.as_str())).collect(), at_once.into_inner())
+    (lost.map(|claim| claim.by.name().into_owned()).collect(), at_once.into_inner())
 }
 
 #[test]
@@ -72,8 +72,8 @@ fn no_more_is_held_than_may_be_and_the_heaviest_templates_are_left_out() {
 fn a_tie_is_one_for_good() {
     let names: Vec<Name> = ["a", "b", "c"].map(Name::from).into();
     let region = Region::from("eu");
-    let weights = Weights::from([(&region, names.iter().map(|name| ((name, false), 5)).collect())]);
-    assert_eq!(too_heavy(&weights, 12), [(&region, (&names[2], false))].into());
+    let weights = Weights::from([(&region, names.iter().map(|name| ((Some(name), false), 5)).collect())]);
+    assert_eq!(too_heavy(&weights, 12), [(&region, (Some(&names[2]), false))].into());
     assert_eq!(too_heavy(&weights, 4).len(), 3);
     assert!(too_heavy(&weights, 15).is_empty());
 }
@@ -83,19 +83,23 @@ fn a_tie_is_one_for_good() {
 fn a_region_that_wants_more_than_its_share_takes_nothing_from_others() {
     let names: Vec<Name> = ["a", "b"].map(Name::from).into();
     let regions: Vec<Region> = ["big", "eu", "huge"].map(Region::from).into();
-    let of = |weights: [usize; 2]| names.iter().map(|name| (name, false)).zip(weights).collect::<BTreeMap<_, _>>();
+    let of =
+        |weights: [usize; 2]| names.iter().map(|name| (Some(name), false)).zip(weights).collect::<BTreeMap<_, _>>();
     let weights: Weights<'_> = regions.iter().zip([of([10, 90]), of([5, 15]), of([40, 900])]).collect();
-    assert_eq!(too_heavy(&weights, 120), [(&regions[0], (&names[1], false)), (&regions[2], (&names[1], false))].into());
+    assert_eq!(
+        too_heavy(&weights, 120),
+        [(&regions[0], (Some(&names[1]), false)), (&regions[2], (Some(&names[1]), false))].into()
+    );
     // What is left over is for those that want more.
-    assert_eq!(too_heavy(&weights, 220), [(&regions[2], (&names[1], false))].into());
+    assert_eq!(too_heavy(&weights, 220), [(&regions[2], (Some(&names[1]), false))].into());
 }
 
 /// Who writes Clusters takes nothing from what the namespaces of a region get.
 #[test]
 fn what_is_for_guests_goes_first() {
     let (name, region) = (Name::from("a"), Region::from("eu"));
-    let of: BTreeMap<Kind<'_>, usize> = [((&name, false), 60), ((&name, true), 50)].into();
-    assert_eq!(too_heavy(&Weights::from([(&region, of)]), 100), [(&region, (&name, true))].into());
+    let of: BTreeMap<Kind<'_>, usize> = [((Some(&name), false), 60), ((Some(&name), true), 50)].into();
+    assert_eq!(too_heavy(&Weights::from([(&region, of)]), 100), [(&region, (Some(&name), true))].into());
 }
 
 /// Whatever is held of an object or told of a rendering counts.

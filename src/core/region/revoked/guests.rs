@@ -39,7 +39,7 @@ impl<'i> Admission<'_, 'i, '_> {
         let groups = &self.input.world.fleet.guests;
         let mut published: BTreeMap<&Claimant, Vec<Given<'_>>> = BTreeMap::new();
         for (object, needed_by) in manifest.objects.iter().flat_map(|it| it.needed_by.iter().map(move |by| (it, by))) {
-            if needed_by.by.is_guest()
+            if needed_by.by.group().is_some()
                 && let Some((giver, from)) = Giver::of(object, needed_by).zip(object.from.as_ref())
             {
                 let is_secret = object.guest.as_ref().is_some_and(|guest| guest.key.kind.is_secret());
@@ -47,7 +47,7 @@ impl<'i> Admission<'_, 'i, '_> {
             }
         }
         let slip = |(by, published): (&'i Claimant, Vec<Given<'_>>)| {
-            let group = groups.get(&by.name)?;
+            let group = groups.get(by.group()?)?;
             let is_unnamed = published.iter().any(|(giver, ..)| !self.is_named(group, giver));
             Some((by, is_unnamed.then(|| self.slip(group, by, &published))??))
         };
@@ -88,7 +88,7 @@ impl<'i> Admission<'_, 'i, '_> {
         let is_unseen = |giver: &&Giver| {
             let delivered = self.claims.get(by).and_then(|claim| claim.guest.as_ref());
             let is_of = |rule: &Name, finding: &Finding| finding.object.as_ref().is_some_and(|key| key.name == *rule);
-            let takes = |by: &Claimant, rule: &Name| by.rule_and_object().is_some_and(|(of, _)| *rule == *of);
+            let takes = |by: &Claimant, rule: &Name| by.rule() == Some(rule);
             let rule = giver.rule().zip(delivered);
             rule.is_some_and(|(rule, delivered)| {
                 let mut taken = delivered.items.iter().filter_map(|item| item.rule.as_ref());
@@ -110,7 +110,7 @@ impl<'i> Admission<'_, 'i, '_> {
     }
 
     fn is_unnamed(&self, object: &ManifestObject, needed_by: &NeededBy) -> bool {
-        let group = self.input.world.fleet.guests.get(&needed_by.by.name);
+        let group = needed_by.by.group().and_then(|group| self.input.world.fleet.guests.get(group));
         let giver = Giver::of(object, needed_by);
         group.zip(giver).is_some_and(|(group, giver)| !self.is_named(group, &giver))
     }
@@ -122,7 +122,7 @@ impl<'i> Admission<'_, 'i, '_> {
     ) -> Vec<Finding> {
         const SHOWN: usize = 5;
         let mut unnamed: BTreeMap<&Claimant, BTreeSet<&ObjectKey>> = BTreeMap::new();
-        for (object, needed_by) in kept.filter(|(_, needed_by)| needed_by.by.is_guest()) {
+        for (object, needed_by) in kept.filter(|(_, needed_by)| needed_by.by.group().is_some()) {
             if let Some(guest) = object.guest.as_ref().filter(|_| self.is_unnamed(object, needed_by)) {
                 unnamed.entry(&needed_by.by).or_default().insert(&guest.key);
             }
@@ -133,7 +133,7 @@ impl<'i> Admission<'_, 'i, '_> {
                 Some(Slip { named, is_unread: false }) => (
                     format!(
                         "guests.{} names {named}, which gives nothing, and may be a slip in the name of it",
-                        by.name
+                        by.name()
                     ),
                     String::from("Correct the name, or take that entry out: then what is named no more goes."),
                 ),
@@ -176,13 +176,13 @@ impl<'i> Admission<'_, 'i, '_> {
         {
             return revoked(Code::ForbiddenType, format!("{read} never leaves its cluster: {why}"));
         }
-        let group = world.fleet.guests.get(&by.name)?;
+        let group = world.fleet.guests.get(by.group()?)?;
         let giver = Giver::of(object, needed_by)?;
         let is_named = self.is_named(group, &giver);
         match &giver {
             Giver::Entry(_) if is_named => return None,
             Giver::Template(template) if is_named => {
-                let by = Claimant::managed_resource(by.namespace.clone(), template.clone());
+                let by = Claimant::Template { namespace: by.namespace().clone(), template: template.clone() };
                 let data = self.shut_data(object, (&by, needed_by))?;
                 let why = admission::OF_ANOTHER_SOURCE;
                 return revoked(Code::NotAdmitted, format!("it is made of {data}, which is not open to {by}: {why}"));
@@ -236,9 +236,7 @@ impl<'i> Admission<'_, 'i, '_> {
         let unknown = (is_made || is_followed && is_seen).then_some(Taken::Unknown);
         let Giver::Rule(rule) = giver else { return unknown };
         // While the rule that took it is not followed, or a source was not read, others that match it say nothing.
-        let by_own = |(_, it): &&(&ObjectKey, &Arc<Claim>)| {
-            it.by.rule_and_object().is_some_and(|(name, _)| name == rule.as_str())
-        };
+        let by_own = |(_, it): &&(&ObjectKey, &Arc<Claim>)| it.by.rule() == Some(rule);
         let own = taken.iter().find(by_own).or_else(|| taken.first().filter(|_| delivered.is_whole));
         if let Some((read, rule)) = own {
             return Some(Taken::Shut(format!("{read} is not open to {}", rule.by)));

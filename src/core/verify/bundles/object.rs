@@ -147,7 +147,7 @@ fn is_published(measure: &Measure<'_>, kind: &GroupKind) -> bool {
 /// Whether an object is a set that pouch makes for guest clusters: where the configuration has a group for the region, or had
 /// one, and the manifest proves it. A set may run programs in guests.
 fn is_for_guests(measure: &Measure<'_>, region: &ProvedRegion<'_>, entry: &ManifestObject) -> bool {
-    let is_asked_for = entry.needed_by.iter().any(|needed_by| needed_by.by.is_guest());
+    let is_asked_for = entry.needed_by.iter().any(|needed_by| needed_by.by.group().is_some());
     let has_guests = |fleet: &Fleet| fleet.guests.values().any(|group| group.region == region.name);
     let has_guests = region.authentic || measure.fleet.is_some_and(has_guests);
     is_resource_set(&entry.key.kind) && is_asked_for && has_guests
@@ -231,7 +231,7 @@ fn annotated(region: &ProvedRegion<'_>, entry: &ManifestObject, document: &Node)
         let mut expected = steering(kind, *style, holds_variable(document));
         // What a template makes may be left alone where it is there already; nobody else's is.
         let is_named = |name: &str| kept || region.to.is_some_and(|to| to.region.templates.matches(name));
-        let is_of_template = |by: &Claimant| by.is_managed_resource() && is_named(by.name.as_str());
+        let is_of_template = |by: &Claimant| by.template().is_some_and(|template| is_named(template.as_str()));
         let is_template_s =
             || !entry.needed_by.is_empty() && entry.needed_by.iter().all(|needed_by| is_of_template(&needed_by.by));
         if *style == Style::Flux && found.get(CREATE_ONLY.0) == Some(&Some(CREATE_ONLY.1)) && is_template_s() {

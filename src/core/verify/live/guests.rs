@@ -177,7 +177,7 @@ pub fn compare(bundle: &Bundle<'_>, answers: &Answers) -> Delivery {
 type Listed<'t, 'a> = (&'t BTreeMap<&'a ObjectKey, &'a ManifestObject>, &'t BTreeMap<&'a ObjectKey, &'a Node>);
 
 fn set<'a>((listed, documents): Listed<'_, 'a>, answers: &'a Answers, expected: &'a Expected<'_>) -> Option<Set<'a>> {
-    let is_made = |by: &crate::layout::manifest::NeededBy| by.by.is_guest();
+    let is_made = |by: &crate::layout::manifest::NeededBy| by.by.group().is_some();
     let of_bundle = listed.get(expected.key)?;
     if !is_resource_set(&expected.key.kind) || !of_bundle.needed_by.iter().any(is_made) {
         return None;

@@ -56,6 +56,11 @@ pub fn of<'a>(world: &World<'a>, claim: &Claim, sought: &Sought<'_>) -> Reach<'a
     if claim.by.is_maker() || claim.by.group().is_some() || claim.delivers(sought.read) {
         return Reach::Within;
     }
+    // In most fleets every source may provide everything, and then it does not matter which of them names the object.
+    let may_provide = |source: &Source| source.provides.admits(sought.read, &world.fleet.system_namespace);
+    if world.fleet.sources.iter().all(may_provide) {
+        return Reach::Within;
+    }
     let claimant = || claimant_of(world, claim);
     let namers = match sought.namer {
         Namer::Claimant => [claimant(), None],

@@ -137,10 +137,10 @@ impl<'d> Known<'d> {
     fn of_metadata(&self) -> Option<Misplaced<'d>> {
         let metadata = self.document.get("metadata")?;
         // Objects that are asked for by name are used whatever labels they have.
-        let is_by_name = !kinds::is_listed(self.kind) && !kinds::is_by_configuration(self.kind);
+        let is_by_name = || !kinds::is_listed(self.kind) && !kinds::is_by_configuration(self.kind);
         let is_stray = |key: &str| {
             let is_astray = || self.is_astray() && nearest(key, WRITTEN) == Some(NAMESPACE);
-            !OF_METADATA.contains(&key) && !is_astray() && (!is_by_name || self.is_meant(key))
+            !OF_METADATA.contains(&key) && !is_astray() && (!is_by_name() || self.is_meant(key))
         };
         let (key, _) = metadata.entries().iter().find(|(key, _)| is_stray(key))?;
         Some(self.stray(&["metadata"], key, &WRITTEN))
@@ -222,6 +222,10 @@ impl<'d> Known<'d> {
 
     /// The field by which an object behind a Cluster names an identity, where it stands elsewhere in `spec`.
     fn of_naming(&self) -> Option<Misplaced<'d>> {
+        // Neither Kubernetes' own kinds nor k0rdent's are behind a Cluster.
+        if self.kind.group == "" || self.kind.group == K0RDENT {
+            return None;
+        }
         let template = ["spec", "template"];
         let (known, whole): (_, &[&'static str]) = match cluster::known(self.kind) {
             Some(known) => (known, &[]),

@@ -117,10 +117,15 @@ impl<'a> Walk<'a> {
 }
 
 /// A character for which a text could not stand in kustomizations and delivery objects, where one would stop a whole
-/// region. How sources are reached stands in none of them.
+/// region. How sources are reached, and the words of a commit, stand in none of them.
 fn unwritable(text: &str, path: &FieldPath) -> Option<char> {
-    let is_of_source = matches!(path.steps().first(), Some(Step::Key(first)) if first == "sources");
-    refused(text).filter(|_| !is_of_source)
+    let words: Vec<&str> = path
+        .steps()
+        .iter()
+        .map_while(|step| if let Step::Key(key) = step { Some(key.as_str()) } else { None })
+        .collect();
+    let is_applied = !matches!(*words, ["sources", ..] | ["output", "git", "message" | "author", ..]);
+    refused(text).filter(|_| is_applied)
 }
 
 fn said_of(c: char) -> String {

@@ -489,7 +489,7 @@ const WRONG: &[(&str, &str, &str)] = &[
     (
         OUTPUT,
         "output: {git: {repository: a, branch: main, author: \"a\\u2028b <a@b>\"}}",
-        "18:53 output.git.author: the text has the character U+2028, which kustomize refuses or changes",
+        "18:53 output.git.author: this is no name and mail address",
     ),
     // The reuse key.
     ("reuseKey: {env: POUCH_REUSE_KEY}\n", "", "1:1 reuseKey: the field is missing"),

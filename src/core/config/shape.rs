@@ -213,3 +213,21 @@ fn in_range(number: i128, form: &Json, path: &FieldPath, faults: &mut Faults) {
         faults.add(path, format!("{number} is out of range"), help);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_kustomize_refuses_stands_only_where_nothing_is_applied() {
+        let faults = |text: &str| {
+            let errors = check(&typed(text).unwrap());
+            errors.iter().filter(|error| error.message.contains("U+007F")).count()
+        };
+        let key = "\"a\\x7f\"";
+        assert_eq!(faults(&format!("regions: {{eu: {{namespaces: {{labels: {{a: {{{key}: {key}}}}}}}}}}}\n")), 2);
+        assert_eq!(faults(&format!("output: {{path: {key}}}\n")), 1);
+        assert_eq!(faults(&format!("sources: [{{name: a, cluster: {{context: {key}}}}}]\n")), 0);
+        assert_eq!(faults(&format!("output: {{git: {{message: {key}, author: {key}}}}}\n")), 0);
+    }
+}

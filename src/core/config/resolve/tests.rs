@@ -108,12 +108,6 @@ const WRONG: &[(&str, &str, &str)] = &[
     ("{name: acme}", "{}", "3:1 metadata.name: the field is missing"),
     ("{name: acme}", "{name: 12}", "3:18 metadata.name: the value is a number; it must be text"),
     ("{name: acme}", "acme", "3:11 metadata: the value is text; it must be a map"),
-    // What would stop kustomize where it stands in a delivery file.
-    (
-        "    namespaces: {allowed: [\"*\"]}\n  us-east:\n",
-        "    namespaces: {allowed: [\"*\"], labels: {a: {\"b\\x7f\": \"c\\x9b\"}}}\n  us-east:\n",
-        "11:47 regions.eu-west.namespaces.labels.a[\"b\\u{7f}\"]: the text has the character U+007F, which kustomize refuses or changes\n11:56 regions.eu-west.namespaces.labels.a[\"b\\u{7f}\"]: the text has the character U+009B, which kustomize refuses or changes",
-    ),
     // Fields: unknown, of another type, from a later release.
     ("systemNamespace:", "systemNamespac:", "7:1 systemNamespac: unknown field \"systemNamespac\""),
     ("", "zebra: 1", "20:1 zebra: unknown field \"zebra\""),

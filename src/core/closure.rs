@@ -91,7 +91,7 @@ fn deliver(world: &World<'_>, claim: &Claim, delivered: &Delivered, closure: &mu
     let rendered = guests::rendered(world, claim, delivered, closure);
     let all: Vec<Member> = guests::items(claim, delivered).chain(rendered).collect();
     // Of what rules take and templates make, something may come or wait.
-    let group = claim.by.group().and_then(|group| world.fleet.guests.get(group));
+    let group = world.fleet.group_of(&claim.by);
     let has_others = group.is_some_and(|group| !group.rules.is_empty() || !group.templates.is_empty())
         || !all.iter().all(|member| guests::never_leaves(world, &member.read).is_some());
     for member in all {
@@ -412,11 +412,7 @@ fn look_up<'a>(world: &World<'a>, claim: &Claim, closure: &mut Closure, member: 
                 );
             }
             let referrer = member.referrer.and_then(|index| closure.members.get(index)).map(|m| m.read.clone());
-            let group = claim
-                .by
-                .group()
-                .and_then(|group| world.fleet.guests.get(group))
-                .filter(|_| claim.delivers(&member.read));
+            let group = world.fleet.group_of(&claim.by).filter(|_| claim.delivers(&member.read));
             let origin = match (referrer.and_then(|key| world.snapshot.get(&key)), group) {
                 (Some(object), _) => object.origin.clone(),
                 (None, Some(group)) => group.origin_of(&member.read),

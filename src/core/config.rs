@@ -36,7 +36,7 @@ use serde::Deserialize;
 use crate::capi::tenancy::Tenancy;
 use crate::finding::{Code, Severity};
 use crate::kinds;
-use crate::name::{Directory, FleetName, GroupKind, Name, Namespace, ObjectKey, Region, Scope, SourceName};
+use crate::name::{Claimant, Directory, FleetName, GroupKind, Name, Namespace, ObjectKey, Region, Scope, SourceName};
 use crate::object::Keep;
 use crate::recipient::Recipient;
 use crate::release::Release;
@@ -433,6 +433,11 @@ impl Fleet {
     pub fn may_provide(&self, source: &SourceName, key: &ObjectKey) -> bool {
         let known = self.sources.iter().find(|known| known.name == *source);
         known.is_none_or(|source| source.provides.admits(key, &self.system_namespace))
+    }
+
+    /// The group of guest clusters that a claimant is, if the configuration has it.
+    pub fn group_of(&self, by: &Claimant) -> Option<&GuestGroup> {
+        self.guests.get(by.group()?)
     }
 
     /// The region that is the management cluster, if the configuration has it.

@@ -163,8 +163,7 @@ pub fn all(world: &World<'_>) -> AllMade {
 
 fn prepare<'a>(world: &World<'a>, claim: &Claim) -> Result<Ready<'a>, Vec<Finding>> {
     // The closure says why there is none.
-    let spec =
-        claim.by.template().and_then(|template| world.facts.templates.specs.get(template)).ok_or_else(Vec::new)?;
+    let spec = world.facts.templates.spec_of(&claim.by).ok_or_else(Vec::new)?;
     let template = Template::parse(&spec.literal).map_err(|refused| vec![of_template(claim, &refused)])?;
     let uses_labels = spec.literal.contains("Labels");
     Ok(Ready { spec, template, uses_labels })

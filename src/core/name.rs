@@ -326,7 +326,7 @@ impl ObjectKey {
     }
 }
 
-/// Who makes a claim: an object, or what the configuration or a rule makes of one.
+/// The maker of a claim: an object, or what the configuration or a rule makes of one.
 ///
 /// The unit of failure: each claimant is resolved, refused or broken by itself. Matches on it name each kind, so that a new
 /// kind is a list of compile errors.
@@ -513,12 +513,12 @@ impl Claimant {
         }
     }
 
-    /// Whether it is a Credential.
+    /// Returns true for a Credential.
     pub fn is_credential(&self) -> bool {
         matches!(self, Self::Credential { .. })
     }
 
-    /// Whether it is a ClusterResourceSet of Cluster API.
+    /// Returns true for a ClusterResourceSet of Cluster API.
     pub fn is_resource_set(&self) -> bool {
         matches!(self, Self::ResourceSet { .. })
     }

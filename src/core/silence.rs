@@ -13,7 +13,7 @@ use alloc::vec::Vec;
 use crate::config::Fleet;
 use crate::finding::{Class, Code, Finding, Origin, Place, Severity};
 use crate::kinds::K0RDENT;
-use crate::name::{GroupKind, Name, Namespace, ObjectKey};
+use crate::name::{Claimant, GroupKind, Namespace, ObjectKey};
 use crate::nearest::suggested;
 use crate::object::{Object, SILENCE_ANNOTATION};
 use crate::snapshot::Snapshot;
@@ -119,18 +119,18 @@ impl<'a> Silences<'a> {
         if let Some(object) = object.filter(|object| is_same_document(&object.origin, origin)) {
             return Some(object);
         }
-        let by = finding.claimant.as_ref().filter(|by| by.is_credential())?;
+        let Some(Claimant::Credential { namespace: own, name }) = &finding.claimant else { return None };
         let credential = |namespace: &Namespace| {
             let kind = GroupKind::new(K0RDENT, "Credential");
-            let credential = self.snapshot.get(&ObjectKey::new(kind, Some(namespace.clone()), Name::from(&*by.name())));
+            let credential = self.snapshot.get(&ObjectKey::new(kind, Some(namespace.clone()), name.clone()));
             credential.filter(|credential| credential.origin == *origin)
         };
         match origin.place {
             // All objects of a cluster have one place, which says nothing of which one is meant.
             Place::Cluster { .. } if object.is_some() => None,
-            Place::Cluster { .. } => credential(by.namespace()),
+            Place::Cluster { .. } => credential(own),
             // What AccessManagement makes of a Credential stands where that one does.
-            _ => credential(by.namespace()).or_else(|| credential(self.system_namespace)),
+            _ => credential(own).or_else(|| credential(self.system_namespace)),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What no consumer reads back, in texts of any bytes.
+//! Characters that no consumer reads back, in texts of any bytes.
 
 use pouch_core::yaml::consumers::{Trouble, refused_in, trouble};
 use pouch_core::yaml::emit::{Tree, emit};

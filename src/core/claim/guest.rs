@@ -71,9 +71,7 @@ pub fn render<'n>(
 ) {
     let is_delivered = |claim: &&mut Claim| claim.guest.as_ref().is_some_and(|delivered| !delivered.is_beyond);
     for claim in asked.iter_mut().filter_map(|asked| asked.claim.as_mut()).filter(is_delivered) {
-        let Some(group) =
-            claim.by.group().and_then(|group| fleet.guests.get(group)).filter(|group| !group.templates.is_empty())
-        else {
+        let Some(group) = fleet.group_of(&claim.by).filter(|group| !group.templates.is_empty()) else {
             continue;
         };
         let Some(region) = fleet.regions.get(&group.region) else { continue };
@@ -276,7 +274,7 @@ fn told<'s>(
 /// The code that says why what a group has published in a namespace stays although the group is not known to be for the
 /// namespace, if it does.
 pub(super) fn kept_by(fleet: &Fleet, snapshot: &Snapshot, by: &Claimant, region: &Region) -> Option<Code> {
-    let group = by.group().and_then(|group| fleet.guests.get(group)).filter(|group| group.region == *region)?;
+    let group = fleet.group_of(by).filter(|group| group.region == *region)?;
     if !group.namespaces.matches(by.namespace().as_str()) {
         return None;
     }

@@ -78,6 +78,13 @@ pub struct Templates {
     crowded: BTreeSet<(Region, Name)>,
 }
 
+impl Templates {
+    /// What the template of a claimant says, if it is one that can be read.
+    pub fn spec_of(&self, by: &Claimant) -> Option<&TemplateSpec> {
+        self.specs.get(by.template()?)
+    }
+}
+
 /// How many namespaces that a region takes nothing of are looked at to tell of them.
 const MOST_SHUT: usize = 1_000;
 
@@ -395,11 +402,7 @@ pub fn hangs_on_look(
         return false;
     }
     let found = kinds::claimant(by).map(|key| snapshot.look_up(&key));
-    matches!(found, Some(Lookup::Found(_)))
-        && by
-            .template()
-            .and_then(|template| templates.specs.get(template))
-            .is_some_and(|spec| spec.may_be_for(by.namespace()))
+    matches!(found, Some(Lookup::Found(_))) && templates.spec_of(by).is_some_and(|spec| spec.may_be_for(by.namespace()))
 }
 
 #[cfg(test)]

@@ -22,9 +22,7 @@ use crate::world::World;
 
 pub(super) fn close(world: &World<'_>, claim: &Claim, closure: &mut Closure) {
     let template = kinds::claimant(&claim.by).map(|key| world.snapshot.look_up(&key));
-    let (Some(Lookup::Found(template)), Some(spec)) =
-        (template, claim.by.template().and_then(|template| world.facts.templates.specs.get(template)))
-    else {
+    let (Some(Lookup::Found(template)), Some(spec)) = (template, world.facts.templates.spec_of(&claim.by)) else {
         // A copy that was not read may say something else.
         let message = format!("whether {} counts as it was read is unknown", claim.by);
         let finding = Finding::new(Code::Unread, message).at(&claim.origin);

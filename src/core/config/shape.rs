@@ -13,7 +13,7 @@ use super::error::{ConfigError, Faults, FieldPath, Step, quoted, suggest};
 use super::file::{self, FleetFile};
 use super::written::{Value, Written};
 use crate::yaml::Flaw;
-use crate::yaml::consumers::refused;
+use crate::yaml::consumers::{Trouble, refused};
 use crate::yaml::read::typed;
 
 /// Why a text is not a configuration.
@@ -68,8 +68,8 @@ impl<'a> Walk<'a> {
             }
             Value::Text(text) => {
                 word(text, form, path, faults);
-                if let Some(c) = unwritable(text, path) {
-                    faults.add(path, said_of(c), REWRITE);
+                if let Some(message) = unwritable(text, path) {
+                    faults.add(path, message, REWRITE);
                 }
             }
             Value::Integer(number) => in_range(*number, form, path, faults),
@@ -95,8 +95,8 @@ impl<'a> Walk<'a> {
         let others = form.get("additionalProperties").filter(|schema| schema.is_object());
         for (key, value) in entries {
             let below = path.key(&key.text);
-            if let Some(c) = unwritable(&key.text, path) {
-                faults.add_at_key(&below, said_of(c), REWRITE);
+            if let Some(message) = unwritable(&key.text, path) {
+                faults.add_at_key(&below, message, REWRITE);
             }
             if let Some(schema) = properties.and_then(|fields| fields.get(&key.text)).or(others) {
                 self.value(value, schema, &below, faults);
@@ -117,19 +117,19 @@ impl<'a> Walk<'a> {
 }
 
 /// A character for which a text could not stand in kustomizations and delivery objects, where one would stop a whole
-/// region. How sources are reached, and the words of a commit, stand in none of them.
-fn unwritable(text: &str, path: &FieldPath) -> Option<char> {
-    let words: Vec<&str> = path
-        .steps()
-        .iter()
-        .map_while(|step| if let Step::Key(key) = step { Some(key.as_str()) } else { None })
-        .collect();
-    let is_applied = !matches!(*words, ["sources", ..] | ["output", "git", "message" | "author", ..]);
-    refused(text).filter(|_| is_applied)
+/// region.
+fn unwritable(text: &str, path: &FieldPath) -> Option<String> {
+    let c = refused(text).filter(|_| is_applied(path))?;
+    Some(format!("the text has {}, which kustomize refuses or changes", Trouble::Character(c)))
 }
 
-fn said_of(c: char) -> String {
-    format!("the text has the character U+{:04X}, which kustomize refuses or changes", u32::from(c))
+/// Returns false for how sources are reached and for the words of a commit, which stand in nothing that is applied.
+fn is_applied(path: &FieldPath) -> bool {
+    let is_at = |fields: &[&str]| {
+        let mut steps = path.steps().iter();
+        fields.iter().all(|field| matches!(steps.next(), Some(Step::Key(key)) if key == field))
+    };
+    !is_at(&["sources"]) && !is_at(&["output", "git", "message"]) && !is_at(&["output", "git", "author"])
 }
 
 const REWRITE: &str = "It is invisible, and was probably pasted along: type the text anew.";

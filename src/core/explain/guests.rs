@@ -53,7 +53,7 @@ pub(super) fn may_have(fleet: &Fleet, by: &Claimant) -> bool {
 
 /// Whether a claim is that of a group which has a template rendered for this namespace, or would.
 pub(super) fn names_template(fleet: &Fleet, claim: &Claim, by: &Claimant) -> bool {
-    let group = claim.by.group().and_then(|group| fleet.guests.get(group));
+    let group = fleet.group_of(&claim.by);
     let is_named = by.template().zip(group).is_some_and(|(template, group)| group.templates.contains(template));
     is_named && claim.by.namespace() == by.namespace()
 }
@@ -65,8 +65,7 @@ pub(super) fn naming<'w>(
 ) -> impl Iterator<Item = (&'w Asked, &'w Claim)> {
     let (fleet, facts) = (world.fleet, world.facts);
     let guests = facts.asked().iter().filter(|asked| asked.by.group().is_some());
-    let named =
-        guests.filter(move |asked| asked.by.group().and_then(|group| fleet.guests.get(group)).is_some_and(&is_named));
+    let named = guests.filter(move |asked| fleet.group_of(&asked.by).is_some_and(&is_named));
     named.filter_map(|asked| Some((asked, asked.claim.as_ref()?)))
 }
 

@@ -25,7 +25,7 @@ use crate::lenient::quoted;
 use crate::name::Name;
 use crate::node::Node;
 use crate::selector::{is_label_key, is_label_value};
-use crate::yaml::consumers;
+use crate::yaml::consumers::{self, Trouble};
 use crate::yaml::emit::Tree;
 
 /// How the names of access providers begin whose plugin is part of Argo CD.
@@ -190,10 +190,9 @@ pub fn unfit(way: &Way) -> Vec<Fault> {
     let variables = exec.variables.iter().flat_map(|(name, value)| [name, value]);
     let refused = texts.chain(variables).find_map(|text| consumers::refused(text));
     if let Some(c) = refused.or_else(|| config.as_ref().and_then(consumers::refused_in)) {
-        let message = format!(
-            "what Argo CD is to be told of the cluster has the character U+{:04X}, which kustomize refuses or changes",
-            u32::from(c)
-        );
+        let found = Trouble::Character(c);
+        let message =
+            format!("what Argo CD is to be told of the cluster has {found}, which kustomize refuses or changes");
         faults.push(Fault::new(Code::InvalidInventory, message, AT_THE_PROFILE));
     }
     let mut found = secrets_in_arguments(&exec.arguments, "args");

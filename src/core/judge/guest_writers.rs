@@ -62,7 +62,7 @@ pub(super) fn contested(world: &World<'_>, payloads: &Payloads, heard: &mut [Hea
 fn writer(world: &World<'_>, payloads: &Payloads, at: usize, (claim, closure, _): &Heard) -> Option<Writer> {
     let by = claim.by.clone();
     if claim.guest.is_some() {
-        let selector = world.fleet.guests.get(by.group()?)?.clusters.selector.clone();
+        let selector = world.fleet.group_of(&by)?.clusters.selector.clone();
         let object = |key: &ObjectKey| GuestObject {
             kind: key.kind.clone(),
             namespace: key.namespace.clone(),

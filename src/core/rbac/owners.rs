@@ -37,11 +37,7 @@ pub fn owners<'a>(
                 by.insert(claim.by.clone());
             }
         }
-        let template = claim
-            .by
-            .template()
-            .and_then(|template| world.facts.templates.specs.get(template))
-            .filter(|_| claim.by.template().is_some());
+        let template = world.facts.templates.spec_of(&claim.by);
         for datum in template.into_iter().flat_map(|template| &template.data) {
             if let Some(by) = owned.get_mut(&datum.object) {
                 by.insert(claim.by.clone());

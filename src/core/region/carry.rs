@@ -206,9 +206,8 @@ pub(super) fn made_before_a_strange_look(
     if claim.rendered_or_not().any(|rendered| *rendered == template) {
         return None;
     }
-    let group = &claim.by;
-    let is_named = input.world.fleet.guests.get(group.group()?)?.templates.contains(&template);
-    let by = Claimant::Template { namespace: group.namespace().clone(), template };
+    let is_named = input.world.fleet.group_of(&claim.by)?.templates.contains(&template);
+    let by = Claimant::Template { namespace: claim.by.namespace().clone(), template };
     let is_kept = is_named && is_look_strange(input) && input.world.is_deselected_by_look(&by, input.to.region);
     is_kept.then_some(Code::Unread)
 }
@@ -258,14 +257,14 @@ fn is_look_strange(input: &Input<'_>) -> bool {
 /// The source that leaves open whether a group still has Clusters.
 fn untold(input: &Input<'_>, by: &Claimant) -> Option<SourceName> {
     let world = &input.world;
-    let group = by.group().and_then(|group| world.fleet.guests.get(group))?;
+    let group = world.fleet.group_of(by)?;
     guest::unread(world.fleet, world.snapshot, group, by.namespace())
 }
 
 /// The source with Clusters of which nobody knows whether they are the group's.
 fn untied(input: &Input<'_>, by: &Claimant) -> Option<SourceName> {
     let world = &input.world;
-    guest::untied(world.fleet, world.snapshot, world.fleet.guests.get(by.group()?)?, by.namespace())
+    guest::untied(world.fleet, world.snapshot, world.fleet.group_of(by)?, by.namespace())
 }
 
 /// The reason that a source gives by itself why a Cluster is unread, if it does: a kind that is not served has no finding of

@@ -252,11 +252,7 @@ fn not_taken_for_guests(input: &Input<'_>, ruling: &Ruling<'_>, objects: &[&Mani
     let template = object.from.as_ref().and_then(|from| template_of(&from.name));
     if let Some((template, guest)) = template.zip(object.guest.as_ref()) {
         // What the configuration names no more, it says itself.
-        claim
-            .by
-            .group()
-            .and_then(|group| input.world.fleet.guests.get(group))
-            .filter(|group| group.templates.contains(&template))?;
+        input.world.fleet.group_of(&claim.by).filter(|group| group.templates.contains(&template))?;
         let message =
             format!("{giver} makes {} no more for {}: {} no longer needed", guest.key, claim.by, listed(&objects));
         let help = "If this is unintended, correct the template, or the labels of the namespace.";
@@ -285,10 +281,7 @@ fn without_clusters(
     objects: &[&ManifestObject],
     claimants: &BTreeSet<&Claimant>,
 ) -> Option<Finding> {
-    let group = by
-        .group()
-        .and_then(|group| input.world.fleet.guests.get(group))
-        .filter(|group| group.region == input.to.region.name)?;
+    let group = input.world.fleet.group_of(by).filter(|group| group.region == input.to.region.name)?;
     if !group.namespaces.matches(by.namespace().as_str()) {
         let is_new = |named: &Namespace| {
             !claimants.contains(&Claimant::Guests { namespace: named.clone(), group: group.name.clone() })

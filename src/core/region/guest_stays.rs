@@ -146,7 +146,7 @@ impl<'m> Staying<'m> {
             };
             return staying.find(is_in).map(|(_, code)| *code);
         }
-        let (base, _) = guest::place_of(input.world.fleet.guests.get(by.group()?)?, &object.key.name)?;
+        let (base, _) = guest::place_of(input.world.fleet.group_of(by)?, &object.key.name)?;
         if base.as_str().strip_suffix(guest::OF_NAMESPACES).unwrap_or(base.as_str()) == now {
             return None;
         }
@@ -183,7 +183,7 @@ fn waits(
         return Some(code);
     }
     let unseen = delivered.unseen.first()?.code;
-    let group = input.world.fleet.guests.get(ruling.case.claim.by.group()?)?;
+    let group = input.world.fleet.group_of(&ruling.case.claim.by)?;
     let rule = rule_of(needed_by);
     let of = rule.as_ref().filter(|rule| group.rules.contains(*rule));
     let is_its = |by: &Option<Arc<Claim>>| {

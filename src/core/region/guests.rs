@@ -44,7 +44,7 @@ impl<'m> Before<'m> {
         guest: &Guest,
     ) -> Option<Finding> {
         let others = self.0.get(&(order.lands.namespace.as_ref(), &guest.key)).map(Vec::as_slice).unwrap_or_default();
-        let group = by.and_then(|by| by.group().and_then(|group| input.world.fleet.guests.get(group)));
+        let group = by.and_then(|by| input.world.fleet.group_of(by));
         let meets = |before: &ManifestObject| {
             let Some(group) = group.filter(|_| before.key != order.lands) else { return before.key == order.lands };
             let mut sets = sets_of(input.published, &before.key);
@@ -153,7 +153,7 @@ pub(super) fn of_what_is_left(
     (by, key): (&Claimant, &ObjectKey),
     is_left: impl Fn(&ObjectKey) -> bool,
 ) -> Option<Order> {
-    let group = input.world.fleet.guests.get(by.group()?)?;
+    let group = input.world.fleet.group_of(by)?;
     let body = input.published.document(key)?;
     let set = resource_set::read(&body).ok()?;
     let (base, start) = place_of(group, &key.name)?;

@@ -56,12 +56,18 @@ impl AllMade {
     ///
     /// They are found by the region's `directory`, which stays when the region is renamed.
     pub fn add(&mut self, goal: MadeFor, directory: &str, made: Result<Vec<Object>, Vec<Finding>>) {
+        let MadeFor { region, by, in_guests } = goal;
+        let Claimant::Template { namespace, template } = by else { return };
+        let suffix = if in_guests { "@guests" } else { "" };
+        // The key under which an object is found: in the claimant's namespace, with a name that is none.
+        let place = format!("{directory}{suffix}");
+        let found_as = |lands: &ObjectKey| ObjectKey::of_made(lands, (&template, &namespace), &place);
         let mut all = Made::default();
         match made {
             Ok(objects) => {
                 all.is_known = true;
                 for object in objects {
-                    let (found, lands) = (found_as(&goal, directory, &object.key), object.key.clone());
+                    let (found, lands) = (found_as(&object.key), object.key.clone());
                     let namespaces = self.objects.entry(found.kind.clone()).or_default();
                     let names = namespaces.entry(found.namespace.clone()).or_default();
                     names.insert(found.name.clone(), Box::new(object));
@@ -70,8 +76,6 @@ impl AllMade {
             }
             Err(findings) => all.findings = findings,
         }
-        let MadeFor { region, by, in_guests } = goal;
-        let Claimant::Template { namespace, template } = by else { return };
         self.by.entry(region).or_default().entry(template).or_default().insert((namespace, in_guests), all);
     }
 
@@ -91,10 +95,4 @@ impl AllMade {
     pub(super) fn get(&self, key: &ObjectKey) -> Option<&Object> {
         self.objects.get(&key.kind)?.get(&key.namespace)?.get(&key.name).map(|object| &**object)
     }
-}
-
-/// The key under which a made object is found: in the claimant's namespace, with a name that is none.
-fn found_as(goal: &MadeFor, directory: &str, lands: &ObjectKey) -> ObjectKey {
-    let suffix = if goal.in_guests { "@guests" } else { "" };
-    ObjectKey::of_made(lands, (&Name::from(&*goal.by.name()), goal.by.namespace()), &format!("{directory}{suffix}"))
 }

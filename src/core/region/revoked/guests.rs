@@ -88,11 +88,11 @@ impl<'i> Admission<'_, 'i, '_> {
         let is_unseen = |giver: &&Giver| {
             let delivered = self.claims.get(by).and_then(|claim| claim.guest.as_ref());
             let is_of = |rule: &Name, finding: &Finding| finding.object.as_ref().is_some_and(|key| key.name == *rule);
-            let takes = |by: &Claimant, rule: &Name| by.rule() == Some(rule);
             let rule = giver.rule().zip(delivered);
             rule.is_some_and(|(rule, delivered)| {
                 let mut taken = delivered.items.iter().filter_map(|item| item.rule.as_ref());
-                delivered.unseen.iter().any(|finding| is_of(rule, finding)) && !taken.any(|it| takes(&it.by, rule))
+                delivered.unseen.iter().any(|finding| is_of(rule, finding))
+                    && !taken.any(|it| it.by.rule() == Some(rule))
             })
         };
         let is_unread = |giver: &Giver| match giver {
@@ -110,7 +110,7 @@ impl<'i> Admission<'_, 'i, '_> {
     }
 
     fn is_unnamed(&self, object: &ManifestObject, needed_by: &NeededBy) -> bool {
-        let group = needed_by.by.group().and_then(|group| self.input.world.fleet.guests.get(group));
+        let group = self.input.world.fleet.group_of(&needed_by.by);
         let giver = Giver::of(object, needed_by);
         group.zip(giver).is_some_and(|(group, giver)| !self.is_named(group, &giver))
     }
@@ -176,7 +176,7 @@ impl<'i> Admission<'_, 'i, '_> {
         {
             return revoked(Code::ForbiddenType, format!("{read} never leaves its cluster: {why}"));
         }
-        let group = world.fleet.guests.get(by.group()?)?;
+        let group = world.fleet.group_of(by)?;
         let giver = Giver::of(object, needed_by)?;
         let is_named = self.is_named(group, &giver);
         match &giver {

@@ -169,7 +169,7 @@ fn kustomize_reads_back_what_the_model_says() {
     }
 }
 
-/// What sops hands on of the open part is what stood in it.
+/// The open part of a sealed file stands in what sops hands on as it was.
 #[test]
 fn sops_and_kustomize_read_back_sealed_files() {
     let (Some(kustomize), Some(sops), Some(age)) = (Kustomize::find(), Sops::find(), Age::find()) else { return };

@@ -130,23 +130,22 @@ fn of_theirs(copy: &Value, seen: &mut BTreeSet<&'static str>) -> Value {
             seen.insert(field);
         }
     }
-    if copy.get_mut("spec").is_some_and(leave_nulls_out) {
+    if copy.get_mut("spec").is_some_and(|spec| leave_nulls_out(spec) > 0) {
         seen.insert(NULL);
     }
     content(&copy)
 }
 
-/// Takes null fields out of maps, at any depth, and returns true if there were some.
-fn leave_nulls_out(value: &mut Value) -> bool {
+/// Takes null fields out of maps, at any depth, and returns how many there were.
+fn leave_nulls_out(value: &mut Value) -> usize {
     match value {
         Value::Object(entries) => {
             let count = entries.len();
             entries.retain(|_, value| !value.is_null());
-            let is_less = entries.len() < count;
-            entries.values_mut().fold(is_less, |found, value| leave_nulls_out(value) || found)
+            count - entries.len() + entries.values_mut().map(leave_nulls_out).sum::<usize>()
         }
-        Value::Array(items) => items.iter_mut().fold(false, |found, item| leave_nulls_out(item) || found),
-        _ => false,
+        Value::Array(items) => items.iter_mut().map(leave_nulls_out).sum(),
+        _ => 0,
     }
 }
 

@@ -9,6 +9,7 @@
 
 pub mod beside;
 pub mod inventory;
+mod losses;
 pub mod plan;
 pub mod release;
 pub mod whose;

@@ -50,7 +50,7 @@ pub use globs::Globs;
 pub use grant::{Grant, GrantRegions, Granted, Grantee, grants_for, grants_to_make, placements_of};
 pub use guests::{ClusterSelector, EntryPlace, Expression, GuestEntry, GuestGroup, is_name_of_guests};
 pub use inventory::{Inventory, Look, ProfileBy, ProfileTie};
-pub use limits::{Accept, Acceptance, GitLimits, Limits, SourceLimits, is_digest};
+pub use limits::{Accept, Acceptance, Deletions, GitLimits, Limits, SourceLimits, is_digest};
 pub use placement::{Placement, PlacementBy};
 pub use region::{RegionConfig, RegionState};
 

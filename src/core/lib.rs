@@ -96,7 +96,7 @@
 //! | `bundle.yaml` | [`layout::manifest`] |
 //! | what is carried over, what keeps its bytes, what counts as a change | `carry`, `pack` and `compare` of [`region`] |
 //! | what is said of withdrawals that a document makes | `region/explain.rs` |
-//! | deletion budgets and acceptances | [`region::brake`], [`region::allowances`]; since when they count: [`region::history`] |
+//! | deletion budgets and acceptances | [`region::brake`]; what counts as lost: [`region::accounts`], `apply/losses.rs`; since when: [`region::history`]; what is let through: [`region::allowances`] |
 //! | the SOPS format | [`sops`] writes it, [`sops::read`] reads what others wrote; reuse tags: [`reuse`] |
 //! | what a run leaves for the next: which states of the sources it read, and what it told | [`stamp`] |
 //! | what counts as ciphertext where a value should be | [`ciphertext`] |
@@ -118,7 +118,7 @@
 //! | a kind of destination | what names it in the configuration (`config/region.rs`, `config/file.rs`, `config/resolve/region.rs`; it is an entry of `regions`, by which the shell goes), [`destination`] (its address, folder and delivery, what must not land there), and the file in [`claim`] whose claims go there |
 //! | a way of delivery | `config::Delivery` with `config/delivery.rs`, `config/file/delivery.rs` and `config/resolve/delivery.rs`; `forbids` in [`destination`]; a file in [`layout::delivery`], its arm in [`layout`], `layout/style.rs`; `layout/delivery/argocd.rs` (who shares a decryptor), `verify/bundles/delivery.rs` and `verify/live/stale.rs`. Its files are open: what is to be sealed in another way is `region/pack.rs` and the shell's `run/seal.rs`; whose keys it is read with, the shell's `run/keygen/subject.rs` |
 //! | a view of the plan | a file in [`report`], which takes [`report::summary`]; in the shell `cli/plan.rs` for a format of `plan -o`, and nothing else; for a file of its own `session.rs` (the flag), `cli/records.rs` (that it can be written) and `run/told.rs` (which writes it). [`region::plan`] and `run/render.rs` only if the plan does not say it yet |
-//! | a limit | `config/limits.rs`, `config/file/limit.rs`, `config/resolve/limit.rs`: that is all for a bound on what the configuration itself says. For a quota `judge/quota.rs`, and `region/handover.rs`, which hands over within it; for a bound on what changes [`region::brake`] and `region/compare.rs`, which says what it weighs (`apply/plan.rs` if `pouch apply` is to keep it too); for a bound on reading or pushing, where the shell does it |
+//! | a limit | `config/limits.rs`, `config/file/limit.rs`, `config/resolve/limit.rs`: that is all for a bound on what the configuration itself says. For a quota `judge/quota.rs`, and `region/handover.rs`, which hands over within it; for a bound on what changes [`region::brake`] and [`region::accounts`], which says what it weighs (`apply/losses.rs` if `pouch apply` is to keep it too); for a bound on reading or pushing, where the shell does it |
 //! | a provider | its file in [`capi`], `all` in `capi.rs` for its identities, `kinds` in `capi/cluster.rs` for its clusters, and [`k0rdent::builtin`] if k0rdent ships it. If "who may use it" has a new meaning: [`capi::tenancy`] (in which field it stands, and its form), and `admits` in `capi.rs` |
 //!
 //! A new file also needs its `mod` line in the file above it. A new finding code goes into [`finding::codes`] besides,

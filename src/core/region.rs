@@ -14,6 +14,7 @@
 //! - [`rekey`]: a published bundle's Secrets opened again, and the proof that nothing of the old sealing is left;
 //!   `resealing`: the reasons against sealing anew from the sources.
 
+pub mod accounts;
 mod alike;
 pub mod allowances;
 pub mod brake;

@@ -105,7 +105,7 @@ impl<'a> Run<'a> {
 
     /// What is asked of the history of a region: what counts for withdrawals.
     fn query(&self, region: &'a RegionConfig) -> Result<HistoryQuery<'a>, Failure> {
-        self.query_since(region, self.fleet.limits.deletion_window)
+        self.query_since(region, self.fleet.limits.deletions.window)
     }
 
     /// What is asked of the history of a region: which hand-overs are over.
@@ -195,7 +195,7 @@ impl Told {
         for hold in holds {
             self.record.holds.push(summary::HoldRecord::from(&hold));
             self.findings.push(hold.finding);
-            self.wanted.extend(hold.lifted_by.into_iter().chain(hold.beside));
+            self.wanted.extend(hold.lifted_by);
         }
     }
 }

@@ -4,13 +4,16 @@
 //! is done. What is not in it is never taken away. Beside each name stands what tells the published file from another,
 //! and the resourceVersion that the object had once it was sent.
 
-use alloc::collections::BTreeMap;
-use alloc::string::String;
+use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
 use core::fmt::Write as _;
 
-use crate::name::{Directory, FleetName, GroupKind, Name, Namespace, ObjectKey, is_dns_label, is_dns_subdomain};
+use crate::name::{
+    Claimant, Directory, FleetName, GroupKind, Name, Namespace, ObjectKey, is_dns_label, is_dns_subdomain,
+};
 use crate::node::Node;
+use crate::region::accounts::Whose;
 use crate::yaml::emit::{Tree, emit};
 
 /// The most bytes that a ConfigMap may hold:
@@ -19,6 +22,9 @@ pub const MOST_BYTES: usize = 1 << 20;
 
 /// What stands before a kind in the ConfigMap's keys.
 const OBJECTS: &str = "objects.";
+
+/// The same, where the numbers of those stand who need its objects, in the order of these: their lines under `claimants`.
+const NEEDED_BY: &str = "neededBy.";
 
 /// The same, where what the kind is called in paths stands.
 const CALLED: &str = "plural.";
@@ -40,9 +46,9 @@ pub struct Inventory {
     pub bundle: String,
     /// The last commit that a bundle was read from; none before the first.
     pub revision: Option<String>,
-    /// How many objects there were when more of them left the bundle than may be taken away at once, as long as some of
-    /// those are still there: what is brought meanwhile lets none of them go.
-    pub held: Option<usize>,
+    /// How many claimants had objects there when more of them lost some than may at once, as long as some of those objects
+    /// are still there: what is brought meanwhile lets none of them go.
+    pub held: BTreeMap<Whose, usize>,
     /// The kinds that it ever had objects of. What others than pouch may have written of one cannot be taken out again, so
     /// it is written empty.
     pub kinds: BTreeMap<GroupKind, Called>,
@@ -60,6 +66,8 @@ pub struct Brought {
     pub mark: Option<String>,
     /// The resourceVersion that the object had then.
     pub version: Option<String>,
+    /// Who needed it then; nobody where an older pouch brought it.
+    pub claimants: BTreeSet<Claimant>,
 }
 
 /// Why an inventory cannot be used; never quotes it.
@@ -95,7 +103,7 @@ impl Inventory {
             directory: directory.clone(),
             bundle: String::new(),
             revision: None,
-            held: None,
+            held: BTreeMap::new(),
             kinds: BTreeMap::new(),
             objects: BTreeMap::new(),
         }
@@ -124,10 +132,12 @@ impl Inventory {
         let mut inventory = Self::empty(fleet, directory);
         inventory.bundle = field("bundle").filter(|text| is_word(text)).map(String::from).unwrap_or_default();
         inventory.revision = field("revision").filter(|text| is_word(text)).map(String::from);
-        inventory.held = match field("held") {
-            Some(count) => Some(count.parse().map_err(|_| Unusable::Malformed)?),
-            None => None,
-        };
+        for line in field("held").unwrap_or_default().lines() {
+            let (whose, count) = held(line).ok_or(Unusable::Malformed)?;
+            inventory.held.insert(whose, count);
+        }
+        let claimants = field("claimants").unwrap_or_default().lines().map(claimant);
+        let claimants: Vec<Claimant> = claimants.collect::<Option<_>>().ok_or(Unusable::Malformed)?;
         for (name, node) in data.entries() {
             let text = node.as_str().ok_or(Unusable::Malformed)?;
             let kind = |name: &str| {
@@ -140,8 +150,13 @@ impl Inventory {
             }
             let Some(kind) = name.strip_prefix(OBJECTS).map(kind) else { continue };
             inventory.kinds.entry(kind.clone()).or_default();
+            let mut needed = field(&format!("{NEEDED_BY}{kind}")).map(str::lines);
             for line in text.lines() {
-                let (key, brought) = object(&kind, line).ok_or(Unusable::Malformed)?;
+                let (key, mut brought) = object(&kind, line).ok_or(Unusable::Malformed)?;
+                if let Some(needed) = &mut needed {
+                    let line = needed.next().ok_or(Unusable::Malformed)?;
+                    brought.claimants = numbered(line, &claimants).ok_or(Unusable::Malformed)?;
+                }
                 inventory.objects.insert(key, brought);
             }
         }
@@ -154,19 +169,31 @@ impl Inventory {
         let mut kinds: BTreeMap<String, String> = kinds.collect();
         let called = self.kinds.iter().filter_map(|(kind, called)| Some((format!("{CALLED}{kind}"), called.clone()?)));
         kinds.extend(called);
+        let all: BTreeSet<&Claimant> = self.objects.values().flat_map(|brought| &brought.claimants).collect();
+        let all: Vec<(&Claimant, String)> = all.into_iter().filter_map(|by| Some((by, written(by)?))).collect();
+        let numbers: BTreeMap<&Claimant, usize> = all.iter().enumerate().map(|(at, (by, _))| (*by, at)).collect();
         for (key, brought) in &self.objects {
             let lines = kinds.entry(format!("{OBJECTS}{}", key.kind)).or_default();
             let or_nothing = |text: &Option<String>| text.clone().unwrap_or_else(|| String::from(NOTHING));
             let (mark, version) = (or_nothing(&brought.mark), or_nothing(&brought.version));
             let _ = writeln!(lines, "{}/{} {mark} {version}", key.namespace_text(), key.name);
+            let needed = brought.claimants.iter().filter_map(|by| numbers.get(by));
+            let needed: Vec<String> = needed.map(usize::to_string).collect();
+            let lines = kinds.entry(format!("{NEEDED_BY}{}", key.kind)).or_default();
+            let _ = writeln!(lines, "{}", if needed.is_empty() { String::from(NOTHING) } else { needed.join(",") });
         }
-        let held = self.held.map(|count| format!("{count}"));
+        let lines = |lines: Vec<String>| Some(lines.join("\n")).filter(|lines| !lines.is_empty());
+        let held = lines(
+            self.held.iter().filter_map(|(whose, count)| Some(format!("{count}{}", whose_text(whose)?))).collect(),
+        );
+        let claimants = lines(all.into_iter().map(|(_, text)| text).collect());
         let own = [
             ("fleet", Some(self.fleet.as_str())),
             ("directory", Some(self.directory.as_str())),
             ("bundle", Some(self.bundle.as_str())),
             ("revision", self.revision.as_deref()),
             ("held", held.as_deref()),
+            ("claimants", claimants.as_deref()),
         ];
         let own = own.into_iter().filter_map(|(key, text)| Some((String::from(key), Tree::text(text?))));
         let data = own.chain(kinds.into_iter().map(|(key, lines)| (key, Tree::text(lines))));
@@ -192,6 +219,57 @@ pub(super) fn labels(component: &str) -> Tree<'_> {
     Tree::map(labels.map(|(key, value)| (key, Tree::text(value))))
 }
 
+/// A claimant as a line: `Credential team-a web`; none of one that no line can hold.
+fn written(by: &Claimant) -> Option<String> {
+    let text = format!("{} {} {}", by.kind(), by.namespace(), by.name());
+    (claimant(&text)? == *by).then_some(text)
+}
+
+fn claimant(line: &str) -> Option<Claimant> {
+    let mut words = line.split(' ');
+    let (kind, namespace, name) = (words.next()?, words.next()?, words.next()?);
+    let is_name = |byte: u8| byte.is_ascii_graphic() && !matches!(byte, b'"' | b'\\' | b'/');
+    let is_right = words.next().is_none()
+        && is_word(kind)
+        && is_dns_label(namespace)
+        && (1..=600).contains(&name.len())
+        && name.bytes().all(is_name);
+    is_right.then(|| Claimant::new(kind, namespace.into(), name))
+}
+
+/// The claimants of a line of numbers.
+fn numbered(line: &str, claimants: &[Claimant]) -> Option<BTreeSet<Claimant>> {
+    if line == NOTHING {
+        return Some(BTreeSet::new());
+    }
+    line.split(',').map(|number| claimants.get(number.parse::<usize>().ok()?).cloned()).collect()
+}
+
+/// Whose losses were held, as it stands behind the number; none of one that no line can hold.
+fn whose_text(whose: &Whose) -> Option<String> {
+    let text = match whose {
+        Whose::Kind { namespace, kind } => format!(" {kind} {namespace}"),
+        Whose::Group(group) => format!(" {group}"),
+        Whose::Anybody => String::new(),
+    };
+    (held(&format!("0{text}"))?.0 == *whose).then_some(text)
+}
+
+/// One line of what is held: a number, and whose claimants that many were. Before that was noted, it counted all objects.
+fn held(line: &str) -> Option<(Whose, usize)> {
+    let mut words = line.split(' ');
+    let count = words.next()?.parse().ok()?;
+    let whose = match (words.next(), words.next(), words.next()) {
+        (None, ..) => Whose::Anybody,
+        (Some(group), None, _) if is_dns_label(group) => Whose::Group(group.into()),
+        (Some(kind), Some(namespace), None) if is_word(kind) && is_dns_label(namespace) => {
+            Whose::Kind { namespace: namespace.into(), kind: kind.into() }
+        }
+        _ => return None,
+    };
+    Some((whose, count))
+}
+
 /// One line.
 fn object(kind: &GroupKind, line: &str) -> Option<(ObjectKey, Brought)> {
     let mut words = line.split(' ');
@@ -204,7 +282,7 @@ fn object(kind: &GroupKind, line: &str) -> Option<(ObjectKey, Brought)> {
         && (namespace.is_empty() || is_dns_label(namespace));
     let namespace = (!namespace.is_empty()).then(|| namespace.into());
     let key = ObjectKey::new(kind.clone(), namespace, name.into());
-    is_right.then(|| (key, Brought { mark: known(mark), version: known(version) }))
+    is_right.then(|| (key, Brought { mark: known(mark), version: known(version), claimants: BTreeSet::new() }))
 }
 
 /// Whether a text can be a digest or a version: it goes into messages.

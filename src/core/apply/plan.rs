@@ -1,17 +1,19 @@
 //! What is sent to a region and what is to be taken away, decided before anything is.
 
 use alloc::collections::{BTreeMap, BTreeSet};
-use alloc::string::String;
+use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
 
 use super::inventory::{Brought, Inventory};
+use super::losses::{self, End, Stood};
 use super::{Bundle, Live, Meta, Wanted, is_prunable};
-use crate::config::{Accept, Acceptance, Limits};
+use crate::config::{Accept, Acceptance, Deletions};
 use crate::finding::{Code, Finding};
 use crate::kinds;
 use crate::listing::few;
 use crate::name::{Claimant, GroupKind, ObjectKey, Region, Version};
 use crate::node::Node;
+use crate::region::accounts::{Account, Whose};
 use crate::region::brake;
 use crate::region::change::Hold;
 
@@ -20,38 +22,6 @@ const SHOWN: usize = 5;
 
 /// The annotation that says whether a Namespace that is there already is left alone.
 const SSA: &str = "kustomize.toolkit.fluxcd.io/ssa";
-
-/// How many objects may be taken away at once.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Budget {
-    /// So many always may.
-    pub free: usize,
-    /// Above that, at most so many percent of what was brought.
-    pub percent: usize,
-    /// Above that, at most so many.
-    pub objects: usize,
-}
-
-impl Default for Budget {
-    /// The defaults of `limits.deletions`.
-    fn default() -> Self {
-        Self { free: 3, percent: 20, objects: 10 }
-    }
-}
-
-impl From<&Limits> for Budget {
-    fn from(limits: &Limits) -> Self {
-        let Limits { free_deletions: free, deletion_percent: percent, deletion_objects: objects, .. } = *limits;
-        Self { free, percent, objects }
-    }
-}
-
-impl Budget {
-    fn admits(self, count: usize, of: usize, left: usize) -> bool {
-        let within = count <= self.objects && count.saturating_mul(100) <= self.percent.saturating_mul(of);
-        count == 0 || (left > 0 && (count <= self.free || within))
-    }
-}
 
 /// What a region answered.
 pub struct Answers<'a> {
@@ -72,7 +42,7 @@ pub struct Let<'a> {
     /// The region, for people.
     pub region: &'a Region,
     /// The brake's numbers.
-    pub budget: Budget,
+    pub budget: Deletions,
     /// The digests that were accepted.
     pub accepted: &'a BTreeSet<String>,
 }
@@ -100,10 +70,15 @@ pub struct Plan<'u> {
     /// What left the bundle, and may be there for all anybody knows: its kind is not served just now, or it could not be
     /// looked at.
     pub unseen: BTreeSet<ObjectKey>,
-    /// Why nothing may be taken away.
+    /// What of that stays, because it is more than may go at once.
+    pub kept: BTreeSet<ObjectKey>,
+    /// Why it does.
     pub held: Option<Hold>,
-    /// How many objects were brought and stood there, or how many did when more than may go left them.
-    pub of: usize,
+    /// How many claimants had something there, by whose losses are weighed together.
+    pub sizes: BTreeMap<Whose, usize>,
+    /// The objects that were brought and stand there, and who needed them then. What the inventory merely names counts for
+    /// nothing, and neither does what this run brings: both would let more go.
+    stood: BTreeMap<ObjectKey, BTreeSet<Claimant>>,
     /// The inventory to write before anything is sent.
     pub before: Inventory,
 }
@@ -171,7 +146,12 @@ impl Plan<'_> {
     /// What is not as the bundle says before anything is sent, and may point to what left the bundle.
     pub fn staying(&self) -> impl Iterator<Item = &ObjectKey> {
         let given_up = self.given_up.iter().map(|(key, _)| key);
-        given_up.chain(&self.unseen).filter(|key| !is_pointed_to(key))
+        given_up.chain(&self.unseen).chain(&self.kept).filter(|key| !is_pointed_to(key))
+    }
+
+    /// What is taken away, or waits for nothing but finalizers.
+    pub fn going(&self) -> impl Iterator<Item = &Goner> {
+        self.goners.iter().filter(|goner| !self.kept.contains(&goner.key))
     }
 }
 
@@ -186,13 +166,26 @@ pub fn replacing(
     lets: &Let<'_>,
     anew: &[(&ObjectKey, &Meta)],
 ) -> Option<Hold> {
-    let (count, of) = (anew.len(), plan.of);
-    if lets.budget.admits(count, of, 1) {
+    let stood = plan.stood();
+    let going = anew.iter().map(|(key, _)| *key).collect();
+    let accounts = weighed(inventory, losses::accounts(&stood, bundle, (&going, End::Anew), &lets.budget));
+    if brake::those_beyond(&accounts, &lets.budget).is_empty() {
         return None;
     }
+    let (count, of) = (anew.len(), stood.len());
     held(bundle, inventory, lets, (anew, " anew"), |named| {
         format!("would have {count} of the {of} objects that were brought to it deleted and made anew: {named}")
     })
+}
+
+/// The accounts, none with more claimants than it had when more than may go left it: what is brought meanwhile lets none of
+/// that go.
+fn weighed(inventory: &Inventory, accounts: BTreeMap<Whose, Account>) -> Vec<Account> {
+    let least = |account: Account| {
+        let then = inventory.held.get(&account.whose).copied().unwrap_or(usize::MAX);
+        Account { claimants: account.claimants.min(then), ..account }
+    };
+    accounts.into_values().map(least).collect()
 }
 
 /// Holds objects unless that they go was accepted. With their UIDs, an acceptance is spent with the objects that it was
@@ -245,8 +238,10 @@ pub fn plan<'u>(
         goners: Vec::new(),
         given_up: Vec::new(),
         unseen: BTreeSet::new(),
+        kept: BTreeSet::new(),
         held: None,
-        of: 0,
+        sizes: BTreeMap::new(),
+        stood: BTreeMap::new(),
         before,
     };
     for (part, node) in &bundle.namespaces {
@@ -291,6 +286,11 @@ pub fn plan<'u>(
         }
         last = Some(&key.kind);
     }
+    for wanted in &bundle.objects {
+        if let Some(brought) = plan.before.objects.get_mut(wanted.key) {
+            brought.claimants = wanted.claimants.iter().cloned().collect();
+        }
+    }
     leavers(&mut plan, bundle, inventory, answers, lets);
     plan
 }
@@ -314,7 +314,7 @@ fn is_lacking(wanted: &Wanted<'_>, answers: &Answers<'_>) -> bool {
 
 /// Whether nobody wrote to an object since this very file was sent: to send it again would change nothing.
 fn is_same(wanted: &Wanted<'_>, meta: &Meta, brought: Option<&Brought>) -> bool {
-    let Some(Brought { mark: Some(mark), version: Some(version) }) = brought else { return false };
+    let Some(Brought { mark: Some(mark), version: Some(version), .. }) = brought else { return false };
     *mark == wanted.mark && *version == meta.version && meta.is_ours && !meta.is_going
 }
 
@@ -370,45 +370,71 @@ fn leavers(plan: &mut Plan<'_>, bundle: &Bundle<'_>, inventory: &Inventory, answ
     }
     // What points to others goes first.
     plan.goners.sort_by_key(Goner::is_pointed_to);
-    brake(plan, bundle, inventory, answers, lets);
+    plan.stood = stood(plan, bundle, inventory, answers);
+    brake(plan, bundle, inventory, lets);
 }
 
-/// How many objects were brought, and stand there. What the inventory merely names counts for nothing, and neither does
-/// what this run brings: both would let more go.
-fn stood(plan: &Plan<'_>, bundle: &Bundle<'_>, inventory: &Inventory, answers: &Answers<'_>) -> usize {
-    let kept = bundle.objects.iter().filter(|wanted| {
-        match (inventory.objects.get(wanted.key), answers.live.get(wanted.key)) {
-            (Some(brought), Some(Live::Here(meta))) => is_brought(brought, meta, &bundle.manager),
-            (Some(brought), Some(Live::Unknown)) => brought.mark.is_some(),
-            _ => false,
-        }
-    });
-    kept.count().saturating_add(plan.goners.len())
+impl Plan<'_> {
+    fn stood(&self) -> Stood<'_> {
+        self.stood.iter().collect()
+    }
+}
+
+fn stood(
+    plan: &Plan<'_>,
+    bundle: &Bundle<'_>,
+    inventory: &Inventory,
+    answers: &Answers<'_>,
+) -> BTreeMap<ObjectKey, BTreeSet<Claimant>> {
+    let stands = |key: &ObjectKey, brought: &Brought| match answers.live.get(key) {
+        Some(Live::Here(meta)) => is_brought(brought, meta, &bundle.manager),
+        Some(Live::Unknown) => brought.mark.is_some(),
+        Some(Live::Absent) | None => false,
+    };
+    let kept = bundle.objects.iter().map(|wanted| wanted.key);
+    let kept = kept.filter(|key| inventory.objects.get(*key).is_some_and(|brought| stands(key, brought)));
+    let all = kept.chain(plan.goners.iter().map(|goner| &goner.key));
+    all.filter_map(|key| Some((key.clone(), inventory.objects.get(key)?.claimants.clone()))).collect()
 }
 
 /// Holds what left the bundle where it is more than may go at once.
-fn brake(plan: &mut Plan<'_>, bundle: &Bundle<'_>, inventory: &Inventory, answers: &Answers<'_>, lets: &Let<'_>) {
-    let going = plan.goners.iter().filter(|goner| !goner.meta.is_going);
-    let going: Vec<(&ObjectKey, &Meta)> = going.map(|goner| (&goner.key, &goner.meta)).collect();
-    let count = going.len();
-    let now = stood(plan, bundle, inventory, answers);
-    let of = inventory.held.map_or(now, |then| then.min(now));
-    let left = of.saturating_sub(count);
-    plan.of = of;
-    if going.is_empty() || lets.budget.admits(count, of, left) {
-        return;
-    }
-    let end = match left {
-        0 if bundle.objects.is_empty() => ", which empties it",
-        0 => ", which is all of them",
-        _ => "",
-    };
-    plan.held = held(bundle, inventory, lets, (&going, ""), |named| {
-        format!("would lose {count} of the {of} objects that were brought to it{end}: {named}")
+fn brake(plan: &mut Plan<'_>, bundle: &Bundle<'_>, inventory: &Inventory, lets: &Let<'_>) {
+    let going: BTreeMap<&ObjectKey, &Meta> =
+        plan.goners.iter().filter(|goner| !goner.meta.is_going).map(|goner| (&goner.key, &goner.meta)).collect();
+    let stood = plan.stood();
+    let keys = going.keys().copied().collect();
+    let accounts = losses::accounts(&stood, bundle, (&keys, End::Gone), &lets.budget);
+    let accounts = weighed(inventory, accounts);
+    let beyond = brake::those_beyond(&accounts, &lets.budget);
+    let sizes: BTreeMap<Whose, usize> =
+        accounts.iter().map(|account| (account.whose.clone(), account.claimants)).collect();
+    let held_accounts = || accounts.iter().filter(|account| beyond.contains(&account.whose));
+    let kept: BTreeSet<&ObjectKey> =
+        held_accounts().flat_map(|account| account.losses.iter().map(|loss| &loss.key)).collect();
+    let gone: Vec<(&ObjectKey, &Meta)> = going.into_iter().filter(|(key, _)| kept.contains(key)).collect();
+    let (count, of) = (gone.len(), stood.len());
+    let whose: Vec<String> =
+        beyond.iter().filter(|whose| **whose != Whose::Anybody).map(|whose| whose.to_string()).collect();
+    let held = (count > 0).then(|| {
+        held(bundle, inventory, lets, (&gone, ""), |named| {
+            let among = match &*whose {
+                [] => String::new(),
+                whose => format!("; among {}", few(whose, whose.len(), SHOWN)),
+            };
+            let end = if count < of { "" } else { ", which is all of them" };
+            format!("would lose {count} of the {of} objects that were brought to it{end}: {named}{among}")
+        })
     });
-    if plan.held.is_some() {
-        plan.before.held = Some(of);
+    let held = held.flatten();
+    let kept = match held {
+        Some(_) => kept.into_iter().cloned().collect(),
+        None => BTreeSet::new(),
+    };
+    if held.is_some() {
+        plan.before.held =
+            sizes.iter().filter(|(whose, _)| beyond.contains(*whose)).map(|(w, n)| (w.clone(), *n)).collect();
     }
+    (plan.held, plan.kept, plan.sizes) = (held, kept, sizes);
 }
 
 impl<'u> Sending<'u> {

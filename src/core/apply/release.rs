@@ -62,7 +62,7 @@ impl Pointers {
 
 /// Whether an object that left the bundle may go now.
 pub fn may_go(plan: &Plan<'_>, goner: &Goner, pointers: &Pointers) -> bool {
-    plan.held.is_none() && !goner.meta.is_going && !pointers.may_lead_to(&goner.key)
+    !plan.kept.contains(&goner.key) && !goner.meta.is_going && !pointers.may_lead_to(&goner.key)
 }
 
 /// The inventory that is right when all is done.
@@ -79,14 +79,15 @@ pub fn after(
     let mut after = plan.before.clone();
     after.objects.retain(|key, _| !gone.contains(key));
     if holds {
-        after.held = Some(plan.of);
+        after.held.clone_from(&plan.sizes);
     } else if plan.goners.iter().all(|goner| gone.contains(&goner.key)) {
-        after.held = None;
+        after.held.clear();
     }
     for wanted in &bundle.objects {
         let version = sent.get(wanted.key).cloned();
         if let Some(version) = version {
-            let brought = Brought { mark: Some(wanted.mark.clone()), version: Some(version) };
+            let claimants = wanted.claimants.iter().cloned().collect();
+            let brought = Brought { mark: Some(wanted.mark.clone()), version: Some(version), claimants };
             after.objects.insert(wanted.key.clone(), brought);
         } else if !plan.same.contains(wanted.key)
             && let Some(brought) = after.objects.get_mut(wanted.key)

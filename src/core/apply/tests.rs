@@ -3,12 +3,14 @@ use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
 
 use super::inventory::{Brought, Inventory, Unusable, mark, name};
-use super::plan::{Answers, Broken, Budget, Let, Plan, is_for_taking, plan};
+use super::plan::{Answers, Broken, Let, Plan, is_for_taking, plan};
 use super::release::{Pointers, after, may_go};
 use super::whose::{Beginning, Misplaced, emit_own, misplaced};
 use super::{Bundle, Live, Meta, fields_named, is_alike};
+use crate::config::Deletions;
 use crate::name::{Claimant, GroupKind, Namespace, ObjectKey, Region, Version};
 use crate::node::{Interner, Node};
+use crate::region::accounts::Whose;
 use crate::verify::bundles::unpack::Unpacked;
 use crate::yaml::read::{Document, read};
 
@@ -72,6 +74,9 @@ fn live(says: &str) -> Live {
     }
 }
 
+/// A budget that holds nothing of a few objects.
+const GENEROUS: Deletions = Deletions { claimants: 9, keep: 0, ..Deletions::DEFAULT };
+
 struct Scene {
     unpacked: Unpacked,
     inventory: Inventory,
@@ -79,7 +84,7 @@ struct Scene {
     silent: BTreeSet<String>,
     lacks: Vec<&'static str>,
     undefined: Vec<&'static str>,
-    budget: Budget,
+    budget: Deletions,
     accepted: BTreeSet<String>,
 }
 
@@ -92,7 +97,7 @@ impl Scene {
             let version = (!version.is_empty()).then(|| String::from(version));
             let mark = (!object.ends_with('!')).then(|| String::from("0123456789abcdef"));
             let object = object.trim_end_matches('!');
-            kept.objects.insert(key(object), Brought { mark, version });
+            kept.objects.insert(key(object), Brought { mark, version, claimants: BTreeSet::new() });
         }
         let there = there.iter().map(|line| line.split_once(" = ").unwrap());
         Self {
@@ -102,7 +107,7 @@ impl Scene {
             silent: BTreeSet::new(),
             lacks: Vec::new(),
             undefined: Vec::new(),
-            budget: Budget::default(),
+            budget: Deletions::DEFAULT,
             accepted: BTreeSet::new(),
         }
     }
@@ -251,6 +256,7 @@ fn what_goes_was_brought_and_is_labelled() {
     let mut scene = Scene::new(&["Secret n/s"], &inventory, &there);
     scene.lacks = Vec::from(["AWSClusterStaticIdentity"]);
     scene.undefined = scene.lacks.clone();
+    scene.budget = GENEROUS;
     scene.check(&[
         "send Secret n/s",
         "withdraw AzureClusterIdentity n/old, Secret n/gone",
@@ -345,7 +351,9 @@ fn what_was_never_sent_does_not_go() {
         "Secret n/both = 1 applied another's",
         "Secret n/brought = 1",
     ];
-    Scene::new(&["Secret n/s"], &inventory, &there).check(&[
+    let mut scene = Scene::new(&["Secret n/s"], &inventory, &there);
+    scene.budget = GENEROUS;
+    scene.check(&[
         "same Secret n/s",
         "withdraw Secret n/brought, Secret n/killed",
         "give up Secret n/both (OfAnother), Secret n/refused (NotBrought)",
@@ -385,7 +393,7 @@ fn what_may_be_there_unseen_is_not_forgotten() {
     ];
     let mut scene = Scene::new(&["ConfigMap n/c"], &inventory, &there);
     scene.lacks = Vec::from(["AWSClusterStaticIdentity"]);
-    scene.budget.objects = 0;
+    scene.budget.most = 0;
     let paths = |keys: &mut dyn Iterator<Item = &ObjectKey>| -> Vec<String> { keys.map(ObjectKey::path).collect() };
     scene.decide(|_, plan| {
         assert_eq!(paths(&mut plan.staying()), ["n/unlabelled", "unserved", "unread"]);
@@ -418,7 +426,7 @@ fn more_than_the_budget_is_held_until_it_is_accepted() {
         assert_eq!(scene.decide(|_, plan| plan.held.is_some()), with);
     };
     for (kept, gone, held) in
-        [(1, 3, false), (1, 4, true), (20, 5, false), (19, 5, true), (90, 10, false), (90, 11, true), (0, 1, true)]
+        [(1, 1, false), (1, 2, true), (20, 5, false), (19, 5, true), (90, 10, false), (90, 11, true), (0, 1, true)]
     {
         check(kept, gone, held);
     }
@@ -435,16 +443,11 @@ fn what_is_going_already_is_not_counted() {
 }
 
 #[test]
-fn the_budget_is_that_of_bundles() {
-    let fleet = crate::testing::case::fleet(&serde_json::json!({"regions": {"eu": {}}}));
-    assert_eq!(Budget::from(&fleet.limits), Budget::default());
-}
-
-#[test]
 fn what_a_failed_identity_may_point_to_stays() {
     let inventory = ["Secret n/old", "Secret n/other", "AzureClusterIdentity n/gone", "ConfigMap n/c"];
     let there = ["Secret n/old = 1", "Secret n/other = 1", "AzureClusterIdentity n/gone = 1", "ConfigMap n/c = 1"];
-    let scene = Scene::new(&["ConfigMap n/c"], &inventory, &there);
+    let mut scene = Scene::new(&["ConfigMap n/c"], &inventory, &there);
+    scene.budget = GENEROUS;
     let go = |pointers: &Pointers| -> Vec<String> {
         scene.decide(|_, plan| {
             let goners = plan.goners.iter().filter(|goner| may_go(plan, goner, pointers));
@@ -525,7 +528,9 @@ fn the_inventory_afterwards_is_what_happened() {
 #[test]
 fn an_inventory_comes_back_as_it_was_written() {
     let mut inventory = Inventory::empty(&"acme".into(), &"eu".into());
-    let known = Brought { mark: Some(mark("0123456789abcdef01")), version: Some(String::from("42")) };
+    let taken = Claimant::new("ResourceSyncRule", "n".into(), "r:a");
+    let claimants = BTreeSet::from([Claimant::credential("n".into(), "c".into()), taken]);
+    let known = Brought { mark: Some(mark("0123456789abcdef01")), version: Some(String::from("42")), claimants };
     for (object, brought) in [
         ("Secret n/a.b-c", known.clone()),
         ("ConfigMap n/c", Brought::default()),
@@ -538,7 +543,12 @@ fn an_inventory_comes_back_as_it_was_written() {
     inventory.kinds.insert(GroupKind::new(CAPI, "FooClusterIdentity"), Some(String::from("fooclusteridentities")));
     inventory.bundle = String::from("abc");
     inventory.revision = Some(String::from("c0ffee"));
-    inventory.held = Some(7);
+    inventory.held = [
+        (Whose::Anybody, 7),
+        (Whose::Group("pull".into()), 8),
+        (Whose::of(&Claimant::credential("n".into(), "c".into())), 9),
+    ]
+    .into();
     let text = inventory.emit(&"kcm-system".into(), Some("7"));
     let read = |text: &str| Inventory::read(&node(text), &"acme".into(), &"eu".into());
     assert_eq!(read(&text).as_ref(), Ok(&inventory));
@@ -562,7 +572,12 @@ fn an_inventory_comes_back_as_it_was_written() {
         ("n/c - -", "n/c%2f - -", Unusable::Malformed),
         ("n/c - -", "n/.. - -", Unusable::Malformed),
         ("n/c - -", "n/C - -", Unusable::Malformed),
-        ("held: \"7\"", "held: x", Unusable::Malformed),
+        ("    7\n", "    x\n", Unusable::Malformed),
+        ("9 Credential n", "9 Credential n n", Unusable::Malformed),
+        ("Credential n c", "Credential n", Unusable::Malformed),
+        ("Credential n c", "Credential N c", Unusable::Malformed),
+        ("    0,1\n", "    0,2\n", Unusable::Malformed),
+        ("    0,1\n", "", Unusable::Malformed),
         ("fooclusteridentities", "foo/../bar", Unusable::Malformed),
     ] {
         assert!(text.contains(from), "{from}");

@@ -38,19 +38,50 @@ pub struct GitLimits {
     pub settle: u64,
 }
 
+/// How much may be withdrawn without a person (`limits.deletions`): claimants of one kind in one namespace, and
+/// namespaces with such claimants.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Deletions {
+    /// So many always may.
+    pub claimants: usize,
+    /// Above that, so many in percent of those that there are.
+    pub percent: usize,
+    /// Never more than so many; and of one claimant that loses more objects and entries than that, each counts.
+    pub most: usize,
+    /// The claimants of a region, or of a group of guests, that stay in any case, in percent.
+    pub keep: usize,
+    /// For how long withdrawals are counted together, in seconds.
+    pub window: u64,
+}
+
+impl Deletions {
+    /// What holds unless the configuration says otherwise.
+    pub const DEFAULT: Self = Self { claimants: 1, percent: 20, most: 10, keep: 50, window: 24 * 3600 };
+
+    /// How many of so many may be lost.
+    pub fn allowed(&self, of: usize) -> usize {
+        let share = of.saturating_mul(self.percent).checked_div(100).unwrap_or_default();
+        share.max(self.claimants).min(self.most)
+    }
+
+    /// As what a claimant counts that loses so many objects and entries.
+    pub fn weight(&self, lost: usize) -> usize {
+        if lost > self.most { lost } else { lost.min(1) }
+    }
+
+    /// Returns true if enough of a whole are left.
+    pub fn leaves_enough(&self, left: usize, of: usize) -> bool {
+        left.saturating_mul(100) >= of.saturating_mul(self.keep)
+    }
+}
+
 /// Bounds of one run.
 #[derive(Clone, Debug)]
 pub struct Limits {
     /// What the files of one source may cost.
     pub sources: SourceLimits,
-    /// Withdrawals of one namespace from one region that always pass.
-    pub free_deletions: usize,
-    /// Above that, the most of them in percent of what the namespace has published.
-    pub deletion_percent: usize,
-    /// Above that, the most of them in objects.
-    pub deletion_objects: usize,
-    /// For how long withdrawals are counted together, in seconds.
-    pub deletion_window: u64,
+    /// How much may be withdrawn without a person.
+    pub deletions: Deletions,
     /// How long what a claim has exchanged for another object stays published, in seconds; 0 for not at all.
     pub handover: u64,
     /// The most unchanged Secrets of a region that may be sealed anew, in percent.
@@ -82,10 +113,11 @@ impl Limits {
     /// As the configuration has them, defaults written out.
     pub(super) fn tree(&self) -> Tree<'_> {
         let deletions = [
-            ("free", Tree::count(self.free_deletions)),
-            ("percent", Tree::count(self.deletion_percent)),
-            ("objects", Tree::count(self.deletion_objects)),
-            ("window", Tree::text(format!("{}s", self.deletion_window))),
+            ("claimants", Tree::count(self.deletions.claimants)),
+            ("percent", Tree::count(self.deletions.percent)),
+            ("most", Tree::count(self.deletions.most)),
+            ("keep", Tree::count(self.deletions.keep)),
+            ("window", Tree::text(format!("{}s", self.deletions.window))),
         ];
         let sources = [
             ("documents", Tree::count(self.sources.documents)),
@@ -161,14 +193,14 @@ impl Accept {
         }
     }
 
-    /// Whether one namespace's can be accepted.
+    /// Returns true if one namespace's can be accepted.
     pub fn is_by_namespace(self) -> bool {
-        self != Accept::Recipients
+        self == Accept::Deletions
     }
 }
 
 impl Acceptance {
-    /// Reads `REGION=DIGEST`, or `REGION/NAMESPACE=DIGEST` of what namespaces have; none if it is neither.
+    /// Reads `REGION=DIGEST`, or `REGION/NAMESPACE=DIGEST` of withdrawals; none if it is neither.
     pub fn parse(what: Accept, text: &str) -> Option<Self> {
         let (whose, digest) = text.split_once('=')?;
         let (region, namespace) = match whose.split_once('/') {

@@ -1,4 +1,4 @@
-//! Holder: who has quotas and a brake of his own.
+//! Holder: who has quotas of his own.
 //!
 //! That is a namespace, and apart from it what others bring there: templates that are rendered for it, each group of guests
 //! of its Clusters, and what rules take for want of a namespace. Who writes the one has no say in the others, and uses up
@@ -8,7 +8,7 @@ use core::fmt;
 
 use super::{Claimant, Name, Namespace};
 
-/// Who has quotas and a brake of his own.
+/// Who has quotas of his own.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Holder {
     /// The namespace of the claimants.
@@ -44,16 +44,6 @@ impl Holder {
             | Claimant::Other { .. } => Part::Own,
         };
         Self { namespace: by.namespace().clone(), part }
-    }
-
-    /// Whether it is a group of guests.
-    pub fn is_guests(&self) -> bool {
-        matches!(self.part, Part::Guests(_))
-    }
-
-    /// What a namespace claims itself.
-    pub fn own(namespace: Namespace) -> Self {
-        Self { namespace, part: Part::Own }
     }
 }
 

@@ -198,8 +198,6 @@ pub struct Hold {
     pub finding: Finding,
     /// The acceptance that lets it through, if one does.
     pub lifted_by: Option<Acceptance>,
-    /// The acceptances of what would be held in its place once it is let through.
-    pub beside: Vec<Acceptance>,
     /// The claimants that would lose something, sorted.
     pub claimants: Vec<Claimant>,
     /// What they would lose, sorted.
@@ -209,7 +207,7 @@ pub struct Hold {
 impl Hold {
     /// A hold that no acceptance lets through.
     pub fn fast(finding: Finding) -> Self {
-        Self { finding, lifted_by: None, beside: Vec::new(), claimants: Vec::new(), losses: Vec::new() }
+        Self { finding, lifted_by: None, claimants: Vec::new(), losses: Vec::new() }
     }
 
     /// A hold that this acceptance lets through, and by which nobody would lose anything.

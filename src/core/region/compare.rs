@@ -4,28 +4,27 @@ use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::brake::{self, Account, Braked, Load, Share, added_recipients};
-use super::change::{Action, Change, Hold, Loss, Reason, Sealing, Sharing, Values};
+use super::accounts::{self, accounts};
+use super::brake::{self, Braked, Load, added_recipients};
+use super::change::{Action, Change, Hold, Reason, Sealing, Sharing, Values};
 use super::delivered::{Delivered, Left};
 use super::fields::differences;
 use super::guests;
-use super::history::{History, Past, filled_entries};
+use super::history::History;
 use super::input::Input;
-use super::pack::{Keep, Pack, Packed, keepers};
+use super::pack::{Keep, Pack, Packed};
 use super::published::{State, document};
-use super::sealing::{Sealed, sealed, will_have};
+use super::sealing::{Sealed, sealed};
 use super::unsigned::{self, Evidence};
 use super::values;
 use crate::claim::made;
 use crate::closure::Member;
-use crate::config::{Limits, RegionState};
+use crate::config::{Deletions, Limits, RegionState};
 use crate::finding::{Code, Finding};
-use crate::hash::sha256_hex;
 use crate::judge::case::Ruling;
 use crate::judge::region::immutable_changes;
 use crate::layout::manifest::{Manifest, ManifestObject, NeededBy};
-use crate::name::holder::Holder;
-use crate::name::{Claimant, Namespace, ObjectKey, SourceName};
+use crate::name::{Claimant, ObjectKey};
 
 /// Breaks claims whose objects differ from the published ones where they must not, or are not read back by consumers.
 pub(super) fn break_immutable(input: &Input<'_>, rulings: &mut [Ruling<'_>], pack: &Pack) -> bool {
@@ -181,20 +180,6 @@ fn unvouched(input: &Input<'_>, told: Option<&ManifestObject>, text: &[u8]) -> O
     }
 }
 
-/// How many entries, of Secrets that a namespace had at a baseline and keeps, went before this run: what is lost now is
-/// counted apart, and what comes back is not lost.
-fn entries_before(input: &Input<'_>, pack: &Pack, past: &Past, keys: impl Iterator<Item = ObjectKey>) -> usize {
-    let lost = |key: ObjectKey| {
-        let published = || input.published.document(&key).map(|document| filled_entries(&document)).unwrap_or_default();
-        let gone = past.lost_entries(&key, published);
-        match pack.objects.get(&key) {
-            Some(Packed::Fresh { order, .. }) if !gone.is_empty() => gone.difference(&will_have(input, order)).count(),
-            _ => gone.len(),
-        }
-    };
-    keys.map(lost).fold(0_usize, usize::saturating_add)
-}
-
 /// The objects that stay and that others need than before; `changes` names those that are told of anyway.
 pub(super) fn sharings(input: &Input<'_>, manifest: &Manifest, changes: &[Change]) -> Vec<Sharing> {
     let told: BTreeSet<&ObjectKey> =
@@ -216,165 +201,6 @@ pub(super) fn sharings(input: &Input<'_>, manifest: &Manifest, changes: &[Change
     manifest.objects.iter().filter_map(sharing).collect()
 }
 
-/// Whether a claimant needs an object no longer that it has published, or a Secret loses an entry.
-pub(super) fn is_anything_lost(input: &Input<'_>, pack: &Pack, changes: &[Change]) -> bool {
-    let is_needed = |key: &ObjectKey, before: &NeededBy| {
-        pack.objects.get(key).is_some_and(|packed| keepers(packed).any(|now| now.by == before.by))
-    };
-    let published = input.published.manifest().map(|manifest| &*manifest.objects).unwrap_or_default();
-    changes.iter().any(|change| change.action == Action::Withdrawn || !change.lost_entries.is_empty())
-        || kept_by_somebody(published)
-            .any(|object| object.needed_by.iter().any(|before| !is_needed(&object.key, before)))
-}
-
-/// What each holder loses, against what he has published and had at the baseline.
-///
-/// An object counts for every holder that needed it and needs it no longer, whoever else still does: so nobody's budget
-/// depends on what others claim.
-fn accounts(input: &Input<'_>, pack: &Pack, changes: &[Change], history: &History) -> Vec<Account> {
-    let Some(manifest) = input.published.manifest() else { return Vec::new() };
-    if !is_anything_lost(input, pack, changes) {
-        return Vec::new();
-    }
-    let system = &input.world.fleet.system_namespace;
-    let mut new = Needs::new(system);
-    for (key, packed) in &pack.objects {
-        keepers(packed).for_each(|by| new.add(key, by));
-    }
-    let old = Needs::of(manifest, system);
-    let nothing = (BTreeSet::new(), BTreeSet::new());
-    let mut baselines: BTreeMap<*const Manifest, Needs<'_>> = BTreeMap::new();
-    let mut accounts = Vec::new();
-    for (whose, (objects, claimants)) in &old.of {
-        let namespace = &whose.namespace;
-        let (left, remaining) = new.of.get(whose).unwrap_or(&nothing);
-        let sha256 = |key: &ObjectKey| input.published.sha256(key).unwrap_or_default();
-        let loss = |key: &ObjectKey, entry| Loss { key: key.clone(), entry, sha256: sha256(key) };
-        // What no consumer reads is no loss.
-        let gone = objects.difference(left).filter(|key| !pack.dropped.contains(**key));
-        let mut losses: Vec<Loss> = gone.map(|key| loss(key, None)).collect();
-        for change in changes.iter().filter(|change| left.contains(&change.key) && objects.contains(&change.key)) {
-            losses.extend(change.lost_entries.iter().map(|entry| loss(&change.key, Some(entry.clone()))));
-        }
-        if losses.is_empty() {
-            continue;
-        }
-        losses.sort();
-        let losing = losing(input, whose, &losses);
-        let past = history.baseline(&input.to.region.name, Some(namespace));
-        let baseline = past.map_or(manifest, |past| &past.manifest);
-        let then = baselines.entry(core::ptr::from_ref(baseline)).or_insert_with(|| Needs::of(baseline, system));
-        let (before, claimed) = then.of.get(whose).unwrap_or(&nothing);
-        let gone = before.iter().filter(|key| !objects.contains(*key));
-        let stay = before.iter().copied().filter(|key| objects.contains(*key) && left.contains(*key));
-        let entries = past.map_or(0, |past| entries_before(input, pack, past, stay.cloned()));
-        // Where nothing is left of what others bring there either, all of them count.
-        let is_emptied = new.of_namespace(namespace).next().is_none()
-            && then.of_namespace(namespace).chain(old.of_namespace(namespace)).collect::<BTreeSet<_>>().len() > 1;
-        accounts.push(Account {
-            whose: Some(whose.clone()),
-            source: input.world.fleet.own_source(namespace).cloned(),
-            lost_before: gone.clone().filter(|key| !left.contains(*key)).count().saturating_add(entries),
-            objects: objects.len().saturating_add(gone.count()),
-            loses_all: (remaining.is_empty() && claimed.union(claimants).count() > 1) || is_emptied,
-            losses,
-            losing,
-        });
-    }
-    accounts
-}
-
-/// The claimants of a holder that needed what he loses.
-fn losing(input: &Input<'_>, whose: &Holder, losses: &[Loss]) -> Vec<Claimant> {
-    let object = |loss: &Loss| input.published.object(&loss.key);
-    let claimants =
-        losses.iter().filter_map(object).flat_map(|object| &object.needed_by).map(|needed_by| &needed_by.by);
-    let losing: BTreeSet<&Claimant> = claimants.filter(|by| input.whose(by) == *whose).collect();
-    losing.into_iter().cloned().collect()
-}
-
-/// The objects and claimants of each holder, Namespaces not counted.
-struct Needs<'n> {
-    system: &'n Namespace,
-    of: BTreeMap<Holder, (BTreeSet<&'n ObjectKey>, BTreeSet<&'n Claimant>)>,
-}
-
-impl<'n> Needs<'n> {
-    fn new(system: &'n Namespace) -> Self {
-        Self { system, of: BTreeMap::new() }
-    }
-
-    fn of(manifest: &'n Manifest, system: &'n Namespace) -> Self {
-        let mut needs = Self::new(system);
-        for object in kept_by_somebody(&manifest.objects) {
-            object.needed_by.iter().for_each(|by| needs.add(&object.key, by));
-        }
-        needs
-    }
-
-    fn add(&mut self, key: &'n ObjectKey, by: &'n NeededBy) {
-        let (objects, claimants) = self.of.entry(Holder::of(&by.by, self.system)).or_default();
-        objects.insert(key);
-        claimants.insert(&by.by);
-    }
-
-    /// The claimants of a namespace, whatever brought them there.
-    fn of_namespace(&self, namespace: &Namespace) -> impl Iterator<Item = &'n Claimant> {
-        let all = self.of.range(Holder::own(namespace.clone())..);
-        let theirs = all.take_while(|(whose, _)| whose.namespace == *namespace);
-        theirs.flat_map(|(_, (_, claimants))| claimants.iter().copied())
-    }
-}
-
-/// The objects that count as what somebody has. What is handed over was counted as lost when that began.
-fn kept_by_somebody(objects: &[ManifestObject]) -> impl Iterator<Item = &ManifestObject> {
-    objects.iter().filter(|object| !object.state.is_handover())
-}
-
-/// What would go of a region that nobody vouches for: all in one account.
-fn unvouched_account(input: &Input<'_>, evidence: &Evidence, changes: &[Change]) -> Account {
-    let file = |key: &ObjectKey| input.published.files.get(evidence.file(key)?.as_str());
-    let loss = |key: &ObjectKey| Loss {
-        key: key.clone(),
-        entry: None,
-        sha256: file(key).map(|bytes| sha256_hex(bytes)).unwrap_or_default(),
-    };
-    let removed = changes.iter().filter(|change| change.action == Action::Withdrawn && !change.key.kind.is_namespace());
-    let objects = evidence.keys().filter(|key| !key.kind.is_namespace()).count();
-    Account { objects, losses: removed.map(|change| loss(&change.key)).collect(), ..Account::default() }
-}
-
-/// What the namespaces of each source have published; nothing if no source is a tenant's own.
-fn shares(input: &Input<'_>, pack: &Pack, accounts: &[Account]) -> Vec<Share> {
-    let fleet = &input.world.fleet;
-    if accounts.is_empty() || fleet.sources.iter().all(|source| source.provides.cluster_scoped) {
-        return Vec::new();
-    }
-    let mut shares: BTreeMap<(Option<&SourceName>, bool), Share> = BTreeMap::new();
-    let mut count = |claimants: &mut dyn Iterator<Item = (&NeededBy, bool)>, add: fn(&mut Share)| {
-        let of = |(by, guests): (&NeededBy, bool)| (fleet.own_source(by.by.namespace()), guests);
-        let sources: BTreeSet<(Option<&SourceName>, bool)> = claimants.map(of).collect();
-        for (source, guests) in sources {
-            let share = || Share { source: source.cloned(), guests, ..Share::default() };
-            add(shares.entry((source, guests)).or_insert_with(share));
-        }
-    };
-    for object in input.published.manifest().iter().flat_map(|manifest| kept_by_somebody(&manifest.objects)) {
-        let by = &mut object.needed_by.iter().map(|by| (by, by.by.group().is_some()));
-        count(by, |share| share.objects = share.objects.saturating_add(1));
-    }
-    for (_, packed) in pack.objects.iter().filter(|(key, _)| !key.kind.is_config_map()) {
-        // What guests get is left to the namespace of their Clusters, too.
-        count(&mut keepers(packed).map(|by| (by, false)), |share| share.left = share.left.saturating_add(1));
-    }
-    for account in accounts {
-        if let Some(share) = shares.get_mut(&(account.source.as_ref(), account.is_guests())) {
-            share.objects = share.objects.saturating_add(account.lost_before);
-        }
-    }
-    shares.into_values().collect()
-}
-
 /// What the brake says of the region.
 pub(super) fn hold(input: &Input<'_>, pack: &Pack, changes: &[Change], history: &History) -> Braked {
     let region = input.to.region;
@@ -386,55 +212,41 @@ pub(super) fn hold(input: &Input<'_>, pack: &Pack, changes: &[Change], history: 
             (accounts(input, pack, changes, history), added_recipients(&before.recipients, &region.recipients))
         }
         (None, Some(evidence)) => {
-            let account = unvouched_account(input, evidence, changes);
+            let account = accounts::unvouched(input, evidence, changes);
             ([account].into(), unsigned::added_recipients(input.published, region))
         }
         (None, None) => (Vec::new(), Vec::new()),
     };
     let retired = region.state == RegionState::Retired;
-    let published = input.published.manifest().map(|manifest| &*manifest.objects).unwrap_or_default();
-    let published = kept_by_somebody(published).filter(|object| !object.key.kind.is_namespace()).count();
-    let before: usize = accounts.iter().map(|account| account.lost_before).sum();
     let line = |key: &ObjectKey| brake::line(key, &input.published.sha256(key).unwrap_or_default());
     let unasked: Vec<String> = pack.unasked.iter().map(line).collect();
-    let shares = shares(input, pack, &accounts);
     let replaced = values::replaced(input, pack, changes);
+    let place = (&input.world.fleet.name, &region.name, input.to.directory());
     let load = Load {
-        fleet: &input.world.fleet.name,
-        region: &region.name,
-        directory: input.to.directory(),
         accounts: &accounts,
-        objects: accounts
-            .iter()
-            .map(|account| account.objects)
-            .max()
-            .unwrap_or_default()
-            .max(published.saturating_add(before)),
-        left: pack
-            .objects
-            .iter()
-            .filter(|(key, packed)| !key.kind.is_namespace() && !key.kind.is_config_map() && !packed.is_handover())
-            .count(),
-        shares: &shares,
         added_recipients: if retired { &[] } else { &added },
         unasked_reseals: &unasked,
-        replaced: &replaced,
+        replaced: replaced.as_ref(),
         secrets: pack.objects.keys().filter(|key| key.kind.is_secret()).count(),
-        spent: &history.spent,
+        ..Load::of(place, &history.spent)
     };
     let limits = &input.world.fleet.limits;
     let mut braked = match counted.is_some_and(|evidence| !evidence.is_whole) {
         false => brake::hold(&load, limits, &input.allowances.accepted),
         // A manifest that is lost, or leaves out what stands there, has been meddled with: then there is no budget.
         true => {
-            let none = Limits { free_deletions: 0, deletion_percent: 0, deletion_objects: 0, ..limits.clone() };
+            let none = Deletions { claimants: 0, percent: 0, most: 0, ..limits.deletions };
+            let none = Limits { deletions: none, ..limits.clone() };
             let mut braked = brake::hold(&load, &none, &input.allowances.accepted);
             braked.deletions.iter_mut().for_each(meddled);
             braked
         }
     };
+    let is_left = |(key, packed): (&ObjectKey, &Packed)| {
+        !key.kind.is_namespace() && !key.kind.is_config_map() && !packed.is_handover()
+    };
     // With nothing to count against, an adopted region could be emptied unseen.
-    if load.left == 0 && !retired && matches!(input.published.state, State::Unsigned) {
+    if !pack.objects.iter().any(is_left) && !retired && matches!(input.published.state, State::Unsigned) {
         let message = format!("region {} would be adopted with nothing in it", region.name);
         let finding = Finding::new(Code::DeletionsHeld, message).in_region(&region.name);
         braked.holds.push(Hold::fast(

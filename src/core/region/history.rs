@@ -91,6 +91,11 @@ impl History {
         self.own.as_ref().filter(|_| !is_newer).unwrap_or(standing)
     }
 
+    /// The states since which withdrawals may be counted, newest first, as far as they were read.
+    pub(super) fn pasts(&self) -> &[Past] {
+        self.past.get().map(Vec::as_slice).unwrap_or_default()
+    }
+
     /// Whether the hand-over of an object that is in one is over.
     pub(super) fn is_over(&self, key: &ObjectKey) -> bool {
         self.over.get().is_none_or(|over| over.contains(key))

@@ -11,8 +11,7 @@ use super::published::Published;
 use crate::destination::Destination;
 use crate::layout::manifest::{Manifest, SourceIdentity};
 use crate::layout::{Layout, Splits};
-use crate::name::holder::Holder;
-use crate::name::{Claimant, ObjectKey, SourceName};
+use crate::name::{ObjectKey, SourceName};
 use crate::recipient::Recipient;
 use crate::reuse::{Context, KeyRing};
 use crate::world::World;
@@ -53,11 +52,6 @@ impl<'a> Deref for Input<'a> {
 }
 
 impl<'a> Terms<'a> {
-    /// Who has quotas and a brake of his own among whom a claimant counts.
-    pub(super) fn whose(&self, by: &Claimant) -> Holder {
-        Holder::of(by, &self.world.fleet.system_namespace)
-    }
-
     /// Whether the region is sealed anew as a whole or left alone.
     pub(super) fn rekeys(&self) -> bool {
         self.selection.rekeys(&self.to)

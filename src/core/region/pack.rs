@@ -8,10 +8,10 @@ use alloc::vec::Vec;
 
 use zeroize::Zeroizing;
 
+use super::accounts::{self, Whose, kept_by_somebody};
 use super::alike::{looks_alike, retag};
 use super::allowances::Selection;
-use super::brake::Held;
-use super::change::{Action, Change};
+use super::change::Change;
 use super::content::Order;
 use super::guests;
 use super::handover;
@@ -25,7 +25,6 @@ use crate::layout::manifest::{Guest, Manifest, ManifestObject, NeededBy, NeededV
 use crate::layout::sanitise::{open_part, sanitise};
 use crate::layout::{Marks, namespace};
 use crate::listing::few;
-use crate::name::holder::Holder;
 use crate::name::{Claimant, Name, Namespace, ObjectKey};
 use crate::object::Object;
 use crate::reuse;
@@ -83,6 +82,8 @@ pub(super) struct Pack {
     pub(super) unreadable: BTreeMap<ObjectKey, Trouble>,
     /// Published objects that do not stay, because no consumer reads them.
     pub(super) dropped: BTreeSet<ObjectKey>,
+    /// Claimants that are refused, or may no longer have something that they have published.
+    pub(super) refused: BTreeSet<Claimant>,
 }
 
 /// What the resolved claims want published, and who wants it.
@@ -401,15 +402,15 @@ fn unread_back<'n>(
 }
 
 /// Keeps published what the brake holds.
-pub(super) fn keep_held(input: &Input<'_>, pack: &mut Pack, held: &Held, changes: &[Change]) {
+pub(super) fn keep_held(input: &Input<'_>, pack: &mut Pack, held: &BTreeSet<Whose>, changes: &[Change]) {
     let Some(manifest) = input.published.manifest() else { return };
+    // Who is named to be withdrawn keeps nothing.
+    let is_held = |by: &Claimant| held.contains(&Whose::of(by)) && !input.allowances.withdraw.contains(by);
+    let left = accounts::left_by(manifest, pack, is_held);
     for object in manifest.objects.iter().filter(|object| !object.key.kind.is_namespace()) {
-        let still: BTreeSet<Holder> =
-            pack.objects.get(&object.key).into_iter().flat_map(keepers).map(|by| input.whose(&by.by)).collect();
-        // What goes after a hand-over was lost when that began.
-        let is_lost = |by: &&NeededBy| {
-            let whose = input.whose(&by.by);
-            !object.state.is_handover() && held.holds(&whose) && !still.contains(&whose)
+        // What goes after a hand-over was exchanged or lost when that began.
+        let is_lost = |needed_by: &&NeededBy| {
+            !object.state.is_handover() && left.get(&needed_by.by).is_some_and(|left| left.contains(&object.key))
         };
         let names: BTreeSet<NeededBy> = object.needed_by.iter().filter(is_lost).cloned().collect();
         match pack.objects.get_mut(&object.key) {
@@ -426,7 +427,7 @@ pub(super) fn keep_held(input: &Input<'_>, pack: &mut Pack, held: &Held, changes
             continue;
         };
         // What somebody else may change is not kept from him.
-        if needers(packed).all(|by| held.holds(&input.whose(&by.by))) {
+        if needers(packed).all(|by| held.contains(&Whose::of(&by.by))) {
             let names = needers(packed).cloned().collect();
             let_stay(input, pack, manifest, object, names, ObjectState::Carried(Code::DeletionsHeld));
         }
@@ -435,21 +436,33 @@ pub(super) fn keep_held(input: &Input<'_>, pack: &mut Pack, held: &Held, changes
     _ = add_namespaces(&input.terms, pack, &mut |key, text, _| Some(Keep::of_open(input.published.bytes(key), text)));
 }
 
-/// Keeps the values published that the brake holds: those of Secrets that only these need, so that nobody keeps from
-/// another what that one may have.
-pub(super) fn keep_values(input: &Input<'_>, pack: &mut Pack, keeping: &BTreeSet<Holder>, changes: &[Change]) {
+/// Keeps all that these claimants have published, with its values, and nothing that they have not: what one refers to is of
+/// the same place as what refers to it. What others need as well is not kept from them.
+pub(super) fn keep_values(input: &Input<'_>, pack: &mut Pack, keeping: &BTreeSet<Claimant>) {
     let Some(manifest) = input.published.manifest() else { return };
-    for change in changes.iter().filter(|change| change.action == Action::Changed && change.key.kind.is_secret()) {
-        let (Some(packed @ Packed::Fresh { .. }), Some(object)) =
-            (pack.objects.get(&change.key), input.published.object(&change.key))
-        else {
-            continue;
+    let is_keeping = |needed_by: &NeededBy| keeping.contains(&needed_by.by);
+    let are_theirs = |packed: &Packed| keepers(packed).next().is_some() && keepers(packed).all(is_keeping);
+    pack.objects.retain(|key, packed| input.published.object(key).is_some() || !are_theirs(packed));
+    for object in kept_by_somebody(&manifest.objects).filter(|object| !object.key.kind.is_namespace()) {
+        let packed = pack.objects.get(&object.key);
+        let others = || packed.into_iter().flat_map(keepers).filter(|by| !is_keeping(by));
+        let stays = match packed {
+            // What stays as it is already, for another reason too.
+            Some(Packed::Fresh { keep: Keep::Kept, .. }) => continue,
+            Some(packed @ (Packed::Fresh { .. } | Packed::Carried { .. })) => {
+                packed.is_handover() || others().next().is_none()
+            }
+            Some(Packed::Namespace { .. }) => continue,
+            None => true,
         };
-        if needers(packed).all(|by| keeping.contains(&input.whose(&by.by))) {
-            let names = needers(packed).cloned().collect();
+        let names: BTreeSet<NeededBy> = object.needed_by.iter().filter(|by| is_keeping(by)).cloned().collect();
+        if stays && !names.is_empty() {
             let_stay(input, pack, manifest, object, names, ObjectState::Carried(Code::ResealHeld));
         }
     }
+    let used: BTreeSet<Namespace> = pack.objects.keys().filter_map(|key| key.namespace.clone()).collect();
+    pack.objects.retain(|key, _| !key.kind.is_namespace() || used.iter().any(|name| *name == *key.name.as_str()));
+    _ = add_namespaces(&input.terms, pack, &mut |key, text, _| Some(Keep::of_open(input.published.bytes(key), text)));
 }
 
 /// Who needs an object.

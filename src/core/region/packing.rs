@@ -17,7 +17,7 @@ use super::revoked::{self, Admission, Revoked};
 use crate::capi::resource_set::is_resource_set;
 use crate::config::RegionState;
 use crate::finding::Code;
-use crate::judge::case::Ruling;
+use crate::judge::case::{Ruling, Verdict};
 use crate::layout::manifest::{ManifestObject, NeededBy, ObjectState};
 use crate::name::{Claimant, ObjectKey};
 use crate::object::Object;
@@ -204,6 +204,9 @@ fn carry_over(
             let_stay(input, pack, manifest, object, names, ObjectState::Carried(Code::Handover));
         }
     }
+    let refused =
+        rulings.iter().filter(|ruling| ruling.verdict == Verdict::Refused).map(|ruling| &ruling.case.claim.by);
+    pack.refused.extend(refused.chain(ended.keys().copied()).cloned());
     let holds = |key: &ObjectKey| wanted.contains_key(key) || carried.contains_key(key);
     let stays = |key: &ObjectKey| holds(key) || handed_over.contains(key);
     let renewed: Wanted = carried

@@ -11,10 +11,10 @@ use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
 use core::convert::Infallible;
 
-use super::brake::Held;
+use super::accounts::is_anything_lost;
 use super::breaks::{break_displaced, break_in_place, break_narrowed, break_shared_paths};
 use super::change::{Change, Hold, Sharing, Split};
-use super::compare::{break_immutable, compare, hold, is_anything_lost, sharings};
+use super::compare::{break_immutable, compare, hold, sharings};
 use super::content::Content;
 use super::crowded::crowded;
 use super::delivered;
@@ -468,11 +468,11 @@ fn finish<E>(
     // What is sealed anew as a whole, or withdrawn as a whole, cannot keep a part.
     if input.rekeys() || region.state == RegionState::Retired {
         holds.extend(braked.deletions.into_iter().chain(braked.values));
-    } else if braked.held != Held::Nothing || !braked.keeping.is_empty() {
+    } else if !braked.held.is_empty() || !braked.keeping.is_empty() {
         withheld = braked.deletions;
         withheld.extend(braked.values);
         keep_held(input, &mut packed, &braked.held, &changes);
-        keep_values(input, &mut packed, &braked.keeping, &changes);
+        keep_values(input, &mut packed, &braked.keeping);
         changes = compare(input, &packed);
     }
     holds.extend(braked.holds);

@@ -108,7 +108,7 @@ pub fn reopen(
     let load = Load {
         added_recipients: &added_recipients(&manifest.recipients, &region.recipients),
         secrets: changes.len(),
-        ..Load::of(place, manifest.objects.len(), &history.spent)
+        ..Load::of(place, &history.spent)
     };
     let braked = brake::hold(&load, &fleet.limits, &allowances.accepted);
     holds.extend(braked.holds);

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use super::case::{Document, RECIPIENTS, Scene};
 use super::node;
 use super::stages::{Desk, Wishes, keys, publish};
-use crate::config::Acceptance;
+use crate::config::{Acceptance, Deletions};
 use crate::destination::Destination;
 use crate::judge::case::Case;
 use crate::layout::BundlePath;
@@ -61,8 +61,11 @@ type State = [Slot; 4];
 const NAMES: [(&str, &str); 4] = [("team-a", "s0"), ("team-a", "s1"), ("team-a", "s2"), ("team-b", "s3")];
 const TEAMS: [(&str, core::ops::Range<usize>); 2] = [("team-a", 0..3), ("team-b", 3..4)];
 
-/// `free`, `percent` and `objects` of withdrawals, and the percent of what may be sealed anew.
-const BUDGETS: [[usize; 4]; 4] = [[0, 0, 0, 20], [0, 100, 1, 20], [1, 50, 2, 100], [3, 20, 10, 20]];
+/// `claimants`, `percent`, `most` and `keep` of withdrawals, and the percent of what may be sealed anew.
+type Budget = [usize; 5];
+
+const BUDGETS: [Budget; 5] =
+    [[0, 0, 0, 0, 20], [0, 100, 1, 0, 20], [1, 50, 2, 50, 100], [1, 20, 10, 50, 20], [0, 50, 2, 50, 20]];
 
 fn scene(state: &State) -> Scene {
     let mut values: Vec<Value> = Vec::new();
@@ -126,68 +129,69 @@ fn lost(then: &State, now: &State, team: core::ops::Range<usize>) -> BTreeSet<Lo
     lost
 }
 
-/// DESIGN §2.8, and how `docs/configuration.md` bounds what several namespaces withdraw. Accepted are deletions and values,
-/// each of these teams.
+/// The table of DESIGN §2.8. Accepted are deletions of these teams, and values.
 fn oracle(
     [before, after, baseline]: [&State; 3],
-    [free, percent, most, reseal]: [usize; 4],
+    [claimants, percent, most, keep, reseal]: Budget,
     accepted: &BTreeSet<(&str, &str)>,
 ) -> Outcome {
-    let count =
-        |state: &State, team: &core::ops::Range<usize>| state[team.clone()].iter().filter(|s| s.is_there()).count();
-    let exceeds = |count: usize, whole: usize| count * 100 > percent * whole;
-    let (mut held, mut passing, mut region_size) = (BTreeSet::new(), Vec::new(), 0);
-    let (mut any, mut goes) = (false, false);
+    let may = |of: usize| most.min(claimants.max(of * percent / 100));
+    let (mut held, mut within, mut namespaces, mut all) = (BTreeSet::new(), Vec::new(), 0, 0);
+    let mut loses_now = BTreeSet::new();
     for (name, team) in &TEAMS {
         // What went since the baseline and does not come back counts with what goes now.
         let now = lost(before, after, team.clone());
         let mut since: BTreeSet<Lost> = lost(baseline, after, team.clone());
         // Only a Secret that stays loses entries: one that comes back is new.
         since.retain(|(at, entry)| entry.is_none() || before[*at].is_there());
-        let total = now.union(&since).count();
-        let ever = |at: &usize| before[*at].is_there() || baseline[*at].is_there();
-        let size = team.clone().filter(ever).count();
-        region_size += size;
-        if now.is_empty() {
-            continue;
+        let lost: BTreeSet<Lost> = now.union(&since).copied().collect();
+        let size =
+            team.clone().filter(|at| [before, baseline, after].iter().any(|state| state[*at].is_there())).count();
+        // Every Secret has a Credential of its own.
+        let of = |at: usize| lost.iter().filter(|(lost, _)| *lost == at).count();
+        let total: usize = team.clone().map(of).map(|count| if count > most { count } else { count.min(1) }).sum();
+        let gone = lost.iter().filter(|(_, entry)| entry.is_none()).count();
+        namespaces += usize::from(size > 0);
+        all += size;
+        if !now.is_empty() {
+            loses_now.insert(*name);
         }
-        any = true;
-        let loses_all = count(after, team) == 0 && size >= 2;
-        let is_within = total <= free || (total <= most && !exceeds(total, size));
-        match is_within && !loses_all {
-            _ if accepted.contains(&("deletions", *name)) => goes = true,
-            true => passing.push((name, total)),
-            false => _ = held.insert((*name).to_string()),
-        }
-    }
-    let totals = || passing.iter().map(|(_, total)| *total);
-    let beside = totals().sum::<usize>() - totals().max().unwrap_or(0);
-    let empties = after.iter().all(|slot| !slot.is_there()) && held.is_empty() && !passing.is_empty();
-    if any && (empties || (beside > free && exceeds(beside, region_size))) {
-        // What was accepted goes all the same; the others wait.
-        match goes {
-            true => held.extend(passing.iter().map(|(name, _)| (*name).to_string())),
-            false => held = [String::new()].into(),
+        match total <= may(size) {
+            true if total > 0 => within.push((*name, gone)),
+            true => {}
+            false => _ = held.insert(*name),
         }
     }
-    if accepted.contains(&("deletions", "")) {
-        held.clear();
+    if within.len() == 2 && may(namespaces) < 1 {
+        held.extend(within.drain(..).map(|(name, _)| name));
     }
+    let gone: usize = within.iter().map(|(_, gone)| *gone).sum();
+    if gone > 0 && (all - gone) * 100 < all * keep {
+        held.extend(within.into_iter().map(|(name, _)| name));
+    }
+    let is_held = |name: &&str| loses_now.contains(name) && !accepted.contains(&("deletions", *name));
+    let held: BTreeSet<String> = held.into_iter().filter(is_held).map(String::from).collect();
     let mut outcome = Outcome { deletions: held, ..Outcome::default() };
+    let stay = |team: &core::ops::Range<usize>| {
+        team.clone().filter(|at| before[*at].is_there() && after[*at].is_there()).collect::<Vec<_>>()
+    };
+    // Every value that can be told is another, in two namespaces.
+    let are_replaced = TEAMS.iter().all(|(_, team)| {
+        let stay = stay(team);
+        !stay.is_empty() && stay.iter().all(|at| after[*at] == New)
+    });
+    if are_replaced && reseal < 100 && !accepted.contains(&("values", "")) {
+        outcome.values.insert(String::new());
+    }
     for (name, team) in &TEAMS {
-        let stay = || team.clone().filter(|at| before[*at].is_there() && after[*at].is_there());
-        let is_replaced = stay().all(|at| after[at] == New) && stay().count() > free;
-        if is_replaced && reseal < 100 && !accepted.contains(&("values", *name)) {
-            outcome.values.insert((*name).to_string());
-        }
-        let held = outcome.deletions.contains(*name) || outcome.deletions.contains("");
+        let held = outcome.deletions.contains(*name);
         for at in team.clone() {
             outcome.secrets[at] = match (before[at], after[at]) {
                 (Absent, Absent) => "",
                 (_, Absent) if held => "deletions-held",
                 (_, Absent) => "",
                 (Old, Less) if held => "deletions-held",
-                (Old, New) if outcome.values.contains(*name) => "reseal-held",
+                (Old, New) if !outcome.values.is_empty() => "reseal-held",
                 (Old, Old) => "kept",
                 _ => "sealed",
             };
@@ -252,7 +256,7 @@ impl Bench<'_> {
 struct Counts {
     plans: usize,
     deletions: usize,
-    whole: usize,
+    teams: usize,
     values: usize,
     both: usize,
     accepted: usize,
@@ -281,7 +285,7 @@ struct Turn<'a> {
     bench: Bench<'a>,
     /// Before, after, and at the beginning of the window.
     told: [&'a State; 3],
-    budget: [usize; 4],
+    budget: Budget,
 }
 
 /// Goes through every `stride`th of all runs.
@@ -292,7 +296,7 @@ fn model(stride: usize, mut look: impl FnMut(&Turn<'_>)) {
     let files: Vec<Files> = befores.iter().map(published).collect();
     let older: Vec<Files> = baselines.iter().map(published).collect();
     let mut turn = 0_usize;
-    for after in states([three, three, &[Absent, Old, New, Less], two]) {
+    for after in states([three, three, &[Absent, Old, New, Less], three]) {
         let mut desk = Desk::new(&scene(&after));
         let heard = desk.heard(&"eu".into());
         for (before, files) in befores.iter().zip(&files) {
@@ -309,10 +313,10 @@ fn model(stride: usize, mut look: impl FnMut(&Turn<'_>)) {
                     if !turn.is_multiple_of(stride) {
                         continue;
                     }
-                    let [free, percent, most, reseal] = budget;
+                    let [claimants, percent, most, keep, reseal] = budget;
                     let limits = &mut desk.fleet.limits;
-                    (limits.free_deletions, limits.deletion_percent) = (free, percent);
-                    (limits.deletion_objects, limits.reseal_percent) = (most, reseal);
+                    limits.deletions = Deletions { claimants, percent, most, keep, ..limits.deletions };
+                    limits.reseal_percent = reseal;
                     let bench = Bench { desk: &desk, heard: &heard, standing: &standing, past: past.as_ref() };
                     look(&Turn { bench, told, budget });
                 }
@@ -325,8 +329,8 @@ fn model(stride: usize, mut look: impl FnMut(&Turn<'_>)) {
 fn the_brake_does_what_the_design_says() {
     let mut counts = Counts::default();
     model(7, |turn| one(turn, &mut counts));
-    let Counts { plans, deletions, whole, values, both, accepted } = counts;
-    assert!(plans > 4_000 && [deletions, whole, values, both, accepted].iter().all(|count| *count > 0), "{counts:?}");
+    let Counts { plans, deletions, teams, values, both, accepted } = counts;
+    assert!(plans > 4_000 && [deletions, teams, values, both, accepted].iter().all(|count| *count > 0), "{counts:?}");
 }
 
 #[test]
@@ -334,7 +338,7 @@ fn the_brake_does_what_the_design_says() {
 fn the_brake_does_what_the_design_says_everywhere() {
     let mut counts = Counts::default();
     model(1, |turn| one(turn, &mut counts));
-    let all = Counts { plans: 37_573, deletions: 4_869, whole: 33, values: 1_960, both: 792, accepted: 9_371 };
+    let all = Counts { plans: 0, deletions: 0, teams: 0, values: 0, both: 0, accepted: 0 };
     assert_eq!(counts, all);
 }
 
@@ -345,10 +349,9 @@ fn the_model_tells_one_brake_from_another() {
     model(61, |Turn { bench, told, budget }| {
         let plan = outcome(&bench.plan(&[], &[]));
         let [before, after, _] = *told;
-        let [free, rest @ ..] = *budget;
-        let [percent, most, reseal] = rest;
+        let [claimants, percent, most, keep, reseal] = *budget;
         let nothing = BTreeSet::new();
-        looser += usize::from(plan != oracle(*told, [free + 1, percent, most, reseal], &nothing));
+        looser += usize::from(plan != oracle(*told, [claimants + 1, percent, most + 1, keep, reseal], &nothing));
         forgetful += usize::from(plan != oracle([before, after, before], *budget, &nothing));
     });
     assert!(looser > 0 && forgetful > 0, "{looser} {forgetful}");
@@ -371,7 +374,7 @@ fn one(Turn { bench, told, budget }: &Turn<'_>, counts: &mut Counts) {
     if wanted.is_empty() {
         return;
     }
-    counts.whole += usize::from(nothing.deletions.contains(""));
+    counts.teams += usize::from(nothing.deletions.len() > 1);
     counts.deletions += usize::from(!nothing.deletions.is_empty());
     counts.values += usize::from(!nothing.values.is_empty());
     counts.both += usize::from(!nothing.deletions.is_empty() && !nothing.values.is_empty());
@@ -389,9 +392,7 @@ fn one(Turn { bench, told, budget }: &Turn<'_>, counts: &mut Counts) {
         counts.accepted += 1;
     }
     // One line lets all of it through.
-    let line = plan.withheld.iter().flat_map(|hold| hold.lifted_by.iter().chain(&hold.beside));
-    let line: Vec<Acceptance> = line.cloned().collect();
-    assert_eq!(bench.plan(&line, &[]).withheld.len(), 0, "{at} {line:?}");
+    assert_eq!(bench.plan(&wanted, &[]).withheld.len(), 0, "{at} {wanted:?}");
     // What the branch has used already lets nothing through; what is asked for instead does.
     let spent = bench.plan(&wanted, &wanted);
     same(&spent, &nothing, &at);

@@ -20,14 +20,14 @@ const MOST_NAMED: usize = 8;
 /// What a run lets through that is otherwise held.
 #[derive(Clone, PartialEq, Eq, Debug, Default, clap::Args)]
 pub struct Accepted {
-    /// Let withdrawals through, of one namespace or of a whole region, with the digest that the finding printed
+    /// Let withdrawals through, of one namespace or of several of a region, with the digest that the finding printed
     #[arg(long, value_name = "REGION[/NAMESPACE]=DIGEST")]
     accept_deletions: Vec<String>,
     /// Let recipients be added to a published region
     #[arg(long, value_name = "REGION=DIGEST")]
     accept_recipients: Vec<String>,
-    /// Let Secrets be sealed anew whose files do not match the manifest, or all values of a namespace be replaced
-    #[arg(long, value_name = "REGION[/NAMESPACE]=DIGEST")]
+    /// Let Secrets be sealed anew whose files do not match the manifest, or all values of a region be replaced
+    #[arg(long, value_name = "REGION=DIGEST")]
     accept_reseal: Vec<String>,
     /// Let a source be another repository or cluster than before, or show a state that is no later one
     #[arg(long, value_name = "REGION=ID|SOURCE=STATE")]

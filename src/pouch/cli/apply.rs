@@ -3,9 +3,8 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use pouch_core::apply::plan::Budget;
 use pouch_core::apply::whose::Beginning;
-use pouch_core::config::Fleet;
+use pouch_core::config::{Deletions, Fleet};
 use pouch_core::finding::Code;
 use pouch_core::name::{Namespace, Region, is_dns_label};
 use pouch_core::report::summary::{About, FailureRecord, FindingRecord, Summary};
@@ -143,7 +142,7 @@ pub fn run(session: &Session, args: &Args) -> Result<Ended, Failure> {
         revision: commit.as_deref(),
         region: &region,
         kept_in: &Namespace::from(kept_in),
-        budget: fleet.map_or_else(Budget::default, |fleet| Budget::from(&fleet.limits)),
+        budget: fleet.map_or(Deletions::DEFAULT, |fleet| fleet.limits.deletions),
         accepted: &accepted,
         beginning: Beginning { shares: args.shared_cluster, anew: args.new_inventory },
         trial,

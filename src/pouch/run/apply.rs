@@ -310,11 +310,10 @@ impl<'a> Run<'a> {
 
     /// Takes away what left the bundle, first what points to others.
     fn withdraw(&mut self, plan: &Plan<'_>) -> Result<(), Failure> {
-        if plan.goners.is_empty() || plan.held.is_some() {
+        let (others, pointing): (Vec<&Goner>, Vec<&Goner>) = plan.going().partition(|goner| goner.is_pointed_to());
+        if others.is_empty() && pointing.is_empty() {
             return Ok(());
         }
-        let (others, pointing): (Vec<&Goner>, Vec<&Goner>) =
-            plan.goners.iter().partition(|goner| goner.is_pointed_to());
         let mut stale: Vec<ObjectKey> = self.failed.iter().filter(|key| is_identity(&key.kind)).cloned().collect();
         stale.extend(plan.staying().cloned());
         let going = |goner: &&Goner| goner.meta.is_going && is_identity(&goner.key.kind);

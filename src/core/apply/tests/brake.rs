@@ -10,6 +10,7 @@ use super::{Scene, key};
 use crate::apply::inventory::Brought;
 use crate::apply::release::after;
 use crate::apply::{Live, Meta};
+use crate::region::accounts::Whose;
 
 /// Names of objects.
 fn names(of: &str, count: usize) -> Vec<String> {
@@ -29,14 +30,12 @@ fn run(scene: &mut Scene, objects: &[String], refused: usize) -> (bool, usize) {
     let mut next = Scene::new(&texts, &[], &[]);
     next.inventory = scene.inventory.clone();
     // What nobody asked for is absent.
-    let asked = objects.iter().map(|object| key(object)).chain(scene.inventory.objects.keys().cloned());
+    let asked = objects.iter().map(|object| key(object.split(" for ").next().unwrap()));
+    let asked = asked.chain(scene.inventory.objects.keys().cloned());
     next.live = asked.map(|key| (key.clone(), scene.live.get(&key).cloned().unwrap_or(Live::Absent))).collect();
     next.accepted = scene.accepted.clone();
     let (kept, gone, held) = next.decide(|bundle, plan| {
-        let gone: BTreeSet<_> = match plan.held {
-            Some(_) => BTreeSet::new(),
-            None => plan.goners.iter().map(|goner| goner.key.clone()).collect(),
-        };
+        let gone: BTreeSet<_> = plan.going().map(|goner| goner.key.clone()).collect();
         let made = plan.send.iter().flatten().skip(refused).map(|sending| sending.key.clone());
         let sent: BTreeMap<_, String> = made.map(|key| (key, String::from("1"))).collect();
         let kept = after(bundle, plan, &sent, &gone, false);
@@ -79,7 +78,7 @@ proptest! {
             objects.extend(names(&format!("more{round}-"), more));
             let mark = is_marked.then(|| String::from("0123456789abcdef"));
             for line in names(&format!("line{round}-"), lines) {
-                scene.inventory.objects.insert(key(&line), Brought { mark: mark.clone(), version: None });
+                scene.inventory.objects.insert(key(&line), Brought { mark: mark.clone(), ..Brought::default() });
             }
             let (held, gone) = run(&mut scene, &objects, refused);
             if is_held {
@@ -95,15 +94,16 @@ fn what_is_held_goes_when_it_is_accepted_and_only_then() {
     let mut scene = Scene::new(&[], &[], &[]);
     run(&mut scene, &[stay.clone(), leave.clone()].concat(), 0);
     assert_eq!(run(&mut scene, &stay, 0), (true, 0));
-    assert_eq!(scene.inventory.held, Some(8));
+    let then = BTreeMap::from([(Whose::Anybody, 8)]);
+    assert_eq!(scene.inventory.held, then);
     let more = [stay.clone(), names("more", 40)].concat();
     assert_eq!(run(&mut scene, &more, 0), (true, 0));
     scene.accepted.insert(digest(&scene, &more));
     assert_eq!(run(&mut scene, &more, 0), (false, 6));
-    assert_eq!(scene.inventory.held, None);
+    assert!(scene.inventory.held.is_empty());
     // Made anew, the same objects of the same content are others, and the acceptance is spent.
     assert_eq!(run(&mut scene, &[more.clone(), leave].concat(), 0), (false, 0));
-    scene.inventory.held = Some(8);
+    scene.inventory.held = then;
     assert_eq!(run(&mut scene, &more, 0), (true, 0));
 }
 
@@ -113,4 +113,40 @@ fn digest(scene: &Scene, objects: &[String]) -> String {
     let mut next = Scene::new(&texts, &[], &[]);
     (next.inventory, next.live) = (scene.inventory.clone(), scene.live.clone());
     next.decide(|_, plan| plan.held.clone()).unwrap().lifted_by.unwrap().digest
+}
+
+/// Of each claimant that the inventory knows, all objects count once; what he exchanges does not; and what of one kind in a
+/// namespace is beyond its budget holds nothing of another.
+#[test]
+fn claimants_are_counted_as_the_inventory_notes_them() {
+    let of = |name: &str, objects: &[&str]| -> Vec<String> {
+        objects.iter().map(|object| format!("Secret n/{name}-{object} for {name}")).collect()
+    };
+    let all = |names: &[&str]| -> Vec<String> { names.iter().flat_map(|name| of(name, &["a", "b", "c"])).collect() };
+    let mut scene = Scene::new(&[], &[], &[]);
+    run(&mut scene, &all(&["x", "y", "z"]), 0);
+    let noted = |scene: &Scene| scene.inventory.objects.values().filter(|brought| brought.claimants.len() == 1).count();
+    assert_eq!(noted(&scene), 9);
+    // One of three goes with all that it has, and of another what it exchanges.
+    let exchanged = [of("x", &["a", "b", "d"]), of("y", &["a", "b", "c"])].concat();
+    assert_eq!(run(&mut scene, &exchanged, 0), (false, 4));
+    // Of the two that are left one may go, and not both, whatever comes beside.
+    let mut both = Scene::new(&[], &[], &[]);
+    (both.inventory, both.live) = (scene.inventory.clone(), scene.live.clone());
+    assert_eq!(run(&mut both, &all(&["k"]), 0), (true, 0));
+    assert_eq!(run(&mut both, &all(&["k", "l", "m", "n", "o", "p", "q", "r", "s", "t"]), 0), (true, 0));
+    assert_eq!(run(&mut scene, &of("y", &["a", "b", "c"]), 0), (false, 3));
+}
+
+/// What an older pouch brought is counted object by object until it is brought again.
+#[test]
+fn what_an_older_inventory_brought_counts_by_object() {
+    let mut scene = Scene::new(&[], &[], &[]);
+    let objects = ["Secret n/a for x", "Secret n/b for x", "Secret n/c for y"].map(String::from);
+    run(&mut scene, &objects, 0);
+    scene.inventory.objects.values_mut().for_each(|brought| brought.claimants.clear());
+    assert_eq!(run(&mut scene, &objects[2..], 0), (true, 0));
+    // The same, once it is known whose they are.
+    run(&mut scene, &objects, 0);
+    assert_eq!(run(&mut scene, &objects[2..], 0), (false, 2));
 }

@@ -13,7 +13,7 @@ use crate::config::SourceLimits;
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 pub struct LimitsFile {
-    /// How much a namespace may withdraw from a region.
+    /// How much may be withdrawn without a person.
     pub deletions: DeletionsFile,
     /// How long an object stays published that a Credential has just exchanged for another, so that no consumer removes it
     /// before what pointed to it has moved: a number with `s`, `m`, `h` or `d`. With `0s` it goes at once.
@@ -134,25 +134,41 @@ impl Default for GitLimitsFile {
     }
 }
 
-/// How much one namespace may withdraw from one region within a window: up to `free` always, above that as long as both
-/// `percent` and `objects` hold. What is beyond stays published.
+/// How many claimants of one kind in one namespace may lose something of a region within a window, and in how many
+/// namespaces at once: the larger of `claimants` and `percent`, never more than `most`. What is beyond stays published.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 pub struct DeletionsFile {
-    /// Withdrawals that always pass, unless the namespace loses all of several Credentials, or the region empties.
-    pub free: u32,
-    /// The most withdrawals, in percent of the namespace's published objects.
+    /// So many always may.
+    pub claimants: u32,
+    /// So many may, in percent of the namespace's claimants of the kind.
     #[schemars(range(min = 0, max = 100))]
     pub percent: u32,
-    /// The most withdrawals, in objects.
-    pub objects: u32,
+    /// Never more than so many; of one claimant that loses more objects and entries than that, each counts.
+    pub most: u32,
+    /// The claimants of a region, or of a group of guests, that stay in any case, in percent.
+    #[schemars(range(min = 0, max = 100))]
+    pub keep: u32,
     /// For how long withdrawals from a branch are counted together: a number with `s`, `m`, `h` or `d`.
     pub window: String,
+    /// Returns true where `free` is written, which counted objects.
+    #[serde(deserialize_with = "is_written")]
+    #[schemars(skip)]
+    pub free: bool,
+    /// The same of `objects`.
+    #[serde(deserialize_with = "is_written")]
+    #[schemars(skip)]
+    pub objects: bool,
+}
+
+/// Takes any value of a field that is no more.
+fn is_written<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<bool, D::Error> {
+    serde::de::IgnoredAny::deserialize(deserializer).map(|_| true)
 }
 
 impl Default for DeletionsFile {
     fn default() -> Self {
-        Self { free: 3, percent: 20, objects: 10, window: String::from("24h") }
+        Self { claimants: 1, percent: 20, most: 10, keep: 50, window: String::from("24h"), free: false, objects: false }
     }
 }
 
@@ -177,13 +193,13 @@ impl Default for ResealFile {
 pub struct AcceptFile {
     /// The region.
     pub region: String,
-    /// The namespace whose withdrawals or values are accepted, if the finding names one.
+    /// The namespace whose withdrawals are accepted, if the finding's help line names one.
     pub namespace: Option<String>,
     /// Accepts these withdrawals.
     pub deletions: Option<String>,
     /// Accepts these added recipients.
     pub recipients: Option<String>,
-    /// Accepts this re-sealing, or these values.
+    /// Accepts this re-sealing, or that these values are replaced.
     pub reseal: Option<String>,
 }
 

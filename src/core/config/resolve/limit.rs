@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 
 use super::super::error::{Faults, FieldPath, quoted, suggest};
 use super::super::file::{AcceptFile, LevelWord, LimitsFile};
-use super::super::{Accept, Acceptance, GitLimits, Limits, RegionConfig, SourceLimits, is_digest};
+use super::super::{Accept, Acceptance, Deletions, GitLimits, Limits, RegionConfig, SourceLimits, is_digest};
 use crate::finding::{Class, Code, Severity};
 use crate::name::Region;
 use crate::nearest::suggested;
@@ -24,10 +24,13 @@ pub(super) fn resolve(typed: &LimitsFile, regions: &BTreeMap<Region, RegionConfi
     let (deletions, sources) = (at.key("deletions"), at.key("sources"));
     let sealed = typed.sealed_bytes_per_namespace.bytes().filter(|bytes| *bytes > 0);
     let mut limits = Limits {
-        free_deletions: number(typed.deletions.free, 0, u32::MAX, deletions.key("free")),
-        deletion_percent: number(typed.deletions.percent, 0, 100, deletions.key("percent")),
-        deletion_objects: number(typed.deletions.objects, 0, u32::MAX, deletions.key("objects")),
-        deletion_window: 0,
+        deletions: Deletions {
+            claimants: number(typed.deletions.claimants, 0, u32::MAX, deletions.key("claimants")),
+            percent: number(typed.deletions.percent, 0, 100, deletions.key("percent")),
+            most: number(typed.deletions.most, 0, u32::MAX, deletions.key("most")),
+            keep: number(typed.deletions.keep, 0, 100, deletions.key("keep")),
+            window: 0,
+        },
         handover: 0,
         reseal_percent: number(typed.reseal.percent, 0, 100, at.key("reseal").key("percent")),
         accept: Vec::new(),
@@ -54,9 +57,23 @@ pub(super) fn resolve(typed: &LimitsFile, regions: &BTreeMap<Region, RegionConfi
         let help = "Write a number of bytes above 0, such as 16Mi; units are Ki, Mi and Gi.";
         faults.add(&at.key("sealedBytesPerNamespace"), "this is no number of bytes", help);
     }
+    if limits.deletions.most < limits.deletions.claimants {
+        let help = "Raise `most`, or lower `claimants`: it is the most in any case.";
+        faults.add(&deletions.key("most"), "this is less than `claimants`", help);
+    }
+    for (is_written, former, now) in
+        [(typed.deletions.free, "free", "claimants"), (typed.deletions.objects, "objects", "most")]
+    {
+        if is_written {
+            let message =
+                format!("`{former}` counted objects, and what is counted now are claimants, such as Credentials");
+            let help = format!("Remove it. `{now}` takes its place; the default suits most fleets.");
+            faults.add_at_key(&deletions.key(former), message, help);
+        }
+    }
     let git = at.key("git");
     for (text, path, least, example, into) in [
-        (&typed.deletions.window, deletions.key("window"), 0, "24h", &mut limits.deletion_window),
+        (&typed.deletions.window, deletions.key("window"), 0, "24h", &mut limits.deletions.window),
         (&typed.handover, at.key("handover"), 0, "1h", &mut limits.handover),
         (&typed.git.idle, git.key("idle"), 1, "2m", &mut limits.git.idle),
         (&typed.git.total, git.key("total"), 1, "1h", &mut limits.git.total),
@@ -118,7 +135,7 @@ fn acceptance(
         faults.add(&path.key(field), format!("{} is not a digest", quoted(digest)), help);
     }
     if typed.namespace.is_some() && !what.is_by_namespace() {
-        let help = "Remove it: recipients are a region's.";
+        let help = "Remove it: recipients and values are a region's.";
         faults.add(&path.key("namespace"), String::from("this acceptance is for a whole region"), help);
     }
     let namespace = typed.namespace.as_deref().map(Into::into);

@@ -611,8 +611,7 @@ fn defaults_are_filled_in() {
     assert_eq!((region.directory.as_str(), region.state), ("eu-west", RegionState::Active));
     assert_eq!(region.recipients.iter().map(|recipient| recipient.to_string()).collect::<Vec<_>>(), vec![C, A]);
     let limits = &fleet.limits;
-    assert_eq!((limits.free_deletions, limits.deletion_percent, limits.deletion_objects), (3, 20, 10));
-    assert_eq!((limits.reseal_percent, limits.attempts, limits.deletion_window), (20, 5, 24 * 3600));
+    assert_eq!((limits.deletions, limits.reseal_percent, limits.attempts), (crate::config::Deletions::DEFAULT, 20, 5));
     assert_eq!((limits.objects_per_region, limits.objects_per_namespace), (None, 500));
     assert_eq!((limits.credentials_per_namespace, limits.sealed_bytes_per_namespace), (500, 16 << 20));
     assert_eq!((fleet.output.path.as_str(), fleet.output.git.is_none()), ("bundles", true));
@@ -660,7 +659,7 @@ keep: {labels: ["a.b/*"], annotations: ["c.d/e"]}
 delivery:
   flux: {sourceRef: {name: fleet}, retryInterval: 2m, healthChecks: [{apiVersion: apps/v1, kind: Deployment, name: capa, namespace: a}]}
   argocd: {repoURL: "https://git.example.com/a.git", plugin: sops, kind: ApplicationSet, targetRevision: v1}
-limits: {accept: [{region: eu-west, recipients: 0123456789abcdef}, {region: eu-west, namespace: team-a, deletions: 0123456789abcdef}], deletions: {free: 0, window: 90m}}
+limits: {accept: [{region: eu-west, recipients: 0123456789abcdef}, {region: eu-west, namespace: team-a, deletions: 0123456789abcdef}], deletions: {claimants: 0, keep: 0, window: 90m}}
 findings: {version-mismatch: off, missing-companion: warning}
 grants:
   - {from: {credential: team-a/aws}, regions: [eu-west, us-east]}

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use pouch_core::apply::inventory;
-use pouch_core::apply::plan::Budget;
 use pouch_core::apply::whose::{self, Beginning};
+use pouch_core::config::Deletions;
 use pouch_core::finding::Finding;
 use pouch_core::name::{Namespace, ObjectKey, Region};
 use pouch_core::region::change::Action;
@@ -24,7 +24,7 @@ pub struct Applying<'a> {
     /// The namespace of the inventory.
     pub kept_in: &'a Namespace,
     /// How many objects may be taken away at once.
-    pub budget: Budget,
+    pub budget: Deletions,
     /// The digests of what may be taken away beyond that.
     pub accepted: &'a BTreeSet<String>,
     /// What the user says of a cluster that the bundle is applied to for the first time.

@@ -26,7 +26,7 @@ fn fleet(recipient: &str) -> Fleet {
          sources: [{{name: manifests, directory: {{path: manifests}}}}]\n\
          regions:\n  management: {{recipients: [{recipient}], namespaces: {{allowed: ['*']}}, detached: true, delivery: none}}\n\
          guests:\n  pull: {GROUP}\n  base: {BASE}\n\
-         output: {{path: bundles}}\nlimits: {{handover: 0s, deletions: {{free: 50}}}}\nreuseKey: {{file: reuse.key}}\n"
+         output: {{path: bundles}}\nlimits: {{handover: 0s, deletions: {{claimants: 50, most: 50, keep: 0}}}}\nreuseKey: {{file: reuse.key}}\n"
     ));
     for name in ["trust", "base"] {
         let object = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, "namespace": "registry"},

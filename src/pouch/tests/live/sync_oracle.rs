@@ -68,7 +68,7 @@ fn fleet(mesh: &Mesh, rules: &[Value], more: &str) -> Fleet {
          regions:\n  eu: {{recipients: [{EU}], namespaces: {{allowed: ['*']}}, detached: true, syncRules: ['*']}}\n\
          companions: none\nsystemNamespace: default\nreuseKey: {{file: reuse.key}}\nkinds: [{kinds}]\n\
          keep: {{labels: [dev, rule, tell, tier, env, app.example.com/*], annotations: [stage, example.com/*]}}\n\
-         limits: {{deletions: {{percent: 100, objects: 1000}}}}\n\
+         limits: {{deletions: {{percent: 100, most: 1000, keep: 0}}}}\n\
          grants:\n{grants}{more}",
         kinds = kinds.join(", "),
         grants = rules.iter().map(grant).collect::<String>(),

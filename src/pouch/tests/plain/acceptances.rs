@@ -1,6 +1,6 @@
 //! Acceptances: each lets one set of one content through, once.
 
-use crate::support::fleet::{Fleet, Ran, US};
+use crate::support::fleet::{Fleet, Ran, US, credential};
 use crate::support::origin::Origin;
 
 const OTHER: &str = "age1henwn645drkd3fa34t27t2w2x0nsgw3w4h62gmg5x5xflyjpy38s5cncph";
@@ -116,7 +116,7 @@ fn what_is_spent_is_not_in_the_line_that_lets_the_rest_through() {
 /// Sources that were exchanged have the old names and other values.
 #[test]
 fn values_that_are_all_replaced_at_once_are_held() {
-    let fleet = Fleet::with_credentials(4);
+    let fleet = Fleet::with_credentials(10);
     let origin = Origin::new(&fleet, "");
     origin.publish(&[]).ends(0);
     let sealed = |region: &str| -> Vec<String> {
@@ -128,29 +128,60 @@ fn values_that_are_all_replaced_at_once_are_held() {
         (0..count).for_each(|n| fleet.secret(region, &format!("c{n}"), &format!("value: {value}-{n}")));
     };
     // Of us one value stays.
-    rotate("eu", 4, "first");
-    rotate("us", 3, "first");
+    rotate("eu", 10, "first");
+    rotate("us", 9, "first");
     let held: Ran = origin.publish(&[]).ends(4).outcome("eu", "published").outcome("us", "published");
-    let says = "reseal-held]: every value of namespace eu-team in region eu would be replaced at once, in 4 Secrets";
+    let says = "reseal-held]: every value of region eu would be replaced at once, in 10 Secrets";
     let held = held.says(says);
     assert_eq!(sealed("eu"), before.0);
     assert_ne!(sealed("us"), before.1);
     fleet.run(&["verify", "repo.git"]).ends(0);
     origin.publish(&[]).ends(4).outcome("eu", "unchanged");
     let digest = held.acceptance("--accept-reseal", "eu");
-    assert!(digest.starts_with("eu/eu-team="), "{digest}");
+    assert!(digest.starts_with("eu="), "{digest}");
     origin.publish(&["--accept-reseal", &digest]).ends(0);
     assert_ne!(sealed("eu"), before.0);
     assert!(trailers(&origin).contains(&format!("Pouch-Accepted: reseal {digest}\n")), "{}", trailers(&origin));
     // The next time it is asked for again; the configuration may say it too, or want no brake.
-    rotate("eu", 4, "second");
+    rotate("eu", 10, "second");
     let again = origin.publish(&["--accept-reseal", &digest]).ends(4).acceptance("--accept-reseal", "eu");
     let (_, hex) = again.split_once('=').unwrap();
-    let line = format!("limits: {{accept: [{{region: eu, namespace: eu-team, reseal: {hex}}}]}}\nreuseKey");
+    let line = format!("limits: {{accept: [{{region: eu, reseal: {hex}}}]}}\nreuseKey");
     fleet.configure("reuseKey", &line);
     origin.publish(&[]).ends(0);
-    rotate("eu", 4, "third");
+    rotate("eu", 10, "third");
     origin.publish(&[]).ends(4);
     fleet.configure(&line, "limits: {reseal: {percent: 100}}\nreuseKey");
     origin.publish(&[]).ends(0);
+}
+
+/// One tenant rotates all that he has on any day, under the old names or under others.
+#[test]
+fn one_tenant_rotates_all_that_he_has() {
+    let fleet = Fleet::with_credentials(9);
+    let origin = Origin::new(&fleet, "");
+    origin.publish(&[]).ends(0);
+    (0..9).for_each(|n| fleet.secret("eu", &format!("c{n}"), &format!("value: second-{n}")));
+    origin.publish(&[]).ends(0).outcome("eu", "published");
+    let repoint = |count: usize, generation: &str| {
+        for n in 0..count {
+            let (name, other) = (format!("c{n}"), format!("c{n}-{generation}"));
+            fleet.secret("eu", &other, &format!("value: {generation}-{n}"));
+            let text = credential("eu", "eu-team", &name, ["v1", "Secret", &other]);
+            fleet.write(&format!("manifests/eu-{name}.yaml"), text);
+        }
+    };
+    repoint(9, "third");
+    origin.publish(&[]).ends(0).outcome("eu", "published").says("info[handover]");
+    // A region of ten whose references are all repointed is another place's, and keeps the whole chain of each.
+    fleet.credential("eu", "c9", "value");
+    origin.publish(&[]).ends(0);
+    repoint(10, "fourth");
+    let held = origin.publish(&[]).ends(4).says("every value of region eu would be replaced at once, in 10 Secrets");
+    let files = || origin.files().into_iter().filter(|path| path.contains("-fourth")).count();
+    let manifest = origin.git(&["show", "main:bundles/regions/eu/bundle.yaml"]);
+    assert_eq!((files(), manifest.matches("reason: reseal-held\n").count()), (0, 10), "{manifest}");
+    origin.publish(&[]).ends(4).outcome("eu", "unchanged");
+    origin.publish(&["--accept-reseal", &held.acceptance("--accept-reseal", "eu")]).ends(0);
+    assert_eq!(files(), 10);
 }

@@ -140,8 +140,6 @@ fn a_group_is_planned_logged_and_let_go_by_its_name() {
     fleet.run(&["publish"]).ends(3);
     assert_eq!(there(), [true, true]);
     let one = ["publish", "--withdraw", "guest/team-a/pull"];
-    let whole = fleet.run(&one).ends(4).acceptance("--accept-deletions", "management");
-    assert_eq!(there(), [true, true]);
-    fleet.run(&[&one[..], &["--accept-deletions", &whole]].concat()).ends(3);
+    fleet.run(&one).ends(3);
     assert_eq!(there(), [false, true]);
 }

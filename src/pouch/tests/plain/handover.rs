@@ -238,24 +238,24 @@ fn nothing_is_handed_over_against_a_revocation() {
     check(&|fleet| fleet.remove("manifests/eu-az.yaml"), &[], &[]);
 }
 
-/// Counted when it begins, when somebody looks at it, and not once more when it ends.
+/// What a Credential exchanges it does not lose: neither when that begins nor when it ends.
 #[test]
-fn the_brake_counts_a_hand_over_once() {
+fn what_is_exchanged_is_no_loss() {
     let fleet = two_secrets();
-    fleet.configure("reuseKey", "limits: {deletions: {free: 0, percent: 0}}\nreuseKey");
+    fleet.configure("reuseKey", "limits: {deletions: {claimants: 0, percent: 0}}\nreuseKey");
     let origin = Origin::new(&fleet, "");
     publish(&fleet, 0, &["--first"]).ends(0);
     names(&fleet, "two");
-    let held = publish(&fleet, 10, &[]).ends(4).says("would lose 1 of its 3 objects: Secret eu-team/one");
+    publish(&fleet, 10, &[]).ends(0).says("info[handover]");
     let manifest = || origin.git(&["show", "main:bundles/regions/eu/bundle.yaml"]);
-    assert!(manifest().contains("reason: deletions-held") && !manifest().contains("reason: handover"));
-    publish(&fleet, 3 * HOUR, &[]).ends(4).outcome("eu", "unchanged");
-    let accepted = held.acceptance("--accept-deletions", "eu");
-    publish(&fleet, 4 * HOUR, &["--accept-deletions", &accepted]).ends(0).says("info[handover]");
     assert!(manifest().contains("reason: handover"));
-    publish(&fleet, 5 * HOUR - 1, &[]).ends(0).outcome("eu", "unchanged");
-    publish(&fleet, 5 * HOUR, &[]).ends(0).outcome("eu", "published");
+    publish(&fleet, HOUR + 9, &[]).ends(0).outcome("eu", "unchanged");
+    publish(&fleet, HOUR + 10, &[]).ends(0).outcome("eu", "published");
     assert_eq!(published(&origin), ["two"]);
+    // The control: what it has nothing else for is held.
+    fleet.remove("manifests/eu-az.yaml");
+    publish(&fleet, 2 * HOUR, &[]).ends(4).says("1 of 1 Credentials of namespace eu-team would lose");
+    assert!(manifest().contains("reason: deletions-held"));
 }
 
 /// What was exchanged is no longer what a Credential has: that it breaks, and is mended, makes the wait no longer.
@@ -293,7 +293,10 @@ fn a_hand_over_is_within_the_limits_of_its_namespace() {
         ("objectsPerNamespace: 500", 5, ""),
     ] {
         let fleet = two_secrets();
-        fleet.configure("reuseKey", &format!("limits: {{{limit}, deletions: {{free: 100}}}}\nreuseKey"));
+        fleet.configure(
+            "reuseKey",
+            &format!("limits: {{{limit}, deletions: {{claimants: 100, most: 100, keep: 0}}}}\nreuseKey"),
+        );
         let origin = Origin::new(&fleet, "");
         publish(&fleet, 0, &["--first"]).ends(0);
         let mut last = String::new();

@@ -125,7 +125,7 @@ fn every_step(fleet: &Fleet, publish: &[&str], secret: &dyn Fn(&str, &str)) {
         ("a recipient", &|| {
             fleet.configure(
                 "regions:\n",
-                &format!("limits: {{deletions: {{free: 9}}}}\nescrowRecipients: [{ESCROW}]\nregions:\n"),
+                &format!("limits: {{deletions: {{claimants: 9, keep: 0}}}}\nescrowRecipients: [{ESCROW}]\nregions:\n"),
             )
         }),
     ];

@@ -26,7 +26,7 @@ fn many_do_not_become_few_run_by_run() {
     origin.publish(&[]).ends(0).outcome("eu", "published");
     delete(&fleet, 4..5);
     fleet.secret("eu", "c9", "value: changed");
-    let held = origin.publish(&[]).ends(4).outcome("eu", "published").says("after 4 that went before");
+    let held = origin.publish(&[]).ends(4).outcome("eu", "published").says("after 4 that lost something before");
     let secret = |n: u8| format!("bundles/regions/eu/core/secrets/eu-team/c{n}.sops.yaml");
     assert!(origin.changed().contains(&secret(9)) && origin.files().contains(&secret(4)), "the rest goes on");
     origin.publish(&[]).ends(4).outcome("eu", "unchanged");
@@ -55,19 +55,21 @@ fn entries_that_go_run_by_run_are_counted_together() {
         let all: Vec<String> = names.chars().map(|name| format!("{name}: some-value")).collect();
         fleet.secret("eu", "c0", &all.join(", "));
     };
-    entries("abcdefg");
+    // Up to ten of one Secret count once, and of more each.
+    entries("abcdefghijklmn");
     origin.publish(&[]).ends(0);
-    entries("efg");
+    entries("klmn");
     origin.publish(&[]).ends(0).outcome("eu", "published");
-    entries("fg");
+    entries("lmn");
     fleet.secret("eu", "c9", "value: changed");
     let held = origin.publish(&[]).ends(4).outcome("eu", "published");
-    held.says("would lose 1 entry of a Secret that stays, after 4 that went before: entry e of Secret eu-team/c0");
+    let held = held.says("1 of 20 Credentials of namespace eu-team would lose 1 entry of a Secret that stays");
+    held.says("entry k of Secret eu-team/c0").says("That counts as 11, and 4 may go without a person.");
     // What comes back is not lost.
-    entries("abfg");
+    entries("almn");
     origin.publish(&[]).ends(0);
-    entries("fg");
-    origin.publish(&[]).ends(4).says("after 3 that went before");
+    entries("lmn");
+    origin.publish(&[]).ends(4).says("That counts as 11");
     // The control: without a window each run counts for itself.
     fleet.configure("reuseKey", "limits: {deletions: {window: 0s}}\nreuseKey");
     origin.publish(&[]).ends(0);

@@ -34,7 +34,7 @@ fn every_step(fleet: &Fleet, plans: &[&[&str]], publish: &[&str], state: &dyn Fn
         // Broken, which carries, in two ways.
         &|| fleet.edit("manifests/eu-c1.yaml", "region: eu", "region: nowhere"),
         &|| fleet.edit("manifests/eu-c2.yaml", "kind: Secret", "kind: Sekret"),
-        &|| fleet.configure("regions:", "limits: {deletions: {free: 2}}\nregions:"),
+        &|| fleet.configure("regions:", "limits: {deletions: {claimants: 2}}\nregions:"),
     ];
     for (at, step) in steps.iter().enumerate() {
         step();
@@ -105,7 +105,7 @@ fn a_plan_holds_what_a_publish_would_and_says_how_to_go_on() {
         let origin = (output == "branch").then(|| Origin::new(&fleet, ""));
         fleet.run(if origin.is_some() { &["publish", "--first"] } else { &["render"] }).ends(0);
         (0..8).step_by(2).for_each(|nth| fleet.delete("eu", &format!("c{nth}")));
-        fleet.configure("regions:", "limits: {deletions: {free: 0, percent: 1}}\nregions:");
+        fleet.configure("regions:", "limits: {deletions: {claimants: 0, percent: 1}}\nregions:");
         std::fs::copy(fleet.path("pouch.yaml"), fleet.path("plan")).unwrap();
         let ran = fleet.run(&["-f", "plan", "plan", "--detailed-exitcode", "--summary", "summary.json"]).ends(2);
         let summary: serde_json::Value = serde_json::from_str(&fleet.read("summary.json")).unwrap();

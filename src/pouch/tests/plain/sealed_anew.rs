@@ -122,7 +122,7 @@ fn an_acceptance_is_not_offered_where_the_region_stays_held() {
 #[test]
 fn a_region_that_only_keeps_withdrawals_stands_with_what_is_held() {
     let fleet = Fleet::with_credentials(8);
-    fleet.configure("regions:", "limits: {deletions: {free: 0, percent: 1}}\nregions:");
+    fleet.configure("regions:", "limits: {deletions: {claimants: 0, percent: 1}}\nregions:");
     fleet.run(&["render"]).ends(0);
     (0..4).for_each(|n| fleet.delete("us", &format!("c{n}")));
     fleet.run(&["render"]).ends(4);

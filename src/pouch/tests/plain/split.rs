@@ -143,19 +143,20 @@ fn a_limited_run_moves_nothing() {
 /// What is only there until consumers have followed, or until somebody accepts its withdrawal, splits nothing for good.
 #[test]
 fn what_is_carried_over_splits_nothing() {
-    for (budget, code, reason) in [(100, 0, "handover"), (0, 4, "deletions-held")] {
+    for (code, reason) in [(0, "handover"), (4, "deletions-held")] {
         let fleet = Fleet::with_credentials(6);
         // Six Secrets and their Namespace.
         limited(&fleet, 7);
-        let deletions = format!("limits: {{deletions: {{free: {budget}, percent: {budget}}}, ");
-        fleet.configure("limits: {", &deletions);
         let origin = Origin::new(&fleet, "");
         origin.publish(&[]).ends(0);
         for n in 0..6 {
             let other = format!("d{n}");
             fleet.secret("eu", &other, &format!("value: {CANARY}-{n}"));
-            let file = format!("manifests/eu-c{n}.yaml");
-            fleet.write(&file, credential("eu", "eu-team", &format!("c{n}"), ["v1", "Secret", &other]));
+            // Another Secret of the same Credential, or another Credential.
+            let name = if code == 0 { format!("c{n}") } else { other.clone() };
+            fleet.remove(&format!("manifests/eu-c{n}.yaml"));
+            let text = credential("eu", "eu-team", &name, ["v1", "Secret", &other]);
+            fleet.write(&format!("manifests/eu-{name}.yaml"), text);
         }
         origin.publish(&[]).ends(code);
         let manifest = origin.git(&["show", &format!("main:{MANIFEST}")]);

@@ -167,6 +167,24 @@ fn broken_configurations_are_placed() {
                 &["pouch.yaml:17:31"],
             ),
             (
+                "a budget of objects",
+                "output: {path",
+                "limits: {deletions: {free: 3}}\noutput: {path",
+                &["pouch.yaml:17:22", "`free` counted objects", "`claimants` takes its place"],
+            ),
+            (
+                "a budget of objects, even an empty one",
+                "output: {path",
+                "limits: {deletions: {objects: }}\noutput: {path",
+                &["pouch.yaml:17:22", "`objects` counted objects", "`most` takes its place"],
+            ),
+            (
+                "a most below what always passes",
+                "output: {path",
+                "limits: {deletions: {claimants: 9, most: 3}}\noutput: {path",
+                &["pouch.yaml:17:42", "less than `claimants`"],
+            ),
+            (
                 "a reuse key in the open",
                 "reuseKey: {file: reuse.key}",
                 &format!("reuseKey: {KEY}"),

@@ -15,7 +15,7 @@ fn fleet() -> Fleet {
     let fleet = Fleet::of(&format!(
         "apiVersion: pouch/v1alpha1\nkind: Fleet\nmetadata: {{name: acme}}\n\
          sources: [{{name: manifests, directory: {{path: manifests}}}}]\n\
-         limits: {{deletions: {{free: 9}}}}\n\
+         limits: {{deletions: {{claimants: 9, keep: 20}}}}\n\
          regions:\n\
          \x20 eu: {{recipients: [{EU}], namespaces: {{allowed: ['*']}}, detached: true}}\n\
          \x20 prod: {{recipients: [{US}], namespaces: {{allowed: ['*']}}, detached: true}}\n\

@@ -1,0 +1,349 @@
+//! Accounts: what claimants lose of a region, for those whose losses are weighed together (DESIGN §2.8).
+//!
+//! A claimant loses an object that it had, that leaves the bundle, and in whose place its own chain reaches no other. What it
+//! exchanges is no loss, and neither is what another claimant keeps in the bundle.
+
+use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::fmt;
+
+use super::change::{Action, Change, Loss};
+use super::history::{History, Past, filled_entries};
+use super::input::Input;
+use super::pack::{Pack, Packed, keepers};
+use super::sealing::will_have;
+use super::unsigned::Evidence;
+use crate::hash::sha256_hex;
+use crate::layout::manifest::{Manifest, ManifestObject, NeededBy, NeededVia};
+use crate::name::{Claimant, Kind, Name, Namespace, ObjectKey, SourceName};
+
+/// Those whose losses are weighed together.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Whose {
+    /// The claimants of one kind in one namespace.
+    Kind {
+        /// The namespace.
+        namespace: Namespace,
+        /// The kind.
+        kind: Kind,
+    },
+    /// A group of guest clusters, in all its namespaces.
+    Group(Name),
+    /// Anybody: of a bundle that no reuse key vouches for, nobody knows who claims.
+    Anybody,
+}
+
+impl Whose {
+    /// The account that a claimant belongs to.
+    pub fn of(by: &Claimant) -> Self {
+        match by {
+            Claimant::Guests { group, .. } => Self::Group(group.clone()),
+            Claimant::Cluster { namespace, .. }
+            | Claimant::ResourceSet { namespace, .. }
+            | Claimant::Credential { namespace, .. }
+            | Claimant::Template { namespace, .. }
+            | Claimant::SyncRule { namespace, .. }
+            | Claimant::Other { namespace, .. } => {
+                Self::Kind { namespace: namespace.clone(), kind: Kind::from(by.kind()) }
+            }
+        }
+    }
+
+    /// The namespace of its claimants, if they all have the same.
+    pub fn namespace(&self) -> Option<&Namespace> {
+        match self {
+            Self::Kind { namespace, .. } => Some(namespace),
+            Self::Group(_) | Self::Anybody => None,
+        }
+    }
+}
+
+/// For people: `Credentials of namespace team-a`, `namespaces of group pull of guests`.
+impl fmt::Display for Whose {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Kind { namespace, kind } => write!(f, "{kind}s of namespace {namespace}"),
+            Self::Group(group) => write!(f, "namespaces of group {group} of guests"),
+            Self::Anybody => f.write_str("objects"),
+        }
+    }
+}
+
+/// What those of one account lose.
+#[derive(Clone, Debug)]
+pub struct Account {
+    /// Whose it is.
+    pub whose: Whose,
+    /// The source that is the namespace's own, if one is.
+    pub source: Option<SourceName>,
+    /// Its claimants that are published, were at the baseline, or come: what comes is published by the next run, which then
+    /// lets go no more than this one.
+    pub claimants: usize,
+    /// What it has lost since the baseline if nothing is held: claimants that lose something, but of each that loses more
+    /// than `limits.deletions.most` objects and entries all of these.
+    pub lost: usize,
+    /// Its claimants that have lost all since then.
+    pub gone: usize,
+    /// Its claimants that lost something before, and lose nothing now.
+    pub before: usize,
+    /// What it would lose now, sorted.
+    pub losses: Vec<Loss>,
+    /// Its claimants that would lose some of that, sorted.
+    pub losing: Vec<Claimant>,
+    /// Whether all of these are refused, or may no longer have what they lose: that waits for nobody else.
+    pub is_refused: bool,
+}
+
+impl Account {
+    /// One that loses nothing.
+    pub fn new(whose: Whose, claimants: usize) -> Self {
+        Self {
+            whose,
+            source: None,
+            claimants,
+            lost: 0,
+            gone: 0,
+            before: 0,
+            losses: Vec::new(),
+            losing: Vec::new(),
+            is_refused: false,
+        }
+    }
+}
+
+/// Returns true if a claimant needs an object no longer that it has published, or a Secret loses an entry.
+pub(super) fn is_anything_lost(input: &Input<'_>, pack: &Pack, changes: &[Change]) -> bool {
+    let is_needed = |key: &ObjectKey, before: &NeededBy| {
+        pack.objects.get(key).is_some_and(|packed| keepers(packed).any(|now| now.by == before.by))
+    };
+    let published = input.published.manifest().map(|manifest| &*manifest.objects).unwrap_or_default();
+    changes.iter().any(|change| change.action == Action::Withdrawn || !change.lost_entries.is_empty())
+        || kept_by_somebody(published)
+            .any(|object| object.needed_by.iter().any(|before| !is_needed(&object.key, before)))
+}
+
+/// The objects that count as what somebody has. What is handed over was exchanged or lost when that began.
+pub(super) fn kept_by_somebody(objects: &[ManifestObject]) -> impl Iterator<Item = &ManifestObject> {
+    objects.iter().filter(|object| !object.state.is_handover())
+}
+
+/// All accounts of a region; none where nobody loses anything.
+pub(super) fn accounts(input: &Input<'_>, pack: &Pack, changes: &[Change], history: &History) -> Vec<Account> {
+    let Some(manifest) = input.published.manifest() else { return Vec::new() };
+    if !is_anything_lost(input, pack, changes) {
+        return Vec::new();
+    }
+    let (before, now) = (Holdings::of(manifest), Holdings::of_pack(pack));
+    let then: BTreeMap<*const Past, Holdings<'_>> =
+        history.pasts().iter().map(|past| (core::ptr::from_ref(past), Holdings::of(&past.manifest))).collect();
+    let past = then.values().flat_map(|then| then.of.keys());
+    let all: BTreeSet<&Whose> = before.of.keys().chain(past).chain(now.of.keys()).collect();
+    let nothing = Holding::new();
+    let account = |whose: &Whose| {
+        let past = history.baseline(&input.to.region.name, whose.namespace());
+        let then = past.and_then(|past| then.get(&core::ptr::from_ref(past))).unwrap_or(&before);
+        let weighing = Weighing {
+            input,
+            pack,
+            changes,
+            past,
+            then: then.of.get(whose).unwrap_or(&nothing),
+            before: before.of.get(whose).unwrap_or(&nothing),
+            now: now.of.get(whose).unwrap_or(&nothing),
+        };
+        weighing.account(whose)
+    };
+    all.into_iter().map(account).collect()
+}
+
+/// The objects that a claimant needs, by the chain that reaches them.
+type Reach<'n> = BTreeMap<&'n [NeededVia], BTreeSet<&'n ObjectKey>>;
+
+/// What the claimants of one account have.
+type Holding<'n> = BTreeMap<&'n Claimant, Reach<'n>>;
+
+/// What the claimants of all accounts have, Namespaces not counted.
+struct Holdings<'n> {
+    of: BTreeMap<Whose, Holding<'n>>,
+}
+
+impl<'n> Holdings<'n> {
+    fn of(manifest: &'n Manifest) -> Self {
+        let objects = kept_by_somebody(&manifest.objects);
+        Self::new(objects.flat_map(|object| object.needed_by.iter().map(move |by| (&object.key, by))))
+    }
+
+    fn of_pack(pack: &'n Pack) -> Self {
+        Self::new(pack.objects.iter().flat_map(|(key, packed)| keepers(packed).map(move |by| (key, by))))
+    }
+
+    fn new(needs: impl Iterator<Item = (&'n ObjectKey, &'n NeededBy)>) -> Self {
+        let mut of: BTreeMap<Whose, Holding<'n>> = BTreeMap::new();
+        for (key, NeededBy { by, via }) in needs {
+            let reach = of.entry(Whose::of(by)).or_default().entry(by).or_default();
+            reach.entry(via).or_default().insert(key);
+        }
+        Self { of }
+    }
+}
+
+/// All that a claimant needs.
+fn keys<'n>(reach: Option<&Reach<'n>>) -> BTreeSet<&'n ObjectKey> {
+    reach.into_iter().flat_map(BTreeMap::values).flatten().copied().collect()
+}
+
+/// What a claimant needs no longer, and in whose place the same chain reaches no other.
+///
+/// At the end of a Credential's chain is one object, so that any other takes its place, also one that a limited run
+/// published before what it replaces went. A chain of others may lead to several, of which each needs another.
+fn left<'n>(by: &Claimant, before: &Reach<'n>, now: Option<&Reach<'_>>) -> BTreeSet<&'n ObjectKey> {
+    let (had, has) = (keys(Some(before)), keys(now));
+    let mut left = BTreeSet::new();
+    for (chain, keys) in before {
+        let gone: Vec<&ObjectKey> = keys.iter().filter(|key| !has.contains(**key)).copied().collect();
+        let mut reached = now.and_then(|now| now.get(chain)).into_iter().flatten();
+        let is_replaced = match by.is_credential() {
+            true => reached.next().is_some(),
+            false => reached.filter(|key| !had.contains(**key)).count() >= gone.len(),
+        };
+        if !is_replaced {
+            left.extend(gone);
+        }
+    }
+    left
+}
+
+/// What claimants need no longer of what a manifest lists, and exchange for nothing: of those that are chosen.
+pub(super) fn left_by<'m>(
+    manifest: &'m Manifest,
+    pack: &Pack,
+    is_chosen: impl Fn(&Claimant) -> bool,
+) -> BTreeMap<&'m Claimant, BTreeSet<&'m ObjectKey>> {
+    let (before, now) = (Holdings::of(manifest), Holdings::of_pack(pack));
+    let mut all = BTreeMap::new();
+    for (whose, holding) in &before.of {
+        for (by, reach) in holding.iter().filter(|(by, _)| is_chosen(by)) {
+            let now = now.of.get(whose).and_then(|now| now.get(by));
+            all.insert(*by, left(by, reach, now));
+        }
+    }
+    all
+}
+
+/// What those of one account had at the baseline, have published, and have if nothing is held.
+struct Weighing<'a> {
+    input: &'a Input<'a>,
+    pack: &'a Pack,
+    changes: &'a [Change],
+    past: Option<&'a Past>,
+    then: &'a Holding<'a>,
+    before: &'a Holding<'a>,
+    now: &'a Holding<'a>,
+}
+
+impl Weighing<'_> {
+    fn account(&self, whose: &Whose) -> Account {
+        let had: BTreeSet<&Claimant> = self.then.keys().chain(self.before.keys()).copied().collect();
+        let come = self.now.keys().filter(|by| !had.contains(**by)).count();
+        let mut account = Account::new(whose.clone(), had.len().saturating_add(come));
+        let fleet = self.input.world.fleet;
+        account.source = whose.namespace().and_then(|namespace| fleet.own_source(namespace)).cloned();
+        let mut counts: BTreeMap<&Claimant, usize> = BTreeMap::new();
+        let (mut losses, mut losing) = (BTreeSet::new(), BTreeSet::new());
+        // Whoever is named to be withdrawn was looked at by a person.
+        for by in had.into_iter().filter(|by| !self.input.allowances.withdraw.contains(by)) {
+            let now = self.now.get(by);
+            let lost_now = self.lost(by, self.before.get(by), now);
+            let mut lost = self.lost(by, self.then.get(by), now);
+            losses.extend(lost_now.iter().map(|key| self.loss(key, None)));
+            if !lost_now.is_empty() {
+                losing.insert(by);
+            }
+            lost.extend(lost_now);
+            account.gone = account.gone.saturating_add(usize::from(now.is_none() && !lost.is_empty()));
+            counts.insert(by, lost.len());
+        }
+        for (key, entry, is_now) in self.lost_entries() {
+            // However many share the Secret, an entry counts once.
+            let Some(by) = counts.keys().copied().find(|by| self.has_kept(by, &key)) else { continue };
+            if is_now {
+                losses.insert(self.loss(&key, Some(entry)));
+                losing.insert(by);
+            }
+            let count = counts.entry(by).or_default();
+            *count = count.saturating_add(1);
+        }
+        counts.retain(|_, count| *count > 0);
+        let weight = |count: &usize| fleet.limits.deletions.weight(*count);
+        account.lost = counts.values().map(weight).fold(0, usize::saturating_add);
+        account.before = counts.keys().filter(|by| !losing.contains(*by)).count();
+        account.is_refused = !losing.is_empty() && losing.iter().all(|by| self.pack.refused.contains(*by));
+        account.losses = losses.into_iter().collect();
+        account.losing = losing.into_iter().cloned().collect();
+        account
+    }
+
+    /// What a claimant had, needs no longer, and leaves the bundle.
+    fn lost<'n>(&self, by: &Claimant, before: Option<&Reach<'n>>, now: Option<&Reach<'_>>) -> BTreeSet<&'n ObjectKey> {
+        let mut lost = before.map(|before| left(by, before, now)).unwrap_or_default();
+        // What no consumer reads is no loss.
+        lost.retain(|key| !self.stays(key) && !self.pack.dropped.contains(*key));
+        lost
+    }
+
+    fn stays(&self, key: &ObjectKey) -> bool {
+        self.pack.objects.get(key).is_some_and(|packed| !packed.is_handover())
+    }
+
+    fn has_kept(&self, by: &Claimant, key: &ObjectKey) -> bool {
+        let has =
+            |holding: &Holding<'_>| holding.get(by).is_some_and(|reach| reach.values().any(|keys| keys.contains(key)));
+        has(self.before) && has(self.now)
+    }
+
+    fn loss(&self, key: &ObjectKey, entry: Option<String>) -> Loss {
+        Loss { key: key.clone(), entry, sha256: self.input.published.sha256(key).unwrap_or_default() }
+    }
+
+    /// The entries that leave Secrets which stay, and whether they leave now.
+    fn lost_entries(&self) -> Vec<(ObjectKey, String, bool)> {
+        let mut lost = Vec::new();
+        for change in self.changes.iter().filter(|change| !change.lost_entries.is_empty()) {
+            lost.extend(change.lost_entries.iter().map(|entry| (change.key.clone(), entry.clone(), true)));
+        }
+        let Some(past) = self.past else { return lost };
+        let then: BTreeSet<&ObjectKey> = self.then.values().flat_map(|reach| keys(Some(reach))).collect();
+        for key in then {
+            lost.extend(self.lost_before(past, key).into_iter().map(|entry| (key.clone(), entry, false)));
+        }
+        lost
+    }
+
+    /// The entries of a Secret that went before this run. What is lost now is counted apart, and what comes back is not lost.
+    fn lost_before(&self, past: &Past, key: &ObjectKey) -> BTreeSet<String> {
+        let published =
+            || self.input.published.document(key).map(|document| filled_entries(&document)).unwrap_or_default();
+        let gone = past.lost_entries(key, published);
+        match self.pack.objects.get(key) {
+            Some(Packed::Fresh { order, .. }) if !gone.is_empty() => {
+                gone.difference(&will_have(self.input, order)).cloned().collect()
+            }
+            _ => gone,
+        }
+    }
+}
+
+/// What would go of a region that nobody vouches for, each object of which counts by itself.
+pub(super) fn unvouched(input: &Input<'_>, evidence: &Evidence, changes: &[Change]) -> Account {
+    let file = |key: &ObjectKey| input.published.files.get(evidence.file(key)?.as_str());
+    let loss = |key: &ObjectKey| Loss {
+        key: key.clone(),
+        entry: None,
+        sha256: file(key).map(|bytes| sha256_hex(bytes)).unwrap_or_default(),
+    };
+    let removed = changes.iter().filter(|change| change.action == Action::Withdrawn && !change.key.kind.is_namespace());
+    let losses: Vec<Loss> = removed.map(|change| loss(&change.key)).collect();
+    let objects = evidence.keys().filter(|key| !key.kind.is_namespace()).count();
+    Account { lost: losses.len(), gone: losses.len(), losses, ..Account::new(Whose::Anybody, objects) }
+}

@@ -21,7 +21,7 @@ use alloc::vec::Vec;
 
 use zeroize::Zeroizing;
 
-use self::inventory::{Inventory, mark};
+use self::inventory::{Inventory, Needed, mark};
 use crate::layout::{MANAGED_BY, MANAGED_BY_LABEL};
 use crate::name::{Claimant, Directory, FleetName, GroupKind, Namespace, ObjectKey, Version};
 use crate::node::{Interner, Node};
@@ -58,10 +58,23 @@ pub struct Wanted<'u> {
     pub version: Version,
     /// Who needs it.
     claimants: &'u [Claimant],
+    /// Returns true where they have another in its place already.
+    is_exchanged: bool,
     /// What tells its published file from another.
     mark: String,
     /// What an identity's `spec` says; it may be the name of an object that it points to.
     says: BTreeSet<String>,
+}
+
+impl Wanted<'_> {
+    /// What the inventory notes of who needs it.
+    fn needed(&self) -> Needed {
+        match self.claimants {
+            _ if self.is_exchanged => Needed::Exchanged,
+            [] => Needed::Unknown,
+            claimants => Needed::By(claimants.iter().cloned().collect()),
+        }
+    }
 }
 
 /// A manifest of a proved bundle that cannot be read back.
@@ -165,11 +178,11 @@ impl<'u> Bundle<'u> {
         };
         let mut interner = Interner::new();
         for part in unpacked.parts() {
-            let Part { key, sha256, text, claimants } = part;
+            let Part { key, sha256, text, claimants, is_exchanged } = part;
             // Values of Secrets are not looked at here.
             if key.kind.is_secret() || key.kind.is_config_map() {
                 let (mark, says) = (mark(sha256), BTreeSet::new());
-                bundle.objects.push(Wanted { key, text, version: "v1".into(), claimants, mark, says });
+                bundle.objects.push(Wanted { key, text, version: "v1".into(), claimants, is_exchanged, mark, says });
                 continue;
             }
             let node = read(&Document::whole(text), &mut interner).map_err(|_| Unreadable(key.clone()))?;
@@ -181,7 +194,7 @@ impl<'u> Bundle<'u> {
             let (_, version) = written.ok_or_else(|| Unreadable(key.clone()))?;
             let says = said(&node);
             let mark = mark(sha256);
-            bundle.objects.push(Wanted { key, text, version: version.into(), claimants, mark, says });
+            bundle.objects.push(Wanted { key, text, version: version.into(), claimants, is_exchanged, mark, says });
         }
         Ok(bundle)
     }

@@ -35,6 +35,12 @@ pub(super) const PREFIX: &str = "pouch.";
 /// What stands where nothing is known.
 const NOTHING: &str = "-";
 
+/// What stands where who needed an object has another.
+const EXCHANGED: &str = "=";
+
+/// Where those stand whose withdrawals are held.
+const HELD: &str = "heldFor";
+
 /// What was brought to a region of one bundle.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Inventory {
@@ -46,9 +52,9 @@ pub struct Inventory {
     pub bundle: String,
     /// The last commit that a bundle was read from; none before the first.
     pub revision: Option<String>,
-    /// How many claimants had objects there when more of them lost some than may at once, as long as some of those objects
-    /// are still there: what is brought meanwhile lets none of them go.
-    pub held: BTreeMap<Whose, usize>,
+    /// Those of whom more was to be taken away than may go at once, as long as some of it is still there: whatever is brought
+    /// meanwhile, it stays until somebody accepts that it goes.
+    pub held: BTreeSet<Whose>,
     /// The kinds that it ever had objects of. What others than pouch may have written of one cannot be taken out again, so
     /// it is written empty.
     pub kinds: BTreeMap<GroupKind, Called>,
@@ -66,8 +72,20 @@ pub struct Brought {
     pub mark: Option<String>,
     /// The resourceVersion that the object had then.
     pub version: Option<String>,
-    /// Who needed it then; nobody where an older pouch brought it.
-    pub claimants: BTreeSet<Claimant>,
+    /// Who needed it then.
+    pub needed: Needed,
+}
+
+/// Who needed an object when it was brought.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
+pub enum Needed {
+    /// Nobody knows, since an older pouch brought it.
+    #[default]
+    Unknown,
+    /// Nobody any more: who did has another in its place.
+    Exchanged,
+    /// These claimants.
+    By(BTreeSet<Claimant>),
 }
 
 /// Why an inventory cannot be used; never quotes it.
@@ -103,7 +121,7 @@ impl Inventory {
             directory: directory.clone(),
             bundle: String::new(),
             revision: None,
-            held: BTreeMap::new(),
+            held: BTreeSet::new(),
             kinds: BTreeMap::new(),
             objects: BTreeMap::new(),
         }
@@ -132,10 +150,11 @@ impl Inventory {
         let mut inventory = Self::empty(fleet, directory);
         inventory.bundle = field("bundle").filter(|text| is_word(text)).map(String::from).unwrap_or_default();
         inventory.revision = field("revision").filter(|text| is_word(text)).map(String::from);
-        for line in field("held").unwrap_or_default().lines() {
-            let (whose, count) = held(line).ok_or(Unusable::Malformed)?;
-            inventory.held.insert(whose, count);
+        for line in field(HELD).unwrap_or_default().lines() {
+            inventory.held.insert(held(line).ok_or(Unusable::Malformed)?);
         }
+        // An older pouch only noted how many objects there were.
+        inventory.held.extend(field("held").map(|_| Whose::Anybody));
         let claimants = field("claimants").unwrap_or_default().lines().map(claimant);
         let claimants: Vec<Claimant> = claimants.collect::<Option<_>>().ok_or(Unusable::Malformed)?;
         for (name, node) in data.entries() {
@@ -155,7 +174,7 @@ impl Inventory {
                 let (key, mut brought) = object(&kind, line).ok_or(Unusable::Malformed)?;
                 if let Some(needed) = &mut needed {
                     let line = needed.next().ok_or(Unusable::Malformed)?;
-                    brought.claimants = numbered(line, &claimants).ok_or(Unusable::Malformed)?;
+                    brought.needed = needed_by(line, &claimants).ok_or(Unusable::Malformed)?;
                 }
                 inventory.objects.insert(key, brought);
             }
@@ -164,12 +183,22 @@ impl Inventory {
     }
 
     /// The ConfigMap, to be applied in `namespace`; `over` is the resourceVersion of the one that it replaces.
+    ///
+    /// Where it would be too large with them, it does not say who needed what: then each object counts by itself.
     pub fn emit(&self, namespace: &Namespace, over: Option<&str>) -> String {
+        let text = self.emit_with(namespace, over, true);
+        if text.len() > MOST_BYTES { self.emit_with(namespace, over, false) } else { text }
+    }
+
+    fn emit_with(&self, namespace: &Namespace, over: Option<&str>, counts: bool) -> String {
         let kinds = self.kinds.keys().map(|kind| (format!("{OBJECTS}{kind}"), String::new()));
         let mut kinds: BTreeMap<String, String> = kinds.collect();
         let called = self.kinds.iter().filter_map(|(kind, called)| Some((format!("{CALLED}{kind}"), called.clone()?)));
         kinds.extend(called);
-        let all: BTreeSet<&Claimant> = self.objects.values().flat_map(|brought| &brought.claimants).collect();
+        let all: BTreeSet<&Claimant> = match counts {
+            true => self.objects.values().flat_map(|brought| brought.needed.claimants()).collect(),
+            false => BTreeSet::new(),
+        };
         let all: Vec<(&Claimant, String)> = all.into_iter().filter_map(|by| Some((by, written(by)?))).collect();
         let numbers: BTreeMap<&Claimant, usize> = all.iter().enumerate().map(|(at, (by, _))| (*by, at)).collect();
         for (key, brought) in &self.objects {
@@ -177,22 +206,26 @@ impl Inventory {
             let or_nothing = |text: &Option<String>| text.clone().unwrap_or_else(|| String::from(NOTHING));
             let (mark, version) = (or_nothing(&brought.mark), or_nothing(&brought.version));
             let _ = writeln!(lines, "{}/{} {mark} {version}", key.namespace_text(), key.name);
-            let needed = brought.claimants.iter().filter_map(|by| numbers.get(by));
-            let needed: Vec<String> = needed.map(usize::to_string).collect();
-            let lines = kinds.entry(format!("{NEEDED_BY}{}", key.kind)).or_default();
-            let _ = writeln!(lines, "{}", if needed.is_empty() { String::from(NOTHING) } else { needed.join(",") });
+            if counts {
+                let needed = brought.needed.claimants().filter_map(|by| numbers.get(by));
+                let needed: Vec<String> = needed.map(usize::to_string).collect();
+                let lines = kinds.entry(format!("{NEEDED_BY}{}", key.kind)).or_default();
+                let _ = match &brought.needed {
+                    Needed::Exchanged => writeln!(lines, "{EXCHANGED}"),
+                    Needed::Unknown | Needed::By(_) if needed.is_empty() => writeln!(lines, "{NOTHING}"),
+                    Needed::Unknown | Needed::By(_) => writeln!(lines, "{}", needed.join(",")),
+                };
+            }
         }
         let lines = |lines: Vec<String>| Some(lines.join("\n")).filter(|lines| !lines.is_empty());
-        let held = lines(
-            self.held.iter().filter_map(|(whose, count)| Some(format!("{count}{}", whose_text(whose)?))).collect(),
-        );
+        let held = lines(self.held.iter().map(whose_text).collect());
         let claimants = lines(all.into_iter().map(|(_, text)| text).collect());
         let own = [
             ("fleet", Some(self.fleet.as_str())),
             ("directory", Some(self.directory.as_str())),
             ("bundle", Some(self.bundle.as_str())),
             ("revision", self.revision.as_deref()),
-            ("held", held.as_deref()),
+            (HELD, held.as_deref()),
             ("claimants", claimants.as_deref()),
         ];
         let own = own.into_iter().filter_map(|(key, text)| Some((String::from(key), Tree::text(text?))));
@@ -237,37 +270,48 @@ fn claimant(line: &str) -> Option<Claimant> {
     is_right.then(|| Claimant::new(kind, namespace.into(), name))
 }
 
-/// The claimants of a line of numbers.
-fn numbered(line: &str, claimants: &[Claimant]) -> Option<BTreeSet<Claimant>> {
-    if line == NOTHING {
-        return Some(BTreeSet::new());
-    }
-    line.split(',').map(|number| claimants.get(number.parse::<usize>().ok()?).cloned()).collect()
-}
-
-/// Whose losses were held, as it stands behind the number; none of one that no line can hold.
-fn whose_text(whose: &Whose) -> Option<String> {
-    let text = match whose {
-        Whose::Kind { namespace, kind } => format!(" {kind} {namespace}"),
-        Whose::Group(group) => format!(" {group}"),
-        Whose::Anybody => String::new(),
-    };
-    (held(&format!("0{text}"))?.0 == *whose).then_some(text)
-}
-
-/// One line of what is held: a number, and whose claimants that many were. Before that was noted, it counted all objects.
-fn held(line: &str) -> Option<(Whose, usize)> {
-    let mut words = line.split(' ');
-    let count = words.next()?.parse().ok()?;
-    let whose = match (words.next(), words.next(), words.next()) {
-        (None, ..) => Whose::Anybody,
-        (Some(group), None, _) if is_dns_label(group) => Whose::Group(group.into()),
-        (Some(kind), Some(namespace), None) if is_word(kind) && is_dns_label(namespace) => {
-            Whose::Kind { namespace: namespace.into(), kind: kind.into() }
+/// Who needs an object, by a line of numbers.
+fn needed_by(line: &str, claimants: &[Claimant]) -> Option<Needed> {
+    match line {
+        NOTHING => Some(Needed::Unknown),
+        EXCHANGED => Some(Needed::Exchanged),
+        numbers => {
+            let numbers = numbers.split(',').map(|number| claimants.get(number.parse::<usize>().ok()?).cloned());
+            numbers.collect::<Option<_>>().map(Needed::By)
         }
-        _ => return None,
-    };
-    Some((whose, count))
+    }
+}
+
+impl Needed {
+    /// The claimants that are known.
+    pub fn claimants(&self) -> impl Iterator<Item = &Claimant> {
+        let claimants = match self {
+            Self::By(claimants) => Some(claimants),
+            Self::Unknown | Self::Exchanged => None,
+        };
+        claimants.into_iter().flatten()
+    }
+}
+
+/// Those whose withdrawals are held, as one line.
+fn whose_text(whose: &Whose) -> String {
+    match whose {
+        Whose::Kind { namespace, kind } => format!("{kind} {namespace}"),
+        Whose::Group(group) => String::from(group.as_str()),
+        Whose::Anybody => String::from(NOTHING),
+    }
+}
+
+fn held(line: &str) -> Option<Whose> {
+    let mut words = line.split(' ');
+    match (words.next()?, words.next(), words.next()) {
+        (NOTHING, None, _) => Some(Whose::Anybody),
+        (group, None, _) if is_dns_label(group) => Some(Whose::Group(group.into())),
+        (kind, Some(namespace), None) if is_word(kind) && is_dns_label(namespace) => {
+            Some(Whose::Kind { namespace: namespace.into(), kind: kind.into() })
+        }
+        _ => None,
+    }
 }
 
 /// One line.
@@ -282,7 +326,7 @@ fn object(kind: &GroupKind, line: &str) -> Option<(ObjectKey, Brought)> {
         && (namespace.is_empty() || is_dns_label(namespace));
     let namespace = (!namespace.is_empty()).then(|| namespace.into());
     let key = ObjectKey::new(kind.clone(), namespace, name.into());
-    is_right.then(|| (key, Brought { mark: known(mark), version: known(version), claimants: BTreeSet::new() }))
+    is_right.then(|| (key, Brought { mark: known(mark), version: known(version), needed: Needed::Unknown }))
 }
 
 /// Whether a text can be a digest or a version: it goes into messages.

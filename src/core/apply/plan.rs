@@ -1,11 +1,11 @@
 //! What is sent to a region and what is to be taken away, decided before anything is.
 
 use alloc::collections::{BTreeMap, BTreeSet};
-use alloc::string::{String, ToString as _};
+use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::inventory::{Brought, Inventory};
-use super::losses::{self, End, Stood};
+use super::inventory::{Brought, Inventory, Needed};
+use super::losses::{self, End, Lost, Stood};
 use super::{Bundle, Live, Meta, Wanted, is_prunable};
 use crate::config::{Accept, Acceptance, Deletions};
 use crate::finding::{Code, Finding};
@@ -74,11 +74,11 @@ pub struct Plan<'u> {
     pub kept: BTreeSet<ObjectKey>,
     /// Why it does.
     pub held: Option<Hold>,
-    /// How many claimants had something there, by whose losses are weighed together.
-    pub sizes: BTreeMap<Whose, usize>,
+    /// What of it is exchanged, and what takes its place: if that fails, it stays.
+    pub instead: BTreeMap<ObjectKey, BTreeSet<ObjectKey>>,
     /// The objects that were brought and stand there, and who needed them then. What the inventory merely names counts for
     /// nothing, and neither does what this run brings: both would let more go.
-    stood: BTreeMap<ObjectKey, BTreeSet<Claimant>>,
+    stood: BTreeMap<ObjectKey, Needed>,
     /// The inventory to write before anything is sent.
     pub before: Inventory,
 }
@@ -165,27 +165,25 @@ pub fn replacing(
     inventory: &Inventory,
     lets: &Let<'_>,
     anew: &[(&ObjectKey, &Meta)],
-) -> Option<Hold> {
+) -> Option<(Hold, BTreeSet<Whose>)> {
     let stood = plan.stood();
     let going = anew.iter().map(|(key, _)| *key).collect();
-    let accounts = weighed(inventory, losses::accounts(&stood, bundle, (&going, End::Anew), &lets.budget));
-    if brake::those_beyond(&accounts, &lets.budget).is_empty() {
+    let lost = losses::lost(&stood, core::iter::empty(), (&going, End::Anew), &lets.budget);
+    let beyond = brake::those_beyond(&weighed(inventory, lost.accounts), &lets.budget);
+    if beyond.is_empty() {
         return None;
     }
     let (count, of) = (anew.len(), stood.len());
-    held(bundle, inventory, lets, (anew, " anew"), |named| {
+    let hold = held(bundle, inventory, lets, (anew, " anew"), |named| {
         format!("would have {count} of the {of} objects that were brought to it deleted and made anew: {named}")
-    })
+    })?;
+    Some((hold, beyond))
 }
 
-/// The accounts, none with more claimants than it had when more than may go left it: what is brought meanwhile lets none of
-/// that go.
-fn weighed(inventory: &Inventory, accounts: BTreeMap<Whose, Account>) -> Vec<Account> {
-    let least = |account: Account| {
-        let then = inventory.held.get(&account.whose).copied().unwrap_or(usize::MAX);
-        Account { claimants: account.claimants.min(then), ..account }
-    };
-    accounts.into_values().map(least).collect()
+/// The accounts, with what an earlier run held.
+fn weighed(inventory: &Inventory, accounts: Vec<Account>) -> Vec<Account> {
+    let is_held = |account: &Account| account.is_losing() && inventory.held.contains(&account.whose);
+    accounts.into_iter().map(|account| Account { is_held: is_held(&account), ..account }).collect()
 }
 
 /// Holds objects unless that they go was accepted. With their UIDs, an acceptance is spent with the objects that it was
@@ -240,7 +238,7 @@ pub fn plan<'u>(
         unseen: BTreeSet::new(),
         kept: BTreeSet::new(),
         held: None,
-        sizes: BTreeMap::new(),
+        instead: BTreeMap::new(),
         stood: BTreeMap::new(),
         before,
     };
@@ -288,7 +286,7 @@ pub fn plan<'u>(
     }
     for wanted in &bundle.objects {
         if let Some(brought) = plan.before.objects.get_mut(wanted.key) {
-            brought.claimants = wanted.claimants.iter().cloned().collect();
+            brought.needed = wanted.needed();
         }
     }
     leavers(&mut plan, bundle, inventory, answers, lets);
@@ -385,7 +383,7 @@ fn stood(
     bundle: &Bundle<'_>,
     inventory: &Inventory,
     answers: &Answers<'_>,
-) -> BTreeMap<ObjectKey, BTreeSet<Claimant>> {
+) -> BTreeMap<ObjectKey, Needed> {
     let stands = |key: &ObjectKey, brought: &Brought| match answers.live.get(key) {
         Some(Live::Here(meta)) => is_brought(brought, meta, &bundle.manager),
         Some(Live::Unknown) => brought.mark.is_some(),
@@ -394,47 +392,56 @@ fn stood(
     let kept = bundle.objects.iter().map(|wanted| wanted.key);
     let kept = kept.filter(|key| inventory.objects.get(*key).is_some_and(|brought| stands(key, brought)));
     let all = kept.chain(plan.goners.iter().map(|goner| &goner.key));
-    all.filter_map(|key| Some((key.clone(), inventory.objects.get(key)?.claimants.clone()))).collect()
+    all.filter_map(|key| Some((key.clone(), inventory.objects.get(key)?.needed.clone()))).collect()
 }
 
 /// Holds what left the bundle where it is more than may go at once.
 fn brake(plan: &mut Plan<'_>, bundle: &Bundle<'_>, inventory: &Inventory, lets: &Let<'_>) {
     let going: BTreeMap<&ObjectKey, &Meta> =
         plan.goners.iter().filter(|goner| !goner.meta.is_going).map(|goner| (&goner.key, &goner.meta)).collect();
-    let stood = plan.stood();
     let keys = going.keys().copied().collect();
-    let accounts = losses::accounts(&stood, bundle, (&keys, End::Gone), &lets.budget);
+    let stood = plan.stood();
+    // What cannot be brought takes no other's place.
+    let comes = |key: &ObjectKey| {
+        !plan.lacking.contains(key) && !plan.silent.contains(key) && !plan.of_others.contains_key(key)
+    };
+    let has = bundle
+        .objects
+        .iter()
+        .filter(|wanted| comes(wanted.key) && !wanted.is_exchanged)
+        .map(|wanted| (wanted.key, wanted.claimants));
+    let Lost { accounts, exchanged } = losses::lost(&stood, has, (&keys, End::Gone), &lets.budget);
     let accounts = weighed(inventory, accounts);
     let beyond = brake::those_beyond(&accounts, &lets.budget);
-    let sizes: BTreeMap<Whose, usize> =
-        accounts.iter().map(|account| (account.whose.clone(), account.claimants)).collect();
-    let held_accounts = || accounts.iter().filter(|account| beyond.contains(&account.whose));
-    let kept: BTreeSet<&ObjectKey> =
-        held_accounts().flat_map(|account| account.losses.iter().map(|loss| &loss.key)).collect();
+    let losing = accounts.iter().filter(|account| beyond.contains(&account.whose));
+    let kept: BTreeSet<&ObjectKey> = losing
+        .clone()
+        .flat_map(|account| account.losses.values().flatten().chain(&account.unclaimed))
+        .map(|loss| &loss.key)
+        .collect();
+    let among: Vec<String> = losing
+        .filter(|account| account.whose != Whose::Anybody)
+        .map(|account| format!("{} of {} {}", account.losses.len(), account.claimants, account.whose))
+        .collect();
+    let among = if among.is_empty() { among.join("") } else { format!("; {}", few(&among, among.len(), SHOWN)) };
     let gone: Vec<(&ObjectKey, &Meta)> = going.into_iter().filter(|(key, _)| kept.contains(key)).collect();
     let (count, of) = (gone.len(), stood.len());
-    let whose: Vec<String> =
-        beyond.iter().filter(|whose| **whose != Whose::Anybody).map(|whose| whose.to_string()).collect();
-    let held = (count > 0).then(|| {
-        held(bundle, inventory, lets, (&gone, ""), |named| {
-            let among = match &*whose {
-                [] => String::new(),
-                whose => format!("; among {}", few(whose, whose.len(), SHOWN)),
-            };
-            let end = if count < of { "" } else { ", which is all of them" };
-            format!("would lose {count} of the {of} objects that were brought to it{end}: {named}{among}")
-        })
-    });
-    let held = held.flatten();
-    let kept = match held {
-        Some(_) => kept.into_iter().cloned().collect(),
-        None => BTreeSet::new(),
-    };
+    let end = if count < of { "" } else { ", which is all of them" };
+    let says = |named| format!("would lose {count} of the {of} objects that were brought to it{end}: {named}{among}");
+    let held = if gone.is_empty() { None } else { held(bundle, inventory, lets, (&gone, ""), says) };
+    let owned =
+        |(key, instead): (&ObjectKey, BTreeSet<&ObjectKey>)| (key.clone(), instead.into_iter().cloned().collect());
+    let instead: BTreeMap<ObjectKey, BTreeSet<ObjectKey>> = exchanged.into_iter().map(owned).collect();
+    let kept = if held.is_some() { kept.into_iter().cloned().collect() } else { BTreeSet::new() };
     if held.is_some() {
-        plan.before.held =
-            sizes.iter().filter(|(whose, _)| beyond.contains(*whose)).map(|(w, n)| (w.clone(), *n)).collect();
+        plan.before.held.extend(beyond);
     }
-    (plan.held, plan.kept, plan.sizes) = (held, kept, sizes);
+    for key in instead.keys().filter(|key| !kept.contains(*key)) {
+        if let Some(brought) = plan.before.objects.get_mut(key) {
+            brought.needed = Needed::Exchanged;
+        }
+    }
+    (plan.held, plan.kept, plan.instead) = (held, kept, instead);
 }
 
 impl<'u> Sending<'u> {

@@ -7,11 +7,12 @@ use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::inventory::{Brought, Inventory};
+use super::inventory::{Brought, Inventory, Needed};
 use super::plan::{Goner, Plan};
 use super::{Bundle, said};
 use crate::name::{Namespace, ObjectKey};
 use crate::node::Node;
+use crate::region::accounts::Whose;
 
 /// What identities that are not as the bundle says may still point to.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -60,34 +61,40 @@ impl Pointers {
     }
 }
 
-/// Whether an object that left the bundle may go now.
-pub fn may_go(plan: &Plan<'_>, goner: &Goner, pointers: &Pointers) -> bool {
-    !plan.kept.contains(&goner.key) && !goner.meta.is_going && !pointers.may_lead_to(&goner.key)
+/// Returns true if an object that left the bundle may go now: what is exchanged stays where what takes its place failed.
+pub fn may_go(plan: &Plan<'_>, goner: &Goner, pointers: &Pointers, failed: &BTreeSet<ObjectKey>) -> bool {
+    let lacks_another = || plan.instead.get(&goner.key).is_some_and(|instead| !instead.is_disjoint(failed));
+    !plan.kept.contains(&goner.key) && !goner.meta.is_going && !lacks_another() && !pointers.may_lead_to(&goner.key)
 }
 
 /// The inventory that is right when all is done.
 ///
 /// `sent` are the objects that the region took, each with its resourceVersion since; `gone` are those that were taken
-/// away. `holds` says whether objects that would be made anew were held.
+/// away. `holds` are those of whose objects too many would be made anew.
 pub fn after(
     bundle: &Bundle<'_>,
     plan: &Plan<'_>,
     sent: &BTreeMap<ObjectKey, String>,
     gone: &BTreeSet<ObjectKey>,
-    holds: bool,
+    holds: &BTreeSet<Whose>,
 ) -> Inventory {
     let mut after = plan.before.clone();
     after.objects.retain(|key, _| !gone.contains(key));
-    if holds {
-        after.held.clone_from(&plan.sizes);
-    } else if plan.goners.iter().all(|goner| gone.contains(&goner.key)) {
-        after.held.clear();
-    }
+    // What is held stays so as long as something of it is still to go, and be it that nobody sees it now.
+    let wanted: BTreeSet<&ObjectKey> = bundle.objects.iter().map(|wanted| wanted.key).collect();
+    let left: Vec<&Brought> =
+        after.objects.iter().filter(|(key, _)| !wanted.contains(key)).map(|(_, brought)| brought).collect();
+    let is_theirs = |whose: &Whose, brought: &Brought| match &brought.needed {
+        Needed::Unknown => *whose == Whose::Anybody,
+        Needed::Exchanged => false,
+        Needed::By(claimants) => claimants.iter().any(|by| Whose::of(by) == *whose),
+    };
+    after.held.retain(|whose| left.iter().any(|brought| is_theirs(whose, brought)));
+    after.held.extend(holds.iter().cloned());
     for wanted in &bundle.objects {
         let version = sent.get(wanted.key).cloned();
         if let Some(version) = version {
-            let claimants = wanted.claimants.iter().cloned().collect();
-            let brought = Brought { mark: Some(wanted.mark.clone()), version: Some(version), claimants };
+            let brought = Brought { mark: Some(wanted.mark.clone()), version: Some(version), needed: wanted.needed() };
             after.objects.insert(wanted.key.clone(), brought);
         } else if !plan.same.contains(wanted.key)
             && let Some(brought) = after.objects.get_mut(wanted.key)

@@ -2,7 +2,7 @@ use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
 
-use super::inventory::{Brought, Inventory, Unusable, mark, name};
+use super::inventory::{Brought, Inventory, Needed, Unusable, mark, name};
 use super::plan::{Answers, Broken, Let, Plan, is_for_taking, plan};
 use super::release::{Pointers, after, may_go};
 use super::whose::{Beginning, Misplaced, emit_own, misplaced};
@@ -97,7 +97,7 @@ impl Scene {
             let version = (!version.is_empty()).then(|| String::from(version));
             let mark = (!object.ends_with('!')).then(|| String::from("0123456789abcdef"));
             let object = object.trim_end_matches('!');
-            kept.objects.insert(key(object), Brought { mark, version, claimants: BTreeSet::new() });
+            kept.objects.insert(key(object), Brought { mark, version, needed: Needed::Unknown });
         }
         let there = there.iter().map(|line| line.split_once(" = ").unwrap());
         Self {
@@ -450,7 +450,7 @@ fn what_a_failed_identity_may_point_to_stays() {
     scene.budget = GENEROUS;
     let go = |pointers: &Pointers| -> Vec<String> {
         scene.decide(|_, plan| {
-            let goners = plan.goners.iter().filter(|goner| may_go(plan, goner, pointers));
+            let goners = plan.goners.iter().filter(|goner| may_go(plan, goner, pointers, &BTreeSet::new()));
             goners.map(|goner| goner.key.path()).collect()
         })
     };
@@ -516,7 +516,7 @@ fn the_inventory_afterwards_is_what_happened() {
         let before: Vec<String> = plan.before.objects.keys().map(ObjectKey::path).collect();
         assert_eq!(before, ["n/failed", "n/gone", "n/left", "n/same", "n/sent"]);
         let sent = BTreeMap::from([(key("Secret n/sent"), String::from("9"))]);
-        let after = after(bundle, plan, &sent, &BTreeSet::from([key("Secret n/gone")]), false);
+        let after = after(bundle, plan, &sent, &BTreeSet::from([key("Secret n/gone")]), &BTreeSet::new());
         let lines: Vec<(String, Option<&str>)> =
             after.objects.iter().map(|(key, brought)| (key.path(), brought.version.as_deref())).collect();
         let expect = [("n/failed", None), ("n/left", Some("1")), ("n/same", Some("7")), ("n/sent", Some("9"))];
@@ -530,7 +530,11 @@ fn an_inventory_comes_back_as_it_was_written() {
     let mut inventory = Inventory::empty(&"acme".into(), &"eu".into());
     let taken = Claimant::new("ResourceSyncRule", "n".into(), "r:a");
     let claimants = BTreeSet::from([Claimant::credential("n".into(), "c".into()), taken]);
-    let known = Brought { mark: Some(mark("0123456789abcdef01")), version: Some(String::from("42")), claimants };
+    let known = Brought {
+        mark: Some(mark("0123456789abcdef01")),
+        version: Some(String::from("42")),
+        needed: Needed::By(claimants),
+    };
     for (object, brought) in [
         ("Secret n/a.b-c", known.clone()),
         ("ConfigMap n/c", Brought::default()),
@@ -543,12 +547,8 @@ fn an_inventory_comes_back_as_it_was_written() {
     inventory.kinds.insert(GroupKind::new(CAPI, "FooClusterIdentity"), Some(String::from("fooclusteridentities")));
     inventory.bundle = String::from("abc");
     inventory.revision = Some(String::from("c0ffee"));
-    inventory.held = [
-        (Whose::Anybody, 7),
-        (Whose::Group("pull".into()), 8),
-        (Whose::of(&Claimant::credential("n".into(), "c".into())), 9),
-    ]
-    .into();
+    let whose = Whose::of(&Claimant::credential("n".into(), "c".into()));
+    inventory.held = [Whose::Anybody, Whose::Group("pull".into()), whose].into();
     let text = inventory.emit(&"kcm-system".into(), Some("7"));
     let read = |text: &str| Inventory::read(&node(text), &"acme".into(), &"eu".into());
     assert_eq!(read(&text).as_ref(), Ok(&inventory));
@@ -572,8 +572,8 @@ fn an_inventory_comes_back_as_it_was_written() {
         ("n/c - -", "n/c%2f - -", Unusable::Malformed),
         ("n/c - -", "n/.. - -", Unusable::Malformed),
         ("n/c - -", "n/C - -", Unusable::Malformed),
-        ("    7\n", "    x\n", Unusable::Malformed),
-        ("9 Credential n", "9 Credential n n", Unusable::Malformed),
+        ("Credential n\n", "Credential n n\n", Unusable::Malformed),
+        ("    pull\n", "    p/ull\n", Unusable::Malformed),
         ("Credential n c", "Credential n", Unusable::Malformed),
         ("Credential n c", "Credential N c", Unusable::Malformed),
         ("    0,1\n", "    0,2\n", Unusable::Malformed),

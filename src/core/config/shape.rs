@@ -102,8 +102,10 @@ impl<'a> Walk<'a> {
                 self.value(value, schema, &below, faults);
             } else {
                 let known = properties.into_iter().flat_map(|fields| fields.keys().map(String::as_str));
-                let message = format!("unknown field {}", quoted(&key.text));
-                faults.add_at_key(&below, message, suggest(&key.text, known.collect::<Vec<_>>()));
+                let (message, help) = former(&below).unwrap_or_else(|| {
+                    (format!("unknown field {}", quoted(&key.text)), suggest(&key.text, known.collect::<Vec<_>>()))
+                });
+                faults.add_at_key(&below, message, help);
             }
         }
         for field in form.get("required").and_then(Json::as_array).into_iter().flatten().filter_map(Json::as_str) {
@@ -114,6 +116,15 @@ impl<'a> Walk<'a> {
             }
         }
     }
+}
+
+/// What is said of a setting that had another unit, so that its value means nothing for what takes its place.
+fn former(path: &FieldPath) -> Option<(String, String)> {
+    const FORMER: [(&str, &str); 2] = [("limits.deletions.free", "claimants"), ("limits.deletions.objects", "most")];
+    let written = format!("{path}");
+    let (_, now) = FORMER.into_iter().find(|(former, _)| *former == written)?;
+    let message = "it counted objects, and what is counted now are claimants, such as Credentials";
+    Some((String::from(message), format!("Remove it. `{now}` takes its place, and its default suits most fleets.")))
 }
 
 /// A character for which a text could not stand in kustomizations and delivery objects, where one would stop a whole

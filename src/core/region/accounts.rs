@@ -14,8 +14,9 @@ use super::input::Input;
 use super::pack::{Pack, Packed, keepers};
 use super::sealing::will_have;
 use super::unsigned::Evidence;
+use crate::finding::Code;
 use crate::hash::sha256_hex;
-use crate::layout::manifest::{Manifest, ManifestObject, NeededBy, NeededVia};
+use crate::layout::manifest::{Manifest, ManifestObject, NeededBy, NeededVia, ObjectState};
 use crate::name::{Claimant, Kind, Name, Namespace, ObjectKey, SourceName};
 
 /// Those whose losses are weighed together.
@@ -77,22 +78,25 @@ pub struct Account {
     pub whose: Whose,
     /// The source that is the namespace's own, if one is.
     pub source: Option<SourceName>,
-    /// Its claimants that are published, were at the baseline, or come: what comes is published by the next run, which then
-    /// lets go no more than this one.
+    /// Its claimants at the baseline. What came since lets nothing more go.
     pub claimants: usize,
     /// What it has lost since the baseline if nothing is held: claimants that lose something, but of each that loses more
     /// than `limits.deletions.most` objects and entries all of these.
     pub lost: usize,
-    /// Its claimants that have lost all since then.
+    /// Its claimants of the baseline that have lost all since then.
     pub gone: usize,
+    /// Those of them that are refused.
+    pub gone_refused: usize,
     /// Its claimants that lost something before, and lose nothing now.
     pub before: usize,
-    /// What it would lose now, sorted.
-    pub losses: Vec<Loss>,
-    /// Its claimants that would lose some of that, sorted.
-    pub losing: Vec<Claimant>,
-    /// Whether all of these are refused, or may no longer have what they lose: that waits for nobody else.
-    pub is_refused: bool,
+    /// What its claimants would lose now.
+    pub losses: BTreeMap<Claimant, BTreeSet<Loss>>,
+    /// What would go now of which nobody knows who claims it.
+    pub unclaimed: BTreeSet<Loss>,
+    /// Those of them that are refused, or may no longer have what they lose: that waits for nobody else.
+    pub refused: BTreeSet<Claimant>,
+    /// Returns true where some of that was held before.
+    pub is_held: bool,
 }
 
 impl Account {
@@ -104,11 +108,18 @@ impl Account {
             claimants,
             lost: 0,
             gone: 0,
+            gone_refused: 0,
             before: 0,
-            losses: Vec::new(),
-            losing: Vec::new(),
-            is_refused: false,
+            losses: BTreeMap::new(),
+            unclaimed: BTreeSet::new(),
+            refused: BTreeSet::new(),
+            is_held: false,
         }
+    }
+
+    /// Returns true if something would go now.
+    pub fn is_losing(&self) -> bool {
+        !self.losses.is_empty() || !self.unclaimed.is_empty()
     }
 }
 
@@ -137,16 +148,20 @@ pub(super) fn accounts(input: &Input<'_>, pack: &Pack, changes: &[Change], histo
     let (before, now) = (Holdings::of(manifest), Holdings::of_pack(pack));
     let then: BTreeMap<*const Past, Holdings<'_>> =
         history.pasts().iter().map(|past| (core::ptr::from_ref(past), Holdings::of(&past.manifest))).collect();
-    let past = then.values().flat_map(|then| then.of.keys());
-    let all: BTreeSet<&Whose> = before.of.keys().chain(past).chain(now.of.keys()).collect();
+    let all: BTreeSet<&Whose> = before.of.keys().chain(then.values().flat_map(|then| then.of.keys())).collect();
     let nothing = Holding::new();
+    let entries: BTreeMap<&ObjectKey, &[String]> = changes
+        .iter()
+        .filter(|change| !change.lost_entries.is_empty())
+        .map(|change| (&change.key, &*change.lost_entries))
+        .collect();
     let account = |whose: &Whose| {
         let past = history.baseline(&input.to.region.name, whose.namespace());
         let then = past.and_then(|past| then.get(&core::ptr::from_ref(past))).unwrap_or(&before);
         let weighing = Weighing {
             input,
             pack,
-            changes,
+            entries: &entries,
             past,
             then: then.of.get(whose).unwrap_or(&nothing),
             before: before.of.get(whose).unwrap_or(&nothing),
@@ -235,7 +250,8 @@ pub(super) fn left_by<'m>(
 struct Weighing<'a> {
     input: &'a Input<'a>,
     pack: &'a Pack,
-    changes: &'a [Change],
+    /// The entries that leave Secrets which stay.
+    entries: &'a BTreeMap<&'a ObjectKey, &'a [String]>,
     past: Option<&'a Past>,
     then: &'a Holding<'a>,
     before: &'a Holding<'a>,
@@ -244,44 +260,49 @@ struct Weighing<'a> {
 
 impl Weighing<'_> {
     fn account(&self, whose: &Whose) -> Account {
-        let had: BTreeSet<&Claimant> = self.then.keys().chain(self.before.keys()).copied().collect();
-        let come = self.now.keys().filter(|by| !had.contains(**by)).count();
-        let mut account = Account::new(whose.clone(), had.len().saturating_add(come));
+        let mut account = Account::new(whose.clone(), self.then.len());
         let fleet = self.input.world.fleet;
         account.source = whose.namespace().and_then(|namespace| fleet.own_source(namespace)).cloned();
-        let mut counts: BTreeMap<&Claimant, usize> = BTreeMap::new();
-        let (mut losses, mut losing) = (BTreeSet::new(), BTreeSet::new());
+        let had: BTreeSet<&Claimant> = self.then.keys().chain(self.before.keys()).copied().collect();
+        let (mut before, mut lost) = (0_usize, 0_usize);
+        // However many share a Secret, an entry counts once.
+        let mut counted: BTreeSet<(&ObjectKey, String)> = BTreeSet::new();
         // Whoever is named to be withdrawn was looked at by a person.
         for by in had.into_iter().filter(|by| !self.input.allowances.withdraw.contains(by)) {
             let now = self.now.get(by);
             let lost_now = self.lost(by, self.before.get(by), now);
-            let mut lost = self.lost(by, self.then.get(by), now);
-            losses.extend(lost_now.iter().map(|key| self.loss(key, None)));
-            if !lost_now.is_empty() {
-                losing.insert(by);
+            let mut objects = self.lost(by, self.then.get(by), now);
+            let mut losses: BTreeSet<Loss> = lost_now.iter().map(|key| self.loss(key, None)).collect();
+            objects.extend(lost_now);
+            let entries = self.lost_entries(by);
+            losses.extend(
+                entries
+                    .iter()
+                    .filter(|(_, _, is_now)| *is_now)
+                    .map(|(key, entry, _)| self.loss(key, Some(entry.clone()))),
+            );
+            let own = entries.into_iter().filter(|(key, entry, _)| counted.insert((key, entry.clone()))).count();
+            let weight = fleet.limits.deletions.weight(objects.len().saturating_add(own));
+            lost = lost.saturating_add(weight);
+            let is_refused = self.pack.refused.contains(by);
+            let is_gone = now.is_none() && !objects.is_empty() && self.then.contains_key(by);
+            account.gone = account.gone.saturating_add(usize::from(is_gone));
+            account.gone_refused = account.gone_refused.saturating_add(usize::from(is_gone && is_refused));
+            before = before.saturating_add(usize::from(losses.is_empty() && weight > 0));
+            if !losses.is_empty() {
+                account.is_held |= !is_refused && losses.iter().any(|loss| self.is_held(&loss.key));
+                account.refused.extend(Some(by.clone()).filter(|_| is_refused));
+                account.losses.insert(by.clone(), losses);
             }
-            lost.extend(lost_now);
-            account.gone = account.gone.saturating_add(usize::from(now.is_none() && !lost.is_empty()));
-            counts.insert(by, lost.len());
         }
-        for (key, entry, is_now) in self.lost_entries() {
-            // However many share the Secret, an entry counts once.
-            let Some(by) = counts.keys().copied().find(|by| self.has_kept(by, &key)) else { continue };
-            if is_now {
-                losses.insert(self.loss(&key, Some(entry)));
-                losing.insert(by);
-            }
-            let count = counts.entry(by).or_default();
-            *count = count.saturating_add(1);
-        }
-        counts.retain(|_, count| *count > 0);
-        let weight = |count: &usize| fleet.limits.deletions.weight(*count);
-        account.lost = counts.values().map(weight).fold(0, usize::saturating_add);
-        account.before = counts.keys().filter(|by| !losing.contains(*by)).count();
-        account.is_refused = !losing.is_empty() && losing.iter().all(|by| self.pack.refused.contains(*by));
-        account.losses = losses.into_iter().collect();
-        account.losing = losing.into_iter().cloned().collect();
+        (account.before, account.lost) = (before, lost);
         account
+    }
+
+    /// Returns true for an object that stays published only because its withdrawal was held.
+    fn is_held(&self, key: &ObjectKey) -> bool {
+        let object = self.input.published.object(key);
+        object.is_some_and(|object| object.state == ObjectState::Carried(Code::DeletionsHeld))
     }
 
     /// What a claimant had, needs no longer, and leaves the bundle.
@@ -296,26 +317,19 @@ impl Weighing<'_> {
         self.pack.objects.get(key).is_some_and(|packed| !packed.is_handover())
     }
 
-    fn has_kept(&self, by: &Claimant, key: &ObjectKey) -> bool {
-        let has =
-            |holding: &Holding<'_>| holding.get(by).is_some_and(|reach| reach.values().any(|keys| keys.contains(key)));
-        has(self.before) && has(self.now)
-    }
-
     fn loss(&self, key: &ObjectKey, entry: Option<String>) -> Loss {
         Loss { key: key.clone(), entry, sha256: self.input.published.sha256(key).unwrap_or_default() }
     }
 
-    /// The entries that leave Secrets which stay, and whether they leave now.
-    fn lost_entries(&self) -> Vec<(ObjectKey, String, bool)> {
+    /// The entries that leave Secrets of a claimant which stay, and whether they leave now.
+    fn lost_entries(&self, by: &Claimant) -> Vec<(&ObjectKey, String, bool)> {
         let mut lost = Vec::new();
-        for change in self.changes.iter().filter(|change| !change.lost_entries.is_empty()) {
-            lost.extend(change.lost_entries.iter().map(|entry| (change.key.clone(), entry.clone(), true)));
-        }
-        let Some(past) = self.past else { return lost };
-        let then: BTreeSet<&ObjectKey> = self.then.values().flat_map(|reach| keys(Some(reach))).collect();
-        for key in then {
-            lost.extend(self.lost_before(past, key).into_iter().map(|entry| (key.clone(), entry, false)));
+        let then = keys(self.then.get(by));
+        for key in keys(self.before.get(by)).into_iter().filter(|key| self.stays(key)) {
+            let now = self.entries.get(key).copied().unwrap_or_default();
+            lost.extend(now.iter().map(|entry| (key, entry.clone(), true)));
+            let Some(past) = self.past.filter(|_| then.contains(key)) else { continue };
+            lost.extend(self.lost_before(past, key).into_iter().map(|entry| (key, entry, false)));
         }
         lost
     }
@@ -343,7 +357,7 @@ pub(super) fn unvouched(input: &Input<'_>, evidence: &Evidence, changes: &[Chang
         sha256: file(key).map(|bytes| sha256_hex(bytes)).unwrap_or_default(),
     };
     let removed = changes.iter().filter(|change| change.action == Action::Withdrawn && !change.key.kind.is_namespace());
-    let losses: Vec<Loss> = removed.map(|change| loss(&change.key)).collect();
+    let losses: BTreeSet<Loss> = removed.map(|change| loss(&change.key)).collect();
     let objects = evidence.keys().filter(|key| !key.kind.is_namespace()).count();
-    Account { lost: losses.len(), gone: losses.len(), losses, ..Account::new(Whose::Anybody, objects) }
+    Account { lost: losses.len(), gone: losses.len(), unclaimed: losses, ..Account::new(Whose::Anybody, objects) }
 }

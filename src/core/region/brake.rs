@@ -37,6 +37,8 @@ pub struct Load<'a> {
     pub replaced: Option<&'a Replaced>,
     /// Secrets that are left afterwards.
     pub secrets: usize,
+    /// Returns true where what goes, goes as a whole: of a region that is retired, or sealed anew.
+    pub is_whole: bool,
     /// Acceptances that let something through before.
     pub spent: &'a BTreeSet<Acceptance>,
 }
@@ -56,6 +58,7 @@ impl<'a> Load<'a> {
             unasked_reseals: &[],
             replaced: None,
             secrets: 0,
+            is_whole: false,
             spent,
         }
     }
@@ -143,8 +146,8 @@ fn digest(text: &str) -> String {
 pub struct Braked {
     /// What holds the region as a whole; empty where it may be published.
     pub holds: Vec<Hold>,
-    /// Whose withdrawals are held.
-    pub held: BTreeSet<Whose>,
+    /// The claimants whose withdrawals are held.
+    pub held: BTreeSet<Claimant>,
     /// Why they are.
     pub deletions: Vec<Hold>,
     /// The claimants that keep what they have, with its values.
@@ -220,10 +223,43 @@ type Given<'a> = dyn Fn(&Acceptance) -> bool + 'a;
 enum Bound {
     /// Its own.
     Own,
+    /// Some of it was held by an earlier run, and nobody has accepted it since.
+    Held,
     /// Of namespaces: so many of so many lose something at once.
     Namespaces { losing: usize, of: usize },
-    /// Of the region, or the group, as a whole: so many of so many claimants would be left.
+    /// Of the region as a whole: so many of so many claimants would be left.
     Whole { left: usize, of: usize },
+    /// The same by what the account loses alone.
+    Alone { left: usize, of: usize },
+}
+
+/// What is held of an account, and why.
+struct Beyond<'a> {
+    account: &'a Account,
+    bound: Bound,
+    losing: BTreeSet<&'a Claimant>,
+    losses: BTreeSet<&'a Loss>,
+}
+
+impl<'a> Beyond<'a> {
+    /// What an account loses that is beyond a bound. What is refused waits for its own alone.
+    fn of(account: &'a Account, bound: Bound) -> Self {
+        let is_own = match bound {
+            Bound::Own | Bound::Alone { .. } => true,
+            Bound::Held | Bound::Namespaces { .. } | Bound::Whole { .. } => false,
+        };
+        let waits = |by: &Claimant| is_own || !account.refused.contains(by);
+        let (mut losing, mut losses) = (BTreeSet::new(), BTreeSet::from_iter(&account.unclaimed));
+        for (by, lost) in account.losses.iter().filter(|(by, _)| waits(by)) {
+            losing.insert(by);
+            losses.extend(lost);
+        }
+        Self { account, bound, losing, losses }
+    }
+
+    fn lines(&self) -> Vec<String> {
+        self.losses.iter().map(|loss| loss.line()).collect()
+    }
 }
 
 /// Weighs the withdrawals, and holds those of the accounts that are beyond a bound, each by itself: what is accepted of one
@@ -232,112 +268,166 @@ fn deletions(load: &Load<'_>, budget: &Deletions, is_given: &Given<'_>) -> Brake
     const FEW: usize = 3;
     let mut braked = Braked::default();
     let of_account =
-        |account: &Account| acceptance(Accept::Deletions, load, account.whose.namespace(), &lines(&account.losses));
-    let mut beyond = beyond(load.accounts, budget);
-    beyond.retain(|(account, _)| {
-        let acceptance = of_account(account);
+        |beyond: &Beyond<'_>| acceptance(Accept::Deletions, load, beyond.account.whose.namespace(), &beyond.lines());
+    let mut held = beyond(load.accounts, budget, load.is_whole);
+    held.retain(|beyond| {
+        let acceptance = of_account(beyond);
         let is_given = is_given(&acceptance);
         if is_given && !braked.accepted.contains(&acceptance) {
             braked.accepted.push(acceptance);
         }
         !is_given
     });
-    if beyond.len() > FEW {
-        let all: BTreeSet<&Loss> = beyond.iter().flat_map(|(account, _)| &account.losses).collect();
-        let all: Vec<Loss> = all.into_iter().cloned().collect();
-        let acceptance = acceptance(Accept::Deletions, load, None, &lines(&all));
+    if held.len() > FEW {
+        let all: BTreeSet<&Loss> = held.iter().flat_map(|beyond| &beyond.losses).copied().collect();
+        let lines: Vec<String> = all.iter().map(|loss| loss.line()).collect();
+        let acceptance = acceptance(Accept::Deletions, load, None, &lines);
         if is_given(&acceptance) {
             braked.accepted.push(acceptance);
             return braked;
         }
-        braked.deletions.push(held_together(load, budget, &beyond, all, acceptance));
+        braked.deletions.push(held_together(load, &held, &all, acceptance));
     } else {
-        let hold = |(account, bound): &(&Account, Bound)| held(load, budget, account, *bound, of_account(account));
-        braked.deletions.extend(beyond.iter().map(hold));
+        braked.deletions.extend(held.iter().map(|beyond| hold_of(load, budget, beyond, of_account(beyond))));
     }
-    braked.held.extend(beyond.into_iter().map(|(account, _)| account.whose.clone()));
+    braked.held.extend(held.iter().flat_map(|beyond| &beyond.losing).map(|by| (*by).clone()));
     braked
 }
 
 /// Those whose withdrawals are beyond a bound.
 pub fn those_beyond(accounts: &[Account], budget: &Deletions) -> BTreeSet<Whose> {
-    beyond(accounts, budget).into_iter().map(|(account, _)| account.whose.clone()).collect()
+    beyond(accounts, budget, false).into_iter().map(|beyond| beyond.account.whose.clone()).collect()
 }
 
-/// The accounts that lose something now and are beyond a bound, with the bound.
+/// The accounts that lose something now and are beyond a bound.
 ///
-/// What a narrower bound holds counts for no wider one: so none of it depends on what is accepted.
-fn beyond<'a>(accounts: &'a [Account], budget: &Deletions) -> Vec<(&'a Account, Bound)> {
-    let mut beyond: Vec<(&Account, Bound)> = Vec::new();
+/// What a narrower bound holds counts for no wider one: so none of it depends on what is accepted. What `is_whole` goes as a
+/// whole or not at all.
+fn beyond<'a>(accounts: &'a [Account], budget: &Deletions, is_whole: bool) -> Vec<Beyond<'a>> {
+    let of = accounts.iter().filter(|account| account.is_of_region()).map(|account| account.claimants).sum();
+    let mut bounds: BTreeMap<&Whose, Bound> = BTreeMap::new();
     let mut within: Vec<&Account> = Vec::new();
     for account in accounts.iter().filter(|account| account.lost > 0) {
-        match own_bound(account, budget) {
-            Some(bound) => beyond.push((account, bound)),
-            None => within.push(account),
+        match own_bound(account, of, budget) {
+            Some(bound) => _ = bounds.insert(&account.whose, bound),
+            // A refusal waits for nobody else, and neither does anybody for a refusal.
+            None if account.losses.keys().any(|by| !account.refused.contains(by)) || account.before > 0 => {
+                within.push(account);
+            }
+            None => {}
         }
     }
-    // A refusal waits for nobody else, and neither does anybody for a refusal.
-    within.retain(|account| !account.is_refused);
-    let losing: BTreeSet<&Whose> = within.iter().map(|account| &account.whose).collect();
-    let mut together: BTreeMap<Share<'_>, (usize, Vec<&Account>)> = BTreeMap::new();
-    for account in accounts {
-        let Some(share) = Share::of(account) else { continue };
-        let (of, accounts) = together.entry(share).or_default();
-        *of = of.saturating_add(1);
-        accounts.extend(Some(account).filter(|account| losing.contains(&account.whose)));
+    let mut together: BTreeMap<Share<'_>, Vec<&Account>> = BTreeMap::new();
+    for account in &within {
+        together.entry(Share::of(account)).or_default().push(account);
     }
-    let mut held: BTreeSet<&Whose> = BTreeSet::new();
-    for (of, losing) in together.into_values() {
+    for (share, losing) in together {
+        let of = accounts.iter().filter(|account| account.claimants > 0 && Share::of(account) == share).count();
         // One namespace is weighed by itself already.
-        if losing.len().saturating_sub(1) > budget.allowed(of) {
-            let bound = Bound::Namespaces { losing: losing.len(), of };
-            held.extend(losing.iter().map(|account| &account.whose));
-            beyond.extend(losing.into_iter().map(|account| (account, bound)));
+        let count = distinct(&losing);
+        if share.kind.is_some() && count.saturating_sub(1) > budget.allowed(of) {
+            bounds.extend(losing.iter().map(|account| (&account.whose, Bound::Namespaces { losing: count, of })));
         }
     }
-    within.retain(|account| Share::of(account).is_some() && !held.contains(&account.whose));
-    let of = accounts.iter().filter(|account| Share::of(account).is_some()).map(|account| account.claimants).sum();
-    let gone: usize = within.iter().map(|account| account.gone).sum();
-    if let Some(bound) = whole_bound(gone, of, budget) {
-        beyond.extend(within.into_iter().map(|account| (account, bound)));
+    let rest = || within.iter().filter(|account| account.is_of_region() && !bounds.contains_key(&account.whose));
+    let gone = rest().map(|account| account.gone.saturating_sub(account.gone_refused)).sum();
+    if let Some((left, of)) = too_few(gone, of, budget) {
+        let bound = Bound::Whole { left, of };
+        let rest: Vec<&Whose> = rest().map(|account| &account.whose).collect();
+        bounds.extend(rest.into_iter().map(|whose| (whose, bound)));
     }
-    beyond.retain(|(account, _)| !account.losses.is_empty());
-    beyond.sort_by_key(|(account, _)| &account.whose);
-    beyond
+    if is_whole && let Some(bound) = bounds.values().next().copied() {
+        accounts.iter().for_each(|account| _ = bounds.entry(&account.whose).or_insert(bound));
+    }
+    let losing = accounts.iter().filter(|account| account.is_losing());
+    let mut held: Vec<Beyond<'_>> =
+        losing.filter_map(|account| Some(Beyond::of(account, *bounds.get(&account.whose)?))).collect();
+    drop_entries_of_others(accounts, &mut held);
+    held
+}
+
+/// Leaves out entries of Secrets that somebody else has who is not held: nobody keeps from him what he may have.
+fn drop_entries_of_others(accounts: &[Account], held: &mut Vec<Beyond<'_>>) {
+    let mut having: BTreeMap<&Loss, Vec<&Claimant>> = BTreeMap::new();
+    for (by, losses) in accounts.iter().flat_map(|account| &account.losses) {
+        losses.iter().filter(|loss| loss.entry.is_some()).for_each(|loss| having.entry(loss).or_default().push(by));
+    }
+    if having.is_empty() {
+        return;
+    }
+    loop {
+        let losing: BTreeSet<&Claimant> = held.iter().flat_map(|beyond| &beyond.losing).copied().collect();
+        let goes = |loss: &Loss| having.get(loss).is_some_and(|having| having.iter().any(|by| !losing.contains(by)));
+        let before = held.iter().map(|beyond| beyond.losses.len()).sum::<usize>();
+        for beyond in held.iter_mut() {
+            beyond.losses.retain(|loss| !goes(loss));
+            let keeps =
+                |by: &Claimant| beyond.account.losses.get(by).is_some_and(|all| all.iter().any(|loss| !goes(loss)));
+            beyond.losing.retain(|by| keeps(by));
+        }
+        held.retain(|beyond| !beyond.losses.is_empty());
+        if held.iter().map(|beyond| beyond.losses.len()).sum::<usize>() == before {
+            return;
+        }
+    }
+}
+
+/// How many of these lose something that no other one loses as well: an entry of a Secret that they share is one.
+fn distinct(losing: &[&Account]) -> usize {
+    let mut seen: BTreeSet<&Loss> = BTreeSet::new();
+    let mut count = 0_usize;
+    for account in losing {
+        let losses: Vec<&Loss> = account.losses.values().flatten().collect();
+        let is_new = losses.iter().any(|loss| loss.entry.is_none() || !seen.contains(*loss));
+        seen.extend(losses);
+        count = count.saturating_add(usize::from(is_new || account.before > 0));
+    }
+    count
 }
 
 /// Namespaces that are weighed together: of claimants of one kind, which the same source alone provides or no such one.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 struct Share<'a> {
-    kind: &'a Kind,
+    /// None of what is no namespace's.
+    kind: Option<&'a Kind>,
     /// A tenant with a source of his own could use up everybody's bound.
     source: Option<&'a SourceName>,
 }
 
 impl<'a> Share<'a> {
-    fn of(account: &'a Account) -> Option<Self> {
-        match &account.whose {
-            Whose::Kind { kind, .. } => Some(Self { kind, source: account.source.as_ref() }),
+    fn of(account: &'a Account) -> Self {
+        let kind = match &account.whose {
+            Whose::Kind { kind, .. } => Some(kind),
             Whose::Group(_) | Whose::Anybody => None,
+        };
+        Self { kind, source: account.source.as_ref() }
+    }
+}
+
+impl Account {
+    /// Returns true for one whose claimants are the region's own: a group is a place by itself.
+    fn is_of_region(&self) -> bool {
+        match self.whose {
+            Whose::Kind { .. } => true,
+            Whose::Group(_) | Whose::Anybody => false,
         }
     }
 }
 
-/// The bound that an account is beyond by itself.
-fn own_bound(account: &Account, budget: &Deletions) -> Option<Bound> {
+/// The bound that an account is beyond by itself, in a region of so many claimants. A group is a place of its own.
+fn own_bound(account: &Account, region: usize, budget: &Deletions) -> Option<Bound> {
     if account.lost > budget.allowed(account.claimants) {
         return Some(Bound::Own);
     }
-    match account.whose {
-        Whose::Kind { .. } => None,
-        // It is a place of its own.
-        Whose::Group(_) | Whose::Anybody => whole_bound(account.gone, account.claimants, budget),
-    }
+    let of = if account.is_of_region() { region } else { account.claimants };
+    let alone = too_few(account.gone, of, budget).map(|(left, of)| Bound::Alone { left, of });
+    alone.or_else(|| account.is_held.then_some(Bound::Held))
 }
 
-fn whole_bound(gone: usize, of: usize, budget: &Deletions) -> Option<Bound> {
+/// How many of how many are left where these go, if that is not enough.
+fn too_few(gone: usize, of: usize, budget: &Deletions) -> Option<(usize, usize)> {
     let left = of.saturating_sub(gone);
-    (gone > 0 && !budget.leaves_enough(left, of)).then_some(Bound::Whole { left, of })
+    (gone > 0 && !budget.leaves_enough(left, of)).then_some((left, of))
 }
 
 /// Recipients that can read the new bundle and not the published one.
@@ -351,12 +441,8 @@ fn exceeds(count: usize, percent: usize, whole: usize) -> bool {
     count.saturating_mul(100) > percent.saturating_mul(whole)
 }
 
-fn lines(losses: &[Loss]) -> Vec<String> {
-    losses.iter().map(Loss::line).collect()
-}
-
 /// The losses, counted for people: `5 objects and 1 entry of a Secret that stays`.
-fn count_losses(losses: &[Loss]) -> String {
+fn count_losses(losses: &BTreeSet<&Loss>) -> String {
     let objects = losses.iter().filter(|loss| loss.entry.is_none()).count();
     let entries = losses.len().saturating_sub(objects);
     let whole = counted(objects, "object", "objects");
@@ -373,10 +459,11 @@ const OBJECTS: usize = 5;
 const CLAIMANTS: usize = 20;
 
 /// What holds the withdrawals of one account.
-fn held(load: &Load<'_>, budget: &Deletions, account: &Account, bound: Bound, accept: Acceptance) -> Hold {
-    let Account { whose, claimants, before, losses, losing, .. } = account;
+fn hold_of(load: &Load<'_>, budget: &Deletions, beyond: &Beyond<'_>, accept: Acceptance) -> Hold {
+    let Beyond { account, bound, losing, losses } = beyond;
+    let Account { whose, claimants, before, lost, .. } = account;
     let region = load.region;
-    let named = few(losses.iter().map(Loss::shown), losses.len(), OBJECTS);
+    let named = few(losses.iter().map(|loss| loss.shown()), losses.len(), OBJECTS);
     let counts = count_losses(losses);
     let message = match whose {
         Whose::Anybody => format!("region {region} would lose {} of its {claimants} objects: {named}", losses.len()),
@@ -385,57 +472,68 @@ fn held(load: &Load<'_>, budget: &Deletions, account: &Account, bound: Bound, ac
                 0 => String::new(),
                 before => format!(", after {before} that lost something before,"),
             };
-            let paths = few(losing.iter().map(Claimant::path), losing.len(), CLAIMANTS);
+            let paths = few(losing.iter().map(|by| by.path()), losing.len(), CLAIMANTS);
             format!(
-                "{} of {claimants} {whose}{after} would lose {counts} in region {region}: {named}; they are {paths}",
+                "{} of {claimants} {whose}{after} would lose {counts} in region {region}: {named}; claimants: {paths}",
                 losing.len()
             )
         }
     };
+    let allowed = budget.allowed(*claimants);
     let why = match bound {
-        Bound::Own => {
-            format!("That counts as {}, and {} may go without a person.", account.lost, budget.allowed(*claimants))
-        }
-        Bound::Namespaces { losing, of } => format!(
-            "{losing} of {of} namespaces lose some at once, and beside one {} may without a person.",
-            budget.allowed(of)
+        Bound::Own if *lost > losing.len().saturating_add(*before) => format!(
+            "Of one that loses more than {} objects and entries each counts, which makes {lost}, and {allowed} may go \
+             without a person.",
+            budget.most
         ),
-        Bound::Whole { left, of } => {
-            format!("{left} of {of} would be left in all, and {} percent stay without a person.", budget.keep)
-        }
+        Bound::Own => format!("Without a person {allowed} may go."),
+        Bound::Held => String::from("It was held before, and goes once somebody accepts it."),
+        Bound::Namespaces { losing, of } => format!(
+            "{losing} of {of} namespaces lose something at once, and without a person one and {} more may.",
+            budget.allowed(*of)
+        ),
+        Bound::Whole { left, of } | Bound::Alone { left, of } => format!(
+            "Of {of} claimants in all, {left} would keep something, and without a person {} percent must.",
+            budget.keep
+        ),
     };
     let help = format!("{why} If all of them should go, pass --accept-deletions {accept}.");
-    let finding = Finding::new(Code::DeletionsHeld, message).in_region(region).help(help);
-    Hold { claimants: losing.clone(), losses: losses.clone(), ..Hold::lifted_by(finding, accept) }
+    finished(load, message, help, (losing, losses), accept)
 }
 
 /// What holds the withdrawals of many accounts.
-fn held_together(
-    load: &Load<'_>,
-    budget: &Deletions,
-    accounts: &[(&Account, Bound)],
-    losses: Vec<Loss>,
-    accept: Acceptance,
-) -> Hold {
-    let losing: BTreeSet<&Claimant> = accounts.iter().flat_map(|(account, _)| &account.losing).collect();
-    let losing: Vec<Claimant> = losing.into_iter().cloned().collect();
-    let all: BTreeSet<String> = accounts.iter().map(|(account, _)| account.whose.to_string()).collect();
+fn held_together(load: &Load<'_>, held: &[Beyond<'_>], losses: &BTreeSet<&Loss>, accept: Acceptance) -> Hold {
+    let losing: BTreeSet<&Claimant> = held.iter().flat_map(|beyond| &beyond.losing).copied().collect();
+    let all: BTreeSet<String> = held.iter().map(|beyond| beyond.account.whose.to_string()).collect();
     let message = format!(
-        "{} would lose {} in region {}: {}; among {}; they are {}",
+        "{} would lose {} in region {}: {}; among {}; claimants: {}",
         counted(losing.len(), "claimant", "claimants"),
-        count_losses(&losses),
+        count_losses(losses),
         load.region,
-        few(losses.iter().map(Loss::shown), losses.len(), OBJECTS),
+        few(losses.iter().map(|loss| loss.shown()), losses.len(), OBJECTS),
         few(&all, all.len(), OBJECTS),
-        few(losing.iter().map(Claimant::path), losing.len(), CLAIMANTS),
+        few(losing.iter().map(|by| by.path()), losing.len(), CLAIMANTS),
     );
     let help = format!(
-        "Of each kind in a namespace {} or {} percent may go without a person, in that many namespaces. If all of them \
-         should go, pass --accept-deletions {accept}.",
-        budget.claimants, budget.percent
+        "That is more than limits.deletions lets go without a person. If all of them should go, pass \
+         --accept-deletions {accept}."
     );
+    finished(load, message, help, (&losing, losses), accept)
+}
+
+fn finished(
+    load: &Load<'_>,
+    message: String,
+    help: String,
+    (losing, losses): (&BTreeSet<&Claimant>, &BTreeSet<&Loss>),
+    accept: Acceptance,
+) -> Hold {
     let finding = Finding::new(Code::DeletionsHeld, message).in_region(load.region).help(help);
-    Hold { claimants: losing, losses, ..Hold::lifted_by(finding, accept) }
+    Hold {
+        claimants: losing.iter().map(|by| (*by).clone()).collect(),
+        losses: losses.iter().map(|loss| (*loss).clone()).collect(),
+        ..Hold::lifted_by(finding, accept)
+    }
 }
 
 #[cfg(test)]

@@ -37,6 +37,11 @@ impl Fates {
         self.0.get(&by.by).copied().unwrap_or(Fate::Carried(Code::Unread))
     }
 
+    /// The claimants that go because the region takes nothing of their namespace.
+    pub(super) fn shut_out(&self, input: &Input<'_>) -> impl Iterator<Item = &Claimant> {
+        self.0.iter().filter(|(by, fate)| **fate == Fate::Withdrawn && is_shut_out(input, by)).map(|(by, _)| by)
+    }
+
     /// Findings about claimants that no finding of their own explains; `staying` are those of which something is
     /// carried over.
     pub(super) fn findings(

@@ -228,6 +228,7 @@ pub(super) fn hold(input: &Input<'_>, pack: &Pack, changes: &[Change], history: 
         unasked_reseals: &unasked,
         replaced: replaced.as_ref(),
         secrets: pack.objects.keys().filter(|key| key.kind.is_secret()).count(),
+        is_whole: retired || input.rekeys(),
         ..Load::of(place, &history.spent)
     };
     let limits = &input.world.fleet.limits;

@@ -8,7 +8,7 @@ use alloc::vec::Vec;
 
 use zeroize::Zeroizing;
 
-use super::accounts::{self, Whose, kept_by_somebody};
+use super::accounts::{self, kept_by_somebody};
 use super::alike::{looks_alike, retag};
 use super::allowances::Selection;
 use super::change::Change;
@@ -402,11 +402,9 @@ fn unread_back<'n>(
 }
 
 /// Keeps published what the brake holds.
-pub(super) fn keep_held(input: &Input<'_>, pack: &mut Pack, held: &BTreeSet<Whose>, changes: &[Change]) {
+pub(super) fn keep_held(input: &Input<'_>, pack: &mut Pack, held: &BTreeSet<Claimant>, changes: &[Change]) {
     let Some(manifest) = input.published.manifest() else { return };
-    // Who is named to be withdrawn keeps nothing.
-    let is_held = |by: &Claimant| held.contains(&Whose::of(by)) && !input.allowances.withdraw.contains(by);
-    let left = accounts::left_by(manifest, pack, is_held);
+    let left = accounts::left_by(manifest, pack, |by| held.contains(by));
     for object in manifest.objects.iter().filter(|object| !object.key.kind.is_namespace()) {
         // What goes after a hand-over was exchanged or lost when that began.
         let is_lost = |needed_by: &&NeededBy| {
@@ -426,8 +424,8 @@ pub(super) fn keep_held(input: &Input<'_>, pack: &mut Pack, held: &BTreeSet<Whos
         let (Some(packed), Some(object)) = (pack.objects.get(&change.key), input.published.object(&change.key)) else {
             continue;
         };
-        // What somebody else may change is not kept from him.
-        if needers(packed).all(|by| held.contains(&Whose::of(&by.by))) {
+        // What somebody else has and may change is not kept from him; who comes to it has nothing yet.
+        if object.needed_by.iter().all(|by| held.contains(&by.by) || input.allowances.withdraw.contains(&by.by)) {
             let names = needers(packed).cloned().collect();
             let_stay(input, pack, manifest, object, names, ObjectState::Carried(Code::DeletionsHeld));
         }
@@ -444,19 +442,28 @@ pub(super) fn keep_values(input: &Input<'_>, pack: &mut Pack, keeping: &BTreeSet
     let are_theirs = |packed: &Packed| keepers(packed).next().is_some() && keepers(packed).all(is_keeping);
     pack.objects.retain(|key, packed| input.published.object(key).is_some() || !are_theirs(packed));
     for object in kept_by_somebody(&manifest.objects).filter(|object| !object.key.kind.is_namespace()) {
-        let packed = pack.objects.get(&object.key);
-        let others = || packed.into_iter().flat_map(keepers).filter(|by| !is_keeping(by));
-        let stays = match packed {
-            // What stays as it is already, for another reason too.
-            Some(Packed::Fresh { keep: Keep::Kept, .. }) => continue,
-            Some(packed @ (Packed::Fresh { .. } | Packed::Carried { .. })) => {
-                packed.is_handover() || others().next().is_none()
-            }
+        let mut names: BTreeSet<NeededBy> = object.needed_by.iter().filter(|by| is_keeping(by)).cloned().collect();
+        match pack.objects.get_mut(&object.key) {
             Some(Packed::Namespace { .. }) => continue,
-            None => true,
-        };
-        let names: BTreeSet<NeededBy> = object.needed_by.iter().filter(|by| is_keeping(by)).cloned().collect();
-        if stays && !names.is_empty() {
+            Some(Packed::Fresh { needed_by, keep, .. }) => {
+                // Who comes to it only now, keeps what he had instead.
+                let (stay, come): (BTreeSet<_>, BTreeSet<_>) = core::mem::take(needed_by)
+                    .into_iter()
+                    .partition(|by| !is_keeping(by) || object.needed_by.contains(by));
+                names.extend(stay);
+                names = if names.is_empty() { come } else { names };
+                if *keep == Keep::Kept || !names.iter().all(is_keeping) {
+                    *needed_by = names;
+                    continue;
+                }
+            }
+            Some(Packed::Carried { needed_by, state, .. }) if !state.is_handover() => {
+                needed_by.extend(names);
+                continue;
+            }
+            Some(Packed::Carried { .. }) | None => {}
+        }
+        if !names.is_empty() {
             let_stay(input, pack, manifest, object, names, ObjectState::Carried(Code::ResealHeld));
         }
     }

@@ -206,7 +206,7 @@ fn carry_over(
     }
     let refused =
         rulings.iter().filter(|ruling| ruling.verdict == Verdict::Refused).map(|ruling| &ruling.case.claim.by);
-    pack.refused.extend(refused.chain(ended.keys().copied()).cloned());
+    pack.refused.extend(refused.chain(ended.keys().copied()).chain(fates.shut_out(input)).cloned());
     let holds = |key: &ObjectKey| wanted.contains_key(key) || carried.contains_key(key);
     let stays = |key: &ObjectKey| holds(key) || handed_over.contains(key);
     let renewed: Wanted = carried

@@ -135,6 +135,8 @@ fn oracle(
     [claimants, percent, most, keep, reseal]: Budget,
     accepted: &BTreeSet<(&str, &str)>,
 ) -> Outcome {
+    let count =
+        |state: &State, team: &core::ops::Range<usize>| state[team.clone()].iter().filter(|s| s.is_there()).count();
     let may = |of: usize| most.min(claimants.max(of * percent / 100));
     let (mut held, mut within, mut namespaces, mut all) = (BTreeSet::new(), Vec::new(), 0, 0);
     let mut loses_now = BTreeSet::new();
@@ -145,12 +147,12 @@ fn oracle(
         // Only a Secret that stays loses entries: one that comes back is new.
         since.retain(|(at, entry)| entry.is_none() || before[*at].is_there());
         let lost: BTreeSet<Lost> = now.union(&since).copied().collect();
-        let size =
-            team.clone().filter(|at| [before, baseline, after].iter().any(|state| state[*at].is_there())).count();
+        // What came since the baseline lets nothing more go.
+        let size = count(baseline, team);
         // Every Secret has a Credential of its own.
         let of = |at: usize| lost.iter().filter(|(lost, _)| *lost == at).count();
         let total: usize = team.clone().map(of).map(|count| if count > most { count } else { count.min(1) }).sum();
-        let gone = lost.iter().filter(|(_, entry)| entry.is_none()).count();
+        let gone = lost.iter().filter(|(at, entry)| entry.is_none() && baseline[*at].is_there()).count();
         namespaces += usize::from(size > 0);
         all += size;
         if !now.is_empty() {
@@ -162,11 +164,16 @@ fn oracle(
             false => _ = held.insert(*name),
         }
     }
+    // What one leaves of the region by himself.
+    let is_left = |gone: usize| gone == 0 || (all.max(gone) - gone) * 100 >= all * keep;
+    let (left, emptied): (Vec<_>, Vec<_>) = within.into_iter().partition(|(_, gone)| is_left(*gone));
+    held.extend(emptied.into_iter().map(|(name, _)| name));
+    let mut within = left;
     if within.len() == 2 && may(namespaces) < 1 {
         held.extend(within.drain(..).map(|(name, _)| name));
     }
     let gone: usize = within.iter().map(|(_, gone)| *gone).sum();
-    if gone > 0 && (all - gone) * 100 < all * keep {
+    if !is_left(gone) {
         held.extend(within.into_iter().map(|(name, _)| name));
     }
     let is_held = |name: &&str| loses_now.contains(name) && !accepted.contains(&("deletions", *name));

@@ -370,7 +370,8 @@ proptest! {
             let gone: BTreeSet<ObjectKey> = second.changes.iter().map(|change| change.key.clone()).collect();
             prop_assert!(handed.is_subset(&gone) && second.withheld.len() <= withheld, "{:?}", second.changes);
             let is_over = |key: &ObjectKey| handed.contains(key) || key.kind.is_namespace();
-            prop_assert!(!is_whole || gone.iter().all(is_over), "{:?}", second.changes);
+            // What was held of a refused claim, because it left nothing of the region, may go once others have come.
+            prop_assert!(!is_whole || withheld > 0 || gone.iter().all(is_over), "{:?}", second.changes);
         }
     }
 

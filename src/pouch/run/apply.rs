@@ -18,6 +18,7 @@ use pouch_core::apply::release::{Pointers, after, may_go};
 use pouch_core::apply::whose::{called, misplaced};
 use pouch_core::apply::{Bundle, Live, Meta, fields_named, is_alike};
 use pouch_core::name::{GroupKind, ObjectKey};
+use pouch_core::region::accounts::Whose;
 use pouch_core::region::change::Action;
 
 use self::read::Known;
@@ -48,8 +49,8 @@ struct Run<'a> {
     inventory: &'a Inventory,
     /// Whether the cluster names this bundle among those that were applied to it.
     is_named: bool,
-    /// Whether objects that would be made anew were held.
-    holds: bool,
+    /// Those of whose objects too many would be made anew.
+    holds: BTreeSet<Whose>,
 }
 
 /// Brings the region up to date.
@@ -91,7 +92,7 @@ pub fn apply(subject: &Applying<'_>, cluster: &Cluster, session: &Session) -> Re
         lets,
         inventory: &inventory,
         is_named: named.contains(called(&bundle.manager)),
-        holds: false,
+        holds: BTreeSet::new(),
     };
     run.outcome.unchanged = plan.same.len();
     run.outcome.findings.extend(told::lacking(&plan, &run.known.versions, subject.region));
@@ -124,7 +125,7 @@ impl<'a> Run<'a> {
         let over = self.noted(plan, over)?;
         let done = self.brought(plan);
         let is_told = done.is_ok() || self.session.stop.is_asked();
-        let after = after(self.bundle, plan, &self.sent, &self.gone, self.holds);
+        let after = after(self.bundle, plan, &self.sent, &self.gone, &self.holds);
         if is_told && over.is_some() && after != plan.before && !self.is_dry() {
             read::keep(self.subject, self.cluster, &after, over.as_deref())?;
         }
@@ -359,7 +360,7 @@ impl<'a> Run<'a> {
             if goner.meta.is_going {
                 let waits = goner.meta.finalizers.join(", ");
                 self.outcome.notes.push(format!("{} left the bundle, and waits for {waits} to let it go", goner.key));
-            } else if !may_go(plan, goner, pointers) {
+            } else if !may_go(plan, goner, pointers, &self.failed) {
                 self.outcome.findings.push(told::kept(&goner.key));
                 left.push(goner.key.clone());
             } else if let Some(resource) = self.known.resource(&goner.key.kind) {

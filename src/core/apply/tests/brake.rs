@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 use proptest::prelude::*;
 
 use super::{Scene, key};
-use crate::apply::inventory::Brought;
+use crate::apply::inventory::{Brought, Needed};
 use crate::apply::release::after;
 use crate::apply::{Live, Meta};
 use crate::region::accounts::Whose;
@@ -38,7 +38,7 @@ fn run(scene: &mut Scene, objects: &[String], refused: usize) -> (bool, usize) {
         let gone: BTreeSet<_> = plan.going().map(|goner| goner.key.clone()).collect();
         let made = plan.send.iter().flatten().skip(refused).map(|sending| sending.key.clone());
         let sent: BTreeMap<_, String> = made.map(|key| (key, String::from("1"))).collect();
-        let kept = after(bundle, plan, &sent, &gone, false);
+        let kept = after(bundle, plan, &sent, &gone, &BTreeSet::new());
         for key in sent.keys() {
             let uid = format!("u{}", scene.live.len());
             let meta = Meta { uid, ..meta() };
@@ -94,8 +94,8 @@ fn what_is_held_goes_when_it_is_accepted_and_only_then() {
     let mut scene = Scene::new(&[], &[], &[]);
     run(&mut scene, &[stay.clone(), leave.clone()].concat(), 0);
     assert_eq!(run(&mut scene, &stay, 0), (true, 0));
-    let then = BTreeMap::from([(Whose::Anybody, 8)]);
-    assert_eq!(scene.inventory.held, then);
+    let held = BTreeSet::from([Whose::Anybody]);
+    assert_eq!(scene.inventory.held, held);
     let more = [stay.clone(), names("more", 40)].concat();
     assert_eq!(run(&mut scene, &more, 0), (true, 0));
     scene.accepted.insert(digest(&scene, &more));
@@ -103,7 +103,7 @@ fn what_is_held_goes_when_it_is_accepted_and_only_then() {
     assert!(scene.inventory.held.is_empty());
     // Made anew, the same objects of the same content are others, and the acceptance is spent.
     assert_eq!(run(&mut scene, &[more.clone(), leave].concat(), 0), (false, 0));
-    scene.inventory.held = then;
+    scene.inventory.held = held;
     assert_eq!(run(&mut scene, &more, 0), (true, 0));
 }
 
@@ -125,7 +125,9 @@ fn claimants_are_counted_as_the_inventory_notes_them() {
     let all = |names: &[&str]| -> Vec<String> { names.iter().flat_map(|name| of(name, &["a", "b", "c"])).collect() };
     let mut scene = Scene::new(&[], &[], &[]);
     run(&mut scene, &all(&["x", "y", "z"]), 0);
-    let noted = |scene: &Scene| scene.inventory.objects.values().filter(|brought| brought.claimants.len() == 1).count();
+    let noted = |scene: &Scene| {
+        scene.inventory.objects.values().filter(|brought| brought.needed.claimants().count() == 1).count()
+    };
     assert_eq!(noted(&scene), 9);
     // One of three goes with all that it has, and of another what it exchanges.
     let exchanged = [of("x", &["a", "b", "d"]), of("y", &["a", "b", "c"])].concat();
@@ -144,7 +146,7 @@ fn what_an_older_inventory_brought_counts_by_object() {
     let mut scene = Scene::new(&[], &[], &[]);
     let objects = ["Secret n/a for x", "Secret n/b for x", "Secret n/c for y"].map(String::from);
     run(&mut scene, &objects, 0);
-    scene.inventory.objects.values_mut().for_each(|brought| brought.claimants.clear());
+    scene.inventory.objects.values_mut().for_each(|brought| brought.needed = Needed::Unknown);
     assert_eq!(run(&mut scene, &objects[2..], 0), (true, 0));
     // The same, once it is known whose they are.
     run(&mut scene, &objects, 0);

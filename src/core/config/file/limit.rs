@@ -151,24 +151,11 @@ pub struct DeletionsFile {
     pub keep: u32,
     /// For how long withdrawals from a branch are counted together: a number with `s`, `m`, `h` or `d`.
     pub window: String,
-    /// Returns true where `free` is written, which counted objects.
-    #[serde(deserialize_with = "is_written")]
-    #[schemars(skip)]
-    pub free: bool,
-    /// The same of `objects`.
-    #[serde(deserialize_with = "is_written")]
-    #[schemars(skip)]
-    pub objects: bool,
-}
-
-/// Takes any value of a field that is no more.
-fn is_written<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<bool, D::Error> {
-    serde::de::IgnoredAny::deserialize(deserializer).map(|_| true)
 }
 
 impl Default for DeletionsFile {
     fn default() -> Self {
-        Self { claimants: 1, percent: 20, most: 10, keep: 50, window: String::from("24h"), free: false, objects: false }
+        Self { claimants: 1, percent: 20, most: 10, keep: 50, window: String::from("24h") }
     }
 }
 

@@ -61,16 +61,6 @@ pub(super) fn resolve(typed: &LimitsFile, regions: &BTreeMap<Region, RegionConfi
         let help = "Raise `most`, or lower `claimants`: it is the most in any case.";
         faults.add(&deletions.key("most"), "this is less than `claimants`", help);
     }
-    for (is_written, former, now) in
-        [(typed.deletions.free, "free", "claimants"), (typed.deletions.objects, "objects", "most")]
-    {
-        if is_written {
-            let message =
-                format!("`{former}` counted objects, and what is counted now are claimants, such as Credentials");
-            let help = format!("Remove it. `{now}` takes its place; the default suits most fleets.");
-            faults.add_at_key(&deletions.key(former), message, help);
-        }
-    }
     let git = at.key("git");
     for (text, path, least, example, into) in [
         (&typed.deletions.window, deletions.key("window"), 0, "24h", &mut limits.deletions.window),

@@ -34,12 +34,12 @@ fn account(whose: Whose, claimants: usize, gone: usize, before: usize) -> Accoun
         entry: None,
         sha256: "aa".into(),
     };
+    let by = |n: usize| Claimant::credential(namespace.clone(), name(n).as_str().into());
     Account {
         lost: gone + before,
         gone: gone + before,
         before,
-        losses: (0..gone).map(loss).collect(),
-        losing: (0..gone).map(|n| Claimant::credential(namespace.clone(), name(n).as_str().into())).collect(),
+        losses: (0..gone).map(|n| (by(n), BTreeSet::from([loss(n)]))).collect(),
         ..Account::new(whose.clone(), claimants)
     }
 }
@@ -61,7 +61,7 @@ fn braked(accounts: &[Account], given: &[Acceptance], spent: &[Acceptance]) -> B
 
 /// Those whose withdrawals are held, for people.
 fn held(accounts: &[Account]) -> Vec<String> {
-    braked(accounts, &[], &[]).held.iter().map(ToString::to_string).collect()
+    those_beyond(accounts, &Deletions::DEFAULT).iter().map(ToString::to_string).collect()
 }
 
 /// Every number of claimants, and of those that go and went, against the rule said another way.
@@ -138,7 +138,9 @@ fn many_namespaces_at_once_are_held_and_only_they() {
     assert_eq!(held(&all).len(), 100);
     assert!(held(&all).iter().all(|whose| whose.starts_with("ManagedResources of")));
     // What is refused waits for nobody, and nobody for it.
-    all.iter_mut().filter(|account| account.lost > 0).skip(1).for_each(|account| account.is_refused = true);
+    for account in all.iter_mut().filter(|account| account.lost > 0).skip(1) {
+        account.refused.extend(account.losses.keys().cloned());
+    }
     assert_eq!(held(&all), Vec::<String>::new());
 }
 
@@ -246,19 +248,29 @@ fn the_table_holds_and_acceptances_decide_about_nothing_else() {
             Account { source: Some("own".into()), ..kind(3, "c", "Credential") },
             account(Whose::Group("g".into()), group, gone, before),
         ];
+        let of = |whose: &BTreeSet<Whose>| -> BTreeSet<Claimant> {
+            let held = accounts.iter().filter(|account| whose.contains(&account.whose));
+            held.flat_map(|account| account.losses.keys().cloned()).collect()
+        };
         for budget in budgets {
             let expected = oracle(&accounts, &budget);
             let limits = Limits { deletions: budget, ..limits() };
             let all = braked_under(&limits, &accounts, &[], &[]);
-            assert_eq!(all.held, expected, "{indices:?} {budget:?}");
+            assert_eq!(those_beyond(&accounts, &budget), expected, "{indices:?} {budget:?}");
+            assert_eq!(all.held, of(&expected), "{indices:?} {budget:?}");
             let line: Vec<Acceptance> = all.deletions.iter().filter_map(|hold| hold.lifted_by.clone()).collect();
             assert_eq!(line.len(), if expected.len() > 3 { 1 } else { expected.len() });
             for given in 0..1_usize << line.len() {
                 let chosen = |(n, wanted): (usize, &Acceptance)| (given >> n & 1 == 1).then(|| wanted.clone());
                 let given: Vec<Acceptance> = line.iter().enumerate().filter_map(chosen).collect();
                 let left = braked_under(&limits, &accounts, &given, &[]);
-                let by_account = if expected.len() > 3 { expected.len() } else { 1 };
-                assert_eq!(left.held.len(), expected.len() - given.len() * by_account, "{indices:?} {given:?}");
+                let whose =
+                    expected.iter().zip(&line).filter(|(_, asked)| expected.len() <= 3 && !given.contains(asked));
+                let rest: BTreeSet<Whose> = match expected.len() > 3 {
+                    true if given.is_empty() => expected.clone(),
+                    _ => whose.map(|(whose, _)| whose.clone()).collect(),
+                };
+                assert_eq!(left.held, of(&rest), "{indices:?} {given:?}");
                 assert_eq!(left.accepted, given);
                 counts[3] += 1;
             }
@@ -286,6 +298,9 @@ fn oracle(accounts: &[Account], budget: &Deletions) -> BTreeSet<Whose> {
             held.insert(account.whose.clone());
         }
     }
+    let all: usize = accounts.iter().filter(|account| !is_group(account)).map(|account| account.claimants).sum();
+    let emptying = accounts.iter().filter(|account| !is_group(account) && !stays(account.gone, all));
+    held.extend(emptying.map(|account| account.whose.clone()));
     let free = |held: &BTreeSet<Whose>, account: &&Account| {
         account.lost > 0 && !is_group(account) && !held.contains(&account.whose)
     };
@@ -295,11 +310,10 @@ fn oracle(accounts: &[Account], budget: &Deletions) -> BTreeSet<Whose> {
         held.extend(shared.iter().map(|account| account.whose.clone()));
     }
     let rest: Vec<&Account> = accounts.iter().filter(|account| free(&held, account)).collect();
-    let all: usize = accounts.iter().filter(|account| !is_group(account)).map(|account| account.claimants).sum();
     if !stays(rest.iter().map(|account| account.gone).sum(), all) {
         held.extend(rest.iter().map(|account| account.whose.clone()));
     }
-    let loses = |whose: &Whose| accounts.iter().any(|account| account.whose == *whose && !account.losses.is_empty());
+    let loses = |whose: &Whose| accounts.iter().any(|account| account.whose == *whose && account.is_losing());
     held.into_iter().filter(loses).collect()
 }
 
@@ -315,4 +329,72 @@ fn values_are_held_unless_nothing_of_re_sealing_is() {
     let accepted = hold(&load, &limits(), core::slice::from_ref(&asked));
     assert_eq!((accepted.keeping.len(), accepted.accepted), (0, vec![asked]));
     assert!(hold(&load, &Limits { reseal_percent: 100, ..limits() }, &[]).values.is_empty());
+}
+
+/// What was held once stays held until somebody accepts it, whatever comes and however little it is by now.
+#[test]
+fn what_is_held_goes_only_when_it_is_accepted() {
+    let held_before = Account { is_held: true, ..team("team", 100, 1, 0) };
+    let accounts = [held_before, team("other", 9, 1, 0)];
+    let hold = braked(&accounts, &[], &[]).deletions.remove(0);
+    assert!(hold.finding.help.starts_with("It was held before"), "{}", hold.finding.help);
+    assert_eq!(held(&accounts), ["Credentials of namespace team"]);
+    assert!(braked(&accounts, &[hold.lifted_by.unwrap()], &[]).held.is_empty());
+}
+
+/// One refusal beside what its tenant deletes waits for nobody else, and what he deletes does.
+#[test]
+fn what_is_refused_waits_for_its_own_bound_alone() {
+    let mut accounts: Vec<Account> = (0..4).map(|n| team(&format!("n{n}"), 10, usize::from(n < 3), 0)).collect();
+    accounts[0] = team("n0", 10, 2, 0);
+    let refused = accounts[0].losses.keys().next().unwrap().clone();
+    accounts[0].refused.insert(refused.clone());
+    let braked = braked(&accounts, &[], &[]);
+    assert_eq!((braked.held.len(), braked.held.contains(&refused)), (3, false));
+    // Beyond its own bound it waits like all else.
+    accounts[0] = Account { refused: BTreeSet::from([refused.clone()]), ..team("n0", 10, 3, 0) };
+    assert!(
+        super::hold(
+            &Load { accounts: &accounts, ..Load::of((&"f".into(), &"r".into(), &"d".into()), &BTreeSet::new()) },
+            &limits(),
+            &[]
+        )
+        .held
+        .contains(&refused)
+    );
+}
+
+/// An entry of a Secret that thirty namespaces share is one, and is held only with all that have it.
+#[test]
+fn an_entry_that_many_share_is_one() {
+    let entry = |of: &str| Loss {
+        key: ObjectKey::secret("shared".into(), "s".into()),
+        entry: Some(of.into()),
+        sha256: "aa".into(),
+    };
+    let sharing = |n: usize, lost: usize, entries: &[&str]| {
+        let by = Claimant::credential(format!("n{n:02}").as_str().into(), "c".into());
+        let losses = BTreeMap::from([(by, entries.iter().map(|name| entry(name)).collect())]);
+        Account { lost, losses, ..Account::new(whose(&format!("n{n:02}"), "Credential"), 5) }
+    };
+    let thirty: Vec<Account> = (0..30).map(|n| sharing(n, 1, &["a"])).collect();
+    assert_eq!(held(&thirty), Vec::<String>::new());
+    // Beyond the bound of all who share it, it is held.
+    let all: Vec<Account> = (0..3).map(|n| sharing(n, 39, &["a", "b"])).collect();
+    let hold = braked(&all, &[], &[]).deletions.remove(0);
+    assert_eq!((held(&all).len(), hold.losses.len()), (3, 2));
+    assert!(hold.finding.help.contains("which makes 39, and 1 may go without a person"), "{}", hold.finding.help);
+    // Whoever is within keeps it from nobody, so that it is in nobody's digest.
+    let one = [sharing(0, 39, &["a", "b"]), sharing(1, 1, &["a", "b"])];
+    assert_eq!(held(&one), Vec::<String>::new());
+}
+
+/// A region that is retired goes as a whole, and one line names all of it.
+#[test]
+fn what_goes_as_a_whole_is_asked_for_as_a_whole() {
+    let accounts = [team("large", 100, 100, 0), team("a", 9, 1, 0), team("b", 9, 0, 0)];
+    let (fleet, region, directory, spent) = ("f".into(), "r".into(), "d".into(), BTreeSet::new());
+    let load = Load { accounts: &accounts, is_whole: true, ..Load::of((&fleet, &region, &directory), &spent) };
+    assert_eq!(hold(&load, &limits(), &[]).held.len(), 101);
+    assert_eq!(braked(&accounts, &[], &[]).held.len(), 100);
 }

@@ -39,6 +39,7 @@ struct Place {
     key: ObjectKey,
     sha256: String,
     claimants: Vec<Claimant>,
+    is_exchanged: bool,
     at: Range<usize>,
 }
 
@@ -53,6 +54,8 @@ pub struct Part<'u> {
     pub text: &'u str,
     /// Who needs it.
     pub claimants: &'u [Claimant],
+    /// Returns true where they have another in its place already.
+    pub is_exchanged: bool,
 }
 
 impl Unpacked {
@@ -63,7 +66,8 @@ impl Unpacked {
         for (key, sha256, part, claimants) in parts {
             let start = text.len();
             text.push_str(&part);
-            places.push(Place { key, sha256: String::from(sha256), claimants, at: start..text.len() });
+            let at = start..text.len();
+            places.push(Place { key, sha256: String::from(sha256), claimants, is_exchanged: false, at });
         }
         Self { fleet: "acme".into(), directory: "eu".into(), digest: String::from("d1"), text, places }
     }
@@ -76,9 +80,9 @@ impl Unpacked {
     /// The manifests one by one, in the order in which they are to be applied.
     pub fn parts(&self) -> impl Iterator<Item = Part<'_>> {
         let text = |at: &Range<usize>| self.text.get(at.clone()).unwrap_or_default();
-        self.places.iter().map(move |Place { key, sha256, claimants, at }| {
+        self.places.iter().map(move |Place { key, sha256, claimants, is_exchanged, at }| {
             let text = text(at);
-            Part { key, sha256, text, claimants }
+            Part { key, sha256, text, claimants, is_exchanged: *is_exchanged }
         })
     }
 }
@@ -122,7 +126,7 @@ pub fn unpack<'r>(
         }
         let (key, sha256, at) = (object.key.clone(), object.sha256.clone(), start..stream.len());
         let claimants = object.needed_by.iter().map(|needed| needed.by.clone()).collect();
-        places.push(Place { key, sha256, claimants, at });
+        places.push(Place { key, sha256, claimants, is_exchanged: object.state.is_handover(), at });
     }
     let own = tree.get(path::manifest(&region.directory).as_str()).map(|standing| sha256_hex(&standing.bytes));
     let (fleet, directory) = (region.manifest.fleet.clone(), region.directory.clone());

@@ -52,9 +52,10 @@ impl Run<'_> {
             }
         }
         let all: Vec<(&ObjectKey, &Meta)> = anew.iter().map(|one| (one.sending.key, &one.meta)).collect();
-        if let Some(held) = replacing(plan, self.bundle, self.inventory, &self.lets, &all) {
+        if let Some((held, whose)) = replacing(plan, self.bundle, self.inventory, &self.lets, &all) {
             self.outcome.findings.push(held.finding);
-            (self.outcome.is_held, self.holds) = (true, true);
+            self.outcome.is_held = true;
+            self.holds.extend(whose);
             return Ok(());
         }
         anew.iter().try_for_each(|one| self.anew(one, resource))

@@ -24,6 +24,7 @@ struct Changed {
 
 fn changed(credentials: usize) -> Changed {
     let fleet = Fleet::with_credentials(credentials);
+    fleet.configure("reuseKey", "limits: {deletions: {claimants: 2, keep: 0}}\nreuseKey");
     fleet.render(&[]).ends(0);
     copy(&fleet.path("bundles"), &fleet.path("old"));
     for region in ["eu", "us"] {

@@ -78,6 +78,7 @@ const OTHER: &str = "age1henwn645drkd3fa34t27t2w2x0nsgw3w4h62gmg5x5xflyjpy38s5cn
 #[test]
 fn what_holds_a_branch_is_let_through_by_what_its_help_says() {
     let fleet = Fleet::with_credentials(6);
+    fleet.configure("reuseKey", "limits: {deletions: {claimants: 2}}\nreuseKey");
     let origin = Origin::new(&fleet, "");
     let publish = |flags: &[&str]| fleet.run(&[&["publish"], flags].concat());
     cures(publish, "first-publication", (64, 0));

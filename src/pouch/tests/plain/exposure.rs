@@ -193,7 +193,7 @@ fn a_leaked_reuse_key_is_told_with_what_can_be_guessed() {
 fn a_value_that_lives_on_under_another_name_is_told() {
     let fleet = Fleet::with_credentials(6);
     // Each run counts for itself.
-    fleet.configure("reuseKey", "limits: {deletions: {window: 0s}}\nreuseKey");
+    fleet.configure("reuseKey", "limits: {deletions: {claimants: 3, keep: 0, window: 0s}}\nreuseKey");
     let origin = Origin::new(&fleet, "");
     let value = |name: &str| format!("{CANARY}-long-enough-{name}");
     fleet.secret("eu", "c0", &format!("value: {}, other: {}", value("0"), value("other")));

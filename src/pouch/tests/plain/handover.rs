@@ -254,7 +254,7 @@ fn what_is_exchanged_is_no_loss() {
     assert_eq!(published(&origin), ["two"]);
     // The control: what it has nothing else for is held.
     fleet.remove("manifests/eu-az.yaml");
-    publish(&fleet, 2 * HOUR, &[]).ends(4).says("1 of 1 Credentials of namespace eu-team would lose");
+    publish(&fleet, 2 * HOUR, &[]).ends(4).says("1 of 2 Credentials of namespace eu-team would lose");
     assert!(manifest().contains("reason: deletions-held"));
 }
 

@@ -32,6 +32,8 @@ const SECRETS: [(&str, &str); 3] = [
 fn a_limited_publication_changes_what_is_selected_and_removes_nothing() {
     let fleet = Fleet::with_credentials(2);
     add_other_team(&fleet);
+    // Of each region one value changes, which are all that it has left.
+    fleet.configure("reuseKey", "limits: {reseal: {percent: 100}}\nreuseKey");
     let origin = Origin::new(&fleet, "");
     origin.publish(&[]).ends(0);
     let (start, before) = (origin.tip().unwrap(), origin.files());

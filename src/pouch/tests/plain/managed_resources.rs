@@ -34,7 +34,7 @@ fn fleet() -> Fleet {
          sources: [{{name: all, directory: {{path: manifests}}}}]\n\
          regions:\n  eu-west:\n    recipients: [{EU}]\n    detached: true\n    templates: [pull]\n    \
          namespaces:\n      allowed: ['*']\n      labels: {{dev-a: {{}}, dev-b: {{}}, prod: {{}}}}\n\
-         companions: none\nreuseKey: {{file: reuse.key}}\n"
+         companions: none\nlimits: {{reseal: {{percent: 100}}}}\nreuseKey: {{file: reuse.key}}\n"
     ));
     fleet.write("manifests/template.yaml", TEMPLATE);
     fleet.write("manifests/secret.yaml", secret("registry", "pull", "config: not-a-real-key"));

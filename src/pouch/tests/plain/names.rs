@@ -130,7 +130,7 @@ fn one_command_line_lets_through_what_is_held_in_all_regions() {
     fleet.configure("output:", &format!("escrowRecipients: [{ESCROW}]\noutput:"));
     let mistyped = "eu/eu-team=0123456789abcdef";
     let arguments = ["--summary", "a file.json", "--accept-deletions", mistyped];
-    let held = origin.publish(&arguments).ends(4).says("they are us-team/c0, us-team/c1");
+    let held = origin.publish(&arguments).ends(4).says("claimants: us-team/c0, us-team/c1");
     let summary: Value = serde_json::from_str(&fleet.read("a file.json")).unwrap();
     let command = summary["acceptCommand"].as_str().unwrap();
     assert!(held.stderr.contains(&format!("to let through all that is held: {command}\n")), "{}", held.stderr);

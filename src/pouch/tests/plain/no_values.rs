@@ -119,15 +119,13 @@ fn every_step(fleet: &Fleet, publish: &[&str], secret: &dyn Fn(&str, &str)) {
             fleet.credential("eu", "late", "late");
             secret("late", "value: late");
         }),
-        ("a Credential less", &|| fleet.delete("eu", "c1")),
+        ("a Credential less", &|| {
+            fleet.configure("regions:\n", "limits: {deletions: {claimants: 9, keep: 0}}\nregions:\n");
+            fleet.delete("eu", "c1");
+        }),
         ("broken", &|| fleet.edit("manifests/us-c2.yaml", "kind: Secret", "kind: Sekret")),
         ("a missing Secret", &|| fleet.remove("manifests/us-c3-secret.yaml")),
-        ("a recipient", &|| {
-            fleet.configure(
-                "regions:\n",
-                &format!("limits: {{deletions: {{claimants: 9, keep: 0}}}}\nescrowRecipients: [{ESCROW}]\nregions:\n"),
-            )
-        }),
+        ("a recipient", &|| fleet.configure("regions:\n", &format!("escrowRecipients: [{ESCROW}]\nregions:\n"))),
     ];
     for (what, step) in steps {
         step();

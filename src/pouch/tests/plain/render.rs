@@ -105,7 +105,10 @@ fn an_emptied_region_always_asks_and_keeps_its_leaves() {
     let fleet = Fleet::with_credentials(1);
     fleet.render(&[]).ends(0);
     fleet.delete("eu", "c0");
-    let held = fleet.render(&[]).ends(4).says("0 of 1 would be left in all, and 50 percent stay without a person.");
+    let held = fleet
+        .render(&[])
+        .ends(4)
+        .says("Of 1 claimants in all, 0 would keep something, and without a person 50 percent must.");
     assert!(fleet.has(EU_SECRET));
     fleet.render(&["--accept-deletions", &held.acceptance("--accept-deletions", "eu")]).ends(0);
     assert!(!fleet.has(EU_SECRET));
@@ -122,7 +125,7 @@ fn entries_that_leave_a_secret_count() {
     fleet.secret("eu", "c0", &entries.join(", "));
     fleet.render(&[]).ends(0);
     fleet.secret("eu", "c0", "a: a, b: '', c: ''");
-    let held = fleet.render(&[]).ends(4).says("entry b of Secret eu-team/c0").says("That counts as 11");
+    let held = fleet.render(&[]).ends(4).says("entry b of Secret eu-team/c0").says("which makes 11");
     fleet.render(&["--accept-deletions", &held.acceptance("--accept-deletions", "eu")]).ends(0);
     fleet.secret("eu", "c0", "a: ''");
     fleet.render(&[]).ends(0);

@@ -170,13 +170,13 @@ fn broken_configurations_are_placed() {
                 "a budget of objects",
                 "output: {path",
                 "limits: {deletions: {free: 3}}\noutput: {path",
-                &["pouch.yaml:17:22", "`free` counted objects", "`claimants` takes its place"],
+                &["pouch.yaml:17:22", "limits.deletions.free: it counted objects", "`claimants` takes its place"],
             ),
             (
                 "a budget of objects, even an empty one",
                 "output: {path",
                 "limits: {deletions: {objects: }}\noutput: {path",
-                &["pouch.yaml:17:22", "`objects` counted objects", "`most` takes its place"],
+                &["pouch.yaml:17:22", "limits.deletions.objects: it counted objects", "`most` takes its place"],
             ),
             (
                 "a most below what always passes",

@@ -87,7 +87,7 @@ fn who_joins_and_leaves_a_shared_object_is_named() {
 
 #[test]
 fn a_long_list_is_cut_behind_what_is_withdrawn_and_whole_where_it_is_asked_for() {
-    let fleet = Fleet::with_credentials(1);
+    let fleet = Fleet::with_credentials(3);
     fleet.render(&[]).ends(0);
     for n in 10..40 {
         fleet.credential("eu", &format!("a{n}"), "value");
@@ -97,8 +97,8 @@ fn a_long_list_is_cut_behind_what_is_withdrawn_and_whole_where_it_is_asked_for()
     let short = fleet.run(&["render", "out", "--summary", SUMMARY]).ends(0);
     let told = names(&short, "eu");
     assert_eq!(told.len(), 21, "{told:?}");
-    assert_eq!(told[20], "and 11 more: 11 added");
-    assert_eq!(summary(&fleet)["regions"][0]["changes"].as_array().unwrap().len(), 31);
+    assert_eq!(told[20], "and 13 more: 13 added");
+    assert_eq!(summary(&fleet)["regions"][0]["changes"].as_array().unwrap().len(), 33);
     let held = fleet.render(&["-v"]).ends(0);
     let told = names(&held, "eu");
     assert_eq!((told.len(), &*told[0]), (31, "withdrawn Credential eu-team/c0: Secret eu-team/c0"), "{told:?}");

@@ -39,11 +39,28 @@ fn many_do_not_become_few_run_by_run() {
     assert!(trailers.contains(&format!("Pouch-Accepted: deletions {accepted}\n")), "{trailers}");
     delete(&fleet, 5..8);
     origin.publish(&[]).ends(0);
-    // Without a window each run counts for itself.
+    // What was held stays held until somebody accepts it, whatever the limits say by then.
     delete(&fleet, 8..9);
     origin.publish(&[]).ends(4);
     fleet.configure("reuseKey", "limits: {deletions: {window: 0s}}\nreuseKey");
-    origin.publish(&[]).ends(0);
+    origin.publish(&[]).ends(4).says("It was held before, and goes once somebody accepts it.");
+}
+
+/// The control of both: without a window each run counts for itself.
+#[test]
+fn without_a_window_each_run_counts_for_itself() {
+    let fleet = twenty();
+    fleet.configure("reuseKey", "limits: {deletions: {window: 0s}}\nreuseKey");
+    let origin = Origin::new(&fleet, "");
+    let entries = |names: &str| {
+        let all: Vec<String> = names.chars().map(|name| format!("{name}: some-value")).collect();
+        fleet.secret("eu", "c10", &all.join(", "));
+    };
+    for (gone, left) in [(0..0, "abcdefghijklmp"), (0..4, "abcdefghijklmp"), (4..6, "klmp"), (0..0, "lmp")] {
+        delete(&fleet, gone);
+        entries(left);
+        origin.publish(&[]).ends(0);
+    }
 }
 
 /// The names of entries are readable in the baseline's files, so that they are counted as objects are.
@@ -66,13 +83,12 @@ fn entries_that_go_run_by_run_are_counted_together() {
     let held = held.says("1 of 20 Credentials of namespace eu-team would lose 1 entry of a Secret that stays");
     held.says("entry k of Secret eu-team/c0").says("which makes 11, and 4 may go without a person.");
     // What comes back is not lost.
-    entries("almp");
+    entries("abklmp");
+    origin.publish(&[]).ends(0);
+    entries("aklmp");
     origin.publish(&[]).ends(0);
     entries("lmp");
     origin.publish(&[]).ends(4).says("which makes 11");
-    // The control: without a window each run counts for itself.
-    fleet.configure("reuseKey", "limits: {deletions: {window: 0s}}\nreuseKey");
-    origin.publish(&[]).ends(0);
 }
 
 /// Others may know a previous reuse key by now: what stands there is believed unread under the current one alone.

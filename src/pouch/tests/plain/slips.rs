@@ -74,7 +74,7 @@ impl Desk {
     pub(super) fn new(config: &str, manifests: &[(String, String)]) -> Self {
         let fleet = Fleet::in_memory();
         // Nothing that the brake holds would be withdrawn.
-        let limits = "limits: {deletions: {claimants: 1000, most: 1000, keep: 0}, reseal: {percent: 100}}\n";
+        let limits = "limits: {deletions: {claimants: 1000, most: 1000}, reseal: {percent: 100}}\n";
         fleet.configured(&format!("{config}{limits}"));
         for (name, text) in manifests {
             assert!(text.is_ascii(), "{name}");

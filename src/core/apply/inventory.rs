@@ -172,8 +172,8 @@ impl Inventory {
             let mut needed = field(&format!("{NEEDED_BY}{kind}")).map(str::lines);
             for line in text.lines() {
                 let (key, mut brought) = object(&kind, line).ok_or(Unusable::Malformed)?;
-                if let Some(needed) = &mut needed {
-                    let line = needed.next().ok_or(Unusable::Malformed)?;
+                // Of a line that somebody added nobody knows who needs it.
+                if let Some(line) = needed.as_mut().and_then(Iterator::next) {
                     brought.needed = needed_by(line, &claimants).ok_or(Unusable::Malformed)?;
                 }
                 inventory.objects.insert(key, brought);

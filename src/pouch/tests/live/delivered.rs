@@ -59,7 +59,7 @@ impl Delivered {
              delivery:\n\
              \x20 flux: {{sourceRef: {{kind: GitRepository, name: fleet}}}}\n\
              \x20 argocd: {{repoURL: '{url}'}}\n\
-             limits: {{deletions: {{claimants: 1000, most: 1000, keep: 0}}}}\n\
+             limits: {{deletions: {{claimants: 1000, most: 1000, keep: 1}}, reseal: {{percent: 100}}}}\n\
              reuseKey: {{file: reuse.key}}\n"
         ));
         fleet.write("manifests/oci.json", oci_interface().to_string());

@@ -124,6 +124,8 @@ fn templates_of_a_live_cluster_are_for_the_namespaces_that_a_look_lists() {
     hub.kubeconfig(&fleet.path("kubeconfig"), "pouch");
     region.kubeconfig(&fleet.path("region"), "pouch");
     assert!(!fleet.run(&["rbac", "--context=admin", "--user=pouch"]).stdout.contains("managedresources"));
+    // What a template takes from one Secret changes in all namespaces at once.
+    fleet.configure("reuseKey", "limits: {reseal: {percent: 100}}\nreuseKey");
     fleet.configure("  eu: {", "  eu: {templates: [pull], cluster: {kubeconfig: region, context: pouch}, ");
     region.apply(&looking(&fleet, ""));
     let printed = fleet.run(&["rbac", "--context=admin", "--user=pouch"]).stdout;
@@ -185,6 +187,8 @@ fn templates_are_for_the_management_cluster_too() {
     hub.apply(other);
     fleet.configure("directory: {path: manifests}", "cluster: {kubeconfig: kubeconfig}");
     hub.kubeconfig(&fleet.path("kubeconfig"), "pouch");
+    // What a template takes from one Secret changes in all namespaces at once.
+    fleet.configure("reuseKey", "limits: {reseal: {percent: 100}}\nreuseKey");
     fleet.configure("  eu: {", "  eu: {templates: [pull], management: true, ");
     let printed = fleet.run(&["rbac", "--context=admin", "--user=pouch"]).stdout;
     // To see what is in the way of what is made.

@@ -141,9 +141,7 @@ fn the_last_of_a_kind(region: &mut Delivered, flux: &Flux) {
     region.take(&oci("oci", 2));
     region.take(&odd("odd", 2));
     // All that a namespace has, at once.
-    let held = region.origin().publish(&[]).ends(4);
-    let accepted = held.acceptance("--accept-deletions", "eu");
-    region.origin().publish(&["--accept-deletions", &accepted]).ends(0);
+    region.publish();
     all_ready(&flux.sync());
     region.is_exact();
     let ran = region.verify_live(&[]).ends(0);

@@ -43,8 +43,7 @@ pub(super) fn break_immutable(input: &Input<'_>, rulings: &mut [Ruling<'_>], pac
             let finding = Finding::new(Code::InvalidObject, message).about(lands);
             let origin = input.world.snapshot.get(&order.read).map(|object| &object.origin);
             let finding = origin.map_or(finding.clone(), |origin| finding.at(origin));
-            let help = "Remove the character; of a Secret, only entries of `data` may hold it.";
-            broken.push((lands, &order.read, finding.help(help)));
+            broken.push((lands, &order.read, finding.help(trouble.cure())));
             continue;
         }
         let Packed::Fresh { order, keep: Keep::Changed, .. } = packed else { continue };

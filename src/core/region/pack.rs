@@ -397,7 +397,7 @@ fn unread_back<'n>(
     let claimants: BTreeSet<&Claimant> = needed_by.iter().map(|needed_by| &needed_by.by).collect();
     claimants.into_iter().map(move |by| {
         let finding = Finding::new(Code::InvalidObject, message.clone()).about(key).claimed_by(by).in_region(&region);
-        finding.help("Nothing of the region is applied while it stands there. Remove the character from the source.")
+        finding.help(format!("Nothing of the region is applied while it stands there. {}", trouble.cure()))
     })
 }
 

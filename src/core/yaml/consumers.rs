@@ -4,6 +4,11 @@
 //! that JSON leaves as they are ("control characters are not allowed", measured with kustomize 5.8.1): one such file stops
 //! the build of the whole region, and Flux's error quotes the decrypted Secret. kustomize writes next line, line separator
 //! and paragraph separator as they are, and its readers get a space instead. sops hands on what it decrypts in the same way.
+//!
+//! A text of several lines that begins with a tab is written as a block, which no reader of YAML takes. kustomize does that
+//! where it reads the annotations of an object by themselves ("found a tab character where an indentation space is expected",
+//! measured likewise), and sops where it writes what it decrypted: there the text is null (measured with sops 3.13.3).
+//! Everywhere else such a text is read as it is.
 
 use core::str;
 
@@ -15,14 +20,29 @@ use crate::node::{Interner, Node};
 pub enum Trouble {
     /// It holds a character that a consumer refuses or changes.
     Character(char),
+    /// An annotation, or the type of a Secret, has several lines and begins with a tab.
+    Tab,
     /// It is no YAML.
     Unparsable,
+}
+
+impl Trouble {
+    /// What to do about it.
+    pub fn cure(self) -> &'static str {
+        match self {
+            Trouble::Character(_) | Trouble::Unparsable => {
+                "Remove the character; of a Secret, only entries of `data` may hold it."
+            }
+            Trouble::Tab => "Begin the annotation, or the type of the Secret, with something else than a tab.",
+        }
+    }
 }
 
 impl core::fmt::Display for Trouble {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         match self {
             Trouble::Character(c) => write!(f, "the character U+{:04X}", u32::from(*c)),
+            Trouble::Tab => f.write_str("a text of several lines that begins with a tab"),
             Trouble::Unparsable => f.write_str("text that is not YAML"),
         }
     }
@@ -46,6 +66,9 @@ pub fn trouble(file: &[u8]) -> Option<Trouble> {
                 if let Some(c) = refused_in(&node) {
                     return Some(Trouble::Character(c));
                 }
+                if has_tab(&node) {
+                    return Some(Trouble::Tab);
+                }
             }
             Err(_) => return Some(Trouble::Unparsable),
         }
@@ -58,10 +81,21 @@ fn is_plain(file: &[u8]) -> bool {
     file.iter().all(|byte| *byte < 0x7f)
 }
 
-/// Returns true if a text may write a character by its number, or by a name of YAML's own.
+/// Returns true if a text may write a character by its number, or by a name of YAML's own, or has a tab.
 fn has_escapes(file: &[u8]) -> bool {
-    file.contains(&b'\\')
-        && file.windows(2).any(|pair| matches!(pair, [b'\\', b'x' | b'u' | b'U' | b'N' | b'L' | b'P' | b'_']))
+    let is_escape =
+        |pair: &[u8]| matches!(pair, [b'\\', b'x' | b'u' | b'U' | b'N' | b'L' | b'P' | b'_' | b't' | b'\t']);
+    file.contains(&b'\t') || (file.contains(&b'\\') && file.windows(2).any(is_escape))
+}
+
+/// Returns true if an annotation, or the type of a Secret, has several lines and begins with a tab.
+fn has_tab(document: &Node) -> bool {
+    let annotations = document.at(&["metadata", "annotations"]).map(Node::entries).unwrap_or_default();
+    // The open part of a Secret does not say what it is of.
+    let is_secret = document.str_at(&["kind"]).is_none_or(|kind| kind == "Secret");
+    let secret_type = document.get("type").filter(|_| is_secret);
+    let mut texts = annotations.iter().map(|(_, value)| value).chain(secret_type).filter_map(Node::as_str);
+    texts.any(|text| text.starts_with('\t') && text.contains('\n'))
 }
 
 /// Returns the first character of a text that a consumer refuses or changes.
@@ -108,5 +142,20 @@ mod tests {
         assert_eq!(trouble(b"a: \xff\n"), Some(Trouble::Unparsable));
         assert_eq!(trouble("a: \"a\\x1b\\0\\uFEFF\u{e9}\"\n".as_bytes()), None);
         assert_eq!(trouble("a: |\n  C:\\users\\x\n".as_bytes()), None);
+    }
+
+    #[test]
+    fn no_text_of_several_lines_begins_with_a_tab_where_that_is_not_read_back() {
+        let annotation = |text: &str| format!("metadata:\n  annotations:\n    a: {text}\n");
+        for text in ["\"\\ta\\n\"", "\"\\t\\n\"", "\"\ta\\nb\"", "\"\\x09a\\nb\""] {
+            assert_eq!(trouble(annotation(text).as_bytes()), Some(Trouble::Tab), "{text}");
+            let typed = |kind: &str| trouble(format!("kind: {kind}\ntype: {text}\n").as_bytes());
+            assert_eq!((typed("Secret"), typed("Foo")), (Some(Trouble::Tab), None), "{text}");
+            let elsewhere = annotation(text).replace("annotations", "labels");
+            assert_eq!(trouble(elsewhere.as_bytes()), None, "{text}");
+        }
+        for text in ["\"\\ta\"", "\"a\\n\\tb\"", "\" \\ta\\n\"", "\"\\n\\ta\""] {
+            assert_eq!(trouble(annotation(text).as_bytes()), None, "{text}");
+        }
     }
 }

@@ -148,16 +148,19 @@ fn kustomize_reads_back_what_the_model_says() {
     for some in taken.chunks(500) {
         let mut all: Vec<Vec<String>> = some.iter().flat_map(|(_, text)| read(text)).collect();
         all.sort();
-        assert_eq!(
-            build(&kustomize, folder.path(), some),
-            Some(all),
-            "kustomize does not read back what the model lets pass"
-        );
+        if build(&kustomize, folder.path(), some) != Some(all) {
+            let alone = some
+                .iter()
+                .find(|one| build(&kustomize, folder.path(), std::slice::from_ref(*one)) != Some(read(&one.1)));
+            panic!("kustomize does not read back what the model lets pass: {alone:?}");
+        }
     }
-    // Where another character of a text is escaped, kustomize escapes these too; else it writes them as they are.
-    let is_break_alone = |text: &str| {
-        let Some(Trouble::Character(c)) = trouble(text.as_bytes()) else { return false };
-        matches!(c, '\u{85}' | '\u{2028}' | '\u{2029}')
+    // Where another character of a text is escaped, kustomize escapes these too; else it writes them as they are. So it is
+    // with what begins with a tab.
+    let is_break_alone = |text: &str| match trouble(text.as_bytes()) {
+        Some(Trouble::Character(c)) => matches!(c, '\u{85}' | '\u{2028}' | '\u{2029}'),
+        Some(Trouble::Tab) => true,
+        Some(Trouble::Unparsable) | None => false,
     };
     let (breaks, others): (Vec<_>, Vec<_>) = refused.iter().partition(|(_, text)| is_break_alone(text));
     let is_read =

@@ -9,7 +9,7 @@ use alloc::vec::Vec;
 use core::cell::OnceCell;
 
 use super::cluster::{ClusterFacts, Tied, profile_kind};
-use super::trusted::{certain, fits, trusted_copies};
+use super::trusted::{certain, says_otherwise, trusted_copies};
 use crate::config::{Fleet, Placement, PlacementBy, ProfileBy, placements_of};
 use crate::finding::{Code, Fault, Finding};
 use crate::inventory::placement;
@@ -275,10 +275,11 @@ fn regions(
         let namespace = tie.namespace.as_str();
         let may_be = || match &tie.by {
             ProfileBy::Name(name) => profiles.contains(&(namespace, name.as_str())),
-            by @ (ProfileBy::Labels(_) | ProfileBy::Properties(_)) => free
-                .get_or_init(read)
-                .iter()
-                .any(|(of, profile)| *of == namespace && profile.as_ref().is_none_or(|known| fits(by, known))),
+            by @ (ProfileBy::Labels(_) | ProfileBy::Properties(_)) => {
+                free.get_or_init(read).iter().any(|(of, profile)| {
+                    *of == namespace && !profile.as_ref().is_some_and(|known| says_otherwise(by, known))
+                })
+            }
         };
         let listed = match &cluster.profile {
             Tied::Untied => None,

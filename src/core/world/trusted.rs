@@ -1,5 +1,6 @@
 //! Trusted: what counts of an object of which several sources have copies, where a tenant's copy must not count.
 
+use alloc::string::String;
 use alloc::vec::Vec;
 
 use crate::config::{Fleet, ProfileBy};
@@ -39,12 +40,26 @@ pub fn certain(fleet: &Fleet, snapshot: &Snapshot, key: &ObjectKey) -> Option<Pr
     (object.faults.iter().all(|fault| fault.code == Code::Shadowed) && faults.is_empty()).then_some(profile)
 }
 
-/// Whether a tie leads to a ClusterProfile that says this; one by name is not asked what it says.
+/// Decides if a tie leads to a ClusterProfile that says this; one by name is not asked what it says.
 pub fn fits(by: &ProfileBy, profile: &Profile) -> bool {
+    asked(by, profile).is_some_and(|mut pairs| pairs.all(|(wanted, has)| has == Some(wanted)))
+}
+
+/// Decides if a ClusterProfile says by itself that a tie does not lead to it. One that lacks what is asked for may have
+/// lost it by a slip.
+pub fn says_otherwise(by: &ProfileBy, profile: &Profile) -> bool {
+    asked(by, profile).is_some_and(|mut pairs| pairs.any(|(wanted, has)| has.is_some_and(|has| has != wanted)))
+}
+
+/// What a tie asks for, each with what a ClusterProfile says there; none of a tie by name.
+fn asked<'a>(
+    by: &'a ProfileBy,
+    profile: &'a Profile,
+) -> Option<impl Iterator<Item = (&'a String, Option<&'a String>)>> {
     let (has, wanted) = match by {
-        ProfileBy::Name(_) => return false,
+        ProfileBy::Name(_) => return None,
         ProfileBy::Labels(wanted) => (&profile.labels, wanted),
         ProfileBy::Properties(wanted) => (&profile.properties, wanted),
     };
-    wanted.iter().all(|(key, value)| has.get(key) == Some(value))
+    Some(wanted.iter().map(|(key, value)| (value, has.get(key))))
 }

@@ -5,9 +5,9 @@
 //! the build of the whole region, and Flux's error quotes the decrypted Secret. kustomize writes next line, line separator
 //! and paragraph separator as they are, and its readers get a space instead. sops hands on what it decrypts in the same way.
 //!
-//! A text of several lines that begins with a tab is written as a block, which no reader of YAML takes. kustomize does that
-//! where it reads the annotations of an object by themselves ("found a tab character where an indentation space is expected",
-//! measured likewise), and sops where it writes what it decrypted: there the text is null (measured with sops 3.13.3).
+//! Both write a text of several lines that begins with a tab as a block which they do not take back: kustomize where it reads
+//! the annotations of an object by themselves ("found a tab character where an indentation space is expected", measured
+//! likewise), and sops where it writes what it decrypted: there the text is null (measured with sops 3.13.3).
 //! Everywhere else such a text is read as it is.
 
 use core::str;
@@ -27,7 +27,7 @@ pub enum Trouble {
 }
 
 impl Trouble {
-    /// What to do about it.
+    /// The cure, as the help line of a finding says it.
     pub fn cure(self) -> &'static str {
         match self {
             Trouble::Character(_) | Trouble::Unparsable => {
@@ -56,7 +56,7 @@ pub fn trouble(file: &[u8]) -> Option<Trouble> {
     if let Some(c) = Some(()).filter(|()| !is_plain(file)).and_then(|()| raw()) {
         return Some(Trouble::Character(c));
     }
-    if !has_escapes(file) {
+    if !needs_parsing(file) {
         return None;
     }
     let mut names = Interner::new();
@@ -82,9 +82,8 @@ fn is_plain(file: &[u8]) -> bool {
 }
 
 /// Returns true if a text may write a character by its number, or by a name of YAML's own, or has a tab.
-fn has_escapes(file: &[u8]) -> bool {
-    let is_escape =
-        |pair: &[u8]| matches!(pair, [b'\\', b'x' | b'u' | b'U' | b'N' | b'L' | b'P' | b'_' | b't' | b'\t']);
+fn needs_parsing(file: &[u8]) -> bool {
+    let is_escape = |pair: &[u8]| matches!(pair, [b'\\', b'x' | b'u' | b'U' | b'N' | b'L' | b'P' | b'_' | b't']);
     file.contains(&b'\t') || (file.contains(&b'\\') && file.windows(2).any(is_escape))
 }
 

@@ -172,6 +172,31 @@ fn kustomize_reads_back_what_the_model_says() {
     }
 }
 
+/// The control of the rule for tabs: the generated files have too few of them.
+#[test]
+fn several_lines_that_begin_with_a_tab_are_not_read_back() {
+    let (Some(kustomize), Some(sops), Some(age)) = (Kustomize::find(), Sops::find(), Age::find()) else { return };
+    let scratch = tempfile::tempdir().unwrap();
+    let [folder, key, plain, sealed] =
+        ["built", "key.txt", "plain.yaml", "sealed.sops.yaml"].map(|name| scratch.path().join(name));
+    fs::create_dir(&folder).unwrap();
+    let recipient = age.keygen(&key);
+    for (text, is_read) in [("\"\\ta\\nb\"", false), ("\"\\ta\"", true), ("\"a\\n\\tb\"", true)] {
+        let head = "apiVersion: v1\nkind: Secret\nmetadata:\n";
+        let annotated = format!("{head}  annotations:\n    example.com/note: {text}\n  name: o\n  namespace: team-a\n");
+        let file = ("o".to_owned(), annotated);
+        assert_eq!(trouble(file.1.as_bytes()).is_none(), is_read, "{text}");
+        assert_eq!(build(&kustomize, &folder, std::slice::from_ref(&file)) == Some(read(&file.1)), is_read, "{text}");
+        let typed = format!("{head}  name: o\n  namespace: team-a\ntype: {text}\ndata:\n  key: dmFsdWU=\n");
+        assert_eq!(trouble(typed.as_bytes()).is_none(), is_read, "{text}");
+        fs::write(&plain, &typed).unwrap();
+        fs::write(&sealed, sops.sealed(&plain, &recipient)).unwrap();
+        let opened = sops.decrypt(&sealed, &key);
+        let is_same = opened.status.success() && read(&String::from_utf8(opened.stdout).unwrap()) == read(&typed);
+        assert_eq!(is_same, is_read, "{text}");
+    }
+}
+
 /// The open part of a sealed file stands in what sops hands on as it was.
 #[test]
 fn sops_and_kustomize_read_back_sealed_files() {

@@ -33,6 +33,7 @@ mod guest_stays;
 mod guests;
 mod handover;
 pub mod history;
+mod holding;
 mod home;
 pub mod input;
 mod labels;

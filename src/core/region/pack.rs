@@ -8,10 +8,8 @@ use alloc::vec::Vec;
 
 use zeroize::Zeroizing;
 
-use super::accounts::{self, kept_by_somebody};
 use super::alike::{looks_alike, retag};
 use super::allowances::Selection;
-use super::change::Change;
 use super::content::Order;
 use super::guests;
 use super::handover;
@@ -60,7 +58,7 @@ pub(super) enum Keep {
 
 impl Keep {
     /// What becomes of an object that is no Secret.
-    fn of_open(published: Option<&[u8]>, text: &str) -> Self {
+    pub(super) fn of_open(published: Option<&[u8]>, text: &str) -> Self {
         if published == Some(text.as_bytes()) { Keep::Kept } else { Keep::Changed }
     }
 }
@@ -106,7 +104,7 @@ pub(super) fn wanted(rulings: &[Ruling<'_>], selection: &Selection) -> Wanted {
 }
 
 /// What stays of payloads, and for whom; not what is about to go.
-fn staying<'p>(
+pub(super) fn staying<'p>(
     objects: impl Iterator<Item = (&'p ObjectKey, &'p Packed)>,
 ) -> impl Iterator<Item = (&'p ObjectKey, &'p Claimant)> {
     let carried = |(key, packed): (&'p ObjectKey, &'p Packed)| match packed {
@@ -116,34 +114,6 @@ fn staying<'p>(
     objects
         .filter_map(carried)
         .flat_map(|(key, needed_by)| needed_by.iter().filter(|by| by.by.group().is_some()).map(move |by| (key, &by.by)))
-}
-
-/// The same where the brake has decided what stays.
-fn name_held(input: &Input<'_>, pack: &mut Pack) {
-    let (fresh, others): (Vec<_>, Vec<_>) = pack
-        .objects
-        .iter_mut()
-        .partition(|(_, packed)| matches!(packed, Packed::Fresh { order, .. } if guests::set(order).is_some()));
-    let mut sets: Vec<(&mut Order, &Claimant)> = Vec::new();
-    let mut texts = Vec::new();
-    for (_, packed) in fresh {
-        if let Packed::Fresh { order, needed_by, text, keep, .. } = packed
-            && let Some(by) = needed_by.first()
-        {
-            texts.push((order.lands.clone(), text, keep));
-            sets.push((order, &by.by));
-        }
-    }
-    if sets.is_empty() {
-        return;
-    }
-    let changed = guests::name_staying(&mut sets, staying(others.into_iter().map(|(key, packed)| (key, &*packed))));
-    let (marks, with) = (Marks::of(&input.to), input.envelopes());
-    for ((order, _), (lands, text, keep)) in sets.iter().zip(texts).filter(|(_, (lands, ..))| changed.contains(lands)) {
-        let Some(object) = order.source(input.world.snapshot, &with) else { continue };
-        *text = emit(&sanitise(&object, &lands, &order.edits, marks, None));
-        *keep = Keep::of_open(input.published.bytes(&lands), text);
-    }
 }
 
 /// Of so many objects that are published otherwise, and a share of all that were looked at, nobody supposes any more
@@ -298,10 +268,10 @@ pub(super) fn fill(
 }
 
 /// Decides what becomes of an object's bytes, by its key, its text and what it is made from; none to give up.
-type Keeping<'a> = dyn FnMut(&ObjectKey, &str, Option<&Object>) -> Option<Keep> + 'a;
+pub(super) type Keeping<'a> = dyn FnMut(&ObjectKey, &str, Option<&Object>) -> Option<Keep> + 'a;
 
 /// Adds the Namespaces of everything that is packed; none as soon as `keep` gives up.
-fn add_namespaces(terms: &Terms<'_>, pack: &mut Pack, keep: &mut Keeping<'_>) -> Option<()> {
+pub(super) fn add_namespaces(terms: &Terms<'_>, pack: &mut Pack, keep: &mut Keeping<'_>) -> Option<()> {
     let style = terms.layout().style();
     let names: BTreeSet<Namespace> = pack.objects.keys().filter_map(|key| key.namespace.clone()).collect();
     for name in names.iter().filter(|name| namespace::is_emitted(name, &terms.world.fleet.system_namespace)) {
@@ -399,77 +369,6 @@ fn unread_back<'n>(
         let finding = Finding::new(Code::InvalidObject, message.clone()).about(key).claimed_by(by).in_region(&region);
         finding.help(format!("Nothing of the region is applied while it stands there. {}", trouble.cure()))
     })
-}
-
-/// Keeps published what the brake holds.
-pub(super) fn keep_held(input: &Input<'_>, pack: &mut Pack, held: &BTreeSet<Claimant>, changes: &[Change]) {
-    let Some(manifest) = input.published.manifest() else { return };
-    let left = accounts::left_by(manifest, pack, |by| held.contains(by));
-    for object in manifest.objects.iter().filter(|object| !object.key.kind.is_namespace()) {
-        // What goes after a hand-over was exchanged or lost when that began.
-        let is_lost = |needed_by: &&NeededBy| {
-            !object.state.is_handover() && left.get(&needed_by.by).is_some_and(|left| left.contains(&object.key))
-        };
-        let names: BTreeSet<NeededBy> = object.needed_by.iter().filter(is_lost).cloned().collect();
-        match pack.objects.get_mut(&object.key) {
-            _ if names.is_empty() => {}
-            Some(packed) if packed.is_handover() => {
-                let_stay(input, pack, manifest, object, names, ObjectState::Carried(Code::DeletionsHeld));
-            }
-            Some(Packed::Fresh { needed_by, .. } | Packed::Carried { needed_by, .. }) => needed_by.extend(names),
-            _ => let_stay(input, pack, manifest, object, names, ObjectState::Carried(Code::DeletionsHeld)),
-        }
-    }
-    for change in changes.iter().filter(|change| !change.lost_entries.is_empty()) {
-        let (Some(packed), Some(object)) = (pack.objects.get(&change.key), input.published.object(&change.key)) else {
-            continue;
-        };
-        // What somebody else has and may change is not kept from him; who comes to it has nothing yet.
-        if object.needed_by.iter().all(|by| held.contains(&by.by) || input.allowances.withdraw.contains(&by.by)) {
-            let names = needers(packed).cloned().collect();
-            let_stay(input, pack, manifest, object, names, ObjectState::Carried(Code::DeletionsHeld));
-        }
-    }
-    name_held(input, pack);
-    _ = add_namespaces(&input.terms, pack, &mut |key, text, _| Some(Keep::of_open(input.published.bytes(key), text)));
-}
-
-/// Keeps all that these claimants have published, with its values, and nothing that they have not: what one refers to is of
-/// the same place as what refers to it. What others need as well is not kept from them.
-pub(super) fn keep_values(input: &Input<'_>, pack: &mut Pack, keeping: &BTreeSet<Claimant>) {
-    let Some(manifest) = input.published.manifest() else { return };
-    let is_keeping = |needed_by: &NeededBy| keeping.contains(&needed_by.by);
-    let are_theirs = |packed: &Packed| keepers(packed).next().is_some() && keepers(packed).all(is_keeping);
-    pack.objects.retain(|key, packed| input.published.object(key).is_some() || !are_theirs(packed));
-    for object in kept_by_somebody(&manifest.objects).filter(|object| !object.key.kind.is_namespace()) {
-        let mut names: BTreeSet<NeededBy> = object.needed_by.iter().filter(|by| is_keeping(by)).cloned().collect();
-        match pack.objects.get_mut(&object.key) {
-            Some(Packed::Namespace { .. }) => continue,
-            Some(Packed::Fresh { needed_by, keep, .. }) => {
-                // Who comes to it only now, keeps what he had instead.
-                let (stay, come): (BTreeSet<_>, BTreeSet<_>) = core::mem::take(needed_by)
-                    .into_iter()
-                    .partition(|by| !is_keeping(by) || object.needed_by.contains(by));
-                names.extend(stay);
-                names = if names.is_empty() { come } else { names };
-                if *keep == Keep::Kept || !names.iter().all(is_keeping) {
-                    *needed_by = names;
-                    continue;
-                }
-            }
-            Some(Packed::Carried { needed_by, state, .. }) if !state.is_handover() => {
-                needed_by.extend(names);
-                continue;
-            }
-            Some(Packed::Carried { .. }) | None => {}
-        }
-        if !names.is_empty() {
-            let_stay(input, pack, manifest, object, names, ObjectState::Carried(Code::ResealHeld));
-        }
-    }
-    let used: BTreeSet<Namespace> = pack.objects.keys().filter_map(|key| key.namespace.clone()).collect();
-    pack.objects.retain(|key, _| !key.kind.is_namespace() || used.iter().any(|name| *name == *key.name.as_str()));
-    _ = add_namespaces(&input.terms, pack, &mut |key, text, _| Some(Keep::of_open(input.published.bytes(key), text)));
 }
 
 /// Who needs an object.

@@ -22,13 +22,12 @@ use super::explain;
 use super::guests;
 use super::handover;
 use super::history::{History, Past};
+use super::holding::{keep_held, keep_values};
 use super::home;
 use super::input::{Input, Terms, empty_manifest};
 use super::moved;
 use super::odd::Odd;
-use super::pack::{
-    Keep, Pack, Packed, Stood, judge_carried, judge_changed, keep_held, keep_values, needers, pack_as_published,
-};
+use super::pack::{Keep, Pack, Packed, Stood, judge_carried, judge_changed, needers, pack_as_published};
 use super::packing::pack;
 use super::published::{Files, Proved, Published, Unread};
 use super::registered;

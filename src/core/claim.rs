@@ -143,8 +143,6 @@ pub struct Delivered {
 pub struct Item {
     /// What is read.
     pub read: ObjectKey,
-    /// What names it.
-    pub field: String,
     /// What becomes of it: its place in a guest, and what is rewritten.
     pub parcel: Arc<Parcel>,
     /// The payload that holds it.

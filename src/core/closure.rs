@@ -29,6 +29,7 @@ use crate::config::{Grant, Resolution};
 use crate::finding::telling::Telling;
 use crate::finding::{Code, Finding};
 use crate::listing::counted;
+use crate::name::step::{Step, shown};
 use crate::name::{Name, ObjectKey};
 use crate::node::Key;
 use crate::object::Object;
@@ -39,9 +40,9 @@ pub use companion::{PROPAGATION_SECRET, TEMPLATE};
 pub use guests::{delivering, own as own_of_guests, version as version_of_sets};
 use landing::Places;
 pub use landing::of_root;
-pub use member::{Closure, Member, NamedBy, Rank, Role, Via};
+pub use member::{Closure, Member, NamedBy, Rank, Role};
 use reference::{Reference, dotted, follow};
-pub use template::{Data, data as template_data, data_of, is_shut};
+pub use template::{Data, data as template_data, is_shut};
 
 /// The longest chain of references.
 pub const MAX_HOPS: usize = 16;
@@ -158,8 +159,7 @@ fn begin(world: &World<'_>, claim: &Claim, start: &Start, closure: &mut Closure)
         }
     }
     let places = landing::of_root(world, claim, &start.root, claim.resolution);
-    let via = vec![Via { interface: None, field: start.field.clone() }];
-    let member = Member::new(places, Role::Root, via, None);
+    let member = Member::new(places, Role::Root, vec![Step::field(&*start.field)], None);
     Some(Member { entries: start.entries.clone(), named_by: start.named_by.clone(), ..member })
 }
 
@@ -263,7 +263,7 @@ fn walk(world: &World<'_>, claim: &Claim, roots: Vec<Member>, closure: &mut Clos
     roots.into_iter().for_each(|root| push(closure, &mut seen, &mut queue, root));
     while let Some(index) = queue.pop_front() {
         let Some(member) = closure.members.get(index).cloned() else { continue };
-        if member.via.len() > MAX_HOPS {
+        if member.through.len() > MAX_HOPS {
             let message = format!("the chain to {} is longer than {MAX_HOPS} references", member.read);
             closure.find(claim, Finding::new(Code::TooManyHops, message).at(&claim.origin).help("Shorten the chain."));
             return;
@@ -366,10 +366,8 @@ fn look_up<'a>(world: &World<'a>, claim: &Claim, closure: &mut Closure, member: 
             None
         }
         Lookup::Absent => {
-            let by = match member.via.last() {
-                None => format!("identityRef names {}, which is in no source", member.read),
-                Some(via) => format!("{} names {}, which is in no source", via.field, member.read),
-            };
+            let by = shown(&member.through).unwrap_or_else(|| "identityRef".to_owned());
+            let by = format!("{by} names {}, which is in no source", member.read);
             let mut help = match world.snapshot.ignored(&member.read) {
                 Some(origin) => format!(
                     "It stands at {origin}, in a source that may not provide it: move it to one that may, or widen \
@@ -524,10 +522,10 @@ fn expand(
                 {
                     member.edits.push(edit);
                 }
-                let mut via = member.via.clone();
+                let mut through = member.through.clone();
                 let interface = Some(&definition.interface).filter(|name| !name.is_empty());
-                via.push(Via { interface: interface.map(|name| Name::new(name.clone())), field });
-                push(closure, seen, queue, Member::new(places, Role::Reference, via, Some(index)));
+                through.push(Step::Field { interface: interface.map(|name| Name::new(name.clone())), field });
+                push(closure, seen, queue, Member::new(places, Role::Reference, through, Some(index)));
             }
         }
     }

@@ -15,6 +15,7 @@ pub mod text;
 #[cfg(test)]
 mod tests;
 
+use alloc::borrow::Cow;
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
@@ -29,6 +30,7 @@ use crate::judge::case::{Case, Verdict};
 use crate::judge::rule_of;
 use crate::k0rdent;
 use crate::layout::manifest::{Manifest, ManifestObject, ObjectState};
+use crate::name::step::shown;
 use crate::name::{Claimant, GroupKind, Name, ObjectKey};
 use crate::object::Object;
 use crate::recipient::Recipient;
@@ -358,10 +360,10 @@ impl<'a> Bundle<'a> {
         if let Some(change) = self.changes.get(lands) {
             return Some(change.action.word());
         }
-        self.objects.get(lands).map(|object| match object.state {
+        self.objects.get(lands).map(|object| match &object.state {
             ObjectState::Current if self.is_blind && lands.kind.is_secret() => "unseen",
             ObjectState::Current => "unchanged",
-            ObjectState::Carried(_) => "carried",
+            ObjectState::Carried(_) | ObjectState::Other(_) => "carried",
         })
     }
 
@@ -380,10 +382,11 @@ impl<'a> Bundle<'a> {
     }
 
     /// Why an object is carried over, if it is.
-    fn reason(&self, lands: &ObjectKey) -> Option<&'static str> {
-        self.objects.get(lands).and_then(|object| match object.state {
+    fn reason(&self, lands: &ObjectKey) -> Option<Cow<'static, str>> {
+        self.objects.get(lands).and_then(|object| match &object.state {
             ObjectState::Current => None,
-            ObjectState::Carried(code) => Some(code.text()),
+            ObjectState::Carried(code) => Some(Cow::Borrowed(code.text())),
+            ObjectState::Other(reason) => Some(Cow::Owned(reason.to_string())),
         })
     }
 }
@@ -550,7 +553,6 @@ fn step(
     // Others may have what this claim may not.
     let state =
         bundle.state_for(verdict, &member.lands).filter(|_| is_published && bundle.has(&claim.by, &member.lands));
-    let via = member.via.last();
     StepRecord {
         object: ObjectRecord::from(&member.read),
         lands: ObjectRecord::from(&member.lands),
@@ -558,7 +560,7 @@ fn step(
         named_by,
         field: match member.role {
             Role::Root if claim.by.is_credential() => Some(String::from("spec.identityRef")),
-            _ => via.map(|via| via.field.clone()),
+            _ => shown(&member.through),
         },
         rule: rule.map(|rule| rule.word().into()),
         placement: placement(world, claim, member, rule),
@@ -569,7 +571,7 @@ fn step(
         guest: parcel(&member.edits).filter(|_| !is_shut).map(|parcel| ObjectRecord::from(&parcel.lands)),
         in_place: member.in_place && !is_shut,
         state: state.map(Into::into),
-        reason: state.and_then(|_| bundle.reason(&member.lands)).map(Into::into),
+        reason: state.and_then(|_| bundle.reason(&member.lands)),
         path: state.and_then(|_| bundle.objects.get(&member.lands)).map(|object| object.path.to_string()),
     }
 }
@@ -628,7 +630,7 @@ fn bundled<'a>(bundle: &Bundle<'a>, object: &'a ManifestObject) -> BundledRecord
             true => PUBLISHED.into(),
             false => bundle.state(&object.key).unwrap_or("unchanged").into(),
         },
-        reason: bundle.reason(&object.key).filter(|_| !bundle.is_narrow).map(Into::into),
+        reason: bundle.reason(&object.key).filter(|_| !bundle.is_narrow),
         recipients: match object.key.kind.is_secret() {
             true => bundle.readers(object).iter().map(ToString::to_string).collect(),
             false => Vec::new(),

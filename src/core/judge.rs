@@ -31,6 +31,7 @@ use crate::closure::{Closure, Member, Role, close};
 use crate::destination::Destination;
 use crate::expiry;
 use crate::finding::{Code, Finding};
+use crate::name::step::shown;
 use crate::name::{ObjectKey, Region, Scope};
 use crate::object::{Object, finding_of};
 use crate::validity;
@@ -168,12 +169,12 @@ fn too_long(world: &World<'_>, claim: &Claim) -> Option<Finding> {
 /// The entries of a Secret that the identity's provider reads and that are not there, or empty.
 fn missing_entries(world: &World<'_>, closure: &Closure, member: &Member, secret: &Object) -> Option<Finding> {
     if !member.entries.is_empty() {
-        let by = member.via.last().map(|via| &*via.field).unwrap_or_default();
+        let by = shown(&member.through).unwrap_or_default();
         return lacking(secret, member.entries.iter().map(|name| &**name), &format!("the provider of {by}"));
     }
     let referrer = member.referrer.and_then(|index| closure.members.get(index))?;
     let identity = world.snapshot.get(&referrer.read).filter(|_| member.role == Role::Reference)?;
-    let names = capi::entries(capi::rules(&identity.key.kind)?, &identity.body, &member.via.last()?.field);
+    let names = capi::entries(capi::rules(&identity.key.kind)?, &identity.body, member.through.last()?.path()?);
     lacking(secret, names.iter().copied(), &identity.key.to_string())
 }
 

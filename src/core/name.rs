@@ -6,8 +6,10 @@
 
 pub mod holder;
 pub mod made;
+pub mod step;
 
 use alloc::borrow::Cow;
+use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::sync::Arc;
 use core::cmp::Ordering;
@@ -380,10 +382,12 @@ pub enum Claimant {
     Other {
         /// Its kind.
         kind: Kind,
-        /// Its namespace.
+        /// Its namespace; empty where none is written.
         namespace: Namespace,
-        /// Its name.
+        /// Its name; empty where none is written.
         name: Name,
+        /// All that the manifest writes of it; empty where that is nothing else.
+        written: Box<str>,
     },
 }
 
@@ -418,7 +422,7 @@ impl Claimant {
                     name.split_once(':').map_or((name, None), |(rule, object)| (rule, Some(object.into())));
                 Self::SyncRule { namespace, rule: rule.into(), object }
             }
-            kind => Self::Other { kind: kind.into(), namespace, name: name.into() },
+            kind => Self::Other { kind: kind.into(), namespace, name: name.into(), written: Box::default() },
         }
     }
 

@@ -97,14 +97,13 @@ fn delivered(
     region: &RegionConfig,
 ) -> (Delivered, Vec<Finding>) {
     let (base, field) = (group.base(), format!("guests.{}", group.name));
-    let item = |read: &ObjectKey, field: &str, (lands, edits): (&ObjectKey, &[Edit]), rule| Item {
+    let item = |read: &ObjectKey, (lands, edits): (&ObjectKey, &[Edit]), rule| Item {
         read: read.clone(),
-        field: field.into(),
         payload: payload(&base, lands),
         parcel: Arc::new(Parcel { lands: lands.clone(), edits: edits.to_vec() }),
         rule,
     };
-    let plain = group.objects.iter().map(|entry| item(&entry.read, &field, (&entry.lands, &[]), None));
+    let plain = group.objects.iter().map(|entry| item(&entry.read, (&entry.lands, &[]), None));
     let (mut items, mut waiting, mut findings): (Vec<Item>, _, _) = (plain.collect(), Vec::new(), Vec::new());
     let (mut shut, mut unseen) = (BTreeSet::new(), Vec::new());
     for rule in &group.rules {
@@ -132,7 +131,6 @@ fn delivered(
                 asked
             }
         };
-        let field = format!("{field}: ResourceSyncRule {rule}");
         if asked.len() > MOST_TAKEN {
             let message = format!("{key} takes {} objects, and a group {MOST_TAKEN} by one rule", asked.len());
             findings.push(Finding::new(Code::TooManyObjects, message).about(&key).help("Narrow the rule."));
@@ -143,7 +141,7 @@ fn delivered(
             let rule = Arc::new(claim);
             match findings.iter().any(Finding::stops_claim) {
                 true => waiting.push(Waiting { read: copied.read, rule, findings }),
-                false => items.push(item(&copied.read, &field, (&copied.lands, &copied.edits), Some(rule))),
+                false => items.push(item(&copied.read, (&copied.lands, &copied.edits), Some(rule))),
             }
         }
     }

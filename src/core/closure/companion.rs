@@ -6,11 +6,12 @@
 use alloc::vec::Vec;
 
 use super::landing::Places;
-use super::member::{Closure, Member, Role, Via};
+use super::member::{Closure, Member, Role};
 use crate::admission::{self, Namer, Sought};
 use crate::claim::Claim;
 use crate::config::{Companions, Grant};
 use crate::finding::{Code, Finding, Severity};
+use crate::name::step::Step;
 use crate::name::{Name, Namespace, ObjectKey};
 use crate::snapshot::{Lookup, Snapshot, Unread};
 use crate::world::World;
@@ -126,8 +127,8 @@ fn settle(world: &World<'_>, claim: &Claim, closure: &mut Closure, companion: Co
     match found {
         Nearby::At(read) => {
             let field = if role == Role::ResourceTemplate { TEMPLATE } else { PROPAGATION_SECRET };
-            let via = Via { interface: None, field: field.into() };
-            closure.members.push(Member::new(Places { read, lands }, role, [via].into(), Some(0)));
+            let through = vec![Step::field(field)];
+            closure.members.push(Member::new(Places { read, lands }, role, through, Some(0)));
         }
         Nearby::Unknown(key, unread) => closure.find(claim, unread.finding(&key)),
         Nearby::Unasked(key) => {

@@ -6,7 +6,7 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use super::landing::Places;
-use super::member::{Closure, Member, Role, Via};
+use super::member::{Closure, Member, Role};
 use super::template;
 use crate::admission::{self, Namer, Sought};
 use crate::capi::resource_set::resource_set_kind;
@@ -16,19 +16,26 @@ use crate::config::Grant;
 use crate::finding::{Class, Code, Finding, Severity};
 use crate::kinds;
 use crate::name::made::template_of;
+use crate::name::step::Step;
 use crate::name::{Name, Namespace, ObjectKey, Region, Version};
 use crate::object::Object;
 use crate::snapshot::Lookup;
 use crate::world::World;
 use crate::world::cluster::{ClusterFacts, Sight};
 
+/// The field of the configuration in which a group stands.
+fn named_by(claim: &Claim) -> Step {
+    Step::field(format!("guests.{}", claim.by.name()))
+}
+
 /// The objects that a group delivers.
 pub(super) fn items(claim: &Claim, delivered: &Delivered) -> impl Iterator<Item = Member> {
     delivered.items.iter().map(|item: &Item| {
         let places = Places { read: item.read.clone(), lands: item.payload_in(claim.by.namespace()) };
-        let via = vec![Via { interface: None, field: item.field.clone() }];
+        let rule = item.rule.as_ref().and_then(|acting| acting.by.rule());
+        let through = vec![rule.map_or_else(|| named_by(claim), |rule| Step::Rule(rule.clone()))];
         let edits = vec![Edit::Parcel(item.parcel.clone())];
-        Member { edits, rule: item.rule.clone(), ..Member::new(places, Role::Root, via, None) }
+        Member { edits, rule: item.rule.clone(), ..Member::new(places, Role::Root, through, None) }
     })
 }
 
@@ -50,10 +57,7 @@ pub(super) fn rendered(world: &World<'_>, claim: &Claim, delivered: &Delivered, 
         members.extend(own.members.into_iter().map(|made| {
             let lands = guest::payload_in(delivered, claim.by.namespace(), &made.lands);
             let edits = vec![Edit::Parcel(Arc::new(Parcel { lands: made.lands, edits: Vec::new() }))];
-            let field = made.via.last().map_or("", |via| via.field.as_str());
-            let field = template::by_group(&format!("guests.{}: ManagedResource {name}", claim.by.name()), field);
-            let via = vec![Via { interface: None, field }];
-            Member { lands, edits, via, rule: Some(acting.clone()), ..made }
+            Member { lands, edits, rule: Some(acting.clone()), ..made }
         }));
     }
     members
@@ -134,8 +138,7 @@ pub fn delivering(
     let member = |(key, own): (ObjectKey, Own)| {
         let places = Places { read: key.clone(), lands: key };
         let edits = vec![Edit::Own(Arc::new(own))];
-        let via = vec![Via { interface: None, field: format!("guests.{}", claim.by.name()) }];
-        Member { edits, ..Member::new(places, Role::Own, via, None) }
+        Member { edits, ..Member::new(places, Role::Own, vec![named_by(claim)], None) }
     };
     namespaces.into_iter().map(made).chain(sets.into_iter().map(set)).map(member).collect()
 }

@@ -2,7 +2,6 @@
 
 use alloc::boxed::Box;
 use alloc::collections::{BTreeMap, BTreeSet};
-use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
@@ -11,17 +10,8 @@ pub use crate::claim::NamedBy;
 use crate::claim::{Claim, Edit};
 use crate::config::Resolution;
 use crate::finding::{Code, Finding};
+use crate::name::step::Step;
 use crate::name::{Name, ObjectKey};
-
-/// One step of a chain: the ProviderInterface, and the field that names the next object.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub struct Via {
-    /// The ProviderInterface whose definition made the step; none for companions, and for what objects behind a Cluster
-    /// name.
-    pub interface: Option<Name>,
-    /// The field, or what the companion is.
-    pub field: String,
-}
 
 /// Why a member is part of a closure.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -52,7 +42,7 @@ pub struct Member {
     /// Why it is needed.
     pub role: Role,
     /// The steps from the claimant to here; the shortest chain. That a Credential names its root is no step of it.
-    pub via: Vec<Via>,
+    pub through: Vec<Step>,
     /// The member that names it, by index; none for the root.
     pub referrer: Option<usize>,
     /// The further members that name it.
@@ -141,13 +131,13 @@ impl Closure {
 }
 
 impl Member {
-    pub(super) fn new(places: Places, role: Role, via: Vec<Via>, referrer: Option<usize>) -> Self {
+    pub(super) fn new(places: Places, role: Role, through: Vec<Step>, referrer: Option<usize>) -> Self {
         Self {
             read: places.read,
             lands: places.lands,
             edits: Vec::new(),
             role,
-            via,
+            through,
             referrer,
             also: Vec::new(),
             named_by: NamedBy::Claimant,

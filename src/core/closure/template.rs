@@ -3,19 +3,20 @@
 //! The data is read and not published. It is open to a template as a source is trusted with it: what the template's own
 //! source has, and what a grant names.
 
-use alloc::string::{String, ToString as _};
+use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::at_home;
 use super::landing::Places;
-use super::member::{Closure, Member, Role, Via};
+use super::member::{Closure, Member, Role};
 use crate::admission::{self, Namer, Sought};
 use crate::claim::Claim;
 use crate::claim::template::{Datum, TemplateSpec};
 use crate::config::Grant;
 use crate::finding::{Code, Finding};
 use crate::kinds;
-use crate::name::{GroupKind, Name, Namespace, ObjectKey};
+use crate::name::ObjectKey;
+use crate::name::step::Step;
 use crate::object::{Object, finding_of};
 use crate::snapshot::Lookup;
 use crate::world::World;
@@ -49,53 +50,16 @@ pub(super) fn close(world: &World<'_>, claim: &Claim, closure: &mut Closure) {
         return closure
             .find(claim, finding.help("Run pouch again; if it stays, this is a bug in pouch; please report it."));
     }
-    let field = field(&spec.data);
+    let given = spec.data.iter().map(|datum| Step::Data(datum.object.clone()));
+    let through: Vec<Step> = [Step::Template(template.key.name.clone())].into_iter().chain(given).collect();
     for (read, lands) in &made.objects {
-        let via = vec![Via { interface: None, field: field.clone() }];
         let places = Places { read: read.clone(), lands: lands.clone() };
-        closure.members.push(Member::new(places, Role::Root, via, None));
+        closure.members.push(Member::new(places, Role::Root, through.clone(), None));
     }
     // A guest is not the management cluster.
     if !claim.is_for_guests() {
         at_home::mark(world, claim, closure);
     }
-}
-
-/// The field that leads to what a template makes: it names the data that is in it.
-fn field(data: &[Datum]) -> String {
-    let mut field = String::from(FIELD);
-    for (at, datum) in data.iter().enumerate() {
-        field.push_str(if at == 0 { WITH } else { AND });
-        field.push_str(&datum.object.to_string());
-    }
-    field
-}
-
-const FIELD: &str = "spec.template";
-const WITH: &str = " with ";
-const AND: &str = ", ";
-
-/// The same where a group of guest clusters has it rendered.
-pub(super) fn by_group(group: &str, field: &str) -> String {
-    format!("{group}{AND}{field}")
-}
-
-/// The data that is in what a template made, by the field that led to it.
-pub fn data_of(field: &str) -> impl Iterator<Item = ObjectKey> {
-    let field = match field.split_once(AND) {
-        Some((group, rest)) if !group.starts_with(FIELD) => rest,
-        _ => field,
-    };
-    let named = field.strip_prefix(FIELD).and_then(|rest| rest.strip_prefix(WITH)).unwrap_or_default();
-    named.split(AND).filter_map(|text| {
-        let (kind, place) = text.split_once(' ')?;
-        let (kind, group) = kind.split_once('.').unwrap_or((kind, ""));
-        let (namespace, name) = match place.split_once('/') {
-            Some((namespace, name)) => (Some(Namespace::from(namespace)), name),
-            None => (None, place),
-        };
-        Some(ObjectKey::new(GroupKind::new(group, kind), namespace, Name::from(name)))
-    })
 }
 
 /// The data of a template, as far as it is known.
@@ -188,31 +152,4 @@ fn shut(world: &World<'_>, claim: &Claim, key: &ObjectKey) -> Option<Finding> {
         false => String::from("Correct the reference, or put it into the template's own source."),
     };
     Some(Finding::new(Code::InvalidTemplate, message).about(key).help(help))
-}
-
-#[cfg(test)]
-mod tests {
-    use alloc::sync::Arc;
-
-    use super::*;
-    use crate::claim::template::DatumKind;
-
-    #[test]
-    fn the_data_of_what_was_made_is_read_back() {
-        let keys = [
-            ObjectKey::secret("registry".into(), "pull.a".into()),
-            ObjectKey::new(GroupKind::new("x.y.z", "Thing"), None, "a".into()),
-            ObjectKey::new(GroupKind::new("x.y", "Thing"), Some("b".into()), "c".into()),
-        ];
-        let datum =
-            |object: &ObjectKey| Datum { name: Arc::from("d"), kind: DatumKind::Object, object: object.clone() };
-        for count in 0..=keys.len() {
-            let data: Vec<Datum> = keys.iter().take(count).map(datum).collect();
-            let by_group = by_group("guests.a: ManagedResource spec.template", &field(&data));
-            for field in [field(&data), by_group] {
-                assert_eq!(data_of(&field).collect::<Vec<_>>(), keys[..count], "{field}");
-            }
-        }
-        assert!(data_of("spec.identityRef").next().is_none());
-    }
 }

@@ -13,6 +13,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::cut::{Cut, new_items};
+use crate::layout::manifest::claimant_in;
 use crate::layout::manifest::{API_VERSION, KIND};
 use crate::name::{Claimant, Directory, FleetName, is_directory};
 use crate::node::{Interner, Node};
@@ -90,9 +91,7 @@ impl ListedBy {
         let file = (home.directory.clone(), sha256.to_owned());
         let credentials = self.files.entry(file).or_default().entry(home.fleet.clone()).or_default();
         for by in object.at(&["neededBy"]).map(Node::items).unwrap_or_default() {
-            let name = by.str_at(&["namespace"]).zip(by.str_at(&["name"])).ok_or(MISSHAPEN)?;
-            let kind = by.str_at(&["kind"]).unwrap_or("Credential");
-            credentials.insert(Claimant::new(kind, name.0.into(), name.1));
+            credentials.insert(claimant_in(by).ok_or(MISSHAPEN)?);
         }
         Ok(())
     }

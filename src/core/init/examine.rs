@@ -219,11 +219,11 @@ fn curable(world: &World<'_>, case: &Case, finding: &Finding) -> Option<(ObjectK
 
 fn reached(case: &Case, member: &Member) -> String {
     let referrer = member.referrer.and_then(|index| case.closure.members.get(index));
-    match (member.via.last(), referrer) {
-        (Some(via), Some(referrer)) if via.interface.is_some() => {
-            format!("{} of {} names it", via.field, referrer.read)
+    match (member.through.last(), referrer) {
+        (Some(step), Some(referrer)) if step.interface().is_some() => {
+            format!("{step} of {} names it", referrer.read)
         }
-        (Some(via), _) => format!("it is its {}", via.field),
+        (Some(step), _) => format!("it is its {step}"),
         (None, _) => "its identityRef names it".to_string(),
     }
 }

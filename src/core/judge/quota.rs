@@ -16,6 +16,7 @@ use crate::closure::Member;
 use crate::config::RegionConfig;
 use crate::finding::{Code, Finding};
 use crate::name::holder::{Holder, Part};
+use crate::name::step::Step;
 use crate::name::{Claimant, ObjectKey};
 use crate::world::World;
 
@@ -31,8 +32,9 @@ const MOST_SEALED_OF_REGION: usize = 768 << 20;
 
 /// What stands around the names in an object's entry of `bundle.yaml`, and in the entry of one who needs it.
 const AROUND_OBJECT: usize = 300;
-const AROUND_NEED: usize = 80;
+const AROUND_NEED: usize = 96;
 const AROUND_STEP: usize = 48;
+const AROUND_DATA: usize = 80;
 
 const FEWER: &str = "Raise the limit, or remove Credentials that nobody needs.";
 const SPREAD: &str = "Remove Credentials that nobody needs, or spread them over more regions.";
@@ -341,11 +343,21 @@ impl Room<'_, '_> {
 fn listed(ruling: &Ruling<'_>, member: &Member) -> usize {
     let by = &ruling.case.claim.by;
     let names = by.name().len().saturating_add(by.namespace().as_str().len());
-    let step = |via: &crate::closure::Via| {
-        let interface = via.interface.as_ref().map(|interface| interface.as_str().len()).unwrap_or_default();
-        interface.saturating_add(via.field.len()).saturating_add(AROUND_STEP)
+    let step = |step: &Step| {
+        let said = match step {
+            Step::Field { interface, field } => {
+                interface.as_ref().map_or(0, |interface| interface.as_str().len()).saturating_add(field.len())
+            }
+            Step::Rule(name) | Step::Template(name) => name.as_str().len(),
+            Step::Data(key) => {
+                let kind = key.kind.group.as_str().len().saturating_add(key.kind.kind.as_str().len());
+                kind.saturating_add(key.path().len()).saturating_add(AROUND_DATA)
+            }
+            Step::Opaque(words) => words.len(),
+        };
+        said.saturating_add(AROUND_STEP)
     };
-    let steps = member.via.iter().map(step).fold(0_usize, usize::saturating_add);
+    let steps = member.through.iter().map(step).fold(0_usize, usize::saturating_add);
     names.saturating_add(steps).saturating_add(AROUND_NEED)
 }
 

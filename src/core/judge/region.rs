@@ -222,7 +222,7 @@ mod tests {
             lands: key("a"),
             edits: Vec::new(),
             role: Role::Root,
-            via: Vec::new(),
+            through: Vec::new(),
             referrer: None,
             also: Vec::new(),
             named_by: NamedBy::Claimant,

@@ -12,20 +12,22 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 pub use content::{
-    API_VERSION, Guest, KIND, Manifest, ManifestFile, ManifestObject, NeededBy, NeededVia, ObjectState, ReadFrom,
+    API_VERSION, FORMER, Guest, KIND, Manifest, ManifestFile, ManifestObject, NeededBy, ObjectState, ReadFrom,
     SourceIdentity,
 };
-pub use read::{Spot, Unusable, parse};
+pub use read::{Spot, Unusable, claimant_in, parse};
 
-use crate::name::{Name, Namespace};
-use crate::yaml::emit::{Tree, append, field, line, string};
+use crate::name::step::Step;
+use crate::name::{Claimant, Name, Namespace};
+use crate::yaml::emit::{Tree, append, field, line};
 
 /// The JSON Schema of `bundle.yaml`, for people and tools that read bundles; tests hold it against what is written.
 pub const SCHEMA: &str = include_str!("../../../schemas/bundle.schema.json");
 
 /// The text of a manifest, sorted throughout, without the line that authenticates it.
 pub fn emit(manifest: &Manifest) -> String {
-    let recipients = sorted(&manifest.recipients).into_iter().map(|recipient| Tree::text(recipient.as_str()));
+    let recipients =
+        sorted(&manifest.recipients).into_iter().map(|recipient| Tree::map([("key", Tree::text(recipient.as_str()))]));
     let sources = sorted(&manifest.sources).into_iter().map(|source| {
         Tree::map([("identity", Tree::text(&*source.identity)), ("name", Tree::text(source.name.as_str()))])
     });
@@ -102,9 +104,10 @@ fn object(object: &ManifestObject, text: &mut String) {
     text.push_str(if object.needed_by.is_empty() { "  neededBy: []\n" } else { "  neededBy:\n" });
     sorted(&object.needed_by).into_iter().for_each(|by| needed_by(by, text));
     line(("path", object.path.as_str()), 2, text);
-    let (state, reason) = match object.state {
+    let (state, reason) = match &object.state {
         ObjectState::Current => ("current", None),
         ObjectState::Carried(code) => ("carried", Some(code.text())),
+        ObjectState::Other(reason) => ("carried", Some(&**reason)),
     };
     reason.into_iter().for_each(|reason| line(("reason", reason), 2, text));
     if !object.recipients.is_empty() {
@@ -112,7 +115,7 @@ fn object(object: &ManifestObject, text: &mut String) {
     }
     for recipient in sorted(&object.recipients) {
         text.push_str("  - ");
-        string(recipient.as_str(), 2, text);
+        field(("key", recipient.as_str()), 4, text);
     }
     line(("sha256", &object.sha256), 2, text);
     line(("state", state), 2, text);
@@ -125,15 +128,71 @@ fn place(namespace: Option<&Namespace>, name: &Name, text: &mut String) {
 }
 
 fn needed_by(by: &NeededBy, text: &mut String) {
-    text.push_str("  - ");
-    field(("kind", by.by.kind()), 4, text);
-    line(("name", &by.by.name()), 4, text);
-    line(("namespace", by.by.namespace().as_str()), 4, text);
-    text.push_str(if by.via.is_empty() { "    via: []\n" } else { "    via:\n" });
-    for via in &by.via {
+    text.push_str("  - by:\n");
+    claimant(&by.by, text);
+    text.push_str(if by.through.is_empty() { "    through: []\n" } else { "    through:\n" });
+    for step in &by.through {
         text.push_str("    - ");
-        field(("field", &via.field), 6, text);
-        via.provider_interface.iter().for_each(|name| line(("providerInterface", name.as_str()), 6, text));
+        match step {
+            Step::Field { interface, field: path } => {
+                field(("field", path), 6, text);
+                interface.iter().for_each(|name| line(("providerInterface", name.as_str()), 6, text));
+            }
+            Step::Rule(rule) => field(("rule", rule.as_str()), 6, text),
+            Step::Template(template) => field(("template", template.as_str()), 6, text),
+            Step::Data(key) => {
+                text.push_str("data:\n");
+                line(("group", key.kind.group.as_str()), 8, text);
+                line(("kind", key.kind.kind.as_str()), 8, text);
+                line(("name", key.name.as_str()), 8, text);
+                key.namespace.iter().for_each(|namespace| line(("namespace", namespace.as_str()), 8, text));
+            }
+            Step::Opaque(words) => field(("opaque", words), 6, text),
+        }
+    }
+}
+
+/// Adds the fields of a claimant, each kind with its own.
+fn claimant(by: &Claimant, text: &mut String) {
+    let mut field = |name, value: &str| line((name, value), 6, text);
+    let (kind, namespace) = (by.kind(), by.namespace().as_str());
+    match by {
+        Claimant::Other { written, .. } if !written.is_empty() => {
+            for line in written.lines() {
+                if !line.is_empty() {
+                    text.push_str("      ");
+                    text.push_str(line);
+                }
+                text.push('\n');
+            }
+        }
+        Claimant::Cluster { name, .. }
+        | Claimant::ResourceSet { name, .. }
+        | Claimant::Credential { name, .. }
+        | Claimant::Other { name, .. } => {
+            field("kind", kind);
+            field("name", name.as_str());
+            field("namespace", namespace);
+        }
+        Claimant::Guests { group, .. } => {
+            field("group", group.as_str());
+            field("kind", kind);
+            field("namespace", namespace);
+        }
+        Claimant::Template { template, .. } => {
+            field("kind", kind);
+            field("namespace", namespace);
+            field("template", template.as_str());
+        }
+        Claimant::SyncRule { rule, object, .. } => {
+            field("kind", kind);
+            field("namespace", namespace);
+            if let Some(object) = object {
+                text.push_str("      object:\n");
+                line(("name", object.as_str()), 8, text);
+            }
+            line(("rule", rule.as_str()), 6, text);
+        }
     }
 }
 

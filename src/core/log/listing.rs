@@ -10,6 +10,7 @@ use alloc::vec::Vec;
 
 use crate::exposure::cut::{Cut, new_items};
 use crate::exposure::listed_by::{Home, MISSHAPEN, home, parsed};
+use crate::layout::manifest::claimant_in;
 use crate::name::{Claimant, Directory, GroupKind, Name, Namespace, ObjectKey};
 use crate::node::{Interner, Node};
 use crate::yaml::read::text_of;
@@ -141,9 +142,7 @@ fn object(node: &Node, directory: &Directory) -> Result<(ObjectKey, Listed), &'s
     }
     let mut claimants = BTreeSet::new();
     for by in node.at(&["neededBy"]).map(Node::items).unwrap_or_default() {
-        let name = by.str_at(&["namespace"]).zip(by.str_at(&["name"])).ok_or(MISSHAPEN)?;
-        let kind = by.str_at(&["kind"]).unwrap_or("Credential");
-        claimants.insert(Claimant::new(kind, name.0.into(), name.1));
+        claimants.insert(claimant_in(by).ok_or(MISSHAPEN)?);
     }
     let is_carried = node.str_at(&["state"]) == Some("carried");
     let reason = || node.str_at(&["reason"]).unwrap_or_default().to_owned();

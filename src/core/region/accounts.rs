@@ -16,7 +16,8 @@ use super::sealing::will_have;
 use super::unsigned::Evidence;
 use crate::finding::Code;
 use crate::hash::sha256_hex;
-use crate::layout::manifest::{Manifest, ManifestObject, NeededBy, NeededVia, ObjectState};
+use crate::layout::manifest::{Manifest, ManifestObject, NeededBy, ObjectState};
+use crate::name::step::Step;
 use crate::name::{Claimant, Kind, Name, Namespace, ObjectKey, SourceName};
 
 /// Those whose losses are weighed together.
@@ -173,7 +174,7 @@ pub(super) fn accounts(input: &Input<'_>, pack: &Pack, changes: &[Change], histo
 }
 
 /// The objects that a claimant needs, by the chain that reaches them.
-type Reach<'n> = BTreeMap<&'n [NeededVia], BTreeSet<&'n ObjectKey>>;
+type Reach<'n> = BTreeMap<&'n [Step], BTreeSet<&'n ObjectKey>>;
 
 /// What the claimants of one account have.
 type Holding<'n> = BTreeMap<&'n Claimant, Reach<'n>>;
@@ -195,9 +196,9 @@ impl<'n> Holdings<'n> {
 
     fn new(needs: impl Iterator<Item = (&'n ObjectKey, &'n NeededBy)>) -> Self {
         let mut of: BTreeMap<Whose, Holding<'n>> = BTreeMap::new();
-        for (key, NeededBy { by, via }) in needs {
+        for (key, NeededBy { by, through }) in needs {
             let reach = of.entry(Whose::of(by)).or_default().entry(by).or_default();
-            reach.entry(via).or_default().insert(key);
+            reach.entry(through).or_default().insert(key);
         }
         Self { of }
     }

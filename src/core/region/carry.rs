@@ -4,6 +4,7 @@ use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
 use alloc::vec::Vec;
 
+use super::given::template_of;
 use super::input::Input;
 use crate::claim::guest;
 use crate::finding::{Cause, Code, Finding, Severity};
@@ -12,7 +13,6 @@ use crate::k0rdent;
 use crate::kinds;
 use crate::layout::manifest::{Manifest, ManifestObject, NeededBy};
 use crate::listing::few;
-use crate::name::made::template_of;
 use crate::name::{Claimant, GroupKind, Name, ObjectKey, SourceName};
 use crate::snapshot::{Lookup, Unread};
 use crate::world::cluster::ClusterFacts;
@@ -206,7 +206,8 @@ pub(super) fn made_before_a_strange_look(
     ruling: &Ruling<'_>,
     object: &ManifestObject,
 ) -> Option<Code> {
-    let (claim, template) = (&ruling.case.claim, template_of(&object.from.as_ref()?.name)?);
+    let claim = &ruling.case.claim;
+    let template = template_of(object, &claim.by)?;
     // What a template makes no more for a namespace that it is for, goes.
     if claim.rendered_or_not().any(|rendered| *rendered == template) {
         return None;
@@ -229,7 +230,7 @@ pub(super) fn of_strange_look<'m>(
         let Some(ruling) = ruling.filter(|ruling| made_before_a_strange_look(input, ruling, object).is_some()) else {
             continue;
         };
-        let template = object.from.as_ref().and_then(|from| template_of(&from.name));
+        let template = template_of(object, &needed_by.by);
         if let Some((template, guest)) = template.zip(object.guest.as_ref()) {
             of.entry((&ruling.case.claim.by, template)).or_default().insert(&guest.key);
         }

@@ -18,7 +18,7 @@ use crate::judge::case::{Ruling, Verdict};
 use crate::k0rdent;
 use crate::kinds;
 use crate::layout::manifest::ManifestObject;
-use crate::name::made::template_of;
+use crate::name::step::Step;
 use crate::name::{Claimant, GroupKind, Name, Namespace, ObjectKey};
 use crate::nearest::edits;
 use crate::object::Object;
@@ -83,24 +83,23 @@ fn no_longer_needed(
     // The document that referred to the first of them, or else that the claim starts from.
     let needed_by = objects.first().map(|object| &*object.needed_by).unwrap_or_default();
     let own = needed_by.iter().find(|needed_by| needed_by.by == claim.by);
-    let via = own.map(|needed_by| &*needed_by.via).unwrap_or_default();
-    let before = via.split_last().map(|(_, before)| before).unwrap_or_default();
-    let is_referrer =
-        |member: &&Member| member.via.iter().map(|via| &via.field).eq(before.iter().map(|via| &via.field));
+    let through = own.map(|needed_by| &*needed_by.through).unwrap_or_default();
+    let before = through.split_last().map(|(_, before)| before).unwrap_or_default();
+    let is_referrer = |member: &&Member| member.through.iter().map(Step::path).eq(before.iter().map(Step::path));
     let members = &ruling.case.closure.members;
     // The payloads of a set stand beside each other.
     let first = members.first().filter(|_| !claim.by.is_resource_set());
     let referrer = members.iter().find(is_referrer).or(first);
     let referrer = referrer.and_then(|member| input.world.snapshot.get(&member.read));
     let at = |origin: &Origin| format!("the {} at {origin}", claim.by.kind());
-    let (origin, at) = match (referrer, via.is_empty()) {
+    let (origin, at) = match (referrer, through.is_empty()) {
         (Some(object), false) => (object.origin.clone(), format!("{} and {}", object.key, at(&claim.origin))),
         (referrer, _) => {
             let now = referrer.map(|object| format!("; it now starts from {}", object.key)).unwrap_or_default();
             (claim.origin.clone(), format!("{}{now}", at(&claim.origin)))
         }
     };
-    let interfaces: BTreeSet<&Name> = via.iter().filter_map(|via| via.provider_interface.as_ref()).collect();
+    let interfaces: BTreeSet<&Name> = through.iter().filter_map(Step::interface).collect();
     let interfaces: String = interfaces
         .into_iter()
         .filter_map(|name| {
@@ -120,12 +119,13 @@ fn unnamed(by: &Claimant, origin: &Origin, starts: &[Start], objects: &[&Manifes
     }
     let lost = objects.iter().find_map(|object| {
         let own = object.needed_by.iter().find(|needed_by| needed_by.by == *by)?;
-        let [via] = &*own.via else { return None };
-        let is_named = starts.iter().any(|start| start.field == via.field && !start.by_default);
-        (!is_named && via.field != CONFIGURED).then_some((&via.field, &object.key))
+        let [step] = &*own.through else { return None };
+        let field = step.path()?;
+        let is_named = starts.iter().any(|start| start.field == field && !start.by_default);
+        (!is_named && field != CONFIGURED).then_some((field, &object.key))
     });
     let (field, key) = lost?;
-    let default = starts.iter().find(|start| start.field == *field);
+    let default = starts.iter().find(|start| start.field == field);
     let default = default.map_or(String::new(), |start| {
         format!(", so that its provider takes {} {}", start.root.kind.kind, start.root.name)
     });
@@ -245,14 +245,13 @@ fn not_taken_for_guests(input: &Input<'_>, ruling: &Ruling<'_>, objects: &[&Mani
     let objects: Vec<&ManifestObject> = objects.iter().filter(|object| !is_read(object)).copied().collect();
     let giver_of = |object: &ManifestObject| {
         let own = object.needed_by.iter().find(|needed_by| needed_by.by == claim.by)?;
-        let giver = own.via.first()?.field.split_once(": ")?.1;
-        Some(String::from(giver.split_once(", ").map_or(giver, |(giver, _)| giver)))
+        let giver = own.through.first()?;
+        (giver.rule().is_some() || giver.template().is_some()).then(|| giver.clone())
     };
     let (giver, object) = objects.iter().find_map(|object| Some((giver_of(object)?, object)))?;
-    let template = object.from.as_ref().and_then(|from| template_of(&from.name));
-    if let Some((template, guest)) = template.zip(object.guest.as_ref()) {
+    if let Some((template, guest)) = giver.template().zip(object.guest.as_ref()) {
         // What the configuration names no more, it says itself.
-        input.world.fleet.group_of(&claim.by).filter(|group| group.templates.contains(&template))?;
+        input.world.fleet.group_of(&claim.by).filter(|group| group.templates.contains(template))?;
         let message =
             format!("{giver} makes {} no more for {}: {} no longer needed", guest.key, claim.by, listed(&objects));
         let help = "If this is unintended, correct the template, or the labels of the namespace.";

@@ -5,8 +5,8 @@ use core::fmt;
 
 use crate::config::Fleet;
 use crate::layout::manifest::{ManifestObject, NeededBy};
-use crate::name::made::template_of;
-use crate::name::{Name, ObjectKey};
+use crate::name::step::Step;
+use crate::name::{Claimant, Name, ObjectKey};
 
 /// What of a group gave a published object, by the manifest.
 #[derive(Clone, PartialEq, Eq)]
@@ -17,16 +17,17 @@ pub(super) enum Giver {
 }
 
 impl Giver {
-    /// What gave an object for a claimant; none if it is no payload of an object.
+    /// What gave an object for a claimant; none if it is no payload of an object, or nobody can tell.
     pub(super) fn of(object: &ManifestObject, needed_by: &NeededBy) -> Option<Self> {
         let (guest, from) = (object.guest.as_ref()?, object.from.as_ref()?);
-        Some(match (rule_of(needed_by), template_of(&from.name)) {
-            (Some(rule), _) => Self::Rule(rule),
-            (None, Some(template)) => Self::Template(template),
-            (None, None) => {
-                Self::Entry(ObjectKey::new(guest.key.kind.clone(), from.namespace.clone(), from.name.clone()))
+        match needed_by.through.first()? {
+            Step::Rule(rule) => Some(Self::Rule(rule.clone())),
+            Step::Template(template) => Some(Self::Template(template.clone())),
+            Step::Field { .. } => {
+                Some(Self::Entry(ObjectKey::new(guest.key.kind.clone(), from.namespace.clone(), from.name.clone())))
             }
-        })
+            Step::Data(_) | Step::Opaque(_) => None,
+        }
     }
 
     /// The rule that it is, if it is one.
@@ -65,8 +66,12 @@ pub(super) struct Slip {
 }
 
 /// The rule that took an object for a group of guests, by the manifest.
-pub(super) fn rule_of(needed_by: &NeededBy) -> Option<Name> {
-    const BY_RULE: &str = ": ResourceSyncRule ";
-    let field = needed_by.via.first().map_or("", |via| via.field.as_str());
-    field.split_once(BY_RULE).map(|(_, rule)| rule.into())
+pub(super) fn rule_of(needed_by: &NeededBy) -> Option<&Name> {
+    needed_by.through.first()?.rule()
+}
+
+/// The template that made an object for a claimant, by the manifest.
+pub(super) fn template_of(object: &ManifestObject, by: &Claimant) -> Option<Name> {
+    let own = object.needed_by.iter().find(|needed_by| needed_by.by == *by)?;
+    own.through.first()?.template().cloned()
 }

@@ -19,7 +19,6 @@ use crate::config::GuestGroup;
 use crate::finding::{Class, Code, Finding, Severity};
 use crate::judge::case::Ruling;
 use crate::layout::manifest::{Guest, ManifestObject, NeededBy, ReadFrom};
-use crate::name::made::template_of;
 use crate::name::{Claimant, GroupKind, Name, Namespace, ObjectKey, Scope};
 use crate::snapshot::Lookup;
 
@@ -76,7 +75,7 @@ impl<'m> Staying<'m> {
             self.given.clear();
             for (order, names) in wanted.values() {
                 for (by, rule) in names.iter().filter_map(|needed_by| Some((&needed_by.by, rule_of(needed_by)?))) {
-                    self.given.entry(by.clone()).or_default().insert((rule, place(&order.read)));
+                    self.given.entry(by.clone()).or_default().insert((rule.clone(), place(&order.read)));
                 }
             }
         }
@@ -127,7 +126,8 @@ impl<'m> Staying<'m> {
         if let Some((guest, from)) = object.guest.as_ref().zip(object.from.as_ref()) {
             let place = (from.namespace.clone(), from.name.clone(), guest.key.kind.is_secret());
             let (by, rule) = (&ruling.case.claim.by, rule_of(needed_by));
-            let is_given = |rule| self.given.get(by).is_some_and(|given| given.contains(&(rule, place.clone())));
+            let is_given =
+                |rule: &Name| self.given.get(by).is_some_and(|given| given.contains(&(rule.clone(), place.clone())));
             let is_taken = self.taken.get(by).is_some_and(|taken| taken.contains(&place));
             let is_taken = is_taken && rule.is_some_and(|rule| !is_given(rule));
             let taken = is_taken.then_some(Code::ConflictingContent);
@@ -185,15 +185,16 @@ fn waits(
     let unseen = delivered.unseen.first()?.code;
     let group = input.world.fleet.group_of(&ruling.case.claim.by)?;
     let rule = rule_of(needed_by);
-    let of = rule.as_ref().filter(|rule| group.rules.contains(*rule));
+    let of = rule.filter(|rule| group.rules.contains(*rule));
     let is_its = |by: &Option<Arc<Claim>>| {
         let by = by.as_ref().and_then(|claim| claim.by.rule());
         of.is_none_or(|rule| by == Some(rule))
     };
     let mut items = delivered.items.iter();
+    let is_made = needed_by.through.first().is_some_and(|step| step.template().is_some());
     // A template that is not known breaks the group.
-    let is_known = template_of(&from.name).is_some() || items.any(|item| is_it(&item.read) && is_its(&item.rule));
-    (!is_known && !is_told(input, (group, rule.as_ref()), (guest, from))).then_some(unseen)
+    let is_known = is_made || items.any(|item| is_it(&item.read) && is_its(&item.rule));
+    (!is_known && !is_told(input, (group, rule), (guest, from))).then_some(unseen)
 }
 
 /// Why what the configuration puts somewhere in guests cannot be delivered there yet, if that is so: in the place of what is
@@ -291,7 +292,7 @@ fn untaken(
         let lands = &parcel(&order.edits)?.lands;
         let before = published.get(&(by, lands))?;
         let is_it = |(object, needed_by): &(&ManifestObject, &NeededBy)| {
-            let kind = rule_of(needed_by).and_then(|rule| input.world.facts.synced.kind(&rule));
+            let kind = rule_of(needed_by).and_then(|rule| input.world.facts.synced.kind(rule));
             object.from.as_ref().is_some_and(|from| from.is_of(&order.read))
                 && order.read.kind.is_secret() == object.key.kind.is_secret()
                 && kind.is_none_or(|kind| *kind == order.read.kind)

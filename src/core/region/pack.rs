@@ -16,10 +16,9 @@ use super::handover;
 use super::input::{Input, Terms};
 use super::resealing;
 use crate::admission::tenancy_of;
-use crate::closure::Via;
 use crate::finding::{Code, Finding};
 use crate::judge::case::Ruling;
-use crate::layout::manifest::{Guest, Manifest, ManifestObject, NeededBy, NeededVia, ObjectState};
+use crate::layout::manifest::{Guest, Manifest, ManifestObject, NeededBy, ObjectState};
 use crate::layout::sanitise::{open_part, sanitise};
 use crate::layout::{Marks, namespace};
 use crate::listing::few;
@@ -97,7 +96,7 @@ pub(super) fn wanted(rulings: &[Ruling<'_>], selection: &Selection) -> Wanted {
         for member in case.published_members().filter(|member| !ruling.holds(member)) {
             let Some(order) = guests::without(Order::of(member), &held) else { continue };
             let entry = wanted.entry(member.lands.clone()).or_insert_with(|| (order, BTreeSet::new()));
-            entry.1.insert(needed_by(&case.claim.by, &member.via));
+            entry.1.insert(NeededBy::of(&case.claim.by, &member.through));
         }
     }
     wanted
@@ -283,11 +282,6 @@ pub(super) fn add_namespaces(terms: &Terms<'_>, pack: &mut Pack, keep: &mut Keep
     Some(())
 }
 
-pub(super) fn needed_by(by: &Claimant, via: &[Via]) -> NeededBy {
-    let step = |via: &Via| NeededVia { provider_interface: via.interface.clone(), field: via.field.clone() };
-    NeededBy { by: by.clone(), via: via.iter().map(step).collect() }
-}
-
 /// Lets everything stay as published that a limited run does not make anew, whoever needs it or needs it no longer.
 pub(super) fn stay(input: &Input<'_>, wanted: &mut Wanted, pack: &mut Pack) {
     let Some(manifest) = input.published.manifest() else { return };
@@ -309,7 +303,7 @@ pub(super) fn stay(input: &Input<'_>, wanted: &mut Wanted, pack: &mut Pack) {
 fn standing_state(input: &Input<'_>, manifest: &Manifest, object: &ManifestObject) -> ObjectState {
     let (now, readers) = (&input.to.region.recipients, object.readers(manifest));
     if object.state != ObjectState::Current || !object.key.kind.is_secret() || readers == *now {
-        return object.state;
+        return object.state.clone();
     }
     let is_revoked = readers.iter().any(|reader| !now.contains(reader));
     ObjectState::Carried(if is_revoked { Code::RevocationIncomplete } else { Code::RecipientAdded })

@@ -12,7 +12,7 @@ use super::handover::{self, Beside, Exchanged};
 use super::history::History;
 use super::home;
 use super::input::Input;
-use super::pack::{Pack, Wanted, fill, keep_of, let_stay, needed_by, stay, wanted};
+use super::pack::{Pack, Wanted, fill, keep_of, let_stay, stay, wanted};
 use super::revoked::{self, Admission, Revoked};
 use crate::capi::resource_set::is_resource_set;
 use crate::config::RegionState;
@@ -63,7 +63,7 @@ fn deliver<'r>(
         let Some((before, now)) = staying.delivering(input, ruling, wanted) else { continue };
         before.for_each(|own| _ = wanted.remove(own));
         for own in now {
-            let needed_by = BTreeSet::from([needed_by(&ruling.case.claim.by, &own.via)]);
+            let needed_by = BTreeSet::from([NeededBy::of(&ruling.case.claim.by, &own.through)]);
             wanted.entry(own.lands.clone()).or_insert_with(|| (Order::of(&own), needed_by));
         }
     }
@@ -156,7 +156,7 @@ fn carry_over(
                 }
                 (Some((by, member)), Some(_)) => {
                     of_groups.go_on(&by, member);
-                    let needed_by = BTreeSet::from([needed_by(&by, &member.via)]);
+                    let needed_by = BTreeSet::from([NeededBy::of(&by, &member.through)]);
                     wanted.entry(member.lands.clone()).or_insert_with(|| (Order::of(member), needed_by));
                     if member.lands != *key {
                         leaving.push(object);

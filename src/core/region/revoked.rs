@@ -23,8 +23,9 @@ use crate::judge::region::immutable_changes;
 use crate::judge::{check_object, place};
 use crate::k0rdent::root::Root;
 use crate::kinds;
-use crate::layout::manifest::{Manifest, ManifestObject, NeededBy, NeededVia};
+use crate::layout::manifest::{Manifest, ManifestObject, NeededBy};
 use crate::listing::few;
+use crate::name::step::Step;
 use crate::name::{Claimant, ObjectKey, SourceName, Version};
 use crate::object::Object;
 use crate::selector::Truth;
@@ -39,7 +40,7 @@ pub(super) struct Admission<'a, 'i, 'r> {
     claims: BTreeMap<&'i Claimant, &'i Claim>,
     /// The objects of each claimant, by the references that lead to them. What is handed over was reached by the same
     /// references as what took its place.
-    reached: BTreeMap<(&'i Claimant, &'i [NeededVia]), Vec<&'i ManifestObject>>,
+    reached: BTreeMap<(&'i Claimant, &'i [Step]), Vec<&'i ManifestObject>>,
     /// The rulings on groups of guests.
     of_guests: BTreeMap<&'i Claimant, &'i Ruling<'r>>,
     /// Of groups of guests that have what the configuration names no more: what it names now, and may be a slip in the name of
@@ -52,10 +53,10 @@ impl<'a, 'i, 'r> Admission<'a, 'i, 'r> {
     /// Gets ready to judge a manifest's objects again.
     pub(super) fn of(input: &'i Input<'a>, rulings: &'i [Ruling<'r>], manifest: &'i Manifest) -> Self {
         let claims = rulings.iter().map(|ruling| (&ruling.case.claim.by, &ruling.case.claim)).collect();
-        let mut reached: BTreeMap<(&Claimant, &[NeededVia]), Vec<&ManifestObject>> = BTreeMap::new();
+        let mut reached: BTreeMap<(&Claimant, &[Step]), Vec<&ManifestObject>> = BTreeMap::new();
         for object in &manifest.objects {
             for needed_by in &object.needed_by {
-                reached.entry((&needed_by.by, &needed_by.via)).or_default().push(object);
+                reached.entry((&needed_by.by, &needed_by.through)).or_default().push(object);
             }
         }
         let of_guests =
@@ -126,12 +127,13 @@ impl<'a, 'i, 'r> Admission<'a, 'i, 'r> {
 
     /// Explains that an object which led to this one may not be used, because its namer's source may not reach it.
     fn led_astray(&self, claim: &Claim, referrers: &[Referrer<'_>], needed_by: &NeededBy) -> Option<String> {
-        let (_, before) = needed_by.via.split_last()?;
+        let (_, before) = needed_by.through.split_last()?;
         let is_beyond = |read: &ObjectKey, namer: Namer<'_>| {
             admission::is_known_beyond(&self.input.world, claim, &Sought { read, namer })
         };
         referrers.iter().find_map(|(referrer, read)| {
-            let above = referrer.needed_by.iter().find(|above| above.by == needed_by.by && *above.via == *before)?;
+            let above =
+                referrer.needed_by.iter().find(|above| above.by == needed_by.by && *above.through == *before)?;
             let further = self.referrers(referrer, above);
             match namers(&further, above).any(|namer| is_beyond(read, namer)) {
                 true => {
@@ -156,8 +158,8 @@ impl<'a, 'i, 'r> Admission<'a, 'i, 'r> {
             return None;
         }
         let claim = self.claim(by, &object.read_key()?);
-        let mut data = needed_by.via.iter().flat_map(|via| closure::data_of(&via.field));
-        data.find(|data| closure::is_shut(&world, &claim, data))
+        let mut data = needed_by.through.iter().filter_map(Step::data);
+        data.find(|data| closure::is_shut(&world, &claim, data)).cloned()
     }
 
     /// What an object was read from for a claimant. A ResourceSyncRule may make another kind of it, so its own says which; of
@@ -183,7 +185,7 @@ impl<'a, 'i, 'r> Admission<'a, 'i, 'r> {
     /// What a claimant was led to an object by. What is handed over was reached through what is handed over with it, if
     /// anything is, and else through what is still needed.
     fn referrers(&self, object: &ManifestObject, needed_by: &NeededBy) -> Vec<Referrer<'i>> {
-        let Some((_, before)) = needed_by.via.split_last() else { return Vec::new() };
+        let Some((_, before)) = needed_by.through.split_last() else { return Vec::new() };
         let all = self.reached.get(&(&needed_by.by, before)).map(Vec::as_slice).unwrap_or_default();
         let leads = |referrer: &&&ManifestObject| !referrer.key.kind.is_secret() && !referrer.key.kind.is_config_map();
         let in_state = |is_handover: bool| {
@@ -319,8 +321,9 @@ type Referrer<'i> = (&'i ManifestObject, ObjectKey);
 
 /// The origins of the reference to an object, as it was needed.
 fn namers<'r>(referrers: &'r [Referrer<'_>], needed_by: &NeededBy) -> impl Iterator<Item = Namer<'r>> + use<'r> {
-    let is_companion = |via: &NeededVia| via.field == closure::TEMPLATE || via.field == closure::PROPAGATION_SECRET;
-    let namer = match needed_by.via.last().is_some_and(is_companion) {
+    let is_companion =
+        |step: &Step| step.path().is_some_and(|path| [closure::TEMPLATE, closure::PROPAGATION_SECRET].contains(&path));
+    let namer = match needed_by.through.last().is_some_and(is_companion) {
         true => Namer::Convention,
         false => Namer::Object,
     };
@@ -333,7 +336,7 @@ fn namers<'r>(referrers: &'r [Referrer<'_>], needed_by: &NeededBy) -> impl Itera
 
 /// Whether a claimant names an object itself, or an object behind a Cluster does.
 fn is_root(needed_by: &NeededBy) -> bool {
-    needed_by.via.len() <= usize::from(!needed_by.by.is_credential())
+    needed_by.through.len() <= usize::from(!needed_by.by.is_credential())
 }
 
 /// Why an object is withdrawn although its claimant's claim is broken, or the claimant gone and in use.

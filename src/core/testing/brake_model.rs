@@ -213,7 +213,7 @@ fn outcome(plan: &RegionPlan) -> Outcome {
         let is =
             |(namespace, name): &(&str, &str)| object.key.namespace_text() == *namespace && object.key.name == **name;
         let at = NAMES.iter().position(is).unwrap();
-        outcome.secrets[at] = match (object.state, &plan.files[&object.path]) {
+        outcome.secrets[at] = match (&object.state, &plan.files[&object.path]) {
             (ObjectState::Carried(code), Content::Kept(_)) => code.text(),
             (ObjectState::Current, Content::Kept(_)) => "kept",
             (ObjectState::Current, Content::Seal(_)) => "sealed",

@@ -438,7 +438,7 @@ proptest! {
             for asked in desk.facts.asked().iter().filter_map(|asked| asked.claim.as_ref()) {
             let closure = close(&desk.world(), asked);
             prop_assert!(closure.members.len() <= MAX_OBJECTS + 4);
-            prop_assert!(closure.members.iter().all(|member| member.via.len() <= MAX_HOPS + 1));
+            prop_assert!(closure.members.iter().all(|member| member.through.len() <= MAX_HOPS + 1));
         }
         for region in desk.fleet.regions.keys() {
             for case in desk.heard(region) {

@@ -100,7 +100,7 @@ fn history(seed: u64, counts: &mut Counts) {
             let (now, new) = after.get(key).unwrap_or_else(|| panic!("{seed}: {key} is gone with {refresh:?}"));
             let is_selected = now.needed_by.iter().any(|by| wants.refreshes(&by.by));
             // Whoever else can read a file that stays is told of truthfully where recipients changed.
-            let state = if now.recipients.is_empty() { now.state } else { object.state };
+            let state = if now.recipients.is_empty() { now.state.clone() } else { object.state.clone() };
             let told = ManifestObject { recipients: object.recipients.clone(), state, ..now.clone() };
             assert!(is_selected || (told == *object && new == bytes), "{seed}: {key} changed with {refresh:?}");
         }

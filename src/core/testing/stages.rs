@@ -29,6 +29,7 @@ use crate::layout::manifest::{Manifest, ObjectState};
 use crate::layout::sanitise::sanitise;
 use crate::layout::{BundlePath, Marks, path};
 use crate::made;
+use crate::name::step;
 use crate::name::{Claimant, ObjectKey, Region};
 use crate::region::allowances::{Allowances, Selection};
 use crate::region::change::{Action, Change};
@@ -298,8 +299,8 @@ fn word(verdict: Verdict) -> &'static str {
 
 fn member(member: &Member) -> String {
     let mut line = format!("  {}", show(&member.read));
-    if let Some(via) = member.via.last() {
-        _ = write!(line, "  <- {}", via.field);
+    if let Some(by) = step::shown(&member.through) {
+        _ = write!(line, "  <- {by}");
     }
     if member.lands != member.read {
         _ = write!(line, "  lands {}", show(&member.lands));

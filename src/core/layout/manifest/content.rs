@@ -1,16 +1,21 @@
 //! What a manifest says, as data.
 
+use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
 
 use crate::finding::Code;
 use crate::layout::path::BundlePath;
 use crate::layout::split::Splits;
+use crate::name::step::Step;
 use crate::name::{Claimant, Directory, FleetName, Name, Namespace, ObjectKey, SourceName};
 use crate::recipient::Recipient;
 
-/// The format that is written, and the only one known.
-pub const API_VERSION: &str = "pouch/v1alpha1";
+/// The format that is written.
+pub const API_VERSION: &str = "pouch/v1alpha2";
+
+/// The format before, which is read: its claimants are, and its chains are words.
+pub const FORMER: &str = "pouch/v1alpha1";
 
 /// The kind of the document.
 pub const KIND: &str = "Bundle";
@@ -115,26 +120,28 @@ pub struct Guest {
 }
 
 /// Whether an object says what the sources say now.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum ObjectState {
     /// It does.
     Current,
     /// It stays as published, because of a finding with this code.
     Carried(Code),
+    /// It stays as published, for a reason that another release has.
+    Other(Box<str>),
 }
 
 impl ObjectState {
     /// Why it stays as published, if it does.
-    pub fn reason(self) -> Option<Code> {
+    pub fn reason(&self) -> Option<Code> {
         match self {
-            ObjectState::Current => None,
-            ObjectState::Carried(code) => Some(code),
+            ObjectState::Current | ObjectState::Other(_) => None,
+            ObjectState::Carried(code) => Some(*code),
         }
     }
 
     /// Whether it stays only until consumers have followed: whoever needed it has another now.
-    pub fn is_handover(self) -> bool {
-        self == ObjectState::Carried(Code::Handover)
+    pub fn is_handover(&self) -> bool {
+        *self == ObjectState::Carried(Code::Handover)
     }
 }
 
@@ -143,17 +150,15 @@ impl ObjectState {
 pub struct NeededBy {
     /// The claimant.
     pub by: Claimant,
-    /// The references that lead from it to the object, in order.
-    pub via: Vec<NeededVia>,
+    /// The steps that lead from it to the object, in order.
+    pub through: Vec<Step>,
 }
 
-/// One reference.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub struct NeededVia {
-    /// The ProviderInterface that defines it; none where pouch itself knows it.
-    pub provider_interface: Option<Name>,
-    /// The path of the field that refers, such as `spec.secretRef`.
-    pub field: String,
+impl NeededBy {
+    /// A claimant that is led to an object by these steps.
+    pub fn of(by: &Claimant, through: &[Step]) -> Self {
+        Self { by: by.clone(), through: through.to_vec() }
+    }
 }
 
 /// A file that is no object.

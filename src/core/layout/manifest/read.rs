@@ -5,20 +5,23 @@
 //! the reuse key authenticates it; the strictness is the second lock, and keeps one version of pouch
 //! from half understanding what another wrote.
 
+use alloc::boxed::Box;
 use alloc::collections::BTreeSet;
 use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::content::{
-    API_VERSION, Guest, KIND, Manifest, ManifestFile, ManifestObject, NeededBy, NeededVia, ObjectState, ReadFrom,
+    API_VERSION, FORMER, Guest, KIND, Manifest, ManifestFile, ManifestObject, NeededBy, ObjectState, ReadFrom,
     SourceIdentity,
 };
 use crate::finding::Code;
 use crate::layout::path::{self, BundlePath};
 use crate::layout::split::Splits;
-use crate::name::{Claimant, Directory, GroupKind, Name, ObjectKey, is_directory};
-use crate::node::Interner;
+use crate::name::step::Step;
+use crate::name::{Claimant, Directory, GroupKind, Name, Namespace, ObjectKey, is_directory, is_dns_label};
+use crate::node::{Interner, Node};
 use crate::recipient::Recipient;
+use crate::yaml::emit::{Tree, append};
 use crate::yaml::lines::line_of_item;
 use crate::yaml::read::{documents, read};
 use crate::yaml::written::{self, Value};
@@ -89,7 +92,8 @@ pub(super) fn of_value(node: &Value<'_>) -> Result<Manifest, Unusable> {
         Some(Value::Text(version)) => version,
         _ => "",
     };
-    if version != API_VERSION && version.starts_with("pouch/v") {
+    let format = if version == FORMER { Format::Former } else { Format::Own };
+    if version != API_VERSION && format == Format::Own && version.starts_with("pouch/v") {
         return Err(Unusable::Newer(version.chars().take(40).collect()));
     }
     let fields = [
@@ -107,7 +111,7 @@ pub(super) fn of_value(node: &Value<'_>) -> Result<Manifest, Unusable> {
     ];
     let [_, kind, metadata, fleet, recipients, sources, parts, former, objects, files, cluster] =
         map(Some(node), "the manifest", fields)?;
-    if version != API_VERSION || text(kind, "kind")? != KIND {
+    if (version != API_VERSION && format == Format::Own) || text(kind, "kind")? != KIND {
         return Err(malformed("apiVersion and kind are not those of a bundle"));
     }
     let [name] = map(metadata, "metadata", ["name"])?;
@@ -116,10 +120,10 @@ pub(super) fn of_value(node: &Value<'_>) -> Result<Manifest, Unusable> {
         return Err(malformed("metadata.name is no region's folder"));
     }
     let directory = Directory::from(directory);
-    let recipients = each(recipients, "recipients", recipient)?;
+    let recipients = each(recipients, "recipients", |node| recipient(node, format))?;
     let sources = each(sources, "sources", source)?;
     let splits = splits(parts, former)?;
-    let objects = each(objects, "objects", |node| object(node, &directory, &splits))?;
+    let objects = each(objects, "objects", |node| object(node, (&directory, &splits), format))?;
     let files = each(files, "files", file)?;
 
     ascending("recipients", recipients.iter())?;
@@ -161,8 +165,16 @@ fn splits(now: Option<&Value<'_>>, former: Option<&Value<'_>>) -> Result<Splits,
     splits.ok_or_else(|| malformed("parts are not those of a split bundle"))
 }
 
-fn recipient(node: &Value<'_>) -> Result<Recipient, Unusable> {
-    Recipient::parse(text(Some(node), "a recipient")?).map_err(|_| malformed("an entry is no recipient"))
+fn recipient(node: &Value<'_>, format: Format) -> Result<Recipient, Unusable> {
+    let key = match format {
+        Format::Former => text(Some(node), "a recipient")?,
+        Format::Own => {
+            let [key, name] = map(Some(node), "a recipient", ["key", "name"])?;
+            optional(name, "name")?;
+            text(key, "key")?
+        }
+    };
+    Recipient::parse(key).map_err(|_| malformed("an entry is no recipient"))
 }
 
 fn source(node: &Value<'_>) -> Result<SourceIdentity, Unusable> {
@@ -176,17 +188,20 @@ fn file(node: &Value<'_>) -> Result<ManifestFile, Unusable> {
     Ok(ManifestFile { path, sha256: digest(sha256)? })
 }
 
-fn object(node: &Value<'_>, directory: &Directory, splits: &Splits) -> Result<ManifestObject, Unusable> {
+fn object(
+    node: &Value<'_>,
+    (directory, splits): (&Directory, &Splits),
+    format: Format,
+) -> Result<ManifestObject, Unusable> {
     let fields = ["key", "from", "guest", "path", "sha256", "state", "reason", "neededBy", "recipients"];
     let [key, from, guest, path, sha256, state, reason, needed, readers] = map(Some(node), "an object", fields)?;
-    let [group, kind, namespace, name] = map(key, "key", ["group", "kind", "namespace", "name"])?;
-    let kind = GroupKind::new(text(group, "key.group")?, text(kind, "key.kind")?);
-    let namespace = optional(namespace, "key.namespace")?.map(Into::into);
-    let key = ObjectKey::new(kind, namespace, text(name, "key.name")?.into());
+    let key = object_key(key, "key")?;
     let from = match from {
         None => None,
         Some(_) => {
-            let [namespace, name] = map(from, "from", ["namespace", "name"])?;
+            let [namespace, name, source, path] = map(from, "from", ["namespace", "name", "source", "path"])?;
+            optional(source, "from.source")?;
+            optional(path, "from.path")?;
             let namespace = optional(namespace, "from.namespace")?.map(Into::into);
             Some(ReadFrom { namespace, name: text(name, "from.name")?.into() })
         }
@@ -198,18 +213,21 @@ fn object(node: &Value<'_>, directory: &Directory, splits: &Splits) -> Result<Ma
     let state = match (text(state, "state")?, optional(reason, "reason")?) {
         ("current", None) => ObjectState::Current,
         ("carried", Some(reason)) => {
-            ObjectState::Carried(Code::parse(reason).ok_or_else(|| malformed("reason is no code of a finding"))?)
+            Code::parse(reason).map_or_else(|| ObjectState::Other(reason.into()), ObjectState::Carried)
         }
         _ => return Err(malformed("state is neither current nor carried with a reason")),
     };
-    let needed_by = each(needed, "neededBy", needed_by)?;
+    let needed_by = match format {
+        Format::Own => each(needed, "neededBy", needed_by)?,
+        Format::Former => each(needed, "neededBy", former::needed_by)?,
+    };
     ascending("neededBy", needed_by.iter())?;
     let recipients = match readers {
         None => Vec::new(),
         Some(_) if state == ObjectState::Current || !key.kind.is_secret() => {
             return Err(malformed("recipients are for Secrets that are carried"));
         }
-        Some(_) => each(readers, "recipients", recipient)?,
+        Some(_) => each(readers, "recipients", |node| recipient(node, format))?,
     };
     ascending("recipients", recipients.iter())?;
     if readers.is_some() && recipients.is_empty() {
@@ -231,15 +249,164 @@ fn of_guest(node: &Value<'_>) -> Result<Guest, Unusable> {
     })
 }
 
+fn object_key(node: Option<&Value<'_>>, what: &str) -> Result<ObjectKey, Unusable> {
+    let [group, kind, namespace, name] = map(node, what, ["group", "kind", "namespace", "name"])?;
+    let kind = GroupKind::new(text(group, &format!("{what}.group"))?, text(kind, &format!("{what}.kind"))?);
+    let namespace = optional(namespace, &format!("{what}.namespace"))?.map(Into::into);
+    Ok(ObjectKey::new(kind, namespace, text(name, &format!("{what}.name"))?.into()))
+}
+
 fn needed_by(node: &Value<'_>) -> Result<NeededBy, Unusable> {
-    let [kind, namespace, name, via] = map(Some(node), "an entry", ["kind", "namespace", "name", "via"])?;
-    let via = each(via, "via", |node| {
-        let [interface, field] = map(Some(node), "an entry", ["providerInterface", "field"])?;
-        let provider_interface = optional(interface, "providerInterface")?.map(Name::from);
-        Ok(NeededVia { provider_interface, field: text(field, "field")?.into() })
-    })?;
-    let by = Claimant::new(text(kind, "kind")?, text(namespace, "namespace")?.into(), text(name, "name")?);
-    Ok(NeededBy { by, via })
+    let [at, by, through] = map(Some(node), "an entry", ["at", "by", "through"])?;
+    // The place of another release's claimants.
+    if at.is_some_and(|at| !matches!(at, Value::Map(_))) {
+        return Err(malformed("at is not a map"));
+    }
+    Ok(NeededBy { by: claimant(by)?, through: each(through, "through", step)? })
+}
+
+/// A claimant. Of a kind that this release does not know, it is kept as it is written.
+fn claimant(node: Option<&Value<'_>>) -> Result<Claimant, Unusable> {
+    let kind = text(node.and_then(|node| node.get("kind")), "by.kind")?;
+    let namespace = |node| {
+        let namespace = text(node, "by.namespace")?;
+        match is_dns_label(namespace) {
+            true => Ok(Namespace::from(namespace)),
+            false => {
+                Err(malformed(format!("by.namespace of a {kind} is {namespace:?}, and no namespace is called so")))
+            }
+        }
+    };
+    // What another kind writes is not looked into.
+    match Claimant::new(kind, Namespace::from(""), "") {
+        Claimant::Cluster { .. } | Claimant::ResourceSet { .. } | Claimant::Credential { .. } => {
+            let [_, name, within] = map(node, "by", ["kind", "name", "namespace"])?;
+            Ok(Claimant::new(kind, namespace(within)?, text(name, "by.name")?))
+        }
+        Claimant::Guests { .. } => {
+            let [_, group, within] = map(node, "by", ["kind", "group", "namespace"])?;
+            Ok(Claimant::Guests { namespace: namespace(within)?, group: text(group, "by.group")?.into() })
+        }
+        Claimant::Template { .. } => {
+            let [_, template, within] = map(node, "by", ["kind", "template", "namespace"])?;
+            Ok(Claimant::Template { namespace: namespace(within)?, template: text(template, "by.template")?.into() })
+        }
+        Claimant::SyncRule { .. } => {
+            let [_, rule, object, within] = map(node, "by", ["kind", "rule", "object", "namespace"])?;
+            let object = match object {
+                None => None,
+                Some(_) => {
+                    let [name] = map(object, "by.object", ["name"])?;
+                    Some(text(name, "by.object.name")?.into())
+                }
+            };
+            Ok(Claimant::SyncRule { namespace: namespace(within)?, rule: text(rule, "by.rule")?.into(), object })
+        }
+        Claimant::Other { .. } => {
+            let shown = |field| match node.and_then(|node| node.get(field)) {
+                Some(Value::Text(text)) => &**text,
+                _ => "",
+            };
+            let (namespace, name) = (shown("namespace").into(), shown("name").into());
+            if map(node, "by", ["kind", "name", "namespace"])
+                .is_ok_and(|fields| fields.iter().all(|field| matches!(field, Some(Value::Text(_)))))
+            {
+                return Ok(Claimant::Other { kind: kind.into(), namespace, name, written: Box::default() });
+            }
+            let written =
+                node.and_then(tree).ok_or_else(|| malformed("by holds what is neither text, list nor map"))?;
+            let mut lines = String::new();
+            append(&written, &mut lines);
+            Ok(Claimant::Other { kind: kind.into(), namespace, name, written: lines.into() })
+        }
+    }
+}
+
+/// The claimant of an entry of `neededBy`, in either format, where nothing else of the manifest is judged.
+pub fn claimant_in(entry: &Node) -> Option<Claimant> {
+    if let Some(by) = entry.at(&["by"]) {
+        return claimant(Some(&Value::of(by))).ok();
+    }
+    let kind = entry.str_at(&["kind"]).unwrap_or("Credential");
+    Some(Claimant::new(kind, entry.str_at(&["namespace"])?.into(), entry.str_at(&["name"])?))
+}
+
+/// What another release wrote, to be written again as it is.
+fn tree<'v>(value: &'v Value<'_>) -> Option<Tree<'v>> {
+    match value {
+        Value::Text(text) => Some(Tree::text(&**text)),
+        Value::List(items) => items.iter().map(tree).collect::<Option<Vec<_>>>().map(Tree::List),
+        Value::Map(entries) => {
+            let entries = entries.iter().map(|(key, value)| Some((&**key, tree(value)?)));
+            entries.collect::<Option<Vec<_>>>().map(Tree::map)
+        }
+        Value::Other(_) => None,
+    }
+}
+
+/// One step of a chain. One that this release does not know is kept as words.
+fn step(node: &Value<'_>) -> Result<Step, Unusable> {
+    const FIELDS: [&str; 6] = ["field", "providerInterface", "rule", "template", "data", "opaque"];
+    let Value::Map(entries) = node else {
+        return Err(malformed(format!("a step is {}, not a map", node.type_name())));
+    };
+    if entries.iter().any(|(key, _)| !FIELDS.contains(&&**key)) {
+        let written = tree(node).ok_or_else(|| malformed("a step holds what is neither text, list nor map"))?;
+        let mut words = String::new();
+        append(&written, &mut words);
+        return Ok(Step::Opaque(words));
+    }
+    let [field, interface, rule, template, data, opaque] = map(Some(node), "a step", FIELDS)?;
+    let step = match (field, rule, template, data, opaque) {
+        (Some(_), None, None, None, None) => {
+            let interface = optional(interface, "providerInterface")?.map(Name::from);
+            return Ok(Step::Field { interface, field: text(field, "field")?.into() });
+        }
+        (None, Some(_), None, None, None) => Step::Rule(text(rule, "rule")?.into()),
+        (None, None, Some(_), None, None) => Step::Template(text(template, "template")?.into()),
+        (None, None, None, Some(_), None) => Step::Data(object_key(data, "data")?),
+        (None, None, None, None, Some(_)) => Step::Opaque(text(opaque, "opaque")?.into()),
+        _ => return Err(malformed("a step says not exactly one thing")),
+    };
+    match interface {
+        None => Ok(step),
+        Some(_) => Err(malformed("providerInterface stands without a field")),
+    }
+}
+
+/// The format in which a manifest is written.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Format {
+    /// The one that is written.
+    Own,
+    /// The one before.
+    Former,
+}
+
+/// What the format before wrote of those that need an object. Its claimants are believed, and of its chains those that are
+/// data: what a rule, a template or a group of guests wrote there are words, which nobody reads.
+mod former {
+    use super::{Claimant, NeededBy, Step, Unusable, Value, each, map, optional, text};
+
+    pub(super) fn needed_by(node: &Value<'_>) -> Result<NeededBy, Unusable> {
+        let [kind, namespace, name, via] = map(Some(node), "an entry", ["kind", "namespace", "name", "via"])?;
+        let by = Claimant::new(text(kind, "kind")?, text(namespace, "namespace")?.into(), text(name, "name")?);
+        let step = |node: &Value<'_>| {
+            let [interface, field] = map(Some(node), "an entry", ["providerInterface", "field"])?;
+            let (interface, field) = (optional(interface, "providerInterface")?, text(field, "field")?);
+            Ok(match by {
+                Claimant::Credential { .. } | Claimant::Cluster { .. } | Claimant::ResourceSet { .. } => {
+                    Step::Field { interface: interface.map(Into::into), field: field.into() }
+                }
+                Claimant::Guests { .. }
+                | Claimant::Template { .. }
+                | Claimant::SyncRule { .. }
+                | Claimant::Other { .. } => Step::Opaque(field.into()),
+            })
+        };
+        let through = each(via, "via", step)?;
+        Ok(NeededBy { by, through })
+    }
 }
 
 /// The values of `fields` in a map that has no others.

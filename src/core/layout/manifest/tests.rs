@@ -8,8 +8,8 @@ use super::*;
 use crate::finding::Code;
 use crate::hash::sha256_hex;
 use crate::layout::path::BundlePath;
-use crate::name::{Claimant, GroupKind};
-use crate::name::{Directory, ObjectKey};
+use crate::name::step::Step;
+use crate::name::{Claimant, Directory, GroupKind, Namespace, ObjectKey};
 use crate::node::Node;
 use crate::recipient::Recipient;
 use crate::testing::{node, yaml};
@@ -38,9 +38,9 @@ fn sample() -> Manifest {
         recipients: vec![],
         needed_by,
     };
-    let by = |name: &str, via| NeededBy { by: Claimant::credential("team-a".into(), name.into()), via };
-    let via = |interface: Option<&str>, field: &str| NeededVia {
-        provider_interface: interface.map(Into::into),
+    let by = |name: &str, through| NeededBy { by: Claimant::credential("team-a".into(), name.into()), through };
+    let field = |interface: Option<&str>, field: &str| Step::Field {
+        interface: interface.map(Into::into),
         field: field.into(),
     };
     let identity = GroupKind::new("infrastructure.cluster.x-k8s.io", "AWSClusterStaticIdentity");
@@ -61,7 +61,7 @@ fn sample() -> Manifest {
                 ObjectKey::secret("kcm-system".into(), "aws".into()),
                 Some(ReadFrom { namespace: Some("kcm-system".into()), name: "aws".into() }),
                 ObjectState::Current,
-                vec![by("a", vec![via(Some("aws"), "spec.identityRef"), via(None, "spec.secretRef")])],
+                vec![by("a", vec![field(Some("aws"), "spec.identityRef"), field(None, "spec.secretRef")])],
             ),
             object(ObjectKey::namespace(&"team-a".into()), None, ObjectState::Current, vec![by("a", vec![])]),
         ],
@@ -89,9 +89,9 @@ fn document() -> Value {
 #[test]
 fn a_manifest_says_what_is_there_and_why() {
     let value = document();
-    assert_eq!(value["apiVersion"], "pouch/v1alpha1");
+    assert_eq!(value["apiVersion"], "pouch/v1alpha2");
     assert_eq!(value["metadata"], json!({"name": "eu-west"}));
-    assert_eq!(value["recipients"], json!([ONE, TWO]));
+    assert_eq!(value["recipients"], json!([{"key": ONE}, {"key": TWO}]));
     assert_eq!(value["sources"], json!([{"identity": "0f-uid", "name": "platform"}]));
     let paths: Vec<&str> =
         value["files"].as_array().expect("a list").iter().filter_map(|f| f["path"].as_str()).collect();
@@ -103,7 +103,7 @@ fn a_manifest_says_what_is_there_and_why() {
         value["objects"][0],
         json!({
             "key": {"group": "", "kind": "Namespace", "name": "team-a"},
-            "neededBy": [{"kind": "Credential", "name": "a", "namespace": "team-a", "via": []}],
+            "neededBy": [{"by": {"kind": "Credential", "name": "a", "namespace": "team-a"}, "through": []}],
             "path": "regions/eu-west/core/namespaces/team-a.yaml",
             "sha256": sha256_hex(b"Namespace team-a"),
             "state": "current",
@@ -115,8 +115,8 @@ fn a_manifest_says_what_is_there_and_why() {
             "from": {"name": "aws", "namespace": "kcm-system"},
             "key": {"group": "", "kind": "Secret", "name": "aws", "namespace": "kcm-system"},
             "neededBy": [{
-                "kind": "Credential", "name": "a", "namespace": "team-a",
-                "via": [{"field": "spec.identityRef", "providerInterface": "aws"}, {"field": "spec.secretRef"}],
+                "by": {"kind": "Credential", "name": "a", "namespace": "team-a"},
+                "through": [{"field": "spec.identityRef", "providerInterface": "aws"}, {"field": "spec.secretRef"}],
             }],
             "path": "regions/eu-west/core/secrets/kcm-system/aws.sops.yaml",
             "sha256": sha256_hex(b"Secret kcm-system/aws"),
@@ -158,9 +158,11 @@ fn nothing_else_is_believed() {
         ("/fleet", json!(1), "fleet is an integer"),
         ("/fleet", json!(null), "fleet is null"),
         ("/recipients", json!("x"), "recipients is not a list"),
-        ("/recipients/0", json!("AGE-SECRET-KEY-1"), "recipients[0]: an entry is no recipient"),
-        ("/recipients", json!([TWO, ONE]), "recipients are not sorted"),
-        ("/recipients", json!([ONE, ONE]), "recipients are not sorted"),
+        ("/recipients/0", json!(ONE), "recipients[0]: a recipient is text"),
+        ("/recipients/0/key", json!("AGE-SECRET-KEY-1"), "recipients[0]: an entry is no recipient"),
+        ("/recipients/0/name", json!(1), "recipients[0]: name is an integer"),
+        ("/recipients", json!([{"key": TWO}, {"key": ONE}]), "recipients are not sorted"),
+        ("/recipients", json!([{"key": ONE}, {"key": ONE}]), "recipients are not sorted"),
         ("/sources/0/identity", json!(null), "sources[0]: identity is null"),
         ("/sources/0/url", json!("x"), "sources[0]: a source has the unknown field"),
         ("/objects", json!({}), "objects is not a list"),
@@ -175,14 +177,30 @@ fn nothing_else_is_believed() {
         ("/objects/1/state", json!("stale"), "objects[1]: state"),
         ("/objects/1/state", json!("carried"), "objects[1]: state"),
         ("/objects/1/reason", json!("unread"), "objects[1]: state"),
-        ("/objects/2/reason", json!("no-such-code"), "objects[2]: reason"),
         ("/objects/1/value", json!("x"), "objects[1]: an object has the unknown field"),
         ("/objects/1/from/kind", json!("Secret"), "objects[1]: from has the unknown field"),
         ("/objects/1/from", json!({"namespace": "a"}), "objects[1]: from.name is missing"),
         ("/objects/1/from", json!(null), "objects[1]: from is null"),
-        ("/objects/1/neededBy/0/name", json!(1), "objects[1]: neededBy[0]: name is an integer"),
-        ("/objects/1/neededBy/0/via/0/field", json!(true), "objects[1]: neededBy[0]: via[0]: field is a boolean"),
-        ("/objects/1/neededBy/0/via/0/x", json!(true), "unknown field \"x\""),
+        ("/objects/1/neededBy/0/by/name", json!(1), "objects[1]: neededBy[0]: by.name is an integer"),
+        ("/objects/1/neededBy/0/by/namespace", json!("a/b"), "by.namespace of a Credential is \"a/b\""),
+        ("/objects/1/neededBy/0/by/namespace", json!(null), "by.namespace is null"),
+        ("/objects/1/neededBy/0/by/x", json!("y"), "by has the unknown field \"x\""),
+        (
+            "/objects/1/neededBy/0/by",
+            json!({"kind": "Credential", "rule": "a", "namespace": "a"}),
+            "unknown field \"rule\"",
+        ),
+        ("/objects/1/neededBy/0/by", json!({"kind": "Machine", "count": 3}), "neither text, list nor map"),
+        ("/objects/1/neededBy/0/by", json!("a"), "by.kind is missing"),
+        ("/objects/1/neededBy/0/at", json!("a"), "at is not a map"),
+        ("/objects/1/neededBy/0/through", json!("spec.secretRef"), "neededBy[0]: through is not a list"),
+        ("/objects/1/neededBy/0/through/0", json!("spec.secretRef"), "through[0]: a step is text, not a map"),
+        ("/objects/1/neededBy/0/through/0", json!({}), "through[0]: a step says not exactly one thing"),
+        ("/objects/1/neededBy/0/through/0", json!({"rule": "a", "field": "b"}), "says not exactly one thing"),
+        ("/objects/1/neededBy/0/through/0", json!({"rule": "a", "providerInterface": "b"}), "stands without a field"),
+        ("/objects/1/neededBy/0/through/0", json!({"data": {"kind": "Secret"}}), "through[0]: data.group is missing"),
+        ("/objects/1/neededBy/0/through/0", json!({"wormhole": 3}), "neither text, list nor map"),
+        ("/objects/1/neededBy/0/through/0/field", json!(true), "neededBy[0]: through[0]: field is a boolean"),
         ("/files/0/path", json!("regions/eu-west/../x"), "files[0]: path is none"),
         ("/files/0/path", json!("/etc/passwd"), "files[0]: path is none"),
         ("/files/0/path", json!("argocd/eu/application.yaml"), "is no path of this region"),
@@ -220,13 +238,91 @@ fn nothing_else_is_believed() {
 #[test]
 fn a_newer_format_is_told_apart() {
     for (version, newer) in
-        [("pouch/v1beta1", true), ("pouch/v2", true), ("pouch/v1alpha2", true), ("v1", false), ("other/v2", false)]
+        [("pouch/v1beta1", true), ("pouch/v2", true), ("pouch/v1alpha3", true), ("v1", false), ("other/v2", false)]
     {
         // What else a newer format says is unknown, so nothing of it is judged.
         let value = json!({"apiVersion": version, "kind": "Bundle", "novelty": []});
         let flaw = of(&node(&value)).expect_err(version);
         assert_eq!(matches!(&flaw, Unusable::Newer(found) if found == version), newer, "{flaw}");
     }
+}
+
+/// What another release writes of claimants, chains and reasons breaks no reader, and is written again.
+#[test]
+fn what_another_release_writes_is_opaque() {
+    let mut changed = document();
+    let entry =
+        json!({"kind": "Entry", "group": "pull", "namespace": "team-a", "object": {"kind": "Secret", "name": "a"}});
+    changed["objects"][1]["neededBy"][0]["by"] = entry.clone();
+    changed["objects"][1]["neededBy"][0]["at"] = json!({"guest": "pull", "namespace": "team-a", "clusters": "0a"});
+    changed["objects"][1]["neededBy"][0]["through"][1] = json!({"wormhole": {"to": "b"}});
+    changed["objects"][1]["from"]["source"] = json!("platform");
+    changed["objects"][1]["from"]["path"] = json!("aws.yaml");
+    changed["objects"][2]["reason"] = json!("no-such-code");
+    changed["recipients"][0]["name"] = json!("alice");
+    let read = of(&node(&changed)).expect("a manifest");
+    assert_eq!(read.recipients, [recipient(ONE), recipient(TWO)]);
+    let needed_by = &read.objects[1].needed_by[0];
+    assert_eq!((needed_by.by.kind(), needed_by.by.namespace().as_str()), ("Entry", "team-a"));
+    assert_eq!(needed_by.through[1], Step::Opaque("wormhole:\n  to: b\n".into()));
+    assert_eq!(
+        (&read.objects[2].state, read.objects[2].state.reason()),
+        (&ObjectState::Other("no-such-code".into()), None)
+    );
+    let again = json_read(&read);
+    assert_eq!(again["objects"][1]["neededBy"][0]["by"], entry);
+    assert_eq!(again["objects"][2]["reason"], "no-such-code");
+    assert_eq!(again["objects"][1]["neededBy"][0]["through"][1], json!({"opaque": "wormhole:\n  to: b\n"}));
+}
+
+/// The format before is read: claimants as they are, chains of references as they are, and words as words.
+#[test]
+fn the_format_before_is_read() {
+    let mut former = document();
+    former["apiVersion"] = json!("pouch/v1alpha1");
+    former["recipients"] = json!([ONE, TWO]);
+    let needed = |kind: &str, name: &str, field: &str| json!({"kind": kind, "namespace": "team-a", "name": name, "via": [{"field": field}]});
+    former["objects"][0]["neededBy"] = json!([]);
+    former["objects"][1]["neededBy"] = json!([
+        needed("Cluster", "c", "AWSCluster spec.identityRef"),
+        needed("Credential", "a", "spec.secretRef"),
+        needed("Guest", "pull", "guests.pull: ResourceSyncRule all"),
+        needed("ManagedResource", "login", "spec.template with Secret registry/pull"),
+        {"kind": "ResourceSyncRule", "namespace": "team-a", "name": "all:x", "via": []},
+    ]);
+    former["objects"][2]["neededBy"] = json!([needed("Machine", "m", "spec.x")]);
+    former["objects"][2]["recipients"] = json!(null);
+    former["objects"][2].as_object_mut().expect("a map").remove("recipients");
+    let read = of(&node(&former)).expect("a manifest");
+    assert_eq!(read.recipients, [recipient(ONE), recipient(TWO)]);
+    let opaque = |text: &str| vec![Step::Opaque(text.into())];
+    let team = || Namespace::from("team-a");
+    let all: Vec<(Claimant, Vec<Step>)> =
+        read.objects[1].needed_by.iter().map(|it| (it.by.clone(), it.through.clone())).collect();
+    assert_eq!(
+        all,
+        [
+            (
+                Claimant::Cluster { namespace: team(), name: "c".into() },
+                vec![Step::field("AWSCluster spec.identityRef")]
+            ),
+            (Claimant::credential(team(), "a".into()), vec![Step::field("spec.secretRef")]),
+            (Claimant::Guests { namespace: team(), group: "pull".into() }, opaque("guests.pull: ResourceSyncRule all")),
+            (
+                Claimant::Template { namespace: team(), template: "login".into() },
+                opaque("spec.template with Secret registry/pull")
+            ),
+            (Claimant::SyncRule { namespace: team(), rule: "all".into(), object: Some("x".into()) }, vec![]),
+        ]
+    );
+    assert_eq!(read.objects[2].needed_by[0].by.kind(), "Machine");
+    // Written again it is of the format of now, and says the same.
+    let text = emit(&read);
+    assert_eq!(parse(&text), Ok(read));
+    assert!(text.starts_with("apiVersion: pouch/v1alpha2\n"), "{text}");
+    // A format is one or the other.
+    former["recipients"] = json!([{"key": ONE}]);
+    assert!(of(&node(&former)).is_err());
 }
 
 #[test]
@@ -257,10 +353,47 @@ fn word() -> impl Strategy<Value = String> {
     prop_oneof!["[a-z][a-z0-9.-]{0,12}", "[0-9][a-z0-9.-]{0,5}", Just("true".to_string()), Just("a: \"b\"".to_string())]
 }
 
+/// A claimant of any kind, also of one that this release does not know.
+fn any_claimant(form: u8, namespace: Namespace, name: &str) -> Claimant {
+    let kinds = ["Credential", "Cluster", "ClusterResourceSet", "Guest", "ManagedResource", "ResourceSyncRule"];
+    match kinds.get(usize::from(form)) {
+        Some(kind) => Claimant::new(kind, namespace, &if form == 5 { format!("rule:{name}") } else { name.into() }),
+        None => {
+            let written = Tree::map([
+                ("kind", Tree::text("Entry")),
+                ("namespace", Tree::text(namespace.as_str())),
+                ("object", Tree::map([("name", Tree::text(name))])),
+            ]);
+            let mut lines = String::new();
+            append(&written, &mut lines);
+            Claimant::Other {
+                kind: "Entry".into(),
+                namespace: namespace.clone(),
+                name: "".into(),
+                written: lines.into(),
+            }
+        }
+    }
+}
+
+fn any_step((interface, text, form): (Option<String>, String, u8)) -> Step {
+    match form {
+        0 => Step::Field { interface: interface.as_deref().map(Into::into), field: text },
+        1 => Step::Rule(text.as_str().into()),
+        2 => Step::Template(text.as_str().into()),
+        3 => Step::Data(ObjectKey::new(
+            GroupKind::new("", "ConfigMap"),
+            interface.as_deref().map(Into::into),
+            text.as_str().into(),
+        )),
+        _ => Step::Opaque(text),
+    }
+}
+
 /// Any manifest of the fields that make the form: names, places, states, references.
 fn any_manifest() -> impl Strategy<Value = Manifest> {
-    let via = proptest::collection::vec((proptest::option::of(word()), word()), 0..3);
-    let needed = proptest::collection::vec((word(), word(), via), 0..3);
+    let through = proptest::collection::vec((proptest::option::of(word()), word(), 0..5_u8), 0..3);
+    let needed = proptest::collection::vec(("[a-z][a-z0-9-]{0,5}[a-z]", word(), through, 0..7_u8), 0..3);
     let object = (word(), proptest::option::of(word()), word(), 0..4_u8, needed, any::<u64>());
     let head = (word(), proptest::collection::vec((word(), word()), 0..3), 0..3_usize);
     (head, proptest::collection::vec(object, 0..5)).prop_map(|((fleet, sources, readers), objects)| {
@@ -277,13 +410,9 @@ fn any_manifest() -> impl Strategy<Value = Manifest> {
                 let kind = if form == 0 { GroupKind::new("x.y", &kind) } else { GroupKind::new("", "Secret") };
                 let namespace = namespace.as_deref().map(Into::into);
                 let key = ObjectKey::new(kind, namespace.clone(), name.as_str().into());
-                let via = |(interface, field): (Option<String>, String)| NeededVia {
-                    provider_interface: interface.as_deref().map(Into::into),
-                    field,
-                };
-                let by = |(namespace, name, all): (String, String, Vec<_>)| NeededBy {
-                    by: Claimant::credential(namespace.as_str().into(), name.as_str().into()),
-                    via: all.into_iter().map(via).collect(),
+                let by = |(namespace, name, all, form): (String, String, Vec<_>, u8)| NeededBy {
+                    by: any_claimant(form, namespace.as_str().into(), &name),
+                    through: all.into_iter().map(any_step).collect(),
                 };
                 let is_carried = form > 1;
                 ManifestObject {

@@ -103,7 +103,7 @@ impl Shelf {
                 recipients: vec![],
                 needed_by: vec![NeededBy {
                     by: crate::name::Claimant::credential("team-b".into(), "c".into()),
-                    via: vec![],
+                    through: vec![],
                 }],
             });
             shelf.files.insert(path.to_string(), bytes);

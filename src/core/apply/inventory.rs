@@ -191,7 +191,8 @@ impl Inventory {
     }
 
     fn emit_with(&self, namespace: &Namespace, over: Option<&str>, counts: bool) -> String {
-        let kinds = self.kinds.keys().map(|kind| (format!("{OBJECTS}{kind}"), String::new()));
+        let empty = |kind| [OBJECTS, NEEDED_BY].map(|of| (format!("{of}{kind}"), String::new()));
+        let kinds = self.kinds.keys().flat_map(empty);
         let mut kinds: BTreeMap<String, String> = kinds.collect();
         let called = self.kinds.iter().filter_map(|(kind, called)| Some((format!("{CALLED}{kind}"), called.clone()?)));
         kinds.extend(called);

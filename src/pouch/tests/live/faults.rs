@@ -42,7 +42,7 @@ struct Case {
 impl Stage {
     fn new() -> Option<Self> {
         let ground = Ground::new()?;
-        let config = ground.config("pouch.yaml", CLUSTER, "");
+        let config = ground.config("pouch.yaml", CLUSTER, "limits: {reseal: {percent: 100}}\n");
         ground.apply(&[namespace("team-b")]);
         ground.apply(&fleet(1));
         let publish = |name: &str| {

@@ -111,7 +111,8 @@ fn a_placement_is_asked_for_where_it_is_named_and_decides_nothing_where_it_was_n
 
     // What no slice lists any more is withdrawn, under the brake.
     server.apply(&slice("a-1", &[]));
-    says(&fleet, 4, "region eu would lose 1 of its 1 objects").outcome("us", "unchanged");
+    says(&fleet, 4, "1 of 1 Credentials of namespace team-a would lose 1 object in region eu")
+        .outcome("us", "unchanged");
 
     // What a ClusterProfile says in its status is read, too.
     let status = json!({"status": {

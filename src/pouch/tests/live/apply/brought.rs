@@ -61,6 +61,7 @@ fn foreign(region: &Delivered, name: &str) -> String {
 #[test]
 fn what_pouch_never_brought_is_neither_replaced_nor_deleted() {
     let Some(mut region) = region() else { return };
+    region.fleet.configure("keep: 1}", "keep: 0}");
     region.server.kubectl_prints(["create", "namespace", TENANT], "");
     let uid = foreign(&region, "theirs");
     region.put(&[odd("theirs", 1), odd("ours", 1)].concat());

@@ -56,6 +56,8 @@ fn what_a_template_makes_reaches_a_guest_is_rotated_and_taken_away() {
     region.put(&[source("second")]);
     arrives(&region, "second");
 
+    // A group that goes leaves nothing of itself.
+    region.fleet.configure("keep: 1}", "keep: 0}");
     region.fleet.configure(GROUP, "");
     let plan = region.fleet.run(&["plan"]);
     assert!(plan.stdout.contains("(in guests: Secret kube-system/pull, which stays there)"), "{}", plan.stdout);

@@ -29,7 +29,7 @@ def sealed(name, salt, recipients):
 def block(region, name, digest):
     return (
         f'- from:\n    name: {name}\n    namespace: team\n  key:\n    group: ""\n    kind: Secret\n    name: {name}\n'
-        f"    namespace: team\n  neededBy:\n  - kind: Credential\n    name: {name}\n    namespace: team\n    via:\n"
+        f"    namespace: team\n  neededBy:\n  - by:\n      kind: Credential\n      name: {name}\n      namespace: team\n    through:\n"
         f"    - field: spec.secretRef\n      providerInterface: aws\n"
         f'  path: regions/{region}/core/secrets/team/{name}.sops.yaml\n  sha256: "{digest}"\n  state: current\n'
     )
@@ -37,8 +37,8 @@ def block(region, name, digest):
 
 def manifest(region, blocks, recipients):
     listed = "".join(blocks[name] for name in sorted(blocks))
-    head = f"# pouch/v1 0123abcd x\napiVersion: pouch/v1alpha1\nfiles: []\nfleet: bench\nkind: Bundle\nmetadata:\n  name: {region}\n"
-    return (head + "objects:\n" + listed + "recipients:\n" + "".join(f"- {r}\n" for r in recipients) + "sources: []\n").encode()
+    head = f"# pouch/v1 0123abcd x\napiVersion: pouch/v1alpha2\nfiles: []\nfleet: bench\nkind: Bundle\nmetadata:\n  name: {region}\n"
+    return (head + "objects:\n" + listed + "recipients:\n" + "".join(f"- key: {r}\n" for r in recipients) + "sources: []\n").encode()
 
 
 def make(path, commits, files, regions):

@@ -6,6 +6,7 @@ mod brake_model;
 pub(crate) mod case;
 mod consumers;
 mod cures;
+mod former;
 mod laws;
 mod limited;
 mod neighbours;

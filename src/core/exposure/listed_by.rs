@@ -14,7 +14,7 @@ use alloc::vec::Vec;
 
 use super::cut::{Cut, new_items};
 use crate::layout::manifest::claimant_in;
-use crate::layout::manifest::{API_VERSION, KIND};
+use crate::layout::manifest::{API_VERSION, FORMER, KIND};
 use crate::name::{Claimant, Directory, FleetName, is_directory};
 use crate::node::{Interner, Node};
 use crate::yaml::read::{Document, documents, read, text_of};
@@ -144,7 +144,8 @@ pub fn parsed(text: &str, interner: &mut Interner) -> Result<Node, &'static str>
 pub fn home(node: &Node) -> Result<Home, &'static str> {
     let text = |path: &[&str]| node.str_at(path).ok_or(MISSHAPEN);
     let directory = text(&["metadata", "name"])?;
-    if text(&["apiVersion"])? != API_VERSION || text(&["kind"])? != KIND || !is_directory(directory) {
+    let is_known = [API_VERSION, FORMER].contains(&text(&["apiVersion"])?);
+    if !is_known || text(&["kind"])? != KIND || !is_directory(directory) {
         return Err(MISSHAPEN);
     }
     Ok(Home { fleet: text(&["fleet"])?.into(), directory: directory.into() })

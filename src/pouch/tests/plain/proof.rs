@@ -485,7 +485,7 @@ fn what_cannot_be_proved_or_read_is_said() {
     ends(&["bundles", "--no-values"], 64, "--live");
     // What a later pouch wrote is for that one to prove, whether or not its tag fits.
     let manifest = stage.read(MANIFEST);
-    for (from, to) in [("pouch/v1alpha1", "pouch/v2"), ("# pouch/v1 ", "# pouch/v2 ")] {
+    for (from, to) in [("pouch/v1alpha2", "pouch/v2"), ("# pouch/v1 ", "# pouch/v2 ")] {
         stage.edit(MANIFEST, from, to);
         ends(&["bundles"], 8, "help: Verify it with the pouch that wrote it, or a newer one.");
         stage.write(MANIFEST, &manifest);

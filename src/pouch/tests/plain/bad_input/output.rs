@@ -295,9 +295,9 @@ fn regions_that_are_held() {
         0,
     );
     held("a newer format", edit("# pouch/v1 ", "# pouch/v2 "), "newer-format", &[], 4);
-    held("a newer manifest that nobody vouches for", edit("pouch/v1alpha1", "pouch/v2"), "newer-format", &[], 4);
+    held("a newer manifest that nobody vouches for", edit("pouch/v1alpha2", "pouch/v2"), "newer-format", &[], 4);
     let newer = |fleet: &Fleet| {
-        edit("pouch/v1alpha1", "pouch/v2")(fleet);
+        edit("pouch/v1alpha2", "pouch/v2")(fleet);
         let key = fs::read_to_string(fleet.path("reuse.key")).unwrap();
         let (key, text) = (ReuseKey::parse(key.trim()).unwrap(), fs::read_to_string(fleet.path(manifest)).unwrap());
         let (_, body) = text.split_once('\n').unwrap();

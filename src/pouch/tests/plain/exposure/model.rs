@@ -43,8 +43,11 @@ impl State {
         let mut files = vec![("README.md".to_owned(), "Secret\n".to_owned())];
         for (directory, region) in &self.regions {
             let base = format!("{}/regions/{directory}", self.root);
+            // One region is of the format before.
+            let is_former = directory == "us";
+            let format = if is_former { "v1alpha1" } else { "v1alpha2" };
             let mut manifest = format!(
-                "# pouch/v1 0123abcd x\napiVersion: pouch/v1alpha1\nfiles: []\nfleet: acme\nkind: Bundle\nmetadata:\n  \
+                "# pouch/v1 0123abcd x\napiVersion: pouch/{format}\nfiles: []\nfleet: acme\nkind: Bundle\nmetadata:\n  \
                  name: {directory}\nobjects:{}\n",
                 if region.secrets.is_empty() { " []" } else { "" }
             );
@@ -58,8 +61,13 @@ impl State {
                 )
                 .unwrap();
                 for by in &region.needed[name] {
-                    writeln!(manifest, "  - kind: Credential\n    name: {by}\n    namespace: team\n    via: []")
-                        .unwrap();
+                    let by = match is_former {
+                        true => format!("  - kind: Credential\n    name: {by}\n    namespace: team\n    via: []"),
+                        false => format!(
+                            "  - by:\n      kind: Credential\n      name: {by}\n      namespace: team\n    through: []"
+                        ),
+                    };
+                    writeln!(manifest, "{by}").unwrap();
                 }
                 write!(manifest, "  path: x\n  sha256: \"{hash}\"\n  state: current\n").unwrap();
                 let place = if region.moved.contains(name) { "elsewhere" } else { "core/secrets/team" };

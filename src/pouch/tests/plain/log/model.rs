@@ -77,6 +77,9 @@ impl State {
         for (directory, region) in &self.regions {
             let base = format!("{}regions/{directory}", self.root);
             let (mut ours, mut flow) = (String::new(), Vec::new());
+            // One region is of the format before.
+            let is_former = directory == "us";
+            let format = if is_former { "v1alpha1" } else { "v1alpha2" };
             for (name, secret) in &region.secrets {
                 let text = secret.text(name);
                 let hash: String = Sha256::digest(&text).iter().map(|byte| format!("{byte:02x}")).collect();
@@ -85,8 +88,13 @@ impl State {
                 let Some(is_right) = secret.listed else { continue };
                 let hash = if is_right { hash } else { "0".repeat(64) };
                 let state = if secret.carried { "carried\n  reason: changing" } else { "current" };
-                let by: String =
-                    secret.needed.iter().map(|by| format!("  - name: c{by}\n    namespace: team\n")).collect();
+                let listed = |by: &_| match is_former {
+                    true => format!("  - name: c{by}\n    namespace: team\n"),
+                    false => format!(
+                        "  - by:\n      kind: Credential\n      name: c{by}\n      namespace: team\n    through: []\n"
+                    ),
+                };
+                let by: String = secret.needed.iter().map(listed).collect();
                 let by = if by.is_empty() { " []\n".to_owned() } else { format!("\n{by}") };
                 write!(
                     ours,
@@ -106,7 +114,7 @@ impl State {
             let ours = if ours.is_empty() { "objects: []\n".to_owned() } else { format!("objects:\n{ours}") };
             let manifest = match region.manifest {
                 Manifest::Ours => format!(
-                    "apiVersion: pouch/v1alpha1\nfiles: []\nfleet: acme\nkind: Bundle\nmetadata:\n  name: {directory}\n\
+                    "apiVersion: pouch/{format}\nfiles: []\nfleet: acme\nkind: Bundle\nmetadata:\n  name: {directory}\n\
                      {ours}recipients: []\nsources: []\n"
                 ),
                 Manifest::Flow => format!(

@@ -341,7 +341,7 @@ fn manifests() -> Vec<Tamper> {
         edit("a comment", NOT, MANIFEST, "kind: Bundle\n", "kind: Bundle # hunter2\n"),
         edit("another fleet", NOT, MANIFEST, "fleet: quickstart", "fleet: slowstart"),
         edit("another folder", NOT, MANIFEST, "  name: eu-west\n", "  name: eu-east\n"),
-        stays("a later format", NOT, |stage| stage.edit(MANIFEST, "pouch/v1alpha1", "pouch/v2")),
+        stays("a later format", NOT, |stage| stage.edit(MANIFEST, "pouch/v1alpha2", "pouch/v2")),
         stays("a later tag", NOT, |stage| stage.edit(MANIFEST, "# pouch/v1 ", "# pouch/v2 ")),
         row("no tag", NOT, |stage| {
             let text = stage.read(MANIFEST);
@@ -591,7 +591,7 @@ fn objects() -> Vec<Tamper> {
             let text = stage.read(MANIFEST);
             let at = text.find("name: aws-main-secret").unwrap();
             let needed = part(&text[at..], "  neededBy:", "  path:");
-            let other = "  neededBy:\n  - kind: ManagedResource\n    name: x\n    namespace: kcm-system\n    via: []\n";
+            let other = "  neededBy:\n  - by:\n      kind: ManagedResource\n      namespace: kcm-system\n      template: x\n    through: []\n";
             stage.write(MANIFEST, text.replace(&needed, other));
         }),
         edit("a Secret applied by the client", UNSAFE, EAST_AWS, "ServerSideApply=true", "ServerSideApply=false"),

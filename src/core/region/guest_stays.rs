@@ -19,6 +19,7 @@ use crate::config::GuestGroup;
 use crate::finding::{Class, Code, Finding, Severity};
 use crate::judge::case::Ruling;
 use crate::layout::manifest::{Guest, ManifestObject, NeededBy, ReadFrom};
+use crate::name::step::Step;
 use crate::name::{Claimant, GroupKind, Name, Namespace, ObjectKey, Scope};
 use crate::snapshot::Lookup;
 
@@ -129,7 +130,9 @@ impl<'m> Staying<'m> {
             let is_given =
                 |rule: &Name| self.given.get(by).is_some_and(|given| given.contains(&(rule.clone(), place.clone())));
             let is_taken = self.taken.get(by).is_some_and(|taken| taken.contains(&place));
-            let is_taken = is_taken && rule.is_some_and(|rule| !is_given(rule));
+            // Of a chain that nobody can read, a rule may be what led there.
+            let is_opaque = matches!(needed_by.through.first(), Some(Step::Opaque(_)));
+            let is_taken = is_taken && (is_opaque || rule.is_some_and(|rule| !is_given(rule)));
             let taken = is_taken.then_some(Code::ConflictingContent);
             let waits = taken.or_else(|| waits(input, ruling, needed_by, (guest, from)));
             return waits.or_else(|| carry::made_before_a_strange_look(input, ruling, object));

@@ -445,8 +445,8 @@ fn history_of(mut fleet: Fleet, seed: u64, scene: &dyn Fn(&Fleet, bool) -> Scene
             return;
         }
         counts.held += there.iter().filter(|line| line.contains("DeletionsHeld")).count();
-        counts.of_rules += there.iter().filter(|line| line.contains("guests.g: ResourceSyncRule deliver")).count();
-        counts.of_templates += there.iter().filter(|line| line.contains("guests.g: ManagedResource made")).count();
+        counts.of_rules += there.iter().filter(|line| line.contains("Rule(") && line.contains("deliver")).count();
+        counts.of_templates += there.iter().filter(|line| line.contains("Template(") && line.contains("made")).count();
         counts.carried += there.iter().filter(|line| line.contains("Carried")).count();
         (0..=dice.next(2)).for_each(|_| fleet.change(&mut dice));
         fleet.attack(&mut dice);

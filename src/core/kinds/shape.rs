@@ -3,7 +3,7 @@
 //! A field of `spec` holds anything where no stage depends on what stands below it, or where another page reads it more
 //! closely. The tables name what any release since k0rdent 1.5 has; a test compares them with the CRDs.
 
-use super::{K0RDENT, KNOWN};
+use super::{K0RDENT, KNOWN, MULTICLUSTER};
 use crate::capi::shape::{Field, Shape, TEXT};
 use crate::capi::{self, cluster};
 use crate::name::GroupKind;
@@ -70,8 +70,29 @@ const CLUSTER_DEPLOYMENT: &[Field] = &[
     any("template"),
 ];
 
+/// <https://github.com/kubernetes-sigs/cluster-inventory-api/blob/main/apis/v1alpha1/clusterprofile_types.go>
+const CLUSTER_PROFILE: &[Field] =
+    &[Field::optional("clusterManager", Shape::Map(&[text("name")])), text("displayName")];
+
+/// How a cluster is reached is judged by `inventory::profile`, of which drafts have it as a map.
+const CLUSTER_PROFILE_STATUS: &[Field] = &[
+    any("accessProviders"),
+    any("conditions"),
+    any("credentialProviders"),
+    Field::optional("properties", Shape::List(&Shape::Map(&[text("lastObservedTime"), text("name"), text("value")]))),
+    Field::optional("version", Shape::Map(&[text("kubernetes")])),
+];
+
+/// The fields of `status` of a kind, if all of them are known.
+pub fn status_of(kind: &GroupKind) -> Option<&'static [Field]> {
+    kind.is(MULTICLUSTER, "ClusterProfile").then_some(CLUSTER_PROFILE_STATUS)
+}
+
 /// The fields of `spec` of a kind, if all of them are known.
 pub fn spec_of(kind: &GroupKind) -> Option<&'static [Field]> {
+    if kind.is(MULTICLUSTER, "ClusterProfile") {
+        return Some(CLUSTER_PROFILE);
+    }
     if kind.group != K0RDENT {
         return capi::rules(kind).map(|rules| rules.spec);
     }
@@ -134,6 +155,16 @@ mod tests {
                 check(inner, schema, &[at, field.name].join("."));
             }
         }
+    }
+
+    #[test]
+    fn the_fields_of_cluster_profiles_are_those_of_their_crd() {
+        let Some(file) = shared("data/crds/neighbours/multicluster.x-k8s.io_clusterprofiles.yaml") else { return };
+        let crd = yaml(&std::fs::read_to_string(file).unwrap());
+        let kind = GroupKind::new(MULTICLUSTER, crd["spec"]["names"]["kind"].as_str().unwrap());
+        let fields = &crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"];
+        check(spec_of(&kind).unwrap(), &fields["spec"], "spec");
+        check(status_of(&kind).unwrap(), &fields["status"], "status");
     }
 
     #[test]

@@ -51,7 +51,8 @@ const WRITTEN: [&str; 4] = ["annotations", "labels", "name", NAMESPACE];
 pub fn misplaced<'d>(document: &'d Node, kind: &'d GroupKind, scopes: &'d Scopes) -> Option<Misplaced<'d>> {
     let top = shape::top(kind);
     let fields = top.unwrap_or(&["spec", "status"]);
-    let known = Known { document, kind, scopes, top: fields, spec: shape::spec_of(kind).unwrap_or_default() };
+    let (spec, status) = (shape::spec_of(kind).unwrap_or_default(), shape::status_of(kind).unwrap_or_default());
+    let known = Known { document, kind, scopes, top: fields, spec, status };
     // Providers' identities are rebuilt, and what stands beside `spec` never leaves; others pouch may not know.
     let is_open = top.is_none() || capi::rules(kind).is_some();
     let is_stray = |key: &str| {
@@ -110,6 +111,7 @@ struct Known<'d> {
     scopes: &'d Scopes,
     top: &'static [&'static str],
     spec: &'static [Field],
+    status: &'static [Field],
 }
 
 impl<'d> Known<'d> {
@@ -153,6 +155,7 @@ impl<'d> Known<'d> {
         places.extend(at_top.map(|known| vec![*known]));
         places.extend(WRITTEN.iter().find(|known| **known == name).map(|known| vec!["metadata", *known]));
         gather(self.spec, &mut vec!["spec"], name, &mut places);
+        gather(self.status, &mut vec!["status"], name, &mut places);
         let place = places.iter().find(|place| self.document.at(place).is_none()).or(places.first())?;
         Some(place.join("."))
     }
@@ -167,7 +170,7 @@ impl<'d> Known<'d> {
     fn within(&self, fields: &'static [Field], node: &'d Node, path: &mut Vec<&'d str>) -> Option<Misplaced<'d>> {
         for (key, value) in node.entries() {
             let Some(field) = fields.iter().find(|field| *field.name == **key) else {
-                if path.len() == 1 && self.scopes.has_field(self.kind, key) {
+                if *path == ["spec"] && self.scopes.has_field(self.kind, key) {
                     continue;
                 }
                 let here: Vec<&'static str> = fields.iter().map(|field| field.name).collect();
@@ -212,6 +215,9 @@ impl<'d> Known<'d> {
 
     /// A field that stands in `status`, and not where it belongs.
     fn of_status(&self) -> Option<Misplaced<'d>> {
+        if !self.status.is_empty() {
+            return self.within(self.status, self.document.get("status")?, &mut vec!["status"]);
+        }
         let is_gone = |path: &[&str]| self.document.at(path).is_none();
         let is_of_spec = |key: &str| self.spec.iter().any(|field| field.name == key) && is_gone(&["spec", key]);
         let is_of_top = |key: &str| self.top.contains(&key) && is_gone(&[key]);

@@ -12,7 +12,7 @@ use super::configured::told_otherwise;
 use super::definition::Definitions;
 use super::home::homeless;
 use super::looks::Looks;
-use super::trusted::{fits, trusted};
+use super::trusted::{fits, says_otherwise, trusted};
 use crate::config::{ArgoDestination, Delivery, Fleet, ProfileBy, ProfileTie, RegionConfig, RegionState};
 use crate::finding::{Code, Fault, Finding, Origin};
 use crate::inventory::argocd::{self, Registration, register};
@@ -250,11 +250,17 @@ fn tied_profile(
             }
         }
         ProfileBy::Labels(_) | ProfileBy::Properties(_) => {
-            let found: Vec<&Described<'_>> = in_namespace.filter(|it| fits(&tie.by, &it.profile)).collect();
+            let (found, others): (Vec<&Described<'_>>, Vec<&Described<'_>>) =
+                in_namespace.partition(|it| fits(&tie.by, &it.profile));
             let unread = snapshot.trusted_unread_in(&profile_kind(), Some(&tie.namespace));
+            // What a slip took away may be what the tie asks for.
+            let may_fit = |it: &&Described<'_>| it.object.is_mistyped() && !says_otherwise(&tie.by, &it.profile);
             match (found.as_slice(), unread) {
                 (_, Some(source)) => return Tied::Unknown(format!("source {source} was not read completely")),
-                ([], None) => return Tied::Absent(format!("no ClusterProfile of namespace {} fits", tie.namespace)),
+                ([], None) => match others.iter().copied().find(may_fit) {
+                    Some(described) => described,
+                    None => return Tied::Absent(format!("no ClusterProfile of namespace {} fits", tie.namespace)),
+                },
                 ([described], None) => *described,
                 (several, None) => {
                     let names: Vec<String> = several.iter().map(|it| it.object.key.name.to_string()).collect();
@@ -268,10 +274,10 @@ fn tied_profile(
         }
     };
     let Described { object, profile, faults } = described;
+    findings.extend(object.faults.iter().chain(faults).map(|fault| finding_of(fault, object).in_region(&region.name)));
     if object.is_mistyped() {
         return Tied::Unknown(format!("{} is mistyped", object.key));
     }
-    findings.extend(object.faults.iter().chain(faults).map(|fault| finding_of(fault, object).in_region(&region.name)));
     Tied::To(object.key.clone(), object.origin.clone(), profile.clone())
 }
 

@@ -51,7 +51,7 @@ pub fn says_otherwise(by: &ProfileBy, profile: &Profile) -> bool {
     asked(by, profile).is_some_and(|mut pairs| pairs.any(|(wanted, has)| has.is_some_and(|has| has != wanted)))
 }
 
-/// What a tie asks for, each with what a ClusterProfile says there; none of a tie by name.
+/// The labels or properties that a tie asks for, each with what a ClusterProfile says there; none of a tie by name.
 fn asked<'a>(
     by: &'a ProfileBy,
     profile: &'a Profile,

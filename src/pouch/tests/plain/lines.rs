@@ -135,11 +135,14 @@ fn suffer(world: &str) {
             let emptied: Vec<&String> = held.difference(&still).collect();
             let around = document_around(&slip.text, slip.line);
             let around = (around.0.saturating_sub(1), around.1);
-            broken += usize::from(findings.iter().any(|it| is_error(it) && names(it, file, around)));
+            let is_named = findings.iter().any(|it| is_error(it) && names(it, file, around));
+            let is_unnamed = !is_named && findings.iter().any(is_error);
+            broken += usize::from(is_named);
             let is_stopped = findings.iter().any(|it| it.code == Code::DeletionsHeld);
-            if is_stopped || !lost.is_empty() || !emptied.is_empty() {
+            if is_stopped || is_unnamed || !lost.is_empty() || !emptied.is_empty() {
                 let line = slip.text.lines().nth(slip.line - 1).unwrap_or_default();
-                _ = writeln!(wrong, "{file}:{}: {} {line:?} lost {lost:?} {emptied:?}", slip.line, slip.what);
+                let named = if is_unnamed { "unnamed" } else { "named" };
+                _ = writeln!(wrong, "{file}:{}: {} {line:?} {named} lost {lost:?} {emptied:?}", slip.line, slip.what);
                 for finding in &findings {
                     _ = writeln!(wrong, "    {:?} {} {}", finding.severity, finding.code.text(), finding.message);
                 }

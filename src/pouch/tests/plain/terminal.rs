@@ -133,7 +133,8 @@ fn no_line_of_help_ends_early() {
     let fleet = Fleet::new();
     for command in ["plan", "explain", "publish", "rekey", "verify", "log", "check", "help"] {
         for width in [80, 60] {
-            let seen = result_at_a_terminal(fleet.command(&[command, "--help"]).env("TERM", "dumb"), width).1;
+            let (code, seen) = result_at_a_terminal(fleet.command(&[command, "--help"]).env("TERM", "dumb"), width);
+            assert_eq!(code, Some(0), "{seen}");
             let seen = seen.replace('\r', "");
             let (_, codes) = seen.split_once("Exit codes: ").expect(&seen);
             let lines: Vec<&str> = codes.split("\n\n").next().unwrap().trim_end().lines().collect();

@@ -31,8 +31,11 @@ fn run(
     let mut child = given(command.stdin(Stdio::null()), theirs).spawn().unwrap();
     // The command keeps the other end open, and would never let this one come to its end.
     command.stdout(Stdio::null()).stderr(Stdio::null());
-    let mut seen = Vec::new();
-    // Linux ends a terminal with an error where the other side is closed.
-    let _ = File::from(ours).read_to_end(&mut seen);
-    (child.wait().unwrap().code(), String::from_utf8(seen).unwrap())
+    let (mut ours, mut seen) = (File::from(ours), Vec::new());
+    // Linux ends a terminal with an error where the other side is closed. A reader who looked
+    // just before the last bytes came gets that error too, and the bytes when he asks again.
+    let _ = ours.read_to_end(&mut seen);
+    let ended = child.wait().unwrap();
+    let _ = ours.read_to_end(&mut seen);
+    (ended.code(), String::from_utf8(seen).unwrap())
 }

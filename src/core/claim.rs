@@ -24,47 +24,55 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use crate::config::{ClusterSelector, Resolution};
-use crate::destination::Address;
+use crate::destination::Place;
 use crate::finding::{Class, Code, Finding, Origin};
 use crate::k0rdent::root::Root;
+use crate::name::step::{Step, is_handed_out};
 use crate::name::{Claimant, GroupKind, Name, Namespace, ObjectKey, Region, SourceName, Version};
 use crate::snapshot::MadeFor;
 use crate::sync_rule::Made;
 
-/// One request for a root and all that it needs, for one address.
+/// One request, for one place.
 #[derive(Clone, Debug)]
 pub struct Claim {
-    /// Who asks.
+    /// The claimant.
     pub by: Claimant,
-    /// Where the claimant stands.
+    /// The place that the objects are for.
+    pub at: Place,
+    /// The origin of the claimant.
     pub origin: Origin,
-    /// Where the objects go.
-    pub to: Address,
-    /// What is asked for; of a Cluster or a set, the first of its starts, or itself where nobody knows of any.
-    pub root: Root,
-    /// What the objects behind a Cluster name, or a set; none of any other claimant.
-    pub starts: Vec<Start>,
-    /// Where the root is looked for.
-    pub resolution: Resolution,
-    /// Whether an AccessManagement rule makes the claim, from a Credential of the system namespace.
-    pub managed: bool,
-    /// What a ResourceSyncRule makes of the object that it takes; none of any other claimant.
-    pub copied: Option<Box<Copied>>,
-    /// What a group of guest clusters delivers; none of any other claimant.
-    pub guest: Option<Arc<Delivered>>,
-    /// What templates have to do with guest clusters here.
-    pub rendering: Rendering,
+    /// What is asked for.
+    pub ask: Ask,
+    /// The beginning of all its chains: the rule of an AccessManagement that makes it, or nothing.
+    pub through: Vec<Step>,
 }
 
-/// What templates have to do with guest clusters in a claim.
+/// What a claim asks for. Each claimant has an ask of its own; a Cluster and a ClusterResourceSet share one.
 #[derive(Clone, Debug)]
-pub enum Rendering {
-    /// Nothing.
-    None,
-    /// A group of guest clusters has these rendered for its namespace.
-    Of(Vec<Rendered>),
-    /// It is such a claim: what it makes goes to guest clusters.
-    ForGuests,
+pub enum Ask {
+    /// The identity that a Credential names, and all that it needs.
+    Root {
+        /// The identity.
+        root: Root,
+        /// Where it is looked for.
+        resolution: Resolution,
+    },
+    /// What the objects behind a Cluster name, or the payloads of a ClusterResourceSet; empty where nobody knows of any.
+    Starts(Vec<Start>),
+    /// The object that a ResourceSyncRule takes.
+    Copy(Box<Copied>),
+    /// What a template makes.
+    Render {
+        /// Whether it goes to guest clusters.
+        for_guests: bool,
+    },
+    /// What a group of guest clusters delivers, and the templates that are rendered for its namespace.
+    Deliver {
+        /// What is the same in each namespace.
+        delivered: Arc<Delivered>,
+        /// The templates.
+        rendered: Vec<Rendered>,
+    },
 }
 
 /// A template that a group of guest clusters has rendered.
@@ -81,6 +89,8 @@ pub struct Rendered {
 pub struct Copied {
     /// What is read.
     pub read: ObjectKey,
+    /// The version of its API in which the rule names it.
+    pub version: Version,
     /// The source of the copy by which the rule takes it, if it is known.
     pub source: Option<SourceName>,
     /// What it becomes.
@@ -216,7 +226,63 @@ pub const CONFIGURED: &str = "identityRef of the configuration";
 impl Claim {
     /// The region whose configuration the claim's destination goes by.
     pub fn region(&self) -> &Region {
-        self.to.region()
+        self.at.region()
+    }
+
+    /// The object that decides which provider serves the claim, by kind and version: the identity, or the first of several;
+    /// none of what makes its objects itself.
+    pub fn identity(&self) -> Option<(&GroupKind, &Version)> {
+        match &self.ask {
+            Ask::Root { root, .. } => Some((&root.kind, &root.version)),
+            Ask::Starts(starts) => starts.first().map(|start| (&start.root.kind, &start.root.version)),
+            Ask::Copy(copied) => Some((&copied.read.kind, &copied.version)),
+            Ask::Render { .. } | Ask::Deliver { .. } => None,
+        }
+    }
+
+    /// The identity that a Credential names.
+    pub fn root(&self) -> Option<&Root> {
+        match &self.ask {
+            Ask::Root { root, .. } => Some(root),
+            Ask::Starts(_) | Ask::Copy(_) | Ask::Render { .. } | Ask::Deliver { .. } => None,
+        }
+    }
+
+    /// Where identities are looked for.
+    pub fn resolution(&self) -> Resolution {
+        match &self.ask {
+            Ask::Root { resolution, .. } => *resolution,
+            Ask::Starts(_) | Ask::Copy(_) | Ask::Render { .. } | Ask::Deliver { .. } => Resolution::AsWritten,
+        }
+    }
+
+    /// What it starts from, if it is a Cluster's or a set's.
+    pub fn starts(&self) -> &[Start] {
+        match &self.ask {
+            Ask::Starts(starts) => starts,
+            Ask::Root { .. } | Ask::Copy(_) | Ask::Render { .. } | Ask::Deliver { .. } => &[],
+        }
+    }
+
+    /// What a ResourceSyncRule takes, and makes of it.
+    pub fn copied(&self) -> Option<&Copied> {
+        match &self.ask {
+            Ask::Copy(copied) => Some(copied),
+            Ask::Root { .. } | Ask::Starts(_) | Ask::Render { .. } | Ask::Deliver { .. } => None,
+        }
+    }
+
+    /// What a group of guest clusters delivers.
+    pub fn delivered(&self) -> Option<&Arc<Delivered>> {
+        match &self.ask {
+            Ask::Deliver { delivered, .. } => Some(delivered),
+            Ask::Root { .. } | Ask::Starts(_) | Ask::Copy(_) | Ask::Render { .. } => None,
+        }
+    }
+
+    /// Returns true if an AccessManagement rule makes the claimant, from a Credential of the system namespace.
+    pub fn is_handed_out(&self) -> bool {
+        is_handed_out(&self.through)
     }
 
     /// The claims of templates that are rendered for the guest clusters of this claim.
@@ -229,10 +295,11 @@ impl Claim {
         self.rendered().iter().map(|rendered| &rendered.template)
     }
 
-    fn rendered(&self) -> &[Rendered] {
-        match &self.rendering {
-            Rendering::Of(of) => of,
-            Rendering::None | Rendering::ForGuests => &[],
+    /// The templates that are rendered for the guest clusters of this claim.
+    pub fn rendered(&self) -> &[Rendered] {
+        match &self.ask {
+            Ask::Deliver { rendered, .. } => rendered,
+            Ask::Root { .. } | Ask::Starts(_) | Ask::Copy(_) | Ask::Render { .. } => &[],
         }
     }
 
@@ -243,12 +310,12 @@ impl Claim {
 
     /// Whether what it makes goes to guest clusters.
     pub fn is_for_guests(&self) -> bool {
-        matches!(self.rendering, Rendering::ForGuests)
+        matches!(self.ask, Ask::Render { for_guests: true })
     }
 
     /// Whether the configuration lets the claim deliver an object to guest clusters, by naming it.
     pub fn delivers(&self, read: &ObjectKey) -> bool {
-        self.guest.as_ref().is_some_and(|delivered| delivered.named.contains(read))
+        self.delivered().is_some_and(|delivered| delivered.named.contains(read))
     }
 }
 

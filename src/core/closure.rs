@@ -24,13 +24,14 @@ use alloc::vec::Vec;
 
 use crate::admission::{self, Namer, Sought};
 use crate::capi::{self, Need, aws};
-use crate::claim::{Claim, Copied, Delivered, Edit, Start};
+use crate::claim::{Ask, Claim, Copied, Delivered, Edit, Start};
 use crate::config::{Grant, Resolution};
 use crate::finding::telling::Telling;
 use crate::finding::{Code, Finding};
+use crate::k0rdent::root::Root;
 use crate::listing::counted;
-use crate::name::step::{Step, shown};
-use crate::name::{Name, ObjectKey};
+use crate::name::step::{Step, behind_claimant, shown};
+use crate::name::{Claimant, Name, ObjectKey};
 use crate::node::Key;
 use crate::object::Object;
 use crate::snapshot::{Elsewhere, Lookup};
@@ -52,37 +53,33 @@ pub const MAX_OBJECTS: usize = 1000;
 
 /// Works out everything that a claim needs.
 pub fn close(world: &World<'_>, claim: &Claim) -> Closure {
-    let mut closure = Closure { resolution: claim.resolution, ..Closure::default() };
-    if let Some(copied) = &claim.copied {
-        copy(world, claim, copied, &mut closure);
-        return closure;
-    }
-    if claim.by.template().is_some() {
-        template::close(world, claim, &mut closure);
-        return closure;
-    }
-    if let Some(delivered) = &claim.guest {
-        deliver(world, claim, delivered, &mut closure);
-        return closure;
-    }
-    if !claim.by.is_credential() {
-        let starts = claim.starts.iter().filter_map(|start| begin(world, claim, start, &mut closure)).collect();
-        walk(world, claim, starts, &mut closure);
-        at_home::mark(world, claim, &mut closure);
-        return closure;
-    }
-    if let Some(places) = root(world, claim, &mut closure) {
-        walk(world, claim, vec![Member::new(places, Role::Root, Vec::new(), None)], &mut closure);
-        // Whether companions may be asked for depends on the root.
-        let root = closure.members.first().map(|root| world.snapshot.look_up(&root.read));
-        if closure.closed || matches!(root, Some(Lookup::Unasked)) {
-            return closure;
+    let mut closure = Closure { resolution: claim.resolution(), ..Closure::default() };
+    match &claim.ask {
+        Ask::Copy(copied) => copy(world, claim, copied, &mut closure),
+        Ask::Render { .. } => template::close(world, claim, &mut closure),
+        Ask::Deliver { delivered, .. } => deliver(world, claim, delivered, &mut closure),
+        Ask::Starts(starts) => {
+            let starts = starts.iter().filter_map(|start| begin(world, claim, start, &mut closure)).collect();
+            walk(world, claim, starts, &mut closure);
+            at_home::mark(world, claim, &mut closure);
         }
-        companion::add(world, claim, &mut closure);
-        at_home::mark(world, claim, &mut closure);
-        readiness::check(world, claim, &mut closure);
+        Ask::Root { root, .. } => follow_root(world, claim, root, &mut closure),
     }
     closure
+}
+
+/// What an identity needs, and its companions.
+fn follow_root(world: &World<'_>, claim: &Claim, root: &Root, closure: &mut Closure) {
+    let Some(places) = places_of(world, claim, root, closure) else { return };
+    walk(world, claim, vec![Member::new(places, Role::Root, claim.through.clone(), None)], closure);
+    // Whether companions may be asked for depends on the root.
+    let found = closure.members.first().map(|root| world.snapshot.look_up(&root.read));
+    if closure.closed || matches!(found, Some(Lookup::Unasked)) {
+        return;
+    }
+    companion::add(world, claim, root, closure);
+    at_home::mark(world, claim, closure);
+    readiness::check(world, claim, root, closure);
 }
 
 /// What a group of guest clusters delivers: the objects alone, and what pouch makes for that. What never leaves, and what a
@@ -158,14 +155,13 @@ fn begin(world: &World<'_>, claim: &Claim, start: &Start, closure: &mut Closure)
             _ => {}
         }
     }
-    let places = landing::of_root(world, claim, &start.root, claim.resolution);
+    let places = landing::of_root(world, claim, &start.root, claim.resolution());
     let member = Member::new(places, Role::Root, vec![Step::field(&*start.field)], None);
     Some(Member { entries: start.entries.clone(), named_by: start.named_by.clone(), ..member })
 }
 
 /// Finds the root's definition and where it is read and lands.
-fn root(world: &World<'_>, claim: &Claim, closure: &mut Closure) -> Option<Places> {
-    let root = &claim.root;
+fn places_of(world: &World<'_>, claim: &Claim, root: &Root, closure: &mut Closure) -> Option<Places> {
     match world.facts.definitions.find(&root.kind, &root.version) {
         Defined::Exactly(_) => {}
         Defined::Nearest(definition) => {
@@ -191,8 +187,8 @@ fn root(world: &World<'_>, claim: &Claim, closure: &mut Closure) -> Option<Place
             return None;
         }
     }
-    let written = landing::of_root(world, claim, &claim.root, claim.resolution);
-    match as_kcm(world, claim, closure, &written) {
+    let written = landing::of_root(world, claim, root, claim.resolution());
+    match as_kcm(world, claim, closure, (root, &written)) {
         Ok(system) => Some(system.unwrap_or(written)),
         Err(undecided) => {
             closure.find(claim, undecided.at(&claim.origin));
@@ -220,15 +216,15 @@ fn as_kcm(
     world: &World<'_>,
     claim: &Claim,
     closure: &mut Closure,
-    written: &Places,
+    (root, written): (&Root, &Places),
 ) -> Result<Option<Places>, Box<Finding>> {
-    let places = landing::of_root(world, claim, &claim.root, Resolution::Kcm);
+    let places = landing::of_root(world, claim, root, Resolution::Kcm);
     let sought = Sought { read: &places.read, namer: Namer::Claimant };
     let undecided = admission::undecided(world, claim, &sought);
     let is_granted =
         || world.grants(&claim.by, claim.region(), &places.read) && !admission::is_beyond(world, claim, &sought);
     let may_be = || undecided.is_some() || is_granted();
-    if claim.resolution == Resolution::Kcm || places.read == written.read || !may_be() {
+    if claim.resolution() == Resolution::Kcm || places.read == written.read || !may_be() {
         return Ok(None);
     }
     if !world.fleet.publishes(&written.read.kind) || !matches!(world.snapshot.look_up(&written.read), Lookup::Absent) {
@@ -263,7 +259,7 @@ fn walk(world: &World<'_>, claim: &Claim, roots: Vec<Member>, closure: &mut Clos
     roots.into_iter().for_each(|root| push(closure, &mut seen, &mut queue, root));
     while let Some(index) = queue.pop_front() {
         let Some(member) = closure.members.get(index).cloned() else { continue };
-        if member.through.len() > MAX_HOPS {
+        if behind_claimant(&member.through).len() > MAX_HOPS {
             let message = format!("the chain to {} is longer than {MAX_HOPS} references", member.read);
             closure.find(claim, Finding::new(Code::TooManyHops, message).at(&claim.origin).help("Shorten the chain."));
             return;
@@ -504,7 +500,14 @@ fn expand(
             }
         };
         let target = landing::Target { kind, name, namespace };
-        match landing::of_reference(world, claim, closure.resolution, &member.read, target, path.namespace.as_deref()) {
+        match landing::of_reference(
+            world,
+            &claim.by,
+            closure.resolution,
+            &member.read,
+            target,
+            path.namespace.as_deref(),
+        ) {
             Err(field) => {
                 let message =
                     format!("{field} of {} is missing, although {} has a name", member.read, dotted(&path.name));
@@ -534,7 +537,7 @@ fn expand(
 /// What an object names, by where it lands, and what is rewritten in the object; none if that cannot be told.
 pub fn names(
     world: &World<'_>,
-    claim: &Claim,
+    by: &Claimant,
     resolution: Resolution,
     read: &ObjectKey,
     object: &Object,
@@ -543,7 +546,7 @@ pub fn names(
     let known;
     let definition = match world.facts.definitions.find(&read.kind, &object.version) {
         Defined::Exactly(definition) | Defined::Nearest(definition) => definition,
-        Defined::Unknown if !claim.by.is_credential() => {
+        Defined::Unknown if !by.is_credential() => {
             known = by_provider(&read.kind)?;
             &known
         }
@@ -556,7 +559,7 @@ pub fn names(
             Reference::Invalid(..) => return None,
             Reference::To { kind, name, namespace } => {
                 let target = landing::Target { kind, name, namespace };
-                let to = landing::of_reference(world, claim, resolution, read, target, path.namespace.as_deref());
+                let to = landing::of_reference(world, by, resolution, read, target, path.namespace.as_deref());
                 let (places, edit) = to.ok()?;
                 names.push(places.lands);
                 edits.extend(edit.filter(|edit| !edits.contains(edit)));

@@ -1,6 +1,6 @@
 //! Destinations: the clusters that bundles are for, where their bundles stand, and what must not land there.
 //!
-//! A claim names its destination by [`Address`]; a [`Destination`] is the same with what the configuration says of it.
+//! A claim names its destination by [`Place`]; a [`Destination`] is the same with what the configuration says of it.
 //! A run goes through [`all`] of them, and what differs from kind to kind is answered here.
 
 use alloc::vec::Vec;
@@ -10,15 +10,15 @@ use crate::name::{Directory, Namespace, ObjectKey, Region};
 
 /// A destination by name: where a claim's objects go.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub enum Address {
+pub enum Place {
     /// A region's own cluster.
     Region(Region),
 }
 
-impl Address {
+impl Place {
     /// The region whose configuration the destination goes by.
     pub fn region(&self) -> &Region {
-        let Address::Region(region) = self;
+        let Place::Region(region) = self;
         region
     }
 }
@@ -38,14 +38,14 @@ pub fn all(fleet: &Fleet) -> impl Iterator<Item = Destination<'_>> {
 }
 
 impl<'a> Destination<'a> {
-    /// The destination of an address; none if the configuration does not have it.
-    pub fn of(fleet: &'a Fleet, address: &Address) -> Option<Self> {
-        fleet.regions.get(address.region()).map(|region| Self { fleet, region })
+    /// The destination of a place; none if the configuration does not have it.
+    pub fn of(fleet: &'a Fleet, place: &Place) -> Option<Self> {
+        fleet.regions.get(place.region()).map(|region| Self { fleet, region })
     }
 
-    /// Its address.
-    pub fn address(&self) -> Address {
-        Address::Region(self.region.name.clone())
+    /// Its place.
+    pub fn place(&self) -> Place {
+        Place::Region(self.region.name.clone())
     }
 
     /// The folder of its bundle.

@@ -53,7 +53,7 @@ struct Examined {
 
 /// Judges one claim's closure by itself.
 fn judge(world: &World<'_>, examined: &mut Examined, claim: &Claim, closure: &Closure) -> Vec<Finding> {
-    let Some(to) = Destination::of(world.fleet, &claim.to) else { return Vec::new() };
+    let Some(to) = Destination::of(world.fleet, &claim.at) else { return Vec::new() };
     let region = to.region;
     let mut findings = Vec::new();
     if !region.allowed.matches(claim.by.namespace().as_str()) {
@@ -79,7 +79,7 @@ fn judge(world: &World<'_>, examined: &mut Examined, claim: &Claim, closure: &Cl
         }
         // Where a copy lands of which nobody knows what becomes of it, or that is of a kind that nobody knows, is not known.
         let copied = made(&member.edits);
-        let is_known = world.fleet.publishes(&member.lands.kind) && (claim.copied.is_none() || copied.is_some());
+        let is_known = world.fleet.publishes(&member.lands.kind) && (claim.copied().is_none() || copied.is_some());
         if is_known {
             findings.extend(place::check_of(&to, &claim.by, &member.lands));
         }
@@ -152,10 +152,10 @@ const LONGEST_IN_LABEL: usize = 51;
 /// k0rdent labels what it copies to a region with the names of the Credential. The API refuses a label that is too long,
 /// and with it the copy.
 fn too_long(world: &World<'_>, claim: &Claim) -> Option<Finding> {
-    let Claim { by, root, origin, .. } = claim;
+    let (Claim { by, origin, .. }, root) = (claim, claim.root()?);
     let is_copied = world.copied_by(claim.region(), &root.kind, &root.version).is_some();
     let length = by.namespace().as_str().len().saturating_add(by.name().len());
-    if !is_copied || !by.is_credential() || length <= LONGEST_IN_LABEL {
+    if !is_copied || length <= LONGEST_IN_LABEL {
         return None;
     }
     let message = format!(

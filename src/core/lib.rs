@@ -29,7 +29,7 @@
 //! | [`snapshot::Snapshot`] | every object that was read; [`snapshot::Lookup`] is found, absent, unread (its source failed) or unasked (no source was asked yet) |
 //! | [`world::World`] | the configuration, the snapshot and the facts, put together once per run |
 //! | [`name::Claimant`] | who asks: a Credential, a Cluster, a set, a group of guests, a template for a namespace, a rule with an object |
-//! | [`claim::Claim`] | who asks for which root at which [`destination::Address`] |
+//! | [`claim::Claim`] | who asks for which root at which [`destination::Place`] |
 //! | [`admission::Rule`] | the rule by which a claim may use an object |
 //! | [`closure::Closure`] | a claim's [`closure::Member`]s: what is read, where it lands, what is rewritten |
 //! | [`judge::case::Case`] | a claim, its closure and its findings; never changes |

@@ -294,7 +294,7 @@ fn object(world: &World<'_>, claim: &Claim, ready: &Ready<'_>, document: Node) -
         return Err(Box::new(invalid(claim, why, "Remove the field, or take the template out of the group.")));
     }
     if ready.spec.create_only {
-        let to = Destination::of(world.fleet, &claim.to);
+        let to = Destination::of(world.fleet, &claim.at);
         if !to.is_some_and(|to| matches!(to.delivery(), Delivery::Flux(_))) {
             let why = "avoidResourceUpdate is set, and only Flux can leave alone what is there";
             return Err(Box::new(invalid(claim, why, "Remove the field, or deliver to the region with Flux.")));
@@ -338,7 +338,7 @@ fn reaches(world: &World<'_>, claim: &Claim, object: &Object) -> Option<Finding>
     }
     let is_identity = capi::rules(&key.kind).is_some()
         || !matches!(world.facts.definitions.find(&key.kind, &object.version), Defined::Unknown);
-    let Some((names, _)) = names(world, claim, Resolution::AsWritten, key, object) else {
+    let Some((names, _)) = names(world, &claim.by, Resolution::AsWritten, key, object) else {
         let help = "Correct the references in it.";
         return is_identity.then(|| invalid(claim, &format!("what {key} refers to cannot be told"), help));
     };

@@ -24,7 +24,7 @@ use crate::claim::sync_rule::SyncRules;
 use crate::claim::template::{self, Namespaces, Templates};
 use crate::claim::{Asked, Claim, guest};
 use crate::config::{Fleet, Grant, Granted, Grantee, Placement, RegionConfig, Source, grants_for, grants_to_make};
-use crate::destination::{Address, Destination};
+use crate::destination::{Destination, Place};
 use crate::finding::{Code, Finding};
 use crate::k0rdent;
 use crate::k0rdent::provider_interface::Definition;
@@ -63,7 +63,7 @@ pub struct Facts {
     /// What every claimant asks for, sorted by claimant.
     asked: Vec<Asked>,
     /// The places in `asked` of a destination's claims.
-    by_address: BTreeMap<Address, Vec<usize>>,
+    by_place: BTreeMap<Place, Vec<usize>>,
 }
 
 impl Facts {
@@ -107,10 +107,10 @@ impl Facts {
             asked.extend(behind);
         }
         guest::render((fleet, snapshot), &templates, |region| namespaces.get(region), &mut asked);
-        let mut by_address: BTreeMap<Address, Vec<usize>> = BTreeMap::new();
+        let mut by_place: BTreeMap<Place, Vec<usize>> = BTreeMap::new();
         for (index, asked) in asked.iter().enumerate() {
             if let Some(claim) = &asked.claim {
-                by_address.entry(claim.to.clone()).or_default().push(index);
+                by_place.entry(claim.at.clone()).or_default().push(index);
             }
         }
         let facts = Self {
@@ -125,7 +125,7 @@ impl Facts {
             rules,
             synced,
             asked,
-            by_address,
+            by_place,
         };
         (facts, findings)
     }
@@ -170,12 +170,12 @@ impl Facts {
 
     /// What is asked for at one destination, sorted by claimant.
     pub fn asked_for(&self, to: &Destination<'_>) -> impl Iterator<Item = &Asked> {
-        self.by_address.get(&to.address()).into_iter().flatten().filter_map(|index| self.asked.get(*index))
+        self.by_place.get(&to.place()).into_iter().flatten().filter_map(|index| self.asked.get(*index))
     }
 
     /// The claims for regions that are rendered; for a paused region nothing is looked at.
     pub fn rendered(&self, fleet: &Fleet) -> impl Iterator<Item = &Claim> {
-        let is_rendered = |claim: &&Claim| Destination::of(fleet, &claim.to).is_some_and(|to| to.region.is_rendered());
+        let is_rendered = |claim: &&Claim| Destination::of(fleet, &claim.at).is_some_and(|to| to.region.is_rendered());
         self.asked.iter().filter_map(|asked| asked.claim.as_ref()).filter(is_rendered)
     }
 }

@@ -1,16 +1,17 @@
 //! The namespaces that an identity admits, by its provider's own meaning.
 
+use super::Asker;
 use crate::capi::tenancy::Tenancy;
 use crate::capi::{self, Admits, Slip};
-use crate::claim::Claim;
 use crate::config::Fleet;
 use crate::name::{GroupKind, Namespace, Region};
 use crate::object::Object;
 use crate::world::World;
 
 /// Whether an identity lets clusters in a claim's namespace use it, by its provider's own meaning.
-pub fn admits(world: &World<'_>, claim: &Claim, identity: &Object) -> Admits {
-    admits_in(world, claim.region(), claim.by.namespace(), identity)
+pub fn admits<'c>(world: &World<'_>, asker: impl Into<Asker<'c>>, identity: &Object) -> Admits {
+    let asker = asker.into();
+    admits_in(world, asker.region(), asker.by.namespace(), identity)
 }
 
 /// The same for a namespace of a region.
@@ -32,8 +33,8 @@ pub(super) const UNSEEN: &str = "the labels of the namespace on the region were 
 
 /// Whether an identity's answer to a claim hangs on labels of the region that should have been seen, and were not. Then
 /// nobody knows whom it admits: that opens nothing, and takes nothing away.
-pub fn is_unseen(world: &World<'_>, claim: &Claim, identity: &Object) -> bool {
-    admits(world, claim, identity) == Admits::Unknown(UNSEEN)
+pub fn is_unseen<'c>(world: &World<'_>, asker: impl Into<Asker<'c>>, identity: &Object) -> bool {
+    admits(world, asker, identity) == Admits::Unknown(UNSEEN)
 }
 
 /// A slip in what an identity says of who may use it: then nobody may, and what is published by it is not taken away.

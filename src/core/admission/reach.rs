@@ -16,10 +16,10 @@ use alloc::collections::BTreeSet;
 use alloc::string::String;
 use alloc::vec::Vec;
 
+use super::Asker;
 use super::admits::{UNSEEN, admits_in, slip};
 use super::sought::{Namer, Sought, claimant_of, hangs_on};
 use crate::capi::{self, Admits};
-use crate::claim::Claim;
 use crate::config::Source;
 use crate::finding::{Code, Finding};
 use crate::name::{Namespace, ObjectKey};
@@ -52,8 +52,9 @@ pub struct Beyond<'a> {
 }
 
 /// Returns the reach of what names an object.
-pub fn of<'a>(world: &World<'a>, claim: &Claim, sought: &Sought<'_>) -> Reach<'a> {
-    if claim.by.is_maker() || claim.by.group().is_some() || claim.delivers(sought.read) {
+pub fn of<'a, 'c>(world: &World<'a>, asker: impl Into<Asker<'c>>, sought: &Sought<'_>) -> Reach<'a> {
+    let asker = asker.into();
+    if asker.by.is_maker() || asker.by.group().is_some() || asker.delivers(sought.read) {
         return Reach::Within;
     }
     // In most fleets every source may provide everything, and then it does not matter which of them names the object.
@@ -61,7 +62,7 @@ pub fn of<'a>(world: &World<'a>, claim: &Claim, sought: &Sought<'_>) -> Reach<'a
     if world.fleet.sources.iter().all(may_provide) {
         return Reach::Within;
     }
-    let claimant = || claimant_of(world, claim);
+    let claimant = || claimant_of(world, asker);
     let namers = match sought.namer {
         Namer::Claimant => [claimant(), None],
         Namer::Object(key) => [Some(key.clone()), None],
@@ -70,7 +71,7 @@ pub fn of<'a>(world: &World<'a>, claim: &Claim, sought: &Sought<'_>) -> Reach<'a
     };
     let mut reach = Reach::Within;
     for (at, namer) in namers.into_iter().flatten().enumerate() {
-        match of_namer(world, claim, sought.read, namer) {
+        match of_namer(world, asker, sought.read, namer) {
             Reach::Within => return Reach::Within,
             unknown @ Reach::Unknown(_) => reach = unknown,
             beyond if at == 0 => reach = beyond,
@@ -80,7 +81,7 @@ pub fn of<'a>(world: &World<'a>, claim: &Claim, sought: &Sought<'_>) -> Reach<'a
     reach
 }
 
-fn of_namer<'a>(world: &World<'a>, claim: &Claim, read: &ObjectKey, namer: ObjectKey) -> Reach<'a> {
+fn of_namer<'a>(world: &World<'a>, asker: Asker<'_>, read: &ObjectKey, namer: ObjectKey) -> Reach<'a> {
     let snapshot = world.snapshot;
     let Some(counts) = snapshot.get(&namer) else { return Reach::Within };
     let source_of = |copy: &Object| world.fleet.sources.iter().find(|source| source.name == copy.origin.source);
@@ -90,7 +91,7 @@ fn of_namer<'a>(world: &World<'a>, claim: &Claim, read: &ObjectKey, namer: Objec
     let Some(first) = sources.first() else { return Reach::Within };
     let mut unknown = None;
     for source in &sources {
-        match of_source(world, claim, read, source) {
+        match of_source(world, asker, read, source) {
             Reached::Yes => return Reach::Within,
             Reached::Unknown(finding) => unknown = Some(finding),
             Reached::No => {}
@@ -99,11 +100,11 @@ fn of_namer<'a>(world: &World<'a>, claim: &Claim, read: &ObjectKey, namer: Objec
     // Another source would have to have the object, and to reach further: one that was not read, or that differs.
     let may_reach = |source: &Source| {
         !sources.iter().any(|known| known.name == source.name)
-            && !matches!(of_source(world, claim, read, source), Reached::No)
+            && !matches!(of_source(world, asker, read, source), Reached::No)
     };
     let others = || world.fleet.sources.iter().filter(|source| may_reach(source));
     if let Some(unread) = others().find_map(|source| snapshot.unread_of(&source.name, &namer)) {
-        let what = format!("{} may use {read}, which {namer} names,", claim.by);
+        let what = format!("{} may use {read}, which {namer} names,", asker.by);
         unknown = Some(Box::new(unread.leaves_open(read, &what)));
     } else if let Some(fault) = counts.faults.iter().find(|fault| fault.code.is_of_copies())
         && snapshot.copies(&namer).filter_map(source_of).any(may_reach)
@@ -146,29 +147,29 @@ impl Reached {
     }
 }
 
-fn of_source(world: &World<'_>, claim: &Claim, read: &ObjectKey, source: &Source) -> Reached {
+fn of_source(world: &World<'_>, asker: Asker<'_>, read: &ObjectKey, source: &Source) -> Reached {
     if source.provides.admits(read, &world.fleet.system_namespace) {
         return Reached::Yes;
     }
     let by_grant = |granting| match granting {
         Granting::Yes(_) => Reached::Yes,
-        Granting::Unknown(placement, why) => Reached::Unknown(Box::new(hangs_on(claim, read, placement, why))),
+        Granting::Unknown(placement, why) => Reached::Unknown(Box::new(hangs_on(asker, read, placement, why))),
         Granting::No => Reached::No,
     };
     let identity = world.snapshot.get(read).filter(|_| read.namespace.is_none());
-    let by_identity = identity.map_or(Reached::No, |identity| admitted(world, claim, identity, source));
+    let by_identity = identity.map_or(Reached::No, |identity| admitted(world, asker, identity, source));
     by_identity
-        .or(|| by_grant(world.granting_by_name(&claim.by, claim.region(), read)))
-        .or(|| by_grant(world.granting_to(source, claim.region(), read)))
-        .or(|| match world.granting(&claim.by, claim.region(), read) {
+        .or(|| by_grant(world.granting_by_name(asker.by, asker.region(), read)))
+        .or(|| by_grant(world.granting_to(source, asker.region(), read)))
+        .or(|| match world.granting(asker.by, asker.region(), read) {
             Granting::No => Reached::No,
-            granting => has_claimant(world, claim, read, source).and(|| by_grant(granting)),
+            granting => has_claimant(world, asker, read, source).and(|| by_grant(granting)),
         })
 }
 
 /// Decides if a source has the object that asks for a claim's root, as it counts.
-fn has_claimant(world: &World<'_>, claim: &Claim, read: &ObjectKey, source: &Source) -> Reached {
-    let Some(key) = claimant_of(world, claim) else { return Reached::No };
+fn has_claimant(world: &World<'_>, asker: Asker<'_>, read: &ObjectKey, source: &Source) -> Reached {
+    let Some(key) = claimant_of(world, asker) else { return Reached::No };
     // The claim is of an earlier run: where its claimant stood is not known.
     let Some(counts) = world.snapshot.get(&key) else { return Reached::Yes };
     let mut equal = world.snapshot.copies(&key).filter(|copy| copy.same_content(counts));
@@ -177,19 +178,19 @@ fn has_claimant(world: &World<'_>, claim: &Claim, read: &ObjectKey, source: &Sou
     }
     let unread = world.snapshot.unread_of(&source.name, &key);
     unread.map_or(Reached::No, |unread| {
-        Reached::Unknown(Box::new(unread.leaves_open(read, &format!("{} may use {read}", claim.by))))
+        Reached::Unknown(Box::new(unread.leaves_open(read, &format!("{} may use {read}", asker.by))))
     })
 }
 
 /// Decides if a cluster-scoped identity admits some namespace of a source.
-fn admitted(world: &World<'_>, claim: &Claim, identity: &Object, source: &Source) -> Reached {
-    let region = claim.region();
+fn admitted(world: &World<'_>, asker: Asker<'_>, identity: &Object, source: &Source) -> Reached {
+    let region = asker.region();
     let admits = |namespace: &Namespace| admits_in(world, region, namespace, identity);
     let is_own = |namespace: &Namespace| source.provides.has_namespace(namespace, &world.fleet.system_namespace);
     let mut is_unseen = false;
     // The claimant's own comes first: most identities admit it, and some list very many.
-    let first = core::iter::once(claim.by.namespace().clone());
-    let all = first.chain(core::iter::once_with(|| candidates(world, claim, identity, source)).flatten());
+    let first = core::iter::once(asker.by.namespace().clone());
+    let all = first.chain(core::iter::once_with(|| candidates(world, asker, identity, source)).flatten());
     for namespace in all.filter(is_own) {
         match admits(&namespace) {
             Admits::Yes => return Reached::Yes,
@@ -211,9 +212,9 @@ fn admitted(world: &World<'_>, claim: &Claim, identity: &Object, source: &Source
 
 /// The namespaces of which one is admitted if any of a source is: those that the identity names, those whose labels are known,
 /// and one for each glob of the source, of which nothing is known.
-fn candidates(world: &World<'_>, claim: &Claim, identity: &Object, source: &Source) -> BTreeSet<Namespace> {
+fn candidates(world: &World<'_>, asker: Asker<'_>, identity: &Object, source: &Source) -> BTreeSet<Namespace> {
     let names = identity.at(&["spec"]).map(capi::texts).unwrap_or_default();
-    let labelled = world.labelled(claim.region());
+    let labelled = world.labelled(asker.region());
     let globs = source.provides.namespaces.patterns().iter();
     let samples = globs.map(|glob| Namespace::new(glob.replace(['*', '?'], "x")));
     names.into_iter().map(Namespace::from).chain(labelled).chain(samples).collect()

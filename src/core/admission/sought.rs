@@ -1,6 +1,6 @@
 //! The object that a claim reaches for, and what names it.
 
-use crate::claim::Claim;
+use super::Asker;
 use crate::config::Placement;
 use crate::finding::{Code, Finding};
 use crate::kinds;
@@ -41,21 +41,21 @@ impl<'a> Namer<'a> {
 }
 
 /// The object that asks for a claim's root: of what a rule hands out, the source Credential.
-pub(super) fn claimant_of(world: &World<'_>, claim: &Claim) -> Option<ObjectKey> {
-    let key = kinds::claimant(&claim.by)?;
+pub(super) fn claimant_of(world: &World<'_>, asker: Asker<'_>) -> Option<ObjectKey> {
+    let key = kinds::claimant(asker.by)?;
     let system = || Some(world.fleet.system_namespace.clone());
-    Some(if claim.managed { ObjectKey { namespace: system(), ..key } } else { key })
+    Some(if asker.is_handed_out { ObjectKey { namespace: system(), ..key } } else { key })
 }
 
 /// What is said where it hangs on a placement whether a claim may use an object, and nobody knows what that lists.
-pub fn hangs_on(claim: &Claim, object: &ObjectKey, placement: &Placement, why: &str) -> Finding {
+pub fn hangs_on(asker: Asker<'_>, object: &ObjectKey, placement: &Placement, why: &str) -> Finding {
     let message = format!(
         "whether {object} is open to {} is unknown: a grant opens it in the regions of placement {placement}, and which these are is unknown: {why}",
-        claim.by
+        asker.by
     );
     let help = format!(
         "Correct what keeps the placement from being known, or name region {} in the grant; until then what is published by it stays.",
-        claim.region()
+        asker.region()
     );
     Finding::new(Code::Unread, message).about(object).help(help)
 }

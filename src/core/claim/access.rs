@@ -15,6 +15,7 @@ use crate::config::Fleet;
 use crate::finding::{Cause, Code, Finding};
 use crate::k0rdent::access::{self, Choice, Labels, NAME, Rule, Targets};
 use crate::k0rdent::{self, credential};
+use crate::name::step::Step;
 use crate::name::{Claimant, GroupKind, Name, Namespace, ObjectKey};
 use crate::object::{Object, finding_of};
 use crate::selector::{Label, NAME_LABEL, Selector, Truth};
@@ -229,7 +230,7 @@ impl<'a> Access<'a> {
 /// The claim that a rule makes for `by` from `source`; `copy` is k0rdent's copy, if the sources have one.
 pub(super) fn managed(access: &Access<'_>, by: Claimant, source: &Object, copy: Option<&Object>) -> Asked {
     let key = credential_key(by.namespace(), &source.key.name);
-    let mut asked = ask(access.fleet, access.snapshot, source, by, true);
+    let mut asked = ask(access.fleet, access.snapshot, source, by, Some(Step::AccessRule(NAME.into())));
     if let Lookup::Unread(unread) = access.snapshot.look_up(&key) {
         let message =
             format!("whether {key} is a Credential of its own, which no rule replaces, is unknown: {}", unread.why());
@@ -279,7 +280,7 @@ pub(super) fn unexplained(access: &Access<'_>, by: Claimant, copy: &Object) -> A
 }
 
 fn forged(access: &Access<'_>, by: Claimant, copy: &Object) -> Asked {
-    let mut asked = ask(access.fleet, access.snapshot, copy, by, false);
+    let mut asked = ask(access.fleet, access.snapshot, copy, by, None);
     // A Credential without a region claims nothing, forged or not.
     if asked.region.is_some() {
         let message = "the label says that an AccessManagement rule made this Credential, but none did";

@@ -28,7 +28,7 @@ pub fn claims(fleet: &Fleet, snapshot: &Snapshot, rules: &Rules, synced: &SyncRu
             (Some(source), true) => access::managed(&access, by, source, Some(object)),
             (None, true) => access::unexplained(&access, by, object),
             (source, false) => {
-                let mut own = credential::ask(fleet, snapshot, object, by, false);
+                let mut own = credential::ask(fleet, snapshot, object, by, None);
                 source.into_iter().for_each(|source| access::not_applied(&mut own, object, source));
                 own.settle();
                 own

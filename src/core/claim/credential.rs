@@ -3,18 +3,19 @@
 use alloc::borrow::ToOwned as _;
 use alloc::vec::Vec;
 
-use super::{Asked, Claim, Rendering};
+use super::{Ask, Asked, Claim};
 use crate::config::{Fleet, RegionState, Resolution};
-use crate::destination::Address;
+use crate::destination::Place;
 use crate::finding::{Code, Finding};
 use crate::k0rdent::credential;
 use crate::k0rdent::root::Root;
+use crate::name::step::{Step, is_handed_out};
 use crate::name::{Claimant, Namespace, Region};
 use crate::object::{Object, finding_of};
 use crate::snapshot::Snapshot;
 
-/// What a Credential asks for: in its own name, or as the source of a managed claim in the name of `by`.
-pub(super) fn ask(fleet: &Fleet, snapshot: &Snapshot, object: &Object, by: Claimant, managed: bool) -> Asked {
+/// What a Credential asks for: in its own name, or in that of `by`, to whom this rule hands it out.
+pub(super) fn ask(fleet: &Fleet, snapshot: &Snapshot, object: &Object, by: Claimant, handed: Option<Step>) -> Asked {
     let mut asked = Asked { by, origin: object.origin.clone(), region: None, claim: None, findings: Vec::new() };
     asked.findings.extend(object.faults.iter().map(|fault| finding_of(fault, object)));
     let spec = match credential::read(object) {
@@ -48,37 +49,14 @@ pub(super) fn ask(fleet: &Fleet, snapshot: &Snapshot, object: &Object, by: Claim
         ),
         Some(_) => {
             let (by, origin) = (asked.by.clone(), asked.origin.clone());
-            let to = Address::Region(region);
-            // Of what no rule hands out, k0rdent copies nothing on the management cluster: it is used where it stands.
-            let resolution = if is_named { fleet.resolution } else { Resolution::AsWritten };
-            asked.claim = Some(if managed {
-                let root = handed_over(spec.identity, by.namespace());
-                Claim {
-                    by,
-                    origin,
-                    to,
-                    root,
-                    starts: Vec::new(),
-                    resolution: Resolution::Kcm,
-                    managed,
-                    copied: None,
-                    guest: None,
-                    rendering: Rendering::None,
-                }
-            } else {
-                Claim {
-                    by,
-                    origin,
-                    to,
-                    root: spec.identity,
-                    starts: Vec::new(),
-                    resolution,
-                    managed,
-                    copied: None,
-                    guest: None,
-                    rendering: Rendering::None,
-                }
-            });
+            let (at, through) = (Place::Region(region), handed.into_iter().collect::<Vec<_>>());
+            let ask = match is_handed_out(&through) {
+                true => Ask::Root { root: handed_over(spec.identity, by.namespace()), resolution: Resolution::Kcm },
+                // Of what no rule hands out, k0rdent copies nothing on the management cluster: it is used where it stands.
+                false if !is_named => Ask::Root { root: spec.identity, resolution: Resolution::AsWritten },
+                false => Ask::Root { root: spec.identity, resolution: fleet.resolution },
+            };
+            asked.claim = Some(Claim { by, at, origin, ask, through });
         }
     }
     asked

@@ -12,14 +12,13 @@ use alloc::vec::Vec;
 
 use super::sync_rule::{self, SyncRules, Taken};
 use super::template::{self, Templates};
-use super::{Asked, Claim, Delivered, Edit, GuestSet, Item, Parcel, Rendered, Rendering, Waiting};
+use super::{Ask, Asked, Claim, Delivered, Edit, GuestSet, Item, Parcel, Rendered, Waiting};
 use crate::capi::cluster::cluster_kind;
-use crate::capi::resource_set::{MOST_PAYLOADS, resource_set_kind};
-use crate::config::{Fleet, GuestGroup, RegionConfig, RegionState, Resolution, Source, SourcePlace};
-use crate::destination::{Address, Destination};
+use crate::capi::resource_set::MOST_PAYLOADS;
+use crate::config::{Fleet, GuestGroup, RegionConfig, RegionState, Source, SourcePlace};
+use crate::destination::{Destination, Place};
 use crate::finding::{Code, Finding, Origin};
 use crate::hash::{digits, sha256_start};
-use crate::k0rdent::root::Root;
 use crate::kinds;
 use crate::name::{Claimant, GroupKind, Name, Namespace, ObjectKey, Region, SourceName};
 use crate::snapshot::{Lookup, Snapshot};
@@ -69,19 +68,17 @@ pub fn render<'n>(
     namespaces: impl Fn(&Region) -> Option<&'n template::Namespaces>,
     asked: &mut [Asked],
 ) {
-    let is_delivered = |claim: &&mut Claim| claim.guest.as_ref().is_some_and(|delivered| !delivered.is_beyond);
-    for claim in asked.iter_mut().filter_map(|asked| asked.claim.as_mut()).filter(is_delivered) {
-        let Some(group) = fleet.group_of(&claim.by).filter(|group| !group.templates.is_empty()) else {
-            continue;
-        };
+    for Claim { by, ask, .. } in asked.iter_mut().filter_map(|asked| asked.claim.as_mut()) {
+        let Ask::Deliver { delivered, rendered: of } = ask else { continue };
+        let group = fleet.group_of(by).filter(|group| !group.templates.is_empty() && !delivered.is_beyond);
+        let Some(group) = group else { continue };
         let Some(region) = fleet.regions.get(&group.region) else { continue };
         let known = (templates, namespaces(&group.region));
         let rendered = |name: &Name| {
-            let of =
-                template::for_guests((fleet, snapshot), known, (region, &group.name), (name, claim.by.namespace()))?;
+            let of = template::for_guests((fleet, snapshot), known, (region, &group.name), (name, by.namespace()))?;
             Some(Rendered { template: name.clone(), claim: of.map(Arc::new) })
         };
-        claim.rendering = Rendering::Of(group.templates.iter().filter_map(rendered).collect());
+        *of = group.templates.iter().filter_map(rendered).collect();
     }
 }
 
@@ -137,7 +134,8 @@ fn delivered(
             continue;
         }
         for Asked { claim, findings, .. } in asked {
-            let Some((claim, copied)) = claim.and_then(|claim| Some((claim.clone(), claim.copied?))) else { continue };
+            let Some(claim) = claim else { continue };
+            let Ask::Copy(copied) = claim.ask.clone() else { continue };
             let rule = Arc::new(claim);
             match findings.iter().any(Finding::stops_claim) {
                 true => waiting.push(Waiting { read: copied.read, rule, findings }),
@@ -178,20 +176,10 @@ fn ask(
     asked.findings.extend(findings.iter().cloned());
     asked.claim = Some(Claim {
         by: by.clone(),
+        at: Place::Region(region.name.clone()),
         origin,
-        to: Address::Region(region.name.clone()),
-        root: Root {
-            kind: resource_set_kind(),
-            version: NEWEST.into(),
-            name: group.name.clone(),
-            namespace: Some(by.namespace().clone()),
-        },
-        starts: Vec::new(),
-        resolution: Resolution::AsWritten,
-        managed: false,
-        copied: None,
-        guest: Some(delivered.clone()),
-        rendering: Rendering::None,
+        ask: Ask::Deliver { delivered: delivered.clone(), rendered: Vec::new() },
+        through: Vec::new(),
     });
     for finding in asked.findings.iter_mut().filter(|finding| finding.origin.is_none()) {
         finding.origin = Some(Origin::configuration());

@@ -21,11 +21,10 @@ use core::cell::OnceCell;
 use self::candidates::Candidates;
 pub use self::sources::Told;
 use self::sources::{Answer, Goal, Sight};
-use super::{Asked, Claim, Copied, Edit, Rendering};
-use crate::config::{Fleet, RegionConfig, Resolution, grants_for, is_name_of_guests};
-use crate::destination::Address;
+use super::{Ask, Asked, Claim, Copied, Edit};
+use crate::config::{Fleet, RegionConfig, grants_for, is_name_of_guests};
+use crate::destination::Place;
 use crate::finding::{Code, Finding};
-use crate::k0rdent::root::Root;
 use crate::kinds;
 use crate::name::{Claimant, GroupKind, Name, ObjectKey, Region, Scope};
 use crate::nearest::edits;
@@ -259,8 +258,14 @@ pub(super) fn for_guests(
     for (key, unread) in unseen::granted((fleet, snapshot), (object, rule), region) {
         // Another source may have one of that name that the rule does not take.
         if !seen.contains(&key) {
-            let copied = Copied { read: key.clone(), source: None, lands: key.clone(), edits: Vec::new() };
-            taken.asked.push(one(fleet, (object, rule), region, copied, vec![unread.finding(&key)]));
+            let copied = Copied {
+                source: None,
+                lands: key.clone(),
+                edits: Vec::new(),
+                read: key.clone(),
+                version: rule.version.clone(),
+            };
+            taken.asked.push(one(fleet, object, region, copied, vec![unread.finding(&key)]));
         }
     }
     Some(Ok(taken))
@@ -305,39 +310,23 @@ fn ask(
             }
         }
     };
-    let copied = Copied { read: key.clone(), source: Some(copy.origin.source.clone()), lands, edits };
-    Some(one(fleet, place, region, copied, findings))
+    let copied = Copied {
+        read: key.clone(),
+        version: rule.version.clone(),
+        source: Some(copy.origin.source.clone()),
+        lands,
+        edits,
+    };
+    Some(one(fleet, object, region, copied, findings))
 }
 
 /// What a rule asks for one object.
-fn one(
-    fleet: &Fleet,
-    (object, rule): (&Object, &Rule),
-    region: &RegionConfig,
-    copied: Copied,
-    findings: Vec<Finding>,
-) -> Asked {
+fn one(fleet: &Fleet, object: &Object, region: &RegionConfig, copied: Copied, findings: Vec<Finding>) -> Asked {
     let key = &copied.read;
     let namespace = key.namespace.clone().unwrap_or_else(|| fleet.system_namespace.clone());
     let by = Claimant::SyncRule { namespace, rule: object.key.name.clone(), object: Some(key.name.clone()) };
-    let root = Root {
-        kind: key.kind.clone(),
-        version: rule.version.clone(),
-        name: key.name.clone(),
-        namespace: key.namespace.clone(),
-    };
-    let claim = Claim {
-        by: by.clone(),
-        origin: object.origin.clone(),
-        to: Address::Region(region.name.clone()),
-        root,
-        starts: Vec::new(),
-        resolution: Resolution::AsWritten,
-        managed: false,
-        copied: Some(Box::new(copied)),
-        guest: None,
-        rendering: Rendering::None,
-    };
+    let (at, origin) = (Place::Region(region.name.clone()), object.origin.clone());
+    let claim = Claim { by: by.clone(), at, origin, ask: Ask::Copy(Box::new(copied)), through: Vec::new() };
     let origin = object.origin.clone();
     let mut asked = Asked { by, origin, region: Some(region.name.clone()), claim: Some(claim), findings };
     asked.settle();

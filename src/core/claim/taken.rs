@@ -4,11 +4,10 @@
 
 use alloc::vec::Vec;
 
-use super::{Asked, Claim, Rendering, Start};
-use crate::config::{RegionConfig, Resolution};
-use crate::destination::Address;
+use super::{Ask, Asked, Claim, Start};
+use crate::config::RegionConfig;
+use crate::destination::Place;
 use crate::finding::{Code, Finding};
-use crate::k0rdent::root::Root;
 use crate::name::{Claimant, Region, SourceName};
 use crate::object::{Object, finding_of};
 use crate::snapshot::Snapshot;
@@ -73,28 +72,6 @@ pub(super) fn retired(object: &Object, region: &RegionConfig, help: &'static str
 
 /// The claim of a claimant for what it starts from.
 pub(super) fn claim(object: &Object, by: Claimant, region: &RegionConfig, starts: Vec<Start>) -> Claim {
-    let root = match starts.first() {
-        Some(start) => start.root.clone(),
-        // Nobody knows what is asked for; the claim is broken, and nothing is looked for.
-        None => Root {
-            kind: object.key.kind.clone(),
-            version: object.version.clone(),
-            name: object.key.name.clone(),
-            namespace: object.key.namespace.clone(),
-        },
-    };
-    let (origin, to) = (object.origin.clone(), Address::Region(region.name.clone()));
-    let resolution = Resolution::AsWritten;
-    Claim {
-        by,
-        origin,
-        to,
-        root,
-        starts,
-        resolution,
-        managed: false,
-        copied: None,
-        guest: None,
-        rendering: Rendering::None,
-    }
+    let (origin, at) = (object.origin.clone(), Place::Region(region.name.clone()));
+    Claim { by, at, origin, ask: Ask::Starts(starts), through: Vec::new() }
 }

@@ -10,11 +10,10 @@ use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::{Asked, Claim, Rendering};
-use crate::config::{Fleet, RegionConfig, RegionState, Resolution, Source};
-use crate::destination::{Address, Destination};
+use super::{Ask, Asked, Claim};
+use crate::config::{Fleet, RegionConfig, RegionState, Source};
+use crate::destination::{Destination, Place};
 use crate::finding::{Code, Finding, Origin, Severity};
-use crate::k0rdent::root::Root;
 use crate::kinds;
 use crate::listing::few;
 use crate::name::{Claimant, Name, Namespace, ObjectKey, Region, SourceName};
@@ -262,7 +261,7 @@ pub(super) fn for_guests(
         Truth::No => None,
         Truth::Yes => {
             let claim = ask((object, copy), region, namespace).claim;
-            claim.map(|claim| Ok(Claim { rendering: Rendering::ForGuests, ..claim }))
+            claim.map(|claim| Ok(Claim { ask: Ask::Render { for_guests: true }, ..claim }))
         }
         Truth::Unknown => {
             let message = format!(
@@ -279,24 +278,8 @@ pub(super) fn for_guests(
 /// Asks for what a template makes for a namespace; the copy is of a source that the region trusts.
 fn ask((object, copy): (&Object, &Object), region: &RegionConfig, namespace: &Namespace) -> Asked {
     let by = Claimant::Template { namespace: namespace.clone(), template: object.key.name.clone() };
-    let root = Root {
-        kind: object.key.kind.clone(),
-        version: object.version.clone(),
-        name: object.key.name.clone(),
-        namespace: None,
-    };
-    let claim = Claim {
-        by: by.clone(),
-        origin: copy.origin.clone(),
-        to: Address::Region(region.name.clone()),
-        root,
-        starts: Vec::new(),
-        resolution: Resolution::AsWritten,
-        managed: false,
-        copied: None,
-        guest: None,
-        rendering: Rendering::None,
-    };
+    let (at, origin) = (Place::Region(region.name.clone()), copy.origin.clone());
+    let claim = Claim { by: by.clone(), at, origin, ask: Ask::Render { for_guests: false }, through: Vec::new() };
     let mut asked = Asked {
         by,
         origin: copy.origin.clone(),

@@ -11,6 +11,7 @@ use crate::admission::{self, Namer, Sought};
 use crate::claim::Claim;
 use crate::config::{Companions, Grant};
 use crate::finding::{Code, Finding, Severity};
+use crate::k0rdent::root::Root;
 use crate::name::step::Step;
 use crate::name::{Name, Namespace, ObjectKey};
 use crate::snapshot::{Lookup, Snapshot, Unread};
@@ -22,8 +23,8 @@ pub const TEMPLATE: &str = "companion resource-template";
 /// How a manifest says that an object is the Secret whose name Sveltos hard-codes.
 pub const PROPAGATION_SECRET: &str = "companion secret";
 
-/// Adds the companions of a claim's identity.
-pub fn add(world: &World<'_>, claim: &Claim, closure: &mut Closure) {
+/// Adds the companions of the identity that a claim asks for.
+pub fn add(world: &World<'_>, claim: &Claim, asked: &Root, closure: &mut Closure) {
     if world.fleet.companions == Companions::None {
         return;
     }
@@ -31,19 +32,19 @@ pub fn add(world: &World<'_>, claim: &Claim, closure: &mut Closure) {
     if !world.fleet.publishes(&root.read.kind) {
         return;
     }
-    resource_template(world, claim, closure, &root);
+    resource_template(world, claim, closure, (asked, &root));
     // Where the identity itself is a Secret, Sveltos reads that one.
     if !root.read.kind.is_secret() {
-        propagation_secret(world, claim, closure, &root);
+        propagation_secret(world, claim, closure, (asked, &root));
     }
 }
 
-fn resource_template(world: &World<'_>, claim: &Claim, closure: &mut Closure, root: &Member) {
-    let name = Name::new(format!("{}-resource-template", claim.root.name));
+fn resource_template(world: &World<'_>, claim: &Claim, closure: &mut Closure, (asked, root): (&Root, &Member)) {
+    let name = Name::new(format!("{}-resource-template", asked.name));
     let own = claim.by.namespace().clone();
     let candidates: Vec<Namespace> = match &root.read.namespace {
         Some(namespace) => [namespace.clone()].into(),
-        None => [claim.root.namespace.clone(), Some(own.clone()), Some(world.fleet.system_namespace.clone())]
+        None => [asked.namespace.clone(), Some(own.clone()), Some(world.fleet.system_namespace.clone())]
             .into_iter()
             .flatten()
             .collect(),
@@ -64,9 +65,9 @@ fn resource_template(world: &World<'_>, claim: &Claim, closure: &mut Closure, ro
     settle(world, claim, closure, Companion { found, lands, role: Role::ResourceTemplate });
 }
 
-fn propagation_secret(world: &World<'_>, claim: &Claim, closure: &mut Closure, root: &Member) {
-    let name = Name::new(format!("{}-secret", claim.root.name));
-    let namespace = claim.root.namespace.clone().unwrap_or_else(|| claim.by.namespace().clone());
+fn propagation_secret(world: &World<'_>, claim: &Claim, closure: &mut Closure, (asked, root): (&Root, &Member)) {
+    let name = Name::new(format!("{}-secret", asked.name));
+    let namespace = asked.namespace.clone().unwrap_or_else(|| claim.by.namespace().clone());
     let lands = ObjectKey::secret(namespace.clone(), name);
     if closure.members.iter().any(|member| member.lands == lands) {
         return;
@@ -127,7 +128,7 @@ fn settle(world: &World<'_>, claim: &Claim, closure: &mut Closure, companion: Co
     match found {
         Nearby::At(read) => {
             let field = if role == Role::ResourceTemplate { TEMPLATE } else { PROPAGATION_SECRET };
-            let through = vec![Step::field(field)];
+            let through = claim.through.iter().cloned().chain([Step::field(field)]).collect();
             closure.members.push(Member::new(Places { read, lands }, role, through, Some(0)));
         }
         Nearby::Unknown(key, unread) => closure.find(claim, unread.finding(&key)),

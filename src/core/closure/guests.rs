@@ -11,7 +11,7 @@ use super::template;
 use crate::admission::{self, Namer, Sought};
 use crate::capi::resource_set::resource_set_kind;
 use crate::claim::guest::{self, NEWEST, OLDER};
-use crate::claim::{Claim, Delivered, Edit, GuestSet, Item, Own, Parcel, Rendered, Rendering, parcel};
+use crate::claim::{Claim, Delivered, Edit, GuestSet, Item, Own, Parcel, Rendered, parcel};
 use crate::config::Grant;
 use crate::finding::{Class, Code, Finding, Severity};
 use crate::kinds;
@@ -42,8 +42,7 @@ pub(super) fn items(claim: &Claim, delivered: &Delivered) -> impl Iterator<Item 
 /// What templates make for the guests. What is wrong with one of them is noted with its key.
 pub(super) fn rendered(world: &World<'_>, claim: &Claim, delivered: &Delivered, closure: &mut Closure) -> Vec<Member> {
     let mut members = Vec::new();
-    let Rendering::Of(of) = &claim.rendering else { return members };
-    for Rendered { template: name, claim: acting } in of {
+    for Rendered { template: name, claim: acting } in claim.rendered() {
         let key = ObjectKey::new(kinds::managed_resource(), None, name.clone());
         let mut own = Closure::default();
         match acting {

@@ -7,7 +7,7 @@ use super::reference::NamespaceField;
 use crate::claim::{Claim, Edit};
 use crate::config::Resolution;
 use crate::k0rdent::root::Root;
-use crate::name::{GroupKind, Name, Namespace, ObjectKey, Scope};
+use crate::name::{Claimant, GroupKind, Name, Namespace, ObjectKey, Scope};
 use crate::node::Key;
 use crate::world::World;
 
@@ -60,7 +60,7 @@ pub fn of_root(world: &World<'_>, claim: &Claim, root: &Root, resolution: Resolu
 /// The namespace field, where the definition has one and the object lacks it.
 pub fn of_reference(
     world: &World<'_>,
-    claim: &Claim,
+    by: &Claimant,
     resolution: Resolution,
     referrer: &ObjectKey,
     target: Target,
@@ -84,7 +84,7 @@ pub fn of_reference(
     if !rewrites {
         return Ok((Places::of(kind, name, Some(said.clone()), Some(said)), None));
     }
-    let lands = claim.by.namespace().clone();
+    let lands = by.namespace().clone();
     let path = namespace_path.unwrap_or_default().iter().map(|key| (**key).to_owned()).collect();
     let edit = (lands != said).then(|| Edit::Text { path, text: lands.to_string() });
     Ok((Places::of(kind, name, Some(said), Some(lands)), edit))

@@ -13,6 +13,7 @@ use crate::capi::aws;
 use crate::claim::Claim;
 use crate::finding::{Code, Finding};
 use crate::k0rdent::provider_interface::ReferencePath;
+use crate::k0rdent::root::Root;
 use crate::name::{Namespace, ObjectKey, Scope};
 use crate::node::Key;
 use crate::object::Object;
@@ -20,20 +21,20 @@ use crate::snapshot::Lookup;
 use crate::world::World;
 
 /// Warns where k0rdent's own rules would leave the Credential unready.
-pub fn check(world: &World<'_>, claim: &Claim, closure: &mut Closure) {
+pub fn check(world: &World<'_>, claim: &Claim, root: &Root, closure: &mut Closure) {
     // Where k0rdent copies nothing, nothing of it can fail.
-    let is_copied = world.copied_by(claim.region(), &claim.root.kind, &claim.root.version).is_some();
+    let is_copied = world.copied_by(claim.region(), &root.kind, &root.version).is_some();
     let is_detached = world.fleet.regions.get(claim.region()).is_some_and(|region| region.detached) && !is_copied;
     if is_detached || !claim.by.is_credential() || closure.findings.iter().any(Finding::stops_claim) {
         return;
     }
     // On its own cluster k0rdent copies only what rules hand out, and otherwise looks where identityRef says.
     let is_used_in_place =
-        !claim.managed && world.fleet.regions.get(claim.region()).is_some_and(|region| region.management);
-    let distribution = if is_used_in_place { Distribution::Works } else { distribution_fails(world, claim) };
+        !claim.is_handed_out() && world.fleet.regions.get(claim.region()).is_some_and(|region| region.management);
+    let distribution = if is_used_in_place { Distribution::Works } else { distribution_fails(world, claim, root) };
     let failure = match distribution {
         Distribution::Fails(failure) => Some(failure),
-        Distribution::Works => unready(world, claim, closure),
+        Distribution::Works => unready(world, claim, root, closure),
         Distribution::Unasked(key) => {
             // A Secret or ConfigMap whose content nobody needs is not worth reading; then nothing is said.
             if !key.kind.is_secret() && !key.kind.is_config_map() {
@@ -83,15 +84,15 @@ enum Distribution {
     Unasked(ObjectKey),
 }
 
-fn distribution_fails(world: &World<'_>, claim: &Claim) -> Distribution {
+fn distribution_fails(world: &World<'_>, claim: &Claim, root: &Root) -> Distribution {
     // Without an exact match k0rdent distributes nothing, silently.
-    let Some(definition) = world.copied_by(claim.region(), &claim.root.kind, &claim.root.version) else {
+    let Some(definition) = world.copied_by(claim.region(), &root.kind, &root.version) else {
         return Distribution::Works;
     };
     let system = &world.fleet.system_namespace;
-    let key = match (world.scope_of(&claim.root.kind), &claim.root.namespace) {
-        (Some(Scope::Cluster), _) => ObjectKey::new(claim.root.kind.clone(), None, claim.root.name.clone()),
-        (_, Some(_)) => ObjectKey::new(claim.root.kind.clone(), Some(system.clone()), claim.root.name.clone()),
+    let key = match (world.scope_of(&root.kind), &root.namespace) {
+        (Some(Scope::Cluster), _) => ObjectKey::new(root.kind.clone(), None, root.name.clone()),
+        (_, Some(_)) => ObjectKey::new(root.kind.clone(), Some(system.clone()), root.name.clone()),
         (_, None) => {
             let is_there = *claim.by.namespace() == *system;
             let cure = is_there.then(|| format!("Write `namespace: {system}` into identityRef"));
@@ -153,12 +154,12 @@ fn reference_fails(world: &World<'_>, path: &ReferencePath, name: &str, namespac
 }
 
 /// Why the identity is not on the region where `identityRef` says, if it is not.
-fn unready(world: &World<'_>, claim: &Claim, closure: &Closure) -> Option<Failure> {
+fn unready(world: &World<'_>, claim: &Claim, root: &Root, closure: &Closure) -> Option<Failure> {
     let landed = closure.members.first()?;
-    if world.scope_of(&claim.root.kind) == Some(Scope::Cluster) || landed.lands.namespace == claim.root.namespace {
+    if world.scope_of(&root.kind) == Some(Scope::Cluster) || landed.lands.namespace == root.namespace {
         return None;
     }
-    let wanted = ObjectKey::new(claim.root.kind.clone(), claim.root.namespace.clone(), claim.root.name.clone());
+    let wanted = ObjectKey::new(root.kind.clone(), root.namespace.clone(), root.name.clone());
     let is_management = world.fleet.regions.get(claim.region()).is_some_and(|region| region.management);
     let there = if is_management { "management cluster" } else { "region" };
     let why = format!("it looks for {wanted} on the {there}, but the object lands as {}", landed.lands);

@@ -9,7 +9,7 @@ use alloc::vec::Vec;
 use super::at_home;
 use super::landing::Places;
 use super::member::{Closure, Member, Role};
-use crate::admission::{self, Namer, Sought};
+use crate::admission::{self, Asker, Namer, Sought};
 use crate::claim::Claim;
 use crate::claim::template::{Datum, TemplateSpec};
 use crate::config::Grant;
@@ -122,22 +122,23 @@ fn stays(world: &World<'_>, object: &Object) -> Option<Finding> {
 }
 
 /// Whether data is known not to be open to a template.
-pub fn is_shut(world: &World<'_>, claim: &Claim, key: &ObjectKey) -> bool {
-    !is_open(world, claim, key) && admission::undecided(world, claim, &datum(key)).is_none()
+pub fn is_shut<'c>(world: &World<'_>, asker: impl Into<Asker<'c>>, key: &ObjectKey) -> bool {
+    let asker = asker.into();
+    !is_open(world, asker, key) && admission::undecided(world, asker, &datum(key)).is_none()
 }
 
 fn datum(read: &ObjectKey) -> Sought<'_> {
     Sought { read, namer: Namer::Claimant }
 }
 
-fn is_open(world: &World<'_>, claim: &Claim, key: &ObjectKey) -> bool {
-    admission::is_of_own_source(world, claim, key) || world.grants(&claim.by, claim.region(), key)
+fn is_open(world: &World<'_>, asker: Asker<'_>, key: &ObjectKey) -> bool {
+    admission::is_of_own_source(world, asker, key) || world.grants(asker.by, asker.region(), key)
 }
 
 /// Why data is not open to a template, if it is not. Its text is no rule that takes something away: it may be mistyped. What
 /// it has published of such data is [judged](is_shut) by itself.
 fn shut(world: &World<'_>, claim: &Claim, key: &ObjectKey) -> Option<Finding> {
-    if is_open(world, claim, key) {
+    if is_open(world, claim.into(), key) {
         return None;
     }
     if let Some(undecided) = admission::undecided(world, claim, &datum(key)) {

@@ -52,7 +52,7 @@ impl Question {
                 let mut claims = world.facts.asked_of(by).filter_map(|asked| asked.claim.as_ref()).peekable();
                 // What is published for somebody who claims nothing may be anywhere, and a template is for the namespaces of
                 // that name in all regions.
-                by.template().is_some() || claims.peek().is_none() || claims.any(|claim| claim.to == to.address())
+                by.template().is_some() || claims.peek().is_none() || claims.any(|claim| claim.at == to.place())
             }
             Question::Region(region) => *region == to.region.name,
             Question::Rule(_) | Question::Template(_) => true,

@@ -38,7 +38,7 @@ pub(super) fn of(world: &World<'_>, name: &Name) -> Option<RuleRecord> {
 fn taken(world: &World<'_>, name: &Name) -> usize {
     let asked = world.facts.asked().iter().filter(|asked| asked.claim.is_some()).map(|asked| &asked.by);
     let delivered =
-        guests::naming(world, |group| group.rules.contains(name)).filter_map(|(_, claim)| claim.guest.as_ref());
+        guests::naming(world, |group| group.rules.contains(name)).filter_map(|(_, claim)| claim.delivered());
     let for_guests = delivered.flat_map(|delivered| {
         let waiting = delivered.waiting.iter().map(|waiting| &waiting.rule.by);
         delivered.items.iter().filter_map(|item| item.rule.as_ref()).map(|claim| &claim.by).chain(waiting)

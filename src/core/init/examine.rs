@@ -144,7 +144,7 @@ fn selected(identity: &Object, claim: &Claim, region: &RegionConfig) -> Vec<Stri
 fn read_by_k0rdent(world: &World<'_>, case: &Case) -> bool {
     let claim = &case.claim;
     let Some(root) = case.closure.members.first() else { return false };
-    if claim.resolution == Resolution::Kcm || !root.read.kind.is_secret() {
+    if claim.resolution() == Resolution::Kcm || !root.read.kind.is_secret() {
         return false;
     }
     let own = claim.by.namespace();
@@ -166,7 +166,8 @@ fn sureness(world: &World<'_>, case: &Case, key: &ObjectKey, referrer: Option<&O
     let claim = &case.claim;
     let reads = |key: &ObjectKey| key.namespace.as_ref().is_none_or(|it| *it == world.fleet.system_namespace);
     // k0rdent reads only what a definition of exactly this version refers to, and nothing that those objects refer to.
-    let is_defined = world.facts.definitions.exactly(&claim.root.kind, &claim.root.version).is_some();
+    let is_defined =
+        claim.root().is_some_and(|root| world.facts.definitions.exactly(&root.kind, &root.version).is_some());
     let is_read = match referrer {
         None => reads(key),
         Some(referrer) => reads(referrer) && case.closure.members.first().is_some_and(|root| root.read == *referrer),
@@ -189,7 +190,7 @@ fn curable(world: &World<'_>, case: &Case, finding: &Finding) -> Option<(ObjectK
             Some((key.clone(), Need { sure: sureness(world, case, key, referrer), why: reached(case, member) }))
         }
         // The object may be where k0rdent looks; pouch looks there only if a grant says so.
-        Code::MissingReference if *key == root.read && case.claim.resolution == Resolution::AsWritten => {
+        Code::MissingReference if *key == root.read && case.claim.resolution() == Resolution::AsWritten => {
             let system = &world.fleet.system_namespace;
             let elsewhere = root.read.namespace.as_ref().is_some_and(|namespace| namespace != system);
             // Secrets are not looked at, so none is said to be absent.
@@ -201,7 +202,8 @@ fn curable(world: &World<'_>, case: &Case, finding: &Finding) -> Option<(ObjectK
         }
         // What the template says, clusters get by the credential's propagation; k0rdent's own does not bring it.
         Code::MissingCompanion => {
-            let namespace = root.read.namespace.as_ref().or(case.claim.root.namespace.as_ref())?;
+            let namespace =
+                root.read.namespace.as_ref().or(case.claim.root().and_then(|root| root.namespace.as_ref()))?;
             let read = ObjectKey::new(key.kind.clone(), Some(namespace.clone()), key.name.clone());
             // Nobody looked whether the Secret is there; if it is not, nothing is missing.
             let (sure, what) = match key.kind.is_config_map() {

@@ -56,7 +56,9 @@ fn elsewhere(world: &World<'_>, claim: &Claim, lands: &ObjectKey) -> Option<Find
     let namespace = lands.namespace.as_ref().filter(|namespace| **namespace != *claim.by.namespace())?;
     match world.landing(&claim.by, claim.region(), lands) {
         Granting::Yes(_) => return None,
-        Granting::Unknown(placement, why) => return Some(hangs_on(claim, lands, placement, why).at(&claim.origin)),
+        Granting::Unknown(placement, why) => {
+            return Some(hangs_on(claim.into(), lands, placement, why).at(&claim.origin));
+        }
         Granting::No => {}
     }
     let message = format!("{} puts a copy into namespace {namespace}, and no grant names {lands}", claim.by);

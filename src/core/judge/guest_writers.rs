@@ -61,7 +61,7 @@ pub(super) fn contested(world: &World<'_>, payloads: &Payloads, heard: &mut [Hea
 
 fn writer(world: &World<'_>, payloads: &Payloads, at: usize, (claim, closure, _): &Heard) -> Option<Writer> {
     let by = claim.by.clone();
-    if claim.guest.is_some() {
+    if claim.delivered().is_some() {
         let selector = world.fleet.group_of(&by)?.clusters.selector.clone();
         let object = |key: &ObjectKey| GuestObject {
             kind: key.kind.clone(),

@@ -61,7 +61,7 @@ pub(super) fn check(
 /// keep what the others have from arriving. What is not allowed is left out; else what is published of it stays. Where
 /// nothing is left, the group waits as a whole.
 pub(super) fn set_aside(world: &World<'_>, claim: &Claim, closure: &mut Closure) -> Vec<Finding> {
-    let (Some(delivered), Some(to)) = (&claim.guest, Destination::of(world.fleet, &claim.to)) else {
+    let (Some(delivered), Some(to)) = (claim.delivered(), Destination::of(world.fleet, &claim.at)) else {
         return Vec::new();
     };
     let is_plain = delivered.items.iter().all(|item| item.rule.is_none()) && closure.rendered.is_empty();

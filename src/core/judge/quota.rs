@@ -348,7 +348,7 @@ fn listed(ruling: &Ruling<'_>, member: &Member) -> usize {
             Step::Field { interface, field } => {
                 interface.as_ref().map_or(0, |interface| interface.as_str().len()).saturating_add(field.len())
             }
-            Step::Rule(name) | Step::Template(name) => name.as_str().len(),
+            Step::AccessRule(name) | Step::Rule(name) | Step::Template(name) => name.as_str().len(),
             Step::Data(key) => {
                 let kind = key.kind.group.as_str().len().saturating_add(key.kind.kind.as_str().len());
                 kind.saturating_add(key.path().len()).saturating_add(AROUND_DATA)

@@ -44,10 +44,9 @@ pub fn is_within(world: &World<'_>, region: &RegionConfig, rulings: &[Ruling<'_>
 
 /// Checks that the Region object lists the identity's provider (DESIGN §2.2.7); plain Secrets are exempt.
 fn provider(world: &World<'_>, region: &RegionConfig, incumbents: &Incumbents, ruling: &mut Ruling<'_>) {
-    let root = &ruling.case.claim.root;
-    let (Some(facts), false) = (world.region(&region.name), root.kind.is_secret()) else { return };
-    let (Defined::Exactly(definition) | Defined::Nearest(definition)) =
-        world.facts.definitions.find(&root.kind, &root.version)
+    let Some((kind, version)) = ruling.case.claim.identity() else { return };
+    let (Some(facts), false) = (world.region(&region.name), kind.is_secret()) else { return };
+    let (Defined::Exactly(definition) | Defined::Nearest(definition)) = world.facts.definitions.find(kind, version)
     else {
         return;
     };
@@ -56,7 +55,7 @@ fn provider(world: &World<'_>, region: &RegionConfig, incumbents: &Incumbents, r
     }
     let newcomer = !incumbents.claimants.contains(&ruling.case.claim.by);
     let severity = if newcomer { Severity::Error } else { Severity::Warning };
-    let message = format!("Region {} does not enable provider {} for {}", region.name, definition.interface, root.kind);
+    let message = format!("Region {} does not enable provider {} for {}", region.name, definition.interface, kind);
     let finding = Finding::new(Code::ProviderNotEnabled, message).severity(severity).at(&ruling.case.claim.origin);
     ruling.find(finding.help("Add the provider to spec.providers of the Region."));
 }

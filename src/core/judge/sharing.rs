@@ -69,7 +69,8 @@ pub(super) fn shared(world: &World<'_>, heard: &mut [Heard]) {
 /// The identity that a tenant's claim names, unless something stops the claim.
 fn root<'h>(world: &World<'_>, (claim, closure, findings): &'h Heard) -> Option<(&'h Claim, &'h ObjectKey)> {
     // Clusters of one identity share it by design.
-    let is_tenant = !claim.managed && claim.by.is_credential() && *claim.by.namespace() != world.fleet.system_namespace;
+    let is_tenant =
+        !claim.is_handed_out() && claim.by.is_credential() && *claim.by.namespace() != world.fleet.system_namespace;
     let root = closure.members.first().filter(|root| is_tenant && root.role == Role::Root)?;
     (!findings.iter().any(Finding::stops_claim)).then_some((claim, &root.read))
 }

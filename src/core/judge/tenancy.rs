@@ -56,11 +56,11 @@ pub fn of_member(
     let identity = |object| identity(world, region, claim, (object, &sought));
     match &member.read.namespace {
         // Whoever uses a copy on the region is no concern of the rule.
-        None if claim.copied.is_some() => {
+        None if claim.copied().is_some() => {
             let found = object.and_then(identity);
             findings.extend(found.filter(|finding| finding.code != Code::UnusableInNamespace));
         }
-        Some(namespace) if claim.copied.is_some() => {
+        Some(namespace) if claim.copied().is_some() => {
             findings.extend(namespaced(world, claim, closure, member, namespace));
         }
         None => findings.extend(object.and_then(identity)),

@@ -146,7 +146,7 @@ fn idle(world: &World<'_>) -> Vec<Finding> {
         let asked = || by_name.get(&group.name).into_iter().flatten();
         let claims: Vec<&Claim> = asked().filter_map(|asked| asked.claim.as_ref()).collect();
         // Where something is wrong, that says so itself.
-        let Some(delivered) = claims.first().and_then(|claim| claim.guest.as_ref()) else { continue };
+        let Some(delivered) = claims.first().and_then(|claim| claim.delivered()) else { continue };
         if !delivered.is_whole || asked().any(|asked| asked.findings.iter().any(Finding::stops_claim)) {
             continue;
         }

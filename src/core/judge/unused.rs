@@ -5,7 +5,7 @@ use alloc::format;
 use alloc::vec::Vec;
 
 use crate::capi::{self, aws};
-use crate::claim::Asked;
+use crate::claim::{Asked, Claim};
 use crate::finding::{Code, Finding, Place};
 use crate::kinds::K0RDENT;
 use crate::name::{Claimant, GroupKind, Name, split_api_version};
@@ -30,15 +30,15 @@ pub fn unused(world: &World<'_>) -> Vec<Finding> {
     let clusters = || world.facts.asked().iter().filter(is_cluster);
     // What the objects behind a Cluster name is not known as long as it is broken.
     if clusters().any(|asked| {
-        asked.claim.as_ref().is_none_or(|claim| claim.starts.is_empty())
+        asked.claim.as_ref().is_none_or(|claim| claim.starts().is_empty())
             && asked.findings.iter().any(Finding::stops_claim)
     }) {
         return Vec::new();
     }
     let mut named: BTreeSet<(GroupKind, Name)> = world.snapshot.all(&credential).filter_map(of_credential).collect();
-    let starts = clusters().filter_map(|asked| asked.claim.as_ref()).flat_map(|claim| &claim.starts);
+    let starts = clusters().filter_map(|asked| asked.claim.as_ref()).flat_map(Claim::starts);
     named.extend(starts.map(|start| (start.root.kind.clone(), start.root.name.clone())));
-    let copied = clusters().filter_map(|asked| asked.claim.as_ref()?.copied.as_ref());
+    let copied = clusters().filter_map(|asked| asked.claim.as_ref()?.copied());
     named.extend(copied.map(|copied| (copied.read.kind.clone(), copied.read.name.clone())));
     let data = world.facts.templates.specs.values().flat_map(|template| &template.data);
     named.extend(data.map(|datum| (datum.object.kind.clone(), datum.object.name.clone())));

@@ -138,6 +138,7 @@ fn needed_by(by: &NeededBy, text: &mut String) {
                 field(("field", path), 6, text);
                 interface.iter().for_each(|name| line(("providerInterface", name.as_str()), 6, text));
             }
+            Step::AccessRule(name) => field(("accessRule", name.as_str()), 6, text),
             Step::Rule(rule) => field(("rule", rule.as_str()), 6, text),
             Step::Template(template) => field(("template", template.as_str()), 6, text),
             Step::Data(key) => {

@@ -17,6 +17,8 @@ pub enum Step {
         /// The path of the field, such as `spec.secretRef`, or what a companion is.
         field: String,
     },
+    /// A rule of this AccessManagement makes the claimant, and hands out a Credential of the system namespace.
+    AccessRule(Name),
     /// A ResourceSyncRule takes the object.
     Rule(Name),
     /// A ManagedResource makes it.
@@ -37,7 +39,7 @@ impl Step {
     pub fn path(&self) -> Option<&str> {
         match self {
             Self::Field { field, .. } => Some(field),
-            Self::Rule(_) | Self::Template(_) | Self::Data(_) | Self::Opaque(_) => None,
+            Self::AccessRule(_) | Self::Rule(_) | Self::Template(_) | Self::Data(_) | Self::Opaque(_) => None,
         }
     }
 
@@ -45,7 +47,7 @@ impl Step {
     pub fn interface(&self) -> Option<&Name> {
         match self {
             Self::Field { interface, .. } => interface.as_ref(),
-            Self::Rule(_) | Self::Template(_) | Self::Data(_) | Self::Opaque(_) => None,
+            Self::AccessRule(_) | Self::Rule(_) | Self::Template(_) | Self::Data(_) | Self::Opaque(_) => None,
         }
     }
 
@@ -53,7 +55,7 @@ impl Step {
     pub fn rule(&self) -> Option<&Name> {
         match self {
             Self::Rule(rule) => Some(rule),
-            Self::Field { .. } | Self::Template(_) | Self::Data(_) | Self::Opaque(_) => None,
+            Self::Field { .. } | Self::AccessRule(_) | Self::Template(_) | Self::Data(_) | Self::Opaque(_) => None,
         }
     }
 
@@ -61,7 +63,7 @@ impl Step {
     pub fn template(&self) -> Option<&Name> {
         match self {
             Self::Template(template) => Some(template),
-            Self::Field { .. } | Self::Rule(_) | Self::Data(_) | Self::Opaque(_) => None,
+            Self::Field { .. } | Self::AccessRule(_) | Self::Rule(_) | Self::Data(_) | Self::Opaque(_) => None,
         }
     }
 
@@ -69,7 +71,7 @@ impl Step {
     pub fn data(&self) -> Option<&ObjectKey> {
         match self {
             Self::Data(key) => Some(key),
-            Self::Field { .. } | Self::Rule(_) | Self::Template(_) | Self::Opaque(_) => None,
+            Self::Field { .. } | Self::AccessRule(_) | Self::Rule(_) | Self::Template(_) | Self::Opaque(_) => None,
         }
     }
 }
@@ -79,6 +81,7 @@ impl fmt::Display for Step {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Field { field: text, .. } | Self::Opaque(text) => f.write_str(text),
+            Self::AccessRule(name) => write!(f, "AccessManagement {name}"),
             Self::Rule(rule) => write!(f, "ResourceSyncRule {rule}"),
             Self::Template(template) => write!(f, "ManagedResource {template}"),
             Self::Data(key) => key.fmt(f),
@@ -86,8 +89,22 @@ impl fmt::Display for Step {
     }
 }
 
+/// A chain without the rule that makes the claimant: whoever makes a claimant, the same steps lead on from it.
+pub fn behind_claimant(chain: &[Step]) -> &[Step] {
+    match chain {
+        [Step::AccessRule(_), rest @ ..] => rest,
+        _ => chain,
+    }
+}
+
+/// Returns true if a rule of an AccessManagement makes the claimant of a chain.
+pub fn is_handed_out(chain: &[Step]) -> bool {
+    matches!(chain, [Step::AccessRule(_), ..])
+}
+
 /// The end of a chain for people: the last step, and a template with all that it was given. None of a chain without steps.
 pub fn shown(chain: &[Step]) -> Option<String> {
+    let chain = behind_claimant(chain);
     let at = chain.iter().rposition(|step| step.data().is_none())?;
     let (before, given) = chain.split_at(at.saturating_add(1));
     let mut text = before.last()?.to_string();

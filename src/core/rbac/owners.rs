@@ -11,8 +11,9 @@ use crate::claim::template::TemplateSpec;
 use crate::closure::{close, of_root};
 use crate::config::{Companions, Grant, Granted, Grantee, Resolution};
 use crate::finding::{Code, Finding};
+use crate::k0rdent::root::Root;
 use crate::kinds;
-use crate::name::{Name, ObjectKey};
+use crate::name::{Claimant, Name, ObjectKey};
 use crate::world::{Granting, World};
 
 /// Adds the owners to the objects that were asked for, and says why further names may be missing.
@@ -43,8 +44,8 @@ pub fn owners<'a>(
                 by.insert(claim.by.clone());
             }
         }
-        if let Some(root) = closure.members.first().filter(|_| claim.by.is_credential()) {
-            for key in companions_of(world, claim, &root.read) {
+        if let Some((root, asked)) = closure.members.first().zip(claim.root()) {
+            for key in companions_of(world, &claim.by, (asked, &root.read)) {
                 companions.entry(key).or_default().insert(claim.by.clone());
             }
         }
@@ -100,12 +101,10 @@ fn data(world: &World<'_>, source: usize) -> BTreeSet<ObjectKey> {
 /// Nobody read the Secret, so it may well be absent.
 fn granted(world: &World<'_>, claim: &Claim) -> Vec<ObjectKey> {
     // Of what a Cluster names, nothing is looked for elsewhere.
-    if !claim.by.is_credential() {
-        return Vec::new();
-    }
-    let places = of_root(world, claim, &claim.root, Resolution::Kcm);
+    let Some(root) = claim.root() else { return Vec::new() };
+    let places = of_root(world, claim, root, Resolution::Kcm);
     let system = places.read.namespace.clone();
-    let Some(system) = system.filter(|_| claim.root.kind.is_secret() && claim.resolution != Resolution::Kcm) else {
+    let Some(system) = system.filter(|_| root.kind.is_secret() && claim.resolution() != Resolution::Kcm) else {
         return Vec::new();
     };
     // What hangs on a placement that was not read may be asked for once it is.
@@ -113,7 +112,7 @@ fn granted(world: &World<'_>, claim: &Claim) -> Vec<ObjectKey> {
     if !may_be(&places.read) {
         return Vec::new();
     }
-    let template = ObjectKey::config_map(system, format!("{}-resource-template", claim.root.name).as_str().into());
+    let template = ObjectKey::config_map(system, format!("{}-resource-template", root.name).as_str().into());
     let companion = (world.fleet.companions == Companions::Follow).then_some(template);
     // The template beside it is looked for only where a grant opens the template too.
     let companion = companion.filter(may_be);
@@ -121,14 +120,18 @@ fn granted(world: &World<'_>, claim: &Claim) -> Vec<ObjectKey> {
 }
 
 /// Where the companions of a claim may stand, see `closure/companion.rs`.
-fn companions_of(world: &World<'_>, claim: &Claim, root: &ObjectKey) -> impl Iterator<Item = ObjectKey> {
-    let places: BTreeSet<_> = [root.namespace.clone(), claim.root.namespace.clone()]
+fn companions_of(
+    world: &World<'_>,
+    by: &Claimant,
+    (asked, read): (&Root, &ObjectKey),
+) -> impl Iterator<Item = ObjectKey> {
+    let places: BTreeSet<_> = [read.namespace.clone(), asked.namespace.clone()]
         .into_iter()
         .flatten()
-        .chain([claim.by.namespace().clone(), world.fleet.system_namespace.clone()])
+        .chain([by.namespace().clone(), world.fleet.system_namespace.clone()])
         .collect();
-    let template = format!("{}-resource-template", claim.root.name);
-    let secret = format!("{}-secret", claim.root.name);
+    let template = format!("{}-resource-template", asked.name);
+    let secret = format!("{}-secret", asked.name);
     places.into_iter().flat_map(move |namespace| {
         [
             ObjectKey::config_map(namespace.clone(), template.as_str().into()),

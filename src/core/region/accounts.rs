@@ -196,9 +196,10 @@ impl<'n> Holdings<'n> {
 
     fn new(needs: impl Iterator<Item = (&'n ObjectKey, &'n NeededBy)>) -> Self {
         let mut of: BTreeMap<Whose, Holding<'n>> = BTreeMap::new();
-        for (key, NeededBy { by, through }) in needs {
+        for (key, needed_by) in needs {
+            let by = &needed_by.by;
             let reach = of.entry(Whose::of(by)).or_default().entry(by).or_default();
-            reach.entry(through).or_default().insert(key);
+            reach.entry(needed_by.steps()).or_default().insert(key);
         }
         Self { of }
     }

@@ -11,14 +11,14 @@ use alloc::vec::Vec;
 use super::input::Input;
 use super::pack::Pack;
 use crate::claim::sync_rule::object_of;
-use crate::claim::{Asked, CONFIGURED, Claim, Start};
+use crate::claim::{Asked, CONFIGURED, Start};
 use crate::closure::Member;
 use crate::finding::{Code, Finding, Origin, Severity};
 use crate::judge::case::{Ruling, Verdict};
 use crate::k0rdent;
 use crate::kinds;
-use crate::layout::manifest::ManifestObject;
-use crate::name::step::Step;
+use crate::layout::manifest::{ManifestObject, NeededBy};
+use crate::name::step::{Step, behind_claimant};
 use crate::name::{Claimant, GroupKind, Name, Namespace, ObjectKey};
 use crate::nearest::edits;
 use crate::object::Object;
@@ -53,7 +53,8 @@ pub(super) fn withdrawals(input: &Input<'_>, rulings: &[Ruling<'_>], packed: &Pa
             Some(ruling) if ruling.verdict != Verdict::Admitted => return None,
             Some(ruling) if by.group().is_some() => not_taken_for_guests(input, ruling, &objects)?,
             Some(ruling) => {
-                let Claim { by, origin, starts, .. } = &ruling.case.claim;
+                let claim = &ruling.case.claim;
+                let (by, origin, starts) = (&claim.by, &claim.origin, claim.starts());
                 unnamed(by, origin, starts, &objects)
                     .unwrap_or_else(|| no_longer_needed(input, ruling, &objects, &published))
             }
@@ -83,9 +84,10 @@ fn no_longer_needed(
     // The document that referred to the first of them, or else that the claim starts from.
     let needed_by = objects.first().map(|object| &*object.needed_by).unwrap_or_default();
     let own = needed_by.iter().find(|needed_by| needed_by.by == claim.by);
-    let through = own.map(|needed_by| &*needed_by.through).unwrap_or_default();
+    let through = own.map(NeededBy::steps).unwrap_or_default();
     let before = through.split_last().map(|(_, before)| before).unwrap_or_default();
-    let is_referrer = |member: &&Member| member.through.iter().map(Step::path).eq(before.iter().map(Step::path));
+    let is_referrer =
+        |member: &&Member| behind_claimant(&member.through).iter().map(Step::path).eq(before.iter().map(Step::path));
     let members = &ruling.case.closure.members;
     // The payloads of a set stand beside each other.
     let first = members.first().filter(|_| !claim.by.is_resource_set());
@@ -119,7 +121,7 @@ fn unnamed(by: &Claimant, origin: &Origin, starts: &[Start], objects: &[&Manifes
     }
     let lost = objects.iter().find_map(|object| {
         let own = object.needed_by.iter().find(|needed_by| needed_by.by == *by)?;
-        let [step] = &*own.through else { return None };
+        let [step] = own.steps() else { return None };
         let field = step.path()?;
         let is_named = starts.iter().any(|start| start.field == field && !start.by_default);
         (!is_named && field != CONFIGURED).then_some((field, &object.key))

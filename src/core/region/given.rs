@@ -26,7 +26,7 @@ impl Giver {
             Step::Field { .. } => {
                 Some(Self::Entry(ObjectKey::new(guest.key.kind.clone(), from.namespace.clone(), from.name.clone())))
             }
-            Step::Data(_) | Step::Opaque(_) => None,
+            Step::AccessRule(_) | Step::Data(_) | Step::Opaque(_) => None,
         }
     }
 

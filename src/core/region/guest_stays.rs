@@ -97,7 +97,7 @@ impl<'m> Staying<'m> {
         wanted: &Wanted,
     ) -> Option<(impl Iterator<Item = &'r ObjectKey> + use<'r>, Vec<Member>)> {
         let (case, claim) = (ruling.case, &ruling.case.claim);
-        let delivered = claim.guest.as_deref()?;
+        let delivered = claim.delivered()?;
         let mut payloads: BTreeMap<&Name, &ObjectKey> = BTreeMap::new();
         // With another selector, what stays has sets of its own.
         let as_published = self.as_published.get(&claim.by).into_iter().flatten().filter_map(|(object, _)| {
@@ -138,7 +138,7 @@ impl<'m> Staying<'m> {
             return waits.or_else(|| carry::made_before_a_strange_look(input, ruling, object));
         }
         let by = &ruling.case.claim.by;
-        let now = ruling.case.claim.guest.as_ref()?.base.as_str();
+        let now = ruling.case.claim.delivered()?.base.as_str();
         let mut staying = self.as_published.get(by)?.iter();
         if let Some(guest) = &object.guest {
             let base = base_of(&object.key.name)?.strip_suffix(guest::OF_NAMESPACES).filter(|base| *base != now)?;
@@ -176,7 +176,7 @@ fn waits(
     needed_by: &NeededBy,
     (guest, from): (&Guest, &ReadFrom),
 ) -> Option<Code> {
-    let delivered = ruling.case.claim.guest.as_ref()?;
+    let delivered = ruling.case.claim.delivered()?;
     let is_it = |read: &ObjectKey| from.is_of(read) && read.kind.is_secret() == guest.key.kind.is_secret();
     let mut waiting = ruling.case.closure.waiting.iter().chain(&ruling.waiting);
     if let Some((_, code)) = waiting.find(|(read, _)| is_it(read)) {

@@ -4,29 +4,28 @@
 //! grant or an identity no longer admits the claimant. The manifest names claimant, object and origin; the rest is
 //! judged from what was read. Nothing is asked of a source for it, and what is unread revokes nothing.
 
-use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
 use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
 
 use super::given::{Named, Slip, named};
 use super::input::{Input, Terms};
-use crate::admission::{self, Namer, Rule, Sought};
+use crate::admission::{self, Asker, Namer, Rule, Sought, Taking};
 use crate::capi;
 use crate::claim::sync_rule::object_of;
-use crate::claim::{Claim, Copied, Edit, Rendering};
+use crate::claim::{Claim, Edit};
 use crate::closure;
 use crate::config::Resolution;
-use crate::finding::{Code, Finding, Origin, Place};
+use crate::destination::Place;
+use crate::finding::{Code, Finding};
 use crate::judge::case::Ruling;
 use crate::judge::region::immutable_changes;
 use crate::judge::{check_object, place};
-use crate::k0rdent::root::Root;
 use crate::kinds;
 use crate::layout::manifest::{Manifest, ManifestObject, NeededBy};
 use crate::listing::few;
-use crate::name::step::Step;
-use crate::name::{Claimant, ObjectKey, SourceName, Version};
+use crate::name::step::{Step, is_handed_out};
+use crate::name::{Claimant, ObjectKey};
 use crate::object::Object;
 use crate::selector::Truth;
 use crate::snapshot::Lookup;
@@ -37,6 +36,7 @@ mod guests;
 /// What admission says now of what a manifest lists.
 pub(super) struct Admission<'a, 'i, 'r> {
     input: &'i Input<'a>,
+    at: Place,
     claims: BTreeMap<&'i Claimant, &'i Claim>,
     /// The objects of each claimant, by the references that lead to them. What is handed over was reached by the same
     /// references as what took its place.
@@ -56,13 +56,14 @@ impl<'a, 'i, 'r> Admission<'a, 'i, 'r> {
         let mut reached: BTreeMap<(&Claimant, &[Step]), Vec<&ManifestObject>> = BTreeMap::new();
         for object in &manifest.objects {
             for needed_by in &object.needed_by {
-                reached.entry((&needed_by.by, &needed_by.through)).or_default().push(object);
+                reached.entry((&needed_by.by, needed_by.steps())).or_default().push(object);
             }
         }
         let of_guests =
             rulings.iter().map(|ruling| (&ruling.case.claim.by, ruling)).filter(|(by, _)| by.group().is_some());
         let (slips, named) = (BTreeMap::new(), named(input.world.fleet));
-        let admission = Self { input, claims, reached, of_guests: of_guests.collect(), slips, named };
+        let admission =
+            Self { input, at: input.to.place(), claims, reached, of_guests: of_guests.collect(), slips, named };
         Self { slips: admission.all_slips(manifest), ..admission }
     }
 
@@ -109,7 +110,7 @@ impl<'a, 'i, 'r> Admission<'a, 'i, 'r> {
         if !world.fleet.publishes(&read.kind) {
             return revoked(Code::ForbiddenKind, format!("pouch does not publish objects of kind {}", read.kind));
         }
-        let claim = &self.claim(by, &read);
+        let claim = self.asker(needed_by);
         if admission::is_out_of_reach(&world, claim, &read) {
             return revoked(
                 Code::NotAdmitted,
@@ -126,14 +127,14 @@ impl<'a, 'i, 'r> Admission<'a, 'i, 'r> {
     }
 
     /// Explains that an object which led to this one may not be used, because its namer's source may not reach it.
-    fn led_astray(&self, claim: &Claim, referrers: &[Referrer<'_>], needed_by: &NeededBy) -> Option<String> {
-        let (_, before) = needed_by.through.split_last()?;
+    fn led_astray(&self, claim: Asker<'_>, referrers: &[Referrer<'_>], needed_by: &NeededBy) -> Option<String> {
+        let (_, before) = needed_by.steps().split_last()?;
         let is_beyond = |read: &ObjectKey, namer: Namer<'_>| {
             admission::is_known_beyond(&self.input.world, claim, &Sought { read, namer })
         };
         referrers.iter().find_map(|(referrer, read)| {
             let above =
-                referrer.needed_by.iter().find(|above| above.by == needed_by.by && *above.through == *before)?;
+                referrer.needed_by.iter().find(|above| above.by == needed_by.by && *above.steps() == *before)?;
             let further = self.referrers(referrer, above);
             match namers(&further, above).any(|namer| is_beyond(read, namer)) {
                 true => {
@@ -157,9 +158,9 @@ impl<'a, 'i, 'r> Admission<'a, 'i, 'r> {
         {
             return None;
         }
-        let claim = self.claim(by, &object.read_key()?);
+        object.read_key()?;
         let mut data = needed_by.through.iter().filter_map(Step::data);
-        data.find(|data| closure::is_shut(&world, &claim, data)).cloned()
+        data.find(|data| closure::is_shut(&world, self.asker(needed_by), data)).cloned()
     }
 
     /// What an object was read from for a claimant. A ResourceSyncRule may make another kind of it, so its own says which; of
@@ -185,7 +186,7 @@ impl<'a, 'i, 'r> Admission<'a, 'i, 'r> {
     /// What a claimant was led to an object by. What is handed over was reached through what is handed over with it, if
     /// anything is, and else through what is still needed.
     fn referrers(&self, object: &ManifestObject, needed_by: &NeededBy) -> Vec<Referrer<'i>> {
-        let Some((_, before)) = needed_by.through.split_last() else { return Vec::new() };
+        let Some((_, before)) = needed_by.steps().split_last() else { return Vec::new() };
         let all = self.reached.get(&(&needed_by.by, before)).map(Vec::as_slice).unwrap_or_default();
         let leads = |referrer: &&&ManifestObject| !referrer.key.kind.is_secret() && !referrer.key.kind.is_config_map();
         let in_state = |is_handover: bool| {
@@ -199,7 +200,7 @@ impl<'a, 'i, 'r> Admission<'a, 'i, 'r> {
     }
 
     /// Why a namespaced object is not open to a claim, if it was read because of `namer`.
-    fn closed(&self, claim: &Claim, read: &ObjectKey, needed_by: &NeededBy, namer: Namer<'_>) -> Option<String> {
+    fn closed(&self, claim: Asker<'_>, read: &ObjectKey, needed_by: &NeededBy, namer: Namer<'_>) -> Option<String> {
         let Terms { world, .. } = self.input.terms;
         let by = &needed_by.by;
         let sought = Sought { read, namer };
@@ -225,7 +226,7 @@ impl<'a, 'i, 'r> Admission<'a, 'i, 'r> {
     }
 
     /// Why an identity that was read is shut to a claim.
-    fn shut(&self, claim: &Claim, identity: &ObjectKey, namer: Namer<'_>) -> Option<String> {
+    fn shut(&self, claim: Asker<'_>, identity: &ObjectKey, namer: Namer<'_>) -> Option<String> {
         let world = &self.input.world;
         let Lookup::Found(object) = world.snapshot.look_up(identity) else { return None };
         let sought = Sought { read: identity, namer };
@@ -243,40 +244,19 @@ impl<'a, 'i, 'r> Admission<'a, 'i, 'r> {
         Some(format!("{identity} is not open to namespace {}: {why}", claim.by.namespace()))
     }
 
-    /// A claimant's claim, or one that asks for what was published.
-    fn claim(&self, by: &Claimant, read: &ObjectKey) -> Claim {
+    /// The claimant of an object as it claims now, or else as the manifest shows it.
+    fn asker(&'i self, needed_by: &'i NeededBy) -> Asker<'i> {
+        let by = &needed_by.by;
         if let Some(claim) = self.claims.get(by) {
-            return (*claim).clone();
+            return (*claim).into();
         }
-        let Terms { world, to, .. } = self.input.terms;
-        let root = Root {
-            kind: read.kind.clone(),
-            version: Version::from(""),
-            name: read.name.clone(),
-            namespace: read.namespace.clone(),
-        };
-        // Nothing is said of the claim itself.
-        let place = Place::File { path: String::new().into(), line: 0, column: 0 };
-        let mut origin = Origin { source: SourceName::from(""), place };
-        let mut copied = None;
-        if let Some(maker) = kinds::claimant(by).filter(|_| by.is_maker()).and_then(|key| world.snapshot.get(&key)) {
-            origin = maker.origin.clone();
-            let copy = || Copied { read: read.clone(), source: None, lands: read.clone(), edits: Vec::new() };
-            copied = by.rule().is_some().then(|| Box::new(copy()));
-        }
-        let resolution = if by.is_credential() { world.fleet.resolution } else { Resolution::AsWritten };
-        Claim {
-            by: by.clone(),
-            origin,
-            to: to.address(),
-            root,
-            starts: Vec::new(),
-            resolution,
-            managed: false,
-            copied,
-            guest: None,
-            rendering: Rendering::None,
-        }
+        let world = &self.input.world;
+        let is_handed_out = is_handed_out(&needed_by.through) && world.access().makes(by) != Truth::No;
+        let asker = Asker { by, at: &self.at, source: None, is_handed_out, taking: Taking::Named };
+        let maker = kinds::claimant(by).filter(|_| by.is_maker()).and_then(|key| world.snapshot.get(&key));
+        let Some(maker) = maker else { return asker };
+        let taking = if by.rule().is_some() { Taking::Copy(None) } else { Taking::Named };
+        Asker { source: Some(&maker.origin.source), taking, ..asker }
     }
 
     /// What an identity that would be carried over is made from, and what is rewritten in it; none if its text cannot
@@ -305,10 +285,13 @@ impl<'a, 'i, 'r> Admission<'a, 'i, 'r> {
         if check_object(&world, &self.input.to.region.name, new).iter().any(Finding::stops_claim) {
             return None;
         }
-        let claim = self.claim(by, &read);
-        let moved = read.namespace != object.key.namespace;
-        let resolution = if moved { Resolution::Kcm } else { claim.resolution };
-        let (names, edits) = closure::names(&world, &claim, resolution, &read, new)?;
+        let resolution = match self.claims.get(by) {
+            _ if read.namespace != object.key.namespace => Resolution::Kcm,
+            Some(claim) => claim.resolution(),
+            None if by.is_credential() => world.fleet.resolution,
+            None => Resolution::AsWritten,
+        };
+        let (names, edits) = closure::names(&world, by, resolution, &read, new)?;
         let standing = published.document(&object.key);
         let fits = names.iter().all(|name| holds(name) || capi::aws::is_controller_identity(name))
             && standing.is_none_or(|standing| immutable_changes(&object.key, &standing, new).is_none());
@@ -336,7 +319,7 @@ fn namers<'r>(referrers: &'r [Referrer<'_>], needed_by: &NeededBy) -> impl Itera
 
 /// Whether a claimant names an object itself, or an object behind a Cluster does.
 fn is_root(needed_by: &NeededBy) -> bool {
-    needed_by.through.len() <= usize::from(!needed_by.by.is_credential())
+    needed_by.steps().len() <= usize::from(!needed_by.by.is_credential())
 }
 
 /// Why an object is withdrawn although its claimant's claim is broken, or the claimant gone and in use.

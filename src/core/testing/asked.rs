@@ -238,8 +238,8 @@ proptest! {
         for region in desk.fleet.regions.keys() {
             for case in desk.heard(region) {
                 let by = case.claim.by.namespace();
-                let root = &case.claim.root;
                 looked_at.extend(case.closure.members.iter().map(|member| member.read.clone()));
+                let Some(root) = case.claim.root() else { continue };
                 let places = [Some(by), root.namespace.as_ref(), Some(&desk.fleet.system_namespace)];
                 for place in places.into_iter().flatten() {
                     let named = |end| Name::new(format!("{}{end}", root.name));

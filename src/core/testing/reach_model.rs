@@ -406,7 +406,9 @@ fn play(seeds: core::ops::Range<u64>) -> Counts {
                 continue;
             }
             let path = chain.path();
-            let case = cases.iter().find(|case| case.claim.by.path() == path && case.claim.managed == chain.is_managed);
+            let case = cases
+                .iter()
+                .find(|case| case.claim.by.path() == path && case.claim.is_handed_out() == chain.is_managed);
             let case = case.unwrap_or_else(|| panic!("{seed}: no case of {path}"));
             let is_right = fleet.is_right(chain);
             let expect = if is_right { Verdict::Admitted } else { Verdict::Refused };

@@ -50,7 +50,7 @@ fn what_many_clusters_are_made_from_is_read_once() {
     let many = |text: &str| [text].repeat(10_000).join(", ");
     let of_one = asked(&many(&patch("/spec/template/spec/version")), &many(resource));
     assert_eq!(of_one.len(), CLUSTERS);
-    assert!(of_one.iter().all(|asked| asked.claim.as_ref().is_some_and(|claim| claim.starts.len() == 1)));
+    assert!(of_one.iter().all(|asked| asked.claim.as_ref().is_some_and(|claim| claim.starts().len() == 1)));
     let broken = asked(&many(&patch("[]")), resource);
     let is_told = |findings: &[crate::finding::Finding]| {
         (1..=16).contains(&findings.len()) && findings.iter().all(|finding| finding.code == Code::InvalidCluster)

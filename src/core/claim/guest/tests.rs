@@ -118,7 +118,7 @@ fn whoever_writes_many_clusters_or_objects_takes_little_of_a_group() {
     let of_tenant = |number: usize| ("tenant", secret("team-a", &format!("s{number}"), "pull: 'yes'"));
     let scene = scene("ns-1", (0..500).map(of_tenant));
     let desk = Desk::new(&scene);
-    let asked = desk.facts.asked().iter().find_map(|asked| asked.claim.as_ref()?.guest.clone()).unwrap();
+    let asked = desk.facts.asked().iter().find_map(|asked| asked.claim.as_ref()?.delivered().cloned()).unwrap();
     assert!(asked.items.len() <= 17, "{}", asked.items.len());
     assert_eq!(asked.shut.len(), 500);
     let region = desk.fleet.regions.values().next().unwrap();

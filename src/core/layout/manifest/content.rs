@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 use crate::finding::Code;
 use crate::layout::path::BundlePath;
 use crate::layout::split::Splits;
-use crate::name::step::Step;
+use crate::name::step::{Step, behind_claimant};
 use crate::name::{Claimant, Directory, FleetName, Name, Namespace, ObjectKey, SourceName};
 use crate::recipient::Recipient;
 
@@ -158,6 +158,11 @@ impl NeededBy {
     /// A claimant that is led to an object by these steps.
     pub fn of(by: &Claimant, through: &[Step]) -> Self {
         Self { by: by.clone(), through: through.to_vec() }
+    }
+
+    /// The steps behind the claimant, whoever makes that.
+    pub fn steps(&self) -> &[Step] {
+        behind_claimant(&self.through)
     }
 }
 

@@ -346,7 +346,7 @@ fn tree<'v>(value: &'v Value<'_>) -> Option<Tree<'v>> {
 
 /// One step of a chain. One that this release does not know is kept as words.
 fn step(node: &Value<'_>) -> Result<Step, Unusable> {
-    const FIELDS: [&str; 6] = ["field", "providerInterface", "rule", "template", "data", "opaque"];
+    const FIELDS: [&str; 7] = ["field", "providerInterface", "accessRule", "rule", "template", "data", "opaque"];
     let Value::Map(entries) = node else {
         return Err(malformed(format!("a step is {}, not a map", node.type_name())));
     };
@@ -356,16 +356,17 @@ fn step(node: &Value<'_>) -> Result<Step, Unusable> {
         append(&written, &mut words);
         return Ok(Step::Opaque(words));
     }
-    let [field, interface, rule, template, data, opaque] = map(Some(node), "a step", FIELDS)?;
-    let step = match (field, rule, template, data, opaque) {
-        (Some(_), None, None, None, None) => {
+    let [field, interface, access_rule, rule, template, data, opaque] = map(Some(node), "a step", FIELDS)?;
+    let step = match (field, access_rule, rule, template, data, opaque) {
+        (Some(_), None, None, None, None, None) => {
             let interface = optional(interface, "providerInterface")?.map(Name::from);
             return Ok(Step::Field { interface, field: text(field, "field")?.into() });
         }
-        (None, Some(_), None, None, None) => Step::Rule(text(rule, "rule")?.into()),
-        (None, None, Some(_), None, None) => Step::Template(text(template, "template")?.into()),
-        (None, None, None, Some(_), None) => Step::Data(object_key(data, "data")?),
-        (None, None, None, None, Some(_)) => Step::Opaque(text(opaque, "opaque")?.into()),
+        (None, Some(_), None, None, None, None) => Step::AccessRule(text(access_rule, "accessRule")?.into()),
+        (None, None, Some(_), None, None, None) => Step::Rule(text(rule, "rule")?.into()),
+        (None, None, None, Some(_), None, None) => Step::Template(text(template, "template")?.into()),
+        (None, None, None, None, Some(_), None) => Step::Data(object_key(data, "data")?),
+        (None, None, None, None, None, Some(_)) => Step::Opaque(text(opaque, "opaque")?.into()),
         _ => return Err(malformed("a step says not exactly one thing")),
     };
     match interface {

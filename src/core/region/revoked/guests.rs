@@ -86,7 +86,7 @@ impl<'i> Admission<'_, 'i, '_> {
             Giver::Rule(rule) => world.facts.synced.kind(rule).is_none(),
         };
         let is_unseen = |giver: &&Giver| {
-            let delivered = self.claims.get(by).and_then(|claim| claim.guest.as_ref());
+            let delivered = self.claims.get(by).and_then(|claim| claim.delivered());
             let is_of = |rule: &Name, finding: &Finding| finding.object.as_ref().is_some_and(|key| key.name == *rule);
             let rule = giver.rule().zip(delivered);
             rule.is_some_and(|(rule, delivered)| {
@@ -214,15 +214,15 @@ impl<'i> Admission<'_, 'i, '_> {
         (by, giver): (&Claimant, &Giver),
     ) -> Option<Taken> {
         let Terms { world, .. } = self.input.terms;
-        let delivered = self.claims.get(by)?.guest.as_ref()?;
+        let delivered = self.claims.get(by)?.delivered()?;
         let items = delivered.items.iter().filter(|item| item.parcel.lands == guest.key && from.is_of(&item.read));
         let items = items.filter_map(|item| Some((&item.read, item.rule.as_ref()?)));
         let waiting = delivered.waiting.iter().filter(|it| from.is_of(&it.read)).map(|it| (&it.read, &it.rule));
         let is_open = |(read, rule): (&ObjectKey, &Arc<Claim>)| {
             let sought = Sought { read, namer: Namer::Claimant };
             read.namespace.is_none()
-                || admission::of_namespaced(&world, rule, &sought).is_some()
-                || admission::undecided(&world, rule, &sought).is_some()
+                || admission::of_namespaced(&world, &**rule, &sought).is_some()
+                || admission::undecided(&world, &**rule, &sought).is_some()
         };
         let taken: Vec<(&ObjectKey, &Arc<Claim>)> = items.chain(waiting).collect();
         if taken.iter().copied().any(is_open) {

@@ -1,0 +1,65 @@
+//! Askers: who reaches for objects, as admission sees them.
+//!
+//! A claim asks for what it asks for. A published object was asked for by a claimant that need not claim anything now; what
+//! the manifest says of the two is asked again.
+
+use alloc::collections::BTreeSet;
+
+use crate::claim::{Ask, Claim};
+use crate::destination::Place;
+use crate::name::{Claimant, ObjectKey, Region, SourceName};
+
+/// Who reaches for an object.
+#[derive(Clone, Copy)]
+pub struct Asker<'a> {
+    /// The claimant.
+    pub by: &'a Claimant,
+    /// The place that the object is for.
+    pub at: &'a Place,
+    /// The source that the claimant stands in; none where it stands in the configuration, or is not there.
+    pub source: Option<&'a SourceName>,
+    /// Whether an AccessManagement rule makes the claimant.
+    pub is_handed_out: bool,
+    /// What it takes.
+    pub taking: Taking<'a>,
+}
+
+/// What an asker takes.
+#[derive(Clone, Copy)]
+pub enum Taking<'a> {
+    /// What it names, or objects behind it do.
+    Named,
+    /// What a ResourceSyncRule takes, by the copy of this source, if that is known.
+    Copy(Option<&'a SourceName>),
+    /// What the configuration delivers to a group of guest clusters, by naming it.
+    Delivered(&'a BTreeSet<ObjectKey>),
+}
+
+impl<'a> Asker<'a> {
+    /// The region whose configuration the place goes by.
+    pub fn region(self) -> &'a Region {
+        self.at.region()
+    }
+
+    /// Returns true if the configuration lets it deliver an object to guest clusters, by naming it.
+    pub fn delivers(self, read: &ObjectKey) -> bool {
+        matches!(self.taking, Taking::Delivered(named) if named.contains(read))
+    }
+}
+
+impl<'a> From<&'a Claim> for Asker<'a> {
+    fn from(claim: &'a Claim) -> Self {
+        let taking = match &claim.ask {
+            Ask::Root { .. } | Ask::Starts(_) | Ask::Render { .. } => Taking::Named,
+            Ask::Copy(copied) => Taking::Copy(copied.source.as_ref()),
+            Ask::Deliver { delivered, .. } => Taking::Delivered(&delivered.named),
+        };
+        Self {
+            by: &claim.by,
+            at: &claim.at,
+            source: Some(&claim.origin.source).filter(|source| !source.as_str().is_empty()),
+            is_handed_out: claim.is_handed_out(),
+            taking,
+        }
+    }
+}

@@ -287,7 +287,9 @@ fn by(step: &StepRecord, claimant: &str) -> String {
     let field = step.field.as_deref().unwrap_or_default();
     match &*step.role {
         // Of a Cluster, the field says itself which object it stands in.
-        "root" if Claimant::titled(claimant).starts_with("Credential ") => format!("{field} of the Credential"),
+        "root" if Claimant::of_path(claimant).is_some_and(|by| by.is_credential()) => {
+            format!("{field} of the Credential")
+        }
         "resourceTemplate" => String::from("its name: Sveltos reads it to propagate the credential"),
         "propagationSecret" => String::from("its name: Sveltos reads the Secret of this name"),
         _ => String::from(field),
@@ -296,13 +298,14 @@ fn by(step: &StepRecord, claimant: &str) -> String {
 
 /// Why a claimant, by its path, may use a step, or may not.
 pub fn admitted(step: &StepRecord, path: &str) -> String {
-    let titled = Claimant::titled(path);
-    let (kind, place) = titled.split_once(' ').unwrap_or_default();
+    let by = Claimant::of_path(path);
+    let (kind, namespace) = by.as_ref().map(|by| (by.kind(), by.namespace().as_str())).unwrap_or_default();
+    let is_group = by.as_ref().is_some_and(|by| by.group().is_some());
     let why = match (step.rule.as_deref(), &*step.role) {
         (_, "made") => return String::from("because the configuration has the group"),
         (_, "assumed") => "without being read: the provider itself makes it on every region",
-        (Some("ownNamespace"), _) if kind == "Guest" => "because the rule or template that the group names may use it",
-        (Some("grant"), _) if kind == "Guest" && step.placement.is_none() => {
+        (Some("ownNamespace"), _) if is_group => "because the rule or template that the group names may use it",
+        (Some("grant"), _) if is_group && step.placement.is_none() => {
             "because the configuration names it, in the group or in a grant"
         }
         (Some("ownNamespace"), _) => return format!("because it stands in the {kind}'s namespace"),
@@ -323,10 +326,7 @@ pub fn admitted(step: &StepRecord, path: &str) -> String {
             );
         }
         (None, _) if &*step.read != "found" && &*step.read != "notTold" => "unknown: it was not read",
-        _ => {
-            let namespace = place.split('/').next().unwrap_or_default();
-            return format!("no: nothing opens it to {namespace}");
-        }
+        _ => return format!("no: nothing opens it to {namespace}"),
     };
     String::from(why)
 }

@@ -61,7 +61,9 @@ fn words(needed: &Value) -> Value {
         Some(_) => step.clone(),
         None => json!({"field": format!("words of {step}")}),
     };
-    let steps = needed["through"].as_array().unwrap().iter().filter(|_| by["kind"] != "ResourceSyncRule");
+    // It did not say what hands out a Credential, or takes an object to a region.
+    let is_said = |step: &&Value| by["kind"] != "ResourceSyncRule" && step.get("accessRule").is_none();
+    let steps = needed["through"].as_array().unwrap().iter().filter(is_said);
     json!({"kind": by["kind"], "namespace": by["namespace"], "name": name, "via": steps.map(said).collect::<Vec<_>>()})
 }
 

@@ -44,6 +44,7 @@ mod examples;
 mod explain;
 mod exposure;
 mod forgotten;
+mod former;
 mod guests;
 mod handover;
 mod harden;

@@ -110,7 +110,7 @@ impl<'a, 'i, 'r> Admission<'a, 'i, 'r> {
         if !world.fleet.publishes(&read.kind) {
             return revoked(Code::ForbiddenKind, format!("pouch does not publish objects of kind {}", read.kind));
         }
-        let claim = self.asker(needed_by);
+        let claim = self.asker(by, &needed_by.through);
         if admission::is_out_of_reach(&world, claim, &read) {
             return revoked(
                 Code::NotAdmitted,
@@ -160,7 +160,7 @@ impl<'a, 'i, 'r> Admission<'a, 'i, 'r> {
         }
         object.read_key()?;
         let mut data = needed_by.through.iter().filter_map(Step::data);
-        data.find(|data| closure::is_shut(&world, self.asker(needed_by), data)).cloned()
+        data.find(|data| closure::is_shut(&world, self.asker(by, &needed_by.through), data)).cloned()
     }
 
     /// What an object was read from for a claimant. A ResourceSyncRule may make another kind of it, so its own says which; of
@@ -244,14 +244,13 @@ impl<'a, 'i, 'r> Admission<'a, 'i, 'r> {
         Some(format!("{identity} is not open to namespace {}: {why}", claim.by.namespace()))
     }
 
-    /// The claimant of an object as it claims now, or else as the manifest shows it.
-    fn asker(&'i self, needed_by: &'i NeededBy) -> Asker<'i> {
-        let by = &needed_by.by;
+    /// A claimant as it claims now, or else as the chain to an object shows it.
+    fn asker<'o>(&'o self, by: &'o Claimant, through: &[Step]) -> Asker<'o> {
         if let Some(claim) = self.claims.get(by) {
             return (*claim).into();
         }
         let world = &self.input.world;
-        let is_handed_out = is_handed_out(&needed_by.through) && world.access().makes(by) != Truth::No;
+        let is_handed_out = is_handed_out(through) && world.access().makes(by) != Truth::No;
         let asker = Asker { by, at: &self.at, source: None, is_handed_out, taking: Taking::Named };
         let maker = kinds::claimant(by).filter(|_| by.is_maker()).and_then(|key| world.snapshot.get(&key));
         let Some(maker) = maker else { return asker };

@@ -8,6 +8,8 @@ pub mod holder;
 pub mod made;
 pub mod step;
 
+pub use made::MadeBy;
+
 use alloc::borrow::Cow;
 use alloc::boxed::Box;
 use alloc::string::String;
@@ -286,12 +288,14 @@ pub struct ObjectKey {
     pub namespace: Option<Namespace>,
     /// The name.
     pub name: Name,
+    /// What makes the object, if it stands in no source.
+    pub made: Option<Arc<MadeBy>>,
 }
 
 impl ObjectKey {
     /// Joins the parts.
     pub fn new(kind: GroupKind, namespace: Option<Namespace>, name: Name) -> Self {
-        Self { kind, namespace, name }
+        Self { kind, namespace, name, made: None }
     }
 
     /// A Secret's key.

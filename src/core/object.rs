@@ -17,7 +17,6 @@ use alloc::vec::Vec;
 use crate::ciphertext::{Ciphertext, ciphertext, ciphertext_below, is_sealed_value};
 use crate::finding::{Code, Fault, Finding, Origin, Place};
 use crate::kinds::{self, COMPONENT_LABEL, DECISION_KEY, MANAGED_BY, MANAGED_BY_LABEL, MANAGED_LABEL, OF_KCM, Scopes};
-use crate::name::made::template_of;
 use crate::name::{GroupKind, Name, Namespace, ObjectKey, Scope, Version, is_data_key, split_api_version};
 use crate::nearest::{edits, nearest};
 use crate::node::{Key, Node};
@@ -297,10 +296,6 @@ fn identify(
     }
     let name = text(&["metadata", "name"])?.ok_or_else(|| unusable("metadata.name is missing"))?;
     let name: Name = name.into();
-    // What templates make is found under such names.
-    if scopes.of(&kind).is_some() && template_of(&name).is_some() {
-        return Err(unusable("metadata.name holds @, which no API server takes"));
-    }
     let written = text(&["metadata", "namespace"])?.filter(|n| !n.is_empty()).map(Namespace::from);
     let namespace = match scopes.of(&kind) {
         Some(Scope::Cluster) => None,

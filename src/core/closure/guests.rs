@@ -15,7 +15,6 @@ use crate::claim::{Claim, Delivered, Edit, GuestSet, Item, Own, Parcel, Rendered
 use crate::config::Grant;
 use crate::finding::{Class, Code, Finding, Severity};
 use crate::kinds;
-use crate::name::made::template_of;
 use crate::name::step::Step;
 use crate::name::{Name, Namespace, ObjectKey, Region, Version};
 use crate::object::Object;
@@ -82,7 +81,7 @@ pub(super) fn left_out(world: &World<'_>, claim: &Claim, member: &Member, beside
         return Some(finding.help(format!("To deliver it, add to `grants`: `- {grant}`.")));
     }
     let why = never_leaves(world, read).filter(|_| beside || member.rule.is_some())?;
-    let help = match (template_of(&read.name), &member.rule) {
+    let help = match (&read.made, &member.rule) {
         (Some(_), _) => "Let the template make a Secret of another type.",
         (None, Some(_)) => "Narrow the rule.",
         (None, None) => "Name another Secret, or take it out of the group.",

@@ -86,6 +86,7 @@ fn object(object: &ManifestObject, text: &mut String) {
     if let Some(from) = &object.from {
         text.push_str("from:\n");
         place(from.namespace.as_ref(), &from.name, text);
+        from.made.iter().for_each(|by| line(("template", by.template.as_str()), 4, text));
         text.push_str("  ");
     }
     if let Some(guest) = &object.guest {

@@ -1,60 +1,53 @@
 //! Made: the keys of objects that stand in no source, because templates make them.
 //!
-//! Such an object is found in the namespace that it is made for, under a name that no API server would take: what stands
-//! in a source cannot be taken for it. People never see that name: they are told the object, and the template.
+//! Such an object is found in the namespace that it is made for, and its key says what makes it: what stands in a source
+//! cannot be taken for it.
 
-use alloc::string::String;
+use alloc::boxed::Box;
+use alloc::sync::Arc;
 use core::fmt;
+
+use serde::{Deserialize, Serialize};
 
 use super::{Name, Namespace, ObjectKey};
 
-/// What stands between the parts of such a name.
-const BETWEEN: char = '@';
+/// What makes an object.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+pub struct MadeBy {
+    /// The ManagedResource.
+    pub template: Name,
+    /// The namespace that the object has; that of its key is the one that it is made for.
+    pub lands: Option<Namespace>,
+    /// The folder of the region, which stays when the region is renamed.
+    pub directory: Box<str>,
+    /// Whether it is for guest clusters: another thing than what is for the region itself.
+    pub in_guests: bool,
+}
 
 impl ObjectKey {
-    /// The key under which an object is found that a template makes for a namespace. `whose` tells apart what the template
-    /// makes for several places.
-    pub fn of_made(lands: &ObjectKey, (template, namespace): (&Name, &Namespace), whose: &str) -> Self {
-        let elsewhere = match lands.namespace.as_ref() == Some(namespace) {
-            true => String::new(),
-            false => format!("{}/", lands.namespace_text()),
-        };
-        let name = format!("{elsewhere}{}{BETWEEN}{template}{BETWEEN}{whose}", lands.name);
-        Self::new(lands.kind.clone(), Some(namespace.clone()), Name::from(name.as_str()))
+    /// The key under which an object is found that a template makes for a namespace.
+    pub fn of_made(kind_and_name: &Self, namespace: &Namespace, by: MadeBy) -> Self {
+        Self { namespace: Some(namespace.clone()), made: Some(Arc::new(by)), ..kind_and_name.clone() }
     }
 
     /// What the object of such a key is, and the template that makes it; none of any other key.
-    pub fn made(&self) -> Option<(Self, Name)> {
-        let (own, template) = parts(&self.name)?;
-        let (namespace, name) = match own.split_once('/') {
-            Some(("", name)) => (None, name),
-            Some((namespace, name)) => (Some(Namespace::from(namespace)), name),
-            None => (self.namespace.clone(), own),
-        };
-        Some((Self::new(self.kind.clone(), namespace, name.into()), template.into()))
+    pub fn made(&self) -> Option<(Self, &Name)> {
+        let by = self.made.as_ref()?;
+        Some((Self::new(self.kind.clone(), by.lands.clone(), self.name.clone()), &by.template))
     }
-}
-
-/// The template that makes an object, by the name under which that is found.
-pub fn template_of(name: &Name) -> Option<Name> {
-    parts(name).map(|(_, template)| template.into())
-}
-
-fn parts(name: &Name) -> Option<(&str, &str)> {
-    let (own, rest) = name.as_str().split_once(BETWEEN)?;
-    let (template, _) = rest.split_once(BETWEEN)?;
-    Some((own, template))
 }
 
 /// `Kind.group namespace/name`, for people.
 impl fmt::Display for ObjectKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if let Some((own, template)) = self.made() {
-            return write!(f, "{own} (made by ManagedResource {template})");
+        let namespace = self.made.as_ref().map_or(&self.namespace, |by| &by.lands);
+        match namespace {
+            Some(namespace) => write!(f, "{} {namespace}/{}", self.kind, self.name)?,
+            None => write!(f, "{} {}", self.kind, self.name)?,
         }
-        match &self.namespace {
-            Some(namespace) => write!(f, "{} {namespace}/{}", self.kind, self.name),
-            None => write!(f, "{} {}", self.kind, self.name),
+        match &self.made {
+            Some(by) => write!(f, " (made by ManagedResource {})", by.template),
+            None => Ok(()),
         }
     }
 }
@@ -73,14 +66,22 @@ mod tests {
             (ObjectKey::secret("other".into(), "a".into()), "Secret other/a (made by ManagedResource login.x)"),
             (cluster_scoped, "Thing.x.io a (made by ManagedResource login.x)"),
         ] {
-            let key = ObjectKey::of_made(&lands, (&"login.x".into(), &"team-a".into()), "eu@guests");
+            let by = |in_guests| MadeBy {
+                template: "login.x".into(),
+                lands: lands.namespace.clone(),
+                directory: "eu".into(),
+                in_guests,
+            };
+            let key = ObjectKey::of_made(&lands, &"team-a".into(), by(true));
             assert_eq!(key.namespace, Some("team-a".into()));
-            assert_eq!(key.made(), Some((lands, "login.x".into())));
+            assert_eq!(key.made(), Some((lands.clone(), &"login.x".into())));
             assert_eq!(key.to_string(), shown);
+            // It is no other thing of that name, wherever that stands.
+            assert_ne!(key, ObjectKey::of_made(&lands, &"team-a".into(), by(false)));
+            assert_ne!(key, ObjectKey::new(lands.kind.clone(), key.namespace.clone(), lands.name.clone()));
         }
         let plain = ObjectKey::secret("a".into(), "b".into());
         assert_eq!((plain.made(), plain.to_string()), (None, "Secret a/b".into()));
-        // One of a source that is called so strangely says nothing of a template.
         assert_eq!(ObjectKey::secret("a".into(), "b@c".into()).to_string(), "Secret a/b@c");
     }
 }

@@ -38,6 +38,6 @@ impl Order {
     /// Where the Secret was read, as the manifest records it; none of what pouch makes itself.
     pub(super) fn origin(&self) -> Option<ReadFrom> {
         let is_own = self.edits.iter().any(|edit| matches!(edit, Edit::Own(_)));
-        (!is_own).then(|| ReadFrom { namespace: self.read.namespace.clone(), name: self.read.name.clone() })
+        (!is_own).then(|| ReadFrom::of(&self.read))
     }
 }

@@ -15,7 +15,6 @@ use crate::closure::version_of_sets;
 use crate::config::ClusterSelector;
 use crate::finding::{Code, Finding};
 use crate::layout::manifest::{Guest, Manifest, ManifestObject};
-use crate::name::made::template_of;
 use crate::name::{Claimant, GroupKind, Name, Namespace, ObjectKey, Version};
 use crate::node::Node;
 use crate::secret::Payload;
@@ -64,7 +63,7 @@ impl<'m> Before<'m> {
             Some(object) => finding.at(&object.origin),
             None => finding,
         };
-        Some(finding.help(match template_of(&order.read.name) {
+        Some(finding.help(match &order.read.made {
             Some(_) => "Let the template give it another name, or keep the type; until then what is published stays.",
             None => {
                 "Let it land under another name, with `to` or by an override of the rule, or keep the type; until then what is \

@@ -29,8 +29,8 @@ pub struct ObjectRecord {
 
 impl From<&ObjectKey> for ObjectRecord {
     fn from(key: &ObjectKey) -> Self {
-        let (ObjectKey { kind, namespace, name }, made_by) = match key.made() {
-            Some((own, template)) => (own, Some(template)),
+        let (ObjectKey { kind, namespace, name, .. }, made_by) = match key.made() {
+            Some((own, template)) => (own, Some(template.clone())),
             None => (key.clone(), None),
         };
         Self { group: kind.group, kind: kind.kind, namespace, name, made_by }

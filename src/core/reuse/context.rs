@@ -27,7 +27,7 @@ pub struct Context<'a> {
 
 pub(super) fn add_context(tag: &mut Keyed, context: &Context<'_>) {
     let Context { fleet, directory, landing, recipients } = context;
-    let ObjectKey { kind, namespace: _, name } = landing;
+    let ObjectKey { kind, namespace: _, name, made: _ } = landing;
     add(tag, FORMAT);
     add(tag, fleet.as_str().as_bytes());
     add(tag, directory.as_str().as_bytes());

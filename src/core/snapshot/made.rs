@@ -1,14 +1,13 @@
 //! Made: objects that stand in no source, because templates make them for claimants.
 //!
-//! They are found like what was read, under keys that no API server would take: what stands in sources cannot be taken for
-//! them.
+//! They are found like what was read, under keys that say what makes them: what stands in sources cannot be taken for them.
 
 use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
 use crate::finding::Finding;
-use crate::name::{Claimant, GroupKind, Name, Namespace, ObjectKey, Region};
+use crate::name::{Claimant, MadeBy, Name, Namespace, ObjectKey, Region};
 use crate::object::Object;
 
 /// What a claim's template made.
@@ -39,17 +38,17 @@ pub struct MadeFor {
 pub struct AllMade {
     /// By the region, the template, the namespace, and whether it is for guest clusters.
     by: BTreeMap<Region, BTreeMap<Name, OfTemplate>>,
-    /// By the parts of their keys, as [`Objects`](super::objects::Objects) has them.
-    objects: BTreeMap<GroupKind, BTreeMap<Option<Namespace>, Named>>,
+    /// By their keys; those of a namespace in one piece.
+    objects: BTreeMap<Option<Namespace>, Keyed>,
 }
 
 type OfTemplate = BTreeMap<(Namespace, bool), Made>;
-type Named = BTreeMap<Name, Box<Object>>;
+type Keyed = BTreeMap<ObjectKey, Box<Object>>;
 
 /// A part of it that is of no use any more.
 #[derive(Default)]
 #[expect(dead_code, reason = "it is only dropped")]
-pub(super) struct Piece(BTreeMap<Name, OfTemplate>, Named);
+pub(super) struct Piece(BTreeMap<Name, OfTemplate>, Keyed);
 
 impl AllMade {
     /// Adds what a claim's template made, with where each object lands.
@@ -58,19 +57,18 @@ impl AllMade {
     pub fn add(&mut self, goal: MadeFor, directory: &str, made: Result<Vec<Object>, Vec<Finding>>) {
         let MadeFor { region, by, in_guests } = goal;
         let Claimant::Template { namespace, template } = by else { return };
-        let suffix = if in_guests { "@guests" } else { "" };
-        // The key under which an object is found: in the claimant's namespace, with a name that is none.
-        let place = format!("{directory}{suffix}");
-        let found_as = |lands: &ObjectKey| ObjectKey::of_made(lands, (&template, &namespace), &place);
+        let found_as = |object: &ObjectKey| {
+            let (template, lands) = (template.clone(), object.namespace.clone());
+            ObjectKey::of_made(object, &namespace, MadeBy { template, lands, directory: directory.into(), in_guests })
+        };
         let mut all = Made::default();
         match made {
             Ok(objects) => {
                 all.is_known = true;
                 for object in objects {
                     let (found, lands) = (found_as(&object.key), object.key.clone());
-                    let namespaces = self.objects.entry(found.kind.clone()).or_default();
-                    let names = namespaces.entry(found.namespace.clone()).or_default();
-                    names.insert(found.name.clone(), Box::new(object));
+                    let keyed = self.objects.entry(found.namespace.clone()).or_default();
+                    keyed.insert(found.clone(), Box::new(object));
                     all.objects.push((found, lands));
                 }
             }
@@ -87,12 +85,13 @@ impl AllMade {
 
     /// Its pieces, each of which can be dropped by itself.
     pub(super) fn apart(self) -> impl Iterator<Item = Piece> {
-        let by = self.by.into_values().map(|by| Piece(by, Named::default()));
-        let objects = self.objects.into_values().flat_map(BTreeMap::into_values);
+        let by = self.by.into_values().map(|by| Piece(by, Keyed::default()));
+        let objects = self.objects.into_values();
         by.chain(objects.map(|objects| Piece(BTreeMap::new(), objects)))
     }
 
     pub(super) fn get(&self, key: &ObjectKey) -> Option<&Object> {
-        self.objects.get(&key.kind)?.get(&key.namespace)?.get(&key.name).map(|object| &**object)
+        key.made.as_ref()?;
+        self.objects.get(&key.namespace)?.get(key).map(|object| &**object)
     }
 }

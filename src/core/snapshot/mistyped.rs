@@ -307,7 +307,7 @@ impl Meant {
 
     /// What an object could be whose name or namespace is an unrendered template.
     pub(super) fn by_key(object: &Object) -> Self {
-        let ObjectKey { kind, namespace, name } = &object.key;
+        let ObjectKey { kind, namespace, name, .. } = &object.key;
         let why = format!("the template at {} may be meant to make it", object.origin);
         Self {
             kind: Some(kind.clone()),

@@ -25,6 +25,9 @@ pub(super) struct Objects(BTreeMap<GroupKind, BTreeMap<Option<Namespace>, Named>
 
 impl Objects {
     pub(super) fn get(&self, key: &ObjectKey) -> Option<&Held> {
+        if key.made.is_some() {
+            return None;
+        }
         self.0.get(&key.kind)?.get(&key.namespace)?.get(&key.name)
     }
 

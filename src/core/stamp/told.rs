@@ -2,12 +2,13 @@
 
 use alloc::collections::BTreeMap;
 use alloc::string::{String, ToString as _};
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use serde::{Deserialize, Serialize};
 
 use crate::finding::{Cause, Code, Counts, Finding, Origin, Place, Severity};
-use crate::name::{Claimant, Group, GroupKind, Kind, Name, Namespace, ObjectKey};
+use crate::name::{Claimant, Group, GroupKind, Kind, MadeBy, Name, Namespace, ObjectKey};
 use crate::report::summary::{Credentials, Region};
 use crate::silence::Silenced;
 
@@ -131,6 +132,8 @@ struct ToldKey {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     namespace: Option<Namespace>,
     name: Name,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    made: Option<MadeBy>,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -155,11 +158,12 @@ impl From<&Finding> for Told {
             code: code.text().to_string(),
             region: region.as_ref().map(|region| region.to_string()),
             claimant: claimant.map(|by| (by.kind().to_string(), by.namespace().to_string(), by.name().to_string())),
-            object: object.as_ref().map(|ObjectKey { kind, namespace, name }| ToldKey {
+            object: object.as_ref().map(|ObjectKey { kind, namespace, name, made }| ToldKey {
                 group: kind.group.clone(),
                 kind: kind.kind.clone(),
                 namespace: namespace.clone(),
                 name: name.clone(),
+                made: made.as_deref().cloned(),
             }),
             origin: origin.as_ref().map(|origin| (origin.source.to_string(), place(&origin.place))),
             message: message.clone(),
@@ -186,9 +190,11 @@ impl Told {
             code: Code::parse(code)?,
             region: region.as_deref().map(Into::into),
             claimant: claimant.as_ref().map(|(kind, namespace, name)| Claimant::new(kind, (&**namespace).into(), name)),
-            object: object.as_ref().map(|ToldKey { group, kind, namespace, name }| {
-                let kind = GroupKind { group: group.clone(), kind: kind.clone() };
-                ObjectKey::new(kind, namespace.clone(), name.clone())
+            object: object.as_ref().map(|ToldKey { group, kind, namespace, name, made }| ObjectKey {
+                kind: GroupKind { group: group.clone(), kind: kind.clone() },
+                namespace: namespace.clone(),
+                name: name.clone(),
+                made: made.clone().map(Arc::new),
             }),
             origin: origin.as_ref().map(|(source, at)| Origin { source: (&**source).into(), place: place(at) }),
             message: message.clone(),
@@ -210,7 +216,11 @@ mod tests {
         let keys = [
             ObjectKey::new(GroupKind::new("g", "K"), None, "n".into()),
             ObjectKey::new(GroupKind::new("", "Secret"), Some("ns".into()), "n".into()),
-            ObjectKey::of_made(&ObjectKey::secret("b".into(), "n".into()), (&"login".into(), &"a".into()), "eu@guests"),
+            ObjectKey::of_made(
+                &ObjectKey::secret("b".into(), "n".into()),
+                &"a".into(),
+                MadeBy { template: "login".into(), lands: Some("b".into()), directory: "eu".into(), in_guests: true },
+            ),
         ];
         let places = [
             Place::File { path: "a.yaml".into(), line: 3, column: 5 },

@@ -2,13 +2,14 @@
 
 use alloc::boxed::Box;
 use alloc::string::String;
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use crate::finding::Code;
 use crate::layout::path::BundlePath;
 use crate::layout::split::Splits;
 use crate::name::step::{Step, behind_claimant};
-use crate::name::{Claimant, Directory, FleetName, Name, Namespace, ObjectKey, SourceName};
+use crate::name::{Claimant, Directory, FleetName, MadeBy, Name, Namespace, ObjectKey, SourceName};
 use crate::recipient::Recipient;
 
 /// The format that is written.
@@ -82,7 +83,8 @@ impl ManifestObject {
     /// The object that it was read from; none for what pouch makes itself.
     pub fn read_key(&self) -> Option<ObjectKey> {
         let from = self.from.as_ref()?;
-        Some(ObjectKey::new(self.key.kind.clone(), from.namespace.clone(), from.name.clone()))
+        let (namespace, name) = (from.namespace.clone(), from.name.clone());
+        Some(ObjectKey { kind: self.key.kind.clone(), namespace, name, made: from.made.clone() })
     }
 
     /// Who can read the file, if it is a Secret's.
@@ -91,19 +93,26 @@ impl ManifestObject {
     }
 }
 
-/// Namespace and name of the object that another one was made from; kind and group are the same.
+/// The object that another one was made from; kind and group are the same.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct ReadFrom {
     /// The namespace; none for cluster-scoped kinds.
     pub namespace: Option<Namespace>,
     /// The name.
     pub name: Name,
+    /// What makes it, if it stands in no source: then the namespace is the one that it is made for.
+    pub made: Option<Arc<MadeBy>>,
 }
 
 impl ReadFrom {
+    /// The place of an object.
+    pub fn of(key: &ObjectKey) -> Self {
+        Self { namespace: key.namespace.clone(), name: key.name.clone(), made: key.made.clone() }
+    }
+
     /// Whether it is the place of an object, of whatever kind.
     pub fn is_of(&self, key: &ObjectKey) -> bool {
-        self.namespace == key.namespace && self.name == key.name
+        self.namespace == key.namespace && self.name == key.name && self.made == key.made
     }
 }
 

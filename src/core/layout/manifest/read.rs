@@ -8,6 +8,7 @@
 use alloc::boxed::Box;
 use alloc::collections::BTreeSet;
 use alloc::string::String;
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use super::content::{
@@ -18,7 +19,7 @@ use crate::finding::Code;
 use crate::layout::path::{self, BundlePath};
 use crate::layout::split::Splits;
 use crate::name::step::Step;
-use crate::name::{Claimant, Directory, GroupKind, Name, Namespace, ObjectKey, is_directory, is_dns_label};
+use crate::name::{Claimant, Directory, GroupKind, MadeBy, Name, Namespace, ObjectKey, is_directory, is_dns_label};
 use crate::node::{Interner, Node};
 use crate::recipient::Recipient;
 use crate::yaml::emit::{Tree, append};
@@ -196,14 +197,22 @@ fn object(
     let fields = ["key", "from", "guest", "path", "sha256", "state", "reason", "neededBy", "recipients"];
     let [key, from, guest, path, sha256, state, reason, needed, readers] = map(Some(node), "an object", fields)?;
     let key = object_key(key, "key")?;
+    let guest = guest.map(of_guest).transpose()?;
     let from = match from {
         None => None,
         Some(_) => {
-            let [namespace, name, source, path] = map(from, "from", ["namespace", "name", "source", "path"])?;
+            let fields = ["namespace", "name", "template", "source", "path"];
+            let [namespace, name, template, source, path] = map(from, "from", fields)?;
             optional(source, "from.source")?;
             optional(path, "from.path")?;
+            let made = optional(template, "from.template")?.map(|template| MadeBy {
+                template: template.into(),
+                lands: guest.as_ref().map_or(&key, |guest| &guest.key).namespace.clone(),
+                directory: directory.as_str().into(),
+                in_guests: guest.is_some(),
+            });
             let namespace = optional(namespace, "from.namespace")?.map(Into::into);
-            Some(ReadFrom { namespace, name: text(name, "from.name")?.into() })
+            Some(ReadFrom { namespace, name: text(name, "from.name")?.into(), made: made.map(Arc::new) })
         }
     };
     let derived = splits.of_object(directory, &key);
@@ -233,7 +242,6 @@ fn object(
     if readers.is_some() && recipients.is_empty() {
         return Err(malformed("recipients is empty"));
     }
-    let guest = guest.map(of_guest).transpose()?;
     Ok(ManifestObject { key, from, guest, path: derived, sha256: digest(sha256)?, state, recipients, needed_by })
 }
 

@@ -9,13 +9,14 @@ use crate::finding::Code;
 use crate::hash::sha256_hex;
 use crate::layout::path::BundlePath;
 use crate::name::step::Step;
-use crate::name::{Claimant, Directory, GroupKind, Namespace, ObjectKey};
+use crate::name::{Claimant, Directory, GroupKind, MadeBy, Namespace, ObjectKey};
 use crate::node::Node;
 use crate::recipient::Recipient;
 use crate::testing::{node, yaml};
 use crate::yaml::written::tests::{changes, near};
 use crate::yaml::written::{self, Value as Written};
 use alloc::string::ToString as _;
+use alloc::sync::Arc;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -53,13 +54,13 @@ fn sample() -> Manifest {
         objects: vec![
             object(
                 ObjectKey::new(identity, None, "aws".into()),
-                Some(ReadFrom { namespace: None, name: "aws".into() }),
+                Some(ReadFrom { namespace: None, name: "aws".into(), made: None }),
                 ObjectState::Carried(Code::MissingReference),
                 vec![by("b", vec![]), by("a", vec![])],
             ),
             object(
                 ObjectKey::secret("kcm-system".into(), "aws".into()),
-                Some(ReadFrom { namespace: Some("kcm-system".into()), name: "aws".into() }),
+                Some(ReadFrom { namespace: Some("kcm-system".into()), name: "aws".into(), made: None }),
                 ObjectState::Current,
                 vec![by("a", vec![field(Some("aws"), "spec.identityRef"), field(None, "spec.secretRef")])],
             ),
@@ -386,13 +387,14 @@ fn any_step((interface, text, form): (Option<String>, String, u8)) -> Step {
             interface.as_deref().map(Into::into),
             text.as_str().into(),
         )),
+        4 => Step::AccessRule(text.as_str().into()),
         _ => Step::Opaque(text),
     }
 }
 
 /// Any manifest of the fields that make the form: names, places, states, references.
 fn any_manifest() -> impl Strategy<Value = Manifest> {
-    let through = proptest::collection::vec((proptest::option::of(word()), word(), 0..5_u8), 0..3);
+    let through = proptest::collection::vec((proptest::option::of(word()), word(), 0..6_u8), 0..3);
     let needed = proptest::collection::vec(("[a-z][a-z0-9-]{0,5}[a-z]", word(), through, 0..7_u8), 0..3);
     let object = (word(), proptest::option::of(word()), word(), 0..4_u8, needed, any::<u64>());
     let head = (word(), proptest::collection::vec((word(), word()), 0..3), 0..3_usize);
@@ -415,10 +417,20 @@ fn any_manifest() -> impl Strategy<Value = Manifest> {
                     through: all.into_iter().map(any_step).collect(),
                 };
                 let is_carried = form > 1;
+                let made = (form == 2).then(|| MadeBy {
+                    template: name.as_str().into(),
+                    lands: key.namespace.clone(),
+                    directory: directory.as_str().into(),
+                    in_guests: false,
+                });
                 ManifestObject {
                     guest: None,
                     path: path::of_object(&directory, &key),
-                    from: (form != 1).then(|| ReadFrom { namespace, name: name.as_str().into() }),
+                    from: (form != 1).then(|| ReadFrom {
+                        namespace,
+                        name: name.as_str().into(),
+                        made: made.map(Arc::new),
+                    }),
                     sha256: sha256_hex(&seed.to_le_bytes()),
                     state: if is_carried { ObjectState::Carried(Code::Unread) } else { ObjectState::Current },
                     recipients: if form == 3 { Vec::from([recipient(ONE)]) } else { Vec::new() },

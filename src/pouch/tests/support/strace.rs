@@ -179,7 +179,8 @@ pub fn writing(list: &Path) -> Vec<String> {
     let reads = |line: &&str| {
         line.contains(" open") && !["O_WRONLY", "O_RDWR", "O_CREAT"].iter().any(|flag| line.contains(flag))
     };
-    let lines: Vec<&str> = text.lines().filter(|line| line.contains('(')).collect();
+    // Of a thread that ends while its next call is looked at, nobody knows which that is; it was not made.
+    let lines: Vec<&str> = text.lines().filter(|line| line.contains('(') && !line.contains("???(")).collect();
     assert!(lines.len() > 10, "only {} files are opened", lines.len());
     lines.into_iter().filter(|line| !reads(line) && !line.contains("\"/dev/null\"")).map(str::to_owned).collect()
 }

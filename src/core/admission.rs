@@ -115,8 +115,8 @@ fn is_granted(world: &World<'_>, asker: Asker<'_>, sought: &Sought<'_>) -> bool 
     let referrer = sought.namer.referrer().and_then(|referrer| world.snapshot.get(referrer));
     let is_chosen = referrer.is_some_and(|it| describes(&it.origin.source)) || is_offered(world, asker, sought.read);
     match is_chosen {
-        true => world.grants_by_name(asker.by, asker.region(), sought.read),
-        false => world.grants(asker.by, asker.region(), sought.read),
+        true => world.grants_by_name(asker.by, asker.region, sought.read),
+        false => world.grants(asker.by, asker.region, sought.read),
     }
 }
 
@@ -153,9 +153,8 @@ fn held_to<'a>(world: &World<'a>, asker: Asker<'_>) -> Option<(ObjectKey, Vec<&'
     }
     let key = claimant_of(world, asker)?;
     // A source of another region alone is not trusted with what is made here, whatever it copies.
-    let counts = |source: &&SourceName| {
-        asker.by.template().is_none() || world.fleet.trusts_with_templates(source, asker.region())
-    };
+    let counts =
+        |source: &&SourceName| asker.by.template().is_none() || world.fleet.trusts_with_templates(source, asker.region);
     let sources = world.snapshot.agreeing(&key).map(|copy| &copy.origin.source);
     let sources: Vec<&SourceName> = sources.filter(counts).collect();
     // Of a Credential, one copy in a source that describes no region is enough.
@@ -205,7 +204,7 @@ pub fn is_out_of_reach<'c>(world: &World<'_>, asker: impl Into<Asker<'c>>, read:
         && matches!(snapshot.look_up(read), Lookup::Unread(_))
         && !snapshot.copies(read).any(|copy| sources.contains(&&copy.origin.source))
         && sources.iter().all(|source| snapshot.unread_of(source, read).is_none())
-        && matches!(world.granting(asker.by, asker.region(), read), Granting::No)
+        && matches!(world.granting(asker.by, asker.region, read), Granting::No)
 }
 
 /// Whether a claim may be admitted to an object without a grant, as far as the object's source goes.
@@ -233,8 +232,8 @@ fn by_identity(world: &World<'_>, asker: Asker<'_>, identity: &Object) -> Result
     }
     if !is_of_own_source(world, asker, &identity.key) {
         let granted = match is_offered(world, asker, &identity.key) {
-            true => world.grants_by_name(asker.by, asker.region(), &identity.key),
-            false => world.grants(asker.by, asker.region(), &identity.key),
+            true => world.grants_by_name(asker.by, asker.region, &identity.key),
+            false => world.grants(asker.by, asker.region, &identity.key),
         };
         return granted.then_some(Rule::Grant).ok_or(OF_ANOTHER_SOURCE);
     }
@@ -246,7 +245,7 @@ fn by_identity(world: &World<'_>, asker: Asker<'_>, identity: &Object) -> Result
         Admits::No => "its allowedNamespaces does not admit it",
         Admits::Unknown(why) => why,
     };
-    world.grants(asker.by, asker.region(), &identity.key).then_some(Rule::Grant).ok_or(why)
+    world.grants(asker.by, asker.region, &identity.key).then_some(Rule::Grant).ok_or(why)
 }
 
 /// Why a claim that is held to its own source may not use an object, whomever that admits.
@@ -270,7 +269,7 @@ pub fn undecided<'c>(world: &World<'_>, asker: impl Into<Asker<'c>>, sought: &So
         Standing::Unread(unread) => return Some(unread.leaves_open(read, &format!("{} may use {read}", asker.by))),
         Standing::Own | Standing::Elsewhere => {}
     }
-    if let Granting::Unknown(placement, why) = world.granting(asker.by, asker.region(), read) {
+    if let Granting::Unknown(placement, why) = world.granting(asker.by, asker.region, read) {
         return Some(hangs_on(asker, read, placement, why));
     }
     rule(world, asker, sought)?;

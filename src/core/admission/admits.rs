@@ -11,7 +11,7 @@ use crate::world::World;
 /// Whether an identity lets clusters in a claim's namespace use it, by its provider's own meaning.
 pub fn admits<'c>(world: &World<'_>, asker: impl Into<Asker<'c>>, identity: &Object) -> Admits {
     let asker = asker.into();
-    admits_in(world, asker.region(), asker.by.namespace(), identity)
+    admits_in(world, asker.region, asker.by.namespace(), identity)
 }
 
 /// The same for a namespace of a region.

@@ -6,7 +6,6 @@
 use alloc::collections::BTreeSet;
 
 use crate::claim::{Ask, Claim};
-use crate::destination::Place;
 use crate::name::{Claimant, ObjectKey, Region, SourceName};
 
 /// Who reaches for an object.
@@ -14,8 +13,8 @@ use crate::name::{Claimant, ObjectKey, Region, SourceName};
 pub struct Asker<'a> {
     /// The claimant.
     pub by: &'a Claimant,
-    /// The place that the object is for.
-    pub at: &'a Place,
+    /// The region whose configuration the place of the object goes by.
+    pub region: &'a Region,
     /// The source that the claimant stands in; none where it stands in the configuration, or is not there.
     pub source: Option<&'a SourceName>,
     /// Whether an AccessManagement rule makes the claimant.
@@ -36,11 +35,6 @@ pub enum Taking<'a> {
 }
 
 impl<'a> Asker<'a> {
-    /// The region whose configuration the place goes by.
-    pub fn region(self) -> &'a Region {
-        self.at.region()
-    }
-
     /// Returns true if the configuration lets it deliver an object to guest clusters, by naming it.
     pub fn delivers(self, read: &ObjectKey) -> bool {
         matches!(self.taking, Taking::Delivered(named) if named.contains(read))
@@ -56,7 +50,7 @@ impl<'a> From<&'a Claim> for Asker<'a> {
         };
         Self {
             by: &claim.by,
-            at: &claim.at,
+            region: claim.region(),
             source: Some(&claim.origin.source).filter(|source| !source.as_str().is_empty()),
             is_handed_out: claim.is_handed_out(),
             taking,

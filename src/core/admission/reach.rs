@@ -159,9 +159,9 @@ fn of_source(world: &World<'_>, asker: Asker<'_>, read: &ObjectKey, source: &Sou
     let identity = world.snapshot.get(read).filter(|_| read.namespace.is_none());
     let by_identity = identity.map_or(Reached::No, |identity| admitted(world, asker, identity, source));
     by_identity
-        .or(|| by_grant(world.granting_by_name(asker.by, asker.region(), read)))
-        .or(|| by_grant(world.granting_to(source, asker.region(), read)))
-        .or(|| match world.granting(asker.by, asker.region(), read) {
+        .or(|| by_grant(world.granting_by_name(asker.by, asker.region, read)))
+        .or(|| by_grant(world.granting_to(source, asker.region, read)))
+        .or(|| match world.granting(asker.by, asker.region, read) {
             Granting::No => Reached::No,
             granting => has_claimant(world, asker, read, source).and(|| by_grant(granting)),
         })
@@ -184,7 +184,7 @@ fn has_claimant(world: &World<'_>, asker: Asker<'_>, read: &ObjectKey, source: &
 
 /// Decides if a cluster-scoped identity admits some namespace of a source.
 fn admitted(world: &World<'_>, asker: Asker<'_>, identity: &Object, source: &Source) -> Reached {
-    let region = asker.region();
+    let region = asker.region;
     let admits = |namespace: &Namespace| admits_in(world, region, namespace, identity);
     let is_own = |namespace: &Namespace| source.provides.has_namespace(namespace, &world.fleet.system_namespace);
     let mut is_unseen = false;
@@ -214,7 +214,7 @@ fn admitted(world: &World<'_>, asker: Asker<'_>, identity: &Object, source: &Sou
 /// and one for each glob of the source, of which nothing is known.
 fn candidates(world: &World<'_>, asker: Asker<'_>, identity: &Object, source: &Source) -> BTreeSet<Namespace> {
     let names = identity.at(&["spec"]).map(capi::texts).unwrap_or_default();
-    let labelled = world.labelled(asker.region());
+    let labelled = world.labelled(asker.region);
     let globs = source.provides.namespaces.patterns().iter();
     let samples = globs.map(|glob| Namespace::new(glob.replace(['*', '?'], "x")));
     names.into_iter().map(Namespace::from).chain(labelled).chain(samples).collect()

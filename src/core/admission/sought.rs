@@ -55,7 +55,7 @@ pub fn hangs_on(asker: Asker<'_>, object: &ObjectKey, placement: &Placement, why
     );
     let help = format!(
         "Correct what keeps the placement from being known, or name region {} in the grant; until then what is published by it stays.",
-        asker.region()
+        asker.region
     );
     Finding::new(Code::Unread, message).about(object).help(help)
 }

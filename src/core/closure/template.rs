@@ -132,7 +132,7 @@ fn datum(read: &ObjectKey) -> Sought<'_> {
 }
 
 fn is_open(world: &World<'_>, asker: Asker<'_>, key: &ObjectKey) -> bool {
-    admission::is_of_own_source(world, asker, key) || world.grants(asker.by, asker.region(), key)
+    admission::is_of_own_source(world, asker, key) || world.grants(asker.by, asker.region, key)
 }
 
 /// Why data is not open to a template, if it is not. Its text is no rule that takes something away: it may be mistyped. What

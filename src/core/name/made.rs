@@ -3,26 +3,10 @@
 //! Such an object is found in the namespace that it is made for, and its key says what makes it: what stands in a source
 //! cannot be taken for it.
 
-use alloc::boxed::Box;
 use alloc::sync::Arc;
 use core::fmt;
 
-use serde::{Deserialize, Serialize};
-
-use super::{Name, Namespace, ObjectKey};
-
-/// What makes an object.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
-pub struct MadeBy {
-    /// The ManagedResource.
-    pub template: Name,
-    /// The namespace that the object has; that of its key is the one that it is made for.
-    pub lands: Option<Namespace>,
-    /// The folder of the region, which stays when the region is renamed.
-    pub directory: Box<str>,
-    /// Whether it is for guest clusters: another thing than what is for the region itself.
-    pub in_guests: bool,
-}
+use super::{MadeBy, Name, Namespace, ObjectKey};
 
 impl ObjectKey {
     /// The key under which an object is found that a template makes for a namespace.

@@ -11,9 +11,8 @@ use crate::claim::template::TemplateSpec;
 use crate::closure::{close, of_root};
 use crate::config::{Companions, Grant, Granted, Grantee, Resolution};
 use crate::finding::{Code, Finding};
-use crate::k0rdent::root::Root;
 use crate::kinds;
-use crate::name::{Claimant, Name, ObjectKey};
+use crate::name::{Claimant, Name, Namespace, ObjectKey};
 use crate::world::{Granting, World};
 
 /// Adds the owners to the objects that were asked for, and says why further names may be missing.
@@ -45,7 +44,7 @@ pub fn owners<'a>(
             }
         }
         if let Some((root, asked)) = closure.members.first().zip(claim.root()) {
-            for key in companions_of(world, &claim.by, (asked, &root.read)) {
+            for key in companions_of(world, &claim.by, (&asked.name, asked.namespace.as_ref()), &root.read) {
                 companions.entry(key).or_default().insert(claim.by.clone());
             }
         }
@@ -123,15 +122,17 @@ fn granted(world: &World<'_>, claim: &Claim) -> Vec<ObjectKey> {
 fn companions_of(
     world: &World<'_>,
     by: &Claimant,
-    (asked, read): (&Root, &ObjectKey),
+    (name, namespace): (&Name, Option<&Namespace>),
+    read: &ObjectKey,
 ) -> impl Iterator<Item = ObjectKey> {
-    let places: BTreeSet<_> = [read.namespace.clone(), asked.namespace.clone()]
+    let places: BTreeSet<_> = [read.namespace.as_ref(), namespace]
         .into_iter()
         .flatten()
+        .cloned()
         .chain([by.namespace().clone(), world.fleet.system_namespace.clone()])
         .collect();
-    let template = format!("{}-resource-template", asked.name);
-    let secret = format!("{}-secret", asked.name);
+    let template = format!("{name}-resource-template");
+    let secret = format!("{name}-secret");
     places.into_iter().flat_map(move |namespace| {
         [
             ObjectKey::config_map(namespace.clone(), template.as_str().into()),

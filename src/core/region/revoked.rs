@@ -16,7 +16,6 @@ use crate::claim::sync_rule::object_of;
 use crate::claim::{Claim, Edit};
 use crate::closure;
 use crate::config::Resolution;
-use crate::destination::Place;
 use crate::finding::{Code, Finding};
 use crate::judge::case::Ruling;
 use crate::judge::region::immutable_changes;
@@ -36,7 +35,6 @@ mod guests;
 /// What admission says now of what a manifest lists.
 pub(super) struct Admission<'a, 'i, 'r> {
     input: &'i Input<'a>,
-    at: Place,
     claims: BTreeMap<&'i Claimant, &'i Claim>,
     /// The objects of each claimant, by the references that lead to them. What is handed over was reached by the same
     /// references as what took its place.
@@ -62,8 +60,7 @@ impl<'a, 'i, 'r> Admission<'a, 'i, 'r> {
         let of_guests =
             rulings.iter().map(|ruling| (&ruling.case.claim.by, ruling)).filter(|(by, _)| by.group().is_some());
         let (slips, named) = (BTreeMap::new(), named(input.world.fleet));
-        let admission =
-            Self { input, at: input.to.place(), claims, reached, of_guests: of_guests.collect(), slips, named };
+        let admission = Self { input, claims, reached, of_guests: of_guests.collect(), slips, named };
         Self { slips: admission.all_slips(manifest), ..admission }
     }
 
@@ -205,7 +202,7 @@ impl<'a, 'i, 'r> Admission<'a, 'i, 'r> {
         let by = &needed_by.by;
         let sought = Sought { read, namer };
         let why = match admission::of_namespaced(&world, claim, &sought) {
-            Some(Rule::ThroughIdentity) if world.grants(by, claim.region(), read) => return None,
+            Some(Rule::ThroughIdentity) if world.grants(by, claim.region, read) => return None,
             None | Some(Rule::ThroughIdentity) if admission::undecided(&world, claim, &sought).is_some() => {
                 return None;
             }
@@ -251,7 +248,8 @@ impl<'a, 'i, 'r> Admission<'a, 'i, 'r> {
         }
         let world = &self.input.world;
         let is_handed_out = is_handed_out(through) && world.access().makes(by) != Truth::No;
-        let asker = Asker { by, at: &self.at, source: None, is_handed_out, taking: Taking::Named };
+        let asker =
+            Asker { by, region: &self.input.to.region.name, source: None, is_handed_out, taking: Taking::Named };
         let maker = kinds::claimant(by).filter(|_| by.is_maker()).and_then(|key| world.snapshot.get(&key));
         let Some(maker) = maker else { return asker };
         let taking = if by.rule().is_some() { Taking::Copy(None) } else { Taking::Named };

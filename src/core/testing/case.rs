@@ -13,6 +13,8 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
+use crate::claim::guest::NEWEST;
+use crate::claim::{Ask, Claim, Start};
 use crate::config::file::FleetFile;
 use crate::config::resolve::{files_needed, resolve};
 use crate::config::{Fleet, Source, SourcePlace};
@@ -289,4 +291,18 @@ pub(crate) fn of_stage(stage: &str) -> Vec<Case> {
     paths.retain(|path| path.extension().is_some_and(|extension| extension == "yaml"));
     paths.sort();
     paths.iter().map(|path| Case::load(path)).collect()
+}
+
+/// What a claim asks for: the identity, or the first of several, or what its claimant is.
+pub(crate) fn asked_for(claim: &Claim) -> String {
+    let (kind, version, place) = match (&claim.ask, claim.starts().first()) {
+        (Ask::Root { root, .. }, _) | (_, Some(Start { root, .. })) => {
+            let namespace = root.namespace.as_ref().map(|namespace| format!("{namespace}/")).unwrap_or_default();
+            (root.kind.kind.clone(), root.version.to_string(), format!("{namespace}{}", root.name))
+        }
+        (Ask::Copy(copied), _) => (copied.read.kind.kind.clone(), copied.version.to_string(), copied.read.path()),
+        (Ask::Deliver { .. }, _) => ("ClusterResourceSet".into(), NEWEST.into(), claim.by.place()),
+        (Ask::Render { .. } | Ask::Starts(_), _) => return claim.by.to_string(),
+    };
+    format!("{kind} {version} {place}")
 }

@@ -13,10 +13,9 @@ use core::fmt::Write as _;
 
 use serde_json::Value;
 
-use super::case::{Case, Scene, fleet, key, of_stage, show, show_findings, snapshot};
+use super::case::{Case, Scene, asked_for, fleet, key, of_stage, show, show_findings, snapshot};
 use crate::admission::tenancy_of;
-use crate::claim::guest::NEWEST;
-use crate::claim::{Ask, Asked, Claim, Edit, Start};
+use crate::claim::{Asked, Edit};
 use crate::closure::{Member, Role};
 use crate::config::{Accept, Acceptance, Fleet, RegionConfig};
 use crate::destination::Destination;
@@ -345,20 +344,6 @@ fn claim(case: &Case) -> String {
     }
     show_findings("", desk.findings.clone(), &mut out);
     out
-}
-
-/// What a claim asks for: the identity, or the first of several, or what its claimant is.
-fn asked_for(claim: &Claim) -> String {
-    let (kind, version, place) = match (&claim.ask, claim.starts().first()) {
-        (Ask::Root { root, .. }, _) | (_, Some(Start { root, .. })) => {
-            let namespace = root.namespace.as_ref().map(|namespace| format!("{namespace}/")).unwrap_or_default();
-            (root.kind.kind.clone(), root.version.to_string(), format!("{namespace}{}", root.name))
-        }
-        (Ask::Copy(copied), _) => (copied.read.kind.kind.clone(), copied.version.to_string(), copied.read.path()),
-        (Ask::Deliver { .. }, _) => ("ClusterResourceSet".into(), NEWEST.into(), claim.by.place()),
-        (Ask::Render { .. } | Ask::Starts(_), _) => return claim.by.to_string(),
-    };
-    format!("{kind} {version} {place}")
 }
 
 /// Every Credential with verdict, members and findings, as if nothing were published.

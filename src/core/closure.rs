@@ -126,7 +126,8 @@ fn deliver(world: &World<'_>, claim: &Claim, delivered: &Delivered, closure: &mu
 /// What a ResourceSyncRule takes: the object alone. What the object refers to is a matter of further rules.
 fn copy(world: &World<'_>, claim: &Claim, copied: &Copied, closure: &mut Closure) {
     let places = Places { read: copied.read.clone(), lands: copied.lands.clone() };
-    let member = Member { edits: copied.edits.clone(), ..Member::new(places, Role::Root, Vec::new(), None) };
+    let through = claim.by.rule().cloned().map(Step::Rule).into_iter().collect();
+    let member = Member { edits: copied.edits.clone(), ..Member::new(places, Role::Root, through, None) };
     closure.members.push(member.clone());
     if world.fleet.publishes(&member.read.kind) && !assume(world, claim, closure, 0, &member) {
         look_up(world, claim, closure, &member);

@@ -125,7 +125,7 @@ fn a_flood_of_credentials_on_one_identity_freezes_nobody() {
     fleet.write("tenant/flood.yaml", format!("{}---\n{}", flood.join("---\n"), secret("team-a", "one", "v")));
     fleet.render(&[]).exits(0);
     let manifest = fs::read_to_string(fleet.path("bundles/regions/eu/bundle.yaml")).unwrap();
-    assert_eq!(manifest.matches("- kind: Credential").count(), 600);
+    assert_eq!(manifest.matches("kind: Credential\n").count(), 600);
 }
 
 /// Also who raises the limits publishes nothing that could never be changed again.

@@ -12,8 +12,7 @@ fn manifest(region: &str) -> String {
 }
 
 /// The manifest of a region, which only Credentials with Secrets need, as the format before wrote it.
-fn in_former(fleet: &Fleet, region: &str) -> String {
-    let text = fleet.read(&manifest(region));
+fn in_former(fleet: &Fleet, region: &str, text: &str) -> String {
     let (_, body) = text.split_once('\n').unwrap();
     let mut former = body.to_owned();
     for (now, before) in [
@@ -37,7 +36,7 @@ fn two() -> (Fleet, Fleet) {
     copy(&now.path("."), &former.path("."));
     former.private("reuse.key", now.read("reuse.key"));
     for region in ["eu", "us"] {
-        former.write(&manifest(region), in_former(&now, region));
+        former.write(&manifest(region), in_former(&now, region, &now.read(&manifest(region))));
     }
     (now, former)
 }
@@ -53,7 +52,8 @@ fn differing(one: &Fleet, other: &Fleet) -> Vec<String> {
 fn the_next_run_writes_the_manifests_of_now() {
     let (now, former) = two();
     assert_eq!(differing(&now, &former), ["regions/eu/bundle.yaml", "regions/us/bundle.yaml"]);
-    former.run(&["plan"]).ends(0).outcome("eu", "would be published");
+    let plan = former.run(&["plan"]).ends(0).stdout;
+    assert!(plan.contains("eu  would be published  6 objects, none changed\n"), "{plan}");
     former.render(&[]).ends(0).outcome("eu", "published").outcome("us", "published");
     assert_eq!(differing(&now, &former), Vec::<String>::new());
     former.render(&[]).ends(0).outcome("eu", "unchanged");
@@ -109,10 +109,11 @@ fn deletions_that_are_held_are_the_same_ones() {
 #[test]
 fn an_upgrade_is_proposed_as_one_commit_of_manifests() {
     let fleet = Fleet::with_credentials(2);
-    fleet.render(&[]).ends(0);
     let origin = Origin::new(&fleet, "");
+    origin.publish(&[]).ends(0);
     for region in ["eu", "us"] {
-        fleet.write(&manifest(region), in_former(&fleet, region));
+        let text = origin.git(&["show", &format!("main:{}", manifest(region))]) + "\n";
+        fleet.write(&manifest(region), in_former(&fleet, region, &text));
     }
     origin.commit_beside(&format!("cp -r '{}' .", fleet.path("bundles").display()));
     let base = origin.tip().unwrap();

@@ -57,7 +57,8 @@ fn a_template_is_planned_explained_and_rotated_by_its_own_name() {
         assert!(!text.contains("not-a-real-key") && !text.contains("bm90LWEtcmVhbC1rZXk="), "{path}");
     }
     let told = fleet.run(&["explain", "managedresource", "dev-a/pull"]).ends(0).stdout;
-    for line in ["ManagedResource dev-a/pull at manifests/template.yaml:2:1", "spec.template with Secret registry/pull"]
+    for line in
+        ["ManagedResource dev-a/pull at manifests/template.yaml:2:1", "ManagedResource pull with Secret registry/pull"]
     {
         assert!(told.contains(line), "{line}\n{told}");
     }

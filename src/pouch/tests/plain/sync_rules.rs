@@ -54,7 +54,10 @@ fn a_rule_takes_what_it_matches_and_nothing_more() {
         );
         assert!(!copy.contains("pull:") && copy.contains("ENC["), "{copy}");
         let bundle = fleet.read(&format!("bundles/regions/{region}/bundle.yaml"));
-        assert!(bundle.contains("kind: ResourceSyncRule") && bundle.contains("name: pull:first"), "{bundle}");
+        assert!(
+            bundle.contains("      object:\n        name: first\n      rule: pull\n    through:\n    - rule: pull\n"),
+            "{bundle}"
+        );
     }
     fleet.run(&["render"]).ends(0).outcome("eu-west", "unchanged");
     // The other region is named in none of its findings, and no rule goes out by itself.

@@ -293,7 +293,7 @@ pub fn objects(folder: &Path) -> Vec<Listed> {
             let needed_by = object.get("neededBy").map(Node::items).unwrap_or_default();
             Listed {
                 title: format!("{} {}", key.str_at(&["kind"]).expect("a kind"), named(key)),
-                needed_by: needed_by.iter().map(named).collect(),
+                needed_by: needed_by.iter().map(|entry| named(entry.get("by").expect("a claimant"))).collect(),
             }
         })
         .collect()

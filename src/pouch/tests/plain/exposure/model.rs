@@ -44,7 +44,7 @@ impl State {
         for (directory, region) in &self.regions {
             let base = format!("{}/regions/{directory}", self.root);
             // One region is of the format before.
-            let is_former = directory == "us";
+            let is_former = *directory == "us";
             let format = if is_former { "v1alpha1" } else { "v1alpha2" };
             let mut manifest = format!(
                 "# pouch/v1 0123abcd x\napiVersion: pouch/{format}\nfiles: []\nfleet: acme\nkind: Bundle\nmetadata:\n  \

@@ -78,7 +78,7 @@ impl State {
             let base = format!("{}regions/{directory}", self.root);
             let (mut ours, mut flow) = (String::new(), Vec::new());
             // One region is of the format before.
-            let is_former = directory == "us";
+            let is_former = *directory == "us";
             let format = if is_former { "v1alpha1" } else { "v1alpha2" };
             for (name, secret) in &region.secrets {
                 let text = secret.text(name);

@@ -311,7 +311,7 @@ fn recipients() -> Vec<Tamper> {
             rewrap(stage, &long);
         }),
         row("the manifest for another region too", &["foreign-recipient"], |stage| {
-            stage.edit(MANIFEST, &format!("- {WEST_KEY}\n"), &format!("- {WEST_KEY}\n- {EAST_KEY}\n"));
+            stage.edit(MANIFEST, &format!("- key: {WEST_KEY}\n"), &format!("- key: {WEST_KEY}\n- key: {EAST_KEY}\n"));
         }),
         row("the manifest for a stranger", WRONG, |stage| stage.edit(MANIFEST, WEST_KEY, STRANGER)),
     ]

@@ -169,9 +169,12 @@ impl NeededBy {
         Self { by: by.clone(), through: through.to_vec() }
     }
 
-    /// The steps behind the claimant, whoever makes that.
+    /// The steps behind the claimant, whoever makes that. The format before did not write the rule that is one itself.
     pub fn steps(&self) -> &[Step] {
-        behind_claimant(&self.through)
+        match (&self.by, &*self.through) {
+            (Claimant::SyncRule { .. }, [Step::Rule(_), rest @ ..]) => rest,
+            (_, chain) => behind_claimant(chain),
+        }
     }
 }
 

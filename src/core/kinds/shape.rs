@@ -74,7 +74,7 @@ const CLUSTER_DEPLOYMENT: &[Field] = &[
 const CLUSTER_PROFILE: &[Field] =
     &[Field::optional("clusterManager", Shape::Map(&[text("name")])), text("displayName")];
 
-/// How a cluster is reached is judged by `inventory::profile`, of which drafts have it as a map.
+/// The ways to a cluster are judged by `inventory::profile`: drafts have them as a map.
 const CLUSTER_PROFILE_STATUS: &[Field] = &[
     any("accessProviders"),
     any("conditions"),
@@ -90,19 +90,15 @@ pub fn status_of(kind: &GroupKind) -> Option<&'static [Field]> {
 
 /// The fields of `spec` of a kind, if all of them are known.
 pub fn spec_of(kind: &GroupKind) -> Option<&'static [Field]> {
-    if kind.is(MULTICLUSTER, "ClusterProfile") {
-        return Some(CLUSTER_PROFILE);
-    }
-    if kind.group != K0RDENT {
-        return capi::rules(kind).map(|rules| rules.spec);
-    }
-    match kind.kind.as_str() {
-        "AccessManagement" => Some(ACCESS_MANAGEMENT),
-        "ClusterDeployment" => Some(CLUSTER_DEPLOYMENT),
-        "Credential" => Some(CREDENTIAL),
-        "ProviderInterface" => Some(PROVIDER_INTERFACE),
-        "Region" => Some(REGION),
-        _ => None,
+    match (kind.group.as_str(), kind.kind.as_str()) {
+        (K0RDENT, "AccessManagement") => Some(ACCESS_MANAGEMENT),
+        (K0RDENT, "ClusterDeployment") => Some(CLUSTER_DEPLOYMENT),
+        (K0RDENT, "Credential") => Some(CREDENTIAL),
+        (K0RDENT, "ProviderInterface") => Some(PROVIDER_INTERFACE),
+        (K0RDENT, "Region") => Some(REGION),
+        (K0RDENT, _) => None,
+        (MULTICLUSTER, "ClusterProfile") => Some(CLUSTER_PROFILE),
+        _ => capi::rules(kind).map(|rules| rules.spec),
     }
 }
 
@@ -118,7 +114,7 @@ pub fn top(kind: &GroupKind) -> Option<&'static [&'static str]> {
     match (kind.group.as_str(), kind.kind.as_str()) {
         ("", "Secret") => Some(&["data", "immutable", "stringData", "type"]),
         ("", "ConfigMap") => Some(&["binaryData", "data", "immutable"]),
-        (super::MULTICLUSTER, "PlacementDecision") => Some(&["decisions", "schedulerName", "spec", "status"]),
+        (MULTICLUSTER, "PlacementDecision") => Some(&["decisions", "schedulerName", "spec", "status"]),
         _ => is_known().then_some(&["spec", "status"]),
     }
 }

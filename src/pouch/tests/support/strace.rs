@@ -180,7 +180,10 @@ pub fn writing(list: &Path) -> Vec<String> {
         line.contains(" open") && !["O_WRONLY", "O_RDWR", "O_CREAT"].iter().any(|flag| line.contains(flag))
     };
     // Of a thread that ends while its next call is looked at, nobody knows which that is; it was not made.
-    let lines: Vec<&str> = text.lines().filter(|line| line.contains('(') && !line.contains("???(")).collect();
+    let is_call = |line: &&str| {
+        line.contains('(') && !line.split_whitespace().nth(1).is_some_and(|call| call.starts_with("???("))
+    };
+    let lines: Vec<&str> = text.lines().filter(is_call).collect();
     assert!(lines.len() > 10, "only {} files are opened", lines.len());
     lines.into_iter().filter(|line| !reads(line) && !line.contains("\"/dev/null\"")).map(str::to_owned).collect()
 }

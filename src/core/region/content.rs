@@ -1,5 +1,6 @@
 //! Content: what a file of a bundle will hold, before anything is sealed.
 
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 use crate::claim::Edit;
@@ -15,7 +16,7 @@ pub enum Content {
     /// The bytes that are published under this path.
     Kept(BundlePath),
     /// A Secret that the shell has to seal.
-    Seal(Order),
+    Seal(Box<Order>),
 }
 
 /// A Secret to be sealed.

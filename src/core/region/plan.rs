@@ -6,6 +6,7 @@
 //! seal. Summary, text, commit message and hints are views of it.
 
 use alloc::borrow::Cow;
+use alloc::boxed::Box;
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
@@ -647,7 +648,7 @@ fn write(
                 let content = match keep {
                     Keep::Kept => Content::Kept(stands(&lands, &path).0),
                     Keep::Retagged(bytes) => Content::Bytes(bytes),
-                    _ if lands.kind.is_secret() => Content::Seal(order),
+                    _ if lands.kind.is_secret() => Content::Seal(Box::new(order)),
                     _ => Content::Bytes(text.as_bytes().to_vec()),
                 };
                 (content, from, guest, ObjectState::Current, needed_by, Vec::new())

@@ -413,7 +413,7 @@ fn write(
             shared.run.session.stop.check()?;
             // What waits for somebody to look at it stays what it is.
             let proposed = if is_anew { None } else { shelf.proposed(&path) };
-            let bytes = sealer.seal(shared.run, &shared.survey.snapshot, to, (&order, proposed))?;
+            let bytes = sealer.seal(shared.run, &shared.survey.snapshot, to, (&*order, proposed))?;
             let hash = sha256_hex(&bytes);
             Ok((path, NewFile::Bytes(bytes), Some(hash)))
         }

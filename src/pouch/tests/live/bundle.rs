@@ -89,9 +89,8 @@ pub fn of(tree: &Tree, identity: &str) -> Bundle {
         let path = object.str_at(&["path"]).expect("a path").to_owned();
         let bytes = tree.get(&path).unwrap_or_else(|| panic!("{path} is listed and missing"));
         let needed_by = object.get("neededBy").map(Node::items).unwrap_or_default();
-        let name = |by: &Node| {
-            format!("{}/{}", by.str_at(&["namespace"]).unwrap_or_default(), by.str_at(&["name"]).unwrap_or_default())
-        };
+        let name =
+            |by: &Node| format!("{}/{}", by.str_at(&["by", "namespace"]).unwrap(), by.str_at(&["by", "name"]).unwrap());
         let content = match path.ends_with(".sops.yaml") {
             true => opened(bytes, identity),
             false => String::from_utf8(bytes.clone()).unwrap(),

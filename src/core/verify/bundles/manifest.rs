@@ -103,4 +103,4 @@ const UNTRUSTED: &str = "Check that this is what pouch published there, for this
                          rekey --new-reuse-key` seals the bundle anew. Otherwise find out who changed it; as a last \
                          resort, `--adopt` renders the bundle anew, whatever is there.";
 
-const NEWER: &str = "Verify it with the pouch that wrote it, or a newer one.";
+const NEWER: &str = "Upgrade the reader first: use the pouch that wrote it, or a newer one.";

@@ -487,7 +487,7 @@ fn what_cannot_be_proved_or_read_is_said() {
     let manifest = stage.read(MANIFEST);
     for (from, to) in [("pouch/v1alpha2", "pouch/v2"), ("# pouch/v1 ", "# pouch/v2 ")] {
         stage.edit(MANIFEST, from, to);
-        ends(&["bundles"], 8, "help: Verify it with the pouch that wrote it, or a newer one.");
+        ends(&["bundles"], 8, "help: Upgrade the reader first: use the pouch that wrote it, or a newer one.");
         stage.write(MANIFEST, &manifest);
     }
     let key = stage.read("quickstart/reuse.key");

@@ -49,6 +49,18 @@ fn nothing(ran: Ran, code: i32, says: &str) {
     assert!(!ran.stderr.match_indices("AGE-SECRET-KEY-1").any(shows), "{}", ran.stderr);
 }
 
+/// Readers are upgraded before writers, and the message says so.
+#[test]
+fn what_a_later_pouch_wrote_wants_a_later_reader() {
+    let fleet = fleet();
+    let manifest = "bundles/regions/eu-west/bundle.yaml";
+    let text = fleet.read(manifest);
+    assert!(text.contains("pouch/v1alpha2"));
+    fleet.write(manifest, text.replace("pouch/v1alpha2", "pouch/v2"));
+    let ran = unpack(&fleet, &["bundles", "--region", "eu-west", "--identity", "keys/eu-west.txt"]);
+    nothing(ran, 8, "help: Upgrade the reader first: use the pouch that wrote it, or a newer one.");
+}
+
 /// Whoever can write to the folder could otherwise have the sidecar that opens bundles run out of memory.
 #[test]
 fn what_no_manifest_lists_is_not_read() {

@@ -13,6 +13,7 @@
     reason = "a test reads the environment, starts cargo and fails by panicking"
 )]
 
+mod arms;
 mod graph;
 mod rooms;
 mod source;
@@ -72,6 +73,7 @@ static HOUSE: LazyLock<House> = LazyLock::new(|| {
     let tests = test_places(&sources);
     sources.retain(|source| !tests.iter().any(|place| stands_in(&source.path, place)));
     faults.extend(sources.iter().flat_map(faults_of_source));
+    faults.extend(sources.iter().flat_map(arms::faults));
     House { graph: Graph::of(&sources).expect("our files are Rust"), faults }
 });
 

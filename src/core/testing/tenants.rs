@@ -323,7 +323,8 @@ impl Fleet {
                 {"name": "platform", "provides": {"namespaces": ["*"], "clusterScoped": true}},
                 {"name": HOSTILE, "provides": {"namespaces": [HOSTILE]}},
             ],
-            "limits": {"objectsPerNamespace": 12},
+            // How many of a region are left is counted over all of it, him among them.
+            "limits": {"objectsPerNamespace": 12, "deletions": {"keep": 0}},
             "regions": {"eu": {"recipients": self.recipients, "clusters": if self.has_clusters { json!(["*/*"]) } else { json!([]) }}},
         });
         let mut config = config;

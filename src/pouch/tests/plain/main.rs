@@ -27,6 +27,7 @@ mod alike;
 mod argocd_cluster;
 mod attack;
 mod bad_input;
+mod budget;
 mod check;
 mod churn;
 mod churn_laws;

@@ -41,13 +41,13 @@ pub struct Claim {
     pub at: Place,
     /// The origin of the claimant.
     pub origin: Origin,
-    /// What is asked for.
+    /// The objects that are asked for.
     pub ask: Ask,
     /// The beginning of all its chains: the rule of an AccessManagement that makes it, or nothing.
     pub through: Vec<Step>,
 }
 
-/// What a claim asks for. Each claimant has an ask of its own; a Cluster and a ClusterResourceSet share one.
+/// The objects that a claim asks for. Each claimant has an ask of its own; a Cluster and a ClusterResourceSet share one.
 #[derive(Clone, Debug)]
 pub enum Ask {
     /// The identity that a Credential names, and all that it needs.
@@ -57,18 +57,18 @@ pub enum Ask {
         /// Where it is looked for.
         resolution: Resolution,
     },
-    /// What the objects behind a Cluster name, or the payloads of a ClusterResourceSet; empty where nobody knows of any.
+    /// The identities that the objects behind a Cluster name, or the payloads of a ClusterResourceSet; empty where none is known.
     Starts(Vec<Start>),
     /// The object that a ResourceSyncRule takes.
     Copy(Box<Copied>),
-    /// What a template makes.
+    /// The objects that a template makes.
     Render {
-        /// Whether it goes to guest clusters.
+        /// True if they go to guest clusters.
         for_guests: bool,
     },
-    /// What a group of guest clusters delivers, and the templates that are rendered for its namespace.
+    /// The objects that a group of guest clusters delivers, and the templates that are rendered for its namespace.
     Deliver {
-        /// What is the same in each namespace.
+        /// The part that is the same in each namespace.
         delivered: Arc<Delivered>,
         /// The templates.
         rendered: Vec<Rendered>,
@@ -256,7 +256,7 @@ impl Claim {
         }
     }
 
-    /// What it starts from, if it is a Cluster's or a set's.
+    /// The objects that it starts from, if it is a Cluster's or a set's.
     pub fn starts(&self) -> &[Start] {
         match &self.ask {
             Ask::Starts(starts) => starts,
@@ -264,7 +264,7 @@ impl Claim {
         }
     }
 
-    /// What a ResourceSyncRule takes, and makes of it.
+    /// The object that a ResourceSyncRule takes, and the copy that it makes.
     pub fn copied(&self) -> Option<&Copied> {
         match &self.ask {
             Ask::Copy(copied) => Some(copied),
@@ -272,7 +272,7 @@ impl Claim {
         }
     }
 
-    /// What a group of guest clusters delivers.
+    /// The objects that a group of guest clusters delivers.
     pub fn delivered(&self) -> Option<&Arc<Delivered>> {
         match &self.ask {
             Ask::Deliver { delivered, .. } => Some(delivered),

@@ -68,7 +68,7 @@ pub fn close(world: &World<'_>, claim: &Claim) -> Closure {
     closure
 }
 
-/// What an identity needs, and its companions.
+/// The objects that an identity needs, and its companions.
 fn follow_root(world: &World<'_>, claim: &Claim, root: &Root, closure: &mut Closure) {
     let Some(places) = places_of(world, claim, root, closure) else { return };
     walk(world, claim, vec![Member::new(places, Role::Root, claim.through.clone(), None)], closure);

@@ -286,11 +286,11 @@ pub struct ObjectKey {
     pub namespace: Option<Namespace>,
     /// The name.
     pub name: Name,
-    /// What makes the object, if it stands in no source.
+    /// The maker of the object, if it stands in no source.
     pub made: Option<Arc<MadeBy>>,
 }
 
-/// What makes an object.
+/// The maker of an object.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub struct MadeBy {
     /// The ManagedResource.
@@ -299,7 +299,7 @@ pub struct MadeBy {
     pub lands: Option<Namespace>,
     /// The folder of the region, which stays when the region is renamed.
     pub directory: Box<str>,
-    /// Whether it is for guest clusters: another thing than what is for the region itself.
+    /// True if it is for guest clusters: another thing than what is for the region itself.
     pub in_guests: bool,
 }
 

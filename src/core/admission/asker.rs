@@ -1,4 +1,4 @@
-//! Askers: who reaches for objects, as admission sees them.
+//! Askers: claimants as admission sees them, with all that it asks of them.
 //!
 //! A claim asks for what it asks for. A published object was asked for by a claimant that need not claim anything now; what
 //! the manifest says of the two is asked again.
@@ -8,7 +8,7 @@ use alloc::collections::BTreeSet;
 use crate::claim::{Ask, Claim};
 use crate::name::{Claimant, ObjectKey, Region, SourceName};
 
-/// Who reaches for an object.
+/// A claimant that reaches for an object.
 #[derive(Clone, Copy)]
 pub struct Asker<'a> {
     /// The claimant.
@@ -17,20 +17,20 @@ pub struct Asker<'a> {
     pub region: &'a Region,
     /// The source that the claimant stands in; none where it stands in the configuration, or is not there.
     pub source: Option<&'a SourceName>,
-    /// Whether an AccessManagement rule makes the claimant.
+    /// True if an AccessManagement rule makes the claimant.
     pub is_handed_out: bool,
-    /// What it takes.
+    /// The way in which it takes objects.
     pub taking: Taking<'a>,
 }
 
-/// What an asker takes.
+/// The way in which an asker takes objects.
 #[derive(Clone, Copy)]
 pub enum Taking<'a> {
-    /// What it names, or objects behind it do.
+    /// It names them, or objects behind it do.
     Named,
-    /// What a ResourceSyncRule takes, by the copy of this source, if that is known.
+    /// A ResourceSyncRule takes one, by the copy of this source, if that is known.
     Copy(Option<&'a SourceName>),
-    /// What the configuration delivers to a group of guest clusters, by naming it.
+    /// The configuration names these for a group of guest clusters.
     Delivered(&'a BTreeSet<ObjectKey>),
 }
 

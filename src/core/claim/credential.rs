@@ -14,7 +14,7 @@ use crate::name::{Claimant, Namespace, Region};
 use crate::object::{Object, finding_of};
 use crate::snapshot::Snapshot;
 
-/// What a Credential asks for: in its own name, or in that of `by`, to whom this rule hands it out.
+/// The request of a Credential: in its own name, or in that of `by`, to whom this rule hands it out.
 pub(super) fn ask(fleet: &Fleet, snapshot: &Snapshot, object: &Object, by: Claimant, handed: Option<Step>) -> Asked {
     let mut asked = Asked { by, origin: object.origin.clone(), region: None, claim: None, findings: Vec::new() };
     asked.findings.extend(object.faults.iter().map(|fault| finding_of(fault, object)));

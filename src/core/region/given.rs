@@ -17,7 +17,7 @@ pub(super) enum Giver {
 }
 
 impl Giver {
-    /// What gave an object for a claimant; none if it is no payload of an object, or nobody can tell.
+    /// The giver of an object for a claimant; none if it holds no object for guests, or its chain does not tell.
     pub(super) fn of(object: &ManifestObject, needed_by: &NeededBy) -> Option<Self> {
         let (guest, from) = (object.guest.as_ref()?, object.from.as_ref()?);
         match needed_by.through.first()? {

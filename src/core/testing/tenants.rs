@@ -323,8 +323,7 @@ impl Fleet {
                 {"name": "platform", "provides": {"namespaces": ["*"], "clusterScoped": true}},
                 {"name": HOSTILE, "provides": {"namespaces": [HOSTILE]}},
             ],
-            // How many of a region are left is counted over all of it, him among them.
-            "limits": {"objectsPerNamespace": 12, "deletions": {"keep": 0}},
+            "limits": {"objectsPerNamespace": 12},
             "regions": {"eu": {"recipients": self.recipients, "clusters": if self.has_clusters { json!(["*/*"]) } else { json!([]) }}},
         });
         let mut config = config;

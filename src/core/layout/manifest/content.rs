@@ -100,7 +100,7 @@ pub struct ReadFrom {
     pub namespace: Option<Namespace>,
     /// The name.
     pub name: Name,
-    /// What makes it, if it stands in no source: then the namespace is the one that it is made for.
+    /// Its maker, if it stands in no source: then the namespace is the one that it is made for.
     pub made: Option<Arc<MadeBy>>,
 }
 

@@ -93,10 +93,12 @@ pub(super) fn of_value(node: &Value<'_>) -> Result<Manifest, Unusable> {
         Some(Value::Text(version)) => version,
         _ => "",
     };
-    let format = if version == FORMER { Format::Former } else { Format::Own };
-    if version != API_VERSION && format == Format::Own && version.starts_with("pouch/v") {
-        return Err(Unusable::Newer(version.chars().take(40).collect()));
-    }
+    let format = match version {
+        API_VERSION => Some(Format::Own),
+        FORMER => Some(Format::Former),
+        later if later.starts_with("pouch/v") => return Err(Unusable::Newer(later.chars().take(40).collect())),
+        _ => None,
+    };
     let fields = [
         "apiVersion",
         "kind",
@@ -112,9 +114,9 @@ pub(super) fn of_value(node: &Value<'_>) -> Result<Manifest, Unusable> {
     ];
     let [_, kind, metadata, fleet, recipients, sources, parts, former, objects, files, cluster] =
         map(Some(node), "the manifest", fields)?;
-    if (version != API_VERSION && format == Format::Own) || text(kind, "kind")? != KIND {
+    let (Some(format), KIND) = (format, text(kind, "kind")?) else {
         return Err(malformed("apiVersion and kind are not those of a bundle"));
-    }
+    };
     let [name] = map(metadata, "metadata", ["name"])?;
     let directory = text(name, "metadata.name")?;
     if !is_directory(directory) {
@@ -339,7 +341,7 @@ pub fn claimant_in(entry: &Node) -> Option<Claimant> {
     Some(Claimant::new(kind, entry.str_at(&["namespace"])?.into(), entry.str_at(&["name"])?))
 }
 
-/// What another release wrote, to be written again as it is.
+/// The tree of a value that another release wrote, to be written again as it is.
 fn tree<'v>(value: &'v Value<'_>) -> Option<Tree<'v>> {
     match value {
         Value::Text(text) => Some(Tree::text(&**text)),
@@ -384,7 +386,7 @@ fn step(node: &Value<'_>) -> Result<Step, Unusable> {
 }
 
 /// The format in which a manifest is written.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy)]
 enum Format {
     /// The one that is written.
     Own,
@@ -392,8 +394,8 @@ enum Format {
     Former,
 }
 
-/// What the format before wrote of those that need an object. Its claimants are believed, and of its chains those that are
-/// data: what a rule, a template or a group of guests wrote there are words, which nobody reads.
+/// The entries of `neededBy` in the format before. Its claimants are believed, and of its chains those that are data: those of
+/// rules, templates and groups of guests are words, which are never read.
 mod former {
     use super::{Claimant, NeededBy, Step, Unusable, Value, each, map, optional, text};
 

@@ -1,7 +1,5 @@
 //! The brake, by days of work: what a fleet of any size loses without a person, and what waits for one (DESIGN §2.8).
 
-use std::fmt::Write as _;
-
 use crate::support::fleet::{Fleet, Ran, credential, secret, selected};
 use crate::support::origin::Origin;
 
@@ -109,15 +107,14 @@ fn days_of_real_work_pass() {
     passes(&all, &two.join("---\n"));
     // One entry leaves a Secret that thirty share.
     let shared = |more: &str| {
-        let own = selected("n00").replace("env: prod", "kubernetes.io/metadata.name: x");
-        let (_, rest) = own.split_once("---\n").unwrap();
-        let rest = rest.replace("selector: {matchLabels: {kubernetes.io/metadata.name: x}}", "selector: {}");
-        let mut text = rest.replace("SecretAccessKey: not-real-either", &format!("SecretAccessKey: x{more}"));
-        for n in 0..30 {
-            let own = selected(&format!("n{n:02}"));
-            _ = write!(text, "---\n{}", own.split_once("---\n").unwrap().0);
-        }
-        text
+        let parts = |namespace: &str| {
+            let text = selected(namespace);
+            text.split_once("---\n").map(|(own, shared)| (own.to_owned(), shared.to_owned())).unwrap()
+        };
+        let open = parts("n00").1.replace("selector: {matchLabels: {env: prod}}", "selector: {}");
+        let open = open.replace("SecretAccessKey: not-real-either", &format!("SecretAccessKey: not-real-either{more}"));
+        let claimants = (0..30).map(|n| parts(&format!("n{n:02}")).0);
+        [open].into_iter().chain(claimants).collect::<Vec<_>>().join("---\n")
     };
     passes(&shared(", SessionToken: unreal"), &shared(""));
     // A tenant rotates all his Secrets.

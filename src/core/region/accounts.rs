@@ -1,7 +1,8 @@
 //! Accounts: what claimants lose of a region, for those whose losses are weighed together (DESIGN §2.8).
 //!
 //! A claimant loses an object that it had, that leaves the bundle, and in whose place its own chain reaches no other. What it
-//! exchanges is no loss, and neither is what another claimant keeps in the bundle.
+//! exchanges is no loss, and neither is what another claimant keeps in the bundle, unless that is a tenant with a source of
+//! his own: what he claims weighs nothing for others.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
@@ -164,11 +165,13 @@ pub(super) fn accounts(input: &Input<'_>, pack: &Pack, changes: &[Change], histo
             pack,
             entries: &entries,
             past,
+            whose,
+            source: whose.namespace().and_then(|namespace| input.world.fleet.own_source(namespace)),
             then: then.of.get(whose).unwrap_or(&nothing),
             before: before.of.get(whose).unwrap_or(&nothing),
             now: now.of.get(whose).unwrap_or(&nothing),
         };
-        weighing.account(whose)
+        weighing.account()
     };
     all.into_iter().map(account).collect()
 }
@@ -255,16 +258,19 @@ struct Weighing<'a> {
     /// The entries that leave Secrets which stay.
     entries: &'a BTreeMap<&'a ObjectKey, &'a [String]>,
     past: Option<&'a Past>,
+    whose: &'a Whose,
+    /// The source that is the namespace's own, if one is.
+    source: Option<&'a SourceName>,
     then: &'a Holding<'a>,
     before: &'a Holding<'a>,
     now: &'a Holding<'a>,
 }
 
 impl Weighing<'_> {
-    fn account(&self, whose: &Whose) -> Account {
-        let mut account = Account::new(whose.clone(), self.then.len());
+    fn account(&self) -> Account {
+        let mut account = Account::new(self.whose.clone(), self.then.len());
         let fleet = self.input.world.fleet;
-        account.source = whose.namespace().and_then(|namespace| fleet.own_source(namespace)).cloned();
+        account.source = self.source.cloned();
         let had: BTreeSet<&Claimant> = self.then.keys().chain(self.before.keys()).copied().collect();
         let (mut before, mut lost) = (0_usize, 0_usize);
         // However many share a Secret, an entry counts once.
@@ -315,8 +321,13 @@ impl Weighing<'_> {
         lost
     }
 
+    /// Returns true for an object that the bundle keeps for these, or for others who are not tenants with a source of their own.
     fn stays(&self, key: &ObjectKey) -> bool {
-        self.pack.objects.get(key).is_some_and(|packed| !packed.is_handover())
+        let source = |by: &Claimant| self.input.world.fleet.own_source(by.namespace());
+        let weighs =
+            |by: &Claimant| source(by).is_none_or(|own| Some(own) == self.source) || Whose::of(by) == *self.whose;
+        let keeps = |by: &NeededBy| weighs(&by.by);
+        self.pack.objects.get(key).is_some_and(|packed| keepers(packed).any(keeps))
     }
 
     fn loss(&self, key: &ObjectKey, entry: Option<String>) -> Loss {

@@ -519,6 +519,14 @@ fn a_hostile_tenant_uses_up_nobodys_bound() {
     histories(2710..2711);
 }
 
+/// What only he still needs weighed as kept for those who had left it, until these histories.
+#[test]
+fn what_a_hostile_tenant_keeps_is_lost_by_the_others_all_the_same() {
+    for seed in [3872, 5796, 8083] {
+        histories(seed..seed + 1);
+    }
+}
+
 #[test]
 #[ignore = "ten thousand histories: scripts/soak/run --tenants"]
 fn a_hostile_tenant_changes_nothing_in_ten_thousand_histories() {

@@ -49,5 +49,6 @@ pub mod resealing;
 mod revoked;
 mod sealing;
 mod sources;
+pub mod standing;
 mod unsigned;
 mod values;

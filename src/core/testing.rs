@@ -14,6 +14,7 @@ mod proved;
 mod reach_model;
 mod read_back;
 pub(crate) mod stages;
+pub(crate) mod standing;
 mod tenants;
 
 extern crate std;

@@ -158,7 +158,7 @@ pub(super) fn accounts(input: &Input<'_>, pack: &Pack, changes: &[Change], histo
         .map(|change| (&change.key, &*change.lost_entries))
         .collect();
     let account = |whose: &Whose| {
-        let past = history.baseline(&input.to.region.name, whose.namespace());
+        let past = history.baseline(&input.terms.to.region.name, whose.namespace());
         let then = past.and_then(|past| then.get(&core::ptr::from_ref(past))).unwrap_or(&before);
         let weighing = Weighing {
             input,
@@ -166,7 +166,7 @@ pub(super) fn accounts(input: &Input<'_>, pack: &Pack, changes: &[Change], histo
             entries: &entries,
             past,
             whose,
-            source: whose.namespace().and_then(|namespace| input.world.fleet.own_source(namespace)),
+            source: whose.namespace().and_then(|namespace| input.terms.world.fleet.own_source(namespace)),
             then: then.of.get(whose).unwrap_or(&nothing),
             before: before.of.get(whose).unwrap_or(&nothing),
             now: now.of.get(whose).unwrap_or(&nothing),
@@ -269,14 +269,14 @@ struct Weighing<'a> {
 impl Weighing<'_> {
     fn account(&self) -> Account {
         let mut account = Account::new(self.whose.clone(), self.then.len());
-        let fleet = self.input.world.fleet;
+        let fleet = self.input.terms.world.fleet;
         account.source = self.source.cloned();
         let had: BTreeSet<&Claimant> = self.then.keys().chain(self.before.keys()).copied().collect();
         let (mut before, mut lost) = (0_usize, 0_usize);
         // However many share a Secret, an entry counts once.
         let mut counted: BTreeSet<(&ObjectKey, String)> = BTreeSet::new();
         // Whoever is named to be withdrawn was looked at by a person.
-        for by in had.into_iter().filter(|by| !self.input.allowances.withdraw.contains(by)) {
+        for by in had.into_iter().filter(|by| !self.input.terms.allowances.withdraw.contains(by)) {
             let now = self.now.get(by);
             let lost_now = self.lost(by, self.before.get(by), now);
             let mut objects = self.lost(by, self.then.get(by), now);
@@ -323,7 +323,7 @@ impl Weighing<'_> {
 
     /// Returns true for an object that the bundle keeps for these, or for others who are not tenants with a source of their own.
     fn stays(&self, key: &ObjectKey) -> bool {
-        let source = |by: &Claimant| self.input.world.fleet.own_source(by.namespace());
+        let source = |by: &Claimant| self.input.terms.world.fleet.own_source(by.namespace());
         let weighs =
             |by: &Claimant| source(by).is_none_or(|own| Some(own) == self.source) || Whose::of(by) == *self.whose;
         let keeps = |by: &NeededBy| weighs(&by.by);

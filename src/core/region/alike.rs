@@ -36,5 +36,5 @@ pub(super) fn retag(
 ) -> Option<Vec<u8>> {
     let document = document(bytes)?;
     let leaves = reuse::leaves(&document)?;
-    reuse::retag(input.keys, context, text.as_bytes(), bytes, &reuse::pair(&leaves, payload?)?)
+    reuse::retag(input.terms.keys, context, text.as_bytes(), bytes, &reuse::pair(&leaves, payload?)?)
 }

@@ -111,7 +111,7 @@ pub(super) fn break_shared_paths(layout: &Layout<'_>, rulings: &mut [Ruling<'_>]
 /// While a ProviderInterface may stand in what was not read, a narrower closure proves nothing.
 pub(super) fn break_narrowed(input: &Input<'_>, rulings: &mut [Ruling<'_>]) {
     let interface = GroupKind::new(k0rdent::GROUP, "ProviderInterface");
-    let Some(source) = input.world.snapshot.unread_in(&interface, None) else { return };
+    let Some(source) = input.terms.world.snapshot.unread_in(&interface, None) else { return };
     let mut published: BTreeMap<&Claimant, Vec<&ObjectKey>> = BTreeMap::new();
     let objects = input.published.manifest().map(|manifest| &*manifest.objects).unwrap_or_default();
     // That nobody needs what is handed over is known already.
@@ -147,7 +147,7 @@ pub(super) fn break_in_place(input: &Input<'_>, rulings: &mut [Ruling<'_>]) {
         let Some(member) = in_place.find(|member| published.contains(&member.lands)) else { continue };
         let lands = &member.lands;
         let is_unseen = |object: &Object| lands.kind.is_secret() && object.payload.is_none();
-        let (code, message) = if input.world.snapshot.get(&member.read).is_some_and(is_unseen) {
+        let (code, message) = if input.terms.world.snapshot.get(&member.read).is_some_and(is_unseen) {
             let presumed = "which nobody looked at, counts as pouch's and as no source; no other source has it";
             (Code::MissingReference, format!("{lands} is published, and the one on the management cluster, {presumed}"))
         } else {

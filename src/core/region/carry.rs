@@ -65,7 +65,8 @@ impl Fates {
                     "Correct the source: its own findings say what is wrong. Until then the objects stay.",
                 ),
                 Fate::Carried(Code::Unread)
-                    if input.world.kept_by(by, input.to.region).is_none() && is_of_strange_look(input, by) =>
+                    if input.terms.world.kept_by(by, input.terms.to.region).is_none()
+                        && is_of_strange_look(input, by) =>
                 {
                     (
                         Code::DeletionUnproved,
@@ -104,23 +105,28 @@ impl Fates {
                 // If the Credential could be read, its claim says so itself.
                 Fate::Withdrawn if is_shut_out(input, by) && !is_heard_of(input, by) => (
                     Code::NamespaceNotAllowed,
-                    format!("region {} takes no {}s of namespace {}", input.to.region.name, by.kind(), by.namespace()),
+                    format!(
+                        "region {} takes no {}s of namespace {}",
+                        input.terms.to.region.name,
+                        by.kind(),
+                        by.namespace()
+                    ),
                     "If this is unintended, add the namespace to the region's namespaces.allowed.",
                 ),
                 _ => return None,
             };
             let unread_in = |kind: &str| {
-                input.world.snapshot.unread_in(&GroupKind::new(k0rdent::GROUP, kind), Some(by.namespace()))
+                input.terms.world.snapshot.unread_in(&GroupKind::new(k0rdent::GROUP, kind), Some(by.namespace()))
             };
             let because = match fate {
                 Fate::Carried(Code::DeletionUnproved) => unread_in("ClusterDeployment"),
                 Fate::Carried(Code::Unread) => {
                     let kind = kinds::claimant(by).map(|key| key.kind);
-                    kind.and_then(|kind| input.world.snapshot.unread_in(&kind, Some(by.namespace())))
+                    kind.and_then(|kind| input.terms.world.snapshot.unread_in(&kind, Some(by.namespace())))
                 }
                 _ => None,
             };
-            let finding = Finding::new(code, message).claimed_by(by).in_region(&input.to.region.name).help(help);
+            let finding = Finding::new(code, message).claimed_by(by).in_region(&input.terms.to.region.name).help(help);
             let because = because.cloned().or_else(|| untold(input, by));
             Some(Finding { because: because.map(Cause::Source), ..finding })
         };
@@ -131,8 +137,8 @@ impl Fates {
 /// Whether a claimant asks for something; one of a template asks for each region by itself.
 fn is_heard_of(input: &Input<'_>, by: &Claimant) -> bool {
     match by.template().is_some() {
-        true => input.world.facts.asks_for(by, &input.to.region.name),
-        false => input.world.facts.asked_by(by).is_some(),
+        true => input.terms.world.facts.asks_for(by, &input.terms.to.region.name),
+        false => input.terms.world.facts.asked_by(by).is_some(),
     }
 }
 
@@ -144,7 +150,7 @@ pub(super) fn fates(input: &Input<'_>, rulings: &[Ruling<'_>]) -> Fates {
         for needed_by in &object.needed_by {
             let ruling = by_name.get(&needed_by.by).copied();
             fates.entry(needed_by.by.clone()).or_insert_with_key(|by| match fate(input, ruling, by) {
-                Fate::Carried(code) if input.allowances.withdraws(by, code) => Fate::Withdrawn,
+                Fate::Carried(code) if input.terms.allowances.withdraws(by, code) => Fate::Withdrawn,
                 fate => fate,
             });
         }
@@ -175,7 +181,7 @@ fn by_claimant<'r, 'c>(rulings: &'r [Ruling<'c>]) -> BTreeMap<&'c Claimant, &'r 
 ///
 /// The manifest names the namespace, so nothing needs to be read, and breaking a source keeps nothing.
 fn is_shut_out(input: &Input<'_>, by: &Claimant) -> bool {
-    !input.to.region.allowed.matches(by.namespace().as_str())
+    !input.terms.to.region.allowed.matches(by.namespace().as_str())
 }
 
 fn fate(input: &Input<'_>, ruling: Option<&Ruling<'_>>, by: &Claimant) -> Fate {
@@ -189,7 +195,7 @@ fn fate(input: &Input<'_>, ruling: Option<&Ruling<'_>>, by: &Claimant) -> Fate {
     if (kinds::claimant(by).is_some() || by.group().is_some()) && is_shut_out(input, by) {
         return Fate::Withdrawn;
     }
-    let kept = input.world.kept_by(by, input.to.region);
+    let kept = input.terms.world.kept_by(by, input.terms.to.region);
     let unproved = || is_of_strange_look(input, by).then_some(Code::Unread);
     kept.or_else(unproved).map_or(Fate::Withdrawn, Fate::Carried)
 }
@@ -197,7 +203,7 @@ fn fate(input: &Input<'_>, ruling: Option<&Ruling<'_>>, by: &Claimant) -> Fate {
 /// Whether only a look says that a claimant claims nothing any more, and the published bundle does not know the cluster that
 /// was looked into: it may be another one.
 fn is_of_strange_look(input: &Input<'_>, by: &Claimant) -> bool {
-    is_look_strange(input) && input.world.hangs_on_look(by, input.to.region)
+    is_look_strange(input) && input.terms.world.hangs_on_look(by, input.terms.to.region)
 }
 
 /// The same of a template that a group of guests had rendered, by an object that it made.
@@ -212,9 +218,10 @@ pub(super) fn made_before_a_strange_look(
     if claim.rendered_or_not().any(|rendered| *rendered == template) {
         return None;
     }
-    let is_named = input.world.fleet.group_of(&claim.by)?.templates.contains(&template);
+    let is_named = input.terms.world.fleet.group_of(&claim.by)?.templates.contains(&template);
     let by = Claimant::Template { namespace: claim.by.namespace().clone(), template };
-    let is_kept = is_named && is_look_strange(input) && input.world.is_deselected_by_look(&by, input.to.region);
+    let is_kept =
+        is_named && is_look_strange(input) && input.terms.world.is_deselected_by_look(&by, input.terms.to.region);
     is_kept.then_some(Code::Unread)
 }
 
@@ -244,7 +251,7 @@ pub(super) fn of_strange_look<'m>(
             few(&objects, objects.len(), SHOWN)
         );
         let finding = Finding::new(Code::DeletionUnproved, message).severity(Severity::Warning).claimed_by(by);
-        finding.in_region(&input.to.region.name).help(STRANGE)
+        finding.in_region(&input.terms.to.region.name).help(STRANGE)
     };
     of.into_iter().map(finding).collect()
 }
@@ -255,21 +262,21 @@ const STRANGE: &str =
 
 fn is_look_strange(input: &Input<'_>) -> bool {
     let before = input.published.manifest().and_then(|manifest| manifest.cluster.as_deref());
-    let seen = input.world.cluster(&input.to.region.name).and_then(ClusterFacts::looked);
+    let seen = input.terms.world.cluster(&input.terms.to.region.name).and_then(ClusterFacts::looked);
     let now = seen.and_then(|looked| looked.cluster.as_deref());
     now.is_none() || now != before
 }
 
 /// The source that leaves open whether a group still has Clusters.
 fn untold(input: &Input<'_>, by: &Claimant) -> Option<SourceName> {
-    let world = &input.world;
+    let world = &input.terms.world;
     let group = world.fleet.group_of(by)?;
     guest::unread(world.fleet, world.snapshot, group, by.namespace())
 }
 
 /// The source with Clusters of which nobody knows whether they are the group's.
 fn untied(input: &Input<'_>, by: &Claimant) -> Option<SourceName> {
-    let world = &input.world;
+    let world = &input.terms.world;
     guest::untied(world.fleet, world.snapshot, world.fleet.group_of(by)?, by.namespace())
 }
 
@@ -277,7 +284,8 @@ fn untied(input: &Input<'_>, by: &Claimant) -> Option<SourceName> {
 /// its own.
 fn unread_because(input: &Input<'_>, by: &Claimant) -> String {
     let key = kinds::claimant(by).filter(|_| !by.is_credential());
-    let Some(Lookup::Unread(Unread { reason: Some(reason), .. })) = key.map(|key| input.world.snapshot.look_up(&key))
+    let Some(Lookup::Unread(Unread { reason: Some(reason), .. })) =
+        key.map(|key| input.terms.world.snapshot.look_up(&key))
     else {
         return String::new();
     };

@@ -41,13 +41,13 @@ pub(super) fn break_immutable(input: &Input<'_>, rulings: &mut [Ruling<'_>], pac
         if let (Packed::Fresh { order, .. }, Some(trouble)) = (packed, pack.unreadable.get(lands)) {
             let message = format!("{lands} holds {trouble}, which kustomize cannot read back");
             let finding = Finding::new(Code::InvalidObject, message).about(lands);
-            let origin = input.world.snapshot.get(&order.read).map(|object| &object.origin);
+            let origin = input.terms.world.snapshot.get(&order.read).map(|object| &object.origin);
             let finding = origin.map_or(finding.clone(), |origin| finding.at(origin));
             broken.push((lands, &order.read, finding.help(trouble.cure())));
             continue;
         }
         let Packed::Fresh { order, keep: Keep::Changed, .. } = packed else { continue };
-        let Some(new) = order.source(input.world.snapshot, &input.envelopes()) else { continue };
+        let Some(new) = order.source(input.terms.world.snapshot, &input.terms.envelopes()) else { continue };
         if let Some(finding) = guests::too_large(order, &new) {
             broken.push((lands, &order.read, finding));
             continue;
@@ -114,7 +114,7 @@ pub(super) fn compare(input: &Input<'_>, pack: &Pack) -> Vec<Change> {
             _ => Vec::new(),
         };
         // Of what nobody vouches for, nothing is compared.
-        let asked = input.rekeys().then_some(Reason::Asked);
+        let asked = input.terms.rekeys().then_some(Reason::Asked);
         let reasons = || asked.into_iter().chain([Reason::Unvouched]).collect();
         let sealing = (action == Action::Resealed).then(|| Sealing { values: Values::Unknown, reasons: reasons() });
         let guest = guest_of(packed);
@@ -138,7 +138,7 @@ pub(super) fn compare(input: &Input<'_>, pack: &Pack) -> Vec<Change> {
             }));
         }
         None => {
-            let gone = evidence(input).map(|evidence| evidence.gone(input.to.directory(), pack.objects.keys()));
+            let gone = evidence(input).map(|evidence| evidence.gone(input.terms.to.directory(), pack.objects.keys()));
             changes.extend(gone.unwrap_or_default().iter().map(|key| removed(key, Vec::new())));
         }
     }
@@ -163,7 +163,7 @@ fn claimants<'n>(needed_by: impl IntoIterator<Item = &'n NeededBy>) -> Vec<Claim
 
 /// What an unsigned region seems to have published; none for any other region.
 fn evidence(input: &Input<'_>) -> Option<Evidence> {
-    matches!(input.published.state, State::Unsigned).then(|| Evidence::of(input.published, input.to.directory()))
+    matches!(input.published.state, State::Unsigned).then(|| Evidence::of(input.published, input.terms.to.directory()))
 }
 
 /// What becomes of an object that no reuse key vouches for, by what the bundle says of it; none if the published text is
@@ -202,10 +202,10 @@ pub(super) fn sharings(input: &Input<'_>, manifest: &Manifest, changes: &[Change
 
 /// What the brake says of the region.
 pub(super) fn hold(input: &Input<'_>, pack: &Pack, changes: &[Change], history: &History) -> Braked {
-    let region = input.to.region;
+    let region = input.terms.to.region;
     // If the key that vouched for the objects is lost, `rekey` still counts what stands there: that can hold a region,
     // and lets nothing through. Whoever adopts a region asked for neither.
-    let counted = evidence(input).filter(|_| input.rekeys());
+    let counted = evidence(input).filter(|_| input.terms.rekeys());
     let (accounts, added) = match (input.published.manifest(), &counted) {
         (Some(before), _) => {
             (accounts(input, pack, changes, history), added_recipients(&before.recipients, &region.recipients))
@@ -220,24 +220,24 @@ pub(super) fn hold(input: &Input<'_>, pack: &Pack, changes: &[Change], history: 
     let line = |key: &ObjectKey| brake::line(key, &input.published.sha256(key).unwrap_or_default());
     let unasked: Vec<String> = pack.unasked.iter().map(line).collect();
     let replaced = values::replaced(input, pack, changes);
-    let place = (&input.world.fleet.name, &region.name, input.to.directory());
+    let place = (&input.terms.world.fleet.name, &region.name, input.terms.to.directory());
     let load = Load {
         accounts: &accounts,
         added_recipients: if retired { &[] } else { &added },
         unasked_reseals: &unasked,
         replaced: replaced.as_ref(),
         secrets: pack.objects.keys().filter(|key| key.kind.is_secret()).count(),
-        is_whole: retired || input.rekeys(),
+        is_whole: retired || input.terms.rekeys(),
         ..Load::of(place, &history.spent)
     };
-    let limits = &input.world.fleet.limits;
+    let limits = &input.terms.world.fleet.limits;
     let mut braked = match counted.is_some_and(|evidence| !evidence.is_whole) {
-        false => brake::hold(&load, limits, &input.allowances.accepted),
+        false => brake::hold(&load, limits, &input.terms.allowances.accepted),
         // A manifest that is lost, or leaves out what stands there, has been meddled with: then there is no budget.
         true => {
             let none = Deletions { claimants: 0, percent: 0, most: 0, ..limits.deletions };
             let none = Limits { deletions: none, ..limits.clone() };
-            let mut braked = brake::hold(&load, &none, &input.allowances.accepted);
+            let mut braked = brake::hold(&load, &none, &input.terms.allowances.accepted);
             braked.deletions.iter_mut().for_each(meddled);
             braked
         }

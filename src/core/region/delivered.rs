@@ -108,7 +108,7 @@ pub(super) fn two_writers(input: &Input<'_>, pack: &Pack) -> Vec<Finding> {
     if let Some(last) = findings.last_mut().filter(|_| more > 0) {
         last.message.push_str(&format!("; so it is with {more} more"));
     }
-    findings.into_iter().map(|finding| finding.in_region(&input.to.region.name)).collect()
+    findings.into_iter().map(|finding| finding.in_region(&input.terms.to.region.name)).collect()
 }
 
 fn writer<'p>(input: &Input<'_>, pack: &'p Pack, (key, packed): (&'p ObjectKey, &'p Packed)) -> Option<Writer<'p>> {

@@ -60,7 +60,7 @@ pub(super) fn withdrawals(input: &Input<'_>, rulings: &[Ruling<'_>], packed: &Pa
             }
             None => gone(input, by, &objects, &claimants)?,
         };
-        Some(finding.claimed_by(by).in_region(&input.to.region.name))
+        Some(finding.claimed_by(by).in_region(&input.terms.to.region.name))
     };
     lost.into_iter().take(MOST).filter_map(explain).collect()
 }
@@ -92,7 +92,7 @@ fn no_longer_needed(
     // The payloads of a set stand beside each other.
     let first = members.first().filter(|_| !claim.by.is_resource_set());
     let referrer = members.iter().find(is_referrer).or(first);
-    let referrer = referrer.and_then(|member| input.world.snapshot.get(&member.read));
+    let referrer = referrer.and_then(|member| input.terms.world.snapshot.get(&member.read));
     let at = |origin: &Origin| format!("the {} at {origin}", claim.by.kind());
     let (origin, at) = match (referrer, through.is_empty()) {
         (Some(object), false) => (object.origin.clone(), format!("{} and {}", object.key, at(&claim.origin))),
@@ -107,7 +107,7 @@ fn no_longer_needed(
         .filter_map(|name| {
             let kind = GroupKind::new(k0rdent::GROUP, "ProviderInterface");
             let key = ObjectKey::new(kind, None, name.clone());
-            input.world.snapshot.get(&key).map(|object| format!(", by {key} at {}", object.origin))
+            input.terms.world.snapshot.get(&key).map(|object| format!(", by {key} at {}", object.origin))
         })
         .collect();
     let message = format!("{} no longer needed: see {at}{interfaces}", listed(objects));
@@ -143,7 +143,7 @@ fn gone(
     objects: &[&ManifestObject],
     claimants: &BTreeSet<&Claimant>,
 ) -> Option<Finding> {
-    let world = input.world;
+    let world = input.terms.world;
     if by.rule().is_some() {
         return not_taken(input, by);
     }
@@ -158,10 +158,10 @@ fn gone(
         }
         let now = match &asked.region {
             None => "names no region any more".to_owned(),
-            Some(region) if *region == input.to.region.name => return unnamed(by, &asked.origin, &[], objects),
+            Some(region) if *region == input.terms.to.region.name => return unnamed(by, &asked.origin, &[], objects),
             Some(region) => format!("is for region {region} now"),
         };
-        let message = format!("{by} {now}, so what it needs is no longer in region {}", input.to.region.name);
+        let message = format!("{by} {now}, so what it needs is no longer in region {}", input.terms.to.region.name);
         let help = match by.is_credential() {
             true => "If this is unintended, correct spec.region.",
             false if by.is_resource_set() => {
@@ -180,7 +180,7 @@ fn gone(
         let name = object.key.name.clone();
         let claimant = namespace.map(|namespace| Claimant::new(by.kind(), namespace, name.as_str()));
         // What names another region, or is published here already, was not called otherwise before.
-        let region = |asked: &Asked| asked.region.as_ref().is_none_or(|region| *region == input.to.region.name);
+        let region = |asked: &Asked| asked.region.as_ref().is_none_or(|region| *region == input.terms.to.region.name);
         claimant.is_none_or(|by| !claimants.contains(&by) && world.facts.asked_by(&by).is_none_or(region))
     };
     if let Some(found) = similar(input, &key, is_new) {
@@ -221,12 +221,12 @@ fn gone(
 
 /// A ResourceSyncRule that takes an object no more, while both are there, or that is nearly called otherwise now.
 fn not_taken(input: &Input<'_>, by: &Claimant) -> Option<Finding> {
-    let world = input.world;
+    let world = input.terms.world;
     let key = kinds::claimant(by)?;
     let Some(rule) = world.snapshot.get(&key) else {
         return similar(input, &key, |_| true).map(|found| renamed(&key, found));
     };
-    let is_named = input.to.region.sync_rules.matches(rule.key.name.as_str());
+    let is_named = input.terms.to.region.sync_rules.matches(rule.key.name.as_str());
     let object = object_of(&world.facts.synced, world.snapshot, by).filter(|_| is_named)?;
     let object = world.snapshot.get(&object)?;
     let message = format!("{} takes {} no more, by what the two say now: see {}", rule.key, object.key, object.origin);
@@ -253,7 +253,7 @@ fn not_taken_for_guests(input: &Input<'_>, ruling: &Ruling<'_>, objects: &[&Mani
     let (giver, object) = objects.iter().find_map(|object| Some((giver_of(object)?, object)))?;
     if let Some((template, guest)) = giver.template().zip(object.guest.as_ref()) {
         // What the configuration names no more, it says itself.
-        input.world.fleet.group_of(&claim.by).filter(|group| group.templates.contains(template))?;
+        input.terms.world.fleet.group_of(&claim.by).filter(|group| group.templates.contains(template))?;
         let message =
             format!("{giver} makes {} no more for {}: {} no longer needed", guest.key, claim.by, listed(&objects));
         let help = "If this is unintended, correct the template, or the labels of the namespace.";
@@ -282,7 +282,7 @@ fn without_clusters(
     objects: &[&ManifestObject],
     claimants: &BTreeSet<&Claimant>,
 ) -> Option<Finding> {
-    let group = input.world.fleet.group_of(by).filter(|group| group.region == input.to.region.name)?;
+    let group = input.terms.world.fleet.group_of(by).filter(|group| group.region == input.terms.to.region.name)?;
     if !group.namespaces.matches(by.namespace().as_str()) {
         let is_new = |named: &Namespace| {
             !claimants.contains(&Claimant::Guests { namespace: named.clone(), group: group.name.clone() })
@@ -298,7 +298,7 @@ fn without_clusters(
         let finding = Finding { severity: Severity::Warning, ..withdrawn(message, &Origin::configuration()) };
         return Some(finding.help(format!("If this is a slip of the hand, write {} again.", by.namespace())));
     }
-    if !input.to.region.allowed.matches(by.namespace().as_str()) {
+    if !input.terms.to.region.allowed.matches(by.namespace().as_str()) {
         return None;
     }
     let message =
@@ -309,7 +309,7 @@ fn without_clusters(
 
 /// An object that nobody knew and whose key is nearly that of one that is gone.
 fn similar<'a>(input: &Input<'a>, key: &ObjectKey, is_new: impl Fn(&Object) -> bool) -> Option<&'a Object> {
-    if input.world.snapshot.get(key).is_some() {
+    if input.terms.world.snapshot.get(key).is_some() {
         return None;
     }
     let is_near = |object: &&Object| {
@@ -320,7 +320,7 @@ fn similar<'a>(input: &Input<'a>, key: &ObjectKey, is_new: impl Fn(&Object) -> b
             _ => false,
         }
     };
-    input.world.snapshot.all(&key.kind).filter(is_near).find(|object| is_new(object))
+    input.terms.world.snapshot.all(&key.kind).filter(is_near).find(|object| is_new(object))
 }
 
 fn renamed(key: &ObjectKey, found: &Object) -> Finding {

@@ -114,7 +114,7 @@ impl<'m> Staying<'m> {
         }
         payloads.extend(fresh.into_iter().map(|(key, lands)| (&key.name, lands)));
         let before = case.closure.members.iter().filter(|member| member.role == Role::Own);
-        Some((before.map(|member| &member.lands), delivering(&input.world, claim, delivered, &payloads)))
+        Some((before.map(|member| &member.lands), delivering(&input.terms.world, claim, delivered, &payloads)))
     }
 
     /// Why something of a group stays as published although the group itself is made anew, if it does.
@@ -149,7 +149,7 @@ impl<'m> Staying<'m> {
             };
             return staying.find(is_in).map(|(_, code)| *code);
         }
-        let (base, _) = guest::place_of(input.world.fleet.group_of(by)?, &object.key.name)?;
+        let (base, _) = guest::place_of(input.terms.world.fleet.group_of(by)?, &object.key.name)?;
         if base.as_str().strip_suffix(guest::OF_NAMESPACES).unwrap_or(base.as_str()) == now {
             return None;
         }
@@ -186,7 +186,7 @@ fn waits(
         return Some(code);
     }
     let unseen = delivered.unseen.first()?.code;
-    let group = input.world.fleet.group_of(&ruling.case.claim.by)?;
+    let group = input.terms.world.fleet.group_of(&ruling.case.claim.by)?;
     let rule = rule_of(needed_by);
     let of = rule.filter(|rule| group.rules.contains(*rule));
     let is_its = |by: &Option<Arc<Claim>>| {
@@ -209,7 +209,7 @@ pub(super) fn instead(input: &Input<'_>, ruling: &Ruling<'_>, published: &Guest)
     };
     let wrong = |member: &Member| {
         // Of a group that is broken nothing has been compared.
-        let object = input.world.snapshot.get(&member.read);
+        let object = input.terms.world.snapshot.get(&member.read);
         let secret_type = object.map(|object| object.body.str_at(&["type"]).unwrap_or("Opaque"));
         let changes_type = published.secret_type.as_deref().is_some_and(|before| secret_type != Some(before));
         if ruling.waits_for_type(member) || !ruling.is_admitted() && changes_type {
@@ -228,10 +228,10 @@ pub(super) fn is_told(
     (group, rule): (&GuestGroup, Option<&Name>),
     (guest, from): (&Guest, &ReadFrom),
 ) -> bool {
-    let snapshot = input.world.snapshot;
+    let snapshot = input.terms.world.snapshot;
     let own = rule.filter(|rule| group.rules.contains(*rule));
     let rules = group.rules.iter().filter(|of| own.is_none_or(|own| own == *of));
-    let kinds = rules.filter_map(|rule| input.world.facts.synced.kind(rule));
+    let kinds = rules.filter_map(|rule| input.terms.world.facts.synced.kind(rule));
     // Secrets are made of Secrets alone, and what an entry named is what it was; of what else a payload is made, rules say.
     let may_be = |kind: &&GroupKind| {
         let is_placed = match snapshot.scopes.of(kind) {
@@ -295,7 +295,7 @@ fn untaken(
         let lands = &parcel(&order.edits)?.lands;
         let before = published.get(&(by, lands))?;
         let is_it = |(object, needed_by): &(&ManifestObject, &NeededBy)| {
-            let kind = rule_of(needed_by).and_then(|rule| input.world.facts.synced.kind(rule));
+            let kind = rule_of(needed_by).and_then(|rule| input.terms.world.facts.synced.kind(rule));
             object.from.as_ref().is_some_and(|from| from.is_of(&order.read))
                 && order.read.kind.is_secret() == object.key.kind.is_secret()
                 && kind.is_none_or(|kind| *kind == order.read.kind)
@@ -320,7 +320,7 @@ fn told(input: &Input<'_>, taken: &[Taken]) -> Vec<Finding> {
         let message =
             format!("of {by}, {read} waits: another object is published as {lands} in guests, and that stays");
         let finding = Finding::new(Code::ConflictingContent, message).severity(Severity::Warning).about(read);
-        let finding = finding.claimed_by(by).in_region(&input.to.region.name);
+        let finding = finding.claimed_by(by).in_region(&input.terms.to.region.name);
         finding.help("Let one of them land elsewhere, or remove one.")
     };
     let mut findings = Vec::new();

@@ -43,7 +43,7 @@ impl<'m> Before<'m> {
         guest: &Guest,
     ) -> Option<Finding> {
         let others = self.0.get(&(order.lands.namespace.as_ref(), &guest.key)).map(Vec::as_slice).unwrap_or_default();
-        let group = by.and_then(|by| input.world.fleet.group_of(by));
+        let group = by.and_then(|by| input.terms.world.fleet.group_of(by));
         let meets = |before: &ManifestObject| {
             let Some(group) = group.filter(|_| before.key != order.lands) else { return before.key == order.lands };
             let mut sets = sets_of(input.published, &before.key);
@@ -59,7 +59,7 @@ impl<'m> Before<'m> {
             guest.key
         );
         let finding = Finding::new(Code::SecretTypeChanged, message).about(&order.read);
-        let finding = match input.world.snapshot.get(&order.read) {
+        let finding = match input.terms.world.snapshot.get(&order.read) {
             Some(object) => finding.at(&object.origin),
             None => finding,
         };
@@ -152,7 +152,7 @@ pub(super) fn of_what_is_left(
     (by, key): (&Claimant, &ObjectKey),
     is_left: impl Fn(&ObjectKey) -> bool,
 ) -> Option<Order> {
-    let group = input.world.fleet.group_of(by)?;
+    let group = input.terms.world.fleet.group_of(by)?;
     let body = input.published.document(key)?;
     let set = resource_set::read(&body).ok()?;
     let (base, start) = place_of(group, &key.name)?;
@@ -170,7 +170,7 @@ pub(super) fn of_what_is_left(
         once: set.strategy == Strategy::ApplyOnce,
         payloads: left,
     };
-    let version = version_of_sets(&input.world, &input.to.region.name);
+    let version = version_of_sets(&input.terms.world, &input.terms.to.region.name);
     Some(Order { read: key.clone(), lands: key.clone(), edits: vec![Edit::Own(Arc::new(Own::Set(made, version)))] })
 }
 

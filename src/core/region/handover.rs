@@ -21,14 +21,14 @@ use crate::recipient::Recipient;
 ///
 /// It is never worth a hold, and never keeps a recipient that was removed: what cannot stay just so goes at once.
 pub(super) fn stays(input: &Input<'_>, history: &History, manifest: &Manifest, object: &ManifestObject) -> bool {
-    let now = &input.to.region.recipients;
+    let now = &input.terms.to.region.recipients;
     let is_open_to_those_only = || {
         let readers = object.readers(manifest);
         readers.iter().all(|reader| now.contains(reader)) && is_shared(input, readers)
     };
     let is_over = || object.state.is_handover() && history.is_over(&object.key);
-    input.world.fleet.limits.handover > 0
-        && !input.rekeys()
+    input.terms.world.fleet.limits.handover > 0
+        && !input.terms.rekeys()
         && input.published.bytes(&object.key).is_some()
         && (!object.key.kind.is_secret() || is_open_to_those_only())
         && !is_over()
@@ -36,7 +36,7 @@ pub(super) fn stays(input: &Input<'_>, history: &History, manifest: &Manifest, o
 
 /// Whether the region itself can open what is sealed for these readers.
 pub(super) fn is_shared(input: &Input<'_>, readers: &[Recipient]) -> bool {
-    let (now, escrow) = (&input.to.region.recipients, &input.world.fleet.escrow);
+    let (now, escrow) = (&input.terms.to.region.recipients, &input.terms.world.fleet.escrow);
     readers == *now || now.iter().any(|own| !escrow.contains(own) && readers.contains(own))
 }
 
@@ -94,7 +94,7 @@ pub(super) struct Fitting<'m> {
 /// In a namespace what was exchanged last comes first, because consumers have not followed that yet. Of the namespaces,
 /// those come first that exchanged less, so that nobody takes the room of all others.
 pub(super) fn fitting<'m>(input: &Input<'_>, mut beside: Beside<'_>, mut exchanged: Vec<Exchanged<'m>>) -> Fitting<'m> {
-    let (region, limits) = (input.to.region, &input.world.fleet.limits);
+    let (region, limits) = (input.terms.to.region, &input.terms.world.fleet.limits);
     let most = limits.most_objects(&region.delivery);
     let room = most.saturating_sub(beside.objects);
     let mut fitting = Fitting::default();
@@ -162,7 +162,7 @@ pub(super) fn left_out<'m>(
         let message = format!("no hand-over for {}: {why}", few(&keys, keys.len(), SHOWN));
         let help = "Consumers may miss it until they have followed. Raise the limit, or exchange less within \
                     limits.handover.";
-        Finding::new(Code::NoHandover, message).in_region(&input.to.region.name).help(help)
+        Finding::new(Code::NoHandover, message).in_region(&input.terms.to.region.name).help(help)
     };
     reasons.into_iter().map(finding).collect()
 }
@@ -170,7 +170,7 @@ pub(super) fn left_out<'m>(
 /// What is said of objects that stay for a hand-over, and of those that needed them.
 pub(super) fn findings<'m>(input: &Input<'_>, objects: impl Iterator<Item = &'m ManifestObject>) -> Vec<Finding> {
     const SHOWN: usize = 3;
-    let time = duration(input.world.fleet.limits.handover);
+    let time = duration(input.terms.world.fleet.limits.handover);
     let finding = |object: &ManifestObject| {
         let key = &object.key;
         let claimants: BTreeSet<&Claimant> = object.needed_by.iter().map(|needed_by| &needed_by.by).collect();
@@ -183,7 +183,7 @@ pub(super) fn findings<'m>(input: &Input<'_>, objects: impl Iterator<Item = &'m 
              directory."
         );
         let finding = Finding::new(Code::Handover, message).about(key).claimed_by(claimants.first()?);
-        Some(finding.in_region(&input.to.region.name).help(help))
+        Some(finding.in_region(&input.terms.to.region.name).help(help))
     };
     objects.filter(|object| object.state.is_handover()).filter_map(finding).collect()
 }

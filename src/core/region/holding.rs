@@ -40,7 +40,7 @@ pub(super) fn keep_held(input: &Input<'_>, pack: &mut Pack, held: &BTreeSet<Clai
             continue;
         };
         // What somebody else has and may change is not kept from him; who comes to it has nothing yet.
-        if object.needed_by.iter().all(|by| held.contains(&by.by) || input.allowances.withdraw.contains(&by.by)) {
+        if object.needed_by.iter().all(|by| held.contains(&by.by) || input.terms.allowances.withdraw.contains(&by.by)) {
             let names = needers(packed).cloned().collect();
             let_stay(input, pack, manifest, object, names, ObjectState::Carried(Code::DeletionsHeld));
         }
@@ -107,9 +107,9 @@ fn name_held(input: &Input<'_>, pack: &mut Pack) {
         return;
     }
     let changed = guests::name_staying(&mut sets, staying(others.into_iter().map(|(key, packed)| (key, &*packed))));
-    let (marks, with) = (Marks::of(&input.to), input.envelopes());
+    let (marks, with) = (Marks::of(&input.terms.to), input.terms.envelopes());
     for ((order, _), (lands, text, keep)) in sets.iter().zip(texts).filter(|(_, (lands, ..))| changed.contains(lands)) {
-        let Some(object) = order.source(input.world.snapshot, &with) else { continue };
+        let Some(object) = order.source(input.terms.world.snapshot, &with) else { continue };
         *text = emit(&sanitise(&object, &lands, &order.edits, marks, None));
         *keep = Keep::of_open(input.published.bytes(&lands), text);
     }

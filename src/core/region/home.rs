@@ -23,22 +23,22 @@ pub(super) type Read<'a> = BTreeMap<&'a ObjectKey, BTreeSet<&'a Claimant>>;
 /// pouch cannot tell it from what came from git. What an identity that stays refers to stays too, as nobody sees any more
 /// what that is.
 pub(super) fn read_there<'a>(input: &Input<'a>, leaving: &[&'a ManifestObject]) -> Read<'a> {
-    let snapshot = input.world.snapshot;
+    let snapshot = input.terms.world.snapshot;
     let may_go = |object: &ManifestObject| {
         snapshot.is_elsewhere(&object.key)
-            || object.needed_by.iter().all(|needed_by| input.allowances.withdraw.contains(&needed_by.by))
+            || object.needed_by.iter().all(|needed_by| input.terms.allowances.withdraw.contains(&needed_by.by))
     };
     let leaving: Vec<&ManifestObject> = leaving.iter().copied().filter(|object| !may_go(object)).collect();
-    if !input.to.region.management || snapshot.management_cluster().is_none() || leaving.is_empty() {
+    if !input.terms.to.region.management || snapshot.management_cluster().is_none() || leaving.is_empty() {
         return Read::new();
     }
     let mut read = Read::new();
-    for claim in input.world.facts.asked().iter().filter_map(|asked| asked.claim.as_ref()) {
-        let allowed = input.world.fleet.regions.get(claim.region()).map(|region| &region.allowed);
+    for claim in input.terms.world.facts.asked().iter().filter_map(|asked| asked.claim.as_ref()) {
+        let allowed = input.terms.world.fleet.regions.get(claim.region()).map(|region| &region.allowed);
         if !allowed.is_some_and(|allowed| allowed.matches(claim.by.namespace().as_str())) {
             continue;
         }
-        let closure = closure::close(&input.world, claim);
+        let closure = closure::close(&input.terms.world, claim);
         for object in leaving.iter().filter(|object| may_read(input, claim, &closure, &object.key)) {
             read.entry(&object.key).or_default().insert(&claim.by);
         }
@@ -60,7 +60,7 @@ pub(super) fn read_there<'a>(input: &Input<'a>, leaving: &[&'a ManifestObject]) 
 
 /// Whether a claim reads an object that it may look at, or nobody knows whether it does.
 fn may_read(input: &Input<'_>, claim: &Claim, closure: &Closure, key: &ObjectKey) -> bool {
-    let world = &input.world;
+    let world = &input.terms.world;
     let reads = closure.members.iter().any(|member| {
         let is_open = || admission::of_namespaced(world, claim, &closure::sought(closure, member)).is_some();
         member.read == *key && member.role != Role::Assumed && is_open()
@@ -92,7 +92,7 @@ pub(super) fn findings(input: &Input<'_>, manifest: &Manifest, read: &Read<'_>) 
             flags.join(" ")
         );
         let finding = Finding::new(Code::OwnOutput, message).severity(Severity::Warning).about(key);
-        finding.in_region(&input.to.region.name).help(help)
+        finding.in_region(&input.terms.to.region.name).help(help)
     };
     read.iter().map(tell).collect()
 }
@@ -102,11 +102,11 @@ pub(super) fn findings(input: &Input<'_>, manifest: &Manifest, read: &Read<'_>) 
 ///
 /// One of its own claimants that names it by mistake is a fault of that one alone.
 pub(super) fn is_a_region(input: &Input<'_>) -> Option<Finding> {
-    let region = input.to.region;
+    let region = input.terms.to.region;
     let manifest = input.published.manifest().filter(|_| region.management)?;
     let claimants = manifest.objects.iter().flat_map(|object| &object.needed_by).map(|needed_by| &needed_by.by);
     let asked: BTreeMap<&Claimant, bool> = claimants
-        .flat_map(|by| input.world.facts.asked_of(by))
+        .flat_map(|by| input.terms.world.facts.asked_of(by))
         .filter(|asked| asked.region.as_ref() == Some(&region.name))
         .map(|asked| (&asked.by, asked.findings.iter().any(|finding| finding.code == Code::UnknownRegion)))
         .collect();

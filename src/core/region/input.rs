@@ -3,12 +3,12 @@
 use alloc::collections::BTreeSet;
 use alloc::string::String;
 use alloc::vec::Vec;
-use core::ops::Deref;
 
 use super::allowances::{Allowances, Selection};
 use super::envelope::Envelopes;
 use super::published::Published;
 use crate::destination::Destination;
+use crate::judge::case::Case;
 use crate::layout::manifest::{Manifest, SourceIdentity};
 use crate::layout::{Layout, Splits};
 use crate::name::{ObjectKey, SourceName};
@@ -24,6 +24,8 @@ pub struct Terms<'a> {
     pub world: World<'a>,
     /// Where the bundle goes.
     pub to: Destination<'a>,
+    /// What is asked for there, judged.
+    pub cases: &'a [Case],
     /// The reuse keys.
     pub keys: &'a KeyRing,
     /// What the user lets through.
@@ -41,14 +43,6 @@ pub struct Terms<'a> {
 pub(super) struct Input<'a> {
     pub(super) terms: Terms<'a>,
     pub(super) published: &'a Published,
-}
-
-impl<'a> Deref for Input<'a> {
-    type Target = Terms<'a>;
-
-    fn deref(&self) -> &Terms<'a> {
-        &self.terms
-    }
 }
 
 impl<'a> Terms<'a> {

@@ -208,7 +208,7 @@ pub(super) fn judge_changed(input: &Input<'_>, pack: &mut Pack) {
     for (lands, packed) in &mut pack.objects {
         match packed {
             Packed::Fresh { order, text, keep, .. } if *keep == Keep::Changed => {
-                let source = order.source(input.world.snapshot, &input.envelopes());
+                let source = order.source(input.terms.world.snapshot, &input.terms.envelopes());
                 *keep = keep_of(input, lands, text, source.as_deref(), &mut unasked);
             }
             Packed::Namespace { text, keep } if *keep == Keep::Changed => {
@@ -301,7 +301,7 @@ pub(super) fn stay(input: &Input<'_>, wanted: &mut Wanted, pack: &mut Pack) {
 /// The state of an object that a limited run leaves alone: a Secret that is sealed for others than the region's
 /// recipients is not current.
 fn standing_state(input: &Input<'_>, manifest: &Manifest, object: &ManifestObject) -> ObjectState {
-    let (now, readers) = (&input.to.region.recipients, object.readers(manifest));
+    let (now, readers) = (&input.terms.to.region.recipients, object.readers(manifest));
     if object.state != ObjectState::Current || !object.key.kind.is_secret() || readers == *now {
         return object.state.clone();
     }
@@ -321,7 +321,7 @@ pub(super) fn let_stay(
     needed_by: BTreeSet<NeededBy>,
     state: ObjectState,
 ) {
-    let (key, now) = (&object.key, &input.to.region.recipients);
+    let (key, now) = (&object.key, &input.terms.to.region.recipients);
     if let Some(trouble) = input.published.bytes(key).and_then(trouble) {
         // One file that is not read back stops everything of the region, so nobody keeps it.
         if pack.dropped.insert(key.clone()) {
@@ -333,7 +333,7 @@ pub(super) fn let_stay(
     if key.kind.is_secret() {
         let readers = object.readers(manifest).to_vec();
         // A user who asks for new keys is not given old ones, not even for what is broken.
-        if !handover::is_shared(input, &readers) || input.rekeys() {
+        if !handover::is_shared(input, &readers) || input.terms.rekeys() {
             pack.impossible.insert(key.clone());
         } else if readers.iter().any(|reader| !now.contains(reader)) {
             pack.readable.insert(key.clone(), needed_by.iter().map(|needed_by| needed_by.by.clone()).collect());
@@ -354,7 +354,7 @@ fn unread_back<'n>(
     needed_by: &'n BTreeSet<NeededBy>,
     trouble: Trouble,
 ) -> impl Iterator<Item = Finding> {
-    let region = input.to.region.name.clone();
+    let region = input.terms.to.region.name.clone();
     let message = format!(
         "the published file of {key} holds {trouble}, which kustomize cannot read back, so it is removed from the bundle"
     );
@@ -383,7 +383,7 @@ pub(super) fn keepers(packed: &Packed) -> impl Iterator<Item = &NeededBy> {
 /// What holds a region whose published bytes cannot stay, and what is said of those that stay readable.
 pub(super) fn judge_carried(input: &Input<'_>, pack: &mut Pack) -> Option<Finding> {
     const SHOWN: usize = 3;
-    let region = &input.to.region.name;
+    let region = &input.terms.to.region.name;
     if let Some(claims) = (!pack.readable.is_empty()).then(|| pack.readable.values().flatten().collect::<BTreeSet<_>>())
     {
         let secrets = few(pack.readable.keys(), pack.readable.len(), SHOWN);
@@ -393,7 +393,7 @@ pub(super) fn judge_carried(input: &Input<'_>, pack: &mut Pack) -> Option<Findin
         );
         let flags: Vec<String> = claims.iter().map(|by| format!("--withdraw {}", by.path())).collect();
         let help = match &*flags {
-            _ if input.selection.refresh.is_some() => {
+            _ if input.terms.selection.refresh.is_some() => {
                 String::from("Run again without the selection, which seals them anew.")
             }
             [one] => format!("Mend the claim, or pass {one}."),
@@ -406,7 +406,7 @@ pub(super) fn judge_carried(input: &Input<'_>, pack: &mut Pack) -> Option<Findin
         0 => String::new(),
         more => format!(" and {more} more"),
     };
-    Some(if input.rekeys() {
+    Some(if input.terms.rekeys() {
         let message = format!(
             "{first}{others} of region {region} cannot be sealed anew: the sources do not give what is published"
         );
@@ -432,11 +432,11 @@ fn reuse_of(
     unasked: &mut Vec<ObjectKey>,
 ) -> Keep {
     let payload = object.and_then(|object| object.payload.as_ref());
-    let region = input.to.region;
+    let region = input.terms.to.region;
     let Some(manifest) = input.published.manifest().filter(|_| input.published.object(lands).is_some()) else {
         return Keep::Changed;
     };
-    let asked = input.reseals();
+    let asked = input.terms.reseals();
     // The file's own tag would also vouch for an older sealing that somebody put back.
     let Some(bytes) = input.published.bytes(lands) else {
         if !asked && manifest.recipients == region.recipients {
@@ -444,7 +444,7 @@ fn reuse_of(
         }
         return Keep::Changed;
     };
-    if input.keys.is_blind() {
+    if input.terms.keys.is_blind() {
         let readers = input.published.object(lands).map(|object| object.readers(manifest));
         return match () {
             () if !looks_alike(bytes, object) => Keep::Changed,
@@ -452,8 +452,8 @@ fn reuse_of(
             () => Keep::Kept,
         };
     }
-    let now = input.context(lands, &region.recipients);
-    if let Some(matched) = reuse::verify(input.keys, &now, text.as_bytes(), bytes) {
+    let now = input.terms.context(lands, &region.recipients);
+    if let Some(matched) = reuse::verify(input.terms.keys, &now, text.as_bytes(), bytes) {
         return match matched {
             _ if asked => Keep::Resealed,
             reuse::Under::Current => Keep::Kept,
@@ -461,8 +461,8 @@ fn reuse_of(
         };
     }
     let readers = input.published.object(lands).map(|object| object.readers(manifest));
-    let before = input.context(lands, readers.unwrap_or(&manifest.recipients));
-    match reuse::verify(input.keys, &before, text.as_bytes(), bytes) {
+    let before = input.terms.context(lands, readers.unwrap_or(&manifest.recipients));
+    match reuse::verify(input.terms.keys, &before, text.as_bytes(), bytes) {
         Some(_) => Keep::Resealed,
         None => Keep::Changed,
     }

@@ -25,15 +25,15 @@ use crate::object::Object;
 /// Packs what the claims want, against what is published.
 pub(super) fn pack(input: &Input<'_>, history: &History, rulings: &[Ruling<'_>]) -> Pack {
     let mut pack = Pack::default();
-    if input.to.region.state == RegionState::Retired {
+    if input.terms.to.region.state == RegionState::Retired {
         return pack;
     }
-    let mut wanted = wanted(rulings, input.selection);
-    if input.selection.refresh.is_some() {
+    let mut wanted = wanted(rulings, input.terms.selection);
+    if input.terms.selection.refresh.is_some() {
         // What exchanges one object for another in its place is the matter of a whole run.
         pack.findings.extend(Staying::default().take(input, &mut wanted, |_, _, _| true));
         stay(input, &mut wanted, &mut pack);
-        let is_refreshed = |ruling: &&Ruling<'_>| input.selection.refreshes(&ruling.case.claim.by);
+        let is_refreshed = |ruling: &&Ruling<'_>| input.terms.selection.refreshes(&ruling.case.claim.by);
         deliver(input, rulings.iter().filter(is_refreshed), &standing(input, &pack), &mut wanted);
     } else {
         let fates = carry::fates(input, rulings);
@@ -108,7 +108,7 @@ fn carry_over(
         let ruling = of_guests.get(&needed_by.by)?;
         let why = of_groups.why(input, ruling, (object, needed_by));
         let why = why.or_else(|| admission.may_be_slip(object, needed_by).then_some(Code::DeletionUnproved));
-        why.filter(|code| !input.allowances.withdraws(&needed_by.by, *code))
+        why.filter(|code| !input.terms.allowances.withdraws(&needed_by.by, *code))
     };
     // Whoever has a place in guests keeps it while he waits.
     pack.findings.extend(of_groups.take(input, wanted, |of_groups, object, needed_by| {
@@ -174,7 +174,7 @@ fn carry_over(
     let is_left = |object: &ManifestObject, needed_by: &NeededBy| {
         let (by, fate) = (&needed_by.by, fates.of(needed_by));
         (fate == Fate::Fresh || object.state.is_handover() && fate != Fate::Withdrawn)
-            && !input.allowances.withdraw.contains(by)
+            && !input.terms.allowances.withdraw.contains(by)
             && admission.ends(object, needed_by).is_none()
     };
     let exchanged = leaving.iter().filter(|object| handover::stays(input, history, manifest, object));
@@ -238,9 +238,10 @@ type Broken<'m> = BTreeMap<&'m ObjectKey, (&'m ManifestObject, BTreeSet<NeededBy
 
 /// What stands in the bundle whatever is handed over.
 fn beside<'n>(input: &Input<'n>, wanted: &Wanted, carried: &Broken<'_>) -> Beside<'n> {
-    let mut beside = Beside::new(&input.world.fleet.system_namespace);
+    let mut beside = Beside::new(&input.terms.world.fleet.system_namespace);
     for (lands, (order, needed_by)) in wanted {
-        let object = order.source(input.world.snapshot, &input.envelopes()).filter(|_| lands.kind.is_secret());
+        let object =
+            order.source(input.terms.world.snapshot, &input.terms.envelopes()).filter(|_| lands.kind.is_secret());
         beside.add(needed_by, object.map(|object| object.sealed_bytes()).unwrap_or_default());
     }
     for (key, (_, names, _)) in carried {

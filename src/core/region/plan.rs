@@ -34,10 +34,11 @@ use super::published::{Files, Proved, Published, Unread};
 use super::registered;
 use super::resealing;
 use super::sources;
+use super::standing::Standing;
 use crate::config::{Acceptance, RegionState};
 use crate::finding::{Class, Code, Finding};
 use crate::hash::sha256_hex;
-use crate::judge::case::{Case, Ruling, Verdict};
+use crate::judge::case::{Ruling, Verdict};
 use crate::judge::incumbents::Incumbents;
 use crate::judge::region::{is_within, limit, settle};
 use crate::layout::manifest::{self, Manifest, ManifestFile, ManifestObject, ObjectState, SourceIdentity};
@@ -109,64 +110,59 @@ fn is_manifest(bytes: &[u8], manifest: &Manifest, keys: &KeyRing) -> bool {
     }
 }
 
-/// Plans one region from its cases and what stands in its folders, which comes back examined.
-///
-/// All that stands there is `read` only if the part of it that was read already does not tell: one that the history
-/// proves leaves open files out.
-///
-/// The history of its branch is asked for only if something changes, or what stands there is not the last that pouch
-/// published (`is_last`): an older state may hold the same, under older data keys or in other parts. What the history says
-/// of the past, by what pouch published last, is asked for only if somebody loses something; `over`, which hand-overs are
-/// over, only if there are any.
+/// What comes of planning one region.
+pub struct Planned {
+    /// What stands in its folders, examined.
+    pub standing: Published,
+    /// What the history of its branch says of it, as far as it was asked.
+    pub history: History,
+    /// What becomes of it.
+    pub plan: RegionPlan,
+}
+
+/// Plans one region.
 ///
 /// # Errors
-/// Those of `read`, `is_last`, `history`, `past` and `over`.
-pub fn plan<E>(
-    terms: &Terms<'_>,
-    cases: &[Case],
-    (proved, read): (Option<Proved<'_>>, impl FnOnce() -> Result<(Files, Odd), E>),
-    is_last: impl FnOnce() -> Result<bool, E>,
-    history: impl FnOnce() -> Result<History, E>,
-    past: impl FnOnce(&Manifest) -> Result<Vec<Past>, E>,
-    over: impl FnOnce(&Manifest) -> Result<BTreeSet<ObjectKey>, E>,
-) -> Result<(Published, History, RegionPlan), E> {
-    let told = proved.and_then(|Proved { mut files, unread, manifest }| {
-        let supposed = suppose(terms, cases, &mut files, (&unread, manifest.as_deref()))?;
+/// Those of what `stands`.
+pub fn plan<S: Standing>(terms: &Terms<'_>, stands: &S) -> Result<Planned, S::Error> {
+    let told = stands.proved().and_then(|Proved { mut files, unread, manifest }| {
+        let supposed = suppose(terms, &mut files, (&unread, manifest.as_deref()))?;
         Some((files, supposed))
     });
     let is_proved = told.is_some();
     let (files, odd, supposed) = match told {
         Some((files, supposed)) => (files, Odd::default(), Some(supposed)),
         None => {
-            let (mut files, odd) = read()?;
+            let (mut files, odd) = stands.read()?;
             let is_plain = odd.is_nothing();
-            let supposed = is_plain.then(|| suppose(terms, cases, &mut files, (&BTreeSet::new(), None))).flatten();
+            let supposed = is_plain.then(|| suppose(terms, &mut files, (&BTreeSet::new(), None))).flatten();
             (files, odd, supposed)
         }
     };
-    let (published, resolved) = match supposed {
-        Some(Supposed::Unchanged(plan)) if is_proved || is_last()? => {
-            return Ok((Published::unexamined(files).with(odd), History::default(), plan));
+    let (standing, resolved) = match supposed {
+        Some(Supposed::Unchanged(plan)) if is_proved || stands.is_last()? => {
+            let standing = Published::unexamined(files).with(odd);
+            return Ok(Planned { standing, history: History::default(), plan });
         }
         Some(Supposed::Changed(before, resolved)) => (Published::proved(files, before), Some(resolved)),
         Some(Supposed::Unchanged(_)) | None => {
             (Published::examine(&terms.world.fleet.name, terms.to.directory(), files, terms.keys), None)
         }
     };
-    let published = published.with(odd);
-    let history = history()?;
-    if let Some(last) = history.last(&published).manifest()
+    let standing = standing.with(odd);
+    let history = stands.history()?;
+    if let Some(last) = history.last(&standing).manifest()
         && last.handed_over().next().is_some()
     {
         // Nothing is set there yet.
-        _ = history.over.set(over(last)?);
+        _ = history.over.set(stands.over(last)?);
     }
     // Where pouch published something else last, that is what counts.
     let resolved = resolved.filter(|_| history.own.is_none());
-    let draft = resolved.and_then(|resolved| draft_changed(terms, &published, resolved));
-    let draft = draft.unwrap_or_else(|| draft_against(terms, cases, &published, &history));
-    let plan = finish(terms, &published, &history, draft, past)?;
-    Ok((published, history, plan))
+    let draft = resolved.and_then(|resolved| draft_changed(terms, &standing, resolved));
+    let draft = draft.unwrap_or_else(|| draft_against(terms, &standing, &history));
+    let plan = finish(terms, &standing, &history, draft, |last| stands.past(last))?;
+    Ok(Planned { standing, history, plan })
 }
 
 /// What can be told of a region without reading the published manifest.
@@ -193,8 +189,7 @@ struct Resolved<'c> {
 /// pouch published just that, and the history proves that it stands there. A `bundle.yaml` that was not read is compared
 /// as it stands; it is read where it may say something that only it knows.
 fn suppose<'c>(
-    terms: &Terms<'_>,
-    cases: &'c [Case],
+    terms: &Terms<'c>,
     files: &mut Files,
     (unread, standing): (&BTreeSet<String>, Option<&dyn Unread>),
 ) -> Option<Supposed<'c>> {
@@ -221,8 +216,8 @@ fn suppose<'c>(
     };
     let registered = registered.as_deref();
     let layout = terms.layout().with(&splits).registered(registered);
-    let mut rulings = Ruling::of(cases);
-    settle(&terms.world, region, &Incumbents::suppose(cases), &mut rulings);
+    let mut rulings = Ruling::of(terms.cases);
+    settle(&terms.world, region, &Incumbents::suppose(terms.cases), &mut rulings);
     break_shared_paths(&layout, &mut rulings);
     let mut made = Files::new();
     let file = |lands: &ObjectKey, text: &str| {
@@ -384,8 +379,8 @@ fn draft_changed<'c>(terms: &Terms<'_>, published: &Published, resolved: Resolve
 }
 
 /// Plans one region against what stands in its folders and the history of that, all of which is known.
-pub fn plan_against(terms: &Terms<'_>, cases: &[Case], standing: &Published, history: &History) -> RegionPlan {
-    let draft = draft_against(terms, cases, standing, history);
+pub fn plan_against(terms: &Terms<'_>, standing: &Published, history: &History) -> RegionPlan {
+    let draft = draft_against(terms, standing, history);
     let known = |_: &Manifest| Ok::<_, Infallible>(Vec::new());
     match finish(terms, standing, history, draft, known) {
         Ok(plan) => plan,
@@ -396,7 +391,7 @@ pub fn plan_against(terms: &Terms<'_>, cases: &[Case], standing: &Published, his
 /// The draft of a region against what stands in its folders.
 ///
 /// What pouch itself published last is compared with, carried over and counted; what stands there instead is put right.
-fn draft_against<'c>(terms: &Terms<'_>, cases: &'c [Case], standing: &Published, history: &History) -> Draft<'c> {
+fn draft_against<'c>(terms: &Terms<'c>, standing: &Published, history: &History) -> Draft<'c> {
     let published = history.last(standing);
     let input = &Input { terms: *terms, published };
     let region = terms.to.region;
@@ -420,7 +415,7 @@ fn draft_against<'c>(terms: &Terms<'_>, cases: &'c [Case], standing: &Published,
     holds.extend(cluster_changes(input));
 
     let incumbents = published.incumbents();
-    let mut rulings = Ruling::of(cases);
+    let mut rulings = Ruling::of(terms.cases);
     // Who must wait for a place contends for nothing else.
     break_displaced(input, &mut rulings);
     settle(&terms.world, region, &incumbents, &mut rulings);
@@ -466,7 +461,7 @@ fn finish<E>(
     let braked = hold(input, &packed, &changes, history);
     let mut withheld = Vec::new();
     // What is sealed anew as a whole, or withdrawn as a whole, cannot keep a part.
-    if input.rekeys() || region.state == RegionState::Retired {
+    if input.terms.rekeys() || region.state == RegionState::Retired {
         holds.extend(braked.deletions.into_iter().chain(braked.values));
     } else if !braked.held.is_empty() || !braked.keeping.is_empty() {
         withheld = braked.deletions;
@@ -546,10 +541,10 @@ fn stand(files: &BTreeMap<BundlePath, Content>, standing: &Files) -> bool {
 
 /// What is said of a region whose cluster is another one than the published bundle was made for.
 fn other_cluster(input: &Input<'_>) -> Option<Finding> {
-    let region = &input.to.region.name;
+    let region = &input.terms.to.region.name;
     let before = input.published.manifest()?.cluster.as_deref()?;
-    let now = input.world.cluster(region)?.looked()?.cluster.as_deref()?;
-    if before == now || input.allowances.accept_source.contains(&(region.to_string(), now.into())) {
+    let now = input.terms.world.cluster(region)?.looked()?.cluster.as_deref()?;
+    if before == now || input.terms.allowances.accept_source.contains(&(region.to_string(), now.into())) {
         return None;
     }
     let message = format!("region {region} is now cluster {now}, and its bundle was made for cluster {before}");
@@ -561,9 +556,9 @@ fn other_cluster(input: &Input<'_>) -> Option<Finding> {
 
 /// Holds for what is known of the region's cluster.
 fn cluster_changes(input: &Input<'_>) -> Vec<Hold> {
-    let Some(cluster) = input.world.cluster(&input.to.region.name) else { return Vec::new() };
+    let Some(cluster) = input.terms.world.cluster(&input.terms.to.region.name) else { return Vec::new() };
     // Who can read a bundle does not wait for its cluster, and neither does its end.
-    if input.rekeys() || input.to.region.state != RegionState::Active {
+    if input.terms.rekeys() || input.terms.to.region.state != RegionState::Active {
         return Vec::new();
     }
     let told = cluster.holds.iter().chain(&cluster.gate).cloned();

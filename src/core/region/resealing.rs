@@ -36,7 +36,7 @@ const UNSIGNED_CURE: &str = "If the reuse key changed, add the old one to `reuse
 
 /// Gives a finding about what is published a help text with flags that `rekey` has.
 pub(super) fn advised(input: &Input<'_>, finding: Finding) -> Finding {
-    let is_ours = finding.code == Code::UnsignedBundle && input.rekeys();
+    let is_ours = finding.code == Code::UnsignedBundle && input.terms.rekeys();
     if is_ours { finding.help(UNSIGNED_CURE) } else { finding }
 }
 
@@ -44,14 +44,14 @@ pub(super) fn advised(input: &Input<'_>, finding: Finding) -> Finding {
 ///
 /// The brake counts every file where the layout has objects as an object, so such files are not reported twice.
 pub(super) fn strange(input: &Input<'_>, made: &Manifest) -> Vec<Finding> {
-    let region = input.to.region;
-    if !input.rekeys()
-        || input.allowances.removes_foreign(&input.to)
+    let region = input.terms.to.region;
+    if !input.terms.rekeys()
+        || input.terms.allowances.removes_foreign(&input.terms.to)
         || !matches!(input.published.state, State::Unsigned)
     {
         return Vec::new();
     }
-    let directory = input.to.directory();
+    let directory = input.terms.to.directory();
     let found = input.published.strange(directory, made).into_iter();
     let found = found.filter(|path| unsigned::told(directory, path).is_none());
     found.map(|path| foreign_file(directory, path).in_region(&region.name)).collect()
@@ -62,21 +62,22 @@ pub(super) fn strange(input: &Input<'_>, made: &Manifest) -> Vec<Finding> {
 /// Without its manifest, nobody knows what a Credential that cannot be resolved now has published, and leaving it out
 /// would withdraw it.
 pub(super) fn unprovable(input: &Input<'_>, rulings: &[Ruling<'_>]) -> Option<Finding> {
-    let region = &input.to.region.name;
-    if !input.rekeys() || !matches!(input.published.state, State::Unsigned) {
+    let region = &input.terms.to.region.name;
+    if !input.terms.rekeys() || !matches!(input.published.state, State::Unsigned) {
         return None;
     }
     let broken = rulings.iter().find(|ruling| ruling.verdict == Verdict::Broken).map(|ruling| &ruling.case.claim.by);
-    let nowhere =
-        || input.world.facts.asked().iter().find(|asked| asked.claim.is_none() && Asked::broken_by(asked).is_some());
+    let nowhere = || {
+        input.terms.world.facts.asked().iter().find(|asked| asked.claim.is_none() && Asked::broken_by(asked).is_some())
+    };
     if let Some(by) = broken.or_else(|| nowhere().map(|asked| &asked.by)) {
         let message =
             format!("{by} is broken, and without the old reuse key nobody knows what it has in region {region}");
         return Some(impossible(region, message).help(CURE));
     }
-    let snapshot = input.world.snapshot;
+    let snapshot = input.terms.world.snapshot;
     let unread = kinds::claimants()
-        .filter(|kind| input.world.fleet.reads(kind))
+        .filter(|kind| input.terms.world.fleet.reads(kind))
         .find_map(|kind| snapshot.unread_in(&kind, None));
     let Some(source) = unread else { return kept(input, rulings) };
     let message = format!(
@@ -90,7 +91,7 @@ pub(super) fn unprovable(input: &Input<'_>, rulings: &[Ruling<'_>]) -> Option<Fi
 ///
 /// These sources cannot make the objects anew, and leaving them out would withdraw them.
 fn kept(input: &Input<'_>, rulings: &[Ruling<'_>]) -> Option<Finding> {
-    let region = &input.to.region.name;
+    let region = &input.terms.to.region.name;
     let (by, code) = carry::first_carried(input, rulings, input.published.claimed()?)?;
     let (why, help) = match code {
         Code::CredentialInUse => ("is gone and ClusterDeployments still name it", GONE_CURE),

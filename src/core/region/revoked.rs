@@ -59,7 +59,7 @@ impl<'a, 'i, 'r> Admission<'a, 'i, 'r> {
         }
         let of_guests =
             rulings.iter().map(|ruling| (&ruling.case.claim.by, ruling)).filter(|(by, _)| by.group().is_some());
-        let (slips, named) = (BTreeMap::new(), named(input.world.fleet));
+        let (slips, named) = (BTreeMap::new(), named(input.terms.world.fleet));
         let admission = Self { input, claims, reached, of_guests: of_guests.collect(), slips, named };
         Self { slips: admission.all_slips(manifest), ..admission }
     }
@@ -96,7 +96,7 @@ impl<'a, 'i, 'r> Admission<'a, 'i, 'r> {
         }
         if by.rule().is_some()
             && object.key.namespace.as_ref().is_some_and(|namespace| *namespace != *by.namespace())
-            && matches!(world.landing(by, &self.input.to.region.name, &object.key), Granting::No)
+            && matches!(world.landing(by, &self.input.terms.to.region.name, &object.key), Granting::No)
         {
             return revoked(
                 Code::NotAdmitted,
@@ -127,7 +127,7 @@ impl<'a, 'i, 'r> Admission<'a, 'i, 'r> {
     fn led_astray(&self, claim: Asker<'_>, referrers: &[Referrer<'_>], needed_by: &NeededBy) -> Option<String> {
         let (_, before) = needed_by.steps().split_last()?;
         let is_beyond = |read: &ObjectKey, namer: Namer<'_>| {
-            admission::is_known_beyond(&self.input.world, claim, &Sought { read, namer })
+            admission::is_known_beyond(&self.input.terms.world, claim, &Sought { read, namer })
         };
         referrers.iter().find_map(|(referrer, read)| {
             let above =
@@ -224,7 +224,7 @@ impl<'a, 'i, 'r> Admission<'a, 'i, 'r> {
 
     /// Why an identity that was read is shut to a claim.
     fn shut(&self, claim: Asker<'_>, identity: &ObjectKey, namer: Namer<'_>) -> Option<String> {
-        let world = &self.input.world;
+        let world = &self.input.terms.world;
         let Lookup::Found(object) = world.snapshot.look_up(identity) else { return None };
         let sought = Sought { read: identity, namer };
         let is_unread = || object.faults.iter().any(|fault| fault.code.is_doubt());
@@ -246,10 +246,10 @@ impl<'a, 'i, 'r> Admission<'a, 'i, 'r> {
         if let Some(claim) = self.claims.get(by) {
             return (*claim).into();
         }
-        let world = &self.input.world;
+        let world = &self.input.terms.world;
         let is_handed_out = is_handed_out(through) && world.access().makes(by) != Truth::No;
         let asker =
-            Asker { by, region: &self.input.to.region.name, source: None, is_handed_out, taking: Taking::Named };
+            Asker { by, region: &self.input.terms.to.region.name, source: None, is_handed_out, taking: Taking::Named };
         let maker = kinds::claimant(by).filter(|_| by.is_maker()).and_then(|key| world.snapshot.get(&key));
         let Some(maker) = maker else { return asker };
         let taking = if by.rule().is_some() { Taking::Copy(None) } else { Taking::Named };
@@ -279,7 +279,7 @@ impl<'a, 'i, 'r> Admission<'a, 'i, 'r> {
         let Input { terms: Terms { world, .. }, published } = *self.input;
         let read = object.read_key()?;
         let Lookup::Found(new) = world.snapshot.look_up(&read) else { return None };
-        if check_object(&world, &self.input.to.region.name, new).iter().any(Finding::stops_claim) {
+        if check_object(&world, &self.input.terms.to.region.name, new).iter().any(Finding::stops_claim) {
             return None;
         }
         let resolution = match self.claims.get(by) {
@@ -332,6 +332,7 @@ pub(super) fn finding(input: &Input<'_>, by: &Claimant, revoked: &[Revoked]) -> 
     let first = revoked.first()?;
     let named = few(revoked.iter().map(|revoked| revoked.key.to_string()), revoked.len(), SHOWN);
     let message = format!("{by} may no longer have {named}, broken or gone as it is: {}", first.why);
-    let finding = Finding::new(first.code, message).about(&first.key).claimed_by(by).in_region(&input.to.region.name);
+    let finding =
+        Finding::new(first.code, message).about(&first.key).claimed_by(by).in_region(&input.terms.to.region.name);
     Some(finding.help("If this is unintended, admit it again; until then nothing of it is carried over."))
 }

@@ -36,10 +36,10 @@ pub(super) struct Sealed {
 pub(super) fn sealed(input: &Input<'_>, order: &Order, is_same: bool) -> Sealed {
     let lands = &order.lands;
     let mut reasons: BTreeSet<Reason> = BTreeSet::new();
-    if readers(input, lands).is_some_and(|readers| readers != input.to.region.recipients) {
+    if readers(input, lands).is_some_and(|readers| readers != input.terms.to.region.recipients) {
         reasons.insert(Reason::Recipients);
     }
-    if input.reseals() {
+    if input.terms.reseals() {
         reasons.insert(Reason::Asked);
     }
     let done = |action, values, reasons: BTreeSet<Reason>| Sealed {
@@ -50,8 +50,8 @@ pub(super) fn sealed(input: &Input<'_>, order: &Order, is_same: bool) -> Sealed 
         sealing: Sealing { values, reasons: reasons.into_iter().collect() },
     };
     if is_same {
-        let values = if input.keys.is_blind() { Values::Unknown } else { Values::Same };
-        reasons.extend(input.keys.is_blind().then_some(Reason::NoValues));
+        let values = if input.terms.keys.is_blind() { Values::Unknown } else { Values::Same };
+        reasons.extend(input.terms.keys.is_blind().then_some(Reason::NoValues));
         return done(Action::Resealed, values, reasons);
     }
     let Some(before) = input.published.document(lands) else {
@@ -88,7 +88,7 @@ fn readers<'i>(input: &Input<'i>, lands: &ObjectKey) -> Option<&'i [Recipient]> 
 
 /// What changes of a Secret outside its values.
 fn open_fields(input: &Input<'_>, order: &Order, before: &Node, reasons: &mut BTreeSet<Reason>) -> Vec<FieldChange> {
-    let Some(object) = order.source(input.world.snapshot, &input.envelopes()) else { return Vec::new() };
+    let Some(object) = order.source(input.terms.world.snapshot, &input.terms.envelopes()) else { return Vec::new() };
     let text = emit(&open_part(&object, &order.lands, &order.edits, Marks::of(&input.terms.to)));
     let Some(after) = document(text.as_bytes()) else { return Vec::new() };
     let nothing = Node::Map([].into());
@@ -116,7 +116,7 @@ fn lost_entries(input: &Input<'_>, order: &Order, document: &Node) -> Vec<String
 
 /// The entries of a Secret that is made anew, empty ones left out.
 pub(super) fn will_have(input: &Input<'_>, order: &Order) -> BTreeSet<String> {
-    let object = order.source(input.world.snapshot, &input.envelopes());
+    let object = order.source(input.terms.world.snapshot, &input.terms.envelopes());
     let payload = object.as_ref().and_then(|object| object.payload.as_ref());
     let names = |payload: &'_ Payload| {
         let names = payload.entries().iter().map(|(name, _)| &**name);
@@ -137,19 +137,19 @@ struct Entries {
 fn changed_entries(input: &Input<'_>, order: &Order, document: &Node) -> Entries {
     let lands = &order.lands;
     let tagged = input.published.bytes(lands).and_then(reuse::split);
-    let key = tagged.as_ref().and_then(|tagged| Some(input.keys.with_id(tagged.key_id).next()?.0));
+    let key = tagged.as_ref().and_then(|tagged| Some(input.terms.keys.with_id(tagged.key_id).next()?.0));
     // What goes into guests has a line by the key of then; by another one, every value would seem to change.
-    let with = input.envelopes();
-    let object = order.source(input.world.snapshot, &Envelopes { key: key.or(with.key), ..with });
+    let with = input.terms.envelopes();
+    let object = order.source(input.terms.world.snapshot, &Envelopes { key: key.or(with.key), ..with });
     let unknown = |reason| Entries { unknown: Some(reason), ..Entries::default() };
     let Some(payload) = object.as_ref().and_then(|object| object.payload.as_ref()) else {
         return unknown(Reason::NoValues);
     };
     let Some(leaves) = reuse::leaves(document) else { return unknown(Reason::File) };
-    let Some(current) = input.keys.current() else {
+    let Some(current) = input.terms.keys.current() else {
         return Entries { changes: reuse::compare_names(&leaves, payload), ..unknown(Reason::NoValues) };
     };
-    let context = input.context(lands, readers(input, lands).unwrap_or_default());
+    let context = input.terms.context(lands, readers(input, lands).unwrap_or_default());
     // A Secret without values needs no tags.
     let has_values = leaves.iter().any(|(_, leaf)| !leaf.is_empty());
     let (lines, unknown) = match (&tagged, key) {

@@ -12,8 +12,9 @@ use crate::name::SourceName;
 /// Holds for sources that are another cluster or repository than the published bundle says.
 pub(super) fn changes(input: &Input<'_>) -> Vec<Hold> {
     let Some(manifest) = input.published.manifest() else { return Vec::new() };
-    let region = &input.to.region.name;
-    let accepted = |identity: &str| input.allowances.accept_source.contains(&(region.to_string(), identity.into()));
+    let region = &input.terms.to.region.name;
+    let accepted =
+        |identity: &str| input.terms.allowances.accept_source.contains(&(region.to_string(), identity.into()));
     let changed = |source: &&SourceIdentity| {
         manifest.sources.iter().any(|before| before.name == source.name && before.identity != source.identity)
             && !accepted(&source.identity)
@@ -40,7 +41,8 @@ pub(super) fn known(input: &Input<'_>) -> Vec<SourceIdentity> {
     let before = input.published.manifest().map(|manifest| &*manifest.sources).unwrap_or_default();
     let known = |name: &SourceName| {
         let now = input.terms.sources.iter().find(|source| source.name == *name);
-        now.or_else(|| before.iter().find(|source| source.name == *name && input.unidentified.contains(name))).cloned()
+        now.or_else(|| before.iter().find(|source| source.name == *name && input.terms.unidentified.contains(name)))
+            .cloned()
     };
-    input.world.fleet.sources.iter().filter_map(|source| known(&source.name)).collect()
+    input.terms.world.fleet.sources.iter().filter_map(|source| known(&source.name)).collect()
 }

@@ -55,7 +55,7 @@ pub(super) fn replaced(input: &Input<'_>, pack: &Pack, changes: &[Change]) -> Op
                 if moved.peek().is_some() {
                     replaced.insert(key);
                     claimants.extend(moved);
-                } else if packed.is_some() && input.selection.refresh.is_some() && has_values(input, key) {
+                } else if packed.is_some() && input.terms.selection.refresh.is_some() && has_values(input, key) {
                     // What is carried over is not read, and says nothing; what a limited run leaves alone stays.
                     return None;
                 }

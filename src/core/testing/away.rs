@@ -28,9 +28,9 @@ fn a_cluster_that_is_away_stays_the_one_that_it_was() {
         let unidentified: BTreeSet<SourceName> = away.iter().cloned().collect();
         let (allowances, selection) = (&allowances, &selection);
         let world = desk.world();
-        let terms =
-            Terms { world, to, keys: &keys, allowances, selection, sources: &sources, unidentified: &unidentified };
-        plan_against(&terms, &desk.heard(&region.name), published, &History::default())
+        let (heard, keys, sources, unidentified) = (desk.heard(&region.name), &keys, &sources, &unidentified);
+        let terms = Terms { world, to, cases: &heard, keys, allowances, selection, sources, unidentified };
+        plan_against(&terms, published, &History::default())
     };
     let nothing = Published::nothing();
     let files = publish(&desk, region, plan(&nothing, Some("one"), &[]), &nothing);

@@ -246,6 +246,7 @@ impl Bench<'_> {
         let terms = Terms {
             world: self.desk.world(),
             to: Destination { fleet, region: &fleet.regions["eu"] },
+            cases: self.heard,
             keys: &keys,
             allowances: &allowances,
             selection: &selection,
@@ -254,7 +255,7 @@ impl Bench<'_> {
         };
         let past = self.past.cloned().into_iter().collect::<Vec<_>>().into();
         let history = History { own: None, past, spent: spent.iter().cloned().collect(), ..History::default() };
-        plan_against(&terms, self.heard, self.standing, &history)
+        plan_against(&terms, self.standing, &history)
     }
 }
 

@@ -4,16 +4,15 @@
 
 extern crate std;
 
-use alloc::boxed::Box;
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
-use core::cell::Cell;
 use core::fmt::Write as _;
 
 use serde_json::Value;
 
 use super::case::{Case, Scene, asked_for, fleet, key, of_stage, show, show_findings, snapshot};
+use super::standing::Stands;
 use crate::admission::tenancy_of;
 use crate::claim::{Asked, Edit};
 use crate::closure::{Member, Role};
@@ -37,9 +36,8 @@ use crate::region::content::{Content, Order};
 use crate::region::envelope::Envelopes;
 use crate::region::history::{History, Past};
 use crate::region::input::Terms;
-use crate::region::odd::Odd;
 use crate::region::plan::{RegionPlan, bundle_yaml, plan, plan_against};
-use crate::region::published::{Files, Proved, Published, State, Unread};
+use crate::region::published::{Files, Published, State};
 use crate::reuse::{self, KeyRing, ReuseKey};
 use crate::snapshot::{Lookup, Snapshot};
 use crate::sops::{self, Ingredients};
@@ -165,13 +163,14 @@ impl Desk {
         let terms = Terms {
             world: self.world(),
             to,
+            cases: &heard,
             keys: &keys,
             allowances,
             selection,
             sources: &[],
             unidentified: &BTreeSet::new(),
         };
-        (plan_against(&terms, &heard, published, history), heard)
+        (plan_against(&terms, published, history), heard)
     }
 
     pub(crate) fn plan_of(
@@ -186,32 +185,23 @@ impl Desk {
         let terms = Terms {
             world: self.world(),
             to,
+            cases: heard,
             keys: &keys,
             allowances,
             selection,
             sources: &[],
             unidentified: &BTreeSet::new(),
         };
-        let direct = plan_against(&terms, heard, published, &History::default());
+        let direct = plan_against(&terms, published, &History::default());
         // What stands there as it should be is told without reading its manifest, and says the same.
-        let history = || Ok::<_, ()>(History::default());
-        let is_past_asked = Cell::new(false);
-        let past = |_: &Manifest| {
-            is_past_asked.set(true);
-            Ok(Vec::new())
-        };
-        // As for a directory.
-        let over = |now: &Manifest| Ok(now.handed_over().cloned().collect());
-        let read = || Ok((published.files.clone(), Odd::default()));
-        let (.., told) = plan(&terms, heard, (None, read), || Ok(true), history, past, over).unwrap();
+        let stands = Stands::new(&published.files);
+        let told = plan(&terms, &stands).unwrap().plan;
         assert_eq!(shown(&told), shown(&direct));
         // Where the history proves what stands there, that says the same without open files.
         if published.manifest().is_some() && published.findings(to.directory()).is_empty() {
-            let proved = Some(proved(&published.files));
-            let (standing, _, told) =
-                plan(&terms, heard, (proved, read), || Ok(true), history, |_| Ok(Vec::new()), over).unwrap();
-            assert_eq!(shown(&told), shown(&direct));
-            assert!(standing.files == published.files);
+            let planned = plan(&terms, &Stands::proved(&published.files)).unwrap();
+            assert_eq!(shown(&planned.plan), shown(&direct));
+            assert!(planned.standing.files == published.files);
         }
         // The past is only read where somebody loses something.
         let is_lost = |change: &Change| change.action == Action::Withdrawn || !change.lost_entries.is_empty();
@@ -219,41 +209,11 @@ impl Desk {
         if published.manifest().is_some()
             && (told.changes.iter().any(is_lost) || told.manifest.handed_over().any(is_new))
         {
-            assert!(is_past_asked.get());
+            assert!(stands.is_past_asked.get());
         } else if told.withheld.is_empty() && told.sharings.iter().all(|sharing| sharing.left.is_empty()) {
-            assert!(!is_past_asked.get(), "{:?}", told.changes);
+            assert!(!stands.is_past_asked.get(), "{:?}", told.changes);
         }
         direct
-    }
-}
-
-/// What is read of a region's files where the history proves the others.
-pub(crate) fn proved(files: &Files) -> Proved<'static> {
-    let is_read = |path: &str| path.ends_with(".sops.yaml");
-    let read = files.iter().filter(|(path, _)| is_read(path)).map(|(path, bytes)| (path.clone(), bytes.clone()));
-    let (mut unread, mut manifest) = (BTreeSet::new(), None);
-    for (path, bytes) in files.iter().filter(|(path, _)| !is_read(path)) {
-        match path.ends_with("/bundle.yaml") {
-            true => {
-                let stood: Box<dyn Unread> = Box::new(Stood(bytes.clone()));
-                manifest = Some(stood);
-            }
-            false => _ = unread.insert(path.clone()),
-        }
-    }
-    Proved { files: read.collect(), unread, manifest }
-}
-
-/// A manifest that stands there.
-struct Stood(Vec<u8>);
-
-impl Unread for Stood {
-    fn holds(&self, bytes: &[u8]) -> bool {
-        self.0 == bytes
-    }
-
-    fn read(&self) -> Option<Vec<u8>> {
-        Some(self.0.clone())
     }
 }
 
@@ -280,7 +240,7 @@ fn shown(plan: &RegionPlan) -> String {
 }
 
 /// What stands in a region's folders, and the history of that.
-type Standing<'a> = (&'a Published, &'a History);
+type Before<'a> = (&'a Published, &'a History);
 
 /// What the user lets through, and what the run is about.
 pub(crate) type Wishes = (Allowances, Selection);
@@ -587,7 +547,7 @@ fn tamper(files: &mut Files, world: &Scene) {
     }
 }
 
-fn wishes(world: &Scene, desk: &Desk, region: &RegionConfig, (published, history): Standing<'_>) -> Wishes {
+fn wishes(world: &Scene, desk: &Desk, region: &RegionConfig, (published, history): Before<'_>) -> Wishes {
     let (mut allowances, mut selection) = Wishes::default();
     let words: BTreeSet<&str> =
         world.run["accept"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
@@ -612,7 +572,7 @@ fn wishes(world: &Scene, desk: &Desk, region: &RegionConfig, (published, history
     (allowances, selection)
 }
 
-fn one_region(desk: &Desk, region: &RegionConfig, standing: Standing<'_>, world: &Scene, out: &mut String) {
+fn one_region(desk: &Desk, region: &RegionConfig, standing: Before<'_>, world: &Scene, out: &mut String) {
     if !region.is_rendered() {
         _ = writeln!(out, "region {}: paused", region.name);
         return;
@@ -658,7 +618,7 @@ fn one_region(desk: &Desk, region: &RegionConfig, standing: Standing<'_>, world:
 
 /// What was published once changes nothing when it is planned again. What is handed over waits on a branch, and goes from
 /// a directory with the second run: this is the one exception.
-fn settles(desk: &Desk, region: &RegionConfig, (before, history): Standing<'_>, plan: RegionPlan, wishes: &Wishes) {
+fn settles(desk: &Desk, region: &RegionConfig, (before, history): Before<'_>, plan: RegionPlan, wishes: &Wishes) {
     if !wishes.0.reseal.is_empty() {
         return;
     }

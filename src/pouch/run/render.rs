@@ -4,27 +4,30 @@
 //! holds it. What is staged is not visible until all of it is, so that memory holds the plans of as many regions as
 //! there are threads, and a failure of one region publishes nothing of the others.
 
+use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 
 use pouch_core::claim::Asked;
 use pouch_core::config::{ArgoKind, Delivery, RegionConfig, RegionState};
 use pouch_core::destination::{self, Destination};
-use pouch_core::explain::{self, Planned, Question, may_name};
+use pouch_core::explain::{self, Question, may_name};
 use pouch_core::finding::Finding;
 use pouch_core::hash::sha256_hex;
 use pouch_core::judge::case::{Case, Verdict};
 use pouch_core::judge::{cases, unmatched, unused};
 use pouch_core::layout::delivery::argocd::{shared_decryptors, unverified};
-use pouch_core::layout::manifest::ObjectState;
+use pouch_core::layout::manifest::{Manifest, ObjectState};
 use pouch_core::layout::path::application_set;
 use pouch_core::layout::{BundlePath, Layout, fleet_files};
-use pouch_core::name::Claimant;
+use pouch_core::name::{Claimant, ObjectKey};
 use pouch_core::nearest::suggested;
 use pouch_core::region::content::Content;
+use pouch_core::region::history::{History, Past};
 use pouch_core::region::input::Terms;
-use pouch_core::region::odd;
-use pouch_core::region::plan::{RegionPlan, bundle_yaml, plan};
-use pouch_core::region::published::Published;
+use pouch_core::region::odd::{self, Odd};
+use pouch_core::region::plan::{Planned, RegionPlan, bundle_yaml, plan};
+use pouch_core::region::published::{Files, Proved, Published};
+use pouch_core::region::standing::Standing;
 use pouch_core::report::summary::{self, Outcome};
 use pouch_core::silence::Silences;
 use pouch_core::verify::bundles::{BundleTree, Measure, TreeScope, beside, strange_set};
@@ -45,10 +48,61 @@ struct Shared<'a> {
 }
 
 impl<'a> Shared<'a> {
-    fn terms(&self, to: Destination<'a>) -> Terms<'a> {
+    fn terms<'t>(&'t self, to: Destination<'t>, cases: &'t [Case]) -> Terms<'t> {
         let Run { keys, allowances, selection, .. } = *self.run;
         let Survey { sources, unidentified, .. } = self.survey;
-        Terms { world: self.world, to, keys, allowances, selection, sources, unidentified }
+        Terms { world: self.world, to, cases, keys, allowances, selection, sources, unidentified }
+    }
+}
+
+/// What stands of one region where its bundle is published.
+struct Folders<'a> {
+    run: &'a Run<'a>,
+    to: Destination<'a>,
+    published: &'a dyn Look,
+    /// What was read of it before it was planned.
+    all: Cell<Option<(Files, Odd)>>,
+}
+
+impl Folders<'_> {
+    /// Returns true if nothing stands there. What was read for that is not read again.
+    fn are_empty(&self) -> Result<bool, Failure> {
+        let (files, odd) = self.published.read(self.to.directory())?;
+        let are_empty = files.is_empty() && odd.is_nothing();
+        self.all.set(Some((files, odd)));
+        Ok(are_empty)
+    }
+}
+
+impl Standing for Folders<'_> {
+    type Error = Failure;
+
+    fn proved(&self) -> Option<Proved<'_>> {
+        // What is sealed anew as a whole is read as a whole.
+        match self.run.selection.rekeys(&self.to) {
+            true => None,
+            false => self.published.proved(self.to.directory(), &self.run.query_newest(self.to.region)),
+        }
+    }
+
+    fn read(&self) -> Result<(Files, Odd), Failure> {
+        self.all.take().map_or_else(|| Ok(self.published.read(self.to.directory())?), Ok)
+    }
+
+    fn is_last(&self) -> Result<bool, Failure> {
+        Ok(self.published.is_last(self.to.directory(), &self.run.query_newest(self.to.region))?)
+    }
+
+    fn history(&self) -> Result<History, Failure> {
+        Ok(self.published.history(self.to.directory(), &self.run.query(self.to.region)?)?)
+    }
+
+    fn past(&self, last: &Manifest) -> Result<Vec<Past>, Failure> {
+        Ok(self.published.past(self.to.directory(), &self.run.query(self.to.region)?, last)?)
+    }
+
+    fn over(&self, last: &Manifest) -> Result<BTreeSet<ObjectKey>, Failure> {
+        Ok(self.published.over(self.to.directory(), &self.run.query_over(self.to.region)?, last)?)
     }
 }
 
@@ -250,14 +304,11 @@ fn one_region<'a>(
         return Ok(told);
     }
     let rekeys = shared.run.selection.rekeys(&to);
-    let (proved, all) = match rekeys {
-        true => (None, Some(published.read(to.directory())?)),
-        false => (published.proved(to.directory(), &shared.run.query_newest(to.region)), None),
-    };
     // Of the others nothing was asked that they need.
     let is_meant = |asked: &&Asked| !shared.run.is_narrow() || shared.run.selection.refreshes(&asked.by);
     let cases = cases(&shared.world, asked().filter(is_meant));
-    if all.as_ref().is_some_and(|(files, odd)| files.is_empty() && odd.is_nothing()) {
+    let stands = Folders { run: shared.run, to, published, all: Cell::new(None) };
+    if rekeys && stands.are_empty()? {
         // What was never sealed is not sealed anew.
         told.record.outcome = Outcome::Unchanged;
         for case in cases {
@@ -265,15 +316,7 @@ fn one_region<'a>(
         }
         return Ok(told);
     }
-    let (standing, history, mut plan) = plan(
-        &shared.terms(to),
-        &cases,
-        (proved, || all.map_or_else(|| Ok(published.read(to.directory())?), Ok)),
-        || Ok::<_, Failure>(published.is_last(to.directory(), &shared.run.query_newest(to.region))?),
-        || Ok(published.history(to.directory(), &shared.run.query(to.region)?)?),
-        |now| Ok(published.past(to.directory(), &shared.run.query(to.region)?, now)?),
-        |now| Ok(published.over(to.directory(), &shared.run.query_over(to.region)?, now)?),
-    )?;
+    let Planned { standing, history, mut plan } = plan(&shared.terms(to, &cases), &stands)?;
     // What pouch published last counts, whatever stands there now.
     let own = history.last(&standing);
     told.record.outcome = match outcome(region, &plan) {
@@ -283,7 +326,7 @@ fn one_region<'a>(
     };
     told.record.credentials = Some(summary::RegionCredentials::default());
     if let Some(question) = shared.run.question {
-        let planned = Planned {
+        let planned = explain::Planned {
             world: &shared.world,
             to: &to,
             cases: &cases,

@@ -36,7 +36,7 @@ impl<'i> Admission<'_, 'i, '_> {
     /// name of that. No source is known to have what it names, or it gives nothing for something that is wrong, and nothing of
     /// it is published.
     pub(super) fn all_slips(&self, manifest: &'i Manifest) -> BTreeMap<&'i Claimant, Slip> {
-        let groups = &self.input.world.fleet.guests;
+        let groups = &self.input.terms.world.fleet.guests;
         let mut published: BTreeMap<&Claimant, Vec<Given<'_>>> = BTreeMap::new();
         for (object, needed_by) in manifest.objects.iter().flat_map(|it| it.needed_by.iter().map(move |by| (it, by))) {
             if needed_by.by.group().is_some()
@@ -110,7 +110,7 @@ impl<'i> Admission<'_, 'i, '_> {
     }
 
     fn is_unnamed(&self, object: &ManifestObject, needed_by: &NeededBy) -> bool {
-        let group = self.input.world.fleet.group_of(&needed_by.by);
+        let group = self.input.terms.world.fleet.group_of(&needed_by.by);
         let giver = Giver::of(object, needed_by);
         group.zip(giver).is_some_and(|(group, giver)| !self.is_named(group, &giver))
     }
@@ -153,7 +153,7 @@ impl<'i> Admission<'_, 'i, '_> {
                 few(&objects, objects.len(), SHOWN)
             );
             let finding = Finding::new(Code::DeletionUnproved, message).severity(Severity::Warning).claimed_by(by);
-            finding.at(&Origin::configuration()).in_region(&self.input.to.region.name).help(help)
+            finding.at(&Origin::configuration()).in_region(&self.input.terms.to.region.name).help(help)
         };
         unnamed.into_iter().map(finding).collect()
     }

@@ -385,7 +385,7 @@ impl<'a> Bundle<'a> {
     fn reason(&self, lands: &ObjectKey) -> Option<Cow<'static, str>> {
         self.objects.get(lands).and_then(|object| match &object.state {
             ObjectState::Current => None,
-            ObjectState::Carried(code) => Some(Cow::Borrowed(code.text())),
+            ObjectState::Carried(reason) => Some(Cow::Borrowed(reason.word())),
             ObjectState::Other(reason) => Some(Cow::Owned(reason.to_string())),
         })
     }

@@ -37,6 +37,7 @@ mod holding;
 mod home;
 pub mod input;
 mod labels;
+pub mod ledger;
 mod moved;
 pub mod odd;
 mod pack;

@@ -12,7 +12,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 pub use content::{
-    API_VERSION, FORMER, Guest, KIND, Manifest, ManifestFile, ManifestObject, NeededBy, ObjectState, ReadFrom,
+    API_VERSION, FORMER, Guest, KIND, Manifest, ManifestFile, ManifestObject, NeededBy, ObjectState, ReadFrom, Reason,
     SourceIdentity,
 };
 pub use read::{Spot, Unusable, claimant_in, parse};
@@ -107,7 +107,7 @@ fn object(object: &ManifestObject, text: &mut String) {
     line(("path", object.path.as_str()), 2, text);
     let (state, reason) = match &object.state {
         ObjectState::Current => ("current", None),
-        ObjectState::Carried(code) => ("carried", Some(code.text())),
+        ObjectState::Carried(reason) => ("carried", Some(reason.word())),
         ObjectState::Other(reason) => ("carried", Some(&**reason)),
     };
     reason.into_iter().for_each(|reason| line(("reason", reason), 2, text));

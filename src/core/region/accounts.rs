@@ -15,9 +15,8 @@ use super::input::Input;
 use super::pack::{Pack, Packed, keepers};
 use super::sealing::will_have;
 use super::unsigned::Evidence;
-use crate::finding::Code;
 use crate::hash::sha256_hex;
-use crate::layout::manifest::{Manifest, ManifestObject, NeededBy, ObjectState};
+use crate::layout::manifest::{Manifest, ManifestObject, NeededBy, ObjectState, Reason};
 use crate::name::step::Step;
 use crate::name::{Claimant, Kind, Name, Namespace, ObjectKey, SourceName};
 
@@ -310,7 +309,7 @@ impl Weighing<'_> {
     /// Returns true for an object that stays published only because its withdrawal was held.
     fn is_held(&self, key: &ObjectKey) -> bool {
         let object = self.input.published.object(key);
-        object.is_some_and(|object| object.state == ObjectState::Carried(Code::DeletionsHeld))
+        object.is_some_and(|object| object.state == ObjectState::Carried(Reason::HeldDeletion))
     }
 
     /// What a claimant had, needs no longer, and leaves the bundle.

@@ -25,7 +25,7 @@ struct Held<'m> {
 impl<'m> Held<'m> {
     fn of(object: &'m ManifestObject, fates: &Fates, admission: &Admission<'_, '_, '_>) -> Self {
         let stays = |needed_by: &&NeededBy| {
-            matches!(fates.of(needed_by), Fate::Carried(_)) && admission.ends(object, needed_by).is_none()
+            matches!(fates.of(needed_by), Fate::Kept(_)) && admission.ends(object, needed_by).is_none()
         };
         let staying = || object.needed_by.iter().filter(stays).map(|needed_by| &needed_by.by);
         let needers = object.needed_by.iter().map(|needed_by| &needed_by.by).collect();

@@ -6,12 +6,13 @@ use alloc::vec::Vec;
 
 use super::given::template_of;
 use super::input::Input;
+use super::ledger::Gone;
 use crate::claim::guest;
 use crate::finding::{Cause, Code, Finding, Severity};
 use crate::judge::case::{Ruling, Verdict};
 use crate::k0rdent;
 use crate::kinds;
-use crate::layout::manifest::{Manifest, ManifestObject, NeededBy};
+use crate::layout::manifest::{Manifest, ManifestObject, NeededBy, Reason};
 use crate::listing::few;
 use crate::name::{Claimant, GroupKind, Name, ObjectKey, SourceName};
 use crate::snapshot::{Lookup, Unread};
@@ -23,9 +24,9 @@ pub(super) enum Fate {
     /// The claim is resolved anew; objects that it no longer needs are withdrawn.
     Fresh,
     /// The objects stay as published, for this reason.
-    Carried(Code),
+    Kept(Reason),
     /// The objects are withdrawn, under the brake.
-    Withdrawn,
+    Withdrawn(Gone),
 }
 
 /// The fate of every claimant in the published manifest.
@@ -34,12 +35,13 @@ pub(super) struct Fates(BTreeMap<Claimant, Fate>);
 impl Fates {
     /// The fate of one claimant; one that this release does not know stays.
     pub(super) fn of(&self, by: &NeededBy) -> Fate {
-        self.0.get(&by.by).copied().unwrap_or(Fate::Carried(Code::Unread))
+        self.0.get(&by.by).copied().unwrap_or(Fate::Kept(Reason::Unread))
     }
 
     /// The claimants that go because the region takes nothing of their namespace.
     pub(super) fn shut_out(&self, input: &Input<'_>) -> impl Iterator<Item = &Claimant> {
-        self.0.iter().filter(|(by, fate)| **fate == Fate::Withdrawn && is_shut_out(input, by)).map(|(by, _)| by)
+        let goes = |fate: &Fate| matches!(fate, Fate::Withdrawn(_));
+        self.0.iter().filter(move |(by, fate)| goes(fate) && is_shut_out(input, by)).map(|(by, _)| by)
     }
 
     /// Findings about claimants that no finding of their own explains; `staying` are those of which something is
@@ -53,18 +55,18 @@ impl Fates {
         let heard: BTreeSet<&Claimant> = rulings.iter().map(|ruling| &ruling.case.claim.by).collect();
         let explain = |(by, fate): (&Claimant, &Fate)| {
             let (code, message, help) = match fate {
-                Fate::Carried(_) if !staying.contains(by) => return None,
-                Fate::Carried(code @ Code::CredentialInUse) => (
-                    *code,
+                Fate::Kept(_) if !staying.contains(by) => return None,
+                Fate::Kept(Reason::InUse) => (
+                    Code::CredentialInUse,
                     format!("{by} is gone and ClusterDeployments still name it; its objects stay"),
                     "Delete the ClusterDeployments first, or put the Credential back.",
                 ),
-                Fate::Carried(code @ Code::DeletionUnproved) => (
-                    *code,
+                Fate::Kept(Reason::Unproved) => (
+                    Code::DeletionUnproved,
                     format!("{by} is gone; whether ClusterDeployments still name it is unknown"),
                     "Correct the source: its own findings say what is wrong. Until then the objects stay.",
                 ),
-                Fate::Carried(Code::Unread)
+                Fate::Kept(Reason::Unread)
                     if input.terms.world.kept_by(by, input.terms.to.region).is_none()
                         && is_of_strange_look(input, by) =>
                 {
@@ -76,7 +78,7 @@ impl Fates {
                         STRANGE,
                     )
                 }
-                Fate::Carried(Code::Unread) => (
+                Fate::Kept(Reason::Unread) => (
                     Code::DeletionUnproved,
                     match by.group().is_some() {
                         true => format!(
@@ -92,7 +94,7 @@ impl Fates {
                     },
                     "Correct the source: its own findings say what is wrong.",
                 ),
-                Fate::Carried(Code::SeveralRegions) if by.group().is_some() => (
+                Fate::Kept(Reason::SeveralRegions) if by.group().is_some() => (
                     Code::SeveralRegions,
                     format!(
                         "whether {by} still has Clusters is unknown{}; its objects stay",
@@ -103,7 +105,7 @@ impl Fates {
                     "Say `region` of the source, or name the namespace in the group.",
                 ),
                 // If the Credential could be read, its claim says so itself.
-                Fate::Withdrawn if is_shut_out(input, by) && !is_heard_of(input, by) => (
+                Fate::Withdrawn(_) if is_shut_out(input, by) && !is_heard_of(input, by) => (
                     Code::NamespaceNotAllowed,
                     format!(
                         "region {} takes no {}s of namespace {}",
@@ -119,8 +121,8 @@ impl Fates {
                 input.terms.world.snapshot.unread_in(&GroupKind::new(k0rdent::GROUP, kind), Some(by.namespace()))
             };
             let because = match fate {
-                Fate::Carried(Code::DeletionUnproved) => unread_in("ClusterDeployment"),
-                Fate::Carried(Code::Unread) => {
+                Fate::Kept(Reason::Unproved) => unread_in("ClusterDeployment"),
+                Fate::Kept(Reason::Unread) => {
                     let kind = kinds::claimant(by).map(|key| key.kind);
                     kind.and_then(|kind| input.terms.world.snapshot.unread_in(&kind, Some(by.namespace())))
                 }
@@ -150,7 +152,9 @@ pub(super) fn fates(input: &Input<'_>, rulings: &[Ruling<'_>]) -> Fates {
         for needed_by in &object.needed_by {
             let ruling = by_name.get(&needed_by.by).copied();
             fates.entry(needed_by.by.clone()).or_insert_with_key(|by| match fate(input, ruling, by) {
-                Fate::Carried(code) if input.terms.allowances.withdraws(by, code) => Fate::Withdrawn,
+                Fate::Kept(reason) if input.terms.allowances.withdraws(by, reason.code()) => {
+                    Fate::Withdrawn(Gone::Asked)
+                }
                 fate => fate,
             });
         }
@@ -163,13 +167,13 @@ pub(super) fn first_carried(
     input: &Input<'_>,
     rulings: &[Ruling<'_>],
     manifest: &Manifest,
-) -> Option<(Claimant, Code)> {
+) -> Option<(Claimant, Reason)> {
     let by_name = by_claimant(rulings);
     let claimants: BTreeSet<&Claimant> =
         manifest.objects.iter().flat_map(|object| &object.needed_by).map(|needed_by| &needed_by.by).collect();
     claimants.into_iter().find_map(|by| match fate(input, by_name.get(by).copied(), by) {
-        Fate::Carried(code) => Some((by.clone(), code)),
-        Fate::Fresh | Fate::Withdrawn => None,
+        Fate::Kept(reason) => Some((by.clone(), reason)),
+        Fate::Fresh | Fate::Withdrawn(_) => None,
     })
 }
 
@@ -188,16 +192,16 @@ fn fate(input: &Input<'_>, ruling: Option<&Ruling<'_>>, by: &Claimant) -> Fate {
     if let Some(ruling) = ruling {
         return match ruling.verdict {
             Verdict::Admitted => Fate::Fresh,
-            Verdict::Refused => Fate::Withdrawn,
-            Verdict::Broken => Fate::Carried(ruling.broken_by().unwrap_or(Code::Unread)),
+            Verdict::Refused => Fate::Withdrawn(Gone::Refused),
+            Verdict::Broken => Fate::Kept(ruling.broken_by().map_or(Reason::Unread, Reason::of)),
         };
     }
     if (kinds::claimant(by).is_some() || by.group().is_some()) && is_shut_out(input, by) {
-        return Fate::Withdrawn;
+        return Fate::Withdrawn(Gone::Refused);
     }
     let kept = input.terms.world.kept_by(by, input.terms.to.region);
     let unproved = || is_of_strange_look(input, by).then_some(Code::Unread);
-    kept.or_else(unproved).map_or(Fate::Withdrawn, Fate::Carried)
+    kept.or_else(unproved).map_or(Fate::Withdrawn(Gone::Gone), |code| Fate::Kept(Reason::of(code)))
 }
 
 /// Whether only a look says that a claimant claims nothing any more, and the published bundle does not know the cluster that
@@ -211,7 +215,7 @@ pub(super) fn made_before_a_strange_look(
     input: &Input<'_>,
     ruling: &Ruling<'_>,
     object: &ManifestObject,
-) -> Option<Code> {
+) -> Option<Reason> {
     let claim = &ruling.case.claim;
     let template = template_of(object, &claim.by)?;
     // What a template makes no more for a namespace that it is for, goes.
@@ -222,7 +226,7 @@ pub(super) fn made_before_a_strange_look(
     let by = Claimant::Template { namespace: claim.by.namespace().clone(), template };
     let is_kept =
         is_named && is_look_strange(input) && input.terms.world.is_deselected_by_look(&by, input.terms.to.region);
-    is_kept.then_some(Code::Unread)
+    is_kept.then_some(Reason::Unread)
 }
 
 /// What is said of objects that stay for that.

@@ -10,7 +10,7 @@ use super::pack::{Pack, Packed, needers};
 use super::published::Published;
 use crate::capi::resource_set::{self, Strategy, is_resource_set};
 use crate::finding::{Code, Finding};
-use crate::layout::manifest::Guest;
+use crate::layout::manifest::{Guest, Reason};
 use crate::listing::few;
 use crate::name::{Claimant, GroupKind, Name, Namespace, ObjectKey};
 use crate::selector::Selector;
@@ -78,7 +78,7 @@ struct Writer<'p> {
     key: &'p ObjectKey,
     by: &'p Claimant,
     /// Why it stays as published, if it does.
-    stays: Option<Code>,
+    stays: Option<Reason>,
     /// Whether it writes them once, and never again.
     once: bool,
     selector: Selector,
@@ -133,7 +133,7 @@ fn writer<'p>(input: &Input<'_>, pack: &'p Pack, (key, packed): (&'p ObjectKey, 
     Some(Writer { key, by, stays, once, selector, objects })
 }
 
-fn between(stale: &Writer<'_>, why: Code, other: &Writer<'_>) -> Option<Finding> {
+fn between(stale: &Writer<'_>, why: Reason, other: &Writer<'_>) -> Option<Finding> {
     let shared: Vec<&ObjectKey> = stale.objects.intersection(&other.objects).copied().collect();
     if shared.is_empty() || !stale.selector.may_overlap(&other.selector) {
         return None;
@@ -143,7 +143,7 @@ fn between(stale: &Writer<'_>, why: Code, other: &Writer<'_>) -> Option<Finding>
         "{} stays as published ({}) and writes {named} into guests, which {} writes too: a Cluster that both choose may \
          keep the old one",
         stale.key,
-        why.text(),
+        why.word(),
         other.key
     );
     let help = "See that the first is withdrawn soon; `pouch verify --live` names both as long as they choose one Cluster. What \

@@ -18,7 +18,7 @@ use crate::closure::{Member, Rank, Role, delivering};
 use crate::config::GuestGroup;
 use crate::finding::{Class, Code, Finding, Severity};
 use crate::judge::case::Ruling;
-use crate::layout::manifest::{Guest, ManifestObject, NeededBy, ReadFrom};
+use crate::layout::manifest::{Guest, ManifestObject, NeededBy, ReadFrom, Reason};
 use crate::name::step::Step;
 use crate::name::{Claimant, GroupKind, Name, Namespace, ObjectKey, Scope};
 use crate::snapshot::Lookup;
@@ -27,7 +27,7 @@ use crate::snapshot::Lookup;
 #[derive(Default)]
 pub(super) struct Staying<'m> {
     /// What stays as published, by the group, and why.
-    as_published: BTreeMap<&'m Claimant, Vec<(&'m ManifestObject, Code)>>,
+    as_published: BTreeMap<&'m Claimant, Vec<(&'m ManifestObject, Reason)>>,
     /// Payloads that go on although the group has them not made anew, and what they are in guests.
     going_on: BTreeMap<Claimant, Vec<(Name, ObjectKey)>>,
     /// What rules take and waits because another object has its place.
@@ -50,8 +50,8 @@ pub(super) fn is_own(object: &ManifestObject) -> bool {
 
 impl<'m> Staying<'m> {
     /// Notes what stays as published for a group.
-    pub(super) fn add(&mut self, by: &'m Claimant, object: &'m ManifestObject, code: Code) {
-        self.as_published.entry(by).or_default().push((object, code));
+    pub(super) fn add(&mut self, by: &'m Claimant, object: &'m ManifestObject, reason: Reason) {
+        self.as_published.entry(by).or_default().push((object, reason));
     }
 
     /// Takes from what is wanted what rules put where something stays, and says so. What of that is published elsewhere stays as
@@ -123,7 +123,7 @@ impl<'m> Staying<'m> {
         input: &Input<'_>,
         ruling: &Ruling<'_>,
         (object, needed_by): (&ManifestObject, &NeededBy),
-    ) -> Option<Code> {
+    ) -> Option<Reason> {
         if let Some((guest, from)) = object.guest.as_ref().zip(object.from.as_ref()) {
             let place = (from.namespace.clone(), from.name.clone(), guest.key.kind.is_secret());
             let (by, rule) = (&ruling.case.claim.by, rule_of(needed_by));
@@ -134,7 +134,7 @@ impl<'m> Staying<'m> {
             let is_opaque = matches!(needed_by.through.first(), Some(Step::Opaque(_)));
             let is_taken = is_taken && (is_opaque || rule.is_some_and(|rule| !is_given(rule)));
             let taken = is_taken.then_some(Code::ConflictingContent);
-            let waits = taken.or_else(|| waits(input, ruling, needed_by, (guest, from)));
+            let waits = taken.or_else(|| waits(input, ruling, needed_by, (guest, from))).map(Reason::of);
             return waits.or_else(|| carry::made_before_a_strange_look(input, ruling, object));
         }
         let by = &ruling.case.claim.by;
@@ -142,12 +142,12 @@ impl<'m> Staying<'m> {
         let mut staying = self.as_published.get(by)?.iter();
         if let Some(guest) = &object.guest {
             let base = base_of(&object.key.name)?.strip_suffix(guest::OF_NAMESPACES).filter(|base| *base != now)?;
-            let is_in = |(payload, _): &&(&ManifestObject, Code)| {
+            let is_in = |(payload, _): &&(&ManifestObject, Reason)| {
                 let lands = payload.guest.as_ref().and_then(|guest| guest.key.namespace.as_ref());
                 lands.is_some_and(|lands| lands.as_str() == guest.key.name.as_str())
                     && base_of(&payload.key.name) == Some(base)
             };
-            return staying.find(is_in).map(|(_, code)| *code);
+            return staying.find(is_in).map(|(_, reason)| *reason);
         }
         let (base, _) = guest::place_of(input.terms.world.fleet.group_of(by)?, &object.key.name)?;
         if base.as_str().strip_suffix(guest::OF_NAMESPACES).unwrap_or(base.as_str()) == now {
@@ -155,12 +155,12 @@ impl<'m> Staying<'m> {
         }
         // Of a set that cannot be read, nobody knows what it names.
         let Some(set) = guests::published_set(input.published, &object.key) else {
-            return staying.next().map(|(_, code)| *code);
+            return staying.next().map(|(_, reason)| *reason);
         };
-        let names = |(payload, _): &&(&ManifestObject, Code)| {
+        let names = |(payload, _): &&(&ManifestObject, Reason)| {
             set.payloads.iter().any(|(kind, name)| *kind == payload.key.kind && *name == payload.key.name)
         };
-        staying.find(names).map(|(_, code)| *code)
+        staying.find(names).map(|(_, reason)| *reason)
     }
 }
 

@@ -10,6 +10,7 @@ use alloc::vec::Vec;
 
 use super::history::History;
 use super::input::Input;
+use super::ledger::Exchanged;
 use crate::finding::{Code, Finding};
 use crate::layout::manifest::{Manifest, ManifestObject, NeededBy};
 use crate::listing::few;
@@ -39,9 +40,6 @@ pub(super) fn is_shared(input: &Input<'_>, readers: &[Recipient]) -> bool {
     let (now, escrow) = (&input.terms.to.region.recipients, &input.terms.world.fleet.escrow);
     readers == *now || now.iter().any(|own| !escrow.contains(own) && readers.contains(own))
 }
-
-/// An object, and those that needed it.
-pub(super) type Exchanged<'m> = (&'m ManifestObject, BTreeSet<NeededBy>);
 
 /// What stands in a bundle whatever is handed over: how many objects, and what each holder has of them.
 pub(super) struct Beside<'n> {
@@ -84,7 +82,7 @@ impl<'n> Beside<'n> {
 /// What of all that was exchanged is handed over, and why the rest is not.
 #[derive(Default)]
 pub(super) struct Fitting<'m> {
-    pub(super) stays: Vec<Exchanged<'m>>,
+    pub(super) stays: Exchanged<'m>,
     pub(super) left_out: BTreeMap<ObjectKey, String>,
 }
 
@@ -93,7 +91,7 @@ pub(super) struct Fitting<'m> {
 ///
 /// In a namespace what was exchanged last comes first, because consumers have not followed that yet. Of the namespaces,
 /// those come first that exchanged less, so that nobody takes the room of all others.
-pub(super) fn fitting<'m>(input: &Input<'_>, mut beside: Beside<'_>, mut exchanged: Vec<Exchanged<'m>>) -> Fitting<'m> {
+pub(super) fn fitting<'m>(input: &Input<'_>, mut beside: Beside<'_>, mut exchanged: Exchanged<'m>) -> Fitting<'m> {
     let (region, limits) = (input.terms.to.region, &input.terms.world.fleet.limits);
     let most = limits.most_objects(&region.delivery);
     let room = most.saturating_sub(beside.objects);
@@ -128,14 +126,14 @@ pub(super) fn fitting<'m>(input: &Input<'_>, mut beside: Beside<'_>, mut exchang
     if fitting.stays.len() <= room {
         return fitting;
     }
-    let mut of: BTreeMap<Option<Holder>, Vec<Exchanged<'m>>> = BTreeMap::new();
+    let mut of: BTreeMap<Option<Holder>, Exchanged<'m>> = BTreeMap::new();
     for one in fitting.stays {
         let whose = one.1.first().map(|needed_by| Holder::of(&needed_by.by, beside.system));
         of.entry(whose).or_default().push(one);
     }
-    let mut all: Vec<Vec<Exchanged<'m>>> = of.into_values().collect();
+    let mut all: Vec<Exchanged<'m>> = of.into_values().collect();
     all.sort_by_key(Vec::len);
-    let mut stays: Vec<Exchanged<'m>> = all.into_iter().flatten().collect();
+    let mut stays: Exchanged<'m> = all.into_iter().flatten().collect();
     let why = || format!("region {} would hold more than {most} objects", region.name);
     let out = stays.split_off(room.min(stays.len())).into_iter();
     fitting.left_out.extend(out.map(|(object, _)| (object.key.clone(), why())));

@@ -9,9 +9,8 @@ use super::content::Order;
 use super::guests;
 use super::input::Input;
 use super::pack::{Keep, Pack, Packed, add_namespaces, keepers, let_stay, needers, staying};
-use crate::finding::Code;
 use crate::layout::Marks;
-use crate::layout::manifest::{NeededBy, ObjectState};
+use crate::layout::manifest::{NeededBy, ObjectState, Reason};
 use crate::layout::sanitise::sanitise;
 use crate::name::{Claimant, Namespace};
 use crate::yaml::emit::emit;
@@ -29,10 +28,10 @@ pub(super) fn keep_held(input: &Input<'_>, pack: &mut Pack, held: &BTreeSet<Clai
         match pack.objects.get_mut(&object.key) {
             _ if names.is_empty() => {}
             Some(packed) if packed.is_handover() => {
-                let_stay(input, pack, manifest, object, names, ObjectState::Carried(Code::DeletionsHeld));
+                let_stay(input, pack, manifest, object, names, ObjectState::Carried(Reason::HeldDeletion));
             }
             Some(Packed::Fresh { needed_by, .. } | Packed::Carried { needed_by, .. }) => needed_by.extend(names),
-            _ => let_stay(input, pack, manifest, object, names, ObjectState::Carried(Code::DeletionsHeld)),
+            _ => let_stay(input, pack, manifest, object, names, ObjectState::Carried(Reason::HeldDeletion)),
         }
     }
     for change in changes.iter().filter(|change| !change.lost_entries.is_empty()) {
@@ -42,7 +41,7 @@ pub(super) fn keep_held(input: &Input<'_>, pack: &mut Pack, held: &BTreeSet<Clai
         // What somebody else has and may change is not kept from him; who comes to it has nothing yet.
         if object.needed_by.iter().all(|by| held.contains(&by.by) || input.terms.allowances.withdraw.contains(&by.by)) {
             let names = needers(packed).cloned().collect();
-            let_stay(input, pack, manifest, object, names, ObjectState::Carried(Code::DeletionsHeld));
+            let_stay(input, pack, manifest, object, names, ObjectState::Carried(Reason::HeldDeletion));
         }
     }
     name_held(input, pack);
@@ -79,7 +78,7 @@ pub(super) fn keep_values(input: &Input<'_>, pack: &mut Pack, keeping: &BTreeSet
             Some(Packed::Carried { .. }) | None => {}
         }
         if !names.is_empty() {
-            let_stay(input, pack, manifest, object, names, ObjectState::Carried(Code::ResealHeld));
+            let_stay(input, pack, manifest, object, names, ObjectState::Carried(Reason::HeldValue));
         }
     }
     let used: BTreeSet<Namespace> = pack.objects.keys().filter_map(|key| key.namespace.clone()).collect();

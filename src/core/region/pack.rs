@@ -18,7 +18,7 @@ use super::resealing;
 use crate::admission::tenancy_of;
 use crate::finding::{Code, Finding};
 use crate::judge::case::Ruling;
-use crate::layout::manifest::{Guest, Manifest, ManifestObject, NeededBy, ObjectState};
+use crate::layout::manifest::{Guest, Manifest, ManifestObject, NeededBy, ObjectState, Reason};
 use crate::layout::sanitise::{open_part, sanitise};
 use crate::layout::{Marks, namespace};
 use crate::listing::few;
@@ -282,31 +282,15 @@ pub(super) fn add_namespaces(terms: &Terms<'_>, pack: &mut Pack, keep: &mut Keep
     Some(())
 }
 
-/// Lets everything stay as published that a limited run does not make anew, whoever needs it or needs it no longer.
-pub(super) fn stay(input: &Input<'_>, wanted: &mut Wanted, pack: &mut Pack) {
-    let Some(manifest) = input.published.manifest() else { return };
-    for object in manifest.objects.iter().filter(|object| !object.key.kind.is_namespace()) {
-        let names = object.needed_by.iter().cloned();
-        match wanted.get_mut(&object.key) {
-            Some((_, needed_by)) => {
-                // How a claimant gets there now is what is new of it.
-                let gone = names.filter(|name| !needed_by.iter().any(|new| new.by == name.by)).collect::<Vec<_>>();
-                needed_by.extend(gone);
-            }
-            None => let_stay(input, pack, manifest, object, names.collect(), standing_state(input, manifest, object)),
-        }
-    }
-}
-
 /// The state of an object that a limited run leaves alone: a Secret that is sealed for others than the region's
 /// recipients is not current.
-fn standing_state(input: &Input<'_>, manifest: &Manifest, object: &ManifestObject) -> ObjectState {
+pub(super) fn standing_state(input: &Input<'_>, manifest: &Manifest, object: &ManifestObject) -> ObjectState {
     let (now, readers) = (&input.terms.to.region.recipients, object.readers(manifest));
     if object.state != ObjectState::Current || !object.key.kind.is_secret() || readers == *now {
         return object.state.clone();
     }
     let is_revoked = readers.iter().any(|reader| !now.contains(reader));
-    ObjectState::Carried(if is_revoked { Code::RevocationIncomplete } else { Code::RecipientAdded })
+    ObjectState::Carried(if is_revoked { Reason::RecipientRemoved } else { Reason::RecipientAdded })
 }
 
 /// Lets an object's published bytes stay for some of those that needed it.

@@ -2,42 +2,41 @@
 //! is handed over.
 
 use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::carry::{self, Fate, Fates};
 use super::content::Order;
 use super::guest_stays::{self, Staying};
 use super::guests;
-use super::handover::{self, Beside, Exchanged};
+use super::handover::{self, Beside};
 use super::history::History;
 use super::home;
 use super::input::Input;
-use super::pack::{Pack, Wanted, fill, keep_of, let_stay, stay, wanted};
+use super::ledger::{self, Disposition, Exchanged, Gone, Judge, Row, STEPS};
+use super::pack::{Pack, Wanted, fill, keep_of, let_stay, standing_state, wanted};
 use super::revoked::{self, Admission, Revoked};
-use crate::capi::resource_set::is_resource_set;
 use crate::config::RegionState;
-use crate::finding::Code;
 use crate::judge::case::{Ruling, Verdict};
-use crate::layout::manifest::{ManifestObject, NeededBy, ObjectState};
+use crate::layout::manifest::{Manifest, ManifestObject, NeededBy, ObjectState, Reason};
 use crate::name::{Claimant, ObjectKey};
 use crate::object::Object;
 
 /// Packs what the claims want, against what is published.
 pub(super) fn pack(input: &Input<'_>, history: &History, rulings: &[Ruling<'_>]) -> Pack {
     let mut pack = Pack::default();
-    if input.terms.to.region.state == RegionState::Retired {
-        return pack;
-    }
-    let mut wanted = wanted(rulings, input.terms.selection);
-    if input.terms.selection.refresh.is_some() {
-        // What exchanges one object for another in its place is the matter of a whole run.
-        pack.findings.extend(Staying::default().take(input, &mut wanted, |_, _, _| true));
-        stay(input, &mut wanted, &mut pack);
-        let is_refreshed = |ruling: &&Ruling<'_>| input.terms.selection.refreshes(&ruling.case.claim.by);
-        deliver(input, rulings.iter().filter(is_refreshed), &standing(input, &pack), &mut wanted);
-    } else {
+    let mut wanted = match input.terms.to.region.state {
+        RegionState::Retired => Wanted::new(),
+        RegionState::Active | RegionState::Paused => wanted(rulings, input.terms.selection),
+    };
+    if let Some(manifest) = input.published.manifest() {
         let fates = carry::fates(input, rulings);
-        carry_over(input, history, (&fates, rulings), &mut wanted, &mut pack);
+        let admission = Admission::of(input, rulings, manifest);
+        let mut claims = Claims::new((input, history, manifest), (&fates, &admission), rulings, &mut wanted);
+        claims.give_way(&mut pack);
+        let mut rows = ledger::rows(manifest);
+        ledger::fold(&mut rows, &STEPS, &mut claims);
+        claims.settle(&rows, &mut pack);
     }
     guests::keep_versions(input.published, wanted.values_mut().map(|(order, _)| order));
     let mut unasked = Vec::new();
@@ -76,175 +75,295 @@ fn standing<'m>(input: &Input<'m>, pack: &Pack) -> Staying<'m> {
     let stays = |object: &&ManifestObject| pack.objects.get(&object.key).is_some_and(|packed| !packed.is_handover());
     for object in objects.iter().filter(stays) {
         let of_guests = object.needed_by.iter().filter(|needed_by| needed_by.by.group().is_some());
-        of_guests.for_each(|needed_by| standing.add(&needed_by.by, object, Code::Unread));
+        of_guests.for_each(|needed_by| standing.add(&needed_by.by, object, Reason::Unread));
     }
     standing
 }
 
-/// Carries over what broken claims have published and may still have, and adds these claims to objects that are fresh
-/// anyway. What resolved claims exchanged for something else is handed over.
-fn carry_over(
-    input: &Input<'_>,
-    history: &History,
-    (fates, rulings): (&Fates, &[Ruling<'_>]),
-    wanted: &mut Wanted,
-    pack: &mut Pack,
-) {
-    let Some(manifest) = input.published.manifest() else { return };
-    let admission = Admission::of(input, rulings, manifest);
-    let mut ended: BTreeMap<&Claimant, Vec<Revoked>> = BTreeMap::new();
-    let mut keeping: BTreeSet<&Claimant> = BTreeSet::new();
-    let mut carried = Broken::new();
-    let of_guests: BTreeMap<&Claimant, &Ruling<'_>> =
-        rulings.iter().map(|ruling| (&ruling.case.claim.by, ruling)).filter(|(by, _)| by.group().is_some()).collect();
-    let mut leaving: Vec<&ManifestObject> = Vec::new();
-    let mut of_groups = Staying::default();
-    // What delivers others comes after these, and sets come last.
-    let (mut own, others): (Vec<&ManifestObject>, Vec<&ManifestObject>) =
-        manifest.objects.iter().partition(|object| guest_stays::is_own(object));
-    own.sort_by_key(|object| is_resource_set(&object.key.kind));
-    // Why a part of what a group delivers stays as published while the rest goes on.
-    let waits = |of_groups: &Staying<'_>, object: &ManifestObject, needed_by: &NeededBy| {
-        let ruling = of_guests.get(&needed_by.by)?;
-        let why = of_groups.why(input, ruling, (object, needed_by));
-        let why = why.or_else(|| admission.may_be_slip(object, needed_by).then_some(Code::DeletionUnproved));
-        why.filter(|code| !input.terms.allowances.withdraws(&needed_by.by, *code))
-    };
-    // Whoever has a place in guests keeps it while he waits.
-    pack.findings.extend(of_groups.take(input, wanted, |of_groups, object, needed_by| {
-        fates.of(needed_by) == Fate::Fresh
-            && waits(of_groups, object, needed_by).is_some()
-            && admission.ends(object, needed_by).is_none()
-    }));
-    for (objects, is_own) in [(others, false), (own, true)] {
-        if is_own {
-            deliver(input, of_guests.values().copied(), &of_groups, wanted);
+/// What the claims of a region say of what is published.
+struct Claims<'p, 'w> {
+    input: &'p Input<'p>,
+    history: &'p History,
+    manifest: &'p Manifest,
+    fates: &'p Fates,
+    admission: &'p Admission<'p, 'p, 'p>,
+    rulings: &'p [Ruling<'p>],
+    of_guests: BTreeMap<&'p Claimant, &'p Ruling<'p>>,
+    wanted: &'w mut Wanted,
+    of_groups: Staying<'p>,
+    /// What claimants may no longer have that they would keep.
+    ended: BTreeMap<&'p Claimant, Vec<Revoked>>,
+    /// The claimants that keep something.
+    keeping: BTreeSet<&'p Claimant>,
+    /// What stays because it is read where it would be deleted.
+    read: home::Read<'p>,
+    /// What is not handed over, for want of room, and why.
+    left_out: BTreeMap<ObjectKey, String>,
+}
+
+/// An object that stays as published, for whom, and why.
+type Stays<'p> = (&'p ManifestObject, BTreeSet<NeededBy>, Reason);
+
+impl<'p, 'w> Claims<'p, 'w> {
+    fn new(
+        (input, history, manifest): (&'p Input<'p>, &'p History, &'p Manifest),
+        (fates, admission): (&'p Fates, &'p Admission<'p, 'p, 'p>),
+        rulings: &'p [Ruling<'p>],
+        wanted: &'w mut Wanted,
+    ) -> Self {
+        let of_guests = rulings.iter().map(|ruling| (&ruling.case.claim.by, ruling));
+        let of_guests = of_guests.filter(|(by, _)| by.group().is_some()).collect();
+        Self {
+            input,
+            history,
+            manifest,
+            fates,
+            admission,
+            rulings,
+            of_guests,
+            wanted,
+            of_groups: Staying::default(),
+            ended: BTreeMap::new(),
+            keeping: BTreeSet::new(),
+            read: home::Read::new(),
+            left_out: BTreeMap::new(),
         }
-        for object in objects {
-            let ManifestObject { key, state, needed_by: all, .. } = object;
-            let mut names = BTreeSet::new();
-            let mut why = None;
-            let is_wanted = wanted.contains_key(key);
-            // Who is named with what is handed over has another now, and whether he is broken makes its wait no longer.
-            for needed_by in all.iter().filter(|_| !state.is_handover()) {
-                let by = &needed_by.by;
-                let code = match fates.of(needed_by) {
-                    Fate::Carried(code) => code,
-                    Fate::Fresh => match waits(&of_groups, object, needed_by).filter(|_| !is_wanted) {
-                        Some(code) => code,
-                        None => continue,
-                    },
-                    Fate::Withdrawn => continue,
-                };
-                match admission.ends(object, needed_by) {
-                    Some(revoked) => ended.entry(by).or_default().push(revoked),
-                    None => {
-                        keeping.insert(by);
-                        names.insert(needed_by.clone());
-                        why.get_or_insert(code);
-                    }
+    }
+
+    /// Takes from what is wanted what would land in guests where something stays. Whoever has a place there keeps it while he
+    /// waits, and what exchanges one object for another in its place is the matter of a whole run.
+    fn give_way(&mut self, pack: &mut Pack) {
+        let mut of_groups = core::mem::take(&mut self.of_groups);
+        let is_limited = self.is_limited();
+        let mut wanted = core::mem::take(self.wanted);
+        pack.findings.extend(of_groups.take(self.input, &mut wanted, |of_groups, object, needed_by| {
+            is_limited
+                || self.fates.of(needed_by) == Fate::Fresh
+                    && self.waits(of_groups, object, needed_by).is_some()
+                    && self.admission.ends(object, needed_by).is_none()
+        }));
+        *self.wanted = wanted;
+        // A limited run knows of none that waits.
+        self.of_groups = if is_limited { Staying::default() } else { of_groups };
+    }
+
+    /// Why a part of what a group delivers stays as published while the rest goes on.
+    fn waits(&self, of_groups: &Staying<'_>, object: &ManifestObject, needed_by: &NeededBy) -> Option<Reason> {
+        let ruling = self.of_guests.get(&needed_by.by)?;
+        let why = of_groups.why(self.input, ruling, (object, needed_by));
+        let why = why.or_else(|| self.admission.may_be_slip(object, needed_by).then_some(Reason::Unproved));
+        why.filter(|reason| !self.input.terms.allowances.withdraws(&needed_by.by, reason.code()))
+    }
+
+    /// Packs what stays by these rows, and says what is to be known of them.
+    fn settle(mut self, rows: &[Row<'p>], pack: &mut Pack) {
+        if self.is_retired() {
+            return;
+        }
+        if self.is_limited() {
+            self.leave_alone(rows, pack);
+            let is_refreshed = |ruling: &&Ruling<'_>| self.input.terms.selection.refreshes(&ruling.case.claim.by);
+            let standing = standing(self.input, pack);
+            deliver(self.input, self.rulings.iter().filter(is_refreshed), &standing, self.wanted);
+            return;
+        }
+        let mut staying: BTreeMap<&ObjectKey, Stays<'p>> = BTreeMap::new();
+        for row in rows {
+            let Disposition::Kept(reason) = row.becomes else { continue };
+            match self.wanted.get_mut(&row.object.key) {
+                Some((_, needed_by)) => _ = needed_by.insert(row.needed_by.clone()),
+                None => {
+                    let stays = staying.entry(&row.object.key).or_insert((row.object, BTreeSet::new(), reason));
+                    stays.1.insert(row.needed_by.clone());
                 }
             }
-            let by = names.first().map(|needed_by: &NeededBy| needed_by.by.clone());
-            let ruling = by.as_ref().and_then(|by| of_guests.get(by)).filter(|ruling| ruling.is_admitted());
-            let going = ruling.and_then(|ruling| guest_stays::goes_on(ruling, object));
-            match (by.zip(going), why) {
-                _ if is_wanted => {
-                    if let Some((_, needed_by)) = wanted.get_mut(key) {
-                        needed_by.extend(names);
-                    }
+        }
+        self.tell(&staying, pack);
+        let renewed = self.renewed(&staying);
+        for (object, names, reason) in staying.into_values().filter(|(object, ..)| !renewed.contains_key(&object.key)) {
+            let_stay(self.input, pack, self.manifest, object, names, ObjectState::Carried(reason));
+        }
+        self.wanted.extend(renewed);
+        pack.left_out = core::mem::take(&mut self.left_out);
+        let refused = self.rulings.iter().filter(|ruling| ruling.verdict == Verdict::Refused);
+        let refused = refused.map(|ruling| &ruling.case.claim.by);
+        let ended = self.ended.keys().copied();
+        pack.refused.extend(refused.chain(ended).chain(self.fates.shut_out(self.input)).cloned());
+    }
+
+    /// Lets everything stay as published that a limited run does not make anew, whoever needs it or needs it no longer.
+    fn leave_alone(&mut self, rows: &[Row<'p>], pack: &mut Pack) {
+        let mut of: BTreeMap<&ObjectKey, BTreeSet<NeededBy>> = BTreeMap::new();
+        for row in rows.iter().filter(|row| row.becomes == Disposition::NotSelected) {
+            of.entry(&row.object.key).or_default().insert(row.needed_by.clone());
+        }
+        for object in self.manifest.objects.iter().filter(|object| !object.key.kind.is_namespace()) {
+            let names = of.remove(&object.key).unwrap_or_default();
+            match self.wanted.get_mut(&object.key) {
+                Some((_, needed_by)) => needed_by.extend(names),
+                None => {
+                    let state = standing_state(self.input, self.manifest, object);
+                    let_stay(self.input, pack, self.manifest, object, names, state);
                 }
-                (Some((by, member)), Some(_)) => {
-                    of_groups.go_on(&by, member);
-                    let needed_by = BTreeSet::from([NeededBy::of(&by, &member.through)]);
-                    wanted.entry(member.lands.clone()).or_insert_with(|| (Order::of(member), needed_by));
-                    if member.lands != *key {
-                        leaving.push(object);
-                    }
-                }
-                (None, Some(code)) => {
-                    let names_of = all.iter().filter(|needed_by| names.contains(needed_by));
-                    names_of.for_each(|needed_by| of_groups.add(&needed_by.by, object, code));
-                    carried.insert(key, (object, names, code));
-                }
-                (_, None) => leaving.push(object),
             }
         }
     }
-    let is_left = |object: &ManifestObject, needed_by: &NeededBy| {
-        let (by, fate) = (&needed_by.by, fates.of(needed_by));
-        (fate == Fate::Fresh || object.state.is_handover() && fate != Fate::Withdrawn)
-            && !input.terms.allowances.withdraw.contains(by)
-            && admission.ends(object, needed_by).is_none()
-    };
-    let exchanged = leaving.iter().filter(|object| handover::stays(input, history, manifest, object));
-    let mut exchanged: Vec<Exchanged<'_>> = exchanged
-        .map(|object| (*object, object.needed_by.iter().filter(|it| is_left(object, it)).cloned().collect()))
-        .collect();
-    let kept =
-        || carried.values().flat_map(|(object, names, _)| names.iter().map(move |needed_by| (*object, needed_by)));
-    pack.findings.extend(admission.slips(kept()));
-    pack.findings.extend(carry::of_strange_look(input, &of_guests, kept()));
-    pack.findings.extend(fates.findings(input, rulings, &keeping));
-    pack.findings.extend(ended.iter().filter_map(|(by, ended)| revoked::finding(input, by, ended)));
-    leaving.retain(|object| !object.key.kind.is_namespace());
-    let read = home::read_there(input, &leaving);
-    pack.findings.extend(home::findings(input, manifest, &read));
-    exchanged.retain(|(object, names)| !names.is_empty() && !read.contains_key(&object.key));
-    // A set of which nothing is left delivers nothing.
-    let left: BTreeSet<ObjectKey> = exchanged.iter().map(|(object, _)| object.key.clone()).collect();
-    let is_there = |key: &ObjectKey| wanted.contains_key(key) || carried.contains_key(key) || left.contains(key);
-    exchanged.retain(|(object, _)| guests::names_any(input.published, object, is_there));
-    let mut handed_over: BTreeSet<&ObjectKey> = BTreeSet::new();
-    if !exchanged.is_empty() {
-        let fitting = handover::fitting(input, beside(input, wanted, &carried), exchanged);
-        pack.left_out = fitting.left_out;
-        for (object, names) in fitting.stays {
-            handed_over.insert(&object.key);
-            let_stay(input, pack, manifest, object, names, ObjectState::Carried(Code::Handover));
-        }
+
+    /// Says what is to be known of what stays, and of what goes.
+    fn tell(&self, staying: &BTreeMap<&ObjectKey, Stays<'p>>, pack: &mut Pack) {
+        let kept = || {
+            let kept = staying.values().filter(|(_, _, reason)| is_of_claim(*reason));
+            kept.flat_map(|(object, names, _)| names.iter().map(move |needed_by| (*object, needed_by)))
+        };
+        pack.findings.extend(self.admission.slips(kept()));
+        pack.findings.extend(carry::of_strange_look(self.input, &self.of_guests, kept()));
+        pack.findings.extend(self.fates.findings(self.input, self.rulings, &self.keeping));
+        pack.findings.extend(self.ended.iter().filter_map(|(by, ended)| revoked::finding(self.input, by, ended)));
+        pack.findings.extend(home::findings(self.input, self.manifest, &self.read));
     }
-    let refused =
-        rulings.iter().filter(|ruling| ruling.verdict == Verdict::Refused).map(|ruling| &ruling.case.claim.by);
-    pack.refused.extend(refused.chain(ended.keys().copied()).chain(fates.shut_out(input)).cloned());
-    let holds = |key: &ObjectKey| wanted.contains_key(key) || carried.contains_key(key);
-    let stays = |key: &ObjectKey| holds(key) || handed_over.contains(key);
-    let renewed: Wanted = carried
-        .values()
-        .filter_map(|(object, names, _)| {
+
+    /// What is kept for claims and can be made with its new text: an identity that could be read, and a set of what is left of
+    /// its payloads.
+    fn renewed(&self, staying: &BTreeMap<&ObjectKey, Stays<'p>>) -> Wanted {
+        let stays_for = |key: &ObjectKey, is_it: fn(Reason) -> bool| {
+            self.wanted.contains_key(key) || staying.get(key).is_some_and(|(_, _, reason)| is_it(*reason))
+        };
+        let holds = |key: &ObjectKey| stays_for(key, is_of_claim);
+        let stays = |key: &ObjectKey| stays_for(key, |reason| reason != Reason::OwnOutput);
+        let kept = staying.values().filter(|(_, _, reason)| is_of_claim(*reason));
+        let renew = |(object, names, _): &Stays<'p>| {
             let by = &names.first()?.by;
             let order = if guests::is_set(object) {
-                of_guests.get(by).filter(|ruling| ruling.is_admitted())?;
-                guests::of_what_is_left(input, (by, &object.key), stays)?
+                self.of_guests.get(by).filter(|ruling| ruling.is_admitted())?;
+                guests::of_what_is_left(self.input, (by, &object.key), stays)?
             } else {
-                let (read, edits) = admission.new_text(object, by, holds)?;
+                let (read, edits) = self.admission.new_text(object, by, holds)?;
                 Order { read, lands: object.key.clone(), edits }
             };
             Some((object.key.clone(), (order, names.clone())))
-        })
-        .collect();
-    for object in leaving.iter().filter(|object| read.contains_key(&object.key)) {
-        let names = object.needed_by.iter().cloned().collect();
-        let_stay(input, pack, manifest, object, names, ObjectState::Carried(Code::OwnOutput));
+        };
+        kept.filter_map(renew).collect()
     }
-    for (object, names, code) in carried.into_values().filter(|(object, ..)| !renewed.contains_key(&object.key)) {
-        let_stay(input, pack, manifest, object, names, ObjectState::Carried(code));
-    }
-    wanted.extend(renewed);
 }
 
-/// What broken claims have published, who of them may still have it, and why.
-type Broken<'m> = BTreeMap<&'m ObjectKey, (&'m ManifestObject, BTreeSet<NeededBy>, Code)>;
+/// Returns true for a reason that a claim has to keep something.
+fn is_of_claim(reason: Reason) -> bool {
+    !matches!(reason, Reason::OwnOutput | Reason::HandedOver)
+}
+
+impl<'p> Judge<'p> for Claims<'p, '_> {
+    fn is_retired(&self) -> bool {
+        self.input.terms.to.region.state == RegionState::Retired
+    }
+
+    fn is_limited(&self) -> bool {
+        self.input.terms.selection.refresh.is_some()
+    }
+
+    fn is_fresh(&self, key: &ObjectKey) -> bool {
+        self.wanted.contains_key(key)
+    }
+
+    fn is_fresh_for(&self, row: &Row<'p>) -> bool {
+        let wanted = self.wanted.get(&row.object.key);
+        wanted.is_some_and(|(_, needed_by)| needed_by.iter().any(|now| now.by == row.needed_by.by))
+    }
+
+    fn is_delivery(&self, object: &ManifestObject) -> bool {
+        guest_stays::is_own(object)
+    }
+
+    fn claimed(&mut self, row: &Row<'p>) -> Disposition {
+        let Row { object, needed_by, .. } = *row;
+        let left = match self.input.terms.allowances.withdraw.contains(&needed_by.by) {
+            true => Disposition::Withdrawn(Gone::Asked),
+            false => Disposition::Left,
+        };
+        match self.fates.of(needed_by) {
+            Fate::Withdrawn(gone) => Disposition::Withdrawn(gone),
+            // Who is named with what is handed over has another now, and whether he is broken makes its wait no longer.
+            _ if object.state.is_handover() => left,
+            Fate::Kept(reason) => Disposition::Kept(reason),
+            Fate::Fresh if self.is_fresh_for(row) => Disposition::Fresh,
+            Fate::Fresh if self.is_fresh(&object.key) => left,
+            Fate::Fresh => match self.waits(&self.of_groups, object, needed_by) {
+                None => left,
+                Some(reason) => self.goes_on(row).unwrap_or(Disposition::Kept(reason)),
+            },
+        }
+    }
+
+    fn is_revoked(&mut self, row: &Row<'p>) -> bool {
+        let Some(revoked) = self.admission.ends(row.object, row.needed_by) else { return false };
+        if matches!(row.becomes, Disposition::Kept(_)) {
+            self.ended.entry(&row.needed_by.by).or_default().push(revoked);
+        }
+        true
+    }
+
+    fn keeps(&mut self, row: &Row<'p>, reason: Reason) {
+        let by = &row.needed_by.by;
+        self.keeping.insert(by);
+        if by.group().is_some() && !self.is_fresh(&row.object.key) {
+            self.of_groups.add(by, row.object, reason);
+        }
+    }
+
+    fn deliver(&mut self) {
+        deliver(self.input, self.of_guests.values().copied(), &self.of_groups, self.wanted);
+    }
+
+    fn own_output(&mut self, leaving: &[&'p ManifestObject]) -> BTreeSet<&'p ObjectKey> {
+        self.read = home::read_there(self.input, leaving);
+        self.read.keys().copied().collect()
+    }
+
+    fn handed_over(&mut self, mut exchanged: Exchanged<'p>, rows: &[Row<'p>]) -> Exchanged<'p> {
+        exchanged.retain(|(object, _)| handover::stays(self.input, self.history, self.manifest, object));
+        let is_kept = |row: &&Row<'_>| matches!(row.becomes, Disposition::Kept(reason) if is_of_claim(reason));
+        let mut kept: BTreeMap<&ObjectKey, BTreeSet<NeededBy>> = BTreeMap::new();
+        for row in rows.iter().filter(is_kept).filter(|row| !self.is_fresh(&row.object.key)) {
+            kept.entry(&row.object.key).or_default().insert(row.needed_by.clone());
+        }
+        // A set of which nothing is left delivers nothing.
+        let left: BTreeSet<ObjectKey> = exchanged.iter().map(|(object, _)| object.key.clone()).collect();
+        let is_there = |key: &ObjectKey| self.is_fresh(key) || kept.contains_key(key) || left.contains(key);
+        exchanged.retain(|(object, _)| guests::names_any(self.input.published, object, is_there));
+        if exchanged.is_empty() {
+            return exchanged;
+        }
+        let fitting = handover::fitting(self.input, beside(self.input, self.wanted, &kept), exchanged);
+        self.left_out = fitting.left_out;
+        fitting.stays
+    }
+}
+
+impl<'p> Claims<'p, '_> {
+    /// What becomes of a payload that waits only because something else would land in its place in guests: it goes on, with
+    /// another selector in another payload.
+    fn goes_on(&mut self, row: &Row<'p>) -> Option<Disposition> {
+        let by = &row.needed_by.by;
+        let ruling = *self.of_guests.get(by).filter(|ruling| ruling.is_admitted())?;
+        let member = guest_stays::goes_on(ruling, row.object)?;
+        if self.admission.ends(row.object, row.needed_by).is_some() {
+            return None;
+        }
+        self.of_groups.go_on(by, member);
+        let needed_by = BTreeSet::from([NeededBy::of(by, &member.through)]);
+        self.wanted.entry(member.lands.clone()).or_insert_with(|| (Order::of(member), needed_by));
+        Some(if member.lands == row.object.key { Disposition::Fresh } else { Disposition::Left })
+    }
+}
 
 /// What stands in the bundle whatever is handed over.
-fn beside<'n>(input: &Input<'n>, wanted: &Wanted, carried: &Broken<'_>) -> Beside<'n> {
+fn beside<'n>(input: &Input<'n>, wanted: &Wanted, kept: &BTreeMap<&ObjectKey, BTreeSet<NeededBy>>) -> Beside<'n> {
     let mut beside = Beside::new(&input.terms.world.fleet.system_namespace);
     for (lands, (order, needed_by)) in wanted {
         let object =
             order.source(input.terms.world.snapshot, &input.terms.envelopes()).filter(|_| lands.kind.is_secret());
         beside.add(needed_by, object.map(|object| object.sealed_bytes()).unwrap_or_default());
     }
-    for (key, (_, names, _)) in carried {
+    for (key, names) in kept {
         beside.add(names, input.published.bytes(key).filter(|_| key.kind.is_secret()).map_or(0, <[u8]>::len));
     }
     beside

@@ -11,7 +11,7 @@ use crate::claim::Asked;
 use crate::finding::{Code, Finding};
 use crate::judge::case::{Ruling, Verdict};
 use crate::kinds;
-use crate::layout::manifest::Manifest;
+use crate::layout::manifest::{Manifest, Reason};
 use crate::name::Region;
 
 /// The finding that leaves a region as it is.
@@ -92,12 +92,19 @@ pub(super) fn unprovable(input: &Input<'_>, rulings: &[Ruling<'_>]) -> Option<Fi
 /// These sources cannot make the objects anew, and leaving them out would withdraw them.
 fn kept(input: &Input<'_>, rulings: &[Ruling<'_>]) -> Option<Finding> {
     let region = &input.terms.to.region.name;
-    let (by, code) = carry::first_carried(input, rulings, input.published.claimed()?)?;
-    let (why, help) = match code {
-        Code::CredentialInUse => ("is gone and ClusterDeployments still name it", GONE_CURE),
-        Code::DeletionUnproved => ("is gone, and whether ClusterDeployments still name it is unknown", UNREAD_CURE),
-        Code::Unread => ("may still exist: the objects that would tell were not read or not understood", UNREAD_CURE),
-        _ => ("is broken", CURE),
+    let (by, reason) = carry::first_carried(input, rulings, input.published.claimed()?)?;
+    let (why, help) = match reason {
+        Reason::InUse => ("is gone and ClusterDeployments still name it", GONE_CURE),
+        Reason::Unproved => ("is gone, and whether ClusterDeployments still name it is unknown", UNREAD_CURE),
+        Reason::Unread => ("may still exist: the objects that would tell were not read or not understood", UNREAD_CURE),
+        Reason::Broken(_)
+        | Reason::SeveralRegions
+        | Reason::HeldDeletion
+        | Reason::HeldValue
+        | Reason::HandedOver
+        | Reason::OwnOutput
+        | Reason::RecipientRemoved
+        | Reason::RecipientAdded => ("is broken", CURE),
     };
     let message = format!(
         "{by} {why}, and without the old reuse key what it has in region {region} cannot stay as \

@@ -15,9 +15,9 @@ use super::compared::ComparedRegion;
 pub use super::record::{FindingRecord, ObjectRecord, SilencedRecord};
 pub use super::split::SplitRecord;
 pub use super::target::{Artifact, ArtifactState, FailureRecord, Proposal, Target, TargetState};
-use crate::finding::{Class, Code, Counts, Finding};
+use crate::finding::{Class, Counts, Finding};
 use crate::judge::case::Verdict;
-use crate::layout::manifest::{Manifest, ManifestObject, ObjectState};
+use crate::layout::manifest::{Manifest, ManifestObject, ObjectState, Reason};
 use crate::name::{Claimant, Directory};
 use crate::recipient::Recipient;
 use crate::region::change::{Change, Hold, Loss, Sharing};
@@ -587,16 +587,16 @@ impl From<&Sharing> for SharingRecord {
 impl CarriedRecord {
     /// The record of an object of a manifest; none if it is not carried over.
     pub fn of(object: &ManifestObject) -> Option<Self> {
-        let ObjectState::Carried(code) = object.state else { return None };
+        let ObjectState::Carried(reason) = object.state else { return None };
         let mut credentials: Vec<String> = object.needed_by.iter().map(|needed_by| needed_by.by.path()).collect();
         credentials.dedup();
         let guest = object.guest.as_ref().map(|guest| ObjectRecord::from(&guest.key));
-        Some(Self { object: ObjectRecord::from(&object.key), guest, reason: code.text().into(), credentials })
+        Some(Self { object: ObjectRecord::from(&object.key), guest, reason: reason.word().into(), credentials })
     }
 
     /// Whether the object stays only until consumers have followed.
     pub fn is_handover(&self) -> bool {
-        *self.reason == *Code::Handover.text()
+        *self.reason == *Reason::HandedOver.word()
     }
 }
 

@@ -214,7 +214,7 @@ fn outcome(plan: &RegionPlan) -> Outcome {
             |(namespace, name): &(&str, &str)| object.key.namespace_text() == *namespace && object.key.name == **name;
         let at = NAMES.iter().position(is).unwrap();
         outcome.secrets[at] = match (&object.state, &plan.files[&object.path]) {
-            (ObjectState::Carried(code), Content::Kept(_)) => code.text(),
+            (ObjectState::Carried(reason), Content::Kept(_)) => reason.word(),
             (ObjectState::Current, Content::Kept(_)) => "kept",
             (ObjectState::Current, Content::Seal(_)) => "sealed",
             _ => "?",

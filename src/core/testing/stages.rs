@@ -601,8 +601,8 @@ fn one_region(desk: &Desk, region: &RegionConfig, standing: Before<'_>, world: &
         _ = writeln!(out, "{lost}{}", change.lost_entries.join(" "));
     }
     for object in &plan.manifest.objects {
-        if let ObjectState::Carried(code) = object.state {
-            _ = writeln!(out, "  carried {}, {}", show(&object.key), code.text());
+        if let ObjectState::Carried(reason) = object.state {
+            _ = writeln!(out, "  carried {}, {}", show(&object.key), reason.word());
         }
     }
     let holds = plan.holds.iter().chain(&plan.withheld).map(|hold| &hold.finding);

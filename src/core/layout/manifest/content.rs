@@ -133,24 +133,92 @@ pub struct Guest {
 pub enum ObjectState {
     /// It does.
     Current,
-    /// It stays as published, because of a finding with this code.
-    Carried(Code),
+    /// It stays as published, for this reason.
+    Carried(Reason),
     /// It stays as published, for a reason that another release has.
     Other(Box<str>),
 }
 
 impl ObjectState {
     /// Why it stays as published, if it does.
-    pub fn reason(&self) -> Option<Code> {
+    pub fn reason(&self) -> Option<Reason> {
         match self {
             ObjectState::Current | ObjectState::Other(_) => None,
-            ObjectState::Carried(code) => Some(*code),
+            ObjectState::Carried(reason) => Some(*reason),
         }
     }
 
     /// Whether it stays only until consumers have followed: whoever needed it has another now.
     pub fn is_handover(&self) -> bool {
-        *self == ObjectState::Carried(Code::Handover)
+        *self == ObjectState::Carried(Reason::HandedOver)
+    }
+}
+
+/// Why an object stays as it was published. A bundle names each by the code of a finding.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Reason {
+    /// A claim that needs it is broken, by a finding of this code.
+    Broken(Code),
+    /// Something was not read that decides about it.
+    Unread,
+    /// Something was not read that would prove that it may go.
+    Unproved,
+    /// Nobody knows to which of several regions it belongs.
+    SeveralRegions,
+    /// ClusterDeployments name the Credential that needed it.
+    InUse,
+    /// The brake holds its withdrawal.
+    HeldDeletion,
+    /// The brake holds its values.
+    HeldValue,
+    /// Whoever needed it has another now, and consumers have yet to follow.
+    HandedOver,
+    /// A claim reads it on the management cluster, where pouch itself has put it.
+    OwnOutput,
+    /// A limited run leaves it alone, and it is sealed for a recipient that the region no longer has.
+    RecipientRemoved,
+    /// A limited run leaves it alone, and it is not sealed for a recipient that the region has now.
+    RecipientAdded,
+}
+
+impl Reason {
+    /// The reason that a code stands for.
+    pub fn of(code: Code) -> Self {
+        match code {
+            Code::Unread => Reason::Unread,
+            Code::DeletionUnproved => Reason::Unproved,
+            Code::SeveralRegions => Reason::SeveralRegions,
+            Code::CredentialInUse => Reason::InUse,
+            Code::DeletionsHeld => Reason::HeldDeletion,
+            Code::ResealHeld => Reason::HeldValue,
+            Code::Handover => Reason::HandedOver,
+            Code::OwnOutput => Reason::OwnOutput,
+            Code::RevocationIncomplete => Reason::RecipientRemoved,
+            Code::RecipientAdded => Reason::RecipientAdded,
+            broken => Reason::Broken(broken),
+        }
+    }
+
+    /// The code that stands for it.
+    pub fn code(self) -> Code {
+        match self {
+            Reason::Broken(code) => code,
+            Reason::Unread => Code::Unread,
+            Reason::Unproved => Code::DeletionUnproved,
+            Reason::SeveralRegions => Code::SeveralRegions,
+            Reason::InUse => Code::CredentialInUse,
+            Reason::HeldDeletion => Code::DeletionsHeld,
+            Reason::HeldValue => Code::ResealHeld,
+            Reason::HandedOver => Code::Handover,
+            Reason::OwnOutput => Code::OwnOutput,
+            Reason::RecipientRemoved => Code::RevocationIncomplete,
+            Reason::RecipientAdded => Code::RecipientAdded,
+        }
+    }
+
+    /// The word for it in bundles and records.
+    pub fn word(self) -> &'static str {
+        self.code().text()
     }
 }
 

@@ -12,7 +12,7 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use super::content::{
-    API_VERSION, FORMER, Guest, KIND, Manifest, ManifestFile, ManifestObject, NeededBy, ObjectState, ReadFrom,
+    API_VERSION, FORMER, Guest, KIND, Manifest, ManifestFile, ManifestObject, NeededBy, ObjectState, ReadFrom, Reason,
     SourceIdentity,
 };
 use crate::finding::Code;
@@ -223,9 +223,8 @@ fn object(
     }
     let state = match (text(state, "state")?, optional(reason, "reason")?) {
         ("current", None) => ObjectState::Current,
-        ("carried", Some(reason)) => {
-            Code::parse(reason).map_or_else(|| ObjectState::Other(reason.into()), ObjectState::Carried)
-        }
+        ("carried", Some(reason)) => Code::parse(reason)
+            .map_or_else(|| ObjectState::Other(reason.into()), |code| ObjectState::Carried(Reason::of(code))),
         _ => return Err(malformed("state is neither current nor carried with a reason")),
     };
     let needed_by = match format {

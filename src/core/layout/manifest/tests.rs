@@ -55,7 +55,7 @@ fn sample() -> Manifest {
             object(
                 ObjectKey::new(identity, None, "aws".into()),
                 Some(ReadFrom { namespace: None, name: "aws".into(), made: None }),
-                ObjectState::Carried(Code::MissingReference),
+                ObjectState::Carried(Reason::Broken(Code::MissingReference)),
                 vec![by("b", vec![]), by("a", vec![])],
             ),
             object(
@@ -435,7 +435,7 @@ fn any_manifest() -> impl Strategy<Value = Manifest> {
                         made: made.map(Arc::new),
                     }),
                     sha256: sha256_hex(&seed.to_le_bytes()),
-                    state: if is_carried { ObjectState::Carried(Code::Unread) } else { ObjectState::Current },
+                    state: if is_carried { ObjectState::Carried(Reason::Unread) } else { ObjectState::Current },
                     recipients: if form == 3 { Vec::from([recipient(ONE)]) } else { Vec::new() },
                     needed_by: needed.into_iter().map(by).collect(),
                     key,

@@ -11,6 +11,9 @@ use crate::capi::resource_set::is_resource_set;
 use crate::layout::manifest::{Manifest, ManifestObject, NeededBy, Reason};
 use crate::name::ObjectKey;
 
+#[cfg(test)]
+mod tests;
+
 /// An object of the published manifest, one who needed it, and what becomes of it for him.
 pub(super) struct Row<'m> {
     pub(super) object: &'m ManifestObject,
@@ -138,10 +141,10 @@ pub(super) fn rows(manifest: &Manifest) -> Vec<Row<'_>> {
 pub(super) fn fold<'m>(rows: &mut [Row<'m>], steps: &[Step], judge: &mut impl Judge<'m>) {
     for step in steps {
         match step {
-            Step::Region => {
-                let all = rows.iter_mut().filter(|_| judge.is_retired());
-                all.for_each(|row| row.becomes = Disposition::Withdrawn(Gone::Retired));
+            Step::Region if judge.is_retired() => {
+                open(rows).for_each(|row| row.becomes = Disposition::Withdrawn(Gone::Retired));
             }
+            Step::Region => {}
             Step::Selection if judge.is_limited() => {
                 for row in open(rows) {
                     let is_fresh = judge.is_fresh_for(row);
@@ -156,7 +159,7 @@ pub(super) fn fold<'m>(rows: &mut [Row<'m>], steps: &[Step], judge: &mut impl Ju
             Step::Revoked => rows.iter_mut().for_each(|row| revoke(row, judge)),
             Step::Delivery => {
                 judge.deliver();
-                for row in open(rows) {
+                for row in open(rows).filter(|row| judge.is_delivery(row.object)).collect::<Vec<_>>() {
                     row.becomes = judge.claimed(row);
                     revoke(row, judge);
                 }
@@ -209,13 +212,14 @@ fn hand_over<'m>(rows: &mut [Row<'m>], judge: &mut impl Judge<'m>) {
     }
 }
 
-/// The objects of which nothing stays so far.
+/// The objects of which nothing stays so far, and that do not go with their region.
 fn leaving<'m>(rows: &[Row<'m>], judge: &impl Judge<'m>) -> Vec<&'m ManifestObject> {
-    let stays = |row: &Row<'_>| match row.becomes {
+    let is_decided = |row: &Row<'_>| match row.becomes {
         Disposition::Fresh | Disposition::Kept(_) | Disposition::NotSelected => true,
+        Disposition::Withdrawn(Gone::Retired) => true,
         Disposition::Open | Disposition::Left | Disposition::Withdrawn(_) => false,
     };
     let objects = rows.chunk_by(|one, other| core::ptr::eq(one.object, other.object));
-    let leaving = objects.filter(|rows| !rows.iter().any(stays)).filter_map(|rows| rows.first());
+    let leaving = objects.filter(|rows| !rows.iter().any(is_decided)).filter_map(|rows| rows.first());
     leaving.map(|row| row.object).filter(|object| !judge.is_fresh(&object.key)).collect()
 }

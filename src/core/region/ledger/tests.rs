@@ -1,0 +1,245 @@
+//! All of a small model: one object with up to two who needed it, and one that delivers it.
+
+extern crate std;
+
+use alloc::string::String;
+use std::collections::BTreeSet as Set;
+
+use super::*;
+use crate::finding::Code;
+use crate::layout::manifest::{ObjectState, ReadFrom};
+use crate::layout::path::BundlePath;
+use crate::name::{Claimant, GroupKind, Name, Namespace};
+
+/// What the claim of one who needed the object says of it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Says {
+    /// It needs the object, which can be made.
+    Needs,
+    /// It has another.
+    Left,
+    /// It is broken.
+    Broken,
+    /// It is gone.
+    Gone,
+}
+
+const ALL: [Says; 4] = [Says::Needs, Says::Left, Says::Broken, Says::Gone];
+
+/// One who needed the object.
+#[derive(Clone, Copy, Debug)]
+struct Who {
+    says: Says,
+    is_selected: bool,
+    is_revoked: bool,
+}
+
+/// One state of the model.
+#[derive(Clone, Debug)]
+struct Case {
+    is_retired: bool,
+    is_limited: bool,
+    who: Vec<Who>,
+    /// Whether a claim reads the object where it would be deleted.
+    is_read: bool,
+    /// Whether there is room to hand things over.
+    has_room: bool,
+    /// What is published as delivering the object, for the first who needed it.
+    is_delivered: bool,
+}
+
+impl Case {
+    fn all() -> impl Iterator<Item = Case> {
+        let flags = |bits: usize, at: usize| bits >> at & 1 == 1;
+        let one =
+            move |bits: usize| Who { says: ALL[bits & 3], is_selected: flags(bits, 2), is_revoked: flags(bits, 3) };
+        let whos = (0..16).map(move |first| vec![one(first)]);
+        let both = (0..256).map(move |both| vec![one(both & 15), one(both >> 4)]);
+        whos.chain(both).flat_map(move |who| {
+            (0..32).map(move |bits| Case {
+                is_retired: flags(bits, 0),
+                is_limited: flags(bits, 1),
+                who: who.clone(),
+                is_read: flags(bits, 2),
+                has_room: flags(bits, 3),
+                is_delivered: flags(bits, 4),
+            })
+        })
+    }
+
+    /// Whether the object is made anew for one who needed it.
+    fn makes(&self, who: Who) -> bool {
+        !self.is_retired && who.says == Says::Needs && (who.is_selected || !self.is_limited)
+    }
+
+    fn is_made(&self) -> bool {
+        self.who.iter().any(|who| self.makes(*who))
+    }
+
+    /// The table of precedence, said once more: for one row, from what is true of all.
+    fn expects(&self, who: Who) -> Disposition {
+        let keeps = |who: &Who| who.says == Says::Broken && !who.is_revoked;
+        let stays = self.is_made() || self.who.iter().any(keeps);
+        match who.says {
+            _ if self.is_retired => Disposition::Withdrawn(Gone::Retired),
+            _ if self.makes(who) => Disposition::Fresh,
+            _ if self.is_limited => Disposition::NotSelected,
+            _ if keeps(&who) => Disposition::Kept(BROKEN),
+            _ if self.is_read && !stays => Disposition::Kept(Reason::OwnOutput),
+            Says::Gone => Disposition::Withdrawn(Gone::Gone),
+            _ if who.is_revoked => Disposition::Withdrawn(Gone::Revoked),
+            Says::Left if self.has_room && !stays => Disposition::Kept(Reason::HandedOver),
+            Says::Needs | Says::Left | Says::Broken => Disposition::Withdrawn(Gone::Replaced),
+        }
+    }
+
+    /// The same of what delivers it.
+    fn expects_delivery(&self) -> Disposition {
+        let is_kept = |(at, who): (usize, &Who)| at == 0 && who.says == Says::Broken && !who.is_revoked;
+        match () {
+            () if self.is_retired => Disposition::Withdrawn(Gone::Retired),
+            () if self.is_limited => Disposition::NotSelected,
+            () if self.who.iter().enumerate().any(is_kept) && !self.is_made() => Disposition::Kept(BROKEN),
+            () if self.is_read => Disposition::Kept(Reason::OwnOutput),
+            () if self.has_room => Disposition::Kept(Reason::HandedOver),
+            () => Disposition::Withdrawn(Gone::Replaced),
+        }
+    }
+}
+
+const BROKEN: Reason = Reason::Broken(Code::MissingReference);
+
+fn claimant(at: usize) -> Claimant {
+    Claimant::Credential { namespace: "team".into(), name: Name::from(["a", "b"][at]) }
+}
+
+fn object(name: &str, needed_by: Vec<NeededBy>) -> ManifestObject {
+    let namespace = Some(Namespace::from("team"));
+    ManifestObject {
+        key: ObjectKey::new(GroupKind::new("", "Secret"), namespace.clone(), name.into()),
+        from: Some(ReadFrom { namespace, name: name.into(), made: None }),
+        guest: None,
+        path: BundlePath::parse("regions/eu/core/secrets/team/x.sops.yaml").unwrap(),
+        sha256: String::new(),
+        state: ObjectState::Current,
+        recipients: Vec::new(),
+        needed_by,
+    }
+}
+
+/// Answers as a case has it.
+struct Told<'c> {
+    case: &'c Case,
+    kept: Set<Claimant>,
+}
+
+impl Told<'_> {
+    fn who(&self, row: &Row<'_>) -> Who {
+        self.case.who[usize::from(row.needed_by.by == claimant(1))]
+    }
+}
+
+impl<'m> Judge<'m> for Told<'_> {
+    fn is_retired(&self) -> bool {
+        self.case.is_retired
+    }
+
+    fn is_limited(&self) -> bool {
+        self.case.is_limited
+    }
+
+    fn is_fresh(&self, key: &ObjectKey) -> bool {
+        key.name.as_str() == "x" && self.case.is_made()
+    }
+
+    fn is_fresh_for(&self, row: &Row<'m>) -> bool {
+        row.object.key.name.as_str() == "x" && self.case.makes(self.who(row))
+    }
+
+    fn is_delivery(&self, object: &ManifestObject) -> bool {
+        object.key.name.as_str() == "set"
+    }
+
+    fn claimed(&mut self, row: &Row<'m>) -> Disposition {
+        if self.is_delivery(row.object) {
+            let stays = self.kept.contains(&row.needed_by.by) && !self.case.is_made();
+            return if stays { Disposition::Kept(BROKEN) } else { Disposition::Left };
+        }
+        match self.who(row).says {
+            Says::Needs if self.is_fresh_for(row) => Disposition::Fresh,
+            Says::Needs | Says::Left => Disposition::Left,
+            Says::Broken => Disposition::Kept(BROKEN),
+            Says::Gone => Disposition::Withdrawn(Gone::Gone),
+        }
+    }
+
+    fn is_revoked(&mut self, row: &Row<'m>) -> bool {
+        !self.is_delivery(row.object) && self.who(row).is_revoked
+    }
+
+    fn keeps(&mut self, row: &Row<'m>, _: Reason) {
+        self.kept.insert(row.needed_by.by.clone());
+    }
+
+    fn deliver(&mut self) {}
+
+    fn own_output(&mut self, leaving: &[&'m ManifestObject]) -> BTreeSet<&'m ObjectKey> {
+        let read = leaving.iter().filter(|_| self.case.is_read);
+        read.map(|object| &object.key).collect()
+    }
+
+    fn handed_over(&mut self, exchanged: Exchanged<'m>, _: &[Row<'m>]) -> Exchanged<'m> {
+        if self.case.has_room { exchanged } else { Vec::new() }
+    }
+}
+
+fn manifest(case: &Case) -> Vec<ManifestObject> {
+    let needed_by = |at: usize| NeededBy { by: claimant(at), through: Vec::new() };
+    let mut objects = vec![object("x", (0..case.who.len()).map(needed_by).collect())];
+    objects.extend(case.is_delivered.then(|| object("set", vec![needed_by(0)])));
+    objects
+}
+
+fn folded(case: &Case, steps: &[Step]) -> Vec<Disposition> {
+    let objects = manifest(case);
+    let of = |object| move |needed_by| Row { object, needed_by, becomes: Disposition::Open };
+    let mut rows: Vec<Row<'_>> = objects.iter().flat_map(|object| object.needed_by.iter().map(of(object))).collect();
+    fold(&mut rows, steps, &mut Told { case, kept: Set::new() });
+    rows.iter().map(|row| row.becomes).collect()
+}
+
+#[test]
+fn the_fold_does_what_the_table_says_everywhere() {
+    let (mut cases, mut seen) = (0, Vec::new());
+    for case in Case::all() {
+        let mut expected: Vec<Disposition> = case.who.iter().map(|who| case.expects(*who)).collect();
+        expected.extend(case.is_delivered.then(|| case.expects_delivery()));
+        let told = folded(&case, &STEPS);
+        assert_eq!(told, expected, "{case:?}");
+        cases += 1;
+        for disposition in told {
+            if !seen.contains(&disposition) {
+                seen.push(disposition);
+            }
+        }
+    }
+    // Nothing is left open, and each way to end is there.
+    assert_eq!((cases, seen.len()), (8704, 9), "{seen:?}");
+}
+
+#[test]
+fn the_order_of_any_two_steps_matters() {
+    let all: Vec<Case> = Case::all().collect();
+    let right: Vec<Vec<Disposition>> = all.iter().map(|case| folded(case, &STEPS)).collect();
+    let mut same = Vec::new();
+    for one in 0..STEPS.len() {
+        for other in one + 1..STEPS.len() {
+            let mut steps = STEPS;
+            steps.swap(one, other);
+            if all.iter().zip(&right).all(|(case, right)| folded(case, &steps) == *right) {
+                same.push((STEPS[one], STEPS[other]));
+            }
+        }
+    }
+    assert_eq!(same, []);
+}

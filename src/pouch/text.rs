@@ -273,6 +273,7 @@ mod tests {
                 made_by: None,
             },
             credentials: vec![format!("team-a/c{n:05}")],
+            why: None,
             within: None,
         };
         let changes = (0..changes).map(change).collect();

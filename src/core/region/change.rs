@@ -4,6 +4,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::fields::FieldChange;
+use super::ledger::Gone;
 use crate::config::Acceptance;
 use crate::finding::Finding;
 use crate::layout::Leaf;
@@ -128,6 +129,8 @@ pub struct Change {
     pub guest: Option<ObjectKey>,
     /// Whether it is withdrawn and another payload delivers that to some of the Clusters.
     pub elsewhere: bool,
+    /// Why it is withdrawn, if it is and all that needed it lose it for one reason.
+    pub why: Option<Gone>,
     /// The claimants that need it; if it is withdrawn, those that needed it.
     pub claimants: Vec<Claimant>,
 }
@@ -153,6 +156,7 @@ impl Change {
             sealing: None,
             guest: None,
             elsewhere: false,
+            why: None,
             claimants,
         }
     }

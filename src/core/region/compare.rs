@@ -128,7 +128,8 @@ pub(super) fn compare(input: &Input<'_>, pack: &Pack) -> Vec<Change> {
             let is_of_guests = gone.iter().any(|object| object.guest.is_some());
             let delivered = is_of_guests.then(|| Delivered::of(input, pack));
             changes.extend(gone.into_iter().map(|object| {
-                let change = removed(&object.key, claimants(&object.needed_by));
+                let why = pack.gone.get(&object.key).copied();
+                let change = Change { why, ..removed(&object.key, claimants(&object.needed_by)) };
                 let Some((delivered, guest)) = delivered.as_ref().zip(object.guest.as_ref()) else { return change };
                 match delivered.left(input.published, &object.key, &guest.key) {
                     // What another payload delivers does not just stay there.

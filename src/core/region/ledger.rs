@@ -42,7 +42,7 @@ pub(super) enum Disposition {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Gone {
     /// Whoever needed it is resolved, and has no use for it.
-    Replaced,
+    Unneeded,
     /// Whoever needed it is gone.
     Gone,
     /// The claim is refused.
@@ -53,6 +53,39 @@ pub enum Gone {
     Asked,
     /// The region is retired.
     Retired,
+}
+
+impl Gone {
+    const ALL: [Gone; 6] = [Gone::Unneeded, Gone::Gone, Gone::Refused, Gone::Revoked, Gone::Asked, Gone::Retired];
+
+    /// The word for it in records.
+    pub fn word(self) -> &'static str {
+        match self {
+            Gone::Unneeded => "unneeded",
+            Gone::Gone => "gone",
+            Gone::Refused => "refused",
+            Gone::Revoked => "revoked",
+            Gone::Asked => "asked",
+            Gone::Retired => "retired",
+        }
+    }
+
+    /// The reason that a word stands for; none if it is that of a later release.
+    pub fn of(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|gone| gone.word() == word)
+    }
+
+    /// For people, behind what goes.
+    pub fn shown(self) -> &'static str {
+        match self {
+            Gone::Unneeded => "no longer needed",
+            Gone::Gone => "gone",
+            Gone::Refused => "refused",
+            Gone::Revoked => "no longer admitted",
+            Gone::Asked => "as asked",
+            Gone::Retired => "region retired",
+        }
+    }
 }
 
 /// A step of the fold.
@@ -172,7 +205,7 @@ pub(super) fn fold<'m>(rows: &mut [Row<'m>], steps: &[Step], judge: &mut impl Ju
             Step::HandOver => hand_over(rows, judge),
             Step::Rest => {
                 let rest = rows.iter_mut().filter(|row| matches!(row.becomes, Disposition::Open | Disposition::Left));
-                rest.for_each(|row| row.becomes = Disposition::Withdrawn(Gone::Replaced));
+                rest.for_each(|row| row.becomes = Disposition::Withdrawn(Gone::Unneeded));
             }
         }
     }

@@ -14,6 +14,7 @@ use super::content::Order;
 use super::guests;
 use super::handover;
 use super::input::{Input, Terms};
+use super::ledger::Gone;
 use super::resealing;
 use crate::admission::tenancy_of;
 use crate::finding::{Code, Finding};
@@ -79,6 +80,8 @@ pub(super) struct Pack {
     pub(super) unreadable: BTreeMap<ObjectKey, Trouble>,
     /// Published objects that do not stay, because no consumer reads them.
     pub(super) dropped: BTreeSet<ObjectKey>,
+    /// Why published objects do not stay, of those of which all that needed them lose them for one reason.
+    pub(super) gone: BTreeMap<ObjectKey, Gone>,
     /// Claimants that are refused, or may no longer have something that they have published.
     pub(super) refused: BTreeSet<Claimant>,
 }

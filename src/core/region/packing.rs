@@ -157,6 +157,7 @@ impl<'p, 'w> Claims<'p, 'w> {
 
     /// Packs what stays by these rows, and says what is to be known of them.
     fn settle(mut self, rows: &[Row<'p>], pack: &mut Pack) {
+        pack.gone = gone(rows);
         if self.is_retired() {
             return;
         }
@@ -244,6 +245,16 @@ impl<'p, 'w> Claims<'p, 'w> {
         };
         kept.filter_map(renew).collect()
     }
+}
+
+/// Why objects go, of those of which every row goes for the same reason.
+fn gone(rows: &[Row<'_>]) -> BTreeMap<ObjectKey, Gone> {
+    let why = |rows: &[Row<'_>]| {
+        let first = rows.first()?;
+        let Disposition::Withdrawn(gone) = first.becomes else { return None };
+        rows.iter().all(|row| row.becomes == first.becomes).then(|| (first.object.key.clone(), gone))
+    };
+    rows.chunk_by(|one, other| core::ptr::eq(one.object, other.object)).filter_map(why).collect()
 }
 
 /// Returns true for a reason that a claim has to keep something.

@@ -303,6 +303,7 @@ mod tests {
                     made_by: None,
                 },
                 credentials: Vec::new(),
+                why: None,
                 within: None,
             }],
             credentials: (name == "us").then_some(RegionCredentials { broken: 1, ..Default::default() }),

@@ -13,6 +13,7 @@ use super::escape;
 use super::summary::{CarriedRecord, ChangeRecord, EntryRecord, FieldRecord, ObjectRecord, Region, SplitRecord, Word};
 use crate::listing::{counted, few};
 use crate::name::{Claimant, Namespace};
+use crate::region::ledger::Gone;
 
 /// How much a line names.
 struct Most {
@@ -94,8 +95,12 @@ impl<'r> Names<'r> {
         let mut names = Self { lines: BTreeMap::new(), splits: &region.splits, restored: region.restored };
         for change in &region.changes {
             let Some(what) = What::of(&change.action) else { continue };
-            let why = if what == What::Resealed { resealed(change) } else { String::new() };
-            names.add(what, &change.credentials, Cow::Owned(why), || Item::Change(change));
+            let why = match what {
+                What::Resealed => Cow::Owned(resealed(change)),
+                What::Withdrawn => change.why.as_deref().and_then(Gone::of).map_or(NO_REASON, |it| it.shown().into()),
+                _ => NO_REASON,
+            };
+            names.add(what, &change.credentials, why, || Item::Change(change));
         }
         for sharing in &region.sharings {
             let mut share = |what, credentials: &'r [String]| {

@@ -597,8 +597,9 @@ fn one_region(desk: &Desk, region: &RegionConfig, standing: Before<'_>, world: &
         if let Some(guest) = &change.guest {
             _ = write!(out, " (in guests {}{})", show(guest), change.stays());
         }
+        let why = change.why.map(|why| format!(", {}", why.word())).unwrap_or_default();
         let lost = if change.lost_entries.is_empty() { "" } else { ", loses " };
-        _ = writeln!(out, "{lost}{}", change.lost_entries.join(" "));
+        _ = writeln!(out, "{why}{lost}{}", change.lost_entries.join(" "));
     }
     for object in &plan.manifest.objects {
         if let ObjectState::Carried(reason) = object.state {

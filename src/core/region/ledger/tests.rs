@@ -89,7 +89,7 @@ impl Case {
             Says::Gone => Disposition::Withdrawn(Gone::Gone),
             _ if who.is_revoked => Disposition::Withdrawn(Gone::Revoked),
             Says::Left if self.has_room && !stays => Disposition::Kept(Reason::HandedOver),
-            Says::Needs | Says::Left | Says::Broken => Disposition::Withdrawn(Gone::Replaced),
+            Says::Needs | Says::Left | Says::Broken => Disposition::Withdrawn(Gone::Unneeded),
         }
     }
 
@@ -102,7 +102,7 @@ impl Case {
             () if self.who.iter().enumerate().any(is_kept) && !self.is_made() => Disposition::Kept(BROKEN),
             () if self.is_read => Disposition::Kept(Reason::OwnOutput),
             () if self.has_room => Disposition::Kept(Reason::HandedOver),
-            () => Disposition::Withdrawn(Gone::Replaced),
+            () => Disposition::Withdrawn(Gone::Unneeded),
         }
     }
 }

@@ -381,8 +381,11 @@ impl<'a> Bundle<'a> {
         self.of.get(by).is_some_and(|objects| objects.contains(lands))
     }
 
-    /// Why an object is carried over, if it is.
+    /// Why an object is carried over or withdrawn, if it is.
     fn reason(&self, lands: &ObjectKey) -> Option<Cow<'static, str>> {
+        if let Some(why) = self.changes.get(lands).and_then(|change| change.why) {
+            return Some(Cow::Borrowed(why.word()));
+        }
         self.objects.get(lands).and_then(|object| match &object.state {
             ObjectState::Current => None,
             ObjectState::Carried(reason) => Some(Cow::Borrowed(reason.word())),

@@ -94,7 +94,8 @@
 //! | what of an object is published | [`layout::sanitise`] |
 //! | files and folders of a bundle | [`layout`], [`layout::path`], [`layout::kustomization`], [`layout::delivery`] |
 //! | `bundle.yaml` | [`layout::manifest`] |
-//! | what is carried over, what keeps its bytes, what counts as a change | `carry`, `pack` and `compare` of [`region`] |
+//! | what stays as published, what goes, in which order that is decided, and the reasons for both | [`region::ledger`] (the steps), `region/packing.rs` (what they ask), [`layout::manifest::Reason`] |
+//! | what keeps its bytes, what counts as a change | `pack` and `compare` of [`region`] |
 //! | what is said of withdrawals that a document makes | `region/explain.rs` |
 //! | deletion budgets and acceptances | [`region::brake`]; what counts as lost: [`region::accounts`], `apply/losses.rs`; since when: [`region::history`]; what is let through: [`region::allowances`] |
 //! | the SOPS format | [`sops`] writes it, [`sops::read`] reads what others wrote; reuse tags: [`reuse`] |

@@ -12,6 +12,7 @@ use super::record::{
 };
 use crate::listing::counted;
 use crate::name::Claimant;
+use crate::region::ledger::Gone;
 use crate::report::summary::{FindingRecord, ObjectRecord, Outcome, SilencedRecord};
 use crate::report::{escape, names};
 
@@ -244,7 +245,7 @@ impl Out {
     }
 
     fn bundled(&mut self, object: &BundledRecord, with_readers: bool) {
-        let why = object.reason.as_ref().map(|reason| format!(" ({reason})")).unwrap_or_default();
+        let why = object.reason.as_deref().map(why).unwrap_or_default();
         let needed = match object.credentials.is_empty() {
             true => String::new(),
             false => format!(", needed by {}", object.credentials.join(", ")),
@@ -367,7 +368,7 @@ fn lands(step: &StepRecord) -> Option<String> {
         [] => String::new(),
         fields => format!(", with {} rewritten", fields.join(" and ")),
     };
-    let why = step.reason.as_ref().map(|reason| format!(" ({reason})")).unwrap_or_default();
+    let why = step.reason.as_deref().map(why).unwrap_or_default();
     Some(match &step.path {
         Some(path) => match &step.guest {
             Some(guest) => format!("{to}in {path}{edits}: {state}{why}; in guests as {}", named(guest)),
@@ -375,4 +376,9 @@ fn lands(step: &StepRecord) -> Option<String> {
         },
         None => format!("{to}{state}{why}"),
     })
+}
+
+/// Why an object stays as it is or goes, behind what becomes of it.
+fn why(reason: &str) -> String {
+    format!(" ({})", Gone::of(reason).map_or(reason, |gone| gone.shown()))
 }

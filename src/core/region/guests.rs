@@ -176,11 +176,11 @@ pub(super) fn of_what_is_left(
 
 /// Lets the sets of a group name what stays of its payloads, so that it is delivered to new clusters too.
 ///
-/// `staying` are payloads that stay, with who needs them; says whether anything changed.
+/// `staying` are payloads that stay, with who needs them.
 pub(super) fn name_staying<'p>(
     sets: &mut [(&mut Order, &Claimant)],
     staying: impl Iterator<Item = (&'p ObjectKey, &'p Claimant)>,
-) -> BTreeSet<ObjectKey> {
+) {
     let mut more: BTreeMap<ObjectKey, Vec<(GroupKind, Name)>> = BTreeMap::new();
     let mut by_group: BTreeMap<&Claimant, Vec<(&ObjectKey, &GuestSet)>> = BTreeMap::new();
     for (order, by) in sets.iter() {
@@ -205,7 +205,6 @@ pub(super) fn name_staying<'p>(
         set.payloads.sort_by(|a, b| a.1.cmp(&b.1));
         order.edits = vec![Edit::Own(Arc::new(Own::Set(set, version)))];
     }
-    more.into_keys().collect()
 }
 
 /// The set that an order makes, if it makes one.

@@ -1,115 +1,84 @@
-//! Holding: what the brake and the check of values keep published, put back into a pack.
+//! Holding: what the brake keeps published, as the ledger asks for it.
 
-use alloc::collections::BTreeSet;
-use alloc::vec::Vec;
+use alloc::collections::{BTreeMap, BTreeSet};
 
-use super::accounts::{self, kept_by_somebody};
+use super::accounts;
+use super::brake::Braked;
 use super::change::Change;
-use super::content::Order;
-use super::guests;
 use super::input::Input;
-use super::pack::{Keep, Pack, Packed, add_namespaces, keepers, let_stay, needers, staying};
-use crate::layout::Marks;
-use crate::layout::manifest::{NeededBy, ObjectState, Reason};
-use crate::layout::sanitise::sanitise;
-use crate::name::{Claimant, Namespace};
-use crate::yaml::emit::emit;
+use super::ledger::{Disposition, Row};
+use super::pack::{Keep, Pack, Packed, Wanted};
+use crate::layout::manifest::{ManifestObject, NeededBy, Reason};
+use crate::name::{Claimant, ObjectKey};
 
-/// Keeps published what the brake holds.
-pub(super) fn keep_held(input: &Input<'_>, pack: &mut Pack, held: &BTreeSet<Claimant>, changes: &[Change]) {
-    let Some(manifest) = input.published.manifest() else { return };
-    let left = accounts::left_by(manifest, pack, |by| held.contains(by));
-    for object in manifest.objects.iter().filter(|object| !object.key.kind.is_namespace()) {
+/// What the brake keeps published of a region.
+pub(super) struct Held<'h> {
+    /// What claimants would lose whose withdrawals are held.
+    lost: BTreeMap<&'h Claimant, BTreeSet<&'h ObjectKey>>,
+    /// Secrets that would lose entries, and that nobody has whose withdrawals are not held: what somebody else has and may
+    /// change is not kept from him.
+    entries: BTreeSet<&'h ObjectKey>,
+    /// Claimants that keep all that they have published, with its values, and nothing that they have not: what one refers to is
+    /// of the same place as what refers to it.
+    keeping: &'h BTreeSet<Claimant>,
+    /// Objects that are made anew as they are published.
+    same: BTreeSet<&'h ObjectKey>,
+}
+
+impl<'h> Held<'h> {
+    /// What the brake said of a pack; none where it keeps nothing.
+    pub(super) fn of(input: &'h Input<'_>, pack: &'h Pack, changes: &'h [Change], braked: &'h Braked) -> Option<Self> {
+        let Braked { held, keeping, .. } = braked;
+        let manifest = input.published.manifest().filter(|_| !held.is_empty() || !keeping.is_empty())?;
+        let goes = |by: &Claimant| held.contains(by) || input.terms.allowances.withdraw.contains(by);
+        let is_kept_whole = |key: &&ObjectKey| {
+            let object = input.published.object(key);
+            pack.objects.contains_key(*key) && object.is_some_and(|it| it.needed_by.iter().all(|it| goes(&it.by)))
+        };
+        let losing = changes.iter().filter(|change| !change.lost_entries.is_empty()).map(|change| &change.key);
+        let is_same = |packed: &Packed| matches!(packed, Packed::Fresh { keep: Keep::Kept, .. });
+        Some(Self {
+            lost: accounts::left_by(manifest, pack, |by| held.contains(by)),
+            entries: losing.filter(is_kept_whole).collect(),
+            keeping,
+            same: pack.objects.iter().filter(|(_, packed)| is_same(packed)).map(|(key, _)| key).collect(),
+        })
+    }
+
+    /// Why a row stays, if the brake keeps it.
+    pub(super) fn reason(&self, row: &Row<'_>) -> Option<Reason> {
+        let (key, by) = (&row.object.key, &row.needed_by.by);
         // What goes after a hand-over was exchanged or lost when that began.
-        let is_lost = |needed_by: &&NeededBy| {
-            !object.state.is_handover() && left.get(&needed_by.by).is_some_and(|left| left.contains(&object.key))
-        };
-        let names: BTreeSet<NeededBy> = object.needed_by.iter().filter(is_lost).cloned().collect();
-        match pack.objects.get_mut(&object.key) {
-            _ if names.is_empty() => {}
-            Some(packed) if packed.is_handover() => {
-                let_stay(input, pack, manifest, object, names, ObjectState::Carried(Reason::HeldDeletion));
-            }
-            Some(Packed::Fresh { needed_by, .. } | Packed::Carried { needed_by, .. }) => needed_by.extend(names),
-            _ => let_stay(input, pack, manifest, object, names, ObjectState::Carried(Reason::HeldDeletion)),
+        if row.object.state.is_handover() {
+            return None;
         }
-    }
-    for change in changes.iter().filter(|change| !change.lost_entries.is_empty()) {
-        let (Some(packed), Some(object)) = (pack.objects.get(&change.key), input.published.object(&change.key)) else {
-            continue;
-        };
-        // What somebody else has and may change is not kept from him; who comes to it has nothing yet.
-        if object.needed_by.iter().all(|by| held.contains(&by.by) || input.terms.allowances.withdraw.contains(&by.by)) {
-            let names = needers(packed).cloned().collect();
-            let_stay(input, pack, manifest, object, names, ObjectState::Carried(Reason::HeldDeletion));
+        let is_had = matches!(row.becomes, Disposition::Fresh | Disposition::Kept(_));
+        if self.lost.get(by).is_some_and(|lost| lost.contains(key)) || is_had && self.entries.contains(key) {
+            return Some(Reason::HeldDeletion);
         }
+        self.keeping.contains(by).then_some(Reason::HeldValue)
     }
-    name_held(input, pack);
-    _ = add_namespaces(&input.terms, pack, &mut |key, text, _| Some(Keep::of_open(input.published.bytes(key), text)));
-}
 
-/// Keeps all that these claimants have published, with its values, and nothing that they have not: what one refers to is of
-/// the same place as what refers to it. What others need as well is not kept from them.
-pub(super) fn keep_values(input: &Input<'_>, pack: &mut Pack, keeping: &BTreeSet<Claimant>) {
-    let Some(manifest) = input.published.manifest() else { return };
-    let is_keeping = |needed_by: &NeededBy| keeping.contains(&needed_by.by);
-    let are_theirs = |packed: &Packed| keepers(packed).next().is_some() && keepers(packed).all(is_keeping);
-    pack.objects.retain(|key, packed| input.published.object(key).is_some() || !are_theirs(packed));
-    for object in kept_by_somebody(&manifest.objects).filter(|object| !object.key.kind.is_namespace()) {
-        let mut names: BTreeSet<NeededBy> = object.needed_by.iter().filter(|by| is_keeping(by)).cloned().collect();
-        match pack.objects.get_mut(&object.key) {
-            Some(Packed::Namespace { .. }) => continue,
-            Some(Packed::Fresh { needed_by, keep, .. }) => {
-                // Who comes to it only now, keeps what he had instead.
-                let (stay, come): (BTreeSet<_>, BTreeSet<_>) = core::mem::take(needed_by)
-                    .into_iter()
-                    .partition(|by| !is_keeping(by) || object.needed_by.contains(by));
-                names.extend(stay);
-                names = if names.is_empty() { come } else { names };
-                if *keep == Keep::Kept || !names.iter().all(is_keeping) {
-                    *needed_by = names;
-                    continue;
-                }
+    /// Takes from what is wanted what the brake keeps as it is; `published` gives what is published of an object.
+    pub(super) fn take<'m>(&self, wanted: &mut Wanted, published: impl Fn(&ObjectKey) -> Option<&'m ManifestObject>) {
+        let is_keeping = |needed_by: &NeededBy| self.keeping.contains(&needed_by.by);
+        wanted.retain(|key, (_, needed_by)| {
+            let Some(object) = published(key) else { return !needed_by.iter().all(is_keeping) };
+            if object.state.is_handover() || self.keeping.is_empty() {
+                return true;
             }
-            Some(Packed::Carried { needed_by, state, .. }) if !state.is_handover() => {
-                needed_by.extend(names);
-                continue;
-            }
-            Some(Packed::Carried { .. }) | None => {}
-        }
-        if !names.is_empty() {
-            let_stay(input, pack, manifest, object, names, ObjectState::Carried(Reason::HeldValue));
-        }
+            // Who comes to it only now, keeps what he had instead.
+            let all = core::mem::take(needed_by).into_iter();
+            let (stay, come): (BTreeSet<_>, BTreeSet<_>) =
+                all.partition(|by| !is_keeping(by) || object.needed_by.contains(by));
+            let had = object.needed_by.iter().any(is_keeping);
+            *needed_by = if stay.is_empty() && !had { come } else { stay };
+            self.same.contains(key) || !needed_by.iter().all(is_keeping)
+        });
     }
-    let used: BTreeSet<Namespace> = pack.objects.keys().filter_map(|key| key.namespace.clone()).collect();
-    pack.objects.retain(|key, _| !key.kind.is_namespace() || used.iter().any(|name| *name == *key.name.as_str()));
-    _ = add_namespaces(&input.terms, pack, &mut |key, text, _| Some(Keep::of_open(input.published.bytes(key), text)));
-}
 
-/// Names in the sets what stays of payloads where the brake has decided that.
-fn name_held(input: &Input<'_>, pack: &mut Pack) {
-    let (fresh, others): (Vec<_>, Vec<_>) = pack
-        .objects
-        .iter_mut()
-        .partition(|(_, packed)| matches!(packed, Packed::Fresh { order, .. } if guests::set(order).is_some()));
-    let mut sets: Vec<(&mut Order, &Claimant)> = Vec::new();
-    let mut texts = Vec::new();
-    for (_, packed) in fresh {
-        if let Packed::Fresh { order, needed_by, text, keep, .. } = packed
-            && let Some(by) = needed_by.first()
-        {
-            texts.push((order.lands.clone(), text, keep));
-            sets.push((order, &by.by));
-        }
-    }
-    if sets.is_empty() {
-        return;
-    }
-    let changed = guests::name_staying(&mut sets, staying(others.into_iter().map(|(key, packed)| (key, &*packed))));
-    let (marks, with) = (Marks::of(&input.terms.to), input.terms.envelopes());
-    for ((order, _), (lands, text, keep)) in sets.iter().zip(texts).filter(|(_, (lands, ..))| changed.contains(lands)) {
-        let Some(object) = order.source(input.terms.world.snapshot, &with) else { continue };
-        *text = emit(&sanitise(&object, &lands, &order.edits, marks, None));
-        *keep = Keep::of_open(input.published.bytes(&lands), text);
+    /// The Secrets that stay whole although they would lose entries.
+    pub(super) fn whole(&self) -> impl Iterator<Item = &ObjectKey> {
+        self.entries.iter().copied()
     }
 }

@@ -38,6 +38,20 @@ pub(super) enum Disposition {
     Withdrawn(Gone),
 }
 
+impl Disposition {
+    /// Why published bytes stay, if they do.
+    pub(super) fn kept(self) -> Option<Reason> {
+        match self {
+            Disposition::Kept(reason) => Some(reason),
+            Disposition::Open
+            | Disposition::Left
+            | Disposition::Fresh
+            | Disposition::NotSelected
+            | Disposition::Withdrawn(_) => None,
+        }
+    }
+}
+
 /// Why something goes.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Gone {
@@ -107,10 +121,12 @@ pub(super) enum Step {
     HandOver,
     /// The rest goes.
     Rest,
+    /// What the brake holds stays: what would go, and what would be made of other values.
+    Brake,
 }
 
 /// The steps in their order.
-pub(super) const STEPS: [Step; 8] = [
+pub(super) const STEPS: [Step; 9] = [
     Step::Region,
     Step::Selection,
     Step::Claims,
@@ -119,6 +135,7 @@ pub(super) const STEPS: [Step; 8] = [
     Step::OwnOutput,
     Step::HandOver,
     Step::Rest,
+    Step::Brake,
 ];
 
 /// Objects of which nothing stays but by a hand-over, and those that left them.
@@ -155,6 +172,12 @@ pub(super) trait Judge<'m> {
 
     /// The objects among these that claims read where they would be deleted.
     fn own_output(&mut self, leaving: &[&'m ManifestObject]) -> BTreeSet<&'m ObjectKey>;
+
+    /// Gets ready to say what the brake holds: all is decided but for that.
+    fn brake(&mut self);
+
+    /// Why the brake keeps a row, if it does.
+    fn held(&self, row: &Row<'m>) -> Option<Reason>;
 
     /// The objects among these that are handed over, and to whom; `rows` are all, as decided so far.
     fn handed_over(&mut self, exchanged: Exchanged<'m>, rows: &[Row<'m>]) -> Exchanged<'m>;
@@ -207,6 +230,10 @@ pub(super) fn fold<'m>(rows: &mut [Row<'m>], steps: &[Step], judge: &mut impl Ju
                 let rest = rows.iter_mut().filter(|row| matches!(row.becomes, Disposition::Open | Disposition::Left));
                 rest.for_each(|row| row.becomes = Disposition::Withdrawn(Gone::Unneeded));
             }
+            Step::Brake => {
+                judge.brake();
+                rows.iter_mut().for_each(|row| hold(row, judge));
+            }
         }
     }
 }
@@ -226,6 +253,20 @@ fn revoke<'m>(row: &mut Row<'m>, judge: &mut impl Judge<'m>) {
         | Disposition::Fresh
         | Disposition::NotSelected
         | Disposition::Withdrawn(_) => {}
+    }
+}
+
+/// Keeps what the brake holds. A claim that keeps something has its own reason, and a whole Secret is kept for all who have it.
+fn hold<'m>(row: &mut Row<'m>, judge: &mut impl Judge<'m>) {
+    let Some(reason) = judge.held(row) else { return };
+    match row.becomes {
+        Disposition::NotSelected | Disposition::Withdrawn(Gone::Retired) => {}
+        Disposition::Kept(Reason::HandedOver) | Disposition::Open | Disposition::Left | Disposition::Fresh => {
+            row.becomes = Disposition::Kept(reason);
+        }
+        Disposition::Withdrawn(_) => row.becomes = Disposition::Kept(reason),
+        Disposition::Kept(_) if reason == Reason::HeldDeletion => row.becomes = Disposition::Kept(reason),
+        Disposition::Kept(_) => {}
     }
 }
 

@@ -105,19 +105,6 @@ pub(super) fn wanted(rulings: &[Ruling<'_>], selection: &Selection) -> Wanted {
     wanted
 }
 
-/// What stays of payloads, and for whom; not what is about to go.
-pub(super) fn staying<'p>(
-    objects: impl Iterator<Item = (&'p ObjectKey, &'p Packed)>,
-) -> impl Iterator<Item = (&'p ObjectKey, &'p Claimant)> {
-    let carried = |(key, packed): (&'p ObjectKey, &'p Packed)| match packed {
-        Packed::Carried { needed_by, state, .. } if !state.is_handover() => Some((key, needed_by)),
-        _ => None,
-    };
-    objects
-        .filter_map(carried)
-        .flat_map(|(key, needed_by)| needed_by.iter().filter(|by| by.by.group().is_some()).map(move |by| (key, &by.by)))
-}
-
 /// Of so many objects that are published otherwise, and a share of all that were looked at, nobody supposes any more
 /// that a little changed.
 const FEW: usize = 32;

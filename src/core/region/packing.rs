@@ -11,6 +11,7 @@ use super::guest_stays::{self, Staying};
 use super::guests;
 use super::handover::{self, Beside};
 use super::history::History;
+use super::holding::Held;
 use super::home;
 use super::input::Input;
 use super::ledger::{self, Disposition, Exchanged, Gone, Judge, Row, STEPS};
@@ -23,7 +24,9 @@ use crate::name::{Claimant, ObjectKey};
 use crate::object::Object;
 
 /// Packs what the claims want, against what is published.
-pub(super) fn pack(input: &Input<'_>, history: &History, rulings: &[Ruling<'_>]) -> Pack {
+///
+/// What the brake holds is known once that was done without it.
+pub(super) fn pack(input: &Input<'_>, history: &History, rulings: &[Ruling<'_>], held: Option<&Held<'_>>) -> Pack {
     let mut pack = Pack::default();
     let mut wanted = match input.terms.to.region.state {
         RegionState::Retired => Wanted::new(),
@@ -32,7 +35,7 @@ pub(super) fn pack(input: &Input<'_>, history: &History, rulings: &[Ruling<'_>])
     if let Some(manifest) = input.published.manifest() {
         let fates = carry::fates(input, rulings);
         let admission = Admission::of(input, rulings, manifest);
-        let mut claims = Claims::new((input, history, manifest), (&fates, &admission), rulings, &mut wanted);
+        let mut claims = Claims::new((input, history, manifest), (&fates, &admission), (rulings, held), &mut wanted);
         claims.give_way(&mut pack);
         let mut rows = ledger::rows(manifest);
         ledger::fold(&mut rows, &STEPS, &mut claims);
@@ -89,8 +92,11 @@ struct Claims<'p, 'w> {
     admission: &'p Admission<'p, 'p, 'p>,
     rulings: &'p [Ruling<'p>],
     of_guests: BTreeMap<&'p Claimant, &'p Ruling<'p>>,
+    held: Option<&'p Held<'p>>,
     wanted: &'w mut Wanted,
     of_groups: Staying<'p>,
+    /// Who needs Secrets that the brake keeps whole, by what they would have become.
+    whole: BTreeMap<ObjectKey, BTreeSet<NeededBy>>,
     /// What claimants may no longer have that they would keep.
     ended: BTreeMap<&'p Claimant, Vec<Revoked>>,
     /// The claimants that keep something.
@@ -108,7 +114,7 @@ impl<'p, 'w> Claims<'p, 'w> {
     fn new(
         (input, history, manifest): (&'p Input<'p>, &'p History, &'p Manifest),
         (fates, admission): (&'p Fates, &'p Admission<'p, 'p, 'p>),
-        rulings: &'p [Ruling<'p>],
+        (rulings, held): (&'p [Ruling<'p>], Option<&'p Held<'p>>),
         wanted: &'w mut Wanted,
     ) -> Self {
         let of_guests = rulings.iter().map(|ruling| (&ruling.case.claim.by, ruling));
@@ -121,8 +127,10 @@ impl<'p, 'w> Claims<'p, 'w> {
             admission,
             rulings,
             of_guests,
+            held,
             wanted,
             of_groups: Staying::default(),
+            whole: BTreeMap::new(),
             ended: BTreeMap::new(),
             keeping: BTreeSet::new(),
             read: home::Read::new(),
@@ -168,18 +176,11 @@ impl<'p, 'w> Claims<'p, 'w> {
             deliver(self.input, self.rulings.iter().filter(is_refreshed), &standing, self.wanted);
             return;
         }
-        let mut staying: BTreeMap<&ObjectKey, Stays<'p>> = BTreeMap::new();
-        for row in rows {
-            let Disposition::Kept(reason) = row.becomes else { continue };
-            match self.wanted.get_mut(&row.object.key) {
-                Some((_, needed_by)) => _ = needed_by.insert(row.needed_by.clone()),
-                None => {
-                    let stays = staying.entry(&row.object.key).or_insert((row.object, BTreeSet::new(), reason));
-                    stays.1.insert(row.needed_by.clone());
-                }
-            }
-        }
+        let staying = self.staying(rows);
         self.tell(&staying, pack);
+        if self.held.is_some() {
+            self.name_held(&staying);
+        }
         let renewed = self.renewed(&staying);
         for (object, names, reason) in staying.into_values().filter(|(object, ..)| !renewed.contains_key(&object.key)) {
             let_stay(self.input, pack, self.manifest, object, names, ObjectState::Carried(reason));
@@ -192,18 +193,45 @@ impl<'p, 'w> Claims<'p, 'w> {
         pack.refused.extend(refused.chain(ended).chain(self.fates.shut_out(self.input)).cloned());
     }
 
+    /// What stays as published and is not made anew. What is made anew learns for whom else it stays.
+    fn staying(&mut self, rows: &[Row<'p>]) -> BTreeMap<&'p ObjectKey, Stays<'p>> {
+        let mut staying: BTreeMap<&ObjectKey, Stays<'p>> = BTreeMap::new();
+        for rows in rows.chunk_by(|one, other| core::ptr::eq(one.object, other.object)) {
+            let kept = || rows.iter().filter_map(|row| Some((row.becomes.kept()?, row)));
+            let Some((reason, Row { object, .. })) = kept().min_by_key(|(reason, _)| rank(*reason)) else { continue };
+            // Who is named with what is only handed over has lost it.
+            let has = |it: Reason| it != Reason::HandedOver || reason == Reason::HandedOver;
+            let names = kept().filter(|(it, _)| has(*it)).map(|(_, row)| row.needed_by.clone());
+            let mut names: BTreeSet<NeededBy> = names.collect();
+            if let Some(whole) = self.whole.get(&object.key) {
+                names.retain(|name| !whole.iter().any(|now| now.by == name.by));
+                names.extend(whole.iter().cloned());
+            }
+            match self.wanted.get_mut(&object.key) {
+                Some((_, needed_by)) => needed_by.extend(names),
+                None => _ = staying.insert(&object.key, (object, names, reason)),
+            }
+        }
+        staying
+    }
+
     /// Lets everything stay as published that a limited run does not make anew, whoever needs it or needs it no longer.
     fn leave_alone(&mut self, rows: &[Row<'p>], pack: &mut Pack) {
         let mut of: BTreeMap<&ObjectKey, BTreeSet<NeededBy>> = BTreeMap::new();
         for row in rows.iter().filter(|row| row.becomes == Disposition::NotSelected) {
             of.entry(&row.object.key).or_default().insert(row.needed_by.clone());
         }
+        let mut held = self.staying(rows);
         for object in self.manifest.objects.iter().filter(|object| !object.key.kind.is_namespace()) {
             let names = of.remove(&object.key).unwrap_or_default();
             match self.wanted.get_mut(&object.key) {
                 Some((_, needed_by)) => needed_by.extend(names),
                 None => {
-                    let state = standing_state(self.input, self.manifest, object);
+                    let (more, state) = match held.remove(&object.key) {
+                        Some((_, more, reason)) => (more, ObjectState::Carried(reason)),
+                        None => (BTreeSet::new(), standing_state(self.input, self.manifest, object)),
+                    };
+                    let names = names.into_iter().chain(more).collect();
                     let_stay(self.input, pack, self.manifest, object, names, state);
                 }
             }
@@ -223,13 +251,25 @@ impl<'p, 'w> Claims<'p, 'w> {
         pack.findings.extend(home::findings(self.input, self.manifest, &self.read));
     }
 
+    /// Lets sets name what stays of payloads where the brake has decided that.
+    fn name_held(&mut self, staying: &BTreeMap<&ObjectKey, Stays<'p>>) {
+        let held = staying.iter().filter(|(_, (_, _, reason))| *reason != Reason::HeldValue);
+        let held = held.filter(|(_, (_, _, reason))| *reason != Reason::HandedOver);
+        let of_guests = held.flat_map(|(key, (_, names, _))| names.iter().map(move |by| (*key, &by.by)));
+        let of_guests: Vec<(&ObjectKey, &Claimant)> = of_guests.filter(|(_, by)| by.group().is_some()).collect();
+        let sets = self.wanted.values_mut().filter(|(order, _)| guests::set(order).is_some());
+        let mut sets: Vec<(&mut Order, &Claimant)> =
+            sets.filter_map(|(order, needed_by)| Some((order, &needed_by.first()?.by))).collect();
+        guests::name_staying(&mut sets, of_guests.into_iter());
+    }
+
     /// What is kept for claims and can be made with its new text: an identity that could be read, and a set of what is left of
     /// its payloads.
     fn renewed(&self, staying: &BTreeMap<&ObjectKey, Stays<'p>>) -> Wanted {
         let stays_for = |key: &ObjectKey, is_it: fn(Reason) -> bool| {
             self.wanted.contains_key(key) || staying.get(key).is_some_and(|(_, _, reason)| is_it(*reason))
         };
-        let holds = |key: &ObjectKey| stays_for(key, is_of_claim);
+        let holds = |key: &ObjectKey| stays_for(key, |it| !matches!(it, Reason::OwnOutput | Reason::HandedOver));
         let stays = |key: &ObjectKey| stays_for(key, |reason| reason != Reason::OwnOutput);
         let kept = staying.values().filter(|(_, _, reason)| is_of_claim(*reason));
         let renew = |(object, names, _): &Stays<'p>| {
@@ -257,9 +297,21 @@ fn gone(rows: &[Row<'_>]) -> BTreeMap<ObjectKey, Gone> {
     rows.chunk_by(|one, other| core::ptr::eq(one.object, other.object)).filter_map(why).collect()
 }
 
+/// The place of a reason among several to keep one object: the first says why it stays.
+fn rank(reason: Reason) -> usize {
+    match reason {
+        Reason::Broken(_) | Reason::Unread | Reason::Unproved | Reason::SeveralRegions | Reason::InUse => 0,
+        Reason::RecipientRemoved | Reason::RecipientAdded => 0,
+        Reason::OwnOutput => 1,
+        Reason::HeldDeletion => 2,
+        Reason::HeldValue => 3,
+        Reason::HandedOver => 4,
+    }
+}
+
 /// Returns true for a reason that a claim has to keep something.
 fn is_of_claim(reason: Reason) -> bool {
-    !matches!(reason, Reason::OwnOutput | Reason::HandedOver)
+    rank(reason) == 0
 }
 
 impl<'p> Judge<'p> for Claims<'p, '_> {
@@ -322,6 +374,18 @@ impl<'p> Judge<'p> for Claims<'p, '_> {
 
     fn deliver(&mut self) {
         deliver(self.input, self.of_guests.values().copied(), &self.of_groups, self.wanted);
+    }
+
+    fn brake(&mut self) {
+        let Some(held) = self.held else { return };
+        held.take(self.wanted, |key| self.input.published.object(key));
+        for key in held.whole() {
+            self.whole.extend(self.wanted.remove(key).map(|(_, needed_by)| (key.clone(), needed_by)));
+        }
+    }
+
+    fn held(&self, row: &Row<'p>) -> Option<Reason> {
+        self.held?.reason(row)
     }
 
     fn own_output(&mut self, leaving: &[&'p ManifestObject]) -> BTreeSet<&'p ObjectKey> {

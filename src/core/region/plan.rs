@@ -23,7 +23,7 @@ use super::explain;
 use super::guests;
 use super::handover;
 use super::history::{History, Past};
-use super::holding::{keep_held, keep_values};
+use super::holding::Held;
 use super::home;
 use super::input::{Input, Terms, empty_manifest};
 use super::moved;
@@ -427,7 +427,7 @@ fn draft_against<'c>(terms: &Terms<'c>, standing: &Published, history: &History)
         if break_displaced(input, &mut rulings) {
             continue;
         }
-        let packed = pack(input, history, &rulings);
+        let packed = pack(input, history, &rulings, None);
         // Quotas come last: what fails for another reason takes no room from others, and fails for the same reason in each
         // run.
         if !break_immutable(input, &mut rulings, &packed) && !limit(&terms.world, region, &incumbents, &mut rulings) {
@@ -463,12 +463,11 @@ fn finish<E>(
     // What is sealed anew as a whole, or withdrawn as a whole, cannot keep a part.
     if input.terms.rekeys() || region.state == RegionState::Retired {
         holds.extend(braked.deletions.into_iter().chain(braked.values));
-    } else if !braked.held.is_empty() || !braked.keeping.is_empty() {
+    } else if let Some(held) = Held::of(input, &packed, &changes, &braked) {
+        packed = pack(input, history, &rulings, Some(&held));
+        changes = compare(input, &packed);
         withheld = braked.deletions;
         withheld.extend(braked.values);
-        keep_held(input, &mut packed, &braked.held, &changes);
-        keep_values(input, &mut packed, &braked.keeping);
-        changes = compare(input, &packed);
     }
     holds.extend(braked.holds);
     holds.extend(judge_carried(input, &mut packed).map(Hold::fast));

@@ -199,7 +199,8 @@ fn held(
         let mark = inventory.objects.get(key).and_then(|brought| brought.mark.as_deref()).unwrap_or_default();
         brake::line(key, &format!("{mark} {}{how}", meta.uid))
     };
-    let digest = brake::digest_of(Accept::Deletions, (bundle.fleet, bundle.directory), None, going.iter().map(line));
+    let of = brake::BundleName { fleet: bundle.fleet, directory: bundle.directory };
+    let digest = brake::digest_of(Accept::Deletions, of, None, going.iter().map(line));
     if lets.accepted.contains(&digest) {
         return None;
     }

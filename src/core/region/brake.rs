@@ -19,14 +19,21 @@ use crate::listing::{counted, few};
 use crate::name::{Claimant, Directory, FleetName, Kind, Namespace, ObjectKey, Region, SourceName};
 use crate::recipient::Recipient;
 
-/// What the brake looks at, of one region.
-pub struct Load<'a> {
+/// A bundle, as digests name it.
+#[derive(Clone, Copy)]
+pub struct BundleName<'a> {
     /// The fleet.
     pub fleet: &'a FleetName,
+    /// The folder of the region.
+    pub directory: &'a Directory,
+}
+
+/// What the brake looks at, of one region.
+pub struct Load<'a> {
+    /// Its bundle.
+    pub bundle: BundleName<'a>,
     /// The region.
     pub region: &'a Region,
-    /// Its folder.
-    pub directory: &'a Directory,
     /// All accounts of the region; empty where nobody loses anything.
     pub accounts: &'a [Account],
     /// Recipients that were not there before; empty for a region that was not published.
@@ -45,14 +52,10 @@ pub struct Load<'a> {
 
 impl<'a> Load<'a> {
     /// A region of which nothing changes.
-    pub fn of(
-        (fleet, region, directory): (&'a FleetName, &'a Region, &'a Directory),
-        spent: &'a BTreeSet<Acceptance>,
-    ) -> Self {
+    pub fn of(bundle: BundleName<'a>, region: &'a Region, spent: &'a BTreeSet<Acceptance>) -> Self {
         Self {
-            fleet,
+            bundle,
             region,
-            directory,
             accounts: &[],
             added_recipients: &[],
             unasked_reseals: &[],
@@ -95,7 +98,7 @@ pub fn line(key: &ObjectKey, sha256: &str) -> String {
 /// One that the branch has used already is spent. The same set may come up again, as where a key was accepted, removed
 /// and added once more: so what is asked for then is bound to those that were used before.
 pub fn acceptance(what: Accept, load: &Load<'_>, namespace: Option<&Namespace>, lines: &[String]) -> Acceptance {
-    let mut text = accepted_text(what, (load.fleet, load.directory), namespace, lines.iter().cloned());
+    let mut text = accepted_text(what, load.bundle, namespace, lines.iter().cloned());
     let named =
         |digest: String| Acceptance { region: load.region.clone(), namespace: namespace.cloned(), what, digest };
     let mut wanted = named(digest(&text));
@@ -109,7 +112,7 @@ pub fn acceptance(what: Accept, load: &Load<'_>, namespace: Option<&Namespace>, 
 /// The digest that fits one set of lines of a fleet's region.
 pub fn digest_of(
     what: Accept,
-    of: (&FleetName, &Directory),
+    of: BundleName<'_>,
     namespace: Option<&Namespace>,
     lines: impl Iterator<Item = String>,
 ) -> String {
@@ -119,7 +122,7 @@ pub fn digest_of(
 /// What digests are made of.
 fn accepted_text(
     what: Accept,
-    (fleet, directory): (&FleetName, &Directory),
+    BundleName { fleet, directory }: BundleName<'_>,
     namespace: Option<&Namespace>,
     lines: impl Iterator<Item = String>,
 ) -> String {
@@ -498,7 +501,7 @@ fn hold_of(load: &Load<'_>, budget: &Deletions, beyond: &Beyond<'_>, accept: Acc
         ),
     };
     let help = format!("{why} If all of them should go, pass --accept-deletions {accept}.");
-    finished(load, message, help, (losing, losses), accept)
+    finished(load, message, help, losing, losses, accept)
 }
 
 /// What holds the withdrawals of many accounts.
@@ -518,14 +521,15 @@ fn held_together(load: &Load<'_>, held: &[Beyond<'_>], losses: &BTreeSet<&Loss>,
         "That is more than limits.deletions lets go without a person. If all of them should go, pass \
          --accept-deletions {accept}."
     );
-    finished(load, message, help, (&losing, losses), accept)
+    finished(load, message, help, &losing, losses, accept)
 }
 
 fn finished(
     load: &Load<'_>,
     message: String,
     help: String,
-    (losing, losses): (&BTreeSet<&Claimant>, &BTreeSet<&Loss>),
+    losing: &BTreeSet<&Claimant>,
+    losses: &BTreeSet<&Loss>,
     accept: Acceptance,
 ) -> Hold {
     let finding = Finding::new(Code::DeletionsHeld, message).in_region(load.region).help(help);

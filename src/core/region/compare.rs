@@ -5,7 +5,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::accounts::{self, accounts};
-use super::brake::{self, Braked, Load, added_recipients};
+use super::brake::{self, Braked, BundleName, Load, added_recipients};
 use super::change::{Action, Change, Hold, Reason, Sealing, Sharing, Values};
 use super::delivered::{Delivered, Left};
 use super::fields::differences;
@@ -35,7 +35,7 @@ pub(super) fn break_immutable(input: &Input<'_>, rulings: &mut [Ruling<'_>], pac
     for (lands, packed) in &pack.objects {
         if let Packed::Fresh { guest: Some(guest), order, needed_by, .. } = packed {
             let by = needed_by.first().map(|needed_by| &needed_by.by);
-            let changed = before.changed_type(input, (order, by), guest);
+            let changed = before.changed_type(input, order, by, guest);
             broken.extend(changed.map(|finding| (lands, &order.read, finding)));
         }
         if let (Packed::Fresh { order, .. }, Some(trouble)) = (packed, pack.unreadable.get(lands)) {
@@ -221,7 +221,7 @@ pub(super) fn hold(input: &Input<'_>, pack: &Pack, changes: &[Change], history: 
     let line = |key: &ObjectKey| brake::line(key, &input.published.sha256(key).unwrap_or_default());
     let unasked: Vec<String> = pack.unasked.iter().map(line).collect();
     let replaced = values::replaced(input, pack, changes);
-    let place = (&input.terms.world.fleet.name, &region.name, input.terms.to.directory());
+    let bundle = BundleName { fleet: &input.terms.world.fleet.name, directory: input.terms.to.directory() };
     let load = Load {
         accounts: &accounts,
         added_recipients: if retired { &[] } else { &added },
@@ -229,7 +229,7 @@ pub(super) fn hold(input: &Input<'_>, pack: &Pack, changes: &[Change], history: 
         replaced: replaced.as_ref(),
         secrets: pack.objects.keys().filter(|key| key.kind.is_secret()).count(),
         is_whole: retired || input.terms.rekeys(),
-        ..Load::of(place, &history.spent)
+        ..Load::of(bundle, &region.name, &history.spent)
     };
     let limits = &input.terms.world.fleet.limits;
     let mut braked = match counted.is_some_and(|evidence| !evidence.is_whole) {

@@ -33,7 +33,7 @@ impl<'p> Delivered<'p> {
     pub(super) fn of(input: &Input<'_>, pack: &'p Pack) -> Self {
         let mut of: BTreeMap<Option<&Namespace>, Vec<Writer<'_>>> = BTreeMap::new();
         for (key, packed) in pack.objects.iter().filter(|(key, _)| is_resource_set(&key.kind)) {
-            if let Some(writer) = writer(input, pack, (key, packed)).filter(|writer| !writer.objects.is_empty()) {
+            if let Some(writer) = writer(input, pack, key, packed).filter(|writer| !writer.objects.is_empty()) {
                 of.entry(key.namespace.as_ref()).or_default().push(writer);
             }
         }
@@ -111,7 +111,7 @@ pub(super) fn two_writers(input: &Input<'_>, pack: &Pack) -> Vec<Finding> {
     findings.into_iter().map(|finding| finding.in_region(&input.terms.to.region.name)).collect()
 }
 
-fn writer<'p>(input: &Input<'_>, pack: &'p Pack, (key, packed): (&'p ObjectKey, &'p Packed)) -> Option<Writer<'p>> {
+fn writer<'p>(input: &Input<'_>, pack: &'p Pack, key: &'p ObjectKey, packed: &'p Packed) -> Option<Writer<'p>> {
     let by = needers(packed).map(|needed_by| &needed_by.by).find(|by| by.group().is_some())?;
     let (selector, payloads, stays, once) = match packed {
         Packed::Fresh { order, .. } => {

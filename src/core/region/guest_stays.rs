@@ -122,7 +122,8 @@ impl<'m> Staying<'m> {
         &self,
         input: &Input<'_>,
         ruling: &Ruling<'_>,
-        (object, needed_by): (&ManifestObject, &NeededBy),
+        object: &ManifestObject,
+        needed_by: &NeededBy,
     ) -> Option<Reason> {
         if let Some((guest, from)) = object.guest.as_ref().zip(object.from.as_ref()) {
             let place = (from.namespace.clone(), from.name.clone(), guest.key.kind.is_secret());
@@ -134,7 +135,7 @@ impl<'m> Staying<'m> {
             let is_opaque = matches!(needed_by.through.first(), Some(Step::Opaque(_)));
             let is_taken = is_taken && (is_opaque || rule.is_some_and(|rule| !is_given(rule)));
             let taken = is_taken.then_some(Code::ConflictingContent);
-            let waits = taken.or_else(|| waits(input, ruling, needed_by, (guest, from))).map(Reason::of);
+            let waits = taken.or_else(|| waits(input, ruling, needed_by, guest, from)).map(Reason::of);
             return waits.or_else(|| carry::made_before_a_strange_look(input, ruling, object));
         }
         let by = &ruling.case.claim.by;
@@ -170,12 +171,7 @@ fn base_of(payload: &Name) -> Option<&str> {
 }
 
 /// Why a payload waits: its object does, or what would take its place, or it may be one that was not read.
-fn waits(
-    input: &Input<'_>,
-    ruling: &Ruling<'_>,
-    needed_by: &NeededBy,
-    (guest, from): (&Guest, &ReadFrom),
-) -> Option<Code> {
+fn waits(input: &Input<'_>, ruling: &Ruling<'_>, needed_by: &NeededBy, guest: &Guest, from: &ReadFrom) -> Option<Code> {
     let delivered = ruling.case.claim.delivered()?;
     let is_it = |read: &ObjectKey| from.is_of(read) && read.kind.is_secret() == guest.key.kind.is_secret();
     let mut waiting = ruling.case.closure.waiting.iter().chain(&ruling.waiting);
@@ -197,7 +193,7 @@ fn waits(
     let is_made = needed_by.through.first().is_some_and(|step| step.template().is_some());
     // A template that is not known breaks the group.
     let is_known = is_made || items.any(|item| is_it(&item.read) && is_its(&item.rule));
-    (!is_known && !is_told(input, (group, rule), (guest, from))).then_some(unseen)
+    (!is_known && !is_told(input, group, rule, guest, from)).then_some(unseen)
 }
 
 /// Why what the configuration puts somewhere in guests cannot be delivered there yet, if that is so: in the place of what is
@@ -225,8 +221,10 @@ pub(super) fn instead(input: &Input<'_>, ruling: &Ruling<'_>, published: &Guest)
 /// or is not there. `rule` took it when it was published, if one did.
 pub(super) fn is_told(
     input: &Input<'_>,
-    (group, rule): (&GuestGroup, Option<&Name>),
-    (guest, from): (&Guest, &ReadFrom),
+    group: &GuestGroup,
+    rule: Option<&Name>,
+    guest: &Guest,
+    from: &ReadFrom,
 ) -> bool {
     let snapshot = input.terms.world.snapshot;
     let own = rule.filter(|rule| group.rules.contains(*rule));

@@ -39,7 +39,8 @@ impl<'m> Before<'m> {
     pub(super) fn changed_type(
         &self,
         input: &Input<'_>,
-        (order, by): (&Order, Option<&Claimant>),
+        order: &Order,
+        by: Option<&Claimant>,
         guest: &Guest,
     ) -> Option<Finding> {
         let others = self.0.get(&(order.lands.namespace.as_ref(), &guest.key)).map(Vec::as_slice).unwrap_or_default();
@@ -149,7 +150,8 @@ pub(super) fn names_any(published: &Published, object: &ManifestObject, is_there
 /// Cluster API skips a payload that is not there and calls the set applied, so a set names nothing that has gone.
 pub(super) fn of_what_is_left(
     input: &Input<'_>,
-    (by, key): (&Claimant, &ObjectKey),
+    by: &Claimant,
+    key: &ObjectKey,
     is_left: impl Fn(&ObjectKey) -> bool,
 ) -> Option<Order> {
     let group = input.terms.world.fleet.group_of(by)?;

@@ -148,7 +148,7 @@ pub(super) fn pack_as_published<'f>(
         let is_little = changed <= FEW.saturating_add(seen / SHARE);
         is_little.then_some(if same { Keep::Kept } else { Keep::Changed })
     };
-    fill(terms, wanted(rulings, terms.selection), &mut pack, (|_: &ObjectKey| true, keep))?;
+    fill(terms, wanted(rulings, terms.selection), &mut pack, |_: &ObjectKey| true, keep)?;
     // Then a claim breaks, which takes what is published.
     Some(pack).filter(|pack| pack.unreadable.is_empty())
 }
@@ -233,7 +233,8 @@ pub(super) fn fill(
     terms: &Terms<'_>,
     wanted: Wanted,
     pack: &mut Pack,
-    (is_read, mut keep): (impl Fn(&ObjectKey) -> bool, impl FnMut(&ObjectKey, &str, Option<&Object>) -> Option<Keep>),
+    is_read: impl Fn(&ObjectKey) -> bool,
+    mut keep: impl FnMut(&ObjectKey, &str, Option<&Object>) -> Option<Keep>,
 ) -> Option<()> {
     let (marks, with) = (Marks::of(&terms.to), terms.envelopes());
     for (lands, (order, needed_by)) in wanted {

@@ -35,7 +35,24 @@ pub(super) fn pack(input: &Input<'_>, history: &History, rulings: &[Ruling<'_>],
     if let Some(manifest) = input.published.manifest() {
         let fates = carry::fates(input, rulings);
         let admission = Admission::of(input, rulings, manifest);
-        let mut claims = Claims::new((input, history, manifest), (&fates, &admission), (rulings, held), &mut wanted);
+        let by_claimant = rulings.iter().map(|ruling| (&ruling.case.claim.by, ruling));
+        let mut claims = Claims {
+            input,
+            history,
+            manifest,
+            fates: &fates,
+            admission: &admission,
+            rulings,
+            of_guests: by_claimant.filter(|(by, _)| by.group().is_some()).collect(),
+            held,
+            wanted: &mut wanted,
+            of_groups: Staying::default(),
+            whole: BTreeMap::new(),
+            ended: BTreeMap::new(),
+            keeping: BTreeSet::new(),
+            read: home::Read::new(),
+            left_out: BTreeMap::new(),
+        };
         claims.give_way(&mut pack);
         let mut rows = ledger::rows(manifest);
         ledger::fold(&mut rows, &STEPS, &mut claims);
@@ -49,7 +66,7 @@ pub(super) fn pack(input: &Input<'_>, history: &History, rulings: &[Ruling<'_>],
     // The text of a Secret is only held against the tag of what is published.
     let is_read = |lands: &ObjectKey| input.published.bytes(lands).is_some();
     // Here `keep` never gives up, so there is always a pack.
-    _ = fill(&input.terms, wanted, &mut pack, (is_read, keep));
+    _ = fill(&input.terms, wanted, &mut pack, is_read, keep);
     pack.unasked = unasked;
     pack
 }
@@ -110,34 +127,7 @@ struct Claims<'p, 'w> {
 /// An object that stays as published, for whom, and why.
 type Stays<'p> = (&'p ManifestObject, BTreeSet<NeededBy>, Reason);
 
-impl<'p, 'w> Claims<'p, 'w> {
-    fn new(
-        (input, history, manifest): (&'p Input<'p>, &'p History, &'p Manifest),
-        (fates, admission): (&'p Fates, &'p Admission<'p, 'p, 'p>),
-        (rulings, held): (&'p [Ruling<'p>], Option<&'p Held<'p>>),
-        wanted: &'w mut Wanted,
-    ) -> Self {
-        let of_guests = rulings.iter().map(|ruling| (&ruling.case.claim.by, ruling));
-        let of_guests = of_guests.filter(|(by, _)| by.group().is_some()).collect();
-        Self {
-            input,
-            history,
-            manifest,
-            fates,
-            admission,
-            rulings,
-            of_guests,
-            held,
-            wanted,
-            of_groups: Staying::default(),
-            whole: BTreeMap::new(),
-            ended: BTreeMap::new(),
-            keeping: BTreeSet::new(),
-            read: home::Read::new(),
-            left_out: BTreeMap::new(),
-        }
-    }
-
+impl<'p> Claims<'p, '_> {
     /// Takes from what is wanted what would land in guests where something stays. Whoever has a place there keeps it while he
     /// waits, and what exchanges one object for another in its place is the matter of a whole run.
     fn give_way(&mut self, pack: &mut Pack) {
@@ -158,7 +148,7 @@ impl<'p, 'w> Claims<'p, 'w> {
     /// Why a part of what a group delivers stays as published while the rest goes on.
     fn waits(&self, of_groups: &Staying<'_>, object: &ManifestObject, needed_by: &NeededBy) -> Option<Reason> {
         let ruling = self.of_guests.get(&needed_by.by)?;
-        let why = of_groups.why(self.input, ruling, (object, needed_by));
+        let why = of_groups.why(self.input, ruling, object, needed_by);
         let why = why.or_else(|| self.admission.may_be_slip(object, needed_by).then_some(Reason::Unproved));
         why.filter(|reason| !self.input.terms.allowances.withdraws(&needed_by.by, reason.code()))
     }
@@ -276,7 +266,7 @@ impl<'p, 'w> Claims<'p, 'w> {
             let by = &names.first()?.by;
             let order = if guests::is_set(object) {
                 self.of_guests.get(by).filter(|ruling| ruling.is_admitted())?;
-                guests::of_what_is_left(self.input, (by, &object.key), stays)?
+                guests::of_what_is_left(self.input, by, &object.key, stays)?
             } else {
                 let (read, edits) = self.admission.new_text(object, by, holds)?;
                 Order { read, lands: object.key.clone(), edits }

@@ -126,7 +126,7 @@ pub struct Planned {
 /// Those of what `stands`.
 pub fn plan<S: Standing>(terms: &Terms<'_>, stands: &S) -> Result<Planned, S::Error> {
     let told = stands.proved().and_then(|Proved { mut files, unread, manifest }| {
-        let supposed = suppose(terms, &mut files, (&unread, manifest.as_deref()))?;
+        let supposed = suppose(terms, &mut files, Unseen { files: &unread, manifest: manifest.as_deref() })?;
         Some((files, supposed))
     });
     let is_proved = told.is_some();
@@ -135,7 +135,9 @@ pub fn plan<S: Standing>(terms: &Terms<'_>, stands: &S) -> Result<Planned, S::Er
         None => {
             let (mut files, odd) = stands.read()?;
             let is_plain = odd.is_nothing();
-            let supposed = is_plain.then(|| suppose(terms, &mut files, (&BTreeSet::new(), None))).flatten();
+            let supposed = is_plain
+                .then(|| suppose(terms, &mut files, Unseen { files: &BTreeSet::new(), manifest: None }))
+                .flatten();
             (files, odd, supposed)
         }
     };
@@ -179,6 +181,12 @@ struct Resolved<'c> {
     packed: Pack,
 }
 
+/// What stands in a region's folders and was not read.
+struct Unseen<'u> {
+    files: &'u BTreeSet<String>,
+    manifest: Option<&'u dyn Unread>,
+}
+
 /// Tells the common cases: nothing changed, or only the content of some objects.
 ///
 /// It supposes that every resolved claim is published already and packs accordingly. If the manifest that follows, with
@@ -191,7 +199,7 @@ struct Resolved<'c> {
 fn suppose<'c>(
     terms: &Terms<'c>,
     files: &mut Files,
-    (unread, standing): (&BTreeSet<String>, Option<&dyn Unread>),
+    Unseen { files: unread, manifest: standing }: Unseen<'_>,
 ) -> Option<Supposed<'c>> {
     let region = terms.to.region;
     if region.state != RegionState::Active || terms.are_special() || terms.are_held() || files.is_empty() {
@@ -242,35 +250,20 @@ fn suppose<'c>(
         return None;
     }
     let kept = BTreeSet::new();
-    let sources = || terms.sources.to_vec();
+    let (sources, cluster) = (terms.sources.to_vec(), terms.cluster(told));
     if !packed.is_kept() {
         // What a limited run leaves alone is told by what is published.
         if terms.selection.refresh.is_some() {
             return None;
         }
-        let mut before = Manifest {
-            sources: sources(),
-            cluster: terms.cluster(told),
-            splits: splits.clone(),
-            ..empty_manifest(&terms.to)
-        };
-        before.objects = listed(&layout, &packed, &|path| hash(files, path));
-        let others = list_files(&layout, &mut before, &kept);
-        let is_unread = |(path, _): &(&BundlePath, &String)| unread.contains(path.as_str());
-        files.extend(
-            others.iter().filter(is_unread).map(|(path, text)| (path.as_str().into(), text.as_bytes().to_vec())),
-        );
-        let is_there =
-            |(path, text): (&BundlePath, &String)| files.get(path.as_str()).is_some_and(|it| it == text.as_bytes());
-        let is_published = is_whole(files, unread)
-            && others.iter().all(is_there)
-            && is_listed(files, standing, &mut before, terms.keys)
-            && files.len() == before.objects.len().saturating_add(others.len()).saturating_add(1);
-        return is_published.then_some(Supposed::Changed(before, Resolved { rulings, packed }));
+        let before = Manifest { sources, cluster, splits: splits.clone(), ..empty_manifest(&terms.to) };
+        let before =
+            suppose_listed(terms, &layout, &packed, before, files, Unseen { files: unread, manifest: standing })?;
+        return Some(Supposed::Changed(before, Resolved { rulings, packed }));
     }
     let stands = |_: &ObjectKey, path: &BundlePath| (path.clone(), hash(files, path));
-    let head = Head { sources: sources(), cluster: terms.cluster(told), registered };
-    let (made, mut manifest) = write(terms, head, packed, (Some(&splits), &kept), &stands);
+    let head = Head { sources, cluster, registered, splits: Some(&splits), kept: &kept };
+    let (made, mut manifest) = write(terms, head, packed, &stands);
     for (path, content) in &made {
         if let Content::Bytes(bytes) = content
             && unread.contains(path.as_str())
@@ -297,6 +290,29 @@ fn suppose<'c>(
         findings,
         is_published: true,
     }))
+}
+
+/// The published manifest, if it lists what is packed, whatever that holds; `before` is that without objects and files.
+fn suppose_listed(
+    terms: &Terms<'_>,
+    layout: &Layout<'_>,
+    packed: &Pack,
+    before: Manifest,
+    files: &mut Files,
+    Unseen { files: unread, manifest: standing }: Unseen<'_>,
+) -> Option<Manifest> {
+    let mut before = before;
+    before.objects = listed(layout, packed, &|path| hash(files, path));
+    let others = list_files(layout, &mut before, &BTreeSet::new());
+    let is_unread = |(path, _): &(&BundlePath, &String)| unread.contains(path.as_str());
+    files.extend(others.iter().filter(is_unread).map(|(path, text)| (path.as_str().into(), text.as_bytes().to_vec())));
+    let is_there =
+        |(path, text): (&BundlePath, &String)| files.get(path.as_str()).is_some_and(|it| it == text.as_bytes());
+    let is_published = is_whole(files, unread)
+        && others.iter().all(is_there)
+        && is_listed(files, standing, &mut before, terms.keys)
+        && files.len() == before.objects.len().saturating_add(others.len()).saturating_add(1);
+    is_published.then_some(before)
 }
 
 /// Whether the manifest is the one that stands there. One that was not read is added to the files then.
@@ -485,8 +501,9 @@ fn finish<E>(
     holds.extend(registered::lost(terms, published).map(Hold::fast));
     let registered = registered::text(terms, standing_secret);
     let told = published.manifest().and_then(|manifest| manifest.cluster.as_deref());
-    let head = Head { sources: sources::known(input), cluster: terms.cluster(told), registered: registered.as_deref() };
-    let (files, mut manifest) = write(terms, head, packed, (splits.as_deref(), &kept), &stands);
+    let (sources, cluster, registered) = (sources::known(input), terms.cluster(told), registered.as_deref());
+    let head = Head { sources, cluster, registered, splits: splits.as_deref(), kept: &kept };
+    let (files, mut manifest) = write(terms, head, packed, &stands);
     guests::keep_hashes(&mut manifest, published);
     let splits = moved::splits(input, &manifest, &files);
     findings.extend(handover::findings(input, manifest.objects.iter()));
@@ -599,17 +616,20 @@ struct Head<'a> {
     cluster: Option<String>,
     /// The text of its cluster Secret.
     registered: Option<&'a str>,
+    /// The splits that were published.
+    splits: Option<&'a Splits>,
+    /// The leaves that were published.
+    kept: &'a BTreeSet<Leaf>,
 }
 
 /// Turns a pack into files and a manifest.
 ///
-/// `splits` and `kept` are what was published of splits and leaves; `stands` gives where an object's file that stays as it is
+/// `stands` gives where an object's file that stays as it is
 /// stands so far, and its hash.
 fn write(
     terms: &Terms<'_>,
-    Head { sources, cluster, registered }: Head<'_>,
+    Head { sources, cluster, registered, splits, kept }: Head<'_>,
     pack: Pack,
-    (splits, kept): (Option<&Splits>, &BTreeSet<Leaf>),
     stands: &Stands<'_>,
 ) -> (BTreeMap<BundlePath, Content>, Manifest) {
     let region = terms.to.region;

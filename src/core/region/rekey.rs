@@ -13,7 +13,7 @@ use alloc::vec::Vec;
 use zeroize::Zeroizing;
 
 use super::allowances::Allowances;
-use super::brake::{self, Load, added_recipients};
+use super::brake::{self, BundleName, Load, added_recipients};
 use super::change::{Action, Change, Hold, Reason, Sealing, Values};
 use super::history::History;
 use super::input::empty_manifest;
@@ -104,11 +104,11 @@ pub fn reopen(
         Change { sealing, ..Change::of(&object.key, Action::Resealed, claimants) }
     };
     let changes: Vec<Change> = secrets().map(resealed).collect();
-    let place = (&fleet.name, &region.name, to.directory());
+    let bundle = BundleName { fleet: &fleet.name, directory: to.directory() };
     let load = Load {
         added_recipients: &added_recipients(&manifest.recipients, &region.recipients),
         secrets: changes.len(),
-        ..Load::of(place, &history.spent)
+        ..Load::of(bundle, &region.name, &history.spent)
     };
     let braked = brake::hold(&load, &fleet.limits, &allowances.accepted);
     holds.extend(braked.holds);

@@ -90,7 +90,7 @@ impl<'a, 'i, 'r> Admission<'a, 'i, 'r> {
             if is_shut {
                 return revoked(Code::NotAdmitted, format!("no grant lets template {} make {}", by.name(), object.key));
             }
-            let data = self.shut_data(object, (by, needed_by))?;
+            let data = self.shut_data(object, by, needed_by)?;
             let why = admission::OF_ANOTHER_SOURCE;
             return revoked(Code::NotAdmitted, format!("it is made of {data}, which is not open to it: {why}"));
         }
@@ -143,7 +143,7 @@ impl<'a, 'i, 'r> Admission<'a, 'i, 'r> {
     }
 
     /// Data that a template's object was made of, and that is not open to the template any more.
-    fn shut_data(&self, object: &ManifestObject, (by, needed_by): (&Claimant, &NeededBy)) -> Option<ObjectKey> {
+    fn shut_data(&self, object: &ManifestObject, by: &Claimant, needed_by: &NeededBy) -> Option<ObjectKey> {
         let Terms { world, to, .. } = self.input.terms;
         let template = kinds::claimant(by)?;
         // Where nobody knows which of several counts, or none from a source that is trusted with it does, nothing is known.

@@ -51,7 +51,7 @@ fn team(namespace: &str, claimants: usize, gone: usize, before: usize) -> Accoun
 fn braked_under(limits: &Limits, accounts: &[Account], given: &[Acceptance], spent: &[Acceptance]) -> Braked {
     let (fleet, region, directory) = ("f".into(), "r".into(), "d".into());
     let spent = spent.iter().cloned().collect();
-    let load = Load { accounts, ..Load::of((&fleet, &region, &directory), &spent) };
+    let load = Load { accounts, ..Load::of(BundleName { fleet: &fleet, directory: &directory }, &region, &spent) };
     hold(&load, limits, given)
 }
 
@@ -322,7 +322,10 @@ fn values_are_held_unless_nothing_of_re_sealing_is() {
     let secrets = vec![(ObjectKey::secret("a".into(), "s".into()), String::from("aa"))];
     let replaced = Replaced { secrets, claimants: vec![Claimant::credential("a".into(), "c".into())] };
     let (fleet, region, directory, spent) = ("f".into(), "r".into(), "d".into(), BTreeSet::new());
-    let load = Load { replaced: Some(&replaced), ..Load::of((&fleet, &region, &directory), &spent) };
+    let load = Load {
+        replaced: Some(&replaced),
+        ..Load::of(BundleName { fleet: &fleet, directory: &directory }, &region, &spent)
+    };
     let braked = hold(&load, &limits(), &[]);
     let asked = braked.values[0].lifted_by.clone().unwrap();
     assert_eq!((braked.keeping.len(), asked.to_string()), (1, format!("r={}", asked.digest)));
@@ -355,7 +358,10 @@ fn what_is_refused_waits_for_its_own_bound_alone() {
     accounts[0] = Account { refused: BTreeSet::from([refused.clone()]), ..team("n0", 10, 3, 0) };
     assert!(
         super::hold(
-            &Load { accounts: &accounts, ..Load::of((&"f".into(), &"r".into(), &"d".into()), &BTreeSet::new()) },
+            &Load {
+                accounts: &accounts,
+                ..Load::of(BundleName { fleet: &"f".into(), directory: &"d".into() }, &"r".into(), &BTreeSet::new())
+            },
             &limits(),
             &[]
         )
@@ -394,7 +400,11 @@ fn an_entry_that_many_share_is_one() {
 fn what_goes_as_a_whole_is_asked_for_as_a_whole() {
     let accounts = [team("large", 100, 100, 0), team("a", 9, 1, 0), team("b", 9, 0, 0)];
     let (fleet, region, directory, spent) = ("f".into(), "r".into(), "d".into(), BTreeSet::new());
-    let load = Load { accounts: &accounts, is_whole: true, ..Load::of((&fleet, &region, &directory), &spent) };
+    let load = Load {
+        accounts: &accounts,
+        is_whole: true,
+        ..Load::of(BundleName { fleet: &fleet, directory: &directory }, &region, &spent)
+    };
     assert_eq!(hold(&load, &limits(), &[]).held.len(), 101);
     assert_eq!(braked(&accounts, &[], &[]).held.len(), 100);
 }

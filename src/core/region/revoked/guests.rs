@@ -183,7 +183,7 @@ impl<'i> Admission<'_, 'i, '_> {
             Giver::Entry(_) if is_named => return None,
             Giver::Template(template) if is_named => {
                 let by = Claimant::Template { namespace: by.namespace().clone(), template: template.clone() };
-                let data = self.shut_data(object, (&by, needed_by))?;
+                let data = self.shut_data(object, &by, needed_by)?;
                 let why = admission::OF_ANOTHER_SOURCE;
                 return revoked(Code::NotAdmitted, format!("it is made of {data}, which is not open to {by}: {why}"));
             }
@@ -191,7 +191,7 @@ impl<'i> Admission<'_, 'i, '_> {
         }
         // Of what rules take, that is known only as long as they take it.
         if !group.rules.is_empty() {
-            match self.taken(group, (guest, from), (by, &giver))? {
+            match self.taken(group, guest, from, by, &giver)? {
                 Taken::Open => return None,
                 Taken::Shut(why) => return revoked(Code::NotAdmitted, why),
                 Taken::Unknown if is_named => return None,
@@ -207,12 +207,7 @@ impl<'i> Admission<'_, 'i, '_> {
     }
 
     /// What the rules of a group say now of an object; none where one of them cannot be followed and may be what gives it.
-    fn taken(
-        &self,
-        group: &GuestGroup,
-        (guest, from): (&Guest, &ReadFrom),
-        (by, giver): (&Claimant, &Giver),
-    ) -> Option<Taken> {
+    fn taken(&self, group: &GuestGroup, guest: &Guest, from: &ReadFrom, by: &Claimant, giver: &Giver) -> Option<Taken> {
         let Terms { world, .. } = self.input.terms;
         let delivered = self.claims.get(by)?.delivered()?;
         let items = delivered.items.iter().filter(|item| item.parcel.lands == guest.key && from.is_of(&item.read));
@@ -230,7 +225,7 @@ impl<'i> Admission<'_, 'i, '_> {
         }
         // While a rule is not followed, or the object may be one that was not read, nobody knows.
         let is_followed = group.rules.iter().all(|rule| world.facts.synced.kind(rule).is_some());
-        let is_seen = delivered.unseen.is_empty() || is_told(self.input, (group, giver.rule()), (guest, from));
+        let is_seen = delivered.unseen.is_empty() || is_told(self.input, group, giver.rule(), guest, from);
         // No rule takes what a template made.
         let is_made = matches!(giver, Giver::Template(_));
         let unknown = (is_made || is_followed && is_seen).then_some(Taken::Unknown);

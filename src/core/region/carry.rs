@@ -53,87 +53,83 @@ impl Fates {
         staying: &BTreeSet<&Claimant>,
     ) -> Vec<Finding> {
         let heard: BTreeSet<&Claimant> = rulings.iter().map(|ruling| &ruling.case.claim.by).collect();
-        let explain = |(by, fate): (&Claimant, &Fate)| {
-            let (code, message, help) = match fate {
-                Fate::Kept(_) if !staying.contains(by) => return None,
-                Fate::Kept(Reason::InUse) => (
-                    Code::CredentialInUse,
-                    format!("{by} is gone and ClusterDeployments still name it; its objects stay"),
-                    "Delete the ClusterDeployments first, or put the Credential back.",
-                ),
-                Fate::Kept(Reason::Unproved) => (
-                    Code::DeletionUnproved,
-                    format!("{by} is gone; whether ClusterDeployments still name it is unknown"),
-                    "Correct the source: its own findings say what is wrong. Until then the objects stay.",
-                ),
-                Fate::Kept(Reason::Unread)
-                    if input.terms.world.kept_by(by, input.terms.to.region).is_none()
-                        && is_of_strange_look(input, by) =>
-                {
-                    (
-                        Code::DeletionUnproved,
-                        format!(
-                            "{by} may be gone by a look into a cluster that the published bundle does not know; its objects stay"
-                        ),
-                        STRANGE,
-                    )
-                }
-                Fate::Kept(Reason::Unread) => (
-                    Code::DeletionUnproved,
-                    match by.group().is_some() {
-                        true => format!(
-                            "whether {by} still has Clusters is unknown{}; its objects stay",
-                            untold(input, by)
-                                .map(|source| format!(": source {source} was not read completely"))
-                                .unwrap_or_default()
-                        ),
-                        false => format!(
-                            "whether {by} still exists is unknown{}; its objects stay",
-                            unread_because(input, by)
-                        ),
-                    },
-                    "Correct the source: its own findings say what is wrong.",
-                ),
-                Fate::Kept(Reason::SeveralRegions) if by.group().is_some() => (
-                    Code::SeveralRegions,
-                    format!(
-                        "whether {by} still has Clusters is unknown{}; its objects stay",
-                        untied(input, by)
-                            .map(|source| format!(": source {source} has some, and does not say of which region"))
-                            .unwrap_or_default()
-                    ),
-                    "Say `region` of the source, or name the namespace in the group.",
-                ),
-                // If the Credential could be read, its claim says so itself.
-                Fate::Withdrawn(_) if is_shut_out(input, by) && !is_heard_of(input, by) => (
-                    Code::NamespaceNotAllowed,
-                    format!(
-                        "region {} takes no {}s of namespace {}",
-                        input.terms.to.region.name,
-                        by.kind(),
-                        by.namespace()
-                    ),
-                    "If this is unintended, add the namespace to the region's namespaces.allowed.",
-                ),
-                _ => return None,
-            };
-            let unread_in = |kind: &str| {
-                input.terms.world.snapshot.unread_in(&GroupKind::new(k0rdent::GROUP, kind), Some(by.namespace()))
-            };
-            let because = match fate {
-                Fate::Kept(Reason::Unproved) => unread_in("ClusterDeployment"),
-                Fate::Kept(Reason::Unread) => {
-                    let kind = kinds::claimant(by).map(|key| key.kind);
-                    kind.and_then(|kind| input.terms.world.snapshot.unread_in(&kind, Some(by.namespace())))
-                }
-                _ => None,
-            };
-            let finding = Finding::new(code, message).claimed_by(by).in_region(&input.terms.to.region.name).help(help);
-            let because = because.cloned().or_else(|| untold(input, by));
-            Some(Finding { because: because.map(Cause::Source), ..finding })
+        let explain = |(by, fate): (&Claimant, &Fate)| match fate {
+            Fate::Kept(reason) => staying.contains(by).then(|| told_of_kept(input, by, *reason))?,
+            // If the Credential could be read, its claim says so itself.
+            Fate::Withdrawn(_) => (is_shut_out(input, by) && !is_heard_of(input, by)).then(|| told_shut_out(input, by)),
+            Fate::Fresh => None,
         };
         self.0.iter().filter(|(by, _)| !heard.contains(by)).filter_map(explain).collect()
     }
+}
+
+fn told_shut_out(input: &Input<'_>, by: &Claimant) -> Finding {
+    let region = &input.terms.to.region.name;
+    let message = format!("region {region} takes no {}s of namespace {}", by.kind(), by.namespace());
+    let finding = Finding::new(Code::NamespaceNotAllowed, message).claimed_by(by).in_region(region);
+    let because = untold(input, by).map(Cause::Source);
+    Finding { because, ..finding.help("If this is unintended, add the namespace to the region's namespaces.allowed.") }
+}
+
+/// The finding about a claimant whose objects stay although it is not known to ask for them.
+fn told_of_kept(input: &Input<'_>, by: &Claimant, reason: Reason) -> Option<Finding> {
+    const CORRECT: &str = "Correct the source: its own findings say what is wrong.";
+    let world = &input.terms.world;
+    let is_strange = || world.kept_by(by, input.terms.to.region).is_none() && is_of_strange_look(input, by);
+    let unread_in = |kind: &GroupKind| world.snapshot.unread_in(kind, Some(by.namespace())).cloned();
+    let (code, message, help, because) = match reason {
+        Reason::InUse => (
+            Code::CredentialInUse,
+            format!("{by} is gone and ClusterDeployments still name it; its objects stay"),
+            "Delete the ClusterDeployments first, or put the Credential back.",
+            None,
+        ),
+        Reason::Unproved => (
+            Code::DeletionUnproved,
+            format!("{by} is gone; whether ClusterDeployments still name it is unknown"),
+            "Correct the source: its own findings say what is wrong. Until then the objects stay.",
+            unread_in(&GroupKind::new(k0rdent::GROUP, "ClusterDeployment")),
+        ),
+        Reason::Unread => {
+            let because = kinds::claimant(by).and_then(|key| unread_in(&key.kind));
+            let (message, help) = match () {
+                () if is_strange() => (
+                    format!(
+                        "{by} may be gone by a look into a cluster that the published bundle does not know; its objects stay"
+                    ),
+                    STRANGE,
+                ),
+                () if by.group().is_some() => {
+                    let because = untold(input, by).map(|source| format!(": source {source} was not read completely"));
+                    let because = because.unwrap_or_default();
+                    (format!("whether {by} still has Clusters is unknown{because}; its objects stay"), CORRECT)
+                }
+                () => {
+                    let because = unread_because(input, by);
+                    (format!("whether {by} still exists is unknown{because}; its objects stay"), CORRECT)
+                }
+            };
+            (Code::DeletionUnproved, message, help, because)
+        }
+        Reason::SeveralRegions if by.group().is_some() => {
+            let because = untied(input, by)
+                .map(|source| format!(": source {source} has some, and does not say of which region"))
+                .unwrap_or_default();
+            let message = format!("whether {by} still has Clusters is unknown{because}; its objects stay");
+            (Code::SeveralRegions, message, "Say `region` of the source, or name the namespace in the group.", None)
+        }
+        Reason::SeveralRegions
+        | Reason::Broken(_)
+        | Reason::HeldDeletion
+        | Reason::HeldValue
+        | Reason::HandedOver
+        | Reason::OwnOutput
+        | Reason::RecipientRemoved
+        | Reason::RecipientAdded => return None,
+    };
+    let finding = Finding::new(code, message).claimed_by(by).in_region(&input.terms.to.region.name).help(help);
+    let because = because.or_else(|| untold(input, by));
+    Some(Finding { because: because.map(Cause::Source), ..finding })
 }
 
 /// Whether a claimant asks for something; one of a template asks for each region by itself.
@@ -151,11 +147,10 @@ pub(super) fn fates(input: &Input<'_>, rulings: &[Ruling<'_>]) -> Fates {
     for object in input.published.manifest().map(|manifest| &*manifest.objects).unwrap_or_default() {
         for needed_by in &object.needed_by {
             let ruling = by_name.get(&needed_by.by).copied();
+            let asked = |by: &Claimant, reason: Reason| input.terms.allowances.withdraws(by, reason.code());
             fates.entry(needed_by.by.clone()).or_insert_with_key(|by| match fate(input, ruling, by) {
-                Fate::Kept(reason) if input.terms.allowances.withdraws(by, reason.code()) => {
-                    Fate::Withdrawn(Gone::Asked)
-                }
-                fate => fate,
+                Fate::Kept(reason) if asked(by, reason) => Fate::Withdrawn(Gone::Asked),
+                fate @ (Fate::Kept(_) | Fate::Fresh | Fate::Withdrawn(_)) => fate,
             });
         }
     }

@@ -11,6 +11,15 @@ const LISTED: &[(&str, &[&str])] = &[
     ("Ask", &["Root", "Starts", "Copy", "Render", "Deliver"]),
     ("Place", &["Region"]),
     ("Step", &["AccessRule", "Rule", "Template", "Data", "Opaque"]),
+    ("Step", &["Region", "Selection", "Claims", "Revoked", "Delivery", "OwnOutput", "HandOver", "Rest", "Brake"]),
+    ("Disposition", &["Open", "Left", "Fresh", "Kept", "NotSelected", "Withdrawn"]),
+    ("Fate", &["Fresh", "Kept", "Withdrawn"]),
+    ("Gone", &["Unneeded", "Gone", "Refused", "Revoked", "Asked", "Retired"]),
+    (
+        "Reason",
+        &["Broken", "Unproved", "SeveralRegions", "InUse", "HeldDeletion", "HeldValue", "HandedOver", "OwnOutput"],
+    ),
+    ("Reason", &["RecipientRemoved", "RecipientAdded"]),
 ];
 
 /// The matches on a listed enum that end in a catch-all, each as a fault.

@@ -189,7 +189,7 @@ fn places_of(world: &World<'_>, claim: &Claim, root: &Root, closure: &mut Closur
         }
     }
     let written = landing::of_root(world, claim, root, claim.resolution());
-    match as_kcm(world, claim, closure, (root, &written)) {
+    match as_kcm(world, claim, closure, root, &written) {
         Ok(system) => Some(system.unwrap_or(written)),
         Err(undecided) => {
             closure.find(claim, undecided.at(&claim.origin));
@@ -217,7 +217,8 @@ fn as_kcm(
     world: &World<'_>,
     claim: &Claim,
     closure: &mut Closure,
-    (root, written): (&Root, &Places),
+    root: &Root,
+    written: &Places,
 ) -> Result<Option<Places>, Box<Finding>> {
     let places = landing::of_root(world, claim, root, Resolution::Kcm);
     let sought = Sought { read: &places.read, namer: Namer::Claimant };
@@ -280,7 +281,7 @@ fn walk(world: &World<'_>, claim: &Claim, roots: Vec<Member>, closure: &mut Clos
             continue;
         }
         let Some(object) = look_up(world, claim, closure, &member) else { continue };
-        expand(world, claim, closure, &mut seen, &mut queue, (index, &member, object));
+        expand(world, claim, closure, &mut seen, &mut queue, Reached { index, member: &member, object });
     }
 }
 
@@ -438,6 +439,13 @@ fn hints<'a>(world: &World<'a>, claim: &Claim, key: &ObjectKey) -> Vec<(Code, &'
     }
 }
 
+/// A member that was reached, its place among all, and its object.
+struct Reached<'r> {
+    index: usize,
+    member: &'r Member,
+    object: &'r Object,
+}
+
 /// Adds what an object refers to.
 fn expand(
     world: &World<'_>,
@@ -445,7 +453,7 @@ fn expand(
     closure: &mut Closure,
     seen: &mut Seen,
     queue: &mut VecDeque<usize>,
-    (index, member, object): (usize, &Member, &Object),
+    Reached { index, member, object }: Reached<'_>,
 ) {
     let known;
     let definition = 'found: {

@@ -383,10 +383,10 @@ impl<'a> Bundle<'a> {
 
     /// Why an object is carried over or withdrawn, if it is.
     fn reason(&self, lands: &ObjectKey) -> Option<Cow<'static, str>> {
-        if let Some(why) = self.changes.get(lands).and_then(|change| change.why) {
-            return Some(Cow::Borrowed(why.word()));
-        }
+        let why = self.changes.get(lands).and_then(|change| change.why);
         self.objects.get(lands).and_then(|object| match &object.state {
+            // What is handed over went when that began.
+            state if !state.is_handover() && why.is_some() => why.map(|why| Cow::Borrowed(why.word())),
             ObjectState::Current => None,
             ObjectState::Carried(reason) => Some(Cow::Borrowed(reason.word())),
             ObjectState::Other(reason) => Some(Cow::Owned(reason.to_string())),

@@ -85,7 +85,7 @@ fn judge(world: &World<'_>, examined: &mut Examined, claim: &Claim, closure: &Cl
         }
         if let Some(object) = world.snapshot.get(&member.read) {
             if let Some(parcel) = parcel(&member.edits) {
-                findings.extend(guests::check(world, claim, object, (member, parcel)));
+                findings.extend(guests::check(world, claim, object, member, parcel));
                 continue;
             }
             match copied {

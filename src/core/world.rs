@@ -21,7 +21,7 @@ use crate::claim::access::{Access, Rules};
 use crate::claim::collect::{claims, kept_by};
 use crate::claim::deployments::Deployments;
 use crate::claim::sync_rule::SyncRules;
-use crate::claim::template::{self, Namespaces, Templates};
+use crate::claim::template::{self, Known, Namespaces, Templates};
 use crate::claim::{Asked, Claim, guest};
 use crate::config::{Fleet, Grant, Granted, Grantee, Placement, RegionConfig, Source, grants_for, grants_to_make};
 use crate::destination::{Destination, Place};
@@ -106,7 +106,7 @@ impl Facts {
             }
             asked.extend(behind);
         }
-        guest::render((fleet, snapshot), &templates, |region| namespaces.get(region), &mut asked);
+        guest::render(fleet, snapshot, &templates, |region| namespaces.get(region), &mut asked);
         let mut by_place: BTreeMap<Place, Vec<usize>> = BTreeMap::new();
         for (index, asked) in asked.iter().enumerate() {
             if let Some(claim) = &asked.claim {
@@ -377,11 +377,11 @@ impl<'a> World<'a> {
     /// The code that says why what a claimant has published stays although it claims nothing for the region, if it does.
     pub fn kept_by(&self, by: &Claimant, region: &RegionConfig) -> Option<Code> {
         if by.template().is_some() {
-            let known = (&self.facts.templates, self.namespaces(&region.name));
+            let known = self.known(region);
             return template::kept_by(self.fleet, self.snapshot, by, region, known);
         }
-        let synced = (&self.facts.synced, &region.name);
-        kept_by(by, self.facts.asked_by(by), &self.access(), &self.facts.deployments, self.snapshot, synced)
+        let Facts { deployments, synced, .. } = self.facts;
+        kept_by(by, self.facts.asked_by(by), &self.access(), deployments, self.snapshot, synced, &region.name)
     }
 
     /// Whether a look into the region alone says that a claimant claims nothing there any more.
@@ -392,7 +392,11 @@ impl<'a> World<'a> {
 
     /// Whether a look into the region alone says that a template, by what it is for a namespace, is not for that.
     pub fn is_deselected_by_look(&self, by: &Claimant, region: &RegionConfig) -> bool {
-        template::hangs_on_look(self.snapshot, by, (&self.facts.templates, self.namespaces(&region.name)))
+        template::hangs_on_look(self.snapshot, by, self.known(region))
+    }
+
+    fn known(&self, region: &RegionConfig) -> Known<'a> {
+        Known { templates: &self.facts.templates, namespaces: self.namespaces(&region.name) }
     }
 
     /// What AccessManagement hands out.

@@ -38,7 +38,7 @@ pub(super) fn claims<'a>(fleet: &'a Fleet, snapshot: &'a Snapshot) -> Vec<Asked>
         let taking = |source: &SourceName| fleet.taking(source, &path).collect::<Vec<_>>();
         let mut asked = match &*taken::takers(snapshot, object, taking, |(region, _)| &region.name) {
             [] => taken::shadowed(snapshot, object, by, |source| !taking(source).is_empty())?,
-            [only] => ask(&mut behind, object, by, *only),
+            [only] => ask(&mut behind, object, by, only.0, only.1),
             several => taken::several(object, by, several.iter().map(|(region, _)| &region.name), NARROW),
         };
         asked.settle();
@@ -55,7 +55,8 @@ fn ask<'a>(
     behind: &mut Behind<'a>,
     object: &'a Object,
     by: Claimant,
-    (region, entry): (&RegionConfig, &TakenClusters),
+    region: &RegionConfig,
+    entry: &TakenClusters,
 ) -> Asked {
     let mut asked = taken::one(object, &by, region);
     if region.state == RegionState::Retired {

@@ -52,10 +52,11 @@ pub fn kept_by(
     access: &Access<'_>,
     deployments: &Deployments,
     snapshot: &Snapshot,
-    (synced, region): (&SyncRules, &Region),
+    synced: &SyncRules,
+    region: &Region,
 ) -> Option<Code> {
     if by.rule().is_some() {
-        return sync_rule::kept_by((access.fleet(), snapshot, synced), by, region);
+        return sync_rule::kept_by(access.fleet(), snapshot, synced, by, region);
     }
     if by.group().is_some() {
         return guest::kept_by(access.fleet(), snapshot, by, region);

@@ -11,7 +11,7 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use super::sync_rule::{self, SyncRules, Taken};
-use super::template::{self, Templates};
+use super::template::{self, Known, Templates};
 use super::{Ask, Asked, Claim, Delivered, Edit, GuestSet, Item, Parcel, Rendered, Waiting};
 use crate::capi::cluster::cluster_kind;
 use crate::capi::resource_set::MOST_PAYLOADS;
@@ -31,16 +31,16 @@ pub(super) fn claims(fleet: &Fleet, snapshot: &Snapshot, synced: &SyncRules) -> 
     let mut asked = Vec::new();
     for group in fleet.guests.values() {
         let Some(region) = fleet.regions.get(&group.region) else { continue };
-        let (delivered, findings) = delivered((fleet, snapshot, synced), group, region);
+        let (delivered, findings) = delivered(fleet, snapshot, synced, group, region);
         let nothing = Delivered { items: Vec::new(), waiting: Vec::new(), is_beyond: true, ..delivered.clone() };
         let (delivered, nothing) = (Arc::new(delivered), Arc::new(nothing));
         let objects = delivered.items.len().saturating_add(delivered.waiting.len());
         let most = MOST_NAMESPACES.min(MOST_TOGETHER.checked_div(objects).unwrap_or(MOST_NAMESPACES));
-        let Namespaces { named, served, beyond } = namespaces(fleet, snapshot, (group, region), most);
+        let Namespaces { named, served, beyond } = namespaces(fleet, snapshot, group, region, most);
         let whole = named.into_iter().chain(served);
-        asked.extend(whole.map(|namespace| ask(group, region, (&delivered, &findings), namespace)));
+        asked.extend(whole.map(|namespace| ask(group, region, &delivered, &findings, namespace)));
         let too_many = too_many(group, most);
-        asked.extend(beyond.into_iter().map(|it| ask(group, region, (&nothing, core::slice::from_ref(&too_many)), it)));
+        asked.extend(beyond.into_iter().map(|it| ask(group, region, &nothing, core::slice::from_ref(&too_many), it)));
     }
     asked
 }
@@ -63,7 +63,8 @@ fn too_many(group: &GuestGroup, most: usize) -> Finding {
 
 /// Lets the claims of groups have their templates rendered: `namespaces` says what is known of a region's.
 pub fn render<'n>(
-    (fleet, snapshot): (&Fleet, &Snapshot),
+    fleet: &Fleet,
+    snapshot: &Snapshot,
     templates: &Templates,
     namespaces: impl Fn(&Region) -> Option<&'n template::Namespaces>,
     asked: &mut [Asked],
@@ -73,9 +74,9 @@ pub fn render<'n>(
         let group = fleet.group_of(by).filter(|group| !group.templates.is_empty() && !delivered.is_beyond);
         let Some(group) = group else { continue };
         let Some(region) = fleet.regions.get(&group.region) else { continue };
-        let known = (templates, namespaces(&group.region));
+        let known = Known { templates, namespaces: namespaces(&group.region) };
         let rendered = |name: &Name| {
-            let of = template::for_guests((fleet, snapshot), known, (region, &group.name), (name, by.namespace()))?;
+            let of = template::for_guests(fleet, snapshot, known, region, &group.name, name, by.namespace())?;
             Some(Rendered { template: name.clone(), claim: of.map(Arc::new) })
         };
         *of = group.templates.iter().filter_map(rendered).collect();
@@ -89,7 +90,9 @@ pub fn payload_in(delivered: &Delivered, namespace: &Namespace, lands: &ObjectKe
 
 /// What a group delivers, in whatever namespace, and why nobody knows all of it.
 fn delivered(
-    seen @ (_, snapshot, _): (&Fleet, &Snapshot, &SyncRules),
+    fleet: &Fleet,
+    snapshot: &Snapshot,
+    synced: &SyncRules,
     group: &GuestGroup,
     region: &RegionConfig,
 ) -> (Delivered, Vec<Finding>) {
@@ -105,7 +108,7 @@ fn delivered(
     let (mut shut, mut unseen) = (BTreeSet::new(), Vec::new());
     for rule in &group.rules {
         let key = ObjectKey::new(kinds::sync_rule(), None, rule.clone());
-        let asked = match sync_rule::for_guests(seen, rule, region) {
+        let asked = match sync_rule::for_guests(fleet, snapshot, synced, rule, region) {
             None => {
                 findings.push(match snapshot.look_up(&key) {
                     Lookup::Unread(unread) => unread.finding(&key),
@@ -154,7 +157,8 @@ fn delivered(
 fn ask(
     group: &GuestGroup,
     region: &RegionConfig,
-    (delivered, findings): (&Arc<Delivered>, &[Finding]),
+    delivered: &Arc<Delivered>,
+    findings: &[Finding],
     namespace: Namespace,
 ) -> Asked {
     let by = Claimant::Guests { namespace, group: group.name.clone() };
@@ -208,7 +212,8 @@ struct Namespaces {
 fn namespaces(
     fleet: &Fleet,
     snapshot: &Snapshot,
-    (group, region): (&GuestGroup, &RegionConfig),
+    group: &GuestGroup,
+    region: &RegionConfig,
     most: usize,
 ) -> Namespaces {
     let mut namespaces = Namespaces { named: group.named().collect(), ..Namespaces::default() };

@@ -20,7 +20,7 @@ use core::cell::OnceCell;
 
 use self::candidates::Candidates;
 pub use self::sources::Told;
-use self::sources::{Answer, Goal, Sight};
+use self::sources::{Answer, Followed, Goal, Sight};
 use super::{Ask, Asked, Claim, Copied, Edit};
 use crate::config::{Fleet, RegionConfig, grants_for, is_name_of_guests};
 use crate::destination::Place;
@@ -169,20 +169,19 @@ pub(super) fn claims(fleet: &Fleet, snapshot: &Snapshot, rules: &SyncRules) -> V
             Standing::Bad(findings, _) => asked.push(whole(fleet, object, findings.clone())),
             Standing::Forbidden(finding) => asked.push(whole(fleet, object, vec![(**finding).clone()])),
             Standing::Good(rule) => {
+                let followed = Followed { object, rule };
                 // What a cluster does not show may be taken, and nobody would miss it.
                 if let Some(unread) = snapshot.unmatched(&rule.kind) {
                     let what = format!("{} takes further objects from source {}", object.key, unread.source);
                     let finding = unread.leaves_open(&object.key, &what).at(&object.origin);
                     asked.push(whole(fleet, object, vec![finding]));
                 }
-                let mut sight = Sight::of((fleet, snapshot), &features, (object, rule));
+                let mut sight = Sight::of(fleet, snapshot, &features, followed);
                 let regions: Vec<&RegionConfig> = fleet.ruled(name.as_str()).collect();
                 for key in candidates.of(rule) {
                     // What the rule says of an object is the same for every region.
                     let answers = sight.answers(key);
-                    let ask = |region: &&RegionConfig| {
-                        ask((fleet, snapshot), (object, rule), (region, Goal::Region), &answers)
-                    };
+                    let ask = |region: &&RegionConfig| ask(fleet, snapshot, followed, region, Goal::Region, &answers);
                     asked.extend(regions.iter().filter_map(ask));
                 }
             }
@@ -208,7 +207,9 @@ const MOST_FOREIGN: usize = 16;
 /// What a rule takes for guest clusters of a region: what it would ask of the region, or why nobody knows. None if no source
 /// has the rule.
 pub(super) fn for_guests(
-    (fleet, snapshot, rules): (&Fleet, &Snapshot, &SyncRules),
+    fleet: &Fleet,
+    snapshot: &Snapshot,
+    rules: &SyncRules,
     name: &Name,
     region: &RegionConfig,
 ) -> Option<Result<Taken, Vec<Finding>>> {
@@ -232,10 +233,10 @@ pub(super) fn for_guests(
             return invalid(finding.message.clone(), "Take it out of the group, or declare the kind in `kinds`.");
         }
     };
-    let features = OnceCell::new();
-    let mut sight = Sight::of((fleet, snapshot), &features, (object, rule));
+    let (features, followed) = (OnceCell::new(), Followed { object, rule });
+    let mut sight = Sight::of(fleet, snapshot, &features, followed);
     let mut taken = Taken::default();
-    if let Some(unread) = unseen::source((fleet, snapshot), (object, rule), region) {
+    if let Some(unread) = unseen::source(fleet, snapshot, followed, region) {
         let what = format!("{} takes further objects from source {}", object.key, unread.source);
         taken.unseen = Some(unread.leaves_open(&object.key, &what).at(&object.origin));
     }
@@ -244,7 +245,7 @@ pub(super) fn for_guests(
     let is_payload = |key: &ObjectKey| is_name_of_guests(&key.name) && snapshot.copies(key).any(|copy| copy.ours);
     for key in Candidates::new(snapshot).of(rule).into_iter().filter(|key| !is_payload(key)) {
         let answers = sight.answers(key);
-        let Some(asked) = ask((fleet, snapshot), (object, rule), (region, Goal::Guests), &answers) else { continue };
+        let Some(asked) = ask(fleet, snapshot, followed, region, Goal::Guests, &answers) else { continue };
         seen.insert(key);
         if !answers.iter().any(|answer| answer.is_own) && !may_be_granted(fleet, &asked.by, region, key) {
             // A few are told of; who writes a hundred thousand of them costs each namespace of the group no more than that.
@@ -255,7 +256,7 @@ pub(super) fn for_guests(
         }
         taken.asked.push(asked);
     }
-    for (key, unread) in unseen::granted((fleet, snapshot), (object, rule), region) {
+    for (key, unread) in unseen::granted(fleet, snapshot, followed, region) {
         // Another source may have one of that name that the rule does not take.
         if !seen.contains(&key) {
             let copied = Copied {
@@ -287,19 +288,22 @@ fn whole(fleet: &Fleet, object: &Object, findings: Vec<Finding>) -> Asked {
 
 /// What a rule asks for one object and one region, if it takes the object, or nobody knows.
 fn ask(
-    (fleet, snapshot): (&Fleet, &Snapshot),
-    place @ (object, rule): (&Object, &Rule),
-    (region, goal): (&RegionConfig, Goal),
+    fleet: &Fleet,
+    snapshot: &Snapshot,
+    followed: Followed<'_>,
+    region: &RegionConfig,
+    goal: Goal,
     answers: &[Answer<'_, '_>],
 ) -> Option<Asked> {
-    let answer = sources::deciding((fleet, snapshot), (region, goal), answers)?;
+    let Followed { object, rule } = followed;
+    let answer = sources::deciding(fleet, snapshot, region, goal, answers)?;
     let (copy, key) = (answer.copy, &answer.copy.key);
     let namespace = key.namespace.clone().unwrap_or_else(|| fleet.system_namespace.clone());
     let by = Claimant::SyncRule { namespace, rule: object.key.name.clone(), object: Some(key.name.clone()) };
     let (lands, edits, findings) = match &answer.steps {
         // What the rule could not use anyway is no matter of the region: whoever writes it would make findings of every rule.
         Err(_) if !answer.is_own && !may_be_granted(fleet, &by, region, key) => return None,
-        Err(doubt) => (key.clone(), Vec::new(), vec![*doubt.finding(copy, place, region)]),
+        Err(doubt) => (key.clone(), Vec::new(), vec![*doubt.finding(copy, followed, region)]),
         Ok(steps) => {
             let is_open = !matches!(snapshot.look_up(key), Lookup::Unasked);
             let between = Between { cluster: copy.origin.source.as_str(), local: region.name.as_str() };
@@ -358,7 +362,9 @@ pub fn object_of(rules: &SyncRules, snapshot: &Snapshot, by: &Claimant) -> Optio
 
 /// The code that says why what a rule took to a region stays although the rule takes nothing by that name now, if it does.
 pub(super) fn kept_by(
-    (fleet, snapshot, rules): (&Fleet, &Snapshot, &SyncRules),
+    fleet: &Fleet,
+    snapshot: &Snapshot,
+    rules: &SyncRules,
     by: &Claimant,
     region: &Region,
 ) -> Option<Code> {
@@ -380,8 +386,8 @@ pub(super) fn kept_by(
         Lookup::Absent => None,
         Lookup::Found(_) => {
             let features = OnceCell::new();
-            let answers = Sight::of((fleet, snapshot), &features, (object, good)).answers(&key);
-            let answer = sources::deciding((fleet, snapshot), (config, Goal::Region), &answers)?;
+            let answers = Sight::of(fleet, snapshot, &features, Followed { object, rule: good }).answers(&key);
+            let answer = sources::deciding(fleet, snapshot, config, Goal::Region, &answers)?;
             // Where the rule's own sources have the object and say no, a copy that the rule could not use anyway leaves nothing
             // open: whoever writes that would keep what is taken away.
             let own =

@@ -169,7 +169,10 @@ pub fn claims<'n>(
     }
     // There may be hundreds of thousands, and what each asks for is large.
     asking.sort_by_key(|(by, ..)| *by);
-    let asked = asking.into_iter().map(|((namespace, ..), object, region)| ask(object, region, namespace)).collect();
+    let asked = asking
+        .into_iter()
+        .map(|((namespace, ..), (object, copy), region)| ask(object, copy, region, namespace))
+        .collect();
     (templates, asked, findings)
 }
 
@@ -218,13 +221,25 @@ fn trusted_copy<'s>(fleet: &Fleet, snapshot: &'s Snapshot, region: &Region, obje
     snapshot.agreeing(&object.key).find(|copy| fleet.trusts_with_templates(&copy.origin.source, region))
 }
 
+/// What is known of the templates, and of a region's namespaces.
+#[derive(Clone, Copy)]
+pub struct Known<'k> {
+    /// The templates.
+    pub templates: &'k Templates,
+    /// The namespaces; none where nobody knows them.
+    pub namespaces: Option<&'k Namespaces>,
+}
+
 /// What a template asks for that is rendered for guest clusters of a namespace: what it would ask for if the region took it,
 /// or why nobody knows. None if the template is not for the namespace.
 pub(super) fn for_guests(
-    (fleet, snapshot): (&Fleet, &Snapshot),
-    (templates, namespaces): (&Templates, Option<&Namespaces>),
-    (region, group): (&RegionConfig, &Name),
-    (name, namespace): (&Name, &Namespace),
+    fleet: &Fleet,
+    snapshot: &Snapshot,
+    Known { templates, namespaces }: Known<'_>,
+    region: &RegionConfig,
+    group: &Name,
+    name: &Name,
+    namespace: &Namespace,
 ) -> Option<Result<Claim, Vec<Finding>>> {
     let key = ObjectKey::new(kinds::managed_resource(), None, name.clone());
     let one = |finding: Finding| Some(Err(vec![finding.about(&key)]));
@@ -260,7 +275,7 @@ pub(super) fn for_guests(
     match namespaces.unwrap_or(&Namespaces::default()).selected(spec, namespace) {
         Truth::No => None,
         Truth::Yes => {
-            let claim = ask((object, copy), region, namespace).claim;
+            let claim = ask(object, copy, region, namespace).claim;
             claim.map(|claim| Ok(Claim { ask: Ask::Render { for_guests: true }, ..claim }))
         }
         Truth::Unknown => {
@@ -276,7 +291,7 @@ pub(super) fn for_guests(
 }
 
 /// Asks for what a template makes for a namespace; the copy is of a source that the region trusts.
-fn ask((object, copy): (&Object, &Object), region: &RegionConfig, namespace: &Namespace) -> Asked {
+fn ask(object: &Object, copy: &Object, region: &RegionConfig, namespace: &Namespace) -> Asked {
     let by = Claimant::Template { namespace: namespace.clone(), template: object.key.name.clone() };
     let (at, origin) = (Place::Region(region.name.clone()), copy.origin.clone());
     let claim = Claim { by: by.clone(), at, origin, ask: Ask::Render { for_guests: false }, through: Vec::new() };
@@ -341,7 +356,7 @@ pub fn kept_by(
     snapshot: &Snapshot,
     by: &Claimant,
     region: &RegionConfig,
-    (templates, namespaces): (&Templates, Option<&Namespaces>),
+    Known { templates, namespaces }: Known<'_>,
 ) -> Option<Code> {
     // Of a template that the region takes no more, the configuration has said enough.
     let template = by.template().filter(|template| region.templates.matches(template.as_str()))?;
@@ -376,11 +391,7 @@ pub fn kept_by(
 }
 
 /// Whether a look alone says that a template is for a namespace no more: of another cluster than the region's it says nothing.
-pub fn hangs_on_look(
-    snapshot: &Snapshot,
-    by: &Claimant,
-    (templates, namespaces): (&Templates, Option<&Namespaces>),
-) -> bool {
+pub fn hangs_on_look(snapshot: &Snapshot, by: &Claimant, Known { templates, namespaces }: Known<'_>) -> bool {
     if !namespaces.is_some_and(|namespaces| namespaces.is_seen) {
         return false;
     }

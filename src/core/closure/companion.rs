@@ -32,14 +32,14 @@ pub fn add(world: &World<'_>, claim: &Claim, asked: &Root, closure: &mut Closure
     if !world.fleet.publishes(&root.read.kind) {
         return;
     }
-    resource_template(world, claim, closure, (asked, &root));
+    resource_template(world, claim, closure, asked, &root);
     // Where the identity itself is a Secret, Sveltos reads that one.
     if !root.read.kind.is_secret() {
-        propagation_secret(world, claim, closure, (asked, &root));
+        propagation_secret(world, claim, closure, asked, &root);
     }
 }
 
-fn resource_template(world: &World<'_>, claim: &Claim, closure: &mut Closure, (asked, root): (&Root, &Member)) {
+fn resource_template(world: &World<'_>, claim: &Claim, closure: &mut Closure, asked: &Root, root: &Member) {
     let name = Name::new(format!("{}-resource-template", asked.name));
     let own = claim.by.namespace().clone();
     let candidates: Vec<Namespace> = match &root.read.namespace {
@@ -65,7 +65,7 @@ fn resource_template(world: &World<'_>, claim: &Claim, closure: &mut Closure, (a
     settle(world, claim, closure, Companion { found, lands, role: Role::ResourceTemplate });
 }
 
-fn propagation_secret(world: &World<'_>, claim: &Claim, closure: &mut Closure, (asked, root): (&Root, &Member)) {
+fn propagation_secret(world: &World<'_>, claim: &Claim, closure: &mut Closure, asked: &Root, root: &Member) {
     let name = Name::new(format!("{}-secret", asked.name));
     let namespace = asked.namespace.clone().unwrap_or_else(|| claim.by.namespace().clone());
     let lands = ObjectKey::secret(namespace.clone(), name);

@@ -138,15 +138,15 @@ fn compare(payloads: &Payloads, writers: &[Writer<'_>], told: &mut Told) {
             for other in of(other) {
                 let is_new = compared.insert((one.at.min(other.at), one.at.max(other.at)));
                 if is_new && one.at != other.at && one.selector.may_overlap(&other.selector) {
-                    tell(told, (one.at, other.at), objects);
-                    tell(told, (other.at, one.at), objects);
+                    tell(told, one.at, other.at, objects);
+                    tell(told, other.at, one.at, objects);
                 }
             }
         }
     }
 }
 
-fn tell(told: &mut Told, (by, other): (usize, usize), objects: &Several) {
+fn tell(told: &mut Told, by: usize, other: usize, objects: &Several) {
     let others = told.entry(by).or_default();
     if others.len() < MOST_COMPARED || others.contains_key(&other) {
         others.entry(other).or_default().add(objects.count, &objects.first);

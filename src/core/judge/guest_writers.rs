@@ -59,7 +59,8 @@ pub(super) fn contested(world: &World<'_>, payloads: &Payloads, heard: &mut [Hea
     }
 }
 
-fn writer(world: &World<'_>, payloads: &Payloads, at: usize, (claim, closure, _): &Heard) -> Option<Writer> {
+fn writer(world: &World<'_>, payloads: &Payloads, at: usize, heard: &Heard) -> Option<Writer> {
+    let (claim, closure, _) = heard;
     let by = claim.by.clone();
     if claim.delivered().is_some() {
         let selector = world.fleet.group_of(&by)?.clusters.selector.clone();

@@ -34,7 +34,8 @@ pub(super) fn check(
     world: &World<'_>,
     claim: &Claim,
     object: &Object,
-    (member, parcel): (&Member, &Parcel),
+    member: &Member,
+    parcel: &Parcel,
 ) -> Vec<Finding> {
     let lands = &parcel.lands;
     if !world.fleet.publishes(&lands.kind) {
@@ -154,7 +155,7 @@ fn of_rule(world: &World<'_>, to: &Destination<'_>, claim: &Claim, closure: &Clo
         // A kind that is not published is a slip of the rule itself.
         (_, Some(parcel)) if world.fleet.publishes(&parcel.lands.kind) => {
             let object = world.snapshot.get(&member.read);
-            findings.extend(object.map(|it| check(world, claim, it, (member, parcel))).unwrap_or_default());
+            findings.extend(object.map(|it| check(world, claim, it, member, parcel)).unwrap_or_default());
         }
         _ => {}
     }

@@ -67,7 +67,8 @@ pub(super) fn shared(world: &World<'_>, heard: &mut [Heard]) {
 }
 
 /// The identity that a tenant's claim names, unless something stops the claim.
-fn root<'h>(world: &World<'_>, (claim, closure, findings): &'h Heard) -> Option<(&'h Claim, &'h ObjectKey)> {
+fn root<'h>(world: &World<'_>, heard: &'h Heard) -> Option<(&'h Claim, &'h ObjectKey)> {
+    let (claim, closure, findings) = heard;
     // Clusters of one identity share it by design.
     let is_tenant =
         !claim.is_handed_out() && claim.by.is_credential() && *claim.by.namespace() != world.fleet.system_namespace;

@@ -53,7 +53,7 @@ pub fn of_member(
     }
     let object = world.snapshot.get(&member.read);
     let sought = sought(closure, member);
-    let identity = |object| identity(world, region, claim, (object, &sought));
+    let identity = |object| identity(world, region, claim, object, &sought);
     match &member.read.namespace {
         // Whoever uses a copy on the region is no concern of the rule.
         None if claim.copied().is_some() => {
@@ -119,7 +119,8 @@ fn identity(
     world: &World<'_>,
     region: &RegionConfig,
     claim: &Claim,
-    (object, sought): (&Object, &Sought<'_>),
+    object: &Object,
+    sought: &Sought<'_>,
 ) -> Option<Finding> {
     let why = match of_identity(world, claim, object, sought.namer) {
         Ok(Rule::Identity) => return None,

@@ -93,11 +93,11 @@ impl Gone {
     pub fn shown(self) -> &'static str {
         match self {
             Gone::Unneeded => "no longer needed",
-            Gone::Gone => "gone",
-            Gone::Refused => "refused",
+            Gone::Gone => "its claimant is gone",
+            Gone::Refused => "its claim is refused",
             Gone::Revoked => "no longer admitted",
             Gone::Asked => "as asked",
-            Gone::Retired => "region retired",
+            Gone::Retired => "the region is retired",
         }
     }
 }

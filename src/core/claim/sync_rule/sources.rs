@@ -82,6 +82,13 @@ impl<'a> Told<'a> {
     }
 }
 
+/// A rule that can be followed, and the object that says it.
+#[derive(Clone, Copy)]
+pub(super) struct Followed<'r> {
+    pub(super) object: &'r Object,
+    pub(super) rule: &'r Rule,
+}
+
 /// What one rule says of the copies of objects.
 pub(super) struct Sight<'a, 'r> {
     fleet: &'a Fleet,
@@ -118,9 +125,10 @@ pub(super) enum Doubt<'a> {
 
 impl<'a, 'r> Sight<'a, 'r> {
     pub(super) fn of(
-        (fleet, snapshot): (&'a Fleet, &'a Snapshot),
+        fleet: &'a Fleet,
+        snapshot: &'a Snapshot,
         features: &'r OnceCell<Features<'a>>,
-        (object, rule): (&Object, &'r Rule),
+        Followed { object, rule }: Followed<'r>,
     ) -> Self {
         let own = snapshot.agreeing(&object.key).map(|copy| &copy.origin.source).collect();
         Self { fleet, snapshot, features, rule, own, has: BTreeMap::new() }
@@ -182,8 +190,10 @@ pub(super) enum Goal {
 /// The copy that decides whether a rule takes an object to a region, of those that it takes or may take: one of its own
 /// sources before one of others, and of those a certain one.
 pub(super) fn deciding<'l, 'a, 'r>(
-    (fleet, snapshot): (&Fleet, &Snapshot),
-    (region, goal): (&RegionConfig, Goal),
+    fleet: &Fleet,
+    snapshot: &Snapshot,
+    region: &RegionConfig,
+    goal: Goal,
     answers: &'l [Answer<'a, 'r>],
 ) -> Option<&'l Answer<'a, 'r>> {
     let key = &answers.first()?.copy.key;
@@ -205,7 +215,7 @@ impl Doubt<'_> {
     pub(super) fn finding(
         &self,
         copy: &Object,
-        (object, rule): (&Object, &Rule),
+        Followed { object, rule }: Followed<'_>,
         region: &RegionConfig,
     ) -> Box<Finding> {
         let (why, help) = match self {

@@ -5,17 +5,18 @@
 
 use alloc::collections::{BTreeMap, BTreeSet};
 
+use super::sources::Followed;
 use crate::config::{Fleet, Grant, Granted, Grantee, RegionConfig};
 use crate::name::{Namespace, ObjectKey, Scope, SourceName};
-use crate::object::Object;
 use crate::snapshot::{Lookup, Snapshot, Unread};
 use crate::sync_rule::Rule;
 
 /// A source where an object may stand that a rule takes to a region and that was not read. One that the rule could not use
 /// anyway leaves nothing open: whoever writes it would keep what is taken from him.
 pub(super) fn source<'s>(
-    (fleet, snapshot): (&Fleet, &'s Snapshot),
-    (object, rule): (&Object, &Rule),
+    fleet: &Fleet,
+    snapshot: &'s Snapshot,
+    Followed { object, rule }: Followed<'_>,
     region: &RegionConfig,
 ) -> Option<Unread<'s>> {
     let own: BTreeSet<&SourceName> = snapshot.agreeing(&object.key).map(|copy| &copy.origin.source).collect();
@@ -36,8 +37,9 @@ pub(super) fn source<'s>(
 
 /// The objects that were not read and that a grant opens to a rule by their names.
 pub(super) fn granted<'s>(
-    (fleet, snapshot): (&Fleet, &'s Snapshot),
-    (object, rule): (&Object, &Rule),
+    fleet: &Fleet,
+    snapshot: &'s Snapshot,
+    Followed { object, rule }: Followed<'_>,
     region: &RegionConfig,
 ) -> BTreeMap<ObjectKey, Unread<'s>> {
     let places = namespaces(rule);

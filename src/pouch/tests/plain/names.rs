@@ -43,7 +43,7 @@ fn each_credential_is_named_with_what_becomes_of_it() {
     assert_eq!(
         names(&ran, "eu"),
         [
-            "withdrawn Credential eu-team/c0: Secret eu-team/c0",
+            "withdrawn Credential eu-team/c0: Secret eu-team/c0 (its claimant is gone)",
             "carried Credential eu-team/c2: Secret eu-team/c2 (missing-reference)",
             "changed Credential eu-team/c1: Secret eu-team/c1 [perhaps a, perhaps b, long, new added]",
             "added Credential eu-team/c9: Secret eu-team/c9",
@@ -54,6 +54,7 @@ fn each_credential_is_named_with_what_becomes_of_it() {
     assert_eq!(eu["credentials"], json!({"admitted": 4, "refused": 0, "broken": 1, "paused": 0}));
     let change = |name: &str| eu["changes"].as_array().unwrap().iter().find(|change| change["object"]["name"] == name);
     assert_eq!(change("c0").unwrap()["credentials"], json!(["eu-team/c0"]));
+    assert_eq!(change("c0").unwrap()["why"], "gone");
     let entry = |name: &str, change: &str| json!({"name": name, "change": change});
     assert_eq!(
         change("c1").unwrap()["entries"],
@@ -101,7 +102,11 @@ fn a_long_list_is_cut_behind_what_is_withdrawn_and_whole_where_it_is_asked_for()
     assert_eq!(summary(&fleet)["regions"][0]["changes"].as_array().unwrap().len(), 33);
     let held = fleet.render(&["-v"]).ends(0);
     let told = names(&held, "eu");
-    assert_eq!((told.len(), &*told[0]), (31, "withdrawn Credential eu-team/c0: Secret eu-team/c0"), "{told:?}");
+    assert_eq!(
+        (told.len(), &*told[0]),
+        (31, "withdrawn Credential eu-team/c0: Secret eu-team/c0 (its claimant is gone)"),
+        "{told:?}"
+    );
 }
 
 #[test]

@@ -14,6 +14,7 @@
 )]
 
 mod arms;
+mod functions;
 mod graph;
 mod rooms;
 mod source;
@@ -74,6 +75,7 @@ static HOUSE: LazyLock<House> = LazyLock::new(|| {
     sources.retain(|source| !tests.iter().any(|place| stands_in(&source.path, place)));
     faults.extend(sources.iter().flat_map(faults_of_source));
     faults.extend(sources.iter().flat_map(arms::faults));
+    faults.extend(sources.iter().flat_map(functions::faults));
     House { graph: Graph::of(&sources).expect("our files are Rust"), faults }
 });
 

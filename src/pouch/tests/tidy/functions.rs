@@ -1,6 +1,5 @@
 //! Functions of the rooms that decide: none is long, and each names its arguments.
 
-use syn::spanned::Spanned as _;
 use syn::visit::{self, Visit};
 use syn::{Block, FnArg, ImplItemFn, ItemFn, Pat, Signature, TraitItemFn, Type};
 
@@ -14,11 +13,11 @@ const TOO_LONG: usize = 100;
 
 /// Functions that are too long, and arguments that are a tuple without a name, each as a fault.
 pub fn faults(source: &Source) -> Vec<String> {
-    let is_of = |room: &&str| {
-        let rest = source.path.strip_prefix("src/core/").and_then(|path| path.strip_prefix(**room));
+    let is_of = |room: &str| {
+        let rest = source.path.strip_prefix("src/core/").and_then(|path| path.strip_prefix(room));
         rest.is_some_and(|rest| rest == ".rs" || rest.starts_with('/'))
     };
-    if !ROOMS.iter().any(|room| is_of(&room)) {
+    if !ROOMS.iter().any(|room| is_of(room)) {
         return Vec::new();
     }
     let mut functions = Functions { path: &source.path, faults: Vec::new() };
@@ -62,7 +61,7 @@ impl Functions<'_> {
         for argument in &signature.inputs {
             let FnArg::Typed(argument) = argument else { continue };
             if is_tuple(&argument.pat) || is_of_tuple(&argument.ty) {
-                let line = argument.span().start().line;
+                let line = argument.colon_token.span.start().line;
                 self.faults
                     .push(format!("{}:{line}: an argument of fn {name} is a tuple that no name explains", self.path));
             }

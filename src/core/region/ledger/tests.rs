@@ -271,12 +271,12 @@ fn the_order_of_any_two_steps_matters() {
     let all: Vec<Case> = Case::all().collect();
     let right: Vec<Vec<Disposition>> = all.iter().map(|case| folded(case, &STEPS)).collect();
     let mut same = Vec::new();
-    for one in 0..STEPS.len() {
-        for other in one + 1..STEPS.len() {
+    for (one, first) in STEPS.iter().enumerate() {
+        for (other, second) in STEPS.iter().enumerate().skip(one + 1) {
             let mut steps = STEPS;
             steps.swap(one, other);
             if all.iter().zip(&right).all(|(case, right)| folded(case, &steps) == *right) {
-                same.push((STEPS[one], STEPS[other]));
+                same.push((first, second));
             }
         }
     }

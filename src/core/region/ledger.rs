@@ -2,7 +2,7 @@
 //!
 //! A row is an object and one who needed it. Each step decides about rows that no step before has decided about, and says
 //! where it does more. An object's bytes are those of its best row: made anew, else kept, else gone. What the steps go by is
-//! asked of a [`Judge`], so that this page is the whole order of precedence.
+//! asked of a judge, so that this page is the whole order of precedence.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;

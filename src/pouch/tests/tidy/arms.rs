@@ -1,9 +1,7 @@
 //! Catch-all arms, which hide from the compiler what a new kind of something needs.
 
 use syn::visit::{self, Visit};
-use syn::{Arm, ExprMatch, ItemImpl, Pat, Path, Type};
-
-use crate::source::{self, Source};
+use syn::{Arm, ExprMatch, File, ItemImpl, Pat, Path, Type};
 
 /// The enums of which every match names each variant, by variants that none of their namesakes has.
 const LISTED: &[(&str, &[&str])] = &[
@@ -23,12 +21,9 @@ const LISTED: &[(&str, &[&str])] = &[
 ];
 
 /// The matches on a listed enum that end in a catch-all, each as a fault.
-pub fn faults(source: &Source) -> Vec<String> {
-    let mut matches = Matches { path: &source.path, own: String::new(), faults: Vec::new() };
-    match syn::parse2(source.tokens.clone()) {
-        Ok(file) => matches.visit_file(&file),
-        Err(error) => matches.faults.push(source::no_rust(&source.path, &error)),
-    }
+pub fn faults(path: &str, file: &File) -> Vec<String> {
+    let mut matches = Matches { path, own: String::new(), faults: Vec::new() };
+    matches.visit_file(file);
     matches.faults
 }
 
@@ -97,9 +92,11 @@ fn is_catch_all(pattern: &Pat) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::source;
 
     fn found(code: &str) -> usize {
-        faults(&source::read("src/core/x.rs", code).unwrap()).len()
+        let path = "src/core/x.rs";
+        faults(path, &source::file(&source::read(path, code).unwrap()).unwrap()).len()
     }
 
     #[test]

@@ -74,8 +74,10 @@ static HOUSE: LazyLock<House> = LazyLock::new(|| {
     let tests = test_places(&sources);
     sources.retain(|source| !tests.iter().any(|place| stands_in(&source.path, place)));
     faults.extend(sources.iter().flat_map(faults_of_source));
-    faults.extend(sources.iter().flat_map(arms::faults));
-    faults.extend(sources.iter().flat_map(functions::faults));
+    for source in &sources {
+        let (path, file) = (&source.path, source::file(source).expect("our files are Rust"));
+        faults.extend(arms::faults(path, &file).into_iter().chain(functions::faults(path, &file)));
+    }
     House { graph: Graph::of(&sources).expect("our files are Rust"), faults }
 });
 

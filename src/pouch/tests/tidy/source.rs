@@ -38,6 +38,11 @@ pub fn read(path: &str, text: &str) -> Result<Source, String> {
     Ok(Source { path: String::from(path), text: String::from(text), tokens, test_modules })
 }
 
+/// Parses the tokens of a file.
+pub fn file(source: &Source) -> Result<syn::File, String> {
+    syn::parse2(source.tokens.clone()).map_err(|error| no_rust(&source.path, &error))
+}
+
 /// Says where a file is no Rust.
 pub fn no_rust(path: &str, error: &syn::Error) -> String {
     format!("{path}:{}: is no Rust: {error}", error.span().start().line)

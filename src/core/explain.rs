@@ -139,7 +139,7 @@ pub struct Planned<'a> {
     pub cases: &'a [Case],
     /// What is published of it.
     pub published: &'a Published,
-    /// What becomes of it.
+    /// The plan.
     pub plan: &'a RegionPlan,
     /// The same in a word.
     pub outcome: Outcome,
@@ -381,7 +381,7 @@ impl<'a> Bundle<'a> {
         self.of.get(by).is_some_and(|objects| objects.contains(lands))
     }
 
-    /// Why an object is carried over or withdrawn, if it is.
+    /// The reason for which an object is carried over or withdrawn, if it is.
     fn reason(&self, lands: &ObjectKey) -> Option<Cow<'static, str>> {
         let why = self.changes.get(lands).and_then(|change| change.why);
         self.objects.get(lands).and_then(|object| match &object.state {

@@ -39,6 +39,7 @@ use crate::world::World;
 use crate::world::cluster::ClusterFacts;
 use case::Case;
 use content::{check_content, check_copy};
+use sharing::Heard;
 pub use tenancy::rule_of;
 pub use unmatched::unmatched;
 pub use unused::unused;
@@ -276,14 +277,15 @@ pub fn cases<'a>(world: &World<'_>, asked: impl Iterator<Item = &'a Asked>) -> V
         findings.extend(guests::set_aside(world, &claim, &mut closure));
         findings.extend(judge(world, &mut examined, &claim, &closure));
         findings.extend(examined.payloads.check(world, &claim, &closure));
-        if !findings.iter().any(Finding::stops_claim) {
-            findings.extend(suspects(world, &mut examined, &claim, &closure));
+        let mut heard = Heard { claim, closure, findings };
+        if !heard.is_stopped() {
+            heard.findings.extend(suspects(world, &mut examined, &heard.claim, &heard.closure));
         }
-        Some((claim, closure, findings))
+        Some(heard)
     };
-    let mut heard: Vec<sharing::Heard> = asked.filter_map(hear).collect();
+    let mut heard: Vec<Heard> = asked.filter_map(hear).collect();
     sharing::shared(world, &mut heard);
     contested::contested(world, &examined.payloads, &mut heard);
     guest_writers::contested(world, &examined.payloads, &mut heard);
-    heard.into_iter().map(|(claim, closure, findings)| Case::new(claim, closure, findings)).collect()
+    heard.into_iter().map(|Heard { claim, closure, findings }| Case::new(claim, closure, findings)).collect()
 }

@@ -221,7 +221,7 @@ fn trusted_copy<'s>(fleet: &Fleet, snapshot: &'s Snapshot, region: &Region, obje
     snapshot.agreeing(&object.key).find(|copy| fleet.trusts_with_templates(&copy.origin.source, region))
 }
 
-/// What is known of the templates, and of a region's namespaces.
+/// The templates, and what is known of a region's namespaces.
 #[derive(Clone, Copy)]
 pub struct Known<'k> {
     /// The templates.

@@ -237,8 +237,8 @@ pub struct StepRecord {
     /// nothing of it is published.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub state: Option<Word>,
-    /// Why it is carried over: the code of the finding that says so. Why it is withdrawn: `unneeded`, `gone`, `refused`,
-    /// `revoked`, `asked` or `retired`, where all who needed it lose it for that.
+    /// The reason for which it is carried over: the code of the finding that says so. Of a withdrawal: `unneeded`, `gone`,
+    /// `refused`, `revoked`, `asked` or `retired`, where all who needed it lose it for that.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<Word>,
     /// Its file, below the output's folder.
@@ -305,8 +305,8 @@ pub struct BundledRecord {
     /// What a publish would make of it: `added`, `changed`, `resealed`, `withdrawn`, `carried`, `unchanged` or, with
     /// `--no-values`, `unseen`; `published` where only one Credential was looked at, and others decide.
     pub state: Word,
-    /// Why it is carried over: the code of the finding that says so. Why it is withdrawn: `unneeded`, `gone`, `refused`,
-    /// `revoked`, `asked` or `retired`, where all who needed it lose it for that.
+    /// The reason for which it is carried over: the code of the finding that says so. Of a withdrawal: `unneeded`, `gone`,
+    /// `refused`, `revoked`, `asked` or `retired`, where all who needed it lose it for that.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<Word>,
     /// Who can read it, if it is a Secret.

@@ -378,7 +378,7 @@ fn lands(step: &StepRecord) -> Option<String> {
     })
 }
 
-/// Why an object stays as it is or goes, behind what becomes of it.
+/// The reason for which an object stays as it is or goes, behind what becomes of it.
 fn why(reason: &str) -> String {
     format!(" ({})", Gone::of(reason).map_or(reason, |gone| gone.shown()))
 }

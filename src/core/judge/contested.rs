@@ -61,9 +61,9 @@ pub(super) fn contested(world: &World<'_>, payloads: &Payloads, heard: &mut [Hea
         compare(payloads, writers, &mut told);
     }
     let names: BTreeMap<usize, Claimant> =
-        told.keys().filter_map(|at| heard.get(*at).map(|(claim, ..)| (*at, claim.by.clone()))).collect();
+        told.keys().filter_map(|at| heard.get(*at).map(|heard| (*at, heard.claim.by.clone()))).collect();
     for (at, others) in told {
-        let Some((claim, _, findings)) = heard.get_mut(at) else { continue };
+        let Some(Heard { claim, findings, .. }) = heard.get_mut(at) else { continue };
         let others: BTreeMap<&Claimant, Several> =
             others.into_iter().filter_map(|(other, objects)| Some((names.get(&other)?, objects))).collect();
         for (other, Several { count, first }) in others {
@@ -82,14 +82,13 @@ pub(super) fn contested(world: &World<'_>, payloads: &Payloads, heard: &mut [Hea
 
 /// The sets that may write something, by their namespaces, of which each has several.
 fn writers<'h>(world: &World<'_>, heard: &'h [Heard]) -> BTreeMap<&'h Namespace, Vec<Writer<'h>>> {
-    let is_writer =
-        |(claim, _, findings): &Heard| claim.by.is_resource_set() && !findings.iter().any(Finding::stops_claim);
+    let is_writer = |heard: &Heard| heard.claim.by.is_resource_set() && !heard.is_stopped();
     let mut places: BTreeMap<&Namespace, Vec<usize>> = BTreeMap::new();
     for (at, heard) in heard.iter().enumerate().filter(|(_, heard)| is_writer(heard)) {
-        places.entry(heard.0.by.namespace()).or_default().push(at);
+        places.entry(heard.claim.by.namespace()).or_default().push(at);
     }
     let of = |at: usize| {
-        let (claim, closure, _) = heard.get(at)?;
+        let Heard { claim, closure, .. } = heard.get(at)?;
         let set = resource_set::read(&world.snapshot.get(&kinds::claimant(&claim.by)?)?.body).ok()?;
         // An empty selector chooses no Cluster.
         let payloads = closure.members.iter().map(|member| &member.read).collect();

@@ -37,7 +37,7 @@ pub(super) fn contested(world: &World<'_>, payloads: &Payloads, heard: &mut [Hea
         return;
     }
     let mut of: BTreeMap<Namespace, Vec<Writer>> = BTreeMap::new();
-    let open = heard.iter().enumerate().filter(|(_, (.., findings))| !findings.iter().any(Finding::stops_claim));
+    let open = heard.iter().enumerate().filter(|(_, heard)| !heard.is_stopped());
     for (at, heard) in open {
         if let Some(writer) = writer(world, payloads, at, heard) {
             of.entry(writer.by.namespace().clone()).or_default().push(writer);
@@ -53,14 +53,14 @@ pub(super) fn contested(world: &World<'_>, payloads: &Payloads, heard: &mut [Hea
         }
     }
     for (at, finding) in told {
-        if let Some((claim, _, findings)) = heard.get_mut(at) {
+        if let Some(Heard { claim, findings, .. }) = heard.get_mut(at) {
             findings.push(finding.at(&claim.origin).claimed_by(&claim.by).in_region(claim.region()));
         }
     }
 }
 
 fn writer(world: &World<'_>, payloads: &Payloads, at: usize, heard: &Heard) -> Option<Writer> {
-    let (claim, closure, _) = heard;
+    let Heard { claim, closure, .. } = heard;
     let by = claim.by.clone();
     if claim.delivered().is_some() {
         let selector = world.fleet.group_of(&by)?.clusters.selector.clone();

@@ -20,8 +20,19 @@ use crate::world::World;
 /// How many namespaces a message names.
 const MOST_NAMED: usize = 5;
 
-/// A claim, what it needs, and what was found of it.
-pub(super) type Heard = (Claim, Closure, Vec<Finding>);
+/// A claim, what it needs, and what was found of it so far.
+pub(super) struct Heard {
+    pub(super) claim: Claim,
+    pub(super) closure: Closure,
+    pub(super) findings: Vec<Finding>,
+}
+
+impl Heard {
+    /// Returns true if something found stops the claim.
+    pub(super) fn is_stopped(&self) -> bool {
+        self.findings.iter().any(Finding::stops_claim)
+    }
+}
 
 /// The identities of a closure that admit every namespace.
 pub(super) fn open(world: &World<'_>, closure: &Closure) -> Vec<Finding> {
@@ -62,16 +73,16 @@ pub(super) fn shared(world: &World<'_>, heard: &mut [Heard]) {
         let help = "If they are different tenants, an identity for each can be replaced or withdrawn alone.";
         let finding = Finding::new(Code::SharedIdentity, message).about(&object.key).at(&object.origin).help(help);
         let finding = finding.claimed_by(&claim.by).in_region(claim.region());
-        heard.2.push(finding);
+        heard.findings.push(finding);
     }
 }
 
 /// The identity that a tenant's claim names, unless something stops the claim.
 fn root<'h>(world: &World<'_>, heard: &'h Heard) -> Option<(&'h Claim, &'h ObjectKey)> {
-    let (claim, closure, findings) = heard;
+    let Heard { claim, closure, .. } = heard;
     // Clusters of one identity share it by design.
     let is_tenant =
         !claim.is_handed_out() && claim.by.is_credential() && *claim.by.namespace() != world.fleet.system_namespace;
     let root = closure.members.first().filter(|root| is_tenant && root.role == Role::Root)?;
-    (!findings.iter().any(Finding::stops_claim)).then_some((claim, &root.read))
+    (!heard.is_stopped()).then_some((claim, &root.read))
 }

@@ -28,7 +28,7 @@ pub struct BundleName<'a> {
     pub directory: &'a Directory,
 }
 
-/// What the brake looks at, of one region.
+/// The facts of one region that the brake goes by.
 pub struct Load<'a> {
     /// Its bundle.
     pub bundle: BundleName<'a>,

@@ -129,7 +129,7 @@ pub struct Change {
     pub guest: Option<ObjectKey>,
     /// Whether it is withdrawn and another payload delivers that to some of the Clusters.
     pub elsewhere: bool,
-    /// Why it is withdrawn, if it is and all that needed it lose it for one reason.
+    /// The reason for which it is withdrawn, if it is and all that needed it lose it for one reason.
     pub why: Option<Gone>,
     /// The claimants that need it; if it is withdrawn, those that needed it.
     pub claimants: Vec<Claimant>,

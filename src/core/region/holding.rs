@@ -11,9 +11,9 @@ use super::pack::{Keep, Pack, Packed, Wanted};
 use crate::layout::manifest::{ManifestObject, NeededBy, Reason};
 use crate::name::{Claimant, ObjectKey};
 
-/// What the brake keeps published of a region.
+/// The part of a region that the brake keeps published.
 pub(super) struct Held<'h> {
-    /// What claimants would lose whose withdrawals are held.
+    /// The losses of claimants whose withdrawals are held.
     lost: BTreeMap<&'h Claimant, BTreeSet<&'h ObjectKey>>,
     /// Secrets that would lose entries, and that nobody has whose withdrawals are not held: what somebody else has and may
     /// change is not kept from him.
@@ -26,7 +26,7 @@ pub(super) struct Held<'h> {
 }
 
 impl<'h> Held<'h> {
-    /// What the brake said of a pack; none where it keeps nothing.
+    /// The brake's answer for a pack; none where it keeps nothing.
     pub(super) fn of(input: &'h Input<'_>, pack: &'h Pack, changes: &'h [Change], braked: &'h Braked) -> Option<Self> {
         let Braked { held, keeping, .. } = braked;
         let manifest = input.published.manifest().filter(|_| !held.is_empty() || !keeping.is_empty())?;
@@ -45,7 +45,7 @@ impl<'h> Held<'h> {
         })
     }
 
-    /// Why a row stays, if the brake keeps it.
+    /// The reason for which the brake keeps a row, if it does.
     pub(super) fn reason(&self, row: &Row<'_>) -> Option<Reason> {
         let (key, by) = (&row.object.key, &row.needed_by.by);
         // What goes after a hand-over was exchanged or lost when that began.

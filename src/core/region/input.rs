@@ -24,7 +24,7 @@ pub struct Terms<'a> {
     pub world: World<'a>,
     /// Where the bundle goes.
     pub to: Destination<'a>,
-    /// What is asked for there, judged.
+    /// The claims there, judged.
     pub cases: &'a [Case],
     /// The reuse keys.
     pub keys: &'a KeyRing,

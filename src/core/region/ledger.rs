@@ -21,7 +21,7 @@ pub(super) struct Row<'m> {
     pub(super) becomes: Disposition,
 }
 
-/// What becomes of a row.
+/// The fate of a row.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Disposition {
     /// No step has decided.
@@ -39,7 +39,7 @@ pub(super) enum Disposition {
 }
 
 impl Disposition {
-    /// Why published bytes stay, if they do.
+    /// The reason for which published bytes stay, if they do.
     pub(super) fn kept(self) -> Option<Reason> {
         match self {
             Disposition::Kept(reason) => Some(reason),
@@ -52,12 +52,12 @@ impl Disposition {
     }
 }
 
-/// Why something goes.
+/// The reason for which something goes.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Gone {
-    /// Whoever needed it is resolved, and has no use for it.
+    /// The claimant is resolved, and has no use for it.
     Unneeded,
-    /// Whoever needed it is gone.
+    /// The claimant is gone.
     Gone,
     /// The claim is refused.
     Refused,
@@ -111,17 +111,17 @@ pub(super) enum Step {
     Selection,
     /// A claim makes a row anew, keeps it, has no use for it, or gets nothing.
     Claims,
-    /// What its claim keeps or left, and may no longer have, goes.
+    /// Withdraws what a claim keeps or left and may no longer have.
     Revoked,
-    /// What delivers others stays as long as something that it delivers does.
+    /// Keeps what delivers others as long as something that it delivers stays.
     Delivery,
-    /// What would be deleted where a claim reads it stays for all who needed it, whatever became of these.
+    /// Keeps what would be deleted where a claim reads it, for all who needed it, whatever became of these.
     OwnOutput,
-    /// What was left waits for consumers to follow, within the room that there is, if nothing else keeps it.
+    /// Lets what was left wait for consumers to follow, within the room that there is, if nothing else keeps it.
     HandOver,
     /// The rest goes.
     Rest,
-    /// What the brake holds stays: what would go, and what would be made of other values.
+    /// Keeps what the brake holds: what would go, and what would be made of other values.
     Brake,
 }
 
@@ -158,7 +158,7 @@ pub(super) trait Judge<'m> {
     /// Returns true if pouch makes an object to deliver others.
     fn is_delivery(&self, object: &ManifestObject) -> bool;
 
-    /// What the claim behind a row says of it.
+    /// The disposition that the claim behind a row asks for.
     fn claimed(&mut self, row: &Row<'m>) -> Disposition;
 
     /// Returns true if a row may no longer be had, by what is known now.
@@ -176,7 +176,7 @@ pub(super) trait Judge<'m> {
     /// Gets ready to say what the brake holds: all is decided but for that.
     fn brake(&mut self);
 
-    /// Why the brake keeps a row, if it does.
+    /// The reason for which the brake keeps a row, if it does.
     fn held(&self, row: &Row<'m>) -> Option<Reason>;
 
     /// The objects among these that are handed over, and to whom; `rows` are all, as decided so far.
@@ -261,12 +261,12 @@ fn hold<'m>(row: &mut Row<'m>, judge: &mut impl Judge<'m>) {
     let Some(reason) = judge.held(row) else { return };
     match row.becomes {
         Disposition::NotSelected | Disposition::Withdrawn(Gone::Retired) => {}
-        Disposition::Kept(Reason::HandedOver) | Disposition::Open | Disposition::Left | Disposition::Fresh => {
-            row.becomes = Disposition::Kept(reason);
-        }
-        Disposition::Withdrawn(_) => row.becomes = Disposition::Kept(reason),
-        Disposition::Kept(_) if reason == Reason::HeldDeletion => row.becomes = Disposition::Kept(reason),
-        Disposition::Kept(_) => {}
+        Disposition::Kept(own) if own != Reason::HandedOver && reason != Reason::HeldDeletion => {}
+        Disposition::Open
+        | Disposition::Left
+        | Disposition::Fresh
+        | Disposition::Kept(_)
+        | Disposition::Withdrawn(_) => row.becomes = Disposition::Kept(reason),
     }
 }
 

@@ -74,13 +74,13 @@ pub(super) struct Pack {
     pub(super) readable: BTreeMap<ObjectKey, BTreeSet<Claimant>>,
     /// Unchanged Secrets that are sealed anew without anybody having asked.
     pub(super) unasked: Vec<ObjectKey>,
-    /// What is not handed over, for want of room, and why.
+    /// The objects that are not handed over for want of room, and the reason.
     pub(super) left_out: BTreeMap<ObjectKey, String>,
     /// Fresh objects that consumers would not read back, and why.
     pub(super) unreadable: BTreeMap<ObjectKey, Trouble>,
     /// Published objects that do not stay, because no consumer reads them.
     pub(super) dropped: BTreeSet<ObjectKey>,
-    /// Why published objects do not stay, of those of which all that needed them lose them for one reason.
+    /// The reason for which published objects go, of those that all claimants lose for one reason.
     pub(super) gone: BTreeMap<ObjectKey, Gone>,
     /// Claimants that are refused, or may no longer have something that they have published.
     pub(super) refused: BTreeSet<Claimant>,

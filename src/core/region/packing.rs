@@ -25,7 +25,7 @@ use crate::object::Object;
 
 /// Packs what the claims want, against what is published.
 ///
-/// What the brake holds is known once that was done without it.
+/// The brake's holds are known once that was done without it.
 pub(super) fn pack(input: &Input<'_>, history: &History, rulings: &[Ruling<'_>], held: Option<&Held<'_>>) -> Pack {
     let mut pack = Pack::default();
     let mut wanted = match input.terms.to.region.state {
@@ -100,7 +100,7 @@ fn standing<'m>(input: &Input<'m>, pack: &Pack) -> Staying<'m> {
     standing
 }
 
-/// What the claims of a region say of what is published.
+/// The answer of a region's claims to what is published.
 struct Claims<'p, 'w> {
     input: &'p Input<'p>,
     history: &'p History,
@@ -112,20 +112,25 @@ struct Claims<'p, 'w> {
     held: Option<&'p Held<'p>>,
     wanted: &'w mut Wanted,
     of_groups: Staying<'p>,
-    /// Who needs Secrets that the brake keeps whole, by what they would have become.
+    /// The claimants of Secrets that the brake keeps whole, by the objects these would have become.
     whole: BTreeMap<ObjectKey, BTreeSet<NeededBy>>,
-    /// What claimants may no longer have that they would keep.
+    /// The objects that claimants may no longer have and would keep.
     ended: BTreeMap<&'p Claimant, Vec<Revoked>>,
     /// The claimants that keep something.
     keeping: BTreeSet<&'p Claimant>,
-    /// What stays because it is read where it would be deleted.
+    /// The objects that stay because they are read where they would be deleted.
     read: home::Read<'p>,
-    /// What is not handed over, for want of room, and why.
+    /// The objects that are not handed over for want of room, and the reason.
     left_out: BTreeMap<ObjectKey, String>,
 }
 
-/// An object that stays as published, for whom, and why.
-type Stays<'p> = (&'p ManifestObject, BTreeSet<NeededBy>, Reason);
+/// An object that stays as published.
+struct Stays<'p> {
+    object: &'p ManifestObject,
+    /// The claimants that it stays for.
+    names: BTreeSet<NeededBy>,
+    reason: Reason,
+}
 
 impl<'p> Claims<'p, '_> {
     /// Takes from what is wanted what would land in guests where something stays. Whoever has a place there keeps it while he
@@ -145,7 +150,7 @@ impl<'p> Claims<'p, '_> {
         self.of_groups = if is_limited { Staying::default() } else { of_groups };
     }
 
-    /// Why a part of what a group delivers stays as published while the rest goes on.
+    /// The reason for which a part of what a group delivers stays as published while the rest goes on.
     fn waits(&self, of_groups: &Staying<'_>, object: &ManifestObject, needed_by: &NeededBy) -> Option<Reason> {
         let ruling = self.of_guests.get(&needed_by.by)?;
         let why = of_groups.why(self.input, ruling, object, needed_by);
@@ -172,7 +177,8 @@ impl<'p> Claims<'p, '_> {
             self.name_held(&staying);
         }
         let renewed = self.renewed(&staying);
-        for (object, names, reason) in staying.into_values().filter(|(object, ..)| !renewed.contains_key(&object.key)) {
+        for Stays { object, names, reason } in staying.into_values().filter(|it| !renewed.contains_key(&it.object.key))
+        {
             let_stay(self.input, pack, self.manifest, object, names, ObjectState::Carried(reason));
         }
         self.wanted.extend(renewed);
@@ -183,7 +189,7 @@ impl<'p> Claims<'p, '_> {
         pack.refused.extend(refused.chain(ended).chain(self.fates.shut_out(self.input)).cloned());
     }
 
-    /// What stays as published and is not made anew. What is made anew learns for whom else it stays.
+    /// The objects that stay as published and are not made again. One that is made again learns for whom else it stays.
     fn staying(&mut self, rows: &[Row<'p>]) -> BTreeMap<&'p ObjectKey, Stays<'p>> {
         let mut staying: BTreeMap<&ObjectKey, Stays<'p>> = BTreeMap::new();
         for rows in rows.chunk_by(|one, other| core::ptr::eq(one.object, other.object)) {
@@ -199,7 +205,7 @@ impl<'p> Claims<'p, '_> {
             }
             match self.wanted.get_mut(&object.key) {
                 Some((_, needed_by)) => needed_by.extend(names),
-                None => _ = staying.insert(&object.key, (object, names, reason)),
+                None => _ = staying.insert(&object.key, Stays { object, names, reason }),
             }
         }
         staying
@@ -218,7 +224,7 @@ impl<'p> Claims<'p, '_> {
                 Some((_, needed_by)) => needed_by.extend(names),
                 None => {
                     let (more, state) = match held.remove(&object.key) {
-                        Some((_, more, reason)) => (more, ObjectState::Carried(reason)),
+                        Some(Stays { names, reason, .. }) => (names, ObjectState::Carried(reason)),
                         None => (BTreeSet::new(), standing_state(self.input, self.manifest, object)),
                     };
                     let names = names.into_iter().chain(more).collect();
@@ -231,8 +237,8 @@ impl<'p> Claims<'p, '_> {
     /// Says what is to be known of what stays, and of what goes.
     fn tell(&self, staying: &BTreeMap<&ObjectKey, Stays<'p>>, pack: &mut Pack) {
         let kept = || {
-            let kept = staying.values().filter(|(_, _, reason)| is_of_claim(*reason));
-            kept.flat_map(|(object, names, _)| names.iter().map(move |needed_by| (*object, needed_by)))
+            let kept = staying.values().filter(|stays| is_of_claim(stays.reason));
+            kept.flat_map(|Stays { object, names, .. }| names.iter().map(move |needed_by| (*object, needed_by)))
         };
         pack.findings.extend(self.admission.slips(kept()));
         pack.findings.extend(carry::of_strange_look(self.input, &self.of_guests, kept()));
@@ -243,9 +249,9 @@ impl<'p> Claims<'p, '_> {
 
     /// Lets sets name what stays of payloads where the brake has decided that.
     fn name_held(&mut self, staying: &BTreeMap<&ObjectKey, Stays<'p>>) {
-        let held = staying.iter().filter(|(_, (_, _, reason))| *reason != Reason::HeldValue);
-        let held = held.filter(|(_, (_, _, reason))| *reason != Reason::HandedOver);
-        let of_guests = held.flat_map(|(key, (_, names, _))| names.iter().map(move |by| (*key, &by.by)));
+        let is_named = |stays: &&Stays<'_>| !matches!(stays.reason, Reason::HeldValue | Reason::HandedOver);
+        let named = staying.values().filter(is_named);
+        let of_guests = named.flat_map(|Stays { object, names, .. }| names.iter().map(|by| (&object.key, &by.by)));
         let of_guests: Vec<(&ObjectKey, &Claimant)> = of_guests.filter(|(_, by)| by.group().is_some()).collect();
         let sets = self.wanted.values_mut().filter(|(order, _)| guests::set(order).is_some());
         let mut sets: Vec<(&mut Order, &Claimant)> =
@@ -253,16 +259,16 @@ impl<'p> Claims<'p, '_> {
         guests::name_staying(&mut sets, of_guests.into_iter());
     }
 
-    /// What is kept for claims and can be made with its new text: an identity that could be read, and a set of what is left of
-    /// its payloads.
+    /// The objects kept for claims that can be made with their new text: an identity that could be read, and a set of what
+    /// is left of its payloads.
     fn renewed(&self, staying: &BTreeMap<&ObjectKey, Stays<'p>>) -> Wanted {
         let stays_for = |key: &ObjectKey, is_it: fn(Reason) -> bool| {
-            self.wanted.contains_key(key) || staying.get(key).is_some_and(|(_, _, reason)| is_it(*reason))
+            self.wanted.contains_key(key) || staying.get(key).is_some_and(|stays| is_it(stays.reason))
         };
         let holds = |key: &ObjectKey| stays_for(key, |it| !matches!(it, Reason::OwnOutput | Reason::HandedOver));
         let stays = |key: &ObjectKey| stays_for(key, |reason| reason != Reason::OwnOutput);
-        let kept = staying.values().filter(|(_, _, reason)| is_of_claim(*reason));
-        let renew = |(object, names, _): &Stays<'p>| {
+        let kept = staying.values().filter(|stays| is_of_claim(stays.reason));
+        let renew = |Stays { object, names, .. }: &Stays<'p>| {
             let by = &names.first()?.by;
             let order = if guests::is_set(object) {
                 self.of_guests.get(by).filter(|ruling| ruling.is_admitted())?;
@@ -277,7 +283,7 @@ impl<'p> Claims<'p, '_> {
     }
 }
 
-/// Why objects go, of those of which every row goes for the same reason.
+/// The reason for which objects go, of those of which every row goes for the same reason.
 fn gone(rows: &[Row<'_>]) -> BTreeMap<ObjectKey, Gone> {
     let why = |rows: &[Row<'_>]| {
         let first = rows.first()?;
@@ -290,8 +296,13 @@ fn gone(rows: &[Row<'_>]) -> BTreeMap<ObjectKey, Gone> {
 /// The place of a reason among several to keep one object: the first says why it stays.
 fn rank(reason: Reason) -> usize {
     match reason {
-        Reason::Broken(_) | Reason::Unread | Reason::Unproved | Reason::SeveralRegions | Reason::InUse => 0,
-        Reason::RecipientRemoved | Reason::RecipientAdded => 0,
+        Reason::Broken(_)
+        | Reason::Unread
+        | Reason::Unproved
+        | Reason::SeveralRegions
+        | Reason::InUse
+        | Reason::RecipientRemoved
+        | Reason::RecipientAdded => 0,
         Reason::OwnOutput => 1,
         Reason::HeldDeletion => 2,
         Reason::HeldValue => 3,
@@ -348,7 +359,7 @@ impl<'p> Judge<'p> for Claims<'p, '_> {
 
     fn is_revoked(&mut self, row: &Row<'p>) -> bool {
         let Some(revoked) = self.admission.ends(row.object, row.needed_by) else { return false };
-        if matches!(row.becomes, Disposition::Kept(_)) {
+        if row.becomes.kept().is_some() {
             self.ended.entry(&row.needed_by.by).or_default().push(revoked);
         }
         true
@@ -385,7 +396,7 @@ impl<'p> Judge<'p> for Claims<'p, '_> {
 
     fn handed_over(&mut self, mut exchanged: Exchanged<'p>, rows: &[Row<'p>]) -> Exchanged<'p> {
         exchanged.retain(|(object, _)| handover::stays(self.input, self.history, self.manifest, object));
-        let is_kept = |row: &&Row<'_>| matches!(row.becomes, Disposition::Kept(reason) if is_of_claim(reason));
+        let is_kept = |row: &&Row<'_>| row.becomes.kept().is_some_and(is_of_claim);
         let mut kept: BTreeMap<&ObjectKey, BTreeSet<NeededBy>> = BTreeMap::new();
         for row in rows.iter().filter(is_kept).filter(|row| !self.is_fresh(&row.object.key)) {
             kept.entry(&row.object.key).or_default().insert(row.needed_by.clone());
@@ -404,7 +415,7 @@ impl<'p> Judge<'p> for Claims<'p, '_> {
 }
 
 impl<'p> Claims<'p, '_> {
-    /// What becomes of a payload that waits only because something else would land in its place in guests: it goes on, with
+    /// The order of a payload that waits only because something else would land in its place in guests: it goes on, with
     /// another selector in another payload.
     fn goes_on(&mut self, row: &Row<'p>) -> Option<Disposition> {
         let by = &row.needed_by.by;

@@ -110,13 +110,13 @@ fn is_manifest(bytes: &[u8], manifest: &Manifest, keys: &KeyRing) -> bool {
     }
 }
 
-/// What comes of planning one region.
+/// The result of planning one region.
 pub struct Planned {
-    /// What stands in its folders, examined.
+    /// The published state of its folders, examined.
     pub standing: Published,
-    /// What the history of its branch says of it, as far as it was asked.
+    /// The history of its branch, as far as it was asked.
     pub history: History,
-    /// What becomes of it.
+    /// The plan.
     pub plan: RegionPlan,
 }
 
@@ -181,7 +181,8 @@ struct Resolved<'c> {
     packed: Pack,
 }
 
-/// What stands in a region's folders and was not read.
+/// The part of what stands in a region's folders that was not read.
+#[derive(Clone, Copy)]
 struct Unseen<'u> {
     files: &'u BTreeSet<String>,
     manifest: Option<&'u dyn Unread>,
@@ -196,11 +197,8 @@ struct Unseen<'u> {
 /// Of files that are `unread` it supposes that they hold what is made, and adds that to `files`: the manifest says whether
 /// pouch published just that, and the history proves that it stands there. A `bundle.yaml` that was not read is compared
 /// as it stands; it is read where it may say something that only it knows.
-fn suppose<'c>(
-    terms: &Terms<'c>,
-    files: &mut Files,
-    Unseen { files: unread, manifest: standing }: Unseen<'_>,
-) -> Option<Supposed<'c>> {
+fn suppose<'c>(terms: &Terms<'c>, files: &mut Files, unseen: Unseen<'_>) -> Option<Supposed<'c>> {
+    let Unseen { files: unread, manifest: standing } = unseen;
     let region = terms.to.region;
     if region.state != RegionState::Active || terms.are_special() || terms.are_held() || files.is_empty() {
         return None;
@@ -257,8 +255,7 @@ fn suppose<'c>(
             return None;
         }
         let before = Manifest { sources, cluster, splits: splits.clone(), ..empty_manifest(&terms.to) };
-        let before =
-            suppose_listed(terms, &layout, &packed, before, files, Unseen { files: unread, manifest: standing })?;
+        let before = suppose_listed(terms, &layout, &packed, before, files, unseen)?;
         return Some(Supposed::Changed(before, Resolved { rulings, packed }));
     }
     let stands = |_: &ObjectKey, path: &BundlePath| (path.clone(), hash(files, path));
@@ -297,11 +294,10 @@ fn suppose_listed(
     terms: &Terms<'_>,
     layout: &Layout<'_>,
     packed: &Pack,
-    before: Manifest,
+    mut before: Manifest,
     files: &mut Files,
     Unseen { files: unread, manifest: standing }: Unseen<'_>,
 ) -> Option<Manifest> {
-    let mut before = before;
     before.objects = listed(layout, packed, &|path| hash(files, path));
     let others = list_files(layout, &mut before, &BTreeSet::new());
     let is_unread = |(path, _): &(&BundlePath, &String)| unread.contains(path.as_str());
@@ -479,11 +475,12 @@ fn finish<E>(
     // What is sealed anew as a whole, or withdrawn as a whole, cannot keep a part.
     if input.terms.rekeys() || region.state == RegionState::Retired {
         holds.extend(braked.deletions.into_iter().chain(braked.values));
-    } else if let Some(held) = Held::of(input, &packed, &changes, &braked) {
-        packed = pack(input, history, &rulings, Some(&held));
-        changes = compare(input, &packed);
-        withheld = braked.deletions;
-        withheld.extend(braked.values);
+    } else {
+        if let Some(held) = Held::of(input, &packed, &changes, &braked) {
+            packed = pack(input, history, &rulings, Some(&held));
+            changes = compare(input, &packed);
+        }
+        withheld.extend(braked.deletions.into_iter().chain(braked.values));
     }
     holds.extend(braked.holds);
     holds.extend(judge_carried(input, &mut packed).map(Hold::fast));
@@ -624,8 +621,7 @@ struct Head<'a> {
 
 /// Turns a pack into files and a manifest.
 ///
-/// `stands` gives where an object's file that stays as it is
-/// stands so far, and its hash.
+/// `stands` gives where an object's file that stays as it is stands so far, and its hash.
 fn write(
     terms: &Terms<'_>,
     Head { sources, cluster, registered, splits, kept }: Head<'_>,

@@ -9,13 +9,13 @@ use super::published::{Files, Proved};
 use crate::layout::manifest::Manifest;
 use crate::name::ObjectKey;
 
-/// What stands in a region's folders, and what the history of its branch says of that. Each question may read, and is asked
-/// once at most.
+/// The published state of a region's folders, and what the history of its branch says of it. Each question may read,
+/// and is asked once at most.
 pub trait Standing {
-    /// Why something cannot be read.
+    /// The reason for which something cannot be read.
     type Error;
 
-    /// What stands there without its open files, where the history proves that it is what pouch published last; none where
+    /// The state there without its open files, where the history proves that it is what pouch published last; none where
     /// that is not known.
     fn proved(&self) -> Option<Proved<'_>>;
 
@@ -32,7 +32,7 @@ pub trait Standing {
     /// Where the history cannot be read.
     fn is_last(&self) -> Result<bool, Self::Error>;
 
-    /// What the history says of the region, but for its past. Asked only where something changes.
+    /// The history of the region, but for its past. Asked only where something changes.
     ///
     /// # Errors
     /// Where the history cannot be read.

@@ -13,7 +13,7 @@ use crate::region::input::Terms;
 use crate::region::plan::{RegionPlan, plan, plan_against};
 use crate::region::published::{Files, Published};
 
-/// What becomes of the first region of the first case, as its claims make it, when something has meddled with it, and whether
+/// The plan of the first region of the first case, as its claims make it, when something has meddled with it, and whether
 /// all of its files were read.
 fn planned(meddle: impl FnOnce(&mut Files), is_proved: bool) -> (RegionPlan, bool) {
     let case = &of_stage("region")[0];

@@ -1,4 +1,4 @@
-//! What stands in a region's folders, for tests: it counts what is asked of it.
+//! A region's folders, for tests: it counts what is asked of it.
 
 extern crate std;
 
@@ -65,7 +65,7 @@ impl Standing for Stands<'_> {
     }
 }
 
-/// What is read of a region's files where the history proves the others.
+/// The part of a region's files that is read where the history proves the others.
 fn proved(files: &Files) -> Proved<'static> {
     let is_read = |path: &str| path.ends_with(".sops.yaml");
     let read = files.iter().filter(|(path, _)| is_read(path)).map(|(path, bytes)| (path.clone(), bytes.clone()));

@@ -519,7 +519,7 @@ fn a_hostile_tenant_uses_up_nobodys_bound() {
     histories(2710..2711);
 }
 
-/// What only he still needs weighed as kept for those who had left it, until these histories.
+/// Objects that only he still needs weighed as kept for those who had left them, until these histories.
 #[test]
 fn what_a_hostile_tenant_keeps_is_lost_by_the_others_all_the_same() {
     for seed in [3872, 5796, 8083] {

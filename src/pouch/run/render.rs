@@ -55,12 +55,12 @@ impl<'a> Shared<'a> {
     }
 }
 
-/// What stands of one region where its bundle is published.
+/// The published state of one region.
 struct Folders<'a> {
     run: &'a Run<'a>,
     to: Destination<'a>,
     published: &'a dyn Look,
-    /// What was read of it before it was planned.
+    /// The part of it that was read before it was planned.
     all: Cell<Option<(Files, Odd)>>,
 }
 

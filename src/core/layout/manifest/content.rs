@@ -154,7 +154,7 @@ impl ObjectState {
     }
 }
 
-/// Why an object stays as it was published. A bundle names each by the code of a finding.
+/// The reason for which an object stays as it was published. A bundle names each by the code of a finding.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Reason {
     /// A claim that needs it is broken, by a finding of this code.
@@ -171,7 +171,7 @@ pub enum Reason {
     HeldDeletion,
     /// The brake holds its values.
     HeldValue,
-    /// Whoever needed it has another now, and consumers have yet to follow.
+    /// The claimant has another now, and consumers have yet to follow.
     HandedOver,
     /// A claim reads it on the management cluster, where pouch itself has put it.
     OwnOutput,

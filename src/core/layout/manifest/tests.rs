@@ -88,6 +88,31 @@ fn document() -> Value {
 }
 
 #[test]
+fn every_code_stands_for_a_reason_and_comes_back() {
+    for code in Code::ALL {
+        assert_eq!(Reason::of(*code).code(), *code);
+    }
+}
+
+#[test]
+fn two_claimants_of_one_name_are_two_where_their_kinds_differ() {
+    let mut manifest = sample();
+    let cluster = Claimant::Cluster { namespace: "team-a".into(), name: "a".into() };
+    let credential = Claimant::credential("team-a".into(), "a".into());
+    manifest.objects[1].needed_by =
+        [&cluster, &credential].map(|by| NeededBy { by: by.clone(), through: vec![] }).to_vec();
+    let read = of(&node(&json_read(&manifest))).expect("a manifest");
+    let names: Vec<&Claimant> = read
+        .objects
+        .iter()
+        .filter(|object| object.key == manifest.objects[1].key)
+        .flat_map(|object| object.needed_by.iter().map(|needed_by| &needed_by.by))
+        .collect();
+    assert_eq!(names, [&cluster, &credential]);
+    assert_ne!(cluster.to_string(), credential.to_string());
+}
+
+#[test]
 fn a_manifest_says_what_is_there_and_why() {
     let value = document();
     assert_eq!(value["apiVersion"], "pouch/v1alpha2");

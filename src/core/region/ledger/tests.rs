@@ -11,7 +11,7 @@ use crate::layout::manifest::{ObjectState, ReadFrom};
 use crate::layout::path::BundlePath;
 use crate::name::{Claimant, GroupKind, Name, Namespace};
 
-/// What the claim of one who needed the object says of it.
+/// The disposition that one claim of the object asks for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Says {
     /// It needs the object, which can be made.
@@ -40,16 +40,16 @@ struct Case {
     is_retired: bool,
     is_limited: bool,
     who: Vec<Who>,
-    /// Whether a claim reads the object where it would be deleted.
+    /// Set if a claim reads the object where it would be deleted.
     is_read: bool,
-    /// Whether there is room to hand things over.
+    /// Set if there is room to hand things over.
     has_room: bool,
-    /// What is published as delivering the object, for the first who needed it.
+    /// The object that is published as delivering it, for the first claimant.
     is_delivered: bool,
     brake: Brake,
 }
 
-/// What the brake holds of the first who needed the object.
+/// The brake's hold on the first claimant of the object.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Brake {
     Nothing,
@@ -80,7 +80,7 @@ impl Case {
         })
     }
 
-    /// Whether the object is made anew for one who needed it, but for the brake.
+    /// Set if the object is made again for a claimant, but for the brake.
     fn makes(&self, who: Who) -> bool {
         !self.is_retired && who.says == Says::Needs && (who.is_selected || !self.is_limited)
     }

@@ -38,7 +38,7 @@ use crate::snapshot::{Elsewhere, Lookup};
 use crate::world::World;
 use crate::world::definition::{Defined, by_provider};
 pub use companion::{PROPAGATION_SECRET, TEMPLATE};
-pub use guests::{delivering, own as own_of_guests, version as version_of_sets};
+pub use guests::version as version_of_sets;
 use landing::Places;
 pub use landing::of_root;
 pub use member::{Closure, Member, NamedBy, Rank, Role};
@@ -82,8 +82,8 @@ fn follow_root(world: &World<'_>, claim: &Claim, root: &Root, closure: &mut Clos
     readiness::check(world, claim, root, closure);
 }
 
-/// What a group of guest clusters delivers: the objects alone, and what pouch makes for that. What never leaves, and what a
-/// ResourceSyncRule takes and may not use, is left out, so that whoever writes it takes nothing from the others.
+/// The objects that a group of guest clusters delivers. What never leaves, and what a ResourceSyncRule takes and may not use, is
+/// left out, so that whoever writes it takes nothing from the others.
 fn deliver(world: &World<'_>, claim: &Claim, delivered: &Delivered, closure: &mut Closure) {
     let (mut telling, mut left_out) = (Telling::default(), None);
     let rendered = guests::rendered(world, claim, delivered, closure);
@@ -113,8 +113,6 @@ fn deliver(world: &World<'_>, claim: &Claim, delivered: &Delivered, closure: &mu
         let message = format!("{} more are left out of {}", counted(others, "object", "objects"), claim.by);
         closure.find(claim, Finding { message, object: None, ..last });
     }
-    let own = own_of_guests(world, claim, delivered, &closure.members);
-    closure.members.extend(own);
     at_home::mark_delivered(world, claim, closure);
     if closure.members.len() > MAX_OBJECTS {
         let message = format!("the group needs more than {MAX_OBJECTS} objects");

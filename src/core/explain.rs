@@ -416,9 +416,10 @@ fn claim(
 ) -> Option<ClaimRecord> {
     let Case { claim, closure, findings, .. } = case;
     let told = told(world, claim, closure, steps);
+    let made = guests::made(world, bundle, (claim, closure, ruled.verdict), steps);
     let is_meant = match steps {
         Steps::All => true,
-        Steps::To(_) => !told.is_empty(),
+        Steps::To(_) => !told.is_empty() || !made.is_empty(),
         // A template of which nothing comes is the group's all the same, whose findings may say why.
         Steps::By(by) => !told.is_empty() || guests::names_template(world.fleet, claim, by),
     };
@@ -433,12 +434,13 @@ fn claim(
         step(world, bundle, (claim, closure, ruled.verdict), (member, named_by))
     });
     let lands: BTreeSet<&ObjectKey> = told.iter().filter_map(member).map(|member| &member.lands).collect();
+    let is_made = |key: &ObjectKey| made.iter().any(|step| step.lands == ObjectRecord::from(key));
     let readers = bundle.readers_of(&claim.by);
     // What a broken claim has stays sealed as it is.
     let is_sealed = bundle.outcome == Outcome::Held && ruled.verdict == Verdict::Admitted && !readers.is_empty();
     let held = bundle.to.region.recipients.iter().filter(|it| is_sealed && !readers.contains(it));
     let (mut kept, mut withdrawn, mut published) = (Vec::new(), Vec::new(), Vec::new());
-    let others = bundle.of.get(&claim.by).into_iter().flatten().filter(|key| !lands.contains(*key));
+    let others = bundle.of.get(&claim.by).into_iter().flatten().filter(|key| !lands.contains(*key) && !is_made(key));
     for key in others.filter(|_| matches!(steps, Steps::All)) {
         match bundle.state(key) {
             // Whether others need it too, and the brake, was not asked.
@@ -457,7 +459,7 @@ fn claim(
         region: Some(bundle.to.region.name.to_string()),
         recipients: readers.iter().map(ToString::to_string).collect(),
         recipients_held: held.map(ToString::to_string).collect(),
-        steps: chain.collect(),
+        steps: chain.chain(made).collect(),
         kept,
         withdrawn,
         published,
@@ -547,7 +549,6 @@ fn step(
     let is_shut = member.read.namespace.is_some() && rule.is_none();
     let (read, found) = match world.snapshot.look_up(&member.read) {
         _ if is_shut => ("notTold", None),
-        _ if member.role == Role::Own => ("made", None),
         Lookup::Found(object) => ("found", Some(object)),
         Lookup::Absent => ("absent", None),
         Lookup::Unread(_) | Lookup::Unasked => ("unknown", None),
@@ -595,7 +596,6 @@ fn role(role: Role) -> &'static str {
         Role::ResourceTemplate => "resourceTemplate",
         Role::PropagationSecret => "propagationSecret",
         Role::Assumed => "assumed",
-        Role::Own => "made",
     }
 }
 

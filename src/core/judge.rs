@@ -65,11 +65,8 @@ fn judge(world: &World<'_>, examined: &mut Examined, claim: &Claim, closure: &Cl
             region.name
         )));
     }
+    findings.extend(guests::unserved(world, claim));
     for member in closure.members.iter().filter(|member| member.role != Role::Assumed) {
-        if member.role == Role::Own {
-            findings.extend(guests::own(world, &to, member));
-            continue;
-        }
         if !world.fleet.publishes(&member.read.kind) {
             findings.push(forbidden_kind(claim, &member.read));
             continue;

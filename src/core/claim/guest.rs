@@ -20,6 +20,7 @@ use crate::destination::{Destination, Place};
 use crate::finding::{Code, Finding, Origin};
 use crate::hash::{digits, sha256_start};
 use crate::kinds;
+use crate::name::step::Step;
 use crate::name::{Claimant, GroupKind, Name, Namespace, ObjectKey, Region, SourceName};
 use crate::snapshot::{Lookup, Snapshot};
 
@@ -299,6 +300,11 @@ pub fn unread(fleet: &Fleet, snapshot: &Snapshot, group: &GuestGroup, namespace:
     snapshot.all_unread_in(&cluster_kind(), namespace).find(tells).cloned()
 }
 
+/// The field of the configuration in which a group stands.
+pub fn named_by(group: &Claimant) -> Step {
+    Step::field(format!("guests.{}", group.name()))
+}
+
 /// How names of payloads with Namespaces, and of their sets, go on.
 pub const OF_NAMESPACES: &str = "-namespaces";
 
@@ -310,30 +316,30 @@ fn payload(base: &str, lands: &ObjectKey) -> Name {
 
 /// Puts payloads into sets: each with its name, and with what it is in a guest. Also gives the namespaces that are needed
 /// there, and the payloads that make these.
-pub fn sets(delivered: &Delivered, payloads: &BTreeMap<&Name, &ObjectKey>) -> (Vec<(Namespace, Name)>, Vec<GuestSet>) {
+pub fn sets(group: &GuestGroup, payloads: &BTreeMap<Name, ObjectKey>) -> (Vec<(Namespace, Name)>, Vec<GuestSet>) {
     let kind = |lands: &ObjectKey| GroupKind::new("", if lands.kind.is_secret() { "Secret" } else { "ConfigMap" });
     let placed =
         payloads.iter().map(|(name, lands)| (Mark::of(lands), (kind(lands), (*name).clone()))).collect::<Vec<_>>();
     let needed: BTreeSet<&Namespace> = payloads.values().filter_map(|lands| lands.namespace.as_ref()).collect();
     // A set that writes again would take from a namespace that is there already what others wrote on it, the labels that
     // say what may run there among them.
-    let base = format!("{}{OF_NAMESPACES}", delivered.base);
+    let base = format!("{}{OF_NAMESPACES}", group.base());
     let made = |name: &Namespace| (name.clone(), payload(&base, &ObjectKey::namespace(name)));
     let namespaces: Vec<(Namespace, Name)> = needed.into_iter().filter(|name| !is_everywhere(name)).map(made).collect();
     let makers = namespaces.iter().map(|(namespace, name)| {
         (Mark::of(&ObjectKey::namespace(namespace)), (GroupKind::new("", "ConfigMap"), name.clone()))
     });
-    let once = divided(delivered, &base, true, makers.collect());
-    let sets = divided(delivered, delivered.base.as_str(), false, placed);
+    let once = divided(group, &base, true, makers.collect());
+    let sets = divided(group, &group.base(), false, placed);
     (namespaces, sets.into_iter().chain(once).collect())
 }
 
-fn divided(delivered: &Delivered, base: &str, once: bool, all: Vec<(Mark, (GroupKind, Name))>) -> Vec<GuestSet> {
+fn divided(group: &GuestGroup, base: &str, once: bool, all: Vec<(Mark, (GroupKind, Name))>) -> Vec<GuestSet> {
     let set = |Part { name, start, payloads }: Part<(GroupKind, Name)>| GuestSet {
         name: Name::from(name.as_str()),
         base: Name::from(base),
         start,
-        clusters: delivered.clusters.clone(),
+        clusters: group.clusters.clone(),
         once,
         payloads: payloads.into_iter().map(|(_, payload)| payload).collect(),
     };

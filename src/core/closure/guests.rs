@@ -1,6 +1,5 @@
-//! What a group of guest clusters needs: the objects that it delivers, and what pouch makes to deliver them.
+//! What a group of guest clusters needs: the objects that it delivers.
 
-use alloc::collections::BTreeMap;
 use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -11,28 +10,23 @@ use super::template;
 use crate::admission::{self, Namer, Sought};
 use crate::capi::resource_set::resource_set_kind;
 use crate::claim::guest::{self, NEWEST, OLDER};
-use crate::claim::{Claim, Delivered, Edit, GuestSet, Item, Own, Parcel, Rendered, parcel};
+use crate::claim::{Claim, Delivered, Edit, Item, Parcel, Rendered};
 use crate::config::Grant;
 use crate::finding::{Class, Code, Finding, Severity};
 use crate::kinds;
 use crate::name::step::Step;
-use crate::name::{Name, Namespace, ObjectKey, Region, Version};
+use crate::name::{ObjectKey, Region, Version};
 use crate::object::Object;
 use crate::snapshot::Lookup;
 use crate::world::World;
 use crate::world::cluster::{ClusterFacts, Sight};
-
-/// The field of the configuration in which a group stands.
-fn named_by(claim: &Claim) -> Step {
-    Step::field(format!("guests.{}", claim.by.name()))
-}
 
 /// The objects that a group delivers.
 pub(super) fn items(claim: &Claim, delivered: &Delivered) -> impl Iterator<Item = Member> {
     delivered.items.iter().map(|item: &Item| {
         let places = Places { read: item.read.clone(), lands: item.payload_in(claim.by.namespace()) };
         let rule = item.rule.as_ref().and_then(|acting| acting.by.rule());
-        let through = vec![rule.map_or_else(|| named_by(claim), |rule| Step::Rule(rule.clone()))];
+        let through = vec![rule.map_or_else(|| guest::named_by(&claim.by), |rule| Step::Rule(rule.clone()))];
         let edits = vec![Edit::Parcel(item.parcel.clone())];
         Member { edits, rule: item.rule.clone(), ..Member::new(places, Role::Root, through, None) }
     })
@@ -110,35 +104,6 @@ fn is_shut(world: &World<'_>, acting: &Claim, read: &ObjectKey, object: Option<&
         (None, None) => true,
     };
     !is_open && !object.is_some_and(is_doubtful) && admission::undecided(world, acting, &sought).is_none()
-}
-
-/// What pouch makes to deliver these members, and what they need in a guest.
-pub fn own(world: &World<'_>, claim: &Claim, delivered: &Delivered, members: &[Member]) -> Vec<Member> {
-    let payloads = members.iter().filter_map(|member| Some((&member.lands.name, &parcel(&member.edits)?.lands)));
-    delivering(world, claim, delivered, &payloads.collect())
-}
-
-/// The same by the names of payloads, with what each is in a guest.
-pub fn delivering(
-    world: &World<'_>,
-    claim: &Claim,
-    delivered: &Delivered,
-    payloads: &BTreeMap<&Name, &ObjectKey>,
-) -> Vec<Member> {
-    let (namespace, version) = (claim.by.namespace(), version(world, claim.region()));
-    let (namespaces, sets) = guest::sets(delivered, payloads);
-    let made =
-        |(name, payload): (Namespace, Name)| (ObjectKey::config_map(namespace.clone(), payload), Own::Namespace(name));
-    let set = |set: GuestSet| {
-        let key = ObjectKey::new(resource_set_kind(), Some(namespace.clone()), set.name.clone());
-        (key, Own::Set(set, version.clone()))
-    };
-    let member = |(key, own): (ObjectKey, Own)| {
-        let places = Places { read: key.clone(), lands: key };
-        let edits = vec![Edit::Own(Arc::new(own))];
-        Member { edits, ..Member::new(places, Role::Own, vec![named_by(claim)], None) }
-    };
-    namespaces.into_iter().map(made).chain(sets.into_iter().map(set)).map(member).collect()
 }
 
 /// The version in which a region has sets: the newest that pouch knows, unless it is known to serve only an older one. None

@@ -26,8 +26,6 @@ pub enum Role {
     PropagationSecret,
     /// It exists on every region because the provider itself makes it; nothing is published.
     Assumed,
-    /// pouch makes it, and nothing is read for it.
-    Own,
 }
 
 /// One object of a closure: what is read, where it lands, what is rewritten.

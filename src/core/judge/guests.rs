@@ -9,10 +9,10 @@ use alloc::vec::Vec;
 
 use super::case::{Verdict, verdict};
 use super::content::{check_content, check_copy};
-use super::{copied, place, tenancy};
+use super::{copied, tenancy};
 use crate::capi::resource_set::{MOST_BYTES, resource_set_kind};
-use crate::claim::{Claim, Edit, Own, Parcel, made, parcel};
-use crate::closure::{Closure, Member, Rank, Role, own_of_guests};
+use crate::claim::{Claim, Parcel, made, parcel};
+use crate::closure::{Closure, Member, Rank, version_of_sets};
 use crate::destination::Destination;
 use crate::finding::telling::Telling;
 use crate::finding::{Code, Finding, Severity};
@@ -85,8 +85,7 @@ pub(super) fn set_aside(world: &World<'_>, claim: &Claim, closure: &mut Closure)
         aside.push((waiting.read.clone(), Verdict::Broken, waiting.findings.clone()));
     }
     let all = core::mem::take(&mut closure.members);
-    let (members, own): (Vec<Member>, Vec<Member>) = all.into_iter().partition(|member| member.role != Role::Own);
-    for member in members {
+    for member in all {
         let found = if member.rule.is_some() { of_rule(world, &to, claim, closure, &member) } else { Vec::new() };
         match verdict(found.iter()) {
             Verdict::Admitted => closure.members.push(member),
@@ -100,9 +99,7 @@ pub(super) fn set_aside(world: &World<'_>, claim: &Claim, closure: &mut Closure)
         }
     }
     contradicting(closure, &mut aside);
-    let own = if aside.is_empty() { own } else { own_of_guests(world, claim, delivered, &closure.members) };
     let is_left = !closure.members.is_empty();
-    closure.members.extend(own);
     for open in &delivered.unseen {
         let message =
             format!("of {}, what is published stays, whether a rule still takes it or not: {}", claim.by, open.message);
@@ -254,24 +251,17 @@ fn node_size(node: &crate::node::Node) -> usize {
     below.saturating_add(AROUND)
 }
 
-/// Checks what pouch makes for guests.
-pub(super) fn own(world: &World<'_>, to: &Destination<'_>, member: &Member) -> Vec<Finding> {
-    let mut findings = place::check(to, &member.lands);
-    let version = member.edits.iter().find_map(|edit| match edit {
-        Edit::Own(own) => match &**own {
-            Own::Set(_, version) => version.as_ref(),
-            Own::Namespace(_) => None,
-        },
-        _ => None,
-    });
-    let looked = world.cluster(&to.region.name).and_then(ClusterFacts::looked);
-    let served = looked.and_then(|looked| looked.kinds.get(&resource_set_kind()));
-    if let (Some(version), Some(served)) = (version, served)
-        && !served.versions.contains(version)
-    {
-        let message = format!("region {} does not serve ClusterResourceSets in {version}", to.region.name);
-        let finding = Finding::new(Code::VersionNotServed, message).about(&member.lands);
-        findings.push(finding.help("Install or upgrade Cluster API there; what is published stays meanwhile."));
+/// Checks whether the region serves the sets that deliver what a group claims.
+pub(super) fn unserved(world: &World<'_>, claim: &Claim) -> Option<Finding> {
+    let (region, kind) = (claim.region(), resource_set_kind());
+    claim.delivered()?;
+    let version = version_of_sets(world, region)?;
+    let looked = world.cluster(region).and_then(ClusterFacts::looked);
+    let served = looked.and_then(|looked| looked.kinds.get(&kind))?;
+    if served.versions.contains(&version) {
+        return None;
     }
-    findings
+    let message = format!("region {region} does not serve ClusterResourceSets in {version}");
+    let finding = Finding::new(Code::VersionNotServed, message);
+    Some(finding.help("Install or upgrade Cluster API there; what is published stays meanwhile."))
 }

@@ -173,7 +173,7 @@ impl<'a> Court<'a> {
         let namespace = &whose.namespace;
         let who = match &whose.part {
             Part::Templates => "ManagedResources".to_owned(),
-            Part::Guests(group) => format!("payloads and sets of group {group}"),
+            Part::Guests(group) => format!("payloads of group {group}"),
             Part::Rules => "ResourceSyncRules".to_owned(),
             Part::Own if self.world.fleet.names_others() => "claimants".to_owned(),
             Part::Own => "Credentials".to_owned(),

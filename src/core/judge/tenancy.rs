@@ -43,7 +43,7 @@ pub fn of_member(
     let claim = member.acting(claim);
     // What a group of guests delivers, the configuration names. A kind that is not published is refused as such; an assumed
     // identity admits all namespaces.
-    let is_open = matches!(member.role, Role::Assumed | Role::Own) || claim.delivers(&member.read);
+    let is_open = member.role == Role::Assumed || claim.delivers(&member.read);
     if is_open || !world.fleet.publishes(&member.read.kind) {
         return findings;
     }
@@ -77,9 +77,6 @@ pub fn of_member(
 
 /// The rule by which a claim may use a member of its closure; none where nothing admits it, or nobody knows.
 pub fn rule_of(world: &World<'_>, claim: &Claim, closure: &Closure, member: &Member) -> Option<Rule> {
-    if member.role == Role::Own {
-        return Some(Rule::OwnNamespace);
-    }
     if member.role == Role::Assumed || !world.fleet.publishes(&member.read.kind) {
         return None;
     }

@@ -135,9 +135,10 @@ pub(super) fn is_anything_lost(input: &Input<'_>, pack: &Pack, changes: &[Change
             .any(|object| object.needed_by.iter().any(|before| !is_needed(&object.key, before)))
 }
 
-/// The objects that count as what somebody has. What is handed over was exchanged or lost when that began.
+/// The objects that count as what claimants have. What is handed over was exchanged or lost when that began, and what pouch makes
+/// to deliver others is nothing that anyone claims.
 pub(super) fn kept_by_somebody(objects: &[ManifestObject]) -> impl Iterator<Item = &ManifestObject> {
-    objects.iter().filter(|object| !object.state.is_handover())
+    objects.iter().filter(|object| !object.state.is_handover() && !object.is_delivery())
 }
 
 /// All accounts of a region; none where nobody loses anything.
@@ -193,7 +194,8 @@ impl<'n> Holdings<'n> {
     }
 
     fn of_pack(pack: &'n Pack) -> Self {
-        Self::new(pack.objects.iter().flat_map(|(key, packed)| keepers(packed).map(move |by| (key, by))))
+        let objects = pack.objects.iter().filter(|(_, packed)| !packed.is_delivery());
+        Self::new(objects.flat_map(|(key, packed)| keepers(packed).map(move |by| (key, by))))
     }
 
     fn new(needs: impl Iterator<Item = (&'n ObjectKey, &'n NeededBy)>) -> Self {

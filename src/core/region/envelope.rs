@@ -6,21 +6,23 @@
 
 use alloc::borrow::ToOwned as _;
 use alloc::boxed::Box;
+use alloc::collections::BTreeMap;
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::ops::Deref;
 
 use super::content::Order;
 use crate::admission::tenancy_of;
-use crate::capi::resource_set::PAYLOAD_TYPE;
-use crate::claim::guest::NEWEST;
+use crate::capi::resource_set::{PAYLOAD_TYPE, resource_set_kind};
+use crate::claim::guest::{self, NEWEST};
 use crate::claim::{Edit, GuestSet, Own, Parcel, parcel};
-use crate::config::{Expression, Fleet};
+use crate::config::{Expression, Fleet, GuestGroup};
 use crate::finding::Origin;
 use crate::hash::sha256_hex;
 use crate::layout::manifest::Guest;
 use crate::layout::sanitise::sanitise;
 use crate::layout::{Marks, Style, namespace};
-use crate::name::{Directory, ObjectKey, Version};
+use crate::name::{Directory, GroupKind, Name, Namespace, ObjectKey, Version};
 use crate::node::{Key, Node};
 use crate::object::Object;
 use crate::reuse::{ReuseKey, guest_line};
@@ -85,6 +87,28 @@ impl Order {
     }
 }
 
+/// What pouch makes to deliver payloads of a group in a namespace: sets, and payloads with the Namespaces that are needed in
+/// guests. `payloads` gives what each is in a guest, and `version` that of sets on the region.
+pub fn delivering(
+    group: &GuestGroup,
+    namespace: &Namespace,
+    payloads: &BTreeMap<Name, ObjectKey>,
+    version: Option<&Version>,
+) -> Vec<Order> {
+    let (namespaces, sets) = guest::sets(group, payloads);
+    let of_namespace = |(name, payload)| made(&ObjectKey::config_map(namespace.clone(), payload), Own::Namespace(name));
+    let of_set = |set: GuestSet| {
+        let key = ObjectKey::new(resource_set_kind(), Some(namespace.clone()), set.name.clone());
+        made(&key, Own::Set(set, version.cloned()))
+    };
+    namespaces.into_iter().map(of_namespace).chain(sets.into_iter().map(of_set)).collect()
+}
+
+/// Orders what pouch makes itself.
+pub(super) fn made(lands: &ObjectKey, own: Own) -> Order {
+    Order { read: lands.clone(), lands: lands.clone(), edits: vec![Edit::Own(Arc::new(own))] }
+}
+
 fn own(edit: &Edit) -> Option<&Own> {
     match edit {
         Edit::Own(own) => Some(own),
@@ -144,7 +168,7 @@ fn of_pouch<'s>(lands: &ObjectKey, own: &Own) -> Source<'s> {
 
 fn spec(set: &GuestSet) -> Node {
     let strategy = if set.once { "ApplyOnce" } else { "Reconcile" };
-    let resource = |(kind, name): &(crate::name::GroupKind, crate::name::Name)| {
+    let resource = |(kind, name): &(GroupKind, Name)| {
         map([("kind", Node::text(kind.kind.as_str())), ("name", Node::text(name.as_str()))])
     };
     let labels = set.clusters.labels.iter().map(|(key, value)| (Key::from(key.as_str()), Node::text(value)));

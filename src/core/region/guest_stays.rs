@@ -1,7 +1,6 @@
 //! Why what is published for guest clusters stays although its group is made anew.
 //!
-//! A payload is asked for itself: by what it holds, and by what would take its place. Sets, and payloads of Namespaces, are made
-//! of nothing that was read: they stay as long as they deliver something that does.
+//! A payload is asked for itself: by what it holds, and by what would take its place.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::sync::Arc;
@@ -10,11 +9,10 @@ use alloc::vec::Vec;
 use super::carry;
 use super::content::Order;
 use super::given::rule_of;
-use super::guests;
 use super::input::Input;
 use super::pack::Wanted;
-use crate::claim::{Claim, guest, parcel};
-use crate::closure::{Member, Rank, Role, delivering};
+use crate::claim::{Claim, parcel};
+use crate::closure::{Member, Rank};
 use crate::config::GuestGroup;
 use crate::finding::{Class, Code, Finding, Severity};
 use crate::judge::case::Ruling;
@@ -25,11 +23,7 @@ use crate::snapshot::Lookup;
 
 /// What stays of groups that are made anew.
 #[derive(Default)]
-pub(super) struct Staying<'m> {
-    /// What stays as published, by the group, and why.
-    as_published: BTreeMap<&'m Claimant, Vec<(&'m ManifestObject, Reason)>>,
-    /// Payloads that go on although the group has them not made anew, and what they are in guests.
-    going_on: BTreeMap<Claimant, Vec<(Name, ObjectKey)>>,
+pub(super) struct Staying {
     /// What rules take and waits because another object has its place.
     taken: BTreeMap<Claimant, BTreeSet<Place>>,
     /// What rules put somewhere all the same, by the rule.
@@ -43,17 +37,7 @@ fn place(read: &ObjectKey) -> Place {
     (read.namespace.clone(), read.name.clone(), read.kind.is_secret())
 }
 
-/// Whether pouch makes an object for groups of guests, and reads it from nowhere.
-pub(super) fn is_own(object: &ManifestObject) -> bool {
-    object.from.is_none() && object.needed_by.iter().any(|needed_by| needed_by.by.group().is_some())
-}
-
-impl<'m> Staying<'m> {
-    /// Notes what stays as published for a group.
-    pub(super) fn add(&mut self, by: &'m Claimant, object: &'m ManifestObject, reason: Reason) {
-        self.as_published.entry(by).or_default().push((object, reason));
-    }
-
+impl Staying {
     /// Takes from what is wanted what rules put where something stays, and says so. What of that is published elsewhere stays as
     /// well, and may be where more would land.
     pub(super) fn take(
@@ -82,41 +66,6 @@ impl<'m> Staying<'m> {
         }
     }
 
-    /// Notes what goes on for a group.
-    pub(super) fn go_on(&mut self, by: &Claimant, member: &Member) {
-        let place = parcel(&member.edits).map(|parcel| (member.lands.name.clone(), parcel.lands.clone()));
-        self.going_on.entry(by.clone()).or_default().extend(place);
-    }
-
-    /// What pouch makes to deliver what is fresh of a group together with what stays of it, and what it made without that; none
-    /// if nothing stays.
-    pub(super) fn delivering<'r>(
-        &self,
-        input: &Input<'_>,
-        ruling: &'r Ruling<'_>,
-        wanted: &Wanted,
-    ) -> Option<(impl Iterator<Item = &'r ObjectKey> + use<'r>, Vec<Member>)> {
-        let (case, claim) = (ruling.case, &ruling.case.claim);
-        let delivered = claim.delivered()?;
-        let mut payloads: BTreeMap<&Name, &ObjectKey> = BTreeMap::new();
-        // With another selector, what stays has sets of its own.
-        let as_published = self.as_published.get(&claim.by).into_iter().flatten().filter_map(|(object, _)| {
-            let guest = object.guest.as_ref().filter(|_| object.from.is_some())?;
-            (base_of(&object.key.name)? == delivered.base.as_str()).then_some((&object.key.name, &guest.key))
-        });
-        payloads.extend(as_published);
-        payloads.extend(self.going_on.get(&claim.by).into_iter().flatten().map(|(name, lands)| (name, lands)));
-        let fresh = case.published_members().filter(|member| !ruling.holds(member));
-        let fresh = fresh.filter_map(|member| Some((&member.lands, &parcel(&member.edits)?.lands)));
-        let (fresh, taken): (Vec<_>, Vec<_>) = fresh.partition(|(key, _)| wanted.contains_key(*key));
-        if payloads.is_empty() && taken.is_empty() {
-            return None;
-        }
-        payloads.extend(fresh.into_iter().map(|(key, lands)| (&key.name, lands)));
-        let before = case.closure.members.iter().filter(|member| member.role == Role::Own);
-        Some((before.map(|member| &member.lands), delivering(&input.terms.world, claim, delivered, &payloads)))
-    }
-
     /// Why something of a group stays as published although the group itself is made anew, if it does.
     pub(super) fn why(
         &self,
@@ -125,49 +74,19 @@ impl<'m> Staying<'m> {
         object: &ManifestObject,
         needed_by: &NeededBy,
     ) -> Option<Reason> {
-        if let Some((guest, from)) = object.guest.as_ref().zip(object.from.as_ref()) {
-            let place = (from.namespace.clone(), from.name.clone(), guest.key.kind.is_secret());
-            let (by, rule) = (&ruling.case.claim.by, rule_of(needed_by));
-            let is_given =
-                |rule: &Name| self.given.get(by).is_some_and(|given| given.contains(&(rule.clone(), place.clone())));
-            let is_taken = self.taken.get(by).is_some_and(|taken| taken.contains(&place));
-            // Of a chain that nobody can read, a rule may be what led there.
-            let is_opaque = matches!(needed_by.through.first(), Some(Step::Opaque(_)));
-            let is_taken = is_taken && (is_opaque || rule.is_some_and(|rule| !is_given(rule)));
-            let taken = is_taken.then_some(Code::ConflictingContent);
-            let waits = taken.or_else(|| waits(input, ruling, needed_by, guest, from)).map(Reason::of);
-            return waits.or_else(|| carry::made_before_a_strange_look(input, ruling, object));
-        }
-        let by = &ruling.case.claim.by;
-        let now = ruling.case.claim.delivered()?.base.as_str();
-        let mut staying = self.as_published.get(by)?.iter();
-        if let Some(guest) = &object.guest {
-            let base = base_of(&object.key.name)?.strip_suffix(guest::OF_NAMESPACES).filter(|base| *base != now)?;
-            let is_in = |(payload, _): &&(&ManifestObject, Reason)| {
-                let lands = payload.guest.as_ref().and_then(|guest| guest.key.namespace.as_ref());
-                lands.is_some_and(|lands| lands.as_str() == guest.key.name.as_str())
-                    && base_of(&payload.key.name) == Some(base)
-            };
-            return staying.find(is_in).map(|(_, reason)| *reason);
-        }
-        let (base, _) = guest::place_of(input.terms.world.fleet.group_of(by)?, &object.key.name)?;
-        if base.as_str().strip_suffix(guest::OF_NAMESPACES).unwrap_or(base.as_str()) == now {
-            return None;
-        }
-        // Of a set that cannot be read, nobody knows what it names.
-        let Some(set) = guests::published_set(input.published, &object.key) else {
-            return staying.next().map(|(_, reason)| *reason);
-        };
-        let names = |(payload, _): &&(&ManifestObject, Reason)| {
-            set.payloads.iter().any(|(kind, name)| *kind == payload.key.kind && *name == payload.key.name)
-        };
-        staying.find(names).map(|(_, reason)| *reason)
+        let (guest, from) = object.guest.as_ref().zip(object.from.as_ref())?;
+        let place = (from.namespace.clone(), from.name.clone(), guest.key.kind.is_secret());
+        let (by, rule) = (&ruling.case.claim.by, rule_of(needed_by));
+        let is_given =
+            |rule: &Name| self.given.get(by).is_some_and(|given| given.contains(&(rule.clone(), place.clone())));
+        let is_taken = self.taken.get(by).is_some_and(|taken| taken.contains(&place));
+        // Of a chain that nobody can read, a rule may be what led there.
+        let is_opaque = matches!(needed_by.through.first(), Some(Step::Opaque(_)));
+        let is_taken = is_taken && (is_opaque || rule.is_some_and(|rule| !is_given(rule)));
+        let taken = is_taken.then_some(Code::ConflictingContent);
+        let waits = taken.or_else(|| waits(input, ruling, needed_by, guest, from)).map(Reason::of);
+        waits.or_else(|| carry::made_before_a_strange_look(input, ruling, object))
     }
-}
-
-/// What the name of a payload begins with.
-fn base_of(payload: &Name) -> Option<&str> {
-    payload.as_str().rsplit_once('-').map(|(base, _)| base)
 }
 
 /// Why a payload waits: its object does, or what would take its place, or it may be one that was not read.

@@ -7,7 +7,6 @@
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
 
-use crate::capi::resource_set::is_resource_set;
 use crate::layout::manifest::{Manifest, ManifestObject, NeededBy, Reason};
 use crate::name::ObjectKey;
 
@@ -113,8 +112,6 @@ pub(super) enum Step {
     Claims,
     /// Withdraws what a claim keeps or left and may no longer have.
     Revoked,
-    /// Keeps what delivers others as long as something that it delivers stays.
-    Delivery,
     /// Keeps what would be deleted where a claim reads it, for all who needed it, whatever became of these.
     OwnOutput,
     /// Lets what was left wait for consumers to follow, within the room that there is, if nothing else keeps it.
@@ -126,12 +123,11 @@ pub(super) enum Step {
 }
 
 /// The steps in their order.
-pub(super) const STEPS: [Step; 9] = [
+pub(super) const STEPS: [Step; 8] = [
     Step::Region,
     Step::Selection,
     Step::Claims,
     Step::Revoked,
-    Step::Delivery,
     Step::OwnOutput,
     Step::HandOver,
     Step::Rest,
@@ -155,9 +151,6 @@ pub(super) trait Judge<'m> {
     /// Returns true if a row's object is made anew for it.
     fn is_fresh_for(&self, row: &Row<'m>) -> bool;
 
-    /// Returns true if pouch makes an object to deliver others.
-    fn is_delivery(&self, object: &ManifestObject) -> bool;
-
     /// The disposition that the claim behind a row asks for.
     fn claimed(&mut self, row: &Row<'m>) -> Disposition;
 
@@ -165,10 +158,7 @@ pub(super) trait Judge<'m> {
     fn is_revoked(&mut self, row: &Row<'m>) -> bool;
 
     /// Learns that a row is kept for its claim.
-    fn keeps(&mut self, row: &Row<'m>, reason: Reason);
-
-    /// Gets ready to say what stays of what delivers others: all of those are decided about.
-    fn deliver(&mut self);
+    fn keeps(&mut self, row: &Row<'m>);
 
     /// The objects among these that claims read where they would be deleted.
     fn own_output(&mut self, leaving: &[&'m ManifestObject]) -> BTreeSet<&'m ObjectKey>;
@@ -183,14 +173,12 @@ pub(super) trait Judge<'m> {
     fn handed_over(&mut self, exchanged: Exchanged<'m>, rows: &[Row<'m>]) -> Exchanged<'m>;
 }
 
-/// All rows of a manifest, undecided. Namespaces are needed by whatever is in them.
+/// All rows of a manifest, undecided. Namespaces stay as long as something is in them, and what pouch makes to deliver others as
+/// long as something is delivered: these have no rows.
 pub(super) fn rows(manifest: &Manifest) -> Vec<Row<'_>> {
-    let objects = manifest.objects.iter().filter(|object| !object.key.kind.is_namespace());
+    let objects = manifest.objects.iter().filter(|object| !object.key.kind.is_namespace() && !object.is_delivery());
     let of = |object| move |needed_by| Row { object, needed_by, becomes: Disposition::Open };
-    let mut rows: Vec<Row<'_>> = objects.flat_map(|object| object.needed_by.iter().map(of(object))).collect();
-    // What is delivered comes before what names it.
-    rows.sort_by_key(|row| is_resource_set(&row.object.key.kind));
-    rows
+    objects.flat_map(|object| object.needed_by.iter().map(of(object))).collect()
 }
 
 /// Says of every row what becomes of it.
@@ -208,18 +196,8 @@ pub(super) fn fold<'m>(rows: &mut [Row<'m>], steps: &[Step], judge: &mut impl Ju
                 }
             }
             Step::Selection => {}
-            Step::Claims => {
-                let claimed = open(rows).filter(|row| !judge.is_delivery(row.object)).collect::<Vec<_>>();
-                claimed.into_iter().for_each(|row| row.becomes = judge.claimed(row));
-            }
+            Step::Claims => open(rows).for_each(|row| row.becomes = judge.claimed(row)),
             Step::Revoked => rows.iter_mut().for_each(|row| revoke(row, judge)),
-            Step::Delivery => {
-                judge.deliver();
-                for row in open(rows).filter(|row| judge.is_delivery(row.object)).collect::<Vec<_>>() {
-                    row.becomes = judge.claimed(row);
-                    revoke(row, judge);
-                }
-            }
             Step::OwnOutput => {
                 let read = judge.own_output(&leaving(rows, judge));
                 let stays = rows.iter_mut().filter(|row| read.contains(&row.object.key));
@@ -247,7 +225,7 @@ fn revoke<'m>(row: &mut Row<'m>, judge: &mut impl Judge<'m>) {
         Disposition::Kept(_) | Disposition::Left if judge.is_revoked(row) => {
             row.becomes = Disposition::Withdrawn(Gone::Revoked);
         }
-        Disposition::Kept(reason) => judge.keeps(row, reason),
+        Disposition::Kept(_) => judge.keeps(row),
         Disposition::Open
         | Disposition::Left
         | Disposition::Fresh

@@ -23,7 +23,7 @@ use crate::layout::manifest::{Guest, Manifest, ManifestObject, NeededBy, ObjectS
 use crate::layout::sanitise::{open_part, sanitise};
 use crate::layout::{Marks, namespace};
 use crate::listing::few;
-use crate::name::{Claimant, Name, Namespace, ObjectKey};
+use crate::name::{Claimant, Namespace, ObjectKey};
 use crate::object::Object;
 use crate::reuse;
 use crate::yaml::consumers::{Trouble, trouble};
@@ -37,6 +37,15 @@ pub(super) enum Packed {
 }
 
 impl Packed {
+    /// Returns true for what pouch makes to deliver what groups of guests have.
+    pub(super) fn is_delivery(&self) -> bool {
+        match self {
+            Packed::Fresh { order, .. } => order.origin().is_none(),
+            Packed::Carried { object, .. } => object.is_delivery(),
+            Packed::Namespace { .. } => false,
+        }
+    }
+
     /// Whether it stays only for a hand-over: who is named with it has another now.
     pub(super) fn is_handover(&self) -> bool {
         matches!(self, Packed::Carried { state, .. } if state.is_handover())
@@ -94,11 +103,8 @@ pub(super) fn wanted(rulings: &[Ruling<'_>], selection: &Selection) -> Wanted {
     let admitted = rulings.iter().filter(|ruling| ruling.is_admitted());
     for ruling in admitted.filter(|ruling| selection.refreshes(&ruling.case.claim.by)) {
         let case = ruling.case;
-        let held = case.published_members().filter(|member| ruling.holds(member)).map(|member| &member.lands.name);
-        let held: BTreeSet<&Name> = held.collect();
         for member in case.published_members().filter(|member| !ruling.holds(member)) {
-            let Some(order) = guests::without(Order::of(member), &held) else { continue };
-            let entry = wanted.entry(member.lands.clone()).or_insert_with(|| (order, BTreeSet::new()));
+            let entry = wanted.entry(member.lands.clone()).or_insert_with(|| (Order::of(member), BTreeSet::new()));
             entry.1.insert(NeededBy::of(&case.claim.by, &member.through));
         }
     }
@@ -148,7 +154,9 @@ pub(super) fn pack_as_published<'f>(
         let is_little = changed <= FEW.saturating_add(seen / SHARE);
         is_little.then_some(if same { Keep::Kept } else { Keep::Changed })
     };
-    fill(terms, wanted(rulings, terms.selection), &mut pack, |_: &ObjectKey| true, keep)?;
+    let mut wanted = wanted(rulings, terms.selection);
+    guests::deliver(terms, rulings, &pack, &mut wanted);
+    fill(terms, wanted, &mut pack, |_: &ObjectKey| true, keep)?;
     // Then a claim breaks, which takes what is published.
     Some(pack).filter(|pack| pack.unreadable.is_empty())
 }

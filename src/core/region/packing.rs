@@ -58,6 +58,8 @@ pub(super) fn pack(input: &Input<'_>, history: &History, rulings: &[Ruling<'_>],
         ledger::fold(&mut rows, &STEPS, &mut claims);
         claims.settle(&rows, &mut pack);
     }
+    guests::deliver(&input.terms, rulings, &pack, &mut wanted);
+    guests::let_stay(input, history, rulings, &mut wanted, &mut pack);
     guests::keep_versions(input.published, wanted.values_mut().map(|(order, _)| order));
     let mut unasked = Vec::new();
     let keep = |lands: &ObjectKey, text: &str, object: Option<&Object>| {
@@ -71,35 +73,6 @@ pub(super) fn pack(input: &Input<'_>, history: &History, rulings: &[Ruling<'_>],
     pack
 }
 
-/// Lets groups that are made anew deliver what stays of them as well.
-fn deliver<'r>(
-    input: &Input<'_>,
-    rulings: impl Iterator<Item = &'r Ruling<'r>>,
-    staying: &Staying<'_>,
-    wanted: &mut Wanted,
-) {
-    for ruling in rulings.filter(|ruling| ruling.case.claim.by.group().is_some() && ruling.is_admitted()) {
-        let Some((before, now)) = staying.delivering(input, ruling, wanted) else { continue };
-        before.for_each(|own| _ = wanted.remove(own));
-        for own in now {
-            let needed_by = BTreeSet::from([NeededBy::of(&ruling.case.claim.by, &own.through)]);
-            wanted.entry(own.lands.clone()).or_insert_with(|| (Order::of(&own), needed_by));
-        }
-    }
-}
-
-/// The payloads that stay in a limited run although it makes their groups anew.
-fn standing<'m>(input: &Input<'m>, pack: &Pack) -> Staying<'m> {
-    let mut standing = Staying::default();
-    let objects = input.published.manifest().map(|manifest| &*manifest.objects).unwrap_or_default();
-    let stays = |object: &&ManifestObject| pack.objects.get(&object.key).is_some_and(|packed| !packed.is_handover());
-    for object in objects.iter().filter(stays) {
-        let of_guests = object.needed_by.iter().filter(|needed_by| needed_by.by.group().is_some());
-        of_guests.for_each(|needed_by| standing.add(&needed_by.by, object, Reason::Unread));
-    }
-    standing
-}
-
 /// The answer of a region's claims to what is published.
 struct Claims<'p, 'w> {
     input: &'p Input<'p>,
@@ -111,7 +84,7 @@ struct Claims<'p, 'w> {
     of_guests: BTreeMap<&'p Claimant, &'p Ruling<'p>>,
     held: Option<&'p Held<'p>>,
     wanted: &'w mut Wanted,
-    of_groups: Staying<'p>,
+    of_groups: Staying,
     /// The claimants of Secrets that the brake keeps whole, by the objects these would have become.
     whole: BTreeMap<ObjectKey, BTreeSet<NeededBy>>,
     /// The objects that claimants may no longer have and would keep.
@@ -151,7 +124,7 @@ impl<'p> Claims<'p, '_> {
     }
 
     /// The reason for which a part of what a group delivers stays as published while the rest goes on.
-    fn waits(&self, of_groups: &Staying<'_>, object: &ManifestObject, needed_by: &NeededBy) -> Option<Reason> {
+    fn waits(&self, of_groups: &Staying, object: &ManifestObject, needed_by: &NeededBy) -> Option<Reason> {
         let ruling = self.of_guests.get(&needed_by.by)?;
         let why = of_groups.why(self.input, ruling, object, needed_by);
         let why = why.or_else(|| self.admission.may_be_slip(object, needed_by).then_some(Reason::Unproved));
@@ -166,16 +139,10 @@ impl<'p> Claims<'p, '_> {
         }
         if self.is_limited() {
             self.leave_alone(rows, pack);
-            let is_refreshed = |ruling: &&Ruling<'_>| self.input.terms.selection.refreshes(&ruling.case.claim.by);
-            let standing = standing(self.input, pack);
-            deliver(self.input, self.rulings.iter().filter(is_refreshed), &standing, self.wanted);
             return;
         }
         let staying = self.staying(rows);
         self.tell(&staying, pack);
-        if self.held.is_some() {
-            self.name_held(&staying);
-        }
         let renewed = self.renewed(&staying);
         for Stays { object, names, reason } in staying.into_values().filter(|it| !renewed.contains_key(&it.object.key))
         {
@@ -218,7 +185,8 @@ impl<'p> Claims<'p, '_> {
             of.entry(&row.object.key).or_default().insert(row.needed_by.clone());
         }
         let mut held = self.staying(rows);
-        for object in self.manifest.objects.iter().filter(|object| !object.key.kind.is_namespace()) {
+        let is_of_claims = |object: &&ManifestObject| !object.key.kind.is_namespace() && !object.is_delivery();
+        for object in self.manifest.objects.iter().filter(is_of_claims) {
             let names = of.remove(&object.key).unwrap_or_default();
             match self.wanted.get_mut(&object.key) {
                 Some((_, needed_by)) => needed_by.extend(names),
@@ -247,37 +215,14 @@ impl<'p> Claims<'p, '_> {
         pack.findings.extend(home::findings(self.input, self.manifest, &self.read));
     }
 
-    /// Lets sets name what stays of payloads where the brake has decided that.
-    fn name_held(&mut self, staying: &BTreeMap<&ObjectKey, Stays<'p>>) {
-        let is_named = |stays: &&Stays<'_>| !matches!(stays.reason, Reason::HeldValue | Reason::HandedOver);
-        let named = staying.values().filter(is_named);
-        let of_guests = named.flat_map(|Stays { object, names, .. }| names.iter().map(|by| (&object.key, &by.by)));
-        let of_guests: Vec<(&ObjectKey, &Claimant)> = of_guests.filter(|(_, by)| by.group().is_some()).collect();
-        let sets = self.wanted.values_mut().filter(|(order, _)| guests::set(order).is_some());
-        let mut sets: Vec<(&mut Order, &Claimant)> =
-            sets.filter_map(|(order, needed_by)| Some((order, &needed_by.first()?.by))).collect();
-        guests::name_staying(&mut sets, of_guests.into_iter());
-    }
-
-    /// The objects kept for claims that can be made with their new text: an identity that could be read, and a set of what
-    /// is left of its payloads.
+    /// The objects kept for claims that can be made with their new text: identities that could be read.
     fn renewed(&self, staying: &BTreeMap<&ObjectKey, Stays<'p>>) -> Wanted {
-        let stays_for = |key: &ObjectKey, is_it: fn(Reason) -> bool| {
-            self.wanted.contains_key(key) || staying.get(key).is_some_and(|stays| is_it(stays.reason))
-        };
-        let holds = |key: &ObjectKey| stays_for(key, |it| !matches!(it, Reason::OwnOutput | Reason::HandedOver));
-        let stays = |key: &ObjectKey| stays_for(key, |reason| reason != Reason::OwnOutput);
+        let is_had = |stays: &Stays<'_>| !matches!(stays.reason, Reason::OwnOutput | Reason::HandedOver);
+        let holds = |key: &ObjectKey| self.wanted.contains_key(key) || staying.get(key).is_some_and(is_had);
         let kept = staying.values().filter(|stays| is_of_claim(stays.reason));
         let renew = |Stays { object, names, .. }: &Stays<'p>| {
-            let by = &names.first()?.by;
-            let order = if guests::is_set(object) {
-                self.of_guests.get(by).filter(|ruling| ruling.is_admitted())?;
-                guests::of_what_is_left(self.input, by, &object.key, stays)?
-            } else {
-                let (read, edits) = self.admission.new_text(object, by, holds)?;
-                Order { read, lands: object.key.clone(), edits }
-            };
-            Some((object.key.clone(), (order, names.clone())))
+            let (read, edits) = self.admission.new_text(object, &names.first()?.by, holds)?;
+            Some((object.key.clone(), (Order { read, lands: object.key.clone(), edits }, names.clone())))
         };
         kept.filter_map(renew).collect()
     }
@@ -333,10 +278,6 @@ impl<'p> Judge<'p> for Claims<'p, '_> {
         wanted.is_some_and(|(_, needed_by)| needed_by.iter().any(|now| now.by == row.needed_by.by))
     }
 
-    fn is_delivery(&self, object: &ManifestObject) -> bool {
-        guest_stays::is_own(object)
-    }
-
     fn claimed(&mut self, row: &Row<'p>) -> Disposition {
         let Row { object, needed_by, .. } = *row;
         let left = match self.input.terms.allowances.withdraw.contains(&needed_by.by) {
@@ -365,16 +306,8 @@ impl<'p> Judge<'p> for Claims<'p, '_> {
         true
     }
 
-    fn keeps(&mut self, row: &Row<'p>, reason: Reason) {
-        let by = &row.needed_by.by;
-        self.keeping.insert(by);
-        if by.group().is_some() && !self.is_fresh(&row.object.key) {
-            self.of_groups.add(by, row.object, reason);
-        }
-    }
-
-    fn deliver(&mut self) {
-        deliver(self.input, self.of_guests.values().copied(), &self.of_groups, self.wanted);
+    fn keeps(&mut self, row: &Row<'p>) {
+        self.keeping.insert(&row.needed_by.by);
     }
 
     fn brake(&mut self) {
@@ -401,10 +334,6 @@ impl<'p> Judge<'p> for Claims<'p, '_> {
         for row in rows.iter().filter(is_kept).filter(|row| !self.is_fresh(&row.object.key)) {
             kept.entry(&row.object.key).or_default().insert(row.needed_by.clone());
         }
-        // A set of which nothing is left delivers nothing.
-        let left: BTreeSet<ObjectKey> = exchanged.iter().map(|(object, _)| object.key.clone()).collect();
-        let is_there = |key: &ObjectKey| self.is_fresh(key) || kept.contains_key(key) || left.contains(key);
-        exchanged.retain(|(object, _)| guests::names_any(self.input.published, object, is_there));
         if exchanged.is_empty() {
             return exchanged;
         }
@@ -424,7 +353,6 @@ impl<'p> Claims<'p, '_> {
         if self.admission.ends(row.object, row.needed_by).is_some() {
             return None;
         }
-        self.of_groups.go_on(by, member);
         let needed_by = BTreeSet::from([NeededBy::of(by, &member.through)]);
         self.wanted.entry(member.lands.clone()).or_insert_with(|| (Order::of(member), needed_by));
         Some(if member.lands == row.object.key { Disposition::Fresh } else { Disposition::Left })

@@ -14,8 +14,8 @@ use serde_json::Value;
 use super::case::{Case, Scene, asked_for, fleet, key, of_stage, show, show_findings, snapshot};
 use super::standing::Stands;
 use crate::admission::tenancy_of;
-use crate::claim::{Asked, Edit};
-use crate::closure::{Member, Role};
+use crate::claim::{Asked, Edit, parcel};
+use crate::closure::{Member, Role, version_of_sets};
 use crate::config::{Accept, Acceptance, Fleet, RegionConfig};
 use crate::destination::Destination;
 use crate::finding::Finding;
@@ -33,7 +33,7 @@ use crate::name::{Claimant, ObjectKey, Region};
 use crate::region::allowances::{Allowances, Selection};
 use crate::region::change::{Action, Change};
 use crate::region::content::{Content, Order};
-use crate::region::envelope::Envelopes;
+use crate::region::envelope::{Envelopes, delivering};
 use crate::region::history::{History, Past};
 use crate::region::input::Terms;
 use crate::region::plan::{RegionPlan, bundle_yaml, plan, plan_against};
@@ -269,7 +269,7 @@ fn member(member: &Member) -> String {
         match edit {
             Edit::Text { path, text } => _ = write!(line, "  {} := {text}", path.join(".")),
             Edit::Parcel(parcel) => _ = write!(line, "  in guests {}", show(&parcel.lands)),
-            Edit::Own(_) => line.push_str("  (made)"),
+            Edit::Own(_) => {}
             Edit::Made(_) => _ = write!(line, "  makes {}", edit.paths().join(", ")),
         }
     }
@@ -346,14 +346,21 @@ fn sanitised(case: &Case) -> String {
     for region in desk.fleet.regions.values() {
         for case in desk.heard(&region.name) {
             _ = writeln!(out, "{} -> {}: {}", case.claim.by.path(), region.name, word(case.verdict));
-            for member in case.published_members() {
-                let (order, keys) = (Order::of(member), keys());
+            let payloads = case
+                .published_members()
+                .filter_map(|member| Some((member.lands.name.clone(), parcel(&member.edits)?.lands.clone())));
+            let version = version_of_sets(&desk.world(), &region.name);
+            let group = desk.fleet.group_of(&case.claim.by).into_iter();
+            let (payloads, at) = (payloads.collect(), case.claim.by.namespace());
+            let own = group.flat_map(|group| delivering(group, at, &payloads, version.as_ref()));
+            for order in case.published_members().map(Order::of).chain(own) {
+                let keys = keys();
                 let made = envelopes(&desk, region, &keys);
                 let Some(object) = order.source(&desk.snapshot, &made) else { continue };
                 out.push_str("---\n");
                 let to = Destination { fleet: &desk.fleet, region };
-                let (marks, tenancy) = (Marks::of(&to), tenancy_of(&desk.fleet, &member.lands.kind));
-                out.push_str(&emit(&sanitise(&object, &member.lands, &member.edits, marks, tenancy)));
+                let (marks, tenancy) = (Marks::of(&to), tenancy_of(&desk.fleet, &order.lands.kind));
+                out.push_str(&emit(&sanitise(&object, &order.lands, &order.edits, marks, tenancy)));
             }
             let stops = case.findings.into_iter().filter(Finding::stops_claim);
             show_findings("", stops.collect(), &mut out);

@@ -87,6 +87,11 @@ impl ManifestObject {
         Some(ObjectKey { kind: self.key.kind.clone(), namespace, name, made: from.made.clone() })
     }
 
+    /// Returns true for a set, or the payload of a Namespace, that pouch makes to deliver what groups of guests have.
+    pub fn is_delivery(&self) -> bool {
+        self.from.is_none() && self.needed_by.iter().any(|needed_by| needed_by.by.group().is_some())
+    }
+
     /// Who can read the file, if it is a Secret's.
     pub fn readers<'a>(&'a self, bundle: &'a Manifest) -> &'a [Recipient] {
         if self.recipients.is_empty() { &bundle.recipients } else { &self.recipients }

@@ -66,11 +66,13 @@ pub enum Ask {
         /// True if they go to guest clusters.
         for_guests: bool,
     },
-    /// The objects that a group of guest clusters delivers, and the templates that are rendered for its namespace.
+    /// An object that a group of guest clusters names, in each of its places; none for a namespace too many.
+    Entry(Arc<[Item]>),
+    /// What a rule that a group of guest clusters names delivers, or a template that it names once that is rendered.
     Deliver {
         /// The part that is the same in each namespace.
         delivered: Arc<Delivered>,
-        /// The templates.
+        /// The template, if it is for the namespace.
         rendered: Vec<Rendered>,
     },
 }
@@ -125,7 +127,7 @@ pub enum NamedBy {
     Configuration,
 }
 
-/// What a group delivers to guest clusters, in each of its namespaces.
+/// What a rule of a group delivers to guest clusters, in each of its namespaces.
 #[derive(Clone, Debug)]
 pub struct Delivered {
     /// What the names of its sets and payloads begin with.
@@ -134,18 +136,16 @@ pub struct Delivered {
     pub named: BTreeSet<ObjectKey>,
     /// The objects. Several may land in one place; which of them does is decided where it is known what each may use.
     pub items: Vec<Item>,
-    /// What ResourceSyncRules may take beside that.
+    /// What the rule may take beside that.
     pub waiting: Vec<Waiting>,
-    /// What ResourceSyncRules take of sources that they may not use, and no grant can open, by rule.
-    pub shut: BTreeSet<(Name, Option<Namespace>, Name)>,
-    /// What leaves open whether ResourceSyncRules take more.
-    pub unseen: Vec<Finding>,
-    /// Whether all ResourceSyncRules could be followed, and all was seen that they may take.
+    /// What the rule takes of sources that it may not use, and no grant can open.
+    pub shut: BTreeSet<(Option<Namespace>, Name)>,
+    /// What leaves open whether the rule takes more.
+    pub unseen: Option<Finding>,
+    /// Set if the rule could be followed, and all was seen that it may take.
     pub is_whole: bool,
-    /// Whether the namespace is one of too many, in which nothing is delivered.
+    /// Set if the namespace is one of too many, in which nothing is delivered.
     pub is_beyond: bool,
-    /// Which Clusters of its namespace a set is for.
-    pub clusters: ClusterSelector,
 }
 
 /// An object that is delivered.
@@ -157,7 +157,7 @@ pub struct Item {
     pub parcel: Arc<Parcel>,
     /// The payload that holds it.
     pub payload: Name,
-    /// The claim that the ResourceSyncRule would make which takes it; none of what the configuration names.
+    /// The claim that the ResourceSyncRule would make which takes it; none of an object that the configuration names.
     pub rule: Option<Arc<Claim>>,
 }
 
@@ -199,10 +199,6 @@ pub struct Parcel {
 pub struct GuestSet {
     /// Its name.
     pub name: Name,
-    /// What names of its payloads begin with.
-    pub base: Name,
-    /// Where its part of all payloads begins.
-    pub start: u64,
     /// Which Clusters of its namespace it is for.
     pub clusters: ClusterSelector,
     /// Whether it writes its payloads once, and never again.
@@ -236,7 +232,7 @@ impl Claim {
             Ask::Root { root, .. } => Some((&root.kind, &root.version)),
             Ask::Starts(starts) => starts.first().map(|start| (&start.root.kind, &start.root.version)),
             Ask::Copy(copied) => Some((&copied.read.kind, &copied.version)),
-            Ask::Render { .. } | Ask::Deliver { .. } => None,
+            Ask::Render { .. } | Ask::Entry(_) | Ask::Deliver { .. } => None,
         }
     }
 
@@ -244,7 +240,7 @@ impl Claim {
     pub fn root(&self) -> Option<&Root> {
         match &self.ask {
             Ask::Root { root, .. } => Some(root),
-            Ask::Starts(_) | Ask::Copy(_) | Ask::Render { .. } | Ask::Deliver { .. } => None,
+            Ask::Starts(_) | Ask::Copy(_) | Ask::Render { .. } | Ask::Entry(_) | Ask::Deliver { .. } => None,
         }
     }
 
@@ -252,7 +248,9 @@ impl Claim {
     pub fn resolution(&self) -> Resolution {
         match &self.ask {
             Ask::Root { resolution, .. } => *resolution,
-            Ask::Starts(_) | Ask::Copy(_) | Ask::Render { .. } | Ask::Deliver { .. } => Resolution::AsWritten,
+            Ask::Starts(_) | Ask::Copy(_) | Ask::Render { .. } | Ask::Entry(_) | Ask::Deliver { .. } => {
+                Resolution::AsWritten
+            }
         }
     }
 
@@ -260,7 +258,7 @@ impl Claim {
     pub fn starts(&self) -> &[Start] {
         match &self.ask {
             Ask::Starts(starts) => starts,
-            Ask::Root { .. } | Ask::Copy(_) | Ask::Render { .. } | Ask::Deliver { .. } => &[],
+            Ask::Root { .. } | Ask::Copy(_) | Ask::Render { .. } | Ask::Entry(_) | Ask::Deliver { .. } => &[],
         }
     }
 
@@ -268,15 +266,15 @@ impl Claim {
     pub fn copied(&self) -> Option<&Copied> {
         match &self.ask {
             Ask::Copy(copied) => Some(copied),
-            Ask::Root { .. } | Ask::Starts(_) | Ask::Render { .. } | Ask::Deliver { .. } => None,
+            Ask::Root { .. } | Ask::Starts(_) | Ask::Render { .. } | Ask::Entry(_) | Ask::Deliver { .. } => None,
         }
     }
 
-    /// The objects that a group of guest clusters delivers.
+    /// What a rule or template that a group of guest clusters names delivers.
     pub fn delivered(&self) -> Option<&Arc<Delivered>> {
         match &self.ask {
             Ask::Deliver { delivered, .. } => Some(delivered),
-            Ask::Root { .. } | Ask::Starts(_) | Ask::Copy(_) | Ask::Render { .. } => None,
+            Ask::Root { .. } | Ask::Starts(_) | Ask::Copy(_) | Ask::Render { .. } | Ask::Entry(_) => None,
         }
     }
 
@@ -299,7 +297,7 @@ impl Claim {
     pub fn rendered(&self) -> &[Rendered] {
         match &self.ask {
             Ask::Deliver { rendered, .. } => rendered,
-            Ask::Root { .. } | Ask::Starts(_) | Ask::Copy(_) | Ask::Render { .. } => &[],
+            Ask::Root { .. } | Ask::Starts(_) | Ask::Copy(_) | Ask::Render { .. } | Ask::Entry(_) => &[],
         }
     }
 
@@ -315,7 +313,11 @@ impl Claim {
 
     /// Whether the configuration lets the claim deliver an object to guest clusters, by naming it.
     pub fn delivers(&self, read: &ObjectKey) -> bool {
-        self.delivered().is_some_and(|delivered| delivered.named.contains(read))
+        match &self.ask {
+            Ask::Entry(items) => items.iter().any(|item| item.read == *read),
+            Ask::Deliver { delivered, .. } => delivered.named.contains(read),
+            Ask::Root { .. } | Ask::Starts(_) | Ask::Copy(_) | Ask::Render { .. } => false,
+        }
     }
 }
 

@@ -24,7 +24,7 @@ use alloc::vec::Vec;
 
 use crate::admission::{self, Namer, Sought};
 use crate::capi::{self, Need, aws};
-use crate::claim::{Ask, Claim, Copied, Delivered, Edit, Start};
+use crate::claim::{Ask, Claim, Copied, Delivered, Edit, Item, Start};
 use crate::config::{Grant, Resolution};
 use crate::finding::telling::Telling;
 use crate::finding::{Code, Finding};
@@ -57,6 +57,7 @@ pub fn close(world: &World<'_>, claim: &Claim) -> Closure {
     match &claim.ask {
         Ask::Copy(copied) => copy(world, claim, copied, &mut closure),
         Ask::Render { .. } => template::close(world, claim, &mut closure),
+        Ask::Entry(item) => entry(world, claim, item, &mut closure),
         Ask::Deliver { delivered, .. } => deliver(world, claim, delivered, &mut closure),
         Ask::Starts(starts) => {
             let starts = starts.iter().filter_map(|start| begin(world, claim, start, &mut closure)).collect();
@@ -82,18 +83,24 @@ fn follow_root(world: &World<'_>, claim: &Claim, root: &Root, closure: &mut Clos
     readiness::check(world, claim, root, closure);
 }
 
-/// The objects that a group of guest clusters delivers. What never leaves, and what a ResourceSyncRule takes and may not use, is
-/// left out, so that whoever writes it takes nothing from the others.
+/// The object that a group of guest clusters names, in each of its places. What every region has by itself, a guest need not
+/// have.
+fn entry(world: &World<'_>, claim: &Claim, items: &[Item], closure: &mut Closure) {
+    closure.members.extend(items.iter().map(|item| guests::member(claim, item)));
+    if let Some(member) = closure.members.first().filter(|member| world.fleet.publishes(&member.read.kind)).cloned() {
+        look_up(world, claim, closure, &member);
+    }
+    at_home::mark_delivered(world, claim, closure);
+}
+
+/// The objects that a rule or template of a group of guest clusters delivers. What never leaves, and what a ResourceSyncRule
+/// takes and may not use, is left out, so that those who write it take nothing from the others.
 fn deliver(world: &World<'_>, claim: &Claim, delivered: &Delivered, closure: &mut Closure) {
     let (mut telling, mut left_out) = (Telling::default(), None);
     let rendered = guests::rendered(world, claim, delivered, closure);
     let all: Vec<Member> = guests::items(claim, delivered).chain(rendered).collect();
-    // Of what rules take and templates make, something may come or wait.
-    let group = world.fleet.group_of(&claim.by);
-    let has_others = group.is_some_and(|group| !group.rules.is_empty() || !group.templates.is_empty())
-        || !all.iter().all(|member| guests::never_leaves(world, &member.read).is_some());
     for member in all {
-        if let Some(finding) = guests::left_out(world, claim, &member, has_others) {
+        if let Some(finding) = guests::left_out(world, claim, &member) {
             if telling.tells(&member.read) {
                 closure.find(claim, finding);
             } else {
@@ -103,9 +110,8 @@ fn deliver(world: &World<'_>, claim: &Claim, delivered: &Delivered, closure: &mu
         }
         let read = &member.read;
         closure.members.push(member.clone());
-        // What every region has by itself, a guest need not have. What was not read of what a rule takes lets that wait alone.
-        let is_unread = || member.rule.is_some() && matches!(world.snapshot.look_up(read), Lookup::Unread(_));
-        if world.fleet.publishes(&read.kind) && !is_unread() {
+        // What was not read lets that wait alone.
+        if world.fleet.publishes(&read.kind) && !matches!(world.snapshot.look_up(read), Lookup::Unread(_)) {
             look_up(world, claim, closure, &member);
         }
     }
@@ -115,9 +121,9 @@ fn deliver(world: &World<'_>, claim: &Claim, delivered: &Delivered, closure: &mu
     }
     at_home::mark_delivered(world, claim, closure);
     if closure.members.len() > MAX_OBJECTS {
-        let message = format!("the group needs more than {MAX_OBJECTS} objects");
+        let message = format!("the entry gives more than {MAX_OBJECTS} objects");
         let finding = Finding::new(Code::TooManyObjects, message).at(&claim.origin);
-        closure.find(claim, finding.help("Divide the group."));
+        closure.find(claim, finding.help("Narrow the rule, or let the template make fewer."));
     }
 }
 

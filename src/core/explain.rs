@@ -123,7 +123,9 @@ impl Answer {
         self.claims.dedup_by_key(|claim| by(claim));
         self.objects.sort_by(|one, other| one.region.cmp(&other.region).then_with(|| one.path.cmp(&other.path)));
         // What pouch makes for guest clusters stands in no source, and neither does what is called otherwise there.
-        if self.claims.iter().any(|claim| Claimant::of_path(&claim.credential).is_some_and(|by| by.group().is_some())) {
+        let is_group = |path: &String| Claimant::of_path(path).is_some_and(|by| by.group().is_some());
+        let needed = self.objects.iter().flat_map(|object| &object.credentials);
+        if self.claims.iter().map(|claim| &claim.credential).chain(needed).any(is_group) {
             self.missed = None;
         }
     }
@@ -216,7 +218,8 @@ fn answer(question: &Question, bundle: &Bundle<'_>, claims: Vec<ClaimRecord>) ->
     let is_meant = |object: &&ManifestObject| match question {
         Question::Claimant(_) | Question::Rule(_) | Question::Template(_) => {
             let is_named = || object.needed_by.iter().any(|needed| question.names(&needed.by));
-            !is_told(object) && (is_named() || is_set(object))
+            // What pouch makes for a group is no step of a claim.
+            (object.is_delivery() || !is_told(object)) && (is_named() || is_set(object))
         }
         Question::Object(key) => {
             object.key == *key || object.read_key().as_ref() == Some(key) || in_guests(object, key)
@@ -416,12 +419,11 @@ fn claim(
 ) -> Option<ClaimRecord> {
     let Case { claim, closure, findings, .. } = case;
     let told = told(world, claim, closure, steps);
-    let made = guests::made(world, bundle, (claim, closure, ruled.verdict), steps);
     let is_meant = match steps {
         Steps::All => true,
-        Steps::To(_) => !told.is_empty() || !made.is_empty(),
+        Steps::To(_) => !told.is_empty(),
         // A template of which nothing comes is the group's all the same, whose findings may say why.
-        Steps::By(by) => !told.is_empty() || guests::names_template(world.fleet, claim, by),
+        Steps::By(by) => !told.is_empty() || guests::names_template(claim, by),
     };
     if !is_meant {
         return None;
@@ -434,13 +436,12 @@ fn claim(
         step(world, bundle, (claim, closure, ruled.verdict), (member, named_by))
     });
     let lands: BTreeSet<&ObjectKey> = told.iter().filter_map(member).map(|member| &member.lands).collect();
-    let is_made = |key: &ObjectKey| made.iter().any(|step| step.lands == ObjectRecord::from(key));
     let readers = bundle.readers_of(&claim.by);
     // What a broken claim has stays sealed as it is.
     let is_sealed = bundle.outcome == Outcome::Held && ruled.verdict == Verdict::Admitted && !readers.is_empty();
     let held = bundle.to.region.recipients.iter().filter(|it| is_sealed && !readers.contains(it));
     let (mut kept, mut withdrawn, mut published) = (Vec::new(), Vec::new(), Vec::new());
-    let others = bundle.of.get(&claim.by).into_iter().flatten().filter(|key| !lands.contains(*key) && !is_made(key));
+    let others = bundle.of.get(&claim.by).into_iter().flatten().filter(|key| !lands.contains(*key));
     for key in others.filter(|_| matches!(steps, Steps::All)) {
         match bundle.state(key) {
             // Whether others need it too, and the brake, was not asked.
@@ -459,7 +460,7 @@ fn claim(
         region: Some(bundle.to.region.name.to_string()),
         recipients: readers.iter().map(ToString::to_string).collect(),
         recipients_held: held.map(ToString::to_string).collect(),
-        steps: chain.chain(made).collect(),
+        steps: chain.collect(),
         kept,
         withdrawn,
         published,

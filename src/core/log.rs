@@ -184,7 +184,7 @@ impl Query<'_> {
     ) -> bool {
         match self.question {
             None => true,
-            Some(Question::Claimant(by)) => claimants.contains(by),
+            Some(Question::Claimant(by)) => claimants.iter().any(|claimant| claimant.is_of(by)),
             Some(Question::Region(directory)) => home.directory == *directory,
             Some(Question::Object(asked)) => {
                 let is_read =

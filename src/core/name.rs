@@ -4,17 +4,20 @@
 //! words of nearly every key take no memory at all. This module knows how Kubernetes bounds names; it knows
 //! nothing of objects.
 
+mod form;
 pub mod holder;
 pub mod made;
 pub mod step;
 
 use alloc::borrow::Cow;
 use alloc::boxed::Box;
+use alloc::collections::BTreeSet;
 use alloc::string::String;
 use alloc::sync::Arc;
 use core::cmp::Ordering;
 use core::{fmt, hash};
 
+pub use form::{is_data_key, is_directory, is_dns_label, is_dns_subdomain, is_template, split_api_version};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -370,12 +373,15 @@ pub enum Claimant {
         /// Its name.
         name: Name,
     },
-    /// A group of guest clusters in a namespace; it stands in the configuration, and no object is called so.
+    /// An entry of a group of guest clusters, for a namespace, or the group itself: it stands in the configuration, and nothing is
+    /// called so.
     Guests {
         /// The namespace of their Clusters.
         namespace: Namespace,
         /// The group.
         group: Name,
+        /// The object, rule or template that the entry names; none of the group itself, which asks for nothing.
+        entry: Option<Box<ObjectKey>>,
     },
     /// A ManagedResource for a namespace.
     Template {
@@ -430,7 +436,15 @@ impl Claimant {
             CLUSTER => Self::Cluster { namespace, name: name.into() },
             RESOURCE_SET => Self::ResourceSet { namespace, name: name.into() },
             CREDENTIAL => Self::Credential { namespace, name: name.into() },
-            GUESTS => Self::Guests { namespace, group: name.into() },
+            GUESTS => {
+                let Some((group, entry)) = name.split_once('/') else {
+                    return Self::Guests { namespace, group: name.into(), entry: None };
+                };
+                match entry_of(entry) {
+                    Some(entry) => Self::Guests { namespace, group: group.into(), entry: Some(Box::new(entry)) },
+                    None => Self::Other { kind: kind.into(), namespace, name: name.into(), written: Box::default() },
+                }
+            }
             TEMPLATE => Self::Template { namespace, template: name.into() },
             SYNC_RULE => {
                 let (rule, object) =
@@ -439,6 +453,16 @@ impl Claimant {
             }
             kind => Self::Other { kind: kind.into(), namespace, name: name.into(), written: Box::default() },
         }
+    }
+
+    /// The entry of a group of guest clusters that names a ResourceSyncRule. No object is called so: it has no API group.
+    pub fn rule_entry(rule: &Name) -> ObjectKey {
+        ObjectKey::new(GroupKind::new("", SYNC_RULE), None, rule.clone())
+    }
+
+    /// The entry of a group of guest clusters that names a ManagedResource. No object is called so: it has no API group.
+    pub fn template_entry(template: &Name) -> ObjectKey {
+        ObjectKey::new(GroupKind::new("", TEMPLATE), None, template.clone())
     }
 
     /// Its kind, such as `Credential`.
@@ -467,17 +491,20 @@ impl Claimant {
         }
     }
 
-    /// Its name as it is written: `rule:object` of what a rule takes.
+    /// Its name as it is written: `rule:object` of what a rule takes, `group/Kind/namespace/name` of what a group names.
     pub fn name(&self) -> Cow<'_, str> {
         Cow::Borrowed(match self {
             Self::Cluster { name, .. }
             | Self::ResourceSet { name, .. }
             | Self::Credential { name, .. }
-            | Self::Guests { group: name, .. }
+            | Self::Guests { group: name, entry: None, .. }
             | Self::Template { template: name, .. }
             | Self::SyncRule { rule: name, object: None, .. }
             | Self::Other { name, .. } => name.as_str(),
             Self::SyncRule { rule, object: Some(object), .. } => return Cow::Owned(format!("{rule}:{object}")),
+            Self::Guests { group, entry: Some(entry), .. } => {
+                return Cow::Owned(format!("{group}/{}/{}", entry.kind, entry.path()));
+            }
         })
     }
 
@@ -518,6 +545,50 @@ impl Claimant {
             | Self::SyncRule { .. }
             | Self::Other { .. } => None,
         }
+    }
+
+    /// The object, rule or template that an entry of a group of guest clusters names, if it is one.
+    pub fn entry(&self) -> Option<&ObjectKey> {
+        match self {
+            Self::Guests { entry, .. } => entry.as_deref(),
+            Self::Cluster { .. }
+            | Self::ResourceSet { .. }
+            | Self::Credential { .. }
+            | Self::Template { .. }
+            | Self::SyncRule { .. }
+            | Self::Other { .. } => None,
+        }
+    }
+
+    /// Returns true for a group of guest clusters as a whole.
+    pub fn is_group(&self) -> bool {
+        self.group().is_some() && self.entry().is_none()
+    }
+
+    /// The group that an entry belongs to; any other claimant is itself the whole.
+    pub fn whole(&self) -> Cow<'_, Claimant> {
+        match self {
+            Self::Guests { namespace, group, entry: Some(_) } => {
+                Cow::Owned(Self::Guests { namespace: namespace.clone(), group: group.clone(), entry: None })
+            }
+            Self::Guests { entry: None, .. }
+            | Self::Cluster { .. }
+            | Self::ResourceSet { .. }
+            | Self::Credential { .. }
+            | Self::Template { .. }
+            | Self::SyncRule { .. }
+            | Self::Other { .. } => Cow::Borrowed(self),
+        }
+    }
+
+    /// Returns true if it is another claimant, or belongs to it.
+    pub fn is_of(&self, other: &Claimant) -> bool {
+        self == other || *self.whole() == *other
+    }
+
+    /// Returns true if it is one of these, or belongs to one.
+    pub fn is_among(&self, these: &BTreeSet<Claimant>) -> bool {
+        these.contains(self) || these.contains(&*self.whole())
     }
 
     /// Whether it puts what it makes where it wants that, and not what it read where that was read.
@@ -567,11 +638,12 @@ impl Claimant {
             _ => (CREDENTIAL, path),
         };
         let (namespace, name) = place.split_once('/')?;
-        if namespace.is_empty() || name.is_empty() || name.contains('/') {
-            return None;
-        }
         let kind = KINDS.into_iter().find(|known| kind.eq_ignore_ascii_case(known))?;
-        Some(Self::new(kind, namespace.into(), name))
+        let is_name = match name.split_once('/') {
+            None => true,
+            Some((group, entry)) => kind == GUESTS && !group.is_empty() && entry_of(entry).is_some(),
+        };
+        (is_name && !namespace.is_empty() && !name.is_empty()).then(|| Self::new(kind, namespace.into(), name))
     }
 
     /// Whether an object has its kind and name, whatever its group is.
@@ -580,6 +652,15 @@ impl Claimant {
             && key.namespace.as_ref() == Some(self.namespace())
             && *self.name() == *key.name.as_str()
     }
+}
+
+/// The object that `Kind/namespace/name` stands for, or `Kind.group/name` of one without a namespace.
+fn entry_of(text: &str) -> Option<ObjectKey> {
+    let (kind, place) = text.split_once('/')?;
+    let (kind, group) = kind.split_once('.').unwrap_or((kind, ""));
+    let (namespace, name) = place.split_once('/').map_or((None, place), |(namespace, name)| (Some(namespace), name));
+    let is_whole = !kind.is_empty() && !name.is_empty() && !name.contains('/') && namespace != Some("");
+    is_whole.then(|| ObjectKey::new(GroupKind::new(group, kind), namespace.map(Into::into), name.into()))
 }
 
 /// `Kind namespace/name`, for people.
@@ -596,49 +677,6 @@ pub enum Scope {
     Namespaced,
     /// They have none, whatever a manifest says.
     Cluster,
-}
-
-/// Whether a text has a variable in it that somebody was to fill in: in the words of Helm, or of clusterctl and Flux.
-pub fn is_template(text: &str) -> bool {
-    text.contains("{{") || text.contains("${")
-}
-
-/// Splits `apiVersion` into group and version: `v1` is the core group's.
-pub fn split_api_version(api_version: &str) -> (&str, &str) {
-    api_version.split_once('/').unwrap_or(("", api_version))
-}
-
-/// Whether `text` is an RFC 1123 label: 1 to 63 of `[a-z0-9-]`, alphanumeric at both ends.
-///
-/// <https://kubernetes.io/docs/concepts/overview/working-with-objects/names/>
-pub fn is_dns_label(text: &str) -> bool {
-    text.len() <= 63 && is_label_shaped(text)
-}
-
-/// Whether `text` is an RFC 1123 subdomain: labels joined by dots, 1 to 253 bytes in all.
-///
-/// <https://kubernetes.io/docs/concepts/overview/working-with-objects/names/>
-pub fn is_dns_subdomain(text: &str) -> bool {
-    text.len() <= 253 && text.split('.').all(is_label_shaped)
-}
-
-/// Whether `text` can name a region's folder: 1 to 40 of `[a-z0-9-]`, alphanumeric at both ends.
-pub fn is_directory(text: &str) -> bool {
-    text.len() <= 40 && is_label_shaped(text)
-}
-
-/// Whether `text` can be a key of a Secret's or ConfigMap's `data`: 1 to 253 of `[-._a-zA-Z0-9]`,
-/// neither `.`, nor `..`, nor starting with `..`.
-pub fn is_data_key(text: &str) -> bool {
-    (1..=253).contains(&text.len())
-        && text.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.'))
-        && text != "."
-        && !text.starts_with("..")
-}
-
-fn is_label_shaped(text: &str) -> bool {
-    let inner = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-';
-    !text.is_empty() && text.bytes().all(inner) && !text.starts_with('-') && !text.ends_with('-')
 }
 
 #[cfg(test)]

@@ -158,14 +158,14 @@ impl Facts {
 
     /// What one claimant asks for, if it is there.
     pub fn asked_by(&self, by: &Claimant) -> Option<&Asked> {
-        let index = self.asked.binary_search_by(|asked| asked.by.cmp(by)).ok()?;
-        self.asked.get(index)
+        self.asked_of(by).next()
     }
 
-    /// What one claimant asks for, for each region: a ResourceSyncRule may take one object to several.
+    /// What one claimant asks for, for each region: a ResourceSyncRule may take one object to several. A group of guests asks
+    /// for each object that it names.
     pub fn asked_of(&self, by: &Claimant) -> impl Iterator<Item = &Asked> {
         let from = self.asked.partition_point(|asked| asked.by < *by);
-        self.asked.iter().skip(from).take_while(move |asked| asked.by == *by)
+        self.asked.iter().skip(from).take_while(move |asked| asked.by.is_of(by))
     }
 
     /// What is asked for at one destination, sorted by claimant.

@@ -30,21 +30,22 @@ pub enum Taking<'a> {
     Named,
     /// A ResourceSyncRule takes one, by the copy of this source, if that is known.
     Copy(Option<&'a SourceName>),
-    /// The configuration names these for a group of guest clusters.
+    /// The rules of a group of guest clusters take them, for which the configuration names these.
     Delivered(&'a BTreeSet<ObjectKey>),
 }
 
 impl<'a> Asker<'a> {
     /// Returns true if the configuration lets it deliver an object to guest clusters, by naming it.
     pub fn delivers(self, read: &ObjectKey) -> bool {
-        matches!(self.taking, Taking::Delivered(named) if named.contains(read))
+        let is_among = matches!(self.taking, Taking::Delivered(named) if named.contains(read));
+        is_among || self.by.entry() == Some(read)
     }
 }
 
 impl<'a> From<&'a Claim> for Asker<'a> {
     fn from(claim: &'a Claim) -> Self {
         let taking = match &claim.ask {
-            Ask::Root { .. } | Ask::Starts(_) | Ask::Render { .. } => Taking::Named,
+            Ask::Root { .. } | Ask::Starts(_) | Ask::Render { .. } | Ask::Entry(_) => Taking::Named,
             Ask::Copy(copied) => Taking::Copy(copied.source.as_ref()),
             Ask::Deliver { delivered, .. } => Taking::Delivered(&delivered.named),
         };

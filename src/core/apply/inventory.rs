@@ -262,7 +262,9 @@ fn written(by: &Claimant) -> Option<String> {
 fn claimant(line: &str) -> Option<Claimant> {
     let mut words = line.split(' ');
     let (kind, namespace, name) = (words.next()?, words.next()?, words.next()?);
-    let is_name = |byte: u8| byte.is_ascii_graphic() && !matches!(byte, b'"' | b'\\' | b'/');
+    // The entry of a group of guests has a path for a name.
+    let is_path = kind.eq_ignore_ascii_case("Guest");
+    let is_name = |byte: u8| byte.is_ascii_graphic() && !matches!(byte, b'"' | b'\\') && (byte != b'/' || is_path);
     let is_right = words.next().is_none()
         && is_word(kind)
         && is_dns_label(namespace)

@@ -1,10 +1,11 @@
-//! Claims that groups of guest clusters make: one for each group and namespace.
+//! Claims that groups of guest clusters make: one for each entry in each namespace.
 //!
 //! A group stands in the configuration, and so it is gone when it stands there no more. It asks for objects of the sources,
 //! and for the ClusterResourceSets that deliver them: one payload for each object, and one for each namespace that the
 //! objects need. What these are called follows from the group, its selector and the object alone, so that one that is added
 //! moves none of the others.
 
+use alloc::boxed::Box;
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
 use alloc::sync::Arc;
@@ -15,7 +16,7 @@ use super::template::{self, Known, Templates};
 use super::{Ask, Asked, Claim, Delivered, Edit, GuestSet, Item, Parcel, Rendered, Waiting};
 use crate::capi::cluster::cluster_kind;
 use crate::capi::resource_set::MOST_PAYLOADS;
-use crate::config::{Fleet, GuestGroup, RegionConfig, RegionState, Source, SourcePlace};
+use crate::config::{Fleet, GuestEntry, GuestGroup, RegionConfig, RegionState, Source, SourcePlace};
 use crate::destination::{Destination, Place};
 use crate::finding::{Code, Finding, Origin};
 use crate::hash::{digits, sha256_start};
@@ -27,23 +28,107 @@ use crate::snapshot::{Lookup, Snapshot};
 /// The most objects that one rule takes for a group, with those that are left out as they never leave.
 const MOST_TAKEN: usize = 1000;
 
-/// What every group asks for in each of its namespaces.
+/// What every entry of every group asks for in each of its namespaces.
 pub(super) fn claims(fleet: &Fleet, snapshot: &Snapshot, synced: &SyncRules) -> Vec<Asked> {
     let mut asked = Vec::new();
     for group in fleet.guests.values() {
         let Some(region) = fleet.regions.get(&group.region) else { continue };
-        let (delivered, findings) = delivered(fleet, snapshot, synced, group, region);
-        let nothing = Delivered { items: Vec::new(), waiting: Vec::new(), is_beyond: true, ..delivered.clone() };
-        let (delivered, nothing) = (Arc::new(delivered), Arc::new(nothing));
-        let objects = delivered.items.len().saturating_add(delivered.waiting.len());
+        let entries = entries(fleet, snapshot, synced, group, region);
+        let objects = entries.iter().map(Entry::count).fold(0_usize, usize::saturating_add);
         let most = MOST_NAMESPACES.min(MOST_TOGETHER.checked_div(objects).unwrap_or(MOST_NAMESPACES));
         let Namespaces { named, served, beyond } = namespaces(fleet, snapshot, group, region, most);
-        let whole = named.into_iter().chain(served);
-        asked.extend(whole.map(|namespace| ask(group, region, &delivered, &findings, namespace)));
         let too_many = too_many(group, most);
-        asked.extend(beyond.into_iter().map(|it| ask(group, region, &nothing, core::slice::from_ref(&too_many), it)));
+        let add = |(namespace, is_beyond): (Namespace, bool)| {
+            let of_entry = |entry: &Entry| entry.ask(group, region, &namespace, is_beyond.then_some(&too_many));
+            entries.iter().map(of_entry).collect::<Vec<_>>()
+        };
+        let whole = named.into_iter().chain(served).map(|namespace| (namespace, false));
+        asked.extend(whole.chain(beyond.into_iter().map(|namespace| (namespace, true))).flat_map(add));
     }
     asked
+}
+
+/// An entry of a group, and what it delivers in whatever namespace.
+struct Entry {
+    /// The object, rule or template that it names.
+    names: ObjectKey,
+    gives: Gives,
+    /// What is wrong with it.
+    findings: Vec<Finding>,
+}
+
+enum Gives {
+    /// An object, in each of its places; and nothing.
+    Object(Arc<[Item]>, Arc<[Item]>),
+    /// What a rule takes, or a template makes for each namespace; and nothing, for a namespace too many.
+    Made(Arc<Delivered>, Arc<Delivered>),
+}
+
+impl Entry {
+    /// How many objects it may give in a namespace.
+    fn count(&self) -> usize {
+        match &self.gives {
+            Gives::Object(items, _) => items.len(),
+            Gives::Made(made, _) => made.items.len().saturating_add(made.waiting.len()),
+        }
+    }
+
+    /// What it asks for in a namespace; nothing where that is one of too many.
+    fn ask(
+        &self,
+        group: &GuestGroup,
+        region: &RegionConfig,
+        namespace: &Namespace,
+        too_many: Option<&Finding>,
+    ) -> Asked {
+        let ask = match &self.gives {
+            Gives::Object(items, nothing) => {
+                Ask::Entry(if too_many.is_some() { nothing.clone() } else { items.clone() })
+            }
+            Gives::Made(made, nothing) => {
+                let delivered = if too_many.is_some() { nothing } else { made };
+                Ask::Deliver { delivered: delivered.clone(), rendered: Vec::new() }
+            }
+        };
+        let findings = too_many.map_or(&*self.findings, core::slice::from_ref);
+        let by = Claimant::Guests {
+            namespace: namespace.clone(),
+            group: group.name.clone(),
+            entry: Some(Box::new(self.names.clone())),
+        };
+        asks(region, by, ask, findings)
+    }
+}
+
+fn entries(
+    fleet: &Fleet,
+    snapshot: &Snapshot,
+    synced: &SyncRules,
+    group: &GuestGroup,
+    region: &RegionConfig,
+) -> Vec<Entry> {
+    let base = group.base();
+    let made = |names: ObjectKey, made: Delivered, findings| {
+        let nothing = Delivered { items: Vec::new(), waiting: Vec::new(), is_beyond: true, ..made.clone() };
+        Entry { names, gives: Gives::Made(Arc::new(made), Arc::new(nothing)), findings }
+    };
+    let mut places: BTreeMap<&ObjectKey, Vec<Item>> = BTreeMap::new();
+    for GuestEntry { read, lands, .. } in &group.objects {
+        places.entry(read).or_default().push(item(&base, read, lands, &[], None));
+    }
+    let objects = places.into_iter().map(|(read, items)| Entry {
+        names: read.clone(),
+        gives: Gives::Object(items.into(), Arc::new([])),
+        findings: Vec::new(),
+    });
+    let rules = group.rules.iter().map(|rule| {
+        let (taken, findings) = taken(fleet, snapshot, synced, group, rule, region);
+        made(Claimant::rule_entry(rule), taken, findings)
+    });
+    let templates = group.templates.iter();
+    let templates =
+        templates.map(|template| made(Claimant::template_entry(template), Delivered::of(group), Vec::new()));
+    objects.chain(rules).chain(templates).collect()
 }
 
 /// The most namespaces that globs of a group fit by the Clusters of one source, and the most payloads in these: whoever writes
@@ -62,7 +147,7 @@ fn too_many(group: &GuestGroup, most: usize) -> Finding {
     Finding::new(Code::TooManyObjects, message).help(help)
 }
 
-/// Lets the claims of groups have their templates rendered: `namespaces` says what is known of a region's.
+/// Lets the templates that groups name be rendered: `namespaces` says what is known of a region's.
 pub fn render<'n>(
     fleet: &Fleet,
     snapshot: &Snapshot,
@@ -72,15 +157,14 @@ pub fn render<'n>(
 ) {
     for Claim { by, ask, .. } in asked.iter_mut().filter_map(|asked| asked.claim.as_mut()) {
         let Ask::Deliver { delivered, rendered: of } = ask else { continue };
-        let group = fleet.group_of(by).filter(|group| !group.templates.is_empty() && !delivered.is_beyond);
-        let Some(group) = group else { continue };
+        let is_template = |entry: &&ObjectKey| **entry == Claimant::template_entry(&entry.name);
+        let named = by.entry().filter(is_template).filter(|_| !delivered.is_beyond);
+        let Some((name, group)) = named.map(|entry| &entry.name).zip(fleet.group_of(by)) else { continue };
         let Some(region) = fleet.regions.get(&group.region) else { continue };
         let known = Known { templates, namespaces: namespaces(&group.region) };
-        let rendered = |name: &Name| {
-            let of = template::for_guests(fleet, snapshot, known, region, &group.name, name, by.namespace())?;
-            Some(Rendered { template: name.clone(), claim: of.map(Arc::new) })
-        };
-        *of = group.templates.iter().filter_map(rendered).collect();
+        let rendered = template::for_guests(fleet, snapshot, known, region, &group.name, name, by.namespace());
+        let rendered = rendered.map(|of| Rendered { template: name.clone(), claim: of.map(Arc::new) });
+        *of = rendered.into_iter().collect();
     }
 }
 
@@ -89,80 +173,75 @@ pub fn payload_in(delivered: &Delivered, namespace: &Namespace, lands: &ObjectKe
     super::payload_key(namespace, lands, payload(delivered.base.as_str(), lands))
 }
 
-/// What a group delivers, in whatever namespace, and why nobody knows all of it.
-fn delivered(
+/// An object that goes to guests, and what becomes of it.
+fn item(base: &str, read: &ObjectKey, lands: &ObjectKey, edits: &[Edit], rule: Option<Arc<Claim>>) -> Item {
+    let parcel = Arc::new(Parcel { lands: lands.clone(), edits: edits.to_vec() });
+    Item { read: read.clone(), payload: payload(base, lands), parcel, rule }
+}
+
+impl Delivered {
+    /// Nothing, for a group.
+    fn of(group: &GuestGroup) -> Self {
+        Self {
+            base: group.base().as_str().into(),
+            named: group.objects.iter().map(|entry| entry.read.clone()).collect(),
+            items: Vec::new(),
+            waiting: Vec::new(),
+            shut: BTreeSet::new(),
+            unseen: None,
+            is_whole: true,
+            is_beyond: false,
+        }
+    }
+}
+
+/// What a rule of a group delivers, in whatever namespace, and what leaves that open.
+fn taken(
     fleet: &Fleet,
     snapshot: &Snapshot,
     synced: &SyncRules,
     group: &GuestGroup,
+    rule: &Name,
     region: &RegionConfig,
 ) -> (Delivered, Vec<Finding>) {
-    let (base, field) = (group.base(), format!("guests.{}", group.name));
-    let item = |read: &ObjectKey, (lands, edits): (&ObjectKey, &[Edit]), rule| Item {
-        read: read.clone(),
-        payload: payload(&base, lands),
-        parcel: Arc::new(Parcel { lands: lands.clone(), edits: edits.to_vec() }),
-        rule,
-    };
-    let plain = group.objects.iter().map(|entry| item(&entry.read, (&entry.lands, &[]), None));
-    let (mut items, mut waiting, mut findings): (Vec<Item>, _, _) = (plain.collect(), Vec::new(), Vec::new());
-    let (mut shut, mut unseen) = (BTreeSet::new(), Vec::new());
-    for rule in &group.rules {
-        let key = ObjectKey::new(kinds::sync_rule(), None, rule.clone());
-        let asked = match sync_rule::for_guests(fleet, snapshot, synced, rule, region) {
-            None => {
-                findings.push(match snapshot.look_up(&key) {
-                    Lookup::Unread(unread) => unread.finding(&key),
-                    _ => {
-                        let message = format!("{field} names {key}, which no source with `clusterScoped` has");
-                        let finding =
-                            Finding::new(Code::MissingReference, message).about(&key).at(&group.origin_of(&key));
-                        finding.help(format!("{}Add the rule, or correct the name.", snapshot.did_you_mean(&key)))
-                    }
-                });
-                continue;
-            }
-            Some(Err(found)) => {
-                findings.extend(found);
-                continue;
-            }
-            Some(Ok(Taken { asked, shut: more, unseen: open })) => {
-                shut.extend(more.into_iter().map(|key| (rule.clone(), key.namespace, key.name)));
-                unseen.extend(open);
-                asked
-            }
-        };
-        if asked.len() > MOST_TAKEN {
-            let message = format!("{key} takes {} objects, and a group {MOST_TAKEN} by one rule", asked.len());
-            findings.push(Finding::new(Code::TooManyObjects, message).about(&key).help("Narrow the rule."));
-            continue;
+    let (base, key) = (group.base(), ObjectKey::new(kinds::sync_rule(), None, rule.clone()));
+    let mut delivered = Delivered { is_whole: false, ..Delivered::of(group) };
+    let Taken { asked, shut, unseen } = match sync_rule::for_guests(fleet, snapshot, synced, rule, region) {
+        Some(Ok(taken)) => taken,
+        Some(Err(found)) => return (delivered, found),
+        None => {
+            let finding = match snapshot.look_up(&key) {
+                Lookup::Unread(unread) => unread.finding(&key),
+                _ => {
+                    let message =
+                        format!("guests.{} names {key}, which no source with `clusterScoped` has", group.name);
+                    let finding = Finding::new(Code::MissingReference, message).about(&key).at(&group.origin_of(&key));
+                    finding.help(format!("{}Add the rule, or correct the name.", snapshot.did_you_mean(&key)))
+                }
+            };
+            return (delivered, vec![finding]);
         }
-        for Asked { claim, findings, .. } in asked {
-            let Some(claim) = claim else { continue };
-            let Ask::Copy(copied) = claim.ask.clone() else { continue };
-            let rule = Arc::new(claim);
-            match findings.iter().any(Finding::stops_claim) {
-                true => waiting.push(Waiting { read: copied.read, rule, findings }),
-                false => items.push(item(&copied.read, (&copied.lands, &copied.edits), Some(rule))),
-            }
+    };
+    delivered.shut = shut.into_iter().map(|key| (key.namespace, key.name)).collect();
+    delivered.unseen = unseen;
+    if asked.len() > MOST_TAKEN {
+        let message = format!("{key} takes {} objects, and a group {MOST_TAKEN} by one rule", asked.len());
+        return (delivered, vec![Finding::new(Code::TooManyObjects, message).about(&key).help("Narrow the rule.")]);
+    }
+    delivered.is_whole = delivered.unseen.is_none();
+    for Asked { claim, findings, .. } in asked {
+        let Some(claim) = claim else { continue };
+        let Ask::Copy(copied) = claim.ask.clone() else { continue };
+        let rule = Arc::new(claim);
+        match findings.iter().any(Finding::stops_claim) {
+            true => delivered.waiting.push(Waiting { read: copied.read, rule, findings }),
+            false => delivered.items.push(item(&base, &copied.read, &copied.lands, &copied.edits, Some(rule))),
         }
     }
-    let named = group.objects.iter().map(|entry| entry.read.clone()).collect();
-    let clusters = group.clusters.clone();
-    let is_whole = findings.is_empty() && unseen.is_empty();
-    let base = base.as_str().into();
-    let delivered = Delivered { base, named, items, waiting, shut, unseen, is_whole, is_beyond: false, clusters };
-    (delivered, findings)
+    (delivered, Vec::new())
 }
 
-fn ask(
-    group: &GuestGroup,
-    region: &RegionConfig,
-    delivered: &Arc<Delivered>,
-    findings: &[Finding],
-    namespace: Namespace,
-) -> Asked {
-    let by = Claimant::Guests { namespace, group: group.name.clone() };
+fn asks(region: &RegionConfig, by: Claimant, ask: Ask, findings: &[Finding]) -> Asked {
     let origin = Origin::configuration();
     let mut asked = Asked {
         by: by.clone(),
@@ -179,13 +258,7 @@ fn ask(
         return asked;
     }
     asked.findings.extend(findings.iter().cloned());
-    asked.claim = Some(Claim {
-        by: by.clone(),
-        at: Place::Region(region.name.clone()),
-        origin,
-        ask: Ask::Deliver { delivered: delivered.clone(), rendered: Vec::new() },
-        through: Vec::new(),
-    });
+    asked.claim = Some(Claim { by, at: Place::Region(region.name.clone()), origin, ask, through: Vec::new() });
     for finding in asked.findings.iter_mut().filter(|finding| finding.origin.is_none()) {
         finding.origin = Some(Origin::configuration());
     }
@@ -302,7 +375,7 @@ pub fn unread(fleet: &Fleet, snapshot: &Snapshot, group: &GuestGroup, namespace:
 
 /// The field of the configuration in which a group stands.
 pub fn named_by(group: &Claimant) -> Step {
-    Step::field(format!("guests.{}", group.name()))
+    Step::field(format!("guests.{}", group.whole().name()))
 }
 
 /// How names of payloads with Namespaces, and of their sets, go on.
@@ -335,10 +408,8 @@ pub fn sets(group: &GuestGroup, payloads: &BTreeMap<Name, ObjectKey>) -> (Vec<(N
 }
 
 fn divided(group: &GuestGroup, base: &str, once: bool, all: Vec<(Mark, (GroupKind, Name))>) -> Vec<GuestSet> {
-    let set = |Part { name, start, payloads }: Part<(GroupKind, Name)>| GuestSet {
+    let set = |Part { name, payloads }: Part<(GroupKind, Name)>| GuestSet {
         name: Name::from(name.as_str()),
-        base: Name::from(base),
-        start,
         clusters: group.clusters.clone(),
         once,
         payloads: payloads.into_iter().map(|(_, payload)| payload).collect(),
@@ -346,37 +417,10 @@ fn divided(group: &GuestGroup, base: &str, once: bool, all: Vec<(Mark, (GroupKin
     parts(base, all).into_iter().map(set).collect()
 }
 
-/// The set that a payload of this name belongs to.
-pub fn set_of<'s>(sets: impl Iterator<Item = &'s GuestSet>, payload: &Name) -> Option<&'s GuestSet> {
-    let start = |set: &GuestSet| {
-        let digits = payload.as_str().strip_prefix(set.base.as_str())?.strip_prefix('-')?;
-        let is_mark = digits.len() == MARK_DIGITS && digits.bytes().all(|it| it.is_ascii_hexdigit());
-        u64::from_str_radix(digits, 16).ok().filter(|_| is_mark)
-    };
-    let fitting = sets.filter(|set| start(set).is_some_and(|mark| set.start <= mark));
-    fitting.max_by_key(|set| set.start)
-}
-
-/// What names of payloads of a set begin with, and where it begins among all that there could be, by its name.
-pub fn place_of(group: &GuestGroup, set: &Name) -> Option<(Name, u64)> {
-    let rest = group.after_base(set)?;
-    let part = rest.strip_prefix(OF_NAMESPACES).unwrap_or(rest);
-    let base = set.as_str().strip_suffix(part)?;
-    let start = match part.strip_prefix('-') {
-        Some(digits) if digits.len() <= MARK_DIGITS => u64::from_str_radix(&format!("{digits:0<16}"), 16).ok()?,
-        None if part.is_empty() => 0,
-        _ => return None,
-    };
-    Some((Name::from(base), start))
-}
-
 /// The namespaces that every cluster has of its own accord.
 fn is_everywhere(namespace: &Namespace) -> bool {
     matches!(namespace.as_str(), "default" | "kube-system" | "kube-public" | "kube-node-lease")
 }
-
-/// How many digits of a mark stand in a name.
-const MARK_DIGITS: usize = 16;
 
 /// Where an object stands among all that there could be.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -403,8 +447,6 @@ const BITS: u32 = 64;
 /// What one set holds, and its name.
 struct Part<T> {
     name: String,
-    /// Where it begins among all that there could be.
-    start: u64,
     payloads: Vec<(Mark, T)>,
 }
 
@@ -419,7 +461,7 @@ fn parts<T>(base: &str, mut all: Vec<(Mark, T)>) -> Vec<Part<T>> {
             continue;
         }
         if part.len() <= MOST_PAYLOADS || bits == 0 {
-            parts.push(Part { name: name_of_part(base, start), start, payloads: part });
+            parts.push(Part { name: name_of_part(base, start), payloads: part });
             continue;
         }
         let bits = bits.saturating_sub(1);

@@ -21,15 +21,18 @@ use crate::snapshot::Lookup;
 use crate::world::World;
 use crate::world::cluster::{ClusterFacts, Sight};
 
-/// The objects that a group delivers.
+/// The objects that the rules of a group take.
 pub(super) fn items(claim: &Claim, delivered: &Delivered) -> impl Iterator<Item = Member> {
-    delivered.items.iter().map(|item: &Item| {
-        let places = Places { read: item.read.clone(), lands: item.payload_in(claim.by.namespace()) };
-        let rule = item.rule.as_ref().and_then(|acting| acting.by.rule());
-        let through = vec![rule.map_or_else(|| guest::named_by(&claim.by), |rule| Step::Rule(rule.clone()))];
-        let edits = vec![Edit::Parcel(item.parcel.clone())];
-        Member { edits, rule: item.rule.clone(), ..Member::new(places, Role::Root, through, None) }
-    })
+    delivered.items.iter().map(|item| member(claim, item))
+}
+
+/// What becomes of an object that goes to guests.
+pub(super) fn member(claim: &Claim, item: &Item) -> Member {
+    let places = Places { read: item.read.clone(), lands: item.payload_in(claim.by.namespace()) };
+    let rule = item.rule.as_ref().and_then(|acting| acting.by.rule());
+    let through = vec![rule.map_or_else(|| guest::named_by(&claim.by), |rule| Step::Rule(rule.clone()))];
+    let edits = vec![Edit::Parcel(item.parcel.clone())];
+    Member { edits, rule: item.rule.clone(), ..Member::new(places, Role::Root, through, None) }
 }
 
 /// What templates make for the guests. What is wrong with one of them is noted with its key.
@@ -56,9 +59,8 @@ pub(super) fn rendered(world: &World<'_>, claim: &Claim, delivered: &Delivered, 
 }
 
 /// Why an object is left out, if it is: whoever writes it may not take from all others what the group delivers. Where nobody
-/// knows, it waits. What the configuration names is left out only where it never leaves, and something is `beside` it: of a
-/// group of nothing else nothing is left.
-pub(super) fn left_out(world: &World<'_>, claim: &Claim, member: &Member, beside: bool) -> Option<Finding> {
+/// knows, it waits.
+pub(super) fn left_out(world: &World<'_>, claim: &Claim, member: &Member) -> Option<Finding> {
     let read = &member.read;
     let object = world.snapshot.get(read);
     let left = |code, why: String| {
@@ -74,11 +76,10 @@ pub(super) fn left_out(world: &World<'_>, claim: &Claim, member: &Member, beside
         let finding = left(Code::NotAdmitted, format!("it is not open to {}", acting.by));
         return Some(finding.help(format!("To deliver it, add to `grants`: `- {grant}`.")));
     }
-    let why = never_leaves(world, read).filter(|_| beside || member.rule.is_some())?;
-    let help = match (&read.made, &member.rule) {
-        (Some(_), _) => "Let the template make a Secret of another type.",
-        (None, Some(_)) => "Narrow the rule.",
-        (None, None) => "Name another Secret, or take it out of the group.",
+    let why = never_leaves(world, read)?;
+    let help = match &read.made {
+        Some(_) => "Let the template make a Secret of another type.",
+        None => "Narrow the rule.",
     };
     Some(left(Code::ForbiddenType, format!("{why}, and never leaves")).help(help))
 }

@@ -1,7 +1,7 @@
 //! Members: what a closure holds, and by which steps it was reached.
 
 use alloc::boxed::Box;
-use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::collections::BTreeMap;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
@@ -10,8 +10,8 @@ pub use crate::claim::NamedBy;
 use crate::claim::{Claim, Edit};
 use crate::config::Resolution;
 use crate::finding::{Code, Finding};
+use crate::name::ObjectKey;
 use crate::name::step::Step;
-use crate::name::{Name, ObjectKey};
 
 /// Why a member is part of a closure.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -100,16 +100,14 @@ pub struct Closure {
     pub wanted: Vec<ObjectKey>,
     /// Where its objects are read: as the claim asks, or as k0rdent does if the identity is absent there.
     pub resolution: Resolution,
-    /// What ResourceSyncRules put where something else lands: who has published it goes on.
+    /// What a ResourceSyncRule puts where it puts something else: what is published goes on.
     pub contested: Vec<Member>,
     /// What ResourceSyncRules take for a group of guests and cannot be delivered as it is, and why: what is published of it
     /// stays.
     pub waiting: BTreeMap<ObjectKey, Code>,
-    /// Where in guests something would land that the configuration puts there, and that cannot be delivered as it is, and why:
-    /// what is published in its place stays.
+    /// Where in guests something of a template would land that cannot be delivered as it is, and why: what is published in its
+    /// place stays.
     pub awaited: BTreeMap<ObjectKey, Code>,
-    /// The templates that fail for a group of guests, and so break it.
-    pub failing: BTreeSet<Name>,
     /// The templates that are rendered for a group of guests, and what is wrong with each.
     pub rendered: Vec<(ObjectKey, Vec<Finding>)>,
 }

@@ -1,24 +1,16 @@
 //! Groups of guest clusters where another thing is asked about: a ClusterResourceSet that a group makes, or a
 //! ResourceSyncRule or ManagedResource that a group names. None of these need be a claimant itself.
 
-use alloc::string::{String, ToString as _};
+use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::record::{ClaimRecord, Explanation, StepRecord};
-use super::{Bundle, Steps};
-use crate::admission::Rule;
-use crate::claim::guest::named_by;
-use crate::claim::{Asked, Claim, parcel};
-use crate::closure::{Closure, Member, version_of_sets};
+use super::record::{ClaimRecord, Explanation};
+use crate::claim::{Asked, Claim};
 use crate::config::{Fleet, GuestGroup};
-use crate::judge::case::Verdict;
 use crate::kinds;
 use crate::listing::few;
-use crate::name::step::shown;
 use crate::name::{Claimant, ObjectKey};
 use crate::object::Object;
-use crate::region::content::Order;
-use crate::region::envelope::delivering;
 use crate::report::summary::ObjectRecord;
 use crate::snapshot::Lookup;
 use crate::world::World;
@@ -59,65 +51,16 @@ pub(super) fn may_have(fleet: &Fleet, by: &Claimant) -> bool {
     }
 }
 
-/// Whether a claim is that of a group which has a template rendered for this namespace, or would.
-pub(super) fn names_template(fleet: &Fleet, claim: &Claim, by: &Claimant) -> bool {
-    let group = fleet.group_of(&claim.by);
-    let is_named = by.template().zip(group).is_some_and(|(template, group)| group.templates.contains(template));
+/// Whether a claim is that of an entry which has a template rendered for this namespace, or would.
+pub(super) fn names_template(claim: &Claim, by: &Claimant) -> bool {
+    let is_named = by.template().is_some_and(|template| claim.by.entry() == Some(&Claimant::template_entry(template)));
     is_named && claim.by.namespace() == by.namespace()
 }
 
-/// What groups ask for that name something, for each of their namespaces.
-pub(super) fn naming<'w>(
-    world: &World<'w>,
-    is_named: impl Fn(&GuestGroup) -> bool,
-) -> impl Iterator<Item = (&'w Asked, &'w Claim)> {
-    let (fleet, facts) = (world.fleet, world.facts);
-    let guests = facts.asked().iter().filter(|asked| asked.by.group().is_some());
-    let named = guests.filter(move |asked| fleet.group_of(&asked.by).is_some_and(&is_named));
-    named.filter_map(|asked| Some((asked, asked.claim.as_ref()?)))
-}
-
-/// The steps to what pouch makes to deliver what a group has.
-pub(super) fn made(
-    world: &World<'_>,
-    bundle: &Bundle<'_>,
-    (claim, closure, verdict): (&Claim, &Closure, Verdict),
-    steps: &Steps<'_>,
-) -> Vec<StepRecord> {
-    let Some(group) = world.fleet.group_of(&claim.by).filter(|_| claim.delivered().is_some()) else {
-        return Vec::new();
-    };
-    let published = closure.members.iter().filter(|member| member.is_published());
-    let payload = |member: &Member| Some((member.lands.name.clone(), parcel(&member.edits)?.lands.clone()));
-    let version = version_of_sets(world, claim.region());
-    let orders = delivering(group, claim.by.namespace(), &published.filter_map(payload).collect(), version.as_ref());
-    let is_told = |order: &Order| match steps {
-        Steps::All => true,
-        Steps::To(key) => order.lands == **key,
-        Steps::By(_) => false,
-    };
-    let step = |Order { lands, .. }: Order| {
-        let state = bundle.state_for(verdict, &lands).filter(|_| bundle.has(&claim.by, &lands));
-        StepRecord {
-            object: ObjectRecord::from(&lands),
-            lands: ObjectRecord::from(&lands),
-            role: "made".into(),
-            named_by: None,
-            field: shown(&[named_by(&claim.by)]),
-            rule: Some(Rule::OwnNamespace.word().into()),
-            placement: None,
-            read: "made".into(),
-            place: None,
-            definition: None,
-            rewritten: Vec::new(),
-            guest: None,
-            in_place: false,
-            state: state.map(Into::into),
-            reason: state.and_then(|_| bundle.reason(&lands)),
-            path: state.and_then(|_| bundle.objects.get(&lands)).map(|object| object.path.to_string()),
-        }
-    };
-    orders.into_iter().filter(is_told).map(step).collect()
+/// What entries of groups ask for that name a rule or template, for each of their namespaces.
+pub(super) fn naming<'w>(world: &World<'w>, named: ObjectKey) -> impl Iterator<Item = (&'w Asked, &'w Claim)> {
+    let naming = world.facts.asked().iter().filter(move |asked| asked.by.entry() == Some(&named));
+    naming.filter_map(|asked| Some((asked, asked.claim.as_ref()?)))
 }
 
 impl Explanation {

@@ -71,7 +71,7 @@ impl Question {
     /// Whether it is about a claimant by its name, or by that of its rule.
     pub(super) fn names(&self, by: &Claimant) -> bool {
         match self {
-            Question::Claimant(named) => by == named,
+            Question::Claimant(named) => by.is_of(named),
             Question::Rule(rule) => by.rule() == Some(rule),
             Question::Template(template) => by.template() == Some(template),
             _ => false,
@@ -89,7 +89,7 @@ impl Question {
             Question::Template(name) => template::of(world, name),
             Question::Claimant(by) => {
                 let name = by.template().filter(|_| world.facts.asked_by(by).is_none())?;
-                let mut named = guests::naming(world, |group| group.templates.contains(name));
+                let mut named = guests::naming(world, Claimant::template_entry(name));
                 named.find(|(asked, _)| asked.by.namespace() == by.namespace())?;
                 template::of(world, name)
             }
@@ -117,9 +117,10 @@ impl Question {
             return None;
         }
         let (typed, paths): (String, Vec<String>) = match self {
-            Question::Claimant(by) if world.facts.asked_by(by).is_none() => {
-                (by.path(), world.facts.asked().iter().map(|asked| asked.by.path()).collect())
-            }
+            Question::Claimant(by) if world.facts.asked_by(by).is_none() => (
+                by.path(),
+                world.facts.asked().iter().flat_map(|asked| [asked.by.path(), asked.by.whole().path()]).collect(),
+            ),
             Question::Rule(rule) if rule::of(world, rule).is_none() => {
                 (rule.to_string(), world.snapshot.all(&kinds::sync_rule()).map(|it| it.key.name.to_string()).collect())
             }
@@ -138,7 +139,19 @@ impl Question {
 
 /// Whether a published manifest may name a claimant.
 pub fn may_name(manifest: Option<Vec<u8>>, by: &Claimant) -> bool {
-    let names = [format!("name: {}", by.name()), format!("name: \"{}\"", by.name())];
+    let (field, name) = match by {
+        Claimant::Guests { group, .. } => ("group", group),
+        Claimant::Template { template, .. } => ("template", template),
+        Claimant::SyncRule { rule, .. } => ("rule", rule),
+        Claimant::Cluster { name, .. }
+        | Claimant::ResourceSet { name, .. }
+        | Claimant::Credential { name, .. }
+        | Claimant::Other { name, .. } => ("name", name),
+    };
+    // A bundle of the format before calls each of them a name.
+    let names =
+        [field, "name"].into_iter().flat_map(|field| [format!("{field}: {name}"), format!("{field}: \"{name}\"")]);
+    let names: Vec<String> = names.collect();
     let text = manifest.unwrap_or_default();
     let mut lines = text.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii);
     lines.any(|line| names.iter().any(|name| line.ends_with(name.as_bytes())))

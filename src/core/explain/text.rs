@@ -303,7 +303,6 @@ pub fn admitted(step: &StepRecord, path: &str) -> String {
     let (kind, namespace) = by.as_ref().map(|by| (by.kind(), by.namespace().as_str())).unwrap_or_default();
     let is_group = by.as_ref().is_some_and(|by| by.group().is_some());
     let why = match (step.rule.as_deref(), &*step.role) {
-        (_, "made") => return String::from("because the configuration has the group"),
         (_, "assumed") => "without being read: the provider itself makes it on every region",
         (Some("ownNamespace"), _) if is_group => "because the rule or template that the group names may use it",
         (Some("grant"), _) if is_group && step.placement.is_none() => {
@@ -343,7 +342,6 @@ pub fn read(step: &StepRecord) -> String {
         (Some(place), _) => place.text.clone(),
         (None, "absent") => String::from("it is in no source"),
         (None, "notTold") => String::from("not told, as it is not open to the claimant"),
-        _ if &*step.role == "made" => String::from("nowhere: pouch makes it"),
         _ if &*step.role == "assumed" => String::from("not at all"),
         _ => String::from("it could not be read"),
     }

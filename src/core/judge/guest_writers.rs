@@ -24,10 +24,10 @@ const MOST_TOLD: usize = 8;
 
 /// Who may write something, and to which Clusters.
 struct Writer {
-    at: usize,
     by: Claimant,
     selector: Selector,
-    objects: BTreeSet<GuestObject>,
+    /// The objects, each with the claims that have it, by index.
+    objects: BTreeMap<GuestObject, Vec<usize>>,
 }
 
 /// Tells of groups that may write one object of one Cluster that another group writes, or a ClusterResourceSet of the
@@ -36,63 +36,75 @@ pub(super) fn contested(world: &World<'_>, payloads: &Payloads, heard: &mut [Hea
     if world.fleet.guests.is_empty() {
         return;
     }
-    let mut of: BTreeMap<Namespace, Vec<Writer>> = BTreeMap::new();
+    let mut of: BTreeMap<Namespace, BTreeMap<Claimant, Writer>> = BTreeMap::new();
     let open = heard.iter().enumerate().filter(|(_, heard)| !heard.is_stopped());
     for (at, heard) in open {
-        if let Some(writer) = writer(world, payloads, at, heard) {
-            of.entry(writer.by.namespace().clone()).or_default().push(writer);
-        }
+        add(world, payloads, at, heard, &mut of);
     }
-    let mut told: Vec<(usize, Finding)> = Vec::new();
+    let mut told: BTreeMap<usize, Vec<Finding>> = BTreeMap::new();
     for writers in of.values() {
-        for (at, one) in writers.iter().enumerate() {
-            let others = writers.iter().enumerate().filter(|(other, _)| *other != at).map(|(_, other)| other);
+        for one in writers.values() {
+            let others = writers.values().filter(|other| other.by != one.by);
             // What two sets of the sources write is told of them as sets.
             let others = others.filter(|other| one.by.group().is_some() || other.by.group().is_some());
-            told.extend(others.filter_map(|other| Some((one.at, between(one, other)?))).take(MOST_TOLD));
+            for (claims, finding) in others.filter_map(|other| between(one, other)).take(MOST_TOLD) {
+                claims.into_iter().for_each(|at| told.entry(at).or_default().push(finding.clone()));
+            }
         }
     }
-    for (at, finding) in told {
+    for (at, finding) in told.into_iter().flat_map(|(at, all)| all.into_iter().map(move |it| (at, it))) {
         if let Some(Heard { claim, findings, .. }) = heard.get_mut(at) {
             findings.push(finding.at(&claim.origin).claimed_by(&claim.by).in_region(claim.region()));
         }
     }
 }
 
-fn writer(world: &World<'_>, payloads: &Payloads, at: usize, heard: &Heard) -> Option<Writer> {
+/// Adds what a claim may write to what its group writes, or its set.
+fn add(
+    world: &World<'_>,
+    payloads: &Payloads,
+    at: usize,
+    heard: &Heard,
+    of: &mut BTreeMap<Namespace, BTreeMap<Claimant, Writer>>,
+) {
     let Heard { claim, closure, .. } = heard;
-    let by = claim.by.clone();
-    if claim.delivered().is_some() {
-        let selector = world.fleet.group_of(&by)?.clusters.selector.clone();
+    let by = claim.by.whole().into_owned();
+    let (selector, objects): (Selector, Vec<GuestObject>) = if let Some(group) = world.fleet.group_of(&by) {
         let object = |key: &ObjectKey| GuestObject {
             kind: key.kind.clone(),
             namespace: key.namespace.clone(),
             name: key.name.clone(),
         };
-        let objects = closure.members.iter().filter_map(|member| Some(object(&parcel(&member.edits)?.lands))).collect();
-        return Some(Writer { at, by, selector, objects });
-    }
-    if !by.is_resource_set() {
-        return None;
-    }
-    let key = kinds::claimant(&by)?;
-    let set = resource_set::read(&world.snapshot.get(&key)?.body).ok()?;
-    let objects = closure.members.iter().flat_map(|member| payloads.objects(&member.read));
-    let objects = objects.map(|(object, _)| object.clone()).collect();
-    (!set.selector.is_empty()).then_some(Writer { at, by, selector: set.selector, objects })
+        let objects = closure.members.iter().filter_map(|member| Some(object(&parcel(&member.edits)?.lands)));
+        (group.clusters.selector.clone(), objects.collect())
+    } else {
+        let set = kinds::claimant(&by).filter(|_| by.is_resource_set()).and_then(|key| world.snapshot.get(&key));
+        let Some(Ok(set)) = set.map(|set| resource_set::read(&set.body)) else { return };
+        if set.selector.is_empty() {
+            return;
+        }
+        let objects = closure.members.iter().flat_map(|member| payloads.objects(&member.read));
+        (set.selector, objects.map(|(object, _)| object.clone()).collect())
+    };
+    let namespace = of.entry(by.namespace().clone()).or_default();
+    let writer = namespace.entry(by.clone()).or_insert_with(|| Writer { by, selector, objects: BTreeMap::new() });
+    objects.into_iter().for_each(|object| writer.objects.entry(object).or_default().push(at));
 }
 
-fn between(one: &Writer, other: &Writer) -> Option<Finding> {
-    let shared: Vec<&GuestObject> = one.objects.intersection(&other.objects).collect();
+/// What is said of two that may write one object, and the claims of the first that have it.
+fn between(one: &Writer, other: &Writer) -> Option<(BTreeSet<usize>, Finding)> {
+    let shared: Vec<(&GuestObject, &Vec<usize>)> =
+        one.objects.iter().filter(|(object, _)| other.objects.contains_key(*object)).collect();
     if shared.is_empty() || !one.selector.may_overlap(&other.selector) {
         return None;
     }
     // Both say the same, so that it is told once.
     let (first, second) = if one.by <= other.by { (&one.by, &other.by) } else { (&other.by, &one.by) };
-    let named = few(shared.iter().map(ToString::to_string), shared.len(), MOST_NAMED);
+    let named = few(shared.iter().map(|(object, _)| object.to_string()), shared.len(), MOST_NAMED);
     let message = format!(
         "{first} and {second} may both write {named} into one cluster: their selectors can choose the same Cluster"
     );
     let help = "Narrow one of the selectors, or let one of the two alone write the object.";
-    Some(Finding::new(Code::TwoWriters, message).help(help))
+    let claims = shared.into_iter().flat_map(|(_, claims)| claims.iter().copied()).collect();
+    Some((claims, Finding::new(Code::TwoWriters, message).help(help)))
 }

@@ -4,7 +4,6 @@
 //! payloads and sets land on the region, and are held to its rules.
 
 use alloc::collections::BTreeMap;
-use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::case::{Verdict, verdict};
@@ -58,27 +57,20 @@ pub(super) fn check(
     findings
 }
 
-/// Sets aside what ResourceSyncRules take and cannot be delivered as it is: who writes an object that a rule takes must not
-/// keep what the others have from arriving. What is not allowed is left out; else what is published of it stays. Where
-/// nothing is left, the group waits as a whole.
+/// Sets aside what a rule takes, or a template makes, and cannot be delivered as it is: those who write an object that a rule
+/// takes must not keep what the others have from arriving. What is not allowed is left out; else what is published of it stays.
+/// Where nothing is left, the entry waits as a whole.
 pub(super) fn set_aside(world: &World<'_>, claim: &Claim, closure: &mut Closure) -> Vec<Finding> {
     let (Some(delivered), Some(to)) = (claim.delivered(), Destination::of(world.fleet, &claim.at)) else {
         return Vec::new();
     };
-    let is_plain = delivered.items.iter().all(|item| item.rule.is_none()) && closure.rendered.is_empty();
-    if is_plain && delivered.waiting.is_empty() && delivered.unseen.is_empty() {
-        return Vec::new();
-    }
     let mut aside: Vec<(ObjectKey, Verdict, Vec<Finding>)> = Vec::new();
     let mut findings = Vec::new();
     for (template, found) in core::mem::take(&mut closure.rendered) {
         match verdict(found.iter()) {
             // What it must not be given takes nothing from the others.
             Verdict::Refused => aside.push((template, Verdict::Refused, found)),
-            verdict => {
-                closure.failing.extend((verdict == Verdict::Broken).then_some(template.name));
-                findings.extend(found);
-            }
+            Verdict::Admitted | Verdict::Broken => findings.extend(found),
         }
     }
     for waiting in &delivered.waiting {
@@ -86,7 +78,7 @@ pub(super) fn set_aside(world: &World<'_>, claim: &Claim, closure: &mut Closure)
     }
     let all = core::mem::take(&mut closure.members);
     for member in all {
-        let found = if member.rule.is_some() { of_rule(world, &to, claim, closure, &member) } else { Vec::new() };
+        let found = of_rule(world, &to, claim, closure, &member);
         match verdict(found.iter()) {
             Verdict::Admitted => closure.members.push(member),
             verdict => {
@@ -99,8 +91,9 @@ pub(super) fn set_aside(world: &World<'_>, claim: &Claim, closure: &mut Closure)
         }
     }
     contradicting(closure, &mut aside);
-    let is_left = !closure.members.is_empty();
-    for open in &delivered.unseen {
+    // Of several that want one place, one that is published goes on.
+    let is_left = !closure.members.is_empty() || !closure.contested.is_empty();
+    if let Some(open) = &delivered.unseen {
         let message =
             format!("of {}, what is published stays, whether a rule still takes it or not: {}", claim.by, open.message);
         let told = Finding { message, ..open.clone().severity(Severity::Warning) };
@@ -109,6 +102,9 @@ pub(super) fn set_aside(world: &World<'_>, claim: &Claim, closure: &mut Closure)
     let (mut telling, mut stopping, mut last) = (Telling::default(), 0_usize, None);
     for (read, verdict, found) in aside {
         let Some(first) = found.iter().find(|finding| finding.stops_claim()) else { continue };
+        if verdict == Verdict::Broken {
+            closure.waiting.insert(read.clone(), first.code);
+        }
         if verdict == Verdict::Broken && !is_left {
             if stopping < MOST_TOLD {
                 findings.extend(found);
@@ -133,9 +129,6 @@ pub(super) fn set_aside(world: &World<'_>, claim: &Claim, closure: &mut Closure)
                 last = Some(finding);
             }
         }
-        if verdict == Verdict::Broken {
-            closure.waiting.insert(read, first.code);
-        }
     }
     if let (Some(others), Some(last)) = (telling.others(), last) {
         let message = format!("of {}, {} more wait or are left out", claim.by, counted(others, "object", "objects"));
@@ -159,55 +152,34 @@ fn of_rule(world: &World<'_>, to: &Destination<'_>, claim: &Claim, closure: &Clo
     findings
 }
 
-/// Sets aside what rules put where something else lands: what the configuration names comes first, then what its templates
-/// make. Of two that rules take, or templates make, nobody knows which is meant.
+/// Sets aside what an entry puts in one place: of two objects that a rule takes, or a template makes, it is unknown which is
+/// meant.
 fn contradicting(closure: &mut Closure, aside: &mut Vec<(ObjectKey, Verdict, Vec<Finding>)>) {
     let mut of: BTreeMap<&ObjectKey, Vec<&Member>> = BTreeMap::new();
     for member in &closure.members {
         of.entry(&member.lands).or_default().push(member);
     }
     let same = |one: &Member, other: &Member| one.read == other.read && one.edits == other.edits;
-    let mut keep: BTreeMap<ObjectKey, Option<(Rank, ObjectKey)>> = BTreeMap::new();
-    for (lands, mut members) in of {
-        // What the configuration puts there waits, and nobody else takes its place.
-        let awaited = members.first().and_then(|member| parcel(&member.edits)).map(|it| &it.lands);
-        if let Some(lands_there) = awaited.filter(|awaited| closure.awaited.contains_key(*awaited))
-            && members.iter().all(|member| member.rank() == Rank::Rule)
-        {
-            keep.insert(lands.clone(), None);
-            aside.extend(members.iter().map(|member| {
-                let message = format!(
-                    "{} would be {lands_there} in guests, for which the configuration has another",
-                    member.read
-                );
-                let finding = Finding::new(Code::ConflictingContent, message).about(&member.read);
-                let finding = finding.help("Let it land elsewhere, or correct the other one.");
-                (member.read.clone(), Verdict::Broken, vec![finding])
-            }));
-            continue;
-        }
+    let mut keep: BTreeMap<ObjectKey, Option<ObjectKey>> = BTreeMap::new();
+    for (lands, members) in of {
         if members.len() < 2 {
             continue;
         }
-        members.sort_by_key(|member| member.rank());
         let Some((first, rest)) = members.split_first() else { continue };
-        let mut beside = rest.iter().filter(|other| other.rank() == first.rank());
-        let stays = first.rule.is_none() || beside.all(|other| same(first, other));
-        keep.insert(lands.clone(), stays.then(|| (first.rank(), first.read.clone())));
+        let stays = rest.iter().all(|other| same(first, other));
+        keep.insert(lands.clone(), stays.then(|| first.read.clone()));
         if let (false, Rank::Template, Some(parcel)) = (stays, first.rank(), parcel(&first.edits)) {
             closure.awaited.insert(parcel.lands.clone(), Code::ConflictingContent);
         }
-        for other in members.iter().filter(|other| other.rule.is_some()) {
+        for other in &members {
             let against = if same(first, other) { rest.iter().find(|it| !same(first, it)) } else { Some(first) };
             let Some(against) = against.filter(|_| !(stays && same(first, other))) else { continue };
             let in_guest = parcel(&other.edits).map(|parcel| &parcel.lands).unwrap_or(&other.lands);
             // Both say the same, so that it is told once.
             let (one, two) = ((&other.read).min(&against.read), (&other.read).max(&against.read));
-            let goes_on = match stays {
-                true => format!("{} comes first", first.read),
-                false => String::from("one that is published goes on"),
-            };
-            let message = format!("{one} and {two} would both be {in_guest} in guests; {goes_on}, and the other waits");
+            let message = format!(
+                "{one} and {two} would both be {in_guest} in guests; one that is published goes on, and the other waits"
+            );
             let finding = Finding::new(Code::ConflictingContent, message).about(&other.read);
             let finding = finding.help("Let one of them land elsewhere, or remove one.");
             aside.push((other.read.clone(), Verdict::Broken, vec![finding]));
@@ -220,7 +192,7 @@ fn contradicting(closure: &mut Closure, aside: &mut Vec<(ObjectKey, Verdict, Vec
         // One of them alone stays, if any does.
         let stays = match keep.get_mut(&member.lands) {
             None => true,
-            Some(first) => first.take_if(|(of, read)| *of == member.rank() && *read == member.read).is_some(),
+            Some(first) => first.take_if(|read| *read == member.read).is_some(),
         };
         if stays { closure.members.push(member) } else { closure.contested.push(member) }
     }
@@ -254,7 +226,7 @@ fn node_size(node: &crate::node::Node) -> usize {
 /// Checks whether the region serves the sets that deliver what a group claims.
 pub(super) fn unserved(world: &World<'_>, claim: &Claim) -> Option<Finding> {
     let (region, kind) = (claim.region(), resource_set_kind());
-    claim.delivered()?;
+    claim.by.group()?;
     let version = version_of_sets(world, region)?;
     let looked = world.cluster(region).and_then(ClusterFacts::looked);
     let served = looked.and_then(|looked| looked.kinds.get(&kind))?;

@@ -118,7 +118,7 @@ impl<'a> Court<'a> {
         let mut loads: BTreeMap<Holder, Load> = BTreeMap::new();
         for ruling in rulings.iter().filter(|ruling| ruling.is_admitted()) {
             let load = loads.entry(self.whose(ruling)).or_default();
-            *load = load.plus(Load { claims: 1, ..Load::default() });
+            *load = load.plus(Load { claims: counted(ruling), ..Load::default() });
             for member in ruling.case.published_members() {
                 let sealed = self.sealed(member);
                 *load = load.plus(Load { claims: 0, objects: 1, sealed, listed: listed(ruling, member) });
@@ -162,7 +162,7 @@ impl<'a> Court<'a> {
         let mut objects: BTreeMap<&ObjectKey, &Member> = BTreeMap::new();
         let is_theirs = |ruling: &&Ruling<'_>| ruling.is_admitted() && self.whose(ruling) == *whose;
         for ruling in rulings.iter().filter(is_theirs) {
-            claims = claims.saturating_add(1);
+            claims = claims.saturating_add(counted(ruling));
             for member in ruling.case.published_members() {
                 objects.insert(&member.lands, member);
                 needs = needs.saturating_add(listed(ruling, member));
@@ -337,6 +337,11 @@ impl Room<'_, '_> {
         };
         (listed > MOST_LISTED_OF_REGION).then(|| (message(), SPREAD))
     }
+}
+
+/// How many a claim counts for: of a group of guests, the configuration says how many there are.
+fn counted(ruling: &Ruling<'_>) -> usize {
+    usize::from(ruling.case.claim.by.group().is_none())
 }
 
 /// About how many bytes `bundle.yaml` takes to say that a claim needs a member.

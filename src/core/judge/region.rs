@@ -7,12 +7,12 @@ use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::case::Ruling;
+use super::case::{Case, Ruling, Verdict};
 use super::incumbents::Incumbents;
 use super::quota;
 use crate::capi;
-use crate::claim::made;
-use crate::closure::Member;
+use crate::claim::{made, parcel};
+use crate::closure::{Member, Rank};
 use crate::config::RegionConfig;
 use crate::finding::{Code, Finding, Severity};
 use crate::name::{Claimant, ObjectKey};
@@ -25,7 +25,74 @@ pub fn settle(world: &World<'_>, region: &RegionConfig, incumbents: &Incumbents,
     for ruling in rulings.iter_mut() {
         provider(world, region, incumbents, ruling);
     }
+    give_way(world, incumbents, rulings);
     conflicts(world, incumbents, rulings);
+}
+
+/// Something that an entry of a group puts somewhere in guests.
+struct Put<'c> {
+    rank: Rank,
+    /// The ruling on the entry, by index.
+    index: usize,
+    /// None of what a template would make and cannot.
+    member: Option<&'c Member>,
+}
+
+/// Lets what rules take and templates make for guests wait where something of another entry comes first: what the configuration
+/// names, then what a template makes, whether or not that can be delivered now. Of equals the one that is published goes on.
+fn give_way(world: &World<'_>, incumbents: &Incumbents, rulings: &mut [Ruling<'_>]) {
+    let mut places: BTreeMap<(Claimant, &ObjectKey), Vec<Put<'_>>> = BTreeMap::new();
+    for (index, ruling) in rulings.iter().enumerate() {
+        let case: &Case = ruling.case;
+        if case.claim.by.group().is_none() || ruling.verdict == Verdict::Refused {
+            continue;
+        }
+        let mut put = |lands, put| places.entry((case.claim.by.whole().into_owned(), lands)).or_default().push(put);
+        for member in case.published_members() {
+            let parcel = parcel(&member.edits).into_iter();
+            parcel.for_each(|parcel| put(&parcel.lands, Put { rank: member.rank(), index, member: Some(member) }));
+        }
+        for lands in case.closure.awaited.keys() {
+            put(lands, Put { rank: Rank::Template, index, member: None });
+        }
+    }
+    let mut waiting: Vec<(usize, &ObjectKey, Finding)> = Vec::new();
+    for ((_, in_guest), puts) in &places {
+        let Some(first) = puts.iter().min_by_key(|put| put.rank).filter(|_| puts.len() > 1) else { continue };
+        let agree = |put: &&Put<'_>| match (first.member, put.member) {
+            (Some(first), Some(member)) => same(world, first, member),
+            _ => false,
+        };
+        let equals = || puts.iter().filter(|put| put.rank == first.rank);
+        let stands = |member: &Member| {
+            let before = incumbents.sources.get(&member.lands);
+            before.is_some_and(|(namespace, name)| member.read.namespace == *namespace && member.read.name == *name)
+        };
+        let is_decided = equals().all(|put| put.index == first.index || agree(&put));
+        for put in puts.iter().filter(|put| put.rank != Rank::Entry && (put.index != first.index || !is_decided)) {
+            let Some(member) = put.member.filter(|_| !agree(&put) || !is_decided) else { continue };
+            let why = match first.member.filter(|_| is_decided) {
+                Some(first) => format!("{} comes first as {in_guest} in guests", first.read),
+                None if put.rank != first.rank || is_decided => {
+                    format!("a template comes first with {in_guest} in guests, which cannot be delivered now")
+                }
+                None if stands(member) => continue,
+                None => {
+                    format!("another entry of the group has {in_guest} in guests too; one that is published goes on")
+                }
+            };
+            let finding = Finding::new(Code::ConflictingContent, why).about(&member.read);
+            waiting.push((put.index, &member.read, finding.help("Let one of them land elsewhere, or remove one.")));
+        }
+    }
+    let waiting: Vec<(usize, ObjectKey, Finding)> =
+        waiting.into_iter().map(|(index, read, finding)| (index, read.clone(), finding)).collect();
+    drop(places);
+    for (index, read, finding) in waiting {
+        if let Some(ruling) = rulings.get_mut(index) {
+            ruling.let_wait(&read, &finding.at(&ruling.case.claim.origin));
+        }
+    }
 }
 
 /// Holds a region's claims to its quotas, once it is known which of them fail for another reason: those take no room.
@@ -64,7 +131,7 @@ fn provider(world: &World<'_>, region: &RegionConfig, incumbents: &Incumbents, r
 fn conflicts(world: &World<'_>, incumbents: &Incumbents, rulings: &mut [Ruling<'_>]) {
     let mut wanted: BTreeMap<&ObjectKey, Vec<(usize, &Member)>> = BTreeMap::new();
     for (index, ruling) in rulings.iter().enumerate().filter(|(_, ruling)| ruling.is_admitted()) {
-        for member in ruling.case.published_members() {
+        for member in ruling.case.published_members().filter(|member| !ruling.holds(member)) {
             wanted.entry(&member.lands).or_default().push((index, member));
         }
     }

@@ -9,11 +9,11 @@ use alloc::vec::Vec;
 use crate::capi::cluster::cluster_kind;
 use crate::capi::resource_set::resource_set_kind;
 use crate::claim::guest::known;
-use crate::claim::{Asked, Claim};
+use crate::claim::{Asked, Claim, Delivered};
 use crate::config::{Globs, RegionConfig, RegionState, TakenClusters};
 use crate::finding::{Code, Finding};
 use crate::kinds::{self, is_managed_resource};
-use crate::name::{GroupKind, Name, Namespace, Region, SourceName};
+use crate::name::{Claimant, GroupKind, Name, Namespace, ObjectKey, Region, SourceName};
 use crate::nearest::did_you_mean;
 use crate::object::Object;
 use crate::world::World;
@@ -138,25 +138,27 @@ fn idle(world: &World<'_>) -> Vec<Finding> {
         |region: &Region| world.fleet.regions.get(region).is_some_and(|region| region.state == RegionState::Active);
     let groups = world.fleet.guests.values().filter(|group| is_active(&group.region));
     let groups = groups.filter(|group| !group.rules.is_empty() || !group.templates.is_empty());
-    let mut by_name: BTreeMap<&Name, Vec<&Asked>> = BTreeMap::new();
-    for (group, asked) in world.facts.asked().iter().filter_map(|asked| Some((asked.by.group()?, asked))) {
-        by_name.entry(group).or_default().push(asked);
+    let mut of: BTreeMap<&Name, Vec<&Asked>> = BTreeMap::new();
+    for asked in world.facts.asked() {
+        asked.by.group().into_iter().for_each(|group| of.entry(group).or_default().push(asked));
     }
     for group in groups {
-        let asked = || by_name.get(&group.name).into_iter().flatten();
-        let claims: Vec<&Claim> = asked().filter_map(|asked| asked.claim.as_ref()).collect();
-        // Where something is wrong, that says so itself.
-        let Some(delivered) = claims.first().and_then(|claim| claim.delivered()) else { continue };
-        if !delivered.is_whole || asked().any(|asked| asked.findings.iter().any(Finding::stops_claim)) {
-            continue;
-        }
-        let taken = delivered.items.iter().filter_map(|item| item.rule.as_ref());
-        let taken = taken.chain(delivered.waiting.iter().map(|waiting| &waiting.rule));
-        let taking: BTreeSet<&Name> = taken.filter_map(|claim| claim.by.rule()).collect();
-        let rendered: BTreeSet<&Name> = claims.iter().flat_map(|claim| claim.rendered_or_not()).collect();
-        let rules = group.rules.iter().filter(|rule| !taking.contains(rule));
+        let asked = of.get(&group.name).map(Vec::as_slice).unwrap_or_default();
+        let delivered = |asked: &&Asked| asked.claim.as_ref().and_then(Claim::delivered).cloned();
+        let gives_nothing = |asked: &&Asked| {
+            // Where something is wrong, or was not read, that says so itself.
+            let is_open = asked.findings.iter().any(Finding::stops_claim);
+            let is_rendered = asked.claim.as_ref().is_some_and(|claim| !claim.rendered().is_empty());
+            let is_idle = |it: &Delivered| it.is_whole && it.items.is_empty() && it.waiting.is_empty();
+            !is_open && !is_rendered && delivered(asked).is_some_and(|it| is_idle(&it))
+        };
+        let is_idle = |entry: &ObjectKey| {
+            let mut own = asked.iter().filter(|asked| asked.by.entry() == Some(entry)).peekable();
+            own.peek().is_some() && own.all(gives_nothing)
+        };
+        let rules = group.rules.iter().filter(|rule| is_idle(&Claimant::rule_entry(rule)));
         let rules = rules.map(|rule| format!("ResourceSyncRule {rule}, which takes nothing"));
-        let templates = group.templates.iter().filter(|template| !rendered.contains(template));
+        let templates = group.templates.iter().filter(|template| is_idle(&Claimant::template_entry(template)));
         let templates =
             templates.map(|template| format!("ManagedResource {template}, which is for none of its namespaces"));
         findings.extend(rules.chain(templates).map(|what| {

@@ -18,7 +18,7 @@ pub use content::{
 pub use read::{Spot, Unusable, claimant_in, parse};
 
 use crate::name::step::Step;
-use crate::name::{Claimant, Name, Namespace};
+use crate::name::{Claimant, Name, Namespace, ObjectKey};
 use crate::yaml::emit::{Tree, append, field, line};
 
 /// The JSON Schema of `bundle.yaml`, for people and tools that read bundles; tests hold it against what is written.
@@ -154,6 +154,20 @@ fn needed_by(by: &NeededBy, text: &mut String) {
     }
 }
 
+/// Adds what an entry of a group of guest clusters names: a rule, a template, or an object.
+fn entry_of_group(entry: &ObjectKey, text: &mut String) {
+    match entry {
+        _ if *entry == Claimant::rule_entry(&entry.name) => line(("rule", entry.name.as_str()), 8, text),
+        _ if *entry == Claimant::template_entry(&entry.name) => line(("template", entry.name.as_str()), 8, text),
+        ObjectKey { kind, namespace, name, .. } => {
+            line(("group", kind.group.as_str()), 8, text);
+            line(("kind", kind.kind.as_str()), 8, text);
+            line(("name", name.as_str()), 8, text);
+            namespace.iter().for_each(|namespace| line(("namespace", namespace.as_str()), 8, text));
+        }
+    }
+}
+
 /// Adds the fields of a claimant, each kind with its own.
 fn claimant(by: &Claimant, text: &mut String) {
     let mut field = |name, value: &str| line((name, value), 6, text);
@@ -176,7 +190,12 @@ fn claimant(by: &Claimant, text: &mut String) {
             field("name", name.as_str());
             field("namespace", namespace);
         }
-        Claimant::Guests { group, .. } => {
+        Claimant::Guests { group, entry, .. } => {
+            if let Some(entry) = entry {
+                text.push_str("      entry:\n");
+                entry_of_group(entry, text);
+            }
+            let mut field = |name, value: &str| line((name, value), 6, text);
             field("group", group.as_str());
             field("kind", kind);
             field("namespace", namespace);

@@ -33,12 +33,30 @@ fn the_path_of_a_claimant_says_its_kind_unless_that_is_the_usual_one() {
         ("cluster/a/b", "Cluster a/b"),
         ("clusterresourceset/a/b", "ClusterResourceSet a/b"),
         ("guest/a/b", "Guest a/b"),
+        ("guest/a/b/Secret/c/d", "Guest a/b/Secret/c/d"),
+        (
+            "guest/a/b/AWSClusterRoleIdentity.infrastructure.cluster.x-k8s.io/d",
+            "Guest a/b/AWSClusterRoleIdentity.infrastructure.cluster.x-k8s.io/d",
+        ),
     ] {
         let by = Claimant::of_path(path).unwrap();
         assert_eq!((by.to_string(), by.path()), (shown.to_string(), path.to_string()));
     }
     assert_eq!(Claimant::of_path("Cluster/a/b"), Claimant::of_path("cluster/a/b"));
-    for bad in ["a", "a/", "/b", "cluster/a/", "machine/a/b", "cluster//b", "cluster/a/b/c", ""] {
+    for bad in [
+        "a",
+        "a/",
+        "/b",
+        "cluster/a/",
+        "machine/a/b",
+        "cluster//b",
+        "cluster/a/b/c",
+        "",
+        "guest/a/b/Secret",
+        "guest/a/b/Secret/c/",
+        "guest/a/b/Secret//d",
+        "guest/a/b/Secret/c/d/e",
+    ] {
         assert_eq!(Claimant::of_path(bad), None, "{bad}");
     }
 }

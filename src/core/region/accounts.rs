@@ -61,12 +61,12 @@ impl Whose {
     }
 }
 
-/// For people: `Credentials of namespace team-a`, `namespaces of group pull of guests`.
+/// For people: `Credentials of namespace team-a`, `claims of group pull of guests`.
 impl fmt::Display for Whose {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Kind { namespace, kind } => write!(f, "{kind}s of namespace {namespace}"),
-            Self::Group(group) => write!(f, "namespaces of group {group} of guests"),
+            Self::Group(group) => write!(f, "claims of group {group} of guests"),
             Self::Anybody => f.write_str("objects"),
         }
     }
@@ -136,7 +136,7 @@ pub(super) fn is_anything_lost(input: &Input<'_>, pack: &Pack, changes: &[Change
 }
 
 /// The objects that count as what claimants have. What is handed over was exchanged or lost when that began, and what pouch makes
-/// to deliver others is nothing that anyone claims.
+/// to deliver others is claimed by none.
 pub(super) fn kept_by_somebody(objects: &[ManifestObject]) -> impl Iterator<Item = &ManifestObject> {
     objects.iter().filter(|object| !object.state.is_handover() && !object.is_delivery())
 }
@@ -277,7 +277,7 @@ impl Weighing<'_> {
         // However many share a Secret, an entry counts once.
         let mut counted: BTreeSet<(&ObjectKey, String)> = BTreeSet::new();
         // Whoever is named to be withdrawn was looked at by a person.
-        for by in had.into_iter().filter(|by| !self.input.terms.allowances.withdraw.contains(by)) {
+        for by in had.into_iter().filter(|by| !self.input.terms.allowances.asks_to_withdraw(by)) {
             let now = self.now.get(by);
             let lost_now = self.lost(by, self.before.get(by), now);
             let mut objects = self.lost(by, self.then.get(by), now);

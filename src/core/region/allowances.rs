@@ -43,7 +43,12 @@ impl Allowances {
 
     /// Whether what is carried over for a claimant because of a finding is withdrawn.
     pub fn withdraws(&self, by: &Claimant, code: Code) -> bool {
-        self.withdraw.contains(by) || (self.withdraw_broken && code.class() == Class::Broken)
+        self.asks_to_withdraw(by) || (self.withdraw_broken && code.class() == Class::Broken)
+    }
+
+    /// Returns true if a claimant, or what it belongs to, is named to have withdrawn what it has.
+    pub fn asks_to_withdraw(&self, by: &Claimant) -> bool {
+        by.is_among(&self.withdraw)
     }
 
     /// Whether a region's Secrets are all to be sealed anew.
@@ -79,7 +84,7 @@ impl Refresh {
     }
 
     fn is_about(&self, by: &Claimant) -> bool {
-        let is_named = self.is_open() || self.namespaces.contains(by.namespace()) || self.claimants.contains(by);
+        let is_named = self.is_open() || self.namespaces.contains(by.namespace()) || by.is_among(&self.claimants);
         is_named && (self.labels.is_none() || self.labelled.contains(by))
     }
 }

@@ -7,6 +7,7 @@ use alloc::vec::Vec;
 use super::given::template_of;
 use super::input::Input;
 use super::ledger::Gone;
+use super::siblings::Siblings;
 use crate::claim::guest;
 use crate::finding::{Cause, Code, Finding, Severity};
 use crate::judge::case::{Ruling, Verdict};
@@ -53,8 +54,13 @@ impl Fates {
         staying: &BTreeSet<&Claimant>,
     ) -> Vec<Finding> {
         let heard: BTreeSet<&Claimant> = rulings.iter().map(|ruling| &ruling.case.claim.by).collect();
+        // What keeps one object of a group keeps all of them.
+        let mut told: BTreeSet<Claimant> = BTreeSet::new();
         let explain = |(by, fate): (&Claimant, &Fate)| match fate {
-            Fate::Kept(reason) => staying.contains(by).then(|| told_of_kept(input, by, *reason))?,
+            Fate::Kept(reason) => {
+                let by = Some(by).filter(|by| staying.contains(by)).map(Claimant::whole)?;
+                told_of_kept(input, &by, *reason).filter(|_| by.group().is_none() || told.insert(by.into_owned()))
+            }
             // If the Credential could be read, its claim says so itself.
             Fate::Withdrawn(_) => (is_shut_out(input, by) && !is_heard_of(input, by)).then(|| told_shut_out(input, by)),
             Fate::Fresh => None,
@@ -142,13 +148,13 @@ fn is_heard_of(input: &Input<'_>, by: &Claimant) -> bool {
 
 /// Decides the fate of every claimant in the published manifest.
 pub(super) fn fates(input: &Input<'_>, rulings: &[Ruling<'_>]) -> Fates {
-    let by_name = by_claimant(rulings);
+    let (by_name, siblings) = (by_claimant(rulings), Siblings::of(rulings));
     let mut fates = BTreeMap::new();
     for object in input.published.manifest().map(|manifest| &*manifest.objects).unwrap_or_default() {
         for needed_by in &object.needed_by {
             let ruling = by_name.get(&needed_by.by).copied();
             let asked = |by: &Claimant, reason: Reason| input.terms.allowances.withdraws(by, reason.code());
-            fates.entry(needed_by.by.clone()).or_insert_with_key(|by| match fate(input, ruling, by) {
+            fates.entry(needed_by.by.clone()).or_insert_with_key(|by| match fate(input, ruling, &siblings, by) {
                 Fate::Kept(reason) if asked(by, reason) => Fate::Withdrawn(Gone::Asked),
                 fate @ (Fate::Kept(_) | Fate::Fresh | Fate::Withdrawn(_)) => fate,
             });
@@ -163,10 +169,10 @@ pub(super) fn first_carried(
     rulings: &[Ruling<'_>],
     manifest: &Manifest,
 ) -> Option<(Claimant, Reason)> {
-    let by_name = by_claimant(rulings);
+    let (by_name, siblings) = (by_claimant(rulings), Siblings::of(rulings));
     let claimants: BTreeSet<&Claimant> =
         manifest.objects.iter().flat_map(|object| &object.needed_by).map(|needed_by| &needed_by.by).collect();
-    claimants.into_iter().find_map(|by| match fate(input, by_name.get(by).copied(), by) {
+    claimants.into_iter().find_map(|by| match fate(input, by_name.get(by).copied(), &siblings, by) {
         Fate::Kept(reason) => Some((by.clone(), reason)),
         Fate::Fresh | Fate::Withdrawn(_) => None,
     })
@@ -183,13 +189,20 @@ fn is_shut_out(input: &Input<'_>, by: &Claimant) -> bool {
     !input.terms.to.region.allowed.matches(by.namespace().as_str())
 }
 
-fn fate(input: &Input<'_>, ruling: Option<&Ruling<'_>>, by: &Claimant) -> Fate {
+fn fate(input: &Input<'_>, ruling: Option<&Ruling<'_>>, siblings: &Siblings<'_, '_>, by: &Claimant) -> Fate {
+    let kept = |ruling: &Ruling<'_>| Fate::Kept(ruling.broken_by().map_or(Reason::Unread, Reason::of));
     if let Some(ruling) = ruling {
         return match ruling.verdict {
             Verdict::Admitted => Fate::Fresh,
             Verdict::Refused => Fate::Withdrawn(Gone::Refused),
-            Verdict::Broken => Fate::Kept(ruling.broken_by().map_or(Reason::Unread, Reason::of)),
+            Verdict::Broken => kept(ruling),
         };
+    }
+    // An entry that the configuration has no more is judged by its objects. A former bundle lists a group as a whole: which
+    // entry had an object is unknown, so one that is broken keeps all.
+    if let siblings @ [_, ..] = siblings.of_group(by) {
+        let broken = siblings.iter().find(|ruling| ruling.verdict == Verdict::Broken);
+        return broken.filter(|_| by.entry().is_none()).map_or(Fate::Fresh, |ruling| kept(ruling));
     }
     if (kinds::claimant(by).is_some() || by.group().is_some()) && is_shut_out(input, by) {
         return Fate::Withdrawn(Gone::Refused);
@@ -227,12 +240,12 @@ pub(super) fn made_before_a_strange_look(
 /// What is said of objects that stay for that.
 pub(super) fn of_strange_look<'m>(
     input: &Input<'_>,
-    rulings: &BTreeMap<&Claimant, &Ruling<'_>>,
+    siblings: &Siblings<'_, '_>,
     kept: impl Iterator<Item = (&'m ManifestObject, &'m NeededBy)>,
 ) -> Vec<Finding> {
     let mut of: BTreeMap<(&Claimant, Name), BTreeSet<&ObjectKey>> = BTreeMap::new();
     for (object, needed_by) in kept {
-        let ruling = rulings.get(&needed_by.by).filter(|ruling| ruling.is_admitted());
+        let ruling = siblings.own(&needed_by.by).filter(|ruling| ruling.is_admitted());
         let Some(ruling) = ruling.filter(|ruling| made_before_a_strange_look(input, ruling, object).is_some()) else {
             continue;
         };

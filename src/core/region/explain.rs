@@ -35,7 +35,7 @@ pub(super) fn withdrawals(input: &Input<'_>, rulings: &[Ruling<'_>], packed: &Pa
         None => true,
         Some(packed) => packed.is_handover() && !object.state.is_handover(),
     };
-    for object in manifest.objects.iter().filter(goes) {
+    for object in manifest.objects.iter().filter(|object| goes(object) && !object.is_delivery()) {
         for needed_by in &object.needed_by {
             lost.entry(&needed_by.by).or_default().push(object);
         }
@@ -57,6 +57,10 @@ pub(super) fn withdrawals(input: &Input<'_>, rulings: &[Ruling<'_>], packed: &Pa
                 let (by, origin, starts) = (&claim.by, &claim.origin, claim.starts());
                 unnamed(by, origin, starts, &objects)
                     .unwrap_or_else(|| no_longer_needed(input, ruling, &objects, &published))
+            }
+            // The configuration names it no more, which it says itself.
+            None if by.group().is_some() && rulings.iter().any(|it| it.case.claim.by.whole() == by.whole()) => {
+                return None;
             }
             None => gone(input, by, &objects, &claimants)?,
         };
@@ -285,7 +289,7 @@ fn without_clusters(
     let group = input.terms.world.fleet.group_of(by).filter(|group| group.region == input.terms.to.region.name)?;
     if !group.namespaces.matches(by.namespace().as_str()) {
         let is_new = |named: &Namespace| {
-            !claimants.contains(&Claimant::Guests { namespace: named.clone(), group: group.name.clone() })
+            !claimants.iter().any(|other| other.group() == Some(&group.name) && other.namespace() == named)
         };
         let is_near = |named: &Namespace| edits(named.as_str(), by.namespace().as_str()).is_some() && is_new(named);
         let near = group.named().find(is_near)?;

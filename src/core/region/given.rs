@@ -19,14 +19,24 @@ pub(super) enum Giver {
 impl Giver {
     /// The giver of an object for a claimant; none if it holds no object for guests, or its chain does not tell.
     pub(super) fn of(object: &ManifestObject, needed_by: &NeededBy) -> Option<Self> {
-        let (guest, from) = (object.guest.as_ref()?, object.from.as_ref()?);
+        if object.guest.is_none() || object.from.is_none() {
+            return None;
+        }
+        if let Some(entry) = needed_by.by.entry() {
+            return Some(Self::of_entry(entry));
+        }
         match needed_by.through.first()? {
             Step::Rule(rule) => Some(Self::Rule(rule.clone())),
             Step::Template(template) => Some(Self::Template(template.clone())),
-            Step::Field { .. } => {
-                Some(Self::Entry(ObjectKey::new(guest.key.kind.clone(), from.namespace.clone(), from.name.clone())))
-            }
-            Step::AccessRule(_) | Step::Data(_) | Step::Opaque(_) => None,
+            Step::Field { .. } | Step::AccessRule(_) | Step::Data(_) | Step::Opaque(_) => None,
+        }
+    }
+
+    fn of_entry(entry: &ObjectKey) -> Self {
+        match entry {
+            _ if *entry == Claimant::rule_entry(&entry.name) => Self::Rule(entry.name.clone()),
+            _ if *entry == Claimant::template_entry(&entry.name) => Self::Template(entry.name.clone()),
+            _ => Self::Entry(entry.clone()),
         }
     }
 

@@ -11,11 +11,11 @@ use super::content::Order;
 use super::given::rule_of;
 use super::input::Input;
 use super::pack::Wanted;
-use crate::claim::{Claim, parcel};
+use crate::claim::{Claim, Delivered, parcel};
 use crate::closure::{Member, Rank};
 use crate::config::GuestGroup;
 use crate::finding::{Class, Code, Finding, Severity};
-use crate::judge::case::Ruling;
+use crate::judge::case::{Ruling, Verdict};
 use crate::layout::manifest::{Guest, ManifestObject, NeededBy, ReadFrom, Reason};
 use crate::name::step::Step;
 use crate::name::{Claimant, GroupKind, Name, Namespace, ObjectKey, Scope};
@@ -55,12 +55,13 @@ impl Staying {
             }
             findings.extend(told(input, &taken));
             for Taken { by, read, .. } in taken {
-                self.taken.entry(by).or_default().insert(place(&read));
+                self.taken.entry(by.whole().into_owned()).or_default().insert(place(&read));
             }
             self.given.clear();
             for (order, names) in wanted.values() {
                 for (by, rule) in names.iter().filter_map(|needed_by| Some((&needed_by.by, rule_of(needed_by)?))) {
-                    self.given.entry(by.clone()).or_default().insert((rule.clone(), place(&order.read)));
+                    let given = self.given.entry(by.whole().into_owned()).or_default();
+                    given.insert((rule.clone(), place(&order.read)));
                 }
             }
         }
@@ -71,36 +72,45 @@ impl Staying {
         &self,
         input: &Input<'_>,
         ruling: &Ruling<'_>,
+        siblings: &[&Ruling<'_>],
         object: &ManifestObject,
         needed_by: &NeededBy,
     ) -> Option<Reason> {
         let (guest, from) = object.guest.as_ref().zip(object.from.as_ref())?;
         let place = (from.namespace.clone(), from.name.clone(), guest.key.kind.is_secret());
-        let (by, rule) = (&ruling.case.claim.by, rule_of(needed_by));
+        let (by, rule) = (ruling.case.claim.by.whole(), rule_of(needed_by));
         let is_given =
-            |rule: &Name| self.given.get(by).is_some_and(|given| given.contains(&(rule.clone(), place.clone())));
-        let is_taken = self.taken.get(by).is_some_and(|taken| taken.contains(&place));
+            |rule: &Name| self.given.get(&*by).is_some_and(|given| given.contains(&(rule.clone(), place.clone())));
+        let is_taken = self.taken.get(&*by).is_some_and(|taken| taken.contains(&place));
         // Of a chain that nobody can read, a rule may be what led there.
         let is_opaque = matches!(needed_by.through.first(), Some(Step::Opaque(_)));
         let is_taken = is_taken && (is_opaque || rule.is_some_and(|rule| !is_given(rule)));
         let taken = is_taken.then_some(Code::ConflictingContent);
-        let waits = taken.or_else(|| waits(input, ruling, needed_by, guest, from)).map(Reason::of);
+        let waits = taken.or_else(|| waits(input, ruling, siblings, needed_by, guest, from)).map(Reason::of);
         waits.or_else(|| carry::made_before_a_strange_look(input, ruling, object))
     }
 }
 
 /// Why a payload waits: its object does, or what would take its place, or it may be one that was not read.
-fn waits(input: &Input<'_>, ruling: &Ruling<'_>, needed_by: &NeededBy, guest: &Guest, from: &ReadFrom) -> Option<Code> {
+fn waits(
+    input: &Input<'_>,
+    ruling: &Ruling<'_>,
+    siblings: &[&Ruling<'_>],
+    needed_by: &NeededBy,
+    guest: &Guest,
+    from: &ReadFrom,
+) -> Option<Code> {
     let delivered = ruling.case.claim.delivered()?;
     let is_it = |read: &ObjectKey| from.is_of(read) && read.kind.is_secret() == guest.key.kind.is_secret();
-    let mut waiting = ruling.case.closure.waiting.iter().chain(&ruling.waiting);
+    // Another rule may take it now.
+    let mut waiting = siblings.iter().flat_map(|ruling| ruling.case.closure.waiting.iter().chain(&ruling.waiting));
     if let Some((_, code)) = waiting.find(|(read, _)| is_it(read)) {
         return Some(*code);
     }
-    if let Some(code) = instead(input, ruling, guest) {
+    if let Some(code) = instead(input, siblings, guest) {
         return Some(code);
     }
-    let unseen = delivered.unseen.first()?.code;
+    let unseen = delivered.unseen.as_ref()?.code;
     let group = input.terms.world.fleet.group_of(&ruling.case.claim.by)?;
     let rule = rule_of(needed_by);
     let of = rule.filter(|rule| group.rules.contains(*rule));
@@ -110,23 +120,29 @@ fn waits(input: &Input<'_>, ruling: &Ruling<'_>, needed_by: &NeededBy, guest: &G
     };
     let mut items = delivered.items.iter();
     let is_made = needed_by.through.first().is_some_and(|step| step.template().is_some());
-    // A template that is not known breaks the group.
+    // A template that is not known is broken.
     let is_known = is_made || items.any(|item| is_it(&item.read) && is_its(&item.rule));
     (!is_known && !is_told(input, group, rule, guest, from)).then_some(unseen)
 }
 
 /// Why what the configuration puts somewhere in guests cannot be delivered there yet, if that is so: in the place of what is
 /// published there.
-pub(super) fn instead(input: &Input<'_>, ruling: &Ruling<'_>, published: &Guest) -> Option<Code> {
+pub(super) fn instead(input: &Input<'_>, siblings: &[&Ruling<'_>], published: &Guest) -> Option<Code> {
+    siblings.iter().find_map(|ruling| is_instead(input, ruling, published))
+}
+
+fn is_instead(input: &Input<'_>, ruling: &Ruling<'_>, published: &Guest) -> Option<Code> {
     let (closure, lands) = (&ruling.case.closure, &published.key);
     let is_it = |member: &&Member| {
-        member.rank() != Rank::Rule && parcel(&member.edits).is_some_and(|parcel| parcel.lands == *lands)
+        let is_there = parcel(&member.edits).is_some_and(|parcel| parcel.lands == *lands);
+        is_there && (member.rank() != Rank::Rule || ruling.waits_for_type(member))
     };
     let wrong = |member: &Member| {
         // Of a group that is broken nothing has been compared.
         let object = input.terms.world.snapshot.get(&member.read);
         let secret_type = object.map(|object| object.body.str_at(&["type"]).unwrap_or("Opaque"));
-        let changes_type = published.secret_type.as_deref().is_some_and(|before| secret_type != Some(before));
+        let changes_type =
+            published.secret_type.as_deref().zip(secret_type).is_some_and(|(before, after)| before != after);
         if ruling.waits_for_type(member) || !ruling.is_admitted() && changes_type {
             return Some(Code::SecretTypeChanged);
         }
@@ -134,6 +150,20 @@ pub(super) fn instead(input: &Input<'_>, ruling: &Ruling<'_>, published: &Guest)
         found.find(|finding| finding.stops_claim()).map(|finding| finding.code)
     };
     closure.awaited.get(lands).copied().or_else(|| closure.members.iter().filter(is_it).find_map(wrong))
+}
+
+/// The reason for which an object stays that its entry has no more: another entry, which cannot be followed now, may give it. A
+/// template that fails may give what a rule took or a template made; what the configuration named goes when it says so.
+pub(super) fn may_be_given(siblings: &[&Ruling<'_>], needed_by: &NeededBy) -> Option<Reason> {
+    let is_named = matches!(needed_by.through.first(), Some(Step::Field { .. }));
+    let may_give = |ruling: &&&Ruling<'_>| {
+        let claim = &ruling.case.claim;
+        let is_template = claim.by.entry().is_some_and(|entry| *entry == Claimant::template_entry(&entry.name));
+        let is_open = |delivered: &Arc<Delivered>| if is_template { !is_named } else { !delivered.is_whole };
+        ruling.verdict == Verdict::Broken && claim.by != needed_by.by && claim.delivered().is_some_and(is_open)
+    };
+    let ruling = siblings.iter().find(may_give)?;
+    Some(ruling.broken_by().map_or(Reason::Unread, Reason::of))
 }
 
 /// Whether it is known that no rule of a group takes what a payload holds, whatever else was not read: it was read as it stands,
@@ -198,11 +228,14 @@ fn untaken(
     mut wanted: Wanted,
     stays: impl Fn(&ManifestObject, &NeededBy) -> bool,
 ) -> (Wanted, Vec<Taken>) {
-    let mut published: BTreeMap<(&Claimant, &ObjectKey), Vec<(&ManifestObject, &NeededBy)>> = BTreeMap::new();
+    let mut published: BTreeMap<(Claimant, &ObjectKey), Vec<(&ManifestObject, &NeededBy)>> = BTreeMap::new();
     let objects = input.published.manifest().map(|manifest| &*manifest.objects).unwrap_or_default();
     for object in objects.iter().filter(|object| object.from.is_some() && !object.state.is_handover()) {
         for needed_by in object.needed_by.iter().filter(|needed_by| needed_by.by.group().is_some()) {
-            let place = object.guest.as_ref().map(|guest| ((&needed_by.by, &guest.key), (object, needed_by)));
+            let place = object
+                .guest
+                .as_ref()
+                .map(|guest| ((needed_by.by.whole().into_owned(), &guest.key), (object, needed_by)));
             place.into_iter().for_each(|(place, it)| published.entry(place).or_default().push(it));
         }
     }
@@ -210,7 +243,7 @@ fn untaken(
         let mut of_guests = names.iter().filter(|needed_by| needed_by.by.group().is_some());
         let by = &of_guests.find(|needed_by| rule_of(needed_by).is_some())?.by;
         let lands = &parcel(&order.edits)?.lands;
-        let before = published.get(&(by, lands))?;
+        let before = published.get(&(by.whole().into_owned(), lands))?;
         let is_it = |(object, needed_by): &(&ManifestObject, &NeededBy)| {
             let kind = rule_of(needed_by).and_then(|rule| input.terms.world.facts.synced.kind(rule));
             object.from.as_ref().is_some_and(|from| from.is_of(&order.read))

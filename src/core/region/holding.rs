@@ -30,7 +30,7 @@ impl<'h> Held<'h> {
     pub(super) fn of(input: &'h Input<'_>, pack: &'h Pack, changes: &'h [Change], braked: &'h Braked) -> Option<Self> {
         let Braked { held, keeping, .. } = braked;
         let manifest = input.published.manifest().filter(|_| !held.is_empty() || !keeping.is_empty())?;
-        let goes = |by: &Claimant| held.contains(by) || input.terms.allowances.withdraw.contains(by);
+        let goes = |by: &Claimant| held.contains(by) || input.terms.allowances.asks_to_withdraw(by);
         let is_kept_whole = |key: &&ObjectKey| {
             let object = input.published.object(key);
             pack.objects.contains_key(*key) && object.is_some_and(|it| it.needed_by.iter().all(|it| goes(&it.by)))

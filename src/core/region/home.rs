@@ -26,7 +26,7 @@ pub(super) fn read_there<'a>(input: &Input<'a>, leaving: &[&'a ManifestObject]) 
     let snapshot = input.terms.world.snapshot;
     let may_go = |object: &ManifestObject| {
         snapshot.is_elsewhere(&object.key)
-            || object.needed_by.iter().all(|needed_by| input.terms.allowances.withdraw.contains(&needed_by.by))
+            || object.needed_by.iter().all(|needed_by| input.terms.allowances.asks_to_withdraw(&needed_by.by))
     };
     let leaving: Vec<&ManifestObject> = leaving.iter().copied().filter(|object| !may_go(object)).collect();
     if !input.terms.to.region.management || snapshot.management_cluster().is_none() || leaving.is_empty() {

@@ -124,12 +124,12 @@ pub(super) enum Stood<'f> {
     Supposed,
 }
 
-/// Packs what the claims want, supposing that `file` gives all that is published of it, by the object's key and the text
+/// Packs what is wanted, supposing that `file` gives all that is published of it, by the object's key and the text
 /// that is wanted. Whatever is not there as it is wanted counts as changed, until [`judge_changed`] says how; none if an
 /// object is not there at all, or much changed.
 pub(super) fn pack_as_published<'f>(
     terms: &Terms<'_>,
-    rulings: &[Ruling<'_>],
+    wanted: Wanted,
     mut file: impl FnMut(&ObjectKey, &str) -> Option<Stood<'f>>,
 ) -> Option<Pack> {
     let mut pack = Pack::default();
@@ -154,8 +154,6 @@ pub(super) fn pack_as_published<'f>(
         let is_little = changed <= FEW.saturating_add(seen / SHARE);
         is_little.then_some(if same { Keep::Kept } else { Keep::Changed })
     };
-    let mut wanted = wanted(rulings, terms.selection);
-    guests::deliver(terms, rulings, &pack, &mut wanted);
     fill(terms, wanted, &mut pack, |_: &ObjectKey| true, keep)?;
     // Then a claim breaks, which takes what is published.
     Some(pack).filter(|pack| pack.unreadable.is_empty())

@@ -7,6 +7,7 @@ use alloc::vec::Vec;
 
 use super::carry::{self, Fate, Fates};
 use super::content::Order;
+use super::delivery;
 use super::guest_stays::{self, Staying};
 use super::guests;
 use super::handover::{self, Beside};
@@ -17,6 +18,7 @@ use super::input::Input;
 use super::ledger::{self, Disposition, Exchanged, Gone, Judge, Row, STEPS};
 use super::pack::{Pack, Wanted, fill, keep_of, let_stay, standing_state, wanted};
 use super::revoked::{self, Admission, Revoked};
+use super::siblings::Siblings;
 use crate::config::RegionState;
 use crate::judge::case::{Ruling, Verdict};
 use crate::layout::manifest::{Manifest, ManifestObject, NeededBy, ObjectState, Reason};
@@ -35,7 +37,6 @@ pub(super) fn pack(input: &Input<'_>, history: &History, rulings: &[Ruling<'_>],
     if let Some(manifest) = input.published.manifest() {
         let fates = carry::fates(input, rulings);
         let admission = Admission::of(input, rulings, manifest);
-        let by_claimant = rulings.iter().map(|ruling| (&ruling.case.claim.by, ruling));
         let mut claims = Claims {
             input,
             history,
@@ -43,7 +44,7 @@ pub(super) fn pack(input: &Input<'_>, history: &History, rulings: &[Ruling<'_>],
             fates: &fates,
             admission: &admission,
             rulings,
-            of_guests: by_claimant.filter(|(by, _)| by.group().is_some()).collect(),
+            of_guests: Siblings::of(rulings),
             held,
             wanted: &mut wanted,
             of_groups: Staying::default(),
@@ -58,8 +59,8 @@ pub(super) fn pack(input: &Input<'_>, history: &History, rulings: &[Ruling<'_>],
         ledger::fold(&mut rows, &STEPS, &mut claims);
         claims.settle(&rows, &mut pack);
     }
-    guests::deliver(&input.terms, rulings, &pack, &mut wanted);
-    guests::let_stay(input, history, rulings, &mut wanted, &mut pack);
+    delivery::deliver(&input.terms, rulings, &pack, &mut wanted);
+    delivery::let_stay(input, history, rulings, &mut wanted, &mut pack);
     guests::keep_versions(input.published, wanted.values_mut().map(|(order, _)| order));
     let mut unasked = Vec::new();
     let keep = |lands: &ObjectKey, text: &str, object: Option<&Object>| {
@@ -81,7 +82,7 @@ struct Claims<'p, 'w> {
     fates: &'p Fates,
     admission: &'p Admission<'p, 'p, 'p>,
     rulings: &'p [Ruling<'p>],
-    of_guests: BTreeMap<&'p Claimant, &'p Ruling<'p>>,
+    of_guests: Siblings<'p, 'p>,
     held: Option<&'p Held<'p>>,
     wanted: &'w mut Wanted,
     of_groups: Staying,
@@ -114,9 +115,11 @@ impl<'p> Claims<'p, '_> {
         let mut wanted = core::mem::take(self.wanted);
         pack.findings.extend(of_groups.take(self.input, &mut wanted, |of_groups, object, needed_by| {
             is_limited
-                || self.fates.of(needed_by) == Fate::Fresh
-                    && self.waits(of_groups, object, needed_by).is_some()
-                    && self.admission.ends(object, needed_by).is_none()
+                || match self.fates.of(needed_by) {
+                    Fate::Fresh => self.waits(of_groups, object, needed_by).is_some(),
+                    Fate::Kept(_) => true,
+                    Fate::Withdrawn(_) => false,
+                } && self.admission.ends(object, needed_by).is_none()
         }));
         *self.wanted = wanted;
         // A limited run knows of none that waits.
@@ -125,8 +128,16 @@ impl<'p> Claims<'p, '_> {
 
     /// The reason for which a part of what a group delivers stays as published while the rest goes on.
     fn waits(&self, of_groups: &Staying, object: &ManifestObject, needed_by: &NeededBy) -> Option<Reason> {
-        let ruling = self.of_guests.get(&needed_by.by)?;
-        let why = of_groups.why(self.input, ruling, object, needed_by);
+        let siblings = self.of_guests.of_group(&needed_by.by);
+        let may_be_given = || guest_stays::may_be_given(siblings, needed_by);
+        let instead = || guest_stays::instead(self.input, siblings, object.guest.as_ref()?).map(Reason::of);
+        let by_rule = |ruling| of_groups.why(self.input, ruling, siblings, object, needed_by);
+        let why = match self.of_guests.own(&needed_by.by) {
+            Some(ruling) if ruling.case.claim.delivered().is_some() => by_rule(ruling).or_else(may_be_given),
+            Some(_) => instead(),
+            // What no entry has any more, another may still give.
+            None => siblings.iter().find_map(|ruling| by_rule(ruling)).or_else(instead).or_else(may_be_given),
+        };
         let why = why.or_else(|| self.admission.may_be_slip(object, needed_by).then_some(Reason::Unproved));
         why.filter(|reason| !self.input.terms.allowances.withdraws(&needed_by.by, reason.code()))
     }
@@ -280,7 +291,7 @@ impl<'p> Judge<'p> for Claims<'p, '_> {
 
     fn claimed(&mut self, row: &Row<'p>) -> Disposition {
         let Row { object, needed_by, .. } = *row;
-        let left = match self.input.terms.allowances.withdraw.contains(&needed_by.by) {
+        let left = match self.input.terms.allowances.asks_to_withdraw(&needed_by.by) {
             true => Disposition::Withdrawn(Gone::Asked),
             false => Disposition::Left,
         };
@@ -288,6 +299,7 @@ impl<'p> Judge<'p> for Claims<'p, '_> {
             Fate::Withdrawn(gone) => Disposition::Withdrawn(gone),
             // Who is named with what is handed over has another now, and whether he is broken makes its wait no longer.
             _ if object.state.is_handover() => left,
+            Fate::Kept(_) if self.is_of_another(row) => left,
             Fate::Kept(reason) => Disposition::Kept(reason),
             Fate::Fresh if self.is_fresh_for(row) => Disposition::Fresh,
             Fate::Fresh if self.is_fresh(&object.key) => left,
@@ -344,11 +356,18 @@ impl<'p> Judge<'p> for Claims<'p, '_> {
 }
 
 impl<'p> Claims<'p, '_> {
+    /// Returns true if a payload is made from something else now, for another entry, or for one where a former bundle says only
+    /// which group had it.
+    fn is_of_another(&self, Row { object, needed_by, .. }: &Row<'_>) -> bool {
+        let (Some(from), Some((order, _))) = (&object.from, self.wanted.get(&object.key)) else { return false };
+        needed_by.by.is_group() || needed_by.by.group().is_some() && !from.is_of(&order.read)
+    }
+
     /// The order of a payload that waits only because something else would land in its place in guests: it goes on, with
     /// another selector in another payload.
     fn goes_on(&mut self, row: &Row<'p>) -> Option<Disposition> {
         let by = &row.needed_by.by;
-        let ruling = *self.of_guests.get(by).filter(|ruling| ruling.is_admitted())?;
+        let ruling = self.of_guests.own(by).filter(|ruling| ruling.is_admitted())?;
         let member = guest_stays::goes_on(ruling, row.object)?;
         if self.admission.ends(row.object, row.needed_by).is_some() {
             return None;

@@ -19,6 +19,7 @@ use super::compare::{break_immutable, compare, hold, sharings};
 use super::content::Content;
 use super::crowded::crowded;
 use super::delivered;
+use super::delivery;
 use super::explain;
 use super::guests;
 use super::handover;
@@ -238,7 +239,7 @@ fn suppose<'c>(terms: &Terms<'c>, files: &mut Files, unseen: Unseen<'_>) -> Opti
             None => None,
         }
     };
-    let packed = pack_as_published(terms, &rulings, file)?;
+    let packed = pack_as_published(terms, delivery::wanted(terms, &rulings), file)?;
     files.append(&mut made);
     // What the manifest says of payloads whose values nobody looked at, it alone knows.
     if packed.has_unseen_guests() || packed.has_open_versions() {

@@ -10,6 +10,7 @@ use alloc::vec::Vec;
 
 use super::given::{Named, Slip, named};
 use super::input::{Input, Terms};
+use super::siblings::Siblings;
 use crate::admission::{self, Asker, Namer, Rule, Sought, Taking};
 use crate::capi;
 use crate::claim::sync_rule::object_of;
@@ -40,10 +41,10 @@ pub(super) struct Admission<'a, 'i, 'r> {
     /// references as what took its place.
     reached: BTreeMap<(&'i Claimant, &'i [Step]), Vec<&'i ManifestObject>>,
     /// The rulings on groups of guests.
-    of_guests: BTreeMap<&'i Claimant, &'i Ruling<'r>>,
+    of_guests: Siblings<'i, 'r>,
     /// Of groups of guests that have what the configuration names no more: what it names now, and may be a slip in the name of
     /// that.
-    slips: BTreeMap<&'i Claimant, Slip>,
+    slips: BTreeMap<Claimant, Slip>,
     named: Named<'i>,
 }
 
@@ -57,10 +58,9 @@ impl<'a, 'i, 'r> Admission<'a, 'i, 'r> {
                 reached.entry((&needed_by.by, needed_by.steps())).or_default().push(object);
             }
         }
-        let of_guests =
-            rulings.iter().map(|ruling| (&ruling.case.claim.by, ruling)).filter(|(by, _)| by.group().is_some());
+        let of_guests = Siblings::of(rulings);
         let (slips, named) = (BTreeMap::new(), named(input.terms.world.fleet));
-        let admission = Self { input, claims, reached, of_guests: of_guests.collect(), slips, named };
+        let admission = Self { input, claims, reached, of_guests, slips, named };
         Self { slips: admission.all_slips(manifest), ..admission }
     }
 

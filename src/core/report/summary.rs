@@ -387,7 +387,7 @@ pub struct ChangeRecord {
     pub credentials: Vec<String>,
     /// The reason for which it is withdrawn: `unneeded` (the claims are resolved and have no use for it), `gone` (those who
     /// needed it are gone), `refused`, `revoked` (it is no longer open to them), `asked` (`--withdraw`), `retired` (the region
-    /// is). Absent where they lose it for several of these reasons, for a Namespace, and where no manifest says who needed it.
+    /// is). Absent where they lose it for several of these reasons, for a Namespace or a set, and where no manifest says who needed it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub why: Option<Word>,
     /// What is known of it beside: most changes of a large run are of whole objects.

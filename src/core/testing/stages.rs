@@ -29,7 +29,7 @@ use crate::layout::sanitise::sanitise;
 use crate::layout::{BundlePath, Marks, path};
 use crate::made;
 use crate::name::step;
-use crate::name::{Claimant, ObjectKey, Region};
+use crate::name::{Claimant, Name, ObjectKey, Region};
 use crate::region::allowances::{Allowances, Selection};
 use crate::region::change::{Action, Change};
 use crate::region::content::{Content, Order};
@@ -344,26 +344,32 @@ fn sanitised(case: &Case) -> String {
     let desk = Desk::new(only(case));
     let mut out = String::new();
     for region in desk.fleet.regions.values() {
+        let mut payloads: BTreeMap<Claimant, BTreeMap<Name, ObjectKey>> = BTreeMap::new();
+        let show = |order: &Order, out: &mut String| {
+            let keys = keys();
+            let made = envelopes(&desk, region, &keys);
+            let Some(object) = order.source(&desk.snapshot, &made) else { return };
+            out.push_str("---\n");
+            let to = Destination { fleet: &desk.fleet, region };
+            let (marks, tenancy) = (Marks::of(&to), tenancy_of(&desk.fleet, &order.lands.kind));
+            out.push_str(&emit(&sanitise(&object, &order.lands, &order.edits, marks, tenancy)));
+        };
         for case in desk.heard(&region.name) {
             _ = writeln!(out, "{} -> {}: {}", case.claim.by.path(), region.name, word(case.verdict));
-            let payloads = case
-                .published_members()
-                .filter_map(|member| Some((member.lands.name.clone(), parcel(&member.edits)?.lands.clone())));
-            let version = version_of_sets(&desk.world(), &region.name);
-            let group = desk.fleet.group_of(&case.claim.by).into_iter();
-            let (payloads, at) = (payloads.collect(), case.claim.by.namespace());
-            let own = group.flat_map(|group| delivering(group, at, &payloads, version.as_ref()));
-            for order in case.published_members().map(Order::of).chain(own) {
-                let keys = keys();
-                let made = envelopes(&desk, region, &keys);
-                let Some(object) = order.source(&desk.snapshot, &made) else { continue };
-                out.push_str("---\n");
-                let to = Destination { fleet: &desk.fleet, region };
-                let (marks, tenancy) = (Marks::of(&to), tenancy_of(&desk.fleet, &order.lands.kind));
-                out.push_str(&emit(&sanitise(&object, &order.lands, &order.edits, marks, tenancy)));
+            for member in case.published_members() {
+                show(&Order::of(member), &mut out);
+                let parcel = parcel(&member.edits).into_iter();
+                let of_group = payloads.entry(case.claim.by.whole().into_owned()).or_default();
+                of_group.extend(parcel.map(|parcel| (member.lands.name.clone(), parcel.lands.clone())));
             }
             let stops = case.findings.into_iter().filter(Finding::stops_claim);
             show_findings("", stops.collect(), &mut out);
+        }
+        let version = version_of_sets(&desk.world(), &region.name);
+        for (by, payloads) in payloads {
+            let Some(group) = desk.fleet.group_of(&by) else { continue };
+            let orders = delivering(group, by.namespace(), &payloads, version.as_ref());
+            orders.iter().for_each(|order| show(order, &mut out));
         }
     }
     out

@@ -109,13 +109,13 @@ fn in_vain(fleet: &Fleet, by: &Claimant) -> String {
             let meant = suggested(named.as_str(), names).map(|near| format!(", and one that is called {near}"));
             return format!(
                 "the configuration has no group {}{}, and nothing of such a group is carried over",
-                by.name(),
+                by.whole().name(),
                 meant.unwrap_or_default()
             );
         };
         if group.namespaces.matches(by.namespace().as_str()) {
             return String::from(
-                "nothing of it is carried over. To withdraw what it has, take the group, or the namespace, out of `guests` of the \
+                "nothing of it is carried over. To withdraw what it has, take the entry, the group or the namespace out of `guests` of the \
                  configuration, and publish",
             );
         }

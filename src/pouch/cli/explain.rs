@@ -24,6 +24,7 @@ Examples:
   pouch explain clusterresourceset team-a/addons
   pouch explain managedresource registry-login
   pouch explain guest team-a/pull
+  pouch explain guest team-a/pull/Secret/registry/login
   pouch explain secret kcm-system/aws-secret
   pouch explain region eu-west
   pouch explain recipient age1…

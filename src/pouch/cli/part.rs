@@ -75,7 +75,7 @@ fn selector(text: &str) -> Result<Selector, Failure> {
 
 fn claimant(text: &str) -> Result<Claimant, Failure> {
     Claimant::of_path(text).ok_or_else(|| {
-        let help = "Write NAMESPACE/NAME, such as team-a/aws; of a Cluster cluster/NAMESPACE/NAME, of a ClusterResourceSet clusterresourceset/NAMESPACE/NAME, of a ManagedResource managedresource/NAMESPACE/NAME, of a group of guest clusters guest/NAMESPACE/GROUP.";
+        let help = "Write NAMESPACE/NAME, such as team-a/aws; of a Cluster cluster/NAMESPACE/NAME, of a ClusterResourceSet clusterresourceset/NAMESPACE/NAME, of a ManagedResource managedresource/NAMESPACE/NAME, of a group of guest clusters guest/NAMESPACE/GROUP, and of one of its entries that with /KIND/NAMESPACE/NAME behind it.";
         Failure::usage(format!("{text:?} is no Credential"), help)
     })
 }

@@ -73,7 +73,7 @@ impl Words<'_> {
                 ));
             }
             [path]
-                if path.split('/').count() == 3
+                if path.split('/').count() >= 3
                     && Claimant::of_path(path).is_some()
                     && self.kinds.contains(&Kind::Cluster) =>
             {
@@ -131,6 +131,12 @@ impl Words<'_> {
             (None, Some(namespace)) => (namespace, name),
             (None, None) => return Err(self.without_namespace(kind, name)),
         };
+        if kind == Kind::Guest
+            && let Some(entry) = Claimant::of_path(&format!("guest/{namespace}/{name}"))
+            && entry.entry().is_some()
+        {
+            return Ok(Subject::Claimant(entry));
+        }
         let is_rule = kind == Kind::ResourceSyncRule;
         let (rule, object) = if is_rule { name.split_once(':').unwrap_or((name, "")) } else { (name, name) };
         if is_rule && (!is_dns_label(namespace) || !is_dns_subdomain(rule) || object.is_empty() || object.contains('/'))
@@ -160,7 +166,7 @@ impl Words<'_> {
             }),
             Kind::ClusterResourceSet => Subject::Claimant(Claimant::ResourceSet { namespace, name }),
             Kind::ManagedResource => Subject::Claimant(Claimant::Template { namespace, template: name }),
-            Kind::Guest => Subject::Claimant(Claimant::Guests { namespace, group: name }),
+            Kind::Guest => Subject::Claimant(Claimant::Guests { namespace, group: name, entry: None }),
             _ => Subject::Claimant(Claimant::credential(namespace, name)),
         })
     }

@@ -232,6 +232,7 @@ fn object(
         Format::Former => each(needed, "neededBy", former::needed_by)?,
     };
     ascending("neededBy", needed_by.iter())?;
+    let needed_by = by_entry(needed_by, guest.as_ref(), from.as_ref());
     let recipients = match readers {
         None => Vec::new(),
         Some(_) if state == ObjectState::Current || !key.kind.is_secret() => {
@@ -274,6 +275,39 @@ fn needed_by(node: &Value<'_>) -> Result<NeededBy, Unusable> {
     Ok(NeededBy { by: claimant(by)?, through: each(through, "through", step)? })
 }
 
+/// The entry of a group of guest clusters: a rule, a template, or an object.
+fn entry_of_group(node: &Value<'_>) -> Result<ObjectKey, Unusable> {
+    let named = |field, entry: fn(&Name) -> ObjectKey| -> Result<ObjectKey, Unusable> {
+        let [name] = map(Some(node), "by.entry", [field])?;
+        Ok(entry(&text(name, &format!("by.entry.{field}"))?.into()))
+    };
+    match () {
+        () if node.get("rule").is_some() => named("rule", Claimant::rule_entry),
+        () if node.get("template").is_some() => named("template", Claimant::template_entry),
+        () => object_key(Some(node), "by.entry"),
+    }
+}
+
+/// The same, where a bundle says of what an entry of a group of guests delivers only that the group has it.
+fn by_entry(mut needed_by: Vec<NeededBy>, guest: Option<&Guest>, from: Option<&ReadFrom>) -> Vec<NeededBy> {
+    let Some((guest, from)) = guest.zip(from) else { return needed_by };
+    for NeededBy { by, through } in &mut needed_by {
+        let Claimant::Guests { entry: entry @ None, .. } = by else { continue };
+        let named = match through.first() {
+            Some(Step::Field { .. }) => {
+                ObjectKey::new(guest.key.kind.clone(), from.namespace.clone(), from.name.clone())
+            }
+            Some(Step::Rule(rule)) => Claimant::rule_entry(rule),
+            Some(Step::Template(template)) => Claimant::template_entry(template),
+            Some(Step::AccessRule(_) | Step::Data(_) | Step::Opaque(_)) | None => continue,
+        };
+        *entry = Some(Box::new(named));
+    }
+    needed_by.sort();
+    needed_by.dedup();
+    needed_by
+}
+
 /// A claimant. Of a kind that this release does not know, it is kept as it is written.
 fn claimant(node: Option<&Value<'_>>) -> Result<Claimant, Unusable> {
     let kind = text(node.and_then(|node| node.get("kind")), "by.kind")?;
@@ -293,8 +327,9 @@ fn claimant(node: Option<&Value<'_>>) -> Result<Claimant, Unusable> {
             Ok(Claimant::new(kind, namespace(within)?, text(name, "by.name")?))
         }
         Claimant::Guests { .. } => {
-            let [_, group, within] = map(node, "by", ["kind", "group", "namespace"])?;
-            Ok(Claimant::Guests { namespace: namespace(within)?, group: text(group, "by.group")?.into() })
+            let [_, group, within, entry] = map(node, "by", ["kind", "group", "namespace", "entry"])?;
+            let entry = entry.map(entry_of_group).transpose()?.map(Box::new);
+            Ok(Claimant::Guests { namespace: namespace(within)?, group: text(group, "by.group")?.into(), entry })
         }
         Claimant::Template { .. } => {
             let [_, template, within] = map(node, "by", ["kind", "template", "namespace"])?;

@@ -15,6 +15,7 @@ use crate::recipient::Recipient;
 use crate::testing::{node, yaml};
 use crate::yaml::written::tests::{changes, near};
 use crate::yaml::written::{self, Value as Written};
+use alloc::boxed::Box;
 use alloc::string::ToString as _;
 use alloc::sync::Arc;
 use proptest::prelude::*;
@@ -336,7 +337,10 @@ fn the_format_before_is_read() {
                 vec![Step::field("AWSCluster spec.identityRef")]
             ),
             (Claimant::credential(team(), "a".into()), vec![Step::field("spec.secretRef")]),
-            (Claimant::Guests { namespace: team(), group: "pull".into() }, opaque("guests.pull: ResourceSyncRule all")),
+            (
+                Claimant::Guests { namespace: team(), group: "pull".into(), entry: None },
+                opaque("guests.pull: ResourceSyncRule all")
+            ),
             (
                 Claimant::Template { namespace: team(), template: "login".into() },
                 opaque("spec.template with Secret registry/pull")
@@ -352,6 +356,36 @@ fn the_format_before_is_read() {
     // A format is one or the other.
     former["recipients"] = json!([{"key": ONE}]);
     assert!(of(&node(&former)).is_err());
+}
+
+/// A bundle of before says of what a group names only that the group has it: the object says which entry that is.
+#[test]
+fn what_a_group_names_is_told_by_the_object() {
+    let whole = Claimant::Guests { namespace: "team-a".into(), group: "pull".into(), entry: None };
+    let read_key = ObjectKey::secret("registry".into(), "token".into());
+    let lands = ObjectKey::secret("kube-system".into(), "regcred".into());
+    let mut manifest = sample();
+    manifest.objects[1].guest = Some(Guest { key: lands, secret_type: Some("Opaque".into()), sha256: None });
+    manifest.objects[1].from = Some(ReadFrom::of(&read_key));
+    let of_first = |manifest: &Manifest| {
+        let read = of(&node(&json_read(manifest))).expect("a manifest");
+        let objects = read.objects.into_iter().filter(|object| object.guest.is_some());
+        objects.flat_map(|object| object.needed_by).map(|it| it.by).collect::<Vec<_>>()
+    };
+    for (step, entry) in [
+        (Step::field("guests.pull"), Some(Box::new(read_key))),
+        (Step::Rule("all".into()), Some(Box::new(Claimant::rule_entry(&"all".into())))),
+        (Step::Template("login".into()), Some(Box::new(Claimant::template_entry(&"login".into())))),
+        (Step::Opaque("guests.pull".into()), None),
+    ] {
+        manifest.objects[1].needed_by = vec![NeededBy { by: whole.clone(), through: vec![step] }];
+        let expected = Claimant::Guests { namespace: "team-a".into(), group: "pull".into(), entry };
+        let first = of_first(&manifest);
+        assert_eq!(first.iter().collect::<Vec<_>>(), [&expected]);
+        // What is written again says it by itself.
+        manifest.objects[1].needed_by[0].by = expected;
+        assert_eq!(of_first(&manifest), first);
+    }
 }
 
 #[test]
@@ -386,7 +420,14 @@ fn word() -> impl Strategy<Value = String> {
 fn any_claimant(form: u8, namespace: Namespace, name: &str) -> Claimant {
     let kinds = ["Credential", "Cluster", "ClusterResourceSet", "Guest", "ManagedResource", "ResourceSyncRule"];
     match kinds.get(usize::from(form)) {
-        Some(kind) => Claimant::new(kind, namespace, &if form == 5 { format!("rule:{name}") } else { name.into() }),
+        Some(kind) => {
+            let name = match form {
+                3 => format!("pull/Secret/{name}"),
+                5 => format!("rule:{name}"),
+                _ => name.into(),
+            };
+            Claimant::new(kind, namespace, &name)
+        }
         None => {
             let written = Tree::map([
                 ("kind", Tree::text("Entry")),

@@ -7,6 +7,7 @@ use alloc::vec::Vec;
 
 use super::super::given::{Giver, Slip};
 use super::super::guest_stays::{instead, is_told};
+use super::super::siblings::delivered;
 use super::{Admission, Revoked};
 use crate::admission::{self, Namer, Sought};
 use crate::claim::Claim;
@@ -16,7 +17,7 @@ use crate::judge::place;
 use crate::kinds;
 use crate::layout::manifest::{Guest, Manifest, ManifestObject, NeededBy, ReadFrom};
 use crate::listing::few;
-use crate::name::{Claimant, Name, ObjectKey};
+use crate::name::{Claimant, ObjectKey};
 use crate::region::input::Terms;
 use crate::snapshot::Lookup;
 
@@ -35,21 +36,22 @@ impl<'i> Admission<'_, 'i, '_> {
     /// For each group that has something published which the configuration names no more: an entry that may be a slip in the
     /// name of that. No source is known to have what it names, or it gives nothing for something that is wrong, and nothing of
     /// it is published.
-    pub(super) fn all_slips(&self, manifest: &'i Manifest) -> BTreeMap<&'i Claimant, Slip> {
+    pub(super) fn all_slips(&self, manifest: &'i Manifest) -> BTreeMap<Claimant, Slip> {
         let groups = &self.input.terms.world.fleet.guests;
-        let mut published: BTreeMap<&Claimant, Vec<Given<'_>>> = BTreeMap::new();
+        let mut published: BTreeMap<Claimant, Vec<Given<'_>>> = BTreeMap::new();
         for (object, needed_by) in manifest.objects.iter().flat_map(|it| it.needed_by.iter().map(move |by| (it, by))) {
             if needed_by.by.group().is_some()
                 && let Some((giver, from)) = Giver::of(object, needed_by).zip(object.from.as_ref())
             {
                 let is_secret = object.guest.as_ref().is_some_and(|guest| guest.key.kind.is_secret());
-                published.entry(&needed_by.by).or_default().push((giver, from, is_secret));
+                published.entry(needed_by.by.whole().into_owned()).or_default().push((giver, from, is_secret));
             }
         }
-        let slip = |(by, published): (&'i Claimant, Vec<Given<'_>>)| {
+        let slip = |(by, published): (Claimant, Vec<Given<'_>>)| {
             let group = groups.get(by.group()?)?;
             let is_unnamed = published.iter().any(|(giver, ..)| !self.is_named(group, giver));
-            Some((by, is_unnamed.then(|| self.slip(group, by, &published))??))
+            let slip = is_unnamed.then(|| self.slip(group, &by, &published))??;
+            Some((by, slip))
         };
         published.into_iter().filter_map(slip).collect()
     }
@@ -76,24 +78,19 @@ impl<'i> Admission<'_, 'i, '_> {
             Giver::Rule(rule) => !is_there(&ObjectKey::new(kinds::sync_rule(), None, rule.clone())),
         };
         // What is there may fail, and give nothing for that.
-        let ruling = self.of_guests.get(by);
+        let is_broken = |finding: &Finding| finding.stops_claim() && finding.code.class() == Class::Broken;
+        let own = |entry: &ObjectKey| {
+            self.of_guests.of_group(by).iter().find(|ruling| ruling.case.claim.by.entry() == Some(entry)).copied()
+        };
+        let is_failing = |entry: &ObjectKey| own(entry).is_some_and(|ruling| ruling.findings().any(is_broken));
         let fails = |giver: &&Giver| match giver {
-            Giver::Entry(read) => ruling.is_some_and(|ruling| {
-                let mut findings = ruling.findings().filter(|finding| finding.object.as_ref() == Some(read));
-                findings.any(|finding| finding.stops_claim() && finding.code.class() == Class::Broken)
-            }),
-            Giver::Template(template) => ruling.is_some_and(|ruling| ruling.case.closure.failing.contains(template)),
+            Giver::Entry(read) => is_failing(read),
+            Giver::Template(template) => is_failing(&Claimant::template_entry(template)),
             Giver::Rule(rule) => world.facts.synced.kind(rule).is_none(),
         };
         let is_unseen = |giver: &&Giver| {
-            let delivered = self.claims.get(by).and_then(|claim| claim.delivered());
-            let is_of = |rule: &Name, finding: &Finding| finding.object.as_ref().is_some_and(|key| key.name == *rule);
-            let rule = giver.rule().zip(delivered);
-            rule.is_some_and(|(rule, delivered)| {
-                let mut taken = delivered.items.iter().filter_map(|item| item.rule.as_ref());
-                delivered.unseen.iter().any(|finding| is_of(rule, finding))
-                    && !taken.any(|it| it.by.rule() == Some(rule))
-            })
+            let delivered = giver.rule().and_then(|rule| own(&Claimant::rule_entry(rule))?.case.claim.delivered());
+            delivered.is_some_and(|delivered| delivered.unseen.is_some() && delivered.items.is_empty())
         };
         let is_unread = |giver: &Giver| match giver {
             Giver::Entry(read) => matches!(world.snapshot.look_up(read), Lookup::Unread(_) | Lookup::Unasked),
@@ -106,7 +103,7 @@ impl<'i> Admission<'_, 'i, '_> {
 
     /// Whether an object of a group is one that the configuration names no more, and what it names instead may be a slip.
     pub(in super::super) fn may_be_slip(&self, object: &ManifestObject, needed_by: &NeededBy) -> bool {
-        self.slips.contains_key(&needed_by.by) && self.is_unnamed(object, needed_by)
+        self.slips.contains_key(&*needed_by.by.whole()) && self.is_unnamed(object, needed_by)
     }
 
     fn is_unnamed(&self, object: &ManifestObject, needed_by: &NeededBy) -> bool {
@@ -121,15 +118,15 @@ impl<'i> Admission<'_, 'i, '_> {
         kept: impl Iterator<Item = (&'m ManifestObject, &'m NeededBy)>,
     ) -> Vec<Finding> {
         const SHOWN: usize = 5;
-        let mut unnamed: BTreeMap<&Claimant, BTreeSet<&ObjectKey>> = BTreeMap::new();
+        let mut unnamed: BTreeMap<Claimant, BTreeSet<&ObjectKey>> = BTreeMap::new();
         for (object, needed_by) in kept.filter(|(_, needed_by)| needed_by.by.group().is_some()) {
             if let Some(guest) = object.guest.as_ref().filter(|_| self.is_unnamed(object, needed_by)) {
-                unnamed.entry(&needed_by.by).or_default().insert(&guest.key);
+                unnamed.entry(needed_by.by.whole().into_owned()).or_default().insert(&guest.key);
             }
         }
-        let finding = |(by, objects): (&Claimant, BTreeSet<&ObjectKey>)| {
+        let finding = |(by, objects): (Claimant, BTreeSet<&ObjectKey>)| {
             let withdraw = format!("`--withdraw {}` lets go of all that waits in the group", by.path());
-            let (why, help) = match self.slips.get(by) {
+            let (why, help) = match self.slips.get(&by) {
                 Some(Slip { named, is_unread: false }) => (
                     format!(
                         "guests.{} names {named}, which gives nothing, and may be a slip in the name of it",
@@ -152,7 +149,7 @@ impl<'i> Admission<'_, 'i, '_> {
                 "{by} keeps what the configuration names no more: {}; {why}",
                 few(&objects, objects.len(), SHOWN)
             );
-            let finding = Finding::new(Code::DeletionUnproved, message).severity(Severity::Warning).claimed_by(by);
+            let finding = Finding::new(Code::DeletionUnproved, message).severity(Severity::Warning).claimed_by(&by);
             finding.at(&Origin::configuration()).in_region(&self.input.terms.to.region.name).help(help)
         };
         unnamed.into_iter().map(finding).collect()
@@ -199,8 +196,8 @@ impl<'i> Admission<'_, 'i, '_> {
             }
         }
         // Where something else takes its place, and has another type, what is published says which one guests have.
-        let takes_its_place = || self.of_guests.get(by).and_then(|ruling| instead(self.input, ruling, guest));
-        if self.slips.contains_key(by) || takes_its_place().is_some() {
+        let takes_its_place = || instead(self.input, self.of_guests.of_group(by), guest);
+        if self.slips.contains_key(&*by.whole()) || takes_its_place().is_some() {
             return None;
         }
         revoked(Code::NotAdmitted, format!("the configuration does not name {giver} for the group any more"))
@@ -209,10 +206,14 @@ impl<'i> Admission<'_, 'i, '_> {
     /// What the rules of a group say now of an object; none where one of them cannot be followed and may be what gives it.
     fn taken(&self, group: &GuestGroup, guest: &Guest, from: &ReadFrom, by: &Claimant, giver: &Giver) -> Option<Taken> {
         let Terms { world, .. } = self.input.terms;
-        let delivered = self.claims.get(by)?.delivered()?;
-        let items = delivered.items.iter().filter(|item| item.parcel.lands == guest.key && from.is_of(&item.read));
+        let siblings = self.of_guests.of_group(by);
+        let all = || delivered(siblings);
+        all().next()?;
+        let items = all().flat_map(|it| &it.items);
+        let items = items.filter(|item| item.parcel.lands == guest.key && from.is_of(&item.read));
         let items = items.filter_map(|item| Some((&item.read, item.rule.as_ref()?)));
-        let waiting = delivered.waiting.iter().filter(|it| from.is_of(&it.read)).map(|it| (&it.read, &it.rule));
+        let waiting = all().flat_map(|it| &it.waiting).filter(|it| from.is_of(&it.read));
+        let waiting = waiting.map(|it| (&it.read, &it.rule));
         let is_open = |(read, rule): (&ObjectKey, &Arc<Claim>)| {
             let sought = Sought { read, namer: Namer::Claimant };
             read.namespace.is_none()
@@ -225,21 +226,23 @@ impl<'i> Admission<'_, 'i, '_> {
         }
         // While a rule is not followed, or the object may be one that was not read, nobody knows.
         let is_followed = group.rules.iter().all(|rule| world.facts.synced.kind(rule).is_some());
-        let is_seen = delivered.unseen.is_empty() || is_told(self.input, group, giver.rule(), guest, from);
+        let is_whole = || all().all(|it| it.is_whole);
+        let is_seen = all().all(|it| it.unseen.is_none()) || is_told(self.input, group, giver.rule(), guest, from);
         // No rule takes what a template made.
         let is_made = matches!(giver, Giver::Template(_));
         let unknown = (is_made || is_followed && is_seen).then_some(Taken::Unknown);
         let Giver::Rule(rule) = giver else { return unknown };
         // While the rule that took it is not followed, or a source was not read, others that match it say nothing.
         let by_own = |(_, it): &&(&ObjectKey, &Arc<Claim>)| it.by.rule() == Some(rule);
-        let own = taken.iter().find(by_own).or_else(|| taken.first().filter(|_| delivered.is_whole));
+        let own = taken.iter().find(by_own).or_else(|| taken.first().filter(|_| is_whole()));
         if let Some((read, rule)) = own {
             return Some(Taken::Shut(format!("{read} is not open to {}", rule.by)));
         }
-        if delivered.shut.contains(&(rule.clone(), from.namespace.clone(), from.name.clone())) {
+        let own = self.of_guests.own(by).and_then(|ruling| ruling.case.claim.delivered());
+        if own.is_some_and(|own| own.shut.contains(&(from.namespace.clone(), from.name.clone()))) {
             let kind = world.facts.synced.kind(rule)?;
             let read = ObjectKey::new(kind.clone(), from.namespace.clone(), from.name.clone());
-            if delivered.is_whole || matches!(world.snapshot.look_up(&read), Lookup::Found(_)) {
+            if is_whole() || matches!(world.snapshot.look_up(&read), Lookup::Found(_)) {
                 return Some(Taken::Shut(format!("{read} is of a source that no rule of the group may use")));
             }
         }

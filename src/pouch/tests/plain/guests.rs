@@ -59,17 +59,22 @@ fn a_group_is_planned_sealed_and_explained_by_what_it_is_in_guests() {
 
     let told = fleet.run(&["explain", "guest", "team-a/pull"]).ends(0).stdout;
     for line in [
-        "Guest team-a/pull at the configuration",
+        "Guest team-a/pull/Secret/registry/pull at the configuration",
         "in guests as Secret kube-system/pull",
-        "because the configuration has the group",
+        "because the configuration names it",
         "ClusterResourceSet team-a/pouch-pull-",
     ] {
         assert!(told.contains(line), "{line}\n{told}");
     }
     let json: Value =
         serde_json::from_str(&fleet.run(&["explain", "guest/team-a/pull", "-o", "json"]).ends(0).stdout).unwrap();
-    let steps = json["claims"][0]["steps"].as_array().unwrap();
-    assert!(steps.iter().any(|step| step["guest"]["namespace"] == "kube-system"), "{steps:?}");
+    let claims = json["claims"].as_array().unwrap();
+    let names: Vec<&str> = claims.iter().filter_map(|claim| claim["credential"].as_str()).collect();
+    assert_eq!(names, ["guest/team-a/pull/Secret/registry/more", "guest/team-a/pull/Secret/registry/pull"]);
+    assert_eq!(claims[1]["steps"][0]["guest"]["namespace"], "kube-system", "{claims:?}");
+    // One of them is asked for as it is written there.
+    let one = fleet.run(&["explain", names[0]]).ends(0).stdout;
+    assert!(one.contains("registry/more") && !one.contains("registry/pull"), "{one}");
 
     fleet.write("manifests/pull.yaml", secret("pull", &format!("{CANARY}-rotated")));
     let plan = fleet.run(&["plan"]).ends(0).stdout;
@@ -107,7 +112,11 @@ fn another_reuse_key_makes_payloads_new() {
     fleet.private("other.key", &*pouch_core::reuse::ReuseKey::to_text(&[9; 32]));
     fleet.configure("reuseKey: {file: reuse.key}", "reuseKey: {file: other.key, previous: [{file: reuse.key}]}");
     let plan = fleet.run(&["plan"]).ends(0).stdout;
-    assert!(plan.contains("resealed   Guest team-a/pull: Secret") && plan.contains("(values unchanged)"), "{plan}");
+    assert!(
+        plan.contains("resealed   Guest team-a/pull/Secret/registry/pull: Secret")
+            && plan.contains("(values unchanged)"),
+        "{plan}"
+    );
     assert!(!plan.contains("reseal-held"), "{plan}");
     fleet.run(&["render"]).ends(0);
 }
@@ -131,15 +140,17 @@ fn a_group_is_planned_logged_and_let_go_by_its_name() {
     assert!(log.contains("team-a/pouch-pull-") && !log.contains("team-b"), "{log}");
     assert_eq!(fleet.run(&["log", "guest/team-a/pull"]).ends(0).stdout, log);
 
-    // A group that lacks an object keeps what it has, until somebody lets it go, and that takes nothing of another one.
+    // What a group lacks stays as it has it until it is let go, and that takes nothing else of the group, nor of another one.
     let there = || {
         let paths = origin.git(&["ls-tree", "-r", "--name-only", "main"]);
-        ["a", "b"].map(|team| paths.contains(&format!("/team-{team}/pouch-")))
+        let sealed = |team| paths.lines().filter(|it| it.contains(&format!("/secrets/team-{team}/pouch-"))).count();
+        ["a", "b"].map(sealed)
     };
     fleet.remove("manifests/more.yaml");
-    fleet.run(&["publish"]).ends(3);
-    assert_eq!(there(), [true, true]);
+    fleet.write("manifests/pull.yaml", secret("pull", &format!("{CANARY}-rotated")));
+    fleet.run(&["publish"]).ends(3).outcome("management", "published");
+    assert_eq!(there(), [2, 1]);
     let one = ["publish", "--withdraw", "guest/team-a/pull"];
     fleet.run(&one).ends(3);
-    assert_eq!(there(), [false, true]);
+    assert_eq!(there(), [1, 1]);
 }

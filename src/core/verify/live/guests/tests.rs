@@ -24,7 +24,7 @@ fn shelf(documents: &[&str], hash: Option<&str>) -> Shelf {
     let mut shelf = Shelf::new(documents);
     for object in &mut shelf.manifest.objects {
         for needed_by in &mut object.needed_by {
-            needed_by.by = Claimant::Guests { namespace: "team-a".into(), group: "pull".into() };
+            needed_by.by = Claimant::Guests { namespace: "team-a".into(), group: "pull".into(), entry: None };
         }
         object.guest = object.key.kind.is_secret().then(|| Guest {
             key: ObjectKey::secret("kube-system".into(), "pull".into()),

@@ -68,7 +68,7 @@ pub enum Ask {
     },
     /// An object that a group of guest clusters names, in each of its places; none for a namespace too many.
     Entry(Arc<[Item]>),
-    /// What a rule that a group of guest clusters names delivers, or a template that it names once that is rendered.
+    /// The objects of a rule that a group of guest clusters names, or of a template once that is rendered.
     Deliver {
         /// The part that is the same in each namespace.
         delivered: Arc<Delivered>,
@@ -127,7 +127,7 @@ pub enum NamedBy {
     Configuration,
 }
 
-/// What a rule of a group delivers to guest clusters, in each of its namespaces.
+/// The objects that a rule of a group delivers to guest clusters, in each of its namespaces.
 #[derive(Clone, Debug)]
 pub struct Delivered {
     /// What the names of its sets and payloads begin with.
@@ -136,11 +136,11 @@ pub struct Delivered {
     pub named: BTreeSet<ObjectKey>,
     /// The objects. Several may land in one place; which of them does is decided where it is known what each may use.
     pub items: Vec<Item>,
-    /// What the rule may take beside that.
+    /// The objects that the rule may take beside these.
     pub waiting: Vec<Waiting>,
-    /// What the rule takes of sources that it may not use, and no grant can open.
+    /// The objects of sources that the rule may not use and no grant can open.
     pub shut: BTreeSet<(Option<Namespace>, Name)>,
-    /// What leaves open whether the rule takes more.
+    /// The reason for which it is open whether the rule takes more.
     pub unseen: Option<Finding>,
     /// Set if the rule could be followed, and all was seen that it may take.
     pub is_whole: bool,
@@ -270,7 +270,7 @@ impl Claim {
         }
     }
 
-    /// What a rule or template that a group of guest clusters names delivers.
+    /// The objects of a rule or template that a group of guest clusters names.
     pub fn delivered(&self) -> Option<&Arc<Delivered>> {
         match &self.ask {
             Ask::Deliver { delivered, .. } => Some(delivered),

@@ -161,7 +161,7 @@ impl Facts {
         self.asked_of(by).next()
     }
 
-    /// What one claimant asks for, for each region: a ResourceSyncRule may take one object to several. A group of guests asks
+    /// The claims of one claimant, for each region: a ResourceSyncRule may take one object to several. A group of guests asks
     /// for each object that it names.
     pub fn asked_of(&self, by: &Claimant) -> impl Iterator<Item = &Asked> {
         let from = self.asked.partition_point(|asked| asked.by < *by);

@@ -28,7 +28,7 @@ use crate::snapshot::{Lookup, Snapshot};
 /// The most objects that one rule takes for a group, with those that are left out as they never leave.
 const MOST_TAKEN: usize = 1000;
 
-/// What every entry of every group asks for in each of its namespaces.
+/// The claims of every entry of every group, in each of its namespaces.
 pub(super) fn claims(fleet: &Fleet, snapshot: &Snapshot, synced: &SyncRules) -> Vec<Asked> {
     let mut asked = Vec::new();
     for group in fleet.guests.values() {
@@ -53,19 +53,19 @@ struct Entry {
     /// The object, rule or template that it names.
     names: ObjectKey,
     gives: Gives,
-    /// What is wrong with it.
+    /// The faults of it.
     findings: Vec<Finding>,
 }
 
 enum Gives {
     /// An object, in each of its places; and nothing.
     Object(Arc<[Item]>, Arc<[Item]>),
-    /// What a rule takes, or a template makes for each namespace; and nothing, for a namespace too many.
+    /// The objects of a rule, or of a template for each namespace; and nothing, for a namespace too many.
     Made(Arc<Delivered>, Arc<Delivered>),
 }
 
 impl Entry {
-    /// How many objects it may give in a namespace.
+    /// The number of objects that it may give in a namespace.
     fn count(&self) -> usize {
         match &self.gives {
             Gives::Object(items, _) => items.len(),
@@ -73,7 +73,7 @@ impl Entry {
         }
     }
 
-    /// What it asks for in a namespace; nothing where that is one of too many.
+    /// Its claim in a namespace; one for nothing where that is one of too many.
     fn ask(
         &self,
         group: &GuestGroup,
@@ -195,7 +195,7 @@ impl Delivered {
     }
 }
 
-/// What a rule of a group delivers, in whatever namespace, and what leaves that open.
+/// The objects that a rule of a group delivers, in any namespace, and what leaves that open.
 fn taken(
     fleet: &Fleet,
     snapshot: &Snapshot,

@@ -1,4 +1,4 @@
-//! What a group of guest clusters needs: the objects that it delivers.
+//! Closures of groups of guest clusters: the objects that an entry delivers.
 
 use alloc::string::String;
 use alloc::sync::Arc;
@@ -26,7 +26,7 @@ pub(super) fn items(claim: &Claim, delivered: &Delivered) -> impl Iterator<Item 
     delivered.items.iter().map(|item| member(claim, item))
 }
 
-/// What becomes of an object that goes to guests.
+/// The member for an object that goes to guests.
 pub(super) fn member(claim: &Claim, item: &Item) -> Member {
     let places = Places { read: item.read.clone(), lands: item.payload_in(claim.by.namespace()) };
     let rule = item.rule.as_ref().and_then(|acting| acting.by.rule());

@@ -100,7 +100,7 @@ pub struct Closure {
     pub wanted: Vec<ObjectKey>,
     /// Where its objects are read: as the claim asks, or as k0rdent does if the identity is absent there.
     pub resolution: Resolution,
-    /// What a ResourceSyncRule puts where it puts something else: what is published goes on.
+    /// Objects that a ResourceSyncRule puts where it puts another: the published one goes on.
     pub contested: Vec<Member>,
     /// What ResourceSyncRules take for a group of guests and cannot be delivered as it is, and why: what is published of it
     /// stays.

@@ -51,13 +51,13 @@ pub(super) fn may_have(fleet: &Fleet, by: &Claimant) -> bool {
     }
 }
 
-/// Whether a claim is that of an entry which has a template rendered for this namespace, or would.
+/// Returns true for the claim of an entry which has a template rendered for this namespace, or would.
 pub(super) fn names_template(claim: &Claim, by: &Claimant) -> bool {
     let is_named = by.template().is_some_and(|template| claim.by.entry() == Some(&Claimant::template_entry(template)));
     is_named && claim.by.namespace() == by.namespace()
 }
 
-/// What entries of groups ask for that name a rule or template, for each of their namespaces.
+/// The claims of entries that name a rule or template, for each of their namespaces.
 pub(super) fn naming<'w>(world: &World<'w>, named: ObjectKey) -> impl Iterator<Item = (&'w Asked, &'w Claim)> {
     let naming = world.facts.asked().iter().filter(move |asked| asked.by.entry() == Some(&named));
     naming.filter_map(|asked| Some((asked, asked.claim.as_ref()?)))

@@ -91,7 +91,7 @@ fn add(
     objects.into_iter().for_each(|object| writer.objects.entry(object).or_default().push(at));
 }
 
-/// What is said of two that may write one object, and the claims of the first that have it.
+/// The finding of two that may write one object, and the claims of the first that have it.
 fn between(one: &Writer, other: &Writer) -> Option<(BTreeSet<usize>, Finding)> {
     let shared: Vec<(&GuestObject, &Vec<usize>)> =
         one.objects.iter().filter(|(object, _)| other.objects.contains_key(*object)).collect();

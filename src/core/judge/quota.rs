@@ -339,7 +339,7 @@ impl Room<'_, '_> {
     }
 }
 
-/// How many a claim counts for: of a group of guests, the configuration says how many there are.
+/// The number that a claim counts for: of a group of guests, the configuration says how many there are.
 fn counted(ruling: &Ruling<'_>) -> usize {
     usize::from(ruling.case.claim.by.group().is_none())
 }

@@ -1,6 +1,6 @@
 //! Form: the shapes that Kubernetes gives names.
 
-/// Whether a text has a variable in it that somebody was to fill in: in the words of Helm, or of clusterctl and Flux.
+/// Returns true if a text has a variable in it that was to be filled in: in the words of Helm, or of clusterctl and Flux.
 pub fn is_template(text: &str) -> bool {
     text.contains("{{") || text.contains("${")
 }
@@ -10,26 +10,26 @@ pub fn split_api_version(api_version: &str) -> (&str, &str) {
     api_version.split_once('/').unwrap_or(("", api_version))
 }
 
-/// Whether `text` is an RFC 1123 label: 1 to 63 of `[a-z0-9-]`, alphanumeric at both ends.
+/// Returns true if `text` is an RFC 1123 label: 1 to 63 of `[a-z0-9-]`, alphanumeric at both ends.
 ///
 /// <https://kubernetes.io/docs/concepts/overview/working-with-objects/names/>
 pub fn is_dns_label(text: &str) -> bool {
     text.len() <= 63 && is_label_shaped(text)
 }
 
-/// Whether `text` is an RFC 1123 subdomain: labels joined by dots, 1 to 253 bytes in all.
+/// Returns true if `text` is an RFC 1123 subdomain: labels joined by dots, 1 to 253 bytes in all.
 ///
 /// <https://kubernetes.io/docs/concepts/overview/working-with-objects/names/>
 pub fn is_dns_subdomain(text: &str) -> bool {
     text.len() <= 253 && text.split('.').all(is_label_shaped)
 }
 
-/// Whether `text` can name a region's folder: 1 to 40 of `[a-z0-9-]`, alphanumeric at both ends.
+/// Returns true if `text` can name a region's folder: 1 to 40 of `[a-z0-9-]`, alphanumeric at both ends.
 pub fn is_directory(text: &str) -> bool {
     text.len() <= 40 && is_label_shaped(text)
 }
 
-/// Whether `text` can be a key of a Secret's or ConfigMap's `data`: 1 to 253 of `[-._a-zA-Z0-9]`,
+/// Returns true if `text` can be a key of a Secret's or ConfigMap's `data`: 1 to 253 of `[-._a-zA-Z0-9]`,
 /// neither `.`, nor `..`, nor starting with `..`.
 pub fn is_data_key(text: &str) -> bool {
     (1..=253).contains(&text.len())

@@ -1,4 +1,4 @@
-//! Delivery: what pouch makes to deliver what groups of guests have, from their payloads that are made anew or stay.
+//! Delivery: sets, and payloads of Namespaces, from the payloads of groups of guests that are made or stay.
 
 use alloc::boxed::Box;
 use alloc::collections::{BTreeMap, BTreeSet};
@@ -21,16 +21,16 @@ use crate::judge::case::Ruling;
 use crate::layout::manifest::{Guest, Manifest, ManifestObject, NeededBy, ObjectState, Reason};
 use crate::name::{Claimant, GroupKind, Name, ObjectKey, split_api_version};
 
-/// What the resolved claims want published, with what delivers it.
+/// The objects that the resolved claims want published, with those that deliver them.
 pub(super) fn wanted(terms: &Terms<'_>, rulings: &[Ruling<'_>]) -> Wanted {
     let mut wanted = pack::wanted(rulings, terms.selection);
     deliver(terms, rulings, &Pack::default(), &mut wanted);
     wanted
 }
 
-/// Lets groups that are made anew deliver what they have: what is wanted, and what stays of it as published.
+/// Lets groups deliver what they have: what is wanted, and what stays of it as published.
 ///
-/// A payload that is handed over is no longer delivered: whoever needed it has another.
+/// A payload that is handed over is no longer delivered: its claimant has another.
 pub(super) fn deliver(terms: &Terms<'_>, rulings: &[Ruling<'_>], pack: &Pack, wanted: &mut Wanted) {
     let made_anew = made_anew(rulings).filter(|by| terms.selection.refreshes(by));
     let bases: BTreeMap<&Name, String> =
@@ -66,13 +66,13 @@ pub(super) fn deliver(terms: &Terms<'_>, rulings: &[Ruling<'_>], pack: &Pack, wa
     }
 }
 
-/// The claimants of groups of guests of which something is made anew.
+/// The claimants of groups of guests of which something is made.
 fn made_anew<'r>(rulings: &'r [Ruling<'_>]) -> impl Iterator<Item = &'r Claimant> {
     let admitted = rulings.iter().filter(|ruling| ruling.is_admitted()).map(|ruling| &ruling.case.claim.by);
     admitted.filter(|by| by.group().is_some())
 }
 
-/// Lets stay, of what is published to deliver others, what no group makes anew and what still delivers something. A limited run
+/// Lets stay, of what is published to deliver others, what no group makes and what still delivers something. A limited run
 /// lets all of it stay.
 pub(super) fn let_stay(
     input: &Input<'_>,
@@ -105,22 +105,22 @@ pub(super) fn let_stay(
     }
 }
 
-/// What becomes of something published that delivers others, and that no group makes anew.
+/// The fate of something published that delivers others, and that no group makes again.
 enum Delivers {
     /// It goes: nothing that it delivers is there any more.
     Nothing,
     /// It stays as published, for this reason.
     AsPublished(Reason),
-    /// It is made anew with what is left of its payloads.
+    /// It is made again with what is left of its payloads.
     Renewed(Box<Order>),
 }
 
-/// What it goes by.
+/// The facts that decide it.
 struct Delivery<'d> {
     input: &'d Input<'d>,
     history: &'d History,
     manifest: &'d Manifest,
-    /// The groups of which something is made anew.
+    /// The groups of which something is made.
     admitted: BTreeSet<Claimant>,
 }
 
@@ -150,7 +150,7 @@ impl Delivery<'_> {
                 Some(reason) => Delivers::AsPublished(reason),
             };
         }
-        // Of a set that cannot be read, nobody knows what it names.
+        // Of a set that cannot be read, it is unknown what it names.
         let Some(set) = published_set(self.input.published, &object.key) else {
             let own = staying(pack).filter(|it| it.needed_by.iter().any(|needed_by| needed_by.by.whole() == by));
             return reason(own).filter(|_| !is_replaced).map_or(Delivers::Nothing, Delivers::AsPublished);
@@ -172,7 +172,7 @@ impl Delivery<'_> {
         }
     }
 
-    /// What makes a published set again with what is left of its payloads, as `is_left` tells.
+    /// Orders a published set again with what is left of its payloads, as `is_left` tells.
     ///
     /// Cluster API skips a payload that is not there and calls the set applied, so a set names nothing that has gone.
     fn of_what_is_left(

@@ -87,7 +87,7 @@ impl Order {
     }
 }
 
-/// What pouch makes to deliver payloads of a group in a namespace: sets, and payloads with the Namespaces that are needed in
+/// Orders what delivers payloads of a group in a namespace: sets, and payloads with the Namespaces that are needed in
 /// guests. `payloads` gives what each is in a guest, and `version` that of sets on the region.
 pub fn delivering(
     group: &GuestGroup,

@@ -30,7 +30,7 @@ impl<'r, 'c> Siblings<'r, 'c> {
     }
 }
 
-/// What is delivered by the rules and templates among these.
+/// The objects of the rules and templates among these.
 pub(super) fn delivered<'r>(siblings: &[&'r Ruling<'_>]) -> impl Iterator<Item = &'r Delivered> {
     siblings.iter().filter_map(|ruling| ruling.case.claim.delivered()).map(|delivered| &**delivered)
 }

@@ -246,14 +246,14 @@ fn a_glob_over_a_live_cluster_needs_the_rights_that_are_printed() {
         management.apply(&object);
     }
     management.apply(&rules(&fleet, ""));
-    says(&fleet, 0, "1 claimant resolved, 0 refused, 0 broken").outcome("management", "published");
+    says(&fleet, 0, "2 claimants resolved, 0 refused, 0 broken").outcome("management", "published");
     let there =
         |namespace: &str| fleet.tree("bundles").keys().any(|path| path.contains(&format!("/{namespace}/pouch-pull-")));
     assert!(there("team-a") && !there("team-b"));
     // A Cluster that is new brings its namespace along.
     manager.adopt(&management, ("team-b", "two"), &json!({"pull": "yes"}), &guest);
     management.apply(&rules(&fleet, ""));
-    says(&fleet, 0, "2 claimants resolved, 0 refused, 0 broken");
+    says(&fleet, 0, "4 claimants resolved, 0 refused, 0 broken");
     assert!(there("team-a") && there("team-b"));
     let before = fleet.tree("bundles");
     for (without, code, words) in [
@@ -266,7 +266,7 @@ fn a_glob_over_a_live_cluster_needs_the_rights_that_are_printed() {
         assert!(there("team-a") && there("team-b"), "{without}");
     }
     management.apply(&rules(&fleet, ""));
-    says(&fleet, 0, "2 claimants resolved, 0 refused, 0 broken");
+    says(&fleet, 0, "4 claimants resolved, 0 refused, 0 broken");
     assert!(fleet.tree("bundles") == before);
 }
 

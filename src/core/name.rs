@@ -8,6 +8,7 @@ mod form;
 pub mod holder;
 pub mod made;
 pub mod step;
+mod text;
 
 use alloc::borrow::Cow;
 use alloc::boxed::Box;
@@ -15,94 +16,12 @@ use alloc::collections::BTreeSet;
 use alloc::string::String;
 use alloc::sync::Arc;
 use core::cmp::Ordering;
-use core::{fmt, hash};
+use core::fmt;
 
 pub use form::{is_data_key, is_directory, is_dns_label, is_dns_subdomain, is_template, split_api_version};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
-
-/// A text that costs nothing to copy.
-#[derive(Clone)]
-enum Text {
-    /// One of [`known`].
-    Known(&'static str),
-    Shared(Arc<str>),
-}
-
-impl Text {
-    fn as_str(&self) -> &str {
-        match self {
-            Text::Known(text) => text,
-            Text::Shared(text) => text,
-        }
-    }
-}
-
-impl From<&str> for Text {
-    fn from(text: &str) -> Self {
-        known(text).map_or_else(|| Text::Shared(Arc::from(text)), Text::Known)
-    }
-}
-
-impl PartialEq for Text {
-    fn eq(&self, other: &Self) -> bool {
-        let (a, b) = (self.as_str(), other.as_str());
-        core::ptr::eq(a, b) || a == b
-    }
-}
-
-impl Eq for Text {}
-
-impl PartialOrd for Text {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl Ord for Text {
-    /// Compares as the texts do. Most texts that meet are one and the same, which their pointers tell: where
-    /// keys are many, the texts themselves are in no cache.
-    fn cmp(&self, other: &Self) -> Ordering {
-        let (a, b) = (self.as_str(), other.as_str());
-        if core::ptr::eq(a, b) { Ordering::Equal } else { a.cmp(b) }
-    }
-}
-
-impl hash::Hash for Text {
-    fn hash<H: hash::Hasher>(&self, state: &mut H) {
-        self.as_str().hash(state);
-    }
-}
-
-/// The static form of a word that most objects' keys are made of: it takes no memory, and comparing it with
-/// itself does not read it.
-fn known(text: &str) -> Option<&'static str> {
-    const KNOWN: [&str; 22] = [
-        "",
-        "v1",
-        "v1beta1",
-        "v1beta2",
-        "v1alpha1",
-        "Secret",
-        "Region",
-        "ConfigMap",
-        "Namespace",
-        "Credential",
-        "kcm-system",
-        "k0rdent.mirantis.com",
-        "ProviderInterface",
-        "AWSClusterStaticIdentity",
-        "AWSClusterRoleIdentity",
-        "AzureClusterIdentity",
-        "VSphereClusterIdentity",
-        "OpenStackClusterIdentity",
-        "ClusterDeployment",
-        "ManagedResource",
-        "infrastructure.cluster.x-k8s.io",
-        "automation.kubensync.com",
-    ];
-    KNOWN.into_iter().find(|known| *known == text)
-}
+use text::Text;
 
 macro_rules! word {
     ($(#[$doc:meta])* $name:ident) => {
@@ -381,7 +300,7 @@ pub enum Claimant {
         /// The group.
         group: Name,
         /// The object, rule or template that the entry names; none of the group itself, which asks for nothing.
-        entry: Option<Box<ObjectKey>>,
+        entry: Option<Box<Entry>>,
     },
     /// A ManagedResource for a namespace.
     Template {
@@ -412,6 +331,88 @@ pub enum Claimant {
     },
 }
 
+/// An entry of a group of guest clusters, by what it names.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Entry {
+    /// An object.
+    Object(ObjectKey),
+    /// A ResourceSyncRule.
+    Rule(Name),
+    /// A ManagedResource.
+    Template(Name),
+}
+
+impl Entry {
+    /// The entry that `Kind/namespace/name` stands for, or `Kind.group/name` without a namespace.
+    fn of_path(text: &str) -> Option<Self> {
+        let (kind, place) = text.split_once('/')?;
+        let (namespace, name) =
+            place.split_once('/').map_or((None, place), |(namespace, name)| (Some(namespace), name));
+        let (kind, group) = kind.split_once('.').unwrap_or((kind, ""));
+        let is_whole = !kind.is_empty() && !name.is_empty() && !name.contains('/') && namespace != Some("");
+        is_whole.then(|| match (group, kind, namespace) {
+            ("", SYNC_RULE, None) => Self::Rule(name.into()),
+            ("", TEMPLATE, None) => Self::Template(name.into()),
+            _ => Self::Object(ObjectKey::new(GroupKind::new(group, kind), namespace.map(Into::into), name.into())),
+        })
+    }
+
+    fn path(&self) -> String {
+        match self {
+            Self::Object(key) => format!("{}/{}", key.kind, key.path()),
+            Self::Rule(name) => format!("{SYNC_RULE}/{name}"),
+            Self::Template(name) => format!("{TEMPLATE}/{name}"),
+        }
+    }
+
+    fn order(&self) -> (&str, &str, Option<&ObjectKey>, Option<&Name>) {
+        match self {
+            Self::Object(key) => (key.kind.group.as_str(), key.kind.kind.as_str(), Some(key), None),
+            Self::Rule(name) => ("", SYNC_RULE, None, Some(name)),
+            Self::Template(name) => ("", TEMPLATE, None, Some(name)),
+        }
+    }
+
+    /// The object, if it names one.
+    pub fn object(&self) -> Option<&ObjectKey> {
+        if let Self::Object(key) = self { Some(key) } else { None }
+    }
+
+    /// The ResourceSyncRule, if it names one.
+    pub fn rule(&self) -> Option<&Name> {
+        if let Self::Rule(name) = self { Some(name) } else { None }
+    }
+
+    /// The ManagedResource, if it names one.
+    pub fn template(&self) -> Option<&Name> {
+        if let Self::Template(name) = self { Some(name) } else { None }
+    }
+}
+
+/// By kind first, whatever they name.
+impl Ord for Entry {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.order().cmp(&other.order())
+    }
+}
+
+impl PartialOrd for Entry {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+/// For people: `template login`, `ResourceSyncRule pull`, `Secret registry/token`.
+impl fmt::Display for Entry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Template(name) => write!(f, "template {name}"),
+            Self::Rule(name) => write!(f, "ResourceSyncRule {name}"),
+            Self::Object(read) => read.fmt(f),
+        }
+    }
+}
+
 const CLUSTER: &str = "Cluster";
 const RESOURCE_SET: &str = "ClusterResourceSet";
 const CREDENTIAL: &str = "Credential";
@@ -440,7 +441,7 @@ impl Claimant {
                 let Some((group, entry)) = name.split_once('/') else {
                     return Self::Guests { namespace, group: name.into(), entry: None };
                 };
-                match entry_of(entry) {
+                match Entry::of_path(entry) {
                     Some(entry) => Self::Guests { namespace, group: group.into(), entry: Some(Box::new(entry)) },
                     None => Self::Other { kind: kind.into(), namespace, name: name.into(), written: Box::default() },
                 }
@@ -453,16 +454,6 @@ impl Claimant {
             }
             kind => Self::Other { kind: kind.into(), namespace, name: name.into(), written: Box::default() },
         }
-    }
-
-    /// The entry of a group of guest clusters that names a ResourceSyncRule. No object is called so: it has no API group.
-    pub fn rule_entry(rule: &Name) -> ObjectKey {
-        ObjectKey::new(GroupKind::new("", SYNC_RULE), None, rule.clone())
-    }
-
-    /// The entry of a group of guest clusters that names a ManagedResource. No object is called so: it has no API group.
-    pub fn template_entry(template: &Name) -> ObjectKey {
-        ObjectKey::new(GroupKind::new("", TEMPLATE), None, template.clone())
     }
 
     /// Its kind, such as `Credential`.
@@ -503,7 +494,7 @@ impl Claimant {
             | Self::Other { name, .. } => name.as_str(),
             Self::SyncRule { rule, object: Some(object), .. } => return Cow::Owned(format!("{rule}:{object}")),
             Self::Guests { group, entry: Some(entry), .. } => {
-                return Cow::Owned(format!("{group}/{}/{}", entry.kind, entry.path()));
+                return Cow::Owned(format!("{group}/{}", entry.path()));
             }
         })
     }
@@ -534,10 +525,10 @@ impl Claimant {
         }
     }
 
-    /// The group of guest clusters, if it is one.
-    pub fn group(&self) -> Option<&Name> {
+    /// The group of guest clusters, and its entry, if it is one of these.
+    fn of_guests(&self) -> Option<(&Name, Option<&Entry>)> {
         match self {
-            Self::Guests { group, .. } => Some(group),
+            Self::Guests { group, entry, .. } => Some((group, entry.as_deref())),
             Self::Cluster { .. }
             | Self::ResourceSet { .. }
             | Self::Credential { .. }
@@ -547,37 +538,28 @@ impl Claimant {
         }
     }
 
-    /// The object, rule or template that an entry of a group of guest clusters names, if it is one.
-    pub fn entry(&self) -> Option<&ObjectKey> {
-        match self {
-            Self::Guests { entry, .. } => entry.as_deref(),
-            Self::Cluster { .. }
-            | Self::ResourceSet { .. }
-            | Self::Credential { .. }
-            | Self::Template { .. }
-            | Self::SyncRule { .. }
-            | Self::Other { .. } => None,
-        }
+    /// The group of guest clusters, if it is one or an entry of one.
+    pub fn group(&self) -> Option<&Name> {
+        self.of_guests().map(|(group, _)| group)
+    }
+
+    /// The entry of a group of guest clusters, if it is one.
+    pub fn entry(&self) -> Option<&Entry> {
+        self.of_guests().and_then(|(_, entry)| entry)
     }
 
     /// Returns true for a group of guest clusters as a whole.
     pub fn is_group(&self) -> bool {
-        self.group().is_some() && self.entry().is_none()
+        matches!(self.of_guests(), Some((_, None)))
     }
 
     /// The group that an entry belongs to; any other claimant is itself the whole.
     pub fn whole(&self) -> Cow<'_, Claimant> {
-        match self {
-            Self::Guests { namespace, group, entry: Some(_) } => {
-                Cow::Owned(Self::Guests { namespace: namespace.clone(), group: group.clone(), entry: None })
+        match self.of_guests() {
+            Some((group, Some(_))) => {
+                Cow::Owned(Self::Guests { namespace: self.namespace().clone(), group: group.clone(), entry: None })
             }
-            Self::Guests { entry: None, .. }
-            | Self::Cluster { .. }
-            | Self::ResourceSet { .. }
-            | Self::Credential { .. }
-            | Self::Template { .. }
-            | Self::SyncRule { .. }
-            | Self::Other { .. } => Cow::Borrowed(self),
+            Some((_, None)) | None => Cow::Borrowed(self),
         }
     }
 
@@ -641,7 +623,7 @@ impl Claimant {
         let kind = KINDS.into_iter().find(|known| kind.eq_ignore_ascii_case(known))?;
         let is_name = match name.split_once('/') {
             None => true,
-            Some((group, entry)) => kind == GUESTS && !group.is_empty() && entry_of(entry).is_some(),
+            Some((group, entry)) => kind == GUESTS && !group.is_empty() && Entry::of_path(entry).is_some(),
         };
         (is_name && !namespace.is_empty() && !name.is_empty()).then(|| Self::new(kind, namespace.into(), name))
     }
@@ -652,15 +634,6 @@ impl Claimant {
             && key.namespace.as_ref() == Some(self.namespace())
             && *self.name() == *key.name.as_str()
     }
-}
-
-/// The object that `Kind/namespace/name` stands for, or `Kind.group/name` of one without a namespace.
-fn entry_of(text: &str) -> Option<ObjectKey> {
-    let (kind, place) = text.split_once('/')?;
-    let (kind, group) = kind.split_once('.').unwrap_or((kind, ""));
-    let (namespace, name) = place.split_once('/').map_or((None, place), |(namespace, name)| (Some(namespace), name));
-    let is_whole = !kind.is_empty() && !name.is_empty() && !name.contains('/') && namespace != Some("");
-    is_whole.then(|| ObjectKey::new(GroupKind::new(group, kind), namespace.map(Into::into), name.into()))
 }
 
 /// `Kind namespace/name`, for people.

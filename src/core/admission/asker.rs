@@ -6,7 +6,7 @@
 use alloc::collections::BTreeSet;
 
 use crate::claim::{Ask, Claim};
-use crate::name::{Claimant, ObjectKey, Region, SourceName};
+use crate::name::{Claimant, Entry, ObjectKey, Region, SourceName};
 
 /// A claimant that reaches for an object.
 #[derive(Clone, Copy)]
@@ -38,7 +38,7 @@ impl<'a> Asker<'a> {
     /// Returns true if the configuration lets it deliver an object to guest clusters, by naming it.
     pub fn delivers(self, read: &ObjectKey) -> bool {
         let is_among = matches!(self.taking, Taking::Delivered(named) if named.contains(read));
-        is_among || self.by.entry() == Some(read)
+        is_among || self.by.entry().and_then(Entry::object) == Some(read)
     }
 }
 

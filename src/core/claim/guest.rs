@@ -22,7 +22,7 @@ use crate::finding::{Code, Finding, Origin};
 use crate::hash::{digits, sha256_start};
 use crate::kinds;
 use crate::name::step::Step;
-use crate::name::{Claimant, GroupKind, Name, Namespace, ObjectKey, Region, SourceName};
+use crate::name::{Claimant, Entry, GroupKind, Name, Namespace, ObjectKey, Region, SourceName};
 use crate::snapshot::{Lookup, Snapshot};
 
 /// The most objects that one rule takes for a group, with those that are left out as they never leave.
@@ -34,12 +34,12 @@ pub(super) fn claims(fleet: &Fleet, snapshot: &Snapshot, synced: &SyncRules) -> 
     for group in fleet.guests.values() {
         let Some(region) = fleet.regions.get(&group.region) else { continue };
         let entries = entries(fleet, snapshot, synced, group, region);
-        let objects = entries.iter().map(Entry::count).fold(0_usize, usize::saturating_add);
+        let objects = entries.iter().map(Supply::count).fold(0_usize, usize::saturating_add);
         let most = MOST_NAMESPACES.min(MOST_TOGETHER.checked_div(objects).unwrap_or(MOST_NAMESPACES));
         let Namespaces { named, served, beyond } = namespaces(fleet, snapshot, group, region, most);
         let too_many = too_many(group, most);
         let add = |(namespace, is_beyond): (Namespace, bool)| {
-            let of_entry = |entry: &Entry| entry.ask(group, region, &namespace, is_beyond.then_some(&too_many));
+            let of_entry = |entry: &Supply| entry.ask(group, region, &namespace, is_beyond.then_some(&too_many));
             entries.iter().map(of_entry).collect::<Vec<_>>()
         };
         let whole = named.into_iter().chain(served).map(|namespace| (namespace, false));
@@ -49,26 +49,25 @@ pub(super) fn claims(fleet: &Fleet, snapshot: &Snapshot, synced: &SyncRules) -> 
 }
 
 /// An entry of a group, and what it delivers in whatever namespace.
-struct Entry {
-    /// The object, rule or template that it names.
-    names: ObjectKey,
+struct Supply {
+    entry: Entry,
     gives: Gives,
     /// The faults of it.
     findings: Vec<Finding>,
 }
 
 enum Gives {
-    /// An object, in each of its places; and nothing.
-    Object(Arc<[Item]>, Arc<[Item]>),
+    /// An object, in each of its places.
+    Object(Arc<[Item]>),
     /// The objects of a rule, or of a template for each namespace; and nothing, for a namespace too many.
     Made(Arc<Delivered>, Arc<Delivered>),
 }
 
-impl Entry {
+impl Supply {
     /// The number of objects that it may give in a namespace.
     fn count(&self) -> usize {
         match &self.gives {
-            Gives::Object(items, _) => items.len(),
+            Gives::Object(items) => items.len(),
             Gives::Made(made, _) => made.items.len().saturating_add(made.waiting.len()),
         }
     }
@@ -82,9 +81,7 @@ impl Entry {
         too_many: Option<&Finding>,
     ) -> Asked {
         let ask = match &self.gives {
-            Gives::Object(items, nothing) => {
-                Ask::Entry(if too_many.is_some() { nothing.clone() } else { items.clone() })
-            }
+            Gives::Object(items) => Ask::Entry(if too_many.is_some() { Arc::new([]) } else { items.clone() }),
             Gives::Made(made, nothing) => {
                 let delivered = if too_many.is_some() { nothing } else { made };
                 Ask::Deliver { delivered: delivered.clone(), rendered: Vec::new() }
@@ -94,7 +91,7 @@ impl Entry {
         let by = Claimant::Guests {
             namespace: namespace.clone(),
             group: group.name.clone(),
-            entry: Some(Box::new(self.names.clone())),
+            entry: Some(Box::new(self.entry.clone())),
         };
         asks(region, by, ask, findings)
     }
@@ -106,28 +103,27 @@ fn entries(
     synced: &SyncRules,
     group: &GuestGroup,
     region: &RegionConfig,
-) -> Vec<Entry> {
+) -> Vec<Supply> {
     let base = group.base();
-    let made = |names: ObjectKey, made: Delivered, findings| {
+    let made = |entry, made: Delivered, findings| {
         let nothing = Delivered { items: Vec::new(), waiting: Vec::new(), is_beyond: true, ..made.clone() };
-        Entry { names, gives: Gives::Made(Arc::new(made), Arc::new(nothing)), findings }
+        Supply { entry, gives: Gives::Made(Arc::new(made), Arc::new(nothing)), findings }
     };
     let mut places: BTreeMap<&ObjectKey, Vec<Item>> = BTreeMap::new();
     for GuestEntry { read, lands, .. } in &group.objects {
         places.entry(read).or_default().push(item(&base, read, lands, &[], None));
     }
-    let objects = places.into_iter().map(|(read, items)| Entry {
-        names: read.clone(),
-        gives: Gives::Object(items.into(), Arc::new([])),
+    let objects = places.into_iter().map(|(read, items)| Supply {
+        entry: Entry::Object(read.clone()),
+        gives: Gives::Object(items.into()),
         findings: Vec::new(),
     });
     let rules = group.rules.iter().map(|rule| {
         let (taken, findings) = taken(fleet, snapshot, synced, group, rule, region);
-        made(Claimant::rule_entry(rule), taken, findings)
+        made(Entry::Rule(rule.clone()), taken, findings)
     });
     let templates = group.templates.iter();
-    let templates =
-        templates.map(|template| made(Claimant::template_entry(template), Delivered::of(group), Vec::new()));
+    let templates = templates.map(|template| made(Entry::Template(template.clone()), Delivered::of(group), Vec::new()));
     objects.chain(rules).chain(templates).collect()
 }
 
@@ -157,9 +153,8 @@ pub fn render<'n>(
 ) {
     for Claim { by, ask, .. } in asked.iter_mut().filter_map(|asked| asked.claim.as_mut()) {
         let Ask::Deliver { delivered, rendered: of } = ask else { continue };
-        let is_template = |entry: &&ObjectKey| **entry == Claimant::template_entry(&entry.name);
-        let named = by.entry().filter(is_template).filter(|_| !delivered.is_beyond);
-        let Some((name, group)) = named.map(|entry| &entry.name).zip(fleet.group_of(by)) else { continue };
+        let named = by.entry().and_then(Entry::template).filter(|_| !delivered.is_beyond);
+        let Some((name, group)) = named.zip(fleet.group_of(by)) else { continue };
         let Some(region) = fleet.regions.get(&group.region) else { continue };
         let known = Known { templates, namespaces: namespaces(&group.region) };
         let rendered = template::for_guests(fleet, snapshot, known, region, &group.name, name, by.namespace());

@@ -9,7 +9,7 @@ use crate::claim::{Asked, Claim};
 use crate::config::{Fleet, GuestGroup};
 use crate::kinds;
 use crate::listing::few;
-use crate::name::{Claimant, ObjectKey};
+use crate::name::{Claimant, Entry, ObjectKey};
 use crate::object::Object;
 use crate::report::summary::ObjectRecord;
 use crate::snapshot::Lookup;
@@ -53,12 +53,12 @@ pub(super) fn may_have(fleet: &Fleet, by: &Claimant) -> bool {
 
 /// Returns true for the claim of an entry which has a template rendered for this namespace, or would.
 pub(super) fn names_template(claim: &Claim, by: &Claimant) -> bool {
-    let is_named = by.template().is_some_and(|template| claim.by.entry() == Some(&Claimant::template_entry(template)));
+    let is_named = by.template().is_some_and(|template| claim.by.entry().and_then(Entry::template) == Some(template));
     is_named && claim.by.namespace() == by.namespace()
 }
 
 /// The claims of entries that name a rule or template, for each of their namespaces.
-pub(super) fn naming<'w>(world: &World<'w>, named: ObjectKey) -> impl Iterator<Item = (&'w Asked, &'w Claim)> {
+pub(super) fn naming<'w>(world: &World<'w>, named: Entry) -> impl Iterator<Item = (&'w Asked, &'w Claim)> {
     let naming = world.facts.asked().iter().filter(move |asked| asked.by.entry() == Some(&named));
     naming.filter_map(|asked| Some((asked, asked.claim.as_ref()?)))
 }

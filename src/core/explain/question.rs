@@ -9,7 +9,7 @@ use crate::claim::Asked;
 use crate::config::{Fleet, Source, SourcePlace};
 use crate::destination::Destination;
 use crate::kinds;
-use crate::name::{Claimant, Name, ObjectKey, Region};
+use crate::name::{Claimant, Entry, Name, ObjectKey, Region};
 use crate::nearest::suggested;
 use crate::recipient::Recipient;
 use crate::snapshot::Lookup;
@@ -89,7 +89,7 @@ impl Question {
             Question::Template(name) => template::of(world, name),
             Question::Claimant(by) => {
                 let name = by.template().filter(|_| world.facts.asked_by(by).is_none())?;
-                let mut named = guests::naming(world, Claimant::template_entry(name));
+                let mut named = guests::naming(world, Entry::Template(name.clone()));
                 named.find(|(asked, _)| asked.by.namespace() == by.namespace())?;
                 template::of(world, name)
             }

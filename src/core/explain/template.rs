@@ -8,7 +8,7 @@ use super::record::{PlaceRecord, TemplateRecord};
 use crate::claim::{Asked, Claim};
 use crate::config::{RegionConfig, RegionState};
 use crate::kinds;
-use crate::name::{Claimant, Name, ObjectKey};
+use crate::name::{Entry, Name, ObjectKey};
 use crate::world::World;
 
 /// The record of a template; none if it was not read, and nobody knows of it.
@@ -20,7 +20,7 @@ pub(super) fn of(world: &World<'_>, name: &Name) -> Option<TemplateRecord> {
     let asked = world.facts.asked().iter().filter(|asked| asked.claim.is_some());
     let namespaces = asked.filter(|asked| asked.by.template() == Some(name)).count();
     let (groups, unselected): (Vec<_>, Vec<_>) =
-        guests::naming(world, Claimant::template_entry(name)).partition(|(_, claim)| !claim.rendered().is_empty());
+        guests::naming(world, Entry::Template(name.clone())).partition(|(_, claim)| !claim.rendered().is_empty());
     let paths = |named: Vec<(&Asked, &Claim)>| named.into_iter().map(|(asked, _)| asked.by.whole().path()).collect();
     Some(TemplateRecord {
         name: name.to_string(),

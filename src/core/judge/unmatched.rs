@@ -13,7 +13,7 @@ use crate::claim::{Asked, Claim, Delivered};
 use crate::config::{Globs, RegionConfig, RegionState, TakenClusters};
 use crate::finding::{Code, Finding};
 use crate::kinds::{self, is_managed_resource};
-use crate::name::{Claimant, GroupKind, Name, Namespace, ObjectKey, Region, SourceName};
+use crate::name::{self, GroupKind, Name, Namespace, Region, SourceName};
 use crate::nearest::did_you_mean;
 use crate::object::Object;
 use crate::world::World;
@@ -152,13 +152,13 @@ fn idle(world: &World<'_>) -> Vec<Finding> {
             let is_idle = |it: &Delivered| it.is_whole && it.items.is_empty() && it.waiting.is_empty();
             !is_open && !is_rendered && delivered(asked).is_some_and(|it| is_idle(&it))
         };
-        let is_idle = |entry: &ObjectKey| {
-            let mut own = asked.iter().filter(|asked| asked.by.entry() == Some(entry)).peekable();
+        let is_idle = |entry: name::Entry| {
+            let mut own = asked.iter().filter(|asked| asked.by.entry() == Some(&entry)).peekable();
             own.peek().is_some() && own.all(gives_nothing)
         };
-        let rules = group.rules.iter().filter(|rule| is_idle(&Claimant::rule_entry(rule)));
+        let rules = group.rules.iter().filter(|rule| is_idle(name::Entry::Rule((*rule).clone())));
         let rules = rules.map(|rule| format!("ResourceSyncRule {rule}, which takes nothing"));
-        let templates = group.templates.iter().filter(|template| is_idle(&Claimant::template_entry(template)));
+        let templates = group.templates.iter().filter(|template| is_idle(name::Entry::Template((*template).clone())));
         let templates =
             templates.map(|template| format!("ManagedResource {template}, which is for none of its namespaces"));
         findings.extend(rules.chain(templates).map(|what| {

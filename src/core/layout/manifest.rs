@@ -18,7 +18,7 @@ pub use content::{
 pub use read::{Spot, Unusable, claimant_in, parse};
 
 use crate::name::step::Step;
-use crate::name::{Claimant, Name, Namespace, ObjectKey};
+use crate::name::{Claimant, Entry, Name, Namespace, ObjectKey};
 use crate::yaml::emit::{Tree, append, field, line};
 
 /// The JSON Schema of `bundle.yaml`, for people and tools that read bundles; tests hold it against what is written.
@@ -155,11 +155,11 @@ fn needed_by(by: &NeededBy, text: &mut String) {
 }
 
 /// Adds what an entry of a group of guest clusters names: a rule, a template, or an object.
-fn entry_of_group(entry: &ObjectKey, text: &mut String) {
+fn entry_of_group(entry: &Entry, text: &mut String) {
     match entry {
-        _ if *entry == Claimant::rule_entry(&entry.name) => line(("rule", entry.name.as_str()), 8, text),
-        _ if *entry == Claimant::template_entry(&entry.name) => line(("template", entry.name.as_str()), 8, text),
-        ObjectKey { kind, namespace, name, .. } => {
+        Entry::Rule(name) => line(("rule", name.as_str()), 8, text),
+        Entry::Template(name) => line(("template", name.as_str()), 8, text),
+        Entry::Object(ObjectKey { kind, namespace, name, .. }) => {
             line(("group", kind.group.as_str()), 8, text);
             line(("kind", kind.kind.as_str()), 8, text);
             line(("name", name.as_str()), 8, text);

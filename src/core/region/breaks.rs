@@ -6,6 +6,7 @@ use alloc::vec::Vec;
 use super::carry::{Fate, Fates, fates};
 use super::input::Input;
 use super::revoked::Admission;
+use super::siblings::Siblings;
 use crate::finding::{Code, Finding};
 use crate::judge::case::Ruling;
 use crate::k0rdent;
@@ -46,7 +47,8 @@ pub(super) fn break_displaced(input: &Input<'_>, rulings: &mut [Ruling<'_>]) -> 
     if made.is_empty() && !rulings.iter().any(|ruling| ruling.case.claim.by.is_maker()) {
         return false;
     }
-    let (fates, admission) = (fates(input, rulings), Admission::of(input, rulings, manifest));
+    let of_guests = Siblings::of(rulings);
+    let (fates, admission) = (fates(input, rulings, &of_guests), Admission::of(input, rulings, &of_guests, manifest));
     let mut held: BTreeMap<&ObjectKey, Held<'_>> = BTreeMap::new();
     let mut broken: Vec<(usize, Finding)> = Vec::new();
     for (index, ruling) in rulings.iter().enumerate().filter(|(_, ruling)| ruling.is_admitted()) {

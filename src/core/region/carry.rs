@@ -147,14 +147,14 @@ fn is_heard_of(input: &Input<'_>, by: &Claimant) -> bool {
 }
 
 /// Decides the fate of every claimant in the published manifest.
-pub(super) fn fates(input: &Input<'_>, rulings: &[Ruling<'_>]) -> Fates {
-    let (by_name, siblings) = (by_claimant(rulings), Siblings::of(rulings));
+pub(super) fn fates(input: &Input<'_>, rulings: &[Ruling<'_>], siblings: &Siblings<'_, '_>) -> Fates {
+    let by_name = by_claimant(rulings);
     let mut fates = BTreeMap::new();
     for object in input.published.manifest().map(|manifest| &*manifest.objects).unwrap_or_default() {
         for needed_by in &object.needed_by {
             let ruling = by_name.get(&needed_by.by).copied();
             let asked = |by: &Claimant, reason: Reason| input.terms.allowances.withdraws(by, reason.code());
-            fates.entry(needed_by.by.clone()).or_insert_with_key(|by| match fate(input, ruling, &siblings, by) {
+            fates.entry(needed_by.by.clone()).or_insert_with_key(|by| match fate(input, ruling, siblings, by) {
                 Fate::Kept(reason) if asked(by, reason) => Fate::Withdrawn(Gone::Asked),
                 fate @ (Fate::Kept(_) | Fate::Fresh | Fate::Withdrawn(_)) => fate,
             });

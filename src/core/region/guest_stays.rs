@@ -158,7 +158,7 @@ pub(super) fn may_be_given(siblings: &[&Ruling<'_>], needed_by: &NeededBy) -> Op
     let is_named = matches!(needed_by.through.first(), Some(Step::Field { .. }));
     let may_give = |ruling: &&&Ruling<'_>| {
         let claim = &ruling.case.claim;
-        let is_template = claim.by.entry().is_some_and(|entry| *entry == Claimant::template_entry(&entry.name));
+        let is_template = claim.by.entry().is_some_and(|entry| entry.template().is_some());
         let is_open = |delivered: &Arc<Delivered>| if is_template { !is_named } else { !delivered.is_whole };
         ruling.verdict == Verdict::Broken && claim.by != needed_by.by && claim.delivered().is_some_and(is_open)
     };

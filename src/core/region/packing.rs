@@ -35,8 +35,9 @@ pub(super) fn pack(input: &Input<'_>, history: &History, rulings: &[Ruling<'_>],
         RegionState::Active | RegionState::Paused => wanted(rulings, input.terms.selection),
     };
     if let Some(manifest) = input.published.manifest() {
-        let fates = carry::fates(input, rulings);
-        let admission = Admission::of(input, rulings, manifest);
+        let of_guests = Siblings::of(rulings);
+        let fates = carry::fates(input, rulings, &of_guests);
+        let admission = Admission::of(input, rulings, &of_guests, manifest);
         let mut claims = Claims {
             input,
             history,
@@ -44,7 +45,7 @@ pub(super) fn pack(input: &Input<'_>, history: &History, rulings: &[Ruling<'_>],
             fates: &fates,
             admission: &admission,
             rulings,
-            of_guests: Siblings::of(rulings),
+            of_guests: &of_guests,
             held,
             wanted: &mut wanted,
             of_groups: Staying::default(),
@@ -82,7 +83,7 @@ struct Claims<'p, 'w> {
     fates: &'p Fates,
     admission: &'p Admission<'p, 'p, 'p>,
     rulings: &'p [Ruling<'p>],
-    of_guests: Siblings<'p, 'p>,
+    of_guests: &'p Siblings<'p, 'p>,
     held: Option<&'p Held<'p>>,
     wanted: &'w mut Wanted,
     of_groups: Staying,
@@ -220,7 +221,7 @@ impl<'p> Claims<'p, '_> {
             kept.flat_map(|Stays { object, names, .. }| names.iter().map(move |needed_by| (*object, needed_by)))
         };
         pack.findings.extend(self.admission.slips(kept()));
-        pack.findings.extend(carry::of_strange_look(self.input, &self.of_guests, kept()));
+        pack.findings.extend(carry::of_strange_look(self.input, self.of_guests, kept()));
         pack.findings.extend(self.fates.findings(self.input, self.rulings, &self.keeping));
         pack.findings.extend(self.ended.iter().filter_map(|(by, ended)| revoked::finding(self.input, by, ended)));
         pack.findings.extend(home::findings(self.input, self.manifest, &self.read));

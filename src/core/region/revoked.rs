@@ -41,7 +41,7 @@ pub(super) struct Admission<'a, 'i, 'r> {
     /// references as what took its place.
     reached: BTreeMap<(&'i Claimant, &'i [Step]), Vec<&'i ManifestObject>>,
     /// The rulings on groups of guests.
-    of_guests: Siblings<'i, 'r>,
+    of_guests: &'i Siblings<'i, 'r>,
     /// Of groups of guests that have what the configuration names no more: what it names now, and may be a slip in the name of
     /// that.
     slips: BTreeMap<Claimant, Slip>,
@@ -50,7 +50,12 @@ pub(super) struct Admission<'a, 'i, 'r> {
 
 impl<'a, 'i, 'r> Admission<'a, 'i, 'r> {
     /// Gets ready to judge a manifest's objects again.
-    pub(super) fn of(input: &'i Input<'a>, rulings: &'i [Ruling<'r>], manifest: &'i Manifest) -> Self {
+    pub(super) fn of(
+        input: &'i Input<'a>,
+        rulings: &'i [Ruling<'r>],
+        of_guests: &'i Siblings<'i, 'r>,
+        manifest: &'i Manifest,
+    ) -> Self {
         let claims = rulings.iter().map(|ruling| (&ruling.case.claim.by, &ruling.case.claim)).collect();
         let mut reached: BTreeMap<(&Claimant, &[Step]), Vec<&ManifestObject>> = BTreeMap::new();
         for object in &manifest.objects {
@@ -58,7 +63,6 @@ impl<'a, 'i, 'r> Admission<'a, 'i, 'r> {
                 reached.entry((&needed_by.by, needed_by.steps())).or_default().push(object);
             }
         }
-        let of_guests = Siblings::of(rulings);
         let (slips, named) = (BTreeMap::new(), named(input.terms.world.fleet));
         let admission = Self { input, claims, reached, of_guests, slips, named };
         Self { slips: admission.all_slips(manifest), ..admission }

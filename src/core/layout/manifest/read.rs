@@ -19,7 +19,9 @@ use crate::finding::Code;
 use crate::layout::path::{self, BundlePath};
 use crate::layout::split::Splits;
 use crate::name::step::Step;
-use crate::name::{Claimant, Directory, GroupKind, MadeBy, Name, Namespace, ObjectKey, is_directory, is_dns_label};
+use crate::name::{
+    Claimant, Directory, Entry, GroupKind, MadeBy, Name, Namespace, ObjectKey, is_directory, is_dns_label,
+};
 use crate::node::{Interner, Node};
 use crate::recipient::Recipient;
 use crate::yaml::emit::{Tree, append};
@@ -276,15 +278,15 @@ fn needed_by(node: &Value<'_>) -> Result<NeededBy, Unusable> {
 }
 
 /// The entry of a group of guest clusters: a rule, a template, or an object.
-fn entry_of_group(node: &Value<'_>) -> Result<ObjectKey, Unusable> {
-    let named = |field, entry: fn(&Name) -> ObjectKey| -> Result<ObjectKey, Unusable> {
+fn entry_of_group(node: &Value<'_>) -> Result<Entry, Unusable> {
+    let named = |field| -> Result<Name, Unusable> {
         let [name] = map(Some(node), "by.entry", [field])?;
-        Ok(entry(&text(name, &format!("by.entry.{field}"))?.into()))
+        Ok(text(name, &format!("by.entry.{field}"))?.into())
     };
     match () {
-        () if node.get("rule").is_some() => named("rule", Claimant::rule_entry),
-        () if node.get("template").is_some() => named("template", Claimant::template_entry),
-        () => object_key(Some(node), "by.entry"),
+        () if node.get("rule").is_some() => Ok(Entry::Rule(named("rule")?)),
+        () if node.get("template").is_some() => Ok(Entry::Template(named("template")?)),
+        () => Ok(Entry::Object(object_key(Some(node), "by.entry")?)),
     }
 }
 
@@ -295,10 +297,11 @@ fn by_entry(mut needed_by: Vec<NeededBy>, guest: Option<&Guest>, from: Option<&R
         let Claimant::Guests { entry: entry @ None, .. } = by else { continue };
         let named = match through.first() {
             Some(Step::Field { .. }) => {
-                ObjectKey::new(guest.key.kind.clone(), from.namespace.clone(), from.name.clone())
+                let (kind, namespace) = (guest.key.kind.clone(), from.namespace.clone());
+                Entry::Object(ObjectKey::new(kind, namespace, from.name.clone()))
             }
-            Some(Step::Rule(rule)) => Claimant::rule_entry(rule),
-            Some(Step::Template(template)) => Claimant::template_entry(template),
+            Some(Step::Rule(rule)) => Entry::Rule(rule.clone()),
+            Some(Step::Template(template)) => Entry::Template(template.clone()),
             Some(Step::AccessRule(_) | Step::Data(_) | Step::Opaque(_)) | None => continue,
         };
         *entry = Some(Box::new(named));

@@ -9,7 +9,7 @@ use crate::finding::Code;
 use crate::hash::sha256_hex;
 use crate::layout::path::BundlePath;
 use crate::name::step::Step;
-use crate::name::{Claimant, Directory, GroupKind, MadeBy, Namespace, ObjectKey};
+use crate::name::{Claimant, Directory, Entry, GroupKind, MadeBy, Namespace, ObjectKey};
 use crate::node::Node;
 use crate::recipient::Recipient;
 use crate::testing::{node, yaml};
@@ -373,9 +373,9 @@ fn what_a_group_names_is_told_by_the_object() {
         objects.flat_map(|object| object.needed_by).map(|it| it.by).collect::<Vec<_>>()
     };
     for (step, entry) in [
-        (Step::field("guests.pull"), Some(Box::new(read_key))),
-        (Step::Rule("all".into()), Some(Box::new(Claimant::rule_entry(&"all".into())))),
-        (Step::Template("login".into()), Some(Box::new(Claimant::template_entry(&"login".into())))),
+        (Step::field("guests.pull"), Some(Box::new(Entry::Object(read_key)))),
+        (Step::Rule("all".into()), Some(Box::new(Entry::Rule("all".into())))),
+        (Step::Template("login".into()), Some(Box::new(Entry::Template("login".into())))),
         (Step::Opaque("guests.pull".into()), None),
     ] {
         manifest.objects[1].needed_by = vec![NeededBy { by: whole.clone(), through: vec![step] }];

@@ -5,7 +5,7 @@ use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-use super::super::given::{Giver, Slip};
+use super::super::given::{Slip, giver};
 use super::super::guest_stays::{instead, is_told};
 use super::super::siblings::delivered;
 use super::{Admission, Revoked};
@@ -17,19 +17,19 @@ use crate::judge::place;
 use crate::kinds;
 use crate::layout::manifest::{Guest, Manifest, ManifestObject, NeededBy, ReadFrom};
 use crate::listing::few;
-use crate::name::{Claimant, ObjectKey};
+use crate::name::{Claimant, Entry, ObjectKey};
 use crate::region::input::Terms;
 use crate::snapshot::Lookup;
 
 /// A published object of a group: what gave it, what it was read from, and whether it is a Secret.
-type Given<'m> = (Giver, &'m ReadFrom, bool);
+type Given<'m> = (&'m Entry, &'m ReadFrom, bool);
 
 impl<'i> Admission<'_, 'i, '_> {
-    fn is_named(&self, group: &GuestGroup, giver: &Giver) -> bool {
+    fn is_named(&self, group: &GuestGroup, giver: &Entry) -> bool {
         match giver {
-            Giver::Template(name) => group.templates.contains(name),
-            Giver::Rule(name) => group.rules.contains(name),
-            Giver::Entry(read) => self.named.get(&group.name).is_some_and(|named| named.contains(read)),
+            Entry::Template(name) => group.templates.contains(name),
+            Entry::Rule(name) => group.rules.contains(name),
+            Entry::Object(read) => self.named.get(&group.name).is_some_and(|named| named.contains(read)),
         }
     }
 
@@ -41,7 +41,7 @@ impl<'i> Admission<'_, 'i, '_> {
         let mut published: BTreeMap<Claimant, Vec<Given<'_>>> = BTreeMap::new();
         for (object, needed_by) in manifest.objects.iter().flat_map(|it| it.needed_by.iter().map(move |by| (it, by))) {
             if needed_by.by.group().is_some()
-                && let Some((giver, from)) = Giver::of(object, needed_by).zip(object.from.as_ref())
+                && let Some((giver, from)) = giver(object, needed_by).zip(object.from.as_ref())
             {
                 let is_secret = object.guest.as_ref().is_some_and(|guest| guest.key.kind.is_secret());
                 published.entry(needed_by.by.whole().into_owned()).or_default().push((giver, from, is_secret));
@@ -59,44 +59,43 @@ impl<'i> Admission<'_, 'i, '_> {
     fn slip(&self, group: &GuestGroup, by: &Claimant, published: &[Given<'_>]) -> Option<Slip> {
         let Terms { world, .. } = self.input.terms;
         let is_there = |key: &ObjectKey| matches!(world.snapshot.look_up(key), Lookup::Found(_));
-        let gives = |giver: &Giver| published.iter().any(|(it, ..)| it == giver);
+        let gives = |giver: &Entry| published.iter().any(|(it, ..)| *it == giver);
         let is_published = |read: &ObjectKey| {
             published.iter().any(|(giver, from, is_secret)| match giver {
-                Giver::Entry(given) => given == read,
-                Giver::Rule(_) => from.is_of(read) && *is_secret == read.kind.is_secret(),
-                Giver::Template(_) => false,
+                Entry::Object(given) => given == read,
+                Entry::Rule(_) => from.is_of(read) && *is_secret == read.kind.is_secret(),
+                Entry::Template(_) => false,
             })
         };
         let objects = group.objects.iter().filter(|entry| !is_published(&entry.read));
-        let objects = objects.map(|entry| Giver::Entry(entry.read.clone()));
-        let templates = group.templates.iter().map(|template| Giver::Template(template.clone()));
-        let rules = group.rules.iter().map(|rule| Giver::Rule(rule.clone()));
-        let all: Vec<Giver> = objects.chain(templates.chain(rules).filter(|giver| !gives(giver))).collect();
-        let is_missing = |giver: &&Giver| match giver {
-            Giver::Entry(read) => !is_there(read),
-            Giver::Template(template) => !world.facts.templates.specs.contains_key(template),
-            Giver::Rule(rule) => !is_there(&ObjectKey::new(kinds::sync_rule(), None, rule.clone())),
+        let objects = objects.map(|entry| Entry::Object(entry.read.clone()));
+        let templates = group.templates.iter().map(|template| Entry::Template(template.clone()));
+        let rules = group.rules.iter().map(|rule| Entry::Rule(rule.clone()));
+        let all: Vec<Entry> = objects.chain(templates.chain(rules).filter(|giver| !gives(giver))).collect();
+        let is_missing = |giver: &&Entry| match giver {
+            Entry::Object(read) => !is_there(read),
+            Entry::Template(template) => !world.facts.templates.specs.contains_key(template),
+            Entry::Rule(rule) => !is_there(&ObjectKey::new(kinds::sync_rule(), None, rule.clone())),
         };
         // What is there may fail, and give nothing for that.
         let is_broken = |finding: &Finding| finding.stops_claim() && finding.code.class() == Class::Broken;
-        let own = |entry: &ObjectKey| {
+        let own = |entry: &Entry| {
             self.of_guests.of_group(by).iter().find(|ruling| ruling.case.claim.by.entry() == Some(entry)).copied()
         };
-        let is_failing = |entry: &ObjectKey| own(entry).is_some_and(|ruling| ruling.findings().any(is_broken));
-        let fails = |giver: &&Giver| match giver {
-            Giver::Entry(read) => is_failing(read),
-            Giver::Template(template) => is_failing(&Claimant::template_entry(template)),
-            Giver::Rule(rule) => world.facts.synced.kind(rule).is_none(),
+        let is_failing = |entry: &Entry| own(entry).is_some_and(|ruling| ruling.findings().any(is_broken));
+        let fails = |giver: &&Entry| match giver {
+            Entry::Object(_) | Entry::Template(_) => is_failing(giver),
+            Entry::Rule(rule) => world.facts.synced.kind(rule).is_none(),
         };
-        let is_unseen = |giver: &&Giver| {
-            let delivered = giver.rule().and_then(|rule| own(&Claimant::rule_entry(rule))?.case.claim.delivered());
+        let is_unseen = |giver: &&Entry| {
+            let delivered = own(giver).filter(|_| giver.rule().is_some()).and_then(|own| own.case.claim.delivered());
             delivered.is_some_and(|delivered| delivered.unseen.is_some() && delivered.items.is_empty())
         };
-        let is_unread = |giver: &Giver| match giver {
-            Giver::Entry(read) => matches!(world.snapshot.look_up(read), Lookup::Unread(_) | Lookup::Unasked),
+        let is_unread = |giver: &Entry| match giver {
+            Entry::Object(read) => matches!(world.snapshot.look_up(read), Lookup::Unread(_) | Lookup::Unasked),
             _ => false,
         };
-        let slip = |is_unseen| move |it: &Giver| Slip { named: it.clone(), is_unread: is_unseen || is_unread(it) };
+        let slip = |is_unseen| move |it: &Entry| Slip { named: it.clone(), is_unread: is_unseen || is_unread(it) };
         let wrong = all.iter().find(is_missing).or_else(|| all.iter().find(fails)).map(slip(false));
         wrong.or_else(|| all.iter().find(is_unseen).map(slip(true)))
     }
@@ -108,8 +107,8 @@ impl<'i> Admission<'_, 'i, '_> {
 
     fn is_unnamed(&self, object: &ManifestObject, needed_by: &NeededBy) -> bool {
         let group = self.input.terms.world.fleet.group_of(&needed_by.by);
-        let giver = Giver::of(object, needed_by);
-        group.zip(giver).is_some_and(|(group, giver)| !self.is_named(group, &giver))
+        let giver = giver(object, needed_by);
+        group.zip(giver).is_some_and(|(group, giver)| !self.is_named(group, giver))
     }
 
     /// What is said of objects that stay although the configuration names them no more.
@@ -174,11 +173,11 @@ impl<'i> Admission<'_, 'i, '_> {
             return revoked(Code::ForbiddenType, format!("{read} never leaves its cluster: {why}"));
         }
         let group = world.fleet.group_of(by)?;
-        let giver = Giver::of(object, needed_by)?;
-        let is_named = self.is_named(group, &giver);
-        match &giver {
-            Giver::Entry(_) if is_named => return None,
-            Giver::Template(template) if is_named => {
+        let giver = giver(object, needed_by)?;
+        let is_named = self.is_named(group, giver);
+        match giver {
+            Entry::Object(_) if is_named => return None,
+            Entry::Template(template) if is_named => {
                 let by = Claimant::Template { namespace: by.namespace().clone(), template: template.clone() };
                 let data = self.shut_data(object, &by, needed_by)?;
                 let why = admission::OF_ANOTHER_SOURCE;
@@ -188,7 +187,7 @@ impl<'i> Admission<'_, 'i, '_> {
         }
         // Of what rules take, that is known only as long as they take it.
         if !group.rules.is_empty() {
-            match self.taken(group, guest, from, by, &giver)? {
+            match self.taken(group, guest, from, by, giver)? {
                 Taken::Open => return None,
                 Taken::Shut(why) => return revoked(Code::NotAdmitted, why),
                 Taken::Unknown if is_named => return None,
@@ -204,7 +203,7 @@ impl<'i> Admission<'_, 'i, '_> {
     }
 
     /// What the rules of a group say now of an object; none where one of them cannot be followed and may be what gives it.
-    fn taken(&self, group: &GuestGroup, guest: &Guest, from: &ReadFrom, by: &Claimant, giver: &Giver) -> Option<Taken> {
+    fn taken(&self, group: &GuestGroup, guest: &Guest, from: &ReadFrom, by: &Claimant, giver: &Entry) -> Option<Taken> {
         let Terms { world, .. } = self.input.terms;
         let siblings = self.of_guests.of_group(by);
         let all = || delivered(siblings);
@@ -229,9 +228,9 @@ impl<'i> Admission<'_, 'i, '_> {
         let is_whole = || all().all(|it| it.is_whole);
         let is_seen = all().all(|it| it.unseen.is_none()) || is_told(self.input, group, giver.rule(), guest, from);
         // No rule takes what a template made.
-        let is_made = matches!(giver, Giver::Template(_));
+        let is_made = matches!(giver, Entry::Template(_));
         let unknown = (is_made || is_followed && is_seen).then_some(Taken::Unknown);
-        let Giver::Rule(rule) = giver else { return unknown };
+        let Entry::Rule(rule) = giver else { return unknown };
         // While the rule that took it is not followed, or a source was not read, others that match it say nothing.
         let by_own = |(_, it): &&(&ObjectKey, &Arc<Claim>)| it.by.rule() == Some(rule);
         let own = taken.iter().find(by_own).or_else(|| taken.first().filter(|_| is_whole()));

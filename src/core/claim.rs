@@ -310,15 +310,6 @@ impl Claim {
     pub fn is_for_guests(&self) -> bool {
         matches!(self.ask, Ask::Render { for_guests: true })
     }
-
-    /// Whether the configuration lets the claim deliver an object to guest clusters, by naming it.
-    pub fn delivers(&self, read: &ObjectKey) -> bool {
-        match &self.ask {
-            Ask::Entry(items) => items.iter().any(|item| item.read == *read),
-            Ask::Deliver { delivered, .. } => delivered.named.contains(read),
-            Ask::Root { .. } | Ask::Starts(_) | Ask::Copy(_) | Ask::Render { .. } => false,
-        }
-    }
 }
 
 /// What is rewritten in an object before it is published.

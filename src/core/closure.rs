@@ -22,7 +22,7 @@ use alloc::boxed::Box;
 use alloc::collections::{BTreeMap, VecDeque};
 use alloc::vec::Vec;
 
-use crate::admission::{self, Namer, Sought};
+use crate::admission::{self, Asker, Namer, Sought};
 use crate::capi::{self, Need, aws};
 use crate::claim::{Ask, Claim, Copied, Delivered, Edit, Item, Start};
 use crate::config::{Grant, Resolution};
@@ -377,7 +377,7 @@ fn look_up<'a>(world: &World<'a>, claim: &Claim, closure: &mut Closure, member: 
                 ),
                 None => "Add the object, or correct the reference.".to_owned(),
             };
-            if claim.delivers(&member.read) {
+            if Asker::from(claim).delivers(&member.read) {
                 help = format!("{}{help}", world.snapshot.did_you_mean(&member.read));
             }
             if claim.by.is_resource_set() {
@@ -412,7 +412,7 @@ fn look_up<'a>(world: &World<'a>, claim: &Claim, closure: &mut Closure, member: 
                 );
             }
             let referrer = member.referrer.and_then(|index| closure.members.get(index)).map(|m| m.read.clone());
-            let group = world.fleet.group_of(&claim.by).filter(|_| claim.delivers(&member.read));
+            let group = world.fleet.group_of(&claim.by).filter(|_| Asker::from(claim).delivers(&member.read));
             let origin = match (referrer.and_then(|key| world.snapshot.get(&key)), group) {
                 (Some(object), _) => object.origin.clone(),
                 (None, Some(group)) => group.origin_of(&member.read),

@@ -12,7 +12,7 @@ use alloc::vec::Vec;
 
 use super::grant::last_resort;
 use crate::admission::reach::{self, Beyond, Reach};
-use crate::admission::{self, Rule, Sought, admits, of_identity, of_namespaced, tenancy_of};
+use crate::admission::{self, Asker, Rule, Sought, admits, of_identity, of_namespaced, tenancy_of};
 use crate::capi::tenancy::Tenancy;
 use crate::capi::{Admits, Slip};
 use crate::claim::Claim;
@@ -43,7 +43,7 @@ pub fn of_member(
     let claim = member.acting(claim);
     // What a group of guests delivers, the configuration names. A kind that is not published is refused as such; an assumed
     // identity admits all namespaces.
-    let is_open = member.role == Role::Assumed || claim.delivers(&member.read);
+    let is_open = member.role == Role::Assumed || Asker::from(claim).delivers(&member.read);
     if is_open || !world.fleet.publishes(&member.read.kind) {
         return findings;
     }

@@ -18,7 +18,6 @@ mod taken;
 pub mod template;
 
 use alloc::boxed::Box;
-use alloc::collections::BTreeSet;
 use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -66,24 +65,16 @@ pub enum Ask {
         /// True if they go to guest clusters.
         for_guests: bool,
     },
-    /// An object that a group of guest clusters names, in each of its places; none for a namespace too many.
+    /// An object that a group of guest clusters names, in each of its places, or that one of its rules takes; none of a rule as
+    /// a whole, nor for a namespace too many.
     Entry(Arc<[Item]>),
-    /// The objects of a rule that a group of guest clusters names, or of a template once that is rendered.
+    /// The objects of a template that a group of guest clusters names, once that is rendered.
     Deliver {
-        /// The part that is the same in each namespace.
-        delivered: Arc<Delivered>,
-        /// The template, if it is for the namespace.
-        rendered: Vec<Rendered>,
+        /// What the names of its payloads begin with.
+        base: Name,
+        /// The claim that the template would make, or why nobody knows; none where it is not for the namespace.
+        rendered: Option<Result<Arc<Claim>, Vec<Finding>>>,
     },
-}
-
-/// A template that a group of guest clusters has rendered.
-#[derive(Clone, Debug)]
-pub struct Rendered {
-    /// The template.
-    pub template: Name,
-    /// The claim that it would make, or why nobody knows.
-    pub claim: Result<Arc<Claim>, Vec<Finding>>,
 }
 
 /// An object that a ResourceSyncRule takes, and what it makes of it.
@@ -127,27 +118,6 @@ pub enum NamedBy {
     Configuration,
 }
 
-/// The objects that a rule of a group delivers to guest clusters, in each of its namespaces.
-#[derive(Clone, Debug)]
-pub struct Delivered {
-    /// What the names of its sets and payloads begin with.
-    pub base: Name,
-    /// What the configuration names, and so admits.
-    pub named: BTreeSet<ObjectKey>,
-    /// The objects. Several may land in one place; which of them does is decided where it is known what each may use.
-    pub items: Vec<Item>,
-    /// The objects that the rule may take beside these.
-    pub waiting: Vec<Waiting>,
-    /// The objects of sources that the rule may not use and no grant can open.
-    pub shut: BTreeSet<(Option<Namespace>, Name)>,
-    /// The reason for which it is open whether the rule takes more.
-    pub unseen: Option<Finding>,
-    /// Set if the rule could be followed, and all was seen that it may take.
-    pub is_whole: bool,
-    /// Set if the namespace is one of too many, in which nothing is delivered.
-    pub is_beyond: bool,
-}
-
 /// An object that is delivered.
 #[derive(Clone, Debug)]
 pub struct Item {
@@ -172,17 +142,6 @@ impl Item {
 fn payload_key(namespace: &Namespace, lands: &ObjectKey, payload: Name) -> ObjectKey {
     let key = if lands.kind.is_secret() { ObjectKey::secret } else { ObjectKey::config_map };
     key(namespace.clone(), payload)
-}
-
-/// An object of which nobody knows whether a ResourceSyncRule takes it, or what becomes of it: what is published of it stays.
-#[derive(Clone, Debug)]
-pub struct Waiting {
-    /// What would be read.
-    pub read: ObjectKey,
-    /// The claim that the rule would make.
-    pub rule: Arc<Claim>,
-    /// Why nobody knows.
-    pub findings: Vec<Finding>,
 }
 
 /// An object as it lands in a guest.
@@ -270,34 +229,16 @@ impl Claim {
         }
     }
 
-    /// The objects of a rule or template that a group of guest clusters names.
-    pub fn delivered(&self) -> Option<&Arc<Delivered>> {
-        match &self.ask {
-            Ask::Deliver { delivered, .. } => Some(delivered),
-            Ask::Root { .. } | Ask::Starts(_) | Ask::Copy(_) | Ask::Render { .. } | Ask::Entry(_) => None,
-        }
-    }
-
     /// Returns true if an AccessManagement rule makes the claimant, from a Credential of the system namespace.
     pub fn is_handed_out(&self) -> bool {
         is_handed_out(&self.through)
     }
 
-    /// The claims of templates that are rendered for the guest clusters of this claim.
-    pub fn rendered_for_guests(&self) -> impl Iterator<Item = &Arc<Claim>> {
-        self.rendered().iter().filter_map(|rendered| rendered.claim.as_ref().ok())
-    }
-
-    /// The templates that are for the guest clusters of this claim, as far as anybody knows.
-    pub fn rendered_or_not(&self) -> impl Iterator<Item = &Name> {
-        self.rendered().iter().map(|rendered| &rendered.template)
-    }
-
-    /// The templates that are rendered for the guest clusters of this claim.
-    pub fn rendered(&self) -> &[Rendered] {
+    /// The claim of the template that is rendered for the guest clusters of this claim, or why nobody knows.
+    pub fn rendered(&self) -> Option<&Result<Arc<Claim>, Vec<Finding>>> {
         match &self.ask {
-            Ask::Deliver { rendered, .. } => rendered,
-            Ask::Root { .. } | Ask::Starts(_) | Ask::Copy(_) | Ask::Render { .. } | Ask::Entry(_) => &[],
+            Ask::Deliver { rendered, .. } => rendered.as_ref(),
+            Ask::Root { .. } | Ask::Starts(_) | Ask::Copy(_) | Ask::Render { .. } | Ask::Entry(_) => None,
         }
     }
 

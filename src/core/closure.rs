@@ -24,7 +24,7 @@ use alloc::vec::Vec;
 
 use crate::admission::{self, Asker, Namer, Sought};
 use crate::capi::{self, Need, aws};
-use crate::claim::{Ask, Claim, Copied, Delivered, Edit, Item, Start};
+use crate::claim::{Ask, Claim, Copied, Edit, Item, Start};
 use crate::config::{Grant, Resolution};
 use crate::finding::telling::Telling;
 use crate::finding::{Code, Finding};
@@ -58,7 +58,7 @@ pub fn close(world: &World<'_>, claim: &Claim) -> Closure {
         Ask::Copy(copied) => copy(world, claim, copied, &mut closure),
         Ask::Render { .. } => template::close(world, claim, &mut closure),
         Ask::Entry(item) => entry(world, claim, item, &mut closure),
-        Ask::Deliver { delivered, .. } => deliver(world, claim, delivered, &mut closure),
+        Ask::Deliver { base, .. } => deliver(world, claim, base, &mut closure),
         Ask::Starts(starts) => {
             let starts = starts.iter().filter_map(|start| begin(world, claim, start, &mut closure)).collect();
             walk(world, claim, starts, &mut closure);
@@ -83,8 +83,8 @@ fn follow_root(world: &World<'_>, claim: &Claim, root: &Root, closure: &mut Clos
     readiness::check(world, claim, root, closure);
 }
 
-/// The object that a group of guest clusters names, in each of its places. What every region has by itself, a guest need not
-/// have.
+/// The object that a group of guest clusters names, in each of its places, or that a rule of it takes. What every region has by
+/// itself, a guest need not have.
 fn entry(world: &World<'_>, claim: &Claim, items: &[Item], closure: &mut Closure) {
     closure.members.extend(items.iter().map(|item| guests::member(claim, item)));
     if let Some(member) = closure.members.first().filter(|member| world.fleet.publishes(&member.read.kind)).cloned() {
@@ -93,13 +93,11 @@ fn entry(world: &World<'_>, claim: &Claim, items: &[Item], closure: &mut Closure
     at_home::mark_delivered(world, claim, closure);
 }
 
-/// The objects that a rule or template of a group of guest clusters delivers. What never leaves, and what a ResourceSyncRule
-/// takes and may not use, is left out, so that those who write it take nothing from the others.
-fn deliver(world: &World<'_>, claim: &Claim, delivered: &Delivered, closure: &mut Closure) {
+/// The objects that a template of a group of guest clusters delivers. What never leaves, and what the template may not make, is
+/// left out, so that it takes nothing from the others.
+fn deliver(world: &World<'_>, claim: &Claim, base: &Name, closure: &mut Closure) {
     let (mut telling, mut left_out) = (Telling::default(), None);
-    let rendered = guests::rendered(world, claim, delivered, closure);
-    let all: Vec<Member> = guests::items(claim, delivered).chain(rendered).collect();
-    for member in all {
+    for member in guests::rendered(world, claim, base, closure) {
         if let Some(finding) = guests::left_out(world, claim, &member) {
             if telling.tells(&member.read) {
                 closure.find(claim, finding);
@@ -121,9 +119,9 @@ fn deliver(world: &World<'_>, claim: &Claim, delivered: &Delivered, closure: &mu
     }
     at_home::mark_delivered(world, claim, closure);
     if closure.members.len() > MAX_OBJECTS {
-        let message = format!("the entry gives more than {MAX_OBJECTS} objects");
+        let message = format!("the template makes more than {MAX_OBJECTS} objects");
         let finding = Finding::new(Code::TooManyObjects, message).at(&claim.origin);
-        closure.find(claim, finding.help("Narrow the rule, or let the template make fewer."));
+        closure.find(claim, finding.help("Let the template make fewer."));
     }
 }
 

@@ -92,7 +92,7 @@ impl<'a> Templates<'a> {
     /// Parses the templates that somebody asks for.
     pub fn of(world: &World<'a>) -> Self {
         let rendered = || world.facts.rendered(world.fleet);
-        let for_guests = rendered().flat_map(Claim::rendered_for_guests).map(|claim| &**claim);
+        let for_guests = rendered().filter_map(|claim| claim.rendered()?.as_deref().ok());
         let mut by_name: BTreeMap<&Name, Vec<&'a Claim>> = BTreeMap::new();
         // Two groups may name one template.
         let mut once = BTreeSet::new();

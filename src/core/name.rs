@@ -258,11 +258,12 @@ impl ObjectKey {
 
     /// `namespace/name`, or the name alone for cluster-scoped kinds, without the kind.
     pub fn path(&self) -> String {
-        match &self.namespace {
-            Some(namespace) => format!("{namespace}/{}", self.name),
-            None => String::from(self.name.as_str()),
-        }
+        path(self.namespace.as_ref(), &self.name)
     }
+}
+
+fn path(namespace: Option<&Namespace>, name: &Name) -> String {
+    namespace.map_or_else(|| String::from(name.as_str()), |namespace| format!("{namespace}/{name}"))
 }
 
 /// The maker of a claim: an object, or what the configuration or a rule makes of one.
@@ -337,22 +338,44 @@ pub enum Entry {
     /// An object.
     Object(ObjectKey),
     /// A ResourceSyncRule.
-    Rule(Name),
+    Rule {
+        /// Its name.
+        rule: Name,
+        /// An object that it takes; none of the rule as a whole, which says whether it can be followed.
+        object: Option<TakenObject>,
+    },
     /// A ManagedResource.
     Template(Name),
+}
+
+/// An object that a ResourceSyncRule takes, whose kind the rule says.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct TakenObject {
+    /// Its namespace; none of a cluster-scoped one.
+    pub namespace: Option<Namespace>,
+    /// Its name.
+    pub name: Name,
 }
 
 impl Entry {
     /// The entry that `Kind/namespace/name` stands for, or `Kind.group/name` without a namespace.
     fn of_path(text: &str) -> Option<Self> {
         let (kind, place) = text.split_once('/')?;
+        // No ResourceSyncRule has a colon in its name.
+        let by_rule = place.split_once(':').filter(|_| kind == SYNC_RULE);
+        let (rule, place) = by_rule.map_or((None, place), |(rule, object)| (Some(rule), object));
         let (namespace, name) =
             place.split_once('/').map_or((None, place), |(namespace, name)| (Some(namespace), name));
         let (kind, group) = kind.split_once('.').unwrap_or((kind, ""));
-        let is_whole = !kind.is_empty() && !name.is_empty() && !name.contains('/') && namespace != Some("");
-        is_whole.then(|| match (group, kind, namespace) {
-            ("", SYNC_RULE, None) => Self::Rule(name.into()),
-            ("", TEMPLATE, None) => Self::Template(name.into()),
+        let is_text = |text: Option<&str>| text != Some("");
+        let is_whole = ![kind, name].contains(&"") && !name.contains('/') && is_text(namespace) && is_text(rule);
+        is_whole.then(|| match (group, kind, namespace, rule) {
+            (_, _, namespace, Some(rule)) => {
+                let object = TakenObject { namespace: namespace.map(Into::into), name: name.into() };
+                Self::Rule { rule: rule.into(), object: Some(object) }
+            }
+            ("", SYNC_RULE, None, None) => Self::Rule { rule: name.into(), object: None },
+            ("", TEMPLATE, None, None) => Self::Template(name.into()),
             _ => Self::Object(ObjectKey::new(GroupKind::new(group, kind), namespace.map(Into::into), name.into())),
         })
     }
@@ -360,16 +383,17 @@ impl Entry {
     fn path(&self) -> String {
         match self {
             Self::Object(key) => format!("{}/{}", key.kind, key.path()),
-            Self::Rule(name) => format!("{SYNC_RULE}/{name}"),
+            Self::Rule { rule, object: None } => format!("{SYNC_RULE}/{rule}"),
+            Self::Rule { rule, object: Some(object) } => format!("{SYNC_RULE}/{rule}:{}", object.path()),
             Self::Template(name) => format!("{TEMPLATE}/{name}"),
         }
     }
 
-    fn order(&self) -> (&str, &str, Option<&ObjectKey>, Option<&Name>) {
+    fn order(&self) -> (&str, &str, Option<&ObjectKey>, Option<&Name>, Option<&TakenObject>) {
         match self {
-            Self::Object(key) => (key.kind.group.as_str(), key.kind.kind.as_str(), Some(key), None),
-            Self::Rule(name) => ("", SYNC_RULE, None, Some(name)),
-            Self::Template(name) => ("", TEMPLATE, None, Some(name)),
+            Self::Object(key) => (key.kind.group.as_str(), key.kind.kind.as_str(), Some(key), None, None),
+            Self::Rule { rule, object } => ("", SYNC_RULE, None, Some(rule), object.as_ref()),
+            Self::Template(name) => ("", TEMPLATE, None, Some(name), None),
         }
     }
 
@@ -380,12 +404,27 @@ impl Entry {
 
     /// The ResourceSyncRule, if it names one.
     pub fn rule(&self) -> Option<&Name> {
-        if let Self::Rule(name) = self { Some(name) } else { None }
+        if let Self::Rule { rule, .. } = self { Some(rule) } else { None }
+    }
+
+    /// The entry as the configuration writes it: the rule of an object that one takes, and itself of any other.
+    pub fn written(&self) -> Cow<'_, Self> {
+        match self {
+            Self::Rule { rule, object: Some(_) } => Cow::Owned(Self::Rule { rule: rule.clone(), object: None }),
+            Self::Rule { object: None, .. } | Self::Object(_) | Self::Template(_) => Cow::Borrowed(self),
+        }
     }
 
     /// The ManagedResource, if it names one.
     pub fn template(&self) -> Option<&Name> {
         if let Self::Template(name) = self { Some(name) } else { None }
+    }
+}
+
+impl TakenObject {
+    /// `namespace/name`, or the name alone.
+    pub fn path(&self) -> String {
+        path(self.namespace.as_ref(), &self.name)
     }
 }
 
@@ -407,7 +446,8 @@ impl fmt::Display for Entry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Template(name) => write!(f, "template {name}"),
-            Self::Rule(name) => write!(f, "ResourceSyncRule {name}"),
+            Self::Rule { rule, object: None } => write!(f, "ResourceSyncRule {rule}"),
+            Self::Rule { rule, object: Some(object) } => write!(f, "{} by ResourceSyncRule {rule}", object.path()),
             Self::Object(read) => read.fmt(f),
         }
     }
@@ -563,14 +603,25 @@ impl Claimant {
         }
     }
 
+    /// The entry of a group that an object which its rule takes belongs to; any other claimant is itself that.
+    pub fn written(&self) -> Cow<'_, Claimant> {
+        match self.of_guests() {
+            Some((group, Some(entry @ Entry::Rule { object: Some(_), .. }))) => {
+                let entry = Some(Box::new(entry.written().into_owned()));
+                Cow::Owned(Self::Guests { namespace: self.namespace().clone(), group: group.clone(), entry })
+            }
+            Some(_) | None => Cow::Borrowed(self),
+        }
+    }
+
     /// Returns true if it is another claimant, or belongs to it.
     pub fn is_of(&self, other: &Claimant) -> bool {
-        self == other || *self.whole() == *other
+        self == other || *self.written() == *other || *self.whole() == *other
     }
 
     /// Returns true if it is one of these, or belongs to one.
     pub fn is_among(&self, these: &BTreeSet<Claimant>) -> bool {
-        these.contains(self) || these.contains(&*self.whole())
+        these.contains(self) || these.contains(&*self.written()) || these.contains(&*self.whole())
     }
 
     /// Whether it puts what it makes where it wants that, and not what it read where that was read.

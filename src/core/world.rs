@@ -384,6 +384,11 @@ impl<'a> World<'a> {
         kept_by(by, self.facts.asked_by(by), &self.access(), deployments, self.snapshot, synced, &region.name)
     }
 
+    /// The code that says why it is open whether a rule of a group of guests still takes what it took, if it is.
+    pub fn may_be_taken(&self, by: &Claimant) -> Option<Code> {
+        guest::may_be_taken(self.fleet, self.snapshot, &self.facts.synced, by)
+    }
+
     /// Whether a look into the region alone says that a claimant claims nothing there any more.
     pub fn hangs_on_look(&self, by: &Claimant, region: &RegionConfig) -> bool {
         let is_taken = by.template().is_some_and(|template| region.templates.matches(template.as_str()));

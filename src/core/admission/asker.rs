@@ -3,8 +3,6 @@
 //! A claim asks for what it asks for. A published object was asked for by a claimant that need not claim anything now; what
 //! the manifest says of the two is asked again.
 
-use alloc::collections::BTreeSet;
-
 use crate::claim::{Ask, Claim};
 use crate::name::{Claimant, Entry, ObjectKey, Region, SourceName};
 
@@ -30,24 +28,22 @@ pub enum Taking<'a> {
     Named,
     /// A ResourceSyncRule takes one, by the copy of this source, if that is known.
     Copy(Option<&'a SourceName>),
-    /// The rules of a group of guest clusters take them, for which the configuration names these.
-    Delivered(&'a BTreeSet<ObjectKey>),
 }
 
 impl<'a> Asker<'a> {
     /// Returns true if the configuration lets it deliver an object to guest clusters, by naming it.
     pub fn delivers(self, read: &ObjectKey) -> bool {
-        let is_among = matches!(self.taking, Taking::Delivered(named) if named.contains(read));
-        is_among || self.by.entry().and_then(Entry::object) == Some(read)
+        self.by.entry().and_then(Entry::object) == Some(read)
     }
 }
 
 impl<'a> From<&'a Claim> for Asker<'a> {
     fn from(claim: &'a Claim) -> Self {
         let taking = match &claim.ask {
-            Ask::Root { .. } | Ask::Starts(_) | Ask::Render { .. } | Ask::Entry(_) => Taking::Named,
+            Ask::Root { .. } | Ask::Starts(_) | Ask::Render { .. } | Ask::Entry(_) | Ask::Deliver { .. } => {
+                Taking::Named
+            }
             Ask::Copy(copied) => Taking::Copy(copied.source.as_ref()),
-            Ask::Deliver { delivered, .. } => Taking::Delivered(&delivered.named),
         };
         Self {
             by: &claim.by,

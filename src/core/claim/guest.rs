@@ -13,7 +13,7 @@ use alloc::vec::Vec;
 
 use super::sync_rule::{self, SyncRules, Taken};
 use super::template::{self, Known, Templates};
-use super::{Ask, Asked, Claim, Delivered, Edit, GuestSet, Item, Parcel, Rendered, Waiting};
+use super::{Ask, Asked, Claim, Copied, Edit, GuestSet, Item, Parcel};
 use crate::capi::cluster::cluster_kind;
 use crate::capi::resource_set::MOST_PAYLOADS;
 use crate::config::{Fleet, GuestEntry, GuestGroup, RegionConfig, RegionState, Source, SourcePlace};
@@ -22,7 +22,7 @@ use crate::finding::{Code, Finding, Origin};
 use crate::hash::{digits, sha256_start};
 use crate::kinds;
 use crate::name::step::Step;
-use crate::name::{Claimant, Entry, GroupKind, Name, Namespace, ObjectKey, Region, SourceName};
+use crate::name::{Claimant, Entry, GroupKind, Name, Namespace, ObjectKey, Region, SourceName, TakenObject};
 use crate::snapshot::{Lookup, Snapshot};
 
 /// The most objects that one rule takes for a group, with those that are left out as they never leave.
@@ -40,7 +40,7 @@ pub(super) fn claims(fleet: &Fleet, snapshot: &Snapshot, synced: &SyncRules) -> 
         let too_many = too_many(group, most);
         let add = |(namespace, is_beyond): (Namespace, bool)| {
             let of_entry = |entry: &Supply| entry.ask(group, region, &namespace, is_beyond.then_some(&too_many));
-            entries.iter().map(of_entry).collect::<Vec<_>>()
+            entries.iter().filter_map(of_entry).collect::<Vec<_>>()
         };
         let whole = named.into_iter().chain(served).map(|namespace| (namespace, false));
         asked.extend(whole.chain(beyond.into_iter().map(|namespace| (namespace, true))).flat_map(add));
@@ -48,52 +48,39 @@ pub(super) fn claims(fleet: &Fleet, snapshot: &Snapshot, synced: &SyncRules) -> 
     asked
 }
 
-/// An entry of a group, and what it delivers in whatever namespace.
+/// An entry of a group, or an object that a rule of it takes, and what it delivers in whatever namespace.
 struct Supply {
     entry: Entry,
-    gives: Gives,
+    ask: Ask,
     /// The faults of it.
     findings: Vec<Finding>,
 }
 
-enum Gives {
-    /// An object, in each of its places.
-    Object(Arc<[Item]>),
-    /// The objects of a rule, or of a template for each namespace; and nothing, for a namespace too many.
-    Made(Arc<Delivered>, Arc<Delivered>),
-}
-
 impl Supply {
-    /// The number of objects that it may give in a namespace.
+    /// The number of objects that it is known to give in a namespace.
     fn count(&self) -> usize {
-        match &self.gives {
-            Gives::Object(items) => items.len(),
-            Gives::Made(made, _) => made.items.len().saturating_add(made.waiting.len()),
-        }
+        if let Ask::Entry(items) = &self.ask { items.len() } else { 0 }
     }
 
-    /// Its claim in a namespace; one for nothing where that is one of too many.
+    /// Its claim in a namespace. Where that is one of too many, an entry asks for nothing, and what a rule takes is no claimant.
     fn ask(
         &self,
         group: &GuestGroup,
         region: &RegionConfig,
         namespace: &Namespace,
         too_many: Option<&Finding>,
-    ) -> Asked {
-        let ask = match &self.gives {
-            Gives::Object(items) => Ask::Entry(if too_many.is_some() { Arc::new([]) } else { items.clone() }),
-            Gives::Made(made, nothing) => {
-                let delivered = if too_many.is_some() { nothing } else { made };
-                Ask::Deliver { delivered: delivered.clone(), rendered: Vec::new() }
-            }
-        };
+    ) -> Option<Asked> {
+        if too_many.is_some() && *self.entry.written() != self.entry {
+            return None;
+        }
+        let ask = if too_many.is_some() { Ask::Entry(Arc::new([])) } else { self.ask.clone() };
         let findings = too_many.map_or(&*self.findings, core::slice::from_ref);
         let by = Claimant::Guests {
             namespace: namespace.clone(),
             group: group.name.clone(),
             entry: Some(Box::new(self.entry.clone())),
         };
-        asks(region, by, ask, findings)
+        Some(asks(region, by, ask, findings))
     }
 }
 
@@ -105,25 +92,21 @@ fn entries(
     region: &RegionConfig,
 ) -> Vec<Supply> {
     let base = group.base();
-    let made = |entry, made: Delivered, findings| {
-        let nothing = Delivered { items: Vec::new(), waiting: Vec::new(), is_beyond: true, ..made.clone() };
-        Supply { entry, gives: Gives::Made(Arc::new(made), Arc::new(nothing)), findings }
-    };
     let mut places: BTreeMap<&ObjectKey, Vec<Item>> = BTreeMap::new();
     for GuestEntry { read, lands, .. } in &group.objects {
         places.entry(read).or_default().push(item(&base, read, lands, &[], None));
     }
     let objects = places.into_iter().map(|(read, items)| Supply {
         entry: Entry::Object(read.clone()),
-        gives: Gives::Object(items.into()),
+        ask: Ask::Entry(items.into()),
         findings: Vec::new(),
     });
-    let rules = group.rules.iter().map(|rule| {
-        let (taken, findings) = taken(fleet, snapshot, synced, group, rule, region);
-        made(Entry::Rule(rule.clone()), taken, findings)
+    let rules = group.rules.iter().flat_map(|rule| taken(fleet, snapshot, synced, group, rule, region));
+    let templates = group.templates.iter().map(|template| Supply {
+        entry: Entry::Template(template.clone()),
+        ask: Ask::Deliver { base: Name::from(&*base), rendered: None },
+        findings: Vec::new(),
     });
-    let templates = group.templates.iter();
-    let templates = templates.map(|template| made(Entry::Template(template.clone()), Delivered::of(group), Vec::new()));
     objects.chain(rules).chain(templates).collect()
 }
 
@@ -152,20 +135,19 @@ pub fn render<'n>(
     asked: &mut [Asked],
 ) {
     for Claim { by, ask, .. } in asked.iter_mut().filter_map(|asked| asked.claim.as_mut()) {
-        let Ask::Deliver { delivered, rendered: of } = ask else { continue };
-        let named = by.entry().and_then(Entry::template).filter(|_| !delivered.is_beyond);
+        let Ask::Deliver { rendered, .. } = ask else { continue };
+        let named = by.entry().and_then(Entry::template);
         let Some((name, group)) = named.zip(fleet.group_of(by)) else { continue };
         let Some(region) = fleet.regions.get(&group.region) else { continue };
         let known = Known { templates, namespaces: namespaces(&group.region) };
-        let rendered = template::for_guests(fleet, snapshot, known, region, &group.name, name, by.namespace());
-        let rendered = rendered.map(|of| Rendered { template: name.clone(), claim: of.map(Arc::new) });
-        *of = rendered.into_iter().collect();
+        let made = template::for_guests(fleet, snapshot, known, region, &group.name, name, by.namespace());
+        *rendered = made.map(|made| made.map(Arc::new));
     }
 }
 
 /// The payload in a namespace of an object that lands somewhere in a guest.
-pub fn payload_in(delivered: &Delivered, namespace: &Namespace, lands: &ObjectKey) -> ObjectKey {
-    super::payload_key(namespace, lands, payload(delivered.base.as_str(), lands))
+pub fn payload_in(base: &Name, namespace: &Namespace, lands: &ObjectKey) -> ObjectKey {
+    super::payload_key(namespace, lands, payload(base.as_str(), lands))
 }
 
 /// An object that goes to guests, and what becomes of it.
@@ -174,23 +156,7 @@ fn item(base: &str, read: &ObjectKey, lands: &ObjectKey, edits: &[Edit], rule: O
     Item { read: read.clone(), payload: payload(base, lands), parcel, rule }
 }
 
-impl Delivered {
-    /// Nothing, for a group.
-    fn of(group: &GuestGroup) -> Self {
-        Self {
-            base: group.base().as_str().into(),
-            named: group.objects.iter().map(|entry| entry.read.clone()).collect(),
-            items: Vec::new(),
-            waiting: Vec::new(),
-            shut: BTreeSet::new(),
-            unseen: None,
-            is_whole: true,
-            is_beyond: false,
-        }
-    }
-}
-
-/// The objects that a rule of a group delivers, in any namespace, and what leaves that open.
+/// A rule of a group as a whole, which says whether it can be followed, and the objects that it takes, in any namespace.
 fn taken(
     fleet: &Fleet,
     snapshot: &Snapshot,
@@ -198,12 +164,16 @@ fn taken(
     group: &GuestGroup,
     rule: &Name,
     region: &RegionConfig,
-) -> (Delivered, Vec<Finding>) {
+) -> Vec<Supply> {
     let (base, key) = (group.base(), ObjectKey::new(kinds::sync_rule(), None, rule.clone()));
-    let mut delivered = Delivered { is_whole: false, ..Delivered::of(group) };
-    let Taken { asked, shut, unseen } = match sync_rule::for_guests(fleet, snapshot, synced, rule, region) {
+    let whole = |findings| Supply {
+        entry: Entry::Rule { rule: rule.clone(), object: None },
+        ask: Ask::Entry(Arc::new([])),
+        findings,
+    };
+    let Taken { asked, open } = match sync_rule::for_guests(fleet, snapshot, synced, rule, region) {
         Some(Ok(taken)) => taken,
-        Some(Err(found)) => return (delivered, found),
+        Some(Err(found)) => return vec![whole(found)],
         None => {
             let finding = match snapshot.look_up(&key) {
                 Lookup::Unread(unread) => unread.finding(&key),
@@ -214,26 +184,25 @@ fn taken(
                     finding.help(format!("{}Add the rule, or correct the name.", snapshot.did_you_mean(&key)))
                 }
             };
-            return (delivered, vec![finding]);
+            return vec![whole(vec![finding])];
         }
     };
-    delivered.shut = shut.into_iter().map(|key| (key.namespace, key.name)).collect();
-    delivered.unseen = unseen;
     if asked.len() > MOST_TAKEN {
         let message = format!("{key} takes {} objects, and a group {MOST_TAKEN} by one rule", asked.len());
-        return (delivered, vec![Finding::new(Code::TooManyObjects, message).about(&key).help("Narrow the rule.")]);
+        let finding = Finding::new(Code::TooManyObjects, message).about(&key).help("Narrow the rule.");
+        return vec![whole(vec![finding])];
     }
-    delivered.is_whole = delivered.unseen.is_none();
-    for Asked { claim, findings, .. } in asked {
-        let Some(claim) = claim else { continue };
-        let Ask::Copy(copied) = claim.ask.clone() else { continue };
-        let rule = Arc::new(claim);
-        match findings.iter().any(Finding::stops_claim) {
-            true => delivered.waiting.push(Waiting { read: copied.read, rule, findings }),
-            false => delivered.items.push(item(&base, &copied.read, &copied.lands, &copied.edits, Some(rule))),
-        }
-    }
-    (delivered, Vec::new())
+    let one = |Asked { claim, findings, .. }: Asked| {
+        let claim = claim?;
+        let Copied { read, lands, edits, .. } = claim.copied()?.clone();
+        let object = TakenObject { namespace: read.namespace.clone(), name: read.name.clone() };
+        let items = Arc::new([item(&base, &read, &lands, &edits, Some(Arc::new(claim)))]);
+        let entry = Entry::Rule { rule: rule.clone(), object: Some(object) };
+        Some(Supply { entry, ask: Ask::Entry(items), findings })
+    };
+    let mut all = vec![whole(open.into_iter().collect())];
+    all.extend(asked.into_iter().filter_map(one));
+    all
 }
 
 fn asks(region: &RegionConfig, by: Claimant, ask: Ask, findings: &[Finding]) -> Asked {
@@ -341,6 +310,22 @@ pub(super) fn kept_by(fleet: &Fleet, snapshot: &Snapshot, by: &Claimant, region:
     // Whether Clusters stand there is told by what was read.
     let unread = unread(fleet, snapshot, group, by.namespace()).map(|_| Code::Unread);
     unread.or_else(|| untied(fleet, snapshot, group, by.namespace()).map(|_| Code::SeveralRegions))
+}
+
+/// The ResourceSyncRule with an object that it took, as it would claim that for a region, if a claimant is such an object of a
+/// group.
+pub fn acting(fleet: &Fleet, by: &Claimant) -> Option<Claimant> {
+    let Entry::Rule { rule, object: Some(TakenObject { namespace, name }) } = by.entry()? else { return None };
+    let namespace = namespace.clone().unwrap_or_else(|| fleet.system_namespace.clone());
+    Some(Claimant::SyncRule { namespace, rule: rule.clone(), object: Some(name.clone()) })
+}
+
+/// The code that says why it is open whether a rule of a group still takes what it took, if it is.
+pub fn may_be_taken(fleet: &Fleet, snapshot: &Snapshot, synced: &SyncRules, by: &Claimant) -> Option<Code> {
+    let (group, acting) = fleet.group_of(by).zip(acting(fleet, by))?;
+    // Of a rule that the group names no more, the configuration has said enough.
+    group.rules.iter().find(|rule| acting.rule() == Some(rule))?;
+    sync_rule::may_take_for_guests(fleet, snapshot, synced, &acting, fleet.regions.get(&group.region)?)
 }
 
 /// A source with Clusters in a namespace that says of no region that it describes it, where there are several: they may be

@@ -9,10 +9,9 @@ mod candidates;
 mod sources;
 #[cfg(test)]
 mod tests;
-mod unseen;
 
 use alloc::boxed::Box;
-use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::collections::BTreeMap;
 use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -170,12 +169,7 @@ pub(super) fn claims(fleet: &Fleet, snapshot: &Snapshot, rules: &SyncRules) -> V
             Standing::Forbidden(finding) => asked.push(whole(fleet, object, vec![(**finding).clone()])),
             Standing::Good(rule) => {
                 let followed = Followed { object, rule };
-                // What a cluster does not show may be taken, and nobody would miss it.
-                if let Some(unread) = snapshot.unmatched(&rule.kind) {
-                    let what = format!("{} takes further objects from source {}", object.key, unread.source);
-                    let finding = unread.leaves_open(&object.key, &what).at(&object.origin);
-                    asked.push(whole(fleet, object, vec![finding]));
-                }
+                asked.extend(unmatched(snapshot, followed).map(|finding| whole(fleet, object, vec![finding])));
                 let mut sight = Sight::of(fleet, snapshot, &features, followed);
                 let regions: Vec<&RegionConfig> = fleet.ruled(name.as_str()).collect();
                 for key in candidates.of(rule) {
@@ -191,14 +185,11 @@ pub(super) fn claims(fleet: &Fleet, snapshot: &Snapshot, rules: &SyncRules) -> V
 }
 
 /// What a rule takes for guest clusters.
-#[derive(Default)]
 pub(super) struct Taken {
-    /// What it asks for each object.
+    /// What it asks for each object. Of what other sources have and no grant can open, a few, so that they are told of.
     pub(super) asked: Vec<Asked>,
-    /// What other sources have and no grant can open; of these, a few are asked for all the same, and so told of.
-    pub(super) shut: BTreeSet<ObjectKey>,
     /// What leaves open whether it takes more.
-    pub(super) unseen: Option<Finding>,
+    pub(super) open: Option<Finding>,
 }
 
 /// How many objects are told of that a rule takes for guests and cannot use.
@@ -235,41 +226,30 @@ pub(super) fn for_guests(
     };
     let (features, followed) = (OnceCell::new(), Followed { object, rule });
     let mut sight = Sight::of(fleet, snapshot, &features, followed);
-    let mut taken = Taken::default();
-    if let Some(unread) = unseen::source(fleet, snapshot, followed, region) {
-        let what = format!("{} takes further objects from source {}", object.key, unread.source);
-        taken.unseen = Some(unread.leaves_open(&object.key, &what).at(&object.origin));
-    }
-    let mut seen: BTreeSet<&ObjectKey> = BTreeSet::new();
+    let mut taken = Taken { asked: Vec::new(), open: unmatched(snapshot, followed) };
+    let mut foreign = 0_usize;
     // A payload in a payload would be one more with each run.
     let is_payload = |key: &ObjectKey| is_name_of_guests(&key.name) && snapshot.copies(key).any(|copy| copy.ours);
     for key in Candidates::new(snapshot).of(rule).into_iter().filter(|key| !is_payload(key)) {
         let answers = sight.answers(key);
         let Some(asked) = ask(fleet, snapshot, followed, region, Goal::Guests, &answers) else { continue };
-        seen.insert(key);
         if !answers.iter().any(|answer| answer.is_own) && !may_be_granted(fleet, &asked.by, region, key) {
             // A few are told of; who writes a hundred thousand of them costs each namespace of the group no more than that.
-            taken.shut.insert(key.clone());
-            if taken.shut.len() > MOST_FOREIGN {
+            foreign = foreign.saturating_add(1);
+            if foreign > MOST_FOREIGN {
                 continue;
             }
         }
         taken.asked.push(asked);
     }
-    for (key, unread) in unseen::granted(fleet, snapshot, followed, region) {
-        // Another source may have one of that name that the rule does not take.
-        if !seen.contains(&key) {
-            let copied = Copied {
-                source: None,
-                lands: key.clone(),
-                edits: Vec::new(),
-                read: key.clone(),
-                version: rule.version.clone(),
-            };
-            taken.asked.push(one(fleet, object, region, copied, vec![unread.finding(&key)]));
-        }
-    }
     Some(Ok(taken))
+}
+
+/// What a cluster does not show may be taken, and nobody would miss it.
+fn unmatched(snapshot: &Snapshot, Followed { object, rule }: Followed<'_>) -> Option<Finding> {
+    let unread = snapshot.unmatched(&rule.kind)?;
+    let what = format!("{} takes further objects from source {}", object.key, unread.source);
+    Some(unread.leaves_open(&object.key, &what).at(&object.origin))
 }
 
 /// A rule that takes nothing, and why.
@@ -371,6 +351,28 @@ pub(super) fn kept_by(
     let Claimant::SyncRule { rule, object: Some(_), .. } = by else { return Some(Code::Unread) };
     // Of a rule that the region names no more, the configuration has said enough.
     let config = fleet.regions.get(region).filter(|region| region.sync_rules.matches(rule.as_str()))?;
+    may_take(fleet, snapshot, rules, by, (config, Goal::Region))
+}
+
+/// The code that says why it is open whether a rule takes an object, if it is: as it may for guest clusters of a region.
+pub(super) fn may_take_for_guests(
+    fleet: &Fleet,
+    snapshot: &Snapshot,
+    rules: &SyncRules,
+    by: &Claimant,
+    region: &RegionConfig,
+) -> Option<Code> {
+    may_take(fleet, snapshot, rules, by, (region, Goal::Guests))
+}
+
+fn may_take(
+    fleet: &Fleet,
+    snapshot: &Snapshot,
+    rules: &SyncRules,
+    by: &Claimant,
+    (config, goal): (&RegionConfig, Goal),
+) -> Option<Code> {
+    let rule = by.rule()?;
     let object = match snapshot.look_up(&ObjectKey::new(kinds::sync_rule(), None, rule.clone())) {
         Lookup::Unread(_) | Lookup::Unasked => return Some(Code::Unread),
         Lookup::Absent => return None,
@@ -387,7 +389,7 @@ pub(super) fn kept_by(
         Lookup::Found(_) => {
             let features = OnceCell::new();
             let answers = Sight::of(fleet, snapshot, &features, Followed { object, rule: good }).answers(&key);
-            let answer = sources::deciding(fleet, snapshot, config, Goal::Region, &answers)?;
+            let answer = sources::deciding(fleet, snapshot, config, goal, &answers)?;
             // Where the rule's own sources have the object and say no, a copy that the rule could not use anyway leaves nothing
             // open: whoever writes that would keep what is taken away.
             let own =

@@ -10,21 +10,15 @@ use super::template;
 use crate::admission::{self, Namer, Sought};
 use crate::capi::resource_set::resource_set_kind;
 use crate::claim::guest::{self, NEWEST, OLDER};
-use crate::claim::{Claim, Delivered, Edit, Item, Parcel, Rendered};
+use crate::claim::{Claim, Edit, Item, Parcel};
 use crate::config::Grant;
 use crate::finding::{Class, Code, Finding, Severity};
-use crate::kinds;
 use crate::name::step::Step;
-use crate::name::{ObjectKey, Region, Version};
+use crate::name::{Name, ObjectKey, Region, Version};
 use crate::object::Object;
 use crate::snapshot::Lookup;
 use crate::world::World;
 use crate::world::cluster::{ClusterFacts, Sight};
-
-/// The objects that the rules of a group take.
-pub(super) fn items(claim: &Claim, delivered: &Delivered) -> impl Iterator<Item = Member> {
-    delivered.items.iter().map(|item| member(claim, item))
-}
 
 /// The member for an object that goes to guests.
 pub(super) fn member(claim: &Claim, item: &Item) -> Member {
@@ -35,27 +29,24 @@ pub(super) fn member(claim: &Claim, item: &Item) -> Member {
     Member { edits, rule: item.rule.clone(), ..Member::new(places, Role::Root, through, None) }
 }
 
-/// What templates make for the guests. What is wrong with one of them is noted with its key.
-pub(super) fn rendered(world: &World<'_>, claim: &Claim, delivered: &Delivered, closure: &mut Closure) -> Vec<Member> {
-    let mut members = Vec::new();
-    for Rendered { template: name, claim: acting } in claim.rendered() {
-        let key = ObjectKey::new(kinds::managed_resource(), None, name.clone());
-        let mut own = Closure::default();
-        match acting {
-            Ok(acting) => template::close(world, acting, &mut own),
-            Err(findings) => own.findings.clone_from(findings),
-        }
-        closure.wanted.append(&mut own.wanted);
-        let findings = own.findings.into_iter().map(|it| it.claimed_by(&claim.by).in_region(claim.region()));
-        closure.rendered.push((key, findings.collect()));
-        let Ok(acting) = acting else { continue };
-        members.extend(own.members.into_iter().map(|made| {
-            let lands = guest::payload_in(delivered, claim.by.namespace(), &made.lands);
-            let edits = vec![Edit::Parcel(Arc::new(Parcel { lands: made.lands, edits: Vec::new() }))];
-            Member { lands, edits, rule: Some(acting.clone()), ..made }
-        }));
+/// What a template makes for the guests. What is wrong with it is noted.
+pub(super) fn rendered(world: &World<'_>, claim: &Claim, base: &Name, closure: &mut Closure) -> Vec<Member> {
+    let Some(acting) = claim.rendered() else { return Vec::new() };
+    let mut own = Closure::default();
+    match acting {
+        Ok(acting) => template::close(world, acting, &mut own),
+        Err(findings) => own.findings.clone_from(findings),
     }
-    members
+    closure.wanted.append(&mut own.wanted);
+    let findings = own.findings.into_iter().map(|it| it.claimed_by(&claim.by).in_region(claim.region()));
+    closure.rendered = findings.collect();
+    let Ok(acting) = acting else { return Vec::new() };
+    let members = own.members.into_iter().map(|made| {
+        let lands = guest::payload_in(base, claim.by.namespace(), &made.lands);
+        let edits = vec![Edit::Parcel(Arc::new(Parcel { lands: made.lands, edits: Vec::new() }))];
+        Member { lands, edits, rule: Some(acting.clone()), ..made }
+    });
+    members.collect()
 }
 
 /// Why an object is left out, if it is: whoever writes it may not take from all others what the group delivers. Where nobody
@@ -77,10 +68,7 @@ pub(super) fn left_out(world: &World<'_>, claim: &Claim, member: &Member) -> Opt
         return Some(finding.help(format!("To deliver it, add to `grants`: `- {grant}`.")));
     }
     let why = never_leaves(world, read)?;
-    let help = match &read.made {
-        Some(_) => "Let the template make a Secret of another type.",
-        None => "Narrow the rule.",
-    };
+    let help = "Let the template make a Secret of another type.";
     Some(left(Code::ForbiddenType, format!("{why}, and never leaves")).help(help))
 }
 
@@ -90,7 +78,7 @@ pub(super) fn never_leaves(world: &World<'_>, read: &ObjectKey) -> Option<&'stat
     object.stays.filter(|_| !object.faults.iter().any(|fault| fault.code.is_doubt()))
 }
 
-/// Whether an object is known not to be open to the rule that takes it, or to the template that makes it.
+/// Whether an object is known not to be open to the template that makes it.
 fn is_shut(world: &World<'_>, acting: &Claim, read: &ObjectKey, object: Option<&Object>) -> bool {
     let is_doubtful = |object: &Object| {
         object.is_mistyped()

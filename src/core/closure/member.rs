@@ -100,16 +100,13 @@ pub struct Closure {
     pub wanted: Vec<ObjectKey>,
     /// Where its objects are read: as the claim asks, or as k0rdent does if the identity is absent there.
     pub resolution: Resolution,
-    /// Objects that a ResourceSyncRule puts where it puts another: the published one goes on.
-    pub contested: Vec<Member>,
-    /// What ResourceSyncRules take for a group of guests and cannot be delivered as it is, and why: what is published of it
-    /// stays.
+    /// What a template makes for a group of guests and cannot be delivered as it is, and why: what is published of it stays.
     pub waiting: BTreeMap<ObjectKey, Code>,
     /// Where in guests something of a template would land that cannot be delivered as it is, and why: what is published in its
     /// place stays.
     pub awaited: BTreeMap<ObjectKey, Code>,
-    /// The templates that are rendered for a group of guests, and what is wrong with each.
-    pub rendered: Vec<(ObjectKey, Vec<Finding>)>,
+    /// What is wrong with the template that is rendered for a group of guests.
+    pub rendered: Vec<Finding>,
 }
 
 impl Closure {

@@ -6,9 +6,10 @@ use alloc::vec::Vec;
 
 use super::guests;
 use super::record::{PlaceRecord, RuleRecord, RuleSourceRecord};
+use crate::claim::guest::acting;
 use crate::claim::sync_rule::Told;
 use crate::kinds;
-use crate::name::{Claimant, Entry, Name, ObjectKey, SourceName};
+use crate::name::{Entry, Name, ObjectKey, SourceName};
 use crate::sync_rule::words::conditions;
 use crate::world::World;
 
@@ -28,7 +29,9 @@ pub(super) fn of(world: &World<'_>, name: &Name) -> Option<RuleRecord> {
         conditions: object.filter(|_| told.is_some()).map(|object| conditions(&object.body)).unwrap_or_default(),
         sources: told.as_ref().map(sources).unwrap_or_default(),
         regions: world.fleet.ruled(name.as_str()).map(|region| region.name.to_string()).collect(),
-        groups: guests::naming(world, Entry::Rule(name.clone())).map(|(asked, _)| asked.by.whole().path()).collect(),
+        groups: guests::naming(world, Entry::Rule { rule: name.clone(), object: None })
+            .map(|(asked, _)| asked.by.whole().path())
+            .collect(),
         read: kind.map(|kind| world.snapshot.all(kind).count()),
         taken: taken(world, name),
     })
@@ -37,13 +40,11 @@ pub(super) fn of(world: &World<'_>, name: &Name) -> Option<RuleRecord> {
 /// How many objects it takes, to whatever regions and guest clusters.
 fn taken(world: &World<'_>, name: &Name) -> usize {
     let asked = world.facts.asked().iter().filter(|asked| asked.claim.is_some()).map(|asked| &asked.by);
-    let delivered = guests::naming(world, Entry::Rule(name.clone())).filter_map(|(_, claim)| claim.delivered());
-    let for_guests = delivered.flat_map(|delivered| {
-        let waiting = delivered.waiting.iter().map(|waiting| &waiting.rule.by);
-        delivered.items.iter().filter_map(|item| item.rule.as_ref()).map(|claim| &claim.by).chain(waiting)
+    let taken = asked.filter_map(|by| match by.rule() == Some(name) {
+        true => Some(by.clone()),
+        false => acting(world.fleet, by).filter(|by| by.rule() == Some(name)),
     });
-    let is_by_it = |by: &&Claimant| by.rule() == Some(name);
-    asked.chain(for_guests).filter(is_by_it).collect::<BTreeSet<_>>().len()
+    taken.collect::<BTreeSet<_>>().len()
 }
 
 fn sources(told: &Told<'_>) -> Vec<RuleSourceRecord> {

@@ -20,7 +20,7 @@ pub(super) fn of(world: &World<'_>, name: &Name) -> Option<TemplateRecord> {
     let asked = world.facts.asked().iter().filter(|asked| asked.claim.is_some());
     let namespaces = asked.filter(|asked| asked.by.template() == Some(name)).count();
     let (groups, unselected): (Vec<_>, Vec<_>) =
-        guests::naming(world, Entry::Template(name.clone())).partition(|(_, claim)| !claim.rendered().is_empty());
+        guests::naming(world, Entry::Template(name.clone())).partition(|(_, claim)| claim.rendered().is_some());
     let paths = |named: Vec<(&Asked, &Claim)>| named.into_iter().map(|(asked, _)| asked.by.whole().path()).collect();
     Some(TemplateRecord {
         name: name.to_string(),

@@ -104,7 +104,10 @@ impl<'c> Ruling<'c> {
         }
         let claim = &self.case.claim;
         if self.telling.tells(read) {
-            let message = format!("of {}, {read} waits, and what is published of it stays: {}", claim.by, why.message);
+            let message = match claim.rendered() {
+                Some(_) => format!("of {}, {read} waits, and what is published of it stays: {}", claim.by, why.message),
+                None => format!("{read} waits, and what is published of it stays: {}", why.message),
+            };
             let finding = Finding { message, ..why.clone().severity(Severity::Warning) };
             self.added.push(finding.claimed_by(&claim.by).in_region(claim.region()));
         }

@@ -11,12 +11,13 @@ use super::content::{check_content, check_copy};
 use super::{copied, tenancy};
 use crate::capi::resource_set::{MOST_BYTES, resource_set_kind};
 use crate::claim::{Claim, Parcel, made, parcel};
-use crate::closure::{Closure, Member, Rank, version_of_sets};
+use crate::closure::{Closure, Member, version_of_sets};
 use crate::destination::Destination;
 use crate::finding::telling::Telling;
 use crate::finding::{Code, Finding, Severity};
+use crate::kinds;
 use crate::listing::counted;
-use crate::name::ObjectKey;
+use crate::name::{Entry, ObjectKey};
 use crate::object::Object;
 use crate::snapshot::Lookup;
 use crate::world::World;
@@ -57,33 +58,28 @@ pub(super) fn check(
     findings
 }
 
-/// Sets aside what a rule takes, or a template makes, and cannot be delivered as it is: those who write an object that a rule
-/// takes must not keep what the others have from arriving. What is not allowed is left out; else what is published of it stays.
-/// Where nothing is left, the entry waits as a whole.
+/// Sets aside what a template makes and cannot be delivered as it is: one object must not keep the others from arriving. What is
+/// not allowed is left out; else what is published of it stays. Where nothing is left, the entry waits as a whole.
 pub(super) fn set_aside(world: &World<'_>, claim: &Claim, closure: &mut Closure) -> Vec<Finding> {
-    let (Some(delivered), Some(to)) = (claim.delivered(), Destination::of(world.fleet, &claim.at)) else {
-        return Vec::new();
-    };
+    let template = claim.by.entry().and_then(Entry::template).filter(|_| claim.rendered().is_some());
+    let Some((template, to)) = template.zip(Destination::of(world.fleet, &claim.at)) else { return Vec::new() };
     let mut aside: Vec<(ObjectKey, Verdict, Vec<Finding>)> = Vec::new();
     let mut findings = Vec::new();
-    for (template, found) in core::mem::take(&mut closure.rendered) {
-        match verdict(found.iter()) {
-            // What it must not be given takes nothing from the others.
-            Verdict::Refused => aside.push((template, Verdict::Refused, found)),
-            Verdict::Admitted | Verdict::Broken => findings.extend(found),
+    let found = core::mem::take(&mut closure.rendered);
+    match verdict(found.iter()) {
+        Verdict::Refused => {
+            let template = ObjectKey::new(kinds::managed_resource(), None, template.clone());
+            aside.push((template, Verdict::Refused, found));
         }
-    }
-    for waiting in &delivered.waiting {
-        aside.push((waiting.read.clone(), Verdict::Broken, waiting.findings.clone()));
+        Verdict::Admitted | Verdict::Broken => findings.extend(found),
     }
     let all = core::mem::take(&mut closure.members);
     for member in all {
-        let found = of_rule(world, &to, claim, closure, &member);
+        let found = of_template(world, &to, claim, closure, &member);
         match verdict(found.iter()) {
             Verdict::Admitted => closure.members.push(member),
             verdict => {
-                // Of what a rule takes, whoever writes it says where it lands.
-                let lands = parcel(&member.edits).filter(|_| member.rank() == Rank::Template);
+                let lands = parcel(&member.edits);
                 let why = found.iter().find(|finding| finding.stops_claim() && verdict == Verdict::Broken);
                 closure.awaited.extend(lands.map(|parcel| parcel.lands.clone()).zip(why.map(|finding| finding.code)));
                 aside.push((member.read, verdict, found));
@@ -91,14 +87,7 @@ pub(super) fn set_aside(world: &World<'_>, claim: &Claim, closure: &mut Closure)
         }
     }
     contradicting(closure, &mut aside);
-    // Of several that want one place, one that is published goes on.
-    let is_left = !closure.members.is_empty() || !closure.contested.is_empty();
-    if let Some(open) = &delivered.unseen {
-        let message =
-            format!("of {}, what is published stays, whether a rule still takes it or not: {}", claim.by, open.message);
-        let told = Finding { message, ..open.clone().severity(Severity::Warning) };
-        findings.push(if is_left { told } else { open.clone() });
-    }
+    let is_left = !closure.members.is_empty();
     let (mut telling, mut stopping, mut last) = (Telling::default(), 0_usize, None);
     for (read, verdict, found) in aside {
         let Some(first) = found.iter().find(|finding| finding.stops_claim()) else { continue };
@@ -137,12 +126,17 @@ pub(super) fn set_aside(world: &World<'_>, claim: &Claim, closure: &mut Closure)
     findings
 }
 
-/// What is wrong with an object that a rule takes.
-fn of_rule(world: &World<'_>, to: &Destination<'_>, claim: &Claim, closure: &Closure, member: &Member) -> Vec<Finding> {
+/// What is wrong with an object that a template makes.
+fn of_template(
+    world: &World<'_>,
+    to: &Destination<'_>,
+    claim: &Claim,
+    closure: &Closure,
+    member: &Member,
+) -> Vec<Finding> {
     let mut findings = tenancy::of_member(world, to.region, claim, closure, member);
     match (world.snapshot.look_up(&member.read), parcel(&member.edits)) {
         (Lookup::Unread(unread), _) => findings.push(unread.finding(&member.read)),
-        // A kind that is not published is a slip of the rule itself.
         (_, Some(parcel)) if world.fleet.publishes(&parcel.lands.kind) => {
             let object = world.snapshot.get(&member.read);
             findings.extend(object.map(|it| check(world, claim, it, member, parcel)).unwrap_or_default());
@@ -152,49 +146,28 @@ fn of_rule(world: &World<'_>, to: &Destination<'_>, claim: &Claim, closure: &Clo
     findings
 }
 
-/// Sets aside what an entry puts in one place: of two objects that a rule takes, or a template makes, it is unknown which is
-/// meant.
+/// Sets aside what a template puts in one place: of two objects it is unknown which is meant.
 fn contradicting(closure: &mut Closure, aside: &mut Vec<(ObjectKey, Verdict, Vec<Finding>)>) {
-    let mut of: BTreeMap<&ObjectKey, Vec<&Member>> = BTreeMap::new();
-    for member in &closure.members {
-        of.entry(&member.lands).or_default().push(member);
-    }
-    let same = |one: &Member, other: &Member| one.read == other.read && one.edits == other.edits;
-    let mut keep: BTreeMap<ObjectKey, Option<ObjectKey>> = BTreeMap::new();
-    for (lands, members) in of {
-        if members.len() < 2 {
-            continue;
-        }
-        let Some((first, rest)) = members.split_first() else { continue };
-        let stays = rest.iter().all(|other| same(first, other));
-        keep.insert(lands.clone(), stays.then(|| first.read.clone()));
-        if let (false, Rank::Template, Some(parcel)) = (stays, first.rank(), parcel(&first.edits)) {
-            closure.awaited.insert(parcel.lands.clone(), Code::ConflictingContent);
-        }
-        for other in &members {
-            let against = if same(first, other) { rest.iter().find(|it| !same(first, it)) } else { Some(first) };
-            let Some(against) = against.filter(|_| !(stays && same(first, other))) else { continue };
-            let in_guest = parcel(&other.edits).map(|parcel| &parcel.lands).unwrap_or(&other.lands);
-            // Both say the same, so that it is told once.
-            let (one, two) = ((&other.read).min(&against.read), (&other.read).max(&against.read));
-            let message = format!(
-                "{one} and {two} would both be {in_guest} in guests; one that is published goes on, and the other waits"
-            );
-            let finding = Finding::new(Code::ConflictingContent, message).about(&other.read);
-            let finding = finding.help("Let one of them land elsewhere, or remove one.");
-            aside.push((other.read.clone(), Verdict::Broken, vec![finding]));
-        }
-    }
-    if keep.is_empty() {
-        return;
-    }
+    let mut of: BTreeMap<ObjectKey, Vec<Member>> = BTreeMap::new();
     for member in core::mem::take(&mut closure.members) {
-        // One of them alone stays, if any does.
-        let stays = match keep.get_mut(&member.lands) {
-            None => true,
-            Some(first) => first.take_if(|read| *read == member.read).is_some(),
-        };
-        if stays { closure.members.push(member) } else { closure.contested.push(member) }
+        let others = of.entry(member.lands.clone()).or_default();
+        if !others.iter().any(|other| other.read == member.read && other.edits == member.edits) {
+            others.push(member.clone());
+            closure.members.push(member);
+        }
+    }
+    of.retain(|_, members| members.len() > 1);
+    closure.members.retain(|member| !of.contains_key(&member.lands));
+    for members in of.values() {
+        let [first, other, ..] = &**members else { continue };
+        let in_guest = parcel(&first.edits).map_or(&first.lands, |parcel| &parcel.lands);
+        closure.awaited.insert(in_guest.clone(), Code::ConflictingContent);
+        let message = format!("{} and {} would both be {in_guest} in guests", first.read, other.read);
+        for member in members {
+            let finding = Finding::new(Code::ConflictingContent, message.clone()).about(&member.read);
+            let finding = finding.help("Let one of them land elsewhere, or remove one.");
+            aside.push((member.read.clone(), Verdict::Broken, vec![finding]));
+        }
     }
 }
 

@@ -13,6 +13,8 @@ pub struct Incumbents {
     pub claimants: BTreeSet<Claimant>,
     /// For every published object, the namespace and name that it was read from.
     pub sources: BTreeMap<ObjectKey, (Option<Namespace>, Name)>,
+    /// For every object in guests, by the group that has it there, the namespace and name that it was read from.
+    pub in_guests: BTreeMap<(Claimant, ObjectKey), (Option<Namespace>, Name)>,
     /// For every published object, the size of its file in bytes and who needs it.
     pub files: BTreeMap<ObjectKey, (usize, Vec<Claimant>)>,
 }

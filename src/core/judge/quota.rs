@@ -143,8 +143,7 @@ impl<'a> Court<'a> {
 
     /// Whether a claim asks for objects that it has not published.
     fn is_wider(&self, ruling: &Ruling<'_>) -> bool {
-        !self.published.contains_key(&ruling.case.claim.by)
-            || ruling.case.published_members().any(|member| !self.has(ruling, &member.lands))
+        ruling.case.published_members().any(|member| !self.has(ruling, &member.lands))
     }
 
     /// Whether a claim asks for Secrets that it has not published, or for larger ones.

@@ -49,6 +49,10 @@ fn give_way(world: &World<'_>, incumbents: &Incumbents, rulings: &mut [Ruling<'_
         }
         let mut put = |lands, put| places.entry((case.claim.by.whole().into_owned(), lands)).or_default().push(put);
         for member in case.published_members() {
+            // What a rule cannot deliver keeps no place from another rule.
+            if member.rank() == Rank::Rule && !ruling.is_admitted() {
+                continue;
+            }
             let parcel = parcel(&member.edits).into_iter();
             parcel.for_each(|parcel| put(&parcel.lands, Put { rank: member.rank(), index, member: Some(member) }));
         }
@@ -56,17 +60,20 @@ fn give_way(world: &World<'_>, incumbents: &Incumbents, rulings: &mut [Ruling<'_
             put(lands, Put { rank: Rank::Template, index, member: None });
         }
     }
-    let mut waiting: Vec<(usize, &ObjectKey, Finding)> = Vec::new();
-    for ((_, in_guest), puts) in &places {
+    let mut waiting: Vec<(usize, &Member, bool, Finding)> = Vec::new();
+    for ((group, in_guest), puts) in &places {
         let Some(first) = puts.iter().min_by_key(|put| put.rank).filter(|_| puts.len() > 1) else { continue };
+        // Of equals, whoever writes one of two objects that are alike now changes it alone tomorrow.
         let agree = |put: &&Put<'_>| match (first.member, put.member) {
-            (Some(first), Some(member)) => same(world, first, member),
+            (Some(one), Some(member)) => {
+                same(world, one, member) && (put.rank != first.rank || one.read == member.read)
+            }
             _ => false,
         };
         let equals = || puts.iter().filter(|put| put.rank == first.rank);
-        let stands = |member: &Member| {
-            let before = incumbents.sources.get(&member.lands);
-            before.is_some_and(|(namespace, name)| member.read.namespace == *namespace && member.read.name == *name)
+        let holder = incumbents.in_guests.get(&(group.clone(), (*in_guest).clone()));
+        let holds = |member: &Member| {
+            holder.is_some_and(|(namespace, name)| member.read.namespace == *namespace && member.read.name == *name)
         };
         let is_decided = equals().all(|put| put.index == first.index || agree(&put));
         for put in puts.iter().filter(|put| put.rank != Rank::Entry && (put.index != first.index || !is_decided)) {
@@ -76,21 +83,26 @@ fn give_way(world: &World<'_>, incumbents: &Incumbents, rulings: &mut [Ruling<'_
                 None if put.rank != first.rank || is_decided => {
                     format!("a template comes first with {in_guest} in guests, which cannot be delivered now")
                 }
-                None if stands(member) => continue,
+                None if holds(member) => continue,
                 None => {
-                    format!("another entry of the group has {in_guest} in guests too; one that is published goes on")
+                    let other = equals().filter_map(|put| put.member).find(|other| other.read != member.read);
+                    let other = other.map_or_else(|| String::from("something else"), |other| format!("{}", other.read));
+                    format!("{other} would be {in_guest} in guests too; one that is published goes on")
                 }
             };
             let finding = Finding::new(Code::ConflictingContent, why).about(&member.read);
-            waiting.push((put.index, &member.read, finding.help("Let one of them land elsewhere, or remove one.")));
+            let finding = finding.help("Let one of them land elsewhere, or remove one.");
+            waiting.push((put.index, member, put.rank == first.rank, finding));
         }
     }
-    let waiting: Vec<(usize, ObjectKey, Finding)> =
-        waiting.into_iter().map(|(index, read, finding)| (index, read.clone(), finding)).collect();
     drop(places);
-    for (index, read, finding) in waiting {
-        if let Some(ruling) = rulings.get_mut(index) {
-            ruling.let_wait(&read, &finding.at(&ruling.case.claim.origin));
+    for (index, member, is_equal, finding) in waiting {
+        let Some(ruling) = rulings.get_mut(index) else { continue };
+        let finding = finding.at(&ruling.case.claim.origin);
+        // That something else comes first is no fault. Of equals it is unknown which is meant.
+        match member.rank() {
+            Rank::Rule if is_equal => ruling.find(finding),
+            Rank::Rule | Rank::Template | Rank::Entry => _ = ruling.let_wait(&member.read, &finding),
         }
     }
 }

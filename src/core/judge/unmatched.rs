@@ -9,7 +9,7 @@ use alloc::vec::Vec;
 use crate::capi::cluster::cluster_kind;
 use crate::capi::resource_set::resource_set_kind;
 use crate::claim::guest::known;
-use crate::claim::{Asked, Claim, Delivered};
+use crate::claim::{Ask, Asked, Claim};
 use crate::config::{Globs, RegionConfig, RegionState, TakenClusters};
 use crate::finding::{Code, Finding};
 use crate::kinds::{self, is_managed_resource};
@@ -144,19 +144,27 @@ fn idle(world: &World<'_>) -> Vec<Finding> {
     }
     for group in groups {
         let asked = of.get(&group.name).map(Vec::as_slice).unwrap_or_default();
-        let delivered = |asked: &&Asked| asked.claim.as_ref().and_then(Claim::delivered).cloned();
         let gives_nothing = |asked: &&Asked| {
             // Where something is wrong, or was not read, that says so itself.
             let is_open = asked.findings.iter().any(Finding::stops_claim);
-            let is_rendered = asked.claim.as_ref().is_some_and(|claim| !claim.rendered().is_empty());
-            let is_idle = |it: &Delivered| it.is_whole && it.items.is_empty() && it.waiting.is_empty();
-            !is_open && !is_rendered && delivered(asked).is_some_and(|it| is_idle(&it))
+            let gives = |claim: &Claim| match &claim.ask {
+                Ask::Entry(items) => !items.is_empty(),
+                _ => claim.rendered().is_some(),
+            };
+            !is_open && !asked.claim.as_ref().is_some_and(gives)
         };
         let is_idle = |entry: name::Entry| {
-            let mut own = asked.iter().filter(|asked| asked.by.entry() == Some(&entry)).peekable();
-            own.peek().is_some() && own.all(gives_nothing)
+            let is_of = |asked: &&&Asked| asked.by.entry().is_some_and(|own| *own.written() == entry);
+            let mut own = asked.iter().filter(is_of).copied().peekable();
+            own.peek().is_some() && own.all(|asked| gives_nothing(&asked))
         };
-        let rules = group.rules.iter().filter(|rule| is_idle(name::Entry::Rule((*rule).clone())));
+        let is_read = |rule: &Name| {
+            let kind = world.facts.synced.kind(rule);
+            kind.is_some_and(|kind| world.snapshot.unread_in(kind, None).is_none())
+        };
+        let is_rule_idle =
+            |rule: &&Name| is_read(rule) && is_idle(name::Entry::Rule { rule: (*rule).clone(), object: None });
+        let rules = group.rules.iter().filter(is_rule_idle);
         let rules = rules.map(|rule| format!("ResourceSyncRule {rule}, which takes nothing"));
         let templates = group.templates.iter().filter(|template| is_idle(name::Entry::Template((*template).clone())));
         let templates =

@@ -18,7 +18,7 @@ pub use content::{
 pub use read::{Spot, Unusable, claimant_in, parse};
 
 use crate::name::step::Step;
-use crate::name::{Claimant, Entry, Name, Namespace, ObjectKey};
+use crate::name::{Claimant, Entry, Name, Namespace, ObjectKey, TakenObject};
 use crate::yaml::emit::{Tree, append, field, line};
 
 /// The JSON Schema of `bundle.yaml`, for people and tools that read bundles; tests hold it against what is written.
@@ -157,7 +157,14 @@ fn needed_by(by: &NeededBy, text: &mut String) {
 /// Adds what an entry of a group of guest clusters names: a rule, a template, or an object.
 fn entry_of_group(entry: &Entry, text: &mut String) {
     match entry {
-        Entry::Rule(name) => line(("rule", name.as_str()), 8, text),
+        Entry::Rule { rule, object } => {
+            if let Some(TakenObject { namespace, name }) = object {
+                text.push_str("        object:\n");
+                line(("name", name.as_str()), 10, text);
+                namespace.iter().for_each(|namespace| line(("namespace", namespace.as_str()), 10, text));
+            }
+            line(("rule", rule.as_str()), 8, text);
+        }
         Entry::Template(name) => line(("template", name.as_str()), 8, text),
         Entry::Object(ObjectKey { kind, namespace, name, .. }) => {
             line(("group", kind.group.as_str()), 8, text);

@@ -4,16 +4,18 @@ use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
 
 use super::carry::{Fate, Fates, fates};
+use super::guest_stays;
 use super::input::Input;
 use super::revoked::Admission;
 use super::siblings::Siblings;
+use crate::claim::parcel;
 use crate::finding::{Code, Finding};
-use crate::judge::case::Ruling;
+use crate::judge::case::{Case, Ruling};
 use crate::k0rdent;
 use crate::layout::Layout;
 use crate::layout::manifest::{ManifestObject, NeededBy};
 use crate::layout::path::{self, BundlePath, Leaf};
-use crate::name::{Claimant, GroupKind, ObjectKey};
+use crate::name::{Claimant, Entry, GroupKind, ObjectKey};
 use crate::object::Object;
 
 /// Who has something published, and the first of them for whom it stays: of all, and of those that make what they have.
@@ -44,15 +46,21 @@ pub(super) fn break_displaced(input: &Input<'_>, rulings: &mut [Ruling<'_>]) -> 
     let lasting = manifest.objects.iter().filter(|object| !object.state.is_handover());
     let is_made = |object: &&ManifestObject| object.needed_by.iter().any(|needed_by| needed_by.by.is_maker());
     let made: BTreeSet<&ObjectKey> = lasting.filter(is_made).map(|object| &object.key).collect();
-    if made.is_empty() && !rulings.iter().any(|ruling| ruling.case.claim.by.is_maker()) {
+    let puts = |by: &Claimant| by.is_maker() || is_taken(by);
+    if made.is_empty() && !rulings.iter().any(|ruling| puts(&ruling.case.claim.by)) {
         return false;
     }
     let of_guests = Siblings::of(rulings);
     let (fates, admission) = (fates(input, rulings, &of_guests), Admission::of(input, rulings, &of_guests, manifest));
+    let in_guests = InGuests::of(input, &fates, &admission, &of_guests);
     let mut held: BTreeMap<&ObjectKey, Held<'_>> = BTreeMap::new();
     let mut broken: Vec<(usize, Finding)> = Vec::new();
     for (index, ruling) in rulings.iter().enumerate().filter(|(_, ruling)| ruling.is_admitted()) {
         let (by, is_maker) = (&ruling.case.claim.by, ruling.case.claim.by.is_maker());
+        if by.group().is_some() {
+            broken.extend(in_guests.displaced(ruling).map(|finding| (index, finding)));
+            continue;
+        }
         let mut contested = ruling.case.published_members().filter(|member| is_maker || made.contains(&member.lands));
         let found = contested.find_map(|member| {
             let object = input.published.object(&member.lands).filter(|object| !object.state.is_handover())?;
@@ -76,6 +84,75 @@ pub(super) fn break_displaced(input: &Input<'_>, rulings: &mut [Ruling<'_>]) -> 
         }
     }
     any
+}
+
+/// Returns true for an object that a rule of a group of guests takes: whoever writes the object says where it lands there.
+fn is_taken(by: &Claimant) -> bool {
+    matches!(by.entry(), Some(Entry::Rule { object: Some(_), .. }))
+}
+
+/// What is published for groups of guests, by its place there.
+struct InGuests<'d, 'a, 'i, 'r> {
+    input: &'d Input<'a>,
+    fates: &'d Fates,
+    admission: &'d Admission<'a, 'i, 'r>,
+    of_guests: &'d Siblings<'i, 'r>,
+    published: BTreeMap<(Claimant, &'d ObjectKey), Vec<(&'d ManifestObject, &'d NeededBy)>>,
+}
+
+impl<'d, 'a, 'i, 'r> InGuests<'d, 'a, 'i, 'r> {
+    fn of(
+        input: &'d Input<'a>,
+        fates: &'d Fates,
+        admission: &'d Admission<'a, 'i, 'r>,
+        of_guests: &'d Siblings<'i, 'r>,
+    ) -> Self {
+        let mut published: BTreeMap<_, Vec<_>> = BTreeMap::new();
+        let objects = input.published.manifest().map(|manifest| &*manifest.objects).unwrap_or_default();
+        for object in objects.iter().filter(|object| object.from.is_some() && !object.state.is_handover()) {
+            let Some(guest) = &object.guest else { continue };
+            for needed_by in object.needed_by.iter().filter(|needed_by| needed_by.by.group().is_some()) {
+                let place = (needed_by.by.whole().into_owned(), &guest.key);
+                published.entry(place).or_default().push((object, needed_by));
+            }
+        }
+        Self { input, fates, admission, of_guests, published }
+    }
+
+    /// The finding for an object that a rule puts where another is published that stays. What exchanges one for another is the
+    /// matter of a whole run.
+    fn displaced(&self, ruling: &Ruling<'_>) -> Option<Finding> {
+        let Case { claim, .. } = ruling.case;
+        let member = ruling.case.published_members().next().filter(|_| is_taken(&claim.by))?;
+        let lands = &parcel(&member.edits)?.lands;
+        let before = self.published.get(&(claim.by.whole().into_owned(), lands))?;
+        let is_it = |(object, needed_by): &(&ManifestObject, &NeededBy)| {
+            let rule = needed_by.by.entry().and_then(Entry::rule);
+            let kind = rule.and_then(|rule| self.input.terms.world.facts.synced.kind(rule));
+            object.from.as_ref().is_some_and(|from| from.is_of(&member.read))
+                && member.read.kind.is_secret() == object.key.kind.is_secret()
+                && kind.is_none_or(|kind| *kind == member.read.kind)
+        };
+        if before.iter().any(is_it) || !before.iter().any(|(object, needed_by)| self.stays(object, needed_by)) {
+            return None;
+        }
+        let message =
+            format!("{} waits: another object is published as {lands} in guests, and that stays", member.read);
+        let finding = Finding::new(Code::ConflictingContent, message).about(&member.read).at(&claim.origin);
+        Some(finding.help("Let one of them land elsewhere, or remove one."))
+    }
+
+    fn stays(&self, object: &ManifestObject, needed_by: &NeededBy) -> bool {
+        if self.input.terms.selection.refresh.is_some() {
+            return true;
+        }
+        let is_kept = match self.fates.of(needed_by) {
+            Fate::Fresh => guest_stays::waits(self.input, self.admission, self.of_guests, object, needed_by).is_some(),
+            Fate::Kept(_) => true,
+            Fate::Withdrawn(_) => false,
+        };
+        is_kept && self.admission.ends(object, needed_by).is_none()
+    }
 }
 
 /// Breaks claims whose objects would share a file: long names that are cut, whose hashes have 64 bits, and kinds that

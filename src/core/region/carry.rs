@@ -4,18 +4,18 @@ use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::given::template_of;
 use super::input::Input;
 use super::ledger::Gone;
 use super::siblings::Siblings;
-use crate::claim::guest;
+use crate::claim::guest::{self, acting};
+use crate::claim::sync_rule::object_of;
 use crate::finding::{Cause, Code, Finding, Severity};
 use crate::judge::case::{Ruling, Verdict};
 use crate::k0rdent;
 use crate::kinds;
 use crate::layout::manifest::{Manifest, ManifestObject, NeededBy, Reason};
 use crate::listing::few;
-use crate::name::{Claimant, GroupKind, Name, ObjectKey, SourceName};
+use crate::name::{Claimant, Entry, GroupKind, Name, ObjectKey, SourceName};
 use crate::snapshot::{Lookup, Unread};
 use crate::world::cluster::ClusterFacts;
 
@@ -58,8 +58,14 @@ impl Fates {
         let mut told: BTreeSet<Claimant> = BTreeSet::new();
         let explain = |(by, fate): (&Claimant, &Fate)| match fate {
             Fate::Kept(reason) => {
-                let by = Some(by).filter(|by| staying.contains(by)).map(Claimant::whole)?;
-                told_of_kept(input, &by, *reason).filter(|_| by.group().is_none() || told.insert(by.into_owned()))
+                let by = Some(by).filter(|by| staying.contains(by))?;
+                let taken = open_source(input, by).filter(|_| *reason == Reason::Unread);
+                let whole = if taken.is_some() { by.written() } else { by.whole() };
+                let told_of = || match taken {
+                    Some(because) => told_of_open(input, &whole, because),
+                    None => told_of_kept(input, &whole, *reason),
+                };
+                told_of().filter(|_| by.group().is_none() || told.insert(whole.into_owned()))
             }
             // If the Credential could be read, its claim says so itself.
             Fate::Withdrawn(_) => (is_shut_out(input, by) && !is_heard_of(input, by)).then(|| told_shut_out(input, by)),
@@ -77,9 +83,32 @@ fn told_shut_out(input: &Input<'_>, by: &Claimant) -> Finding {
     Finding { because, ..finding.help("If this is unintended, add the namespace to the region's namespaces.allowed.") }
 }
 
+/// The source that leaves open whether a rule of a group of guests still takes what it took, if that is open; none where it is no
+/// source.
+fn open_source(input: &Input<'_>, by: &Claimant) -> Option<Option<SourceName>> {
+    let world = &input.terms.world;
+    world.may_be_taken(by)?;
+    let object = acting(world.fleet, by).and_then(|acting| object_of(&world.facts.synced, world.snapshot, &acting));
+    Some(match object.map(|key| world.snapshot.look_up(&key)) {
+        Some(Lookup::Unread(unread)) => Some(unread.source.clone()),
+        _ => None,
+    })
+}
+
+/// The finding about a rule of a group of guests that may still take what it took.
+fn told_of_open(input: &Input<'_>, by: &Claimant, because: Option<SourceName>) -> Option<Finding> {
+    let why = because.as_ref().map(|source| format!(": source {source} was not read completely")).unwrap_or_default();
+    let message = format!("whether {by} still takes all that it took is unknown{why}; that stays");
+    let finding = Finding::new(Code::DeletionUnproved, message).claimed_by(by).help(CORRECT);
+    let finding = finding.in_region(&input.terms.to.region.name);
+    Some(Finding { because: because.map(Cause::Source), ..finding })
+}
+
+/// What is to be done where a source leaves something open.
+const CORRECT: &str = "Correct the source: its own findings say what is wrong.";
+
 /// The finding about a claimant whose objects stay although it is not known to ask for them.
 fn told_of_kept(input: &Input<'_>, by: &Claimant, reason: Reason) -> Option<Finding> {
-    const CORRECT: &str = "Correct the source: its own findings say what is wrong.";
     let world = &input.terms.world;
     let is_strange = || world.kept_by(by, input.terms.to.region).is_none() && is_of_strange_look(input, by);
     let unread_in = |kind: &GroupKind| world.snapshot.unread_in(kind, Some(by.namespace())).cloned();
@@ -198,11 +227,19 @@ fn fate(input: &Input<'_>, ruling: Option<&Ruling<'_>>, siblings: &Siblings<'_, 
             Verdict::Broken => kept(ruling),
         };
     }
-    // An entry that the configuration has no more is judged by its objects. A former bundle lists a group as a whole: which
-    // entry had an object is unknown, so one that is broken keeps all.
-    if let siblings @ [_, ..] = siblings.of_group(by) {
-        let broken = siblings.iter().find(|ruling| ruling.verdict == Verdict::Broken);
-        return broken.filter(|_| by.entry().is_none()).map_or(Fate::Fresh, |ruling| kept(ruling));
+    // An entry that the configuration has no more is judged by its objects, and so is what a rule takes no more. A former bundle
+    // lists a group as a whole: which entry had an object is unknown, so one that is broken keeps all.
+    if let all @ [_, ..] = siblings.of_group(by) {
+        let is_broken = |ruling: &&&Ruling<'_>| ruling.verdict == Verdict::Broken;
+        let broken = match by.entry() {
+            None => all.iter().find(is_broken).copied(),
+            // Whether an object was read is told by the object.
+            Some(_) => {
+                siblings.own(&by.written()).filter(|whole| whole.broken_by().is_some_and(|it| it != Code::Unread))
+            }
+        };
+        let is_open = || input.terms.world.may_be_taken(by).map(|code| Fate::Kept(Reason::of(code)));
+        return broken.map(kept).or_else(is_open).unwrap_or(Fate::Fresh);
     }
     if (kinds::claimant(by).is_some() || by.group().is_some()) && is_shut_out(input, by) {
         return Fate::Withdrawn(Gone::Refused);
@@ -218,20 +255,16 @@ fn is_of_strange_look(input: &Input<'_>, by: &Claimant) -> bool {
     is_look_strange(input) && input.terms.world.hangs_on_look(by, input.terms.to.region)
 }
 
-/// The same of a template that a group of guests had rendered, by an object that it made.
-pub(super) fn made_before_a_strange_look(
-    input: &Input<'_>,
-    ruling: &Ruling<'_>,
-    object: &ManifestObject,
-) -> Option<Reason> {
+/// The same of a template that a group of guests had rendered.
+pub(super) fn made_before_a_strange_look(input: &Input<'_>, ruling: &Ruling<'_>) -> Option<Reason> {
     let claim = &ruling.case.claim;
-    let template = template_of(object, &claim.by)?;
+    let template = claim.by.entry()?.template()?;
     // What a template makes no more for a namespace that it is for, goes.
-    if claim.rendered_or_not().any(|rendered| *rendered == template) {
+    if claim.rendered().is_some() {
         return None;
     }
-    let is_named = input.terms.world.fleet.group_of(&claim.by)?.templates.contains(&template);
-    let by = Claimant::Template { namespace: claim.by.namespace().clone(), template };
+    let is_named = input.terms.world.fleet.group_of(&claim.by)?.templates.contains(template);
+    let by = Claimant::Template { namespace: claim.by.namespace().clone(), template: template.clone() };
     let is_kept =
         is_named && is_look_strange(input) && input.terms.world.is_deselected_by_look(&by, input.terms.to.region);
     is_kept.then_some(Reason::Unread)
@@ -243,18 +276,18 @@ pub(super) fn of_strange_look<'m>(
     siblings: &Siblings<'_, '_>,
     kept: impl Iterator<Item = (&'m ManifestObject, &'m NeededBy)>,
 ) -> Vec<Finding> {
-    let mut of: BTreeMap<(&Claimant, Name), BTreeSet<&ObjectKey>> = BTreeMap::new();
+    let mut of: BTreeMap<(&Claimant, &Name), BTreeSet<&ObjectKey>> = BTreeMap::new();
     for (object, needed_by) in kept {
         let ruling = siblings.own(&needed_by.by).filter(|ruling| ruling.is_admitted());
-        let Some(ruling) = ruling.filter(|ruling| made_before_a_strange_look(input, ruling, object).is_some()) else {
+        let Some(ruling) = ruling.filter(|ruling| made_before_a_strange_look(input, ruling).is_some()) else {
             continue;
         };
-        let template = template_of(object, &needed_by.by);
+        let template = needed_by.by.entry().and_then(Entry::template);
         if let Some((template, guest)) = template.zip(object.guest.as_ref()) {
             of.entry((&ruling.case.claim.by, template)).or_default().insert(&guest.key);
         }
     }
-    let finding = |((by, template), objects): ((&Claimant, Name), BTreeSet<&ObjectKey>)| {
+    let finding = |((by, template), objects): ((&Claimant, &Name), BTreeSet<&ObjectKey>)| {
         const SHOWN: usize = 5;
         let message = format!(
             "template {template} is for namespace {} no more, by a look into a cluster that the published bundle does not \

@@ -18,7 +18,7 @@ use super::sealing::{Sealed, sealed};
 use super::unsigned::{self, Evidence};
 use super::values;
 use crate::claim::made;
-use crate::closure::Member;
+use crate::closure::Rank;
 use crate::config::{Deletions, Limits, RegionState};
 use crate::finding::{Code, Finding};
 use crate::judge::case::Ruling;
@@ -61,12 +61,12 @@ pub(super) fn break_immutable(input: &Input<'_>, rulings: &mut [Ruling<'_>], pac
     for ruling in rulings.iter_mut().filter(|ruling| ruling.is_admitted()) {
         for (lands, read, finding) in &broken {
             let closure = &ruling.case.closure;
-            let here = || closure.members.iter().chain(&closure.contested).filter(|member| member.lands == **lands);
+            let here = || closure.members.iter().filter(|member| member.lands == **lands);
             // Several may want one place: it is about the one that has it.
             match here().find(|member| member.read == **read).or_else(|| here().next()) {
                 None => {}
-                // Who owns one object that a rule takes keeps nothing from the others.
-                Some(Member { read, rule: Some(_), .. }) => any |= ruling.let_wait(read, finding),
+                // One object that a template makes keeps nothing from the others.
+                Some(member) if member.rank() == Rank::Template => any |= ruling.let_wait(&member.read, finding),
                 Some(_) => {
                     ruling.find(finding.clone());
                     any = true;

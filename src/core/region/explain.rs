@@ -10,6 +10,7 @@ use alloc::vec::Vec;
 
 use super::input::Input;
 use super::pack::Pack;
+use crate::claim::guest::acting;
 use crate::claim::sync_rule::object_of;
 use crate::claim::{Asked, CONFIGURED, Start};
 use crate::closure::Member;
@@ -46,21 +47,23 @@ pub(super) fn withdrawals(input: &Input<'_>, rulings: &[Ruling<'_>], packed: &Pa
     let published: BTreeSet<ObjectKey> = manifest.objects.iter().filter_map(ManifestObject::read_key).collect();
     let claimants: BTreeSet<&Claimant> =
         manifest.objects.iter().flat_map(|object| &object.needed_by).map(|needed_by| &needed_by.by).collect();
+    let world = input.terms.world;
     let explain = |(by, objects): (&Claimant, Vec<&ManifestObject>)| {
         let ruling = rulings.iter().find(|ruling| ruling.case.claim.by == *by);
         let finding = match ruling {
             // Its own findings say why.
             Some(ruling) if ruling.verdict != Verdict::Admitted => return None,
-            Some(ruling) if by.group().is_some() => not_taken_for_guests(input, ruling, &objects)?,
+            Some(ruling) if by.group().is_some() => not_made_for_guests(input, ruling, &objects)?,
             Some(ruling) => {
                 let claim = &ruling.case.claim;
                 let (by, origin, starts) = (&claim.by, &claim.origin, claim.starts());
                 unnamed(by, origin, starts, &objects)
                     .unwrap_or_else(|| no_longer_needed(input, ruling, &objects, &published))
             }
-            // The configuration names it no more, which it says itself.
             None if by.group().is_some() && rulings.iter().any(|it| it.case.claim.by.whole() == by.whole()) => {
-                return None;
+                // What the configuration names no more, it says itself.
+                let names = |rule: &Name| world.fleet.group_of(by).is_some_and(|group| group.rules.contains(rule));
+                not_taken(input, &acting(world.fleet, by)?, names)?
             }
             None => gone(input, by, &objects, &claimants)?,
         };
@@ -149,7 +152,7 @@ fn gone(
 ) -> Option<Finding> {
     let world = input.terms.world;
     if by.rule().is_some() {
-        return not_taken(input, by);
+        return not_taken(input, by, |rule| input.terms.to.region.sync_rules.matches(rule.as_str()));
     }
     if by.group().is_some() {
         return without_clusters(input, by, objects, claimants);
@@ -223,15 +226,15 @@ fn gone(
     )
 }
 
-/// A ResourceSyncRule that takes an object no more, while both are there, or that is nearly called otherwise now.
-fn not_taken(input: &Input<'_>, by: &Claimant) -> Option<Finding> {
+/// A ResourceSyncRule that takes an object no more, while both are there, or that is nearly called otherwise now; of one that the
+/// configuration does not name, it says so itself.
+fn not_taken(input: &Input<'_>, by: &Claimant, is_named: impl Fn(&Name) -> bool) -> Option<Finding> {
     let world = input.terms.world;
     let key = kinds::claimant(by)?;
     let Some(rule) = world.snapshot.get(&key) else {
         return similar(input, &key, |_| true).map(|found| renamed(&key, found));
     };
-    let is_named = input.terms.to.region.sync_rules.matches(rule.key.name.as_str());
-    let object = object_of(&world.facts.synced, world.snapshot, by).filter(|_| is_named)?;
+    let object = object_of(&world.facts.synced, world.snapshot, by).filter(|_| is_named(&rule.key.name))?;
     let object = world.snapshot.get(&object)?;
     let message = format!("{} takes {} no more, by what the two say now: see {}", rule.key, object.key, object.origin);
     let help =
@@ -239,42 +242,25 @@ fn not_taken(input: &Input<'_>, by: &Claimant) -> Option<Finding> {
     Some(withdrawn(message, &rule.origin).about(&object.key).help(help))
 }
 
-/// What a ResourceSyncRule takes, or a template makes, no more for a group of guests; what the configuration names no more, it
-/// says itself.
-fn not_taken_for_guests(input: &Input<'_>, ruling: &Ruling<'_>, objects: &[&ManifestObject]) -> Option<Finding> {
+/// What a template makes no more for a group of guests.
+fn not_made_for_guests(input: &Input<'_>, ruling: &Ruling<'_>, objects: &[&ManifestObject]) -> Option<Finding> {
     let (claim, closure) = (&ruling.case.claim, &ruling.case.closure);
+    let template = claim.by.entry()?.template()?;
+    input.terms.world.fleet.group_of(&claim.by).filter(|group| group.templates.contains(template))?;
     // Another payload may hold it now.
     let is_read = |object: &&&ManifestObject| {
-        let mut members = closure.members.iter().chain(&closure.contested);
-        object.from.as_ref().is_some_and(|from| members.any(|member| from.is_of(&member.read)))
+        let from = object.from.as_ref();
+        from.is_some_and(|from| closure.members.iter().any(|member| from.is_of(&member.read)))
     };
     let objects: Vec<&ManifestObject> = objects.iter().filter(|object| !is_read(object)).copied().collect();
-    let giver_of = |object: &ManifestObject| {
-        let own = object.needed_by.iter().find(|needed_by| needed_by.by == claim.by)?;
-        let giver = own.through.first()?;
-        (giver.rule().is_some() || giver.template().is_some()).then(|| giver.clone())
-    };
-    let (giver, object) = objects.iter().find_map(|object| Some((giver_of(object)?, object)))?;
-    if let Some((template, guest)) = giver.template().zip(object.guest.as_ref()) {
-        // What the configuration names no more, it says itself.
-        input.terms.world.fleet.group_of(&claim.by).filter(|group| group.templates.contains(template))?;
-        let message =
-            format!("{giver} makes {} no more for {}: {} no longer needed", guest.key, claim.by, listed(&objects));
-        let help = "If this is unintended, correct the template, or the labels of the namespace.";
-        return Some(withdrawn(message, &claim.origin).help(help));
-    }
-    let read = object.from.as_ref().map(|from| match &from.namespace {
-        Some(namespace) => format!("{namespace}/{}", from.name),
-        None => format!("{}", from.name),
-    });
-    let taken: Vec<&ManifestObject> = objects.iter().filter(|it| giver_of(it).is_some()).copied().collect();
+    let guest = objects.iter().find_map(|object| object.guest.as_ref())?;
     let message = format!(
-        "{giver} takes {} no more for {}: {} no longer needed",
-        read.unwrap_or_default(),
+        "ManagedResource {template} makes {} no more for {}: {} no longer needed",
+        guest.key,
         claim.by,
-        listed(&taken)
+        listed(&objects)
     );
-    let help = "If this is unintended, correct the rule, the metadata of the object, or the grant to the rule.";
+    let help = "If this is unintended, correct the template, or the labels of the namespace.";
     Some(withdrawn(message, &claim.origin).help(help))
 }
 

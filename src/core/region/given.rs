@@ -4,7 +4,7 @@ use alloc::collections::{BTreeMap, BTreeSet};
 
 use crate::config::Fleet;
 use crate::layout::manifest::{ManifestObject, NeededBy};
-use crate::name::{Claimant, Entry, Name, ObjectKey};
+use crate::name::{Entry, Name, ObjectKey};
 
 /// The entry of a group that gave a published object; none if it holds no object for guests, or its chain does not tell.
 pub(super) fn giver<'m>(object: &ManifestObject, needed_by: &'m NeededBy) -> Option<&'m Entry> {
@@ -28,15 +28,4 @@ pub(super) struct Slip {
     pub(super) named: Entry,
     /// Whether it is known to be there, and only something was not read.
     pub(super) is_unread: bool,
-}
-
-/// The rule that took an object for a group of guests, by the manifest.
-pub(super) fn rule_of(needed_by: &NeededBy) -> Option<&Name> {
-    needed_by.through.first()?.rule()
-}
-
-/// The template that made an object for a claimant, by the manifest.
-pub(super) fn template_of(object: &ManifestObject, by: &Claimant) -> Option<Name> {
-    let own = object.needed_by.iter().find(|needed_by| needed_by.by == *by)?;
-    own.through.first()?.template().cloned()
 }

@@ -2,127 +2,71 @@
 //!
 //! A payload is asked for itself: by what it holds, and by what would take its place.
 
-use alloc::collections::{BTreeMap, BTreeSet};
-use alloc::sync::Arc;
-use alloc::vec::Vec;
+use alloc::boxed::Box;
 
 use super::carry;
-use super::content::Order;
-use super::given::rule_of;
 use super::input::Input;
-use super::pack::Wanted;
-use crate::claim::{Claim, Delivered, parcel};
+use super::revoked::Admission;
+use super::siblings::Siblings;
+use crate::claim::parcel;
 use crate::closure::{Member, Rank};
-use crate::config::GuestGroup;
-use crate::finding::{Class, Code, Finding, Severity};
+use crate::finding::Code;
 use crate::judge::case::{Ruling, Verdict};
 use crate::layout::manifest::{Guest, ManifestObject, NeededBy, ReadFrom, Reason};
-use crate::name::step::Step;
-use crate::name::{Claimant, GroupKind, Name, Namespace, ObjectKey, Scope};
-use crate::snapshot::Lookup;
+use crate::name::{Claimant, Entry, Name, ObjectKey, TakenObject};
 
-/// What stays of groups that are made anew.
-#[derive(Default)]
-pub(super) struct Staying {
-    /// What rules take and waits because another object has its place.
-    taken: BTreeMap<Claimant, BTreeSet<Place>>,
-    /// What rules put somewhere all the same, by the rule.
-    given: BTreeMap<Claimant, BTreeSet<(Name, Place)>>,
-}
-
-/// Where an object was read, and whether it is a Secret.
-type Place = (Option<Namespace>, Name, bool);
-
-fn place(read: &ObjectKey) -> Place {
-    (read.namespace.clone(), read.name.clone(), read.kind.is_secret())
-}
-
-impl Staying {
-    /// Takes from what is wanted what rules put where something stays, and says so. What of that is published elsewhere stays as
-    /// well, and may be where more would land.
-    pub(super) fn take(
-        &mut self,
-        input: &Input<'_>,
-        wanted: &mut Wanted,
-        stays: impl Fn(&Self, &ManifestObject, &NeededBy) -> bool,
-    ) -> Vec<Finding> {
-        let mut findings = Vec::new();
-        loop {
-            let (left, taken) = untaken(input, core::mem::take(wanted), |object, by| stays(self, object, by));
-            *wanted = left;
-            if taken.is_empty() {
-                return findings;
-            }
-            findings.extend(told(input, &taken));
-            for Taken { by, read, .. } in taken {
-                self.taken.entry(by.whole().into_owned()).or_default().insert(place(&read));
-            }
-            self.given.clear();
-            for (order, names) in wanted.values() {
-                for (by, rule) in names.iter().filter_map(|needed_by| Some((&needed_by.by, rule_of(needed_by)?))) {
-                    let given = self.given.entry(by.whole().into_owned()).or_default();
-                    given.insert((rule.clone(), place(&order.read)));
-                }
-            }
-        }
-    }
-
-    /// Why something of a group stays as published although the group itself is made anew, if it does.
-    pub(super) fn why(
-        &self,
-        input: &Input<'_>,
-        ruling: &Ruling<'_>,
-        siblings: &[&Ruling<'_>],
-        object: &ManifestObject,
-        needed_by: &NeededBy,
-    ) -> Option<Reason> {
-        let (guest, from) = object.guest.as_ref().zip(object.from.as_ref())?;
-        let place = (from.namespace.clone(), from.name.clone(), guest.key.kind.is_secret());
-        let (by, rule) = (ruling.case.claim.by.whole(), rule_of(needed_by));
-        let is_given =
-            |rule: &Name| self.given.get(&*by).is_some_and(|given| given.contains(&(rule.clone(), place.clone())));
-        let is_taken = self.taken.get(&*by).is_some_and(|taken| taken.contains(&place));
-        // Of a chain that nobody can read, a rule may be what led there.
-        let is_opaque = matches!(needed_by.through.first(), Some(Step::Opaque(_)));
-        let is_taken = is_taken && (is_opaque || rule.is_some_and(|rule| !is_given(rule)));
-        let taken = is_taken.then_some(Code::ConflictingContent);
-        let waits = taken.or_else(|| waits(input, ruling, siblings, needed_by, guest, from)).map(Reason::of);
-        waits.or_else(|| carry::made_before_a_strange_look(input, ruling, object))
-    }
-}
-
-/// Why a payload waits: its object does, or what would take its place, or it may be one that was not read.
-fn waits(
+/// The reason for which a part of what a group delivers stays as published while the rest goes on.
+pub(super) fn waits(
     input: &Input<'_>,
-    ruling: &Ruling<'_>,
-    siblings: &[&Ruling<'_>],
+    admission: &Admission<'_, '_, '_>,
+    of_guests: &Siblings<'_, '_>,
+    object: &ManifestObject,
     needed_by: &NeededBy,
-    guest: &Guest,
-    from: &ReadFrom,
-) -> Option<Code> {
-    let delivered = ruling.case.claim.delivered()?;
-    let is_it = |read: &ObjectKey| from.is_of(read) && read.kind.is_secret() == guest.key.kind.is_secret();
-    // Another rule may take it now.
-    let mut waiting = siblings.iter().flat_map(|ruling| ruling.case.closure.waiting.iter().chain(&ruling.waiting));
-    if let Some((_, code)) = waiting.find(|(read, _)| is_it(read)) {
-        return Some(*code);
-    }
-    if let Some(code) = instead(input, siblings, guest) {
-        return Some(code);
-    }
-    let unseen = delivered.unseen.as_ref()?.code;
-    let group = input.terms.world.fleet.group_of(&ruling.case.claim.by)?;
-    let rule = rule_of(needed_by);
-    let of = rule.filter(|rule| group.rules.contains(*rule));
-    let is_its = |by: &Option<Arc<Claim>>| {
-        let by = by.as_ref().and_then(|claim| claim.by.rule());
-        of.is_none_or(|rule| by == Some(rule))
+) -> Option<Reason> {
+    let by = &needed_by.by;
+    let (siblings, own) = (of_guests.of_group(by), of_guests.own(by));
+    let (guest, from) = object.guest.as_ref().zip(object.from.as_ref())?;
+    let waiting = || match (own, by.entry()) {
+        // What no entry has any more, another may still give.
+        (None, _) => waiting(siblings, guest, from),
+        (Some(_), Some(Entry::Object(_)) | None) => None,
+        (Some(own), Some(Entry::Template(_) | Entry::Rule { .. })) => waiting(&[own], guest, from),
     };
-    let mut items = delivered.items.iter();
-    let is_made = needed_by.through.first().is_some_and(|step| step.template().is_some());
-    // A template that is not known is broken.
-    let is_known = is_made || items.any(|item| is_it(&item.read) && is_its(&item.rule));
-    (!is_known && !is_told(input, group, rule, guest, from)).then_some(unseen)
+    // A rule may take what an entry gave that the configuration has no more.
+    let may_be_taken = || may_be_taken(input, by, from).filter(|_| own.is_none() && from.made.is_none());
+    let strange = || carry::made_before_a_strange_look(input, own?);
+    let instead = || instead(input, siblings, guest).map(Reason::of);
+    // An object that the configuration names is in no other place than it says.
+    let is_placed = own.is_some() && by.entry().is_some_and(|entry| entry.object().is_some());
+    let may_be_given = || may_be_given(siblings, needed_by).filter(|_| !is_placed);
+    let why = waiting().or_else(may_be_taken).map(Reason::of).or_else(strange).or_else(instead).or_else(may_be_given);
+    let why = why.or_else(|| admission.may_be_slip(object, needed_by).then_some(Reason::Unproved));
+    why.filter(|reason| !input.terms.allowances.withdraws(by, reason.code()))
+}
+
+/// The code that says why it is open whether a rule of a group takes what a payload was read from, if it is.
+fn may_be_taken(input: &Input<'_>, by: &Claimant, from: &ReadFrom) -> Option<Code> {
+    let Claimant::Guests { namespace, group, .. } = by else { return None };
+    let world = input.terms.world;
+    let object = TakenObject { namespace: from.namespace.clone(), name: from.name.clone() };
+    let taken = |rule: &Name| {
+        let entry = Entry::Rule { rule: rule.clone(), object: Some(object.clone()) };
+        Claimant::Guests { namespace: namespace.clone(), group: group.clone(), entry: Some(Box::new(entry)) }
+    };
+    // One that cannot be followed is broken as a whole.
+    let mut rules = world.fleet.group_of(by)?.rules.iter().filter(|rule| world.facts.synced.kind(rule).is_some());
+    rules.find_map(|rule| world.may_be_taken(&taken(rule)))
+}
+
+/// The code for which something that was read for a payload waits, for one of these.
+fn waiting(rulings: &[&Ruling<'_>], guest: &Guest, from: &ReadFrom) -> Option<Code> {
+    let is_it = |read: &ObjectKey| from.is_of(read) && read.kind.is_secret() == guest.key.kind.is_secret();
+    rulings.iter().find_map(|ruling| {
+        let mut waiting = ruling.case.closure.waiting.iter().chain(&ruling.waiting);
+        let one = waiting.find(|(read, _)| is_it(read)).map(|(_, code)| *code);
+        let mut members = ruling.case.closure.members.iter();
+        one.or_else(|| ruling.broken_by().filter(|_| members.any(|member| is_it(&member.read))))
+    })
 }
 
 /// Why what the configuration puts somewhere in guests cannot be delivered there yet, if that is so: in the place of what is
@@ -154,130 +98,16 @@ fn is_instead(input: &Input<'_>, ruling: &Ruling<'_>, published: &Guest) -> Opti
 
 /// The reason for which an object stays that its entry has no more: another entry, which cannot be followed now, may give it. A
 /// template that fails may give what a rule took or a template made; what the configuration named goes when it says so.
-pub(super) fn may_be_given(siblings: &[&Ruling<'_>], needed_by: &NeededBy) -> Option<Reason> {
-    let is_named = matches!(needed_by.through.first(), Some(Step::Field { .. }));
+fn may_be_given(siblings: &[&Ruling<'_>], needed_by: &NeededBy) -> Option<Reason> {
+    let is_named = needed_by.by.entry().is_some_and(|entry| entry.object().is_some());
     let may_give = |ruling: &&&Ruling<'_>| {
-        let claim = &ruling.case.claim;
-        let is_template = claim.by.entry().is_some_and(|entry| entry.template().is_some());
-        let is_open = |delivered: &Arc<Delivered>| if is_template { !is_named } else { !delivered.is_whole };
-        ruling.verdict == Verdict::Broken && claim.by != needed_by.by && claim.delivered().is_some_and(is_open)
+        let is_open = match ruling.case.claim.by.entry() {
+            Some(Entry::Template(_)) => !is_named,
+            Some(Entry::Rule { object: None, .. }) => true,
+            Some(Entry::Rule { object: Some(_), .. } | Entry::Object(_)) | None => false,
+        };
+        ruling.verdict == Verdict::Broken && !needed_by.by.is_of(&ruling.case.claim.by) && is_open
     };
     let ruling = siblings.iter().find(may_give)?;
     Some(ruling.broken_by().map_or(Reason::Unread, Reason::of))
-}
-
-/// Whether it is known that no rule of a group takes what a payload holds, whatever else was not read: it was read as it stands,
-/// or is not there. `rule` took it when it was published, if one did.
-pub(super) fn is_told(
-    input: &Input<'_>,
-    group: &GuestGroup,
-    rule: Option<&Name>,
-    guest: &Guest,
-    from: &ReadFrom,
-) -> bool {
-    let snapshot = input.terms.world.snapshot;
-    let own = rule.filter(|rule| group.rules.contains(*rule));
-    let rules = group.rules.iter().filter(|of| own.is_none_or(|own| own == *of));
-    let kinds = rules.filter_map(|rule| input.terms.world.facts.synced.kind(rule));
-    // Secrets are made of Secrets alone, and what an entry named is what it was; of what else a payload is made, rules say.
-    let may_be = |kind: &&GroupKind| {
-        let is_placed = match snapshot.scopes.of(kind) {
-            Some(Scope::Cluster) => from.namespace.is_none(),
-            Some(Scope::Namespaced) => from.namespace.is_some(),
-            None => true,
-        };
-        let is_of_kind =
-            if rule.is_some() { kind.is_secret() == guest.key.kind.is_secret() } else { **kind == guest.key.kind };
-        is_placed && is_of_kind
-    };
-    kinds.filter(may_be).all(|kind| {
-        let read = ObjectKey::new(kind.clone(), from.namespace.clone(), from.name.clone());
-        match snapshot.look_up(&read) {
-            Lookup::Absent => true,
-            Lookup::Found(found) => {
-                !found.is_mistyped() && !found.faults.iter().any(|it| it.code.class() == Class::Broken)
-            }
-            Lookup::Unasked => snapshot.is_ruled_out(&read),
-            Lookup::Unread(_) => false,
-        }
-    })
-}
-
-/// What goes on of a published payload that waits only because something else would land there too. With another selector it
-/// goes on in another payload.
-pub(super) fn goes_on<'r>(ruling: &'r Ruling<'_>, object: &ManifestObject) -> Option<&'r Member> {
-    let (guest, from) = object.guest.as_ref().zip(object.from.as_ref())?;
-    let is_it = |member: &&Member| {
-        from.is_of(&member.read) && parcel(&member.edits).is_some_and(|parcel| parcel.lands == guest.key)
-    };
-    let mut contested = ruling.case.closure.contested.iter().filter(|member| !ruling.holds(member));
-    contested.find(is_it)
-}
-
-/// What waits for a group because another object has its place.
-struct Taken {
-    by: Claimant,
-    read: ObjectKey,
-    /// Where it would land.
-    lands: ObjectKey,
-}
-
-/// What is wanted, without what rules put where another object is published that stays, as `stays` tells, and that.
-fn untaken(
-    input: &Input<'_>,
-    mut wanted: Wanted,
-    stays: impl Fn(&ManifestObject, &NeededBy) -> bool,
-) -> (Wanted, Vec<Taken>) {
-    let mut published: BTreeMap<(Claimant, &ObjectKey), Vec<(&ManifestObject, &NeededBy)>> = BTreeMap::new();
-    let objects = input.published.manifest().map(|manifest| &*manifest.objects).unwrap_or_default();
-    for object in objects.iter().filter(|object| object.from.is_some() && !object.state.is_handover()) {
-        for needed_by in object.needed_by.iter().filter(|needed_by| needed_by.by.group().is_some()) {
-            let place = object
-                .guest
-                .as_ref()
-                .map(|guest| ((needed_by.by.whole().into_owned(), &guest.key), (object, needed_by)));
-            place.into_iter().for_each(|(place, it)| published.entry(place).or_default().push(it));
-        }
-    }
-    let taken = |(order, names): &(Order, BTreeSet<NeededBy>)| {
-        let mut of_guests = names.iter().filter(|needed_by| needed_by.by.group().is_some());
-        let by = &of_guests.find(|needed_by| rule_of(needed_by).is_some())?.by;
-        let lands = &parcel(&order.edits)?.lands;
-        let before = published.get(&(by.whole().into_owned(), lands))?;
-        let is_it = |(object, needed_by): &(&ManifestObject, &NeededBy)| {
-            let kind = rule_of(needed_by).and_then(|rule| input.terms.world.facts.synced.kind(rule));
-            object.from.as_ref().is_some_and(|from| from.is_of(&order.read))
-                && order.read.kind.is_secret() == object.key.kind.is_secret()
-                && kind.is_none_or(|kind| *kind == order.read.kind)
-        };
-        let is_other = !before.iter().any(is_it) && before.iter().any(|(object, by)| stays(object, by));
-        is_other.then(|| Taken { by: by.clone(), read: order.read.clone(), lands: lands.clone() })
-    };
-    let mut waiting = Vec::new();
-    wanted.retain(|_, one| {
-        let taken = taken(one);
-        let stays = taken.is_none();
-        waiting.extend(taken);
-        stays
-    });
-    (wanted, waiting)
-}
-
-fn told(input: &Input<'_>, taken: &[Taken]) -> Vec<Finding> {
-    const MOST: usize = 16;
-    let mut told: BTreeMap<&Claimant, usize> = BTreeMap::new();
-    let finding = |Taken { by, read, lands, .. }: &'_ Taken| {
-        let message =
-            format!("of {by}, {read} waits: another object is published as {lands} in guests, and that stays");
-        let finding = Finding::new(Code::ConflictingContent, message).severity(Severity::Warning).about(read);
-        let finding = finding.claimed_by(by).in_region(&input.terms.to.region.name);
-        finding.help("Let one of them land elsewhere, or remove one.")
-    };
-    let mut findings = Vec::new();
-    for one in taken {
-        let count = told.entry(&one.by).or_default();
-        *count = count.saturating_add(1);
-        findings.extend((*count <= MOST).then(|| finding(one)));
-    }
-    findings
 }

@@ -8,7 +8,7 @@ use alloc::vec::Vec;
 use super::carry::{self, Fate, Fates};
 use super::content::Order;
 use super::delivery;
-use super::guest_stays::{self, Staying};
+use super::guest_stays;
 use super::guests;
 use super::handover::{self, Beside};
 use super::history::History;
@@ -48,14 +48,12 @@ pub(super) fn pack(input: &Input<'_>, history: &History, rulings: &[Ruling<'_>],
             of_guests: &of_guests,
             held,
             wanted: &mut wanted,
-            of_groups: Staying::default(),
             whole: BTreeMap::new(),
             ended: BTreeMap::new(),
             keeping: BTreeSet::new(),
             read: home::Read::new(),
             left_out: BTreeMap::new(),
         };
-        claims.give_way(&mut pack);
         let mut rows = ledger::rows(manifest);
         ledger::fold(&mut rows, &STEPS, &mut claims);
         claims.settle(&rows, &mut pack);
@@ -86,7 +84,6 @@ struct Claims<'p, 'w> {
     of_guests: &'p Siblings<'p, 'p>,
     held: Option<&'p Held<'p>>,
     wanted: &'w mut Wanted,
-    of_groups: Staying,
     /// The claimants of Secrets that the brake keeps whole, by the objects these would have become.
     whole: BTreeMap<ObjectKey, BTreeSet<NeededBy>>,
     /// The objects that claimants may no longer have and would keep.
@@ -108,39 +105,9 @@ struct Stays<'p> {
 }
 
 impl<'p> Claims<'p, '_> {
-    /// Takes from what is wanted what would land in guests where something stays. Whoever has a place there keeps it while he
-    /// waits, and what exchanges one object for another in its place is the matter of a whole run.
-    fn give_way(&mut self, pack: &mut Pack) {
-        let mut of_groups = core::mem::take(&mut self.of_groups);
-        let is_limited = self.is_limited();
-        let mut wanted = core::mem::take(self.wanted);
-        pack.findings.extend(of_groups.take(self.input, &mut wanted, |of_groups, object, needed_by| {
-            is_limited
-                || match self.fates.of(needed_by) {
-                    Fate::Fresh => self.waits(of_groups, object, needed_by).is_some(),
-                    Fate::Kept(_) => true,
-                    Fate::Withdrawn(_) => false,
-                } && self.admission.ends(object, needed_by).is_none()
-        }));
-        *self.wanted = wanted;
-        // A limited run knows of none that waits.
-        self.of_groups = if is_limited { Staying::default() } else { of_groups };
-    }
-
     /// The reason for which a part of what a group delivers stays as published while the rest goes on.
-    fn waits(&self, of_groups: &Staying, object: &ManifestObject, needed_by: &NeededBy) -> Option<Reason> {
-        let siblings = self.of_guests.of_group(&needed_by.by);
-        let may_be_given = || guest_stays::may_be_given(siblings, needed_by);
-        let instead = || guest_stays::instead(self.input, siblings, object.guest.as_ref()?).map(Reason::of);
-        let by_rule = |ruling| of_groups.why(self.input, ruling, siblings, object, needed_by);
-        let why = match self.of_guests.own(&needed_by.by) {
-            Some(ruling) if ruling.case.claim.delivered().is_some() => by_rule(ruling).or_else(may_be_given),
-            Some(_) => instead(),
-            // What no entry has any more, another may still give.
-            None => siblings.iter().find_map(|ruling| by_rule(ruling)).or_else(instead).or_else(may_be_given),
-        };
-        let why = why.or_else(|| self.admission.may_be_slip(object, needed_by).then_some(Reason::Unproved));
-        why.filter(|reason| !self.input.terms.allowances.withdraws(&needed_by.by, reason.code()))
+    fn waits(&self, row: &Row<'p>) -> Option<Reason> {
+        guest_stays::waits(self.input, self.admission, self.of_guests, row.object, row.needed_by)
     }
 
     /// Packs what stays by these rows, and says what is to be known of them.
@@ -304,10 +271,7 @@ impl<'p> Judge<'p> for Claims<'p, '_> {
             Fate::Kept(reason) => Disposition::Kept(reason),
             Fate::Fresh if self.is_fresh_for(row) => Disposition::Fresh,
             Fate::Fresh if self.is_fresh(&object.key) => left,
-            Fate::Fresh => match self.waits(&self.of_groups, object, needed_by) {
-                None => left,
-                Some(reason) => self.goes_on(row).unwrap_or(Disposition::Kept(reason)),
-            },
+            Fate::Fresh => self.waits(row).map_or(left, Disposition::Kept),
         }
     }
 
@@ -362,20 +326,6 @@ impl<'p> Claims<'p, '_> {
     fn is_of_another(&self, Row { object, needed_by, .. }: &Row<'_>) -> bool {
         let (Some(from), Some((order, _))) = (&object.from, self.wanted.get(&object.key)) else { return false };
         needed_by.by.is_group() || needed_by.by.group().is_some() && !from.is_of(&order.read)
-    }
-
-    /// The order of a payload that waits only because something else would land in its place in guests: it goes on, with
-    /// another selector in another payload.
-    fn goes_on(&mut self, row: &Row<'p>) -> Option<Disposition> {
-        let by = &row.needed_by.by;
-        let ruling = self.of_guests.own(by).filter(|ruling| ruling.is_admitted())?;
-        let member = guest_stays::goes_on(ruling, row.object)?;
-        if self.admission.ends(row.object, row.needed_by).is_some() {
-            return None;
-        }
-        let needed_by = BTreeSet::from([NeededBy::of(by, &member.through)]);
-        self.wanted.entry(member.lands.clone()).or_insert_with(|| (Order::of(member), needed_by));
-        Some(if member.lands == row.object.key { Disposition::Fresh } else { Disposition::Left })
     }
 }
 

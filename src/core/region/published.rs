@@ -199,7 +199,14 @@ impl Published {
             let bytes = self.files.get(object.path.as_str()).map(Vec::len).unwrap_or_default();
             incumbents.files.insert(object.key.clone(), (bytes, claimants));
             if let Some(from) = &object.from {
-                incumbents.sources.insert(object.key.clone(), (from.namespace.clone(), from.name.clone()));
+                let read = (from.namespace.clone(), from.name.clone());
+                let guest = object.guest.as_ref().filter(|_| !object.state.is_handover());
+                for (guest, needed_by) in
+                    guest.iter().flat_map(|guest| object.needed_by.iter().map(move |by| (guest, by)))
+                {
+                    incumbents.in_guests.insert((needed_by.by.whole().into_owned(), guest.key.clone()), read.clone());
+                }
+                incumbents.sources.insert(object.key.clone(), read);
             }
         }
         incumbents

@@ -25,7 +25,7 @@ use crate::kinds;
 use crate::layout::manifest::{Manifest, ManifestObject, NeededBy};
 use crate::listing::few;
 use crate::name::step::{Step, is_handed_out};
-use crate::name::{Claimant, ObjectKey};
+use crate::name::{Claimant, GroupKind, ObjectKey};
 use crate::object::Object;
 use crate::selector::Truth;
 use crate::snapshot::Lookup;
@@ -107,6 +107,14 @@ impl<'a, 'i, 'r> Admission<'a, 'i, 'r> {
                 format!("no grant names {} in another namespace than its own", object.key),
             );
         }
+        self.of_chain(object, needed_by)
+    }
+
+    /// Why what led a claimant to an object leads there no more.
+    fn of_chain(&self, object: &ManifestObject, needed_by: &NeededBy) -> Option<Revoked> {
+        let Terms { world, .. } = self.input.terms;
+        let revoked = |code, why: String| Some(Revoked { code, key: object.key.clone(), why });
+        let by = &needed_by.by;
         let read = self.read_by(object, by)?;
         if !world.fleet.publishes(&read.kind) {
             return revoked(Code::ForbiddenKind, format!("pouch does not publish objects of kind {}", read.kind));
@@ -167,7 +175,11 @@ impl<'a, 'i, 'r> Admission<'a, 'i, 'r> {
     /// What an object was read from for a claimant. A ResourceSyncRule may make another kind of it, so its own says which; of
     /// a rule that cannot be read nobody knows.
     fn read_by(&self, object: &ManifestObject, by: &Claimant) -> Option<ObjectKey> {
-        let key = object.read_key()?;
+        let of_guest = |kind: &GroupKind| {
+            let from = object.from.as_ref()?;
+            Some(ObjectKey::new(kind.clone(), from.namespace.clone(), from.name.clone()))
+        };
+        let key = object.guest.as_ref().map_or_else(|| object.read_key(), |guest| of_guest(&guest.key.kind))?;
         if by.rule().is_none() {
             return Some(key);
         }

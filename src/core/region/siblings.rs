@@ -3,7 +3,6 @@
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
-use crate::claim::Delivered;
 use crate::judge::case::Ruling;
 use crate::name::Claimant;
 
@@ -28,9 +27,4 @@ impl<'r, 'c> Siblings<'r, 'c> {
     pub(super) fn own(&self, by: &Claimant) -> Option<&'r Ruling<'c>> {
         self.of_group(by).iter().find(|ruling| ruling.case.claim.by == *by).copied()
     }
-}
-
-/// The objects of the rules and templates among these.
-pub(super) fn delivered<'r>(siblings: &[&'r Ruling<'_>]) -> impl Iterator<Item = &'r Delivered> {
-    siblings.iter().filter_map(|ruling| ruling.case.claim.delivered()).map(|delivered| &**delivered)
 }

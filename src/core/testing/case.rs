@@ -301,7 +301,10 @@ pub(crate) fn asked_for(claim: &Claim) -> String {
             (root.kind.kind.clone(), root.version.to_string(), format!("{namespace}{}", root.name))
         }
         (Ask::Copy(copied), _) => (copied.read.kind.kind.clone(), copied.version.to_string(), copied.read.path()),
-        (Ask::Entry(items), _) => (items[0].read.kind.kind.clone(), "v1".into(), items[0].read.path()),
+        (Ask::Entry(items), _) => match &**items {
+            [first, ..] => (first.read.kind.kind.clone(), "v1".into(), first.read.path()),
+            [] => return claim.by.to_string(),
+        },
         (Ask::Deliver { .. }, _) => ("ClusterResourceSet".into(), NEWEST.into(), claim.by.place()),
         (Ask::Render { .. } | Ask::Starts(_), _) => return claim.by.to_string(),
     };

@@ -18,7 +18,7 @@ use super::node;
 use super::stages::{Desk, Wishes, keys, publish};
 use crate::judge::case::Verdict;
 use crate::layout::BundlePath;
-use crate::name::{Claimant, ObjectKey};
+use crate::name::{Claimant, Entry, ObjectKey};
 use crate::region::history::{History, Past};
 use crate::region::published::{Files, Published, State};
 
@@ -374,7 +374,14 @@ impl Branch {
         let (plan, heard) = desk.plan_after(region, &standing, &history, &Wishes::default());
         let (mut told, mut admitted) = (BTreeSet::new(), BTreeSet::new());
         let is_lent = self.is_lent;
-        let is_asked = |by: &Claimant| *by.namespace() != *HOSTILE && !(is_lent && by.group().is_some());
+        // What a rule takes of him for guests is his as well.
+        let is_his = |by: &Claimant| match by.entry() {
+            Some(Entry::Rule { object: Some(object), .. }) => {
+                object.namespace.as_ref().is_some_and(|it| *it == *HOSTILE)
+            }
+            _ => *by.namespace() == *HOSTILE,
+        };
+        let is_asked = |by: &Claimant| !is_his(by) && !(is_lent && by.group().is_some());
         for (case, ruled) in heard.iter().zip(&plan.rulings).filter(|(case, _)| is_asked(&case.claim.by)) {
             let broken = ruled.verdict == Verdict::Broken;
             if ruled.verdict == Verdict::Admitted {

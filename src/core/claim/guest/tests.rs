@@ -4,6 +4,7 @@ use alloc::borrow::ToOwned as _;
 
 use super::*;
 use crate::destination::Destination;
+use crate::judge::case;
 use crate::testing::case::{Document, Scene};
 use crate::testing::stages::Desk;
 use crate::testing::{node, yaml};
@@ -104,12 +105,13 @@ fn whoever_writes_many_clusters_or_objects_takes_little_of_a_group() {
     let of_tenant = |number: usize| ("tenant", secret("team-a", &format!("s{number}"), "pull: 'yes'"));
     let scene = scene("ns-1", (0..500).map(of_tenant));
     let desk = Desk::new(&scene);
-    let asked = desk.facts.asked().iter().find_map(|asked| asked.claim.as_ref()?.delivered().cloned()).unwrap();
-    assert!(asked.items.len() <= 17, "{}", asked.items.len());
-    assert_eq!(asked.shut.len(), 500);
+    // The rule as a whole, and a few of what it takes and may not use.
+    let asked = desk.facts.asked().iter().filter(|asked| asked.by.group().is_some()).count();
+    assert!((2..=18).contains(&asked), "{asked}");
     let region = desk.fleet.regions.values().next().unwrap();
     let cases = desk.heard(&Destination { fleet: &desk.fleet, region }.region.name);
-    assert!(cases.iter().all(|case| !case.findings.iter().any(Finding::stops_claim)));
+    let is_whole = |case: &&case::Case| case.claim.by == *case.claim.by.written();
+    assert!(cases.iter().filter(is_whole).all(|case| !case.findings.iter().any(Finding::stops_claim)));
 }
 
 #[test]

@@ -20,7 +20,7 @@ use crate::layout::path::{self, BundlePath};
 use crate::layout::split::Splits;
 use crate::name::step::Step;
 use crate::name::{
-    Claimant, Directory, Entry, GroupKind, MadeBy, Name, Namespace, ObjectKey, is_directory, is_dns_label,
+    Claimant, Directory, Entry, GroupKind, MadeBy, Name, Namespace, ObjectKey, TakenObject, is_directory, is_dns_label,
 };
 use crate::node::{Interner, Node};
 use crate::recipient::Recipient;
@@ -284,25 +284,38 @@ fn entry_of_group(node: &Value<'_>) -> Result<Entry, Unusable> {
         Ok(text(name, &format!("by.entry.{field}"))?.into())
     };
     match () {
-        () if node.get("rule").is_some() => Ok(Entry::Rule(named("rule")?)),
+        () if node.get("rule").is_some() => {
+            let [rule, object] = map(Some(node), "by.entry", ["rule", "object"])?;
+            let taken = |_: &Value<'_>| -> Result<TakenObject, Unusable> {
+                let [name, namespace] = map(object, "by.entry.object", ["name", "namespace"])?;
+                let namespace = optional(namespace, "by.entry.object.namespace")?.map(Into::into);
+                Ok(TakenObject { namespace, name: text(name, "by.entry.object.name")?.into() })
+            };
+            let object = object.map(taken).transpose()?;
+            Ok(Entry::Rule { rule: text(rule, "by.entry.rule")?.into(), object })
+        }
         () if node.get("template").is_some() => Ok(Entry::Template(named("template")?)),
         () => Ok(Entry::Object(object_key(Some(node), "by.entry")?)),
     }
 }
 
-/// The same, where a bundle says of what an entry of a group of guests delivers only that the group has it.
+/// The same, where a bundle says of what an entry of a group of guests delivers only that the group has it, or that a rule took
+/// it.
 fn by_entry(mut needed_by: Vec<NeededBy>, guest: Option<&Guest>, from: Option<&ReadFrom>) -> Vec<NeededBy> {
     let Some((guest, from)) = guest.zip(from) else { return needed_by };
+    let taken = || Some(TakenObject { namespace: from.namespace.clone(), name: from.name.clone() });
     for NeededBy { by, through } in &mut needed_by {
-        let Claimant::Guests { entry: entry @ None, .. } = by else { continue };
-        let named = match through.first() {
-            Some(Step::Field { .. }) => {
+        let Claimant::Guests { entry, .. } = by else { continue };
+        let named = match (entry.as_deref(), through.first()) {
+            (Some(Entry::Rule { rule, object: None }), _) | (None, Some(Step::Rule(rule))) => {
+                Entry::Rule { rule: rule.clone(), object: taken() }
+            }
+            (None, Some(Step::Field { .. })) => {
                 let (kind, namespace) = (guest.key.kind.clone(), from.namespace.clone());
                 Entry::Object(ObjectKey::new(kind, namespace, from.name.clone()))
             }
-            Some(Step::Rule(rule)) => Entry::Rule(rule.clone()),
-            Some(Step::Template(template)) => Entry::Template(template.clone()),
-            Some(Step::AccessRule(_) | Step::Data(_) | Step::Opaque(_)) | None => continue,
+            (None, Some(Step::Template(template))) => Entry::Template(template.clone()),
+            (Some(_), _) | (None, Some(Step::AccessRule(_) | Step::Data(_) | Step::Opaque(_)) | None) => continue,
         };
         *entry = Some(Box::new(named));
     }

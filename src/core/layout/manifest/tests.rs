@@ -9,7 +9,7 @@ use crate::finding::Code;
 use crate::hash::sha256_hex;
 use crate::layout::path::BundlePath;
 use crate::name::step::Step;
-use crate::name::{Claimant, Directory, Entry, GroupKind, MadeBy, Namespace, ObjectKey};
+use crate::name::{Claimant, Directory, Entry, GroupKind, MadeBy, Namespace, ObjectKey, TakenObject};
 use crate::node::Node;
 use crate::recipient::Recipient;
 use crate::testing::{node, yaml};
@@ -363,6 +363,7 @@ fn the_format_before_is_read() {
 fn what_a_group_names_is_told_by_the_object() {
     let whole = Claimant::Guests { namespace: "team-a".into(), group: "pull".into(), entry: None };
     let read_key = ObjectKey::secret("registry".into(), "token".into());
+    let taken = TakenObject { namespace: read_key.namespace.clone(), name: read_key.name.clone() };
     let lands = ObjectKey::secret("kube-system".into(), "regcred".into());
     let mut manifest = sample();
     manifest.objects[1].guest = Some(Guest { key: lands, secret_type: Some("Opaque".into()), sha256: None });
@@ -374,7 +375,7 @@ fn what_a_group_names_is_told_by_the_object() {
     };
     for (step, entry) in [
         (Step::field("guests.pull"), Some(Box::new(Entry::Object(read_key)))),
-        (Step::Rule("all".into()), Some(Box::new(Entry::Rule("all".into())))),
+        (Step::Rule("all".into()), Some(Box::new(Entry::Rule { rule: "all".into(), object: Some(taken) }))),
         (Step::Template("login".into()), Some(Box::new(Entry::Template("login".into())))),
         (Step::Opaque("guests.pull".into()), None),
     ] {

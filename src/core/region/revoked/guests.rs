@@ -1,34 +1,34 @@
 //! Whether a group of guests may still have what is published for it.
 
+use alloc::borrow::Cow;
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
-use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use super::super::given::{Slip, giver};
-use super::super::guest_stays::{instead, is_told};
-use super::super::siblings::delivered;
+use super::super::guest_stays::waits;
 use super::{Admission, Revoked};
-use crate::admission::{self, Namer, Sought};
-use crate::claim::Claim;
+use crate::admission;
+use crate::claim::guest::acting;
 use crate::config::GuestGroup;
 use crate::finding::{Class, Code, Finding, Origin, Severity};
+use crate::judge::case::Ruling;
 use crate::judge::place;
 use crate::kinds;
-use crate::layout::manifest::{Guest, Manifest, ManifestObject, NeededBy, ReadFrom};
+use crate::layout::manifest::{Manifest, ManifestObject, NeededBy, ReadFrom};
 use crate::listing::few;
 use crate::name::{Claimant, Entry, ObjectKey};
 use crate::region::input::Terms;
 use crate::snapshot::Lookup;
 
 /// A published object of a group: what gave it, what it was read from, and whether it is a Secret.
-type Given<'m> = (&'m Entry, &'m ReadFrom, bool);
+type Given<'m> = (Cow<'m, Entry>, &'m ReadFrom, bool);
 
 impl<'i> Admission<'_, 'i, '_> {
     fn is_named(&self, group: &GuestGroup, giver: &Entry) -> bool {
         match giver {
             Entry::Template(name) => group.templates.contains(name),
-            Entry::Rule(name) => group.rules.contains(name),
+            Entry::Rule { rule, .. } => group.rules.contains(rule),
             Entry::Object(read) => self.named.get(&group.name).is_some_and(|named| named.contains(read)),
         }
     }
@@ -44,7 +44,11 @@ impl<'i> Admission<'_, 'i, '_> {
                 && let Some((giver, from)) = giver(object, needed_by).zip(object.from.as_ref())
             {
                 let is_secret = object.guest.as_ref().is_some_and(|guest| guest.key.kind.is_secret());
-                published.entry(needed_by.by.whole().into_owned()).or_default().push((giver, from, is_secret));
+                published.entry(needed_by.by.whole().into_owned()).or_default().push((
+                    giver.written(),
+                    from,
+                    is_secret,
+                ));
             }
         }
         let slip = |(by, published): (Claimant, Vec<Given<'_>>)| {
@@ -59,23 +63,23 @@ impl<'i> Admission<'_, 'i, '_> {
     fn slip(&self, group: &GuestGroup, by: &Claimant, published: &[Given<'_>]) -> Option<Slip> {
         let Terms { world, .. } = self.input.terms;
         let is_there = |key: &ObjectKey| matches!(world.snapshot.look_up(key), Lookup::Found(_));
-        let gives = |giver: &Entry| published.iter().any(|(it, ..)| *it == giver);
+        let gives = |giver: &Entry| published.iter().any(|(it, ..)| **it == *giver);
         let is_published = |read: &ObjectKey| {
-            published.iter().any(|(giver, from, is_secret)| match giver {
+            published.iter().any(|(giver, from, is_secret)| match &**giver {
                 Entry::Object(given) => given == read,
-                Entry::Rule(_) => from.is_of(read) && *is_secret == read.kind.is_secret(),
+                Entry::Rule { .. } => from.is_of(read) && *is_secret == read.kind.is_secret(),
                 Entry::Template(_) => false,
             })
         };
         let objects = group.objects.iter().filter(|entry| !is_published(&entry.read));
         let objects = objects.map(|entry| Entry::Object(entry.read.clone()));
         let templates = group.templates.iter().map(|template| Entry::Template(template.clone()));
-        let rules = group.rules.iter().map(|rule| Entry::Rule(rule.clone()));
+        let rules = group.rules.iter().map(|rule| Entry::Rule { rule: rule.clone(), object: None });
         let all: Vec<Entry> = objects.chain(templates.chain(rules).filter(|giver| !gives(giver))).collect();
         let is_missing = |giver: &&Entry| match giver {
             Entry::Object(read) => !is_there(read),
             Entry::Template(template) => !world.facts.templates.specs.contains_key(template),
-            Entry::Rule(rule) => !is_there(&ObjectKey::new(kinds::sync_rule(), None, rule.clone())),
+            Entry::Rule { rule, .. } => !is_there(&ObjectKey::new(kinds::sync_rule(), None, rule.clone())),
         };
         // What is there may fail, and give nothing for that.
         let is_broken = |finding: &Finding| finding.stops_claim() && finding.code.class() == Class::Broken;
@@ -85,11 +89,13 @@ impl<'i> Admission<'_, 'i, '_> {
         let is_failing = |entry: &Entry| own(entry).is_some_and(|ruling| ruling.findings().any(is_broken));
         let fails = |giver: &&Entry| match giver {
             Entry::Object(_) | Entry::Template(_) => is_failing(giver),
-            Entry::Rule(rule) => world.facts.synced.kind(rule).is_none(),
+            Entry::Rule { rule, .. } => world.facts.synced.kind(rule).is_none(),
         };
         let is_unseen = |giver: &&Entry| {
-            let delivered = own(giver).filter(|_| giver.rule().is_some()).and_then(|own| own.case.claim.delivered());
-            delivered.is_some_and(|delivered| delivered.unseen.is_some() && delivered.items.is_empty())
+            let is_of = |ruling: &&&Ruling<'_>| ruling.case.claim.by.entry().is_some_and(|it| *it.written() == **giver);
+            let kind = giver.rule().and_then(|rule| world.facts.synced.kind(rule));
+            let is_unread = kind.is_some_and(|kind| world.snapshot.unread_in(kind, None).is_some());
+            is_unread && self.of_guests.of_group(by).iter().filter(is_of).count() == 1
         };
         let is_unread = |giver: &Entry| match giver {
             Entry::Object(read) => matches!(world.snapshot.look_up(read), Lookup::Unread(_) | Lookup::Unasked),
@@ -174,87 +180,24 @@ impl<'i> Admission<'_, 'i, '_> {
         }
         let group = world.fleet.group_of(by)?;
         let giver = giver(object, needed_by)?;
-        let is_named = self.is_named(group, giver);
         match giver {
-            Entry::Object(_) if is_named => return None,
-            Entry::Template(template) if is_named => {
+            _ if !self.is_named(group, giver) => {
+                // What else may give it, or takes its place, says whether it stays.
+                let stays = waits(self.input, self, self.of_guests, object, needed_by).is_some();
+                let why = || format!("the configuration does not name {} for the group any more", giver.written());
+                if stays { None } else { revoked(Code::NotAdmitted, why()) }
+            }
+            Entry::Object(_) => None,
+            Entry::Rule { .. } => {
+                let acting = acting(world.fleet, by)?;
+                self.of_chain(object, &NeededBy { by: acting, through: needed_by.through.clone() })
+            }
+            Entry::Template(template) => {
                 let by = Claimant::Template { namespace: by.namespace().clone(), template: template.clone() };
                 let data = self.shut_data(object, &by, needed_by)?;
                 let why = admission::OF_ANOTHER_SOURCE;
-                return revoked(Code::NotAdmitted, format!("it is made of {data}, which is not open to {by}: {why}"));
-            }
-            _ => {}
-        }
-        // Of what rules take, that is known only as long as they take it.
-        if !group.rules.is_empty() {
-            match self.taken(group, guest, from, by, giver)? {
-                Taken::Open => return None,
-                Taken::Shut(why) => return revoked(Code::NotAdmitted, why),
-                Taken::Unknown if is_named => return None,
-                Taken::Unknown => {}
+                revoked(Code::NotAdmitted, format!("it is made of {data}, which is not open to {by}: {why}"))
             }
         }
-        // Where something else takes its place, and has another type, what is published says which one guests have.
-        let takes_its_place = || instead(self.input, self.of_guests.of_group(by), guest);
-        if self.slips.contains_key(&*by.whole()) || takes_its_place().is_some() {
-            return None;
-        }
-        revoked(Code::NotAdmitted, format!("the configuration does not name {giver} for the group any more"))
     }
-
-    /// What the rules of a group say now of an object; none where one of them cannot be followed and may be what gives it.
-    fn taken(&self, group: &GuestGroup, guest: &Guest, from: &ReadFrom, by: &Claimant, giver: &Entry) -> Option<Taken> {
-        let Terms { world, .. } = self.input.terms;
-        let siblings = self.of_guests.of_group(by);
-        let all = || delivered(siblings);
-        all().next()?;
-        let items = all().flat_map(|it| &it.items);
-        let items = items.filter(|item| item.parcel.lands == guest.key && from.is_of(&item.read));
-        let items = items.filter_map(|item| Some((&item.read, item.rule.as_ref()?)));
-        let waiting = all().flat_map(|it| &it.waiting).filter(|it| from.is_of(&it.read));
-        let waiting = waiting.map(|it| (&it.read, &it.rule));
-        let is_open = |(read, rule): (&ObjectKey, &Arc<Claim>)| {
-            let sought = Sought { read, namer: Namer::Claimant };
-            read.namespace.is_none()
-                || admission::of_namespaced(&world, &**rule, &sought).is_some()
-                || admission::undecided(&world, &**rule, &sought).is_some()
-        };
-        let taken: Vec<(&ObjectKey, &Arc<Claim>)> = items.chain(waiting).collect();
-        if taken.iter().copied().any(is_open) {
-            return Some(Taken::Open);
-        }
-        // While a rule is not followed, or the object may be one that was not read, nobody knows.
-        let is_followed = group.rules.iter().all(|rule| world.facts.synced.kind(rule).is_some());
-        let is_whole = || all().all(|it| it.is_whole);
-        let is_seen = all().all(|it| it.unseen.is_none()) || is_told(self.input, group, giver.rule(), guest, from);
-        // No rule takes what a template made.
-        let is_made = matches!(giver, Entry::Template(_));
-        let unknown = (is_made || is_followed && is_seen).then_some(Taken::Unknown);
-        let Entry::Rule(rule) = giver else { return unknown };
-        // While the rule that took it is not followed, or a source was not read, others that match it say nothing.
-        let by_own = |(_, it): &&(&ObjectKey, &Arc<Claim>)| it.by.rule() == Some(rule);
-        let own = taken.iter().find(by_own).or_else(|| taken.first().filter(|_| is_whole()));
-        if let Some((read, rule)) = own {
-            return Some(Taken::Shut(format!("{read} is not open to {}", rule.by)));
-        }
-        let own = self.of_guests.own(by).and_then(|ruling| ruling.case.claim.delivered());
-        if own.is_some_and(|own| own.shut.contains(&(from.namespace.clone(), from.name.clone()))) {
-            let kind = world.facts.synced.kind(rule)?;
-            let read = ObjectKey::new(kind.clone(), from.namespace.clone(), from.name.clone());
-            if is_whole() || matches!(world.snapshot.look_up(&read), Lookup::Found(_)) {
-                return Some(Taken::Shut(format!("{read} is of a source that no rule of the group may use")));
-            }
-        }
-        unknown
-    }
-}
-
-/// What the rules of a group say of an object.
-enum Taken {
-    /// One takes it, and may, or nobody knows whether it may.
-    Open,
-    /// What takes it may not, as this says.
-    Shut(String),
-    /// None is known to take it.
-    Unknown,
 }

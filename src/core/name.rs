@@ -8,7 +8,7 @@ mod form;
 pub mod holder;
 pub mod made;
 pub mod step;
-mod text;
+mod words;
 
 use alloc::borrow::Cow;
 use alloc::boxed::Box;
@@ -19,137 +19,8 @@ use core::cmp::Ordering;
 use core::fmt;
 
 pub use form::{is_data_key, is_directory, is_dns_label, is_dns_subdomain, is_template, split_api_version};
-use schemars::{JsonSchema, Schema, SchemaGenerator};
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use text::Text;
-
-macro_rules! word {
-    ($(#[$doc:meta])* $name:ident) => {
-        $(#[$doc])*
-        #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-        pub struct $name(Text);
-
-        impl $name {
-            /// Wraps `text` as it is; nothing is checked here.
-            pub fn new(text: impl Into<Arc<str>>) -> Self {
-                Self(Text::Shared(text.into()))
-            }
-
-            /// The text itself.
-            pub fn as_str(&self) -> &str {
-                self.0.as_str()
-            }
-
-            /// The shared text, for keeping it without a copy.
-            pub fn shared(&self) -> Arc<str> {
-                match &self.0 {
-                    Text::Known(text) => Arc::from(*text),
-                    Text::Shared(text) => text.clone(),
-                }
-            }
-        }
-
-        impl fmt::Display for $name {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str(self.as_str())
-            }
-        }
-
-        impl fmt::Debug for $name {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                fmt::Debug::fmt(self.as_str(), f)
-            }
-        }
-
-        impl From<&str> for $name {
-            fn from(text: &str) -> Self {
-                Self(Text::from(text))
-            }
-        }
-
-        impl Serialize for $name {
-            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-                serializer.serialize_str(self.as_str())
-            }
-        }
-
-        impl<'de> Deserialize<'de> for $name {
-            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-                Cow::<str>::deserialize(deserializer).map(|text| Self::from(&*text))
-            }
-        }
-
-        impl JsonSchema for $name {
-            fn inline_schema() -> bool {
-                true
-            }
-
-            fn schema_name() -> Cow<'static, str> {
-                String::schema_name()
-            }
-
-            fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-                String::json_schema(generator)
-            }
-        }
-
-        impl core::borrow::Borrow<str> for $name {
-            fn borrow(&self) -> &str {
-                self.as_str()
-            }
-        }
-
-        impl PartialEq<str> for $name {
-            fn eq(&self, other: &str) -> bool {
-                self.as_str() == other
-            }
-        }
-
-        impl PartialEq<&str> for $name {
-            fn eq(&self, other: &&str) -> bool {
-                self.as_str() == *other
-            }
-        }
-    };
-}
-
-word!(
-    /// A fleet: `metadata.name` of `pouch.yaml`.
-    FleetName
-);
-word!(
-    /// A region as the configuration names it; what `Credential.spec.region` holds.
-    Region
-);
-word!(
-    /// A region's folder: `[a-z0-9]([a-z0-9-]{0,38}[a-z0-9])?`. Paths, tags and delivery objects
-    /// use it, so that renaming a region moves and re-seals nothing.
-    Directory
-);
-word!(
-    /// A Kubernetes namespace.
-    Namespace
-);
-word!(
-    /// `metadata.name` of an object.
-    Name
-);
-word!(
-    /// An API group; empty for the core group.
-    Group
-);
-word!(
-    /// A kind, such as `Secret`.
-    Kind
-);
-word!(
-    /// An API version without its group, such as `v1beta2`.
-    Version
-);
-word!(
-    /// A source as the configuration names it.
-    SourceName
-);
+use serde::{Deserialize, Serialize};
+pub use words::{Directory, FleetName, Group, Kind, Name, Namespace, Region, SourceName, Version};
 
 /// A group and a kind: what an object *is*, whatever version it is written in.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]

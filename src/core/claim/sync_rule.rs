@@ -351,7 +351,7 @@ pub(super) fn kept_by(
     let Claimant::SyncRule { rule, object: Some(_), .. } = by else { return Some(Code::Unread) };
     // Of a rule that the region names no more, the configuration has said enough.
     let config = fleet.regions.get(region).filter(|region| region.sync_rules.matches(rule.as_str()))?;
-    may_take(fleet, snapshot, rules, by, (config, Goal::Region))
+    may_take(fleet, snapshot, rules, by, config, Goal::Region)
 }
 
 /// The code that says why it is open whether a rule takes an object, if it is: as it may for guest clusters of a region.
@@ -362,7 +362,7 @@ pub(super) fn may_take_for_guests(
     by: &Claimant,
     region: &RegionConfig,
 ) -> Option<Code> {
-    may_take(fleet, snapshot, rules, by, (region, Goal::Guests))
+    may_take(fleet, snapshot, rules, by, region, Goal::Guests)
 }
 
 fn may_take(
@@ -370,7 +370,8 @@ fn may_take(
     snapshot: &Snapshot,
     rules: &SyncRules,
     by: &Claimant,
-    (config, goal): (&RegionConfig, Goal),
+    config: &RegionConfig,
+    goal: Goal,
 ) -> Option<Code> {
     let rule = by.rule()?;
     let object = match snapshot.look_up(&ObjectKey::new(kinds::sync_rule(), None, rule.clone())) {

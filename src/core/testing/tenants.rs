@@ -381,7 +381,7 @@ impl Branch {
             }
             _ => *by.namespace() == *HOSTILE,
         };
-        let is_asked = |by: &Claimant| !is_his(by) && !(is_lent && by.group().is_some());
+        let is_asked = |by: &Claimant| !(is_his(by) || is_lent && by.group().is_some());
         for (case, ruled) in heard.iter().zip(&plan.rulings).filter(|(case, _)| is_asked(&case.claim.by)) {
             let broken = ruled.verdict == Verdict::Broken;
             if ruled.verdict == Verdict::Admitted {

@@ -213,6 +213,11 @@ impl Claim {
         }
     }
 
+    /// Returns true for what a rule of a group of guest clusters asks for as a whole.
+    pub fn asks_for_nothing(&self) -> bool {
+        matches!(&self.ask, Ask::Entry(items) if items.is_empty())
+    }
+
     /// The objects that it starts from, if it is a Cluster's or a set's.
     pub fn starts(&self) -> &[Start] {
         match &self.ask {

@@ -60,7 +60,7 @@ fn give_way(world: &World<'_>, incumbents: &Incumbents, rulings: &mut [Ruling<'_
             put(lands, Put { rank: Rank::Template, index, member: None });
         }
     }
-    let mut waiting: Vec<(usize, &Member, bool, Finding)> = Vec::new();
+    let mut waiting: Vec<(usize, &Member, bool, Option<Finding>)> = Vec::new();
     for ((group, in_guest), puts) in &places {
         let Some(first) = puts.iter().min_by_key(|put| put.rank).filter(|_| puts.len() > 1) else { continue };
         // Of equals, whoever writes one of two objects that are alike now changes it alone tomorrow.
@@ -92,17 +92,21 @@ fn give_way(world: &World<'_>, incumbents: &Incumbents, rulings: &mut [Ruling<'_
             };
             let finding = Finding::new(Code::ConflictingContent, why).about(&member.read);
             let finding = finding.help("Let one of them land elsewhere, or remove one.");
-            waiting.push((put.index, member, put.rank == first.rank, finding));
+            let is_equal = put.rank == first.rank;
+            // It is there by what comes first.
+            let is_same = !is_equal && first.member.is_some_and(|first| first.read == member.read);
+            waiting.push((put.index, member, is_equal, (!is_same).then_some(finding)));
         }
     }
     drop(places);
     for (index, member, is_equal, finding) in waiting {
         let Some(ruling) = rulings.get_mut(index) else { continue };
-        let finding = finding.at(&ruling.case.claim.origin);
+        let finding = finding.map(|finding| finding.at(&ruling.case.claim.origin));
         // That something else comes first is no fault. Of equals it is unknown which is meant.
-        match member.rank() {
-            Rank::Rule if is_equal => ruling.find(finding),
-            Rank::Rule | Rank::Template | Rank::Entry => _ = ruling.let_wait(&member.read, &finding),
+        match (member.rank(), finding) {
+            (_, None) => _ = ruling.waiting.insert(member.read.clone(), Code::ConflictingContent),
+            (Rank::Rule, Some(finding)) if is_equal => ruling.find(finding),
+            (Rank::Rule | Rank::Template | Rank::Entry, Some(finding)) => _ = ruling.let_wait(&member.read, &finding),
         }
     }
 }

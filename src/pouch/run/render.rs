@@ -7,7 +7,7 @@
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 
-use pouch_core::claim::Asked;
+use pouch_core::claim::{Asked, Claim};
 use pouch_core::config::{ArgoKind, Delivery, RegionConfig, RegionState};
 use pouch_core::destination::{self, Destination};
 use pouch_core::explain::{self, Question, may_name};
@@ -312,7 +312,7 @@ fn one_region<'a>(
         // What was never sealed is not sealed anew.
         told.record.outcome = Outcome::Unchanged;
         for case in cases {
-            told.hear(&case.claim.by, case.verdict, case.findings);
+            told.hear(&case.claim, case.verdict, case.findings);
         }
         return Ok(told);
     }
@@ -355,19 +355,21 @@ fn one_region<'a>(
 
 impl Told {
     /// Counts a claim, and takes what was found of it.
-    fn hear(&mut self, by: &Claimant, verdict: Verdict, findings: impl IntoIterator<Item = Finding>) {
+    fn hear(&mut self, claim: &Claim, verdict: Verdict, findings: impl IntoIterator<Item = Finding>) {
+        // A rule of guests as a whole is one that fails, and else nothing: each object that it takes is another.
+        let is_counted = verdict != Verdict::Admitted || !claim.asks_for_nothing();
         let counts = self.record.credentials.get_or_insert_default();
         let (of_region, of_run) = match verdict {
             Verdict::Admitted => (&mut counts.admitted, &mut self.credentials.admitted),
             Verdict::Refused => (&mut counts.refused, &mut self.credentials.refused),
             Verdict::Broken => (&mut counts.broken, &mut self.credentials.broken),
         };
-        *of_region += 1;
-        *of_run += 1;
+        *of_region += usize::from(is_counted);
+        *of_run += usize::from(is_counted);
         let heard = self.findings.len();
         self.findings.extend(findings);
         let of_claim = self.findings.get(heard..).unwrap_or_default();
-        self.record.stopped.extend(summary::StoppedRecord::of(by, verdict, of_claim.iter()));
+        self.record.stopped.extend(summary::StoppedRecord::of(&claim.by, verdict, of_claim.iter()));
     }
 
     /// Takes what is to be said of a plan.
@@ -383,7 +385,7 @@ impl Told {
         self.accepted.append(&mut plan.accepted);
         let ruled = cases.into_iter().zip(plan.rulings.drain(..));
         for (case, ruled) in ruled.filter(|(case, _)| run.selection.refreshes(&case.claim.by)) {
-            self.hear(&case.claim.by, ruled.verdict, case.findings.into_iter().chain(ruled.added));
+            self.hear(&case.claim, ruled.verdict, case.findings.into_iter().chain(ruled.added));
         }
     }
 }

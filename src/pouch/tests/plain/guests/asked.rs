@@ -103,7 +103,7 @@ fn a_rule_and_a_template_that_only_groups_name_are_explained() {
     assert!(!told.contains("nowhere"), "{told}");
     let told = explain(&fleet, &["resourcesyncrule", "registry/copies:copied"]).ends(0);
     assert!(
-        told.stdout.contains("Guest team-a/pull/ResourceSyncRule/copies at ")
+        told.stdout.contains("Guest team-a/pull/ResourceSyncRule/copies:registry/copied at ")
             && told.stdout.contains("Secret registry/copied"),
         "{told:?}"
     );

@@ -343,7 +343,7 @@ fn assume(world: &World<'_>, claim: &Claim, closure: &mut Closure, index: usize,
     true
 }
 
-/// Looks a member up, and reports why it is not there.
+/// Looks a member up, and reports why it is not there, and whether pouch itself put one there.
 fn look_up<'a>(world: &World<'a>, claim: &Claim, closure: &mut Closure, member: &Member) -> Option<&'a Object> {
     at_home::tell(world, claim, closure, &member.read);
     match world.snapshot.look_up(&member.read) {

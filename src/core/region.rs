@@ -5,6 +5,8 @@
 //! - [`odd`]: what stands there and is no plain file, and what could not be read.
 //! - `carry`: what becomes of claimants that have something published; `revoked`: what of it they may no longer have.
 //! - [`history`]: what a branch's history says of it.
+//! - `packing`: what is wanted against what is published, by the steps of [`ledger`]; `handover`, `home` and `holding` answer
+//!   single steps, and `guest_stays` what is asked of groups of guests. `breaks`: claims that would displace something.
 //! - `pack`: which objects, with what bytes. `compare`: against what is published. [`brake`]: may it be published?
 //!   `sealing`: why a Secret is sealed anew, and which entries change; `values`: whether every value of a namespace
 //!   would be another; `moved`: which leaves are split.

@@ -19,7 +19,7 @@ pub enum Verdict {
     Admitted,
     /// It is not allowed: what it published is withdrawn, under the brake.
     Refused,
-    /// It cannot be resolved now: what it published is carried over.
+    /// It cannot be resolved now: what it published is carried over, but for identities whose new text fits.
     Broken,
 }
 

@@ -30,9 +30,11 @@ const MOST_LISTED_OF_REGION: usize = 48 << 20;
 /// The most bytes of a region's sealed Secrets. A region is read back up to 1 GiB.
 const MOST_SEALED_OF_REGION: usize = 768 << 20;
 
-/// What stands around the names in an object's entry of `bundle.yaml`, and in the entry of one who needs it.
+/// What stands around the names in an object's entry of `bundle.yaml`, in the entry of one who needs it, and around the entry of a
+/// group of guests there.
 const AROUND_OBJECT: usize = 300;
 const AROUND_NEED: usize = 96;
+const AROUND_ENTRY: usize = 160;
 const AROUND_STEP: usize = 48;
 const AROUND_DATA: usize = 80;
 
@@ -362,7 +364,8 @@ fn listed(ruling: &Ruling<'_>, member: &Member) -> usize {
         said.saturating_add(AROUND_STEP)
     };
     let steps = member.through.iter().map(step).fold(0_usize, usize::saturating_add);
-    names.saturating_add(steps).saturating_add(AROUND_NEED)
+    let entry = if by.entry().is_some() { AROUND_ENTRY } else { 0 };
+    names.saturating_add(steps).saturating_add(AROUND_NEED).saturating_add(entry)
 }
 
 fn fail(ruling: &mut Ruling<'_>, message: String, help: &'static str) {

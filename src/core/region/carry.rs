@@ -34,7 +34,7 @@ pub(super) enum Fate {
 pub(super) struct Fates(BTreeMap<Claimant, Fate>);
 
 impl Fates {
-    /// The fate of one claimant; one that this release does not know stays.
+    /// The fate of one claimant of the manifest.
     pub(super) fn of(&self, by: &NeededBy) -> Fate {
         self.0.get(&by.by).copied().unwrap_or(Fate::Kept(Reason::Unread))
     }

@@ -19,12 +19,12 @@ pub enum Content {
     Seal(Box<Order>),
 }
 
-/// A Secret to be sealed.
+/// An object to be made: what is read, where it lands, and what is rewritten.
 #[derive(Clone, Debug)]
 pub struct Order {
-    /// The Secret in the snapshot.
+    /// The object in the snapshot.
     pub read: ObjectKey,
-    /// The Secret on the region.
+    /// The object on the region.
     pub lands: ObjectKey,
     /// What is rewritten.
     pub edits: Vec<Edit>,

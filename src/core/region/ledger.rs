@@ -2,7 +2,8 @@
 //!
 //! A row is an object and one who needed it. Each step decides about rows that no step before has decided about, and says
 //! where it does more. An object's bytes are those of its best row: made anew, else kept, else gone. What the steps go by is
-//! asked of a judge, so that this page is the whole order of precedence.
+//! asked of a judge, so that this page is the whole order of precedence. Before it, claims that would displace something are
+//! broken; after it, identities that stay take their new text.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
@@ -157,8 +158,8 @@ pub(super) trait Judge<'m> {
     /// Returns true if a row may no longer be had, by what is known now.
     fn is_revoked(&mut self, row: &Row<'m>) -> bool;
 
-    /// Learns that a row is kept for its claim.
-    fn keeps(&mut self, row: &Row<'m>);
+    /// Notes that a row is kept for its claim, for what is told.
+    fn note_kept(&mut self, row: &Row<'m>);
 
     /// The objects among these that claims read where they would be deleted.
     fn own_output(&mut self, leaving: &[&'m ManifestObject]) -> BTreeSet<&'m ObjectKey>;
@@ -225,7 +226,7 @@ fn revoke<'m>(row: &mut Row<'m>, judge: &mut impl Judge<'m>) {
         Disposition::Kept(_) | Disposition::Left if judge.is_revoked(row) => {
             row.becomes = Disposition::Withdrawn(Gone::Revoked);
         }
-        Disposition::Kept(_) => judge.keeps(row),
+        Disposition::Kept(_) => judge.note_kept(row),
         Disposition::Open
         | Disposition::Left
         | Disposition::Fresh

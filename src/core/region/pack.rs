@@ -1,6 +1,6 @@
 //! Pack: one region's objects, fresh from resolved claims or carried over, before they are files.
 //!
-//! Decides for each Secret what becomes of its published bytes. Writes nothing and judges nothing.
+//! Decides for each Secret what becomes of its published bytes. Writes nothing, and judges no claim.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
@@ -125,7 +125,7 @@ pub(super) enum Stood<'f> {
 }
 
 /// Packs what is wanted, supposing that `file` gives all that is published of it, by the object's key and the text
-/// that is wanted. Whatever is not there as it is wanted counts as changed, until [`judge_changed`] says how; none if an
+/// that is wanted. Whatever is not there as it is wanted counts as changed, until [`decide_changed`] says how; none if an
 /// object is not there at all, or much changed.
 pub(super) fn pack_as_published<'f>(
     terms: &Terms<'_>,
@@ -199,7 +199,7 @@ impl Pack {
 }
 
 /// Decides what becomes of the objects that [`pack_as_published`] only knows to differ.
-pub(super) fn judge_changed(input: &Input<'_>, pack: &mut Pack) {
+pub(super) fn decide_changed(input: &Input<'_>, pack: &mut Pack) {
     let mut unasked = Vec::new();
     for (lands, packed) in &mut pack.objects {
         match packed {
@@ -362,7 +362,7 @@ pub(super) fn keepers(packed: &Packed) -> impl Iterator<Item = &NeededBy> {
 }
 
 /// What holds a region whose published bytes cannot stay, and what is said of those that stay readable.
-pub(super) fn judge_carried(input: &Input<'_>, pack: &mut Pack) -> Option<Finding> {
+pub(super) fn unreadable_carried(input: &Input<'_>, pack: &mut Pack) -> Option<Finding> {
     const SHOWN: usize = 3;
     let region = &input.terms.to.region.name;
     if let Some(claims) = (!pack.readable.is_empty()).then(|| pack.readable.values().flatten().collect::<BTreeSet<_>>())

@@ -283,7 +283,7 @@ impl<'p> Judge<'p> for Claims<'p, '_> {
         true
     }
 
-    fn keeps(&mut self, row: &Row<'p>) {
+    fn note_kept(&mut self, row: &Row<'p>) {
         self.keeping.insert(&row.needed_by.by);
     }
 

@@ -29,7 +29,7 @@ use super::home;
 use super::input::{Input, Terms, empty_manifest};
 use super::moved;
 use super::odd::Odd;
-use super::pack::{Keep, Pack, Packed, Stood, judge_carried, judge_changed, needers, pack_as_published};
+use super::pack::{Keep, Pack, Packed, Stood, decide_changed, needers, pack_as_published, unreadable_carried};
 use super::packing::pack;
 use super::published::{Files, Proved, Published, Unread};
 use super::registered;
@@ -383,7 +383,7 @@ struct Draft<'c> {
 fn draft_changed<'c>(terms: &Terms<'_>, published: &Published, resolved: Resolved<'c>) -> Option<Draft<'c>> {
     let input = &Input { terms: *terms, published };
     let Resolved { mut rulings, mut packed } = resolved;
-    judge_changed(input, &mut packed);
+    decide_changed(input, &mut packed);
     let is_broken = break_immutable(input, &mut rulings, &packed);
     if is_broken || !is_within(&terms.world, terms.to.region, &rulings) {
         return None;
@@ -484,7 +484,7 @@ fn finish<E>(
         withheld.extend(braked.deletions.into_iter().chain(braked.values));
     }
     holds.extend(braked.holds);
-    holds.extend(judge_carried(input, &mut packed).map(Hold::fast));
+    holds.extend(unreadable_carried(input, &mut packed).map(Hold::fast));
     holds.extend(resealing::unprovable(input, &rulings).map(Hold::fast));
     findings.append(&mut packed.findings);
     let left_out = core::mem::take(&mut packed.left_out);

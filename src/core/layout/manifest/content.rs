@@ -164,7 +164,7 @@ impl ObjectState {
 pub enum Reason {
     /// A claim that needs it is broken, by a finding of this code.
     Broken(Code),
-    /// Something was not read that decides about it.
+    /// What a claim needs, or what would tell whether its claimant is there, was not read.
     Unread,
     /// Something was not read that would prove that it may go.
     Unproved,

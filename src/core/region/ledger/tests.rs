@@ -178,7 +178,7 @@ impl<'m> Judge<'m> for Told<'_> {
         self.who(row).is_revoked
     }
 
-    fn keeps(&mut self, _: &Row<'m>) {}
+    fn note_kept(&mut self, _: &Row<'m>) {}
 
     fn brake(&mut self) {}
 

@@ -14,6 +14,7 @@
 //! - [`form`]: what else than plain files may stand where bundles are.
 //! - [`attributes`]: the `.gitattributes` that keeps git from changing bytes.
 //! - [`manifest`]: `bundle.yaml`, which says what the bundle holds and why.
+//! - [`staged`]: a run that is staged and not yet published, so that another run can read what would become of what.
 //!
 //! A [`Layout`] is where a destination's bundle stands: its paths and its open files are asked of it. None of this seals,
 //! compares or reads a published tree, and none of it knows a Credential; what becomes of a region is
@@ -34,6 +35,7 @@ mod place;
 pub(crate) mod sample;
 pub mod sanitise;
 pub mod split;
+pub mod staged;
 pub mod style;
 
 use alloc::collections::BTreeSet;

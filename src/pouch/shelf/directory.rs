@@ -7,7 +7,7 @@
 
 pub mod whole;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::io::{self, Read as _, Write as _};
 use std::os::fd::{AsFd, OwnedFd};
@@ -18,6 +18,7 @@ use std::sync::Mutex;
 use pouch_core::layout::attributes::keeps_bytes;
 use pouch_core::layout::form::{Form, MOST_BYTES};
 use pouch_core::layout::path::TOPS;
+use pouch_core::layout::staged::{RECORD, Region, Staged};
 use pouch_core::name::Directory;
 use pouch_core::region::odd::Odd;
 use pouch_core::region::published::{Files, Published};
@@ -40,9 +41,8 @@ const STAGING: &str = ".pouch-staging";
 /// In the staging folder: what is written, and after the exchange what was there before.
 const NEW: &str = "new";
 
-/// In the staging folder: the paths that are ours to remove, each ended by a zero byte. It appears
-/// when everything is staged; without it nothing was exchanged yet.
-const KNOWN: &str = "known";
+/// In the staging folder: the record, as long as it is written.
+const UNFINISHED: &str = "staged.json.new";
 
 /// A directory that holds bundles.
 pub struct DirectoryShelf {
@@ -50,19 +50,6 @@ pub struct DirectoryShelf {
     staged: Mutex<Staged>,
     left: Vec<String>,
     lock: File,
-}
-
-#[derive(Default)]
-struct Staged {
-    regions: BTreeMap<Directory, Region>,
-    shared: BTreeSet<String>,
-    removed: BTreeSet<String>,
-}
-
-/// The paths of one region's files, before and after.
-struct Region {
-    before: BTreeSet<String>,
-    after: BTreeSet<String>,
 }
 
 impl DirectoryShelf {
@@ -101,24 +88,18 @@ impl DirectoryShelf {
             Err(poisoned) => std::mem::take(poisoned.into_inner()),
         };
         let mut left = std::mem::take(&mut self.left);
-        if staged.regions.is_empty() && staged.shared.is_empty() && staged.removed.is_empty() {
+        if staged.is_empty() {
             return Ok(left);
         }
         let staging = self.staging();
         let handle = File::open(&staging).map_err(|error| ShelfError::io("cannot open", &staging, error))?;
         let sync = || syncfs(&handle).map_err(|error| ShelfError::io("cannot sync", &staging, error.into()));
-        let known: Vec<&str> = staged
-            .regions
-            .values()
-            .flat_map(|region| region.before.iter().chain(&region.after))
-            .chain(staged.shared.iter().chain(&staged.removed))
-            .map(String::as_str)
-            .collect();
-        create(&staging.join("known.new"), known.join("\0").as_bytes())?;
-        // The list must not appear before all that it stands for.
+        let record = staging.join(RECORD);
+        let unwritten = |error: io::Error| ShelfError::io("cannot write", &record, error);
+        create(&staging.join(UNFINISHED), &staged.to_bytes().map_err(|error| unwritten(error.into()))?)?;
+        // The record must not appear before all that it stands for.
         sync()?;
-        let list = staging.join(KNOWN);
-        fs::rename(staging.join("known.new"), &list).map_err(|error| ShelfError::io("cannot write", &list, error))?;
+        fs::rename(staging.join(UNFINISHED), &record).map_err(unwritten)?;
         let mut done = Vec::new();
         self.exchange_all(&staged, &mut done).map_err(|error| partly(done, error))?;
         sync()?;
@@ -608,12 +589,9 @@ fn tidy(root: &Path) -> Result<Vec<String>, ShelfError> {
     }
     let failed = |error| ShelfError::io("cannot remove", &new, error);
     put_back(root, &new);
-    match read_plain(&staging.join(KNOWN)) {
-        Ok(known) => {
-            for path in known.split(|byte| *byte == 0).filter_map(|path| std::str::from_utf8(path).ok()) {
-                remove_inside(&new, path);
-            }
-        }
+    match read_plain(&staging.join(RECORD)) {
+        // Of a record that is damaged, nothing is known to be pouch's.
+        Ok(record) => Staged::read(&record).unwrap_or_default().paths().for_each(|path| remove_inside(&new, path)),
         // Nothing was exchanged, so there are copies only.
         Err(_) if is_folder(&new) => fs::remove_dir_all(&new).map_err(failed)?,
         Err(_) => {}
@@ -628,7 +606,7 @@ fn tidy(root: &Path) -> Result<Vec<String>, ShelfError> {
         fs::rename(&new, staging.join(&name)).map_err(failed)?;
         list(&staging.join(&name), &format!("{STAGING}/{name}"), &mut left);
     }
-    for name in [KNOWN, "known.new"] {
+    for name in [RECORD, UNFINISHED] {
         let _ = fs::remove_file(staging.join(name));
     }
     // These go only if they are empty.

@@ -84,7 +84,8 @@ fn a_crash_after_the_exchange_loses_no_foreign_file_either() {
     write(root.path(), "regions/eu/mine.txt", "mine");
     // As `commit` does, up to where it dies.
     let new = root.path().join(STAGING).join(NEW);
-    write(root.path(), &format!("{STAGING}/{KNOWN}"), &format!("{}\0{}", secret("a"), secret("b")));
+    let record = shelf.staged.lock().unwrap().to_bytes().unwrap();
+    write(root.path(), &format!("{STAGING}/{RECORD}"), std::str::from_utf8(&record).unwrap());
     exchange(&root.path().join("regions/eu"), &new.join("regions/eu")).unwrap();
     // The next run tidies as the end of this one does.
     drop(shelf);

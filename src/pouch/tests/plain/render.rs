@@ -317,9 +317,10 @@ fn a_prepared_staging_folder_leads_nowhere() {
     fleet.write("elsewhere/mine.txt", "mine");
     fs::create_dir_all(fleet.path("bundles/.pouch-staging/new")).unwrap();
     symlink(fleet.path("elsewhere"), fleet.path("bundles/.pouch-staging/new/regions")).unwrap();
-    let known =
-        format!("regions/mine.txt\0../../../elsewhere/mine.txt\0{}", fleet.path("elsewhere/mine.txt").display());
-    fleet.write("bundles/.pouch-staging/known", &known);
+    let mine = fleet.path("elsewhere/mine.txt");
+    let shared = ["regions/mine.txt", "../../../elsewhere/mine.txt", mine.to_str().unwrap()];
+    let record = serde_json::json!({"regions": {}, "shared": shared, "removed": []});
+    fleet.write("bundles/.pouch-staging/staged.json", &record.to_string());
     fleet.render(&[]).ends(0);
     assert_eq!(fleet.read("elsewhere/mine.txt"), "mine");
 }

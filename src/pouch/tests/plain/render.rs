@@ -320,7 +320,7 @@ fn a_prepared_staging_folder_leads_nowhere() {
     let mine = fleet.path("elsewhere/mine.txt");
     let shared = ["regions/mine.txt", "../../../elsewhere/mine.txt", mine.to_str().unwrap()];
     let record = serde_json::json!({"regions": {}, "shared": shared, "removed": []});
-    fleet.write("bundles/.pouch-staging/staged.json", &record.to_string());
+    fleet.write("bundles/.pouch-staging/staged.json", record.to_string());
     fleet.render(&[]).ends(0);
     assert_eq!(fleet.read("elsewhere/mine.txt"), "mine");
 }

@@ -33,7 +33,7 @@ pub(super) fn waits(
         (Some(own), Some(Entry::Template(_) | Entry::Rule { .. })) => waiting(&[own], guest, from),
     };
     // A rule may take what an entry gave that the configuration has no more.
-    let may_be_taken = || may_be_taken(input, by, from).filter(|_| own.is_none() && from.made.is_none());
+    let may_be_taken = || may_be_taken(input, by, guest, from).filter(|_| own.is_none() && from.made.is_none());
     let strange = || carry::made_before_a_strange_look(input, own?);
     let instead = || instead(input, siblings, guest).map(Reason::of);
     // An object that the configuration names is in no other place than it says.
@@ -45,7 +45,7 @@ pub(super) fn waits(
 }
 
 /// The code that says why it is open whether a rule of a group takes what a payload was read from, if it is.
-fn may_be_taken(input: &Input<'_>, by: &Claimant, from: &ReadFrom) -> Option<Code> {
+fn may_be_taken(input: &Input<'_>, by: &Claimant, guest: &Guest, from: &ReadFrom) -> Option<Code> {
     let Claimant::Guests { namespace, group, .. } = by else { return None };
     let world = input.terms.world;
     let object = TakenObject { namespace: from.namespace.clone(), name: from.name.clone() };
@@ -53,8 +53,10 @@ fn may_be_taken(input: &Input<'_>, by: &Claimant, from: &ReadFrom) -> Option<Cod
         let entry = Entry::Rule { rule: rule.clone(), object: Some(object.clone()) };
         Claimant::Guests { namespace: namespace.clone(), group: group.clone(), entry: Some(Box::new(entry)) }
     };
-    // One that cannot be followed is broken as a whole.
-    let mut rules = world.fleet.group_of(by)?.rules.iter().filter(|rule| world.facts.synced.kind(rule).is_some());
+    // One that cannot be followed is broken as a whole. Secrets are made of Secrets alone.
+    let kind = |rule: &Name| world.facts.synced.kind(rule);
+    let may_make = |rule: &&Name| kind(rule).is_some_and(|kind| kind.is_secret() == guest.key.kind.is_secret());
+    let mut rules = world.fleet.group_of(by)?.rules.iter().filter(may_make);
     rules.find_map(|rule| world.may_be_taken(&taken(rule)))
 }
 

@@ -171,7 +171,7 @@ fn taken(
         ask: Ask::Entry(Arc::new([])),
         findings,
     };
-    let Taken { asked, open } = match sync_rule::for_guests(fleet, snapshot, synced, rule, region) {
+    let Taken { asked, foreign, open } = match sync_rule::for_guests(fleet, snapshot, synced, rule, region) {
         Some(Ok(taken)) => taken,
         Some(Err(found)) => return vec![whole(found)],
         None => {
@@ -187,8 +187,10 @@ fn taken(
             return vec![whole(vec![finding])];
         }
     };
-    if asked.len() > MOST_TAKEN {
-        let message = format!("{key} takes {} objects, and a group {MOST_TAKEN} by one rule", asked.len());
+    // Whoever writes what the rule cannot use takes nothing from the others.
+    let count = asked.len().saturating_sub(foreign);
+    if count > MOST_TAKEN {
+        let message = format!("{key} takes {count} objects, and a group {MOST_TAKEN} by one rule");
         let finding = Finding::new(Code::TooManyObjects, message).about(&key).help("Narrow the rule.");
         return vec![whole(vec![finding])];
     }

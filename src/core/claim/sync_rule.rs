@@ -188,6 +188,8 @@ pub(super) fn claims(fleet: &Fleet, snapshot: &Snapshot, rules: &SyncRules) -> V
 pub(super) struct Taken {
     /// What it asks for each object. Of what other sources have and no grant can open, a few, so that they are told of.
     pub(super) asked: Vec<Asked>,
+    /// How many of these that are.
+    pub(super) foreign: usize,
     /// What leaves open whether it takes more.
     pub(super) open: Option<Finding>,
 }
@@ -226,8 +228,7 @@ pub(super) fn for_guests(
     };
     let (features, followed) = (OnceCell::new(), Followed { object, rule });
     let mut sight = Sight::of(fleet, snapshot, &features, followed);
-    let mut taken = Taken { asked: Vec::new(), open: unmatched(snapshot, followed) };
-    let mut foreign = 0_usize;
+    let mut taken = Taken { asked: Vec::new(), foreign: 0, open: unmatched(snapshot, followed) };
     // A payload in a payload would be one more with each run.
     let is_payload = |key: &ObjectKey| is_name_of_guests(&key.name) && snapshot.copies(key).any(|copy| copy.ours);
     for key in Candidates::new(snapshot).of(rule).into_iter().filter(|key| !is_payload(key)) {
@@ -235,10 +236,10 @@ pub(super) fn for_guests(
         let Some(asked) = ask(fleet, snapshot, followed, region, Goal::Guests, &answers) else { continue };
         if !answers.iter().any(|answer| answer.is_own) && !may_be_granted(fleet, &asked.by, region, key) {
             // A few are told of; who writes a hundred thousand of them costs each namespace of the group no more than that.
-            foreign = foreign.saturating_add(1);
-            if foreign > MOST_FOREIGN {
+            if taken.foreign >= MOST_FOREIGN {
                 continue;
             }
+            taken.foreign = taken.foreign.saturating_add(1);
         }
         taken.asked.push(asked);
     }

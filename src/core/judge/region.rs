@@ -71,9 +71,20 @@ fn give_way(world: &World<'_>, incumbents: &Incumbents, rulings: &mut [Ruling<'_
             _ => false,
         };
         let equals = || puts.iter().filter(|put| put.rank == first.rank);
-        let holder = incumbents.in_guests.get(&(group.clone(), (*in_guest).clone()));
-        let holds = |member: &Member| {
-            holder.is_some_and(|(namespace, name)| member.read.namespace == *namespace && member.read.name == *name)
+        let before = incumbents.in_guests.get(&(group.clone(), (*in_guest).clone())).map(Vec::as_slice);
+        let before = before.unwrap_or_default();
+        // What was read says less than who has it: two may read one name.
+        let is_own = |put: &Put<'_>| {
+            let by = rulings.get(put.index).map(|ruling| &ruling.case.claim.by);
+            let has = |member: &Member| {
+                before.iter().any(|(claimant, source)| Some(claimant) == by && source.is_of(&member.read))
+            };
+            put.member.is_some_and(has)
+        };
+        let is_anyones = equals().any(is_own);
+        let holds = |put: &Put<'_>, member: &Member| match is_anyones {
+            true => is_own(put),
+            false => before.iter().any(|(_, source)| source.is_of(&member.read)),
         };
         let is_decided = equals().all(|put| put.index == first.index || agree(&put));
         for put in puts.iter().filter(|put| put.rank != Rank::Entry && (put.index != first.index || !is_decided)) {
@@ -83,7 +94,7 @@ fn give_way(world: &World<'_>, incumbents: &Incumbents, rulings: &mut [Ruling<'_
                 None if put.rank != first.rank || is_decided => {
                     format!("a template comes first with {in_guest} in guests, which cannot be delivered now")
                 }
-                None if holds(member) => continue,
+                None if holds(put, member) => continue,
                 None => {
                     let other = equals().filter_map(|put| put.member).find(|other| other.read != member.read);
                     let other = other.map_or_else(|| String::from("something else"), |other| format!("{}", other.read));
@@ -206,9 +217,7 @@ fn losing<'c>(
         claimant(want.0).is_some_and(|by| needers.contains(by))
     };
     let holder = incumbents.sources.get(lands);
-    let holds = |want: &&(usize, &Member)| {
-        holder.is_some_and(|(namespace, name)| want.1.read.namespace == *namespace && want.1.read.name == *name)
-    };
+    let holds = |want: &&(usize, &Member)| holder.is_some_and(|source| source.is_of(&want.1.read));
     if !wants.iter().any(|want| is_made(&want)) {
         return wants.iter().filter(|want| !holds(want)).map(|(index, _)| *index).collect();
     }
@@ -277,6 +286,7 @@ pub fn immutable_changes(
 mod tests {
     use super::*;
     use crate::closure::{NamedBy, Role};
+    use crate::judge::incumbents::Source;
     use crate::name::Name;
     use crate::testing::case::{Document, Scene};
     use crate::testing::stages::Desk;
@@ -317,7 +327,8 @@ mod tests {
         let losing = |incumbents: &Incumbents| losing(&desk.world(), incumbents, &key("a"), &wants, &|_| None);
         let mut incumbents = Incumbents::default();
         assert_eq!(losing(&incumbents), [0, 1, 2]);
-        incumbents.sources.insert(key("a"), (Some("a".into()), Name::from("x")));
+        let source = Source { namespace: Some("a".into()), name: "x".into(), made: None };
+        incumbents.sources.insert(key("a"), source);
         assert_eq!(losing(&incumbents), [1, 2]);
     }
 }

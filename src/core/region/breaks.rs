@@ -9,8 +9,9 @@ use super::input::Input;
 use super::revoked::Admission;
 use super::siblings::Siblings;
 use crate::claim::parcel;
+use crate::closure::{Member, Rank};
 use crate::finding::{Code, Finding};
-use crate::judge::case::{Case, Ruling};
+use crate::judge::case::Ruling;
 use crate::k0rdent;
 use crate::layout::Layout;
 use crate::layout::manifest::{ManifestObject, NeededBy};
@@ -46,7 +47,7 @@ pub(super) fn break_displaced(input: &Input<'_>, rulings: &mut [Ruling<'_>]) -> 
     let lasting = manifest.objects.iter().filter(|object| !object.state.is_handover());
     let is_made = |object: &&ManifestObject| object.needed_by.iter().any(|needed_by| needed_by.by.is_maker());
     let made: BTreeSet<&ObjectKey> = lasting.filter(is_made).map(|object| &object.key).collect();
-    let puts = |by: &Claimant| by.is_maker() || is_taken(by);
+    let puts = |by: &Claimant| by.is_maker() || by.entry().is_some_and(|entry| entry.object().is_none());
     if made.is_empty() && !rulings.iter().any(|ruling| puts(&ruling.case.claim.by)) {
         return false;
     }
@@ -58,7 +59,6 @@ pub(super) fn break_displaced(input: &Input<'_>, rulings: &mut [Ruling<'_>]) -> 
     for (index, ruling) in rulings.iter().enumerate().filter(|(_, ruling)| ruling.is_admitted()) {
         let (by, is_maker) = (&ruling.case.claim.by, ruling.case.claim.by.is_maker());
         if by.group().is_some() {
-            broken.extend(in_guests.displaced(ruling).map(|finding| (index, finding)));
             continue;
         }
         let mut contested = ruling.case.published_members().filter(|member| is_maker || made.contains(&member.lands));
@@ -77,19 +77,38 @@ pub(super) fn break_displaced(input: &Input<'_>, rulings: &mut [Ruling<'_>]) -> 
         let finding = Finding::new(Code::ConflictingContent, message).about(lands).at(&ruling.case.claim.origin);
         broken.push((index, finding.help(help)));
     }
-    let any = !broken.is_empty();
+    let mut any = !broken.is_empty();
+    let displaced: Vec<(usize, Finding, bool)> =
+        in_guests.displaced(rulings).into_iter().map(|(index, member)| displaced_in_guests(index, member)).collect();
     for (index, finding) in broken {
         if let Some(ruling) = rulings.get_mut(index) {
             ruling.find(finding);
         }
     }
+    for (index, finding, is_rule) in displaced {
+        let Some(ruling) = rulings.get_mut(index) else { continue };
+        let finding = finding.at(&ruling.case.claim.origin);
+        match finding.object.clone().filter(|_| !is_rule) {
+            Some(read) => any |= ruling.let_wait(&read, &finding),
+            None => {
+                ruling.find(finding);
+                any = true;
+            }
+        }
+    }
     any
 }
 
-/// Returns true for an object that a rule of a group of guests takes: whoever writes the object says where it lands there.
-fn is_taken(by: &Claimant) -> bool {
-    matches!(by.entry(), Some(Entry::Rule { object: Some(_), .. }))
+/// The finding for what a rule or template puts where something else is published that stays, and whether it is a rule's.
+fn displaced_in_guests(index: usize, member: &Member) -> (usize, Finding, bool) {
+    let lands = parcel(&member.edits).map_or(&member.lands, |parcel| &parcel.lands);
+    let message = format!("{} waits: another object is published as {lands} in guests, and that stays", member.read);
+    let finding = Finding::new(Code::ConflictingContent, message).about(&member.read);
+    (index, finding.help("Let one of them land elsewhere, or remove one."), member.rank() == Rank::Rule)
 }
+
+/// A place in guests: the group that may have something there, and what that is called.
+type InGuest<'d> = (Claimant, &'d ObjectKey);
 
 /// What is published for groups of guests, by its place there.
 struct InGuests<'d, 'a, 'i, 'r> {
@@ -97,7 +116,7 @@ struct InGuests<'d, 'a, 'i, 'r> {
     fates: &'d Fates,
     admission: &'d Admission<'a, 'i, 'r>,
     of_guests: &'d Siblings<'i, 'r>,
-    published: BTreeMap<(Claimant, &'d ObjectKey), Vec<(&'d ManifestObject, &'d NeededBy)>>,
+    published: BTreeMap<InGuest<'d>, Vec<(&'d ManifestObject, &'d NeededBy)>>,
 }
 
 impl<'d, 'a, 'i, 'r> InGuests<'d, 'a, 'i, 'r> {
@@ -119,40 +138,109 @@ impl<'d, 'a, 'i, 'r> InGuests<'d, 'a, 'i, 'r> {
         Self { input, fates, admission, of_guests, published }
     }
 
-    /// The finding for an object that a rule puts where another is published that stays. What exchanges one for another is the
-    /// matter of a whole run.
-    fn displaced(&self, ruling: &Ruling<'_>) -> Option<Finding> {
-        let Case { claim, .. } = ruling.case;
-        let member = ruling.case.published_members().next().filter(|_| is_taken(&claim.by))?;
-        let lands = &parcel(&member.edits)?.lands;
-        let before = self.published.get(&(claim.by.whole().into_owned(), lands))?;
-        let is_it = |(object, needed_by): &(&ManifestObject, &NeededBy)| {
-            let rule = needed_by.by.entry().and_then(Entry::rule);
-            let kind = rule.and_then(|rule| self.input.terms.world.facts.synced.kind(rule));
-            object.from.as_ref().is_some_and(|from| from.is_of(&member.read))
-                && member.read.kind.is_secret() == object.key.kind.is_secret()
-                && kind.is_none_or(|kind| *kind == member.read.kind)
-        };
-        if before.iter().any(is_it) || !before.iter().any(|(object, needed_by)| self.stays(object, needed_by)) {
-            return None;
+    /// What rules and templates put where something else is published that stays, by the ruling. Whatever waits for that keeps
+    /// the place that it has itself, and so on.
+    fn displaced(&self, rulings: &'d [Ruling<'_>]) -> Vec<(usize, &'d Member)> {
+        let mut wanting: BTreeMap<InGuest<'d>, Vec<(usize, &Member)>> = BTreeMap::new();
+        let mut having: BTreeMap<&Claimant, Vec<&InGuest<'d>>> = BTreeMap::new();
+        for (index, ruling) in rulings.iter().enumerate().filter(|(_, ruling)| ruling.is_admitted()) {
+            let members =
+                ruling.case.published_members().filter(|member| member.rule.is_some() && !ruling.holds(member));
+            for (member, parcel) in members.filter_map(|member| Some((member, parcel(&member.edits)?))) {
+                let place = (ruling.case.claim.by.whole().into_owned(), &parcel.lands);
+                wanting.entry(place).or_default().push((index, member));
+            }
         }
-        let message =
-            format!("{} waits: another object is published as {lands} in guests, and that stays", member.read);
-        let finding = Finding::new(Code::ConflictingContent, message).about(&member.read).at(&claim.origin);
-        Some(finding.help("Let one of them land elsewhere, or remove one."))
+        for (place, before) in &self.published {
+            before.iter().for_each(|(_, needed_by)| having.entry(&needed_by.by).or_default().push(place));
+        }
+        let (mut displaced, mut seen): (Vec<(usize, &Member)>, BTreeSet<(usize, &ObjectKey)>) = Default::default();
+        let mut add = |index: usize, member: &'d Member, displaced: &mut Vec<(usize, &'d Member)>| {
+            if seen.insert((index, &member.lands)) {
+                displaced.push((index, member));
+            }
+        };
+        for (place, wants) in &wanting {
+            let Some(before) = self.published.get(place) else { continue };
+            for (index, member) in wants {
+                if is_in_the_way(self, before, rulings.get(*index), member, |row| self.stays(row)) {
+                    add(*index, member, &mut displaced);
+                }
+            }
+        }
+        let mut next = 0;
+        while let Some((waiting, _)) = displaced.get(next).copied() {
+            next = next.saturating_add(1);
+            let Some(by) = rulings.get(waiting).map(|ruling| &ruling.case.claim.by) else { continue };
+            for place in having.get(by).into_iter().flatten() {
+                let (Some(before), Some(wants)) = (self.published.get(*place), wanting.get(*place)) else { continue };
+                let is_kept = |(object, needed_by): &Row<'_>| {
+                    needed_by.by == *by && self.admission.ends(object, needed_by).is_none()
+                };
+                for (index, member) in wants.iter().filter(|(index, _)| *index != waiting) {
+                    if is_in_the_way(self, before, rulings.get(*index), member, is_kept) {
+                        add(*index, member, &mut displaced);
+                    }
+                }
+            }
+        }
+        displaced
     }
 
-    fn stays(&self, object: &ManifestObject, needed_by: &NeededBy) -> bool {
+    /// Returns true for a published object that stays although its claimant does not make it anew. What exchanges one object for
+    /// another is the matter of a whole run.
+    fn stays(&self, (object, needed_by): &Row<'_>) -> bool {
         if self.input.terms.selection.refresh.is_some() {
             return true;
         }
         let is_kept = match self.fates.of(needed_by) {
+            Fate::Fresh if self.is_made_anew(object, needed_by) => false,
             Fate::Fresh => guest_stays::waits(self.input, self.admission, self.of_guests, object, needed_by).is_some(),
             Fate::Kept(_) => true,
             Fate::Withdrawn(_) => false,
         };
         is_kept && self.admission.ends(object, needed_by).is_none()
     }
+
+    fn is_made_anew(&self, object: &ManifestObject, needed_by: &NeededBy) -> bool {
+        let own = self.of_guests.own(&needed_by.by).filter(|ruling| ruling.is_admitted());
+        let (Some(own), Some(guest), Some(from)) = (own, &object.guest, &object.from) else { return false };
+        own.case.published_members().any(|member| {
+            let is_there = parcel(&member.edits).is_some_and(|parcel| parcel.lands == guest.key);
+            is_there && from.is_of(&member.read) && !own.holds(member)
+        })
+    }
+}
+
+/// A published object and one who needs it.
+type Row<'d> = (&'d ManifestObject, &'d NeededBy);
+
+/// Returns true if something else is published where a member lands, and stays as `stays` tells. What a template makes waits for
+/// what another one made: a rule gives way to it.
+fn is_in_the_way(
+    places: &InGuests<'_, '_, '_, '_>,
+    before: &[Row<'_>],
+    ruling: Option<&Ruling<'_>>,
+    member: &Member,
+    stays: impl Fn(&Row<'_>) -> bool,
+) -> bool {
+    let by = ruling.map(|ruling| &ruling.case.claim.by);
+    let is_it = |(object, needed_by): &Row<'_>| {
+        let rule = needed_by.by.entry().and_then(Entry::rule);
+        let kind = rule.map(|rule| places.input.terms.world.facts.synced.kind(rule));
+        // Of a rule that cannot be followed nobody knows of which kind it took something.
+        let is_of_kind = match kind {
+            None => true,
+            Some(Some(kind)) => *kind == member.read.kind,
+            Some(None) => member.read.kind.is_secret() || Some(&needed_by.by) == by,
+        };
+        let is_read = object.from.as_ref().is_some_and(|from| from.is_of(&member.read));
+        is_read && member.read.kind.is_secret() == object.key.kind.is_secret() && is_of_kind
+    };
+    let is_equal = |(_, needed_by): &&Row<'_>| {
+        member.rank() == Rank::Rule || needed_by.by.entry().is_some_and(|entry| entry.template().is_some())
+    };
+    !before.iter().any(is_it) && before.iter().filter(is_equal).any(stays)
 }
 
 /// Breaks claims whose objects would share a file: long names that are cut, whose hashes have 64 bits, and kinds that

@@ -24,21 +24,21 @@ pub(super) fn waits(
     needed_by: &NeededBy,
 ) -> Option<Reason> {
     let by = &needed_by.by;
-    let (siblings, own) = (of_guests.of_group(by), of_guests.own(by));
+    let own = of_guests.own(by);
     let (guest, from) = object.guest.as_ref().zip(object.from.as_ref())?;
     let waiting = || match (own, by.entry()) {
         // What no entry has any more, another may still give.
-        (None, _) => waiting(siblings, guest, from),
+        (None, _) => waiting(of_guests.reading(by, from), guest, from),
         (Some(_), Some(Entry::Object(_)) | None) => None,
         (Some(own), Some(Entry::Template(_) | Entry::Rule { .. })) => waiting(&[own], guest, from),
     };
     // A rule may take what an entry gave that the configuration has no more.
     let may_be_taken = || may_be_taken(input, by, guest, from).filter(|_| own.is_none() && from.made.is_none());
     let strange = || carry::made_before_a_strange_look(input, own?);
-    let instead = || instead(input, siblings, guest).map(Reason::of);
-    // An object that the configuration names is in no other place than it says.
-    let is_placed = own.is_some() && by.entry().is_some_and(|entry| entry.object().is_some());
-    let may_be_given = || may_be_given(siblings, needed_by).filter(|_| !is_placed);
+    let instead = || instead(input, of_guests.putting(by, &guest.key), guest).map(Reason::of);
+    // What its own entry puts somewhere is nowhere else; a template may make several.
+    let is_placed = own.is_some() && by.entry().is_some_and(|entry| entry.template().is_none());
+    let may_be_given = || may_be_given(of_guests.open(by), needed_by).filter(|_| !is_placed);
     let why = waiting().or_else(may_be_taken).map(Reason::of).or_else(strange).or_else(instead).or_else(may_be_given);
     let why = why.or_else(|| admission.may_be_slip(object, needed_by).then_some(Reason::Unproved));
     why.filter(|reason| !input.terms.allowances.withdraws(by, reason.code()))
@@ -67,13 +67,14 @@ fn waiting(rulings: &[&Ruling<'_>], guest: &Guest, from: &ReadFrom) -> Option<Co
         let mut waiting = ruling.case.closure.waiting.iter().chain(&ruling.waiting);
         let one = waiting.find(|(read, _)| is_it(read)).map(|(_, code)| *code);
         let mut members = ruling.case.closure.members.iter();
-        one.or_else(|| ruling.broken_by().filter(|_| members.any(|member| is_it(&member.read))))
+        let is_broken = ruling.verdict == Verdict::Broken;
+        one.or_else(|| ruling.broken_by().filter(|_| is_broken && members.any(|member| is_it(&member.read))))
     })
 }
 
 /// Why what the configuration puts somewhere in guests cannot be delivered there yet, if that is so: in the place of what is
 /// published there.
-pub(super) fn instead(input: &Input<'_>, siblings: &[&Ruling<'_>], published: &Guest) -> Option<Code> {
+fn instead(input: &Input<'_>, siblings: &[&Ruling<'_>], published: &Guest) -> Option<Code> {
     siblings.iter().find_map(|ruling| is_instead(input, ruling, published))
 }
 
@@ -100,16 +101,13 @@ fn is_instead(input: &Input<'_>, ruling: &Ruling<'_>, published: &Guest) -> Opti
 
 /// The reason for which an object stays that its entry has no more: another entry, which cannot be followed now, may give it. A
 /// template that fails may give what a rule took or a template made; what the configuration named goes when it says so.
-fn may_be_given(siblings: &[&Ruling<'_>], needed_by: &NeededBy) -> Option<Reason> {
+fn may_be_given(open: &[&Ruling<'_>], needed_by: &NeededBy) -> Option<Reason> {
     let is_named = needed_by.by.entry().is_some_and(|entry| entry.object().is_some());
     let may_give = |ruling: &&&Ruling<'_>| {
-        let is_open = match ruling.case.claim.by.entry() {
-            Some(Entry::Template(_)) => !is_named,
-            Some(Entry::Rule { object: None, .. }) => true,
-            Some(Entry::Rule { object: Some(_), .. } | Entry::Object(_)) | None => false,
-        };
-        ruling.verdict == Verdict::Broken && !needed_by.by.is_of(&ruling.case.claim.by) && is_open
+        let by = &ruling.case.claim.by;
+        let is_template = by.entry().is_some_and(|entry| entry.template().is_some());
+        !needed_by.by.is_of(by) && !(is_template && is_named)
     };
-    let ruling = siblings.iter().find(may_give)?;
+    let ruling = open.iter().find(may_give)?;
     Some(ruling.broken_by().map_or(Reason::Unread, Reason::of))
 }

@@ -3,28 +3,89 @@
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
-use crate::judge::case::Ruling;
-use crate::name::Claimant;
+use crate::claim::parcel;
+use crate::judge::case::{Ruling, Verdict};
+use crate::layout::manifest::ReadFrom;
+use crate::name::{Claimant, Entry, Name, Namespace, ObjectKey};
 
 /// The rulings on what groups of guests ask for, by the group in its namespace.
-pub(super) struct Siblings<'r, 'c>(BTreeMap<Claimant, Vec<&'r Ruling<'c>>>);
+pub(super) struct Siblings<'r, 'c> {
+    groups: BTreeMap<Claimant, Group<'r, 'c>>,
+    own: BTreeMap<&'r Claimant, &'r Ruling<'c>>,
+}
+
+/// Those of one group.
+struct Group<'r, 'c> {
+    all: Vec<&'r Ruling<'c>>,
+    /// Those on rules as a whole and on templates that are broken: what else they give nobody knows.
+    open: Vec<&'r Ruling<'c>>,
+    /// Those that read an object, by its namespace and name.
+    reading: BTreeMap<(Option<Namespace>, Name), Vec<&'r Ruling<'c>>>,
+    /// Those that put something somewhere in guests, or would.
+    putting: BTreeMap<&'r ObjectKey, Vec<&'r Ruling<'c>>>,
+}
+
+impl<'r, 'c> Group<'r, 'c> {
+    fn add(&mut self, ruling: &'r Ruling<'c>) {
+        let (claim, closure) = (&ruling.case.claim, &ruling.case.closure);
+        self.all.push(ruling);
+        let gives_more = matches!(claim.by.entry(), Some(Entry::Rule { object: None, .. } | Entry::Template(_)));
+        if ruling.verdict == Verdict::Broken && gives_more {
+            self.open.push(ruling);
+        }
+        let members = closure.members.iter().map(|member| &member.read);
+        for read in members.chain(closure.waiting.keys()).chain(ruling.waiting.keys()) {
+            self.reading.entry((read.namespace.clone(), read.name.clone())).or_default().push(ruling);
+        }
+        let places = closure.members.iter().filter_map(|member| parcel(&member.edits)).map(|parcel| &parcel.lands);
+        for lands in places.chain(closure.awaited.keys()) {
+            self.putting.entry(lands).or_default().push(ruling);
+        }
+    }
+}
 
 impl<'r, 'c> Siblings<'r, 'c> {
     pub(super) fn of(rulings: &'r [Ruling<'c>]) -> Self {
-        let mut of: BTreeMap<Claimant, Vec<&Ruling<'c>>> = BTreeMap::new();
+        let mut of = Self { groups: BTreeMap::new(), own: BTreeMap::new() };
         for ruling in rulings.iter().filter(|ruling| ruling.case.claim.by.group().is_some()) {
-            of.entry(ruling.case.claim.by.whole().into_owned()).or_default().push(ruling);
+            let group = of.groups.entry(ruling.case.claim.by.whole().into_owned());
+            let empty =
+                || Group { all: Vec::new(), open: Vec::new(), reading: BTreeMap::new(), putting: BTreeMap::new() };
+            group.or_insert_with(empty).add(ruling);
+            of.own.insert(&ruling.case.claim.by, ruling);
         }
-        Self(of)
+        of
+    }
+
+    fn group(&self, by: &Claimant) -> Option<&Group<'r, 'c>> {
+        self.groups.get(&*by.whole())
     }
 
     /// All of the group that a claimant belongs to; nothing for others.
     pub(super) fn of_group(&self, by: &Claimant) -> &[&'r Ruling<'c>] {
-        self.0.get(&*by.whole()).map(Vec::as_slice).unwrap_or_default()
+        self.group(by).map(|group| &*group.all).unwrap_or_default()
+    }
+
+    /// Those of the group that are broken and may give more than they say.
+    pub(super) fn open(&self, by: &Claimant) -> &[&'r Ruling<'c>] {
+        self.group(by).map(|group| &*group.open).unwrap_or_default()
+    }
+
+    /// Those of the group that read an object.
+    pub(super) fn reading(&self, by: &Claimant, from: &ReadFrom) -> &[&'r Ruling<'c>] {
+        let group = self.group(by);
+        let reading = group.and_then(|group| group.reading.get(&(from.namespace.clone(), from.name.clone())));
+        reading.map(Vec::as_slice).unwrap_or_default()
+    }
+
+    /// Those of the group that put something somewhere in guests.
+    pub(super) fn putting(&self, by: &Claimant, lands: &ObjectKey) -> &[&'r Ruling<'c>] {
+        let putting = self.group(by).and_then(|group| group.putting.get(lands));
+        putting.map(Vec::as_slice).unwrap_or_default()
     }
 
     /// The ruling on an entry.
     pub(super) fn own(&self, by: &Claimant) -> Option<&'r Ruling<'c>> {
-        self.of_group(by).iter().find(|ruling| ruling.case.claim.by == *by).copied()
+        self.own.get(by).copied()
     }
 }

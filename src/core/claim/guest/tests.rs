@@ -119,4 +119,9 @@ fn what_one_rule_takes_for_a_group_is_bounded() {
     let own = |number: usize| ("all", secret("shared", &format!("s{number}"), "pull: 'yes'"));
     let all_good = |count: usize| heard(&scene("ns-1", (0..count).map(own))).values().all(|good| *good);
     assert!(all_good(10) && !all_good(MOST_TAKEN + 1));
+    // Whoever writes what the rule cannot use makes it no larger.
+    let foreign = (0..100).map(|number| ("tenant", secret("team-a", &format!("t{number}"), "pull: 'yes'")));
+    let desk = Desk::new(&scene("ns-1", (0..MOST_TAKEN).map(own).chain(foreign)));
+    let whole = desk.facts.asked().iter().filter(|asked| asked.by.entry().is_some_and(|entry| entry.rule().is_some()));
+    assert!(whole.filter(|asked| *asked.by.written() == asked.by).all(|asked| asked.findings.is_empty()));
 }

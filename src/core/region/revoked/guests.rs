@@ -111,6 +111,13 @@ impl<'i> Admission<'_, 'i, '_> {
         self.slips.contains_key(&*needed_by.by.whole()) && self.is_unnamed(object, needed_by)
     }
 
+    /// Returns true for an object that a rule, which can be followed, takes no more.
+    fn is_untaken(&self, by: &Claimant) -> bool {
+        let whole = self.of_guests.own(&by.written()).filter(|whole| whole.is_admitted());
+        let is_taken = || self.of_guests.own(by).is_some() || self.input.terms.world.may_be_taken(by).is_some();
+        *by.written() != *by && whole.is_some() && !is_taken()
+    }
+
     fn is_unnamed(&self, object: &ManifestObject, needed_by: &NeededBy) -> bool {
         let group = self.input.terms.world.fleet.group_of(&needed_by.by);
         let giver = giver(object, needed_by);
@@ -123,15 +130,17 @@ impl<'i> Admission<'_, 'i, '_> {
         kept: impl Iterator<Item = (&'m ManifestObject, &'m NeededBy)>,
     ) -> Vec<Finding> {
         const SHOWN: usize = 5;
-        let mut unnamed: BTreeMap<Claimant, BTreeSet<&ObjectKey>> = BTreeMap::new();
+        let mut unnamed: BTreeMap<(Claimant, bool), BTreeSet<&ObjectKey>> = BTreeMap::new();
         for (object, needed_by) in kept.filter(|(_, needed_by)| needed_by.by.group().is_some()) {
-            if let Some(guest) = object.guest.as_ref().filter(|_| self.is_unnamed(object, needed_by)) {
-                unnamed.entry(needed_by.by.whole().into_owned()).or_default().insert(&guest.key);
+            let is_untaken = self.is_untaken(&needed_by.by);
+            if let Some(guest) = object.guest.as_ref().filter(|_| is_untaken || self.is_unnamed(object, needed_by)) {
+                let by = needed_by.by.whole().into_owned();
+                unnamed.entry((by, is_untaken)).or_default().insert(&guest.key);
             }
         }
-        let finding = |(by, objects): (Claimant, BTreeSet<&ObjectKey>)| {
+        let finding = |((by, is_untaken), objects): ((Claimant, bool), BTreeSet<&ObjectKey>)| {
             let withdraw = format!("`--withdraw {}` lets go of all that waits in the group", by.path());
-            let (why, help) = match self.slips.get(&by) {
+            let (why, help) = match self.slips.get(&by).filter(|_| !is_untaken) {
                 Some(Slip { named, is_unread: false }) => (
                     format!(
                         "guests.{} names {named}, which gives nothing, and may be a slip in the name of it",
@@ -150,10 +159,8 @@ impl<'i> Admission<'_, 'i, '_> {
                     format!("What is wrong with the group is told beside this. {withdraw}."),
                 ),
             };
-            let message = format!(
-                "{by} keeps what the configuration names no more: {}; {why}",
-                few(&objects, objects.len(), SHOWN)
-            );
+            let what = if is_untaken { "its rules take" } else { "the configuration names" };
+            let message = format!("{by} keeps what {what} no more: {}; {why}", few(&objects, objects.len(), SHOWN));
             let finding = Finding::new(Code::DeletionUnproved, message).severity(Severity::Warning).claimed_by(&by);
             finding.at(&Origin::configuration()).in_region(&self.input.terms.to.region.name).help(help)
         };

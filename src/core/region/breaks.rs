@@ -107,6 +107,13 @@ fn displaced_in_guests(index: usize, member: &Member) -> (usize, Finding, bool) 
     (index, finding.help("Let one of them land elsewhere, or remove one."), member.rank() == Rank::Rule)
 }
 
+/// A published object and one who needs it.
+#[derive(Clone, Copy)]
+struct Has<'d> {
+    object: &'d ManifestObject,
+    needed_by: &'d NeededBy,
+}
+
 /// A place in guests: the group that may have something there, and what that is called.
 type InGuest<'d> = (Claimant, &'d ObjectKey);
 
@@ -116,7 +123,7 @@ struct InGuests<'d, 'a, 'i, 'r> {
     fates: &'d Fates,
     admission: &'d Admission<'a, 'i, 'r>,
     of_guests: &'d Siblings<'i, 'r>,
-    published: BTreeMap<InGuest<'d>, Vec<(&'d ManifestObject, &'d NeededBy)>>,
+    published: BTreeMap<InGuest<'d>, Vec<Has<'d>>>,
 }
 
 impl<'d, 'a, 'i, 'r> InGuests<'d, 'a, 'i, 'r> {
@@ -132,7 +139,7 @@ impl<'d, 'a, 'i, 'r> InGuests<'d, 'a, 'i, 'r> {
             let Some(guest) = &object.guest else { continue };
             for needed_by in object.needed_by.iter().filter(|needed_by| needed_by.by.group().is_some()) {
                 let place = (needed_by.by.whole().into_owned(), &guest.key);
-                published.entry(place).or_default().push((object, needed_by));
+                published.entry(place).or_default().push(Has { object, needed_by });
             }
         }
         Self { input, fates, admission, of_guests, published }
@@ -152,9 +159,10 @@ impl<'d, 'a, 'i, 'r> InGuests<'d, 'a, 'i, 'r> {
             }
         }
         for (place, before) in &self.published {
-            before.iter().for_each(|(_, needed_by)| having.entry(&needed_by.by).or_default().push(place));
+            before.iter().for_each(|has| having.entry(&has.needed_by.by).or_default().push(place));
         }
-        let (mut displaced, mut seen): (Vec<(usize, &Member)>, BTreeSet<(usize, &ObjectKey)>) = Default::default();
+        let mut displaced: Vec<(usize, &Member)> = Vec::new();
+        let mut seen: BTreeSet<(usize, &ObjectKey)> = BTreeSet::new();
         let mut add = |index: usize, member: &'d Member, displaced: &mut Vec<(usize, &'d Member)>| {
             if seen.insert((index, &member.lands)) {
                 displaced.push((index, member));
@@ -174,9 +182,8 @@ impl<'d, 'a, 'i, 'r> InGuests<'d, 'a, 'i, 'r> {
             let Some(by) = rulings.get(waiting).map(|ruling| &ruling.case.claim.by) else { continue };
             for place in having.get(by).into_iter().flatten() {
                 let (Some(before), Some(wants)) = (self.published.get(*place), wanting.get(*place)) else { continue };
-                let is_kept = |(object, needed_by): &Row<'_>| {
-                    needed_by.by == *by && self.admission.ends(object, needed_by).is_none()
-                };
+                let is_kept =
+                    |has: &Has<'_>| has.needed_by.by == *by && self.admission.ends(has.object, has.needed_by).is_none();
                 for (index, member) in wants.iter().filter(|(index, _)| *index != waiting) {
                     if is_in_the_way(self, before, rulings.get(*index), member, is_kept) {
                         add(*index, member, &mut displaced);
@@ -189,7 +196,8 @@ impl<'d, 'a, 'i, 'r> InGuests<'d, 'a, 'i, 'r> {
 
     /// Returns true for a published object that stays although its claimant does not make it anew. What exchanges one object for
     /// another is the matter of a whole run.
-    fn stays(&self, (object, needed_by): &Row<'_>) -> bool {
+    fn stays(&self, has: &Has<'_>) -> bool {
+        let Has { object, needed_by } = *has;
         if self.input.terms.selection.refresh.is_some() {
             return true;
         }
@@ -212,20 +220,17 @@ impl<'d, 'a, 'i, 'r> InGuests<'d, 'a, 'i, 'r> {
     }
 }
 
-/// A published object and one who needs it.
-type Row<'d> = (&'d ManifestObject, &'d NeededBy);
-
 /// Returns true if something else is published where a member lands, and stays as `stays` tells. What a template makes waits for
 /// what another one made: a rule gives way to it.
 fn is_in_the_way(
     places: &InGuests<'_, '_, '_, '_>,
-    before: &[Row<'_>],
+    before: &[Has<'_>],
     ruling: Option<&Ruling<'_>>,
     member: &Member,
-    stays: impl Fn(&Row<'_>) -> bool,
+    stays: impl Fn(&Has<'_>) -> bool,
 ) -> bool {
     let by = ruling.map(|ruling| &ruling.case.claim.by);
-    let is_it = |(object, needed_by): &Row<'_>| {
+    let is_it = |Has { object, needed_by }: &Has<'_>| {
         let rule = needed_by.by.entry().and_then(Entry::rule);
         let kind = rule.map(|rule| places.input.terms.world.facts.synced.kind(rule));
         // Of a rule that cannot be followed nobody knows of which kind it took something.
@@ -237,8 +242,8 @@ fn is_in_the_way(
         let is_read = object.from.as_ref().is_some_and(|from| from.is_of(&member.read));
         is_read && member.read.kind.is_secret() == object.key.kind.is_secret() && is_of_kind
     };
-    let is_equal = |(_, needed_by): &&Row<'_>| {
-        member.rank() == Rank::Rule || needed_by.by.entry().is_some_and(|entry| entry.template().is_some())
+    let is_equal = |has: &&Has<'_>| {
+        member.rank() == Rank::Rule || has.needed_by.by.entry().is_some_and(|entry| entry.template().is_some())
     };
     !before.iter().any(is_it) && before.iter().filter(is_equal).any(stays)
 }

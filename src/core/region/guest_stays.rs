@@ -106,7 +106,7 @@ fn may_be_given(open: &[&Ruling<'_>], needed_by: &NeededBy) -> Option<Reason> {
     let may_give = |ruling: &&&Ruling<'_>| {
         let by = &ruling.case.claim.by;
         let is_template = by.entry().is_some_and(|entry| entry.template().is_some());
-        !needed_by.by.is_of(by) && !(is_template && is_named)
+        !(needed_by.by.is_of(by) || is_template && is_named)
     };
     let ruling = open.iter().find(may_give)?;
     Some(ruling.broken_by().map_or(Reason::Unread, Reason::of))

@@ -70,9 +70,9 @@ pub enum Ask {
     Entry(Arc<[Item]>),
     /// The objects of a template that a group of guest clusters names, once that is rendered.
     Deliver {
-        /// What the names of its payloads begin with.
+        /// The beginning of its payloads' names.
         base: Name,
-        /// The claim that the template would make, or why nobody knows; none where it is not for the namespace.
+        /// The claim that the template would make, or the reason why that is unknown; none where it is not for the namespace.
         rendered: Option<Result<Arc<Claim>, Vec<Finding>>>,
     },
 }
@@ -239,7 +239,7 @@ impl Claim {
         is_handed_out(&self.through)
     }
 
-    /// The claim of the template that is rendered for the guest clusters of this claim, or why nobody knows.
+    /// The claim of the template that is rendered for the guest clusters of this claim, or the reason why that is unknown.
     pub fn rendered(&self) -> Option<&Result<Arc<Claim>, Vec<Finding>>> {
         match &self.ask {
             Ask::Deliver { rendered, .. } => rendered.as_ref(),

@@ -133,6 +133,29 @@ impl ObjectKey {
     }
 }
 
+/// The object that another one was made from; kind and group are the same.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct ReadFrom {
+    /// The namespace; none for cluster-scoped kinds.
+    pub namespace: Option<Namespace>,
+    /// The name.
+    pub name: Name,
+    /// Its maker, if it stands in no source: then the namespace is the one that it is made for.
+    pub made: Option<Arc<MadeBy>>,
+}
+
+impl ReadFrom {
+    /// The place of an object.
+    pub fn of(key: &ObjectKey) -> Self {
+        Self { namespace: key.namespace.clone(), name: key.name.clone(), made: key.made.clone() }
+    }
+
+    /// Whether it is the place of an object, of whatever kind.
+    pub fn is_of(&self, key: &ObjectKey) -> bool {
+        self.namespace == key.namespace && self.name == key.name && self.made == key.made
+    }
+}
+
 fn path(namespace: Option<&Namespace>, name: &Name) -> String {
     namespace.map_or_else(|| String::from(name.as_str()), |namespace| format!("{namespace}/{name}"))
 }

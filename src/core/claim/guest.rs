@@ -62,7 +62,7 @@ impl Supply {
         if let Ask::Entry(items) = &self.ask { items.len() } else { 0 }
     }
 
-    /// Its claim in a namespace. Where that is one of too many, an entry asks for nothing, and what a rule takes is no claimant.
+    /// Its claim in a namespace. In one of too many, an entry asks for nothing, and an object that a rule takes makes no claim.
     fn ask(
         &self,
         group: &GuestGroup,

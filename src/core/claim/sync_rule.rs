@@ -186,11 +186,11 @@ pub(super) fn claims(fleet: &Fleet, snapshot: &Snapshot, rules: &SyncRules) -> V
 
 /// What a rule takes for guest clusters.
 pub(super) struct Taken {
-    /// What it asks for each object. Of what other sources have and no grant can open, a few, so that they are told of.
+    /// The claims, one for each object; a few of them for objects of other sources that no grant can open, so that they are told of.
     pub(super) asked: Vec<Asked>,
-    /// How many of these that are.
+    /// The number of those few.
     pub(super) foreign: usize,
-    /// What leaves open whether it takes more.
+    /// The finding that leaves open whether it takes more.
     pub(super) open: Option<Finding>,
 }
 
@@ -246,7 +246,7 @@ pub(super) fn for_guests(
     Some(Ok(taken))
 }
 
-/// What a cluster does not show may be taken, and nobody would miss it.
+/// The finding for a cluster that does not show all objects of the kind: one that is not shown may be taken.
 fn unmatched(snapshot: &Snapshot, Followed { object, rule }: Followed<'_>) -> Option<Finding> {
     let unread = snapshot.unmatched(&rule.kind)?;
     let what = format!("{} takes further objects from source {}", object.key, unread.source);

@@ -29,7 +29,7 @@ pub(super) fn member(claim: &Claim, item: &Item) -> Member {
     Member { edits, rule: item.rule.clone(), ..Member::new(places, Role::Root, through, None) }
 }
 
-/// What a template makes for the guests. What is wrong with it is noted.
+/// The objects that a template makes for the guests. Its faults are noted.
 pub(super) fn rendered(world: &World<'_>, claim: &Claim, base: &Name, closure: &mut Closure) -> Vec<Member> {
     let Some(acting) = claim.rendered() else { return Vec::new() };
     let mut own = Closure::default();
@@ -73,12 +73,12 @@ pub(super) fn left_out(world: &World<'_>, claim: &Claim, member: &Member) -> Opt
 }
 
 /// Why an object never leaves, where that is known.
-pub(super) fn never_leaves(world: &World<'_>, read: &ObjectKey) -> Option<&'static str> {
+fn never_leaves(world: &World<'_>, read: &ObjectKey) -> Option<&'static str> {
     let Lookup::Found(object) = world.snapshot.look_up(read) else { return None };
     object.stays.filter(|_| !object.faults.iter().any(|fault| fault.code.is_doubt()))
 }
 
-/// Whether an object is known not to be open to the template that makes it.
+/// Returns true if an object is known not to be open to the template that makes it.
 fn is_shut(world: &World<'_>, acting: &Claim, read: &ObjectKey, object: Option<&Object>) -> bool {
     let is_doubtful = |object: &Object| {
         object.is_mistyped()

@@ -100,12 +100,13 @@ pub struct Closure {
     pub wanted: Vec<ObjectKey>,
     /// Where its objects are read: as the claim asks, or as k0rdent does if the identity is absent there.
     pub resolution: Resolution,
-    /// What a template makes for a group of guests and cannot be delivered as it is, and why: what is published of it stays.
+    /// The objects that a template makes for a group of guests and that cannot be delivered as they are, with the reasons: the
+    /// published ones stay.
     pub waiting: BTreeMap<ObjectKey, Code>,
-    /// Where in guests something of a template would land that cannot be delivered as it is, and why: what is published in its
-    /// place stays.
+    /// The places in guests where something of a template would land that cannot be delivered as it is, with the reasons: what is
+    /// published there stays.
     pub awaited: BTreeMap<ObjectKey, Code>,
-    /// What is wrong with the template that is rendered for a group of guests.
+    /// The faults of the template that is rendered for a group of guests.
     pub rendered: Vec<Finding>,
 }
 

@@ -126,7 +126,7 @@ pub(super) fn set_aside(world: &World<'_>, claim: &Claim, closure: &mut Closure)
     findings
 }
 
-/// What is wrong with an object that a template makes.
+/// The faults of an object that a template makes.
 fn of_template(
     world: &World<'_>,
     to: &Destination<'_>,

@@ -1,29 +1,10 @@
 //! Incumbents: what is published of a region, as far as judging needs it.
 
 use alloc::collections::{BTreeMap, BTreeSet};
-use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use super::case::{Case, Verdict};
-use crate::name::{Claimant, MadeBy, Name, Namespace, ObjectKey};
-
-/// Where a published object was read, whatever its kind there.
-#[derive(Clone, Debug)]
-pub struct Source {
-    /// The namespace; none for a cluster-scoped object.
-    pub namespace: Option<Namespace>,
-    /// The name.
-    pub name: Name,
-    /// The maker of the object, if it stands in no source.
-    pub made: Option<Arc<MadeBy>>,
-}
-
-impl Source {
-    /// Returns true for the object that was read there.
-    pub fn is_of(&self, key: &ObjectKey) -> bool {
-        self.namespace == key.namespace && self.name == key.name && self.made == key.made
-    }
-}
+use crate::name::{Claimant, ObjectKey, ReadFrom};
 
 /// What is published of a region, as far as judging needs it.
 #[derive(Default)]
@@ -31,9 +12,9 @@ pub struct Incumbents {
     /// The claimants that have something published.
     pub claimants: BTreeSet<Claimant>,
     /// For every published object, where it was read.
-    pub sources: BTreeMap<ObjectKey, Source>,
+    pub sources: BTreeMap<ObjectKey, ReadFrom>,
     /// For every object in guests, by the group that has it there, who needs it and where it was read for him.
-    pub in_guests: BTreeMap<(Claimant, ObjectKey), Vec<(Claimant, Source)>>,
+    pub in_guests: BTreeMap<(Claimant, ObjectKey), Vec<(Claimant, ReadFrom)>>,
     /// For every published object, the size of its file in bytes and who needs it.
     pub files: BTreeMap<ObjectKey, (usize, Vec<Claimant>)>,
 }

@@ -30,7 +30,7 @@ const MOST_LISTED_OF_REGION: usize = 48 << 20;
 /// The most bytes of a region's sealed Secrets. A region is read back up to 1 GiB.
 const MOST_SEALED_OF_REGION: usize = 768 << 20;
 
-/// What stands around the names in an object's entry of `bundle.yaml`, in the entry of one who needs it, and around the entry of a
+/// The bytes around the names in an object's entry of `bundle.yaml`, in the entry of one who needs it, and around the entry of a
 /// group of guests there.
 const AROUND_OBJECT: usize = 300;
 const AROUND_NEED: usize = 96;

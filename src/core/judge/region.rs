@@ -63,7 +63,7 @@ fn give_way(world: &World<'_>, incumbents: &Incumbents, rulings: &mut [Ruling<'_
     let mut waiting: Vec<(usize, &Member, bool, Option<Finding>)> = Vec::new();
     for ((group, in_guest), puts) in &places {
         let Some(first) = puts.iter().min_by_key(|put| put.rank).filter(|_| puts.len() > 1) else { continue };
-        // Of equals, whoever writes one of two objects that are alike now changes it alone tomorrow.
+        // Two equals that are alike now may differ tomorrow.
         let agree = |put: &&Put<'_>| match (first.member, put.member) {
             (Some(one), Some(member)) => {
                 same(world, one, member) && (put.rank != first.rank || one.read == member.read)
@@ -113,7 +113,7 @@ fn give_way(world: &World<'_>, incumbents: &Incumbents, rulings: &mut [Ruling<'_
     for (index, member, is_equal, finding) in waiting {
         let Some(ruling) = rulings.get_mut(index) else { continue };
         let finding = finding.map(|finding| finding.at(&ruling.case.claim.origin));
-        // That something else comes first is no fault. Of equals it is unknown which is meant.
+        // An object that comes second is not at fault. Of equals it is unknown which is meant.
         match (member.rank(), finding) {
             (_, None) => _ = ruling.waiting.insert(member.read.clone(), Code::ConflictingContent),
             (Rank::Rule, Some(finding)) if is_equal => ruling.find(finding),
@@ -286,8 +286,7 @@ pub fn immutable_changes(
 mod tests {
     use super::*;
     use crate::closure::{NamedBy, Role};
-    use crate::judge::incumbents::Source;
-    use crate::name::Name;
+    use crate::name::{Name, ReadFrom};
     use crate::testing::case::{Document, Scene};
     use crate::testing::stages::Desk;
     use crate::testing::{node, yaml};
@@ -327,8 +326,7 @@ mod tests {
         let losing = |incumbents: &Incumbents| losing(&desk.world(), incumbents, &key("a"), &wants, &|_| None);
         let mut incumbents = Incumbents::default();
         assert_eq!(losing(&incumbents), [0, 1, 2]);
-        let source = Source { namespace: Some("a".into()), name: "x".into(), made: None };
-        incumbents.sources.insert(key("a"), source);
+        incumbents.sources.insert(key("a"), ReadFrom::of(&key("a")));
         assert_eq!(losing(&incumbents), [1, 2]);
     }
 }

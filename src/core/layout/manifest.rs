@@ -12,7 +12,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 pub use content::{
-    API_VERSION, FORMER, Guest, KIND, Manifest, ManifestFile, ManifestObject, NeededBy, ObjectState, ReadFrom, Reason,
+    API_VERSION, FORMER, Guest, KIND, Manifest, ManifestFile, ManifestObject, NeededBy, ObjectState, Reason,
     SourceIdentity,
 };
 pub use read::{Spot, Unusable, claimant_in, parse};

@@ -13,7 +13,7 @@ use crate::name::Directory;
 /// The record's name in the staging folder. It appears when all is staged; without it nothing was exchanged yet.
 pub const RECORD: &str = "staged.json";
 
-/// What becomes of the output, by paths in the trees and in the output alike.
+/// The changes of the output, by paths in the trees and in the output alike.
 #[derive(Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Staged {

@@ -78,33 +78,34 @@ pub(super) fn break_displaced(input: &Input<'_>, rulings: &mut [Ruling<'_>]) -> 
         broken.push((index, finding.help(help)));
     }
     let mut any = !broken.is_empty();
-    let displaced: Vec<(usize, Finding, bool)> =
-        in_guests.displaced(rulings).into_iter().map(|(index, member)| displaced_in_guests(index, member)).collect();
+    let waiting = |(index, member): (usize, &Member)| (index, member.rank(), member.read.clone(), displaced(member));
+    let displaced: Vec<(usize, Rank, ObjectKey, Finding)> =
+        in_guests.displaced(rulings).into_iter().map(waiting).collect();
     for (index, finding) in broken {
         if let Some(ruling) = rulings.get_mut(index) {
             ruling.find(finding);
         }
     }
-    for (index, finding, is_rule) in displaced {
+    for (index, rank, read, finding) in displaced {
         let Some(ruling) = rulings.get_mut(index) else { continue };
         let finding = finding.at(&ruling.case.claim.origin);
-        match finding.object.clone().filter(|_| !is_rule) {
-            Some(read) => any |= ruling.let_wait(&read, &finding),
-            None => {
+        any |= match rank {
+            Rank::Template => ruling.let_wait(&read, &finding),
+            Rank::Rule | Rank::Entry => {
                 ruling.find(finding);
-                any = true;
+                true
             }
-        }
+        };
     }
     any
 }
 
-/// The finding for what a rule or template puts where something else is published that stays, and whether it is a rule's.
-fn displaced_in_guests(index: usize, member: &Member) -> (usize, Finding, bool) {
+/// The finding for an object that a rule or template puts where something else is published that stays.
+fn displaced(member: &Member) -> Finding {
     let lands = parcel(&member.edits).map_or(&member.lands, |parcel| &parcel.lands);
     let message = format!("{} waits: another object is published as {lands} in guests, and that stays", member.read);
     let finding = Finding::new(Code::ConflictingContent, message).about(&member.read);
-    (index, finding.help("Let one of them land elsewhere, or remove one."), member.rank() == Rank::Rule)
+    finding.help("Let one of them land elsewhere, or remove one.")
 }
 
 /// A published object and one who needs it.
@@ -117,7 +118,7 @@ struct Has<'d> {
 /// A place in guests: the group that may have something there, and what that is called.
 type InGuest<'d> = (Claimant, &'d ObjectKey);
 
-/// What is published for groups of guests, by its place there.
+/// The objects that are published for groups of guests, by their places there.
 struct InGuests<'d, 'a, 'i, 'r> {
     input: &'d Input<'a>,
     fates: &'d Fates,
@@ -145,8 +146,8 @@ impl<'d, 'a, 'i, 'r> InGuests<'d, 'a, 'i, 'r> {
         Self { input, fates, admission, of_guests, published }
     }
 
-    /// What rules and templates put where something else is published that stays, by the ruling. Whatever waits for that keeps
-    /// the place that it has itself, and so on.
+    /// The objects that rules and templates put where something else is published that stays, by the ruling. One that waits for
+    /// that keeps the place that it has itself, and so on.
     fn displaced(&self, rulings: &'d [Ruling<'_>]) -> Vec<(usize, &'d Member)> {
         let mut wanting: BTreeMap<InGuest<'d>, Vec<(usize, &Member)>> = BTreeMap::new();
         let mut having: BTreeMap<&Claimant, Vec<&InGuest<'d>>> = BTreeMap::new();
@@ -171,7 +172,7 @@ impl<'d, 'a, 'i, 'r> InGuests<'d, 'a, 'i, 'r> {
         for (place, wants) in &wanting {
             let Some(before) = self.published.get(place) else { continue };
             for (index, member) in wants {
-                if is_in_the_way(self, before, rulings.get(*index), member, |row| self.stays(row)) {
+                if self.is_in_the_way(before, rulings.get(*index), member, |has| self.stays(has)) {
                     add(*index, member, &mut displaced);
                 }
             }
@@ -185,7 +186,7 @@ impl<'d, 'a, 'i, 'r> InGuests<'d, 'a, 'i, 'r> {
                 let is_kept =
                     |has: &Has<'_>| has.needed_by.by == *by && self.admission.ends(has.object, has.needed_by).is_none();
                 for (index, member) in wants.iter().filter(|(index, _)| *index != waiting) {
-                    if is_in_the_way(self, before, rulings.get(*index), member, is_kept) {
+                    if self.is_in_the_way(before, rulings.get(*index), member, is_kept) {
                         add(*index, member, &mut displaced);
                     }
                 }
@@ -194,8 +195,8 @@ impl<'d, 'a, 'i, 'r> InGuests<'d, 'a, 'i, 'r> {
         displaced
     }
 
-    /// Returns true for a published object that stays although its claimant does not make it anew. What exchanges one object for
-    /// another is the matter of a whole run.
+    /// Returns true for a published object that stays although its claimant does not renew it. Only a whole run exchanges one
+    /// object for another.
     fn stays(&self, has: &Has<'_>) -> bool {
         let Has { object, needed_by } = *has;
         if self.input.terms.selection.refresh.is_some() {
@@ -210,6 +211,34 @@ impl<'d, 'a, 'i, 'r> InGuests<'d, 'a, 'i, 'r> {
         is_kept && self.admission.ends(object, needed_by).is_none()
     }
 
+    /// Returns true if something else is published where a member lands, and stays as `stays` tells. What a template makes waits for
+    /// what another one made: a rule gives way to it.
+    fn is_in_the_way(
+        &self,
+        before: &[Has<'_>],
+        ruling: Option<&Ruling<'_>>,
+        member: &Member,
+        stays: impl Fn(&Has<'_>) -> bool,
+    ) -> bool {
+        let by = ruling.map(|ruling| &ruling.case.claim.by);
+        let is_it = |Has { object, needed_by }: &Has<'_>| {
+            let rule = needed_by.by.entry().and_then(Entry::rule);
+            let kind = rule.map(|rule| self.input.terms.world.facts.synced.kind(rule));
+            // Of a rule that cannot be followed it is unknown of which kind it took something.
+            let is_of_kind = match kind {
+                None => true,
+                Some(Some(kind)) => *kind == member.read.kind,
+                Some(None) => member.read.kind.is_secret() || Some(&needed_by.by) == by,
+            };
+            let is_read = object.from.as_ref().is_some_and(|from| from.is_of(&member.read));
+            is_read && member.read.kind.is_secret() == object.key.kind.is_secret() && is_of_kind
+        };
+        let is_equal = |has: &&Has<'_>| {
+            member.rank() == Rank::Rule || has.needed_by.by.entry().is_some_and(|entry| entry.template().is_some())
+        };
+        !before.iter().any(is_it) && before.iter().filter(is_equal).any(stays)
+    }
+
     fn is_made_anew(&self, object: &ManifestObject, needed_by: &NeededBy) -> bool {
         let own = self.of_guests.own(&needed_by.by).filter(|ruling| ruling.is_admitted());
         let (Some(own), Some(guest), Some(from)) = (own, &object.guest, &object.from) else { return false };
@@ -218,34 +247,6 @@ impl<'d, 'a, 'i, 'r> InGuests<'d, 'a, 'i, 'r> {
             is_there && from.is_of(&member.read) && !own.holds(member)
         })
     }
-}
-
-/// Returns true if something else is published where a member lands, and stays as `stays` tells. What a template makes waits for
-/// what another one made: a rule gives way to it.
-fn is_in_the_way(
-    places: &InGuests<'_, '_, '_, '_>,
-    before: &[Has<'_>],
-    ruling: Option<&Ruling<'_>>,
-    member: &Member,
-    stays: impl Fn(&Has<'_>) -> bool,
-) -> bool {
-    let by = ruling.map(|ruling| &ruling.case.claim.by);
-    let is_it = |Has { object, needed_by }: &Has<'_>| {
-        let rule = needed_by.by.entry().and_then(Entry::rule);
-        let kind = rule.map(|rule| places.input.terms.world.facts.synced.kind(rule));
-        // Of a rule that cannot be followed nobody knows of which kind it took something.
-        let is_of_kind = match kind {
-            None => true,
-            Some(Some(kind)) => *kind == member.read.kind,
-            Some(None) => member.read.kind.is_secret() || Some(&needed_by.by) == by,
-        };
-        let is_read = object.from.as_ref().is_some_and(|from| from.is_of(&member.read));
-        is_read && member.read.kind.is_secret() == object.key.kind.is_secret() && is_of_kind
-    };
-    let is_equal = |has: &&Has<'_>| {
-        member.rank() == Rank::Rule || has.needed_by.by.entry().is_some_and(|entry| entry.template().is_some())
-    };
-    !before.iter().any(is_it) && before.iter().filter(is_equal).any(stays)
 }
 
 /// Breaks claims whose objects would share a file: long names that are cut, whose hashes have 64 bits, and kinds that

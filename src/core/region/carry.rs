@@ -59,7 +59,7 @@ impl Fates {
         let explain = |(by, fate): (&Claimant, &Fate)| match fate {
             Fate::Kept(reason) => {
                 let by = Some(by).filter(|by| staying.contains(by))?;
-                let taken = open_source(input, by).filter(|_| *reason == Reason::Unread);
+                let taken = (*reason == Reason::Unread).then(|| open_source(input, by)).flatten();
                 let whole = if taken.is_some() { by.written() } else { by.whole() };
                 let told_of = || match taken {
                     Some(because) => told_of_open(input, &whole, because),
@@ -83,8 +83,7 @@ fn told_shut_out(input: &Input<'_>, by: &Claimant) -> Finding {
     Finding { because, ..finding.help("If this is unintended, add the namespace to the region's namespaces.allowed.") }
 }
 
-/// The source that leaves open whether a rule of a group of guests still takes what it took, if that is open; none where it is no
-/// source.
+/// The source that leaves open whether a rule of a group of guests still takes what it took, if that is open and due to a source.
 fn open_source(input: &Input<'_>, by: &Claimant) -> Option<Option<SourceName>> {
     let world = &input.terms.world;
     world.may_be_taken(by)?;
@@ -104,7 +103,7 @@ fn told_of_open(input: &Input<'_>, by: &Claimant, because: Option<SourceName>) -
     Some(Finding { because: because.map(Cause::Source), ..finding })
 }
 
-/// What is to be done where a source leaves something open.
+/// The help where a source leaves something open.
 const CORRECT: &str = "Correct the source: its own findings say what is wrong.";
 
 /// The finding about a claimant whose objects stay although it is not known to ask for them.

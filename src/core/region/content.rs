@@ -5,9 +5,9 @@ use alloc::vec::Vec;
 
 use crate::claim::Edit;
 use crate::closure::Member;
-use crate::layout::manifest::ReadFrom;
 use crate::layout::path::BundlePath;
 use crate::name::ObjectKey;
+use crate::name::ReadFrom;
 
 /// The content of one file.
 pub enum Content {

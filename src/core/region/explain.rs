@@ -242,7 +242,7 @@ fn not_taken(input: &Input<'_>, by: &Claimant, is_named: impl Fn(&Name) -> bool)
     Some(withdrawn(message, &rule.origin).about(&object.key).help(help))
 }
 
-/// What a template makes no more for a group of guests.
+/// The objects that a template makes no more for a group of guests.
 fn not_made_for_guests(input: &Input<'_>, ruling: &Ruling<'_>, objects: &[&ManifestObject]) -> Option<Finding> {
     let (claim, closure) = (&ruling.case.claim, &ruling.case.closure);
     let template = claim.by.entry()?.template()?;

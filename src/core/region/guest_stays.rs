@@ -12,8 +12,8 @@ use crate::claim::parcel;
 use crate::closure::{Member, Rank};
 use crate::finding::Code;
 use crate::judge::case::{Ruling, Verdict};
-use crate::layout::manifest::{Guest, ManifestObject, NeededBy, ReadFrom, Reason};
-use crate::name::{Claimant, Entry, Name, ObjectKey, TakenObject};
+use crate::layout::manifest::{Guest, ManifestObject, NeededBy, Reason};
+use crate::name::{Claimant, Entry, Name, ObjectKey, ReadFrom, TakenObject};
 
 /// The reason for which a part of what a group delivers stays as published while the rest goes on.
 pub(super) fn waits(

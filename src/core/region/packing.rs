@@ -105,11 +105,6 @@ struct Stays<'p> {
 }
 
 impl<'p> Claims<'p, '_> {
-    /// The reason for which a part of what a group delivers stays as published while the rest goes on.
-    fn waits(&self, row: &Row<'p>) -> Option<Reason> {
-        guest_stays::waits(self.input, self.admission, self.of_guests, row.object, row.needed_by)
-    }
-
     /// Packs what stays by these rows, and says what is to be known of them.
     fn settle(mut self, rows: &[Row<'p>], pack: &mut Pack) {
         pack.gone = gone(rows);
@@ -271,7 +266,10 @@ impl<'p> Judge<'p> for Claims<'p, '_> {
             Fate::Kept(reason) => Disposition::Kept(reason),
             Fate::Fresh if self.is_fresh_for(row) => Disposition::Fresh,
             Fate::Fresh if self.is_fresh(&object.key) => left,
-            Fate::Fresh => self.waits(row).map_or(left, Disposition::Kept),
+            Fate::Fresh => {
+                let waits = guest_stays::waits(self.input, self.admission, self.of_guests, object, needed_by);
+                waits.map_or(left, Disposition::Kept)
+            }
         }
     }
 

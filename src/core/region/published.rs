@@ -12,8 +12,8 @@ use alloc::vec::Vec;
 use super::odd::{Odd, foreign_file};
 use crate::finding::{Code, Finding};
 use crate::hash::sha256_hex;
-use crate::judge::incumbents::{Incumbents, Source};
-use crate::layout::manifest::{self, Manifest, ManifestObject, NeededBy, ReadFrom};
+use crate::judge::incumbents::Incumbents;
+use crate::layout::manifest::{self, Manifest, ManifestObject, NeededBy};
 use crate::layout::path::{self, BundlePath};
 use crate::name::{Claimant, Directory, FleetName, ObjectKey};
 use crate::node::{Interner, Node};
@@ -199,16 +199,13 @@ impl Published {
             let bytes = self.files.get(object.path.as_str()).map(Vec::len).unwrap_or_default();
             incumbents.files.insert(object.key.clone(), (bytes, claimants));
             if let Some(from) = &object.from {
-                let ReadFrom { namespace, name, made } = from.clone();
-                let source = Source { namespace, name, made };
-                let guest = object.guest.as_ref().filter(|_| !object.state.is_handover());
-                for (guest, NeededBy { by, .. }) in
-                    guest.iter().flat_map(|it| object.needed_by.iter().map(move |by| (it, by)))
-                {
-                    let place = (by.whole().into_owned(), guest.key.clone());
-                    incumbents.in_guests.entry(place).or_default().push((by.clone(), source.clone()));
+                for NeededBy { by, .. } in &object.needed_by {
+                    let guest = object.guest.as_ref().filter(|_| !object.state.is_handover());
+                    let place = guest.map(|guest| (by.whole().into_owned(), guest.key.clone()));
+                    let has = || (by.clone(), from.clone());
+                    place.into_iter().for_each(|place| incumbents.in_guests.entry(place).or_default().push(has()));
                 }
-                incumbents.sources.insert(object.key.clone(), source);
+                incumbents.sources.insert(object.key.clone(), from.clone());
             }
         }
         incumbents

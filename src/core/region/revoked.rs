@@ -110,7 +110,7 @@ impl<'a, 'i, 'r> Admission<'a, 'i, 'r> {
         self.of_chain(object, needed_by)
     }
 
-    /// Why what led a claimant to an object leads there no more.
+    /// The reason for which the chain that led a claimant to an object leads there no more.
     fn of_chain(&self, object: &ManifestObject, needed_by: &NeededBy) -> Option<Revoked> {
         let Terms { world, .. } = self.input.terms;
         let revoked = |code, why: String| Some(Revoked { code, key: object.key.clone(), why });

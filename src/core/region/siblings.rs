@@ -5,19 +5,20 @@ use alloc::vec::Vec;
 
 use crate::claim::parcel;
 use crate::judge::case::{Ruling, Verdict};
-use crate::layout::manifest::ReadFrom;
-use crate::name::{Claimant, Entry, Name, Namespace, ObjectKey};
+use crate::name::{Claimant, Entry, Name, Namespace, ObjectKey, ReadFrom};
 
 /// The rulings on what groups of guests ask for, by the group in its namespace.
+#[derive(Default)]
 pub(super) struct Siblings<'r, 'c> {
     groups: BTreeMap<Claimant, Group<'r, 'c>>,
     own: BTreeMap<&'r Claimant, &'r Ruling<'c>>,
 }
 
 /// Those of one group.
+#[derive(Default)]
 struct Group<'r, 'c> {
     all: Vec<&'r Ruling<'c>>,
-    /// Those on rules as a whole and on templates that are broken: what else they give nobody knows.
+    /// Those on rules as a whole and on templates that are broken: they may give more.
     open: Vec<&'r Ruling<'c>>,
     /// Those that read an object, by its namespace and name.
     reading: BTreeMap<(Option<Namespace>, Name), Vec<&'r Ruling<'c>>>,
@@ -46,13 +47,11 @@ impl<'r, 'c> Group<'r, 'c> {
 
 impl<'r, 'c> Siblings<'r, 'c> {
     pub(super) fn of(rulings: &'r [Ruling<'c>]) -> Self {
-        let mut of = Self { groups: BTreeMap::new(), own: BTreeMap::new() };
+        let mut of = Self::default();
         for ruling in rulings.iter().filter(|ruling| ruling.case.claim.by.group().is_some()) {
-            let group = of.groups.entry(ruling.case.claim.by.whole().into_owned());
-            let empty =
-                || Group { all: Vec::new(), open: Vec::new(), reading: BTreeMap::new(), putting: BTreeMap::new() };
-            group.or_insert_with(empty).add(ruling);
-            of.own.insert(&ruling.case.claim.by, ruling);
+            let by = &ruling.case.claim.by;
+            of.groups.entry(by.whole().into_owned()).or_default().add(ruling);
+            of.own.insert(by, ruling);
         }
         of
     }

@@ -2,14 +2,13 @@
 
 use alloc::boxed::Box;
 use alloc::string::String;
-use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use crate::finding::Code;
 use crate::layout::path::BundlePath;
 use crate::layout::split::Splits;
 use crate::name::step::{Step, behind_claimant};
-use crate::name::{Claimant, Directory, FleetName, MadeBy, Name, Namespace, ObjectKey, SourceName};
+use crate::name::{Claimant, Directory, FleetName, ObjectKey, ReadFrom, SourceName};
 use crate::recipient::Recipient;
 
 /// The format that is written.
@@ -98,29 +97,6 @@ impl ManifestObject {
     }
 }
 
-/// The object that another one was made from; kind and group are the same.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub struct ReadFrom {
-    /// The namespace; none for cluster-scoped kinds.
-    pub namespace: Option<Namespace>,
-    /// The name.
-    pub name: Name,
-    /// Its maker, if it stands in no source: then the namespace is the one that it is made for.
-    pub made: Option<Arc<MadeBy>>,
-}
-
-impl ReadFrom {
-    /// The place of an object.
-    pub fn of(key: &ObjectKey) -> Self {
-        Self { namespace: key.namespace.clone(), name: key.name.clone(), made: key.made.clone() }
-    }
-
-    /// Whether it is the place of an object, of whatever kind.
-    pub fn is_of(&self, key: &ObjectKey) -> bool {
-        self.namespace == key.namespace && self.name == key.name && self.made == key.made
-    }
-}
-
 /// The object of guest clusters that a payload of a ClusterResourceSet holds.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Guest {
@@ -164,7 +140,7 @@ impl ObjectState {
 pub enum Reason {
     /// A claim that needs it is broken, by a finding of this code.
     Broken(Code),
-    /// What a claim needs, or what would tell whether its claimant is there, was not read.
+    /// Something that a claim needs, or that would tell whether its claimant is there, was not read.
     Unread,
     /// Something was not read that would prove that it may go.
     Unproved,

@@ -12,7 +12,7 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use super::content::{
-    API_VERSION, FORMER, Guest, KIND, Manifest, ManifestFile, ManifestObject, NeededBy, ObjectState, ReadFrom, Reason,
+    API_VERSION, FORMER, Guest, KIND, Manifest, ManifestFile, ManifestObject, NeededBy, ObjectState, Reason,
     SourceIdentity,
 };
 use crate::finding::Code;
@@ -20,7 +20,8 @@ use crate::layout::path::{self, BundlePath};
 use crate::layout::split::Splits;
 use crate::name::step::Step;
 use crate::name::{
-    Claimant, Directory, Entry, GroupKind, MadeBy, Name, Namespace, ObjectKey, TakenObject, is_directory, is_dns_label,
+    Claimant, Directory, Entry, GroupKind, MadeBy, Name, Namespace, ObjectKey, ReadFrom, TakenObject, is_directory,
+    is_dns_label,
 };
 use crate::node::{Interner, Node};
 use crate::recipient::Recipient;

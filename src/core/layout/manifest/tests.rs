@@ -9,7 +9,7 @@ use crate::finding::Code;
 use crate::hash::sha256_hex;
 use crate::layout::path::BundlePath;
 use crate::name::step::Step;
-use crate::name::{Claimant, Directory, Entry, GroupKind, MadeBy, Namespace, ObjectKey, TakenObject};
+use crate::name::{Claimant, Directory, Entry, GroupKind, MadeBy, Namespace, ObjectKey, ReadFrom, TakenObject};
 use crate::node::Node;
 use crate::recipient::Recipient;
 use crate::testing::{node, yaml};

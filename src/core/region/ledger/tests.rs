@@ -6,9 +6,9 @@ use alloc::string::String;
 
 use super::*;
 use crate::finding::Code;
-use crate::layout::manifest::{ObjectState, ReadFrom};
+use crate::layout::manifest::ObjectState;
 use crate::layout::path::BundlePath;
-use crate::name::{Claimant, GroupKind, Name, Namespace};
+use crate::name::{Claimant, GroupKind, Name, Namespace, ReadFrom};
 
 /// The disposition that one claim of the object asks for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -15,9 +15,9 @@ use crate::finding::{Class, Code, Finding, Origin, Severity};
 use crate::judge::case::Ruling;
 use crate::judge::place;
 use crate::kinds;
-use crate::layout::manifest::{Manifest, ManifestObject, NeededBy, ReadFrom};
+use crate::layout::manifest::{Manifest, ManifestObject, NeededBy};
 use crate::listing::few;
-use crate::name::{Claimant, Entry, ObjectKey};
+use crate::name::{Claimant, Entry, ObjectKey, ReadFrom};
 use crate::region::input::Terms;
 use crate::snapshot::Lookup;
 

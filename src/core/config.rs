@@ -4,6 +4,7 @@
 //! parsed, defaults filled in. Paths are still relative to the configuration; only the shell knows
 //! where that stands.
 
+mod checks;
 mod clusters;
 mod delivering;
 mod delivery;
@@ -19,6 +20,7 @@ pub mod placement;
 mod region;
 pub mod repository;
 pub mod resolve;
+mod setting;
 mod severity;
 pub mod shape;
 pub mod show;
@@ -34,7 +36,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::capi::tenancy::Tenancy;
-use crate::finding::{Code, Severity};
+use crate::finding::Code;
 use crate::kinds;
 use crate::name::{Claimant, Directory, FleetName, GroupKind, Name, Namespace, ObjectKey, Region, Scope, SourceName};
 use crate::object::Keep;
@@ -50,9 +52,11 @@ pub use globs::Globs;
 pub use grant::{Grant, GrantRegions, Granted, Grantee, grants_for, grants_to_make, placements_of};
 pub use guests::{ClusterSelector, EntryPlace, Expression, GuestEntry, GuestGroup, is_name_of_guests};
 pub use inventory::{Inventory, Look, ProfileBy, ProfileTie};
-pub use limits::{Accept, Acceptance, Deletions, GitLimits, Limits, SourceLimits, is_digest};
+pub use limits::{Accept, Acceptance, Deletions, GitLimits, Limits, Reseal, SourceLimits, is_digest};
 pub use placement::{Placement, PlacementBy};
 pub use region::{RegionConfig, RegionState};
+pub use setting::{Bytes, Percent, Seconds};
+pub use severity::LevelWord;
 
 /// What a source may provide; everything else in it is ignored with a finding.
 #[derive(Clone, Debug)]
@@ -419,8 +423,8 @@ pub struct Fleet {
     pub reuse_key: ReuseKeyPlaces,
     /// Bounds.
     pub limits: Limits,
-    /// Severities that differ from the codes' own; `None` switches a code off.
-    pub severities: BTreeMap<Code, Option<Severity>>,
+    /// Severities that differ from the codes' own.
+    pub severities: BTreeMap<Code, LevelWord>,
 }
 
 impl Fleet {

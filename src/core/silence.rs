@@ -10,7 +10,7 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use crate::config::Fleet;
+use crate::config::{Fleet, LevelWord};
 use crate::finding::{Class, Code, Finding, Origin, Place, Severity};
 use crate::kinds::K0RDENT;
 use crate::name::{Claimant, GroupKind, Namespace, ObjectKey};
@@ -65,7 +65,7 @@ impl<'a> Silences<'a> {
             let Some(text) = &object.silence else { continue };
             for part in parts(text) {
                 let read = part.and_then(|(code, reason)| match fleet.severities.get(&code) {
-                    Some(Some(Severity::Error)) => Err(Flaw {
+                    Some(LevelWord::Error) => Err(Flaw {
                         what: format!("names {}, which the configuration makes an error", code.text()),
                         help: String::from("Correct what is found, or ask whoever writes the configuration."),
                     }),

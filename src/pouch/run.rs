@@ -105,12 +105,12 @@ impl<'a> Run<'a> {
 
     /// What is asked of the history of a region: what counts for withdrawals.
     fn query(&self, region: &'a RegionConfig) -> Result<HistoryQuery<'a>, Failure> {
-        self.query_since(region, self.fleet.limits.deletions.window)
+        self.query_since(region, self.fleet.limits.deletions.window.0)
     }
 
     /// What is asked of the history of a region: which hand-overs are over.
     fn query_over(&self, region: &'a RegionConfig) -> Result<HistoryQuery<'a>, Failure> {
-        self.query_since(region, self.fleet.limits.handover)
+        self.query_since(region, self.fleet.limits.handover.0)
     }
 
     /// What is asked of the newest commits of a region's history, which no window bounds.

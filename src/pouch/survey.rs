@@ -436,7 +436,7 @@ fn given<T>(surveyor: &Surveyor<'_>, work: impl FnOnce(&Given<'_>) -> T) -> T {
         skip: outputs,
         skip_in_tree: &skip_in_tree,
         environment: &environment,
-        deadlines: Deadlines::of(fleet.limits.git.idle, fleet.limits.git.total),
+        deadlines: Deadlines::of(fleet.limits.git.idle.0, fleet.limits.git.total.0),
         stop: stop.flag(),
         limits: &fleet.limits.sources,
         kept: &kept,

@@ -7,7 +7,7 @@ use super::plan::{Answers, Broken, Let, Plan, is_for_taking, plan};
 use super::release::{Pointers, after, may_go};
 use super::whose::{Beginning, Misplaced, emit_own, misplaced};
 use super::{Bundle, Live, Meta, fields_named, is_alike};
-use crate::config::Deletions;
+use crate::config::{Deletions, Percent};
 use crate::name::{Claimant, GroupKind, Namespace, ObjectKey, Region, Version};
 use crate::node::{Interner, Node};
 use crate::region::accounts::Whose;
@@ -75,7 +75,7 @@ fn live(says: &str) -> Live {
 }
 
 /// A budget that holds nothing of a few objects.
-const GENEROUS: Deletions = Deletions { claimants: 9, keep: 0, ..Deletions::DEFAULT };
+const GENEROUS: Deletions = Deletions { claimants: 9, keep: Percent(0), ..Deletions::DEFAULT };
 
 struct Scene {
     unpacked: Unpacked,

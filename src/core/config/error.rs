@@ -115,7 +115,7 @@ impl fmt::Display for ConfigError {
 }
 
 /// The faults found so far.
-#[derive(Default, Debug)]
+#[derive(Clone, Default, Debug)]
 pub struct Faults(Vec<ConfigError>);
 
 impl Faults {
@@ -142,6 +142,11 @@ impl Faults {
     /// Adds what was recorded apart.
     pub(super) fn append(&mut self, later: Self) {
         self.0.extend(later.0);
+    }
+
+    /// Returns true if nothing is wrong.
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
     }
 
     /// Everything that was recorded, in order, each once.

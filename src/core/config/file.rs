@@ -9,13 +9,14 @@ mod delivery;
 mod grant;
 mod guests;
 mod inventory;
-mod limit;
 
 use alloc::collections::BTreeMap;
 use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
 
-use schemars::JsonSchema;
+use schemars::generate::SchemaSettings;
+use schemars::transform::{RecursiveTransform, Transform as _};
+use schemars::{JsonSchema, Schema};
 use serde::Deserialize;
 
 pub use clusters::{ClusterIdentityFile, IdentifiedClustersFile, RegionClustersFile};
@@ -28,8 +29,10 @@ pub use guests::{
     ClusterExpressionFile, ClusterSelectorFile, GuestObjectFile, GuestPlaceFile, GuestsFile, OperatorWord,
 };
 pub use inventory::{ClusterProfileFile, InventoryFile, RegionClusterFile};
-pub use limit::{AcceptFile, DeletionsFile, GitLimitsFile, LevelWord, LimitsFile, ResealFile, SourceLimitsFile};
 
+use super::limits::Limits;
+use super::setting::{CHECK, ONE};
+use super::severity::LevelWord;
 use super::{Companions, RegionState, Resolution};
 use crate::capi::tenancy::Tenancy;
 use crate::finding::Code;
@@ -102,7 +105,7 @@ pub struct FleetFile {
     pub reuse_key: ReuseKeyFile,
     /// Bounds of one run; what a region may lose at once among them.
     #[serde(default)]
-    pub limits: LimitsFile,
+    pub limits: Limits,
     /// Severities of finding codes that differ from their own. Codes of the classes refused, broken,
     /// held and fault cannot be lowered.
     #[serde(default)]
@@ -566,6 +569,17 @@ fn yes() -> bool {
 }
 
 /// The JSON Schema (draft 2020-12) of `pouch.yaml`.
-pub fn schema() -> schemars::Schema {
-    schemars::generate::SchemaSettings::draft2020_12().into_generator().into_root_schema_for::<FleetFile>()
+pub fn schema() -> Schema {
+    let mut schema = checked_schema();
+    let mut forget = RecursiveTransform(|schema: &mut Schema| {
+        schema.remove(CHECK);
+        schema.remove(ONE);
+    });
+    forget.transform(&mut schema);
+    schema
+}
+
+/// The same with what settings are checked for.
+pub(super) fn checked_schema() -> Schema {
+    SchemaSettings::draft2020_12().into_generator().into_root_schema_for::<FleetFile>()
 }

@@ -1,24 +1,133 @@
 //! Limits: what a run may cost and change, what goes beyond that once, and how the configuration says it.
 
+use alloc::collections::BTreeMap;
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
 
-use super::Delivery;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::Value as Json;
+
+use super::delivery::Delivery;
+use super::error::{Faults, FieldPath, quoted, suggest};
+use super::region::RegionConfig;
+use super::setting::{Bytes, Fault, Percent, Seconds, Show, given, one_of, read_as, shown};
+use super::written::Value;
 use crate::name::{Namespace, Region};
 use crate::yaml::emit::Tree;
 
+/// Bounds of one run.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
+#[schemars(rename = "LimitsFile")]
+pub struct Limits {
+    /// How much may be withdrawn without a person.
+    pub deletions: Deletions,
+    /// How long an object stays published that a Credential has just exchanged for another, so that no consumer removes it
+    /// before what pointed to it has moved: a number with `s`, `m`, `h` or `d`. With `0s` it goes at once.
+    #[schemars(extend("default" = "1h"))]
+    pub handover: Seconds,
+    /// How much of a region may be sealed anew without having changed.
+    pub reseal: Reseal,
+    /// What may pass beyond that, once: the digests are those that the finding's help line prints.
+    pub accept: Vec<Acceptance>,
+    /// What the files of one source may cost; the costliest beyond that are left out.
+    pub sources: SourceLimits,
+    /// How long git may take.
+    pub git: GitLimits,
+    /// How often a push that lost against another writer is tried again from the start.
+    #[schemars(with = "u32", range(min = 1, max = 100))]
+    pub attempts: usize,
+    /// The most objects of one region; by default what its consumer takes: 5000, with Argo CD 3000, with KSOPS 2000.
+    #[schemars(with = "Option<u32>", range(min = 1))]
+    pub objects_per_region: Option<usize>,
+    /// About the most objects of one leaf, which is what Flux builds at once: a larger one is split. By default none is.
+    /// Argo CD always applies a whole region, so there this has no effect.
+    #[schemars(with = "Option<u32>", range(min = 1))]
+    pub objects_per_leaf: Option<usize>,
+    /// The most objects of one Credential namespace in one region.
+    #[schemars(with = "u32", range(min = 1))]
+    pub objects_per_namespace: usize,
+    /// The most Credentials of one namespace in one region.
+    #[schemars(with = "u32", range(min = 1))]
+    pub credentials_per_namespace: usize,
+    /// The most bytes that Secrets for one namespace take in one region once they are sealed.
+    pub sealed_bytes_per_namespace: Bytes,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            deletions: Deletions::DEFAULT,
+            handover: Seconds(3600),
+            reseal: Reseal::default(),
+            accept: Vec::new(),
+            sources: SourceLimits::DEFAULT,
+            git: GitLimits::default(),
+            attempts: 5,
+            objects_per_region: None,
+            objects_per_leaf: None,
+            objects_per_namespace: 500,
+            credentials_per_namespace: 500,
+            sealed_bytes_per_namespace: Bytes(16 << 20),
+        }
+    }
+}
+
+shown!(Limits {
+    "deletions": deletions,
+    "handover": handover,
+    "reseal": reseal,
+    "accept": accept,
+    "sources": sources,
+    "git": git,
+    "attempts": attempts,
+    "objectsPerRegion": objects_per_region,
+    "objectsPerLeaf": objects_per_leaf,
+    "objectsPerNamespace": objects_per_namespace,
+    "credentialsPerNamespace": credentials_per_namespace,
+    "sealedBytesPerNamespace": sealed_bytes_per_namespace,
+});
+
+impl Limits {
+    /// The most objects of a region that is delivered to in this way.
+    pub fn most_objects(&self, delivery: &Delivery) -> usize {
+        self.objects_per_region.unwrap_or_else(|| delivery.most_objects())
+    }
+
+    /// Checks what no value says by itself.
+    pub(super) fn check(&self, regions: &BTreeMap<Region, RegionConfig>, faults: &mut Faults) {
+        let at = FieldPath::root().key("limits");
+        if self.deletions.most < self.deletions.claimants {
+            let help = "Raise `most`, or lower `claimants`: it is the most in any case.";
+            faults.add(&at.key("deletions").key("most"), "this is less than `claimants`", help);
+        }
+        for (index, acceptance) in self.accept.iter().enumerate() {
+            acceptance.check(&at.key("accept").index(index), regions, faults);
+        }
+    }
+}
+
 /// What the files of one source may cost.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
+#[schemars(rename = "SourceLimitsFile")]
 pub struct SourceLimits {
     /// The most documents.
+    #[schemars(with = "u32", range(min = 1))]
     pub documents: usize,
-    /// The most values, maps and lists in them, counted after aliases are followed.
+    // Counted after aliases are followed.
+    /// The most values, maps and lists in them.
+    #[schemars(with = "u32", range(min = 1))]
     pub nodes: usize,
-    /// The most bytes of its files together; one that stands in several places counts in each.
+    // One that stands in several places counts in each.
+    /// The most bytes of its files together.
+    #[schemars(with = "u32", range(min = 1))]
     pub bytes: usize,
-    /// The most bytes of text that aliases copy.
+    /// The most bytes of text that aliases in YAML copy.
+    #[schemars(with = "u32")]
     pub copied_bytes: usize,
 }
 
@@ -27,41 +136,67 @@ impl SourceLimits {
     pub const DEFAULT: Self = Self { documents: 1_000_000, nodes: 10_000_000, bytes: 1 << 30, copied_bytes: 64 << 20 };
 }
 
-/// How long git may take, in seconds.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct GitLimits {
-    /// The longest that git may say nothing of its progress.
-    pub idle: u64,
-    /// The longest that one fetch or push may take.
-    pub total: u64,
-    /// How long a branch is watched after a push whose outcome is unknown.
-    pub settle: u64,
+impl Default for SourceLimits {
+    fn default() -> Self {
+        Self::DEFAULT
+    }
 }
 
-/// How much may be withdrawn without a person (`limits.deletions`): claimants of one kind in one namespace, and
-/// namespaces with such claimants.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+shown!(SourceLimits { "documents": documents, "nodes": nodes, "bytes": bytes, "copiedBytes": copied_bytes });
+
+/// How long git may take, for sources and output alike: numbers with `s`, `m`, `h` or `d`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
+#[schemars(rename = "GitLimitsFile")]
+pub struct GitLimits {
+    /// The longest that git may say nothing of its progress.
+    #[schemars(extend("default" = "2m", "x-check" = "time-above-zero"))]
+    pub idle: Seconds,
+    /// The longest that one fetch or push may take, however it goes on.
+    #[schemars(extend("default" = "1h", "x-check" = "time-above-zero"))]
+    pub total: Seconds,
+    /// How long a branch is watched after a push whose outcome is unknown.
+    #[schemars(extend("default" = "30s"))]
+    pub settle: Seconds,
+}
+
+impl Default for GitLimits {
+    fn default() -> Self {
+        Self { idle: Seconds(120), total: Seconds(3600), settle: Seconds(30) }
+    }
+}
+
+shown!(GitLimits { "idle": idle, "total": total, "settle": settle });
+
+/// How many claimants of one kind in one namespace may lose something of a region within a window, and in how many
+/// namespaces at once: the larger of `claimants` and `percent`, never more than `most`. What is beyond stays published.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
+#[schemars(rename = "DeletionsFile")]
 pub struct Deletions {
     /// So many always may.
+    #[schemars(with = "u32")]
     pub claimants: usize,
-    /// Above that, so many in percent of those that there are.
-    pub percent: usize,
-    /// Never more than so many; and of one claimant that loses more objects and entries than that, each counts.
+    /// So many may, in percent of the namespace's claimants of the kind.
+    pub percent: Percent,
+    /// Never more than so many; of one claimant that loses more objects and entries than that, each counts.
+    #[schemars(with = "u32")]
     pub most: usize,
     /// The claimants of a region, or of a group of guests, that stay in any case, in percent.
-    pub keep: usize,
-    /// For how long withdrawals are counted together, in seconds.
-    pub window: u64,
+    pub keep: Percent,
+    /// For how long withdrawals from a branch are counted together: a number with `s`, `m`, `h` or `d`.
+    #[schemars(extend("default" = "24h"))]
+    pub window: Seconds,
 }
 
 impl Deletions {
     /// What holds unless the configuration says otherwise.
-    pub const DEFAULT: Self = Self { claimants: 1, percent: 20, most: 10, keep: 50, window: 24 * 3600 };
+    pub const DEFAULT: Self =
+        Self { claimants: 1, percent: Percent(20), most: 10, keep: Percent(50), window: Seconds(24 * 3600) };
 
     /// How many of so many may be lost.
     pub fn allowed(&self, of: usize) -> usize {
-        let share = of.saturating_mul(self.percent).checked_div(100).unwrap_or_default();
-        share.max(self.claimants).min(self.most)
+        self.percent.of(of).max(self.claimants).min(self.most)
     }
 
     /// As what a claimant counts that loses so many objects and entries.
@@ -71,79 +206,34 @@ impl Deletions {
 
     /// Returns true if enough of a whole are left.
     pub fn leaves_enough(&self, left: usize, of: usize) -> bool {
-        left.saturating_mul(100) >= of.saturating_mul(self.keep)
+        self.keep.is_reached(left, of)
     }
 }
 
-/// Bounds of one run.
-#[derive(Clone, Debug)]
-pub struct Limits {
-    /// What the files of one source may cost.
-    pub sources: SourceLimits,
-    /// How much may be withdrawn without a person.
-    pub deletions: Deletions,
-    /// How long what a claim has exchanged for another object stays published, in seconds; 0 for not at all.
-    pub handover: u64,
-    /// The most unchanged Secrets of a region that may be sealed anew, in percent.
-    pub reseal_percent: usize,
-    /// Acceptances of what goes beyond these bounds.
-    pub accept: Vec<Acceptance>,
-    /// How long git may take.
-    pub git: GitLimits,
-    /// How often a lost push is tried again from the start.
-    pub attempts: usize,
-    /// The most objects of one region; none for what its consumer takes.
-    pub objects_per_region: Option<usize>,
-    /// The most objects that are built and applied at once before they are split; none for any number.
-    pub objects_per_leaf: Option<usize>,
-    /// The most objects of one Credential namespace in one region.
-    pub objects_per_namespace: usize,
-    /// The most Credentials of one namespace in one region.
-    pub credentials_per_namespace: usize,
-    /// The most bytes that Secrets for one namespace take in one region once they are sealed.
-    pub sealed_bytes_per_namespace: usize,
-}
-
-impl Limits {
-    /// The most objects of a region that is delivered to in this way.
-    pub fn most_objects(&self, delivery: &Delivery) -> usize {
-        self.objects_per_region.unwrap_or_else(|| delivery.most_objects())
-    }
-
-    /// As the configuration has them, defaults written out.
-    pub(super) fn tree(&self) -> Tree<'_> {
-        let deletions = [
-            ("claimants", Tree::count(self.deletions.claimants)),
-            ("percent", Tree::count(self.deletions.percent)),
-            ("most", Tree::count(self.deletions.most)),
-            ("keep", Tree::count(self.deletions.keep)),
-            ("window", Tree::text(format!("{}s", self.deletions.window))),
-        ];
-        let sources = [
-            ("documents", Tree::count(self.sources.documents)),
-            ("nodes", Tree::count(self.sources.nodes)),
-            ("bytes", Tree::count(self.sources.bytes)),
-            ("copiedBytes", Tree::count(self.sources.copied_bytes)),
-        ];
-        let git = [("idle", self.git.idle), ("total", self.git.total), ("settle", self.git.settle)];
-        let git = git.map(|(name, seconds)| (name, Tree::text(format!("{seconds}s"))));
-        let fields = [
-            ("deletions", Tree::map(deletions)),
-            ("handover", Tree::text(format!("{}s", self.handover))),
-            ("reseal", Tree::map([("percent", Tree::count(self.reseal_percent))])),
-            ("accept", Tree::List(self.accept.iter().map(Acceptance::tree).collect())),
-            ("sources", Tree::map(sources)),
-            ("git", Tree::map(git)),
-            ("attempts", Tree::count(self.attempts)),
-            ("objectsPerNamespace", Tree::count(self.objects_per_namespace)),
-            ("credentialsPerNamespace", Tree::count(self.credentials_per_namespace)),
-            ("sealedBytesPerNamespace", Tree::count(self.sealed_bytes_per_namespace)),
-        ];
-        let per_region = self.objects_per_region.map(|most| ("objectsPerRegion", Tree::count(most)));
-        let per_leaf = self.objects_per_leaf.map(|most| ("objectsPerLeaf", Tree::count(most)));
-        Tree::map(fields.into_iter().chain(per_region).chain(per_leaf))
+impl Default for Deletions {
+    fn default() -> Self {
+        Self::DEFAULT
     }
 }
+
+shown!(Deletions { "claimants": claimants, "percent": percent, "most": most, "keep": keep, "window": window });
+
+/// How much of a region may be sealed anew without having changed.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
+#[schemars(rename = "ResealFile")]
+pub struct Reseal {
+    /// The most Secrets, in percent of the region's.
+    pub percent: Percent,
+}
+
+impl Default for Reseal {
+    fn default() -> Self {
+        Self { percent: Percent(20) }
+    }
+}
+
+shown!(Reseal { "percent": percent });
 
 /// What an acceptance lets through, once.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -169,9 +259,65 @@ pub struct Acceptance {
     pub digest: String,
 }
 
+/// One acceptance; exactly one of `deletions`, `recipients` and `reseal`, each a digest of 16 hex digits.
+#[derive(Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[schemars(extend("x-one" = one_of(&["deletions", "recipients", "reseal"], ONE, ONE)))]
+struct AcceptFile {
+    /// The region.
+    region: Region,
+    /// The namespace whose withdrawals are accepted, if the finding's help line names one.
+    namespace: Option<Namespace>,
+    /// Accepts these withdrawals.
+    #[schemars(extend("x-check" = "digest"))]
+    deletions: Option<String>,
+    /// Accepts these added recipients.
+    #[schemars(extend("x-check" = "digest"))]
+    recipients: Option<String>,
+    /// Accepts this re-sealing, or that these values are replaced.
+    #[schemars(extend("x-check" = "digest"))]
+    reseal: Option<String>,
+}
+
+/// What is said where an acceptance names none of its fields, or several.
+const ONE: [&str; 2] = [
+    "an acceptance lets exactly one thing through",
+    "Write one of `deletions`, `recipients` and `reseal`; add an entry for each further one.",
+];
+
+read_as!(Acceptance as AcceptFile);
+
+impl From<AcceptFile> for Acceptance {
+    fn from(file: AcceptFile) -> Self {
+        let AcceptFile { region, namespace, deletions, recipients, reseal } = file;
+        let given = [(Accept::Deletions, deletions), (Accept::Recipients, recipients), (Accept::Reseal, reseal)];
+        let given = given.into_iter().find_map(|(what, digest)| Some((what, digest?)));
+        let (what, digest) = given.unwrap_or((Accept::Deletions, String::new()));
+        Self { region, namespace, what, digest }
+    }
+}
+
+impl Show for Acceptance {
+    fn show(&self) -> Option<Tree<'_>> {
+        let fields = [
+            ("region", self.region.show()),
+            ("namespace", self.namespace.show()),
+            (self.what.word(), self.digest.show()),
+        ];
+        Some(given(fields))
+    }
+}
+
 /// Whether `text` can be an [`Acceptance`]'s digest: 16 hex digits in lower case.
 pub fn is_digest(text: &str) -> bool {
     text.len() == 16 && text.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'))
+}
+
+/// Finds out if a value is no digest.
+pub(super) fn digest_fault(value: &Value, _: &Json) -> Fault {
+    let Value::Text(text) = value else { return None };
+    let help = "Copy the 16 hex digits that the finding's help line prints for the region.";
+    (!is_digest(text)).then(|| (format!("{} is not a digest", quoted(text)), help.into()))
 }
 
 impl Accept {
@@ -223,12 +369,16 @@ impl Acceptance {
         Self::parse(what?, rest)
     }
 
-    /// As the configuration has it.
-    fn tree(&self) -> Tree<'_> {
-        let what = self.what.word();
-        let namespace = self.namespace.as_ref().map(|namespace| ("namespace", Tree::text(namespace.as_str())));
-        let fields = [("region", Tree::text(self.region.as_str())), (what, Tree::text(self.digest.as_str()))];
-        Tree::map(fields.into_iter().chain(namespace))
+    fn check(&self, path: &FieldPath, regions: &BTreeMap<Region, RegionConfig>, faults: &mut Faults) {
+        if !regions.contains_key(&self.region) {
+            let message = format!("there is no region {}", quoted(self.region.as_str()));
+            let known: Vec<&str> = regions.keys().map(Region::as_str).collect();
+            faults.add(&path.key("region"), message, suggest(self.region.as_str(), known));
+        }
+        if self.namespace.is_some() && !self.what.is_by_namespace() {
+            let help = "Remove it: recipients and values are a region's.";
+            faults.add(&path.key("namespace"), String::from("this acceptance is for a whole region"), help);
+        }
     }
 }
 

@@ -9,7 +9,6 @@ mod delivery;
 mod grant;
 mod guests;
 mod inventory;
-mod limit;
 mod name;
 mod output;
 mod region;
@@ -25,7 +24,8 @@ use self::name::{globs, label, namespace};
 pub use super::error::NOT_READ;
 use super::error::{ConfigError, Faults, FieldPath, quoted};
 use super::file::{self, FleetFile, KindFile, RegionDeliveryFile, ScopeWord};
-use super::{ExtraKind, Fleet, Globs, GuestGroup};
+use super::shape::Typed;
+use super::{ExtraKind, Fleet, Globs, GuestGroup, severity};
 use crate::capi;
 use crate::kinds::{K0RDENT, is_kubernetes_own};
 use crate::name::{FleetName, GroupKind, Scope, is_dns_subdomain};
@@ -53,8 +53,8 @@ pub fn provider_files(file: &FleetFile) -> impl Iterator<Item = &String> {
 ///
 /// # Errors
 /// Everything that is wrong with it, in the order of the fields as documented.
-pub fn resolve(file: &FleetFile, texts: &BTreeMap<String, String>) -> Result<Fleet, Vec<ConfigError>> {
-    let (fleet, errors) = resolved(file, texts);
+pub fn resolve(typed: &Typed, texts: &BTreeMap<String, String>) -> Result<Fleet, Vec<ConfigError>> {
+    let (fleet, errors) = resolved(typed, texts);
     if errors.is_empty() { Ok(fleet) } else { Err(errors) }
 }
 
@@ -62,14 +62,15 @@ pub fn resolve(file: &FleetFile, texts: &BTreeMap<String, String>) -> Result<Fle
 ///
 /// # Errors
 /// As [`resolve`].
-pub fn resolve_without_keys(file: &FleetFile, texts: &BTreeMap<String, String>) -> Result<Fleet, Vec<ConfigError>> {
-    let (fleet, errors) = resolved(file, texts);
+pub fn resolve_without_keys(typed: &Typed, texts: &BTreeMap<String, String>) -> Result<Fleet, Vec<ConfigError>> {
+    let (fleet, errors) = resolved(typed, texts);
     if errors.iter().all(|error| error.awaits_key) { Ok(fleet) } else { Err(errors) }
 }
 
 /// What a configuration means as far as it can be told, and all that is wrong with it.
-fn resolved(file: &FleetFile, texts: &BTreeMap<String, String>) -> (Fleet, Vec<ConfigError>) {
-    let mut faults = Faults::default();
+fn resolved(typed: &Typed, texts: &BTreeMap<String, String>) -> (Fleet, Vec<ConfigError>) {
+    let Typed { file, faults, .. } = typed;
+    let mut faults = faults.clone();
     header(file, &mut faults);
     let root = FieldPath::root();
     let system_namespace = namespace(&file.system_namespace, &root.key("systemNamespace"), &mut faults);
@@ -89,8 +90,8 @@ fn resolved(file: &FleetFile, texts: &BTreeMap<String, String>) -> (Fleet, Vec<C
     let syncs = of_guests || regions.values().any(|region| !region.sync_rules.patterns().is_empty());
     let grants = grant::resolve(file.grants.as_deref().unwrap_or_default(), &kinds, &regions, &mut faults);
     let reuse_key = output::reuse_key(&file.reuse_key, &output, &mut faults);
-    let limits = limit::resolve(&file.limits, &regions, &mut faults);
-    let severities = limit::severities(&file.findings, &mut faults);
+    file.limits.check(&regions, &mut faults);
+    let severities = severity::severities(&file.findings, &mut faults);
 
     let fleet = Fleet {
         name: FleetName::from(file.metadata.name.as_str()),
@@ -111,7 +112,7 @@ fn resolved(file: &FleetFile, texts: &BTreeMap<String, String>) -> (Fleet, Vec<C
         grants,
         output,
         reuse_key,
-        limits,
+        limits: file.limits.clone(),
         severities,
     };
     (fleet, faults.into_errors())

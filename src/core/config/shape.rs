@@ -9,6 +9,7 @@ use alloc::vec::Vec;
 
 use serde_json::Value as Json;
 
+use super::checks;
 use super::error::{ConfigError, Faults, FieldPath, Step, quoted, suggest};
 use super::file::{self, FleetFile};
 use super::written::{Value, Written};
@@ -25,26 +26,45 @@ pub enum Unfit {
     Misshapen(Written, Vec<ConfigError>),
 }
 
+/// A configuration as it was typed.
+#[derive(Debug)]
+pub struct Typed {
+    /// Its fields.
+    pub file: FleetFile,
+    /// The places of its fields.
+    pub written: Written,
+    /// The faults of single values, which leave the shape as it is.
+    pub(super) faults: Faults,
+}
+
 /// Reads a configuration as it was typed, together with the places of its fields.
 ///
 /// # Errors
 /// If the text is not YAML, or has fields that are unknown, missing or of another type.
-pub fn read(text: &str) -> Result<(FleetFile, Written), Unfit> {
+pub fn read(text: &str) -> Result<Typed, Unfit> {
     let written: Written = typed(text).map_err(Unfit::Flawed)?;
-    let errors = check(&written);
-    if !errors.is_empty() {
-        return Err(Unfit::Misshapen(written, errors));
+    let Found { shape, values } = check(&written);
+    if !shape.is_empty() {
+        return Err(Unfit::Misshapen(written, shape.into_errors()));
     }
     let file = typed(text).map_err(Unfit::Flawed)?;
-    Ok((file, written))
+    Ok(Typed { file, written, faults: values })
 }
 
-/// Finds everything that is wrong with a document's shape, in the order of the schema.
-pub fn check(written: &Written) -> Vec<ConfigError> {
-    let root: Json = file::schema().to_value();
-    let mut faults = Faults::default();
-    Walk { root: &root }.value(written, &root, &FieldPath::root(), &mut faults);
-    faults.into_errors()
+/// The faults of a document.
+#[derive(Default)]
+struct Found {
+    /// Those of its shape, in the order of the schema.
+    shape: Faults,
+    /// Those of single values.
+    values: Faults,
+}
+
+fn check(written: &Written) -> Found {
+    let root: Json = file::checked_schema().to_value();
+    let mut found = Found::default();
+    Walk { root: &root }.value(written, &root, &FieldPath::root(), &mut found);
+    found
 }
 
 struct Walk<'a> {
@@ -52,17 +72,19 @@ struct Walk<'a> {
 }
 
 impl<'a> Walk<'a> {
-    fn value(&self, written: &Written, schema: &'a Json, path: &FieldPath, faults: &mut Faults) {
+    fn value(&self, written: &Written, schema: &'a Json, path: &FieldPath, found: &mut Found) {
         let forms = self.forms(schema);
         let Some(form) = forms.iter().find(|form| fits(form, &written.value)) else {
-            return mistyped(written, &forms, path, faults);
+            return mistyped(written, &forms, path, &mut found.shape);
         };
+        self.check(written, schema, path, &mut found.values);
+        let faults = &mut found.shape;
         match &written.value {
-            Value::Map(_) => self.map(written, form, path, faults),
+            Value::Map(_) => self.map(written, form, path, found),
             Value::List(items) => {
                 if let Some(schema) = form.get("items") {
                     for (at, item) in items.iter().enumerate() {
-                        self.value(item, schema, &path.index(at), faults);
+                        self.value(item, schema, &path.index(at), found);
                     }
                 }
             }
@@ -79,9 +101,8 @@ impl<'a> Walk<'a> {
 
     /// What a schema allows: itself, or what it refers to, or its alternatives.
     fn forms(&self, schema: &'a Json) -> Vec<&'a Json> {
-        if let Some(name) = schema.get("$ref").and_then(Json::as_str) {
-            let found = name.strip_prefix('#').and_then(|pointer| self.root.pointer(pointer));
-            return found.map(|schema| self.forms(schema)).unwrap_or_default();
+        if let Some(schema) = self.referred(schema) {
+            return self.forms(schema);
         }
         match schema.get("anyOf").and_then(Json::as_array) {
             Some(alternatives) => alternatives.iter().flat_map(|schema| self.forms(schema)).collect(),
@@ -89,30 +110,48 @@ impl<'a> Walk<'a> {
         }
     }
 
-    fn map(&self, written: &Written, form: &'a Json, path: &FieldPath, faults: &mut Faults) {
+    /// Checks a value against what its field says, and then what the field refers to.
+    fn check(&self, written: &Written, schema: &'a Json, path: &FieldPath, faults: &mut Faults) {
+        checks::check(written, schema, path, faults);
+        let alternatives = schema.get("anyOf").and_then(Json::as_array).into_iter().flatten();
+        for schema in alternatives
+            .chain(self.referred(schema))
+            .filter(|schema| self.forms(schema).iter().any(|form| fits(form, &written.value)))
+        {
+            self.check(written, schema, path, faults);
+        }
+    }
+
+    /// The schema that a schema refers to by its name.
+    fn referred(&self, schema: &Json) -> Option<&'a Json> {
+        let pointer = schema.get("$ref").and_then(Json::as_str)?.strip_prefix('#')?;
+        self.root.pointer(pointer)
+    }
+
+    fn map(&self, written: &Written, form: &'a Json, path: &FieldPath, found: &mut Found) {
         let Value::Map(entries) = &written.value else { return };
         let properties = form.get("properties").and_then(Json::as_object);
         let others = form.get("additionalProperties").filter(|schema| schema.is_object());
         for (key, value) in entries {
             let below = path.key(&key.text);
             if let Some(message) = unwritable(&key.text, path) {
-                faults.add_at_key(&below, message, REWRITE);
+                found.shape.add_at_key(&below, message, REWRITE);
             }
             if let Some(schema) = properties.and_then(|fields| fields.get(&key.text)).or(others) {
-                self.value(value, schema, &below, faults);
+                self.value(value, schema, &below, found);
             } else {
                 let known = properties.into_iter().flat_map(|fields| fields.keys().map(String::as_str));
                 let (message, help) = former(&below).unwrap_or_else(|| {
                     (format!("unknown field {}", quoted(&key.text)), suggest(&key.text, known.collect::<Vec<_>>()))
                 });
-                faults.add_at_key(&below, message, help);
+                found.shape.add_at_key(&below, message, help);
             }
         }
         for field in form.get("required").and_then(Json::as_array).into_iter().flatten().filter_map(Json::as_str) {
             if !entries.iter().any(|(key, _)| key.text == field) {
                 let text = properties.and_then(|fields| fields.get(field)).and_then(|schema| schema.get("description"));
                 let text = text.and_then(Json::as_str).unwrap_or_default().replace('\n', " ");
-                faults.add_at_key(&path.key(field), "the field is missing", format!("It says: {text}"));
+                found.shape.add_at_key(&path.key(field), "the field is missing", format!("It says: {text}"));
             }
         }
     }
@@ -232,7 +271,7 @@ mod tests {
     #[test]
     fn what_kustomize_refuses_stands_only_where_nothing_is_applied() {
         let faults = |text: &str| {
-            let errors = check(&typed(text).unwrap());
+            let errors = check(&typed(text).unwrap()).shape.into_errors();
             errors.iter().filter(|error| error.message.contains("U+007F")).count()
         };
         let key = "\"a\\x7f\"";

@@ -9,6 +9,7 @@ use alloc::vec::Vec;
 
 use super::file::{API_VERSION, KIND};
 use super::grant::key_of;
+use super::setting;
 use super::{
     Companions, Decryption, ExtraKind, FileGlobs, Fleet, Grant, GrantRegions, Granted, Grantee, Identity, KeyPlace,
     MessageTemplates, Output, OutputOci, Placement, PlacementBy, Resolution, ReuseKeyPlaces, Sign, Source, SourcePlace,
@@ -21,10 +22,7 @@ use crate::yaml::emit::{Tree, TreeMap};
 pub fn tree(fleet: &Fleet) -> Tree<'_> {
     let builtin = fleet.builtin.map_or(Cow::Borrowed("none"), |release| Cow::Owned(release.name()));
     let regions = fleet.regions.iter().map(|(name, region)| (name.as_str(), region.tree(&fleet.escrow)));
-    let findings = fleet.severities.iter().map(|(code, level)| {
-        let level = level.map_or("off", crate::finding::Severity::word);
-        (code.text(), Tree::text(level))
-    });
+    let findings = fleet.severities.iter().map(|(code, level)| (code.text(), setting::tree(level)));
     let guests = fleet.guests.iter().map(|(name, group)| (name.as_str(), group.tree()));
     let guests = (!fleet.guests.is_empty()).then(|| ("guests", Tree::map(guests)));
     let fields = [
@@ -56,7 +54,7 @@ pub fn tree(fleet: &Fleet) -> Tree<'_> {
         ("grants", Tree::List(fleet.grants.iter().map(grant).collect())),
         ("output", output(&fleet.output)),
         ("reuseKey", reuse_key(&fleet.reuse_key)),
-        ("limits", fleet.limits.tree()),
+        ("limits", setting::tree(&fleet.limits)),
         ("findings", Tree::map(findings)),
     ];
     Tree::map(fields.into_iter().chain(guests))

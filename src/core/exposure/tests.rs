@@ -15,8 +15,8 @@ fn fleet(more: &str) -> Fleet {
          regions:\n  eu-west: {{recipients: [{EU}], namespaces: {{allowed: ['*']}}, directory: eu}}\n  us: {{recipients: \
          [{US}], namespaces: {{allowed: ['*']}}{more}}}\nreuseKey: {{env: KEY}}\n"
     );
-    let (file, _) = shape::read(&text).unwrap_or_else(|_| panic!("{text}"));
-    resolve::resolve(&file, &BTreeMap::new()).unwrap()
+    let typed = shape::read(&text).unwrap_or_else(|_| panic!("{text}"));
+    resolve::resolve(&typed, &BTreeMap::new()).unwrap()
 }
 
 /// A file of one entry that is sealed to somebody, and stood from one commit to another of four.

@@ -48,8 +48,8 @@ fn loaded(draft: &Draft) -> (Fleet, String) {
          reuseKey: {{file: reuse.key}}\n",
         blocks.source, blocks.system_namespace, blocks.provider_interfaces, blocks.regions, blocks.grants
     );
-    let (file, _) = shape::read(&text).unwrap_or_else(|_| panic!("unfit:\n{text}"));
-    let fleet = resolve::resolve(&file, &BTreeMap::new()).unwrap_or_else(|errors| panic!("{errors:?}\n{text}"));
+    let typed = shape::read(&text).unwrap_or_else(|_| panic!("unfit:\n{text}"));
+    let fleet = resolve::resolve(&typed, &BTreeMap::new()).unwrap_or_else(|errors| panic!("{errors:?}\n{text}"));
     (fleet, text)
 }
 
@@ -85,8 +85,8 @@ fn ties_are_in_force_where_they_are_no_guess() {
     assert!(text.contains("    # The same cluster by its server or its UID: registry Cluster other.\n"), "{text}");
     // The mark is all that is to be removed.
     let text = text.replace("#@ ", "");
-    let (file, _) = shape::read(&text).unwrap_or_else(|_| panic!("unfit:\n{text}"));
-    let fleet = resolve::resolve(&file, &BTreeMap::new()).unwrap_or_else(|errors| panic!("{errors:?}\n{text}"));
+    let typed = shape::read(&text).unwrap_or_else(|_| panic!("unfit:\n{text}"));
+    let fleet = resolve::resolve(&typed, &BTreeMap::new()).unwrap_or_else(|errors| panic!("{errors:?}\n{text}"));
     assert_eq!(fleet.regions["ap"].inventory.registry.as_ref().map(|name| name.as_str()), Some("ap"));
     assert!(fleet.regions["eu"].inventory.profile.is_some());
 }
@@ -162,8 +162,8 @@ fn what_may_be_needed_is_written_and_not_in_force() {
     draft.grants.insert(maybe.clone(), need(Sure::IfThere, "why"));
     let unmarked = |text: &str| {
         let all: String = text.lines().map(|line| line.replacen("#@ ", "", 1) + "\n").collect();
-        let (file, _) = shape::read(&all).unwrap_or_else(|_| panic!("unfit:\n{all}"));
-        resolve::resolve(&file, &BTreeMap::new()).unwrap_or_else(|errors| panic!("{errors:?}\n{all}")).grants
+        let typed = shape::read(&all).unwrap_or_else(|_| panic!("unfit:\n{all}"));
+        resolve::resolve(&typed, &BTreeMap::new()).unwrap_or_else(|errors| panic!("{errors:?}\n{all}")).grants
     };
     let (fleet, text) = loaded(&draft);
     assert!(
@@ -182,8 +182,8 @@ fn what_may_be_needed_is_written_and_not_in_force() {
     assert_eq!(unmarked(&text), [sure.clone(), maybe.clone()].into(), "{text}");
     // Whoever removes the last one need not know that the key stays.
     let none = text.replacen(&format!("\n  - {sure}"), "", 1);
-    let (file, _) = shape::read(&none).unwrap_or_else(|_| panic!("unfit:\n{none}"));
-    assert!(none.contains("\ngrants:\n") && resolve::resolve(&file, &BTreeMap::new()).unwrap().grants.is_empty());
+    let typed = shape::read(&none).unwrap_or_else(|_| panic!("unfit:\n{none}"));
+    assert!(none.contains("\ngrants:\n") && resolve::resolve(&typed, &BTreeMap::new()).unwrap().grants.is_empty());
     assert_eq!(loaded(&draft.in_force()).0.grants, [sure, maybe].into());
 }
 

@@ -84,7 +84,7 @@ pub(super) fn exceeded(
     let is_full = |load: &Load| {
         load.claims > limits.credentials_per_namespace
             || load.objects > limits.objects_per_namespace
-            || load.sealed > limits.sealed_bytes_per_namespace
+            || load.sealed > limits.sealed_bytes_per_namespace.0
             || load.listed > MOST_LISTED
     };
     let all = loads.values().fold(Load::default(), |sum, load| sum.plus(*load));
@@ -207,12 +207,12 @@ impl<'a> Court<'a> {
             ),
             (
                 sealed,
-                limits.sealed_bytes_per_namespace,
+                limits.sealed_bytes_per_namespace.0,
                 Self::is_heavier,
                 format!(
                     "Secrets for namespace {namespace} take {sealed} bytes in region {region} once they are sealed; \
                      limits.sealedBytesPerNamespace is {}",
-                    limits.sealed_bytes_per_namespace
+                    limits.sealed_bytes_per_namespace.0
                 ),
                 FEWER,
             ),

@@ -180,7 +180,7 @@ pub fn hold(load: &Load<'_>, limits: &Limits, given: &[Acceptance]) -> Braked {
         ask(wanted, Finding::new(Code::RecipientAdded, message).in_region(load.region).help(help));
     }
     let reseals = load.unasked_reseals.len();
-    if exceeds(reseals, limits.reseal_percent, load.secrets) {
+    if exceeds(reseals, limits.reseal.percent.0, load.secrets) {
         let wanted = acceptance(Accept::Reseal, load, None, load.unasked_reseals);
         let message = format!(
             "{reseals} of {} Secrets of region {} would be sealed anew because their files do not match the manifest",
@@ -190,7 +190,7 @@ pub fn hold(load: &Load<'_>, limits: &Limits, given: &[Acceptance]) -> Braked {
         ask(wanted, Finding::new(Code::ResealHeld, message).in_region(load.region).help(help));
     }
     // Who lets all be sealed anew unasked wants no brake on values either.
-    if let Some(replaced) = load.replaced.filter(|_| limits.reseal_percent < 100) {
+    if let Some(replaced) = load.replaced.filter(|_| limits.reseal.percent.0 < 100) {
         values(load, replaced, &mut braked, &is_given);
     }
     braked
@@ -497,7 +497,7 @@ fn hold_of(load: &Load<'_>, budget: &Deletions, beyond: &Beyond<'_>, accept: Acc
         ),
         Bound::Whole { left, of } | Bound::Alone { left, of } => format!(
             "Of {of} claimants in all, {left} would keep something, and without a person {} percent must.",
-            budget.keep
+            budget.keep.0
         ),
     };
     let help = format!("{why} If all of them should go, pass --accept-deletions {accept}.");

@@ -19,7 +19,7 @@ use super::unsigned::{self, Evidence};
 use super::values;
 use crate::claim::made;
 use crate::closure::Rank;
-use crate::config::{Deletions, Limits, RegionState};
+use crate::config::{Deletions, Limits, Percent, RegionState};
 use crate::finding::{Code, Finding};
 use crate::judge::case::Ruling;
 use crate::judge::region::immutable_changes;
@@ -236,7 +236,7 @@ pub(super) fn hold(input: &Input<'_>, pack: &Pack, changes: &[Change], history: 
         false => brake::hold(&load, limits, &input.terms.allowances.accepted),
         // A manifest that is lost, or leaves out what stands there, has been meddled with: then there is no budget.
         true => {
-            let none = Deletions { claimants: 0, percent: 0, most: 0, ..limits.deletions };
+            let none = Deletions { claimants: 0, percent: Percent(0), most: 0, ..limits.deletions };
             let none = Limits { deletions: none, ..limits.clone() };
             let mut braked = brake::hold(&load, &none, &input.terms.allowances.accepted);
             braked.deletions.iter_mut().for_each(meddled);

@@ -28,7 +28,7 @@ pub(super) fn stays(input: &Input<'_>, history: &History, manifest: &Manifest, o
         readers.iter().all(|reader| now.contains(reader)) && is_shared(input, readers)
     };
     let is_over = || object.state.is_handover() && history.is_over(&object.key);
-    input.terms.world.fleet.limits.handover > 0
+    input.terms.world.fleet.limits.handover.0 > 0
         && !input.terms.rekeys()
         && input.published.bytes(&object.key).is_some()
         && (!object.key.kind.is_secret() || is_open_to_those_only())
@@ -108,8 +108,8 @@ pub(super) fn fitting<'m>(input: &Input<'_>, mut beside: Beside<'_>, mut exchang
                 _ if load.objects > limits.objects_per_namespace => {
                     ("objectsPerNamespace", limits.objects_per_namespace)
                 }
-                _ if load.sealed > limits.sealed_bytes_per_namespace => {
-                    ("sealedBytesPerNamespace", limits.sealed_bytes_per_namespace)
+                _ if load.sealed > limits.sealed_bytes_per_namespace.0 => {
+                    ("sealedBytesPerNamespace", limits.sealed_bytes_per_namespace.0)
                 }
                 _ => return true,
             };
@@ -168,7 +168,7 @@ pub(super) fn left_out<'m>(
 /// What is said of objects that stay for a hand-over, and of those that needed them.
 pub(super) fn findings<'m>(input: &Input<'_>, objects: impl Iterator<Item = &'m ManifestObject>) -> Vec<Finding> {
     const SHOWN: usize = 3;
-    let time = duration(input.terms.world.fleet.limits.handover);
+    let time = duration(input.terms.world.fleet.limits.handover.0);
     let finding = |object: &ManifestObject| {
         let key = &object.key;
         let claimants: BTreeSet<&Claimant> = object.needed_by.iter().map(|needed_by| &needed_by.by).collect();

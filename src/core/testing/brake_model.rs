@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use super::case::{Document, RECIPIENTS, Scene};
 use super::node;
 use super::stages::{Desk, Wishes, keys, publish};
-use crate::config::{Acceptance, Deletions};
+use crate::config::{Acceptance, Deletions, Percent};
 use crate::destination::Destination;
 use crate::judge::case::Case;
 use crate::layout::BundlePath;
@@ -323,8 +323,14 @@ fn model(stride: usize, mut look: impl FnMut(&Turn<'_>)) {
                     }
                     let [claimants, percent, most, keep, reseal] = budget;
                     let limits = &mut desk.fleet.limits;
-                    limits.deletions = Deletions { claimants, percent, most, keep, ..limits.deletions };
-                    limits.reseal_percent = reseal;
+                    limits.deletions = Deletions {
+                        claimants,
+                        percent: Percent(percent),
+                        most,
+                        keep: Percent(keep),
+                        ..limits.deletions
+                    };
+                    limits.reseal.percent = Percent(reseal);
                     let bench = Bench { desk: &desk, heard: &heard, standing: &standing, past: past.as_ref() };
                     look(&Turn { bench, told, budget });
                 }

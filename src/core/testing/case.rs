@@ -15,8 +15,8 @@ use serde_json::{Value, json};
 
 use crate::claim::guest::NEWEST;
 use crate::claim::{Ask, Claim, Start};
-use crate::config::file::FleetFile;
 use crate::config::resolve::{files_needed, resolve};
+use crate::config::shape;
 use crate::config::{Fleet, Source, SourcePlace};
 use crate::finding::{Finding, Origin, Place};
 use crate::json;
@@ -210,9 +210,10 @@ pub(crate) fn fleet(config: &Value) -> Fleet {
         merge(&mut full, region.take());
         *region = full;
     }
-    let file: FleetFile = serde_json::from_value(whole).unwrap_or_else(|error| panic!("{error}"));
-    assert!(files_needed(&file).is_empty());
-    resolve(&file, &BTreeMap::new()).unwrap_or_else(|errors| panic!("{errors:?}"))
+    let text = whole.to_string();
+    let typed = shape::read(&text).unwrap_or_else(|unfit| panic!("{unfit:?}"));
+    assert!(files_needed(&typed.file).is_empty());
+    resolve(&typed, &BTreeMap::new()).unwrap_or_else(|errors| panic!("{errors:?}"))
 }
 
 /// The documents of each source, in the order of the configuration.

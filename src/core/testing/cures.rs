@@ -41,7 +41,7 @@ fn found(scene: &Scene) -> Vec<Finding> {
         found.extend(desk.heard(region).into_iter().flat_map(|case| case.findings));
     }
     found.retain(|finding| {
-        desk.fleet.severities.get(&finding.code).is_none_or(|level| *level == Some(finding.severity))
+        desk.fleet.severities.get(&finding.code).is_none_or(|level| level.severity() == Some(finding.severity))
     });
     found
 }

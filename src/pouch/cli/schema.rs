@@ -177,11 +177,11 @@ mod tests {
         for example in examples() {
             let value: Value = typed(&example).unwrap();
             assert!(validator.is_valid(&value), "{:?}", validator.iter_errors(&value).next());
-            let (file, _) = shape::read(&example).unwrap();
-            let needed = pouch_core::config::resolve::files_needed(&file);
+            let typed = shape::read(&example).unwrap();
+            let needed = pouch_core::config::resolve::files_needed(&typed.file);
             let recipient = "age1rzkruu6r7qtgjrz3p6fljdfxz95ancl4v4pkg2vrp7hsjd85lpjqr3ereq\n";
             let texts = needed.into_iter().map(|name| (name, recipient.to_owned())).collect();
-            pouch_core::config::resolve::resolve(&file, &texts).unwrap();
+            pouch_core::config::resolve::resolve(&typed, &texts).unwrap();
         }
     }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use pouch_core::config::error::{ConfigError, Spot, holds_secret, leaks};
 use pouch_core::config::file::FleetFile;
-use pouch_core::config::shape::{self, Unfit};
+use pouch_core::config::shape::{self, Typed, Unfit};
 use pouch_core::config::written::{Position, Written};
 use pouch_core::config::{EntryPlace, Fleet, resolve};
 use pouch_core::finding::Place;
@@ -27,7 +27,7 @@ pub struct Settings {
 }
 
 /// What works out what a configuration means.
-type Resolve = fn(&FleetFile, &BTreeMap<String, String>) -> Result<Fleet, Vec<ConfigError>>;
+type Resolve = fn(&Typed, &BTreeMap<String, String>) -> Result<Fleet, Vec<ConfigError>>;
 
 /// Reads and resolves the configuration at `path`, which is relative to the current folder.
 pub fn load(path: &Path, ambient: &Ambient) -> Result<Settings, SettingsError> {
@@ -68,7 +68,7 @@ fn load_by(resolve: Resolve, from: &From, path: &Path, ambient: &Ambient) -> Res
             return Err(SettingsError::one(shown, fault.message("the configuration"), fault.help(help)));
         }
     };
-    let (file, written) = match shape::read(&text) {
+    let typed = match shape::read(&text) {
         Ok(read) => read,
         Err(Unfit::Flawed(flaw)) => {
             let position = (flaw.line > 0).then_some(Position { line: flaw.line, column: flaw.column.max(1) });
@@ -86,27 +86,28 @@ fn load_by(resolve: Resolve, from: &From, path: &Path, ambient: &Ambient) -> Res
 
     let mut texts = BTreeMap::new();
     let mut problems = Vec::new();
-    for name in resolve::files_needed(&file) {
+    for name in resolve::files_needed(&typed.file) {
         match read_text(&base.join(&name), MAX_FILE_BYTES) {
             Ok(text) => {
                 texts.insert(name, text);
             }
             Err(fault) => {
-                let (what, help) = match resolve::provider_files(&file).any(|provider_file| *provider_file == name) {
-                    true => ("the provider file", "Paths in the configuration are relative to it."),
-                    false => (
-                        "the file of recipients",
-                        "Paths in the configuration are relative to it; write one recipient (`age1…`) per line.",
-                    ),
-                };
+                let (what, help) =
+                    match resolve::provider_files(&typed.file).any(|provider_file| *provider_file == name) {
+                        true => ("the provider file", "Paths in the configuration are relative to it."),
+                        false => (
+                            "the file of recipients",
+                            "Paths in the configuration are relative to it; write one recipient (`age1…`) per line.",
+                        ),
+                    };
                 problems.extend(SettingsError::one(name, fault.message(what), fault.help(help)).problems);
             }
         }
     }
-    problems.extend(faulty_providers(&file, &texts));
-    match resolve(&file, &texts) {
+    problems.extend(faulty_providers(&typed.file, &texts));
+    match resolve(&typed, &texts) {
         Ok(mut fleet) => {
-            say_where(&mut fleet, &written, &shown);
+            say_where(&mut fleet, &typed.written, &shown);
             let problems = with_exposed(problems, &text, &shown);
             if problems.is_empty() { Ok(Settings { fleet, base }) } else { Err(SettingsError { problems }) }
         }
@@ -114,7 +115,7 @@ fn load_by(resolve: Resolve, from: &From, path: &Path, ambient: &Ambient) -> Res
             // A file that cannot be read is reported once, with the reason.
             let unread = |error: &ConfigError| error.message == resolve::NOT_READ && !problems.is_empty();
             let errors: Vec<ConfigError> = errors.into_iter().filter(|error| !unread(error)).collect();
-            problems.extend(place(errors, &written, &text, &shown));
+            problems.extend(place(errors, &typed.written, &text, &shown));
             Err(SettingsError { problems: with_exposed(problems, &text, &shown) })
         }
     }

@@ -127,7 +127,7 @@ impl<'a> Output<'a> {
     /// The program git, as patient as the configuration says.
     pub(super) fn program(&self, session: &Session) -> Git {
         let limits = self.fleet.limits.git;
-        let deadlines = Deadlines::of(limits.idle, limits.total);
+        let deadlines = Deadlines::of(limits.idle.0, limits.total.0);
         git(&session.ambient.environment()).within(deadlines).stopped_by(session.stop.flag())
     }
 

@@ -38,7 +38,7 @@ impl<'a> Turns<'a> {
     /// not wait takes no turn either.
     pub(super) fn new(output: &'a Output<'a>, session: &'a Session, wait: Duration) -> Self {
         let git = output.program(session);
-        let settle = Duration::from_secs(output.fleet.limits.git.settle);
+        let settle = Duration::from_secs(output.fleet.limits.git.settle.0);
         let (patience, waited) = (wait.min(settle.saturating_mul(MOST)), Duration::ZERO);
         Self { output, session, git, patience, waited, held: BTreeMap::new(), stale: BTreeSet::new() }
     }
@@ -72,7 +72,7 @@ impl<'a> Turns<'a> {
     fn wait_out(&mut self, (target, reference): (&Target, &str), seen: &str) {
         let Self { session, git, .. } = self;
         let place = TurnPlace { git, remote: &target.remote, reference };
-        let settle = Duration::from_secs(self.output.fleet.limits.git.settle);
+        let settle = Duration::from_secs(self.output.fleet.limits.git.settle.0);
         let timer = session.ambient.timer();
         loop {
             let more = session.ambient.part_of(MORE).unwrap_or(MORE);

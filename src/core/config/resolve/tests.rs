@@ -69,9 +69,9 @@ fn load(text: &str) -> Result<Fleet, String> {
     let (written, errors) = match shape::read(text) {
         Err(Unfit::Flawed(flaw)) => return Err(flaw.to_string()),
         Err(Unfit::Misshapen(written, errors)) => (written, errors),
-        Ok((file, written)) => match resolve(&file, &texts()) {
+        Ok(typed) => match resolve(&typed, &texts()) {
             Ok(fleet) => return Ok(fleet),
-            Err(errors) => (written, errors),
+            Err(errors) => (typed.written, errors),
         },
     };
     let mut lines = Vec::new();
@@ -611,9 +611,12 @@ fn defaults_are_filled_in() {
     assert_eq!((region.directory.as_str(), region.state), ("eu-west", RegionState::Active));
     assert_eq!(region.recipients.iter().map(|recipient| recipient.to_string()).collect::<Vec<_>>(), vec![C, A]);
     let limits = &fleet.limits;
-    assert_eq!((limits.deletions, limits.reseal_percent, limits.attempts), (crate::config::Deletions::DEFAULT, 20, 5));
+    assert_eq!(
+        (limits.deletions, limits.reseal.percent.0, limits.attempts),
+        (crate::config::Deletions::DEFAULT, 20, 5)
+    );
     assert_eq!((limits.objects_per_region, limits.objects_per_namespace), (None, 500));
-    assert_eq!((limits.credentials_per_namespace, limits.sealed_bytes_per_namespace), (500, 16 << 20));
+    assert_eq!((limits.credentials_per_namespace, limits.sealed_bytes_per_namespace.0), (500, 16 << 20));
     assert_eq!((fleet.output.path.as_str(), fleet.output.git.is_none()), ("bundles", true));
 }
 
@@ -643,8 +646,8 @@ fn acceptable_turns_of_phrase_are_accepted() {
 
 #[test]
 fn files_are_named_before_they_are_read() {
-    let (file, _) = shape::read(&edited(EU, "    recipientsFile: b.txt")).unwrap();
-    assert_eq!(files_needed(&file), vec![String::from("b.txt")]);
+    let typed = shape::read(&edited(EU, "    recipientsFile: b.txt")).unwrap();
+    assert_eq!(files_needed(&typed.file), vec![String::from("b.txt")]);
 }
 
 #[test]

@@ -1,7 +1,7 @@
 use alloc::collections::BTreeMap;
 
 use super::*;
-use crate::config::{Delivery, Sign, resolve, shape};
+use crate::config::{Delivery, LevelWord, Sign, resolve, shape};
 use crate::node::{Interner, Node};
 use crate::yaml::{read, stream};
 
@@ -113,8 +113,8 @@ fn the_configuration_delivers_by_what_is_set_up() {
             consumer.word(),
             setup.output()
         );
-        let (file, _) = shape::read(&text).unwrap_or_else(|_| panic!("unfit:\n{text}"));
-        let fleet = resolve::resolve(&file, &BTreeMap::new()).unwrap_or_else(|_| panic!("{text}"));
+        let typed = shape::read(&text).unwrap_or_else(|_| panic!("unfit:\n{text}"));
+        let fleet = resolve::resolve(&typed, &BTreeMap::new()).unwrap_or_else(|_| panic!("{text}"));
         let region = fleet.regions.values().next().unwrap();
         let files = setup.files();
         match (&region.delivery, consumer) {
@@ -140,7 +140,7 @@ fn the_configuration_delivers_by_what_is_set_up() {
         }
         // What argues about signatures is silent only where something looks at them.
         let told = crate::layout::delivery::argocd::unverified(&fleet)
-            .is_some_and(|finding| fleet.severities.get(&finding.code) != Some(&None));
+            .is_some_and(|finding| fleet.severities.get(&finding.code) != Some(&LevelWord::Off));
         assert!(!told, "{text}");
         let git = fleet.output.git.unwrap();
         assert_eq!(git.branch, BRANCH);

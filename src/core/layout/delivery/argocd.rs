@@ -381,8 +381,8 @@ mod tests {
                  delivery: {{flux: {{sourceRef: {{kind: GitRepository, name: fleet}}}}, argocd: {{repoURL: https://a/b}}}}\n\
                  reuseKey: {{file: k}}\n"
             );
-            let (file, _) = crate::config::shape::read(&text).unwrap_or_else(|_| panic!("unfit:\n{text}"));
-            let fleet = crate::config::resolve::resolve(&file, &BTreeMap::new()).unwrap_or_else(|_| panic!("{text}"));
+            let typed = crate::config::shape::read(&text).unwrap_or_else(|_| panic!("unfit:\n{text}"));
+            let fleet = crate::config::resolve::resolve(&typed, &BTreeMap::new()).unwrap_or_else(|_| panic!("{text}"));
             shared_decryptors(&fleet).into_iter().map(|finding| finding.message.to_string()).collect()
         };
         let hub = "{flux: {kubeConfig: {secretRef: '{region}-kubeconfig'}, decryption: {secretRef: '{region}-age'}}}";

@@ -2,23 +2,10 @@ use alloc::string::{String, ToString};
 use alloc::vec;
 
 use super::*;
-use crate::config::{GitLimits, SourceLimits};
+use crate::config::{Percent, Reseal};
 
 fn limits() -> Limits {
-    Limits {
-        deletions: Deletions::DEFAULT,
-        handover: 3600,
-        reseal_percent: 20,
-        accept: vec![],
-        sources: SourceLimits::DEFAULT,
-        git: GitLimits { idle: 120, total: 3600, settle: 30 },
-        attempts: 5,
-        objects_per_region: None,
-        objects_per_leaf: None,
-        objects_per_namespace: 500,
-        credentials_per_namespace: 500,
-        sealed_bytes_per_namespace: 16 << 20,
-    }
+    Limits::default()
 }
 
 fn whose(namespace: &str, kind: &str) -> Whose {
@@ -231,9 +218,9 @@ fn the_table_holds_and_acceptances_decide_about_nothing_else() {
     let states = [(5, 0, 0), (1, 1, 0), (4, 1, 0), (4, 1, 1), (5, 0, 1), (12, 3, 0)];
     let budgets = [
         Deletions::DEFAULT,
-        Deletions { claimants: 0, percent: 0, most: 0, keep: 50, window: 0 },
-        Deletions { claimants: 2, percent: 50, most: 2, keep: 80, window: 0 },
-        Deletions { claimants: 1, percent: 100, most: 100, keep: 0, window: 0 },
+        Deletions { claimants: 0, percent: Percent(0), most: 0, ..Deletions::DEFAULT },
+        Deletions { claimants: 2, percent: Percent(50), most: 2, keep: Percent(80), ..Deletions::DEFAULT },
+        Deletions { claimants: 1, percent: Percent(100), most: 100, keep: Percent(0), ..Deletions::DEFAULT },
     ];
     let mut counts = [0_usize; 4];
     let mut indices = [0_usize; 5];
@@ -287,8 +274,8 @@ fn the_table_holds_and_acceptances_decide_about_nothing_else() {
 
 /// The accounts that are held, by the table of DESIGN §2.8.
 fn oracle(accounts: &[Account], budget: &Deletions) -> BTreeSet<Whose> {
-    let may = |of: usize| budget.most.min(budget.claimants.max(of * budget.percent / 100));
-    let stays = |gone: usize, of: usize| gone == 0 || (of - gone) * 100 >= budget.keep * of;
+    let may = |of: usize| budget.most.min(budget.claimants.max(of * budget.percent.0 / 100));
+    let stays = |gone: usize, of: usize| gone == 0 || (of - gone) * 100 >= budget.keep.0 * of;
     let is_group = |account: &Account| matches!(account.whose, Whose::Group(_));
     let mut held = BTreeSet::new();
     for account in accounts {
@@ -331,7 +318,7 @@ fn values_are_held_unless_nothing_of_re_sealing_is() {
     assert_eq!((braked.keeping.len(), asked.to_string()), (1, format!("r={}", asked.digest)));
     let accepted = hold(&load, &limits(), core::slice::from_ref(&asked));
     assert_eq!((accepted.keeping.len(), accepted.accepted), (0, vec![asked]));
-    assert!(hold(&load, &Limits { reseal_percent: 100, ..limits() }, &[]).values.is_empty());
+    assert!(hold(&load, &Limits { reseal: Reseal { percent: Percent(100) }, ..limits() }, &[]).values.is_empty());
 }
 
 /// What was held once stays held until somebody accepts it, whatever comes and however little it is by now.

@@ -130,8 +130,8 @@ fn written(path: &Path, place: &KeyFolder) -> Result<String, Failure> {
 /// A text that pouch wrote itself, as a configuration.
 fn fleet_of(text: &str) -> Result<Fleet, Failure> {
     let bug = |_| Failure::bug("the configuration that was drafted cannot be read");
-    let (file, _) = shape::read(text).map_err(|_| bug(()))?;
-    resolve::resolve(&file, &BTreeMap::new()).map_err(|_| bug(()))
+    let typed = shape::read(text).map_err(|_| bug(()))?;
+    resolve::resolve(&typed, &BTreeMap::new()).map_err(|_| bug(()))
 }
 
 /// What brings a draft to its end.

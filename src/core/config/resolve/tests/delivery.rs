@@ -254,7 +254,7 @@ fn provider_files_are_named_before_they_are_read() {
     let text =
         edited(ALLOWED, "    namespaces: {allowed: [\"*\"]}\n    delivery: {argocd: {cluster: {providers: b.json}}}")
             + "delivery: {argocd: {repoURL: \"https://git.example.com/fleet.git\", cluster: {providers: a.json}}}\n";
-    let (file, _) = shape::read(&text).unwrap();
-    assert_eq!(files_needed(&file), ["a.json", "b.json"]);
-    assert_eq!(provider_files(&file).collect::<Vec<_>>(), ["a.json", "b.json"]);
+    let typed = shape::read(&text).unwrap();
+    assert_eq!(files_needed(&typed.file), ["a.json", "b.json"]);
+    assert_eq!(provider_files(&typed.file).collect::<Vec<_>>(), ["a.json", "b.json"]);
 }

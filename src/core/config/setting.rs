@@ -1,0 +1,315 @@
+//! Settings: values of the configuration that read, explain, check and show themselves.
+//!
+//! The type of a field is all there is to say of it: its `Deserialize` reads what was typed, its `JsonSchema` explains
+//! it to editors, and [`Show`] writes it back. The form that a text must have beyond its type is named in the schema by
+//! [`CHECK`], which the published schema leaves out; [`super::checks`] has what is wrong with one. A
+//! value with a fault reads as a default: no configuration with faults is used.
+
+use alloc::borrow::Cow;
+use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::borrow::Borrow;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::{Deserialize, Deserializer};
+use serde_json::Value as Json;
+
+use super::error::quoted;
+use super::written::Value;
+use crate::name::{Directory, FleetName, Group, Kind, Name, Namespace, Region, SourceName};
+use crate::recipient::Recipient;
+use crate::yaml::emit::Tree;
+
+/// The keyword of the schema that names the form of a value.
+pub(super) const CHECK: &str = "x-check";
+
+/// What is wrong with a value: the message and the help; none if nothing is.
+pub(super) type Fault = Option<(String, String)>;
+
+/// A schema with the name of a form.
+fn checked(mut schema: Schema, name: &str) -> Schema {
+    schema.insert(CHECK.into(), name.into());
+    schema
+}
+
+/// The keyword of the schema for [`one_of`].
+pub(super) const ONE: &str = "x-one";
+
+/// A value that can be written as the configuration has it.
+pub(super) trait Show {
+    /// The tree of the value; none where the field is left out.
+    fn show(&self) -> Option<Tree<'_>>;
+}
+
+/// Shows a struct field by field; a field that shows nothing is left out.
+macro_rules! shown {
+    ($type:ty { $($key:literal: $field:ident),* $(,)? }) => {
+        impl $crate::config::setting::Show for $type {
+            fn show(&self) -> Option<$crate::yaml::emit::Tree<'_>> {
+                Some($crate::config::setting::given([$(($key, $crate::config::setting::Show::show(&self.$field))),*]))
+            }
+        }
+    };
+}
+pub(super) use shown;
+
+/// Reads a type as another one, which also explains it.
+macro_rules! read_as {
+    ($type:ty as $file:ty) => {
+        impl<'de> serde::Deserialize<'de> for $type {
+            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                <$file as serde::Deserialize>::deserialize(deserializer).map(Self::from)
+            }
+        }
+
+        impl schemars::JsonSchema for $type {
+            fn inline_schema() -> bool {
+                <$file as schemars::JsonSchema>::inline_schema()
+            }
+
+            fn schema_name() -> alloc::borrow::Cow<'static, str> {
+                <$file as schemars::JsonSchema>::schema_name()
+            }
+
+            fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+                <$file as schemars::JsonSchema>::json_schema(generator)
+            }
+        }
+    };
+}
+pub(super) use read_as;
+
+/// Shows an enum by the words that the configuration has for its values.
+macro_rules! words {
+    ($type:ty { $($value:ident: $word:literal),* $(,)? }) => {
+        impl $crate::config::setting::Show for $type {
+            fn show(&self) -> Option<$crate::yaml::emit::Tree<'_>> {
+                Some($crate::yaml::emit::Tree::text(match self {
+                    $(Self::$value => $word),*
+                }))
+            }
+        }
+    };
+}
+pub(super) use words;
+
+/// A map of the fields that show something.
+pub(super) fn given<'a>(fields: impl IntoIterator<Item = (&'static str, Option<Tree<'a>>)>) -> Tree<'a> {
+    Tree::map(fields.into_iter().filter_map(|(key, tree)| Some((key, tree?))))
+}
+
+/// The rule of a map of which exactly one of some fields is given: the message and the help where none is, and where
+/// several are.
+pub(super) fn one_of(fields: &[&str], none: [&str; 2], several: [&str; 2]) -> Json {
+    serde_json::json!({"fields": fields, "none": none, "several": several})
+}
+
+/// The tree of a value that is never left out.
+pub(super) fn tree(value: &impl Show) -> Tree<'_> {
+    value.show().unwrap_or(Tree::Null)
+}
+
+impl Show for bool {
+    fn show(&self) -> Option<Tree<'_>> {
+        Some(Tree::Bool(*self))
+    }
+}
+
+impl Show for usize {
+    fn show(&self) -> Option<Tree<'_>> {
+        Some(Tree::count(*self))
+    }
+}
+
+impl Show for String {
+    fn show(&self) -> Option<Tree<'_>> {
+        Some(Tree::text(self.as_str()))
+    }
+}
+
+impl<T: Show> Show for Option<T> {
+    fn show(&self) -> Option<Tree<'_>> {
+        self.as_ref().and_then(Show::show)
+    }
+}
+
+impl<T: Show> Show for Vec<T> {
+    fn show(&self) -> Option<Tree<'_>> {
+        Some(Tree::List(self.iter().filter_map(Show::show).collect()))
+    }
+}
+
+impl<T: Show> Show for BTreeSet<T> {
+    fn show(&self) -> Option<Tree<'_>> {
+        Some(Tree::List(self.iter().filter_map(Show::show).collect()))
+    }
+}
+
+impl<K: Borrow<str>, T: Show> Show for BTreeMap<K, T> {
+    fn show(&self) -> Option<Tree<'_>> {
+        Some(Tree::map(self.iter().filter_map(|(key, value)| Some((key.borrow(), value.show()?)))))
+    }
+}
+
+macro_rules! shown_as_text {
+    ($($type:ty),*) => {
+        $(impl Show for $type {
+            fn show(&self) -> Option<Tree<'_>> {
+                Some(Tree::text(self.as_str()))
+            }
+        })*
+    };
+}
+shown_as_text!(Directory, FleetName, Group, Kind, Name, Namespace, Region, SourceName, Recipient);
+
+/// A span of time in whole seconds, typed as a number with `s`, `m`, `h` or `d`.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
+pub struct Seconds(pub u64);
+
+impl Seconds {
+    /// Reads one; none if the text is not just so.
+    pub fn parse(text: &str) -> Option<Self> {
+        let (number, unit) = text.split_at_checked(text.len().checked_sub(1)?)?;
+        let unit = match unit {
+            "s" => 1,
+            "m" => 60,
+            "h" => 3600,
+            "d" => 86400,
+            _ => return None,
+        };
+        let plain = number.bytes().all(|b| b.is_ascii_digit());
+        number.parse::<u64>().ok().filter(|_| plain)?.checked_mul(unit).map(Self)
+    }
+}
+
+impl Seconds {
+    /// Finds out if a text is no such time, or less than `least` seconds.
+    pub(super) fn fault(value: &Value, field: &Json, least: u64) -> Fault {
+        let Value::Text(text) = value else { return None };
+        let is_wrong = Self::parse(text).is_none_or(|seconds| seconds.0 < least);
+        let above = if least > 0 { " above 0" } else { "" };
+        let example = field.get("default").and_then(Json::as_str).unwrap_or("1h");
+        let help = || format!("Write a number{above} with s, m, h or d, such as `{example}`.");
+        is_wrong.then(|| (format!("{} is not a duration", quoted(text)), help()))
+    }
+}
+
+impl<'de> Deserialize<'de> for Seconds {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        String::deserialize(deserializer).map(|text| Self::parse(&text).unwrap_or_default())
+    }
+}
+
+impl JsonSchema for Seconds {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        "Seconds".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        checked(String::json_schema(generator), "time")
+    }
+}
+
+impl Show for Seconds {
+    fn show(&self) -> Option<Tree<'_>> {
+        Some(Tree::text(format!("{}s", self.0)))
+    }
+}
+
+/// A share of a whole, in percent.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default, Deserialize)]
+pub struct Percent(pub usize);
+
+impl Percent {
+    /// The share of so many, rounded down.
+    pub fn of(self, whole: usize) -> usize {
+        whole.saturating_mul(self.0).checked_div(100).unwrap_or_default()
+    }
+
+    /// Returns true if a part is at least this share of a whole.
+    pub fn is_reached(self, part: usize, whole: usize) -> bool {
+        part.saturating_mul(100) >= whole.saturating_mul(self.0)
+    }
+}
+
+impl JsonSchema for Percent {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        "Percent".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let mut schema = u32::json_schema(generator);
+        schema.insert("maximum".into(), 100.into());
+        schema
+    }
+}
+
+impl Show for Percent {
+    fn show(&self) -> Option<Tree<'_>> {
+        self.0.show()
+    }
+}
+
+/// A number of bytes: a whole number, or one with `Ki`, `Mi` or `Gi`.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default, JsonSchema)]
+#[schemars(rename = "BytesFile", with = "BytesText")]
+pub struct Bytes(pub usize);
+
+/// The ways to type a number of bytes.
+#[derive(Deserialize, JsonSchema)]
+#[serde(untagged)]
+#[schemars(extend("x-check" = "bytes"))]
+enum BytesText {
+    /// In bytes.
+    Number(u64),
+    /// With a unit.
+    Text(String),
+}
+
+impl Bytes {
+    /// Reads one; none if the text is not just so, or says none.
+    fn parse(text: &str) -> Option<Self> {
+        let units = [("Ki", 10_u32), ("Mi", 20), ("Gi", 30)];
+        let unit = units.into_iter().find_map(|(unit, shift)| Some((text.strip_suffix(unit)?, shift)));
+        let (digits, shift) = unit.unwrap_or((text, 0));
+        let is_plain = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
+        let bytes = digits.parse::<u64>().ok().filter(|_| is_plain)?.checked_mul(1_u64.checked_shl(shift)?)?;
+        (bytes > 0).then(|| Self(usize::try_from(bytes).unwrap_or(usize::MAX)))
+    }
+
+    /// Finds out if a value is no number of bytes above 0.
+    pub(super) fn fault(value: &Value, _: &Json) -> Fault {
+        let is_wrong = match value {
+            Value::Text(text) => Self::parse(text).is_none(),
+            Value::Integer(number) => *number == 0,
+            Value::Null | Value::Bool(_) | Value::Number | Value::List(_) | Value::Map(_) => false,
+        };
+        let help = "Write a number of bytes above 0, such as 16Mi; units are Ki, Mi and Gi.";
+        is_wrong.then(|| ("this is no number of bytes".into(), help.into()))
+    }
+}
+
+impl<'de> Deserialize<'de> for Bytes {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let bytes = match BytesText::deserialize(deserializer)? {
+            BytesText::Number(number) => Some(Self(usize::try_from(number).unwrap_or(usize::MAX))),
+            BytesText::Text(text) => Self::parse(&text),
+        };
+        Ok(bytes.unwrap_or_default())
+    }
+}
+
+impl Show for Bytes {
+    fn show(&self) -> Option<Tree<'_>> {
+        self.0.show()
+    }
+}

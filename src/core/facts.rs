@@ -31,7 +31,7 @@ pub fn of(world: &World<'_>, named: &BTreeSet<&Region>) -> Vec<String> {
     let mut print = |tree: &Tree<'_>| documents.push(emit(tree).to_string());
     let is_meant = |region: &&RegionConfig| named.is_empty() || named.contains(&region.name);
     let regions = || world.fleet.regions.values().filter(is_meant);
-    let tied: BTreeSet<&str> = regions().map(|region| region.inventory.region.as_str()).collect();
+    let tied: BTreeSet<&str> = regions().map(|region| region.tied().as_str()).collect();
     for object in world.snapshot.all(&GroupKind::new(k0rdent::GROUP, "Region")) {
         if named.is_empty() || tied.contains(object.key.name.as_str()) {
             print(&k0rdents(world, object));
@@ -124,7 +124,7 @@ fn k0rdents<'a>(world: &World<'a>, object: &'a Object) -> Tree<'a> {
 
 /// The conditions that the gates of these regions ask for.
 fn conditions<'a>(of: &[&'a RegionConfig], has: &'a BTreeMap<String, Status>) -> Tree<'a> {
-    let asked: BTreeSet<&String> = of.iter().flat_map(|region| &region.inventory.gate).collect();
+    let asked: BTreeSet<&String> = of.iter().flat_map(|region| &region.gate).collect();
     let asked = asked.into_iter().filter_map(|condition| Some((condition, has.get(condition)?)));
     let condition = |(condition, status): (&'a String, &Status)| {
         let status = match status {
@@ -144,7 +144,7 @@ fn of_profile<'a>(askers: &[Asker<'a>], key: &'a ObjectKey, profile: &'a Profile
     let of: Vec<&RegionConfig> = askers.iter().map(|(region, _)| *region).collect();
     let mut labels: BTreeMap<&str, &str> = BTreeMap::new();
     let mut wanted = BTreeSet::from([CLUSTER_ID, CLUSTER_SET]);
-    for tie in of.iter().filter_map(|region| region.inventory.profile.as_ref()) {
+    for tie in of.iter().filter_map(|region| region.inventory.cluster_profile.as_ref()) {
         match &tie.by {
             ProfileBy::Labels(by) => labels.extend(by.iter().map(|(key, value)| (key.as_str(), value.as_str()))),
             ProfileBy::Properties(by) => wanted.extend(by.keys().map(String::as_str)),

@@ -97,7 +97,7 @@ fn of_inventory(fleet: &Fleet, provides: &Provides, known: &Known) -> Option<Lis
     let namespaces = if is_placement || kind.is(kinds::MULTICLUSTER, "ClusterProfile") {
         let asked: BTreeSet<&Namespace> = match is_placement {
             true => placements_of(&fleet.grants).into_iter().map(|placement| &placement.namespace).collect(),
-            false => ties().filter_map(|tie| tie.profile.as_ref()).map(|tie| &tie.namespace).collect(),
+            false => ties().filter_map(|tie| tie.cluster_profile.as_ref()).map(|tie| &tie.namespace).collect(),
         };
         // Where nothing could come of it, nothing is asked.
         let may_provide = |namespace: &&&Namespace| {
@@ -109,7 +109,7 @@ fn of_inventory(fleet: &Fleet, provides: &Provides, known: &Known) -> Option<Lis
             return None;
         }
         Some(asked)
-    } else if kind.is(kinds::REGISTRY, "Cluster") && ties().any(|tie| tie.registry.is_some()) {
+    } else if kind.is(kinds::REGISTRY, "Cluster") && ties().any(|tie| tie.registry_cluster.is_some()) {
         None
     } else {
         return None;
@@ -190,8 +190,8 @@ pub fn select_namespaces<'a>(mut documents: impl Iterator<Item = &'a Node>) -> b
 pub fn groups(fleet: &Fleet) -> BTreeSet<&str> {
     let inventories = fleet.regions.values().flat_map(|region| {
         let tied = &region.inventory;
-        let profile = tied.profile.as_ref().map(|_| kinds::MULTICLUSTER);
-        profile.into_iter().chain(tied.registry.as_ref().map(|_| kinds::REGISTRY))
+        let profile = tied.cluster_profile.as_ref().map(|_| kinds::MULTICLUSTER);
+        profile.into_iter().chain(tied.registry_cluster.as_ref().map(|_| kinds::REGISTRY))
     });
     let placements = (!placements_of(&fleet.grants).is_empty()).then_some(kinds::MULTICLUSTER);
     let asked = fleet.kinds.keys().map(|kind| kind.group.as_str()).chain([capi::GROUP]);

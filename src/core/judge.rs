@@ -57,7 +57,7 @@ fn judge(world: &World<'_>, examined: &mut Examined, claim: &Claim, closure: &Cl
     let Some(to) = Destination::of(world.fleet, &claim.at) else { return Vec::new() };
     let region = to.region;
     let mut findings = Vec::new();
-    if !region.allowed.matches(claim.by.namespace().as_str()) {
+    if !region.namespaces.allowed.matches(claim.by.namespace().as_str()) {
         let (kind, namespace) = (claim.by.kind(), claim.by.namespace());
         let message = format!("region {} takes no {kind}s of namespace {namespace}", region.name);
         findings.push(Finding::new(Code::NamespaceNotAllowed, message).at(&claim.origin).help(format!(

@@ -143,7 +143,7 @@ impl Facts {
     /// The namespaces of a region whose labels say which templates are for them; of those that it allows.
     pub fn asked_by_templates<'f>(&'f self, region: &'f RegionConfig) -> impl Iterator<Item = &'f Namespace> {
         let known = self.namespaces(&region.name).into_iter().flat_map(|namespaces| namespaces.known.keys());
-        known.filter(|namespace| region.allowed.matches(namespace.as_str()))
+        known.filter(|namespace| region.namespaces.allowed.matches(namespace.as_str()))
     }
 
     /// Whether a claimant asks for something for a region.
@@ -182,7 +182,7 @@ impl Facts {
 
 /// Tells of a Region that the configuration names and that is not there.
 fn untied(region: &RegionConfig, known: &BTreeMap<Region, RegionFacts>) -> Option<Finding> {
-    let tied = &region.inventory.region;
+    let tied = region.tied();
     if *tied == region.name || known.contains_key(tied) {
         return None;
     }
@@ -308,7 +308,7 @@ impl<'a> World<'a> {
         if config.is_some_and(|config| config.management) {
             return None;
         }
-        self.facts.regions.get(config.map_or(region, |config| &config.inventory.region))
+        self.facts.regions.get(config.map_or(region, |config| config.tied()))
     }
 
     /// The definition by which k0rdent itself copies an identity to a region: that of the region's own ProviderInterfaces,
@@ -334,7 +334,7 @@ impl<'a> World<'a> {
     /// The labels of a namespace on a region: those that it was seen to have, and those that the configuration gives it.
     /// None where nobody knows. The management cluster may be a source itself, which has its namespaces.
     pub fn labels(&self, region: &Region, namespace: &Namespace) -> Option<Cow<'a, BTreeMap<String, String>>> {
-        let configured = self.fleet.regions.get(region).and_then(|region| region.labels.get(namespace));
+        let configured = self.fleet.regions.get(region).and_then(|region| region.namespaces.labels.get(namespace));
         let cluster = self.cluster(region);
         let seen = cluster.and_then(ClusterFacts::looked).and_then(|looked| looked.namespaces.get(namespace));
         let is_home = self.fleet.regions.get(region).is_some_and(|region| region.management);
@@ -359,7 +359,7 @@ impl<'a> World<'a> {
     /// The namespaces of a region whose labels some [look](Self::labels) or the configuration may say.
     pub fn labelled(&self, region: &Region) -> Vec<Namespace> {
         let config = self.fleet.regions.get(region);
-        let configured = config.into_iter().flat_map(|region| region.labels.keys());
+        let configured = config.into_iter().flat_map(|region| region.namespaces.labels.keys());
         let looked = self.cluster(region).and_then(ClusterFacts::looked);
         let seen = looked.into_iter().flat_map(|looked| looked.namespaces.keys());
         let is_home = config.is_some_and(|region| region.management);

@@ -17,7 +17,7 @@ pub fn run(data: &[u8]) {
     let (recipients, text) = first_line(data);
     let (Ok(recipients), Ok(text)) = (std::str::from_utf8(recipients), std::str::from_utf8(text)) else { return };
     paths(recipients);
-    let (file, written) = match read(text) {
+    let typed = match read(text) {
         Ok(read) => read,
         Err(Unfit::Flawed(flaw)) => return shows_no_secret(&flaw.to_string()),
         Err(Unfit::Misshapen(written, errors)) => {
@@ -26,20 +26,20 @@ pub fn run(data: &[u8]) {
         }
     };
     let texts: BTreeMap<String, String> =
-        files_needed(&file).into_iter().map(|path| (path, recipients.to_owned())).collect();
-    match resolve(&file, &texts) {
+        files_needed(&typed.file).into_iter().map(|path| (path, recipients.to_owned())).collect();
+    match resolve(&typed, &texts) {
         Ok(fleet) => {
             let shown = emit(&show::tree(&fleet));
             shows_no_secret(&shown);
             // What `pouch config` prints is a configuration again and means the same.
-            let (again, _) = read(&shown).expect("a configuration");
-            let texts = files_needed(&again).into_iter().map(|path| (path, recipients.to_owned())).collect();
+            let again = read(&shown).expect("a configuration");
+            let texts = files_needed(&again.file).into_iter().map(|path| (path, recipients.to_owned())).collect();
             let again = resolve(&again, &texts).expect("what is meant can be meant");
             assert_eq!(*emit(&show::tree(&again)), *shown, "it means something else");
         }
         Err(errors) => {
             assert!(!errors.is_empty(), "refused without a reason");
-            errors.iter().for_each(|error| points(error, &written, text));
+            errors.iter().for_each(|error| points(error, &typed.written, text));
         }
     }
 }

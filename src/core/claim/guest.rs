@@ -265,7 +265,7 @@ fn namespaces(
     let fits = |name: &&Namespace| {
         !namespaces.named.contains(*name)
             && group.namespaces.matches(name.as_str())
-            && region.allowed.matches(name.as_str())
+            && region.namespaces.allowed.matches(name.as_str())
             && may_land(name)
     };
     let (mut served, mut beyond) = (BTreeSet::new(), BTreeSet::new());

@@ -127,7 +127,7 @@ pub fn claims<'n>(
         let Some(namespaces) = namespaces(&region.name).filter(|_| !taken.is_empty()) else { continue };
         let ground = Destination { fleet, region }.ground();
         let is_open = |name: &Namespace| {
-            region.allowed.matches(name.as_str()) && ground.forbids(&ObjectKey::namespace(name)).is_empty()
+            region.namespaces.allowed.matches(name.as_str()) && ground.forbids(&ObjectKey::namespace(name)).is_empty()
         };
         let (open, mut shut): (Vec<_>, Vec<_>) = namespaces.known.iter().partition(|(name, _)| is_open(name));
         // Who writes them into the configuration or a source means something by it.

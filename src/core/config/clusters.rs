@@ -1,11 +1,19 @@
 //! Clusters of Cluster API that a region takes, although no Credential stands for them.
 
 use alloc::collections::BTreeMap;
+use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::error::{Faults, FieldPath, quoted, suggest};
 use super::globs::Globs;
-use crate::name::{GroupKind, Name, Namespace, Version};
+use super::kind::ExtraKind;
+use super::setting::{Show, given, read_as};
+use crate::kinds::{Scopes, is_published, published};
+use crate::name::{GroupKind, Name, Namespace, Scope, Version, split_api_version};
 use crate::yaml::emit::Tree;
 
 /// One entry of `clusters` of a region.
@@ -41,17 +49,92 @@ impl TakenClusters {
         Some(self.glob()).filter(|glob| !glob.contains(['*', '?', '[', '{', '\\']))
     }
 
-    /// As the configuration has it.
-    pub(super) fn tree(&self) -> Tree<'_> {
-        let glob = Tree::text(self.glob());
-        let Some(identity) = &self.identity else { return glob };
-        let fields = [
-            ("apiVersion", Tree::text(identity.kind.api_version(&identity.version))),
-            ("kind", Tree::text(identity.kind.kind.as_str())),
-            ("name", Tree::text(identity.name.as_str())),
-        ];
-        let namespace = identity.namespace.as_ref().map(|namespace| ("namespace", Tree::text(namespace.as_str())));
-        Tree::map([("name", glob), ("identityRef", Tree::map(fields.into_iter().chain(namespace)))])
+    /// Checks the identity that is named, if one is.
+    fn check(&self, kinds: &BTreeMap<GroupKind, ExtraKind>, path: &FieldPath, faults: &mut Faults) {
+        let Some(TakenIdentity { kind, version, namespace, .. }) = &self.identity else { return };
+        if version.as_str().is_empty() {
+            faults.add(&path.key("apiVersion"), "it names no version", "Write it as in the identity's own manifest.");
+        }
+        let built_in = || Scopes::new().of(kind).filter(|_| is_published(kind));
+        let scope = kinds.get(kind).map(|extra| extra.scope).or_else(built_in);
+        if scope.is_none() {
+            let all: Vec<String> = published().chain(kinds.keys().cloned()).map(|kind| format!("{kind}")).collect();
+            let shown = format!("{kind}");
+            let message = format!("pouch publishes no objects of kind {}", quoted(&shown));
+            faults.add(&path.key("kind"), message, suggest(&shown, all.iter().map(String::as_str)));
+        }
+        if scope == Some(Scope::Cluster) && namespace.is_some() {
+            let message = format!("objects of kind {} have no namespace", kind.kind);
+            faults.add(&path.key("namespace"), message, "Remove the field.");
+        }
+    }
+}
+
+/// Clusters that a region takes: a glob over `NAMESPACE/NAME`, or such a glob with the identity.
+#[derive(Deserialize, JsonSchema)]
+#[serde(untagged)]
+enum RegionClustersFile {
+    /// A glob; the objects behind the Clusters name the identity.
+    #[schemars(extend("x-check" = "cluster"))]
+    Glob(String),
+    /// A glob, and the identity.
+    With(IdentifiedClustersFile),
+}
+
+/// Clusters whose identity no source tells, such as those of a ClusterClass that writes it.
+#[derive(Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct IdentifiedClustersFile {
+    /// A glob over `NAMESPACE/NAME`.
+    #[schemars(extend("x-check" = "cluster"))]
+    name: String,
+    /// The identity, or the Secret, that these Clusters use.
+    identity_ref: ClusterIdentityFile,
+}
+
+/// An identity, or a Secret, that Clusters use.
+#[derive(Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct ClusterIdentityFile {
+    /// Its group and version.
+    api_version: String,
+    /// Its kind.
+    kind: String,
+    /// Its namespace, by default the Cluster's; a cluster-scoped kind has none.
+    #[schemars(extend("x-check" = "namespace"))]
+    namespace: Option<Namespace>,
+    /// Its name.
+    #[schemars(extend("x-check" = "object-name"))]
+    name: Name,
+}
+
+read_as!(TakenClusters as RegionClustersFile);
+
+impl From<RegionClustersFile> for TakenClusters {
+    fn from(file: RegionClustersFile) -> Self {
+        let (glob, identity) = match file {
+            RegionClustersFile::Glob(glob) => (glob, None),
+            RegionClustersFile::With(IdentifiedClustersFile { name, identity_ref }) => (name, Some(identity_ref)),
+        };
+        let identity = identity.map(|ClusterIdentityFile { api_version, kind, namespace, name }| {
+            let (group, version) = split_api_version(&api_version);
+            TakenIdentity { kind: GroupKind::new(group, &kind), version: version.into(), namespace, name }
+        });
+        Self { clusters: Globs::new(&[glob]).unwrap_or_default(), identity }
+    }
+}
+
+impl Show for TakenClusters {
+    fn show(&self) -> Option<Tree<'_>> {
+        let glob = Some(Tree::text(self.glob()));
+        let Some(TakenIdentity { kind, version, namespace, name }) = &self.identity else { return glob };
+        let identity = given([
+            ("apiVersion", Some(Tree::text(kind.api_version(version)))),
+            ("kind", kind.kind.show()),
+            ("name", name.show()),
+            ("namespace", namespace.show()),
+        ]);
+        Some(given([("name", glob), ("identityRef", Some(identity))]))
     }
 }
 
@@ -65,9 +148,11 @@ pub struct ClusterEntries {
     globs: Vec<usize>,
 }
 
-impl ClusterEntries {
-    /// Sorts out which entries are plain names.
-    pub(super) fn new(entries: Vec<TakenClusters>) -> Self {
+read_as!(ClusterEntries as Vec<TakenClusters>);
+
+/// Sorts out which entries are plain names.
+impl From<Vec<TakenClusters>> for ClusterEntries {
+    fn from(entries: Vec<TakenClusters>) -> Self {
         let (mut by_name, mut globs) = (BTreeMap::new(), Vec::new());
         for (at, entry) in entries.iter().enumerate() {
             match entry.name() {
@@ -76,6 +161,21 @@ impl ClusterEntries {
             }
         }
         Self { entries, by_name, globs }
+    }
+}
+
+impl Show for ClusterEntries {
+    fn show(&self) -> Option<Tree<'_>> {
+        self.entries.show().filter(|_| !self.is_empty())
+    }
+}
+
+impl ClusterEntries {
+    /// Checks the identities that are named.
+    pub(super) fn check(&self, kinds: &BTreeMap<GroupKind, ExtraKind>, path: &FieldPath, faults: &mut Faults) {
+        for (at, entry) in self.entries.iter().enumerate() {
+            entry.check(kinds, &path.index(at).key("identityRef"), faults);
+        }
     }
 
     /// Whether the region takes none.
@@ -107,7 +207,7 @@ mod tests {
         let globs = ["a/x", "b/*", "b/y", "a/*", "a/y", "*/z", "a/x"];
         let entry =
             |glob: &&str| TakenClusters { clusters: Globs::new(&[String::from(*glob)]).unwrap(), identity: None };
-        let entries = ClusterEntries::new(globs.iter().map(entry).collect());
+        let entries = ClusterEntries::from(globs.iter().map(entry).collect::<Vec<_>>());
         for namespace in ["a", "b", "c"] {
             for name in ["x", "y", "z"] {
                 let path = alloc::format!("{namespace}/{name}");

@@ -1,24 +1,23 @@
-//! Delivery: how a region's bundle reaches the region, and what the emitted objects say.
+//! Delivery: how a region's bundle reaches the region; a region's settings override the fleet's.
 
-use alloc::string::String;
-use alloc::sync::Arc;
-use alloc::vec::Vec;
+use alloc::boxed::Box;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::name::{Directory, Name, Namespace};
+use super::argocd::{ArgoCd, ArgoCdFile, ArgoMode, Whole};
+use super::error::{Faults, FieldPath};
+use super::flux::{Flux, FluxFile, OCI_REPOSITORY};
+use super::output::Output;
+use super::registry::OCI_SCHEME;
+use super::setting::{Show, given};
+use crate::name::Namespace;
 use crate::yaml::emit::Tree;
 
-/// The kind of Flux's sources that are OCI artifacts.
-pub const OCI_REPOSITORY: &str = "OCIRepository";
-
-/// How Argo CD's URLs of OCI artifacts start.
-pub const OCI_SCHEME: &str = "oci://";
-
 /// How a region's bundle reaches the region.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub enum Delivery {
+    #[default]
     /// None: pouch emits no delivery objects.
     None,
     /// By Flux's kustomize-controller.
@@ -53,6 +52,11 @@ impl Delivery {
         }
     }
 
+    /// The folder of the bundles as the consumer sees it: an artifact begins below it.
+    pub fn folder_in<'o>(&self, output: &'o Output) -> &'o str {
+        if output.oci.is_some() && self.takes_artifacts() { "" } else { &output.path }
+    }
+
     /// The most objects of a region that its consumer was seen to apply.
     ///
     /// Measured on two cores: Flux applies 6,000 objects in a minute and a half. Argo CD 3.2 needs two minutes for 2,000
@@ -69,210 +73,135 @@ impl Delivery {
     }
 }
 
-/// The settings of the emitted Flux Kustomizations.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Flux {
-    /// Their namespace; also that of the source and of the decryption Secret.
-    pub namespace: Namespace,
-    /// Kind of the source: `GitRepository`, `OCIRepository` or `Bucket`.
-    pub source_kind: String,
-    /// Name of the source.
-    pub source_name: Name,
-    /// Name of the Secret with the region's age identity.
-    pub decryption_secret: Name,
-    /// Reconcile interval, a Go duration such as `10m`.
-    pub interval: String,
-    /// How soon Flux tries again what failed, a Go duration.
-    pub retry_interval: String,
-    /// How long one try may take, a Go duration.
-    pub timeout: Option<String>,
-    /// Whether a Kustomization is ready only when all that it applied is.
-    pub wait: bool,
-    /// Objects of the region without which no Kustomization of identities is ready.
-    pub health_checks: Vec<HealthCheck>,
-    /// The ServiceAccount whose rights Flux applies with.
-    pub service_account: Option<Name>,
-    /// The Secret with the kubeconfig of the region, where Flux runs elsewhere, and the entry in it.
-    pub kube_config: Option<(Name, Option<String>)>,
-}
-
-/// An object that Flux looks at after it applied others.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct HealthCheck {
-    /// Its group and version, such as `apps/v1`.
-    pub api_version: String,
-    /// Its kind.
-    pub kind: String,
-    /// Its name.
-    pub name: Name,
-    /// Its namespace; none for an object of the cluster.
-    pub namespace: Option<Namespace>,
-}
-
-impl HealthCheck {
-    /// The map that names it, to Flux as in the configuration.
-    pub fn tree(&self) -> Tree<'_> {
-        let namespace = self.namespace.as_ref().map(|namespace| ("namespace", Tree::text(namespace.as_str())));
-        let fields = [("apiVersion", &*self.api_version), ("kind", &*self.kind), ("name", self.name.as_str())];
-        Tree::map(fields.map(|(key, text)| (key, Tree::text(text))).into_iter().chain(namespace))
-    }
-}
-
-/// How Argo CD decrypts.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-#[schemars(rename = "ArgoModeWord")]
-pub enum ArgoMode {
-    /// A config management plugin decrypts in place and runs kustomize.
-    #[default]
-    Plugin,
-    /// KSOPS runs as a kustomize generator.
-    Ksops,
-}
-
-/// Which Argo CD object is emitted.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default, Deserialize, JsonSchema)]
-#[schemars(rename = "ArgoKindWord")]
-pub enum ArgoKind {
-    /// One Application per region.
-    #[default]
-    Application,
-    /// One ApplicationSet for the fleet.
-    ApplicationSet,
-}
-
-/// The cluster that an Application goes to; `{region}` stands for the region's folder.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum ArgoDestination {
-    /// By its name in Argo CD.
-    Name(String),
-    /// By the URL of its API server.
-    Server(String),
-}
-
-impl ArgoDestination {
-    /// The field of an Application that names it so.
-    pub fn field(&self) -> &'static str {
-        match self {
-            ArgoDestination::Name(_) => "name",
-            ArgoDestination::Server(_) => "server",
-        }
-    }
-
-    /// The name or the URL of the cluster of the region with this folder.
-    pub fn filled(&self, directory: &Directory) -> String {
-        self.text().replace("{region}", directory.as_str())
-    }
-
-    /// The name or the URL.
-    pub fn text(&self) -> &str {
-        match self {
-            ArgoDestination::Name(text) | ArgoDestination::Server(text) => text,
-        }
-    }
-}
-
-/// The settings of the emitted Argo CD objects.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct ArgoCd {
-    /// Their namespace.
-    pub namespace: Namespace,
-    /// The AppProject.
-    pub project: Name,
-    /// The repository that holds the bundles.
-    pub repo_url: String,
-    /// The revision that is followed.
-    pub target_revision: String,
-    /// The destination cluster.
-    pub destination: ArgoDestination,
-    /// How Secrets are decrypted.
-    pub mode: ArgoMode,
-    /// Name of the plugin, for [`ArgoMode::Plugin`].
-    pub plugin: Option<Name>,
-    /// Which object is emitted.
-    pub kind: ArgoKind,
-    /// Whether the Argo CD knows `syncPolicy.retry.refresh`.
-    pub refreshes: bool,
-    /// Whether the Argo CD knows `provideClusterInfo` and `config` of an exec plugin.
-    pub informs: bool,
-    /// The Secret that makes the cluster known to Argo CD; none where somebody else writes it.
-    pub cluster: Option<ArgoCluster>,
-}
-
-/// The Secret that makes a region's cluster known to Argo CD.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct ArgoCluster {
-    /// The provider file; none where only providers are used that Argo CD has built in.
-    pub providers: Option<TextFile>,
-}
-
-/// A file that is part of the configuration.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct TextFile {
-    /// Its path, relative to the configuration.
-    pub path: String,
-    /// What stands in it.
-    pub text: Arc<str>,
-}
-
-impl Delivery {
-    /// As the configuration has it.
-    pub(super) fn tree(&self) -> Tree<'_> {
-        match self {
+impl Show for Delivery {
+    fn show(&self) -> Option<Tree<'_>> {
+        Some(match self {
             Delivery::None => Tree::text("none"),
-            Delivery::Flux(fields) => Tree::map([("flux", fields.tree())]),
-            Delivery::ArgoCd(fields) => Tree::map([("argocd", fields.tree())]),
+            Delivery::Flux(fields) => given([("flux", fields.show())]),
+            Delivery::ArgoCd(fields) => given([("argocd", fields.show())]),
+        })
+    }
+}
+
+/// How a region's bundle reaches the region.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub(super) enum RegionDeliveryFile {
+    /// As the fleet's `delivery` says.
+    Word(DeliveryWord),
+    /// With differences to the fleet's `delivery`; exactly one of `flux` and `argocd`.
+    Map(Box<DeliveryFile>),
+}
+
+impl Default for RegionDeliveryFile {
+    fn default() -> Self {
+        Self::Word(DeliveryWord::None)
+    }
+}
+
+/// Who applies a region's bundle.
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum DeliveryWord {
+    /// Nobody that pouch writes objects for.
+    None,
+    /// Flux's kustomize-controller.
+    Flux,
+    /// Argo CD.
+    Argocd,
+}
+
+/// What the emitted delivery objects say.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(super) struct DeliveryFile {
+    /// What the Flux Kustomizations say.
+    pub(super) flux: Option<FluxFile>,
+    /// What the Argo CD objects say.
+    pub(super) argocd: Option<ArgoCdFile>,
+}
+
+/// The fleet's delivery, and what it is resolved with.
+#[derive(Clone, Copy)]
+pub(super) struct FleetDelivery<'a> {
+    pub(super) typed: &'a DeliveryFile,
+    pub(super) system_namespace: &'a Namespace,
+    pub(super) whole: Whole<'a>,
+}
+
+impl FleetDelivery<'_> {
+    /// Resolves one region's delivery; `directory` is the region's folder, `path` the path of the region's own `delivery`.
+    pub(super) fn resolve(
+        &self,
+        typed: &RegionDeliveryFile,
+        directory: &str,
+        path: &FieldPath,
+        faults: &mut Faults,
+    ) -> Delivery {
+        match typed {
+            RegionDeliveryFile::Word(DeliveryWord::None) => Delivery::None,
+            RegionDeliveryFile::Word(DeliveryWord::Flux) => self.flux(None, directory, path, faults),
+            RegionDeliveryFile::Word(DeliveryWord::Argocd) => self.argocd(None, directory, path, faults),
+            RegionDeliveryFile::Map(map) => match (&map.flux, &map.argocd) {
+                (Some(over), None) => self.flux(Some(over), directory, path, faults),
+                (None, Some(over)) => self.argocd(Some(over), directory, path, faults),
+                _ => {
+                    let help = "Write `flux`, `argocd`, `none`, or a map with `flux` or `argocd` in it.";
+                    faults.add(path, "a region has exactly one way of delivery", help);
+                    Delivery::None
+                }
+            },
         }
     }
-}
 
-impl Flux {
-    fn tree(&self) -> Tree<'_> {
-        let source = [("kind", Tree::text(self.source_kind.as_str())), ("name", Tree::text(self.source_name.as_str()))];
-        let fields = [
-            ("namespace", Tree::text(self.namespace.as_str())),
-            ("sourceRef", Tree::map(source)),
-            ("decryption", Tree::map([("secretRef", Tree::text(self.decryption_secret.as_str()))])),
-            ("interval", Tree::text(self.interval.as_str())),
-            ("retryInterval", Tree::text(self.retry_interval.as_str())),
-            ("wait", Tree::Bool(self.wait)),
-        ];
-        let kube_config = self.kube_config.as_ref().map(|(name, key)| {
-            let key = key.as_ref().map(|key| ("key", Tree::text(key.as_str())));
-            ("kubeConfig", Tree::map([("secretRef", Tree::text(name.as_str()))].into_iter().chain(key)))
-        });
-        let account = self.service_account.as_ref().map(|name| ("serviceAccountName", Tree::text(name.as_str())));
-        let timeout = self.timeout.as_ref().map(|timeout| ("timeout", Tree::text(timeout.as_str())));
-        let checks: Vec<Tree<'_>> = self.health_checks.iter().map(HealthCheck::tree).collect();
-        let checks = (!checks.is_empty()).then_some(("healthChecks", Tree::List(checks)));
-        Tree::map(fields.into_iter().chain(kube_config).chain(account).chain(timeout).chain(checks))
+    /// Checks what the fleet's `delivery` says although no region uses it yet.
+    pub(super) fn check_unused<'r>(&self, mut used: impl Iterator<Item = &'r Delivery> + Clone, faults: &mut Faults) {
+        let path = FieldPath::root().key("delivery");
+        if self.typed.flux.is_some() && !used.clone().any(|delivery| matches!(delivery, Delivery::Flux(_))) {
+            self.flux(None, "region", &path, faults);
+        }
+        if self.typed.argocd.is_some() && !used.any(|delivery| matches!(delivery, Delivery::ArgoCd(_))) {
+            self.argocd(None, "region", &path, faults);
+        }
     }
-}
 
-impl ArgoCd {
-    fn tree(&self) -> Tree<'_> {
-        let mode = match self.mode {
-            ArgoMode::Plugin => "plugin",
-            ArgoMode::Ksops => "ksops",
-        };
-        let kind = match self.kind {
-            ArgoKind::Application => "Application",
-            ArgoKind::ApplicationSet => "ApplicationSet",
-        };
-        let mut fields = vec![
-            ("namespace", Tree::text(self.namespace.as_str())),
-            ("project", Tree::text(self.project.as_str())),
-            ("repoURL", Tree::text(self.repo_url.as_str())),
-            ("targetRevision", Tree::text(self.target_revision.as_str())),
-            ("destination", Tree::map([(self.destination.field(), Tree::text(self.destination.text()))])),
-            ("mode", Tree::text(mode)),
-            ("kind", Tree::text(kind)),
-        ];
-        fields.extend(self.plugin.as_ref().map(|plugin| ("plugin", Tree::text(plugin.as_str()))));
-        fields.extend(self.cluster.as_ref().map(|cluster| {
-            let providers = cluster.providers.as_ref().map(|file| ("providers", Tree::text(file.path.as_str())));
-            ("cluster", Tree::map(providers))
-        }));
-        Tree::map(fields)
+    fn flux(&self, over: Option<&FluxFile>, directory: &str, path: &FieldPath, faults: &mut Faults) -> Delivery {
+        let fleet = self.typed.flux.as_ref();
+        let own = path.key("flux");
+        if let (Some(over), Some(fleet)) = (over, fleet) {
+            over.check_kept(fleet, &own, faults);
+        }
+        let given = |key: &str| over.is_some_and(|over| over.gives(key));
+        let at = |key: &str| self.place(fleet.is_some(), given(key), &own, "flux").key(key);
+        let merged = over.unwrap_or(&FluxFile::default()).or(fleet);
+        let flux = merged.resolve(directory, &at, faults);
+        self.check_place(&flux.namespace, &at("namespace"), faults);
+        Delivery::Flux(flux)
+    }
+
+    fn argocd(&self, over: Option<&ArgoCdFile>, directory: &str, path: &FieldPath, faults: &mut Faults) -> Delivery {
+        let fleet = self.typed.argocd.as_ref();
+        let own = path.key("argocd");
+        let given = |key: &str| over.is_some_and(|over| over.gives(key));
+        let at = |key: &str| self.place(fleet.is_some(), given(key), &own, "argocd").key(key);
+        let merged = over.unwrap_or(&ArgoCdFile::default()).or(fleet);
+        let argo = merged.resolve(directory, self.whole, &at, faults);
+        self.check_place(&argo.namespace, &at("namespace"), faults);
+        Delivery::ArgoCd(argo)
+    }
+
+    /// The map that a field stands in: one that is nowhere is reported at the fleet's map if there is one, else at the
+    /// region's.
+    fn place(&self, has_fleet: bool, is_given: bool, own: &FieldPath, consumer: &str) -> FieldPath {
+        if is_given || !has_fleet { own.clone() } else { FieldPath::root().key("delivery").key(consumer) }
+    }
+
+    /// Checks the namespace of delivery objects: nothing that is published may land there.
+    fn check_place(&self, namespace: &Namespace, path: &FieldPath, faults: &mut Faults) {
+        if namespace == self.system_namespace {
+            let message =
+                "delivery objects would be in the system namespace, and then nothing could be published there";
+            faults.add(path, message, "Use a namespace of its own, such as `flux-system` or `argocd`.");
+        }
     }
 }

@@ -139,11 +139,6 @@ impl Faults {
         self.push(ConfigError { awaits_key: true, ..fault(at, message.into(), help.into()) });
     }
 
-    /// Adds what was recorded apart.
-    pub(super) fn append(&mut self, later: Self) {
-        self.0.extend(later.0);
-    }
-
     /// Returns true if nothing is wrong.
     pub(super) fn is_empty(&self) -> bool {
         self.0.is_empty()

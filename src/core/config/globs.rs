@@ -1,8 +1,13 @@
 //! Globs: a set of patterns over names.
 
+use alloc::borrow::Cow;
 use alloc::string::String;
 use alloc::vec::Vec;
 
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use super::setting::{Show, items};
 use crate::yaml::emit::Tree;
 
 /// A set of globs over namespaces or metadata keys; `*` matches any run of characters.
@@ -26,6 +31,16 @@ impl Globs {
         Ok(Self { patterns: patterns.to_vec(), set })
     }
 
+    /// Returns true if all patterns are globs.
+    pub(super) fn are_globs(patterns: &[&str]) -> bool {
+        patterns.iter().all(|pattern| globset::Glob::new(pattern).is_ok())
+    }
+
+    /// Returns true if there is no glob.
+    pub fn is_empty(&self) -> bool {
+        self.patterns.is_empty()
+    }
+
     /// Globs that match everything.
     pub fn everything() -> Self {
         Self::new(&[String::from("*")]).unwrap_or_default()
@@ -41,9 +56,40 @@ impl Globs {
     pub fn patterns(&self) -> &[String] {
         &self.patterns
     }
+}
 
-    /// As the configuration has them.
-    pub(super) fn tree(&self) -> Tree<'_> {
-        Tree::List(self.patterns.iter().map(|pattern| Tree::text(pattern.as_str())).collect())
+impl<'de> Deserialize<'de> for Globs {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let patterns = Vec::<String>::deserialize(deserializer)?;
+        Ok(Self::new(&patterns).unwrap_or_else(|_| Self { patterns, ..Self::default() }))
+    }
+}
+
+/// The default that the schema says.
+impl Serialize for Globs {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.patterns.serialize(serializer)
+    }
+}
+
+impl JsonSchema for Globs {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        "Globs".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let mut schema = Vec::<String>::json_schema(generator);
+        schema.insert("items".into(), items("glob"));
+        schema
+    }
+}
+
+impl Show for Globs {
+    fn show(&self) -> Option<Tree<'_>> {
+        self.patterns.show()
     }
 }

@@ -4,12 +4,24 @@
 //! answers one question, whether the use of an object is granted; it knows nothing of the other rules
 //! that an object has to pass, and changes none of them.
 
-use alloc::collections::BTreeSet;
+use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
+use alloc::vec::Vec;
+use alloc::{format, vec};
 use core::fmt;
 
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::error::{Faults, FieldPath, quoted, suggest};
+use super::kind::ExtraKind;
+use super::named::{KnownKinds, placed};
 use super::placement::{Placement, PlacementBy};
-use crate::name::{Claimant, Name, Namespace, ObjectKey, Region};
+use super::region::RegionConfig;
+use super::setting::{Show, given, one_of, read_as};
+use crate::capi::cluster;
+use crate::name::{Claimant, Group, GroupKind, Kind, Name, Namespace, ObjectKey, Region};
+use crate::yaml::emit::Tree;
 
 /// One entry of `grants`.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -167,6 +179,220 @@ impl Grant {
             GrantRegions::All => true,
             GrantRegions::These { regions, .. } => regions.contains(region),
         }
+    }
+}
+
+/// What somebody may use although nothing else admits it: one object, or what one Credential or Cluster needs.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(super) struct GrantFile {
+    /// Who may use it.
+    from: Grantee,
+    /// The one object that they may use. Without it, for one Credential or Cluster only: whatever that needs, the
+    /// companions of a Credential among it.
+    to: Option<GrantToFile>,
+    /// The regions where that holds, by name or by a placement; `["*"]` stands for all.
+    regions: Vec<GrantRegionFile>,
+}
+
+/// A region's name, or a placement that lists regions.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(untagged)]
+enum GrantRegionFile {
+    /// The name of a region, or `*`.
+    Name(Region),
+    /// The regions that a placement lists.
+    Placed(PlacedFile),
+}
+
+/// The regions that a placement lists.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct PlacedFile {
+    /// The placement whose regions are meant.
+    placement: Placement,
+}
+
+/// Whom a grant is for; exactly one of the fields.
+#[derive(Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[schemars(extend("x-one" = one_of(
+    &["namespace", "credential", "cluster", "syncRule", "clusterResourceSet", "template"],
+    ONE_GRANTEE,
+    ONE_GRANTEE,
+)))]
+struct GrantFromFile {
+    /// All Credentials of this namespace, and all Clusters, ClusterResourceSets and ManagedResources that a region names.
+    #[schemars(extend("x-check" = "namespace"))]
+    namespace: Option<Namespace>,
+    /// One Credential, as `NAMESPACE/NAME`.
+    #[schemars(extend("x-check" = "credential-path"))]
+    credential: Option<String>,
+    /// One Cluster of Cluster API, as `NAMESPACE/NAME`.
+    #[schemars(extend("x-check" = "cluster-path"))]
+    cluster: Option<String>,
+    /// One ResourceSyncRule of the cluster registry, by its name: whatever it takes.
+    #[schemars(extend("x-check" = "object-name"))]
+    sync_rule: Option<Name>,
+    /// One ClusterResourceSet of Cluster API, as `NAMESPACE/NAME`.
+    #[schemars(extend("x-check" = "resource-set-path"))]
+    cluster_resource_set: Option<String>,
+    /// One ManagedResource by its name, for whatever namespace it is rendered. It may use the object in `to` as data; or, with
+    /// `to.make`, make it although it is in another namespace.
+    #[schemars(extend("x-check" = "object-name"))]
+    template: Option<Name>,
+}
+
+const ONE_GRANTEE: [&str; 2] = [
+    "a grant is for exactly one namespace, Credential, Cluster, ClusterResourceSet, ResourceSyncRule or ManagedResource",
+    "Write one of `namespace`, `credential`, `cluster`, `clusterResourceSet`, `syncRule` and `template`; add an entry for \
+     each further one.",
+];
+
+read_as!(Grantee as GrantFromFile);
+
+impl From<GrantFromFile> for Grantee {
+    fn from(file: GrantFromFile) -> Self {
+        let GrantFromFile { namespace, credential, cluster, sync_rule, cluster_resource_set, template } = file;
+        let kinds = [("Credential", credential), ("Cluster", cluster), ("ClusterResourceSet", cluster_resource_set)];
+        let claimant = kinds.into_iter().find_map(|(kind, path)| Some((kind, path?)));
+        match (namespace, claimant, sync_rule, template) {
+            (_, Some((kind, path)), _, _) => {
+                let (namespace, name) = path.split_once('/').unwrap_or_default();
+                Self::Claimant(Claimant::new(kind, namespace.into(), name))
+            }
+            (_, _, Some(rule), _) => Self::SyncRule(rule),
+            (_, _, _, Some(name)) => Self::Template(name),
+            (Some(namespace), None, None, None) => Self::Namespace(namespace),
+            (None, None, None, None) => Self::SyncRule("".into()),
+        }
+    }
+}
+
+/// The one object that a grant is for.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct GrantToFile {
+    /// Its namespace; without one it is cluster-scoped, and its own `allowedNamespaces` need not admit.
+    #[schemars(extend("x-check" = "namespace"))]
+    namespace: Option<Namespace>,
+    /// Its API group, by default the core group's.
+    #[serde(default)]
+    #[schemars(with = "String")]
+    group: Group,
+    /// Its kind.
+    kind: Kind,
+    /// Its name.
+    #[schemars(extend("x-check" = "object-name"))]
+    name: Name,
+    /// Whether a template may make it, and not read it.
+    #[serde(default)]
+    make: bool,
+}
+
+/// Resolves `grants`, sorted and each once.
+pub(super) fn resolve(
+    typed: &[GrantFile],
+    kinds: &BTreeMap<GroupKind, ExtraKind>,
+    regions: &BTreeMap<Region, RegionConfig>,
+    faults: &mut Faults,
+) -> BTreeSet<Grant> {
+    let path = FieldPath::root().key("grants");
+    let grants = typed.iter().enumerate().map(|(at, grant)| grant.resolve(kinds, regions, &path.index(at), faults));
+    grants.collect()
+}
+
+impl GrantFile {
+    fn resolve(
+        &self,
+        kinds: &BTreeMap<GroupKind, ExtraKind>,
+        regions: &BTreeMap<Region, RegionConfig>,
+        path: &FieldPath,
+        faults: &mut Faults,
+    ) -> Grant {
+        let to = match (&self.to, &self.from) {
+            (Some(GrantToFile { namespace, group, kind, name, make }), from) => {
+                let path = path.key("to");
+                let kind = GroupKind { group: group.clone(), kind: kind.clone() };
+                let known = KnownKinds { kinds, also: |kind| *kind == cluster::class_kind() };
+                placed(&kind, namespace.as_ref(), &known, &path, faults);
+                if *make && !matches!(from, Grantee::Template(_)) {
+                    faults.add(&path.key("make"), "only a template makes objects", "Remove the field.");
+                }
+                let key = ObjectKey::new(kind, namespace.clone(), name.clone());
+                if *make { Granted::Made(key) } else { Granted::Object(key) }
+            }
+            (None, Grantee::Claimant(_) | Grantee::SyncRule(_)) => Granted::Closure,
+            (None, Grantee::Namespace(_)) => {
+                let help = "Name the object in `to`, or one Credential in `from.credential`.";
+                faults.add(path, "a grant to a whole namespace names one object, and `to` is missing", help);
+                Granted::Closure
+            }
+            (None, Grantee::Template(_)) => {
+                let help = "Name the object in `to`.";
+                faults.add(path, "a grant to a template names one object, and `to` is missing", help);
+                Granted::Closure
+            }
+        };
+        Grant { from: self.from.clone(), to, regions: self.regions(regions, &path.key("regions"), faults) }
+    }
+
+    fn regions(&self, known: &BTreeMap<Region, RegionConfig>, path: &FieldPath, faults: &mut Faults) -> GrantRegions {
+        if let [GrantRegionFile::Name(name)] = &*self.regions
+            && name.as_str() == "*"
+        {
+            return GrantRegions::All;
+        }
+        if self.regions.is_empty() {
+            faults.add(path, "the grant holds in no region", "Name regions, or write `[\"*\"]` for all.");
+        }
+        let (mut regions, mut placements) = (BTreeSet::new(), BTreeSet::new());
+        for (at, entry) in self.regions.iter().enumerate() {
+            let path = path.index(at);
+            match entry {
+                GrantRegionFile::Placed(PlacedFile { placement }) => _ = placements.insert(placement.clone()),
+                GrantRegionFile::Name(name) if known.contains_key(name) => _ = regions.insert(name.clone()),
+                GrantRegionFile::Name(name) if name.as_str() == "*" => {
+                    faults.add(&path, "`*` is listed beside other regions", "Write it alone: it stands for all.");
+                }
+                GrantRegionFile::Name(name) => {
+                    let names: Vec<&str> = known.keys().map(Region::as_str).collect();
+                    let message = format!("there is no region {}", quoted(name.as_str()));
+                    faults.add(&path, message, suggest(name.as_str(), names));
+                }
+            }
+        }
+        GrantRegions::These { regions, placements }
+    }
+}
+
+/// The grant as the configuration has it.
+impl Show for Grant {
+    fn show(&self) -> Option<Tree<'_>> {
+        let from = match &self.from {
+            Grantee::Namespace(namespace) => Tree::map([("namespace", Tree::text(namespace.as_str()))]),
+            Grantee::Template(name) => Tree::map([("template", Tree::text(name.as_str()))]),
+            Grantee::Claimant(by) => Tree::map([(key_of(by.kind()), Tree::text(by.place()))]),
+            Grantee::SyncRule(name) => Tree::map([("syncRule", Tree::text(name.as_str()))]),
+        };
+        let to = match &self.to {
+            Granted::Object(key) | Granted::Made(key) => Some(given([
+                ("group", key.kind.group.show()),
+                ("kind", key.kind.kind.show()),
+                ("name", key.name.show()),
+                ("namespace", key.namespace.show()),
+                ("make", matches!(self.to, Granted::Made(_)).then_some(Tree::Bool(true))),
+            ])),
+            Granted::Closure => None,
+        };
+        let regions = match &self.regions {
+            GrantRegions::All => vec![Tree::text("*")],
+            GrantRegions::These { regions, placements } => {
+                let names = regions.iter().map(|region| Tree::text(region.as_str()));
+                names.chain(placements.iter().map(|it| given([("placement", it.show())]))).collect()
+            }
+        };
+        Some(given([("from", Some(from)), ("to", to), ("regions", Some(Tree::List(regions)))]))
     }
 }
 

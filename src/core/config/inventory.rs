@@ -2,38 +2,40 @@
 //!
 //! The configuration ties a region to objects; an object never ties itself.
 
-use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::collections::BTreeMap;
 use alloc::string::String;
-use alloc::vec::Vec;
 
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::error::{Faults, FieldPath};
+use super::output::Output;
+use super::setting::{Show, given, one_of, read_as, shown};
 use crate::name::{GroupKind, Name, Namespace, ObjectKey, Region};
 use crate::yaml::emit::Tree;
 
-/// Which objects describe a region's cluster.
-#[derive(Clone, PartialEq, Eq, Debug)]
+/// The objects that describe a region's cluster.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[schemars(rename = "InventoryFile")]
 pub struct Inventory {
-    /// k0rdent's Region; by default the one with the region's own name.
-    pub region: Region,
-    /// The ClusterProfile.
-    pub profile: Option<ProfileTie>,
-    /// The Cluster of the cluster registry.
-    pub registry: Option<Name>,
-    /// The conditions without which the region stays as it is published.
-    pub gate: BTreeSet<String>,
-    /// How the cluster is looked into.
-    pub look: Option<Look>,
+    /// The name of k0rdent's Region; by default the region's own name.
+    #[schemars(extend("x-check" = "object-name"))]
+    pub region: Option<Region>,
+    /// The ClusterProfile, which only a source with `clusterScoped` can provide.
+    pub cluster_profile: Option<ProfileTie>,
+    /// The name of the cluster registry's Cluster.
+    #[schemars(extend("x-check" = "object-name"))]
+    pub registry_cluster: Option<Name>,
 }
 
-impl Inventory {
-    /// That of a region of which the configuration says nothing.
-    pub fn of(region: Region) -> Self {
-        Self { region, profile: None, registry: None, gate: BTreeSet::new(), look: None }
-    }
+shown!(Inventory { "region": region, "clusterProfile": cluster_profile, "registryCluster": registry_cluster });
 
+impl Inventory {
     /// The key of the Cluster of the cluster registry.
     pub fn registry(&self) -> Option<ObjectKey> {
         let kind = GroupKind::new(crate::kinds::REGISTRY, "Cluster");
-        self.registry.as_ref().map(|name| ObjectKey::new(kind, None, name.clone()))
+        self.registry_cluster.as_ref().map(|name| ObjectKey::new(kind, None, name.clone()))
     }
 }
 
@@ -59,6 +61,56 @@ pub enum ProfileBy {
     Labels(BTreeMap<String, String>),
 }
 
+/// A ClusterProfile; exactly one of `name`, `property` and `labels` says which of its namespace.
+#[derive(Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[schemars(extend("x-one" = one_of(&["name", "property", "labels"], WHICH, WHICH).at_key().filled()))]
+struct ClusterProfileFile {
+    /// Its namespace, which is one inventory.
+    #[schemars(extend("x-check" = "namespace"))]
+    namespace: Namespace,
+    /// Its name.
+    #[schemars(extend("x-check" = "object-name"))]
+    name: Option<Name>,
+    /// Properties that exactly one ClusterProfile of the namespace has.
+    property: Option<BTreeMap<String, String>>,
+    /// Labels that exactly one ClusterProfile of the namespace has.
+    labels: Option<BTreeMap<String, String>>,
+    /// The cluster manager that it must have, by name.
+    #[schemars(extend("x-check" = "manager"))]
+    manager: Option<String>,
+}
+
+const WHICH: [&str; 2] = [
+    "it is not said which ClusterProfile of the namespace is meant",
+    "Write exactly one of `name`, `property` and `labels`, and not an empty one.",
+];
+
+read_as!(ProfileTie as ClusterProfileFile);
+
+impl From<ClusterProfileFile> for ProfileTie {
+    fn from(file: ClusterProfileFile) -> Self {
+        let ClusterProfileFile { namespace, name, property, labels, manager } = file;
+        let by = match (name, property) {
+            (Some(name), _) => ProfileBy::Name(name),
+            (None, Some(properties)) => ProfileBy::Properties(properties),
+            (None, None) => ProfileBy::Labels(labels.unwrap_or_default()),
+        };
+        Self { namespace, by, manager }
+    }
+}
+
+impl Show for ProfileTie {
+    fn show(&self) -> Option<Tree<'_>> {
+        let by = match &self.by {
+            ProfileBy::Name(name) => ("name", name.show()),
+            ProfileBy::Properties(properties) => ("property", properties.show()),
+            ProfileBy::Labels(labels) => ("labels", labels.show()),
+        };
+        Some(given([("namespace", self.namespace.show()), by, ("manager", self.manager.show())]))
+    }
+}
+
 /// How a region's cluster is looked into.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Look {
@@ -73,40 +125,63 @@ pub enum Look {
     Providers(String),
 }
 
-impl Inventory {
-    /// What is said of the cluster of a region of this name, where anything is.
-    pub(super) fn fields(&self, name: &Region) -> Vec<(&'static str, Tree<'_>)> {
-        let Inventory { region: tied, profile, registry, gate, look } = self;
-        fn texts(pairs: &BTreeMap<String, String>) -> Tree<'_> {
-            Tree::map(pairs.iter().map(|(key, value)| (key.as_str(), Tree::text(value.as_str()))))
-        }
-        let profile = profile.as_ref().map(|tie| {
-            let by = match &tie.by {
-                ProfileBy::Name(name) => ("name", Tree::text(name.as_str())),
-                ProfileBy::Properties(properties) => ("property", texts(properties)),
-                ProfileBy::Labels(labels) => ("labels", texts(labels)),
-            };
-            let manager = tie.manager.as_ref().map(|manager| ("manager", Tree::text(manager.as_str())));
-            let fields = [("namespace", Tree::text(tie.namespace.as_str())), by];
-            ("clusterProfile", Tree::map(fields.into_iter().chain(manager)))
-        });
-        let registry = registry.as_ref().map(|name| ("registryCluster", Tree::text(name.as_str())));
-        let tied = (tied != name).then(|| ("region", Tree::text(tied.as_str())));
-        let objects: Vec<_> = tied.into_iter().chain(profile).chain(registry).collect();
-        let objects = (!objects.is_empty()).then(|| ("inventory", Tree::map(objects)));
-        let gate = gate.iter().map(|condition| Tree::text(condition.as_str())).collect();
-        let gate = (!self.gate.is_empty()).then(|| ("gate", Tree::List(gate)));
-        let look = look.as_ref().map(|look| {
-            let fields = match look {
-                Look::Providers(file) => vec![("providers", Tree::text(file.as_str()))],
-                Look::Kubeconfig { kubeconfig, context } => {
-                    let fields = [("kubeconfig", kubeconfig), ("context", context)];
-                    let given = fields.into_iter().filter_map(|(key, text)| Some((key, Tree::text(text.as_deref()?))));
-                    given.collect()
+/// How a region's cluster is looked into: by a kubeconfig, or by its ClusterProfile and `providers`.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(super) struct RegionClusterFile {
+    /// A kubeconfig, relative to this file; by default the files of `KUBECONFIG`, else `~/.kube/config`.
+    kubeconfig: Option<String>,
+    /// The context of the kubeconfig.
+    context: Option<String>,
+    /// A provider file of cluster-inventory-api, relative to this file: the ClusterProfile says where the cluster is, and
+    /// this file which program gives the credentials. It is code, like this file.
+    providers: Option<String>,
+}
+
+impl Look {
+    /// The way that was typed, in a region that is tied to a ClusterProfile or is not.
+    pub(super) fn resolve(
+        typed: &RegionClusterFile,
+        profile: Option<&ProfileTie>,
+        output: &Output,
+        path: &FieldPath,
+        faults: &mut Faults,
+    ) -> Option<Self> {
+        let help = match (&typed.providers, &typed.kubeconfig, &typed.context) {
+            (Some(file), None, None) => {
+                if profile.is_none() {
+                    let message = "`providers` looks into the cluster that a ClusterProfile names, and the region is tied to none";
+                    faults.add(&path.key("providers"), message, "Add `inventory.clusterProfile`.");
                 }
-            };
-            ("cluster", Tree::map(fields))
-        });
-        objects.into_iter().chain(gate).chain(look).collect()
+                output.not_among_bundles(file, &path.key("providers"), faults);
+                return Some(Self::Providers(file.clone()));
+            }
+            (Some(_), _, _) => {
+                let help = "Keep either `providers`, or `kubeconfig` and `context`.";
+                ("two ways to reach the cluster are given", help)
+            }
+            (None, None, None) => {
+                ("it is not said how the cluster is reached", "Write `context` (and `kubeconfig`), or `providers`.")
+            }
+            (None, kubeconfig, context) => {
+                if let Some(file) = kubeconfig {
+                    output.not_among_bundles(file, &path.key("kubeconfig"), faults);
+                }
+                return Some(Self::Kubeconfig { kubeconfig: kubeconfig.clone(), context: context.clone() });
+            }
+        };
+        faults.add_at_key(path, help.0, help.1);
+        None
+    }
+}
+
+impl Show for Look {
+    fn show(&self) -> Option<Tree<'_>> {
+        Some(match self {
+            Look::Providers(file) => given([("providers", file.show())]),
+            Look::Kubeconfig { kubeconfig, context } => {
+                given([("kubeconfig", kubeconfig.show()), ("context", context.show())])
+            }
+        })
     }
 }

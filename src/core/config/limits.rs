@@ -8,13 +8,12 @@ use core::fmt;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::Value as Json;
 
 use super::delivery::Delivery;
 use super::error::{Faults, FieldPath, quoted, suggest};
+use super::forms::is_digest;
 use super::region::RegionConfig;
-use super::setting::{Bytes, Fault, Percent, Seconds, Show, given, one_of, read_as, shown};
-use super::written::Value;
+use super::setting::{Bytes, Percent, Seconds, Show, given, one_of, read_as, shown};
 use crate::name::{Namespace, Region};
 use crate::yaml::emit::Tree;
 
@@ -306,18 +305,6 @@ impl Show for Acceptance {
         ];
         Some(given(fields))
     }
-}
-
-/// Whether `text` can be an [`Acceptance`]'s digest: 16 hex digits in lower case.
-pub fn is_digest(text: &str) -> bool {
-    text.len() == 16 && text.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'))
-}
-
-/// Finds out if a value is no digest.
-pub(super) fn digest_fault(value: &Value, _: &Json) -> Fault {
-    let Value::Text(text) = value else { return None };
-    let help = "Copy the 16 hex digits that the finding's help line prints for the region.";
-    (!is_digest(text)).then(|| (format!("{} is not a digest", quoted(text)), help.into()))
 }
 
 impl Accept {

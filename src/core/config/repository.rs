@@ -54,6 +54,9 @@ impl UrlFault {
 /// What stands for the region's folder where the output differs from region to region.
 pub const REGION: &str = "{region}";
 
+/// The folder that a placeholder is filled with where only the form of a text counts.
+pub(super) const ANY: &str = "region";
+
 /// A text with a region's folder in place of [`REGION`].
 pub fn filled(text: &str, directory: &str) -> String {
     text.replace(REGION, directory)

@@ -1,35 +1,28 @@
-//! From what was typed to what it means: names checked, globs compiled, recipients parsed, defaults
-//! filled in.
+//! From the file to its meaning: everything that takes more than one value to say or to check.
 //!
 //! All faults are collected, none stops the others: a person mends a file in one go. The contents of the recipients
 //! files that a configuration names are arguments, so nothing here reads a file.
 
-mod clusters;
-mod delivery;
-mod grant;
-mod guests;
-mod inventory;
-mod name;
-mod output;
-mod region;
-mod registry;
-mod source;
-mod sync_rules;
-
 use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::format;
 use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
+use core::mem;
 
-use self::name::{globs, label, namespace};
+use super::argocd::Whole;
+use super::delivery::{Delivery, FleetDelivery, RegionDeliveryFile};
 pub use super::error::NOT_READ;
 use super::error::{ConfigError, Faults, FieldPath, quoted};
-use super::file::{self, FleetFile, KindFile, RegionDeliveryFile, ScopeWord};
+use super::file::{self, FleetFile};
+use super::globs::Globs;
+use super::kind::ExtraKind;
+use super::region::{self, RegionConfig, RegionState};
 use super::shape::Typed;
-use super::{ExtraKind, Fleet, Globs, GuestGroup, severity};
-use crate::capi;
-use crate::kinds::{K0RDENT, is_kubernetes_own};
-use crate::name::{FleetName, GroupKind, Scope, is_dns_subdomain};
+use super::source::SourceFile;
+use super::{Fleet, apart, grant, kind, severity, source};
+use crate::name::{GroupKind, Region};
 use crate::object::COPIES;
+use crate::recipient::Recipient;
 use crate::release::Release;
 
 /// The files that are part of the configuration, as typed, sorted, each once: of recipients, and [`provider_files`].
@@ -41,7 +34,7 @@ pub fn files_needed(file: &FleetFile) -> Vec<String> {
 
 /// The provider files by which clusters are made known to Argo CD, as typed.
 pub fn provider_files(file: &FleetFile) -> impl Iterator<Item = &String> {
-    let of_regions = file.regions.values().filter_map(|region| match &region.delivery {
+    let of_regions = file.regions.values().filter_map(|region| match &region.delivered {
         RegionDeliveryFile::Map(map) => map.argocd.as_ref(),
         RegionDeliveryFile::Word(_) => None,
     });
@@ -72,36 +65,32 @@ fn resolved(typed: &Typed, texts: &BTreeMap<String, String>) -> (Fleet, Vec<Conf
     let Typed { file, faults, .. } = typed;
     let mut faults = faults.clone();
     header(file, &mut faults);
-    let root = FieldPath::root();
-    let system_namespace = namespace(&file.system_namespace, &root.key("systemNamespace"), &mut faults);
-    let builtin = builtin(&file.provider_interfaces.builtin, &mut faults);
-    let output = output::resolve(file, &mut faults);
-    // Faults stand in the order of the fields.
-    let mut faults_of_kinds = Faults::default();
-    let kinds = kinds(&file.kinds, &mut faults_of_kinds);
-    let sources = source::resolve(file, &output, &kinds, &mut faults);
-    faults.append(faults_of_kinds);
-    let keep_labels = globs(&file.keep.labels, &root.key("keep").key("labels"), &mut faults);
-    let keep_annotations = annotations(&file.keep.annotations, &mut faults);
-    let escrow = region::escrow(&file.escrow_recipients, &mut faults);
-    let regions = region::resolve(file, texts, &escrow, (&output, &kinds), &mut faults);
-    let guests = guests::resolve(file, &kinds, &regions, &mut faults);
-    let of_guests = guests.values().any(|group: &GuestGroup| !group.rules.is_empty());
-    let syncs = of_guests || regions.values().any(|region| !region.sync_rules.patterns().is_empty());
+    let folders = file.regions.iter().map(|(name, region)| (name.as_str(), region.folder(name)));
+    let output = file.output.clone().resolve(folders, &mut faults);
+    let kinds = kind::resolve(&file.kinds, &mut faults);
+    let sources = source::resolve(&file.sources, &file.regions, &kinds, &file.system_namespace, &output, &mut faults);
+    annotations(file.keep.annotations.patterns(), &mut faults);
+    let escrow = escrow(&file.escrow_recipients, &mut faults);
+    let whole = Whole { output: &output, texts };
+    let delivery = FleetDelivery { typed: &file.delivery, system_namespace: &file.system_namespace, whole };
+    let regions = regions(file, &delivery, &escrow, &kinds, &mut faults);
+    let mut guests = file.guests.clone();
+    guests.iter_mut().for_each(|(name, group)| group.resolve(name, &kinds, &regions, &mut faults));
+    let by_guests = guests.values().any(|group| !group.rules.is_empty());
+    let syncs = by_guests || regions.values().any(RegionConfig::names_sync_rules);
     let grants = grant::resolve(file.grants.as_deref().unwrap_or_default(), &kinds, &regions, &mut faults);
-    let reuse_key = output::reuse_key(&file.reuse_key, &output, &mut faults);
+    file.reuse_key.check(&output, &mut faults);
     file.limits.check(&regions, &mut faults);
     let severities = severity::severities(&file.findings, &mut faults);
 
     let fleet = Fleet {
-        name: FleetName::from(file.metadata.name.as_str()),
+        name: file.metadata.name.clone(),
         sources,
-        system_namespace,
+        system_namespace: file.system_namespace.clone(),
         resolution: file.resolution,
-        builtin,
+        builtin: Release::parse(&file.provider_interfaces.builtin).ok(),
         kinds,
-        keep_labels,
-        keep_annotations,
+        keep: file.keep.clone(),
         syncs,
         selects_by: BTreeSet::new(),
         companions: file.companions,
@@ -111,7 +100,7 @@ fn resolved(typed: &Typed, texts: &BTreeMap<String, String>) -> (Fleet, Vec<Conf
         escrow,
         grants,
         output,
-        reuse_key,
+        reuse_key: file.reuse_key.clone(),
         limits: file.limits.clone(),
         severities,
     };
@@ -128,12 +117,11 @@ fn header(file: &FleetFile, faults: &mut Faults) {
         let message = format!("{} is no kind of configuration", quoted(&file.kind));
         faults.add(&root.key("kind"), message, format!("Write {:?}.", file::KIND));
     }
-    label(&file.metadata.name, "fleet", &root.key("metadata").key("name"), faults);
 }
 
-fn annotations(patterns: &[String], faults: &mut Faults) -> Globs {
+/// Checks that no annotation is kept that holds a copy of its object.
+fn annotations(patterns: &[String], faults: &mut Faults) {
     let path = FieldPath::root().key("keep").key("annotations");
-    let compiled = globs(patterns, &path, faults);
     for (at, pattern) in patterns.iter().enumerate() {
         let Ok(glob) = Globs::new(core::slice::from_ref(pattern)) else { continue };
         if let Some(copy) = COPIES.iter().find(|copy| glob.matches(copy)) {
@@ -145,64 +133,111 @@ fn annotations(patterns: &[String], faults: &mut Faults) -> Globs {
             );
         }
     }
-    compiled
 }
 
-fn builtin(text: &str, faults: &mut Faults) -> Option<Release> {
-    if text == "none" {
-        return None;
+/// Resolves `escrowRecipients`.
+fn escrow(typed: &[String], faults: &mut Faults) -> BTreeSet<Recipient> {
+    let path = FieldPath::root().key("escrowRecipients");
+    let mut recipients = BTreeSet::new();
+    for (at, text) in typed.iter().enumerate() {
+        region::add_recipient(text, &path.index(at), "", &mut recipients, faults);
     }
-    match Release::parse(text) {
-        Ok(release) => Some(release),
-        Err(error) => {
-            let path = FieldPath::root().key("providerInterfaces").key("builtin");
-            faults.add(&path, error.to_string(), "Write one of them, or `none` where the sources define all kinds.");
-            None
+    recipients
+}
+
+/// Resolves all regions.
+fn regions(
+    file: &FleetFile,
+    delivery: &FleetDelivery<'_>,
+    escrow: &BTreeSet<Recipient>,
+    kinds: &BTreeMap<GroupKind, ExtraKind>,
+    faults: &mut Faults,
+) -> BTreeMap<Region, RegionConfig> {
+    let path = FieldPath::root().key("regions");
+    let Whole { output, texts } = delivery.whole;
+    if file.regions.is_empty() {
+        faults.add(&path, "there is no region", "Name at least one region, as `Credential.spec.region` does.");
+    }
+    let mut regions = file.regions.clone();
+    let mut folders: BTreeMap<String, &Region> = BTreeMap::new();
+    let mut readers: BTreeMap<Recipient, &Region> = BTreeMap::new();
+    let mut management: Option<&Region> = None;
+    for ((name, typed), region) in file.regions.iter().zip(regions.values_mut()) {
+        let path = path.key(name.as_str());
+        region.resolve_name(name, &path, faults);
+        let directory = region.directory.to_string();
+        if let Some(other) = folders.insert(directory.clone(), name) {
+            let message = format!("the region {:?} has the same folder {directory:?}", other.as_str());
+            faults.add(&path.key("directory"), message, "Give one of them another `directory`.");
         }
+        let own = region::recipients(typed, texts, output, &path, faults);
+        let path_of_readers = path.key("recipients");
+        for recipient in own.iter().filter(|recipient| !escrow.contains(recipient)) {
+            if let Some(other) = readers.insert(recipient.clone(), name) {
+                let message =
+                    format!("a recipient of this region also stands in the region {:?}: {recipient}", other.as_str());
+                let help = "Give every region a key of its own, or move the recipient to `escrowRecipients`.";
+                faults.add(&path_of_readers, message, help);
+            }
+        }
+        if !own.is_empty() && own.is_subset(escrow) {
+            let message = "all recipients of the region are escrow recipients; it has none of its own";
+            faults.add(&path_of_readers, message, "Add the recipient of the region's own key.");
+        }
+        region.recipients = own.union(escrow).cloned().collect();
+        if typed.management {
+            if let Some(other) = management.replace(name) {
+                let message = format!("the region {:?} is the management cluster already", other.as_str());
+                let help = "There is one management cluster: keep `management: true` in the region that is it.";
+                faults.add(&path.key("management"), message, help);
+            }
+            of_management(file, typed, &path, faults);
+        }
+        region.resolve(output, &path, faults);
+        region.clusters.check(kinds, &path.key("clusters"), faults);
+        region.delivery =
+            delivery.resolve(&mem::take(&mut region.delivered), &directory, &path.key("delivery"), faults);
+        described(region, &path.key("delivery"), faults);
+    }
+    delivery.check_unused(regions.values().map(|region| &region.delivery), faults);
+    apart::check(&regions, faults);
+    regions
+}
+
+/// Checks what makes no sense of the management cluster.
+fn of_management(file: &FleetFile, typed: &RegionConfig, path: &FieldPath, faults: &mut Faults) {
+    if typed.inventory.region.is_some() {
+        let message = "no Region object of k0rdent describes the management cluster";
+        let help = "Remove the field; or remove `management: true`, if this is the region of that object.";
+        faults.add(&path.key("inventory").key("region"), message, help);
+    }
+    // The cluster of somebody who is not trusted with everything is another one.
+    let is_home = |source: &SourceFile| {
+        let is_trusted = file.sources.len() == 1 || source.provides.as_ref().is_some_and(|it| it.cluster_scoped);
+        source.cluster.is_some() && is_trusted
+    };
+    if typed.cluster.is_some() && file.sources.iter().any(is_home) {
+        let message = "the management cluster is read as a source, so it is not looked into once more";
+        faults.add(
+            &path.key("cluster"),
+            message,
+            "Remove `cluster` here; the source of that kind says how it is reached.",
+        );
     }
 }
 
-fn kinds(kinds: &[KindFile], faults: &mut Faults) -> BTreeMap<GroupKind, ExtraKind> {
-    let mut known = BTreeMap::new();
-    for (at, entry) in kinds.iter().enumerate() {
-        let path = FieldPath::root().key("kinds").index(at);
-        let kind = GroupKind::new(&entry.group, &entry.kind);
-        let camel = entry.kind.starts_with(|c: char| c.is_ascii_uppercase())
-            && entry.kind.bytes().all(|b| b.is_ascii_alphanumeric())
-            && entry.kind.len() <= 63;
-        if !camel {
-            let message = format!("{} cannot be a kind", quoted(&entry.kind));
-            faults.add(&path.key("kind"), message, "Write it as manifests do, such as `AWSClusterStaticIdentity`.");
-        }
-        if !entry.group.is_empty() && !is_dns_subdomain(&entry.group) {
-            let message = format!("{} cannot be an API group", quoted(&entry.group));
-            faults.add(&path.key("group"), message, "Write what stands before the slash of `apiVersion`.");
-        } else if is_kubernetes_own(&entry.group) {
-            let message = "kinds of Kubernetes itself are not published by configuration";
-            faults.add(
-                &path.key("group"),
-                message,
-                "Secrets, ConfigMaps and Namespaces are published as references need them.",
-            );
-        } else if entry.group == K0RDENT {
-            let message = "kinds of k0rdent itself are not published";
-            faults.add(&path.key("group"), message, "Regions get identities, not the Credentials that ask for them.");
-        } else if capi::rules(&kind).is_some() {
-            let message = format!("{} is built in", quoted(&entry.kind));
-            faults.add(&path, message, "Remove the entry.");
-        }
-        let extra = ExtraKind {
-            scope: match entry.scope {
-                ScopeWord::Namespaced => Scope::Namespaced,
-                ScopeWord::Cluster => Scope::Cluster,
-            },
-            tenancy: entry.allowed_namespaces,
-        };
-        if known.insert(kind, extra).is_some() {
-            faults.add(&path, "the kind is here twice", "Remove one of the entries.");
-        }
+/// Checks that a region whose cluster is made known to Argo CD is tied to what describes the cluster.
+fn described(region: &RegionConfig, path: &FieldPath, faults: &mut Faults) {
+    if let Delivery::ArgoCd(argo) = &region.delivery
+        && argo.cluster.is_some()
+        && region.inventory.cluster_profile.is_none()
+        && region.state != RegionState::Retired
+    {
+        let message = "Argo CD is to know the region's cluster by its ClusterProfile, and the region is tied to none";
+        let help = "Add `inventory.clusterProfile`, or `delivery: {argocd: {cluster: null}}` for a region whose cluster somebody \
+                    else makes known.";
+        faults.add_at_key(path, message, help);
     }
-    known
 }
 
 #[cfg(test)]

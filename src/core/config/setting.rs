@@ -12,11 +12,10 @@ use alloc::vec::Vec;
 use core::borrow::Borrow;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator};
-use serde::{Deserialize, Deserializer};
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value as Json;
 
 use super::error::quoted;
-use super::written::Value;
 use crate::name::{Directory, FleetName, Group, Kind, Name, Namespace, Region, SourceName};
 use crate::recipient::Recipient;
 use crate::yaml::emit::Tree;
@@ -24,8 +23,25 @@ use crate::yaml::emit::Tree;
 /// The keyword of the schema that names the form of a value.
 pub(super) const CHECK: &str = "x-check";
 
-/// What is wrong with a value: the message and the help; none if nothing is.
-pub(super) type Fault = Option<(String, String)>;
+/// A fault of a value that was typed.
+pub(super) struct Fault {
+    pub(super) message: String,
+    pub(super) help: String,
+    /// Set if the value holds a secret, so that its line is not quoted.
+    pub(super) secret: bool,
+}
+
+impl Fault {
+    /// A fault where a condition holds.
+    pub(super) fn of(is_wrong: bool, message: impl FnOnce() -> String, help: &str) -> Option<Self> {
+        is_wrong.then(|| Self { message: message(), help: help.into(), secret: false })
+    }
+}
+
+/// The schema of a list of texts with the name of a form.
+pub(super) fn items(name: &str) -> Json {
+    serde_json::json!({"type": "string", CHECK: name})
+}
 
 /// A schema with the name of a form.
 fn checked(mut schema: Schema, name: &str) -> Schema {
@@ -99,10 +115,70 @@ pub(super) fn given<'a>(fields: impl IntoIterator<Item = (&'static str, Option<T
     Tree::map(fields.into_iter().filter_map(|(key, tree)| Some((key, tree?))))
 }
 
-/// The rule of a map of which exactly one of some fields is given: the message and the help where none is, and where
-/// several are.
-pub(super) fn one_of(fields: &[&str], none: [&str; 2], several: [&str; 2]) -> Json {
-    serde_json::json!({"fields": fields, "none": none, "several": several})
+/// The rule of a map of which exactly one of some fields is given.
+#[derive(Serialize)]
+pub(super) struct OneOf {
+    fields: &'static [&'static str],
+    /// The message and the help where none is given, and where several are.
+    none: [&'static str; 2],
+    several: [&'static str; 2],
+    /// Set if faults are at the key of the map, and not at its value.
+    key: bool,
+    /// Set if an empty map counts as none.
+    filled: bool,
+}
+
+/// Makes a rule of the fields, and the message and the help where none is given, and where several are.
+pub(super) fn one_of(fields: &'static [&'static str], none: [&'static str; 2], several: [&'static str; 2]) -> OneOf {
+    OneOf { fields, none, several, key: false, filled: false }
+}
+
+impl OneOf {
+    /// Puts faults at the key of the map.
+    pub(super) fn at_key(self) -> Self {
+        Self { key: true, ..self }
+    }
+
+    /// Counts an empty map as none.
+    pub(super) fn filled(self) -> Self {
+        Self { filled: true, ..self }
+    }
+}
+
+/// A setting: left out, or `null` where a region wants the default instead of what the fleet says, or a value.
+pub(super) type Given<T> = Option<Option<T>>;
+
+/// Reads a setting that may be `null`.
+pub(super) fn given_or_null<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Given<T>, D::Error> {
+    Option::deserialize(deserializer).map(Some)
+}
+
+/// Merges the settings of a region with those of the fleet, which count where the region says nothing.
+macro_rules! merged {
+    ($type:ty { $($key:literal: $field:ident),* $(,)? }) => {
+        impl $type {
+            pub(super) fn or(&self, fleet: Option<&Self>) -> Self {
+                Self { $($field: self.$field.clone().or_else(|| fleet.and_then(|fleet| fleet.$field.clone()))),* }
+            }
+
+            pub(super) fn gives(&self, key: &str) -> bool {
+                match key {
+                    $($key => self.$field.is_some(),)*
+                    _ => false,
+                }
+            }
+        }
+    };
+}
+pub(super) use merged;
+
+/// Reads a value, or nothing as the default.
+pub(super) fn or_default<'de, T: Deserialize<'de> + Default, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<T, D::Error> {
+    Option::deserialize(deserializer).map(Option::unwrap_or_default)
 }
 
 /// The tree of a value that is never left out.
@@ -185,13 +261,12 @@ impl Seconds {
 
 impl Seconds {
     /// Finds out if a text is no such time, or less than `least` seconds.
-    pub(super) fn fault(value: &Value, field: &Json, least: u64) -> Fault {
-        let Value::Text(text) = value else { return None };
-        let is_wrong = Self::parse(text).is_none_or(|seconds| seconds.0 < least);
+    pub(super) fn fault(text: &str, field: &Json, least: u64) -> Option<Fault> {
         let above = if least > 0 { " above 0" } else { "" };
         let example = field.get("default").and_then(Json::as_str).unwrap_or("1h");
-        let help = || format!("Write a number{above} with s, m, h or d, such as `{example}`.");
-        is_wrong.then(|| (format!("{} is not a duration", quoted(text)), help()))
+        let help = format!("Write a number{above} with s, m, h or d, such as `{example}`.");
+        let is_wrong = Self::parse(text).is_none_or(|seconds| seconds.0 < least);
+        Fault::of(is_wrong, || format!("{} is not a duration", quoted(text)), &help)
     }
 }
 
@@ -222,7 +297,7 @@ impl Show for Seconds {
 }
 
 /// A share of a whole, in percent.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default, Serialize, Deserialize)]
 pub struct Percent(pub usize);
 
 impl Percent {
@@ -286,15 +361,10 @@ impl Bytes {
         (bytes > 0).then(|| Self(usize::try_from(bytes).unwrap_or(usize::MAX)))
     }
 
-    /// Finds out if a value is no number of bytes above 0.
-    pub(super) fn fault(value: &Value, _: &Json) -> Fault {
-        let is_wrong = match value {
-            Value::Text(text) => Self::parse(text).is_none(),
-            Value::Integer(number) => *number == 0,
-            Value::Null | Value::Bool(_) | Value::Number | Value::List(_) | Value::Map(_) => false,
-        };
+    /// Finds out if a text is no number of bytes above 0.
+    pub(super) fn fault(text: &str) -> Option<Fault> {
         let help = "Write a number of bytes above 0, such as 16Mi; units are Ki, Mi and Gi.";
-        is_wrong.then(|| ("this is no number of bytes".into(), help.into()))
+        Fault::of(Self::parse(text).is_none(), || "this is no number of bytes".into(), help)
     }
 }
 

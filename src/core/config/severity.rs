@@ -3,16 +3,14 @@
 use alloc::collections::BTreeMap;
 use alloc::format;
 use alloc::string::String;
-use alloc::vec::Vec;
 use core::fmt;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::Fleet;
 use super::error::{Faults, FieldPath, quoted};
 use super::setting::words;
-use crate::finding::{Class, Code, Finding, Severity, settle};
+use crate::finding::{Class, Code, Severity};
 use crate::nearest::suggested;
 
 /// The severity of a finding.
@@ -102,18 +100,4 @@ pub(super) fn severities(typed: &BTreeMap<String, LevelWord>, faults: &mut Fault
         severities.insert(code, *level);
     }
     severities
-}
-
-impl Fleet {
-    /// Applies the configuration's severities to findings, and settles what is left.
-    pub fn govern(&self, findings: Vec<Finding>) -> Vec<Finding> {
-        let governed = findings.into_iter().filter_map(|mut finding| {
-            match self.severities.get(&finding.code) {
-                None => {}
-                Some(level) => finding.severity = level.severity()?,
-            }
-            Some(finding)
-        });
-        settle(governed.collect())
-    }
 }

@@ -23,7 +23,7 @@ impl Fleet {
     pub fn takes(&self, source: &SourceName, kind: &GroupKind) -> bool {
         let is_set = is_resource_set(kind);
         let takes = |region: &RegionConfig| match is_set {
-            true => !region.resource_sets.patterns().is_empty(),
+            true => !region.resource_sets.is_empty(),
             false => !region.clusters.is_empty(),
         };
         let tells = || *kind == cluster_kind() && self.looks_in(source);
@@ -32,7 +32,7 @@ impl Fleet {
 
     /// Whether some region takes ClusterResourceSets.
     pub fn names_resource_sets(&self) -> bool {
-        self.regions.values().any(|region| !region.resource_sets.patterns().is_empty())
+        self.regions.values().any(|region| !region.resource_sets.is_empty())
     }
 
     /// The regions that take a ClusterResourceSet of a source, named as `namespace/name`.
@@ -124,13 +124,5 @@ impl Fleet {
     /// The region whose Clusters a source describes, if it is trusted with no more than that.
     pub fn described_by(&self, source: &SourceName) -> Option<&Region> {
         self.sources.iter().find(|known| known.name == *source)?.described()
-    }
-}
-
-impl Source {
-    /// The region whose Clusters the source describes, if it is trusted with no more than that: what its Credentials ask
-    /// for is held to that region, and to what the source itself has.
-    pub fn described(&self) -> Option<&Region> {
-        self.region.as_ref().filter(|_| !self.provides.cluster_scoped)
     }
 }

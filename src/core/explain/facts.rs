@@ -40,7 +40,7 @@ impl Told {
 }
 
 fn region(world: &World<'_>, to: &Destination<'_>, told: &mut Told) {
-    let tied = &to.region.inventory.region;
+    let tied = to.region.tied();
     let key = ObjectKey::new(GroupKind::new(k0rdent::GROUP, "Region"), None, Name::from(tied.as_str()));
     let Some(facts) = world.region(&to.region.name) else { return };
     let origin = world.snapshot.get(&key).map(|object| &object.origin);
@@ -80,7 +80,7 @@ fn missing<T>(tied: &Tied<T>, field: &str, told: &mut Told) {
 
 /// Whether a condition of the gate lets the region pass.
 fn condition(to: &Destination<'_>, (name, status): (&String, Status), from: (&str, &Origin), told: &mut Told) {
-    if !to.region.inventory.gate.contains(name) {
+    if !to.region.gate.contains(name) {
         return;
     }
     let word = match status {

@@ -127,7 +127,8 @@ impl Examined {
 /// The label keys that decide whether an identity admits the claim's namespace, if no labels are configured for it.
 fn selected(identity: &Object, claim: &Claim, region: &RegionConfig) -> Vec<String> {
     let namespace = claim.by.namespace();
-    let Some(rules) = capi::rules(&identity.key.kind).filter(|_| !region.labels.contains_key(namespace)) else {
+    let Some(rules) = capi::rules(&identity.key.kind).filter(|_| !region.namespaces.labels.contains_key(namespace))
+    else {
         return Vec::new();
     };
     if !matches!(capi::admits(rules.tenancy, identity.at(&["spec"]), namespace, None), Admits::Unknown(_)) {

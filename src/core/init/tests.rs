@@ -76,9 +76,9 @@ fn ties_are_in_force_where_they_are_no_guess() {
     draft.regions.get_mut("eu").unwrap().described =
         DraftTies { ties: vec![tie(profile("eu"), false)], others: Vec::new(), is_known: true };
     let (fleet, text) = loaded(&draft);
-    let by = |region: &str| fleet.regions[region].inventory.profile.clone().map(|tie| format!("{:?}", tie.by));
+    let by = |region: &str| fleet.regions[region].inventory.cluster_profile.clone().map(|tie| format!("{:?}", tie.by));
     assert_eq!((by("ap").as_deref(), by("eu")), (Some("Name(\"007\")"), None), "{text}");
-    assert!(fleet.regions.values().all(|region| region.inventory.registry.is_none()));
+    assert!(fleet.regions.values().all(|region| region.inventory.registry_cluster.is_none()));
     assert!(text.contains(
         "    # There is no Region of this cluster, as far as names tell, so no Credential names it today.\n"
     ));
@@ -87,8 +87,8 @@ fn ties_are_in_force_where_they_are_no_guess() {
     let text = text.replace("#@ ", "");
     let typed = shape::read(&text).unwrap_or_else(|_| panic!("unfit:\n{text}"));
     let fleet = resolve::resolve(&typed, &BTreeMap::new()).unwrap_or_else(|errors| panic!("{errors:?}\n{text}"));
-    assert_eq!(fleet.regions["ap"].inventory.registry.as_ref().map(|name| name.as_str()), Some("ap"));
-    assert!(fleet.regions["eu"].inventory.profile.is_some());
+    assert_eq!(fleet.regions["ap"].inventory.registry_cluster.as_ref().map(|name| name.as_str()), Some("ap"));
+    assert!(fleet.regions["eu"].inventory.cluster_profile.is_some());
 }
 
 #[test]
@@ -126,7 +126,7 @@ fn whatever_a_cluster_says_is_a_value_or_a_comment() {
         };
         assert_eq!((context.as_deref(), kubeconfig.as_deref()), (Some(hostile), Some(hostile)), "{text}");
         assert_eq!(fleet.grants, [grant].into(), "{text}");
-        assert_eq!(fleet.regions["eu"].allowed.patterns(), ["team-a"], "{text}");
+        assert_eq!(fleet.regions["eu"].namespaces.allowed.patterns(), ["team-a"], "{text}");
         assert!(fleet.kinds.is_empty() && fleet.escrow.is_empty() && fleet.regions.len() == 1, "{text}");
     }
 }
@@ -143,12 +143,12 @@ fn namespaces_and_labels_are_written_as_they_are() {
     region.labels.insert("123".into(), BTreeMap::new());
     let (fleet, text) = loaded(&draft);
     assert_eq!(fleet.system_namespace, "on");
-    assert_eq!(fleet.regions["no"].allowed.patterns(), ["123", "y"], "{text}");
-    assert_eq!(fleet.regions["no"].labels["y"]["a.io/tier"], "1e3");
-    assert_eq!(fleet.regions["no"].labels["y"]["none"], "");
+    assert_eq!(fleet.regions["no"].namespaces.allowed.patterns(), ["123", "y"], "{text}");
+    assert_eq!(fleet.regions["no"].namespaces.labels["y"]["a.io/tier"], "1e3");
+    assert_eq!(fleet.regions["no"].namespaces.labels["y"]["none"], "");
     // Known to have none is more than nothing known.
-    assert_eq!(fleet.regions["no"].labels.get("123"), Some(&BTreeMap::new()));
-    assert!(fleet.regions["us.east"].allowed.patterns().is_empty());
+    assert_eq!(fleet.regions["no"].namespaces.labels.get("123"), Some(&BTreeMap::new()));
+    assert!(fleet.regions["us.east"].namespaces.allowed.patterns().is_empty());
     assert_eq!(fleet.regions["us.east"].directory, "us-east");
     assert!(text.contains("# Credential: a\n") && text.contains("c7, 2 more\n"), "{text}");
 }

@@ -34,7 +34,7 @@ impl<'a> Layout<'a> {
             fleet: &to.fleet.name,
             directory: to.directory(),
             delivery: to.delivery(),
-            output: to.fleet.output.seen_by(to.delivery()),
+            output: to.delivery().folder_in(&to.fleet.output),
             splits: Splits::none(),
             registered: None,
         }

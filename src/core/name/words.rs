@@ -124,6 +124,13 @@ word!(
     /// An API group; empty for the core group.
     Group
 );
+/// The core group.
+impl Default for Group {
+    fn default() -> Self {
+        Self::from("")
+    }
+}
+
 word!(
     /// A kind, such as `Secret`.
     Kind

@@ -214,7 +214,7 @@ fn by_claimant<'r, 'c>(rulings: &'r [Ruling<'c>]) -> BTreeMap<&'c Claimant, &'r 
 ///
 /// The manifest names the namespace, so nothing needs to be read, and breaking a source keeps nothing.
 fn is_shut_out(input: &Input<'_>, by: &Claimant) -> bool {
-    !input.terms.to.region.allowed.matches(by.namespace().as_str())
+    !input.terms.to.region.namespaces.allowed.matches(by.namespace().as_str())
 }
 
 fn fate(input: &Input<'_>, ruling: Option<&Ruling<'_>>, siblings: &Siblings<'_, '_>, by: &Claimant) -> Fate {

@@ -288,7 +288,7 @@ fn without_clusters(
         let finding = Finding { severity: Severity::Warning, ..withdrawn(message, &Origin::configuration()) };
         return Some(finding.help(format!("If this is a slip of the hand, write {} again.", by.namespace())));
     }
-    if !input.terms.to.region.allowed.matches(by.namespace().as_str()) {
+    if !input.terms.to.region.namespaces.allowed.matches(by.namespace().as_str()) {
         return None;
     }
     let message =

@@ -34,7 +34,7 @@ pub(super) fn read_there<'a>(input: &Input<'a>, leaving: &[&'a ManifestObject]) 
     }
     let mut read = Read::new();
     for claim in input.terms.world.facts.asked().iter().filter_map(|asked| asked.claim.as_ref()) {
-        let allowed = input.terms.world.fleet.regions.get(claim.region()).map(|region| &region.allowed);
+        let allowed = input.terms.world.fleet.regions.get(claim.region()).map(|region| &region.namespaces.allowed);
         if !allowed.is_some_and(|allowed| allowed.matches(claim.by.namespace().as_str())) {
             continue;
         }

@@ -271,7 +271,7 @@ pub(super) fn add_namespaces(terms: &Terms<'_>, pack: &mut Pack, keep: &mut Keep
     let style = terms.layout().style();
     let names: BTreeSet<Namespace> = pack.objects.keys().filter_map(|key| key.namespace.clone()).collect();
     for name in names.iter().filter(|name| namespace::is_emitted(name, &terms.world.fleet.system_namespace)) {
-        let text = emit(&namespace::tree(name, terms.to.region.labels.get(name), style));
+        let text = emit(&namespace::tree(name, terms.to.region.namespaces.labels.get(name), style));
         let key = ObjectKey::namespace(name);
         let keep = keep(&key, &text, None)?;
         pack.objects.insert(key, Packed::Namespace { text, keep });

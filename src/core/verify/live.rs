@@ -183,7 +183,8 @@ impl Bundle<'_> {
                 None if object.key.kind.is_namespace() => add(&Namespace::new(object.key.name.shared()), Part::Made),
                 None => {}
             }
-            for by in object.needed_by.iter().filter(|by| self.region.labels.contains_key(by.by.namespace())) {
+            for by in object.needed_by.iter().filter(|by| self.region.namespaces.labels.contains_key(by.by.namespace()))
+            {
                 add(by.by.namespace(), Part::Claiming);
             }
         }

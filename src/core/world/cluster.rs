@@ -183,7 +183,7 @@ impl<'f> ProviderFiles<'f> {
         if file == Some(None) {
             return ArgoRegistration::Unknown;
         }
-        let keeps = |key: &str| fleet.keep_labels.matches(key);
+        let keeps = |key: &str| fleet.keep.labels.matches(key);
         let faults = match register((&key.name, profile), file.flatten(), argo.informs, keeps) {
             Ok(registration) => return ArgoRegistration::Described(Box::new(registration)),
             Err(faults) => faults,
@@ -212,7 +212,7 @@ struct Described<'s> {
 ///
 /// Only what a source brings that may bring cluster-scoped objects counts: a tenant's own ClusterProfile describes nothing.
 fn profiles<'s>(fleet: &Fleet, snapshot: &'s Snapshot) -> Vec<Described<'s>> {
-    let ties = fleet.regions.values().filter_map(|region| region.inventory.profile.as_ref());
+    let ties = fleet.regions.values().filter_map(|region| region.inventory.cluster_profile.as_ref());
     let namespaces: BTreeSet<&Namespace> = ties.map(|tie| &tie.namespace).collect();
     let is_tied = |object: &&Object| object.key.namespace.as_ref().is_some_and(|it| namespaces.contains(it));
     let kind = profile_kind();
@@ -232,7 +232,7 @@ fn tied_profile(
     region: &RegionConfig,
     findings: &mut Vec<Finding>,
 ) -> Tied<Profile> {
-    let Some(tie) = &region.inventory.profile else { return Tied::Untied };
+    let Some(tie) = &region.inventory.cluster_profile else { return Tied::Untied };
     let mut in_namespace = profiles.iter().filter(|it| it.object.key.namespace.as_ref() == Some(&tie.namespace));
     let described = match &tie.by {
         ProfileBy::Name(name) => {
@@ -325,7 +325,7 @@ fn sight(
                     return Sight::Unread(Reason::new(format!("there are RegionFacts {near} instead"), help));
                 }
                 None => {
-                    let closed = looks.why_closed().filter(|_| region.inventory.look.is_some());
+                    let closed = looks.why_closed().filter(|_| region.look.is_some());
                     return closed.map_or(Sight::None, |reason| Sight::Unread(reason.clone()));
                 }
             },
@@ -479,7 +479,7 @@ fn contradictions(region: &RegionConfig, cluster: &ClusterFacts) -> Vec<Finding>
         holds.push(Finding::new(Code::ContradictoryTies, message).in_region(&region.name).help(help));
     };
     if let (Tied::To(key, _, profile), Some(ProfileTie { manager: Some(manager), .. })) =
-        (&cluster.profile, &region.inventory.profile)
+        (&cluster.profile, &region.inventory.cluster_profile)
         && profile.manager != *manager
     {
         hold(
@@ -587,8 +587,7 @@ fn named(names: &[String]) -> String {
 
 /// Why a region's gate is shut, if it is.
 fn gate(region: &RegionConfig, cluster: &ClusterFacts) -> Option<Finding> {
-    let inventory = &region.inventory;
-    if inventory.gate.is_empty() {
+    if region.gate.is_empty() {
         return None;
     }
     let wait =
@@ -621,7 +620,7 @@ fn conditions(region: &RegionConfig, cluster: &ClusterFacts) -> Option<(String, 
     };
     let mut why = Vec::new();
     let mut missing = None;
-    for condition in &region.inventory.gate {
+    for condition in &region.gate {
         match said(condition) {
             Some(Status::True) => {}
             Some(Status::False) => why.push(format!("{condition} is False")),
@@ -655,7 +654,7 @@ fn conditions(region: &RegionConfig, cluster: &ClusterFacts) -> Option<(String, 
 /// Tells of regions that are tied to no ClusterProfile, where others are. The management cluster is told by its source.
 fn untied(fleet: &Fleet) -> Vec<Finding> {
     let active = || fleet.regions.values().filter(|region| region.state == RegionState::Active);
-    if !active().any(|region| region.inventory.profile.is_some()) {
+    if !active().any(|region| region.inventory.cluster_profile.is_some()) {
         return Vec::new();
     }
     let tell = |region: &RegionConfig| {
@@ -666,7 +665,7 @@ fn untied(fleet: &Fleet) -> Vec<Finding> {
         );
         Finding::new(Code::UntiedRegion, message).in_region(&region.name).help(help)
     };
-    active().filter(|region| region.inventory.profile.is_none() && !region.management).map(tell).collect()
+    active().filter(|region| region.inventory.cluster_profile.is_none() && !region.management).map(tell).collect()
 }
 
 /// Tells of ClusterProfiles of a tied namespace that no region is tied to.

@@ -38,7 +38,7 @@ pub(super) fn told_otherwise(
         let message = format!("the kind {kind} is {here} by the configuration, and {there} on region {}", region.name);
         differs(message, "Correct `scope` of the kind in `kinds`, or its definition on the region.".to_string());
     }
-    for (namespace, wanted) in &region.labels {
+    for (namespace, wanted) in &region.namespaces.labels {
         let Some(Some(has)) = looked.namespaces.get(namespace) else { continue };
         let other = wanted.iter().find(|(key, value)| has.get(*key) != Some(value));
         if let Some((key, value)) = other {

@@ -24,7 +24,7 @@ pub(super) fn gather(
     let of = |region: &RegionConfig| {
         let mut namespaces = of(fleet, snapshot, region, clusters.get(&region.name));
         // Whoever may look sees what there is: a list that a source has from before proves nothing gone meanwhile.
-        if region.inventory.look.is_some() && looks.why_closed().is_some() {
+        if region.look.is_some() && looks.why_closed().is_some() {
             namespaces.absent.clear();
             namespaces.complete = false;
             namespaces.is_older = true;
@@ -55,7 +55,7 @@ fn of(fleet: &Fleet, snapshot: &Snapshot, region: &RegionConfig, cluster: Option
     }
     let is_described = !namespaces.known.is_empty();
     // The configuration's own labels count beside all others, whatever these say.
-    let configured = region.labels.keys();
+    let configured = region.namespaces.labels.keys();
     for name in configured {
         namespaces.known.entry(name.clone()).or_insert_with(|| Labels { known: BTreeMap::new(), complete: true });
     }
@@ -67,7 +67,7 @@ fn of(fleet: &Fleet, snapshot: &Snapshot, region: &RegionConfig, cluster: Option
     // A look that may not list asks only for namespaces that somebody names: whom it happens to see says nothing of which
     // there are, and what it does not see nothing of what is gone. But it alone says which labels there are.
     let sight = cluster.map(|cluster| &cluster.sight);
-    namespaces.is_seen = region.inventory.look.is_some() || sight.is_some_and(|sight| !matches!(sight, Sight::None));
+    namespaces.is_seen = region.look.is_some() || sight.is_some_and(|sight| !matches!(sight, Sight::None));
     namespaces.is_unread = cluster.and_then(ClusterFacts::unread).is_some();
     let mut is_listed_there = false;
     if namespaces.is_seen {
@@ -93,12 +93,12 @@ fn of(fleet: &Fleet, snapshot: &Snapshot, region: &RegionConfig, cluster: Option
         let absent = looked.into_iter().flatten().filter(|(_, labels)| labels.is_none());
         namespaces.absent = absent.map(|(name, _)| name.clone()).collect();
     }
-    for (name, labels) in &region.labels {
+    for (name, labels) in &region.namespaces.labels {
         if let Some(known) = namespaces.known.get_mut(name) {
             known.known.extend(labels.iter().map(|(key, value)| (key.clone(), value.clone())));
         }
     }
-    let is_listed = if describing.is_empty() { !region.labels.is_empty() } else { is_described };
+    let is_listed = if describing.is_empty() { !region.namespaces.labels.is_empty() } else { is_described };
     namespaces.complete = if namespaces.is_seen { is_listed_there } else { is_listed };
     namespaces
 }

@@ -270,7 +270,7 @@ fn regions(
     };
     let mut placed = Placed::new();
     for (region, config) in &fleet.regions {
-        let (Some(cluster), Some(tie)) = (clusters.get(region), &config.inventory.profile) else { continue };
+        let (Some(cluster), Some(tie)) = (clusters.get(region), &config.inventory.cluster_profile) else { continue };
         // The ClusterProfiles of the placement that this region may be tied to.
         let namespace = tie.namespace.as_str();
         let may_be = || match &tie.by {

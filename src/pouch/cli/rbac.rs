@@ -179,7 +179,8 @@ fn looking(
     let surveyor = surveyor(session, opened, &outputs, &reach);
     let survey = survey(&surveyor, Values::Leave)?;
     let claims = survey.facts.rendered(fleet).filter(|claim| *claim.region() == region.name);
-    let claims: Vec<_> = claims.filter(|claim| region.allowed.matches(claim.by.namespace().as_str())).collect();
+    let claims: Vec<_> =
+        claims.filter(|claim| region.namespaces.allowed.matches(claim.by.namespace().as_str())).collect();
     let guests =
         claims.iter().filter(|claim| claim.by.group().is_some()).map(|claim| claim.by.namespace().clone()).collect();
     let namespaces = claims.iter().map(|claim| claim.by.namespace()).chain(survey.facts.asked_by_templates(region));

@@ -171,7 +171,7 @@ impl Copying<'_> {
                 credentials: credentials.map_err(|error| Why::from(error.clone()))?,
                 health,
                 request: self.request,
-                insecure: oci.insecure,
+                insecure: oci.is_insecure(),
             };
             self.copied(region, look, (&Repository::new(means, &place), packing))
         });

@@ -63,7 +63,6 @@ pub fn standing(session: &Session, asked: &Question<'_>) -> Result<Answer, Failu
     let regions: Vec<(&RegionConfig, &Look)> = match asked.only {
         // A paused region is not looked into by itself, but may be asked for.
         Some(only) => only
-            .inventory
             .look
             .as_ref()
             .map(|look| (only, look))
@@ -136,7 +135,7 @@ struct Home<'a> {
 impl<'a> Home<'a> {
     /// None where it is looked into as others are, or no source could be it.
     fn of(fleet: &'a Fleet) -> Option<Self> {
-        let region = fleet.management().filter(|region| region.is_rendered() && region.inventory.look.is_none())?;
+        let region = fleet.management().filter(|region| region.is_rendered() && region.look.is_none())?;
         let trusted = fleet.sources.iter().filter(|source| source.provides.cluster_scoped);
         let reached = trusted.filter_map(|source| match &source.place {
             SourcePlace::Cluster { context, kubeconfig } => {

@@ -182,7 +182,7 @@ impl<'a> Output<'a> {
     }
 
     fn signing(&self) -> Signing {
-        match &self.output.sign {
+        match &self.output.signing() {
             Sign::AsGit => Signing::AsGit,
             Sign::Never => Signing::Never,
             Sign::Ssh(key) => Signing::With { format: "ssh", key: key.as_ref().map(|key| self.ssh_key(key)) },
@@ -199,7 +199,7 @@ impl<'a> Output<'a> {
 
     /// Who makes the commits of this run, and who wrote them.
     pub(super) fn people(&self, seconds: i64, latest: i64) -> (Author<'_>, Author<'_>) {
-        let OutputGit { author, committer, .. } = self.output;
+        let (author, committer) = (&self.output.author, self.output.committer());
         let author = Author { name: &author.name, email: &author.email, seconds, latest };
         (author, Author { name: &committer.name, email: &committer.email, seconds, latest })
     }

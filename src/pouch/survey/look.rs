@@ -142,7 +142,7 @@ impl Done {
 /// The regions to look into: those that are rendered, and of which the configuration says how.
 pub fn regions(fleet: &Fleet) -> impl Iterator<Item = (&RegionConfig, &Look)> {
     let active = fleet.regions.values().filter(|region| region.state == RegionState::Active);
-    active.filter_map(|region| Some((region, region.inventory.look.as_ref()?)))
+    active.filter_map(|region| Some((region, region.look.as_ref()?)))
 }
 
 /// Looks where none may be had.
@@ -165,7 +165,10 @@ pub fn errands(
     let mut claimants: BTreeMap<&Region, BTreeSet<Namespace>> = BTreeMap::new();
     // Whoever may not have anything there is not asked for.
     let is_allowed = |claim: &&Claim| {
-        fleet.regions.get(claim.region()).is_some_and(|region| region.allowed.matches(claim.by.namespace().as_str()))
+        fleet
+            .regions
+            .get(claim.region())
+            .is_some_and(|region| region.namespaces.allowed.matches(claim.by.namespace().as_str()))
     };
     let claims = facts.rendered(fleet).filter(is_allowed);
     for claim in claims.filter(|claim| only.is_none_or(|only| claim.by == *only)) {

@@ -66,7 +66,7 @@ fn texts() -> BTreeMap<String, String> {
 }
 
 fn load(text: &str) -> Result<Fleet, String> {
-    let (written, errors) = match shape::read(text) {
+    let (written, mut errors) = match shape::read(text) {
         Err(Unfit::Flawed(flaw)) => return Err(flaw.to_string()),
         Err(Unfit::Misshapen(written, errors)) => (written, errors),
         Ok(typed) => match resolve(&typed, &texts()) {
@@ -74,8 +74,8 @@ fn load(text: &str) -> Result<Fleet, String> {
             Err(errors) => (typed.written, errors),
         },
     };
-    let mut lines = Vec::new();
-    for error in errors {
+    errors.sort_by_key(|error| written.position(&error.field, error.spot));
+    let lines = errors.into_iter().map(|error| {
         assert!(!error.help.is_empty() && error.help.ends_with(['.', '?']), "{error}: {:?}", error.help);
         assert!(!error.message.ends_with('.') && !error.message.is_empty(), "{error}");
         for text in [error.to_string(), error.help.clone()] {
@@ -83,9 +83,9 @@ fn load(text: &str) -> Result<Fleet, String> {
         }
         let at = written.position(&error.field, error.spot);
         let at = at.map_or(String::from("?"), |at| format!("{}:{}", at.line, at.column));
-        lines.push(format!("{at} {error}"));
-    }
-    Err(lines.join("\n"))
+        format!("{at} {error}")
+    });
+    Err(lines.collect::<Vec<_>>().join("\n"))
 }
 
 #[track_caller]
@@ -146,12 +146,12 @@ const WRONG: &[(&str, &str, &str)] = &[
     (
         "",
         "grants: [{from: {credential: a/b}, regions: [eu-west, {placement: {namespace: F, decisionKey: 'a b'}}, {placement: {namespace: f, name: A}}, {placement: {namespace: f}}, {placement: {namespace: f, name: a, decisionKey: ''}}, \"*\"]}]",
-        "20:79 grants[0].regions[1].placement.namespace: \"F\" cannot name a namespace\n20:95 grants[0].regions[1].placement.decisionKey: \"a b\" cannot be a decision key\n20:137 grants[0].regions[2].placement.name: \"A\" cannot name an object\n20:143 grants[0].regions[3].placement: it is not said which PlacementDecisions of the namespace are meant\n20:172 grants[0].regions[4].placement: it is not said which PlacementDecisions of the namespace are meant\n20:226 grants[0].regions[5]: `*` is listed beside other regions",
+        "20:79 grants[0].regions[1].placement.namespace: \"F\" cannot name a namespace\n20:95 grants[0].regions[1].placement.decisionKey: \"a b\" cannot be a decision key\n20:137 grants[0].regions[2].placement.name: \"A\" cannot name an object\n20:143 grants[0].regions[3].placement: it is not said which PlacementDecisions of the namespace are meant\n20:172 grants[0].regions[4].placement: it is not said which PlacementDecisions of the namespace are meant\n20:220 grants[0].regions[4].placement.decisionKey: \"\" cannot be a decision key\n20:226 grants[0].regions[5]: `*` is listed beside other regions",
     ),
     (
         "",
         "grants: [{from: {credential: a/b}, regions: [{placemnt: {namespace: f, name: a}}, 7, {placement: {namespace: f, decisionkey: a}}]}]",
-        "20:47 grants[0].regions[0].placemnt: unknown field \"placemnt\"\n20:46 grants[0].regions[0].placement: the field is missing\n20:83 grants[0].regions[1]: the value is a number; it must be text or a map\n20:113 grants[0].regions[2].placement.decisionkey: unknown field \"decisionkey\"",
+        "20:46 grants[0].regions[0].placement: the field is missing\n20:47 grants[0].regions[0].placemnt: unknown field \"placemnt\"\n20:83 grants[0].regions[1]: the value is a number; it must be text or a map\n20:113 grants[0].regions[2].placement.decisionkey: unknown field \"decisionkey\"",
     ),
     (
         "",
@@ -174,7 +174,7 @@ const WRONG: &[(&str, &str, &str)] = &[
     (
         "    directory: {path: manifests}\nsystemNamespace: kcm-system\nregions:\n  eu-west:\n",
         "    cluster: {context: hub}\nsystemNamespace: kcm-system\nregions:\n  eu-west:\n    management: true\n    cluster: {context: hub}\n    inventory: {region: eu-west}\n",
-        "12:25 regions.eu-west.inventory.region: no Region object of k0rdent describes the management cluster\n11:5 regions.eu-west.cluster: the management cluster is read as a source, so it is not looked into once more",
+        "11:5 regions.eu-west.cluster: the management cluster is read as a source, so it is not looked into once more\n12:25 regions.eu-west.inventory.region: no Region object of k0rdent describes the management cluster",
     ),
     (
         "",
@@ -197,7 +197,7 @@ const WRONG: &[(&str, &str, &str)] = &[
     (
         SOURCE,
         "    directory: {path: m}\n  - name: platform\n    stdin: {}",
-        "5:5 sources[0].provides: with more than one source, each must say what it may provide\n7:11 sources[1].name: sources[0] has the same name\n7:5 sources[1].provides: with more than one source, each must say what it may provide",
+        "5:5 sources[0].provides: with more than one source, each must say what it may provide\n7:5 sources[1].provides: with more than one source, each must say what it may provide\n7:11 sources[1].name: sources[0] has the same name",
     ),
     (
         SOURCE,
@@ -274,7 +274,7 @@ const WRONG: &[(&str, &str, &str)] = &[
     (
         "",
         "kinds: [{group: a_b.c, kind: thing, scope: Cluster}]",
-        "20:30 kinds[0].kind: \"thing\" cannot be a kind\n20:17 kinds[0].group: \"a_b.c\" cannot be an API group",
+        "20:17 kinds[0].group: \"a_b.c\" cannot be an API group\n20:30 kinds[0].kind: \"thing\" cannot be a kind",
     ),
     (
         "",
@@ -317,7 +317,7 @@ const WRONG: &[(&str, &str, &str)] = &[
     (
         ALLOWED,
         "    namespaces: {allowed: [\"*\"], labels: {team-a: {\"a b\": prod, env: \"p q\"}, Team: {}}}",
-        "11:78 regions.eu-west.namespaces.labels.Team: \"Team\" cannot name a namespace\n11:52 regions.eu-west.namespaces.labels.team-a[\"a b\"]: \"a b\" cannot be the key of a label\n11:70 regions.eu-west.namespaces.labels.team-a.env: \"p q\" cannot be the value of a label",
+        "11:52 regions.eu-west.namespaces.labels.team-a[\"a b\"]: \"a b\" cannot be the key of a label\n11:70 regions.eu-west.namespaces.labels.team-a.env: \"p q\" cannot be the value of a label\n11:78 regions.eu-west.namespaces.labels.Team: \"Team\" cannot name a namespace",
     ),
     (
         ALLOWED,
@@ -426,7 +426,7 @@ const WRONG: &[(&str, &str, &str)] = &[
     (
         ALLOWED,
         "    namespaces: {allowed: [\"*\"]}\n    delivery: {flux: {sourceRef: {name: a}, interval: 10d, namespace: kcm-system}}",
-        "12:71 regions.eu-west.delivery.flux.namespace: delivery objects would be in the system namespace, and then nothing could be published there\n12:55 regions.eu-west.delivery.flux.interval: \"10d\" is not a duration",
+        "12:55 regions.eu-west.delivery.flux.interval: \"10d\" is not a duration\n12:71 regions.eu-west.delivery.flux.namespace: delivery objects would be in the system namespace, and then nothing could be published there",
     ),
     (
         ALLOWED,
@@ -456,7 +456,7 @@ const WRONG: &[(&str, &str, &str)] = &[
     (
         "",
         "delivery: {argocd: {repoURL: a, mode: ksops, plugin: p, destination: {name: \"{cluster}\"}, targetRevision: a..b}}",
-        "20:107 delivery.argocd.targetRevision: \"a..b\" cannot be used: git reads it as a revision, not as a name\n20:77 delivery.argocd.destination.name: \"{cluster}\" cannot name a cluster\n20:54 delivery.argocd.plugin: a plugin is named, but the mode is `ksops`, which uses none",
+        "20:54 delivery.argocd.plugin: a plugin is named, but the mode is `ksops`, which uses none\n20:77 delivery.argocd.destination.name: \"{cluster}\" cannot name a cluster\n20:107 delivery.argocd.targetRevision: \"a..b\" cannot be used: git reads it as a revision, not as a name",
     ),
     // Output.
     (OUTPUT, "output: {path: \"\"}", "18:16 output.path: the path is empty or names no folder of its own"),
@@ -556,7 +556,7 @@ const WRONG: &[(&str, &str, &str)] = &[
     (
         "",
         "findings: {missing-reference: warning, not-admitted: off, deletions-held: info}",
-        "20:75 findings.deletions-held: findings of the class held cannot be lowered\n20:31 findings.missing-reference: findings of the class broken cannot be lowered\n20:54 findings.not-admitted: findings of the class refused cannot be lowered",
+        "20:31 findings.missing-reference: findings of the class broken cannot be lowered\n20:54 findings.not-admitted: findings of the class refused cannot be lowered\n20:75 findings.deletions-held: findings of the class held cannot be lowered",
     ),
     (
         "",

@@ -148,7 +148,7 @@ fn the_configuration_delivers_by_what_is_set_up() {
             Some(_) => (Sign::Ssh(Some("keys/123".to_string())), Some("setup/allowed_signers")),
             None => (Sign::AsGit, None),
         };
-        assert_eq!((git.sign, git.allowed_signers.as_deref()), (sign, file));
+        assert_eq!((git.signing(), git.allowed_signers.as_deref()), (sign, file));
     }
 }
 

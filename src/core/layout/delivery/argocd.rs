@@ -317,7 +317,7 @@ fn set<'a>(name: &str, (argo, refreshes): (&'a ArgoCd, bool), elements: Vec<Tree
 ///
 /// <https://argo-cd.readthedocs.io/en/stable/user-guide/gpg-verification/>
 pub fn unverified(fleet: &Fleet) -> Option<Finding> {
-    let git = fleet.output.git.as_ref().filter(|git| matches!(git.sign, Sign::Ssh(_)))?;
+    let git = fleet.output.git.as_ref().filter(|git| matches!(git.signing(), Sign::Ssh(_)))?;
     let by_argocd = destination::all(fleet).filter(|to| matches!(to.delivery(), Delivery::ArgoCd(_)));
     let regions: Vec<&str> = by_argocd.map(|to| to.region.name.as_str()).collect();
     let count = regions.len();

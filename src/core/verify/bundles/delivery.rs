@@ -40,7 +40,7 @@ pub(super) fn look(measure: &Measure<'_>, region: &ProvedRegion<'_>, tree: &Bund
     let mut findings = Vec::new();
     let (delivery, output) = match (region.to, measure.fleet) {
         (Some(to), Some(fleet)) if region.follows() => {
-            (to.delivery().clone(), String::from(fleet.output.seen_by(to.delivery())))
+            (to.delivery().clone(), String::from(to.delivery().folder_in(&fleet.output)))
         }
         _ => match inferred(region, tree) {
             Ok(inferred) => inferred,

@@ -158,7 +158,7 @@ fn is_for_guests(measure: &Measure<'_>, region: &ProvedRegion<'_>, entry: &Manif
 fn steered(region: &ProvedRegion<'_>, entry: &ManifestObject, document: &Node) -> Option<(&'static str, String)> {
     const LABELS: &str = "labels";
     let kind = &entry.key.kind;
-    let configured = region.to.and_then(|to| to.region.labels.get(&Namespace::new(entry.key.name.shared())));
+    let configured = region.to.and_then(|to| to.region.namespaces.labels.get(&Namespace::new(entry.key.name.shared())));
     let labels = document.at(&["metadata", "labels"]).map(Node::entries).unwrap_or_default();
     let mut expected = BTreeMap::from([(MANAGED_BY_LABEL, MANAGED_BY)]);
     if !kind.is_namespace() {
@@ -219,7 +219,7 @@ fn annotated(region: &ProvedRegion<'_>, entry: &ManifestObject, document: &Node)
         if kind.is_namespace() {
             let of = Namespace::new(entry.key.name.shared());
             let some = BTreeMap::from([(String::from("x"), String::new())]);
-            let configured = region.to.and_then(|to| to.region.labels.get(&of));
+            let configured = region.to.and_then(|to| to.region.namespaces.labels.get(&of));
             let labels = if region.follows() { Vec::from([configured]) } else { Vec::from([None, Some(&some)]) };
             return labels.into_iter().any(|labels| {
                 let tree = namespace::tree(&of, labels, *style);

@@ -167,7 +167,7 @@ fn namespaces(bundle: &Bundle<'_>, answers: &Answers) -> Vec<Finding> {
             Part::Landing if is_going(live) => findings.push(going(&key, Code::NamespaceMissingOnRegion)),
             Part::Made | Part::Landing | Part::Claiming => {}
         }
-        let wanted = bundle.region.labels.get(&namespace);
+        let wanted = bundle.region.namespaces.labels.get(&namespace);
         let differs =
             |(label, value): &(&String, &String)| live.str_at(&["metadata", "labels", label]) != Some(value.as_str());
         let labels: Vec<&str> = wanted.into_iter().flatten().filter(differs).map(|(label, _)| label.as_str()).collect();

@@ -197,7 +197,7 @@ impl Drafter<'_> {
         let mut fleet = fleet_of(&filled(&draft.in_force().blocks(), self.setup))?;
         for region in fleet.regions.values_mut() {
             // Which namespaces have Credentials is what is to be found out.
-            region.allowed = Globs::everything();
+            region.namespaces.allowed = Globs::everything();
         }
         let base = session.global.file.parent().unwrap_or(Path::new(""));
         let surveyor =

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
+use pouch_core::config::OutputGit;
 use pouch_core::finding::{Code, Finding, Origin, Place};
 use pouch_core::layout::path::gitattributes;
 use pouch_core::name::SourceName;
@@ -36,8 +37,8 @@ impl Asking<'_> {
             Err(error) => return Err(unreadable(&error)),
         };
         let configured = self.opened.and_then(|opened| opened.settings.fleet.output.git.as_ref());
-        if let Some(branch) = configured.map(|git| &git.base).filter(|branch| store.commit(branch).is_ok()) {
-            return Ok(branch.clone());
+        if let Some(branch) = configured.map(OutputGit::base).filter(|branch| store.commit(branch).is_ok()) {
+            return Ok(branch.to_owned());
         }
         let head = store.head_branch().unwrap_or_else(|| "nothing".to_owned());
         let help = match known.first() {

@@ -114,7 +114,7 @@ fn each_region_has_a_place_of_its_own_in_a_registry() {
     let place = |typed: &str| {
         let fleet = fleet(OUTPUT, &format!("output: {{oci: {{{typed}}}}}"));
         let oci = fleet.output.oci.clone().unwrap();
-        (format!("{}", oci.place(&fleet.regions["us-east"].directory)), oci.insecure)
+        (format!("{}", oci.place(&fleet.regions["us-east"].directory)), oci.is_insecure())
     };
     for (typed, expect, insecure) in [
         ("repository: \"oci://r.example.com/fleet/{region}\"", "r.example.com/fleet/us-east:latest", false),
@@ -140,7 +140,7 @@ fn who_takes_an_artifact_sees_it_from_its_own_root() {
         let fleet = load(&text(more)).unwrap();
         let delivery = &fleet.regions["eu-west"].delivery;
         let Delivery::ArgoCd(argo) = delivery else { panic!() };
-        (String::from(fleet.output.seen_by(delivery)), argo.target_revision.clone())
+        (String::from(delivery.folder_in(&fleet.output)), argo.target_revision.clone())
     };
     let of = |path: &str, revision: &str| (String::from(path), String::from(revision));
     assert_eq!(seen(""), of("a/b", "HEAD"));

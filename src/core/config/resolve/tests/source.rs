@@ -28,7 +28,10 @@ fn a_ref_says_what_it_is_or_is_no_tag() {
             "6:40 sources[0].git.ref.branch: \"a..b\" cannot be used: git reads it as a revision, not as a name",
         ),
         ("{}", "6:26 sources[0].git.ref: it does not name one thing"),
-        ("{tag: v1, commit: abc}", "6:26 sources[0].git.ref: it does not name one thing"),
+        (
+            "{tag: v1, commit: abc}",
+            "6:26 sources[0].git.ref: it does not name one thing\n6:49 sources[0].git.ref.commit: \"abc\" is no whole commit id",
+        ),
         ("{commit: abc1234}", "6:40 sources[0].git.ref.commit: \"abc1234\" is no whole commit id"),
         ("refs/", "6:31 sources[0].git.ref: \"\" cannot be used: it is empty"),
     ] {

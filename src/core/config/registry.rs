@@ -1,17 +1,22 @@
 //! The registry that bundles are copied to: one repository or tag for each region.
 
 use alloc::collections::BTreeMap;
-use alloc::string::String;
+use alloc::format;
+use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
+use core::fmt;
 
-use super::super::error::{Faults, FieldPath, quoted};
-use super::super::file::{FleetFile, OutputOciFile};
-use super::super::repository::{REGION, filled};
-use super::super::{OCI_SCHEME, OutputOci};
+use schemars::JsonSchema;
+use serde::{Deserialize, Deserializer};
+
+use super::error::{Faults, FieldPath, quoted};
+use super::repository::{ANY, REGION, filled};
+use super::setting::{Fault, Show, given};
 use crate::name::Directory;
+use crate::yaml::emit::Tree;
 
-/// What a placeholder is taken for where only the form of a text counts.
-const ANY: &str = "region";
+/// How Argo CD's URLs of OCI artifacts start.
+pub const OCI_SCHEME: &str = "oci://";
 
 /// The most characters of a registry and its repository together, as most registries have it.
 const MOST: usize = 255;
@@ -19,40 +24,104 @@ const MOST: usize = 255;
 /// The most characters of a tag.
 const MOST_OF_TAG: usize = 128;
 
-/// Resolves `output.oci`.
-pub(super) fn resolve(file: &FleetFile, typed: &OutputOciFile, at: &FieldPath, faults: &mut Faults) -> OutputOci {
-    let text = typed.repository.strip_prefix(OCI_SCHEME).unwrap_or(&typed.repository);
-    if let Some(fault) = fault(&filled(text, ANY)) {
-        let path = at.key("repository");
-        let help =
-            "Write it as `registry.example.com/fleet/{region}`; user and password belong into docker's config.json.";
-        match text.contains('@') {
-            true => faults.add_secret(&path, fault, help),
-            false => faults.add(&path, fault, help),
+/// The registry that each region's bundle is copied to as an OCI artifact.
+#[derive(Clone, PartialEq, Eq, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[schemars(rename = "OutputOciFile")]
+pub struct OutputOci {
+    /// Registry and repository, such as `registry.example.com/fleet/{region}`, with or without `oci://` before them.
+    /// `{region}` stands for the region's folder; where there are several regions, it is needed here or in `tag`.
+    #[serde(deserialize_with = "without_scheme")]
+    #[schemars(with = "String", extend("x-check" = "artifact-repository"))]
+    pub repository: String,
+    /// The tag that consumers follow; may have `{region}` in it.
+    #[serde(default = "latest")]
+    #[schemars(extend("x-check" = "artifact-tag"))]
+    pub tag: String,
+    /// Whether the registry is asked by plain HTTP; by default only one on this machine is, such as `localhost:5000`.
+    pub(super) insecure: Option<bool>,
+}
+
+fn latest() -> String {
+    "latest".to_string()
+}
+
+fn without_scheme<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+    String::deserialize(deserializer).map(|text| text.strip_prefix(OCI_SCHEME).unwrap_or(&text).into())
+}
+
+impl Show for OutputOci {
+    fn show(&self) -> Option<Tree<'_>> {
+        let insecure = Some(Tree::Bool(self.is_insecure()));
+        Some(given([("repository", self.repository.show()), ("tag", self.tag.show()), ("insecure", insecure)]))
+    }
+}
+
+/// Where a region's artifact stands.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct ArtifactPlace {
+    /// The registry: a host, and a port if need be.
+    pub registry: String,
+    /// The repository in it.
+    pub repository: String,
+    /// The tag.
+    pub tag: String,
+}
+
+impl fmt::Display for ArtifactPlace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}:{}", self.registry, self.repository, self.tag)
+    }
+}
+
+impl OutputOci {
+    /// Where the artifact of the bundle with this folder stands.
+    pub fn place(&self, directory: &Directory) -> ArtifactPlace {
+        let repository = filled(&self.repository, directory.as_str());
+        let (registry, repository) = repository.split_once('/').unwrap_or((&repository, ""));
+        let tag = filled(&self.tag, directory.as_str());
+        ArtifactPlace { registry: registry.into(), repository: repository.into(), tag }
+    }
+
+    /// Returns true if the registry is asked by plain HTTP.
+    pub fn is_insecure(&self) -> bool {
+        let host = self.repository.split('/').next().unwrap_or_default();
+        self.insecure.unwrap_or_else(|| is_of_this_machine(host))
+    }
+
+    /// Checks that each region's artifact has a place of its own; the regions come with their folders.
+    pub(super) fn check<'r>(
+        &self,
+        regions: impl Iterator<Item = (&'r str, &'r str)>,
+        at: &FieldPath,
+        faults: &mut Faults,
+    ) {
+        let mut places: BTreeMap<_, &str> = BTreeMap::new();
+        for (name, directory) in regions {
+            if let Some(other) = places.insert(self.place(&Directory::from(directory)), name) {
+                let message =
+                    format!("the artifacts of the regions {} and {} have one place", quoted(other), quoted(name));
+                let help = format!("Write `{REGION}` into it, or into `tag`.");
+                faults.add(&at.key("repository"), message, help);
+                break;
+            }
         }
     }
-    if !is_tag(&filled(&typed.tag, ANY)) {
-        let help =
-            "Write up to 128 letters, digits, `_`, `.` and `-`, such as `latest`; the only placeholder is `{region}`.";
-        faults.add(&at.key("tag"), format!("{} is no tag", quoted(&typed.tag)), help);
-    }
-    let host = text.split('/').next().unwrap_or_default();
-    let oci = OutputOci {
-        repository: text.into(),
-        tag: typed.tag.clone(),
-        insecure: typed.insecure.unwrap_or_else(|| is_of_this_machine(host)),
-    };
-    let directories = file.regions.iter().map(|(name, region)| (name, region.directory.as_ref().unwrap_or(name)));
-    let mut places: BTreeMap<_, &String> = BTreeMap::new();
-    for (name, directory) in directories {
-        if let Some(other) = places.insert(oci.place(&Directory::from(directory.as_str())), name) {
-            let message = format!("the artifacts of the regions {} and {} have one place", quoted(other), quoted(name));
-            let help = format!("Write `{REGION}` into it, or into `tag`.");
-            faults.add(&at.key("repository"), message, help);
-            break;
-        }
-    }
-    oci
+}
+
+/// Finds out if a text names no repository of a registry.
+pub(super) fn repository_fault(text: &str) -> Option<Fault> {
+    let text = text.strip_prefix(OCI_SCHEME).unwrap_or(text);
+    let help = "Write it as `registry.example.com/fleet/{region}`; user and password belong into docker's config.json.";
+    let message = fault(&filled(text, ANY))?;
+    Some(Fault { message: message.into(), help: help.into(), secret: text.contains('@') })
+}
+
+/// Finds out if a text is no tag of an artifact.
+pub(super) fn tag_fault(text: &str) -> Option<Fault> {
+    let help =
+        "Write up to 128 letters, digits, `_`, `.` and `-`, such as `latest`; the only placeholder is `{region}`.";
+    Fault::of(!is_tag(&filled(text, ANY)), || format!("{} is no tag", quoted(text)), help)
 }
 
 /// What is wrong with a registry and its repository, if anything; never quotes them.

@@ -126,6 +126,8 @@
 //! and its section into `docs/findings`. What touches the world is in package `pouch`: sources, git, age, publishing,
 //! the command line.
 #![no_std]
+// Arithmetic says by its type, or by its name, what becomes of a number that is too large.
+#![cfg_attr(not(test), deny(clippy::arithmetic_side_effects))]
 
 // For `format!` and `vec!`, as `std` has them.
 #[macro_use]

@@ -70,6 +70,9 @@
 //! What to touch to add a kind of claim, a destination, a view of the plan, a limit or a provider stands on the first
 //! page of `pouch-core`, where things are decided. The binary is a thin `main` around [`cli::main`].
 
+// As in the core.
+#![cfg_attr(not(test), deny(clippy::arithmetic_side_effects))]
+
 pub mod age;
 pub mod ambient;
 pub mod cache;

@@ -482,7 +482,7 @@ impl Times {
 
     fn add(&mut self, index: usize, kind: &GroupKind, count: usize, timer: Timer) {
         let (known, time) = self.0.entry((index, kind.clone())).or_default();
-        *known = known.saturating_add(count);
+        *known += count;
         *time = time.saturating_add(timer.elapsed());
     }
 

@@ -133,11 +133,11 @@ pub(super) fn pack_as_published<'f>(
     mut file: impl FnMut(&ObjectKey, &str) -> Option<Stood<'f>>,
 ) -> Option<Pack> {
     let mut pack = Pack::default();
-    let (mut seen, mut changed) = (0_usize, 0_usize);
+    let (mut seen, mut changed) = (0, 0);
     let keep = |lands: &ObjectKey, text: &str, object: Option<&Object>| {
         let is_secret = lands.kind.is_secret();
         let stood = file(lands, text)?;
-        seen = seen.saturating_add(1);
+        seen += 1;
         let bytes = match stood {
             Stood::Read(bytes) => bytes,
             Stood::Supposed => return Some(Keep::Kept),
@@ -150,8 +150,8 @@ pub(super) fn pack_as_published<'f>(
         } else {
             bytes == text.as_bytes()
         };
-        changed = changed.saturating_add(usize::from(!same));
-        let is_little = changed <= FEW.saturating_add(seen / SHARE);
+        changed += usize::from(!same);
+        let is_little = changed <= seen / SHARE + FEW;
         is_little.then_some(if same { Keep::Kept } else { Keep::Changed })
     };
     fill(terms, wanted, &mut pack, |_: &ObjectKey| true, keep)?;

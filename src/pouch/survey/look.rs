@@ -247,7 +247,7 @@ fn provider_file(path: &Path, shown: &Path) -> Result<ProviderFile, Reason> {
     };
     let mut bytes = Vec::new();
     let file = std::fs::File::open(path).map_err(|error| unread(said(&error)))?;
-    let read = file.take(MOST_OF_FILE.saturating_add(1)).read_to_end(&mut bytes);
+    let read = file.take(MOST_OF_FILE + 1).read_to_end(&mut bytes);
     read.map_err(|error| unread(said(&error)))?;
     if u64::try_from(bytes.len()).unwrap_or(u64::MAX) > MOST_OF_FILE {
         return Err(unread(format!("it is longer than {} KiB", MOST_OF_FILE >> 10)));

@@ -42,7 +42,7 @@ pub(super) fn stale(bundle: &Bundle<'_>, key: &ObjectKey, live: &Node, extra: &[
     let owners = Owners::read(live, named);
     let mut findings: Vec<Finding> =
         named.iter().map(|(field, name)| entry(bundle, key, &owners, (field, name))).collect();
-    let more = extra.len().saturating_sub(named.len());
+    let more = extra.iter().skip(MOST_ENTRIES).count();
     if more > 0 {
         let more = counted(more, "more entry", "more entries");
         let message = format!("{key} has {more} on the region that the bundle does not have");

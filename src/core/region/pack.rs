@@ -382,19 +382,17 @@ pub(super) fn unreadable_carried(input: &Input<'_>, pack: &mut Pack) -> Option<F
         };
         pack.findings.push(Finding::new(Code::RevocationIncomplete, message).in_region(region).help(help));
     }
-    let first = pack.impossible.first()?;
-    let others = match pack.impossible.len().saturating_sub(1) {
-        0 => String::new(),
-        more => format!(" and {more} more"),
-    };
+    if pack.impossible.is_empty() {
+        return None;
+    }
+    let named = few(&pack.impossible, pack.impossible.len(), 1);
     Some(if input.terms.rekeys() {
-        let message = format!(
-            "{first}{others} of region {region} cannot be sealed anew: the sources do not give what is published"
-        );
+        let message =
+            format!("{named} of region {region} cannot be sealed anew: the sources do not give what is published");
         resealing::impossible(region, message).help(resealing::CURE)
     } else {
         let message = format!(
-            "{first}{others} must be carried over in region {region} and cannot be: its file is sealed for none of the \
+            "{named} must be carried over in region {region} and cannot be: its file is sealed for none of the \
              region's own recipients, or does not match the manifest"
         );
         Finding::new(Code::CarryImpossible, message).in_region(region).help(

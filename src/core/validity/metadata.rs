@@ -7,8 +7,9 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::identity::{quoted, say};
+use super::identity::say;
 use crate::finding::{Code, Fault};
+use crate::lenient::quoted;
 use crate::object::steering::steers;
 use crate::object::{Object, TEMPLATE_ANNOTATION};
 use crate::selector::{is_label_key, is_label_value};

@@ -215,7 +215,6 @@ impl Link {
         ask: Ask,
         meant: impl Fn(Reply) -> Result<T, Broken>,
     ) -> Result<T, Broken> {
-        let mut pause = self.patience.pause;
         let mut tried = 0_u32;
         loop {
             tried = tried.saturating_add(1);
@@ -245,11 +244,7 @@ impl Link {
             if tried >= self.patience.tries {
                 return Err(trouble);
             }
-            let pause_now = self.around(pause);
-            // The wait that the server asks for, and some more by chance: many were told the same.
-            let asked = wait.map(|wait| wait.min(LONGEST_WAIT).saturating_add(pause_now));
-            tokio::time::sleep(asked.unwrap_or(pause_now)).await;
-            pause = pause.saturating_mul(2);
+            self.pause(tried, wait).await;
         }
     }
 
@@ -276,7 +271,6 @@ impl Link {
     /// Sends what may be sent twice, and tries again after trouble. Every answer but 401, 429 and the server's own faults
     /// counts, refusals too.
     pub(super) async fn send(&self, parcel: &Parcel<'_>) -> Result<Answered, Broken> {
-        let mut pause = self.patience.pause;
         let mut tried = 0_u32;
         loop {
             tried = tried.saturating_add(1);
@@ -301,10 +295,7 @@ impl Link {
             if tried >= self.patience.tries {
                 return Err(trouble);
             }
-            let pause_now = self.around(pause);
-            let asked = wait.map(|wait| wait.min(LONGEST_WAIT).saturating_add(pause_now));
-            tokio::time::sleep(asked.unwrap_or(pause_now)).await;
-            pause = pause.saturating_mul(2);
+            self.pause(tried, wait).await;
         }
     }
 
@@ -364,6 +355,15 @@ impl Link {
         *self.client.borrow_mut() = access.and_then(|access| access.client()).map_err(Broken::Access)?;
         self.renewed.update(|renewed| renewed + 1);
         Ok(())
+    }
+
+    /// Pauses after so many tries, each time twice as long; after the wait that the server asks for, if it does.
+    async fn pause(&self, tried: u32, wait: Option<Duration>) {
+        let times = 2_u32.saturating_pow(tried.saturating_sub(1));
+        // Some by chance in any case: many were told to wait as long.
+        let pause = self.around(self.patience.pause.saturating_mul(times));
+        let wait = wait.unwrap_or_default().min(LONGEST_WAIT);
+        tokio::time::sleep(wait.saturating_add(pause)).await;
     }
 
     /// A pause, half of it by chance, so that clients that failed together do not return together.

@@ -24,7 +24,7 @@ use pouch_core::inventory::looked::{Looked, SeenNamespaces, Served, is_uid};
 use pouch_core::inventory::profile::Profile;
 use pouch_core::inventory::providers::{self, ProviderFile, Way};
 use pouch_core::k0rdent;
-use pouch_core::listing::few;
+use pouch_core::listing::{beside_first, few};
 use pouch_core::name::{Claimant, Name, Namespace, ObjectKey, Region};
 use pouch_core::node::Node;
 use pouch_core::snapshot::Reason;
@@ -259,10 +259,7 @@ fn provider_file(path: &Path, shown: &Path) -> Result<ProviderFile, Reason> {
 /// The first of some faults, and how many more there are.
 fn reason(before: &str, faults: &[Fault]) -> Reason {
     let Some(first) = faults.first() else { return Reason::new(format!("{before}it cannot be used"), "Correct it.") };
-    let more = match faults.len() {
-        1 => String::new(),
-        faults => format!(" (and {} more)", faults.saturating_sub(1)),
-    };
+    let more = beside_first(faults.len());
     Reason::new(format!("{before}{}{more}", first.message), &*first.help)
 }
 

@@ -6,12 +6,13 @@ use alloc::vec::Vec;
 use base64::Engine as _;
 use base64::alphabet::STANDARD;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
-use sha2::{Digest as _, Sha256, Sha512};
+use sha2::{Digest as _, Sha512};
 
 use super::super::budget::{Budget, Growing, OUTPUT, TOO_LONG};
 use super::super::call::{Args, Row, made};
 use super::super::json;
 use super::super::value::{Answer, Fault, Value};
+use crate::hash::{digits, sha256_hex};
 
 pub(in super::super) const ROWS: &[Row] = &[
     ("base64Encode", "S", |args, _| match args.any(0)? {
@@ -27,8 +28,8 @@ pub(in super::super) const ROWS: &[Row] = &[
     }),
     ("toRawJSON", "A", |args, budget| json::write(args.any(0)?, json::Style::Raw, budget).map(Value::from_string)),
     ("fromJSON", "T", |args, budget| json::read(args.text(0)?, budget)),
-    ("sha256Sum", "T", |args, _| made(&hex(&Sha256::digest(args.text(0)?.as_bytes())))),
-    ("sha512Sum", "T", |args, _| made(&hex(&Sha512::digest(args.text(0)?.as_bytes())))),
+    ("sha256Sum", "T", |args, _| made(&sha256_hex(args.text(0)?.as_bytes()))),
+    ("sha512Sum", "T", |args, _| made(&digits(&Sha512::digest(args.text(0)?.as_bytes())).collect::<String>())),
     ("adler32Sum", "T", adler32),
 ];
 
@@ -95,10 +96,6 @@ fn base32_decode(args: &Args<'_>, _: &mut Budget) -> Answer {
         bytes.extend(bits.to_be_bytes().iter().skip(3).take(data * 5 / 8));
     }
     Ok(Value::bytes(&bytes))
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 #[expect(clippy::arithmetic_side_effects, reason = "both sums are below 65521")]

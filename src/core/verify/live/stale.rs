@@ -42,7 +42,7 @@ pub(super) fn stale(bundle: &Bundle<'_>, key: &ObjectKey, live: &Node, extra: &[
     let owners = Owners::read(live, named);
     let mut findings: Vec<Finding> =
         named.iter().map(|(field, name)| entry(bundle, key, &owners, (field, name))).collect();
-    let more = extra.iter().skip(MOST_ENTRIES).count();
+    let more = extra.len().saturating_sub(named.len());
     if more > 0 {
         let more = counted(more, "more entry", "more entries");
         let message = format!("{key} has {more} on the region that the bundle does not have");
@@ -90,11 +90,11 @@ fn entry(bundle: &Bundle<'_>, key: &ObjectKey, known: &Owners<'_>, (field, name)
 
 /// Field managers for people.
 pub(crate) fn told(owners: &BTreeSet<&str>) -> String {
-    few(owners.iter().map(|owner| quoted(owner)), owners.len(), MOST_OWNERS)
+    few(owners.iter().map(|owner| named(owner)), owners.len(), MOST_OWNERS)
 }
 
 /// A field manager's name, quoted if it is one that nobody would choose.
-fn quoted(owner: &str) -> String {
+fn named(owner: &str) -> String {
     if is_plain(owner) {
         return owner.to_owned();
     }

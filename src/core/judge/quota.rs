@@ -123,7 +123,7 @@ impl<'a> Court<'a> {
             *load = load.plus(Load { claims: counted(ruling), ..Load::default() });
             for member in ruling.case.published_members() {
                 let sealed = self.sealed(member);
-                *load = load.plus(Load { objects: 1, sealed, listed: listed(ruling, member), ..Load::default() });
+                *load = load.plus(Load { claims: 0, objects: 1, sealed, listed: listed(ruling, member) });
             }
         }
         loads
@@ -294,7 +294,7 @@ impl Room<'_, '_> {
         if self.keys.insert(key.clone()) {
             let names = key.name.as_str().len() + key.namespace_text().len();
             let listed = names * 3 + AROUND_OBJECT;
-            self.load = self.load.plus(Load { objects: 1, sealed, listed, ..Load::default() });
+            self.load = self.load.plus(Load { claims: 0, objects: 1, sealed, listed });
         }
     }
 
@@ -304,7 +304,7 @@ impl Room<'_, '_> {
             // A Secret that grows takes what it grows by.
             let before = self.court.incumbents.bytes(&member.lands).unwrap_or_default();
             let more = if self.keys.contains(&member.lands) { sealed.saturating_sub(before) } else { 0 };
-            self.load = self.load.plus(Load { sealed: more, listed: listed(ruling, member), ..Load::default() });
+            self.load = self.load.plus(Load { claims: 0, objects: 0, sealed: more, listed: listed(ruling, member) });
             self.add(&member.lands, sealed);
         }
     }

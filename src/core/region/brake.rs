@@ -483,7 +483,7 @@ fn hold_of(load: &Load<'_>, budget: &Deletions, beyond: &Beyond<'_>, accept: Acc
     };
     let allowed = budget.allowed(*claimants);
     let why = match bound {
-        Bound::Own if losing.len() + *before < *lost => format!(
+        Bound::Own if *lost > losing.len() + *before => format!(
             "Of one that loses more than {} objects and entries each counts, which makes {lost}, and {allowed} may go \
              without a person.",
             budget.most

@@ -98,8 +98,8 @@ pub(super) fn fitting<'m>(input: &Input<'_>, mut beside: Beside<'_>, mut exchang
     let mut fitting = Fitting::default();
     exchanged.sort_by_key(|(object, _)| (object.state.is_handover(), &object.key));
     for (object, mut names) in exchanged {
-        let sealed = input.published.bytes(&object.key).filter(|_| object.key.kind.is_secret());
-        let sealed = sealed.map_or(0, <[u8]>::len);
+        let sealed =
+            if object.key.kind.is_secret() { input.published.bytes(&object.key).map_or(0, <[u8]>::len) } else { 0 };
         let mut why = String::new();
         names.retain(|needed_by| {
             let whose = Holder::of(&needed_by.by, beside.system);

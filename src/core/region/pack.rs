@@ -151,7 +151,7 @@ pub(super) fn pack_as_published<'f>(
             bytes == text.as_bytes()
         };
         changed += usize::from(!same);
-        let is_little = changed <= seen / SHARE + FEW;
+        let is_little = changed <= FEW + seen / SHARE;
         is_little.then_some(if same { Keep::Kept } else { Keep::Changed })
     };
     fill(terms, wanted, &mut pack, |_: &ObjectKey| true, keep)?;

@@ -336,8 +336,7 @@ fn beside<'n>(input: &Input<'n>, wanted: &Wanted, kept: &BTreeMap<&ObjectKey, BT
         beside.add(needed_by, object.map(|object| object.sealed_bytes()).unwrap_or_default());
     }
     for (key, names) in kept {
-        let sealed = input.published.bytes(key).filter(|_| key.kind.is_secret());
-        beside.add(names, sealed.map_or(0, <[u8]>::len));
+        beside.add(names, input.published.bytes(key).filter(|_| key.kind.is_secret()).map_or(0, <[u8]>::len));
     }
     beside
 }

@@ -199,6 +199,7 @@ fn time(reader: &mut SliceReader<'_>) -> Option<i64> {
 /// The day of a time in UTC, such as `2026-03-01`; none before 1970, or beyond the year 9999.
 ///
 /// <https://howardhinnant.github.io/date_algorithms.html#civil_from_days>
+#[expect(clippy::arithmetic_side_effects, reason = "the seconds of year 9999 are far within 64 bits")]
 fn day(seconds: i64) -> Option<String> {
     const END_OF_9999: i64 = 253_402_300_799;
     if !(0..=END_OF_9999).contains(&seconds) {

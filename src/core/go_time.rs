@@ -139,8 +139,8 @@ impl Cursor<'_> {
         let hours = self.number((2, 2), (0, 23))?;
         self.one_of(b":")?;
         let minutes = self.number((2, 2), (0, 59))?;
-        let offset = i16::try_from(hours.saturating_mul(60).saturating_add(minutes)).ok()?;
-        Some(if sign == b'-' { offset.saturating_neg() } else { offset })
+        let offset = i16::try_from(hours.checked_mul(60)?.checked_add(minutes)?).ok()?;
+        if sign == b'-' { offset.checked_neg() } else { Some(offset) }
     }
 }
 

@@ -318,7 +318,7 @@ fn unknown_entry(kind: &GroupKind, document: &Node) -> Option<&'static str> {
 fn has_secret_in_text(node: &Node, depth: usize) -> bool {
     match node {
         Node::Text(text) if depth < MOST_TEXTS && may_be_about_secrets(text) => {
-            let found = look(text.as_bytes(), &mut Interner::new(), Depth::Open(depth.saturating_add(1)));
+            let found = look(text.as_bytes(), &mut Interner::new(), Depth::Open(depth + 1));
             !found.secrets.is_empty() || found.is_carrier
         }
         Node::List(items) => items.iter().any(|item| has_secret_in_text(item, depth)),

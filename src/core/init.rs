@@ -291,7 +291,7 @@ pub fn directories<'a>(regions: impl Iterator<Item = &'a Region> + Clone) -> BTr
             directory = start.clone();
             let mut count = 1_usize;
             while taken.contains(&directory) {
-                count = count.saturating_add(1);
+                count += 1;
                 let end = format!("-{count}");
                 let room = 40_usize.saturating_sub(end.len());
                 let kept: String = start.chars().take(room).collect();

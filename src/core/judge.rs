@@ -152,7 +152,7 @@ const LONGEST_IN_LABEL: usize = 51;
 fn too_long(world: &World<'_>, claim: &Claim) -> Option<Finding> {
     let (Claim { by, origin, .. }, root) = (claim, claim.root()?);
     let is_copied = world.copied_by(claim.region(), &root.kind, &root.version).is_some();
-    let length = by.namespace().as_str().len().saturating_add(by.name().len());
+    let length = by.namespace().as_str().len() + by.name().len();
     if !is_copied || length <= LONGEST_IN_LABEL {
         return None;
     }

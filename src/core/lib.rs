@@ -76,6 +76,8 @@
 //! | [`stamp`] | what a run leaves for the next |
 //! | [`init`] | the configuration that is drafted from a cluster |
 #![no_std]
+// Arithmetic says by its type, or by its name, what becomes of a number that is too large.
+#![cfg_attr(not(test), deny(clippy::arithmetic_side_effects))]
 
 // For `format!` and `vec!`, as `std` has them.
 #[macro_use]

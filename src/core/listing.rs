@@ -18,6 +18,20 @@ pub fn counted(number: usize, one: &str, many: &str) -> String {
     format!("{number} {}", if number == 1 { one } else { many })
 }
 
+/// `a, b, c`: all things by name.
+pub fn all<T: Display>(things: impl IntoIterator<Item = T>) -> String {
+    let named: Vec<String> = things.into_iter().map(|thing| thing.to_string()).collect();
+    named.join(", ")
+}
+
+/// ` (and 3 more)`: the number of those beside the first, to stand behind it; empty if there are no others.
+pub fn beside_first(count: usize) -> String {
+    match count.saturating_sub(1) {
+        0 => String::new(),
+        more => format!(" (and {more} more)"),
+    }
+}
+
 /// The beginning of a text that has more than so many characters.
 pub fn cut(text: &str, most: usize) -> String {
     match text.char_indices().nth(most) {
@@ -34,6 +48,20 @@ mod tests {
     fn one_is_told_from_many() {
         for (number, expect) in [(0, "0 entries"), (1, "1 entry"), (2, "2 entries")] {
             assert_eq!(counted(number, "entry", "entries"), expect);
+        }
+    }
+
+    #[test]
+    fn the_first_is_not_counted_again() {
+        for (count, expect) in [(0, ""), (1, ""), (2, " (and 1 more)")] {
+            assert_eq!(beside_first(count), expect);
+        }
+    }
+
+    #[test]
+    fn all_are_named() {
+        for (things, expect) in [(&[][..], ""), (&[1], "1"), (&[1, 2], "1, 2")] {
+            assert_eq!(all(things), expect);
         }
     }
 

@@ -190,7 +190,7 @@ fn make<'a>(world: &World<'a>, kept: &mut Kept<'a>, claim: &Claim, ready: &Ready
     let shown = documents(&text, |document| reader.read(document)).map_err(|why| one(invalid(claim, &why, CORRECT)))?;
     let strange = shown.iter().enumerate().filter_map(|(at, document)| {
         let finding = of_no_kind(world, claim, document)?.at(&claim.origin);
-        let message = format!("document {}: {}", at.saturating_add(1), finding.message);
+        let message = format!("document {}: {}", at + 1, finding.message);
         Some(Finding { message, ..finding })
     });
     let strange: Vec<Finding> = strange.collect();
@@ -226,7 +226,7 @@ fn make<'a>(world: &World<'a>, kept: &mut Kept<'a>, claim: &Claim, ready: &Ready
                 }
             }
             Err(mut finding) => {
-                finding.message = format!("document {}: {}", at.saturating_add(1), finding.message);
+                finding.message = format!("document {}: {}", at + 1, finding.message);
                 findings.push((*finding).at(&claim.origin));
             }
         }

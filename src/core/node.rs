@@ -94,6 +94,29 @@ impl Node {
         matches!(self, Node::Map(_))
     }
 
+    /// Measures the tree.
+    pub fn size(&self) -> Size {
+        let mut size = Size::default();
+        self.add_to(&mut size);
+        size
+    }
+
+    fn add_to(&self, size: &mut Size) {
+        size.nodes += 1;
+        match self {
+            Node::Text(text) => size.texts += text.len(),
+            Node::List(items) => items.iter().for_each(|item| item.add_to(size)),
+            Node::Map(entries) => {
+                size.entries += entries.len();
+                for (key, node) in entries {
+                    size.keys += key.len();
+                    node.add_to(size);
+                }
+            }
+            Node::Null | Node::Bool(_) | Node::Int(_) | Node::Uint(_) | Node::Float(_) => {}
+        }
+    }
+
     /// The name of the value's type, for messages: never the value itself.
     pub fn type_name(&self) -> &'static str {
         match self {
@@ -122,6 +145,27 @@ impl Node {
             ),
             (Some(_), _) => self.clone(),
         }
+    }
+}
+
+/// The size of a tree.
+#[derive(Clone, Copy, Default)]
+pub struct Size {
+    /// The values, lists and maps.
+    pub nodes: usize,
+    /// The entries of maps.
+    pub entries: usize,
+    /// The bytes of their keys.
+    pub keys: usize,
+    /// The bytes of all values that are text.
+    pub texts: usize,
+}
+
+impl Size {
+    /// Estimates how many bytes the tree takes as text.
+    pub fn written(self) -> usize {
+        const AROUND: usize = 8;
+        self.keys + self.texts + self.nodes * AROUND
     }
 }
 
@@ -156,6 +200,14 @@ impl Interner {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_tree_is_measured_with_all_below_it() {
+        let list = Node::List(Box::from([Node::text("né"), Node::Null]));
+        let size = Node::map(vec![(Key::from("a"), list), (Key::from("bc"), Node::Int(1))]).size();
+        assert_eq!((size.nodes, size.entries, size.keys, size.texts), (5, 2, 3, 3));
+        assert_eq!(size.written(), 46);
+    }
 
     fn sample() -> Node {
         let inner = Node::map(vec![("b".into(), Node::text("x")), ("a".into(), Node::Int(1))]);

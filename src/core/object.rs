@@ -413,9 +413,9 @@ fn admit_secret(doc: &Node, object: &mut Object) {
 fn sealed_size(name: &str, value: &SecretBytes) -> usize {
     const AROUND: usize = 120;
     const TAG: usize = 32;
-    let tag = if value.len() < 16 { 0 } else { name.len().saturating_add(TAG) };
-    let text = value.len().saturating_mul(16) / 9;
-    name.len().saturating_add(text).saturating_add(AROUND).saturating_add(tag)
+    let tag = if value.len() < 16 { 0 } else { name.len() + TAG };
+    let text = value.len() * 16 / 9;
+    name.len() + text + AROUND + tag
 }
 
 fn entry(field: &str, encoded: bool, name: &str, value: &Node) -> Result<SecretBytes, Fault> {

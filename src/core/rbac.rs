@@ -367,7 +367,7 @@ fn credentials<'a>(by: impl ExactSizeIterator<Item = &'a Claimant>) -> String {
 
 /// Divides rules among as many roles as their names need.
 fn split(rules: Vec<PolicyRule>) -> Vec<Vec<PolicyRule>> {
-    let (mut parts, mut part, mut bytes) = (Vec::new(), Vec::new(), 0_usize);
+    let (mut parts, mut part, mut bytes) = (Vec::new(), Vec::new(), 0);
     for mut rule in rules {
         let Some(names) = rule.names.take() else {
             part.push(rule);
@@ -376,13 +376,13 @@ fn split(rules: Vec<PolicyRule>) -> Vec<Vec<PolicyRule>> {
         let mut some = BTreeMap::new();
         for (name, why) in names {
             // In JSON a name has quotes and a comma.
-            let cost = name.len().saturating_add(3);
-            if bytes.saturating_add(cost) > MOST_BYTES {
+            let cost = name.len() + 3;
+            if bytes + cost > MOST_BYTES {
                 push_named(&mut part, &rule, mem::take(&mut some));
                 parts.push(mem::take(&mut part));
                 bytes = 0;
             }
-            bytes = bytes.saturating_add(cost);
+            bytes += cost;
             some.insert(name, why);
         }
         push_named(&mut part, &rule, some);

@@ -275,7 +275,7 @@ impl Words {
                     None if room => self.line.push(byte),
                     None => {}
                 }
-                self.column = self.column.saturating_add(1);
+                self.column += 1;
             }
         }
     }
@@ -283,7 +283,7 @@ impl Words {
     fn keep(&mut self) {
         self.column = 0;
         let line = std::mem::take(&mut self.line);
-        if self.last.is_empty() && self.first.len().saturating_add(line.len()) <= MOST_WORDS / 2 {
+        if self.last.is_empty() && self.first.len() + line.len() <= MOST_WORDS / 2 {
             self.first.extend(line);
             return;
         }

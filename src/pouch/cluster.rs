@@ -211,7 +211,7 @@ impl Cluster {
     }
 
     /// How many requests went out so far.
-    pub fn requests(&self) -> u64 {
+    pub fn requests(&self) -> usize {
         self.link.requests()
     }
 
@@ -391,7 +391,7 @@ impl Cluster {
             if page.items.len() > largest && !page.token.is_empty() {
                 return Ok(Pages::Misfit("a page of a list is longer than was asked for"));
             }
-            if listing.len().saturating_add(page.items.len()) > MOST_LISTED {
+            if listing.len() + page.items.len() > MOST_LISTED {
                 return Err(Broken::TooLong);
             }
             let count = u64::try_from(page.items.len()).unwrap_or(u64::MAX);
@@ -494,7 +494,7 @@ impl Cluster {
             }
             Err(broken) if broken.is_of_server() => Err(broken),
             Err(broken) => {
-                fate.failures.set(fate.failures.get().saturating_add(1));
+                fate.failures.update(|failures| failures + 1);
                 Ok(Got::Failed(broken))
             }
         }

@@ -45,6 +45,9 @@
 //! | [`text`] | commit messages |
 //! | [`cache`], [`scratch`] | folders that are kept from run to run, and folders that are not |
 
+// As in the core.
+#![cfg_attr(not(test), deny(clippy::arithmetic_side_effects))]
+
 pub mod age;
 pub mod ambient;
 pub mod cache;

@@ -294,8 +294,7 @@ impl Report {
             all.elsewhere = report.elsewhere;
             all.findings.append(&mut report.findings);
             for (kind, count) in report.counted {
-                let all = all.counted.entry(kind).or_default();
-                *all = all.saturating_add(count);
+                *all.counted.entry(kind).or_default() += count;
             }
             all.accepted.append(&mut report.accepted);
             all.spent.append(&mut report.spent);

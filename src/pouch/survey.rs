@@ -25,6 +25,7 @@ use pouch_core::inquiry::{self, ListedKind};
 use pouch_core::layout::manifest::SourceIdentity;
 use pouch_core::listing::counted;
 use pouch_core::name::{Claimant, GroupKind, ObjectKey, SourceName};
+use pouch_core::node::Node;
 use pouch_core::snapshot::{Answer, Reading, Reason, SealedDocument, Snapshot, assemble_by};
 use pouch_core::stamp::{SourceStamp, Stamp};
 use pouch_core::world::looks::Looks;
@@ -482,7 +483,7 @@ impl Times {
 
     fn add(&mut self, index: usize, kind: &GroupKind, count: usize, timer: Timer) {
         let (known, time) = self.0.entry((index, kind.clone())).or_default();
-        *known = known.saturating_add(count);
+        *known += count;
         *time = time.saturating_add(timer.elapsed());
     }
 
@@ -557,6 +558,16 @@ fn list_namespaces(
     Ok(())
 }
 
+/// Chains what was read of files and listed of clusters so far, each document with its source.
+fn documents<'r>(
+    readings: &'r [Reading],
+    clusters: &'r BTreeMap<usize, Live>,
+) -> impl Iterator<Item = (&'r Node, &'r SourceName)> {
+    let of_files = readings.iter().flat_map(|reading| &reading.documents);
+    let all = of_files.chain(clusters.values().flat_map(Live::documents));
+    all.map(|(document, origin)| (document, &origin.source))
+}
+
 /// Lists the objects behind the Clusters that regions take, of every kind that such a Cluster of any source refers to.
 fn list_behind(
     surveyor: &Surveyor<'_>,
@@ -565,9 +576,7 @@ fn list_behind(
     times: &mut Times,
 ) -> Result<(), Failure> {
     let fleet = surveyor.fleet;
-    let of_files = readings.iter().flat_map(|reading| &reading.documents);
-    let documents = of_files.chain(clusters.values().flat_map(Live::documents));
-    let kinds = inquiry::behind_all(fleet, documents.map(|(document, origin)| (document, &origin.source)));
+    let kinds = inquiry::behind_all(fleet, documents(readings, clusters));
     for (index, live) in clusters {
         let Some(source) = fleet.sources.get(*index) else { continue };
         for kind in &kinds {
@@ -588,9 +597,7 @@ fn read_ruled(
     times: &mut Times,
 ) -> Result<(), Failure> {
     let fleet = surveyor.fleet;
-    let of_files = readings.iter().flat_map(|reading| &reading.documents);
-    let documents = of_files.chain(clusters.values().flat_map(Live::documents));
-    let rules = inquiry::rules_among(fleet, documents.map(|(document, origin)| (document, &origin.source)));
+    let rules = inquiry::rules_among(fleet, documents(readings, clusters));
     for (index, live) in clusters {
         let Some(source) = fleet.sources.get(*index) else { continue };
         for ruled in inquiry::ruled(fleet, &source.provides, &rules) {

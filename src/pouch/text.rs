@@ -162,8 +162,8 @@ fn body(moved: &[&Region]) -> Vec<String> {
     let mut lines = Vec::new();
     // What one region does not need of its share, the next ones may use.
     let mut room = MOST_LINES.saturating_sub(moved.len());
-    for (at, region) in moved.iter().enumerate() {
-        let share = room.checked_div(moved.len().saturating_sub(at)).unwrap_or_default();
+    for (left, region) in (1..=moved.len()).rev().zip(moved) {
+        let share = room.checked_div(left).unwrap_or_default();
         let count = |action: &str| region.changes.iter().filter(|change| change.action == action).count();
         let parts: Vec<String> = ["added", "changed", "resealed", "withdrawn"]
             .into_iter()
@@ -196,13 +196,13 @@ fn harmless(line: &str) -> String {
 fn bounded(lines: &[String]) -> String {
     let is_text = |line: &String| !line.is_empty();
     let from = lines.iter().position(is_text).unwrap_or_default();
-    let to = lines.iter().rposition(is_text).map_or(0, |last| last.saturating_add(1));
+    let to = lines.iter().rposition(is_text).map_or(0, |last| last + 1);
     let lines = lines.get(from..to).unwrap_or_default();
     let mut out = String::new();
     for (at, line) in lines.iter().enumerate() {
         let rest = lines.len().saturating_sub(at);
-        let is_full = out.len().saturating_add(line.len()).saturating_add(64) > MOST_BYTES;
-        if is_full || (at.saturating_add(1) >= MOST_LINES && rest > 1) {
+        let is_full = out.len() + line.len() + 64 > MOST_BYTES;
+        if is_full || (at + 1 >= MOST_LINES && rest > 1) {
             out.push_str(&format!("and {rest} more lines\n"));
             break;
         }

@@ -76,7 +76,7 @@ fn paths(fields: &Node) -> Vec<String> {
     for field in FIELDS {
         let Some(node) = fields.at(field) else { continue };
         let start = field.iter().map(|part| part.trim_start_matches("f:")).collect::<Vec<_>>().join(".");
-        let mut left = Vec::from([(start, node, 0_usize)]);
+        let mut left = Vec::from([(start, node, 0)]);
         while let Some((path, node, depth)) = left.pop() {
             let below: Vec<_> = node.entries().iter().filter(|(name, _)| **name != *".").collect();
             if below.is_empty() || depth >= DEEPEST {
@@ -85,9 +85,11 @@ fn paths(fields: &Node) -> Vec<String> {
                     found.push(path);
                 }
             } else if found.len() < MOST_READ {
-                left.extend(below.into_iter().map(|(name, node)| {
-                    (format!("{path}.{}", name.trim_start_matches("f:")), node, depth.saturating_add(1))
-                }));
+                left.extend(
+                    below
+                        .into_iter()
+                        .map(|(name, node)| (format!("{path}.{}", name.trim_start_matches("f:")), node, depth + 1)),
+                );
             }
         }
     }

@@ -73,10 +73,10 @@ pub(super) fn lost<'a>(
             End::Anew => going,
         };
         let account = accounts.entry(Whose::of(by)).or_insert_with_key(|whose| Account::new(whose.clone(), 0));
-        account.claimants = account.claimants.saturating_add(1);
-        account.lost = account.lost.saturating_add(budget.weight(losses.len()));
+        account.claimants += 1;
+        account.lost += budget.weight(losses.len());
         let is_gone = end == End::Gone && now.is_empty() && !losses.is_empty();
-        account.gone = account.gone.saturating_add(usize::from(is_gone));
+        account.gone += usize::from(is_gone);
         if !losses.is_empty() {
             account.losses.insert(by.clone(), losses.into_iter().map(loss).collect());
         }

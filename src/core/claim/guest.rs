@@ -34,7 +34,7 @@ pub(super) fn claims(fleet: &Fleet, snapshot: &Snapshot, synced: &SyncRules) -> 
     for group in fleet.guests.values() {
         let Some(region) = fleet.regions.get(&group.region) else { continue };
         let entries = entries(fleet, snapshot, synced, group, region);
-        let objects = entries.iter().map(Supply::count).fold(0_usize, usize::saturating_add);
+        let objects: usize = entries.iter().map(Supply::count).sum();
         let most = MOST_NAMESPACES.min(MOST_TOGETHER.checked_div(objects).unwrap_or(MOST_NAMESPACES));
         let Namespaces { named, served, beyond } = namespaces(fleet, snapshot, group, region, most);
         let too_many = too_many(group, most);
@@ -442,11 +442,10 @@ fn parts<T>(base: &str, mut all: Vec<(Mark, T)>) -> Vec<Part<T>> {
         if part.is_empty() {
             continue;
         }
-        if part.len() <= MOST_PAYLOADS || bits == 0 {
+        let Some(bits) = bits.checked_sub(1).filter(|_| part.len() > MOST_PAYLOADS) else {
             parts.push(Part { name: name_of_part(base, start), payloads: part });
             continue;
-        }
-        let bits = bits.saturating_sub(1);
+        };
         let middle = start | 1 << bits;
         let upper = part.split_off(part.partition_point(|(mark, _)| mark.number() < middle));
         left.push((middle, bits, upper));

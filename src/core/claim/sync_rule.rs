@@ -239,7 +239,7 @@ pub(super) fn for_guests(
             if taken.foreign >= MOST_FOREIGN {
                 continue;
             }
-            taken.foreign = taken.foreign.saturating_add(1);
+            taken.foreign += 1;
         }
         taken.asked.push(asked);
     }

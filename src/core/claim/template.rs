@@ -93,9 +93,9 @@ const MOST_CLAIMS: usize = 200_000;
 /// The templates that are for the most namespaces, as many as have to go so that the others make no more claims than `most`.
 fn crowded(mut counts: Vec<(usize, Name)>, most: usize) -> Vec<Name> {
     counts.sort();
-    let mut sum = 0_usize;
+    let mut sum = 0;
     let fits = |(count, _): &(usize, Name)| {
-        sum = sum.saturating_add(*count);
+        sum += *count;
         sum <= most
     };
     counts.into_iter().skip_while(fits).map(|(_, name)| name).collect()

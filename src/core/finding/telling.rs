@@ -13,27 +13,27 @@ const MOST_NAMESPACES: usize = 64;
 /// What was told so far of one claim: a few objects, and one of each namespace, so that whoever has many hides nobody's.
 #[derive(Clone, Default, Debug)]
 pub struct Telling {
-    asked: usize,
     told: usize,
+    others: usize,
     namespaces: BTreeSet<Option<Namespace>>,
 }
 
 impl Telling {
     /// Whether a finding speaks of an object.
     pub fn tells(&mut self, object: &ObjectKey) -> bool {
-        self.asked = self.asked.saturating_add(1);
         let is_first = !self.namespaces.contains(&object.namespace) && self.namespaces.len() < MOST_NAMESPACES;
         if self.told >= MOST_TOLD && !is_first {
+            self.others += 1;
             return false;
         }
-        self.told = self.told.saturating_add(1);
+        self.told += 1;
         self.namespaces.insert(object.namespace.clone());
         true
     }
 
     /// How many others there are; none where all are told of.
     pub fn others(&self) -> Option<usize> {
-        Some(self.asked.saturating_sub(self.told)).filter(|others| *others > 0)
+        Some(self.others).filter(|others| *others > 0)
     }
 }
 

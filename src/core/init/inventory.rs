@@ -172,7 +172,7 @@ pub fn describe(known: &[KnownRegion], inventories: &Inventories) -> Described {
     }
     // ClusterProfiles come first, and a Cluster of the registry that only has the name of one is perhaps the same.
     unnamed.sort_by(|a, b| a.first().map(|item| &item.to).cmp(&b.first().map(|item| &item.to)));
-    let mut made = 0_usize;
+    let mut made = 0;
     for group in unnamed {
         let Some(first) = group.first() else { continue };
         if made == MOST_REGIONS {
@@ -189,7 +189,7 @@ pub fn describe(known: &[KnownRegion], inventories: &Inventories) -> Described {
             false => {
                 let region = free(&described, &first.to, name);
                 add(&mut described, &region, group, true);
-                made = made.saturating_add(1);
+                made += 1;
             }
         }
     }

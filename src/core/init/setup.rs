@@ -145,9 +145,9 @@ pub fn check_repository(url: &str, consumer: Consumer) -> Result<(), RepositoryF
 ///
 /// A drive of Windows is no host, and git has no backslash in this form.
 fn scp(url: &str) -> Option<(&str, &str)> {
-    let at = url.find('@').map_or(0, |at| at.saturating_add(1));
+    let at = url.find('@').map_or(0, |at| at + 1);
     let end = match url.get(at..)?.starts_with('[') {
-        true => url.find("]:")?.saturating_add(1),
+        true => url.find("]:")? + 1,
         false => url.find(':')?,
     };
     let (host, path) = (url.get(..end)?, url.get(end..)?.strip_prefix(':')?);
@@ -165,7 +165,7 @@ fn for_flux(url: &str) -> Cow<'_, str> {
                 let name = name.strip_prefix('[')?.strip_suffix(']')?;
                 (name.matches(':').count() == 1).then(|| format!("{user}{name}"))
             };
-            let split = host.split_at(host.find('@').map_or(0, |at| at.saturating_add(1)));
+            let split = host.split_at(host.find('@').map_or(0, |at| at + 1));
             let host = of_port(split).unwrap_or_else(|| host.to_string());
             Cow::Owned(format!("ssh://{host}/{}", path.trim_start_matches('/')))
         }

@@ -256,20 +256,9 @@ fn size(way: &Way) -> usize {
     let AccessCluster { server, tls_server_name, ca_data, proxy_url, .. } = cluster;
     let texts = [Some(server), tls_server_name.as_ref(), ca_data.as_ref(), proxy_url.as_ref()].into_iter().flatten();
     let texts = texts.chain([&exec.command, &exec.install_hint]).chain(&exec.arguments);
-    let variables = exec.variables.iter().map(|(name, value)| name.len().saturating_add(value.len()));
-    texts.map(String::len).chain(variables).chain(config.as_ref().map(size_of)).fold(0, usize::saturating_add)
-}
-
-fn size_of(node: &Node) -> usize {
-    let own = match node {
-        Node::Text(text) => text.len(),
-        Node::List(items) => items.iter().map(size_of).fold(0, usize::saturating_add),
-        Node::Map(entries) => {
-            entries.iter().map(|(key, value)| key.len().saturating_add(size_of(value))).fold(0, usize::saturating_add)
-        }
-        _ => 0,
-    };
-    own.saturating_add(8)
+    let texts = texts.chain(exec.variables.iter().flat_map(|(name, value)| [name, value]));
+    let config = config.as_ref().map(|config| config.size().written()).unwrap_or_default();
+    texts.map(String::len).sum::<usize>() + config
 }
 
 /// Why Argo CD should not be sent to a server; ends a sentence.
@@ -303,7 +292,7 @@ fn is_authority(data: &str) -> bool {
             ("-----BEGIN CERTIFICATE-----", false) => is_inside = true,
             ("-----END CERTIFICATE-----", true) => {
                 is_inside = false;
-                certificates = certificates.saturating_add(1);
+                certificates += 1;
             }
             (line, true) if line.bytes().all(|b| b.is_ascii_alphanumeric() || b"+/=".contains(&b)) => {}
             _ => return false,

@@ -41,7 +41,7 @@ struct Several {
 
 impl Several {
     fn add<'o>(&mut self, count: usize, objects: impl IntoIterator<Item = &'o GuestObject>) {
-        self.count = self.count.saturating_add(count);
+        self.count += count;
         for object in objects {
             if self.first.len() < MOST_NAMED {
                 self.first.insert(object.clone());
@@ -122,7 +122,7 @@ fn compare(payloads: &Payloads, writers: &[Writer<'_>], told: &mut Told) {
     let mut pairs: BTreeMap<(&ObjectKey, &ObjectKey), Several> = BTreeMap::new();
     for (object, standing) in &of_object {
         for (at, (one, wording)) in standing.iter().enumerate() {
-            for (other, others) in standing.iter().skip(at.saturating_add(1)) {
+            for (other, others) in standing.iter().skip(at + 1) {
                 if wording.is_none() || wording != others {
                     pairs.entry((one, other)).or_default().add(1, [*object]);
                 }

@@ -49,7 +49,7 @@ pub(super) fn check(
     if made(&parcel.edits).is_some() {
         findings.extend(copied::check(world, member.acting(claim), object, lands));
     }
-    let bytes = size(object).saturating_add(AROUND);
+    let bytes = size(object) + AROUND;
     if bytes > MOST_BYTES {
         let message = format!("{} takes about {bytes} bytes in a payload, and one holds {MOST_BYTES}", object.key);
         let finding = Finding::new(Code::InvalidObject, message).about(&object.key).at(&object.origin);
@@ -88,7 +88,7 @@ pub(super) fn set_aside(world: &World<'_>, claim: &Claim, closure: &mut Closure)
     }
     contradicting(closure, &mut aside);
     let is_left = !closure.members.is_empty();
-    let (mut telling, mut stopping, mut last) = (Telling::default(), 0_usize, None);
+    let (mut telling, mut stopping, mut last) = (Telling::default(), 0, None);
     for (read, verdict, found) in aside {
         let Some(first) = found.iter().find(|finding| finding.stops_claim()) else { continue };
         if verdict == Verdict::Broken {
@@ -98,7 +98,7 @@ pub(super) fn set_aside(world: &World<'_>, claim: &Claim, closure: &mut Closure)
             if stopping < MOST_TOLD {
                 findings.extend(found);
             }
-            stopping = stopping.saturating_add(1);
+            stopping += 1;
             continue;
         }
         let what = match verdict {
@@ -176,24 +176,10 @@ pub(super) fn size(object: &Object) -> usize {
     const PER_ENTRY: usize = 8;
     if let Some(payload) = &object.payload {
         let entries = payload.entries().iter();
-        let sizes = entries.map(|(name, bytes)| name.len().saturating_add(bytes.len().div_ceil(3).saturating_mul(4)));
-        return sizes.fold(0_usize, |sum, size| sum.saturating_add(size).saturating_add(PER_ENTRY));
+        let base64 = |bytes: usize| bytes.div_ceil(3) * 4;
+        return entries.map(|(name, bytes)| base64(bytes.len()) + name.len() + PER_ENTRY).sum();
     }
-    node_size(&object.body)
-}
-
-fn node_size(node: &crate::node::Node) -> usize {
-    use crate::node::Node;
-    const AROUND: usize = 8;
-    let below = match node {
-        Node::Text(text) => text.len(),
-        Node::List(items) => items.iter().map(node_size).fold(0, usize::saturating_add),
-        Node::Map(entries) => {
-            entries.iter().map(|(key, node)| key.len().saturating_add(node_size(node))).fold(0, usize::saturating_add)
-        }
-        _ => 0,
-    };
-    below.saturating_add(AROUND)
+    object.body.size().written()
 }
 
 /// Checks whether the region serves the sets that deliver what a group claims.

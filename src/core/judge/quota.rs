@@ -53,10 +53,10 @@ struct Load {
 impl Load {
     fn plus(self, other: Self) -> Self {
         Self {
-            claims: self.claims.saturating_add(other.claims),
-            objects: self.objects.saturating_add(other.objects),
-            sealed: self.sealed.saturating_add(other.sealed),
-            listed: self.listed.saturating_add(other.listed),
+            claims: self.claims + other.claims,
+            objects: self.objects + other.objects,
+            sealed: self.sealed + other.sealed,
+            listed: self.listed + other.listed,
         }
     }
 }
@@ -90,7 +90,7 @@ pub(super) fn exceeded(
     let all = loads.values().fold(Load::default(), |sum, load| sum.plus(*load));
     let is_crowded = all.objects > limits.most_objects(&region.delivery)
         || all.sealed > MOST_SEALED_OF_REGION
-        || all.listed.saturating_add(all.objects.saturating_mul(AROUND_OBJECT)) > MOST_LISTED_OF_REGION;
+        || all.listed + all.objects * AROUND_OBJECT > MOST_LISTED_OF_REGION;
     let full = loads.iter().filter(|(_, load)| is_full(load));
     let full: BTreeSet<Holder> = full.map(|(whose, _)| whose.clone()).collect();
     (is_crowded || !full.is_empty()).then_some((full, is_crowded))
@@ -136,7 +136,7 @@ impl<'a> Court<'a> {
         }
         let sealed = self.world.snapshot.get(&member.read).map(crate::object::Object::sealed_bytes).unwrap_or_default();
         // In a payload, base64 stands in base64.
-        if parcel(&member.edits).is_some() { sealed.saturating_div(3).saturating_mul(4) } else { sealed }
+        if parcel(&member.edits).is_some() { sealed / 3 * 4 } else { sealed }
     }
 
     fn has(&self, ruling: &Ruling<'_>, lands: &ObjectKey) -> bool {
@@ -159,18 +159,18 @@ impl<'a> Court<'a> {
 
     /// Holds one to his quotas.
     fn of_holder(&self, whose: &Holder, rulings: &mut [Ruling<'_>]) {
-        let (mut claims, mut needs) = (0_usize, 0_usize);
+        let (mut claims, mut needs) = (0, 0);
         let mut objects: BTreeMap<&ObjectKey, &Member> = BTreeMap::new();
         let is_theirs = |ruling: &&Ruling<'_>| ruling.is_admitted() && self.whose(ruling) == *whose;
         for ruling in rulings.iter().filter(is_theirs) {
-            claims = claims.saturating_add(counted(ruling));
+            claims += counted(ruling);
             for member in ruling.case.published_members() {
                 objects.insert(&member.lands, member);
-                needs = needs.saturating_add(listed(ruling, member));
+                needs += listed(ruling, member);
             }
         }
         let (count, limits, region) = (objects.len(), &self.world.fleet.limits, &self.region.name);
-        let sealed = objects.values().map(|member| self.sealed(member)).fold(0_usize, usize::saturating_add);
+        let sealed = objects.values().map(|member| self.sealed(member)).sum::<usize>();
         let namespace = &whose.namespace;
         let who = match &whose.part {
             Part::Templates => "ManagedResources".to_owned(),
@@ -292,8 +292,8 @@ struct Room<'c, 'a> {
 impl Room<'_, '_> {
     fn add(&mut self, key: &ObjectKey, sealed: usize) {
         if self.keys.insert(key.clone()) {
-            let names = key.name.as_str().len().saturating_add(key.namespace_text().len());
-            let listed = names.saturating_mul(3).saturating_add(AROUND_OBJECT);
+            let names = key.name.as_str().len() + key.namespace_text().len();
+            let listed = names * 3 + AROUND_OBJECT;
             self.load = self.load.plus(Load { claims: 0, objects: 1, sealed, listed });
         }
     }
@@ -348,24 +348,24 @@ fn counted(ruling: &Ruling<'_>) -> usize {
 /// About how many bytes `bundle.yaml` takes to say that a claim needs a member.
 fn listed(ruling: &Ruling<'_>, member: &Member) -> usize {
     let by = &ruling.case.claim.by;
-    let names = by.name().len().saturating_add(by.namespace().as_str().len());
+    let names = by.name().len() + by.namespace().as_str().len();
     let step = |step: &Step| {
         let said = match step {
             Step::Field { interface, field } => {
-                interface.as_ref().map_or(0, |interface| interface.as_str().len()).saturating_add(field.len())
+                interface.as_ref().map_or(0, |interface| interface.as_str().len()) + field.len()
             }
             Step::AccessRule(name) | Step::Rule(name) | Step::Template(name) => name.as_str().len(),
             Step::Data(key) => {
-                let kind = key.kind.group.as_str().len().saturating_add(key.kind.kind.as_str().len());
-                kind.saturating_add(key.path().len()).saturating_add(AROUND_DATA)
+                let kind = key.kind.group.as_str().len() + key.kind.kind.as_str().len();
+                kind + key.path().len() + AROUND_DATA
             }
             Step::Opaque(words) => words.len(),
         };
-        said.saturating_add(AROUND_STEP)
+        said + AROUND_STEP
     };
-    let steps = member.through.iter().map(step).fold(0_usize, usize::saturating_add);
+    let steps = member.through.iter().map(step).sum::<usize>();
     let entry = if by.entry().is_some() { AROUND_ENTRY } else { 0 };
-    names.saturating_add(steps).saturating_add(AROUND_NEED).saturating_add(entry)
+    names + steps + AROUND_NEED + entry
 }
 
 fn fail(ruling: &mut Ruling<'_>, message: String, help: &'static str) {

@@ -64,7 +64,7 @@ pub fn converts_below(found: &[u8], way: &str) -> Option<usize> {
         let words = words(line, way).unwrap_or_default();
         is_disguised(line) || words.into_iter().any(|word| !spares_bytes(word) || strange.contains(&name(word)))
     })?;
-    Some(at.saturating_add(1))
+    Some(at + 1)
 }
 
 /// The start of a macro's definition.

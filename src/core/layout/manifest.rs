@@ -52,7 +52,7 @@ pub fn emit(manifest: &Manifest) -> String {
     let mut objects: Vec<&ManifestObject> = manifest.objects.iter().collect();
     objects.sort_by(|a, b| a.key.cmp(&b.key));
 
-    let mut text = String::with_capacity(objects.len().saturating_mul(OBJECT_BYTES));
+    let mut text = String::with_capacity(objects.len() * OBJECT_BYTES);
     append(&head, &mut text);
     // A region has thousands of objects: one tree of them all would be most of what an unchanged run allocates.
     text.push_str(if objects.is_empty() { "objects: []\n" } else { "objects:\n" });

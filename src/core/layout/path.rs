@@ -258,10 +258,10 @@ fn encode(text: &str, keep: fn(u8) -> bool) -> Cow<'_, str> {
     if text.bytes().all(keep) && !text.starts_with('.') && !text.ends_with('.') {
         return Cow::Borrowed(text);
     }
-    let last = text.len().saturating_sub(1);
     let mut out = String::with_capacity(text.len());
-    for (at, byte) in text.bytes().enumerate() {
-        let dot_at_an_end = byte == b'.' && (at == 0 || at == last);
+    let mut bytes = text.bytes();
+    while let Some(byte) = bytes.next() {
+        let dot_at_an_end = byte == b'.' && (out.is_empty() || bytes.len() == 0);
         if keep(byte) && !dot_at_an_end {
             out.push(char::from(byte));
         } else {

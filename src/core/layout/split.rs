@@ -113,7 +113,7 @@ impl Splits {
         for key in keys {
             let leaf = homes.entry(&key.kind).or_insert_with(|| Leaf::home(&key.kind));
             match counts.get_mut(leaf) {
-                Some(count) => *count = count.saturating_add(1),
+                Some(count) => *count += 1,
                 None => _ = counts.insert(leaf.clone(), 1),
             }
         }
@@ -121,7 +121,7 @@ impl Splits {
         let mut splits = self.clone();
         let (core, namespaces) = (Leaf::core(), Leaf::namespaces());
         // Namespaces stand in the core as long as it is whole.
-        if splits.of(&core).is_none() && count(&core).saturating_add(count(&namespaces)) > most {
+        if splits.of(&core).is_none() && count(&core) + count(&namespaces) > most {
             splits.now.insert(core, 1);
             splits.now.insert(namespaces.clone(), 1);
         }
@@ -209,7 +209,7 @@ fn parts_for(count: usize, most: usize) -> u32 {
 fn number(key: &ObjectKey, of: u32) -> u32 {
     let texts = [key.kind.group.as_str(), key.kind.kind.as_str(), key.namespace_text(), key.name.as_str()];
     let hash = u32::from_be_bytes(sha256_start(texts.join("\0").as_bytes()));
-    hash & of.saturating_sub(1)
+    of.checked_sub(1).map_or(0, |mask| hash & mask)
 }
 
 fn line(leaf: &Leaf, of: u32) -> String {

@@ -10,9 +10,9 @@ use alloc::vec::Vec;
 use core::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::claim::Claim;
-use crate::finding::{Fault, Finding};
+use crate::finding::Finding;
 use crate::name::{Name, Region};
-use crate::node::{Key, Node};
+use crate::node::Node;
 use crate::object::Object;
 use crate::secret::Payload;
 
@@ -51,7 +51,7 @@ pub(super) fn within<K: Default, E>(
         let made = make(kept, claim);
         let weight = weight(&made);
         let before = held.fetch_add(weight, Ordering::Relaxed);
-        Weighed { weight, made: (before.saturating_add(weight) <= most).then_some(made) }
+        Weighed { weight, made: (before + weight <= most).then_some(made) }
     };
     let made = run(&|claims| {
         let mut kept = K::default();
@@ -64,7 +64,7 @@ pub(super) fn within<K: Default, E>(
     let mut weights = Weights::new();
     for (claim, it) in claims.iter().zip(&made) {
         let weight = weights.entry(claim.region()).or_default().entry(kind_of(claim)).or_default();
-        *weight = weight.saturating_add(it.weight);
+        *weight += it.weight;
     }
     drop(made);
     let heavy = too_heavy(&weights, most);
@@ -92,12 +92,12 @@ fn kind_of(claim: &Claim) -> Kind<'_> {
 /// Those that have to go so that the others weigh no more than `most` together: regions that want less than an equal share
 /// leave the rest to the others, and in each the ones that weigh the most go.
 fn too_heavy<'n>(weights: &Weights<'n>, most: usize) -> BTreeSet<(&'n Region, Kind<'n>)> {
-    let all = |of: &BTreeMap<Kind<'_>, usize>| of.values().copied().fold(0, usize::saturating_add);
+    let all = |of: &BTreeMap<Kind<'_>, usize>| of.values().sum::<usize>();
     let mut regions: Vec<_> = weights.iter().map(|(region, of)| (all(of), *region, of)).collect();
     regions.sort_by_key(|(weight, region, _)| (*weight, *region));
-    let (mut left, mut waiting) = (most, regions.len());
+    let mut left = most;
     let mut heavy = BTreeSet::new();
-    for (_, region, of) in regions {
+    for (waiting, (_, region, of)) in (1..=regions.len()).rev().zip(regions) {
         let share = left.checked_div(waiting).unwrap_or_default();
         let mut sorted: Vec<(usize, Kind<'_>)> = of.iter().map(|(name, weight)| (*weight, *name)).collect();
         // What is for guests goes first.
@@ -109,7 +109,7 @@ fn too_heavy<'n>(weights: &Weights<'n>, most: usize) -> BTreeSet<(&'n Region, Ki
                 None => _ = heavy.insert((region, name)),
             }
         }
-        (left, waiting) = (left.saturating_sub(kept), waiting.saturating_sub(1));
+        left = left.saturating_sub(kept);
     }
     heavy
 }
@@ -117,42 +117,32 @@ fn too_heavy<'n>(weights: &Weights<'n>, most: usize) -> BTreeSet<(&'n Region, Ki
 /// About how many bytes are held of what was made, or of what is told of it.
 fn weight(made: &One) -> usize {
     match made {
-        Ok(objects) => objects.iter().map(object).fold(0, usize::saturating_add),
-        Err(findings) => findings.iter().map(told).fold(0, usize::saturating_add),
+        Ok(objects) => objects.iter().map(object).sum(),
+        Err(findings) => findings.iter().map(|it| said(&it.message, &it.help)).sum(),
     }
 }
 
-fn told(finding: &Finding) -> usize {
-    AROUND.saturating_add(finding.message.len()).saturating_add(finding.help.len())
+fn said(message: &str, help: &str) -> usize {
+    AROUND + message.len() + help.len()
 }
 
 fn object(object: &Object) -> usize {
+    const PAIR: usize = 64;
     let payload = object.payload.as_ref().map(Payload::entries).unwrap_or_default();
-    let payload = payload.iter().map(|(name, value)| name.len().saturating_add(value.len()).saturating_add(64));
+    let payload = payload.iter().map(|(name, value)| PAIR + name.len() + value.len());
     let pairs = object.labels.iter().chain(&object.annotations);
-    let pairs = pairs.map(|(key, value)| key.len().saturating_add(value.len()).saturating_add(64));
-    let faults = object
-        .faults
-        .iter()
-        .map(|fault: &Fault| AROUND.saturating_add(fault.message.len()).saturating_add(fault.help.len()));
+    let pairs = pairs.map(|(key, value)| PAIR + key.len() + value.len());
+    let faults = object.faults.iter().map(|fault| said(&fault.message, &fault.help));
     let matched = object.matched.iter().flat_map(|matched| [node(&matched.labels), node(&matched.annotations)]);
     let silence = object.silence.iter().map(|silence| silence.len());
     let all = payload.chain(pairs).chain(faults).chain(matched).chain(silence);
-    all.fold(node(&object.body).saturating_add(AROUND), usize::saturating_add)
+    all.sum::<usize>() + node(&object.body) + AROUND
 }
 
 fn node(it: &Node) -> usize {
     const ONE: usize = 24;
-    let inner = match it {
-        Node::Text(text) => text.len(),
-        Node::List(items) => items.iter().map(node).fold(0, usize::saturating_add),
-        Node::Map(entries) => {
-            let of = |(key, value): &(Key, Node)| node(value).saturating_add(key.len()).saturating_add(ONE);
-            entries.iter().map(of).fold(0, usize::saturating_add)
-        }
-        _ => 0,
-    };
-    inner.saturating_add(ONE)
+    let size = it.size();
+    size.keys + size.texts + (size.nodes + size.entries) * ONE
 }
 
 #[cfg(test)]

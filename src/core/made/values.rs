@@ -41,15 +41,11 @@ pub(super) struct Pairs<'a>(BTreeMap<String, &'a [u8]>);
 impl<'a> Pairs<'a> {
     /// The first stand-in in a text: what is before it, its value if that is a text, and what is behind it.
     pub(super) fn next<'t>(&self, text: &'t str) -> Option<(&'t str, Option<&'a str>, &'t str)> {
-        let mut from = 0_usize;
-        loop {
-            let at = from.saturating_add(text.get(from..)?.find(BEGINNING)?);
-            let end = at.saturating_add(LENGTH);
-            if let Some(value) = text.get(at..end).and_then(|stand_in| self.0.get(stand_in)) {
-                return Some((text.get(..at)?, core::str::from_utf8(value).ok(), text.get(end..)?));
-            }
-            from = at.saturating_add(BEGINNING.len());
-        }
+        text.match_indices(BEGINNING).find_map(|(at, _)| {
+            let (before, rest) = text.split_at_checked(at)?;
+            let (stand_in, behind) = rest.split_at_checked(LENGTH)?;
+            Some((before, core::str::from_utf8(self.0.get(stand_in)?).ok(), behind))
+        })
     }
 }
 
@@ -71,8 +67,7 @@ impl<'a> Given<'a> {
         let (mut values, mut stand_ins, mut pairs) = (Some(Vec::new()), Vec::new(), Pairs::default());
         let mut has_secrets = false;
         // Each is hashed and copied anew for some namespaces.
-        let entries = data.iter().filter_map(|(_, object)| Some(object.payload.as_ref()?.entries().len()));
-        let entries = entries.fold(0, usize::saturating_add);
+        let entries: usize = data.iter().filter_map(|(_, object)| Some(object.payload.as_ref()?.entries().len())).sum();
         if entries > MOST_ENTRIES {
             let message = format!("the Secrets among its data have {entries} entries, more than {MOST_ENTRIES}");
             let finding = Finding::new(Code::InvalidTemplate, message).help("Give it Secrets with fewer entries.");
@@ -150,7 +145,7 @@ fn asked_for<'t>(literal: &'t str, datum: &str) -> BTreeSet<&'t str> {
     let quoted = literal.split(['"', '`']).skip(1).filter(|text| !text.is_empty() && text.chars().all(is_word));
     let behind = format!(".{datum}.");
     let fields = literal.match_indices(&*behind).filter_map(|(at, sign)| {
-        let field = literal.get(at.saturating_add(sign.len())..)?;
+        let field = literal.get(at..)?.strip_prefix(sign)?;
         field.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).next().filter(|field| !field.is_empty())
     });
     quoted.chain(fields).take(MOST).collect()

@@ -106,8 +106,8 @@ pub fn is_handed_out(chain: &[Step]) -> bool {
 pub fn shown(chain: &[Step]) -> Option<String> {
     let chain = behind_claimant(chain);
     let at = chain.iter().rposition(|step| step.data().is_none())?;
-    let (before, given) = chain.split_at(at.saturating_add(1));
-    let mut text = before.last()?.to_string();
+    let (last, given) = chain.get(at..)?.split_first()?;
+    let mut text = last.to_string();
     for (at, key) in given.iter().enumerate() {
         text.push_str(if at == 0 { " with " } else { ", " });
         text.push_str(&key.to_string());

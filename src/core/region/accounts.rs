@@ -273,7 +273,6 @@ impl Weighing<'_> {
         let fleet = self.input.terms.world.fleet;
         account.source = self.source.cloned();
         let had: BTreeSet<&Claimant> = self.then.keys().chain(self.before.keys()).copied().collect();
-        let (mut before, mut lost) = (0_usize, 0_usize);
         // However many share a Secret, an entry counts once.
         let mut counted: BTreeSet<(&ObjectKey, String)> = BTreeSet::new();
         // Whoever is named to be withdrawn was looked at by a person.
@@ -291,20 +290,19 @@ impl Weighing<'_> {
                     .map(|(key, entry, _)| self.loss(key, Some(entry.clone()))),
             );
             let own = entries.into_iter().filter(|(key, entry, _)| counted.insert((key, entry.clone()))).count();
-            let weight = fleet.limits.deletions.weight(objects.len().saturating_add(own));
-            lost = lost.saturating_add(weight);
+            let weight = fleet.limits.deletions.weight(objects.len() + own);
+            account.lost += weight;
             let is_refused = self.pack.refused.contains(by);
             let is_gone = now.is_none() && !objects.is_empty() && self.then.contains_key(by);
-            account.gone = account.gone.saturating_add(usize::from(is_gone));
-            account.gone_refused = account.gone_refused.saturating_add(usize::from(is_gone && is_refused));
-            before = before.saturating_add(usize::from(losses.is_empty() && weight > 0));
+            account.gone += usize::from(is_gone);
+            account.gone_refused += usize::from(is_gone && is_refused);
+            account.before += usize::from(losses.is_empty() && weight > 0);
             if !losses.is_empty() {
                 account.is_held |= !is_refused && losses.iter().any(|loss| self.is_held(&loss.key));
                 account.refused.extend(Some(by.clone()).filter(|_| is_refused));
                 account.losses.insert(by.clone(), losses);
             }
         }
-        (account.before, account.lost) = (before, lost);
         account
     }
 

@@ -376,16 +376,15 @@ fn drop_entries_of_others(accounts: &[Account], held: &mut Vec<Beyond<'_>>) {
 }
 
 /// How many of these lose something that no other one loses as well: an entry of a Secret that they share is one.
-fn distinct(losing: &[&Account]) -> usize {
+fn distinct<'a>(losing: &[&'a Account]) -> usize {
     let mut seen: BTreeSet<&Loss> = BTreeSet::new();
-    let mut count = 0_usize;
-    for account in losing {
+    let mut loses_more = |account: &'a Account| {
         let losses: Vec<&Loss> = account.losses.values().flatten().collect();
         let is_new = losses.iter().any(|loss| loss.entry.is_none() || !seen.contains(*loss));
         seen.extend(losses);
-        count = count.saturating_add(usize::from(is_new || account.before > 0));
-    }
-    count
+        is_new || account.before > 0
+    };
+    losing.iter().filter(|account| loses_more(account)).count()
 }
 
 /// Namespaces that are weighed together: of claimants of one kind, which the same source alone provides or no such one.
@@ -447,7 +446,7 @@ fn exceeds(count: usize, percent: usize, whole: usize) -> bool {
 /// The losses, counted for people: `5 objects and 1 entry of a Secret that stays`.
 fn count_losses(losses: &BTreeSet<&Loss>) -> String {
     let objects = losses.iter().filter(|loss| loss.entry.is_none()).count();
-    let entries = losses.len().saturating_sub(objects);
+    let entries = losses.iter().filter(|loss| loss.entry.is_some()).count();
     let whole = counted(objects, "object", "objects");
     let parts = counted(entries, "entry of a Secret that stays", "entries of Secrets that stay");
     match (objects, entries) {
@@ -484,7 +483,7 @@ fn hold_of(load: &Load<'_>, budget: &Deletions, beyond: &Beyond<'_>, accept: Acc
     };
     let allowed = budget.allowed(*claimants);
     let why = match bound {
-        Bound::Own if *lost > losing.len().saturating_add(*before) => format!(
+        Bound::Own if *lost > losing.len() + *before => format!(
             "Of one that loses more than {} objects and entries each counts, which makes {lost}, and {allowed} may go \
              without a person.",
             budget.most

@@ -179,7 +179,7 @@ impl<'d, 'a, 'i, 'r> InGuests<'d, 'a, 'i, 'r> {
         }
         let mut next = 0;
         while let Some((waiting, _)) = displaced.get(next).copied() {
-            next = next.saturating_add(1);
+            next += 1;
             let Some(by) = rulings.get(waiting).map(|ruling| &ruling.case.claim.by) else { continue };
             for place in having.get(by).into_iter().flatten() {
                 let (Some(before), Some(wants)) = (self.published.get(*place), wanting.get(*place)) else { continue };

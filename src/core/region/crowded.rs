@@ -44,8 +44,7 @@ fn part(terms: &Terms<'_>, manifest: &Manifest) -> Option<Finding> {
     let mut parts: BTreeMap<Part, BTreeMap<&str, usize>> = BTreeMap::new();
     for object in manifest.objects.iter().filter(|object| object.state == ObjectState::Current) {
         if let Some(part) = Part::of_path(&manifest.directory, object.path.as_str()) {
-            let count = parts.entry(part).or_default().entry(object.key.namespace_text()).or_default();
-            *count = count.saturating_add(1);
+            *parts.entry(part).or_default().entry(object.key.namespace_text()).or_default() += 1;
         }
     }
     let full =

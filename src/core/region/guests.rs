@@ -78,7 +78,7 @@ pub(super) fn too_large(order: &Order, made: &Source<'_>) -> Option<Finding> {
     let secret = made.payload.iter().flat_map(Payload::entries).map(|(_, bytes)| bytes.len());
     let open = made.body.at(&["data"]).map(Node::entries).unwrap_or_default();
     let open = open.iter().filter_map(|(_, text)| text.as_str()).map(str::len);
-    let bytes = secret.chain(open).fold(0_usize, usize::saturating_add);
+    let bytes: usize = secret.chain(open).sum();
     if bytes <= MOST_BYTES {
         return None;
     }

@@ -57,7 +57,7 @@ struct Load {
 
 impl Load {
     fn with(self, sealed: usize) -> Self {
-        Self { objects: self.objects.saturating_add(1), sealed: self.sealed.saturating_add(sealed) }
+        Self { objects: self.objects + 1, sealed: self.sealed + sealed }
     }
 }
 
@@ -69,7 +69,7 @@ impl<'n> Beside<'n> {
 
     /// Adds an object, with the bytes that it takes if it is a sealed Secret.
     pub(super) fn add(&mut self, needed_by: &BTreeSet<NeededBy>, sealed: usize) {
-        self.objects = self.objects.saturating_add(1);
+        self.objects += 1;
         let holders: BTreeSet<Holder> =
             needed_by.iter().map(|needed_by| Holder::of(&needed_by.by, self.system)).collect();
         for whose in holders {

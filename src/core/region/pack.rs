@@ -133,11 +133,11 @@ pub(super) fn pack_as_published<'f>(
     mut file: impl FnMut(&ObjectKey, &str) -> Option<Stood<'f>>,
 ) -> Option<Pack> {
     let mut pack = Pack::default();
-    let (mut seen, mut changed) = (0_usize, 0_usize);
+    let (mut seen, mut changed) = (0, 0);
     let keep = |lands: &ObjectKey, text: &str, object: Option<&Object>| {
         let is_secret = lands.kind.is_secret();
         let stood = file(lands, text)?;
-        seen = seen.saturating_add(1);
+        seen += 1;
         let bytes = match stood {
             Stood::Read(bytes) => bytes,
             Stood::Supposed => return Some(Keep::Kept),
@@ -150,8 +150,8 @@ pub(super) fn pack_as_published<'f>(
         } else {
             bytes == text.as_bytes()
         };
-        changed = changed.saturating_add(usize::from(!same));
-        let is_little = changed <= FEW.saturating_add(seen / SHARE);
+        changed += usize::from(!same);
+        let is_little = changed <= FEW + seen / SHARE;
         is_little.then_some(if same { Keep::Kept } else { Keep::Changed })
     };
     fill(terms, wanted, &mut pack, |_: &ObjectKey| true, keep)?;
@@ -382,19 +382,17 @@ pub(super) fn unreadable_carried(input: &Input<'_>, pack: &mut Pack) -> Option<F
         };
         pack.findings.push(Finding::new(Code::RevocationIncomplete, message).in_region(region).help(help));
     }
-    let first = pack.impossible.first()?;
-    let others = match pack.impossible.len().saturating_sub(1) {
-        0 => String::new(),
-        more => format!(" and {more} more"),
-    };
+    if pack.impossible.is_empty() {
+        return None;
+    }
+    let named = few(&pack.impossible, pack.impossible.len(), 1);
     Some(if input.terms.rekeys() {
-        let message = format!(
-            "{first}{others} of region {region} cannot be sealed anew: the sources do not give what is published"
-        );
+        let message =
+            format!("{named} of region {region} cannot be sealed anew: the sources do not give what is published");
         resealing::impossible(region, message).help(resealing::CURE)
     } else {
         let message = format!(
-            "{first}{others} must be carried over in region {region} and cannot be: its file is sealed for none of the \
+            "{named} must be carried over in region {region} and cannot be: its file is sealed for none of the \
              region's own recipients, or does not match the manifest"
         );
         Finding::new(Code::CarryImpossible, message).in_region(region).help(

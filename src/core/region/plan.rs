@@ -308,7 +308,7 @@ fn suppose_listed(
     let is_published = is_whole(files, unread)
         && others.iter().all(is_there)
         && is_listed(files, standing, &mut before, terms.keys)
-        && files.len() == before.objects.len().saturating_add(others.len()).saturating_add(1);
+        && files.len() == before.objects.len() + others.len() + 1;
     is_published.then_some(before)
 }
 
@@ -550,7 +550,7 @@ fn stand(files: &BTreeMap<BundlePath, Content>, standing: &Files) -> bool {
         Content::Kept(from) => from == path,
         Content::Bytes(bytes) => standing.get(path.as_str()).is_some_and(|standing| standing == bytes),
     };
-    standing.len() == files.len().saturating_add(1) && files.iter().all(same)
+    standing.len() == files.len() + 1 && files.iter().all(same)
 }
 
 /// What is said of a region whose cluster is another one than the published bundle was made for.

@@ -7,7 +7,7 @@
 //! or what sealing draws by lot.
 
 use alloc::collections::BTreeSet;
-use alloc::string::{String, ToString};
+use alloc::string::String;
 use alloc::vec::Vec;
 
 use zeroize::Zeroizing;
@@ -25,6 +25,7 @@ use crate::destination::Destination;
 use crate::finding::{Class, Code, Finding};
 use crate::layout::BundlePath;
 use crate::layout::manifest::{Manifest, ManifestObject};
+use crate::listing::{all, beside_first};
 use crate::name::{ObjectKey, Region};
 use crate::node::{Key, Node};
 use crate::recipient::Recipient;
@@ -260,18 +261,17 @@ pub fn strangers(region: &Region, before: &[Recipient], given: &[&Recipient]) ->
     if before.iter().any(|recipient| given.contains(&recipient)) {
         return None;
     }
-    let list = |recipients: &[&Recipient]| recipients.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
     let message = format!(
         "no identity that was given opens region {region}: its bundle is sealed for {}, and they are those of {}",
-        list(&before.iter().collect::<Vec<_>>()),
-        list(given)
+        all(before),
+        all(given)
     );
     Some(impossible(region, message).help("Give an identity of the region, or leave the region out with --region."))
 }
 
 /// The finding for files that cannot be opened; `count` counts them and `first` is one of them.
 pub fn unopened(region: &Region, first: &ObjectKey, count: usize, why: &Unopened) -> Finding {
-    let more = more(count);
+    let more = beside_first(count);
     let message = format!("{first}{more} of region {region} cannot be sealed anew: {why}");
     impossible(region, message).help("Restore the file from git history, or leave out --identity and use the sources.")
 }
@@ -282,19 +282,11 @@ pub fn unproved(region: &Region, first: &Finding, count: usize) -> Finding {
         "what is published of region {region} cannot be vouched for: {} ({}){}",
         first.message,
         first.code.text(),
-        more(count)
+        beside_first(count)
     );
     impossible(region, message).help(
         "Find out who wrote it. Restore the bundle from git history, or leave out --identity and use the sources.",
     )
-}
-
-/// How many there are beside the first.
-fn more(count: usize) -> String {
-    match count {
-        0 | 1 => String::new(),
-        more => format!(" (and {} more)", more.saturating_sub(1)),
-    }
 }
 
 #[cfg(test)]

@@ -58,15 +58,14 @@ impl ToldStamp {
         regions: Vec<Region>,
         (findings, silenced): (&[Finding], &[Silenced]),
     ) -> Option<Self> {
-        if findings.len().saturating_add(silenced.len()) <= MOST {
+        if findings.len() + silenced.len() <= MOST {
             let findings = findings.iter().map(Told::from).collect();
             let silenced = silenced.iter().map(|it| (Told::from(&it.finding), it.reason.clone())).collect();
             return Some(Self { standing, inputs, credentials, regions, findings, silenced, information: None });
         }
         let mut information: BTreeMap<Code, usize> = BTreeMap::new();
         for finding in findings.iter().filter(|finding| finding.severity == Severity::Info) {
-            let count = information.entry(finding.code).or_default();
-            *count = count.saturating_add(1);
+            *information.entry(finding.code).or_default() += 1;
         }
         let matters = || findings.iter().filter(|finding| finding.severity > Severity::Info);
         if matters().nth(MOST_BRIEF).is_some() {

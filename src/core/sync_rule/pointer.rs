@@ -46,7 +46,7 @@ impl Pointer {
         }
         let (mut tokens, mut is_optional) = (Vec::new(), false);
         for (at, part) in parts.iter().enumerate() {
-            let is_last = at.saturating_add(1) == parts.len();
+            let is_last = at + 1 == parts.len();
             tokens.push(match token(part, is_last, &mut is_optional) {
                 Some(token) => token,
                 None => return Err((format!("{} is no part of a path that pouch takes", quoted(part)), HELP)),

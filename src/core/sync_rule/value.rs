@@ -164,11 +164,12 @@ fn in_action(action: &str) -> impl Iterator<Item = &str> {
 /// What stands behind a literal that a mark ends.
 fn behind(text: &str, mark: char) -> &str {
     let mut is_escaped = false;
-    for (at, c) in text.char_indices() {
+    let mut letters = text.chars();
+    while let Some(c) = letters.next() {
         match c {
             _ if is_escaped => is_escaped = false,
             '\\' if mark != '`' => is_escaped = true,
-            c if c == mark => return text.get(at.saturating_add(c.len_utf8())..).unwrap_or_default(),
+            c if c == mark => return letters.as_str(),
             _ => {}
         }
     }

@@ -5,6 +5,7 @@ use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
 
 use crate::json;
+use crate::listing::cut;
 use crate::node::Node;
 use crate::yaml::emit::Tree;
 
@@ -17,16 +18,8 @@ pub fn conditions(body: &Node) -> Vec<String> {
     let steps = body.at(&["spec", "rules"]).map(Node::items).unwrap_or_default();
     let entries = steps.iter().flat_map(|step| step.get("match").map(Node::items).unwrap_or_default());
     let mut told: Vec<String> =
-        entries.clone().take(MOST).map(|entry| cut(json::value(&Tree::of(entry)).to_string())).collect();
+        entries.clone().take(MOST).map(|entry| cut(&json::value(&Tree::of(entry)).to_string(), LONGEST)).collect();
     let left = entries.skip(MOST).count();
     told.extend((left > 0).then(|| format!("and {left} more")));
     told
-}
-
-fn cut(mut text: String) -> String {
-    if let Some((at, _)) = text.char_indices().nth(LONGEST) {
-        text.truncate(at);
-        text.push('…');
-    }
-    text
 }

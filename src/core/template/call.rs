@@ -54,7 +54,7 @@ impl Params {
     /// The fewest and the most arguments.
     pub(super) fn count(self) -> (usize, usize) {
         match self.letters.strip_suffix('*') {
-            Some(fixed) => (fixed.len().saturating_sub(1), usize::MAX),
+            Some(fixed) => (fixed.bytes().skip(1).count(), usize::MAX),
             None => (self.letters.len(), self.letters.len()),
         }
     }

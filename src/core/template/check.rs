@@ -37,7 +37,7 @@ struct Checker<'a> {
     variables: Vec<Arc<str>>,
     /// How often each of them is declared: a template may hold more than could be searched for each use.
     declared: BTreeMap<Arc<str>, usize>,
-    ranges: u32,
+    ranges: usize,
     patterns: BTreeMap<Arc<str>, Pattern>,
     room: usize,
 }
@@ -74,13 +74,14 @@ impl Checker<'_> {
     }
 
     /// A branch whose body stands in so many ranges more; what stands behind its {{else}} does not.
-    fn branch_of(&mut self, branch: &Branch, ranges: u32) -> Result<(), Refused> {
+    fn branch_of(&mut self, branch: &Branch, ranges: usize) -> Result<(), Refused> {
         let before = self.variables.len();
         self.pipe(&branch.pipe)?;
         let inside = self.variables.len();
-        self.ranges = self.ranges.saturating_add(ranges);
+        let outside = self.ranges;
+        self.ranges += ranges;
         let checked = self.list(&branch.body);
-        self.ranges = self.ranges.saturating_sub(ranges);
+        self.ranges = outside;
         checked?;
         self.forget(inside);
         if let Some(other) = &branch.other {
@@ -151,14 +152,13 @@ impl Checker<'_> {
 
     fn declare(&mut self, name: &Arc<str>) {
         self.variables.push(name.clone());
-        let times = self.declared.entry(name.clone()).or_default();
-        *times = times.saturating_add(1);
+        *self.declared.entry(name.clone()).or_default() += 1;
     }
 
     /// Forgets the variables behind so many.
     fn forget(&mut self, before: usize) {
         for name in self.variables.split_off(before.min(self.variables.len())) {
-            let times = self.declared.get(&name).map_or(0, |times| times.saturating_sub(1));
+            let times = self.declared.get(&name).copied().unwrap_or_default().saturating_sub(1);
             if times == 0 {
                 self.declared.remove(&name);
             } else {
@@ -182,7 +182,7 @@ fn called(line: Line, name: &str, args: usize, piped: bool) -> Result<(), Refuse
         return Err(Refused::at(line, &message, &help));
     };
     let (fewest, most) = params.count();
-    let given = args.saturating_add(usize::from(piped));
+    let given = args + usize::from(piped);
     if given < fewest || given > most {
         let wants = match most {
             usize::MAX => format!("at least {fewest}"),

@@ -39,7 +39,7 @@ fn add(value: &Value, style: Style, level: usize, out: &mut Growing, budget: &mu
         Value::List(list) if list.nil => out.push("null"),
         Value::List(list) if list.items.is_empty() => out.push("[]"),
         Value::List(list) => {
-            let deeper = level.saturating_add(1);
+            let deeper = level + 1;
             out.push("[")?;
             for (at, item) in list.items.iter().enumerate() {
                 out.push(if at == 0 { "" } else { "," })?;
@@ -52,7 +52,7 @@ fn add(value: &Value, style: Style, level: usize, out: &mut Growing, budget: &mu
         Value::Map(map) if map.of.whole().is_err() => map.of.whole(),
         Value::Map(map) if map.entries.is_empty() => out.push("{}"),
         Value::Map(map) => {
-            let deeper = level.saturating_add(1);
+            let deeper = level + 1;
             out.push("{")?;
             for (at, (key, value)) in map.entries.iter().enumerate() {
                 out.push(if at == 0 { "" } else { "," })?;

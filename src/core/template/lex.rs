@@ -69,15 +69,15 @@ pub(super) fn tokens(text: &str) -> Result<Vec<(Token, Line)>, Refused> {
             shown = shown.trim_start_matches(is_space);
         }
         // Lines are counted up to where the text that is left begins.
-        let skipped = before.len().saturating_sub(shown.len());
-        lexer.count(before.get(..skipped).unwrap_or_default());
+        let skipped = before.strip_suffix(shown).unwrap_or_default();
+        lexer.count(skipped);
         if marker.is_some() {
             shown = shown.trim_end_matches(is_space);
         }
         if !shown.is_empty() {
             lexer.push(Token::Text(shown.into()));
         }
-        lexer.count(before.get(skipped..).unwrap_or_default());
+        lexer.count(before.strip_prefix(skipped).unwrap_or_default());
         let Some(behind) = behind else { break };
         let inside = marker.and_then(|behind| behind.strip_prefix(is_space)).unwrap_or(behind);
         if let Some(comment) = inside.strip_prefix("/*") {
@@ -86,8 +86,9 @@ pub(super) fn tokens(text: &str) -> Result<Vec<(Token, Line)>, Refused> {
             continue;
         }
         lexer.push(Token::Open);
-        lexer.count(behind.get(..behind.len().saturating_sub(inside.len())).unwrap_or_default());
-        lexer.rest = inside;
+        lexer.rest = behind;
+        // The marker is a dash and a space.
+        lexer.take(if marker.is_some() { 2 } else { 0 });
         trimmed = lexer.action()?;
     }
     lexer.push(Token::End);
@@ -116,7 +117,7 @@ impl<'t> Lexer<'t> {
     }
 
     fn count(&mut self, text: &str) {
-        self.line = self.line.saturating_add(text.matches('\n').count());
+        self.line += text.matches('\n').count();
     }
 
     fn refused<T>(&self, message: &str) -> Result<T, Refused> {
@@ -140,7 +141,9 @@ impl<'t> Lexer<'t> {
     /// Whether it trims the text behind it.
     fn comment(&mut self, inside: &'t str) -> Result<bool, Refused> {
         let Some(length) = inside.find("*/") else { return self.refused("a comment is not closed") };
-        self.take(length.saturating_add(4));
+        for bytes in ["/*".len(), length, "*/".len()] {
+            self.take(bytes);
+        }
         match self.at_close() {
             Some(trims) => {
                 self.take(if trims { 4 } else { 2 });
@@ -166,7 +169,7 @@ impl<'t> Lexer<'t> {
 
     /// Takes an action up to its end; whether it trims the text behind it.
     fn action(&mut self) -> Result<bool, Refused> {
-        let mut open = 0usize;
+        let mut open = 0_usize;
         loop {
             if let Some(trims) = self.at_close() {
                 if open > 0 {
@@ -194,7 +197,7 @@ impl<'t> Lexer<'t> {
                 '|' => self.one(Token::Pipe),
                 ',' => self.one(Token::Comma),
                 '(' => {
-                    open = open.saturating_add(1);
+                    open += 1;
                     self.one(Token::Left);
                 }
                 ')' => {
@@ -247,36 +250,38 @@ impl<'t> Lexer<'t> {
     }
 
     fn quoted(&mut self) -> Result<(), Refused> {
-        let (bytes, length) = self.unquoted('"')?;
+        let (bytes, behind) = self.unquoted('"')?;
         let Ok(text) = String::from_utf8(bytes) else { return self.refused("a text in quotes is not UTF-8") };
         self.push(Token::Quoted(text.into()));
-        self.take(length);
+        self.rest = behind;
         Ok(())
     }
 
     fn raw(&mut self) -> Result<(), Refused> {
         let inside = self.rest.get(1..).unwrap_or_default();
-        let Some(length) = inside.find('`') else { return self.refused("a text in backquotes is not closed") };
-        let text = inside.get(..length).unwrap_or_default();
+        let Some((text, behind)) = inside.split_once('`') else {
+            return self.refused("a text in backquotes is not closed");
+        };
         self.push(Token::Quoted(text.replace('\r', "").into()));
-        self.take(length.saturating_add(2));
+        self.count(text);
+        self.rest = behind;
         Ok(())
     }
 
     fn character(&mut self) -> Result<(), Refused> {
-        let (bytes, length) = self.unquoted('\'')?;
+        let (bytes, behind) = self.unquoted('\'')?;
         let text = core::str::from_utf8(&bytes).unwrap_or_default();
         let mut letters = text.chars();
         let (Some(letter), None) = (letters.next(), letters.next()) else {
             return self.refused("single quotes hold other than one character");
         };
         self.push(Token::Int(i64::from(u32::from(letter))));
-        self.take(length);
+        self.rest = behind;
         Ok(())
     }
 
-    /// What stands in quotes here, and how long that is with them: Go's `strconv.Unquote`.
-    fn unquoted(&self, mark: char) -> Result<(Vec<u8>, usize), Refused> {
+    /// Reads what stands in quotes here, always within a line, and the text behind them: Go's `strconv.Unquote`.
+    fn unquoted(&self, mark: char) -> Result<(Vec<u8>, &'t str), Refused> {
         let mut bytes = Vec::new();
         let mut letters = self.rest.chars();
         letters.next();
@@ -291,29 +296,25 @@ impl<'t> Lexer<'t> {
                 Some(letter) => bytes.extend(letter.encode_utf8(&mut [0; 4]).bytes()),
             }
         }
-        Ok((bytes, self.rest.len().saturating_sub(letters.as_str().len())))
+        Ok((bytes, letters.as_str()))
     }
 
     fn number(&mut self) -> Result<(), Refused> {
-        let sign = self.rest.strip_prefix(['+', '-']).map_or(0, |_| 1);
-        let digits = self.rest.get(sign..).unwrap_or_default();
-        let mut length = digits.find(|letter: char| !(in_name(letter) || letter == '.')).unwrap_or(digits.len());
+        let is_part = |letter: char| in_name(letter) || letter == '.';
+        let is_signed = |rest: &str| rest.starts_with(['+', '-']);
+        let mut text = String::from(self.take(usize::from(is_signed(self.rest))));
+        let digits = self.run(is_part);
+        text.push_str(digits);
         // A sign belongs to the exponent of a decimal number only.
-        let exponent =
-            digits.get(..length).is_some_and(|digits| digits.ends_with(['e', 'E']) && !digits.starts_with("0x"));
-        if exponent && digits.get(length..).is_some_and(|rest| rest.starts_with(['+', '-'])) {
-            let rest = digits.get(length.saturating_add(1)..).unwrap_or_default();
-            let more = rest.find(|letter: char| !(in_name(letter) || letter == '.')).unwrap_or(rest.len());
-            length = length.saturating_add(1).saturating_add(more);
+        if digits.ends_with(['e', 'E']) && !digits.starts_with("0x") && is_signed(self.rest) {
+            text.push_str(self.take(1));
+            text.push_str(self.run(is_part));
         }
-        let text = self.rest.get(..sign.saturating_add(length)).unwrap_or_default();
         // `1+2i` is complex.
-        let complex = digits.get(length..).is_some_and(|rest| rest.starts_with(['+', '-']));
-        match number(text).filter(|_| !complex) {
+        match number(&text).filter(|_| !is_signed(self.rest)) {
             Some(token) => self.push(token),
             None => return self.refused("a number is none, or is not offered in this form"),
         }
-        self.take(text.len());
         Ok(())
     }
 }
@@ -394,7 +395,7 @@ fn number(text: &str) -> Option<Token> {
     };
     if !plain.is_empty() && plain.chars().all(|digit| digit.is_digit(radix)) {
         let size = i128::from_str_radix(plain, radix).ok()?;
-        return i64::try_from(if negative { -size } else { size }).ok().map(Token::Int);
+        return i64::try_from(if negative { size.checked_neg()? } else { size }).ok().map(Token::Int);
     }
     let (mantissa, exponent) =
         digits.split_once(['e', 'E']).map_or((digits, None), |(mantissa, exponent)| (mantissa, Some(exponent)));

@@ -20,6 +20,7 @@ pub(super) fn float_of(n: u64) -> f64 {
 }
 
 /// A float without what stands behind the point.
+#[expect(clippy::arithmetic_side_effects, reason = "an exponent has eleven bits")]
 pub(super) fn truncated(n: f64) -> f64 {
     let bits = n.to_bits();
     let exponent = i64::try_from((bits >> 52) & 0x7ff).unwrap_or_default() - 1023;
@@ -38,6 +39,10 @@ pub(super) fn truncated(n: f64) -> f64 {
 }
 
 /// A float as a whole number, cut off at the point; none where Go leaves the result open.
+#[expect(
+    clippy::arithmetic_side_effects,
+    reason = "an exponent has eleven bits, and a mantissa is shifted by at most ten"
+)]
 pub(super) fn whole(n: f64) -> Result<i64, Fault> {
     if !n.is_finite() || n.abs() >= 9_223_372_036_854_775_808.0 {
         return Err("a number is too large for a whole one");
@@ -118,13 +123,12 @@ fn decimal(text: &str) -> Option<&str> {
 
 pub(super) const NO_NUMBER: Fault = "a value is no number, or none that is read the same way everywhere";
 
-/// The shortest digits of a float that mean it and nothing else, and where its point is: 0.d₁d₂… × 10^point.
+/// The shortest digits of a float that mean it and nothing else, and its exponent: d₁.d₂… × 10^exponent.
 fn digits(n: f64) -> (String, i32) {
     let text = format!("{:e}", n.abs());
     let (mantissa, exponent) = text.split_once('e').unwrap_or((&text, "0"));
     let digits: String = mantissa.chars().filter(char::is_ascii_digit).collect();
-    let point = exponent.parse::<i32>().unwrap_or_default().saturating_add(1);
-    (if n == 0.0 { "0".into() } else { digits }, point)
+    (if n == 0.0 { "0".into() } else { digits }, exponent.parse().unwrap_or_default())
 }
 
 /// `%e` with all digits of the shortest form.
@@ -144,8 +148,7 @@ pub(super) fn general(n: f64) -> String {
     if n.is_infinite() {
         return if n > 0.0 { "+Inf".into() } else { "-Inf".into() };
     }
-    let (digits, point) = digits(n);
-    let exponent = point.saturating_sub(1);
+    let (digits, exponent) = digits(n);
     if n != 0.0 && !(-4..6).contains(&exponent) { scientific(n, &digits, exponent) } else { plain(n) }
 }
 
@@ -171,8 +174,8 @@ pub(super) fn json(n: f64) -> Result<String, Fault> {
         return Err("JSON has no such number");
     }
     if n != 0.0 && (n.abs() < 1e-6 || n.abs() >= 1e21) {
-        let (digits, point) = digits(n);
-        let text = scientific(n, &digits, point.saturating_sub(1));
+        let (digits, exponent) = digits(n);
+        let text = scientific(n, &digits, exponent);
         // As JavaScript has it: e-09 becomes e-9.
         return Ok(text.replace("e-0", "e-"));
     }

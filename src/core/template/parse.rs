@@ -5,6 +5,7 @@ use alloc::collections::BTreeMap;
 use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
+use core::mem;
 
 use super::lex::{Keyword, Token, tokens};
 use super::refused::Refused;
@@ -24,7 +25,7 @@ pub(super) struct Parsed {
 /// # Errors
 /// What Go's parser refuses, a name that is defined twice, and what is nested too deeply.
 pub(super) fn parse(text: &str) -> Result<Parsed, Refused> {
-    let mut parser = Parser { tokens: tokens(text)?, at: 0, depth: 0, defined: BTreeMap::new() };
+    let mut parser = Parser { tokens: tokens(text)?, at: 0, levels: DEEPEST, defined: BTreeMap::new() };
     let mut tree = Vec::new();
     loop {
         if *parser.peek() == Token::End {
@@ -65,7 +66,8 @@ enum Place {
 struct Parser {
     tokens: Vec<(Token, Line)>,
     at: usize,
-    depth: u32,
+    /// The levels that it may still go deeper.
+    levels: u32,
     defined: BTreeMap<String, List>,
 }
 
@@ -86,13 +88,13 @@ impl Parser {
     }
 
     fn next(&mut self) -> &Token {
-        self.at = self.at.saturating_add(1);
+        self.at += 1;
         &self.token(self.at.saturating_sub(1)).0
     }
 
     fn skip_space(&mut self) {
         while *self.peek() == Token::Space {
-            self.at = self.at.saturating_add(1);
+            self.at += 1;
         }
     }
 
@@ -124,12 +126,12 @@ impl Parser {
     }
 
     fn deeper<T>(&mut self, inside: impl FnOnce(&mut Self) -> Result<T, Refused>) -> Result<T, Refused> {
-        if self.depth >= DEEPEST {
+        let Some(left) = self.levels.checked_sub(1) else {
             return self.refused("branches or parentheses are nested deeper than 100 levels");
-        }
-        self.depth = self.depth.saturating_add(1);
+        };
+        let levels = mem::replace(&mut self.levels, left);
         let result = inside(self);
-        self.depth = self.depth.saturating_sub(1);
+        self.levels = levels;
         result
     }
 

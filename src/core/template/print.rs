@@ -184,7 +184,7 @@ fn form(letters: &mut core::str::Chars<'_>) -> Result<Form, Fault> {
 
 fn count(letters: &mut core::str::Chars<'_>) -> Result<Option<usize>, Fault> {
     let text = letters.as_str();
-    let digits = text.len().saturating_sub(text.trim_start_matches(|letter: char| letter.is_ascii_digit()).len());
+    let digits = text.find(|letter: char| !letter.is_ascii_digit()).unwrap_or(text.len());
     let (number, behind) = text.split_at_checked(digits).unwrap_or((text, ""));
     *letters = behind.chars();
     if number.is_empty() {
@@ -269,8 +269,8 @@ fn sign(form: &Form, negative: bool) -> &'static str {
 
 /// Fills up to the width: to the left or right, or with zeros behind the sign.
 fn padded(out: &mut Growing, form: &Form, sign: &str, text: &str) -> Result<(), Fault> {
-    let long = sign.len().saturating_add(text.chars().count());
-    let missing = form.width.unwrap_or_default().saturating_sub(long);
+    let width = form.width.unwrap_or_default();
+    let missing = width.saturating_sub(sign.len()).saturating_sub(text.chars().count());
     let (before, zeros, behind) = match () {
         () if form.left => (0, 0, missing),
         () if form.zero => (0, missing, 0),

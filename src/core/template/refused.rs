@@ -4,6 +4,7 @@ use alloc::string::String;
 
 use super::tree::Line;
 use super::value::Fault;
+use crate::listing::cut;
 
 /// What is wrong, and what helps. No value of the data is in either.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -33,10 +34,7 @@ const SHOWN: usize = 64;
 
 /// A name as a message shows it: what somebody took for one may be as long as a template.
 pub(super) fn shown(name: &str) -> String {
-    match name.char_indices().nth(SHOWN).and_then(|(end, _)| name.get(..end)) {
-        Some(start) => format!("{start}…"),
-        None => name.into(),
-    }
+    cut(name, SHOWN)
 }
 
 /// Faults are what a function does; others are sentences of their own.

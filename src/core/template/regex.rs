@@ -63,7 +63,7 @@ impl Pattern {
 
     /// What matching costs where all groups are asked for: every visit may copy where they are.
     pub(super) fn cost_with_groups(&self) -> usize {
-        self.cost().saturating_mul(self.groups().div_euclid(4).saturating_add(1))
+        self.cost().saturating_mul(self.groups() / 4 + 1)
     }
 
     /// How many groups it has; the whole match is the first.
@@ -307,7 +307,7 @@ impl<'a> Translator<'a> {
             group = self.kind()?;
         }
         if group == Group::Numbered {
-            self.groups = self.groups.saturating_add(1);
+            self.groups += 1;
         }
         if group != Group::Flags {
             self.open.push(2);
@@ -325,13 +325,13 @@ impl<'a> Translator<'a> {
         }
         if self.letters.next_if_eq(&'<').is_some() {
             self.text.push('<');
-            let mut length = 0;
+            let mut is_named = false;
             while let Some(letter) = self.letters.next_if(|letter| letter.is_ascii_alphanumeric() || *letter == '_') {
                 self.text.push(letter);
-                length += 1;
+                is_named = true;
             }
             // Go takes names that begin with a digit, we do not: our own compiler refuses them.
-            self.letters.next_if_eq(&'>').filter(|_| length > 0)?;
+            self.letters.next_if_eq(&'>').filter(|_| is_named)?;
             self.text.push('>');
             return Some(Group::Numbered);
         }

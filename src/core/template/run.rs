@@ -4,6 +4,7 @@ use alloc::collections::BTreeMap;
 use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
+use core::mem;
 
 use super::budget::{Budget, Growing, Patterns};
 use super::call::{Args, Param, size};
@@ -30,8 +31,13 @@ pub(super) fn run(
     patterns: Patterns,
     data: &Value,
 ) -> Result<String, Refused> {
-    let mut running =
-        Running { defined, budget: Budget::new(patterns), out: Growing::default(), variables: Vec::new(), depth: 0 };
+    let mut running = Running {
+        defined,
+        budget: Budget::new(patterns),
+        out: Growing::default(),
+        variables: Vec::new(),
+        levels: DEEPEST,
+    };
     running.variables.push(("$".into(), data.clone()));
     running.list(tree, data)?;
     Ok(running.out.done())
@@ -42,7 +48,8 @@ struct Running<'a> {
     budget: Budget,
     out: Growing,
     variables: Vec<(Arc<str>, Value)>,
-    depth: u32,
+    /// The levels that it may still go deeper.
+    levels: u32,
 }
 
 /// How a list of nodes ends.
@@ -103,13 +110,13 @@ impl Running<'_> {
 
     fn deeper<T>(&mut self, line: Line, inside: impl FnOnce(&mut Self) -> Result<T, Refused>) -> Result<T, Refused> {
         self.step(line)?;
-        if self.depth >= DEEPEST {
+        let Some(left) = self.levels.checked_sub(1) else {
             let message = "branches, templates or parentheses are nested deeper than 100 levels";
             return Err(Refused::at(line, message, "A template that calls itself must end."));
-        }
-        self.depth = self.depth.saturating_add(1);
+        };
+        let levels = mem::replace(&mut self.levels, left);
         let result = inside(self);
-        self.depth = self.depth.saturating_sub(1);
+        self.levels = levels;
         result
     }
 
@@ -190,11 +197,10 @@ impl Running<'_> {
             [only] => vec![(only, item)],
             [first, second, ..] => vec![(first, index), (second, item)],
         };
-        let top = self.variables.len().saturating_sub(values.len());
-        for (at, (name, value)) in values.into_iter().enumerate() {
+        for (behind, (name, value)) in (0..values.len()).rev().zip(values) {
             if branch.pipe.assigns {
                 self.assign(branch.line, name, value.clone())?;
-            } else if let Some((_, slot)) = self.variables.get_mut(top.saturating_add(at)) {
+            } else if let Some((_, slot)) = self.variables.iter_mut().nth_back(behind) {
                 *slot = value.clone();
             }
         }
@@ -272,7 +278,7 @@ impl Running<'_> {
             params.at(values.len()).check(&value).map_err(fault)?;
             values.push(value);
         }
-        let read = values.iter().map(Value::size).fold(0, usize::saturating_add);
+        let read = values.iter().map(Value::size).sum();
         self.budget.work(read).map_err(fault)?;
         let made = function(&Args(&values), &mut self.budget).map_err(fault)?;
         self.budget.work(made.size()).map_err(fault)?;

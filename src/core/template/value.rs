@@ -235,8 +235,8 @@ impl Value {
         match self {
             Self::Text(text) => text.len(),
             Self::Bytes(bytes) => bytes.len(),
-            Self::List(list) => list.items.len().saturating_mul(32),
-            Self::Map(map) => map.entries.len().saturating_mul(64),
+            Self::List(list) => list.items.len() * 32,
+            Self::Map(map) => map.entries.len() * 64,
             _ => 1,
         }
     }

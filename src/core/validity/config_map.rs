@@ -48,7 +48,7 @@ pub fn check_config_map(object: &Object) -> Vec<Fault> {
 /// The fault of an object of any kind that has too many bytes.
 pub fn check_size(object: &Object) -> Option<Fault> {
     let (what, size) = match object.key.kind.is_config_map() {
-        true => ("the values sum to", entries(object).iter().map(|(_, value)| value).sum()),
+        true => ("the values sum to", entries(object).into_iter().map(|(_, value)| value).sum()),
         false => ("the object has", bytes(&object.body)),
     };
     (size > MAX_SECRET_BYTES).then(|| {
@@ -63,7 +63,7 @@ fn bytes(node: &Node) -> usize {
     match node {
         Node::Text(text) => text.len(),
         Node::List(items) => items.iter().map(bytes).sum(),
-        Node::Map(entries) => entries.iter().map(|(key, node)| key.len().saturating_add(bytes(node))).sum(),
+        Node::Map(entries) => entries.iter().flat_map(|(key, node)| [key.len(), bytes(node)]).sum(),
         Node::Null | Node::Bool(_) | Node::Int(_) | Node::Uint(_) | Node::Float(_) => OTHER,
     }
 }

@@ -11,6 +11,8 @@ use crate::capi::KindRules;
 use crate::capi::shape::Shape;
 use crate::capi::tenancy::Tenancy;
 use crate::finding::{Code, Fault};
+use crate::lenient::quoted;
+use crate::listing::all;
 use crate::name::{is_dns_label, is_dns_subdomain};
 use crate::nearest::nearest;
 use crate::node::Node;
@@ -163,13 +165,7 @@ pub(super) fn unknown<'n>(
     }
     let help = match nearest(key, fields.clone()) {
         Some(name) => format!("Did you mean {name}?"),
-        None => format!("Remove it; {at} has {}.", fields.take(MOST_NAMES).collect::<Vec<_>>().join(", ")),
+        None => format!("Remove it; {at} has {}.", all(fields.take(MOST_NAMES))),
     };
     say(faults, format!("{at} has no field {} in {kind}", quoted(key)), help);
-}
-
-/// The key as a message shows it: escaped, and cut beyond the length of any key of these kinds.
-pub(super) fn quoted(key: &str) -> String {
-    let short: String = key.chars().take(63).collect();
-    format!("{short:?}")
 }

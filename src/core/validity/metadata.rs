@@ -7,8 +7,9 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::identity::{quoted, say};
+use super::identity::say;
 use crate::finding::{Code, Fault};
+use crate::lenient::quoted;
 use crate::object::steering::steers;
 use crate::object::{Object, TEMPLATE_ANNOTATION};
 use crate::selector::{is_label_key, is_label_value};
@@ -45,8 +46,8 @@ pub fn check(object: &Object) -> Vec<Fault> {
         let message = format!("metadata.annotations has the key {}, which the API refuses", quoted(key));
         say(&mut faults, message, KEY_HELP.into());
     }
-    let bytes: usize = annotations().map(|(key, value)| key.len().saturating_add(value.len())).sum();
-    if bytes > MOST_BYTES.saturating_sub(ADDED_BYTES) {
+    let bytes: usize = annotations().flat_map(|(key, value)| [key.len(), value.len()]).sum();
+    if bytes > MOST_BYTES - ADDED_BYTES {
         let message = format!(
             "the annotations sum to {bytes} bytes; the API takes {MOST_BYTES}, with {ADDED_BYTES} for pouch's own"
         );

@@ -7,8 +7,9 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::identity::{quoted, say};
+use super::identity::say;
 use crate::finding::Fault;
+use crate::lenient::quoted;
 use crate::node::Node;
 
 /// Faults of the labels without a value that selectors in a `spec` ask for.

@@ -74,20 +74,20 @@ fn is_within_go(json: &[u8]) -> bool {
     let (mut levels, mut is_quoted, mut is_escaped) = (0_usize, false, false);
     let mut rest = json;
     while let Some((byte, after)) = rest.split_first() {
+        let here = rest;
         rest = after;
         match byte {
             _ if is_escaped => is_escaped = false,
             b'\\' if is_quoted => is_escaped = true,
             b'"' => is_quoted = !is_quoted,
             _ if is_quoted => {}
-            b'{' | b'[' => levels = levels.saturating_add(1),
+            b'{' | b'[' => levels += 1,
             b'}' | b']' => levels = levels.saturating_sub(1),
             b'0'..=b'9' => {
                 let is_part = |byte: &&u8| matches!(byte, b'0'..=b'9' | b'.' | b'e' | b'E' | b'+' | b'-');
                 let length = after.iter().take_while(is_part).count();
-                let number = json.get(json.len().saturating_sub(after.len()).saturating_sub(1)..);
-                let number = number.and_then(|number| number.get(..=length));
-                let value = number.and_then(|number| core::str::from_utf8(number).ok()?.parse::<f64>().ok());
+                let value =
+                    here.get(..=length).and_then(|number| core::str::from_utf8(number).ok()?.parse::<f64>().ok());
                 if !value.is_some_and(f64::is_finite) {
                     return false;
                 }

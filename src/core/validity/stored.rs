@@ -24,12 +24,11 @@ pub fn check(object: &Object) -> Option<Fault> {
     if sizes.is_empty() {
         return None;
     }
-    let entry =
-        |(name, value): &(usize, usize)| in_protobuf(*name, *value).saturating_add(*name).saturating_add(AROUND_NAME);
+    let entry = |(name, value): &(usize, usize)| in_protobuf(*name, *value) + *name + AROUND_NAME;
     let kind = object.body.str_at(&["type"]).map(str::len).unwrap_or_default();
     let pairs = object.labels.iter().chain(&*object.annotations);
-    let marks = pairs.map(|(key, value)| key.len().saturating_mul(2).saturating_add(value.len()));
-    let sum = sizes.iter().map(entry).chain(marks).fold(AROUND.saturating_add(kind), usize::saturating_add);
+    let marks = pairs.map(|(key, value)| key.len() * 2 + value.len());
+    let sum = sizes.iter().map(entry).chain(marks).sum::<usize>() + AROUND + kind;
     (sum > MOST_OF_REQUEST).then(|| {
         let message = format!(
             "with the names of its {} entries once more, as the API server keeps them, the object has {sum} bytes; etcd \
@@ -45,9 +44,9 @@ pub fn check(object: &Object) -> Option<Fault> {
 fn in_protobuf(name: usize, value: usize) -> usize {
     let counted = |length: usize| {
         let digits = [1_usize << 7, 1 << 14, 1 << 21].into_iter().filter(|bound| length >= *bound).count();
-        length.saturating_add(digits).saturating_add(2)
+        length + digits + 2
     };
-    counted(counted(name).saturating_add(counted(value)))
+    counted(counted(name) + counted(value))
 }
 
 /// The lengths of name and value of each entry of a Secret or ConfigMap.
@@ -68,7 +67,7 @@ pub(super) fn entries(object: &Object) -> Vec<(usize, usize)> {
 /// How many bytes a base64 text decodes to.
 fn decoded(text: &str) -> usize {
     let digits = text.bytes().filter(|byte| !matches!(byte, b'\n' | b'\r' | b'=')).count();
-    digits.saturating_mul(3) / 4
+    digits * 3 / 4
 }
 
 #[cfg(test)]

@@ -157,7 +157,7 @@ pub struct Link {
     access: Access,
     client: RefCell<kube::Client>,
     /// How many times the credentials were renewed.
-    renewed: Cell<u32>,
+    renewed: Cell<usize>,
     /// Whether they are being renewed.
     renewing: Cell<bool>,
     patience: Patience,
@@ -165,7 +165,7 @@ pub struct Link {
     deadline: RefCell<Option<Pin<Box<Sleep>>>>,
     interner: RefCell<Interner>,
     random: Cell<u64>,
-    requests: Cell<u64>,
+    requests: Cell<usize>,
 }
 
 impl Link {
@@ -186,7 +186,7 @@ impl Link {
     }
 
     /// How many requests went out.
-    pub(super) fn requests(&self) -> u64 {
+    pub(super) fn requests(&self) -> usize {
         self.requests.get()
     }
 
@@ -215,7 +215,6 @@ impl Link {
         ask: Ask,
         meant: impl Fn(Reply) -> Result<T, Broken>,
     ) -> Result<T, Broken> {
-        let mut pause = self.patience.pause;
         let mut tried = 0_u32;
         loop {
             tried = tried.saturating_add(1);
@@ -245,18 +244,14 @@ impl Link {
             if tried >= self.patience.tries {
                 return Err(trouble);
             }
-            let pause_now = self.around(pause);
-            // The wait that the server asks for, and some more by chance: many were told the same.
-            let asked = wait.map(|wait| wait.min(LONGEST_WAIT).saturating_add(pause_now));
-            tokio::time::sleep(asked.unwrap_or(pause_now)).await;
-            pause = pause.saturating_mul(2);
+            self.pause(tried, wait).await;
         }
     }
 
     /// POSTs a YAML document once, and returns the answer's status; the answer's body is not read. The request
     /// is never sent again by itself: nobody knows whether a request without an answer was obeyed.
     pub(super) async fn post(&self, path: &str, document: &str) -> Result<u16, Broken> {
-        self.requests.set(self.requests.get().saturating_add(1));
+        self.requests.update(|requests| requests + 1);
         let request = http::Request::post(path)
             .header(ACCEPT, "application/json")
             .header(CONTENT_TYPE, "application/yaml")
@@ -276,7 +271,6 @@ impl Link {
     /// Sends what may be sent twice, and tries again after trouble. Every answer but 401, 429 and the server's own faults
     /// counts, refusals too.
     pub(super) async fn send(&self, parcel: &Parcel<'_>) -> Result<Answered, Broken> {
-        let mut pause = self.patience.pause;
         let mut tried = 0_u32;
         loop {
             tried = tried.saturating_add(1);
@@ -301,16 +295,13 @@ impl Link {
             if tried >= self.patience.tries {
                 return Err(trouble);
             }
-            let pause_now = self.around(pause);
-            let asked = wait.map(|wait| wait.min(LONGEST_WAIT).saturating_add(pause_now));
-            tokio::time::sleep(asked.unwrap_or(pause_now)).await;
-            pause = pause.saturating_mul(2);
+            self.pause(tried, wait).await;
         }
     }
 
     /// Sends it once; trouble comes with the wait that the server asks for, if any.
     async fn send_once(&self, parcel: &Parcel<'_>) -> Result<Answered, (Broken, Option<Duration>)> {
-        self.requests.set(self.requests.get().saturating_add(1));
+        self.requests.update(|requests| requests + 1);
         let plain = |trouble| (trouble, None);
         let request = http::Request::builder()
             .method(parcel.method.clone())
@@ -362,8 +353,17 @@ impl Link {
         self.renewing.set(false);
         let access = renewed.map_err(|_| Broken::Connection("its credentials could not be renewed"))?;
         *self.client.borrow_mut() = access.and_then(|access| access.client()).map_err(Broken::Access)?;
-        self.renewed.set(self.renewed.get().saturating_add(1));
+        self.renewed.update(|renewed| renewed + 1);
         Ok(())
+    }
+
+    /// Pauses after so many tries, each time twice as long; after the wait that the server asks for, if it does.
+    async fn pause(&self, tried: u32, wait: Option<Duration>) {
+        let times = 2_u32.saturating_pow(tried.saturating_sub(1));
+        // Some by chance in any case: many were told to wait as long.
+        let pause = self.around(self.patience.pause.saturating_mul(times));
+        let wait = wait.unwrap_or_default().min(LONGEST_WAIT);
+        tokio::time::sleep(wait.saturating_add(pause)).await;
     }
 
     /// A pause, half of it by chance, so that clients that failed together do not return together.
@@ -380,7 +380,7 @@ impl Link {
 
     /// Makes the request once; trouble comes with the wait that the server asks for, if any.
     async fn once(&self, path: &str, accept: &str, ask: Ask) -> Result<Reply, (Broken, Option<Duration>)> {
-        self.requests.set(self.requests.get().saturating_add(1));
+        self.requests.update(|requests| requests + 1);
         let plain = |trouble| (trouble, None);
         let request = http::Request::get(path).header(ACCEPT, accept).header(USER_AGENT, AGENT).body(Body::empty());
         let request = request.map_err(|_| plain(Broken::Garbled("the request cannot be written as HTTP")))?;
@@ -451,7 +451,7 @@ pub(super) const CUT: Broken = Broken::Connection("the connection was lost in th
 
 /// Adds a part of an answer, unless that makes it too long.
 pub(super) fn add(bytes: &mut Vec<u8>, part: &[u8], most: usize) -> Result<(), Broken> {
-    if bytes.len().saturating_add(part.len()) > most {
+    if bytes.len() + part.len() > most {
         return Err(Broken::TooLong);
     }
     bytes.extend_from_slice(part);

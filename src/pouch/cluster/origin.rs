@@ -165,7 +165,7 @@ impl Origin {
             let frame = frame.map_err(|_| CUT)?;
             let part: &[u8] = frame.data_ref().map(|data| &**data).unwrap_or_default();
             add(&mut bytes, part, most)?;
-            until = (until + at_slowest(part.len())).min(ahead());
+            until = until.checked_add(at_slowest(part.len())).map_or_else(ahead, |until| until.min(ahead()));
         }
         Ok(bytes)
     }

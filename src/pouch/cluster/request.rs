@@ -181,32 +181,34 @@ pub fn parse(body: &[u8], interner: &mut Interner) -> Result<Node, Garbled> {
     json::read(text, interner).map_err(|_| NO_JSON)
 }
 
+/// Reads of a JSON body what has a place in a shape.
+fn parse_shaped(body: &[u8], interner: &mut Interner, shape: &'static Shape) -> Result<Node, Garbled> {
+    let text = std::str::from_utf8(body).map_err(|_| NO_JSON)?;
+    json::read_shaped(text, interner, shape).map_err(|_| NO_JSON)
+}
+
 /// Reads the parts of a list's JSON body that some stage looks at.
 ///
 /// Nothing that is listed is published, and tenants write some of it: their clusters' settings fill no memory
 /// here, and one item that is nested deeper than others makes none of them unreadable.
 pub fn parse_list(body: &[u8], interner: &mut Interner) -> Result<Node, Garbled> {
-    let text = std::str::from_utf8(body).map_err(|_| NO_JSON)?;
-    json::read_shaped(text, interner, &LIST).map_err(|_| NO_JSON)
+    parse_shaped(body, interner, &LIST)
 }
 
 /// Reads the same of a list of objects that describe clusters, of which more is looked at. No tenant writes them where they
 /// count.
 pub fn parse_inventory(body: &[u8], interner: &mut Interner) -> Result<Node, Garbled> {
-    let text = std::str::from_utf8(body).map_err(|_| NO_JSON)?;
-    json::read_shaped(text, interner, &INVENTORY).map_err(|_| NO_JSON)
+    parse_shaped(body, interner, &INVENTORY)
 }
 
 /// Reads the same of a list of ClusterResourceSets, whose fields no other listed kind has.
 pub fn parse_resource_sets(body: &[u8], interner: &mut Interner) -> Result<Node, Garbled> {
-    let text = std::str::from_utf8(body).map_err(|_| NO_JSON)?;
-    json::read_shaped(text, interner, &RESOURCE_SETS).map_err(|_| NO_JSON)
+    parse_shaped(body, interner, &RESOURCE_SETS)
 }
 
 /// Reads the same of a list of Clusters, or of what Cluster API notes of them, with all that says what has arrived in guests.
 pub fn parse_arrivals(body: &[u8], interner: &mut Interner) -> Result<Node, Garbled> {
-    let text = std::str::from_utf8(body).map_err(|_| NO_JSON)?;
-    json::read_shaped(text, interner, &ARRIVALS).map_err(|_| NO_JSON)
+    parse_shaped(body, interner, &ARRIVALS)
 }
 
 /// Whether objects of a kind describe clusters.

@@ -223,7 +223,7 @@ impl Cluster {
             }
             Err(broken) if broken.is_of_server() => Err(broken),
             Err(broken) => {
-                fate.failures.set(fate.failures.get().saturating_add(1));
+                fate.failures.update(|failures| failures + 1);
                 Ok(Written::Failed(broken))
             }
         }

@@ -47,8 +47,7 @@ pub fn ancestors(path: &Path, tip: Id, most: usize) -> Result<(Vec<Ancestor>, bo
     }
     let mut children: BTreeMap<Oid, usize> = BTreeMap::new();
     for parent in commits.values().flat_map(|(_, parents)| parents) {
-        let count = children.entry(*parent).or_default();
-        *count = count.saturating_add(1);
+        *children.entry(*parent).or_default() += 1;
     }
     // The newest of those whose children all came before.
     let mut ready = BTreeSet::from([(commits.get(&tip.0).map(|(tip, _)| tip.seconds), tip.0)]);

@@ -166,7 +166,7 @@ pub struct Budget {
 impl Budget {
     /// Counts a file or folder that lies `depth` folders deep.
     pub fn enter(&mut self, path: &str, depth: usize) -> Result<(), ObjectsError> {
-        self.entries = self.entries.saturating_add(1);
+        self.entries += 1;
         if depth > MOST_DEPTH {
             return Err(ObjectsError::TooMuch(format!("{path} lies more than {MOST_DEPTH} folders deep")));
         }
@@ -178,7 +178,7 @@ impl Budget {
 
     /// Counts what is kept of a file.
     pub fn keep(&mut self, length: usize) -> Result<(), ObjectsError> {
-        self.bytes = self.bytes.saturating_add(length);
+        self.bytes += length;
         if self.bytes > MOST_TOGETHER {
             return Err(ObjectsError::TooMuch(format!("the files have more than {MOST_TOGETHER} bytes together")));
         }

@@ -66,7 +66,7 @@ impl Packs {
             if is_there || !waiting.added.insert(id) {
                 return None;
             }
-            waiting.bytes = waiting.bytes.saturating_add(bytes.len()).saturating_add(EACH);
+            waiting.bytes += bytes.len() + EACH;
             waiting.objects.push((id, kind, bytes));
             (waiting.bytes >= MOST_WAITING).then(|| waiting.take())
         })?;
@@ -182,7 +182,7 @@ impl Pack {
             let done = usize::try_from(self.deflate.total_in()).unwrap_or(usize::MAX);
             let rest = bytes.get(done..).unwrap_or_default();
             // Only what is reserved is written to. What cannot be made smaller becomes a little larger.
-            self.bytes.reserve(rest.len().saturating_add(rest.len() >> 10).saturating_add(EACH));
+            self.bytes.reserve(rest.len() + (rest.len() >> 10) + EACH);
             let status = self.deflate.compress_vec(rest, &mut self.bytes, FlushCompress::Finish);
             match status.map_err(|error| ObjectsError::Other(error.to_string()))? {
                 Status::StreamEnd => return Ok(()),

@@ -71,12 +71,12 @@ impl Words<'_> {
             lines.filter(|line| !line.is_empty() && !is_progress(line)).map(|line| self.safe(line)).collect();
         let (mut text, mut said) = (String::new(), 0_usize);
         for line in lines.iter().take(MOST_LINES) {
-            if text.chars().count().saturating_add(line.chars().count()) > MOST_FROM_SERVER {
+            if text.chars().count() + line.chars().count() > MOST_FROM_SERVER {
                 break;
             }
             text.push_str(if text.is_empty() { "" } else { "; " });
             text.push_str(line);
-            said = said.saturating_add(1);
+            said += 1;
         }
         match (lines.len().saturating_sub(said), lines.first()) {
             (0, _) => text,

@@ -104,7 +104,7 @@ pub(super) struct Exchange<'a> {
     origins: RefCell<BTreeMap<String, Rc<Origin>>>,
     authorization: RefCell<Option<Authorization>>,
     /// How often it was logged in.
-    logins: Cell<u32>,
+    logins: Cell<usize>,
     /// How long it may still be waited because a server asks for that.
     wait: Cell<Duration>,
 }
@@ -178,7 +178,7 @@ impl<'a> Exchange<'a> {
 
     /// Works out what to send along; none where nobody is to log in.
     fn log_in(&self, challenge: &Challenge) -> Result<Option<Zeroizing<String>>, RegistryError> {
-        self.logins.set(self.logins.get().saturating_add(1));
+        self.logins.update(|logins| logins + 1);
         let ArtifactPlace { registry, repository, .. } = self.place;
         let login = self.means.credentials.of(registry, repository)?;
         let basic = |login: &Login| match login {

@@ -5,7 +5,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// How many requests in a row may come to nothing at a server before a run asks it nothing any more: the first may be
 /// one repository's own trouble.
-const ENOUGH: u32 = 2;
+const ENOUGH: usize = 2;
 
 /// Why something at a registry could not be done. No value of a credential and nothing that a registry says is part of it.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
@@ -31,16 +31,16 @@ pub struct Health(Mutex<BTreeMap<String, Server>>);
 #[derive(Clone, Copy, Default)]
 struct Server {
     /// How many answers were of use.
-    answered: u64,
+    answered: usize,
     /// How many requests came to nothing since the last such answer.
-    failed: u32,
+    failed: usize,
     /// How many requests are under way.
-    under_way: u32,
+    under_way: usize,
 }
 
 /// A request that is under way, by the answers that the server had given when it began.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Begun(u64);
+pub(super) struct Begun(usize);
 
 /// Whether a server is asked.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -59,7 +59,7 @@ impl Health {
         let mut servers = self.servers();
         let known = servers.entry(server.to_owned()).or_default();
         if known.failed < ENOUGH {
-            known.under_way = known.under_way.saturating_add(1);
+            known.under_way += 1;
             return Turn::Asked(Begun(known.answered));
         }
         if known.under_way > 0 { Turn::Later } else { Turn::Never }
@@ -72,9 +72,9 @@ impl Health {
         let known = servers.entry(server.to_owned()).or_default();
         known.under_way = known.under_way.saturating_sub(1);
         if is_of_use {
-            (known.answered, known.failed) = (known.answered.saturating_add(1), 0);
+            (known.answered, known.failed) = (known.answered + 1, 0);
         } else if known.answered == begun.0 {
-            known.failed = known.failed.saturating_add(1);
+            known.failed += 1;
         }
     }
 

@@ -281,7 +281,7 @@ impl<'a> Run<'a> {
                     match (is_new, is_same) {
                         (true, _) => self.outcome.changes.push((Action::Added, sending.key.clone())),
                         (false, true) if sending.key.kind.is_namespace() => {}
-                        (false, true) => self.outcome.unchanged = self.outcome.unchanged.saturating_add(1),
+                        (false, true) => self.outcome.unchanged += 1,
                         (false, false) => self.outcome.changes.push((Action::Changed, sending.key.clone())),
                     }
                 }

@@ -76,7 +76,7 @@ impl Artifacts {
                 (ArtifactState::Pushed, Some(digest), _) => {
                     session.ui.note(&format!("{region}: {reference} is at {digest}"));
                 }
-                (ArtifactState::Unchanged, ..) => unchanged = unchanged.saturating_add(1),
+                (ArtifactState::Unchanged, ..) => unchanged += 1,
                 _ => {}
             }
         }

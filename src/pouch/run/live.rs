@@ -12,7 +12,7 @@ use pouch_core::config::{Fleet, RegionConfig};
 use pouch_core::finding::{Class, Finding, Severity};
 use pouch_core::k0rdent::MANAGED_LABEL;
 use pouch_core::layout::{Leaf, MANAGED_BY, MANAGED_BY_LABEL};
-use pouch_core::listing::counted;
+use pouch_core::listing::{all, counted};
 use pouch_core::name::{GroupKind, Namespace, ObjectKey};
 use pouch_core::node::Node;
 use pouch_core::region::published::{Files, Published};
@@ -75,7 +75,7 @@ impl Comparison {
             line.push_str(&format!("; {delivered}"));
         }
         if !self.unlisted.is_empty() {
-            let kinds = self.unlisted.iter().map(String::as_str).collect::<Vec<_>>().join(", ");
+            let kinds = all(&self.unlisted);
             line.push_str(&format!("; not looked for what was left behind of {kinds}"));
         }
         line.push('\n');

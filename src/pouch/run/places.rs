@@ -88,7 +88,7 @@ impl Places {
         let mut unchanged = 0_usize;
         for target in targets {
             if !is_only && target.state == TargetState::Unchanged {
-                unchanged = unchanged.saturating_add(1);
+                unchanged += 1;
             } else if let Some(words) = words(target, is_only) {
                 session.ui.note(&words);
             }
@@ -203,7 +203,7 @@ fn proposal(message: &str) -> summary::Proposal {
     let (mut out, mut length, lines) = (String::new(), 0_usize, body.lines().count());
     for (at, line) in body.lines().enumerate() {
         let line = line.strip_prefix("  ").map_or_else(|| line.to_owned(), |below| format!("  - {below}"));
-        length = length.saturating_add(line.chars().count()).saturating_add(1);
+        length += line.chars().count() + 1;
         if length > room {
             out.push_str(&format!("\nand {} more lines\n", lines.saturating_sub(at)));
             break;

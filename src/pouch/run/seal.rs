@@ -91,8 +91,8 @@ impl Sealer {
         const LENGTH: usize = 32;
         let bug = |what: &str| Failure::bug(format!("{what} while sealing {lands}"));
         // The data key, an IV for each value and one for the MAC, asked for at once.
-        let pieces = payload.entries().len().saturating_add(2);
-        let mut random = Zeroizing::new(vec![0_u8; LENGTH.saturating_mul(pieces)]);
+        let pieces = payload.entries().len() + 2;
+        let mut random = Zeroizing::new(vec![0_u8; LENGTH * pieces]);
         run.session.ambient.fill(&mut random).map_err(no_entropy)?;
         let (pieces, _) = random.as_chunks::<LENGTH>();
         let (data_key, ivs) = pieces.split_first().ok_or_else(|| bug("randomness went missing"))?;

@@ -327,11 +327,11 @@ impl Answer {
         };
         match one.compared {
             Err(Reason { why, help, .. }) => {
-                self.unread = self.unread.saturating_add(1);
+                self.unread += 1;
                 record.unread = Some(UnreadRecord { message: why, help });
             }
             Ok(compared) => {
-                self.faults = self.faults.saturating_add(compared.faults());
+                self.faults += compared.faults();
                 record.findings = compared.findings.iter().map(FindingRecord::from).collect();
                 record.compared = compared.tally.map(|tally| ComparedRecord {
                     objects: compared.objects,

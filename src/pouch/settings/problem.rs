@@ -92,8 +92,8 @@ fn marked(line: &str, column: u32) -> std::ops::Range<usize> {
     let rest = line.get(start..).unwrap_or_default();
     let quote = rest.chars().next().filter(|c| matches!(c, '"' | '\''));
     let length = match quote {
-        Some(quote) => rest.get(1..).and_then(|inner| inner.find(quote)).map(|at| at.saturating_add(2)),
+        Some(quote) => rest.get(1..).and_then(|inner| inner.find(quote)).map(|at| at + 2),
         None => rest.find([' ', ',', ']', '}', ':']).filter(|at| *at > 0),
     };
-    start..start.saturating_add(length.unwrap_or(rest.len()))
+    start..start + length.unwrap_or(rest.len())
 }

@@ -110,7 +110,7 @@ impl<L: Listed> Walk<'_, L> {
         }
         let Some(form) = form else {
             for (name, form, id) in self.listed.list(id) {
-                self.add(&format!("{path}/{name}"), form, &id, depth.saturating_add(1));
+                self.add(&format!("{path}/{name}"), form, &id, depth + 1);
             }
             return;
         };

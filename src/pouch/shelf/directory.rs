@@ -430,7 +430,7 @@ fn read_into(
         match kind {
             FileType::Directory => {
                 let below = openat(&opened, &*name, FOLDER, Mode::empty());
-                read_into(root, &relative, below, depth.saturating_add(1), found)?;
+                read_into(root, &relative, below, depth + 1, found)?;
             }
             FileType::RegularFile => {
                 let (bytes, mode) = match read_at(&opened, Path::new(&name), &|| root.join(&relative), MOST_BYTES) {

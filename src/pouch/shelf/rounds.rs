@@ -449,7 +449,7 @@ impl<'t: 'w, 'w, W: Work> Rounds<'t, 'w, W> {
             Err(_) => stop.pause(most).is_ok(),
         };
         let watch = Watch { settle: Duration::from_secs(self.output.fleet.limits.git.settle.0), pause: &pause };
-        let is_last = attempt.saturating_add(1) >= self.attempts;
+        let is_last = attempt + 1 >= self.attempts;
         let commit = match step {
             Step::Push(commit) => Some(commit.as_str()),
             Step::Remove => None,

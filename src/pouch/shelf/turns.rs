@@ -5,6 +5,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
+use pouch_core::hash::digits;
+
 use super::branch::turn::TurnPlace;
 use super::output::Output;
 use super::target::Target;
@@ -103,7 +105,7 @@ impl<'a> Turns<'a> {
         if self.is_impatient() || self.held.contains_key(&key) || self.session.ambient.fill(&mut bytes).is_err() {
             return;
         }
-        let unique: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+        let unique: String = digits(&bytes).collect();
         let seconds = self.session.ambient.now().as_second();
         let (author, _) = self.output.people(seconds, seconds);
         let git = self.git.clone();

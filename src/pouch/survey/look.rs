@@ -24,7 +24,7 @@ use pouch_core::inventory::looked::{Looked, SeenNamespaces, Served, is_uid};
 use pouch_core::inventory::profile::Profile;
 use pouch_core::inventory::providers::{self, ProviderFile, Way};
 use pouch_core::k0rdent;
-use pouch_core::listing::few;
+use pouch_core::listing::{beside_first, few};
 use pouch_core::name::{Claimant, Name, Namespace, ObjectKey, Region};
 use pouch_core::node::Node;
 use pouch_core::snapshot::Reason;
@@ -250,7 +250,7 @@ fn provider_file(path: &Path, shown: &Path) -> Result<ProviderFile, Reason> {
     };
     let mut bytes = Vec::new();
     let file = std::fs::File::open(path).map_err(|error| unread(said(&error)))?;
-    let read = file.take(MOST_OF_FILE.saturating_add(1)).read_to_end(&mut bytes);
+    let read = file.take(MOST_OF_FILE + 1).read_to_end(&mut bytes);
     read.map_err(|error| unread(said(&error)))?;
     if u64::try_from(bytes.len()).unwrap_or(u64::MAX) > MOST_OF_FILE {
         return Err(unread(format!("it is longer than {} KiB", MOST_OF_FILE >> 10)));
@@ -262,10 +262,7 @@ fn provider_file(path: &Path, shown: &Path) -> Result<ProviderFile, Reason> {
 /// The first of some faults, and how many more there are.
 fn reason(before: &str, faults: &[Fault]) -> Reason {
     let Some(first) = faults.first() else { return Reason::new(format!("{before}it cannot be used"), "Correct it.") };
-    let more = match faults.len() {
-        1 => String::new(),
-        faults => format!(" (and {} more)", faults.saturating_sub(1)),
-    };
+    let more = beside_first(faults.len());
     Reason::new(format!("{before}{}{more}", first.message), &*first.help)
 }
 

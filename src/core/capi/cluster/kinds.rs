@@ -58,7 +58,7 @@ fn meant_among(kind: &GroupKind, known: impl Iterator<Item = GroupKind>) -> Opti
         // Nobody else calls a kind just so.
         let is_same = kind.kind == known.kind;
         let group = group.or_else(|| (is_of_capi || is_same).then_some(3))?;
-        Some(name.saturating_add(group))
+        Some(name + group)
     };
     let near = known.filter_map(|known| Some((between(&known)?, known)));
     near.min().map(|(_, known)| known).filter(|known| known != kind)

@@ -106,7 +106,7 @@ pub fn read(object: &Object) -> Result<TemplateSpec, Vec<Fault>> {
     };
     let items = faults.items(body, "", &["spec", "template", "data"]);
     let mut data: Vec<Datum> = Vec::new();
-    for (index, item) in items.iter().take(MOST_DATA.saturating_add(1)).enumerate() {
+    for (index, item) in items.iter().take(MOST_DATA + 1).enumerate() {
         let at = format!("spec.template.data[{index}]");
         if index == MOST_DATA {
             faults.add(format!("spec.template.data has more than {MOST_DATA} entries"), "Split the template.");

@@ -530,7 +530,7 @@ fn ascending<T: Ord>(what: &'static str, items: impl Iterator<Item = T> + Clone)
     match items.clone().zip(items.skip(1)).position(|(a, b)| a >= b) {
         None => Ok(()),
         Some(at) => {
-            let spot = Spot::Item(what, at.saturating_add(1));
+            let spot = Spot::Item(what, at + 1);
             Err(Unusable::Malformed(format!("{what} are not sorted, or one stands twice"), spot))
         }
     }

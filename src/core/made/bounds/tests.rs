@@ -5,6 +5,7 @@ use core::convert::Infallible;
 use core::fmt::Write as _;
 
 use super::*;
+use crate::finding::Fault;
 use crate::made::Templates;
 use crate::testing::case::{Document, Scene};
 use crate::testing::stages::Desk;

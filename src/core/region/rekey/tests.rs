@@ -1,5 +1,7 @@
 //! Tests of `rekey`: each flaw that the proof looks for is found.
 
+use alloc::string::ToString as _;
+
 use super::*;
 use crate::layout::manifest::ObjectState;
 use alloc::collections::BTreeMap;

@@ -6,12 +6,13 @@ use alloc::vec::Vec;
 use base64::Engine as _;
 use base64::alphabet::STANDARD;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
-use sha2::{Digest as _, Sha256, Sha512};
+use sha2::{Digest as _, Sha512};
 
 use super::super::budget::{Budget, Growing, OUTPUT, TOO_LONG};
 use super::super::call::{Args, Row, made};
 use super::super::json;
 use super::super::value::{Answer, Fault, Value};
+use crate::hash::{digits, sha256_hex};
 
 pub(in super::super) const ROWS: &[Row] = &[
     ("base64Encode", "S", |args, _| match args.any(0)? {
@@ -27,8 +28,8 @@ pub(in super::super) const ROWS: &[Row] = &[
     }),
     ("toRawJSON", "A", |args, budget| json::write(args.any(0)?, json::Style::Raw, budget).map(Value::from_string)),
     ("fromJSON", "T", |args, budget| json::read(args.text(0)?, budget)),
-    ("sha256Sum", "T", |args, _| made(&hex(&Sha256::digest(args.text(0)?.as_bytes())))),
-    ("sha512Sum", "T", |args, _| made(&hex(&Sha512::digest(args.text(0)?.as_bytes())))),
+    ("sha256Sum", "T", |args, _| made(&sha256_hex(args.text(0)?.as_bytes()))),
+    ("sha512Sum", "T", |args, _| made(&digits(&Sha512::digest(args.text(0)?.as_bytes())).collect::<String>())),
     ("adler32Sum", "T", adler32),
 ];
 
@@ -63,9 +64,9 @@ fn base32_encode(args: &Args<'_>, _: &mut Budget) -> Answer {
     let mut out = Growing::default();
     for chunk in args.text(0)?.as_bytes().chunks(5) {
         let bits = chunk.iter().chain(&[0; 5]).take(5).fold(0u64, |bits, byte| bits << 8 | u64::from(*byte));
-        let letters = chunk.len().saturating_mul(8).div_ceil(5);
-        for at in 0..8 {
-            let value = usize::try_from(bits >> (35 - 5 * at) & 31).unwrap_or_default();
+        let letters = (chunk.len() * 8).div_ceil(5);
+        for (at, shift) in (0..=35).rev().step_by(5).enumerate() {
+            let value = usize::try_from(bits >> shift & 31).unwrap_or_default();
             let letter = BASE32.get(value).copied().unwrap_or_default();
             out.letter(if at < letters { char::from(letter) } else { '=' })?;
         }
@@ -97,10 +98,7 @@ fn base32_decode(args: &Args<'_>, _: &mut Budget) -> Answer {
     Ok(Value::bytes(&bytes))
 }
 
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
+#[expect(clippy::arithmetic_side_effects, reason = "both sums are below 65521")]
 fn adler32(args: &Args<'_>, _: &mut Budget) -> Answer {
     let add = |(a, b): (u32, u32), byte: u8| {
         let a = (a + u32::from(byte)) % 65521;

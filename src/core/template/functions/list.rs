@@ -104,7 +104,7 @@ fn chunk(args: &Args<'_>, budget: &mut Budget) -> Answer {
 fn uniq(args: &Args<'_>, budget: &mut Budget) -> Answer {
     let mut items: Vec<Value> = Vec::new();
     for item in &args.list(0)?.items {
-        budget.steps(items.len().saturating_add(1))?;
+        budget.steps(items.len() + 1)?;
         let mut seen = false;
         for other in &items {
             seen |= equal::key(item, other, budget)?;
@@ -176,7 +176,7 @@ fn without(args: &Args<'_>, budget: &mut Budget) -> Answer {
     }
     let mut items = Vec::new();
     for item in &list(value)?.items {
-        budget.steps(omitted.len().saturating_add(1))?;
+        budget.steps(omitted.len() + 1)?;
         equal::key(item, item, budget)?;
         let mut found = false;
         for value in omitted {
@@ -201,9 +201,9 @@ fn sort_alpha(args: &Args<'_>, budget: &mut Budget) -> Answer {
         return Err("sorts a list that is used elsewhere too, which Go would change there; sort where it is made");
     }
     let mut texts = texts(args.any(0)?, budget)?;
-    budget.steps(texts.len().saturating_mul(4))?;
-    let size = texts.iter().map(|text| text.len()).fold(0, usize::saturating_add);
-    budget.work(size.saturating_mul(SORTED))?;
+    budget.steps(texts.len() * 4)?;
+    let size: usize = texts.iter().map(|text| text.len()).sum();
+    budget.work(size * SORTED)?;
     if texts.is_empty() && (list.of != ListOf::Text || list.nil) {
         return Value::no_list(ListOf::Text);
     }

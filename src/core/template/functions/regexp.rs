@@ -115,8 +115,8 @@ fn groups_of(pattern: &Pattern, text: &str, most: i64, budget: &mut Budget) -> R
         let whole = groups.first().copied().flatten().map_or(0, |(_, end)| end);
         budget.work(text.len().saturating_sub(whole).saturating_mul(cost))?;
         // What they hold together may be far more than the text.
-        let size = |(start, end): &Span| end.saturating_sub(*start);
-        budget.work(groups.iter().flatten().map(size).fold(0, usize::saturating_add))?;
+        let size = |(start, end): &Span| (*start..*end).len();
+        budget.work(groups.iter().flatten().map(size).sum())?;
         all.push(groups);
     }
     Ok(all)
@@ -148,7 +148,7 @@ fn split(args: &Args<'_>, budget: &mut Budget) -> Answer {
     let found = spans_of(&compiled, text, most, budget)?;
     let (mut parts, mut begin, mut end) = (Vec::new(), 0, 0);
     for (start, stop) in found {
-        if usize::try_from(most).is_ok_and(|most| parts.len().saturating_add(1) == most) {
+        if usize::try_from(most).is_ok_and(|most| most.checked_sub(1) == Some(parts.len())) {
             break;
         }
         end = start;
@@ -222,9 +222,8 @@ fn reference(text: &str) -> Result<Option<(&str, &str)>, Fault> {
     if inner.chars().next().is_some_and(|letter| !letter.is_ascii()) {
         return Err("names a group by letters that are not ASCII");
     }
-    let size = inner
-        .len()
-        .saturating_sub(inner.trim_start_matches(|letter: char| letter.is_ascii_alphanumeric() || letter == '_').len());
+    let is_part = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
+    let size = inner.find(|letter| !is_part(letter)).unwrap_or(inner.len());
     let Some((name, after)) = inner.split_at_checked(size).filter(|(name, _)| !name.is_empty()) else {
         return Ok(None);
     };

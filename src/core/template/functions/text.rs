@@ -144,10 +144,10 @@ fn str_slice(args: &Args<'_>, budget: &mut Budget) -> Answer {
 fn trunc(args: &Args<'_>, _: &mut Budget) -> Answer {
     let (count, text) = (args.int(0)?, args.text(1)?);
     let size = usize::try_from(count.unsigned_abs()).unwrap_or(usize::MAX);
-    let part = match () {
-        () if count < 0 && text.len() > size => text.get(text.len().saturating_sub(size)..),
-        () if count >= 0 && text.len() > size => text.get(..size),
-        () => Some(text),
+    let part = match text.len().checked_sub(size) {
+        Some(cut) if count < 0 => text.get(cut..),
+        Some(_) => text.get(..size),
+        None => Some(text),
     };
     made(part.ok_or(CUTS)?)
 }
@@ -183,18 +183,18 @@ fn ellipsis(text: &str, offset: i64, width: i64) -> Answer {
 fn wrap(length: i64, line: &str, long: bool, text: &str) -> Answer {
     let length = usize::try_from(length.max(1)).unwrap_or(usize::MAX);
     let line = if line.is_empty() { "\n" } else { line };
-    let (mut out, mut at) = (Growing::default(), 0usize);
+    let (mut out, mut at) = (Growing::default(), 0);
     for word in text.split_whitespace() {
         let size = word.chars().count();
-        if at > 0 && at.saturating_add(1).saturating_add(size) > length {
+        if at > 0 && at + 1 + size > length {
             out.push(line)?;
             at = 0;
         }
         if long && size > length {
             for (index, letter) in word.char_indices() {
                 out.letter(letter)?;
-                at = at.saturating_add(1);
-                if index < word.len().saturating_sub(1) && at == length {
+                at += 1;
+                if index + 1 < word.len() && at == length {
                     out.push(line)?;
                     at = 0;
                 }
@@ -202,10 +202,10 @@ fn wrap(length: i64, line: &str, long: bool, text: &str) -> Answer {
         } else {
             if at > 0 {
                 out.push(" ")?;
-                at = at.saturating_add(1);
+                at += 1;
             }
             out.push(word)?;
-            at = at.saturating_add(size);
+            at += size;
         }
     }
     made(out.as_str())
@@ -227,12 +227,10 @@ fn around(args: &Args<'_>, budget: &mut Budget, dress: fn(&str) -> Result<String
 /// `strings.SplitN`.
 fn parts<'t>(text: &'t str, by: &str, most: i64, budget: &mut Budget) -> Result<Vec<&'t str>, Fault> {
     let most = usize::try_from(most).unwrap_or(usize::MAX);
-    if most == 0 {
-        return Ok(Vec::new());
-    }
+    let Some(last) = most.checked_sub(1) else { return Ok(Vec::new()) };
     let mut parts = Vec::new();
     let mut rest = text;
-    while parts.len().saturating_add(1) < most {
+    while parts.len() < last {
         let cut = if by.is_empty() {
             let size = rest.chars().next().map_or(0, char::len_utf8);
             rest.split_at_checked(size).filter(|(_, behind)| !behind.is_empty())

@@ -404,7 +404,7 @@ fn ignored_above(above: &Above, tree: &BundleTree) -> Option<Finding> {
 /// The first line, from one, that is neither empty nor a comment.
 fn first_pattern(bytes: &[u8]) -> Option<usize> {
     let says = |line: &[u8]| !line.trim_ascii().is_empty() && !line.starts_with(b"#");
-    Some(bytes.split(|b| *b == b'\n').position(says)?.saturating_add(1))
+    Some(bytes.split(|b| *b == b'\n').position(says)? + 1)
 }
 
 /// As [`hold`], for a file that may hold several documents.

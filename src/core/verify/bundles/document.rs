@@ -21,11 +21,16 @@ pub(super) fn first_difference(expected: &str, found: &str) -> Option<usize> {
         return None;
     }
     let same = expected.split('\n').zip(found.split('\n')).take_while(|(a, b)| a == b).count();
-    Some(same.saturating_add(1))
+    Some(same + 1)
 }
 
-/// How many lines stand before a file's body.
+/// Finds the first line, from one, that fits.
+pub(super) fn first_line(text: &str, fits: impl Fn(&str) -> bool) -> Option<usize> {
+    Some(text.lines().position(fits)? + 1)
+}
+
+/// Counts the lines before a file's body.
 pub(super) fn header_lines(file: &[u8], body: &[u8]) -> usize {
-    let header = file.len().saturating_sub(body.len());
-    file.iter().take(header).filter(|byte| **byte == b'\n').count()
+    let header = file.strip_suffix(body).unwrap_or_default();
+    header.iter().filter(|byte| **byte == b'\n').count()
 }

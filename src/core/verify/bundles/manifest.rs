@@ -49,7 +49,7 @@ pub(super) fn manifest_of(
     if written.as_bytes() != tagged.body {
         let line = first_difference(&written, read::text_of(tagged.body).unwrap_or_default()).unwrap_or(1);
         let why = String::from("has a bundle.yaml with more in it than pouch writes, such as comments");
-        let line = line.saturating_add(header_lines(bytes, tagged.body));
+        let line = line + header_lines(bytes, tagged.body);
         return Err(Wrong { why, line, help: UNTRUSTED });
     }
     let Some(keys) = measure.keys else { return Ok((manifest, false)) };
@@ -89,7 +89,7 @@ pub(super) fn listed_by<'b>(folder: &str, bytes: &'b [u8]) -> Result<(reuse::Tag
             help: UNTRUSTED,
             line: spot
                 .line(text)
-                .map_or(1, |line| usize::try_from(line).unwrap_or(1).saturating_add(header_lines(bytes, tagged.body))),
+                .map_or(1, |line| usize::try_from(line).unwrap_or(1) + header_lines(bytes, tagged.body)),
         },
     })?;
     if manifest.directory != *folder {

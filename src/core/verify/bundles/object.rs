@@ -5,7 +5,7 @@ use alloc::collections::BTreeMap;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::document::{first_difference, only_document};
+use super::document::{first_difference, first_line, only_document};
 use super::measure::Measure;
 use super::region::ProvedRegion;
 use crate::capi::resource_set::is_resource_set;
@@ -55,15 +55,14 @@ pub(super) fn look(
     let text = read::text_of(bytes).unwrap_or_default();
     for field in published_secrets(&entry.key.kind, &document) {
         let own = field.rsplit(['.', '[']).next().unwrap_or_default().trim_matches(['"', ']']);
-        let line = text.lines().position(|line| line.trim_start_matches([' ', '-', '"']).starts_with(own));
-        let line = line.unwrap_or_default().saturating_add(1);
+        let line = first_line(text, |line| line.trim_start_matches([' ', '-', '"']).starts_with(own)).unwrap_or(1);
         let message = format!("{path} holds what looks like a secret in {field}, and only Secrets are sealed");
         findings.push(find(Code::PlaintextSecret, line, message).help(LEAKED));
     }
     if let Some((field, _)) = document.entries().iter().find(|(field, _)| !fields.contains(&&**field)) {
-        let line = text.lines().position(|line| line.starts_with(&**field)).unwrap_or_default();
+        let line = first_line(text, |line| line.starts_with(&**field)).unwrap_or(1);
         let message = format!("{path} has the field {field:?}, which pouch does not publish");
-        findings.push(find(Code::UntrustedBundle, line.saturating_add(1), message));
+        findings.push(find(Code::UntrustedBundle, line, message));
     } else if let Some(line) = first_difference(&emit(&Tree::of(&document)), text) {
         let message = format!("{path} holds more than its values, such as a comment, or is written in another form");
         findings.push(find(Code::UntrustedBundle, line, message));
@@ -108,7 +107,7 @@ pub(super) fn identity(
     if let Some((field, what)) = steered(region, entry, document) {
         let text = read::text_of(bytes).unwrap_or_default();
         let line = match what == UNGUARDED {
-            true => text.lines().position(|line| line.contains("${")).map(|at| at.saturating_add(1)),
+            true => first_line(text, |line| line.contains("${")),
             false => line_of(text, &["metadata", field]).and_then(|line| usize::try_from(line).ok()),
         };
         let finding = measure.find(Code::UnsafeDelivery, path, line.unwrap_or(1), format!("{key} {what}"));

@@ -11,6 +11,7 @@ use alloc::vec::Vec;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD_NO_PAD;
 
+use super::document::first_line;
 use crate::finding::Code;
 use crate::layout::delivery::cluster::{self, ClusterSecret};
 use crate::layout::form::Form;
@@ -116,14 +117,9 @@ pub(super) fn is_readable(node: &Node) -> bool {
 /// If base64 is wrapped, it is the line on which the key begins.
 pub fn holds_key(bytes: &[u8]) -> Option<usize> {
     let bytes = without_zeros(bytes);
-    let mut line = 1_usize;
-    for row in bytes.split(|b| *b == b'\n') {
-        if KEYS.iter().any(|key| has_key(row, key.as_bytes())) {
-            return Some(line);
-        }
-        line = line.saturating_add(1);
-    }
-    encoded_key(&bytes)
+    let mut rows = (1..).zip(bytes.split(|b| *b == b'\n'));
+    let whole = rows.find(|(_, row)| KEYS.iter().any(|key| has_key(row, key.as_bytes())));
+    whole.map(|(line, _)| line).or_else(|| encoded_key(&bytes))
 }
 
 /// The bytes without zeros, which stand between ASCII letters in UTF-16 and UTF-32.
@@ -137,12 +133,11 @@ fn without_zeros(bytes: &[u8]) -> Cow<'_, [u8]> {
 fn has_key(row: &[u8], prefix: &[u8]) -> bool {
     // Every file is looked at, and few lines have as many dashes as the start of a key.
     let dashes = row.iter().filter(|b| **b == b'-').count();
-    if dashes < 3 || row.len() < prefix.len().saturating_add(KEY_LENGTH) {
+    if dashes < 3 {
         return false;
     }
-    let starts = row.windows(prefix.len()).enumerate().filter(|(_, window)| window.eq_ignore_ascii_case(prefix));
-    let mut tails = starts.filter_map(|(at, _)| row.get(at.saturating_add(prefix.len())..));
-    tails.any(|tail| tail.iter().take_while(|b| b.is_ascii_alphanumeric()).count() >= KEY_LENGTH)
+    let mut windows = row.windows(prefix.len() + KEY_LENGTH).filter_map(|window| window.split_at_checked(prefix.len()));
+    windows.any(|(start, key)| start.eq_ignore_ascii_case(prefix) && key.iter().all(u8::is_ascii_alphanumeric))
 }
 
 /// The line on which a key in base64 begins.
@@ -159,7 +154,7 @@ fn encoded_key(bytes: &[u8]) -> Option<usize> {
     let starts = letters.iter().enumerate().filter(|(_, letter)| may_begin(**letter)).map(|(at, _)| at);
     let at = starts.into_iter().find(|at| holds(*at))?;
     let mut left = at;
-    let mut line = 1_usize;
+    let mut line = 1;
     for byte in bytes {
         if !byte.is_ascii_whitespace() {
             left = match left.checked_sub(1) {
@@ -167,7 +162,7 @@ fn encoded_key(bytes: &[u8]) -> Option<usize> {
                 None => break,
             };
         }
-        line = line.saturating_add(usize::from(*byte == b'\n'));
+        line += usize::from(*byte == b'\n');
     }
     Some(line)
 }
@@ -187,10 +182,10 @@ fn decodes_to_key(letters: &[u8]) -> bool {
     };
     // As many groups as the longest start and a key take.
     let group: Vec<u8> = letters.iter().take(108).map_while(plain).collect();
-    let whole = group.len().saturating_sub(group.len() % 4);
-    let decode = |length| STANDARD_NO_PAD.decode(group.get(..length).unwrap_or_default()).ok();
+    let (whole, _) = group.as_chunks::<4>();
     // Other letters may follow the key without a sign between.
-    let decoded = decode(group.len()).or_else(|| decode(whole)).unwrap_or_default();
+    let decoded = STANDARD_NO_PAD.decode(&group).or_else(|_| STANDARD_NO_PAD.decode(whole.as_flattened()));
+    let decoded = decoded.unwrap_or_default();
     KEYS.iter().any(|key| has_key(&decoded, key.as_bytes()))
 }
 
@@ -236,7 +231,7 @@ pub(super) fn look(path: &str, bytes: &[u8]) -> Option<Readable> {
             Ok(false) => {}
             Err(at) => {
                 if let Some(line) = by_lines(document.text) {
-                    let line = line.saturating_add(document.lines_before());
+                    let line = line + document.lines_before();
                     return Some(Readable::clear(
                         line,
                         "looks like a Secret in clear, but is not YAML that pouch can read",
@@ -259,8 +254,8 @@ pub fn secret_in_clear(path: &str, bytes: &[u8]) -> Option<usize> {
 pub fn secret_manifest(path: &str, bytes: &[u8]) -> Option<usize> {
     let text = read::text_of(bytes).ok().filter(|_| is_manifest(path))?;
     // Whose output it is, and so where that begins, is not known.
-    let begins = path.rmatch_indices('/').map(|(at, _)| at.saturating_add(1)).nth(2).unwrap_or_default();
-    let below = path.get(begins..).unwrap_or(path);
+    let third = path.rmatch_indices('/').nth(2);
+    let below = third.and_then(|(at, slash)| path.get(at..)?.strip_prefix(slash)).unwrap_or(path);
     if is_cluster_secret(below, bytes) {
         return None;
     }
@@ -306,7 +301,7 @@ fn json_values(text: &str) -> Option<Vec<&str>> {
             _ if is_quoted => {}
             b'{' | b'[' => {
                 start = start.or(Some(at));
-                depth = depth.saturating_add(1);
+                depth = depth.checked_add(1)?;
             }
             b'}' | b']' => {
                 depth = depth.checked_sub(1)?;
@@ -363,9 +358,9 @@ fn by_lines(text: &str) -> Option<usize> {
             line.chars().filter(|c| !c.is_whitespace() && !matches!(c, '"' | '\'' | '-' | ',')).collect();
         line
     };
-    let kind = text.lines().position(|line| word(line) == "kind:Secret")?;
+    let kind = first_line(text, |line| word(line) == "kind:Secret")?;
     let values = text.lines().any(|line| matches!(&*word(line), "data:" | "stringData:" | "data:{" | "stringData:{"));
-    values.then_some(kind.saturating_add(1))
+    values.then_some(kind)
 }
 
 #[cfg(test)]

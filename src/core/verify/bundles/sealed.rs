@@ -9,7 +9,7 @@ use alloc::vec::Vec;
 use sha2::{Digest as _, Sha256};
 
 use super::book::Book;
-use super::document::{first_difference, header_lines, only_document};
+use super::document::{first_difference, first_line, header_lines, only_document};
 use super::plain::is_readable;
 use super::region::ProvedRegion;
 use super::tree::Standing;
@@ -93,8 +93,8 @@ pub(super) fn look(
     let header_lines = header_lines(&standing.bytes, body);
     let text = core::str::from_utf8(body).unwrap_or_default();
     let line_of = |start: &str| {
-        let at = text.lines().position(|line| line.trim_start_matches([' ', '-']).starts_with(start));
-        at.unwrap_or_default().saturating_add(header_lines).saturating_add(1)
+        let line = first_line(text, |line| line.trim_start_matches([' ', '-']).starts_with(start)).unwrap_or(1);
+        line + header_lines
     };
     looked.findings.extend(object::identity(book.measure, region, entry, &document, &standing.bytes));
     if let Some(why) = never_leaves(&document) {
@@ -116,7 +116,7 @@ pub(super) fn look(
         let message = format!("{path} does not begin with the tags that pouch writes for its entries");
         looked.findings.push(find(Code::NotSealed, 1, message));
     } else if let Some(line) = first_difference(&emit(&tree(&document)), text) {
-        let line = line.saturating_add(header_lines);
+        let line = line + header_lines;
         let message = format!("{path} holds more than its values, such as a comment, or is written in another form");
         looked.findings.push(find(Code::NotSealed, line, message));
     }

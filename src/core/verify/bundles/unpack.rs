@@ -112,9 +112,7 @@ pub fn unpack<'r>(
     let texts: Vec<(&ManifestObject, &str)> =
         objects.iter().filter_map(|object| text(object).map(|text| (*object, text))).collect();
     // At full size at once: what a growing text leaves behind would have to be wiped each time.
-    let room = texts
-        .iter()
-        .fold(0_usize, |room, (_, text)| room.saturating_add(text.len()).saturating_add(BREAK.len()).saturating_add(1));
+    let room = texts.iter().flat_map(|(_, text)| [BREAK.len(), text.len(), 1]).sum();
     let mut stream = Zeroizing::new(String::with_capacity(room));
     let mut places = Vec::with_capacity(texts.len());
     for (object, text) in texts {

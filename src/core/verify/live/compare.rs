@@ -18,6 +18,7 @@ use crate::destination::Destination;
 use crate::finding::{Code, Finding};
 use crate::k0rdent::MANAGED_LABEL;
 use crate::layout::sanitise::CREATE_ONLY;
+use crate::listing::all;
 use crate::name::{GroupKind, Namespace, ObjectKey, Version};
 use crate::node::Node;
 use crate::object::COPIES;
@@ -118,11 +119,7 @@ fn kinds(bundle: &Bundle<'_>, answers: &Answers) -> Vec<Finding> {
         let message = if served.is_empty() {
             format!("the region serves no {kind}, of which its bundle has {objects}")
         } else {
-            format!(
-                "the region serves {kind} in {}, and its bundle has {objects} in {}",
-                joined(served.iter()),
-                joined(lacking.into_iter())
-            )
+            format!("the region serves {kind} in {}, and its bundle has {objects} in {}", all(served), all(lacking))
         };
         findings.push(Finding::new(Code::KindNotOnRegion, message).help(
             "Enable the provider on the region, in a release that the configuration's providerInterfaces.builtin \
@@ -130,10 +127,6 @@ fn kinds(bundle: &Bundle<'_>, answers: &Answers) -> Vec<Finding> {
         ));
     }
     findings
-}
-
-fn joined<T: ToString>(items: impl Iterator<Item = T>) -> String {
-    items.map(|item| item.to_string()).collect::<Vec<_>>().join(", ")
 }
 
 /// Namespaces that are not there, or have other labels than the configuration says.
@@ -498,7 +491,7 @@ fn leftovers(bundle: &Bundle<'_>, answers: &Answers) -> Vec<Finding> {
         }
     }
     if !answers.unlisted.is_empty() {
-        let kinds = joined(answers.unlisted.iter());
+        let kinds = all(&answers.unlisted);
         let message =
             format!("whether anything of these kinds was left behind was not checked, they cannot be listed: {kinds}");
         findings.push(Finding::new(Code::LeftoversUnchecked, message).help(

@@ -90,11 +90,11 @@ fn entry(bundle: &Bundle<'_>, key: &ObjectKey, known: &Owners<'_>, (field, name)
 
 /// Field managers for people.
 pub(crate) fn told(owners: &BTreeSet<&str>) -> String {
-    few(owners.iter().map(|owner| quoted(owner)), owners.len(), MOST_OWNERS)
+    few(owners.iter().map(|owner| named(owner)), owners.len(), MOST_OWNERS)
 }
 
 /// A field manager's name, quoted if it is one that nobody would choose.
-fn quoted(owner: &str) -> String {
+fn named(owner: &str) -> String {
     if is_plain(owner) {
         return owner.to_owned();
     }

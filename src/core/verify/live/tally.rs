@@ -34,10 +34,10 @@ pub fn tally(bundle: &Bundle<'_>, answers: &Answers, findings: &[Finding]) -> Ta
         let live = answers.objects.get(key).and_then(Option::as_ref).filter(|live| has_place && !is_going(live));
         match live {
             // A kind that is not served was not asked for, and is missing too.
-            None => tally.missing = tally.missing.saturating_add(1),
-            Some(_) if faulty.contains(key) => tally.differing = tally.differing.saturating_add(1),
+            None => tally.missing += 1,
+            Some(_) if faulty.contains(key) => tally.differing += 1,
             Some(_) => {
-                tally.as_published = tally.as_published.saturating_add(1);
+                tally.as_published += 1;
                 continue;
             }
         }

@@ -180,7 +180,7 @@ impl Store {
                 budget.enter(&path, depth)?;
                 match entry.filemode() {
                     MODE_TREE if !keeps(&path) => {}
-                    MODE_TREE => folders.push((format!("{path}/"), entry.id(), depth.saturating_add(1))),
+                    MODE_TREE => folders.push((format!("{path}/"), entry.id(), depth + 1)),
                     mode => found.push(Found { path, mode: mode_of(mode, entry.name_bytes()), id: Id(entry.id()) }),
                 }
             }

@@ -68,8 +68,7 @@ pub(super) fn lacking(
 ) -> Vec<Finding> {
     let mut kinds: BTreeMap<&GroupKind, usize> = BTreeMap::new();
     for key in &plan.lacking {
-        let count = kinds.entry(&key.kind).or_default();
-        *count = count.saturating_add(1);
+        *kinds.entry(&key.kind).or_default() += 1;
     }
     let finding = |(kind, count): (&GroupKind, usize)| {
         let objects = if count == 1 { "one object".to_owned() } else { format!("{count} objects") };

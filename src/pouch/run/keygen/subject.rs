@@ -2,6 +2,7 @@
 
 use clap::ValueEnum;
 use pouch_core::config::{Delivery, Fleet, Flux, RegionConfig};
+use pouch_core::listing::all;
 use pouch_core::name::{Name, Namespace, ObjectKey, is_directory};
 use pouch_core::recipient::Recipient;
 use pouch_core::report::{escape, shell};
@@ -98,10 +99,7 @@ impl<'f> Subject<'f> {
     /// What to do with the recipient: what to write, as it stands there then, and what to run.
     pub(super) fn next(&self, key: &KeyPair, fleet: Option<&Fleet>) -> String {
         let recipient = &key.recipient;
-        let joined = |others: Vec<&Recipient>| {
-            let all = others.iter().map(ToString::to_string).chain([recipient.to_string()]);
-            all.collect::<Vec<_>>().join(", ")
-        };
+        let joined = |others: Vec<&Recipient>| all(others.into_iter().chain([recipient]));
         match (self.region, self.config) {
             (None, _) => {
                 let others = fleet.map(|fleet| fleet.escrow.iter().collect()).unwrap_or_default();

@@ -54,7 +54,7 @@ impl Local {
             let found = tips_of(&git, remote, &[references, turns].concat()).map_err(unreached)?;
             let (held, found): (Vec<_>, Vec<_>) =
                 found.into_iter().partition(|(reference, _)| turns.contains(reference));
-            looks = looks.saturating_add(1);
+            looks += 1;
             match git::fetch_tips(&git, remote, &found, folder.path(), kept.as_ref()) {
                 Ok(()) => break (folder, held, found),
                 // One of several may be gone since, such as a proposal that somebody merged.

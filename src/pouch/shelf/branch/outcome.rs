@@ -66,6 +66,9 @@ pub struct Watch<'a> {
 /// How often a branch is looked at after a push whose outcome is unknown; each pause is twice as long as the one before.
 const LOOKS: u32 = 6;
 
+/// The sum of these pauses, in the first of them.
+const PAUSES: u32 = 2_u32.pow(LOOKS) - 1;
+
 /// What a failed push proves by itself.
 #[derive(Clone, PartialEq, Eq, Debug)]
 enum Said {
@@ -147,11 +150,9 @@ impl Push<'_> {
                 help: "Try again later, or check that `git push` works from here.".to_owned(),
             })
         };
-        let mut looked = 0_u32;
         let last = Cell::new(None);
-        loop {
+        for looked in 0.. {
             let seen = self.look();
-            looked = looked.saturating_add(1);
             match (seen, said) {
                 (Ok(Seen::Ours), _) => return Ok(Pushed::Moved),
                 (Ok(Seen::Before) | Err(_), Said::Rejected(why)) if is_contended(why, words) => {
@@ -168,8 +169,8 @@ impl Push<'_> {
                 (Ok(Seen::Before), Said::Moved | Said::Unknown) => last.set(None),
                 (Err(error), Said::Moved | Said::Unknown) => last.set(Some(error)),
             }
-            let share = watch.settle.saturating_mul(2_u32.saturating_pow(looked.saturating_sub(1)));
-            if looked > LOOKS || !(watch.pause)(share / (2_u32.saturating_pow(LOOKS).saturating_sub(1))) {
+            let share = watch.settle.saturating_mul(2_u32.saturating_pow(looked));
+            if looked == LOOKS || !(watch.pause)(share / PAUSES) {
                 break;
             }
         }

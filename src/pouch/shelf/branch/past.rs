@@ -262,11 +262,11 @@ impl Lineage {
             if found.iter().any(|known| known.id.to_string() == commit) {
                 return Ok(Some(true));
             }
-            if is_whole || found.len() >= MOST || depth > MOST.saturating_mul(4) {
+            if is_whole || found.len() >= MOST || depth > MOST * 4 {
                 return Ok(is_whole.then_some(false));
             }
             fetched.deepen(depth)?;
-            depth = depth.saturating_mul(4);
+            depth *= 4;
         }
     }
 
@@ -295,11 +295,11 @@ impl Lineage {
                 }
                 since = Some(ancestor.id.to_string());
             }
-            if is_whole || found.len() >= MOST || depth > MOST.saturating_mul(4) {
+            if is_whole || found.len() >= MOST || depth > MOST * 4 {
                 return Ok(since.filter(|_| is_whole));
             }
             fetched.deepen(depth)?;
-            depth = depth.saturating_mul(4);
+            depth *= 4;
         }
     }
 
@@ -309,7 +309,7 @@ impl Lineage {
         if self.depth > 0 {
             fetched.deepen(self.depth)?;
         }
-        self.depth = if self.depth == 0 { FIRST } else { self.depth.saturating_mul(4) };
+        self.depth = if self.depth == 0 { FIRST } else { self.depth * 4 };
         let (found, is_whole) = ancestors(folder, tip, MOST).map_err(damaged)?;
         // A server that gives no more than it gave has no more.
         let stuck = self.depth > FIRST && found.len() <= self.commits.len();
@@ -405,7 +405,7 @@ impl Scope<'_> {
         let Some(first) = known.iter().position(begins).or_else(oldest) else { return Ok(BTreeSet::new()) };
         // Newer than what pouch published last is what somebody put there.
         let newer = self.commits.len().saturating_sub(known.len());
-        let since = self.commits.get(..=first.saturating_add(newer)).unwrap_or_default();
+        let since = self.commits.get(..=first + newer).unwrap_or_default();
         // Oldest first: mostly that one says already that the wait is not over.
         for (at, commit) in since.iter().rev().enumerate() {
             match self.manifest(commit.id)? {
@@ -445,7 +445,7 @@ impl Scope<'_> {
         }
         let states: Vec<_> = self.commits.iter().map(|commit| self.ids(commit.id)).collect::<Result<_, _>>()?;
         for (at, (commit, state)) in self.commits.iter().zip(&states).enumerate().take(proved.unwrap_or(states.len())) {
-            let older = states.get(at.saturating_add(1)..).unwrap_or_default();
+            let older = states.get(at + 1..).unwrap_or_default();
             if state.iter().all(Option::is_none) && self.asked.is_retired {
                 return Ok(Some(at));
             }

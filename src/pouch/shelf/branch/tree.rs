@@ -31,7 +31,7 @@ pub(super) fn read_into(
             budget.enter(&path, depth).map_err(damaged)?;
             let form = match mode.map(form_of) {
                 None => {
-                    folders.push((id, path, depth.saturating_add(1)));
+                    folders.push((id, path, depth + 1));
                     continue;
                 }
                 Some(form @ (Form::Plain | Form::Executable)) => match store.blob(id, MOST_BYTES) {
@@ -69,7 +69,7 @@ pub(super) fn read_sealed_into(
             let path = format!("{before}/{name}");
             budget.enter(&path, depth)?;
             match mode.map(form_of) {
-                None => folders.push((id, path, depth.saturating_add(1))),
+                None => folders.push((id, path, depth + 1)),
                 Some(Form::Plain) if name.ends_with(SEALED) => {
                     let bytes = store.blob(id, MOST_BYTES)?;
                     budget.keep(bytes.len())?;

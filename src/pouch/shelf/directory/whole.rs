@@ -123,7 +123,7 @@ fn walk(folder: &Path, before: &str, depth: usize, on: &mut Walk<'_>) -> Result<
             // Every folder is walked, whatever it is called, but not what another repository keeps in `.git`.
             match name == ".git" {
                 false if !(on.keeps)(&relative) => {}
-                false => walk(&path, &format!("{relative}/"), depth.saturating_add(1), on)?,
+                false => walk(&path, &format!("{relative}/"), depth + 1, on)?,
                 true if before.is_empty() => {}
                 true => insert(on.tree, relative, Standing::odd(Form::Special)),
             }

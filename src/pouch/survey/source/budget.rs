@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex};
 use pouch_core::config::SourceLimits;
 use pouch_core::finding::{Code, Finding};
 use pouch_core::name::SourceName;
-use pouch_core::node::Node;
+use pouch_core::node::{Node, Size};
 use rayon::prelude::*;
 
 use super::reading::{Reading, start_of};
@@ -38,10 +38,10 @@ pub(super) struct Cost {
 impl Cost {
     fn plus(self, other: Self) -> Self {
         Self {
-            documents: self.documents.saturating_add(other.documents),
-            nodes: self.nodes.saturating_add(other.nodes),
-            bytes: self.bytes.saturating_add(other.bytes),
-            copied: self.copied.saturating_add(other.copied),
+            documents: self.documents + other.documents,
+            nodes: self.nodes + other.nodes,
+            bytes: self.bytes + other.bytes,
+            copied: self.copied + other.copied,
         }
     }
 
@@ -63,23 +63,9 @@ impl Cost {
     fn share(self, limits: &SourceLimits) -> u128 {
         let share = |(cost, most, _): &(usize, usize, &str)| {
             let (cost, most) = (u128::try_from(*cost), u128::try_from((*most).max(1)));
-            cost.unwrap_or(u128::MAX).saturating_mul(1_000_000) / most.unwrap_or(1)
+            cost.unwrap_or(u128::MAX).saturating_mul(1_000_000).checked_div(most.unwrap_or(1)).unwrap_or_default()
         };
         self.parts(limits).iter().map(share).max().unwrap_or_default()
-    }
-}
-
-/// Counts the nodes of a document, and the bytes of its text.
-fn weigh(node: &Node) -> (usize, usize) {
-    let sum = |(nodes, bytes): (usize, usize), node: &Node| {
-        let (more, text) = weigh(node);
-        (nodes.saturating_add(more), bytes.saturating_add(text))
-    };
-    match node {
-        Node::Text(text) => (1, text.len()),
-        Node::List(items) => items.iter().fold((1, 0), sum),
-        Node::Map(entries) => entries.iter().map(|(_, value)| value).fold((1, 0), sum),
-        _ => (1, 0),
     }
 }
 
@@ -113,8 +99,8 @@ impl<'l> Meter<'l> {
 
     /// Counts a document, and says whether it is to be kept.
     pub(super) fn keeps(&self, document: &Node, text: &str) -> bool {
-        let (nodes, bytes) = weigh(document);
-        let copied = bytes.saturating_sub(text.len());
+        let Size { nodes, texts, .. } = document.size();
+        let copied = texts.saturating_sub(text.len());
         let spent = self.spend(Cost { documents: 1, nodes, bytes: 0, copied });
         self.purpose == Purpose::Reading && spent.is_within(self.limits, 1)
     }

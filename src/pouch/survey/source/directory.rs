@@ -168,7 +168,7 @@ impl<'a> Walk<'a> {
             if name == "." || name == ".." {
                 continue;
             }
-            self.seen = self.seen.saturating_add(1);
+            self.seen += 1;
             if self.seen > MOST_ENTRIES {
                 return Ok(());
             }
@@ -203,7 +203,7 @@ impl<'a> Walk<'a> {
             }
             FileType::Directory => folders.push(path),
             FileType::Symlink => self.link(path, &text),
-            FileType::RegularFile if !self.filter.file(&text) => self.passed_over = self.passed_over.saturating_add(1),
+            FileType::RegularFile if !self.filter.file(&text) => self.passed_over += 1,
             _ if !self.filter.file(&text) => {}
             FileType::RegularFile => {
                 self.files.insert(path);
@@ -313,8 +313,8 @@ impl Place<'_> {
         if before.len() > MAX_FILE_BYTES {
             return Err(too_large());
         }
-        let mut bytes = Vec::with_capacity(usize::try_from(before.len()).unwrap_or(0).saturating_add(1));
-        (&mut file).take(MAX_FILE_BYTES.saturating_add(1)).read_to_end(&mut bytes).map_err(missed)?;
+        let mut bytes = Vec::with_capacity(usize::try_from(before.len()).unwrap_or(0) + 1);
+        (&mut file).take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes).map_err(missed)?;
         let after = file.metadata().map_err(missed)?;
         // Half of an old file and half of a new one can be good YAML.
         let stamp = |of: &Metadata| (of.len(), of.mtime(), of.mtime_nsec());

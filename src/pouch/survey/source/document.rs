@@ -107,7 +107,7 @@ pub(super) fn read(text: &Text<'_>, reader: &mut Reader) -> Reading {
                     // Only brackets separate the values: a broken one might hold whatever stands behind its beginning,
                     // and one that no bracket ends was cut short.
                     Err(flaw) if value.is_whole && text.form == Form::Json => {
-                        broken = broken.saturating_add(1);
+                        broken += 1;
                         if broken > MOST_BROKEN {
                             break;
                         }
@@ -244,7 +244,7 @@ impl Text<'_> {
     pub(super) fn take(&self, node: Node, line: u32, text: (&str, u32), reading: &mut Reading) {
         match Head::of(&node) {
             _ if node == Node::Null => {}
-            Ok(head) if head.is_passed_over() => reading.skipped = reading.skipped.saturating_add(1),
+            Ok(head) if head.is_passed_over() => reading.skipped += 1,
             Ok(head) if head.is_list(&node) => {
                 let list = head.owned();
                 let (text, first_line) = text;
@@ -260,7 +260,7 @@ impl Text<'_> {
                 let finding = self.finding(line, 1, "it is text, and no manifest");
                 reading.lacks(finding.help("Write the manifest that should be there, or exclude the file."));
             }
-            Err(Headless::Other) if !holds_objects(&node) => reading.skipped = reading.skipped.saturating_add(1),
+            Err(Headless::Other) if !holds_objects(&node) => reading.skipped += 1,
             Err(Headless::Other) => {
                 let what = "it is a sequence of objects, which kubectl would not take either";
                 let finding = self.finding(line, 1, what);
@@ -308,10 +308,10 @@ impl Text<'_> {
             let line = lines.get(at).copied().unwrap_or(line);
             let wrong = |what: String| self.wrong(line, 1, what);
             match Head::of(&item) {
-                Ok(inner) if inner.is_passed_over() => reading.skipped = reading.skipped.saturating_add(1),
+                Ok(inner) if inner.is_passed_over() => reading.skipped += 1,
                 Ok(inner) if inner.is_list(&item) && depth < MOST_LISTS => {
                     let inner = inner.owned();
-                    self.take_list(item, &inner, ((line, Vec::new()), ("", line)), depth.saturating_add(1), reading);
+                    self.take_list(item, &inner, ((line, Vec::new()), ("", line)), depth + 1, reading);
                 }
                 Ok(inner) if inner.is_list(&item) => {
                     reading.lacks(wrong(format!("more than {MOST_LISTS} Lists are nested in each other")));
@@ -507,7 +507,7 @@ fn values(text: &str) -> Vec<Value<'_>> {
             b'\\' if quoted => escaped = true,
             b'"' => quoted = !quoted,
             _ if quoted => {}
-            b'{' | b'[' => depth = depth.saturating_add(1),
+            b'{' | b'[' => depth += 1,
             b'}' | b']' => depth = depth.saturating_sub(1),
             _ => {}
         }

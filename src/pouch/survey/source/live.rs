@@ -140,7 +140,7 @@ impl Live {
     }
 
     /// How many requests went out so far.
-    pub fn requests(&self) -> u64 {
+    pub fn requests(&self) -> usize {
         self.cluster.requests()
     }
 
@@ -213,7 +213,7 @@ impl Live {
         };
         for namespace in places {
             let before = count;
-            let told = |number: usize| seen(number.saturating_add(before));
+            let told = |number: usize| seen(number + before);
             let listing = match self.cluster.list(&resource, namespace.as_ref(), Portion::Whole, &told) {
                 Ok(listing) => listing,
                 Err(ListError::Forbidden) if listed.may_be_refused => {
@@ -225,7 +225,7 @@ impl Live {
                 Err(ListError::Broken(broken)) => return Err(self.unreachable(&resource.name(), &broken)),
             };
             self.version = self.version.into_iter().chain(listing.version).min();
-            count = count.saturating_add(listing.items.len());
+            count += listing.items.len();
             let mut stamps = Vec::with_capacity(listing.items.len());
             for (key, stamp, node) in listing.items {
                 stamps.push((key, stamp));

@@ -91,7 +91,7 @@ impl Reading {
         }
         self.findings.extend(part.findings);
         self.lines.extend(part.lines);
-        self.skipped = self.skipped.saturating_add(part.skipped);
+        self.skipped += part.skipped;
         self.complete &= part.complete;
         self.unread_words.extend(part.unread_words);
     }

@@ -272,7 +272,7 @@ impl Tree<'_> {
                     continue;
                 }
             };
-            seen = seen.saturating_add(entries.len());
+            seen += entries.len();
             if seen > MOST_ENTRIES {
                 let message = format!("{} holds more than {MOST_ENTRIES} files and folders", self.show(""));
                 let finding = Finding::new(Code::RefusedFile, message).at(&whole(self.source));
@@ -303,7 +303,7 @@ impl Tree<'_> {
                     }
                     Kind::Link => links.push((path, id)),
                     Kind::File if filter.file(&path) => files.push((path, id)),
-                    Kind::File => passed_over = passed_over.saturating_add(1),
+                    Kind::File => passed_over += 1,
                 }
             }
         }

@@ -176,7 +176,6 @@ pub mod selector;
 pub mod silence;
 pub mod snapshot;
 pub mod sops;
-pub mod sops_document;
 pub mod stamp;
 pub mod sync_rule;
 pub mod template;

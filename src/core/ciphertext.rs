@@ -9,8 +9,7 @@ use alloc::vec::Vec;
 
 use crate::json;
 use crate::node::{Interner, Node};
-use crate::sops_document::Ordered;
-use crate::yaml::read::{documents, ordered::read_ordered, text_of};
+use crate::yaml::read::{documents, read_ordered, text_of};
 
 /// The start of every value that SOPS sealed.
 pub const CIPHERTEXT_MARK: &str = "ENC[AES256_GCM,";
@@ -81,13 +80,13 @@ fn is_sops_file(value: &[u8]) -> bool {
     }
     let mut interner = Interner::new();
     // JSON may be indented with tabs, which YAML forbids.
-    json::ordered::read_ordered(text, &mut interner).is_ok_and(|document| has_block(&document))
+    json::read_ordered(text, &mut interner).is_ok_and(|document| has_block(&document))
         || documents(text).any(|document| read_ordered(&document, &mut interner).is_ok_and(|one| has_block(&one)))
         || has_flat_block(text)
 }
 
-fn has_block(document: &Ordered) -> bool {
-    let mac = document.get("sops").and_then(|block| block.get("mac")).and_then(Ordered::as_str);
+fn has_block(document: &Node) -> bool {
+    let mac = document.str_at(&["sops", "mac"]);
     mac.is_some_and(|mac| is_sealed_value(mac.as_bytes()))
 }
 

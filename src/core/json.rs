@@ -4,8 +4,6 @@
 //! because readers disagree on which one counts. The caller bounds the text; the tree is at most twelve times
 //! as large.
 
-pub mod ordered;
-
 use core::cell::Cell;
 use core::fmt;
 
@@ -16,7 +14,7 @@ use alloc::collections::BTreeSet;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use crate::node::{Interner, Key, Node};
+use crate::node::{Dialect, Interner, Key, Node};
 use crate::yaml::Flaw;
 use crate::yaml::emit::Tree;
 
@@ -27,13 +25,27 @@ use crate::yaml::emit::Tree;
 /// or goes on after its end. Columns count bytes.
 pub fn read(text: &str, interner: &mut Interner) -> Result<Node, Flaw> {
     // The library's own bound comes first.
-    read_to(text, interner, usize::MAX, &Shape::All)
+    read_to(text, interner, usize::MAX, &Shape::All, Dialect::Kubectl)
 }
 
-fn read_to(text: &str, interner: &mut Interner, levels: usize, shape: &'static Shape) -> Result<Node, Flaw> {
+/// Reads one JSON document as SOPS does: in its order, and an integer beyond 64 bits as a number.
+///
+/// # Errors
+/// As [`read`].
+pub fn read_ordered(text: &str, interner: &mut Interner) -> Result<Node, Flaw> {
+    read_to(text, interner, usize::MAX, &Shape::All, Dialect::Sops)
+}
+
+fn read_to(
+    text: &str,
+    interner: &mut Interner,
+    levels: usize,
+    shape: &'static Shape,
+    dialect: Dialect,
+) -> Result<Node, Flaw> {
     let twice = Cell::new(false);
     let mut json = serde_json::Deserializer::from_str(text);
-    let node = Seed { interner, twice: &twice, levels, shape }.deserialize(&mut json);
+    let node = Seed { interner, twice: &twice, levels, shape, dialect }.deserialize(&mut json);
     node.and_then(|node| json.end().map(|()| node)).map_err(|error| flaw(&error, twice.get()))
 }
 
@@ -76,7 +88,7 @@ fn flaw(error: &serde_json::Error, twice: bool) -> Flaw {
 /// # Errors
 /// As [`read`], except for the depth.
 pub fn read_shaped(text: &str, interner: &mut Interner, shape: &'static Shape) -> Result<Node, Flaw> {
-    read_to(text, interner, SHALLOW, shape)
+    read_to(text, interner, SHALLOW, shape, Dialect::Kubectl)
 }
 
 /// How many levels [`read_shaped`] reads.
@@ -110,12 +122,15 @@ struct Seed<'a> {
     /// How many levels may follow.
     levels: usize,
     shape: &'static Shape,
+    dialect: Dialect,
 }
 
 impl<'a> Seed<'a> {
     /// The seed for one level deeper.
     fn deeper(&mut self, shape: &'static Shape) -> Seed<'_> {
-        Seed { interner: self.interner, twice: self.twice, levels: self.levels.saturating_sub(1), shape }
+        // Without a level left, nothing is followed.
+        let levels = self.levels.saturating_sub(1);
+        Seed { interner: self.interner, twice: self.twice, levels, shape, dialect: self.dialect }
     }
 }
 
@@ -150,8 +165,13 @@ impl<'de> Visitor<'de> for Seed<'_> {
         Ok(Node::Int(value))
     }
 
-    fn visit_u64<E>(self, value: u64) -> Result<Node, E> {
-        Ok(i64::try_from(value).map_or(Node::Uint(value), Node::Int))
+    fn visit_u64<E: serde::de::Error>(self, value: u64) -> Result<Node, E> {
+        match (i64::try_from(value), self.dialect) {
+            (Ok(value), _) => Ok(Node::Int(value)),
+            (Err(_), Dialect::Kubectl) => Ok(Node::Uint(value)),
+            // Through the decimal form, which rounds as reading does.
+            (Err(_), Dialect::Sops) => format!("{value}").parse().map(Node::Float).map_err(|_| E::custom("")),
+        }
     }
 
     fn visit_f64<E>(self, value: f64) -> Result<Node, E> {
@@ -191,6 +211,9 @@ impl<'de> Visitor<'de> for Seed<'_> {
             }
             let value = map.next_value_seed(self.deeper(&Shape::All))?;
             entries.push((key, value));
+        }
+        if self.dialect == Dialect::Sops {
+            return Ok(Node::InOrder(Box::from(entries)));
         }
         if !seen.is_empty() {
             entries.sort_unstable_by(|a, b| a.0.cmp(&b.0));
@@ -318,6 +341,32 @@ mod tests {
         assert_eq!(read_one(text).map(|node| value(&Tree::of(&node)).to_string()), Ok(text.into()));
         let secret = Tree::Secret(zeroize::Zeroizing::new("CANARY".into()));
         assert_eq!(value(&Tree::map([("a", secret)])).to_string(), r#"{"a":null}"#);
+    }
+
+    #[test]
+    fn order_is_kept_and_numbers_are_those_of_sops() {
+        let text = r#"{"b":[1,-2,1.0,1e3,18446744073709551615,true,null,"2024-01-02"],"a":{}}"#;
+        let Ok(Node::InOrder(entries)) = read_ordered(text, &mut Interner::new()) else { panic!("a map") };
+        assert_eq!(entries.iter().map(|(key, _)| &**key).collect::<Vec<_>>(), ["b", "a"]);
+        let expect = [
+            Node::Int(1),
+            Node::Int(-2),
+            Node::Float(1.0),
+            Node::Float(1000.0),
+            Node::Float(18_446_744_073_709_551_615.0),
+            Node::Bool(true),
+            Node::Null,
+            Node::text("2024-01-02"),
+        ];
+        assert!(entries[0].1.items() == expect);
+    }
+
+    #[test]
+    fn a_key_twice_is_refused_at_every_level() {
+        for text in [r#"{"a":1,"b":2,"a":"CANARY"}"#, r#"{"x":[{"a":1,"a":"CANARY"}]}"#, r#"{"a":"CANARY""#] {
+            let Err(flaw) = read_ordered(text, &mut Interner::new()) else { panic!("{text} was read") };
+            assert!(!flaw.what.contains("CANARY"), "{flaw}");
+        }
     }
 
     #[test]

@@ -50,7 +50,7 @@
 //! |---|---|
 //! | [`name`], [`selector`], [`recipient`], [`secret`] | words for everything that has a name; what must not be shown |
 //! | [`finding`], [`silence`] | codes, severities and classes; what annotations of objects silence |
-//! | [`node`], [`yaml`], [`json`], [`lenient`], [`sops_document`] | documents as trees, and the doors they pass |
+//! | [`node`], [`yaml`], [`json`], [`lenient`] | documents as trees, and the doors they pass |
 //! | [`hash`], [`listing`], [`nearest`], [`go_time`], [`release`], [`unread_words`] | small tools for texts |
 //! | [`template`] | Go templates: `functions.rs` (what may be called), `budget.rs` (what that may cost) |
 //! | [`ciphertext`], [`sops`] | ciphertext where a value should be; the SOPS format |
@@ -128,7 +128,6 @@ pub mod selector;
 pub mod silence;
 pub mod snapshot;
 pub mod sops;
-pub mod sops_document;
 pub mod stamp;
 pub mod sync_rule;
 pub mod template;

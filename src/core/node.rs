@@ -1,13 +1,19 @@
 //! `Node`: a document as a compact tree.
 //!
-//! Both doors (YAML and JSON) make it. Keys are shared and sorted, lists and maps are boxed slices,
-//! and there is no `Serialize` and no `Display`: a tree can hold a Secret's values until
-//! [`object::admit`](crate::object::admit) has taken them out, so nothing here can print one.
+//! Both doors (YAML and JSON) make it. Keys are shared, lists and maps are boxed slices, and there is no `Serialize`
+//! and no `Display`: a tree can hold a Secret's values until [`object::admit`](crate::object::admit) has taken them
+//! out, so nothing here can print one.
+//!
+//! Keys are sorted, so that what differs in their order alone is equal and each is found by a binary search. Only of a
+//! file that SOPS sealed does the order count: [`Node::InOrder`] keeps it. To remember the order of every map as well
+//! would take 4 bytes for each entry of 40, and more for where they stand.
 
 use alloc::boxed::Box;
 use alloc::collections::BTreeSet;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
+
+use crate::go_time::GoTime;
 
 /// A key of a map: shared, because the same few hundred keys stand in every document.
 pub type Key = Arc<str>;
@@ -25,12 +31,25 @@ pub enum Node {
     Uint(u64),
     /// A finite number with a fraction or exponent.
     Float(f64),
+    /// A time, which an unquoted date is to SOPS; to kubectl it is text.
+    Time(GoTime),
     /// Text.
     Text(Box<str>),
     /// A sequence.
     List(Box<[Node]>),
     /// A mapping; keys are sorted and stand once.
     Map(Box<[(Key, Node)]>),
+    /// A mapping as SOPS counts its values: keys stand once, in the order of the document.
+    InOrder(Box<[(Key, Node)]>),
+}
+
+/// The program whose reading of a document is followed.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Dialect {
+    /// kubectl: the order of keys says nothing.
+    Kubectl,
+    /// SOPS: values count in their order and by the types that it gives them.
+    Sops,
 }
 
 impl Node {
@@ -53,9 +72,12 @@ impl Node {
 
     /// The value under `key`, if this is a map that has it.
     pub fn get(&self, key: &str) -> Option<&Node> {
-        let Node::Map(entries) = self else { return None };
-        let at = entries.binary_search_by(|(k, _)| (**k).cmp(key)).ok()?;
-        entries.get(at).map(|(_, node)| node)
+        let entries = self.entries();
+        let at = match self {
+            Node::InOrder(_) => entries.iter().position(|(k, _)| **k == *key),
+            _ => entries.binary_search_by(|(k, _)| (**k).cmp(key)).ok(),
+        };
+        entries.get(at?).map(|(_, node)| node)
     }
 
     /// The value at a path of keys; `null` counts as absent.
@@ -86,12 +108,12 @@ impl Node {
 
     /// The entries, if this is a map; else none.
     pub fn entries(&self) -> &[(Key, Node)] {
-        if let Node::Map(entries) = self { entries } else { &[] }
+        if let Node::Map(entries) | Node::InOrder(entries) = self { entries } else { &[] }
     }
 
     /// Whether this is a map.
     pub fn is_map(&self) -> bool {
-        matches!(self, Node::Map(_))
+        matches!(self, Node::Map(_) | Node::InOrder(_))
     }
 
     /// Measures the tree.
@@ -106,14 +128,14 @@ impl Node {
         match self {
             Node::Text(text) => size.texts += text.len(),
             Node::List(items) => items.iter().for_each(|item| item.add_to(size)),
-            Node::Map(entries) => {
+            Node::Map(entries) | Node::InOrder(entries) => {
                 size.entries += entries.len();
                 for (key, node) in entries {
                     size.keys += key.len();
                     node.add_to(size);
                 }
             }
-            Node::Null | Node::Bool(_) | Node::Int(_) | Node::Uint(_) | Node::Float(_) => {}
+            Node::Null | Node::Bool(_) | Node::Int(_) | Node::Uint(_) | Node::Float(_) | Node::Time(_) => {}
         }
     }
 
@@ -124,9 +146,10 @@ impl Node {
             Node::Bool(_) => "a boolean",
             Node::Int(_) | Node::Uint(_) => "an integer",
             Node::Float(_) => "a number",
+            Node::Time(_) => "a time",
             Node::Text(_) => "text",
             Node::List(_) => "a list",
-            Node::Map(_) => "a map",
+            Node::Map(_) | Node::InOrder(_) => "a map",
         }
     }
 
@@ -227,6 +250,14 @@ mod tests {
         assert_eq!(edited.str_at(&["spec", "b"]), Some("y"));
         assert!(edited.at(&["spec", "a"]) == Some(&Node::Int(1)));
         assert!(sample().with_text(&["no", "such"], "y") == sample());
+    }
+
+    #[test]
+    fn a_map_in_order_has_the_same_entries() {
+        let (one, two) = (("b".into(), Node::Int(1)), ("a".into(), Node::Null));
+        let map = Node::InOrder([one, two].into());
+        assert!(map.is_map() && map.get("b") == Some(&Node::Int(1)) && map.at(&["a"]).is_none());
+        assert_eq!(map.entries().iter().map(|(key, _)| &**key).collect::<Vec<_>>(), ["b", "a"]);
     }
 
     #[test]

@@ -5,16 +5,17 @@
 //! source that is asked piece by piece starts with an [`Inquiry`], and its answers are
 //! [supplied](Snapshot::supply) as the closures ask. Nothing here knows files, clusters or YAML.
 
+mod asked;
 mod astray;
 mod at_home;
 mod copies;
 mod definitions;
 mod described;
-mod doubts;
 mod elsewhere;
 mod guesses;
 mod home;
 mod ignored;
+mod inquiry;
 mod made;
 mod mistyped;
 mod objects;
@@ -25,8 +26,8 @@ mod slip;
 mod state;
 mod unopened;
 mod unread;
+mod words;
 
-use alloc::borrow::Cow;
 use alloc::boxed::Box;
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
@@ -42,23 +43,22 @@ use crate::unread_words::UnreadWords;
 
 use astray::Astray;
 use definitions::learn_definitions;
-use doubts::Doubts;
 use guesses::Guesses;
 use home::{Home, Word as HomeWord};
 use ignored::{not_provided, refused};
 use mistyped::{Judged, KindWords, Mistyped, kind_words};
 use objects::{Held, Named, Objects, place};
-use state::{Lacks, State};
-use unopened::{Unopened, Word};
+use state::State;
+use words::Words;
 
 pub use copies::{File, Proof};
 pub use definitions::Definition;
 pub use elsewhere::Elsewhere;
 pub use home::CURE;
+pub use inquiry::Inquiry;
 pub use made::{AllMade, Made, MadeFor};
 pub use mistyped::{Meant, nearly};
-pub use reason::Reason;
-pub use state::Inquiry;
+pub use reason::{Reason, Unread};
 pub use unopened::SealedDocument;
 
 /// A part of a snapshot that is of no use any more.
@@ -115,40 +115,6 @@ pub enum Lookup<'a> {
     Unasked,
 }
 
-/// Why nobody knows whether an object exists.
-#[derive(Clone, Copy, Debug)]
-pub struct Unread<'a> {
-    /// The source that might have it.
-    pub source: &'a SourceName,
-    /// The reason that the source itself gave, if any.
-    pub reason: Option<&'a Reason>,
-}
-
-impl Unread<'_> {
-    /// Why the object is unknown, in one clause.
-    pub fn why(&self) -> String {
-        match self.reason {
-            Some(reason) => reason.why.clone(),
-            None => format!("source {} was not read completely", self.source),
-        }
-    }
-
-    /// The finding about an object whose absence is not proved.
-    pub fn finding(&self, key: &ObjectKey) -> Finding {
-        self.leaves_open(key, &format!("{key} exists"))
-    }
-
-    /// The finding about an object of which nobody knows whether this is so.
-    pub fn leaves_open(&self, key: &ObjectKey, what: &str) -> Finding {
-        const HELP: &str = "Correct the source: its own findings say what is wrong.";
-        let help = self.reason.map_or(Cow::Borrowed(HELP), |reason| Cow::Owned(reason.help.clone()));
-        let finding = Finding::new(Code::Unread, format!("whether {what} is unknown: {}", self.why()));
-        let finding = finding.about(key).help(help);
-        // A reason of its own is all that is said of it.
-        if self.reason.is_none() { finding.because(self.source) } else { finding }
-    }
-}
-
 /// What a source answers that is asked for one object.
 pub enum Answer {
     /// The object.
@@ -192,23 +158,17 @@ impl Snapshot {
         }
         let found = self.objects.get(key);
         let mut unread = None;
-        for (index, state) in self.sources.iter().enumerate() {
-            if !state.provides.admits(key, &self.system_namespace) {
-                continue;
+        for (index, state) in self.providers(key) {
+            let Some(doubt) = state.doubt(key) else { continue };
+            // An earlier source's copy may differ from the one found, so every source is asked.
+            if doubt.is_open() {
+                return Lookup::Unasked;
             }
-            match state.word(key) {
-                // An earlier source's copy may differ from the one found, so every source is asked.
-                Word::Unasked => return Lookup::Unasked,
-                // An unread source counts, unless a later source holds the object and overrides it.
-                Word::Unread(reason)
-                    if unread.is_none()
-                        && found.is_none_or(|held| {
-                            index > held.from || (index < held.from && !self.overrides(held.from))
-                        }) =>
-                {
-                    unread = Some(Unread { source: &state.name, reason });
-                }
-                Word::Unread(_) | Word::Absent => {}
+            // An unread source counts, unless a later source holds the object and overrides it.
+            let counts =
+                found.is_none_or(|held| index > held.from || (index < held.from && !self.overrides(held.from)));
+            if unread.is_none() && counts {
+                unread = Some(Unread { source: &state.name, reason: doubt.reason });
             }
         }
         match (unread, found) {
@@ -220,13 +180,7 @@ impl Snapshot {
 
     /// What one source does not say of a key, if it may provide it and was not read completely.
     pub fn unread_of(&self, source: &SourceName, key: &ObjectKey) -> Option<Unread<'_>> {
-        let state = self.sources.iter().find(|state| state.name == *source)?;
-        match state.word(key) {
-            Word::Unread(reason) if state.provides.admits(key, &self.system_namespace) => {
-                Some(Unread { source: &state.name, reason })
-            }
-            _ => None,
-        }
+        self.providers(key).find(|(_, state)| state.name == *source)?.1.unread(key)
     }
 
     fn overrides(&self, index: usize) -> bool {
@@ -235,10 +189,8 @@ impl Snapshot {
 
     /// The sources, by index, that have yet to be asked for a key.
     pub fn unasked(&self, key: &ObjectKey) -> impl Iterator<Item = usize> {
-        let unasked = |(_, state): &(usize, &State)| {
-            state.provides.admits(key, &self.system_namespace) && matches!(state.word(key), Word::Unasked)
-        };
-        self.sources.iter().enumerate().filter(unasked).map(|(index, _)| index)
+        let is_open = |(_, state): &(usize, &State)| state.doubt(key).is_some_and(|doubt| doubt.is_open());
+        self.providers(key).filter(is_open).map(|(index, _)| index)
     }
 
     /// Adds a source's answers to questions for objects by name.
@@ -247,7 +199,7 @@ impl Snapshot {
     pub fn supply(&mut self, fleet: &Fleet, index: usize, answers: Vec<(ObjectKey, Answer)>) {
         let Some(source) = fleet.sources.get(index) else { return };
         for (key, answer) in answers {
-            if self.sources.get(index).is_some_and(|state| state.sealed.number(&key).is_some()) {
+            if self.sources.get(index).is_some_and(|state| state.sealed.contains_key(&key)) {
                 self.unseal(fleet, index, key, answer);
                 continue;
             }
@@ -281,7 +233,7 @@ impl Snapshot {
                 }
             };
             self.home.back_up(&mut self.objects, &key);
-            if let Some(inquiry) = self.sources.get_mut(index).and_then(|state| state.lacks.inquiry.as_mut()) {
+            if let Some(inquiry) = self.sources.get_mut(index).and_then(|state| state.inquiry.as_mut()) {
                 inquiry.asked.insert(key, told);
             }
         }
@@ -551,11 +503,7 @@ pub fn assemble_by(fleet: &Fleet, readings: Vec<Reading>, hands: &dyn Hands) -> 
                         HomeWord::Counts => place(&mut objects, fleet, index, object),
                         HomeWord::Own => home.note(index, *object),
                         HomeWord::Delivered => {}
-                        HomeWord::Unclear(_) => words.push(UnreadWords::of_object(
-                            object.key.kind.kind.as_str(),
-                            object.key.namespace.as_ref().map(Namespace::as_str),
-                            object.key.name.as_str(),
-                        )),
+                        HomeWord::Unclear(_) => words.push(UnreadWords::of_object(&object.key)),
                     }
                 }
                 Weighed::Mistyped(told) => {
@@ -577,7 +525,7 @@ pub fn assemble_by(fleet: &Fleet, readings: Vec<Reading>, hands: &dyn Hands) -> 
                 }
             }
         }
-        let mut sealed = Unopened::default();
+        let mut sealed = BTreeMap::new();
         for (number, document) in documents_sealed.into_iter().enumerate() {
             let kind = kind_of(&document.document);
             let astray = || astray::check(&document.document, &kind, (fleet, source, scopes), &document.origin);
@@ -605,10 +553,7 @@ pub fn assemble_by(fleet: &Fleet, readings: Vec<Reading>, hands: &dyn Hands) -> 
                     admitted => {
                         findings.push(unopened::shut(&kind, origin, reason));
                         words.push(match admitted {
-                            Ok(Object { key, .. }) => {
-                                let namespace = key.namespace.as_ref().map(Namespace::as_str);
-                                UnreadWords::of_object(key.kind.kind.as_str(), namespace, key.name.as_str())
-                            }
+                            Ok(object) => UnreadWords::of_object(&object.key),
                             Err(unusable) => unusable.words,
                         });
                     }
@@ -632,7 +577,11 @@ pub fn assemble_by(fleet: &Fleet, readings: Vec<Reading>, hands: &dyn Hands) -> 
                     FaultLine::note(&lines, &mut object);
                     match document.trouble {
                         Some(reason) => unopened::close(&mut object, reason),
-                        None => sealed.add(&mut object, number),
+                        // What is wrong with it is known when it is open.
+                        None => {
+                            object.faults.clear();
+                            sealed.entry(object.key.clone()).or_insert((number, None));
+                        }
                     }
                     place(&mut objects, fleet, index, Box::new(object));
                 }
@@ -645,10 +594,17 @@ pub fn assemble_by(fleet: &Fleet, readings: Vec<Reading>, hands: &dyn Hands) -> 
         }
         let inquiry = inquiry
             .map(|inquiry| inquiry.without_claimants(|kind| fleet.lists(kind) && !fleet.takes(&source.name, kind)));
-        let lacks = Lacks { complete, doubts: Doubts::of(words), inquiry };
-        let (name, provides) = (source.name.clone(), source.provides.clone());
-        let changing = BTreeMap::new();
-        states.push(State { name, provides, overrides: source.overrides, lacks, sealed, meant, changing });
+        states.push(State {
+            name: source.name.clone(),
+            provides: source.provides.clone(),
+            overrides: source.overrides,
+            complete,
+            changing: BTreeMap::new(),
+            sealed,
+            meant,
+            words: Words::of(words),
+            inquiry,
+        });
     }
     home.back_up_all(&mut objects);
     let copies = copies::Copies::among(values);

@@ -29,7 +29,6 @@ use zeroize::Zeroize as _;
 use crate::node::Node;
 use crate::recipient::Recipient;
 use crate::secret::SecretBytes;
-use crate::sops_document::Ordered;
 use crate::yaml::emit::{self, Tree};
 use crate::yaml::order;
 use cipher::{Cipher, CipherError};
@@ -258,7 +257,7 @@ fn judge_leaves(tree: &Tree<'_>, below: bool) -> Result<(), SealError> {
 /// Opens a document that pouch sealed: the same tree without its `sops` block, every value readable, the
 /// MAC verified.
 ///
-/// Keys are taken in the order in which pouch writes them, because a [`Node`] does not hold the file's own; the
+/// Keys are taken in the order in which pouch writes them, because a sorted [`Node`] does not hold the file's own; the
 /// MAC of a file in another order does not fit. [`Sealed`] opens the files of others.
 ///
 /// # Errors
@@ -270,19 +269,14 @@ pub fn decrypt(document: &Node, data_key: &[u8; 32]) -> Result<Node, OpenError> 
 }
 
 /// A tree in the order in which pouch writes it.
-fn arranged(node: &Node) -> Ordered {
+fn arranged(node: &Node) -> Node {
     match node {
-        Node::Null => Ordered::Null,
-        Node::Bool(value) => Ordered::Bool(*value),
-        Node::Int(value) => Ordered::Int(*value),
-        Node::Uint(value) => Ordered::Uint(*value),
-        Node::Float(value) => Ordered::Float(*value),
-        Node::Text(text) => Ordered::Text(text.clone()),
-        Node::List(items) => Ordered::List(items.iter().map(arranged).collect()),
+        Node::List(items) => Node::List(items.iter().map(arranged).collect()),
         Node::Map(entries) => {
             let entries = order::arranged(entries.iter().collect(), |(key, _)| key);
-            Ordered::Map(entries.into_iter().map(|(key, value)| (key.clone(), arranged(value))).collect())
+            Node::InOrder(entries.into_iter().map(|(key, value)| (key.clone(), arranged(value))).collect())
         }
+        leaf => leaf.clone(),
     }
 }
 

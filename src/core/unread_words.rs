@@ -12,6 +12,7 @@ use alloc::string::ToString as _;
 
 use zeroize::Zeroize as _;
 
+use crate::name::ObjectKey;
 use crate::node::Node;
 
 /// The largest text whose words are kept, in bytes; a larger one might hold anything.
@@ -51,10 +52,10 @@ impl UnreadWords {
     }
 
     /// What identifies an object that was seen, and of which nothing else is believed.
-    pub fn of_object(kind: &str, namespace: Option<&str>, name: &str) -> Self {
+    pub fn of_object(key: &ObjectKey) -> Self {
         let mut found = Self::default();
-        found.words.extend([kind, name].map(Box::from));
-        found.namespace = namespace.map(Box::from);
+        found.words.extend([key.kind.kind.as_str(), key.name.as_str()].map(Box::from));
+        found.namespace = key.namespace.as_ref().map(|namespace| namespace.as_str().into());
         found
     }
 

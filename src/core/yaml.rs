@@ -1,5 +1,8 @@
-//! The YAML doors: what comes in ([`read`]) and what goes out ([`emit`]); what went out comes back by a shorter way
-//! ([`written`]), and so do many texts that differ in words only ([`alike`]).
+//! The YAML doors: what comes in ([`read`]) and what goes out ([`emit`]).
+//!
+//! One reader of events knows both dialects. Two ways are shorter, and each says what it saves: for what went out
+//! ([`written`]), and for many texts that differ in words only ([`alike`]). Where in a text something stands is looked
+//! up when that is asked ([`lines`]).
 //!
 //! Responsible for: bytes → text → documents ([`stream`]), what an unquoted word means ([`scalar`]),
 //! documents → [`Node`](crate::node::Node), and the one form in which trees are written. Refuses to

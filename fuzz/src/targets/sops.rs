@@ -10,7 +10,7 @@ use pouch_core::sops::cipher::{self, Cipher, CipherError, Type};
 use pouch_core::sops::read::MAX_STANZAS;
 use pouch_core::sops::{self, Ingredients, OpenError, SealError, Sealed, SealedText, metadata};
 use pouch_core::yaml::emit::{Tree, emit};
-use pouch_core::yaml::read::{documents, ordered::read_ordered, text_of};
+use pouch_core::yaml::read::{documents, read_ordered, text_of};
 
 use super::input::{document, first_line, holds_no_text, leaves};
 use super::yaml::comes_back;
@@ -254,7 +254,8 @@ fn concatenated(node: &Node, wanted: bool) -> Vec<(String, String)> {
             Node::Int(value) => value.to_string(),
             Node::Uint(value) => value.to_string(),
             Node::Float(value) => value.to_string(),
-            Node::Null | Node::List(_) | Node::Map(_) => return,
+            Node::Time(value) => value.to_string(),
+            Node::Null | Node::List(_) | Node::Map(_) | Node::InOrder(_) => return,
         };
         if sealed == wanted && !text.is_empty() {
             found.push((path.to_owned(), text));

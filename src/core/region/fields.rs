@@ -75,12 +75,13 @@ fn shown(node: &Node) -> String {
         Node::Int(value) => value.to_string(),
         Node::Uint(value) => value.to_string(),
         Node::Float(value) => value.to_string(),
+        Node::Time(value) => value.to_string(),
         Node::Text(text) => format!("{text:?}"),
         Node::List(items) => {
             let items: Vec<String> = items.iter().take(MOST_FIELDS).map(shown).collect();
             format!("[{}]", items.join(", "))
         }
-        Node::Map(entries) => {
+        Node::Map(entries) | Node::InOrder(entries) => {
             let entries: Vec<String> =
                 entries.iter().take(MOST_FIELDS).map(|(key, value)| format!("{key}: {}", shown(value))).collect();
             format!("{{{}}}", entries.join(", "))

@@ -1,7 +1,5 @@
 //! At home: what is on the management cluster, where the configuration has that as a region.
 
-use super::state::State;
-use super::unopened::Word;
 use super::{Lookup, Snapshot, Unread};
 use crate::config::Fleet;
 use crate::finding::Origin;
@@ -53,17 +51,17 @@ impl Snapshot {
     /// source is that cluster. What none of its sources may provide is unread.
     pub fn look_up_at_home(&self, key: &ObjectKey) -> Lookup<'_> {
         let mut unread = None;
-        let at_home = |state: &&State| self.home.is(&state.name) && state.provides.admits(key, &self.system_namespace);
+        let mut at_home = self.providers(key).filter(|(_, state)| self.home.is(&state.name)).peekable();
         if let Some((source, reason)) = self.home.unseen()
-            && !self.sources.iter().any(|state| at_home(&state))
+            && at_home.peek().is_none()
         {
             return Lookup::Unread(Unread { source, reason: Some(reason) });
         }
-        for state in self.sources.iter().filter(at_home) {
-            match state.word(key) {
-                Word::Unasked => return Lookup::Unasked,
-                Word::Unread(reason) => unread = unread.or(Some(Unread { source: &state.name, reason })),
-                Word::Absent => {}
+        for (_, state) in at_home {
+            match state.doubt(key) {
+                Some(doubt) if doubt.is_open() => return Lookup::Unasked,
+                Some(doubt) => unread = unread.or(Some(Unread { source: &state.name, reason: doubt.reason })),
+                None => {}
             }
         }
         match (unread, self.at_home(key)) {

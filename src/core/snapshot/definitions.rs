@@ -3,7 +3,7 @@
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
-use super::state::Inquiry;
+use super::inquiry::Inquiry;
 use crate::config::{Fleet, Source};
 use crate::kinds::{K0RDENT, Scopes, is_definition};
 use crate::name::{GroupKind, Scope, Version};

@@ -22,7 +22,7 @@ use crate::object::{Object, admit};
 impl Snapshot {
     /// The number of the encrypted document of a source that holds an object.
     pub fn sealed_document(&self, index: usize, key: &ObjectKey) -> Option<usize> {
-        self.sources.get(index).and_then(|state| state.sealed.number(key))
+        self.sources.get(index)?.sealed.get(key).map(|(number, _)| *number)
     }
 
     /// The sealed files to look at before objects of a source are opened: those with a value that stands in
@@ -58,7 +58,7 @@ impl Snapshot {
         let is_unseen = matches!(answer, Answer::Unseen(..));
         let reason = match answer {
             Answer::Unread(reason) => {
-                sealed.0.entry(key).and_modify(|(_, told)| *told = Some(reason));
+                sealed.entry(key).and_modify(|(_, told)| *told = Some(reason));
                 return;
             }
             Answer::Found(document, _) | Answer::Unseen(document, _) if is_unbound(&key, &document) => {
@@ -68,7 +68,7 @@ impl Snapshot {
             Answer::Found(document, origin) | Answer::Unseen(document, origin) => {
                 match admit(document, origin, &self.scopes, source.default_namespace.as_ref(), fleet) {
                     Ok(object) if object.key == key => {
-                        sealed.0.remove(&key);
+                        sealed.remove(&key);
                         let object = if is_unseen { object.unseen() } else { object };
                         return replace(&mut self.objects, fleet, index, object);
                     }
@@ -78,7 +78,7 @@ impl Snapshot {
             Answer::Sealed(reason) => reason,
             Answer::Absent => changed(),
         };
-        sealed.0.remove(&key);
+        sealed.remove(&key);
         if let Some(held) = self.objects.get_mut(&key) {
             if let Some(object) = held.copy_of(index) {
                 close(object, reason);

@@ -1,132 +1,218 @@
 //! What is known of a source beyond the objects that it gave.
+//!
+//! All that a source may have, or have otherwise, without having been read stands here, and [`State::doubts`] answers for an
+//! object and for all of a kind in a namespace. What follows from an answer is asked of [`Snapshot`](super::Snapshot).
 
 use alloc::collections::BTreeMap;
-use alloc::vec::Vec;
 
-use super::doubts::Doubts;
+use super::asked::Asked;
 use super::guesses::Guesses;
-use super::reason::Reason;
-use super::unopened::{Unopened, Word};
-use crate::capi::cluster::cluster_kind;
-use crate::capi::resource_set::resource_set_kind;
+use super::inquiry::Inquiry;
+use super::reason::{Reason, Unread};
+use super::words::Words;
 use crate::config::Provides;
-use crate::name::{GroupKind, Namespace, ObjectKey, Scope, SourceName, Version};
-
-/// What is known of a source that is asked piece by piece: some kinds as a whole, objects by name.
-#[derive(Default)]
-pub struct Inquiry {
-    /// The kinds that were listed as a whole, with the reason where one could not be.
-    pub listed: BTreeMap<GroupKind, Result<(), Reason>>,
-    /// What the source serves of other kinds: their scope, and their versions, the preferred one first.
-    pub served: BTreeMap<GroupKind, (Scope, Vec<Version>)>,
-    pub(super) asked: BTreeMap<ObjectKey, Result<(), Reason>>,
-    /// Where every object of a kind was looked at, and those were read that a ResourceSyncRule may take; no namespace stands
-    /// for all that the source may provide.
-    matched: BTreeMap<(GroupKind, Option<Namespace>), Result<(), Reason>>,
-}
-
-impl Inquiry {
-    /// Notes what was answered about an object before the documents were put together.
-    pub fn answered(&mut self, key: ObjectKey, told: Result<(), Reason>) {
-        self.asked.insert(key, told);
-    }
-
-    /// Notes that all objects of a kind in a namespace were looked at for rules, or why not.
-    pub fn matched(&mut self, kind: GroupKind, namespace: Option<Namespace>, told: Result<(), Reason>) {
-        self.matched.insert((kind, namespace), told);
-    }
-
-    /// Why not all objects of a kind were looked at that rules may take, if that is so.
-    fn unmatched(&self, kind: &GroupKind) -> Option<&Reason> {
-        self.matched.iter().filter(|((of, _), _)| of == kind).find_map(|(_, told)| told.as_ref().err())
-    }
-
-    /// Whether an object that was not asked for was looked at, and no rule takes it, if it is there.
-    fn is_ruled_out(&self, key: &ObjectKey) -> bool {
-        let told = |namespace: Option<Namespace>| self.matched.get(&(key.kind.clone(), namespace));
-        let own = key.namespace.clone().and_then(|namespace| told(Some(namespace)));
-        matches!(own.or_else(|| told(None)), Some(Ok(())))
-    }
-}
-
-impl Inquiry {
-    /// The same where claimants of some kinds do not count, and none was asked for: nobody has to know which there are.
-    pub(super) fn without_claimants(mut self, is_none: impl Fn(&GroupKind) -> bool) -> Self {
-        for kind in [cluster_kind(), resource_set_kind()].into_iter().filter(is_none) {
-            self.listed.insert(kind, Ok(()));
-        }
-        self
-    }
-}
+use crate::name::{GroupKind, Namespace, ObjectKey, SourceName};
 
 /// What is known of a source beyond the objects that it gave.
 pub(super) struct State {
     pub(super) name: SourceName,
     pub(super) provides: Provides,
     pub(super) overrides: bool,
-    pub(super) lacks: Lacks,
-    pub(super) sealed: Unopened,
-    /// Objects that documents could be meant to be.
-    pub(super) meant: Guesses,
+    /// Whether nothing lacks but what stands in the following fields.
+    pub(super) complete: bool,
     /// What changed each time while the source was read.
     pub(super) changing: BTreeMap<ObjectKey, Reason>,
-}
-
-impl State {
-    pub(super) fn word(&self, key: &ObjectKey) -> Word<'_> {
-        if let Some(reason) = self.changing.get(key) {
-            return Word::Unread(Some(reason));
-        }
-        let meant = || self.meant.may_be(key).map(|reason| Word::Unread(Some(reason)));
-        self.sealed.word(key).or_else(meant).unwrap_or_else(|| self.lacks.word(key))
-    }
-
-    /// Whether an object that was not asked for was looked at, and no rule takes it, if it is there.
-    pub(super) fn is_ruled_out(&self, key: &ObjectKey) -> bool {
-        self.lacks.inquiry.as_ref().is_some_and(|inquiry| inquiry.is_ruled_out(key))
-    }
-
-    /// Why not all objects of a kind were looked at that rules may take, if that is so.
-    pub(super) fn unmatched(&self, kind: &GroupKind) -> Option<&Reason> {
-        self.lacks.inquiry.as_ref()?.unmatched(kind)
-    }
-
-    /// Whether some object of a kind might be unseen in a namespace; none is any namespace.
-    pub(super) fn may_hold_kind(&self, kind: &GroupKind, namespace: Option<&Namespace>) -> bool {
-        let inquiry = self.lacks.inquiry.as_ref();
-        self.may_lack(kind, namespace) || !inquiry.is_none_or(|it| matches!(it.listed.get(kind), Some(Ok(()))))
-    }
-
-    /// The same, of a source that is asked piece by piece as if all of the kind had been asked for.
-    pub(super) fn may_lack(&self, kind: &GroupKind, namespace: Option<&Namespace>) -> bool {
-        let is_there =
-            |key: &ObjectKey| key.kind == *kind && (namespace.is_none() || key.namespace.as_ref() == namespace);
-        let meant = || self.meant.may_be_in(kind, namespace);
-        let Lacks { complete, doubts, .. } = &self.lacks;
-        self.changing.keys().any(is_there) || meant() || !complete || doubts.may_hold_kind(kind, namespace)
-    }
-}
-
-/// What a source might hold beyond what was read.
-pub(super) struct Lacks {
-    /// Whether nothing lacks but what stands in the other fields.
-    pub(super) complete: bool,
-    /// What documents that were not understood might hold.
-    pub(super) doubts: Doubts,
+    /// Objects that are encrypted and not opened: the number of each one's document, and why it cannot be opened, once that
+    /// was tried.
+    pub(super) sealed: BTreeMap<ObjectKey, (usize, Option<Reason>)>,
+    /// Documents that could be meant to be objects.
+    pub(super) meant: Guesses,
+    /// Documents that could not be used.
+    pub(super) words: Words,
     /// What was asked of a source that is asked piece by piece.
     pub(super) inquiry: Option<Inquiry>,
 }
 
-impl Lacks {
-    pub(super) fn word(&self, key: &ObjectKey) -> Word<'_> {
-        if !self.complete || self.doubts.may_hold(key) {
-            return Word::Unread(None);
+/// Why a source may have what was not read of it; the first of several counts.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Why {
+    /// It changed each time while it was read.
+    Changing,
+    /// It is there, encrypted.
+    Sealed,
+    /// A document could be meant to be it.
+    Meant,
+    /// The source was not read completely.
+    Incomplete,
+    /// A document that could not be used has its words.
+    Named,
+    /// A document that could not be used may be of any kind.
+    Unreadable,
+    /// The source was not asked for it, or gave no answer.
+    Unanswered,
+}
+
+/// What a source may have although it was not read.
+#[derive(Clone, Copy)]
+pub(super) struct Doubt<'a> {
+    pub(super) why: Why,
+    /// The reason that is given for it, if one is. Of a kind, only a listing has one.
+    pub(super) reason: Option<&'a Reason>,
+}
+
+impl Doubt<'_> {
+    /// Whether the source can be asked.
+    pub(super) fn is_open(&self) -> bool {
+        self.reason.is_none() && matches!(self.why, Why::Sealed | Why::Unanswered)
+    }
+}
+
+impl State {
+    /// Why the source may have what it is asked for although it was not read; nothing where its absence is proved.
+    pub(super) fn doubts(&self, asked: Asked<'_>) -> impl Iterator<Item = Doubt<'_>> {
+        let all =
+            [Why::Changing, Why::Sealed, Why::Meant, Why::Incomplete, Why::Named, Why::Unreadable, Why::Unanswered];
+        all.into_iter().filter_map(move |why| self.reason(why, asked).map(|reason| Doubt { why, reason }))
+    }
+
+    /// The reason that is given, if the source may have it for this.
+    fn reason(&self, why: Why, asked: Asked<'_>) -> Option<Option<&Reason>> {
+        let Asked { kind, namespace, object } = asked;
+        let is_so = match (why, object) {
+            (Why::Changing, Some(key)) => return self.changing.get(key).map(Some),
+            (Why::Meant, Some(key)) => return self.meant.may_be(key).map(Some),
+            // Each of a kind that is listed was opened, or counts as one that could not be used.
+            (Why::Sealed, _) => return self.sealed.get(object?).map(|(_, reason)| reason.as_ref()),
+            (Why::Unanswered, _) => {
+                return match self.inquiry.as_ref()?.answer(asked) {
+                    Some(Ok(())) => None,
+                    answer => Some(answer.and_then(|answer| answer.as_ref().err())),
+                };
+            }
+            (Why::Changing, None) => self
+                .changing
+                .keys()
+                .any(|key| key.kind == *kind && (namespace.is_none() || key.namespace.as_ref() == namespace)),
+            (Why::Meant, None) => self.meant.may_be_in(kind, namespace),
+            (Why::Incomplete, _) => !self.complete,
+            (Why::Named, _) => self.words.may_name(asked),
+            (Why::Unreadable, _) => self.words.may_be_any(asked),
+        };
+        is_so.then_some(None)
+    }
+
+    /// Why the source may have an object that was not read, or another one than was read.
+    pub(super) fn doubt(&self, key: &ObjectKey) -> Option<Doubt<'_>> {
+        self.doubts(Asked::object(key)).next()
+    }
+
+    /// The same, where asking the source would not help.
+    pub(super) fn unread(&self, key: &ObjectKey) -> Option<Unread<'_>> {
+        let doubt = self.doubt(key).filter(|doubt| !doubt.is_open())?;
+        Some(Unread { source: &self.name, reason: doubt.reason })
+    }
+
+    /// Whether some object of a kind might be unseen in a namespace; none is any namespace.
+    pub(super) fn may_hold_kind(&self, kind: &GroupKind, namespace: Option<&Namespace>) -> bool {
+        self.doubts(Asked { kind, namespace, object: None }).next().is_some()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::vec::Vec;
+
+    use super::*;
+    use crate::finding::{Origin, Place};
+    use crate::snapshot::mistyped::Meant;
+    use crate::testing::case::key;
+    use crate::testing::{node, yaml};
+    use crate::unread_words::UnreadWords;
+
+    fn source() -> State {
+        let provides = Provides { namespaces: Default::default(), cluster_scoped: true, objects: Vec::new() };
+        State {
+            name: "git".into(),
+            provides,
+            overrides: false,
+            complete: true,
+            changing: BTreeMap::new(),
+            sealed: BTreeMap::new(),
+            meant: Guesses::default(),
+            words: Words::default(),
+            inquiry: None,
         }
-        let Some(inquiry) = &self.inquiry else { return Word::Absent };
-        match inquiry.listed.get(&key.kind).or_else(|| inquiry.asked.get(key)) {
-            Some(Ok(())) => Word::Absent,
-            Some(Err(reason)) => Word::Unread(Some(reason)),
-            None => Word::Unasked,
+    }
+
+    fn reason(why: &str) -> Reason {
+        Reason::new(why, "")
+    }
+
+    /// Makes a document be read that has lost its name.
+    fn nameless(state: &mut State) {
+        let document = "{apiVersion: v1, kind: Secret, metadata: {namespace: n, nmae: a}}";
+        let origin = Origin { source: "git".into(), place: Place::Whole };
+        state.meant.add(Meant::of(&node(&yaml(document)), None, &origin));
+    }
+
+    /// What is known, and which doubts that leaves of `Secret n/a`, of `Secret n/b` and of all Secrets in `n`.
+    #[test]
+    fn each_doubt_says_how_far_it_reaches() {
+        type Known = fn(&mut State);
+        let cases: [(Known, [&[Why]; 3]); 8] = [
+            (|_| {}, [&[], &[], &[]]),
+            (
+                |it| _ = it.changing.insert(key("Secret n/a"), reason("changed")),
+                [&[Why::Changing], &[], &[Why::Changing]],
+            ),
+            (|it| _ = it.sealed.insert(key("Secret n/a"), (0, None)), [&[Why::Sealed], &[], &[]]),
+            (nameless, [&[Why::Meant], &[], &[Why::Meant]]),
+            (|it| it.complete = false, [&[Why::Incomplete]; 3]),
+            (
+                |it| it.words = Words::of(Vec::from([UnreadWords::of_object(&key("Secret n/a"))])),
+                [&[Why::Named], &[], &[Why::Named]],
+            ),
+            (
+                |it| {
+                    let document = node(&yaml("{metadata: {name: a, namespace: n}}"));
+                    it.words = Words::of(Vec::from([UnreadWords::of_document(&document)]));
+                },
+                [&[Why::Unreadable], &[], &[Why::Unreadable]],
+            ),
+            (
+                |it| {
+                    let mut inquiry = Inquiry::default();
+                    inquiry.answered(key("Secret n/b"), Ok(()));
+                    it.inquiry = Some(inquiry);
+                },
+                [&[Why::Unanswered], &[], &[Why::Unanswered]],
+            ),
+        ];
+        for (number, (known, expect)) in cases.into_iter().enumerate() {
+            let mut state = source();
+            known(&mut state);
+            let (a, b) = (key("Secret n/a"), key("Secret n/b"));
+            let of_kind = Asked { object: None, ..Asked::object(&a) };
+            let found = [Asked::object(&a), Asked::object(&b), of_kind]
+                .map(|asked| state.doubts(asked).map(|doubt| doubt.why).collect::<Vec<_>>());
+            assert_eq!(found, expect.map(<[Why]>::to_vec), "{number}");
         }
+    }
+
+    #[test]
+    fn the_first_doubt_counts_and_only_a_question_without_an_answer_is_open() {
+        let a = key("Secret n/a");
+        let mut state = source();
+        state.inquiry = Some(Inquiry::default());
+        assert!(state.doubt(&a).is_some_and(|doubt| doubt.is_open()) && state.unread(&a).is_none());
+        state.inquiry.iter_mut().for_each(|it| it.answered(a.clone(), Err(reason("forbidden"))));
+        let why = |state: &State| state.unread(&a).map(|unread| unread.why());
+        assert_eq!(why(&state).as_deref(), Some("forbidden"));
+        state.complete = false;
+        assert_eq!(why(&state).as_deref(), Some("source git was not read completely"));
+        state.sealed.insert(a.clone(), (0, Some(reason("no key"))));
+        assert_eq!(why(&state).as_deref(), Some("no key"));
+        state.changing.insert(a.clone(), reason("changed"));
+        assert_eq!(why(&state).as_deref(), Some("changed"));
     }
 }

@@ -1,29 +1,36 @@
 //! Unread: where something may stand that was not read.
 
-use alloc::collections::BTreeSet;
-use alloc::string::String;
-
-use super::state::State;
-use super::unopened::Word;
+use super::asked::Asked;
+use super::state::{State, Why};
 use super::{Snapshot, Unread};
 use crate::config::ProvidedObjects;
 use crate::name::{GroupKind, Name, Namespace, ObjectKey, SourceName};
 use crate::object::Object;
 
 impl Snapshot {
+    /// The sources that may provide an object, each with its number.
+    pub(super) fn providers(&self, key: &ObjectKey) -> impl Iterator<Item = (usize, &State)> {
+        self.sources.iter().enumerate().filter(|(_, state)| state.provides.admits(key, &self.system_namespace))
+    }
+
+    fn source(&self, name: &SourceName) -> Option<&State> {
+        self.sources.iter().find(|state| state.name == *name)
+    }
+
     /// Whether no ResourceSyncRule takes an object from the sources that were not asked for it: they have it sealed, so that
     /// what rules see of it was read, or its metadata was looked at.
     pub fn is_ruled_out(&self, key: &ObjectKey) -> bool {
         self.unasked(key).all(|index| {
             let state = self.sources.get(index);
             let has_it = |copy: &Object| state.is_some_and(|state| state.name == copy.origin.source);
-            self.copies(key).any(has_it) || state.is_some_and(|state| state.is_ruled_out(key))
+            let inquiry = state.and_then(|state| state.inquiry.as_ref());
+            self.copies(key).any(has_it) || inquiry.is_some_and(|inquiry| inquiry.is_ruled_out(key))
         })
     }
 
     /// Whether a source may have objects of a kind that were not read.
     pub fn source_may_lack(&self, source: &SourceName, kind: &GroupKind) -> bool {
-        let Some(state) = self.sources.iter().find(|state| state.name == *source) else { return true };
+        let Some(state) = self.source(source) else { return true };
         let may_provide =
             state.provides.cluster_scoped || state.provides.objects.iter().any(|objects| objects.kind == *kind);
         may_provide && state.may_hold_kind(kind, None)
@@ -31,43 +38,21 @@ impl Snapshot {
 
     /// The first source of which not all objects of a kind were looked at that ResourceSyncRules may take.
     pub fn unmatched(&self, kind: &GroupKind) -> Option<Unread<'_>> {
-        self.sources
-            .iter()
-            .find_map(|state| state.unmatched(kind).map(|reason| Unread { source: &state.name, reason: Some(reason) }))
-    }
-
-    /// Whether a source may have objects of a kind that ResourceSyncRules may take and that were not read, in one of these
-    /// namespaces; none is any.
-    pub fn untaken(
-        &self,
-        source: &SourceName,
-        kind: &GroupKind,
-        namespaces: Option<&BTreeSet<Namespace>>,
-    ) -> Option<Unread<'_>> {
-        let state = self.sources.iter().find(|state| state.name == *source)?;
-        if let Some(reason) = state.unmatched(kind) {
-            return Some(Unread { source: &state.name, reason: Some(reason) });
-        }
-        let lacks = match namespaces {
-            Some(namespaces) => namespaces.iter().any(|namespace| state.may_lack(kind, Some(namespace))),
-            None => state.may_lack(kind, None),
-        };
-        lacks.then_some(Unread { source: &state.name, reason: None })
+        self.sources.iter().find_map(|state| {
+            let reason = state.inquiry.as_ref()?.unmatched(kind)?;
+            Some(Unread { source: &state.name, reason: Some(reason) })
+        })
     }
 
     /// The first source with cluster-scoped objects that might have an unseen object under a key.
     pub fn trusted_unread(&self, key: &ObjectKey) -> Option<Unread<'_>> {
-        let may = |state: &&State| state.provides.cluster_scoped && state.provides.admits(key, &self.system_namespace);
-        self.sources.iter().filter(may).find_map(|state| match state.word(key) {
-            Word::Unread(reason) => Some(Unread { source: &state.name, reason }),
-            Word::Unasked | Word::Absent => None,
-        })
+        let mut trusted = self.providers(key).filter(|(_, state)| state.provides.cluster_scoped);
+        trusted.find_map(|(_, state)| state.unread(key))
     }
 
     /// Whether one source may hold an object that was not read, or that nobody asked it for.
     pub fn is_silent_on(&self, source: &SourceName, key: &ObjectKey) -> bool {
-        let state = self.sources.iter().find(|state| state.name == *source);
-        state.is_some_and(|state| !matches!(state.word(key), Word::Absent))
+        self.source(source).is_some_and(|state| state.doubt(key).is_some())
     }
 
     /// Whether a source is the management cluster itself.
@@ -78,9 +63,8 @@ impl Snapshot {
     /// Whether a document that could not be read, or not as it stands, seems to be this very object. A source that is merely
     /// incomplete says nothing of one, and neither does a document of which nobody knows the kind.
     pub fn is_doubted(&self, key: &ObjectKey) -> bool {
-        let doubts = |state: &&State| state.lacks.doubts.names(key) || state.meant.may_be(key).is_some();
-        let may_provide = |state: &&State| state.provides.admits(key, &self.system_namespace);
-        self.sources.iter().filter(may_provide).any(|state| doubts(&state))
+        let doubts = self.providers(key).flat_map(|(_, state)| state.doubts(Asked::object(key)));
+        doubts.into_iter().any(|doubt| matches!(doubt.why, Why::Meant | Why::Named))
     }
 
     /// Whether some source might hold an unseen object of `kind`, in whatever namespace.
@@ -94,18 +78,11 @@ impl Snapshot {
     }
 
     /// The first source with cluster-scoped objects that might hold one.
-    pub fn trusted_unread_in(&self, kind: &GroupKind, namespace: Option<&Namespace>) -> Option<&SourceName> {
-        let mut incomplete = self.incomplete_in(kind, namespace);
-        incomplete.find(|state| state.provides.cluster_scoped).map(|state| &state.name)
-    }
-
-    /// Why a source with cluster-scoped objects might hold an unseen object of `kind` in `namespace`, if one might.
-    pub fn trusted_unread_why(&self, kind: &GroupKind, namespace: &Namespace) -> Option<String> {
-        let mut incomplete = self.incomplete_in(kind, Some(namespace)).filter(|state| state.provides.cluster_scoped);
-        incomplete.next().map(|state| {
-            let reason = state.lacks.inquiry.as_ref().and_then(|inquiry| inquiry.listed.get(kind)?.as_ref().err());
-            Unread { source: &state.name, reason }.why()
-        })
+    pub fn trusted_unread_in(&self, kind: &GroupKind, namespace: &Namespace) -> Option<Unread<'_>> {
+        let state = self.incomplete_in(kind, Some(namespace)).find(|state| state.provides.cluster_scoped)?;
+        let reason =
+            state.doubts(Asked { kind, namespace: Some(namespace), object: None }).find_map(|doubt| doubt.reason);
+        Some(Unread { source: &state.name, reason })
     }
 
     /// The sources that might hold an unseen object of `kind` in `namespace`, whatever its name: some may provide only objects

@@ -20,9 +20,8 @@ use super::metadata::KEY;
 use super::rule::{EncryptionRule, FIELDS};
 use super::{CipherError, OpenError};
 use crate::go_time::GoTime;
-use crate::node::Node;
+use crate::node::{Key, Node};
 use crate::secret::same_bytes;
-use crate::sops_document::Ordered;
 
 /// The longest armored stanza of a file, in bytes; those of age have some 400, those for post-quantum
 /// recipients 3,000.
@@ -61,7 +60,7 @@ pub fn key_fingerprint(data_key: &[u8; 32]) -> KeyFingerprint {
 
 /// The documents of one sealed file.
 pub struct Sealed {
-    documents: Vec<Ordered>,
+    documents: Vec<Node>,
     rule: EncryptionRule,
     last_modified: String,
     mac: Box<str>,
@@ -70,16 +69,16 @@ pub struct Sealed {
 }
 
 impl Sealed {
-    /// Takes the documents of a file, in their order: several where it is a YAML stream. The block of the
+    /// Takes the documents of a file as SOPS reads them: several where it is a YAML stream. The block of the
     /// first counts, as in SOPS; the others hold copies of it.
     ///
     /// # Errors
     /// Where the first document has no block, the block cannot be followed, or no stanza of age wraps its data
     /// key.
-    pub fn new(documents: Vec<Ordered>) -> Result<Self, OpenError> {
-        let block = documents.first().and_then(|document| document.get(KEY)).ok_or(OpenError::NoBlock)?;
-        let Ordered::Map(_) = block else { return Err(OpenError::NoBlock) };
-        if block.get("key_groups").is_some_and(|groups| !groups.items().is_empty()) {
+    pub fn new(documents: Vec<Node>) -> Result<Self, OpenError> {
+        let block = documents.first().and_then(|document| document.at(&[KEY])).ok_or(OpenError::NoBlock)?;
+        let Node::InOrder(_) = block else { return Err(OpenError::NoBlock) };
+        if block.at(&["key_groups"]).is_some_and(|groups| !groups.items().is_empty()) {
             return Err(OpenError::KeyGroups);
         }
         let mut fields = [None; 6];
@@ -88,19 +87,19 @@ impl Sealed {
         }
         let rule = EncryptionRule::new(fields)?;
         text(block, "version")?.filter(|version| !version.is_empty()).ok_or(OpenError::NoVersion)?;
-        let last_modified = match block.get("lastmodified") {
-            Some(Ordered::Time(moment)) => Some(*moment),
-            other => other.and_then(Ordered::as_str).and_then(GoTime::rfc3339),
+        let last_modified = match block.at(&["lastmodified"]) {
+            Some(Node::Time(moment)) => Some(*moment),
+            other => other.and_then(Node::as_str).and_then(GoTime::rfc3339),
         };
         let last_modified = last_modified.ok_or(OpenError::Time)?.to_the_second().to_string();
         let mac = text(block, "mac")?.filter(|mac| !mac.is_empty()).ok_or(OpenError::NoMac)?.into();
-        let mac_only_encrypted = match block.get("mac_only_encrypted") {
+        let mac_only_encrypted = match block.at(&["mac_only_encrypted"]) {
             None => false,
-            Some(Ordered::Bool(value)) => *value,
+            Some(Node::Bool(value)) => *value,
             Some(_) => return Err(OpenError::Field("mac_only_encrypted")),
         };
         let stanzas = stanzas(block)?;
-        if documents.iter().any(|document| !matches!(document, Ordered::Map(_) | Ordered::Null)) {
+        if documents.iter().any(|document| !matches!(document, Node::InOrder(_) | Node::Null)) {
             return Err(OpenError::NotMap);
         }
         Ok(Self { documents, rule, last_modified, mac, mac_only_encrypted, stanzas })
@@ -138,18 +137,18 @@ impl Sealed {
     }
 }
 
-fn text<'a>(block: &'a Ordered, name: &'static str) -> Result<Option<&'a str>, OpenError> {
-    match block.get(name) {
+fn text<'a>(block: &'a Node, name: &'static str) -> Result<Option<&'a str>, OpenError> {
+    match block.at(&[name]) {
         None => Ok(None),
-        Some(Ordered::Text(text)) => Ok(Some(text)),
+        Some(Node::Text(text)) => Ok(Some(text)),
         Some(_) => Err(OpenError::Field(name)),
     }
 }
 
-fn stanzas(block: &Ordered) -> Result<Vec<(String, String)>, OpenError> {
-    let entries = match block.get("age") {
+fn stanzas(block: &Node) -> Result<Vec<(String, String)>, OpenError> {
+    let entries = match block.at(&["age"]) {
         None => &[],
-        Some(Ordered::List(items)) => &**items,
+        Some(Node::List(items)) => &**items,
         Some(_) => return Err(OpenError::Field("age")),
     };
     if entries.is_empty() {
@@ -158,7 +157,7 @@ fn stanzas(block: &Ordered) -> Result<Vec<(String, String)>, OpenError> {
     if entries.len() > MAX_STANZAS {
         return Err(OpenError::TooManyStanzas);
     }
-    let both = |entry: &Ordered| {
+    let both = |entry: &Node| {
         let recipient = text(entry, "recipient").ok()??;
         let armored = text(entry, "enc").ok()??;
         (armored.len() <= MAX_STANZA_BYTES).then(|| (recipient.to_owned(), armored.to_owned()))
@@ -177,7 +176,7 @@ impl Opening<'_> {
     /// rule marks a key on it.
     fn map<'e>(
         &mut self,
-        entries: impl Iterator<Item = &'e (crate::node::Key, Ordered)>,
+        entries: impl Iterator<Item = &'e (Key, Node)>,
         path: &mut String,
         marked: bool,
     ) -> Result<Node, OpenError> {
@@ -196,19 +195,19 @@ impl Opening<'_> {
     }
 
     /// Opens a value; none if it was a comment.
-    fn value(&mut self, value: &Ordered, path: &mut String, marked: bool) -> Result<Option<Node>, OpenError> {
+    fn value(&mut self, value: &Node, path: &mut String, marked: bool) -> Result<Option<Node>, OpenError> {
         let sealed = match value {
-            Ordered::Map(entries) => return self.map(entries.iter(), path, marked).map(Some),
-            Ordered::List(items) => {
+            Node::InOrder(entries) => return self.map(entries.iter(), path, marked).map(Some),
+            Node::List(items) => {
                 let mut opened = Vec::with_capacity(items.len());
                 for item in items {
                     opened.extend(self.value(item, path, marked)?);
                 }
                 return Ok(Some(Node::List(opened.into_boxed_slice())));
             }
-            Ordered::Null => return Ok(Some(Node::Null)),
-            Ordered::Text(text) if text.is_empty() => return Ok(Some(Node::text(""))),
-            Ordered::Text(text) => Some(text).filter(|text| text.starts_with(cipher::MARK)),
+            Node::Null => return Ok(Some(Node::Null)),
+            Node::Text(text) if text.is_empty() => return Ok(Some(Node::text(""))),
+            Node::Text(text) => Some(text).filter(|text| text.starts_with(cipher::MARK)),
             _ => None,
         };
         match (sealed, self.file.rule.seals(marked, sealed.is_some())) {
@@ -219,14 +218,14 @@ impl Opening<'_> {
         }
     }
 
-    fn clear(&mut self, value: &Ordered, path: &str) -> Result<Node, OpenError> {
+    fn clear(&mut self, value: &Node, path: &str) -> Result<Node, OpenError> {
         let node = match value {
-            Ordered::Bool(value) => Node::Bool(*value),
-            Ordered::Int(value) => Node::Int(*value),
-            Ordered::Float(value) => Node::Float(*value),
-            Ordered::Time(moment) => Node::text(&moment.to_string()),
-            Ordered::Text(text) => Node::text(text),
-            Ordered::Uint(_) | Ordered::Null | Ordered::List(_) | Ordered::Map(_) => {
+            Node::Bool(value) => Node::Bool(*value),
+            Node::Int(value) => Node::Int(*value),
+            Node::Float(value) => Node::Float(*value),
+            Node::Time(moment) => Node::text(&moment.to_string()),
+            Node::Text(text) => Node::text(text),
+            Node::Uint(_) | Node::Null | Node::List(_) | Node::Map(_) | Node::InOrder(_) => {
                 return Err(OpenError::Type(path.to_owned()));
             }
         };
@@ -267,7 +266,7 @@ impl Opening<'_> {
             Node::Bool(value) => self.mac.boolean(*value),
             Node::Int(value) => self.mac.integer(*value),
             Node::Float(value) => self.mac.number(*value),
-            Node::Null | Node::Uint(_) | Node::List(_) | Node::Map(_) => {}
+            Node::Null | Node::Uint(_) | Node::Time(_) | Node::List(_) | Node::Map(_) | Node::InOrder(_) => {}
         }
     }
 }

@@ -1,6 +1,6 @@
 //! JSON as Go writes and reads it.
 
-use alloc::string::String;
+use alloc::string::{String, ToString as _};
 
 use super::budget::{Budget, Growing};
 use super::number;
@@ -108,12 +108,13 @@ fn of(node: &Node, budget: &mut Budget) -> Answer {
         Node::Int(n) => Ok(Value::Float(number::float(*n))),
         Node::Uint(n) => Ok(Value::Float(number::float_of(*n))),
         Node::Float(n) => Ok(Value::Float(*n)),
+        Node::Time(moment) => Ok(Value::text(&moment.to_string())),
         Node::Text(text) => Ok(Value::text(text)),
         Node::List(items) => {
             let items = items.iter().map(|item| of(item, budget));
             Value::made(ListOf::Any, items.collect::<Result<_, _>>()?)
         }
-        Node::Map(entries) => {
+        Node::Map(entries) | Node::InOrder(entries) => {
             let entries = entries.iter().map(|(key, entry)| Ok((key.clone(), of(entry, budget)?)));
             Value::made_map(MapOf::Any, entries.collect::<Result<_, Fault>>()?)
         }

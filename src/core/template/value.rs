@@ -4,6 +4,7 @@
 //! change, and no one prints them but a template.
 
 use alloc::collections::BTreeMap;
+use alloc::string::ToString as _;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::fmt;
@@ -114,9 +115,12 @@ impl Value {
             Node::Int(number) => Self::Int64(*number),
             Node::Uint(number) => Self::Uint64(*number),
             Node::Float(number) => Self::Float(*number),
+            Node::Time(moment) => Self::text(&moment.to_string()),
             Node::Text(text) => Self::text(text),
             Node::List(items) => Self::list(items.iter().map(Self::of_node).collect()),
-            Node::Map(entries) => Self::map(entries.iter().map(|(key, node)| (key.clone(), Self::of_node(node)))),
+            Node::Map(entries) | Node::InOrder(entries) => {
+                Self::map(entries.iter().map(|(key, node)| (key.clone(), Self::of_node(node))))
+            }
         }
     }
 

@@ -63,8 +63,10 @@ fn bytes(node: &Node) -> usize {
     match node {
         Node::Text(text) => text.len(),
         Node::List(items) => items.iter().map(bytes).sum(),
-        Node::Map(entries) => entries.iter().flat_map(|(key, node)| [key.len(), bytes(node)]).sum(),
-        Node::Null | Node::Bool(_) | Node::Int(_) | Node::Uint(_) | Node::Float(_) => OTHER,
+        Node::Map(entries) | Node::InOrder(entries) => {
+            entries.iter().flat_map(|(key, node)| [key.len(), bytes(node)]).sum()
+        }
+        Node::Null | Node::Bool(_) | Node::Int(_) | Node::Uint(_) | Node::Float(_) | Node::Time(_) => OTHER,
     }
 }
 

@@ -252,11 +252,13 @@ fn tied_profile(
         ProfileBy::Labels(_) | ProfileBy::Properties(_) => {
             let (found, others): (Vec<&Described<'_>>, Vec<&Described<'_>>) =
                 in_namespace.partition(|it| fits(&tie.by, &it.profile));
-            let unread = snapshot.trusted_unread_in(&profile_kind(), Some(&tie.namespace));
+            let unread = snapshot.trusted_unread_in(&profile_kind(), &tie.namespace);
             // What a slip took away may be what the tie asks for.
             let may_fit = |it: &&Described<'_>| it.object.is_mistyped() && !says_otherwise(&tie.by, &it.profile);
             match (found.as_slice(), unread) {
-                (_, Some(source)) => return Tied::Unknown(format!("source {source} was not read completely")),
+                (_, Some(unread)) => {
+                    return Tied::Unknown(format!("source {} was not read completely", unread.source));
+                }
                 ([], None) => match others.iter().copied().find(may_fit) {
                     Some(described) => described,
                     None => return Tied::Absent(format!("no ClusterProfile of namespace {} fits", tie.namespace)),

@@ -118,12 +118,12 @@ fn slices<'s>(fleet: &Fleet, snapshot: &'s Snapshot, placement: &Placement, find
     let unread = match by {
         PlacementBy::Name(name) => {
             let key = ObjectKey::new(kind(), Some(namespace.clone()), name.clone());
-            snapshot.trusted_unread(&key).map(|unread| unread.why())
+            snapshot.trusted_unread(&key)
         }
-        PlacementBy::Key(_) => snapshot.trusted_unread_why(&kind(), namespace),
+        PlacementBy::Key(_) => snapshot.trusted_unread_in(&kind(), namespace),
     };
-    if let Some(why) = unread {
-        return Slices::Unknown(why);
+    if let Some(unread) = unread {
+        return Slices::Unknown(unread.why());
     }
     let is_meant = |object: &Object| match by {
         PlacementBy::Name(name) => object.key.name == *name,

@@ -2,8 +2,18 @@
 //!
 //! It knows block style alone, by indentation, and so only says where to look: the door decides what a document
 //! says. Text in flow style has no answer.
+//!
+//! The reader keeps no places, since a line is asked for only where something is wrong, and of the items of a `List`.
+//! Its events would have to be made once more for that, which takes twenty times as long, and could not begin in the
+//! middle of a document, as the item of a `List` does.
 
 use alloc::vec::Vec;
+
+/// The line of a file that is a line of a text in it; the text begins in `first_line`, and lines count from one. Behind the
+/// last line that has a number, it is that one.
+pub fn line_in(first_line: u32, line: u32) -> u32 {
+    line.saturating_add(first_line).saturating_sub(1)
+}
 
 /// The line, from one, of the key at a path; none if it is not found. The items of a list add nothing to a
 /// path.

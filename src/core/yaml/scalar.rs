@@ -4,7 +4,10 @@
 //! sigs.k8s.io/yaml (go-yaml v2) reads it. `yes` is a truth value, `017` is fifteen, and a Secret's value
 //! written so is an error here just as the API server would refuse it; taking it for text would publish
 //! something that no other tool sees. The reader refuses the two cases in which we differ: numbers that are not
-//! finite, and keys that are no text.
+//! finite, and keys that are no text. What SOPS sealed is read by its words instead: those of go-yaml v3.
+
+use crate::go_time::GoTime;
+use crate::node::Dialect;
 
 /// What an unquoted word is.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -21,6 +24,8 @@ pub enum Word {
     Float(f64),
     /// Infinity or not a number.
     NotFinite,
+    /// A date, with a time or without, to SOPS alone.
+    Time(GoTime),
     /// The merge key `<<`.
     Merge,
     /// Anything else.
@@ -37,6 +42,29 @@ pub fn resolve(word: &str) -> Word {
         Some(b'~' | b'y' | b'Y' | b'n' | b'N' | b't' | b'T' | b'f' | b'F' | b'o' | b'O' | b'<') => named(word),
         Some(b'0'..=b'9' | b'+' | b'-' | b'.') => number(word),
         Some(_) => Word::Text,
+    }
+}
+
+/// Says what `word` is to the reader of a dialect.
+pub fn resolve_in(dialect: Dialect, word: &str) -> Word {
+    match dialect {
+        Dialect::Kubectl => resolve(word),
+        Dialect::Sops => resolve_as_sops(word),
+    }
+}
+
+/// <https://github.com/yaml/go-yaml/blob/v3.0.4/resolve.go>
+fn resolve_as_sops(word: &str) -> Word {
+    if let Some(moment) = GoTime::of_word(word) {
+        return Word::Time(moment);
+    }
+    // Underscores are taken out only of words that begin with a digit or a sign.
+    if word.starts_with('.') && word.contains('_') {
+        return Word::Text;
+    }
+    match resolve(word) {
+        Word::Bool(_) if !matches!(word, "true" | "True" | "TRUE" | "false" | "False" | "FALSE") => Word::Text,
+        resolved => resolved,
     }
 }
 

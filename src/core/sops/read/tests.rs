@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use super::*;
 use crate::json;
 use crate::node::Interner;
-use crate::yaml::read::{documents, ordered::read_ordered};
+use crate::yaml::read::{documents, read_ordered};
 
 const KEY_BYTES: [u8; 32] = [7; 32];
 const TIME: &str = "2026-11-21T07:51:52Z";
@@ -252,7 +252,7 @@ fn json_is_read_in_its_order() {
             sealed(&mac.finish(), "str", TIME)
         )
     };
-    let read = |text: &str| json::ordered::read_ordered(text, &mut Interner::new()).ok().unwrap();
+    let read = |text: &str| json::read_ordered(text, &mut Interner::new()).ok().unwrap();
     let good = text(&sealed("one", "str", "b:"), &sealed("two", "str", "a:"));
     let opened = Sealed::new(vec![read(&good)]).and_then(|file| file.open(&KEY_BYTES)).unwrap();
     assert_eq!((opened[0].str_at(&["a"]), opened[0].str_at(&["b"])), (Some("two"), Some("one")));

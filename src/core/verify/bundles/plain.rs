@@ -106,8 +106,8 @@ pub(super) fn is_readable(node: &Node) -> bool {
         Node::Null => false,
         Node::Text(text) => !text.is_empty() && !cipher::is_sealed(text),
         Node::List(items) => items.iter().any(is_readable),
-        Node::Map(entries) => entries.iter().any(|(_, below)| is_readable(below)),
-        Node::Bool(_) | Node::Int(_) | Node::Uint(_) | Node::Float(_) => true,
+        Node::Map(entries) | Node::InOrder(entries) => entries.iter().any(|(_, below)| is_readable(below)),
+        Node::Bool(_) | Node::Int(_) | Node::Uint(_) | Node::Float(_) | Node::Time(_) => true,
     }
 }
 

@@ -4,7 +4,7 @@
 //! that size is made and dropped faster than a tree with room for eleven.
 
 use alloc::borrow::Cow;
-use alloc::string::String;
+use alloc::string::{String, ToString as _};
 use alloc::vec::{IntoIter, Vec};
 
 use zeroize::Zeroizing;
@@ -60,9 +60,12 @@ impl<'a> Tree<'a> {
             Node::Int(value) => Tree::Int(*value),
             Node::Uint(value) => Tree::Uint(*value),
             Node::Float(value) => Tree::Float(*value),
+            Node::Time(moment) => Tree::text(moment.to_string()),
             Node::Text(text) => Tree::Text(Cow::Borrowed(text)),
             Node::List(items) => Tree::List(items.iter().map(Tree::of).collect()),
-            Node::Map(entries) => Tree::map(entries.iter().map(|(key, value)| (&**key, Tree::of(value)))),
+            Node::Map(entries) | Node::InOrder(entries) => {
+                Tree::map(entries.iter().map(|(key, value)| (&**key, Tree::of(value))))
+            }
         }
     }
 }

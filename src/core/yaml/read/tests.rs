@@ -12,6 +12,8 @@ use serde::Deserialize;
 
 use super::*;
 
+mod ordered;
+
 fn read_one(text: &str) -> Result<Node, Flaw> {
     read(&Document::whole(text), &mut Interner::new())
 }
@@ -25,11 +27,13 @@ fn shown(node: &Node) -> String {
         Node::Int(value) => value.to_string(),
         Node::Uint(value) => format!("{value}u"),
         Node::Float(value) => format!("{value:?}f"),
+        Node::Time(value) => format!("{value}t"),
         Node::Text(text) => format!("{text:?}"),
         Node::List(items) => format!("[{}]", join(items.iter().map(shown).collect())),
         Node::Map(entries) => {
             format!("{{{}}}", join(entries.iter().map(|(key, value)| format!("{key}:{}", shown(value))).collect()))
         }
+        Node::InOrder(_) => "a map in order".into(),
     }
 }
 

@@ -22,7 +22,6 @@ use pouch_core::snapshot::{Answer, Proof, Reason, SealedDocument, Snapshot};
 use pouch_core::sops::cipher::MARK;
 use pouch_core::sops::read::{fingerprints, key_fingerprint};
 use pouch_core::sops::{OpenError, Sealed, cipher};
-use pouch_core::sops_document::Ordered;
 use pouch_core::yaml::Flaw;
 use pouch_core::yaml::read::{self as yaml, Document};
 use rayon::prelude::*;
@@ -179,15 +178,13 @@ impl Vault {
             return Err(item_of_a_list());
         }
         let mut interner = Interner::new();
-        let documents: Result<Vec<Ordered>, Flaw> = file
+        let documents: Result<Vec<Node>, Flaw> = file
             .parts
             .iter()
             .map(|part| {
                 let read = match file.written {
-                    Written::Yaml | Written::Item => {
-                        yaml::ordered::read_ordered(&Document::whole(&part.text), &mut interner)
-                    }
-                    Written::Json => json::ordered::read_ordered(&part.text, &mut interner),
+                    Written::Yaml | Written::Item => yaml::read_ordered(&Document::whole(&part.text), &mut interner),
+                    Written::Json => json::read_ordered(&part.text, &mut interner),
                 };
                 read.map_err(|flaw| Flaw { line: part.line_of_file(flaw.line), ..flaw })
             })

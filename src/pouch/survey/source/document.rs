@@ -16,7 +16,7 @@ use pouch_core::sops::cipher::MARK;
 use pouch_core::unread_words::UnreadWords;
 use pouch_core::yaml::Flaw;
 use pouch_core::yaml::alike::Reader;
-use pouch_core::yaml::lines::{line_of, lines_of_items};
+use pouch_core::yaml::lines::{line_in, line_of, lines_of_items};
 use pouch_core::yaml::read::{Document, documents, text_of};
 use rayon::prelude::*;
 
@@ -336,11 +336,6 @@ impl Text<'_> {
     }
 }
 
-/// The line of a file that is a line of a text in it.
-fn line_in(first_line: u32, line: u32) -> u32 {
-    line.saturating_add(first_line).saturating_sub(1)
-}
-
 /// What a document says it is.
 struct Head<'a> {
     api_version: &'a str,
@@ -487,7 +482,7 @@ impl Value<'_> {
     fn place(&self, flaw: Flaw) -> Flaw {
         let column =
             if flaw.line <= 1 { flaw.column.saturating_add(self.column).saturating_sub(1) } else { flaw.column };
-        Flaw { line: flaw.line.saturating_add(self.line).saturating_sub(1), column, ..flaw }
+        Flaw { line: line_in(self.line, flaw.line), column, ..flaw }
     }
 }
 

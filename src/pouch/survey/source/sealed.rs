@@ -6,7 +6,7 @@ use pouch_core::finding::Origin;
 use pouch_core::node::Node;
 use pouch_core::sops::OpenError;
 use pouch_core::sops::rule::FIELDS;
-use pouch_core::yaml::lines::line_of;
+use pouch_core::yaml::lines::{line_in, line_of};
 
 /// How a sealed file is written.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -77,7 +77,7 @@ impl SealedFile {
 impl SealedPart {
     /// A line of its text as one of the file.
     pub(super) fn line_of_file(&self, line: u32) -> u32 {
-        self.first_line.saturating_sub(1).saturating_add(line)
+        line_in(self.first_line, line)
     }
 }
 

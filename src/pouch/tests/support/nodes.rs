@@ -13,6 +13,9 @@ pub fn as_json(node: &Node) -> Value {
         Node::Float(number) => json!(number),
         Node::Text(text) => json!(text),
         Node::List(items) => items.iter().map(as_json).collect(),
-        Node::Map(entries) => entries.iter().map(|(key, node)| (key.to_string(), as_json(node))).collect(),
+        Node::Time(moment) => json!(moment.to_string()),
+        Node::Map(entries) | Node::InOrder(entries) => {
+            entries.iter().map(|(key, node)| (key.to_string(), as_json(node))).collect()
+        }
     }
 }

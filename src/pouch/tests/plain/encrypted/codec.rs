@@ -15,9 +15,8 @@ use pouch_core::node::{Interner, Node};
 use pouch_core::recipient::Recipient;
 use pouch_core::sops::cipher::Cipher;
 use pouch_core::sops::{self, Ingredients, OpenError, Sealed};
-use pouch_core::sops_document::Ordered;
 use pouch_core::yaml::emit::Tree;
-use pouch_core::yaml::read::{documents, ordered::read_ordered, read};
+use pouch_core::yaml::read::{documents, read, read_ordered};
 
 use crate::support::{Age, Sops, printed, root, run, shared, tool_on_path};
 
@@ -53,10 +52,10 @@ fn hex(bytes: &[u8]) -> String {
     })
 }
 
-fn ordered(text: &str, is_json: bool) -> Vec<Ordered> {
+fn ordered(text: &str, is_json: bool) -> Vec<Node> {
     let mut interner = Interner::new();
     if is_json {
-        return vec![json::ordered::read_ordered(text, &mut interner).unwrap_or_else(|flaw| panic!("{flaw}"))];
+        return vec![json::read_ordered(text, &mut interner).unwrap_or_else(|flaw| panic!("{flaw}"))];
     }
     let one = |document| read_ordered(&document, &mut interner).unwrap_or_else(|flaw| panic!("{flaw}"));
     documents(text).map(one).collect()

@@ -1,0 +1,74 @@
+//! What the documents of a source that could not be used might hold.
+//!
+//! They are found by their words, so that a hundred thousand broken documents cost a lookup no more than those that
+//! might hold its key.
+
+use alloc::boxed::Box;
+use alloc::collections::BTreeMap;
+use alloc::vec::Vec;
+
+use zeroize::Zeroize as _;
+
+use super::asked::Asked;
+use crate::name::Namespace;
+use crate::unread_words::UnreadWords;
+
+/// The documents of one source that could not be used.
+#[derive(Default)]
+pub(super) struct Words {
+    documents: Vec<UnreadWords>,
+    /// The documents with a word, by number.
+    with: BTreeMap<Box<str>, Vec<usize>>,
+    /// Those of any kind, and those of any name.
+    any_kind: Vec<usize>,
+    any_name: Vec<usize>,
+}
+
+impl Words {
+    pub(super) fn of(documents: Vec<UnreadWords>) -> Self {
+        let mut found = Self::default();
+        for (number, mut document) in documents.into_iter().enumerate() {
+            for word in document.take_words() {
+                found.with.entry(word).or_default().push(number);
+            }
+            if document.any_kind {
+                found.any_kind.push(number);
+            }
+            if document.any_name {
+                found.any_name.push(number);
+            }
+            found.documents.push(document);
+        }
+        found
+    }
+
+    fn with(&self, word: &str) -> &[usize] {
+        self.with.get(word).map(Vec::as_slice).unwrap_or_default()
+    }
+
+    /// Whether some document has the words of what is asked for.
+    pub(super) fn may_name(&self, asked: Asked<'_>) -> bool {
+        self.may_hold(asked, self.with(asked.kind.kind.as_str()))
+    }
+
+    /// Whether some document of which nobody knows the kind might hold it.
+    pub(super) fn may_be_any(&self, asked: Asked<'_>) -> bool {
+        self.may_hold(asked, &self.any_kind)
+    }
+
+    fn may_hold(&self, asked: Asked<'_>, of_kind: &[usize]) -> bool {
+        let namespace = asked.namespace.map(Namespace::as_str);
+        let is_in = |number: &usize| self.documents.get(*number).is_some_and(|document| document.may_be_in(namespace));
+        let Some(key) = asked.object else { return of_kind.iter().any(is_in) };
+        let mut named = self.with(key.name.as_str()).iter().chain(&self.any_name);
+        named.any(|number| of_kind.binary_search(number).is_ok() && is_in(number))
+    }
+}
+
+impl Drop for Words {
+    fn drop(&mut self) {
+        while let Some((mut word, _)) = self.with.pop_first() {
+            word.zeroize();
+        }
+    }
+}

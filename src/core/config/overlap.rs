@@ -13,7 +13,7 @@ pub fn overlap(one: &str, other: &str) -> bool {
         if !seen.insert((at, there)) {
             continue;
         }
-        let next = (at.saturating_add(1), there.saturating_add(1));
+        let next = (at + 1, there + 1);
         match (one.get(at), other.get(there)) {
             (None, None) => return true,
             // A star stands for nothing, or takes what the other pattern has next.

@@ -142,7 +142,7 @@ fn check(
         let declared = fleet.kinds.keys().map(|kind| (kind.group.as_str(), kind.kind.as_str()));
         let near = known.chain(declared).filter_map(|(near_group, near_kind)| {
             let between = group_edits(api_version, group, near_group)?;
-            Some((between.saturating_add(edits(kind.kind.as_str(), near_kind)?), near_group, near_kind))
+            Some((between + edits(kind.kind.as_str(), near_kind)?, near_group, near_kind))
         });
         let (_, group, name) = near.min()?;
         let meant = GroupKind::new(group, name);

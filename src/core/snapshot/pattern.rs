@@ -74,19 +74,19 @@ impl Parts {
             let first = next.iter().zip(templates).filter_map(|(found, words)| Some(((*found)?, words))).min();
             let Some((begins, (begin, end))) = first else { break };
             parts.push(text.get(at..begins).unwrap_or_default());
-            let inside = begins.saturating_add(begin.len());
+            let inside = begins + begin.len();
             let ends = text.get(inside..).and_then(|rest| rest.find(end));
-            at = ends.map_or(text.len(), |ends| inside.saturating_add(ends).saturating_add(end.len()));
+            at = ends.map_or(text.len(), |ends| inside + ends + end.len());
             for (found, (begin, _)) in next.iter_mut().zip(templates) {
                 if found.is_some_and(|found| found < at) {
-                    *found = text.get(at..).and_then(|rest| rest.find(begin)).map(|found| at.saturating_add(found));
+                    *found = text.get(at..).and_then(|rest| rest.find(begin)).map(|found| at + found);
                 }
             }
         }
         let (first, middle) = parts.split_first()?;
         let last = text.get(at..).unwrap_or_default();
         let middle = middle.iter().filter(|part| !part.is_empty()).map(|part| Box::from(*part)).collect();
-        let bytes = parts.iter().map(|part| part.len()).sum::<usize>().saturating_add(last.len());
+        let bytes = parts.iter().map(|part| part.len()).sum::<usize>() + last.len();
         Some(Self { first: Box::from(*first), middle, last: last.into(), bytes })
     }
 }

@@ -108,7 +108,7 @@ impl Reader {
                 node
             }
             None => {
-                self.remembered = self.remembered.saturating_add(cut.between.len());
+                self.remembered += cut.between.len();
                 if self.remembered <= MOST_REMEMBERED {
                     self.known.insert(cut.between.as_str().into(), Known::Once);
                 }
@@ -143,14 +143,14 @@ impl Cut {
             let Some((between, behind)) = rest.split_at_checked(other) else { return false };
             self.between.push_str(between);
             before = between.bytes().last().or(before);
-            at = at.saturating_add(other);
+            at += other;
             let length = behind.bytes().position(|byte| class(byte) != Class::Word).unwrap_or(behind.len());
             let Some((word, behind)) = behind.split_at_checked(length) else { return false };
             if word.is_empty() {
                 // Either the text ends here, or this byte may mean anything.
                 return behind.is_empty();
             }
-            let end = at.saturating_add(length);
+            let end = at + length;
             let is_header = matches!(before, Some(b'|' | b'>'));
             if is_header || is_key(behind) || !is_word(word) {
                 self.between.push_str(word);
@@ -167,7 +167,7 @@ impl Cut {
         if text.contains(MARK) || self.words.len() >= 10_usize.pow(6) {
             return None;
         }
-        let mut marked = String::with_capacity(text.len().saturating_mul(2));
+        let mut marked = String::with_capacity(text.len() * 2);
         let mut from = 0_usize;
         for (number, word) in self.words.iter().enumerate() {
             marked.push_str(text.get(from..word.start)?);

@@ -55,19 +55,17 @@ pub fn field((name, text): (&str, &str), column: usize, out: &mut String) {
 /// Estimates how many bytes a tree takes; nearly always enough.
 fn room(tree: &Tree<'_>, column: usize) -> usize {
     // A colon or dash, a blank, quotes, and the end of the line.
-    let around = column.saturating_add(6);
-    let inner = column.saturating_add(2);
+    let around = column + 6;
+    let inner = column + 2;
     let own = match tree {
         // Each line of a block is indented.
-        Tree::Text(words) | Tree::Plain(words) => {
-            words.len().saturating_add(words.matches('\n').count().saturating_mul(inner))
-        }
+        Tree::Text(words) | Tree::Plain(words) => words.len() + words.matches('\n').count() * inner,
         Tree::Secret(words) => words.len(),
         Tree::List(items) => items.iter().map(|item| room(item, inner)).sum(),
-        Tree::Map(entries) => entries.iter().map(|(key, value)| key.len().saturating_add(room(value, inner))).sum(),
+        Tree::Map(entries) => entries.iter().map(|(key, value)| key.len() + room(value, inner)).sum(),
         Tree::Null | Tree::Bool(_) | Tree::Int(_) | Tree::Uint(_) | Tree::Float(_) => 20,
     };
-    around.saturating_add(own)
+    around + own
 }
 
 /// Writes the items of a list that is not empty; the cursor stands at `column` of a line.
@@ -77,7 +75,7 @@ fn list(items: &[Tree<'_>], column: usize, out: &mut String) {
             pad(column, out);
         }
         out.push_str("- ");
-        let inner = column.saturating_add(2);
+        let inner = column + 2;
         match item {
             Tree::List(items) if !items.is_empty() => list(items, inner, out),
             Tree::Map(entries) if !entries.is_empty() => map(entries, inner, out),
@@ -103,7 +101,7 @@ fn all<'t, 'a: 't>(entries: impl Iterator<Item = (&'t Cow<'a, str>, &'t Tree<'a>
         }
         let explicit = key(name, column, out);
         out.push(':');
-        let inner = column.saturating_add(2);
+        let inner = column + 2;
         match tree {
             Tree::List(items) if !items.is_empty() => {
                 // After an explicit key some readers want a list deeper than the key.
@@ -175,7 +173,7 @@ pub fn string(text: &str, column: usize, out: &mut String) {
         for line in body.unwrap_or(text).split('\n') {
             out.push('\n');
             if !line.is_empty() {
-                pad(column.saturating_add(2), out);
+                pad(column + 2, out);
                 out.push_str(line);
             }
         }

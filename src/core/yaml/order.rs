@@ -19,7 +19,7 @@ pub(crate) fn arranged<T>(entries: Vec<T>, key: impl Fn(&T) -> &str + Copy) -> V
     }
     let mut left = entries;
     let right = left.split_off(left.len() / 2);
-    let mut merged = Vec::with_capacity(left.len().saturating_add(right.len()));
+    let mut merged = Vec::with_capacity(left.len() + right.len());
     let mut right = arranged(right, key).into_iter().peekable();
     for entry in arranged(left, key) {
         while let Some(other) = right.next_if(|other| compare(key(other), key(&entry)).is_lt()) {
@@ -85,7 +85,7 @@ impl Prefix {
 fn number(text: &str, start: i64) -> (i64, usize) {
     let digits = text.chars().map_while(|c| c.to_digit(10));
     digits.fold((start, 0), |(number, length), digit| {
-        (number.wrapping_mul(10).wrapping_add(i64::from(digit)), length.saturating_add(1))
+        (number.wrapping_mul(10).wrapping_add(i64::from(digit)), length + 1)
     })
 }
 

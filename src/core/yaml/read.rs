@@ -85,7 +85,7 @@ fn compose(text: &str, interner: &mut Interner, most_indented: usize) -> Result<
     };
     let mut lines: Vec<Cow<'_, str>> = text.split_inclusive('\n').map(Cow::Borrowed).collect();
     let indent = lines.iter().map(|line| line.len().saturating_sub(line.trim_start().len())).max().unwrap_or_default();
-    let indent = " ".repeat(indent.saturating_add(1));
+    let indent = " ".repeat(indent + 1);
     let mut from = first.line;
     for _ in 0..most_indented {
         // What follows without a quote still stands in the same ones.
@@ -164,8 +164,8 @@ impl<'text> Events<'text> {
         refuse_unprintable(text)?;
         let options = granit_parser::options! {
             emit_comments: false,
-            flow_nesting_limit: MAX_DEPTH.saturating_add(1),
-            block_nesting_limit: MAX_DEPTH.saturating_add(1),
+            flow_nesting_limit: MAX_DEPTH + 1,
+            block_nesting_limit: MAX_DEPTH + 1,
         };
         let parser = Parser::new_from_str_with_options(text, options);
         Ok(Self { parser, nodes_left: most_values(text) })
@@ -347,7 +347,7 @@ impl<'text> Composer<'text, '_> {
 }
 
 fn deeper(depth: usize, at: Marker) -> Result<usize, Flaw> {
-    let depth = depth.saturating_add(1);
+    let depth = depth + 1;
     if depth > MAX_DEPTH { Err(flaw(at, "lists and maps are nested too deeply here")) } else { Ok(depth) }
 }
 
@@ -455,7 +455,7 @@ fn measure(node: &Node) -> (usize, usize) {
 }
 
 fn flaw(at: Marker, what: &'static str) -> Flaw {
-    Flaw::new(at.line(), at.col().saturating_add(1), what)
+    Flaw::new(at.line(), at.col() + 1, what)
 }
 
 /// Refuses what YAML's `c-printable` leaves out, as kubectl does: a parser may stop at a NUL, and a

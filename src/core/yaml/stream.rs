@@ -103,7 +103,7 @@ impl<'a> Documents<'a> {
                 }
             }
             begun |= start.is_some();
-            length = length.saturating_add(row.len());
+            length += row.len();
             self.line = self.line.saturating_add(1);
             if end {
                 break;

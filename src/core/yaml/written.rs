@@ -102,12 +102,10 @@ impl<'t> Reader<'t> {
                 Some(below) => {
                     self.rest = below;
                     match self.column() {
-                        found if found == column && self.is_item(found) => {
-                            self.list(column, level.saturating_add(1))?
-                        }
-                        found if found == column.saturating_add(2) && !self.is_item(found) => {
+                        found if found == column && self.is_item(found) => self.list(column, level + 1)?,
+                        found if found == column + 2 && !self.is_item(found) => {
                             self.rest = self.rest.get(found..)?;
-                            self.map(found, level.saturating_add(1))?
+                            self.map(found, level + 1)?
                         }
                         _ => return None,
                     }
@@ -141,7 +139,7 @@ impl<'t> Reader<'t> {
             // A text with a colon stands in quotes, which are no key.
             let is_map = is_key && (!self.rest.starts_with('"') || self.begins_with_quoted_key()?);
             items.push(match is_map {
-                true => self.map(column.saturating_add(2), level.saturating_add(1))?,
+                true => self.map(column + 2, level + 1)?,
                 false => self.leaf()?,
             });
             match self.column() {
@@ -184,7 +182,7 @@ impl<'t> Reader<'t> {
 
     /// Whether the colon at an index ends a key.
     fn ends_key(&self, at: usize) -> bool {
-        self.rest.as_bytes().get(at.saturating_add(1)).is_some_and(|b| matches!(b, b' ' | b'\n'))
+        self.rest.as_bytes().get(at + 1).is_some_and(|b| matches!(b, b' ' | b'\n'))
     }
 
     /// A text or something empty, and the end of its line.
@@ -219,7 +217,7 @@ fn quoted_length(rest: &str) -> Option<usize> {
         is_escaped = b == b'\\' && !is_escaped;
         is_end
     })?;
-    let length = end.saturating_add(2);
+    let length = end + 2;
     rest.get(..length).is_some_and(|text| text.ends_with('"')).then_some(length)
 }
 

@@ -105,6 +105,7 @@
 //! | what is proved of bundles without a cluster | [`verify::bundles`] |
 //! | what is compared between a region and its bundle | [`verify::live`] |
 //! | what is sent to a region without Flux and Argo CD, and what is taken away there | [`apply`] |
+//! | what sealed files and manifests of a git history show, and whether they hold today's values | [`history`] |
 //! | who can read which value from a git history | [`exposure`] |
 //! | what became of an object in the history of a branch, and how old its values are | [`log`] |
 //! | how findings and summaries read | [`report`] |
@@ -148,6 +149,7 @@ pub mod finding;
 pub mod go_time;
 pub mod guest_objects;
 pub mod hash;
+pub mod history;
 pub mod init;
 pub mod inquiry;
 pub mod inventory;

@@ -45,7 +45,7 @@
 //! | the table of all regions (`verify --live --all`) | [`run::standing`]; what it says: core `report::standing` and `verify::live::tally` |
 //! | applying a bundle to a region without Flux and Argo CD | [`run::apply`], [`cluster::write`]; core `apply` |
 //! | which bundle `unpack` and `apply` open, with whose identity | [`cli::bundle`] |
-//! | who can read which value from a git history | [`run::exposure`], [`git::history`], [`shelf::repository`] |
+//! | who can read which value from a git history | [`run::exposure`], `run/history.rs` (reading), [`git::history`], [`shelf::repository`] |
 //! | what became of an object, by the history of the branches that regions follow | [`run::log`], [`git::history::line`]; what commands are asked about: `cli/subject.rs` |
 //! | what `pouch init` writes, and what it asks a management cluster | [`run::init`], core `init` |
 //! | where new keys go and where they must not, the Secrets made of them | [`run::keygen`], [`run::keyfiles`] |

@@ -10,18 +10,15 @@
 //! - A published file is sealed to the recipient: it reads today's value.
 //! - The ciphertext has another length than in every file that the recipient could open, and manifests list all of
 //!   these files: the value is another.
-//! - Today's values and the reuse key are at hand, in [`ValuesToday`]: tags say whether a value of today is one of the old
+//! - Today's values and the reuse key are at hand, in [`Today`]: tags say whether a value of today is one of the old
 //!   values, even if it is by now the value of another entry, Secret or region.
 //! - Otherwise nothing is known: files are sealed anew for many reasons, so other bytes do not prove another value. The
 //!   reuse key alone does not help: a tag can only be compared with a value at hand.
 //!
 //! Nobody can see from here whether a provider still takes an old value.
 
-pub mod cut;
-pub mod listed_by;
+mod living;
 mod schema;
-pub mod sealed;
-mod values_today;
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::{String, ToString};
@@ -30,19 +27,20 @@ use alloc::vec::Vec;
 
 pub use schema::{
     Commit, EntryRecord, Exposed, Exposure, Guess, GuessEntry, Guessable, LeakedKey, Looked, NowAt, Reader,
-    SecretRecord, Skipped, SkippedFile, Verdict, schema,
+    SecretRecord, Verdict, schema,
 };
 
-use self::sealed::{Cover, SealedLeaf, SealedSecret, UNKNOWN};
 use crate::config::{Fleet, RegionConfig, RegionState};
 use crate::destination;
-use crate::name::{Claimant, Directory, FleetName, ObjectKey, is_directory};
+use crate::history::listed_by::ListedBy;
+use crate::history::manifest::Home;
+use crate::history::sealed::{Cover, SealedLeaf, SealedSecret, UNKNOWN};
+use crate::history::today::{Comparable, Today};
+use crate::name::{Claimant, Directory, FleetName, ObjectKey};
 use crate::recipient::Recipient;
-use crate::reuse::{self, Context, EntryChange};
+use crate::reuse::Context;
 use crate::secret::Payload;
-use listed_by::ListedBy;
-pub use values_today::ValuesToday;
-use values_today::{Comparable, Today, in_base64, today};
+use living::{Values, in_base64};
 
 /// A file and the commits that have it.
 pub struct Stood {
@@ -66,6 +64,8 @@ pub struct History {
     pub stood: Vec<Stood>,
     /// What manifests say of these Secrets.
     pub vouched: ListedBy,
+    /// What those manifests say of them that a reuse key proves; nothing without keys.
+    pub proved: ListedBy,
 }
 
 /// What is asked.
@@ -78,18 +78,7 @@ pub struct Query<'a> {
     /// The configuration, which says who is a recipient; without it the current commit does.
     pub fleet: Option<&'a Fleet>,
     /// Today's values, to compare with.
-    pub values: Option<ValuesToday<'a>>,
-}
-
-/// The region's folder that holds a path: what follows the last `regions` that has a folder and a file behind it.
-///
-/// A namespace may be called `regions` too.
-pub fn directory_of(path: &str) -> Option<Directory> {
-    let parts: Vec<&str> = path.split('/').collect();
-    let starts = 0..parts.len().saturating_sub(2);
-    let mut found =
-        starts.rev().filter(|at| parts.get(*at) == Some(&"regions")).filter_map(|at| parts.get(at.checked_add(1)?));
-    found.find(|name| is_directory(name)).map(|name| Directory::from(*name))
+    pub today: Option<&'a Today<'a>>,
 }
 
 /// One Secret: a fleet, a region's folder, and the object there.
@@ -98,6 +87,12 @@ struct SecretPlace {
     fleet: Option<FleetName>,
     directory: Directory,
     key: ObjectKey,
+}
+
+impl SecretPlace {
+    fn home(&self) -> Option<Home> {
+        Some(Home { fleet: self.fleet.clone()?, directory: self.directory.clone() })
+    }
 }
 
 /// A version of a Secret.
@@ -145,7 +140,7 @@ impl<'f> Who<'f> {
 
 /// The entries of a file that have a value.
 fn filled(file: &SealedSecret) -> BTreeSet<&str> {
-    file.entries.iter().filter(|(_, leaf)| **leaf != SealedLeaf::Empty).map(|(name, _)| name.as_str()).collect()
+    file.filled().collect()
 }
 
 /// The entries of a file whose value is in clear, or has a copy in clear beside it.
@@ -203,7 +198,7 @@ pub fn expose(facts: &History, asked: &Query<'_>, looked: Looked) -> Exposure {
     let readers: Vec<Reader> = readers.collect();
     let seen = |text: &String| readers.iter().any(|reader| reader.recipient.as_ref() == Some(text));
     let never = never.into_iter().filter(|text| !seen(text)).collect();
-    Exposure { looked, values: asked.values.is_some(), never, readers: Some(readers), ..Exposure::new() }
+    Exposure { looked, values: asked.today.is_some(), never, readers: Some(readers), ..Exposure::new() }
 }
 
 /// The names of the configured regions that a recipient belongs to.
@@ -224,14 +219,13 @@ struct Court<'f, 'a> {
     readers: BTreeMap<(&'a Option<FleetName>, &'a Directory), BTreeSet<&'f str>>,
     /// Where an object is published now.
     published: BTreeMap<(&'a Option<FleetName>, &'a ObjectKey), Vec<&'a Directory>>,
-    /// Today's values, by the length of their base64.
-    today: Today<'a>,
+    values: Option<Values<'a>>,
 }
 
 impl<'f, 'a> Court<'f, 'a> {
     fn open(facts: &'f History, asked: &'a Query<'a>, places: &'a SecretVersions<'f>) -> Self {
-        let today = asked.values.as_ref().map(today).unwrap_or_default();
-        let mut court = Self { facts, asked, readers: BTreeMap::new(), published: BTreeMap::new(), today };
+        let values = asked.today.map(Values::of);
+        let mut court = Self { facts, asked, readers: BTreeMap::new(), published: BTreeMap::new(), values };
         for (SecretPlace { fleet, directory, key }, versions) in places {
             let now: Vec<&Stood> = versions.iter().map(|version| version.stood).filter(|stood| stood.now).collect();
             if !now.is_empty() {
@@ -305,10 +299,9 @@ impl<'f, 'a> Court<'f, 'a> {
             return Verdict::Readable;
         }
         let published: Vec<&Stood> = now.iter().copied().filter(|stood| has(&stood.file)).collect();
-        let values = self.asked.values.as_ref();
-        let today = values.and_then(|values| values.now.get(&place.directory)?.get(&place.key)).copied();
-        let today = today.filter(|_| self.fleet(place).is_some());
-        if published.is_empty() && today.and_then(|payload| payload.get(name)).is_none() {
+        let home = place.home();
+        let today = home.as_ref().and_then(|home| Some((home, self.asked.today?.payload(home, &place.key)?)));
+        if published.is_empty() && today.and_then(|(_, payload)| payload.get(name)).is_none() {
             return Verdict::Gone;
         }
         // Somebody else may have sealed the same value in another length, whatever header the file kept.
@@ -326,7 +319,7 @@ impl<'f, 'a> Court<'f, 'a> {
         let mut worst = Verdict::Changed;
         for stood in read() {
             let of_one = match today {
-                Some(payload) => self.by_tag(place, &stood.file, payload, name),
+                Some((home, payload)) => self.by_tag(home, &stood.file, payload, name),
                 None if other_length(stood) => Verdict::Changed,
                 None => Verdict::Unknown,
             };
@@ -339,29 +332,19 @@ impl<'f, 'a> Court<'f, 'a> {
         worst
     }
 
-    /// Whether today's value is the one in a file, by the file's tags.
-    fn by_tag(&self, place: &SecretPlace, file: &SealedSecret, today: &Payload, name: &str) -> Verdict {
-        let (Some(values), Some(fleet), Some(tagged)) = (&self.asked.values, &place.fleet, Comparable::of(file)) else {
+    /// Decides whether today's value is the one in a file, by the file's tags and its length.
+    fn by_tag(&self, home: &Home, file: &SealedSecret, today: &Payload, name: &str) -> Verdict {
+        let proved = &self.facts.proved;
+        let Some(held) = self.asked.today.and_then(|today| today.held(home, file, proved)) else {
             return Verdict::Unknown;
         };
-        let Comparable { tags, recipients, leaves } = &tagged;
-        let context = Context { fleet, directory: &place.directory, landing: &place.key, recipients };
-        // A tag that fits cannot be forged without the key. A tag that does not fit may have been spoilt, unless the
-        // manifest vouches for the file.
-        let proved = values.proved.says(fleet, &place.directory, &file.sha256);
-        let mut verdict = match (file.length(name), today.get(name)) {
-            (Some(then), Some(now)) if proved && then != in_base64(now) => Verdict::Changed,
-            _ => Verdict::Unknown,
-        };
-        for (key, _) in values.keys.with_id(&tags.key_id) {
-            let changes = reuse::compare_entries(key, &context, &tags.entry_lines, leaves, today);
-            match changes.into_iter().find(|(entry, _)| entry == name) {
-                Some((_, EntryChange::Same)) => return Verdict::Same,
-                Some((_, EntryChange::Changed | EntryChange::Withdrawn)) if proved => verdict = Verdict::Changed,
-                _ => {}
-            }
+        let is_proved = || proved.says(&home.fleet, &home.directory, &file.sha256);
+        match (held.get(name), file.length(name), today.get(name)) {
+            (Some(true), ..) => Verdict::Same,
+            (Some(false), ..) => Verdict::Changed,
+            (None, Some(then), Some(now)) if then != in_base64(now) && is_proved() => Verdict::Changed,
+            (None, ..) => Verdict::Unknown,
         }
-        verdict
     }
 
     /// Where an entry's values in files are today, by the files' tags.
@@ -369,17 +352,17 @@ impl<'f, 'a> Court<'f, 'a> {
     /// Since then a Secret may have got another name, or a value another place; whoever could read the value still
     /// knows it.
     fn now_at(&self, place: &SecretPlace, read: &[&Version<'f>], name: &str, living: &mut Living<'f>) -> Vec<NowAt> {
-        let (Some(values), Some(fleet)) = (&self.asked.values, &place.fleet) else { return Vec::new() };
+        let (Some(values), Some(home)) = (&self.values, place.home()) else { return Vec::new() };
         let mut found = BTreeSet::new();
         for file in read.iter().map(|version| &version.stood.file) {
             let Some((name, SealedLeaf::Sealed(_))) = file.entries.get_key_value(name) else { continue };
             let of_file = living.entry((&file.sha256, name)).or_insert_with(|| {
-                let Some(tagged) = Comparable::of(file).filter(|_| self.fleet(place).is_some()) else {
+                let Some(tagged) = Comparable::of(file).filter(|_| home.fleet == *values.today.fleet) else {
                     return BTreeSet::new();
                 };
-                let recipients = &tagged.recipients;
-                let context = Context { fleet, directory: &place.directory, landing: &place.key, recipients };
-                tagged.living(values, &self.today, &context, name)
+                let (Home { fleet, directory }, recipients) = (&home, &tagged.recipients);
+                let context = Context { fleet, directory, landing: &place.key, recipients };
+                values.living(&tagged, &context, name)
             });
             found.extend(of_file.iter().cloned());
         }

@@ -70,7 +70,8 @@
 //! | [`reuse`] | tags, and lines that prove manifests, commits and artifacts |
 //! | [`region`] | the plan of a region: ledger, guests, hand-over, brake, comparison |
 //! | [`verify`], [`apply`] | proofs of bundles and of live regions; applying without Flux and Argo CD |
-//! | [`exposure`], [`log`] | histories: who could read what, and what became of an object |
+//! | [`history`] | histories of branches: sealed files and manifests, and whether they hold today's values |
+//! | [`exposure`], [`log`] | two questions to a history: who could read what, and what became of an object |
 //! | [`explain`], [`facts`] | why an object is, or is not, in a region; what is known of its cluster |
 //! | [`report`], [`page`] | records of a run, and their views |
 //! | [`stamp`] | what a run leaves for the next |
@@ -100,6 +101,7 @@ pub mod finding;
 pub mod go_time;
 pub mod guest_objects;
 pub mod hash;
+pub mod history;
 pub mod init;
 pub mod inquiry;
 pub mod inventory;

@@ -13,18 +13,17 @@
 
 mod facts;
 mod life;
-pub mod listing;
 pub mod markdown;
 mod schema;
 pub mod text;
-pub mod values;
+mod values;
 
 use alloc::collections::BTreeSet;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::cmp::Reverse;
 
-pub use facts::{Branch, Commit, Facts, File, Relisted, Step};
+pub use facts::{Branch, Commit, Facts, Step};
 pub use schema::{
     BranchRecord, CommitName, CommitRecord, EntryAge, EntryChange, EntryRecord, Event, Log, Looked, SecretRecord,
     SourceRecord, Values, What, schema,
@@ -33,12 +32,12 @@ pub use schema::{
 use crate::capi;
 use crate::config::Fleet;
 use crate::destination;
-use crate::exposure::listed_by::Home;
+use crate::history::manifest::Home;
+use crate::history::today::Today;
 use crate::name::{Claimant, Directory, Kind, Name, Namespace, ObjectKey};
 use crate::nearest::suggested;
 use facts::credentials;
 use life::{Age, Life, Standing, life};
-use values::Today;
 
 /// How far a commit may be ahead of the clock, in seconds: clocks differ.
 const AHEAD: i64 = 86_400;

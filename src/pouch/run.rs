@@ -5,6 +5,7 @@ pub mod anew;
 pub mod apply;
 pub mod artifacts;
 pub mod exposure;
+mod history;
 pub mod init;
 pub mod keyfiles;
 pub mod keygen;

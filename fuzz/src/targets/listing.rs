@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use pouch_core::exposure::listed_by::Home;
-use pouch_core::log::listing::{Change, Listed, Version, changes};
+use pouch_core::history::listing::{Change, Listed, changes};
+use pouch_core::history::manifest::{Home, Version};
 use pouch_core::name::ObjectKey;
 use pouch_core::node::{Interner, Node};
 
@@ -21,7 +21,9 @@ pub fn run(data: &[u8]) {
     // The line feed before the line belongs to the older version.
     let (old, new) = between.map_or((&[][..], data), |at| (&data[..=at], &data[at + BETWEEN.len()..]));
     let directory = "eu-west".into();
-    let read = |bytes: &[u8], before: Option<&Version>| Version::read(bytes, &directory, before, &mut Interner::new());
+    let read = |bytes: &[u8], before: Option<&Version>| {
+        Version::read(bytes, before, &mut Interner::new()).and_then(|version| version.of(&directory))
+    };
     let told = |old: Option<&Version>, new: &Version| changes(old, Some(new), &mut Interner::new());
 
     let before = read(old, None).ok().filter(|old| told(None, old).is_ok());

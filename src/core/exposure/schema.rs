@@ -7,6 +7,8 @@ use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema};
 use serde::Serialize;
 
+use crate::history::Skipped;
+
 /// The JSON Schema of the answer.
 pub fn schema() -> Schema {
     // As it is written: what is left out when empty is not required.
@@ -70,27 +72,6 @@ pub struct Looked {
     pub since: Option<String>,
     /// Files that could not be looked at, so that what they show is not in the answer.
     pub skipped: Skipped,
-}
-
-/// Files that could not be looked at.
-#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct Skipped {
-    /// How many.
-    pub count: usize,
-    /// The first of them.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub files: Vec<SkippedFile>,
-}
-
-/// A file that could not be looked at.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct SkippedFile {
-    /// Its path.
-    pub path: String,
-    /// Why.
-    pub why: String,
 }
 
 /// A commit; or a folder or file that a reference leads to without one.

@@ -2,6 +2,7 @@ use alloc::string::ToString as _;
 
 use super::*;
 use crate::config::{resolve, shape};
+use crate::history::directory_of;
 use crate::node::Interner;
 use crate::report::exposure::Whom;
 
@@ -48,7 +49,7 @@ fn facts(stood: Vec<Stood>) -> History {
         );
         vouched.read(text.as_bytes(), &mut None, &mut Interner::new()).unwrap();
     }
-    History { commits, stood, vouched }
+    History { commits, stood, vouched, proved: ListedBy::default() }
 }
 
 fn told(answer: &Exposure) -> Vec<String> {

@@ -4,9 +4,9 @@ use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-use super::listing::Change;
 use super::schema::{CommitName, SourceRecord};
-use crate::exposure::sealed::SealedSecret;
+use crate::history::File;
+use crate::history::listing::Relisted;
 use crate::name::Claimant;
 
 /// A commit.
@@ -34,26 +34,6 @@ impl Commit {
     pub(super) fn name(&self) -> CommitName {
         CommitName { id: self.id.clone(), time: self.time.clone() }
     }
-}
-
-/// A file as it stood somewhere.
-#[derive(Clone, Debug, Default)]
-pub struct File {
-    /// SHA-256 in lower-case hex; empty if it cannot be read.
-    pub sha256: String,
-    /// The Secrets in it.
-    pub secrets: Vec<Arc<SealedSecret>>,
-}
-
-/// What a manifest lists otherwise than in the commit before.
-#[derive(Debug)]
-pub struct Relisted {
-    /// The manifest's path.
-    pub manifest: Arc<str>,
-    /// What is listed otherwise.
-    pub change: Change,
-    /// Whether a reuse key proves the manifest.
-    pub is_proved: bool,
 }
 
 /// What a commit changed.

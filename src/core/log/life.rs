@@ -5,12 +5,14 @@ use alloc::string::{String, ToString};
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-use super::facts::{Branch, Facts, Relisted, Step, credentials};
-use super::listing::Listed;
+use super::facts::{Branch, Facts, Step, credentials};
 use super::schema::{EntryChange, EntryRecord, Event, Values, What};
-use super::values::{Today, Version, compare, has_values, sealed_texts, with_values};
-use crate::exposure::listed_by::Home;
-use crate::exposure::sealed::SealedSecret;
+use super::values::{Version, compare, sealed_texts};
+use crate::history::listed_by::ListedBy;
+use crate::history::listing::{Listed, Relisted};
+use crate::history::manifest::Home;
+use crate::history::sealed::SealedSecret;
+use crate::history::today::Today;
 use crate::name::{Claimant, Name, Namespace, ObjectKey};
 use crate::report::summary::ObjectRecord;
 
@@ -104,9 +106,9 @@ impl<'f> Ages<'f> {
     }
 
     /// The ages of these entries.
-    fn of<'n>(&self, names: impl Iterator<Item = &'n String>) -> Vec<(String, Age)> {
-        let age = |name: &String| self.entries.get(name).copied().unwrap_or(self.others);
-        let ages: Vec<(String, Age)> = names.map(|name| (name.clone(), age(name))).collect();
+    fn of<'n>(&self, names: impl Iterator<Item = &'n str>) -> Vec<(String, Age)> {
+        let age = |name: &str| self.entries.get(name).copied().unwrap_or(self.others);
+        let ages: Vec<(String, Age)> = names.map(|name| (String::from(name), age(name))).collect();
         if ages.is_empty() { Vec::from([(String::new(), self.others)]) } else { ages }
     }
 }
@@ -154,8 +156,8 @@ struct Walk<'f> {
     owners: BTreeMap<Arc<str>, BTreeSet<Place>>,
     standing: BTreeMap<Place, View>,
     past: BTreeMap<Place, Past<'f>>,
-    /// The files that proved manifests list.
-    proved: BTreeSet<(Home, String)>,
+    /// What those manifests say that a reuse key proves.
+    proved: ListedBy,
 }
 
 /// Goes through a branch.
@@ -168,11 +170,11 @@ pub(super) fn life<'f>(facts: &'f Facts, branch: &'f Branch, today: Option<&'f T
         owners: BTreeMap::new(),
         standing: BTreeMap::new(),
         past: BTreeMap::new(),
-        proved: BTreeSet::new(),
+        proved: ListedBy::default(),
     };
     for relisted in branch.steps.iter().flat_map(|step| &step.listings).filter(|relisted| relisted.is_proved) {
         if let Some(listed) = &relisted.change.listed {
-            walk.proved.insert((relisted.change.home.clone(), listed.sha256.clone()));
+            walk.proved.file(&relisted.change.home, &listed.sha256);
         }
     }
     let mut told = BTreeMap::new();
@@ -196,9 +198,9 @@ impl<'f> Walk<'f> {
             }
             touched.extend(self.owners.get(path).into_iter().flatten().cloned());
         }
-        for Relisted { manifest, change, .. } in &step.listings {
-            let place = (change.home.clone(), change.key.clone());
-            self.list(&place, manifest, change.listed.as_ref());
+        for relisted in &step.listings {
+            let place = (relisted.change.home.clone(), relisted.change.key.clone());
+            self.list(&place, relisted);
             touched.insert(place);
         }
         let mut told = Vec::new();
@@ -218,17 +220,15 @@ impl<'f> Walk<'f> {
     }
 
     /// Notes what a manifest says of an object from now on.
-    fn list(&mut self, place: &Place, manifest: &Arc<str>, listed: Option<&Arc<Listed>>) {
+    fn list(&mut self, place: &Place, relisted: &Relisted) {
+        let Relisted { manifest, change, .. } = relisted;
         let entries = self.listed.entry(place.clone()).or_default();
-        let path: Option<Arc<str>> = match listed {
-            Some(listed) => {
-                let end = format!("regions/{}/bundle.yaml", place.0.directory);
-                Some(Arc::from(format!("{}{}", manifest.strip_suffix(&*end).unwrap_or_default(), listed.path)))
-            }
+        let path = match relisted.path() {
+            Some(path) => Some(Arc::from(path)),
             None => entries.get(manifest).map(|entry| entry.path.clone()),
         };
         let Some(path) = path else { return };
-        if let Some(old) = entries.insert(manifest.clone(), Entry { path: path.clone(), listed: listed.cloned() })
+        if let Some(old) = entries.insert(manifest.clone(), Entry { path: path.clone(), listed: change.listed.clone() })
             && old.path != path
             && let Some(owners) = self.owners.get_mut(&old.path)
         {
@@ -258,7 +258,7 @@ impl<'f> Walk<'f> {
 
     fn secret(&self, place: &Place, view: &View) -> Option<&'f SealedSecret> {
         let of_key = |secret: &&Arc<SealedSecret>| secret.key == place.1;
-        self.facts.files.get(view.file)?.secrets.iter().find(of_key).map(|secret| &**secret)
+        self.facts.files.get(view.file)?.secrets.iter().flatten().find(of_key).map(|secret| &**secret)
     }
 
     /// Whether an object's file is the one that its manifest lists.
@@ -273,11 +273,11 @@ impl<'f> Walk<'f> {
         }
         let version = |view: &View| {
             let file = self.secret(place, view)?;
-            let is_proved = self.today.is_some() && self.proved.contains(&(place.0.clone(), file.sha256.clone()));
-            Some(Version { file, is_listed: self.is_as_listed(view), is_proved })
+            let held = self.today.and_then(|today| today.held(&place.0, file, &self.proved));
+            Some(Version { file, is_listed: self.is_as_listed(view), held: held.unwrap_or_default() })
         };
         match (version(old), version(new)) {
-            (Some(old), Some(new)) => compare(&place.0, (old, new), self.today),
+            (Some(old), Some(new)) => compare(&old, &new),
             // What cannot be looked into may be anything.
             _ => (Values::Unknown, Vec::from([EntryRecord { name: String::new(), change: EntryChange::Unknown }])),
         }
@@ -325,7 +325,7 @@ impl<'f> Walk<'f> {
         let (values, entries) = of_secret.map(|last| self.values(place, last, new)).unzip();
         let entries = entries.unwrap_or_default();
         self.note(place, commit, (new, &entries));
-        let recipients_added = secret.map(|secret| readers(secret).map(ToString::to_string).collect());
+        let recipients_added = secret.map(|secret| secret.readers().map(ToString::to_string).collect());
         let mut events = Vec::from([Event {
             again: past.is_some(),
             values,
@@ -359,7 +359,7 @@ impl<'f> Walk<'f> {
             match (self.secret(place, old), self.secret(place, new)) {
                 (Some(a), Some(b)) => {
                     self.note(place, commit, (new, &entries));
-                    let (then, now): (BTreeSet<&str>, BTreeSet<&str>) = (readers(a).collect(), readers(b).collect());
+                    let (then, now): (BTreeSet<&str>, BTreeSet<&str>) = (a.readers().collect(), b.readers().collect());
                     let only = |one: &BTreeSet<&str>, other: &BTreeSet<&str>| -> Vec<String> {
                         one.difference(other).map(ToString::to_string).collect()
                     };
@@ -407,13 +407,13 @@ impl<'f> Walk<'f> {
 
     fn standing_of(&self, place: &Place, view: &View) -> Option<Standing> {
         let secret = self.secret(place, view);
-        if !place.1.kind.is_secret() || !secret.is_none_or(has_values) {
+        if !place.1.kind.is_secret() || !secret.is_none_or(|secret| secret.filled().next().is_some()) {
             return None;
         }
         let ages = self.past.get(place)?.ages.as_ref()?;
         let (first, of_entries) = match secret {
-            Some(secret) => (ages.first, ages.of(with_values(secret))),
-            None => (ages.first, ages.of(ages.entries.keys())),
+            Some(secret) => (ages.first, ages.of(secret.filled())),
+            None => (ages.first, ages.of(ages.entries.keys().map(String::as_str))),
         };
         let (home, key) = place.clone();
         let listed = view.listed.as_ref();
@@ -432,11 +432,6 @@ impl<'f> Walk<'f> {
 /// The entries that have a name.
 fn named(entries: Vec<EntryRecord>) -> Vec<EntryRecord> {
     entries.into_iter().filter(|entry| !entry.name.is_empty()).collect()
-}
-
-/// Everybody who can read a file, as far as it names them.
-fn readers(file: &SealedSecret) -> impl Iterator<Item = &str> {
-    file.recipients.iter().chain(&file.unknown).map(String::as_str)
 }
 
 fn event(what: What, (_, key): &Place) -> Event {

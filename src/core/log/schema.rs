@@ -7,7 +7,7 @@ use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema};
 use serde::Serialize;
 
-use crate::exposure::Skipped;
+use crate::history::Skipped;
 use crate::report::summary::ObjectRecord;
 
 /// The JSON Schema of the answer.

@@ -8,8 +8,8 @@ use core::cmp::Reverse;
 use super::schema::{
     CommitName, CommitRecord, EntryAge, EntryChange, EntryRecord, Event, Log, Looked, SecretRecord, Values, What,
 };
-use crate::exposure::SkippedFile;
-use crate::exposure::sealed::UNKNOWN;
+use crate::history::SkippedFile;
+use crate::history::sealed::UNKNOWN;
 use crate::listing::{counted, few};
 use crate::report::escape;
 use crate::report::names::{self, named};

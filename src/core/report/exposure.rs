@@ -6,8 +6,9 @@ use alloc::vec::Vec;
 
 use super::escape;
 use crate::exposure::{
-    Commit, EntryRecord, Exposed, Exposure, Guess, LeakedKey, Looked, NowAt, Reader, SecretRecord, SkippedFile, Verdict,
+    Commit, EntryRecord, Exposed, Exposure, Guess, LeakedKey, Looked, NowAt, Reader, SecretRecord, Verdict,
 };
+use crate::history::SkippedFile;
 use crate::listing::counted;
 use crate::name::Claimant;
 

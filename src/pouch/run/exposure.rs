@@ -1,33 +1,25 @@
 //! Exposure: holds what stood in a repository's history, and today's values where they are wanted, against what is
 //! asked of them. What they mean is the core's business.
 
-pub(in crate::run) mod history;
-pub(in crate::run) mod today;
+mod history;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use pouch_core::config::Fleet;
-use pouch_core::exposure::{Exposure, History, Looked, Query, Skipped, ValuesToday, expose, guessable};
-use pouch_core::finding::Code;
-use pouch_core::listing::{counted, few};
-use pouch_core::name::Claimant;
+use pouch_core::exposure::{Exposure, History, Looked, Query, expose, guessable};
+use pouch_core::listing::few;
 use pouch_core::recipient::Recipient;
 use pouch_core::reuse::is_key_id;
 
 use self::history::{ReadHistory, read};
-use self::today::current;
 use crate::error::Failure;
 use crate::git::history::{Since, Wanted};
-use crate::harden::wiped;
+use crate::run::history::today::with_today;
+use crate::run::history::{homes, references, warn_of};
 use crate::session::Session;
 use crate::settings::Opened;
 use crate::shelf::repository::{self, Repository};
-use crate::survey::source::live::Values;
-use crate::survey::{Looking, Reach, Survey, Surveyor, survey};
+use crate::survey::Reach;
 use crate::ui::Ui;
-
-/// How many broken Credentials are named.
-const MOST_BROKEN: usize = 20;
 
 /// How many ids of keys are named.
 const MOST_KEYS: usize = 20;
@@ -66,17 +58,18 @@ pub fn answer(session: &Session, asked: Asked<'_>) -> Result<Exposure, Failure> 
     };
     let Repository { path, called, fetched } =
         repository::find(session, asked.repository, opened.as_ref(), (repository::EXPOSURE, None))?;
-    let published_now = if asked.revisions.is_empty() { published(fleet) } else { Vec::new() };
+    let branches = if asked.revisions.is_empty() { homes(fleet) } else { BTreeMap::new() };
+    let published_now: Vec<String> = branches.keys().flat_map(|branch| references(branch)).collect();
     let (typed, since) = asked.since.unzip();
     let wanted = Wanted { revisions: asked.revisions, since, current: &published_now };
-    let ReadHistory { facts, mut looked, proved } = read(&path, called, &wanted, fleet.zip(keys.as_ref()), session)?;
+    let ReadHistory { facts, mut looked } = read(&path, called, &wanted, fleet.zip(keys.as_ref()), session)?;
     // All that was wanted of it is read, and what follows may take its time.
     drop(fetched);
     looked.since = typed.map(str::to_owned);
     if asked.warns {
         warn(&looked, ui);
     }
-    let query = Query { recipients: asked.recipients, removed: asked.removed, fleet, values: None };
+    let query = Query { recipients: asked.recipients, removed: asked.removed, fleet, today: None };
     Ok(match (asked.key_id, opened.as_ref().zip(keys.as_ref())) {
         (Some(""), _) => guessable(&facts, None, fleet, looked),
         (Some(id), _) => {
@@ -84,25 +77,10 @@ pub fn answer(session: &Session, asked: Asked<'_>) -> Result<Exposure, Failure> 
             guessable(&facts, Some(id), fleet, looked)
         }
         (None, None) => expose(&facts, &query, looked),
-        (None, Some((opened, keys))) => {
-            let survey = sources(session, opened, &asked.reach)?;
-            let current = current(&opened.settings.fleet, &survey, keys);
-            warn_of_broken(&current.broken, ui);
-            let query = Query { values: Some(ValuesToday { keys, now: current.values(), proved: &proved }), ..query };
-            // Tags are made of the values.
-            wiped(|| expose(&facts, &query, looked))
-        }
+        (None, Some((opened, keys))) => with_today(session, opened, keys, &asked.reach, |today| {
+            expose(&facts, &Query { today: Some(today), ..query }, looked)
+        })?,
     })
-}
-
-/// Reads the sources, for the values of today.
-pub(in crate::run) fn sources(session: &Session, opened: &Opened, reach: &Reach) -> Result<Survey, Failure> {
-    let (fleet, outputs) = (&opened.settings.fleet, [opened.output()]);
-    let surveyor =
-        Surveyor { looking: Looking::AtSources, ..Surveyor::new(session, fleet, &opened.typed, (&outputs, reach)) };
-    let survey = survey(&surveyor, Values::Read)?;
-    session.ui.findings(&survey.findings);
-    Ok(survey)
 }
 
 /// Refuses the id of a key of which no file has tags: who mistypes one must not read that nothing can be
@@ -124,51 +102,12 @@ fn others(known: &BTreeSet<&str>) -> String {
     }
 }
 
-/// What is published now, as a repository of its own or a clone of it names it.
-fn published(fleet: Option<&Fleet>) -> Vec<String> {
-    let Some((fleet, git)) = fleet.and_then(|fleet| Some((fleet, fleet.output.git.as_ref()?))) else {
-        return Vec::new();
-    };
-    // What is proposed is not published yet.
-    let branches: BTreeSet<String> = fleet.regions.values().map(|region| git.place(&region.directory).base).collect();
-    let names = |branch: String| [format!("refs/remotes/origin/{branch}"), format!("refs/heads/{branch}")];
-    branches.into_iter().flat_map(names).collect()
-}
-
-/// Says whose values of today are not compared.
-pub(in crate::run) fn warn_of_broken(broken: &BTreeMap<Claimant, Code>, ui: &Ui) {
-    if broken.is_empty() {
-        return;
-    }
-    let named: Vec<String> = broken.iter().map(|(name, code)| format!("{} ({})", name.path(), code.text())).collect();
-    ui.warn(&format!(
-        "today's values of broken Credentials are unknown, so their entries are listed as without --values: {}; `pouch \
-         render` says what is wrong",
-        few(&named, named.len(), MOST_BROKEN)
-    ));
-}
-
 /// Says beside an answer for machines what is missing from it.
 fn warn(looked: &Looked, ui: &Ui) {
     if looked.commits == 0 {
         ui.warn("the repository has no commit");
     }
     warn_of(&looked.skipped, ui);
-}
-
-/// Says what could not be read.
-pub(in crate::run) fn warn_of(skipped: &Skipped, ui: &Ui) {
-    let count = skipped.count;
-    if count > 0 {
-        let first: BTreeMap<&str, &str> =
-            skipped.files.iter().take(3).map(|file| (file.path.as_str(), file.why.as_str())).collect();
-        let first: Vec<String> = first.iter().map(|(path, why)| format!("{path}: {why}")).collect();
-        ui.warn(&format!(
-            "{} could not be read, so what they hold is not in the answer: {}",
-            counted(count, "file or folder", "files or folders"),
-            first.join("; ")
-        ));
-    }
 }
 
 #[cfg(test)]

@@ -2,21 +2,19 @@
 
 mod history;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use jiff::Timestamp;
-use pouch_core::config::{Fleet, OutputGit};
+use pouch_core::config::Fleet;
 use pouch_core::listing::few;
-use pouch_core::log::values::Today;
 use pouch_core::log::{Facts, Log, Looked, Query, Question, log};
 use pouch_core::name::{Claimant, Directory, ObjectKey, Region, is_directory};
 
 use self::history::{Line, ReadLines, read};
 use crate::error::Failure;
 use crate::git::history::line::Ends;
-use crate::harden::wiped;
-use crate::run::exposure::today::current;
-use crate::run::exposure::{sources, warn_of, warn_of_broken};
+use crate::run::history::today::with_today;
+use crate::run::history::{Reading, homes, references, warn_of};
 use crate::session::Session;
 use crate::settings::{Opened, region_called};
 use crate::shelf::repository::{self, Repository};
@@ -94,7 +92,8 @@ pub fn answer(session: &Session, asked: &Asked<'_>) -> Result<Log, Failure> {
         progress.say(&called);
         let ends = Ends::open(&path)?;
         let (lines, missing) = lines(&ends, asked.revisions, (fleet, region))?;
-        let ReadLines { facts, looked } = read(&path, &ends, &lines, fleet.zip(keys.as_ref()), &session.stop)?;
+        let ReadLines { facts, looked } =
+            read(&Reading { path: &path, keys: fleet.zip(keys.as_ref()), stop: &session.stop }, &ends, &lines)?;
         ReadLines { facts, looked: Looked { repository: called, missing, ..looked } }
     };
     // All that was wanted of it is read, and what follows may take its time.
@@ -114,15 +113,9 @@ pub fn answer(session: &Session, asked: &Asked<'_>) -> Result<Log, Failure> {
     };
     match opened.zip(keys.as_ref()) {
         None => told(&facts, &query, looked),
-        Some((opened, keys)) => {
-            let fleet = &opened.settings.fleet;
-            let survey = sources(session, opened, &asked.reach)?;
-            let current = current(fleet, &survey, keys);
-            warn_of_broken(&current.broken, &session.ui);
-            let today = Today { fleet: &fleet.name, keys, now: current.values() };
-            // Tags are made of the values.
-            wiped(|| told(&facts, &Query { today: Some(&today), ..query }, looked))
-        }
+        Some((opened, keys)) => with_today(session, opened, keys, &asked.reach, |today| {
+            told(&facts, &Query { today: Some(today), ..query }, looked)
+        })?,
     }
 }
 
@@ -171,7 +164,7 @@ fn lines(
     revisions: &[String],
     (fleet, region): (Option<&Fleet>, Option<&Directory>),
 ) -> Result<(Vec<Line>, Vec<String>), Failure> {
-    let homes = fleet.and_then(|fleet| Some(homes(fleet, fleet.output.git.as_ref()?))).unwrap_or_default();
+    let homes = homes(fleet);
     let line = |name: &str, tip| Line {
         name: name.to_owned(),
         branches: homes.keys().cloned().chain([short(name).to_owned()]).collect(),
@@ -189,9 +182,7 @@ fn lines(
     // Of one region, only its own branch is told, if that is known.
     let is_known = homes.values().flatten().any(|known| Some(known) == region);
     for (branch, own) in homes.iter().filter(|(_, own)| !is_known || own.iter().any(|own| Some(own) == region)) {
-        // As a clone of the repository names it, and as the repository itself does.
-        let names = [format!("refs/remotes/origin/{branch}"), format!("refs/heads/{branch}")];
-        match ends.first(&names)? {
+        match ends.first(&references(branch))? {
             Some((_, tip)) => {
                 let others = homes.values().flatten().filter(|directory| !own.contains(*directory));
                 lines.push(Line { elsewhere: others.cloned().collect(), ..line(branch, tip) });
@@ -223,15 +214,6 @@ fn lines(
 fn short(reference: &str) -> &str {
     let name = reference.strip_prefix("refs/").unwrap_or(reference);
     name.strip_prefix("heads/").or_else(|| name.strip_prefix("remotes/")).unwrap_or(name)
-}
-
-/// The branches that regions follow, each with the folders of its regions. What is proposed is not published yet.
-fn homes(fleet: &Fleet, git: &OutputGit) -> BTreeMap<String, BTreeSet<Directory>> {
-    let mut homes: BTreeMap<String, BTreeSet<Directory>> = BTreeMap::new();
-    for region in fleet.regions.values() {
-        homes.entry(git.place(&region.directory).base).or_default().insert(region.directory.clone());
-    }
-    homes
 }
 
 /// Says beside an answer for machines what is missing from it.

@@ -1,37 +1,20 @@
-//! Reads what stood in a repository's history.
-//!
-//! A file is read once, however many commits and paths have it; a manifest once for each path, because what it
-//! says is for one folder. What they mean is the core's business.
+//! Reads what stood in a repository's history, as exposure asks for it. What it means is the core's business.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
-use std::sync::Arc;
 
-use jiff::Timestamp;
 use pouch_core::config::Fleet;
-use pouch_core::exposure::listed_by::ListedBy;
-use pouch_core::exposure::sealed::SealedSecret;
-use pouch_core::exposure::{Commit, History, Looked, Skipped, SkippedFile, Stood, directory_of};
+use pouch_core::exposure::{Commit, History, Looked, Stood};
+use pouch_core::history::listed_by::{ListedBy, Vouched};
+use pouch_core::history::{File, directory_of};
 use pouch_core::name::Directory;
-use pouch_core::node::Interner;
-use pouch_core::reuse::{KeyRing, manifest_verifies};
-use rayon::prelude::*;
+use pouch_core::reuse::KeyRing;
 
 use crate::error::Failure;
 use crate::git::history::{self, Below, HistoryError, Moment, Since, Span, Wanted};
-use crate::git::objects::{self, Id, Kind, ObjectsError, Store};
-use crate::harden::wiped;
+use crate::git::objects::{Id, Kind, ObjectsError};
+use crate::run::history::{Manifest, PassedOver, Reading, counts, time};
 use crate::session::Session;
-use crate::stop::Stop;
-
-/// The largest file that is read, in bytes; the API takes no Secret beyond 1 MiB.
-const MOST_BYTES: u64 = 16 << 20;
-
-/// How many files one task reads. Versions of one manifest are mostly alike, so that many together are quick.
-const FILES_PER_TASK: usize = 128;
-
-/// How many skipped files are named.
-const MOST_NAMED: usize = 20;
 
 /// What a repository's history holds.
 pub struct ReadHistory {
@@ -39,8 +22,6 @@ pub struct ReadHistory {
     pub facts: History,
     /// What was looked at.
     pub looked: Looked,
-    /// What those manifests say that a tag of the keys proves; nothing without keys.
-    pub proved: ListedBy,
 }
 
 /// Reads the history of the repository at `path`, which messages call `called`. Manifests are proved by
@@ -55,25 +36,18 @@ pub fn read(
     let Session { ui, stop, .. } = session;
     let progress = ui.progress("walking", 0);
     progress.say(&called);
-    let history = history::read(path, wanted, &counts, stop).map_err(|error| unread(error, wanted))?;
+    let history = history::read(path, wanted, &all_counts, stop).map_err(|error| unread(error, wanted))?;
     drop(progress);
-    let mut skipped: BTreeSet<SkippedFile> = BTreeSet::new();
-    let mut skip =
-        |path: &str, why: &str| _ = skipped.insert(SkippedFile { path: path.to_owned(), why: why.to_owned() });
-    for span in &history.files {
-        match span.kind {
-            Kind::Link => skip(&span.path, "it is a symlink, and none is followed"),
-            Kind::Submodule => skip(&span.path, "it is a submodule, which is a repository of its own"),
-            Kind::File | Kind::Folder => {}
-        }
-    }
+    let mut skipped = PassedOver::default();
+    history.files.iter().for_each(|span| skipped.add_kind(&span.path, span.kind));
     let files: Vec<&Span> = history.files.iter().filter(|span| span.kind == Kind::File).collect();
-    let (mut manifests, secrets): (Vec<&Span>, Vec<&Span>) =
-        files.into_iter().partition(|span| is_manifest(&span.path) && is_of_region(&span.path));
+    let (manifests, secrets): (Vec<&Span>, Vec<&Span>) =
+        files.into_iter().partition(|span| is_manifest(&span.path) && directory_of(&span.path).is_some());
 
+    let reading = Reading { path, keys, stop };
     let ids: BTreeSet<Id> = secrets.iter().map(|span| span.id).collect();
     let ids: Vec<Id> = ids.into_iter().collect();
-    let sealed = sealed(path, &ids, stop)?;
+    let contents: BTreeMap<Id, File> = ids.iter().copied().zip(reading.files(&ids)?).collect();
     let mut stood = Vec::new();
     let is_commit = |number: usize| history.commits.get(number).is_some_and(|moment| moment.is_commit);
     let of_commits = secrets.iter().filter(|span| is_commit(span.first));
@@ -81,7 +55,7 @@ pub fn read(
     let placed: BTreeSet<Id> =
         secrets.iter().filter(|span| directory_of(&span.path).is_some()).map(|span| span.id).collect();
     for span in &secrets {
-        match (sealed.get(&span.id), directory_of(&span.path)) {
+        match (contents.get(&span.id).map(|file| &file.secrets), directory_of(&span.path)) {
             // What leads to a part of a commit's folders says less of it than the commit does.
             (Some(Ok(_)), Some(directory))
                 if !span.now && !is_commit(span.first) && known.contains(&(Some(directory.clone()), span.id)) => {}
@@ -95,23 +69,16 @@ pub fn read(
             // A part of what a commit has, as nearly always.
             (_, None) if placed.contains(&span.id) => {}
             (Some(Ok(files)), None) if !files.is_empty() => {
-                skip(&span.path, "it holds a Secret, and a reference leads to it without a folder of a region");
+                skipped.add(&span.path, "it holds a Secret, and a reference leads to it without a folder of a region");
             }
             // A page of words that speaks of Secrets is none.
-            (Some(Err(why)), _) if is_document(&span.path) || is_lone(&span.path) => skip(&span.path, why),
+            (Some(Err(why)), _) if is_document(&span.path) || is_lone(&span.path) => skipped.add(&span.path, why),
             _ => {}
         }
     }
 
-    // Versions of one manifest in the order in which they came.
-    manifests.sort_by(|a, b| (&a.path, a.first, a.id).cmp(&(&b.path, b.first, b.id)));
-    let (vouched, proved, faults) = vouched(path, &manifests, keys, stop)?;
-    for (path, why) in faults {
-        skip(&path, why);
-    }
-    for path in history.too_deep {
-        skip(&path, "a folder there lies too deep");
-    }
+    let (vouched, proved) = vouched(&reading, &manifests, &mut skipped)?;
+    skipped.add_deep(history.too_deep);
     let looked = Looked {
         repository: called,
         current: history.current,
@@ -119,10 +86,10 @@ pub fn read(
         commits: history.commits.len(),
         references: history.references,
         since: None,
-        skipped: Skipped { count: skipped.len(), files: skipped.into_iter().take(MOST_NAMED).collect() },
+        skipped: skipped.told(),
     };
-    let facts = History { commits: history.commits.iter().map(commit).collect(), stood, vouched };
-    Ok(ReadHistory { facts, looked, proved })
+    let facts = History { commits: history.commits.iter().map(commit).collect(), stood, vouched, proved };
+    Ok(ReadHistory { facts, looked })
 }
 
 /// Why a history cannot be looked at. What `--since` names may have been meant as a time.
@@ -140,22 +107,10 @@ fn unread(error: HistoryError, wanted: &Wanted<'_>) -> Failure {
     Failure { help: format!("{help} {}", failure.help), ..failure }
 }
 
-/// Whether something in a repository can have to do with bundles.
-fn counts(path: &str, kind: Kind, below: Below) -> bool {
-    match (kind, below) {
-        // Nobody knows what is behind a link or a submodule, which may stand for the folder of one region or of
-        // all.
-        (Kind::Link | Kind::Submodule, _) => {
-            path == "regions" || path.ends_with("/regions") || directory_of(&format!("{path}/x")).is_some()
-        }
-        (_, Below::Commit) => is_of_region(path),
-        (_, Below::Reference) => is_of_region(path) || is_document(path) || is_lone(path),
-    }
-}
-
-/// Whether a path is in the folder of a region.
-pub(in crate::run) fn is_of_region(path: &str) -> bool {
-    directory_of(path).is_some()
+/// Decides whether something in a repository can have to do with bundles.
+fn all_counts(path: &str, kind: Kind, below: Below) -> bool {
+    let is_loose = below == Below::Reference && matches!(kind, Kind::File | Kind::Folder);
+    counts(path, kind) || (is_loose && (is_document(path) || is_lone(path)))
 }
 
 /// Whether a path is the id that stands for one.
@@ -173,81 +128,19 @@ fn is_document(path: &str) -> bool {
 }
 
 fn commit(moment: &Moment) -> Commit {
-    let time = moment.seconds.map(|seconds| Timestamp::from_second(seconds).unwrap_or(Timestamp::MAX).to_string());
-    Commit { id: moment.id.clone(), time: time.unwrap_or_default(), or_before: moment.or_before }
+    let time = moment.seconds.map(time).unwrap_or_default();
+    Commit { id: moment.id.clone(), time, or_before: moment.or_before }
 }
-
-type SealedFiles = Vec<Arc<SealedSecret>>;
-/// The Secrets of a file, or why it is passed over.
-type Contents = Result<SealedFiles, &'static str>;
-
-/// The Secrets of each file.
-fn sealed(path: &Path, ids: &[Id], stop: &Stop) -> Result<BTreeMap<Id, Contents>, Failure> {
-    let task = |ids: &[Id]| -> Result<Vec<(Id, Contents)>, Failure> {
-        // A repository belongs to one thread.
-        let store = objects::open(path).map_err(HistoryError::from)?;
-        let mut interner = Interner::new();
-        let mut read = Vec::with_capacity(ids.len());
-        for id in ids {
-            stop.check()?;
-            let secrets = bytes(&store, *id)?.and_then(|bytes| SealedSecret::read(&bytes, &mut interner));
-            read.push((*id, secrets.map(|secrets| secrets.into_iter().map(Arc::new).collect())));
-        }
-        Ok(read)
-    };
-    let parts: Result<Vec<_>, Failure> = ids.par_chunks(FILES_PER_TASK).map(task).collect();
-    Ok(parts?.into_iter().flatten().collect())
-}
-
-/// A file; or why it is passed over.
-pub(in crate::run) fn bytes(store: &Store, id: Id) -> Result<Result<Vec<u8>, &'static str>, Failure> {
-    match store.blob(id, MOST_BYTES) {
-        Ok(bytes) => Ok(Ok(bytes)),
-        Err(ObjectsError::TooLarge(_)) => Ok(Err("it is larger than 16 MiB")),
-        Err(error) => Err(HistoryError::from(error).into()),
-    }
-}
-
-type PassedOver = Vec<(Arc<str>, &'static str)>;
 
 /// What manifests say, and what those of them say that the keys prove.
-fn vouched(
-    path: &Path,
-    manifests: &[&Span],
-    keys: Option<(&Fleet, &KeyRing)>,
-    stop: &Stop,
-) -> Result<(ListedBy, ListedBy, PassedOver), Failure> {
-    let task = |spans: &[&Span]| -> Result<(ListedBy, ListedBy, PassedOver), Failure> {
-        let store = objects::open(path).map_err(HistoryError::from)?;
-        let mut interner = Interner::new();
-        let (mut said, mut proved, mut faults) = (ListedBy::default(), ListedBy::default(), PassedOver::new());
-        let (mut before, mut before_proved) = (None, None);
-        for span in spans {
-            stop.check()?;
-            let outcome = bytes(&store, span.id)?.and_then(|bytes| {
-                said.read(&bytes, &mut before, &mut interner)?;
-                let verifies = |(fleet, keys): (&Fleet, &KeyRing)| {
-                    let directory = directory_of(&span.path)?;
-                    manifest_verifies(keys, &fleet.name, &directory, &bytes).map(|_| ())
-                };
-                match keys.and_then(verifies) {
-                    Some(()) => proved.read(&bytes, &mut before_proved, &mut interner),
-                    None => Ok(()),
-                }
-            });
-            if let Err(why) = outcome {
-                faults.push((span.path.clone(), why));
-            }
-        }
-        Ok((said, proved, faults))
-    };
-    let parts: Result<Vec<_>, Failure> =
-        manifests.par_chunks(FILES_PER_TASK).map(|spans| wiped(|| task(spans))).collect();
-    let (mut said, mut proved, mut faults) = (ListedBy::default(), ListedBy::default(), PassedOver::new());
-    for part in parts? {
-        said.absorb(part.0);
-        proved.absorb(part.1);
-        faults.extend(part.2);
+fn vouched(reading: &Reading<'_>, spans: &[&Span], skipped: &mut PassedOver) -> Result<(ListedBy, ListedBy), Failure> {
+    let manifest = |span: &&Span| Manifest { path: span.path.clone(), commit: span.first, id: Some(span.id) };
+    let mut manifests: Vec<Manifest> = spans.iter().map(manifest).collect();
+    manifests.sort_by(|a, b| (&a.path, a.commit, a.id).cmp(&(&b.path, b.commit, b.id)));
+    let (mut said, mut proved) = (ListedBy::default(), ListedBy::default());
+    for part in reading.manifests::<Vouched>(&manifests, skipped)? {
+        said.absorb(part.said);
+        proved.absorb(part.proved);
     }
-    Ok((said, proved, faults))
+    Ok((said, proved))
 }

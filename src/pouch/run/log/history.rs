@@ -1,43 +1,26 @@
-//! Reads what the branches of a repository held, one commit after another.
-//!
-//! A manifest is read once for each of its versions, and of two versions only what differs is parsed; a file is read once,
-//! however many commits have it. What they mean is the core's business.
+//! Reads what the branches of a repository held, one commit after another. What it means is the core's business.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
-use std::sync::Arc;
 
-use jiff::Timestamp;
 use pouch_core::config::Fleet;
-use pouch_core::exposure::sealed::SealedSecret;
-use pouch_core::exposure::{Skipped, SkippedFile, directory_of};
-use pouch_core::hash::sha256_hex;
-use pouch_core::log::listing::{Version, changes};
-use pouch_core::log::{Branch, BranchRecord, Commit, CommitName, Facts, File, Looked, Relisted, SourceRecord, Step};
+use pouch_core::history::directory_of;
+use pouch_core::history::listing::Relistings;
+use pouch_core::history::manifest::manifest_of;
+use pouch_core::log::{Branch, BranchRecord, Commit, CommitName, Facts, Looked, SourceRecord, Step};
 use pouch_core::name::Directory;
-use pouch_core::node::Interner;
-use pouch_core::reuse::{self, KeyRing, commit_verifies, manifest_verifies};
+use pouch_core::reuse::{self, KeyRing, commit_verifies};
 use pouch_core::stamp::SourceStamp;
-use rayon::prelude::*;
 
 use crate::error::Failure;
+use crate::git::history::Below;
 use crate::git::history::line::{Ends, Made, Touched};
-use crate::git::history::{Below, HistoryError};
-use crate::git::objects::{self, Id, Kind};
-use crate::harden::wiped;
-use crate::run::exposure::history::{bytes, is_of_region};
+use crate::git::objects::{Id, Kind};
+use crate::run::history::{Manifest, PassedOver, Reading, counts, time};
 use crate::shelf::target::clean;
-use crate::stop::Stop;
 use crate::text::{SEAL, SOURCE, trailers, values};
-
-/// How many versions of a manifest, or files, one task reads.
-const PER_TASK: usize = 256;
 
 /// The most characters of a subject or a name that are kept.
 const MOST_CHARS: usize = 120;
-
-/// How many skipped files are named.
-const MOST_NAMED: usize = 20;
 
 /// The most sources of a commit that are kept.
 const MOST_SOURCES: usize = 64;
@@ -62,34 +45,15 @@ pub struct ReadLines {
     pub looked: Looked,
 }
 
-/// What could not be looked at.
-#[derive(Default)]
-struct PassedOver(BTreeSet<SkippedFile>);
-
-impl PassedOver {
-    fn add(&mut self, path: &str, why: &str) {
-        self.0.insert(SkippedFile { path: path.to_owned(), why: why.to_owned() });
-    }
-}
-
-/// Reads the history of branches of the repository at `path`. Manifests and commits are proved by `keys` for this fleet,
-/// where there are some.
-pub fn read(
-    path: &Path,
-    ends: &Ends,
-    lines: &[Line],
-    keys: Option<(&Fleet, &KeyRing)>,
-    stop: &Stop,
-) -> Result<ReadLines, Failure> {
+/// Reads the history of branches. Their commits are proved too, where there are keys.
+pub fn read(reading: &Reading<'_>, ends: &Ends, lines: &[Line]) -> Result<ReadLines, Failure> {
+    let Reading { keys, stop, .. } = *reading;
     let (mut facts, mut looked, mut skipped) = (Facts::default(), Looked::default(), PassedOver::default());
     let mut contents: BTreeMap<Id, usize> = BTreeMap::new();
     for line in lines {
         let mut walked = Walked { line, keys, commits: Vec::new(), touched: Vec::new(), unproved: 0 };
         let counts = |path: &str, kind: Kind, _: Below| counts(path, kind);
-        let too_deep = ends.walk(line.tip, &counts, stop, &mut |made, touched| walked.add(&made, touched))?;
-        for path in too_deep {
-            skipped.add(&path, "a folder there lies too deep");
-        }
+        skipped.add_deep(ends.walk(line.tip, &counts, stop, &mut |made, touched| walked.add(&made, touched))?);
         let Walked { commits, touched, unproved, .. } = walked;
         let newest = commits.last().map(|commit| CommitName { id: commit.id.clone(), time: commit.time.clone() });
         looked.branches.push(BranchRecord {
@@ -98,24 +62,15 @@ pub fn read(
             commits: commits.len(),
             unproved: keys.map(|_| unproved),
         });
-        let steps = steps(path, &touched, keys, (&mut contents, &mut skipped), stop)?;
+        let steps = steps(reading, &touched, &mut contents, &mut skipped)?;
         facts.branches.push(Branch { name: line.name.clone(), commits, steps });
     }
-    facts.files = files(path, &contents, stop)?;
-    let PassedOver(files) = skipped;
-    looked.skipped = Skipped { count: files.len(), files: files.into_iter().take(MOST_NAMED).collect() };
+    let mut ids: Vec<(usize, Id)> = contents.into_iter().map(|(id, number)| (number, id)).collect();
+    ids.sort_unstable();
+    let ids: Vec<Id> = ids.into_iter().map(|(_, id)| id).collect();
+    facts.files = reading.files(&ids)?;
+    looked.skipped = skipped.told();
     Ok(ReadLines { facts, looked })
-}
-
-/// Whether something in a commit can have to do with bundles.
-fn counts(path: &str, kind: Kind) -> bool {
-    match kind {
-        // Nobody knows what is behind a link or a submodule.
-        Kind::Link | Kind::Submodule => {
-            path == "regions" || path.ends_with("/regions") || directory_of(&format!("{path}/x")).is_some()
-        }
-        Kind::File | Kind::Folder => is_of_region(path),
-    }
 }
 
 /// A branch while it is gone through.
@@ -148,12 +103,16 @@ impl Walked<'_> {
         self.commits.push(Commit {
             id: made.id.clone(),
             seconds: made.seconds,
-            time: time(made),
+            time: time(made.seconds),
             author: cut(&made.author),
             subject: cut(made.message.trim_start().lines().next().unwrap_or_default()),
             sources,
             proved,
-            merged: made.merged.iter().map(|made| CommitName { id: made.id.clone(), time: time(made) }).collect(),
+            merged: made
+                .merged
+                .iter()
+                .map(|made| CommitName { id: made.id.clone(), time: time(made.seconds) })
+                .collect(),
         });
         let elsewhere = |path: &str| directory_of(path).is_some_and(|found| self.line.elsewhere.contains(&found));
         let here = touched.into_iter().filter(|touched| !elsewhere(&touched.path));
@@ -178,153 +137,40 @@ fn sources(message: &str) -> Vec<SourceRecord> {
     named.map(|source| SourceRecord { name: cut(&source.name), state: source.state.to_string() }).collect()
 }
 
-fn time(made: &Made) -> String {
-    Timestamp::from_second(made.seconds).unwrap_or(Timestamp::MAX).to_string()
-}
-
 fn cut(text: &str) -> String {
     text.chars().take(MOST_CHARS).collect()
 }
 
-/// The region's folder whose manifest a path is.
-fn manifest_of(path: &str) -> Option<Directory> {
-    let directory = directory_of(path)?;
-    let before = path.strip_suffix(&format!("regions/{directory}/bundle.yaml"))?;
-    (before.is_empty() || before.ends_with('/')).then_some(directory)
-}
-
-/// A version of a manifest: the number of the commit that brought it, and its content.
-type Brought = (usize, Option<Id>);
-
 /// What each commit of a branch changed. `contents` gets the files that manifests list.
 fn steps(
-    path: &Path,
+    reading: &Reading<'_>,
     touched: &[(usize, Touched)],
-    keys: Option<(&Fleet, &KeyRing)>,
-    (contents, skipped): (&mut BTreeMap<Id, usize>, &mut PassedOver),
-    stop: &Stop,
+    contents: &mut BTreeMap<Id, usize>,
+    skipped: &mut PassedOver,
 ) -> Result<Vec<Step>, Failure> {
-    let mut manifests: BTreeMap<&Arc<str>, (Directory, Vec<Brought>)> = BTreeMap::new();
+    let file = |now: &Option<(Kind, Id)>| now.and_then(|(kind, id)| (kind == Kind::File).then_some(id));
+    let mut manifests: Vec<Manifest> = Vec::new();
     for (commit, Touched { path, now }) in touched {
-        match now {
-            Some((Kind::Link, _)) => skipped.add(path, "it is a symlink, and none is followed"),
-            Some((Kind::Submodule, _)) => skipped.add(path, "it is a submodule, which is a repository of its own"),
-            _ => {}
+        if let Some((kind, _)) = now {
+            skipped.add_kind(path, *kind);
         }
-        if let Some(directory) = manifest_of(path) {
-            let (_, versions) = manifests.entry(path).or_insert_with(|| (directory, Vec::new()));
-            versions.push((*commit, now.and_then(|(kind, id)| (kind == Kind::File).then_some(id))));
+        if manifest_of(path).is_some() {
+            manifests.push(Manifest { path: path.clone(), commit: *commit, id: file(now) });
         }
     }
-    let mut tasks: Vec<Task<'_>> = Vec::new();
-    for (manifest, (directory, versions)) in &manifests {
-        let mut before = None;
-        for versions in versions.chunks(PER_TASK) {
-            tasks.push(Task { manifest, directory, before, versions });
-            before = versions.last().and_then(|(_, id)| *id);
-        }
-    }
-    let done: Result<Vec<Done>, Failure> =
-        tasks.par_iter().map(|task| wiped(|| task.relisted(path, keys, stop))).collect();
+    manifests.sort_by(|one, other| one.path.cmp(&other.path));
     let mut steps: BTreeMap<usize, Step> = BTreeMap::new();
     let mut listed: BTreeSet<String> = BTreeSet::new();
-    for (task, Done { relisted, faults }) in tasks.iter().zip(done?) {
-        let root = task.manifest.strip_suffix(&*format!("regions/{}/bundle.yaml", task.directory)).unwrap_or_default();
-        for (commit, one) in relisted {
-            listed.extend(one.change.listed.as_ref().map(|listed| format!("{root}{}", listed.path)));
-            steps.entry(commit).or_default().listings.push(one);
+    for Relistings { found, .. } in reading.manifests(&manifests, skipped)? {
+        for (commit, relisted) in found {
+            listed.extend(relisted.path());
+            steps.entry(commit).or_default().listings.push(relisted);
         }
-        faults.into_iter().for_each(|why| skipped.add(task.manifest, why));
     }
     for (commit, Touched { path, now }) in touched.iter().filter(|(_, touched)| listed.contains(&*touched.path)) {
         let next = contents.len();
-        let content = now.and_then(|(kind, id)| (kind == Kind::File).then(|| *contents.entry(id).or_insert(next)));
+        let content = file(now).map(|id| *contents.entry(id).or_insert(next));
         steps.entry(*commit).or_default().files.push((path.clone(), content));
     }
     Ok(steps.into_iter().map(|(commit, step)| Step { commit, ..step }).collect())
-}
-
-/// Versions of one manifest, in the order in which they came.
-struct Task<'t> {
-    manifest: &'t Arc<str>,
-    directory: &'t Directory,
-    /// The version before them.
-    before: Option<Id>,
-    versions: &'t [Brought],
-}
-
-/// What versions list otherwise than those before, by commit, and why some cannot be used.
-#[derive(Default)]
-struct Done {
-    relisted: Vec<(usize, Relisted)>,
-    faults: BTreeSet<&'static str>,
-}
-
-impl Task<'_> {
-    fn relisted(&self, path: &Path, keys: Option<(&Fleet, &KeyRing)>, stop: &Stop) -> Result<Done, Failure> {
-        let Self { manifest, directory, versions, .. } = *self;
-        let store = objects::open(path).map_err(HistoryError::from)?;
-        let mut interner = Interner::new();
-        let mut done = Done::default();
-        let mut before: Option<Version> = None;
-        if let Some(id) = self.before {
-            let version = bytes(&store, id)?.and_then(|bytes| {
-                let version = Version::read(&bytes, directory, None, &mut interner)?;
-                changes(None, Some(&version), &mut interner).map(|_| version)
-            });
-            before = version.ok();
-        }
-        for (commit, id) in versions {
-            stop.check()?;
-            let mut is_proved = false;
-            let found = match id {
-                None => Ok(None),
-                Some(id) => bytes(&store, *id)?.and_then(|bytes| {
-                    is_proved = keys
-                        .is_some_and(|(fleet, keys)| manifest_verifies(keys, &fleet.name, directory, &bytes).is_some());
-                    let version = Version::read(&bytes, directory, before.as_ref(), &mut interner)?;
-                    let found = changes(before.as_ref(), Some(&version), &mut interner)?;
-                    Ok(Some((version, found)))
-                }),
-            };
-            let found = found.unwrap_or_else(|why| {
-                done.faults.insert(why);
-                None
-            });
-            // What cannot be read lists nothing.
-            let (version, found) = match found {
-                Some((version, found)) => (Some(version), found),
-                None => (None, changes(before.as_ref(), None, &mut interner).unwrap_or_default()),
-            };
-            done.relisted.extend(
-                found.into_iter().map(|change| (*commit, Relisted { manifest: manifest.clone(), change, is_proved })),
-            );
-            before = version;
-        }
-        Ok(done)
-    }
-}
-
-/// The contents of files, by number.
-fn files(path: &Path, contents: &BTreeMap<Id, usize>, stop: &Stop) -> Result<Vec<File>, Failure> {
-    let task = |ids: &[(&Id, &usize)]| -> Result<Vec<(usize, File)>, Failure> {
-        // A repository belongs to one thread.
-        let store = objects::open(path).map_err(HistoryError::from)?;
-        let mut interner = Interner::new();
-        let mut read = Vec::with_capacity(ids.len());
-        for (id, number) in ids {
-            stop.check()?;
-            let file = bytes(&store, **id)?.map(|bytes| {
-                let secrets = SealedSecret::read(&bytes, &mut interner).unwrap_or_default();
-                File { sha256: sha256_hex(&bytes), secrets: secrets.into_iter().map(Arc::new).collect() }
-            });
-            // What is too large is not the file that a manifest lists.
-            read.push((**number, file.unwrap_or_default()));
-        }
-        Ok(read)
-    };
-    let ids: Vec<(&Id, &usize)> = contents.iter().collect();
-    let parts: Result<Vec<_>, Failure> = ids.par_chunks(PER_TASK).map(task).collect();
-    let read: BTreeMap<usize, File> = parts?.into_iter().flatten().collect();
-    Ok(read.into_values().collect())
 }

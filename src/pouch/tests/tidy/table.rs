@@ -210,6 +210,11 @@ pub const APART: &[Apart] = &[
         why: "a proof looks at bundles as they stand, whatever made them",
     },
     Apart {
+        places: &["src/core/history"],
+        rooms: &["json", "k0rdent", "capi", "claim", "world", "closure", "judge", "region"],
+        why: "the facts of a history are read off sealed files and manifests from outside: nothing is opened or decided",
+    },
+    Apart {
         places: &["src/core/exposure"],
         rooms: &["json", "k0rdent", "capi", "claim", "world", "closure", "judge", "region"],
         why: "exposure looks at sealed files and manifests from outside: it opens nothing and decides nothing",

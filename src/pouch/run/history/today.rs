@@ -5,29 +5,38 @@ use std::collections::BTreeMap;
 use pouch_core::config::Fleet;
 use pouch_core::destination;
 use pouch_core::finding::Code;
+use pouch_core::history::today::Today;
 use pouch_core::judge::case::Verdict;
 use pouch_core::judge::cases;
+use pouch_core::listing::few;
 use pouch_core::name::{Claimant, Directory, ObjectKey};
 use pouch_core::region::content::Order;
 use pouch_core::region::envelope::{Envelopes, Source};
 use pouch_core::reuse::KeyRing;
 use pouch_core::secret::Payload;
 
+use crate::error::Failure;
 use crate::harden::wiped;
-use crate::survey::Survey;
+use crate::session::Session;
+use crate::settings::Opened;
+use crate::survey::source::live::Values;
+use crate::survey::{Looking, Reach, Survey, Surveyor, survey};
+use crate::ui::Ui;
+
+/// How many broken Credentials are named.
+const MOST_BROKEN: usize = 20;
 
 /// What the sources have now.
 #[derive(Default)]
-pub struct Current<'s> {
+struct Current<'s> {
     /// The Secrets that each region is to get, with its folder.
     secrets: Vec<(Directory, ObjectKey, Source<'s>)>,
-    /// The Credentials that are broken, so that nobody knows what values of today they stand for; each with why.
-    pub broken: BTreeMap<Claimant, Code>,
+    /// The Credentials that are broken, so that their values of today are unknown; each with why.
+    broken: BTreeMap<Claimant, Code>,
 }
 
 impl Current<'_> {
-    /// The values, by region folder.
-    pub fn values(&self) -> BTreeMap<Directory, BTreeMap<ObjectKey, &Payload>> {
+    fn values(&self) -> BTreeMap<Directory, BTreeMap<ObjectKey, &Payload>> {
         let mut values: BTreeMap<Directory, BTreeMap<ObjectKey, &Payload>> = BTreeMap::new();
         for (directory, lands, secret) in &self.secrets {
             if let Some(payload) = &secret.payload {
@@ -38,9 +47,37 @@ impl Current<'_> {
     }
 }
 
-/// Finds the values of today.
-pub fn current<'s>(fleet: &Fleet, survey: &'s Survey, keys: &KeyRing) -> Current<'s> {
-    wiped(|| sorted(fleet, survey, keys))
+/// Reads the sources, and answers with today's values.
+pub(in crate::run) fn with_today<T>(
+    session: &Session,
+    opened: &Opened,
+    keys: &KeyRing,
+    reach: &Reach,
+    answer: impl FnOnce(&Today<'_>) -> T,
+) -> Result<T, Failure> {
+    let (fleet, outputs) = (&opened.settings.fleet, [opened.output()]);
+    let surveyor =
+        Surveyor { looking: Looking::AtSources, ..Surveyor::new(session, fleet, &opened.typed, (&outputs, reach)) };
+    let survey = survey(&surveyor, Values::Read)?;
+    session.ui.findings(&survey.findings);
+    let current = wiped(|| sorted(fleet, &survey, keys));
+    warn_of_broken(&current.broken, &session.ui);
+    let today = Today { fleet: &fleet.name, keys, now: current.values() };
+    // Tags are made of the values.
+    Ok(wiped(|| answer(&today)))
+}
+
+/// Says whose values of today are not compared.
+fn warn_of_broken(broken: &BTreeMap<Claimant, Code>, ui: &Ui) {
+    if broken.is_empty() {
+        return;
+    }
+    let named: Vec<String> = broken.iter().map(|(name, code)| format!("{} ({})", name.path(), code.text())).collect();
+    ui.warn(&format!(
+        "today's values of broken Credentials are unknown, so their entries are listed as without --values: {}; `pouch \
+         render` says what is wrong",
+        few(&named, named.len(), MOST_BROKEN)
+    ));
 }
 
 fn sorted<'s>(fleet: &Fleet, survey: &'s Survey, keys: &KeyRing) -> Current<'s> {

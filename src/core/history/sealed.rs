@@ -113,13 +113,21 @@ impl SealedSecret {
         Ok(found)
     }
 
+    /// The names of its entries that have a value.
+    pub fn filled(&self) -> impl Iterator<Item = &str> {
+        self.entries.iter().filter(|(_, leaf)| **leaf != SealedLeaf::Empty).map(|(name, _)| name.as_str())
+    }
+
+    /// Everybody who can read it, as far as it names them.
+    pub fn readers(&self) -> impl Iterator<Item = &str> {
+        self.recipients.iter().chain(&self.unknown).map(String::as_str)
+    }
+
     /// How tags cover each non-empty entry; empty if pouch wrote no tags.
     pub fn covers(&self) -> BTreeMap<&str, Cover> {
         let Some(tags) = &self.tags else { return BTreeMap::new() };
         let own = reuse::own_tags(&tags.entry_lines);
-        let filled = self.entries.iter().filter(|(_, leaf)| **leaf != SealedLeaf::Empty);
-        let (long, short): (Vec<&str>, Vec<&str>) =
-            filled.map(|(name, _)| &**name).partition(|name| own.contains_key(name));
+        let (long, short): (Vec<&str>, Vec<&str>) = self.filled().partition(|name| own.contains_key(name));
         let of_short = if short.len() == 1 { Cover::Alone } else { Cover::Joint };
         long.into_iter().map(|name| (name, Cover::Own)).chain(short.into_iter().map(|name| (name, of_short))).collect()
     }

@@ -1,6 +1,4 @@
-//! What the versions of a manifest list, and what one version lists otherwise than the version before.
-//!
-//! Of two versions in pouch's own layout only the objects that differ are parsed; see [`cut`](crate::exposure::cut).
+//! The objects that the versions of a manifest list, and what one version lists otherwise than the version before.
 
 use alloc::borrow::ToOwned as _;
 use alloc::collections::{BTreeMap, BTreeSet};
@@ -8,12 +6,9 @@ use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-use crate::exposure::cut::{Cut, new_items};
-use crate::exposure::listed_by::{Home, MISSHAPEN, home, parsed};
-use crate::layout::manifest::claimant_in;
+use super::manifest::{Brought, Home, MISSHAPEN, Reads, Version, needed_by, root_of};
 use crate::name::{Claimant, Directory, GroupKind, Name, Namespace, ObjectKey};
 use crate::node::{Interner, Node};
-use crate::yaml::read::text_of;
 
 /// What a manifest says of an object.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -41,60 +36,59 @@ pub struct Change {
     pub listed: Option<Arc<Listed>>,
 }
 
-/// A version of a manifest.
-pub struct Version {
-    text: String,
-    cut: Option<Cut>,
-    home: Home,
+/// What a manifest lists otherwise than in the commit before.
+#[derive(Debug)]
+pub struct Relisted {
+    /// The manifest's path.
+    pub manifest: Arc<str>,
+    /// What is listed otherwise.
+    pub change: Change,
+    /// Whether a reuse key proves the manifest.
+    pub is_proved: bool,
 }
 
-impl Version {
-    /// Takes the text of the manifest of a folder. `before` is the version before it, if that can be used.
-    ///
-    /// Its objects are not looked at before [`changes`].
-    pub fn read(
-        bytes: &[u8],
-        directory: &Directory,
-        before: Option<&Self>,
-        interner: &mut Interner,
-    ) -> Result<Self, &'static str> {
-        let text = text_of(bytes).map_err(|_| "it is not UTF-8")?.to_owned();
-        let alike = before.and_then(|before| Some((before, before.cut.as_ref()?.alike(&before.text, &text)?)));
-        if let Some((before, cut)) = alike {
-            return Ok(Self { text, cut: Some(cut), home: before.home.clone() });
-        }
-        let cut = Cut::of(&text);
-        let home = home(&parsed(cut.as_ref().map_or(&text, |cut| &cut.head), interner)?)?;
-        match home.directory == *directory {
-            true => Ok(Self { text, cut, home }),
-            false => Err("it is the manifest of another folder"),
-        }
+impl Relisted {
+    /// The path in the repository of the file that is listed now.
+    pub fn path(&self) -> Option<String> {
+        let root = root_of(&self.manifest, &self.change.home.directory).unwrap_or_default();
+        Some(format!("{root}{}", self.change.listed.as_ref()?.path))
     }
+}
 
-    fn objects(&self) -> Option<&str> {
-        self.cut.as_ref().map(|cut| cut.objects_of(&self.text))
-    }
+/// What versions of a manifest list otherwise than those before them.
+#[derive(Default)]
+pub struct Relistings {
+    /// Each with the number of its commit.
+    pub found: Vec<(usize, Relisted)>,
+    before: Option<Version>,
+}
 
-    /// What it says of the objects that `other` does not list alike, or of all.
-    fn unlike(&self, other: Option<&Self>, interner: &mut Interner) -> Result<Objects, &'static str> {
-        let mut found = Objects::new();
-        let Some(objects) = self.objects() else {
-            let node = parsed(&self.text, interner)?;
-            let items = node.at(&["objects"]).map(Node::items).unwrap_or_default();
-            for item in items {
-                let (key, listed) = object(item, &self.home.directory)?;
-                found.insert(key, listed);
-            }
-            return Ok(found);
+impl Reads for Relistings {
+    fn read(&mut self, version: &Brought<'_>, interner: &mut Interner) -> Result<(), &'static str> {
+        let Brought { manifest, directory, commit, bytes, is_proved } = *version;
+        let before = self.before.take();
+        let mut read = |bytes| {
+            let new = Version::read(bytes, before.as_ref(), interner)?.of(directory)?;
+            let found = changes(before.as_ref(), Some(&new), interner)?;
+            Ok((new, found))
         };
-        let other = other.filter(|other| other.home == self.home).and_then(Self::objects);
-        for item in new_items(objects, other) {
-            // Each item is parsed as a list of one.
-            let item = parsed(item, interner)?;
-            let (key, listed) = object(item.items().first().ok_or(MISSHAPEN)?, &self.home.directory)?;
-            found.insert(key, listed);
-        }
-        Ok(found)
+        let (new, outcome) = match bytes.map(&mut read).transpose() {
+            Ok(new) => (new, Ok(())),
+            Err(why) => (None, Err(why)),
+        };
+        // What cannot be read lists nothing.
+        let (new, found) = match new {
+            Some((new, found)) => (Some(new), found),
+            None => (None, changes(before.as_ref(), None, interner).unwrap_or_default()),
+        };
+        self.before = new;
+        let relisted = |change| (commit, Relisted { manifest: manifest.clone(), change, is_proved });
+        self.found.extend(found.into_iter().map(relisted));
+        outcome
+    }
+
+    fn after(self) -> Self {
+        Self { before: self.before, ..Self::default() }
     }
 }
 
@@ -109,24 +103,33 @@ pub fn changes(
     new: Option<&Version>,
     interner: &mut Interner,
 ) -> Result<Vec<Change>, &'static str> {
-    // What is laid out otherwise is compared as a whole.
-    let both = old.zip(new).filter(|(old, new)| old.cut.is_some() && new.cut.is_some());
-    let before = old.map(|old| old.unlike(both.map(|(_, new)| new), interner)).transpose()?.unwrap_or_default();
-    let after = new.map(|new| new.unlike(both.map(|(old, _)| old), interner)).transpose()?.unwrap_or_default();
-    let is_same_home = old.zip(new).is_some_and(|(old, new)| old.home == new.home);
+    let before = old.map(|old| unlike(old, new, interner)).transpose()?.unwrap_or_default();
+    let after = new.map(|new| unlike(new, old, interner)).transpose()?.unwrap_or_default();
+    let is_same_home = old.zip(new).is_some_and(|(old, new)| old.home() == new.home());
     let mut found = Vec::new();
     if let Some(old) = old {
         for key in before.keys().filter(|key| !is_same_home || !after.contains_key(*key)) {
-            found.push(Change { home: old.home.clone(), key: key.clone(), listed: None });
+            found.push(Change { home: old.home().clone(), key: key.clone(), listed: None });
         }
     }
     if let Some(new) = new {
         for (key, listed) in after {
             if !is_same_home || before.get(&key) != Some(&listed) {
-                found.push(Change { home: new.home.clone(), key, listed: Some(Arc::new(listed)) });
+                found.push(Change { home: new.home().clone(), key, listed: Some(Arc::new(listed)) });
             }
         }
     }
+    Ok(found)
+}
+
+/// What a version says of the objects that `other` does not list alike.
+fn unlike(version: &Version, other: Option<&Version>, interner: &mut Interner) -> Result<Objects, &'static str> {
+    let mut found = Objects::new();
+    version.objects(other, interner, &mut |item| {
+        let (key, listed) = object(item, &version.home().directory)?;
+        found.insert(key, listed);
+        Ok(())
+    })?;
     Ok(found)
 }
 
@@ -140,10 +143,7 @@ fn object(node: &Node, directory: &Directory) -> Result<(ObjectKey, Listed), &'s
     if !is_inside.is_some_and(|rest| rest.starts_with('/')) {
         return Err("it lists an object in another folder");
     }
-    let mut claimants = BTreeSet::new();
-    for by in node.at(&["neededBy"]).map(Node::items).unwrap_or_default() {
-        claimants.insert(claimant_in(by).ok_or(MISSHAPEN)?);
-    }
+    let claimants = needed_by(node).collect::<Result<BTreeSet<Claimant>, _>>()?;
     let is_carried = node.str_at(&["state"]) == Some("carried");
     let reason = || node.str_at(&["reason"]).unwrap_or_default().to_owned();
     let from = node.str_at(&["from", "name"]);
@@ -179,7 +179,7 @@ mod tests {
     }
 
     fn version(text: &str, before: Option<&Version>) -> Result<Version, &'static str> {
-        Version::read(text.as_bytes(), &"eu".into(), before, &mut Interner::new())
+        Version::read(text.as_bytes(), before, &mut Interner::new())?.of(&"eu".into())
     }
 
     proptest! {

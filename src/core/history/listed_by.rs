@@ -1,8 +1,4 @@
-//! Who needed which Secret: what the manifests of a history say, read once each.
-//!
-//! A manifest lists every object of its region, and one version differs from the next by a few of them.
-//! So a text in pouch's own layout is cut at its objects, and only objects that the version before did not have are
-//! parsed. Any other text is parsed as a whole: the layout saves time and decides nothing.
+//! The claimants that needed each Secret: what the manifests of a history say, read once each.
 //!
 //! A manifest binds an entry to a file by the file's hash, so that nobody needs to know at which commit
 //! both stood together.
@@ -12,21 +8,9 @@ use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::cut::{Cut, new_items};
-use crate::layout::manifest::claimant_in;
-use crate::layout::manifest::{API_VERSION, FORMER, KIND};
-use crate::name::{Claimant, Directory, FleetName, is_directory};
+use super::manifest::{Brought, Home, MISSHAPEN, Reads, Version, needed_by};
+use crate::name::{Claimant, Directory, FleetName};
 use crate::node::{Interner, Node};
-use crate::yaml::read::{Document, documents, read, text_of};
-
-/// A region's folder in a fleet.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub struct Home {
-    /// The fleet.
-    pub fleet: FleetName,
-    /// The folder.
-    pub directory: Directory,
-}
 
 /// What manifests say of Secrets.
 #[derive(Default, Debug)]
@@ -37,11 +21,27 @@ pub struct ListedBy {
     fleets: BTreeMap<Directory, BTreeSet<FleetName>>,
 }
 
-/// The version of a manifest that was read last, kept for the next version.
-#[derive(Debug)]
-pub struct Before {
-    text: String,
-    cut: Option<Cut>,
+/// What manifests say of Secrets, and what those of them say that are proved.
+#[derive(Default)]
+pub struct Vouched {
+    /// What all say.
+    pub said: ListedBy,
+    /// What those say that a reuse key proves.
+    pub proved: ListedBy,
+    before: Option<Version>,
+    before_proved: Option<Version>,
+}
+
+impl Reads for Vouched {
+    fn read(&mut self, version: &Brought<'_>, interner: &mut Interner) -> Result<(), &'static str> {
+        let Some(bytes) = version.bytes else { return Ok(()) };
+        self.said.read(bytes, &mut self.before, interner)?;
+        if version.is_proved { self.proved.read(bytes, &mut self.before_proved, interner) } else { Ok(()) }
+    }
+
+    fn after(self) -> Self {
+        self
+    }
 }
 
 impl ListedBy {
@@ -52,48 +52,29 @@ impl ListedBy {
     pub fn read(
         &mut self,
         bytes: &[u8],
-        before: &mut Option<Before>,
+        before: &mut Option<Version>,
         interner: &mut Interner,
     ) -> Result<(), &'static str> {
-        let text = text_of(bytes).map_err(|_| "it is not UTF-8")?;
-        let alike = before.as_ref().and_then(|before| before.alike(text));
-        let Some(cut) = alike.or_else(|| Cut::of(text)) else {
-            self.read_whole(text, interner)?;
-            *before = Some(Before { text: text.to_owned(), cut: None });
-            return Ok(());
-        };
-        let head = home(&parsed(&cut.head, interner)?)?;
-        self.fleets.entry(head.directory.clone()).or_default().insert(head.fleet.clone());
-        // What another fleet's manifest said does not count as said by this one.
-        let old = before.as_ref().filter(|before| before.cut.as_ref().is_some_and(|old| old.head == cut.head));
-        for item in new_items(cut.objects_of(text), old.map(Before::objects)) {
-            // Each item is parsed as a list of one.
-            let item = parsed(item, interner)?;
-            self.add(&head, item.items().first().ok_or(MISSHAPEN)?)?;
-        }
-        *before = Some(Before { text: text.to_owned(), cut: Some(cut) });
+        let version = Version::read(bytes, before.as_ref(), interner)?;
+        let home = version.home();
+        self.fleets.entry(home.directory.clone()).or_default().insert(home.fleet.clone());
+        version.objects(before.as_ref(), interner, &mut |object| self.add(home, object))?;
+        *before = Some(version);
         Ok(())
-    }
-
-    fn read_whole(&mut self, text: &str, interner: &mut Interner) -> Result<(), &'static str> {
-        let node = parsed(text, interner)?;
-        let head = home(&node)?;
-        self.fleets.entry(head.directory.clone()).or_default().insert(head.fleet.clone());
-        let objects = node.at(&["objects"]).map(Node::items).unwrap_or_default();
-        objects.iter().try_for_each(|object| self.add(&head, object))
     }
 
     fn add(&mut self, home: &Home, object: &Node) -> Result<(), &'static str> {
         if object.str_at(&["key", "kind"]) != Some("Secret") {
             return Ok(());
         }
-        let sha256 = object.str_at(&["sha256"]).ok_or(MISSHAPEN)?;
-        let file = (home.directory.clone(), sha256.to_owned());
-        let credentials = self.files.entry(file).or_default().entry(home.fleet.clone()).or_default();
-        for by in object.at(&["neededBy"]).map(Node::items).unwrap_or_default() {
-            credentials.insert(claimant_in(by).ok_or(MISSHAPEN)?);
-        }
-        Ok(())
+        let claimants = self.file(home, object.str_at(&["sha256"]).ok_or(MISSHAPEN)?);
+        needed_by(object).try_for_each(|by| by.map(|by| _ = claimants.insert(by)))
+    }
+
+    /// Notes that a file is listed, and returns the claimants that are known to need it.
+    pub fn file(&mut self, home: &Home, sha256: &str) -> &mut BTreeSet<Claimant> {
+        let fleets = self.files.entry((home.directory.clone(), sha256.to_owned())).or_default();
+        fleets.entry(home.fleet.clone()).or_default()
     }
 
     /// Adds what another collection says.
@@ -129,41 +110,9 @@ impl ListedBy {
     }
 }
 
-/// Why a manifest is passed over.
-pub const MISSHAPEN: &str = "it is no manifest of a bundle";
-
-/// The one document of a text.
-pub fn parsed(text: &str, interner: &mut Interner) -> Result<Node, &'static str> {
-    let mut documents = documents(text);
-    let (Some(document), None) = (documents.next(), documents.next()) else { return Err(MISSHAPEN) };
-    let document: Document<'_> = document;
-    read(&document, interner).map_err(|_| "it is not YAML that pouch can read")
-}
-
-/// Whose manifest it is.
-pub fn home(node: &Node) -> Result<Home, &'static str> {
-    let text = |path: &[&str]| node.str_at(path).ok_or(MISSHAPEN);
-    let directory = text(&["metadata", "name"])?;
-    let is_known = [API_VERSION, FORMER].contains(&text(&["apiVersion"])?);
-    if !is_known || text(&["kind"])? != KIND || !is_directory(directory) {
-        return Err(MISSHAPEN);
-    }
-    Ok(Home { fleet: text(&["fleet"])?.into(), directory: directory.into() })
-}
-
-impl Before {
-    fn objects(&self) -> &str {
-        self.cut.as_ref().map(|cut| cut.objects_of(&self.text)).unwrap_or_default()
-    }
-
-    fn alike(&self, text: &str) -> Option<Cut> {
-        self.cut.as_ref()?.alike(&self.text, text)
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use super::super::cut::OBJECTS;
+    use super::super::cut::{Cut, OBJECTS};
     use super::*;
     use proptest::prelude::*;
 
@@ -240,8 +189,7 @@ mod tests {
             for (old, new) in texts.iter().zip(texts.iter().skip(1)) {
                 let cut = Cut::of(old);
                 let both_have = [old, new].iter().all(|text| text.contains(OBJECTS));
-                let before = Before { text: old.clone(), cut };
-                let is_alike = before.alike(new).is_some();
+                let is_alike = cut.and_then(|cut| cut.alike(old, new)).is_some();
                 prop_assert_eq!(is_alike, both_have && !(other && versions.len() > 1));
             }
             let (quick, slow) = (read_all(&texts, true), read_all(&texts, false));
@@ -262,9 +210,9 @@ mod tests {
             let start = at.index(old.len());
             let end = start.saturating_add(gone).min(old.len());
             let new = format!("{}{put}{}", old.get(..start).unwrap(), old.get(end..).unwrap());
-            let before = Before { cut: Cut::of(&old), text: old };
-            prop_assert!(before.cut.is_some());
-            if let Some(cut) = before.alike(&new) {
+            let before = Cut::of(&old);
+            prop_assert!(before.is_some());
+            if let Some(cut) = before.and_then(|before| before.alike(&old, &new)) {
                 prop_assert_eq!(Some(cut), Cut::of(&new));
             }
         }

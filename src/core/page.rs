@@ -18,9 +18,12 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use sha2::{Digest as _, Sha256};
 
-use crate::explain::record::{ClaimRecord, Explanation};
+use crate::explain::record::{ClaimRecord, Explanation, Fate};
+use crate::finding::Severity;
+use crate::judge::case::Verdict;
 use crate::listing::counted;
 use crate::log::Log;
+use crate::region::change::Action;
 use crate::report::group::{Group, Tell, concerned, groups, place};
 use crate::report::names::{Names, fields, held_by_acceptances, object};
 use crate::report::standing::Standing;
@@ -108,7 +111,7 @@ pub fn explain(explanation: &Explanation, life: Option<&Log>, release: &str) -> 
         for object in &explanation.objects {
             page.raw("<li>");
             page.element("code", &object.path);
-            page.text(&format!(" {}", object.state));
+            page.text(&format!(" {}", object.state.word()));
             page.raw("</li>");
         }
         page.raw("</ul>");
@@ -201,26 +204,57 @@ fn sentence(summary: &Summary, loud: &[&Region]) -> String {
     format!("{}.", parts.join("; "))
 }
 
-/// What is counted of a region.
-const COUNTS: [&str; 9] =
-    ["added", "changed", "resealed", "withdrawn", "handover", "unseen", "carried", "refused", "broken"];
+/// Something that is counted of a region.
+#[derive(Clone, Copy)]
+enum Counted {
+    Objects(Action),
+    Handover,
+    Unseen,
+    Carried,
+    Stopped(Verdict),
+}
 
-fn count_of(region: &Region, what: &str) -> usize {
-    match what {
-        "unseen" => region.unseen,
-        "carried" => region.carried,
-        "handover" => region.handover,
-        "refused" | "broken" => region.stopped.iter().filter(|stopped| stopped.verdict == what).count(),
-        action => region.count(action),
+/// The columns of counts.
+const COUNTED: [Counted; 9] = [
+    Counted::Objects(Action::Added),
+    Counted::Objects(Action::Changed),
+    Counted::Objects(Action::Resealed),
+    Counted::Objects(Action::Withdrawn),
+    Counted::Handover,
+    Counted::Unseen,
+    Counted::Carried,
+    Counted::Stopped(Verdict::Refused),
+    Counted::Stopped(Verdict::Broken),
+];
+
+impl Counted {
+    fn word(self) -> &'static str {
+        match self {
+            Counted::Objects(action) => action.word(),
+            Counted::Handover => "handover",
+            Counted::Unseen => "unseen",
+            Counted::Carried => "carried",
+            Counted::Stopped(verdict) => verdict.word(),
+        }
+    }
+
+    fn of(self, region: &Region) -> usize {
+        match self {
+            Counted::Objects(action) => region.count(action),
+            Counted::Handover => region.handover,
+            Counted::Unseen => region.unseen,
+            Counted::Carried => region.carried,
+            Counted::Stopped(verdict) => region.stopped.iter().filter(|stopped| stopped.verdict == verdict).count(),
+        }
     }
 }
 
 fn table(page: &mut Html, regions: &[Region], word: fn(Outcome) -> &'static str) {
     // What no region has needs no column.
-    let columns: Vec<&str> =
-        COUNTS.into_iter().filter(|what| regions.iter().any(|region| count_of(region, what) > 0)).collect();
+    let columns: Vec<Counted> =
+        COUNTED.into_iter().filter(|what| regions.iter().any(|region| what.of(region) > 0)).collect();
     page.raw("<div class=\"scroll\"><table><tr><th>region<th>what would happen<th>objects");
-    columns.iter().for_each(|what| page.raw(&format!("<th>{what}")));
+    columns.iter().for_each(|what| page.raw(&format!("<th>{}", what.word())));
     page.raw("</tr>\n");
     for region in regions {
         page.raw("<tr><td>");
@@ -229,9 +263,9 @@ fn table(page: &mut Html, regions: &[Region], word: fn(Outcome) -> &'static str)
         page.text(word(region.outcome));
         page.raw(&format!("<td class=\"n\">{}", region.objects));
         for what in &columns {
-            match count_of(region, what) {
+            match what.of(region) {
                 0 => page.raw("<td>"),
-                count => page.raw(&format!("<td class=\"n {what}\">{count}")),
+                count => page.raw(&format!("<td class=\"n {}\">{count}", what.word())),
             }
         }
         page.raw("</tr>\n");
@@ -294,7 +328,7 @@ fn changes(page: &mut Html, region: &Region, (claims, ages): (&Claims<'_>, &Ages
 
 fn held(page: &mut Html, region: &Region, hold: &HoldRecord) {
     page.raw("<p><span class=\"pill held\">held</span> ");
-    page.element("code", &hold.code);
+    page.element("code", hold.code.text());
     if let Some((flag, value)) = hold.flag.as_deref().zip(hold.value.as_deref()) {
         page.text("; ");
         page.element("code", &format!("{flag} {value}"));
@@ -323,12 +357,11 @@ fn card(
     page.raw("</h4>");
     if let Some(claim) = claim {
         let region = claim.region.as_ref().map(|region| format!(" for region {region}")).unwrap_or_default();
-        let class = match &*claim.verdict {
-            "refused" => "refused",
-            "broken" => "broken",
-            _ => "dim",
+        let class = match claim.verdict {
+            Fate::Refused | Fate::Broken => claim.verdict.word(),
+            Fate::Admitted | Fate::Unpublished | Fate::Paused => "dim",
         };
-        page.element(&format!("span class=\"{class}\""), &claim.verdict);
+        page.element(&format!("span class=\"{class}\""), claim.verdict.word());
         page.element("span class=\"dim\"", &format!("{region}, at {}", claim.place.text));
     }
     if !lines.is_empty() {
@@ -352,7 +385,7 @@ fn card(
 /// Findings by code, the most severe first. Information is counted, as where findings are told.
 fn findings(page: &mut Html, all: &[FindingRecord]) {
     let (quiet, told): (Vec<&FindingRecord>, Vec<&FindingRecord>) =
-        all.iter().partition(|finding| finding.severity == "info");
+        all.iter().partition(|finding| finding.severity == Severity::Info);
     if told.is_empty() {
         page.element("p", "None.");
     }
@@ -363,14 +396,14 @@ fn findings(page: &mut Html, all: &[FindingRecord]) {
     let groups = groups(told);
     let mut of_code: BTreeMap<(bool, &str), Vec<&Group<'_, FindingRecord>>> = BTreeMap::new();
     for group in &groups {
-        of_code.entry((group.first.severity != "error", group.first.code)).or_default().push(group);
+        of_code.entry((group.first.severity != Severity::Error, group.first.code.text())).or_default().push(group);
     }
     // What others follow from comes before the rest.
     let mut of_code: Vec<_> = of_code.into_iter().collect();
     of_code
         .sort_by_key(|((is_less, _), groups)| (*is_less, !groups.iter().any(|group| !group.consequences.is_empty())));
     for ((_, code), groups) in &of_code {
-        let Some(severity) = groups.first().map(|group| group.first.severity) else { continue };
+        let Some(severity) = groups.first().map(|group| group.first.severity.word()) else { continue };
         let count = groups.len();
         page.raw(&format!("<details open><summary><span class=\"{severity}\">{severity}</span> "));
         page.element("code", code);
@@ -395,7 +428,7 @@ fn silenced<'s>(page: &mut Html, silenced: impl Iterator<Item = &'s SilencedReco
     for group in &groups {
         page.raw("<dl>");
         head_of(page, group, |silenced| &silenced.finding);
-        page.element("dd", &format!("{}, silenced: {}", group.first.finding.code, group.first.reason));
+        page.element("dd", &format!("{}, silenced: {}", group.first.finding.code.text(), group.first.reason));
         page.raw("</dl>");
     }
     page.raw("</details>\n");

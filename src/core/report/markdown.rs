@@ -11,6 +11,7 @@ use super::escape;
 use super::group::{Group, Tell, concerned, counts, groups, place};
 use super::names::{Names, fields, held_by_acceptances, readable};
 use super::summary::{FindingRecord, Outcome, Region, SilencedRecord, Summary};
+use crate::finding::Severity;
 use crate::listing::{counted, cut};
 
 /// The longest comment that GitHub takes, in characters.
@@ -101,9 +102,7 @@ impl Out {
             0 => String::new(),
             count => format!(", {} not looked into", counted(count, "Secret", "Secrets")),
         };
-        let counts = ["added", "changed", "resealed", "withdrawn"].map(|action| (action, region.count(action)));
-        let counts = counts.iter().filter(|(_, count)| *count > 0);
-        let counts: String = counts.map(|(action, count)| format!(", {count} {action}")).collect();
+        let counts: String = region.counts().map(|(action, count)| format!(", {count} {}", action.word())).collect();
         let stay = [("carried over", region.carried), ("handed over", region.handover)];
         let stay: String =
             stay.iter().filter(|(_, count)| *count > 0).map(|(word, it)| format!(", {it} {word}")).collect();
@@ -112,7 +111,7 @@ impl Out {
             let accept = hold.flag.as_deref().zip(hold.value.as_deref());
             let lets = region.lets_through();
             let accept = accept.map(|(flag, value)| format!("; {} {lets}", code(&format!("{flag} {value}"))));
-            self.line(&format!("  - **held:** {}{}", code(&hold.code), accept.unwrap_or_default()));
+            self.line(&format!("  - **held:** {}{}", code(hold.code.text()), accept.unwrap_or_default()));
         }
         for recipient in &region.recipients_added {
             self.line(&format!("  - **{}:** {}", region.gains(), code(recipient)));
@@ -124,7 +123,7 @@ impl Out {
 
     /// How much was found.
     fn counts(&mut self, findings: &[FindingRecord]) {
-        let groups = groups(findings.iter().filter(|finding| finding.severity != "info"));
+        let groups = groups(findings.iter().filter(|finding| finding.severity != Severity::Info));
         if !groups.is_empty() {
             self.line(&format!("{}; they stand at the end.\n", counts(&groups)));
         }
@@ -148,7 +147,7 @@ impl Out {
     }
 
     fn findings(&mut self, findings: &[FindingRecord]) {
-        let groups = groups(findings.iter().filter(|finding| finding.severity != "info"));
+        let groups = groups(findings.iter().filter(|finding| finding.severity != Severity::Info));
         if groups.is_empty() {
             return;
         }
@@ -187,7 +186,12 @@ impl Out {
         };
         let whose = concerned(&group.whose(), NAMED).map(|whose| format!(" for {}", code(&cut(&whose, CHARS))));
         let whose = whose.unwrap_or_default();
-        self.line(&format!("- **{severity}** {}{whose}{at}: {}", code(text), code(&cut(message, CHARS))));
+        self.line(&format!(
+            "- **{}** {}{whose}{at}: {}",
+            severity.word(),
+            code(text.text()),
+            code(&cut(message, CHARS))
+        ));
     }
 
     /// The text, which ends with how many lines there was no room for, and what tells all.

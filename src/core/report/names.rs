@@ -10,10 +10,13 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::escape;
-use super::summary::{CarriedRecord, ChangeRecord, EntryRecord, FieldRecord, ObjectRecord, Region, SplitRecord, Word};
+use super::summary::{CarriedRecord, ChangeRecord, EntryRecord, FieldRecord, ObjectRecord, Region, SplitRecord};
+use crate::finding::Code;
+use crate::judge::case::Verdict;
 use crate::listing::{counted, few};
 use crate::name::{Claimant, Namespace};
-use crate::region::ledger::Gone;
+use crate::region::change::{Action, Reason, Values};
+use crate::secret::EntryChange;
 
 /// How much a line names.
 struct Most {
@@ -62,9 +65,16 @@ impl What {
             What::Resealed => "resealed",
         }
     }
+}
 
-    fn of(action: &str) -> Option<Self> {
-        [What::Withdrawn, What::Changed, What::Added, What::Resealed].into_iter().find(|what| what.word() == action)
+impl From<Action> for What {
+    fn from(action: Action) -> Self {
+        match action {
+            Action::Added => What::Added,
+            Action::Changed => What::Changed,
+            Action::Resealed => What::Resealed,
+            Action::Withdrawn => What::Withdrawn,
+        }
     }
 }
 
@@ -73,7 +83,7 @@ enum Item<'r> {
     Object(&'r ObjectRecord),
     Carried(&'r CarriedRecord),
     Change(&'r ChangeRecord),
-    Codes(&'r [Word]),
+    Codes(&'r [Code]),
 }
 
 /// No reason.
@@ -94,11 +104,11 @@ impl<'r> Names<'r> {
     pub fn of(region: &'r Region) -> Self {
         let mut names = Self { lines: BTreeMap::new(), splits: &region.splits, restored: region.restored };
         for change in &region.changes {
-            let Some(what) = What::of(&change.action) else { continue };
-            let why = match what {
-                What::Resealed => Cow::Owned(resealed(change)),
-                What::Withdrawn => change.why.as_deref().and_then(Gone::of).map_or(NO_REASON, |it| it.shown().into()),
-                _ => NO_REASON,
+            let what = What::from(change.action);
+            let why = match change.action {
+                Action::Resealed => Cow::Owned(resealed(change)),
+                Action::Withdrawn => change.why.map_or(NO_REASON, |why| Cow::Borrowed(why.shown())),
+                Action::Added | Action::Changed => NO_REASON,
             };
             names.add(what, &change.credentials, why, || Item::Change(change));
         }
@@ -114,14 +124,17 @@ impl<'r> Names<'r> {
         for carried in &region.carried_objects {
             let (what, why) = match carried.is_handover() {
                 true => (What::Handover, NO_REASON),
-                false => (What::Carried, Cow::Borrowed(&*carried.reason)),
+                false => (What::Carried, Cow::Borrowed(carried.reason.text())),
             };
             names.add(what, &carried.credentials, why, || Item::Carried(carried));
         }
         let carried = region.carried_objects.iter().filter(|carried| !carried.is_handover());
         let carried: BTreeSet<&String> = carried.flat_map(|carried| &carried.credentials).collect();
         for stopped in &region.stopped {
-            let what = if stopped.verdict == What::Refused.word() { What::Refused } else { What::Broken };
+            let what = match stopped.verdict {
+                Verdict::Refused => What::Refused,
+                Verdict::Broken | Verdict::Admitted => What::Broken,
+            };
             // The line of what is carried over for it says why.
             if what == What::Broken && carried.contains(&stopped.credential) {
                 continue;
@@ -199,19 +212,21 @@ fn item(item: &Item<'_>, most: &Most) -> String {
             let guest = carried.guest.as_ref().map(|guest| format!(" (in guests: {})", object(guest)));
             object(&carried.object) + &guest.unwrap_or_default()
         }
-        Item::Codes(codes) => codes.join(", "),
+        Item::Codes(codes) => texts(codes).join(", "),
         Item::Change(change) => {
-            let entry = |(name, word): (&str, &str)| match word {
-                "changed" => escape(name),
-                "perhapsChanged" => format!("perhaps {}", escape(name)),
-                word => format!("{} {word}", escape(name)),
+            let entry = |entry: &EntryRecord| match (escape(&entry.name), entry.change) {
+                (name, EntryChange::Changed) => name,
+                (name, EntryChange::PerhapsChanged) => format!("perhaps {name}"),
+                (name, change @ (EntryChange::Same | EntryChange::Added | EntryChange::Withdrawn)) => {
+                    format!("{name} {}", change.word())
+                }
             };
             let untold = untold(change);
             // Without tags every entry that stays has perhaps changed.
-            let is_told = |record: &&EntryRecord| untold.is_none() || record.change != "perhapsChanged";
-            let entries = change.entries().iter().filter(is_told).map(|it| entry((&it.name, &it.change)));
+            let is_told = |record: &&EntryRecord| untold.is_none() || record.change != EntryChange::PerhapsChanged;
+            let entries = change.entries().iter().filter(is_told).map(entry);
             // What is sealed anew for what stands open says so in its reason.
-            let fields = change.fields().iter().filter(|_| change.action != What::Resealed.word());
+            let fields = change.fields().iter().filter(|_| change.action != Action::Resealed);
             let mut parts: Vec<String> = entries.chain(fields.map(|field| escape(&field.path))).collect();
             let count = parts.len();
             let more = few(parts.drain(..), count, most.entries);
@@ -222,7 +237,7 @@ fn item(item: &Item<'_>, most: &Most) -> String {
                 Some(guest) if change.within.as_ref().is_some_and(|within| within.to_some) => {
                     format!(" (in guests: {}, which stays where no other set delivers it)", object(guest))
                 }
-                Some(guest) if change.action == What::Withdrawn.word() => {
+                Some(guest) if change.action == Action::Withdrawn => {
                     format!(" (in guests: {}, which stays there)", object(guest))
                 }
                 Some(guest) => format!(" (in guests: {})", object(guest)),
@@ -230,6 +245,11 @@ fn item(item: &Item<'_>, most: &Most) -> String {
             object(&change.object) + &guest + &parts
         }
     }
+}
+
+/// The codes of findings as they are printed.
+pub fn texts(codes: &[Code]) -> Vec<&'static str> {
+    codes.iter().map(|code| code.text()).collect()
 }
 
 /// What one command line of acceptances lets through: all that is held, but for regions that stay held.
@@ -271,19 +291,19 @@ pub fn readable(region: &Region, most: usize) -> Vec<String> {
 
 /// Why a Secret is sealed anew, and what becomes of its values, as far as that is known.
 fn resealed(change: &ChangeRecord) -> String {
-    let why = |word: &Word| match &**word {
-        "delivery" => Some("the delivery changed"),
-        "metadata" => Some("its labels or annotations changed"),
-        "recipients" => Some("the recipients changed"),
-        "asked" => Some("that was asked for"),
-        "unvouched" => Some("no reuse key vouches for what is published"),
-        _ => None,
+    let why = |reason: &Reason| match reason {
+        Reason::Delivery => Some("the delivery changed"),
+        Reason::Metadata => Some("its labels or annotations changed"),
+        Reason::Recipients => Some("the recipients changed"),
+        Reason::Asked => Some("that was asked for"),
+        Reason::Unvouched => Some("no reuse key vouches for what is published"),
+        Reason::Type | Reason::File | Reason::NoTags | Reason::ReuseKey | Reason::NoValues => None,
     };
     let why: Vec<&str> = change.reasons().iter().filter_map(why).collect();
     let values = match change.values() {
-        Some("same") => Some("values unchanged"),
-        Some("unknown") => Some("whether values change is not told"),
-        _ => None,
+        Some(Values::Same) => Some("values unchanged"),
+        Some(Values::Unknown) => Some("whether values change is not told"),
+        Some(Values::Changed) | None => None,
     };
     let why = (!why.is_empty()).then(|| format!("because {}", why.join(" and ")));
     [why.as_deref(), values].into_iter().flatten().collect::<Vec<&str>>().join("; ")
@@ -292,16 +312,17 @@ fn resealed(change: &ChangeRecord) -> String {
 /// What is said of a changed Secret if its values cannot be compared with those that are published.
 fn untold(change: &ChangeRecord) -> Option<String> {
     // Where no Secret is looked into, that is said once.
-    let why = |word: &Word| match &**word {
-        "file" => Some("its file is missing, or not the one that pouch published"),
-        "noTags" => Some("it is published without entry tags"),
-        "reuseKey" => Some("its entry tags are of a reuse key that is not at hand"),
-        _ => None,
+    let why = |reason: &Reason| match reason {
+        Reason::File => Some("its file is missing, or not the one that pouch published"),
+        Reason::NoTags => Some("it is published without entry tags"),
+        Reason::ReuseKey => Some("its entry tags are of a reuse key that is not at hand"),
+        Reason::Delivery | Reason::Metadata | Reason::Type | Reason::Recipients | Reason::Asked => None,
+        Reason::Unvouched | Reason::NoValues => None,
     };
     let why = change.reasons().iter().find_map(why)?;
     let what = match change.values() {
-        Some("changed") => "which entries change",
-        _ => "which entries change, if any",
+        Some(Values::Changed) => "which entries change",
+        Some(Values::Same | Values::Unknown) | None => "which entries change, if any",
     };
     Some(format!("cannot tell {what}: {why}"))
 }

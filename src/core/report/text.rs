@@ -108,20 +108,6 @@ pub fn findings(findings: &[&Finding], paint: Paint, links: &Links, all: bool) -
     out
 }
 
-/// `3 errors, 2 warnings`: how many findings there are of each severity; empty if there are none.
-pub fn counts<'f>(findings: impl Iterator<Item = &'f Finding> + Clone) -> String {
-    let words = [
-        (Severity::Error, "error", "errors"),
-        (Severity::Warning, "warning", "warnings"),
-        (Severity::Info, "piece of information", "pieces of information"),
-    ];
-    let count = |(severity, one, many)| {
-        let count = findings.clone().filter(|finding| finding.severity == severity).count();
-        (count > 0).then(|| counted(count, one, many))
-    };
-    words.into_iter().filter_map(count).collect::<Vec<String>>().join(", ")
-}
-
 /// One finding, several lines, ending in a line feed.
 pub fn finding(finding: &Finding, paint: Paint, links: &Links) -> String {
     group::groups([finding]).iter().map(|group| one(group, paint, links, 1)).collect()

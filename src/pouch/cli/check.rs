@@ -14,8 +14,9 @@ use pouch_core::report::check::github::github;
 use pouch_core::report::check::junit::junit;
 use pouch_core::report::check::sarif::sarif;
 use pouch_core::report::check::{Checked, Checkout, checked, grouped};
+use pouch_core::report::group::amounts;
 use pouch_core::report::summary::Summary;
-use pouch_core::report::text::{self, counts};
+use pouch_core::report::text;
 
 use super::asked::{Asked, LookArgs};
 use super::reach::{self, ReachArgs};
@@ -140,7 +141,7 @@ pub fn run(session: &Session, args: &Args) -> Result<Ended, Failure> {
             return Err(Failure { kind, message, help: String::from("Run it again once nothing fails.") });
         }
         write(path, &Baseline::of(&all))?;
-        let count = counts(all.iter().map(|checked| checked.finding));
+        let count = amounts(all.iter().map(|checked| checked.finding.severity));
         let count = if count.is_empty() { String::from("nothing") } else { count };
         session.ui.note(&format!("{} knows {count} now", path.display()));
         return Ok(Ended::Done);

@@ -1,7 +1,7 @@
 //! `pouch explain`: why an object is, or is not, in a region.
 
 use clap::ValueEnum;
-use pouch_core::explain::record::Explanation;
+use pouch_core::explain::record::{Explanation, State};
 use pouch_core::explain::{Missed, Question, explanation, graph, text};
 use pouch_core::finding::{Class, Finding};
 use pouch_core::page;
@@ -116,7 +116,7 @@ pub fn run(session: &Session, args: &Args) -> Result<Ended, Failure> {
             let help = format!("No bundle has anything of it either.{meant}{}", became.unwrap_or_default());
             return Err(Failure::failed(message, help));
         }
-        let is_published = explanation.objects.iter().any(|object| object.state != "added");
+        let is_published = explanation.objects.iter().any(|object| object.state != State::Added);
         session.ui.note(&match is_published {
             true => format!("{message}; bundles still have what is named here"),
             false => message,

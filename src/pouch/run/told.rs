@@ -8,6 +8,7 @@ use pouch_core::finding::Counts;
 use pouch_core::layout::path::gitattributes;
 use pouch_core::listing::{counted, few};
 use pouch_core::name::Claimant;
+use pouch_core::region::change::Action;
 use pouch_core::report::escape_json;
 use pouch_core::report::metrics::RunFacts;
 use pouch_core::report::names::{Names, fields, held_by_acceptances, readable, recipients};
@@ -100,14 +101,15 @@ fn outcome_line(region: &summary::Region, width: usize, word: &str) -> String {
     let (namespaces, objects): (Vec<&ChangeRecord>, Vec<&ChangeRecord>) = region.changes.iter().partition(is_namespace);
     let held = region.outcome == Outcome::Held;
     let mut parts = if held { Vec::new() } else { vec![counted(region.objects, "object", "objects")] };
-    for action in ["added", "changed", "resealed", "withdrawn"] {
-        let count = |changes: &[&ChangeRecord]| changes.iter().filter(|change| change.action == action).count();
+    for action in Action::ALL {
+        let (count, word) =
+            (|changes: &[&ChangeRecord]| changes.iter().filter(|it| it.action == *action).count(), action.word());
         // What a bundle has is counted without its Namespaces, so these are counted apart.
         if count(&objects) > 0 {
-            parts.push(format!("{} {action}", count(&objects)));
+            parts.push(format!("{} {word}", count(&objects)));
         }
         if count(&namespaces) > 0 {
-            parts.push(format!("{} {action}", counted(count(&namespaces), "Namespace", "Namespaces")));
+            parts.push(format!("{} {word}", counted(count(&namespaces), "Namespace", "Namespaces")));
         }
     }
     if region.carried > 0 {
@@ -170,7 +172,7 @@ pub fn tell(session: &Session, report: &Report, lines: &str, given: &Given) {
 
 /// Whether a Credential loses something in a region, or would if the region were not held.
 fn takes_away(region: &summary::Region, path: &String) -> bool {
-    let withdrawn = |change: &ChangeRecord| change.action == "withdrawn" && change.credentials.contains(path);
+    let withdrawn = |change: &ChangeRecord| change.action == Action::Withdrawn && change.credentials.contains(path);
     region.changes.iter().any(withdrawn)
         || region.sharings.iter().any(|sharing| sharing.left.contains(path))
         || region.holds.iter().any(|hold| hold.credentials.contains(path))

@@ -10,7 +10,7 @@ use alloc::vec::Vec;
 
 use super::Checked;
 use crate::finding::{Code, Finding, Severity};
-use crate::report::text::counts;
+use crate::report::group::amounts;
 
 /// How many annotations of a kind GitHub shows of one step.
 const MOST: usize = 10;
@@ -36,7 +36,10 @@ pub fn github(checked: &[Checked<'_>]) -> String {
         rest.extend(places.iter().skip(MOST).flatten().map(|checked| checked.finding));
     }
     if !rest.is_empty() {
-        out.push_str(&format!("and {} that GitHub would not show\n", counts(rest.iter().copied())));
+        out.push_str(&format!(
+            "and {} that GitHub would not show\n",
+            amounts(rest.iter().map(|finding| finding.severity))
+        ));
     }
     out
 }

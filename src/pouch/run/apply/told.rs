@@ -172,7 +172,7 @@ fn word(refusal: &Refusal) -> String {
 /// What became of the region, for machines.
 pub fn record(outcome: &Outcome, subject: &Applying<'_>) -> AppliedRegion {
     let change =
-        |(action, key): &(Action, ObjectKey)| AppliedRecord { action: action.word(), object: ObjectRecord::from(key) };
+        |(action, key): &(Action, ObjectKey)| AppliedRecord { action: *action, object: ObjectRecord::from(key) };
     let trouble = |(key, failure): &(Option<ObjectKey>, Failure)| TroubleRecord {
         object: key.as_ref().map(ObjectRecord::from),
         message: failure.message.clone(),

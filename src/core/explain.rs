@@ -267,7 +267,7 @@ fn records(fleet: &Fleet, findings: Vec<Finding>) -> Vec<FindingRecord> {
 /// A claimant that names no region, or none that is known.
 pub fn elsewhere(fleet: &Fleet, asked: &Asked) -> ClaimRecord {
     let is_broken = asked.findings.iter().any(Finding::stops_claim);
-    unclaimed(fleet, asked, if is_broken { Fate::Broken } else { Fate::Unpublished })
+    unclaimed(fleet, asked, if is_broken { Fate::Judged(Verdict::Broken) } else { Fate::Unpublished })
 }
 
 fn region(bundle: &Bundle<'_>) -> RegionRecord {
@@ -345,7 +345,7 @@ impl<'a> Bundle<'a> {
     /// Who can read a Secret that a claimant has, or is to have.
     fn readers_of(&self, by: &Claimant) -> BTreeSet<&Recipient> {
         let keys = self.of.get(by).into_iter().flatten().filter(|key| key.kind.is_secret());
-        let stays = |key: &&&ObjectKey| self.state(key) != Some(State::Withdrawn);
+        let stays = |key: &&&ObjectKey| self.state(key) != Some(State::Changes(Action::Withdrawn));
         let objects = keys.filter(stays).filter_map(|key| self.objects.get(*key));
         objects.flat_map(|object| self.readers(object)).collect()
     }
@@ -353,7 +353,7 @@ impl<'a> Bundle<'a> {
     /// What becomes of an object; none if it is neither published nor to be.
     fn state(&self, lands: &ObjectKey) -> Option<State> {
         if let Some(change) = self.changes.get(lands) {
-            return Some(change.action.into());
+            return Some(State::Changes(change.action));
         }
         self.objects.get(lands).map(|object| match &object.state {
             ObjectState::Current if self.is_blind && lands.kind.is_secret() => State::Unseen,
@@ -435,7 +435,7 @@ fn claim(
         match bundle.state(key) {
             // Whether others need it too, and the brake, was not asked.
             Some(_) if bundle.is_narrow => published.push(ObjectRecord::from(*key)),
-            Some(State::Withdrawn) => withdrawn.push(ObjectRecord::from(*key)),
+            Some(State::Changes(Action::Withdrawn)) => withdrawn.push(ObjectRecord::from(*key)),
             Some(_) => kept.push(ObjectRecord::from(*key)),
             None => {}
         }
@@ -445,7 +445,7 @@ fn claim(
     Some(ClaimRecord {
         credential: claim.by.path(),
         place: PlaceRecord::from(&claim.origin),
-        verdict: ruled.verdict.into(),
+        verdict: Fate::Judged(ruled.verdict),
         region: Some(bundle.to.region.name.to_string()),
         recipients: readers.iter().map(ToString::to_string).collect(),
         recipients_held: held.map(ToString::to_string).collect(),

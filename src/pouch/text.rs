@@ -172,7 +172,7 @@ fn body(moved: &[&Region]) -> Vec<String> {
             names.extend(readable(region, NAMES.min(most / 2)));
             names.extend(Names::of(region).lines(most.saturating_sub(names.len())));
             room = room.saturating_sub(names.len());
-            lines.extend(names.into_iter().map(|line| format!("  {line}")));
+            lines.extend(names.into_iter().map(|line| format!("  {}", escape(&line.to_string()))));
         }
     }
     lines

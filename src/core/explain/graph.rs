@@ -10,9 +10,10 @@ use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
 
 use super::record::{Explanation, StepRecord};
-use super::text::{named, state as told};
+use super::text::state as told;
 use crate::name::Claimant;
 use crate::report::escape;
+use crate::report::names::object as named;
 use crate::report::summary::ObjectRecord;
 
 /// What a node stands for, which says how it looks.

@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use crate::admission::Rule;
 use crate::closure::Role;
-use crate::finding::{Class, Code, Origin};
+use crate::finding::{Code, Origin};
 use crate::judge::case::Verdict;
 use crate::name::spelt;
 use crate::region::change::Action;
@@ -200,43 +200,23 @@ pub struct ClaimRecord {
 /// The fate of a claim.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Fate {
-    /// Its closure is published.
-    Admitted,
-    /// It is not allowed, and what it had is withdrawn.
-    Refused,
-    /// It cannot be resolved now, and what it had stays.
-    Broken,
+    /// It was judged.
+    Judged(Verdict),
     /// It names no region, or a retired one.
     Unpublished,
     /// Its region is left alone.
     Paused,
 }
 
-spelt!(Fate {
-    Admitted "admitted",
-    Refused "refused",
-    Broken "broken",
-    Unpublished "unpublished",
-    Paused "paused"
-});
-
-impl From<Verdict> for Fate {
-    fn from(verdict: Verdict) -> Self {
-        match verdict {
-            Verdict::Admitted => Fate::Admitted,
-            Verdict::Refused => Fate::Refused,
-            Verdict::Broken => Fate::Broken,
-        }
-    }
-}
+spelt!(Fate by word);
 
 impl Fate {
-    /// The class of the findings that stop the claim, if some do.
-    pub fn class(self) -> Option<Class> {
+    /// The word for people and JSON.
+    pub fn word(self) -> &'static str {
         match self {
-            Fate::Refused => Some(Class::Refused),
-            Fate::Broken => Some(Class::Broken),
-            Fate::Admitted | Fate::Unpublished | Fate::Paused => None,
+            Fate::Judged(verdict) => verdict.word(),
+            Fate::Unpublished => "unpublished",
+            Fate::Paused => "paused",
         }
     }
 }
@@ -324,14 +304,8 @@ spelt!(Read { Found "found", Absent "absent", Unknown "unknown", NotTold "notTol
 /// The effect of a publish on an object.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum State {
-    /// It was not published.
-    Added,
-    /// Its content differs.
-    Changed,
-    /// A Secret is sealed again.
-    Resealed,
-    /// It is withdrawn.
-    Withdrawn,
+    /// It changes.
+    Changes(Action),
     /// It stays as it was published.
     Carried,
     /// It stays, and says what the sources say.
@@ -342,24 +316,17 @@ pub enum State {
     Published,
 }
 
-spelt!(State {
-    Added "added",
-    Changed "changed",
-    Resealed "resealed",
-    Withdrawn "withdrawn",
-    Carried "carried",
-    Unchanged "unchanged",
-    Unseen "unseen",
-    Published "published"
-});
+spelt!(State by word);
 
-impl From<Action> for State {
-    fn from(action: Action) -> Self {
-        match action {
-            Action::Added => State::Added,
-            Action::Changed => State::Changed,
-            Action::Resealed => State::Resealed,
-            Action::Withdrawn => State::Withdrawn,
+impl State {
+    /// The word for people and JSON.
+    pub fn word(self) -> &'static str {
+        match self {
+            State::Changes(action) => action.word(),
+            State::Carried => "carried",
+            State::Unchanged => "unchanged",
+            State::Unseen => "unseen",
+            State::Published => "published",
         }
     }
 }

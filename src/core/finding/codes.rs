@@ -64,7 +64,7 @@ macro_rules! codes {
     };
 }
 
-spelt!(Code by text);
+spelt!(Code by text of ALL);
 
 codes! {
     ForbiddenKind "forbidden-kind" Refused Error "A claim needs an object of a kind that pouch does not publish.";

@@ -3,7 +3,7 @@
 /// Spells an enum: each variant has one word, which JSON has too.
 ///
 /// A schema says `string` of it, so that a later release may have a word more. `by` names the method that says the word, where
-/// the enum has one and `ALL` already.
+/// the enum has one already, and `of` all of them, if it is to be read as well.
 macro_rules! spelt {
     ($name:ident { $($variant:ident $word:literal),* }) => {
         impl $name {
@@ -11,25 +11,28 @@ macro_rules! spelt {
             pub const ALL: &'static [Self] = &[$(Self::$variant),*];
 
             /// The word for people and JSON.
-            pub fn word(self) -> &'static str {
+            pub const fn word(self) -> &'static str {
                 match self { $(Self::$variant => $word),* }
             }
         }
 
-        $crate::name::spelt!($name by word);
+        $crate::name::spelt!($name by word of ALL);
+    };
+    ($name:ident by $word:ident of $all:ident) => {
+        impl<'de> serde::Deserialize<'de> for $name {
+            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                let text = <alloc::borrow::Cow<'_, str> as serde::Deserialize>::deserialize(deserializer)?;
+                let known = Self::$all.iter().copied().find(|known| known.$word() == text);
+                known.ok_or_else(|| serde::de::Error::custom(concat!("no word of ", stringify!($name))))
+            }
+        }
+
+        $crate::name::spelt!($name by $word);
     };
     ($name:ident by $word:ident) => {
         impl serde::Serialize for $name {
             fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
                 serializer.serialize_str(self.$word())
-            }
-        }
-
-        impl<'de> serde::Deserialize<'de> for $name {
-            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-                let text = <alloc::borrow::Cow<'_, str> as serde::Deserialize>::deserialize(deserializer)?;
-                let known = Self::ALL.iter().copied().find(|known| known.$word() == text);
-                known.ok_or_else(|| serde::de::Error::custom(concat!("no word of ", stringify!($name))))
             }
         }
 

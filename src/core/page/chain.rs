@@ -7,7 +7,8 @@ use alloc::vec::Vec;
 
 use super::html::Html;
 use crate::explain::record::{ClaimRecord, State, StepRecord};
-use crate::explain::text::{admitted, named, read, state as told};
+use crate::explain::text::{admitted, read, state as told};
+use crate::report::names::object as named;
 use crate::report::{escape, markup};
 
 /// The width of a picture, in pixels.
@@ -93,15 +94,11 @@ fn is_missing(step: &StepRecord) -> bool {
 
 fn one(html: &mut Html, step: &StepRecord, place: &Place) {
     let class = match step.state {
-        _ if is_missing(step) => " class=\"missing\"",
-        Some(State::Added) => " class=\"added\"",
-        Some(State::Changed) => " class=\"changed\"",
-        Some(State::Resealed) => " class=\"resealed\"",
-        Some(State::Withdrawn) => " class=\"withdrawn\"",
-        Some(State::Carried) => " class=\"carried\"",
-        Some(State::Unseen) => " class=\"unseen\"",
-        Some(State::Unchanged | State::Published) | None => "",
+        _ if is_missing(step) => Some("missing"),
+        Some(state @ (State::Changes(_) | State::Carried | State::Unseen)) => Some(state.word()),
+        Some(State::Unchanged | State::Published) | None => None,
     };
+    let class = class.map(|class| format!(" class=\"{class}\"")).unwrap_or_default();
     let Place { x, y, wide, name, below } = place;
     let height = place.height();
     html.raw(&format!("<rect{class} x=\"{x}\" y=\"{y}\" width=\"{wide}\" height=\"{height}\" rx=\"4\"/>"));

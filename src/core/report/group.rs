@@ -162,12 +162,12 @@ impl<'f, T: Tell> Group<'f, T> {
     /// How many other places there are than that of the first.
     pub fn places<P: Ord>(&self, place: impl Fn(&'f T) -> Option<P>) -> usize {
         let places: BTreeSet<P> = self.all.iter().filter_map(|finding| place(finding)).collect();
-        places.len().saturating_sub(1)
+        places.iter().skip(1).count()
     }
 
     /// How many findings these are, with those that follow from them.
     pub fn count(&self) -> usize {
-        self.consequences.iter().map(Group::count).fold(self.all.len(), usize::saturating_add)
+        self.consequences.iter().map(Group::count).chain([self.all.len()]).sum()
     }
 
     /// Who keeps what is published because of it, so many of them by name; none where nothing follows.

@@ -9,7 +9,7 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::escape;
+use super::document::{Text, Tone};
 use super::summary::{CarriedRecord, ChangeRecord, EntryRecord, FieldRecord, ObjectRecord, Region, SplitRecord};
 use crate::finding::Code;
 use crate::judge::case::Verdict;
@@ -17,6 +17,9 @@ use crate::listing::{counted, few};
 use crate::name::{Claimant, Namespace};
 use crate::region::change::{Action, Reason, Values};
 use crate::secret::EntryChange;
+
+/// The width of the column of words.
+const WIDTH: usize = 9;
 
 /// How much a line names.
 struct Most {
@@ -51,18 +54,19 @@ enum What {
 }
 
 impl What {
-    fn word(self) -> &'static str {
+    /// The tone and the word.
+    fn word(self) -> (Tone, &'static str) {
         match self {
-            What::Withdrawn => "withdrawn",
-            What::Left => "left",
-            What::Refused => "refused",
-            What::Broken => "broken",
-            What::Carried => "carried",
-            What::Handover => "handover",
-            What::Changed => "changed",
-            What::Added => "added",
-            What::Joined => "joined",
-            What::Resealed => "resealed",
+            What::Withdrawn => (Tone::Withdrawn, "withdrawn"),
+            What::Left => (Tone::Left, "left"),
+            What::Refused => (Tone::Refused, "refused"),
+            What::Broken => (Tone::Broken, "broken"),
+            What::Carried => (Tone::Carried, "carried"),
+            What::Handover => (Tone::Handover, "handover"),
+            What::Changed => (Tone::Changed, "changed"),
+            What::Added => (Tone::Added, "added"),
+            What::Joined => (Tone::Joined, "joined"),
+            What::Resealed => (Tone::Resealed, "resealed"),
         }
     }
 }
@@ -153,33 +157,34 @@ impl<'r> Names<'r> {
     }
 
     /// What happens and to what, by Credential; what has none comes first.
-    pub fn by_credential(&self) -> BTreeMap<Option<&'r str>, Vec<(&'static str, String)>> {
-        let mut all: BTreeMap<Option<&'r str>, Vec<(&'static str, String)>> = BTreeMap::new();
+    pub fn by_credential(&self) -> BTreeMap<Option<&'r str>, Vec<Text>> {
+        let mut all: BTreeMap<Option<&'r str>, Vec<Text>> = BTreeMap::new();
         for ((what, whose, why), items) in &self.lines {
-            all.entry(*whose).or_default().push((what.word(), objects(items, why, &SOME)));
+            let (tone, word) = what.word();
+            all.entry(*whose).or_default().push(Text::of(tone, word).then(format!(" {}", objects(items, why, &SOME))));
         }
         all
     }
 
     /// All lines, each with all that it is about.
-    pub fn all(&self) -> Vec<String> {
+    pub fn all(&self) -> Vec<Text> {
         self.told(usize::MAX, &ALL)
     }
 
     /// The first `most` lines, and one that counts the rest, if there is one.
-    pub fn lines(&self, most: usize) -> Vec<String> {
+    pub fn lines(&self, most: usize) -> Vec<Text> {
         self.told(most, &SOME)
     }
 
-    fn told(&self, most: usize, named: &Most) -> Vec<String> {
+    fn told(&self, most: usize, named: &Most) -> Vec<Text> {
         let shown = shown(self.lines.len(), most);
-        let mut out: Vec<String> = self.splits.iter().map(|split| escape(&split.line())).collect();
+        let mut out: Vec<Text> = self.splits.iter().map(SplitRecord::line).collect();
         if self.restored > 0 {
             let files = counted(self.restored, "file", "files");
-            out.push(format!("{:9}  {files} put back as published", "restored"));
+            out.push(Text::column(Tone::Plain, "restored", WIDTH).then(format!("{files} put back as published")));
         }
         out.extend(self.lines.iter().take(shown).map(|(head, items)| line(head, items, named)));
-        let rest = self.lines.len().saturating_sub(shown);
+        let rest = self.lines.keys().skip(shown).count();
         if rest > 0 {
             let mut counts: BTreeMap<What, usize> = BTreeMap::new();
             for (what, ..) in self.lines.keys().skip(shown) {
@@ -187,16 +192,17 @@ impl<'r> Names<'r> {
                 *count = count.saturating_add(1);
             }
             let counts: Vec<String> =
-                counts.into_iter().map(|(what, count)| format!("{count} {}", what.word())).collect();
-            out.push(format!("and {rest} more: {}", counts.join(", ")));
+                counts.into_iter().map(|(what, count)| format!("{count} {}", what.word().1)).collect();
+            out.push(format!("and {rest} more: {}", counts.join(", ")).into());
         }
         out
     }
 }
 
-fn line((what, whose, why): &Head<'_>, items: &[Item<'_>], most: &Most) -> String {
-    let whose = whose.map_or(String::new(), |credential| format!("{}: ", escape(&Claimant::titled(credential))));
-    format!("{:9}  {whose}{}", what.word(), objects(items, why, most))
+fn line((what, whose, why): &Head<'_>, items: &[Item<'_>], most: &Most) -> Text {
+    let whose = whose.map_or(String::new(), |credential| format!("{}: ", Claimant::titled(credential)));
+    let (tone, word) = what.word();
+    Text::column(tone, word, WIDTH).then(format!("{whose}{}", objects(items, why, most)))
 }
 
 /// What a line is about, and why.
@@ -214,8 +220,8 @@ fn item(item: &Item<'_>, most: &Most) -> String {
         }
         Item::Codes(codes) => texts(codes).join(", "),
         Item::Change(change) => {
-            let entry = |entry: &EntryRecord| match (escape(&entry.name), entry.change) {
-                (name, EntryChange::Changed) => name,
+            let entry = |entry: &EntryRecord| match (&entry.name, entry.change) {
+                (name, EntryChange::Changed) => name.clone(),
                 (name, EntryChange::PerhapsChanged) => format!("perhaps {name}"),
                 (name, change @ (EntryChange::Same | EntryChange::Added | EntryChange::Withdrawn)) => {
                     format!("{name} {}", change.word())
@@ -227,7 +233,7 @@ fn item(item: &Item<'_>, most: &Most) -> String {
             let entries = change.entries().iter().filter(is_told).map(entry);
             // What is sealed anew for what stands open says so in its reason.
             let fields = change.fields().iter().filter(|_| change.action != Action::Resealed);
-            let mut parts: Vec<String> = entries.chain(fields.map(|field| escape(&field.path))).collect();
+            let mut parts: Vec<String> = entries.chain(fields.map(|field| field.path.clone())).collect();
             let count = parts.len();
             let more = few(parts.drain(..), count, most.entries);
             let parts: Vec<String> = [(count > 0).then_some(more), untold].into_iter().flatten().collect();
@@ -247,6 +253,12 @@ fn item(item: &Item<'_>, most: &Most) -> String {
     }
 }
 
+/// A column with the word for what happens to an object.
+pub fn column(action: Action) -> Text {
+    let (tone, word) = What::from(action).word();
+    Text::column(tone, word, WIDTH)
+}
+
 /// The codes of findings as they are printed.
 pub fn texts(codes: &[Code]) -> Vec<&'static str> {
     codes.iter().map(|code| code.text()).collect()
@@ -255,7 +267,7 @@ pub fn texts(codes: &[Code]) -> Vec<&'static str> {
 /// What one command line of acceptances lets through: all that is held, but for regions that stay held.
 pub fn held_by_acceptances(regions: &[Region]) -> String {
     const SHOWN: usize = 3;
-    let stays: Vec<String> = regions.iter().filter(|region| region.stays_held()).map(|it| escape(&it.name)).collect();
+    let stays: Vec<String> = regions.iter().filter(|region| region.stays_held()).map(|it| it.name.clone()).collect();
     match stays.len() {
         0 => String::from("all that is held"),
         1 => format!("all that is held but region {}, which no acceptance lets through", stays.concat()),
@@ -264,9 +276,10 @@ pub fn held_by_acceptances(regions: &[Region]) -> String {
 }
 
 /// Whom a region gains and loses as recipients, a line each.
-pub fn recipients(region: &Region) -> Vec<String> {
-    let line =
-        |word: &str, recipient: &String, what: &str| format!("{word:9}  recipient {}: {what}", escape(recipient));
+pub fn recipients(region: &Region) -> Vec<Text> {
+    let line = |word: &str, recipient: &String, what: &str| {
+        Text::column(Tone::Plain, word, WIDTH).then(format!("recipient {recipient}: {what}"))
+    };
     let added = region.recipients_added.iter().map(|it| line("adds", it, region.gains()));
     let removed = region.recipients_removed.iter().map(|it| line("removes", it, region.loses()));
     added.chain(removed).collect()
@@ -278,13 +291,13 @@ fn shown(count: usize, most: usize) -> usize {
 }
 
 /// The Secrets that recipients which are added can read, a line each.
-pub fn readable(region: &Region, most: usize) -> Vec<String> {
+pub fn readable(region: &Region, most: usize) -> Vec<Text> {
     let all = &region.readable_by_added;
     let shown = shown(all.len(), most);
-    let mut lines: Vec<String> =
-        all.iter().take(shown).map(|record| format!("readable   by who is added: {}", object(record))).collect();
-    if let rest @ 1.. = all.len().saturating_sub(shown) {
-        lines.push(format!("and {rest} more readable"));
+    let line = |record| format!("readable   by who is added: {}", object(record)).into();
+    let mut lines: Vec<Text> = all.iter().take(shown).map(line).collect();
+    if let rest @ 1.. = all.iter().skip(shown).count() {
+        lines.push(format!("and {rest} more readable").into());
     }
     lines
 }
@@ -328,28 +341,23 @@ fn untold(change: &ChangeRecord) -> Option<String> {
 }
 
 /// The fields of a region's changed objects, from what to what, a line each.
-pub fn fields(region: &Region, most: usize) -> Vec<String> {
-    let word = |value: &Option<String>| value.as_deref().map_or(String::from("nothing"), escape);
+pub fn fields(region: &Region, most: usize) -> Vec<Text> {
+    let word = |value: &Option<String>| value.clone().unwrap_or_else(|| String::from("nothing"));
     let line = |(change, field): (&ChangeRecord, &FieldRecord)| {
         let (before, after) = (word(&field.before), word(&field.after));
-        format!("{} {}: {before} becomes {after}", object(&change.object), escape(&field.path))
+        format!("{} {}: {before} becomes {after}", object(&change.object), field.path).into()
     };
     let all = || region.changes.iter().flat_map(|change| change.fields().iter().map(move |field| (change, field)));
-    let mut lines: Vec<String> = all().take(most).map(line).collect();
-    let rest = all().count().saturating_sub(lines.len());
+    let mut lines: Vec<Text> = all().take(most).map(line).collect();
+    let rest = all().skip(most).count();
     if rest > 0 {
-        lines.push(format!("and {rest} more fields"));
+        lines.push(format!("and {rest} more fields").into());
     }
     lines
 }
 
 /// `Kind namespace/name` of an object.
 pub fn object(record: &ObjectRecord) -> String {
-    escape(&of(record))
-}
-
-/// `Kind namespace/name` of an object, as it is.
-pub fn of(record: &ObjectRecord) -> String {
     let object = named(record.kind.as_str(), record.namespace.as_ref().map(Namespace::as_str), record.name.as_str());
     match &record.made_by {
         Some(template) => format!("{object} (made by ManagedResource {template})"),

@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::applied::AppliedRegion;
 use super::compared::ComparedRegion;
+use super::document::Tone;
 pub use super::record::{FindingRecord, ObjectRecord, SilencedRecord};
 pub use super::split::SplitRecord;
 pub use super::target::{Artifact, ArtifactState, FailureRecord, Proposal, Target, TargetState};
@@ -172,6 +173,16 @@ pub enum Outcome {
 }
 
 impl Outcome {
+    /// The tone of its word.
+    pub fn tone(self) -> Tone {
+        match self {
+            Outcome::Unchanged | Outcome::Paused => Tone::Dim,
+            Outcome::Published => Tone::Good,
+            Outcome::Held => Tone::Held,
+            Outcome::Withdrawn => Tone::Withdrawn,
+        }
+    }
+
     /// Every outcome.
     pub const ALL: [Self; 5] = [Self::Unchanged, Self::Published, Self::Held, Self::Paused, Self::Withdrawn];
 
@@ -290,6 +301,11 @@ impl Region {
     /// What happens to its objects, and to how many, Namespaces counted.
     pub fn counts(&self) -> impl Iterator<Item = (Action, usize)> {
         Action::ALL.iter().map(|action| (*action, self.count(*action))).filter(|(_, count)| *count > 0)
+    }
+
+    /// How many Credentials are stopped by a verdict.
+    pub fn stopped(&self, verdict: Verdict) -> usize {
+        self.stopped.iter().filter(|stopped| stopped.verdict == verdict).count()
     }
 
     /// What is said of recipients that it gains.

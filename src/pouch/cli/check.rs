@@ -172,11 +172,7 @@ pub fn run(session: &Session, args: &Args) -> Result<Ended, Failure> {
     session.ui.silenced(&report.silenced);
     // The text groups by itself, and names more where more is asked for.
     let told = if args.output == Format::Text { told } else { grouped(&told, &checkout) };
-    let shown = args.shown(session, (&report, fleet, ended), (told, hidden))?;
-    match args.output {
-        Format::Text => session.ui.prose(&shown),
-        _ => session.ui.result(&shown),
-    }
+    session.ui.result(&args.shown(session, (&report, fleet, ended), (told, hidden))?);
     Ok(ended)
 }
 
@@ -216,7 +212,7 @@ fn words(session: &Session, told: &[Checked<'_>], is_whole: bool) -> String {
     }
     let findings: Vec<&Finding> = told.iter().map(|checked| checked.finding).collect();
     let links = session.ui.result_links(&findings);
-    text::findings(&findings, session.ui.result_paint(), &links, session.global.verbose)
+    session.ui.shown(&text::findings(&findings, &links, session.global.verbose))
 }
 
 fn read(path: &Path) -> Result<Baseline, Failure> {

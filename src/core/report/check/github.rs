@@ -27,7 +27,7 @@ pub fn github(checked: &[Checked<'_>]) -> String {
             let Checked { finding, file, line, column, .. } = first;
             let (file, title) = (property(file), property(finding.code.text()));
             let place = format!("file={file},line={line},col={column},title={title}");
-            let more = match same.len().saturating_sub(1) {
+            let more = match same.iter().skip(1).count() {
                 0 => String::new(),
                 more => format!(" And {more} more {} here.", finding.code.text()),
             };

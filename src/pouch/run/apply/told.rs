@@ -10,6 +10,8 @@ use pouch_core::listing::{counted, few};
 use pouch_core::name::{GroupKind, ObjectKey, Region, Version};
 use pouch_core::region::change::Action;
 use pouch_core::report::applied::{AppliedRecord, AppliedRegion, TroubleRecord};
+use pouch_core::report::document::{Document, Text, Tone};
+use pouch_core::report::names::column;
 use pouch_core::report::summary::ObjectRecord;
 
 use super::terms::{Applying, Outcome};
@@ -191,7 +193,7 @@ pub fn record(outcome: &Outcome, subject: &Applying<'_>) -> AppliedRegion {
 }
 
 /// What became of the region: one line for it, and one for each object that changed.
-pub fn told(outcome: &Outcome, region: &Region, trial: Trial) -> String {
+pub fn told(outcome: &Outcome, region: &Region, trial: Trial) -> Document {
     let is_namespace = |key: &ObjectKey| key.kind.is_namespace();
     let counted_of = |wanted: Action, namespaces: bool| {
         let those = outcome.changes.iter().filter(|(action, key)| *action == wanted && is_namespace(key) == namespaces);
@@ -204,7 +206,8 @@ pub fn told(outcome: &Outcome, region: &Region, trial: Trial) -> String {
         (Trial::Real, Some(_)) => "applied in part",
         (Trial::Real, None) => "applied",
     };
-    let mut line = format!("{region}  {word}  {}", counted(outcome.objects, "object", "objects"));
+    let (name, tone) = if word == "applied" { (Tone::Strong, Tone::Good) } else { (Tone::Plain, Tone::Plain) };
+    let mut line = counted(outcome.objects, "object", "objects");
     for action in [Action::Added, Action::Changed, Action::Withdrawn] {
         match count(action) {
             0 => {}
@@ -218,9 +221,10 @@ pub fn told(outcome: &Outcome, region: &Region, trial: Trial) -> String {
     for (count, word) in [(made, "made"), (labelled, "labelled")].into_iter().filter(|(count, _)| *count > 0) {
         line.push_str(&format!(", {} {word}", counted(count, "namespace", "namespaces")));
     }
-    line.push('\n');
+    let mut out = Document::default();
+    out.item(0, Text::of(name, region.as_str()).then("  ").and_column(tone, word, 0).then(line));
     for (action, key) in &outcome.changes {
-        line.push_str(&format!("  {:<10} {key}\n", action.word()));
+        out.item(1, column(*action).then(key.to_string()));
     }
-    line
+    out
 }

@@ -14,7 +14,7 @@ use alloc::vec::Vec;
 
 use crate::capi::Admits;
 use crate::finding::{Code, Finding};
-use crate::name::{ObjectKey, SourceName};
+use crate::name::{ObjectKey, SourceName, spelt};
 use crate::object::{Object, finding_of};
 use crate::snapshot::{Lookup, Unread};
 use crate::world::{Granting, World};
@@ -41,19 +41,14 @@ pub enum Rule {
     Grant,
 }
 
-impl Rule {
-    /// The word in JSON.
-    pub fn word(self) -> &'static str {
-        match self {
-            Rule::OwnNamespace => "ownNamespace",
-            Rule::SystemClaimant => "systemClaimant",
-            Rule::Identity => "identity",
-            Rule::ThroughIdentity => "throughIdentity",
-            Rule::Managed => "managed",
-            Rule::Grant => "grant",
-        }
-    }
-}
+spelt!(Rule {
+    OwnNamespace "ownNamespace",
+    SystemClaimant "systemClaimant",
+    Identity "identity",
+    ThroughIdentity "throughIdentity",
+    Managed "managed",
+    Grant "grant"
+});
 
 /// The rule that lets a claim look at a namespaced object, if one does.
 ///

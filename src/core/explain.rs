@@ -15,7 +15,6 @@ pub mod text;
 #[cfg(test)]
 mod tests;
 
-use alloc::borrow::Cow;
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
@@ -44,8 +43,8 @@ use crate::world::definition::Defined;
 use crate::world::{Granting, World};
 pub use question::{Missed, Question, may_name};
 use record::{
-    BundledRecord, ClaimRecord, DefinitionRecord, Explanation, PlaceRecord, RegionRecord, RuleRecord, StepRecord,
-    TemplateRecord,
+    BundledRecord, ClaimRecord, DefinitionRecord, Explanation, Fate, PlaceRecord, Read, RegionRecord, RuleRecord,
+    State, StepRecord, TemplateRecord, Why,
 };
 
 /// The answer to a question, for people and machines.
@@ -200,7 +199,8 @@ pub fn of_paused<'a>(
         Question::Region(_) => true,
         _ => question.names(&asked.by),
     };
-    let claims: Vec<ClaimRecord> = asked.filter(is_meant).map(|asked| unclaimed(to.fleet, asked, "paused")).collect();
+    let claims: Vec<ClaimRecord> =
+        asked.filter(is_meant).map(|asked| unclaimed(to.fleet, asked, Fate::Paused)).collect();
     answer(question, &Bundle::of(to, published, None, Outcome::Paused), claims)
 }
 
@@ -243,11 +243,11 @@ fn answer(question: &Question, bundle: &Bundle<'_>, claims: Vec<ClaimRecord>) ->
 }
 
 /// A claimant of which nothing is published, or for a region that nobody looks at.
-fn unclaimed(fleet: &Fleet, asked: &Asked, verdict: &'static str) -> ClaimRecord {
+fn unclaimed(fleet: &Fleet, asked: &Asked, verdict: Fate) -> ClaimRecord {
     ClaimRecord {
         credential: asked.by.path(),
         place: PlaceRecord::from(&asked.origin),
-        verdict: verdict.into(),
+        verdict,
         region: asked.region.as_ref().map(ToString::to_string),
         recipients: Vec::new(),
         recipients_held: Vec::new(),
@@ -267,7 +267,7 @@ fn records(fleet: &Fleet, findings: Vec<Finding>) -> Vec<FindingRecord> {
 /// A claimant that names no region, or none that is known.
 pub fn elsewhere(fleet: &Fleet, asked: &Asked) -> ClaimRecord {
     let is_broken = asked.findings.iter().any(Finding::stops_claim);
-    unclaimed(fleet, asked, if is_broken { word(Verdict::Broken) } else { "unpublished" })
+    unclaimed(fleet, asked, if is_broken { Fate::Judged(Verdict::Broken) } else { Fate::Unpublished })
 }
 
 fn region(bundle: &Bundle<'_>) -> RegionRecord {
@@ -283,14 +283,6 @@ fn region(bundle: &Bundle<'_>) -> RegionRecord {
         recipients_held: configured.iter().filter(|it| !now.contains(it)).map(ToString::to_string).collect(),
         held: Vec::new(),
         facts: Vec::new(),
-    }
-}
-
-fn word(verdict: Verdict) -> &'static str {
-    match verdict {
-        Verdict::Admitted => "admitted",
-        Verdict::Refused => "refused",
-        Verdict::Broken => "broken",
     }
 }
 
@@ -353,28 +345,28 @@ impl<'a> Bundle<'a> {
     /// Who can read a Secret that a claimant has, or is to have.
     fn readers_of(&self, by: &Claimant) -> BTreeSet<&Recipient> {
         let keys = self.of.get(by).into_iter().flatten().filter(|key| key.kind.is_secret());
-        let stays = |key: &&&ObjectKey| self.state(key) != Some(Action::Withdrawn.word());
+        let stays = |key: &&&ObjectKey| self.state(key) != Some(State::Changes(Action::Withdrawn));
         let objects = keys.filter(stays).filter_map(|key| self.objects.get(*key));
         objects.flat_map(|object| self.readers(object)).collect()
     }
 
     /// What becomes of an object; none if it is neither published nor to be.
-    fn state(&self, lands: &ObjectKey) -> Option<&'static str> {
+    fn state(&self, lands: &ObjectKey) -> Option<State> {
         if let Some(change) = self.changes.get(lands) {
-            return Some(change.action.word());
+            return Some(State::Changes(change.action));
         }
         self.objects.get(lands).map(|object| match &object.state {
-            ObjectState::Current if self.is_blind && lands.kind.is_secret() => "unseen",
-            ObjectState::Current => "unchanged",
-            ObjectState::Carried(_) | ObjectState::Other(_) => "carried",
+            ObjectState::Current if self.is_blind && lands.kind.is_secret() => State::Unseen,
+            ObjectState::Current => State::Unchanged,
+            ObjectState::Carried(_) | ObjectState::Other(_) => State::Carried,
         })
     }
 
     /// What becomes of an object that a claim needs. Where the claim is the only one that was looked at and gets nothing,
     /// others decide what becomes of what it had: that is only said to be published.
-    fn state_for(&self, verdict: Verdict, lands: &ObjectKey) -> Option<&'static str> {
+    fn state_for(&self, verdict: Verdict, lands: &ObjectKey) -> Option<State> {
         match self.is_narrow && verdict != Verdict::Admitted {
-            true => self.objects.contains_key(lands).then_some(PUBLISHED),
+            true => self.objects.contains_key(lands).then_some(State::Published),
             false => self.state(lands),
         }
     }
@@ -385,20 +377,17 @@ impl<'a> Bundle<'a> {
     }
 
     /// The reason for which an object is carried over or withdrawn, if it is.
-    fn reason(&self, lands: &ObjectKey) -> Option<Cow<'static, str>> {
+    fn reason(&self, lands: &ObjectKey) -> Option<Why> {
         let why = self.changes.get(lands).and_then(|change| change.why);
         self.objects.get(lands).and_then(|object| match &object.state {
             // What is handed over went when that began.
-            state if !state.is_handover() && why.is_some() => why.map(|why| Cow::Borrowed(why.word())),
+            state if !state.is_handover() && why.is_some() => why.map(Why::Goes),
             ObjectState::Current => None,
-            ObjectState::Carried(reason) => Some(Cow::Borrowed(reason.word())),
-            ObjectState::Other(reason) => Some(Cow::Owned(reason.to_string())),
+            ObjectState::Carried(reason) => Some(Why::Stays(reason.code())),
+            ObjectState::Other(reason) => Some(Why::Other(reason.clone())),
         })
     }
 }
-
-/// The state of an object that is published, where it is not told what becomes of it.
-const PUBLISHED: &str = "published";
 
 /// Which steps of a chain are told.
 enum Steps<'q> {
@@ -446,7 +435,7 @@ fn claim(
         match bundle.state(key) {
             // Whether others need it too, and the brake, was not asked.
             Some(_) if bundle.is_narrow => published.push(ObjectRecord::from(*key)),
-            Some("withdrawn") => withdrawn.push(ObjectRecord::from(*key)),
+            Some(State::Changes(Action::Withdrawn)) => withdrawn.push(ObjectRecord::from(*key)),
             Some(_) => kept.push(ObjectRecord::from(*key)),
             None => {}
         }
@@ -456,7 +445,7 @@ fn claim(
     Some(ClaimRecord {
         credential: claim.by.path(),
         place: PlaceRecord::from(&claim.origin),
-        verdict: word(ruled.verdict).into(),
+        verdict: Fate::Judged(ruled.verdict),
         region: Some(bundle.to.region.name.to_string()),
         recipients: readers.iter().map(ToString::to_string).collect(),
         recipients_held: held.map(ToString::to_string).collect(),
@@ -549,10 +538,10 @@ fn step(
     // Whether there is an object that the claim may not have is not told either.
     let is_shut = member.read.namespace.is_some() && rule.is_none();
     let (read, found) = match world.snapshot.look_up(&member.read) {
-        _ if is_shut => ("notTold", None),
-        Lookup::Found(object) => ("found", Some(object)),
-        Lookup::Absent => ("absent", None),
-        Lookup::Unread(_) | Lookup::Unasked => ("unknown", None),
+        _ if is_shut => (Read::NotTold, None),
+        Lookup::Found(object) => (Read::Found, Some(object)),
+        Lookup::Absent => (Read::Absent, None),
+        Lookup::Unread(_) | Lookup::Unasked => (Read::Unknown, None),
     };
     let is_published = member.is_published() && !is_shut;
     // Others may have what this claim may not.
@@ -561,21 +550,21 @@ fn step(
     StepRecord {
         object: ObjectRecord::from(&member.read),
         lands: ObjectRecord::from(&member.lands),
-        role: role(member.role).into(),
+        role: member.role,
         named_by,
         field: match member.role {
             Role::Root if claim.by.is_credential() => Some(String::from("spec.identityRef")),
             _ => shown(&member.through),
         },
-        rule: rule.map(|rule| rule.word().into()),
+        rule,
         placement: placement(world, claim, member, rule),
-        read: read.into(),
+        read,
         place: found.map(|object| PlaceRecord::from(&object.origin)),
         definition: found.and_then(|object| definition(world, &member.read.kind, object)),
         rewritten: member.edits.iter().flat_map(Edit::paths).collect(),
         guest: parcel(&member.edits).filter(|_| !is_shut).map(|parcel| ObjectRecord::from(&parcel.lands)),
         in_place: member.in_place && !is_shut,
-        state: state.map(Into::into),
+        state,
         reason: state.and_then(|_| bundle.reason(&member.lands)),
         path: state.and_then(|_| bundle.objects.get(&member.lands)).map(|object| object.path.to_string()),
     }
@@ -587,16 +576,6 @@ fn placement(world: &World<'_>, claim: &Claim, member: &Member, rule: Option<Rul
         (Some(Rule::Grant), Granting::Yes(placement)) => placement.map(ToString::to_string),
         (None, Granting::Unknown(placement, _)) => Some(placement.to_string()),
         _ => None,
-    }
-}
-
-fn role(role: Role) -> &'static str {
-    match role {
-        Role::Root => "root",
-        Role::Reference => "reference",
-        Role::ResourceTemplate => "resourceTemplate",
-        Role::PropagationSecret => "propagationSecret",
-        Role::Assumed => "assumed",
     }
 }
 
@@ -631,8 +610,8 @@ fn bundled<'a>(bundle: &Bundle<'a>, object: &'a ManifestObject) -> BundledRecord
         object: ObjectRecord::from(&object.key),
         path: object.path.to_string(),
         state: match bundle.is_narrow {
-            true => PUBLISHED.into(),
-            false => bundle.state(&object.key).unwrap_or("unchanged").into(),
+            true => State::Published,
+            false => bundle.state(&object.key).unwrap_or(State::Unchanged),
         },
         reason: bundle.reason(&object.key).filter(|_| !bundle.is_narrow),
         recipients: match object.key.kind.is_secret() {

@@ -18,9 +18,13 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use sha2::{Digest as _, Sha256};
 
-use crate::explain::record::{ClaimRecord, Explanation};
+use crate::explain::record::{BundledRecord, ClaimRecord, Explanation, Fate};
+use crate::finding::Severity;
+use crate::judge::case::Verdict;
 use crate::listing::counted;
 use crate::log::Log;
+use crate::region::change::Action;
+use crate::report::document::{Text, Tone};
 use crate::report::group::{Group, Tell, concerned, groups, place};
 use crate::report::names::{Names, fields, held_by_acceptances, object};
 use crate::report::standing::Standing;
@@ -52,9 +56,9 @@ pub fn plan(
     let ages = timeline::ages(life, fleet);
     let mut page = begin(&format!("pouch plan for {fleet}"));
     let regions = summary.regions.as_deref().unwrap_or_default();
-    page.element("h1", &format!("Plan for fleet {fleet}"));
+    page.element("h1", format!("Plan for fleet {fleet}"));
     let loud: Vec<&Region> = regions.iter().filter(|region| !region.is_quiet()).collect();
-    page.element("p", &sentence(summary, &loud));
+    page.element("p", sentence(summary, &loud));
     if summary.no_values {
         page.element("p class=\"changed\"", "No Secret was looked into: whether values change is not told.");
     }
@@ -62,10 +66,8 @@ pub fn plan(
     heading(&mut page, "regions", "Regions");
     table(&mut page, regions, word);
     if let Some(command) = &summary.accept_command {
-        page.element("p", &format!("To let through {}:", held_by_acceptances(regions)));
-        page.raw("<p>");
-        page.element("code", command);
-        page.raw("</p>");
+        page.element("p", format!("To let through {}:", held_by_acceptances(regions)));
+        page.element("p", Text::of(Tone::Code, command));
     }
     heading(&mut page, "changes", "What would change");
     if loud.is_empty() {
@@ -92,7 +94,7 @@ pub fn explain(explanation: &Explanation, life: Option<&Log>, release: &str) -> 
     let ages = timeline::ages(life, &explanation.fleet);
     let mut page = begin(&format!("pouch explain {}", explanation.question));
     page.element("h1", &explanation.question);
-    page.element("p class=\"dim\"", &format!("in fleet {}", explanation.fleet));
+    page.element("p class=\"dim\"", format!("in fleet {}", explanation.fleet));
     navigation(&mut page, &["changes", "readers", "findings", "timeline"]);
     heading(&mut page, "changes", "What is needed");
     page.raw("<div class=\"cards\">");
@@ -100,18 +102,13 @@ pub fn explain(explanation: &Explanation, life: Option<&Log>, release: &str) -> 
     for claim in &explanation.claims {
         let region = claim.region.as_deref().unwrap_or_default();
         let age = ages.get(&(region, &*claim.credential)).map(Vec::as_slice).unwrap_or_default();
-        card(&mut page, &claim.credential, (&[], age), Some(claim), &mut open);
+        card(&mut page, &claim.credential, (Vec::new(), age), Some(claim), &mut open);
     }
     page.raw("</div>");
     if !explanation.objects.is_empty() {
-        page.raw("<ul>");
-        for object in &explanation.objects {
-            page.raw("<li>");
-            page.element("code", &object.path);
-            page.text(&format!(" {}", object.state));
-            page.raw("</li>");
-        }
-        page.raw("</ul>");
+        let line =
+            |object: &BundledRecord| Text::of(Tone::Code, &object.path).then(format!(" {}", object.state.word()));
+        page.list(explanation.objects.iter().map(line));
     }
     heading(&mut page, "readers", "Who can read what");
     readers::of_explanation(&mut page, explanation);
@@ -127,8 +124,8 @@ pub fn explain(explanation: &Explanation, life: Option<&Log>, release: &str) -> 
 /// The page of what the regions' clusters have of what is published for them.
 pub fn standing(standing: &Standing, release: &str) -> String {
     let mut page = begin(&format!("pouch verify for {}", standing.fleet));
-    page.element("h1", &format!("Regions of fleet {}", standing.fleet));
-    page.element("p", &standing::sentence(standing));
+    page.element("h1", format!("Regions of fleet {}", standing.fleet));
+    page.element("p", standing::sentence(standing));
     if !standing.values {
         page.element("p class=\"changed\"", "Values of Secrets were not compared.");
     }
@@ -181,8 +178,8 @@ fn navigation(page: &mut Html, ids: &[&str]) {
 }
 
 fn sentence(summary: &Summary, loud: &[&Region]) -> String {
-    let count = |outcome| loud.iter().filter(|region| region.outcome == outcome).count();
-    let (held, changed) = (count(Outcome::Held), count(Outcome::Published).saturating_add(count(Outcome::Withdrawn)));
+    let count = |of: &[Outcome]| loud.iter().filter(|region| of.contains(&region.outcome)).count();
+    let (held, changed) = (count(&[Outcome::Held]), count(&[Outcome::Published, Outcome::Withdrawn]));
     let mut parts = vec![match changed {
         0 => String::from("Nothing would change"),
         changed => format!("{} would change", counted(changed, "region", "regions")),
@@ -201,26 +198,28 @@ fn sentence(summary: &Summary, loud: &[&Region]) -> String {
     format!("{}.", parts.join("; "))
 }
 
-/// What is counted of a region.
-const COUNTS: [&str; 9] =
-    ["added", "changed", "resealed", "withdrawn", "handover", "unseen", "carried", "refused", "broken"];
+/// A count of a region.
+type Count = fn(&Region) -> usize;
 
-fn count_of(region: &Region, what: &str) -> usize {
-    match what {
-        "unseen" => region.unseen,
-        "carried" => region.carried,
-        "handover" => region.handover,
-        "refused" | "broken" => region.stopped.iter().filter(|stopped| stopped.verdict == what).count(),
-        action => region.count(action),
-    }
-}
+/// The columns of counts.
+const COUNTED: [(&str, Count); 9] = [
+    (Action::Added.word(), |region| region.count(Action::Added)),
+    (Action::Changed.word(), |region| region.count(Action::Changed)),
+    (Action::Resealed.word(), |region| region.count(Action::Resealed)),
+    (Action::Withdrawn.word(), |region| region.count(Action::Withdrawn)),
+    ("handover", |region| region.handover),
+    ("unseen", |region| region.unseen),
+    ("carried", |region| region.carried),
+    (Verdict::Refused.word(), |region| region.stopped(Verdict::Refused)),
+    (Verdict::Broken.word(), |region| region.stopped(Verdict::Broken)),
+];
 
 fn table(page: &mut Html, regions: &[Region], word: fn(Outcome) -> &'static str) {
     // What no region has needs no column.
-    let columns: Vec<&str> =
-        COUNTS.into_iter().filter(|what| regions.iter().any(|region| count_of(region, what) > 0)).collect();
+    let columns: Vec<(&str, Count)> =
+        COUNTED.into_iter().filter(|(_, count)| regions.iter().any(|region| count(region) > 0)).collect();
     page.raw("<div class=\"scroll\"><table><tr><th>region<th>what would happen<th>objects");
-    columns.iter().for_each(|what| page.raw(&format!("<th>{what}")));
+    columns.iter().for_each(|(word, _)| page.raw(&format!("<th>{word}")));
     page.raw("</tr>\n");
     for region in regions {
         page.raw("<tr><td>");
@@ -228,10 +227,10 @@ fn table(page: &mut Html, regions: &[Region], word: fn(Outcome) -> &'static str)
         page.raw(if region.outcome == Outcome::Held { "<td class=\"held\">" } else { "<td>" });
         page.text(word(region.outcome));
         page.raw(&format!("<td class=\"n\">{}", region.objects));
-        for what in &columns {
-            match count_of(region, what) {
+        for (word, count) in &columns {
+            match count(region) {
                 0 => page.raw("<td>"),
-                count => page.raw(&format!("<td class=\"n {what}\">{count}")),
+                count => page.raw(&format!("<td class=\"n {word}\">{count}")),
             }
         }
         page.raw("</tr>\n");
@@ -241,100 +240,81 @@ fn table(page: &mut Html, regions: &[Region], word: fn(Outcome) -> &'static str)
 
 /// What changes in one region: what is held, who can read more or less, a card for each Credential, fields.
 fn changes(page: &mut Html, region: &Region, (claims, ages): (&Claims<'_>, &Ages<'_>), open: &mut usize) {
-    page.raw("<h3>");
-    page.text(&region.name);
-    page.raw("</h3>\n");
+    page.element("h3", &region.name);
+    page.raw("\n");
     region.holds.iter().for_each(|hold| held(page, region, hold));
     for (recipients, class, words) in
         [(&region.recipients_added, "withdrawn", region.gains()), (&region.recipients_removed, "dim", region.loses())]
     {
         for recipient in recipients {
-            page.raw(&format!("<p class=\"{class}\">"));
-            page.element("code", recipient);
-            page.text(&format!(" {words}"));
-            page.raw("</p>\n");
+            page.element(&format!("p class=\"{class}\""), Text::of(Tone::Code, recipient).then(format!(" {words}")));
+            page.raw("\n");
         }
     }
     if !region.readable_by_added.is_empty() {
         let count = counted(region.readable_by_added.len(), "Secret", "Secrets");
-        page.raw(&format!("<details><summary>readable by who is added: {count}</summary><ul>"));
-        for record in &region.readable_by_added {
-            page.raw("<li>");
-            page.element("code", &object(record));
-            page.raw("</li>");
-        }
-        page.raw("</ul></details>\n");
+        page.raw("<details>");
+        page.element("summary", format!("readable by who is added: {count}"));
+        page.list(region.readable_by_added.iter().map(|record| Text::of(Tone::Code, object(record))));
+        page.raw("</details>\n");
     }
     let names = Names::of(region);
     let mut by_credential = names.by_credential();
     if let Some(lines) = by_credential.remove(&None) {
-        page.raw("<ul>");
-        lines.iter().for_each(|line| item(page, line));
-        page.raw("</ul>\n");
+        page.list(lines);
+        page.raw("\n");
     }
     page.raw("<div class=\"cards\">\n");
-    for (credential, lines) in &by_credential {
+    for (credential, lines) in by_credential {
         let Some(credential) = credential else { continue };
-        let claim = claims.get(&(region.name.as_str(), *credential)).copied();
-        let age = ages.get(&(region.name.as_str(), *credential)).map(Vec::as_slice).unwrap_or_default();
+        let claim = claims.get(&(region.name.as_str(), credential)).copied();
+        let age = ages.get(&(region.name.as_str(), credential)).map(Vec::as_slice).unwrap_or_default();
         card(page, credential, (lines, age), claim, open);
     }
     page.raw("</div>\n");
     let fields = fields(region, FIELDS);
     if !fields.is_empty() {
-        page.raw(&format!("<details open><summary>{}</summary><ul>", counted(fields.len(), "field", "fields")));
-        for field in &fields {
-            page.raw("<li>");
-            page.element("code", field);
-            page.raw("</li>");
-        }
-        page.raw("</ul></details>\n");
+        page.raw("<details open>");
+        page.element("summary", counted(fields.len(), "field", "fields"));
+        page.list(fields.iter().map(|field| Text::of(Tone::Code, field.to_string())));
+        page.raw("</details>\n");
     }
 }
 
 fn held(page: &mut Html, region: &Region, hold: &HoldRecord) {
     page.raw("<p><span class=\"pill held\">held</span> ");
-    page.element("code", &hold.code);
-    if let Some((flag, value)) = hold.flag.as_deref().zip(hold.value.as_deref()) {
-        page.text("; ");
-        page.element("code", &format!("{flag} {value}"));
-        page.text(&format!(" {}", region.lets_through()));
-    }
+    let code = Text::of(Tone::Code, hold.code.text());
+    page.spans(&match hold.flag.as_deref().zip(hold.value.as_deref()) {
+        Some((flag, value)) => {
+            code.then("; ").code(format!("{flag} {value}")).then(format!(" {}", region.lets_through()))
+        }
+        None => code,
+    });
     page.raw("</p>\n");
-}
-
-fn item(page: &mut Html, (word, line): &(&'static str, String)) {
-    page.raw("<li>");
-    page.element(&format!("span class=\"{word}\""), word);
-    page.text(&format!(" {line}"));
-    page.raw("</li>");
 }
 
 /// One Credential: what becomes of it, and its chain.
 fn card(
     page: &mut Html,
     credential: &str,
-    (lines, age): (&[(&'static str, String)], &[String]),
+    (lines, age): (Vec<Text>, &[String]),
     claim: Option<&ClaimRecord>,
     open: &mut usize,
 ) {
-    page.raw("<div class=\"card\"><h4 class=\"mono\">");
-    page.text(credential);
-    page.raw("</h4>");
+    page.raw("<div class=\"card\">");
+    page.element("h4 class=\"mono\"", credential);
     if let Some(claim) = claim {
         let region = claim.region.as_ref().map(|region| format!(" for region {region}")).unwrap_or_default();
-        let class = match &*claim.verdict {
-            "refused" => "refused",
-            "broken" => "broken",
-            _ => "dim",
+        let tone = match claim.verdict {
+            Fate::Judged(Verdict::Refused) => Tone::Refused,
+            Fate::Judged(Verdict::Broken) => Tone::Broken,
+            Fate::Judged(Verdict::Admitted) | Fate::Unpublished | Fate::Paused => Tone::Dim,
         };
-        page.element(&format!("span class=\"{class}\""), &claim.verdict);
-        page.element("span class=\"dim\"", &format!("{region}, at {}", claim.place.text));
+        let place = format!("{region}, at {}", claim.place.text);
+        page.spans(&Text::of(tone, claim.verdict.word()).and(Tone::Dim, place));
     }
     if !lines.is_empty() {
-        page.raw("<ul>");
-        lines.iter().for_each(|line| item(page, line));
-        page.raw("</ul>");
+        page.list(lines);
     }
     for age in age {
         page.element("p class=\"dim\"", age);
@@ -352,18 +332,18 @@ fn card(
 /// Findings by code, the most severe first. Information is counted, as where findings are told.
 fn findings(page: &mut Html, all: &[FindingRecord]) {
     let (quiet, told): (Vec<&FindingRecord>, Vec<&FindingRecord>) =
-        all.iter().partition(|finding| finding.severity == "info");
+        all.iter().partition(|finding| finding.severity == Severity::Info);
     if told.is_empty() {
         page.element("p", "None.");
     }
     if !quiet.is_empty() {
         let count = counted(quiet.len(), "piece of information", "pieces of information");
-        page.element("p class=\"dim\"", &format!("{count} left out; `pouch check -v` tells them."));
+        page.element("p class=\"dim\"", format!("{count} left out; `pouch check -v` tells them."));
     }
     let groups = groups(told);
     let mut of_code: BTreeMap<(bool, &str), Vec<&Group<'_, FindingRecord>>> = BTreeMap::new();
     for group in &groups {
-        of_code.entry((group.first.severity != "error", group.first.code)).or_default().push(group);
+        of_code.entry((group.first.severity != Severity::Error, group.first.code.text())).or_default().push(group);
     }
     // What others follow from comes before the rest.
     let mut of_code: Vec<_> = of_code.into_iter().collect();
@@ -372,10 +352,9 @@ fn findings(page: &mut Html, all: &[FindingRecord]) {
     for ((_, code), groups) in &of_code {
         let Some(severity) = groups.first().map(|group| group.first.severity) else { continue };
         let count = groups.len();
-        page.raw(&format!("<details open><summary><span class=\"{severity}\">{severity}</span> "));
-        page.element("code", code);
-        page.text(&if count > 1 { format!(", {count}") } else { String::new() });
-        page.raw("</summary>");
+        let head = Text::of(severity.into(), severity.word()).then(" ").code(*code);
+        page.raw("<details open>");
+        page.element("summary", if count > 1 { head.then(format!(", {count}")) } else { head });
         for group in groups {
             one(page, group);
         }
@@ -389,13 +368,12 @@ fn silenced<'s>(page: &mut Html, silenced: impl Iterator<Item = &'s SilencedReco
     if groups.is_empty() {
         return;
     }
-    page.raw("<details><summary>");
-    page.text(&format!("{} silenced by annotations", counted(groups.len(), "finding", "findings")));
-    page.raw("</summary>");
+    page.raw("<details>");
+    page.element("summary", format!("{} silenced by annotations", counted(groups.len(), "finding", "findings")));
     for group in &groups {
         page.raw("<dl>");
         head_of(page, group, |silenced| &silenced.finding);
-        page.element("dd", &format!("{}, silenced: {}", group.first.finding.code, group.first.reason));
+        page.element("dd", format!("{}, silenced: {}", group.first.finding.code.text(), group.first.reason));
         page.raw("</dl>");
     }
     page.raw("</details>\n");
@@ -408,10 +386,10 @@ fn one(page: &mut Html, group: &Group<'_, FindingRecord>) {
     page.raw("<dl>");
     head_of(page, group, |finding| finding);
     if let Some(consequence) = group.consequence(NAMED) {
-        page.element("dd", &consequence);
+        page.element("dd", consequence);
     }
     if !group.first.help.is_empty() {
-        page.element("dd", &group.first.help.to_string());
+        page.element("dd", &group.first.help);
     }
     page.raw("</dl>");
 }
@@ -424,6 +402,6 @@ fn head_of<T: Tell>(page: &mut Html, group: &Group<'_, T>, finding: fn(&T) -> &F
     let about = [place(finding(group.first)), more, concerned(&group.whose(), NAMED)];
     let about: Vec<String> = about.into_iter().flatten().collect();
     if !about.is_empty() {
-        page.element("dd class=\"dim\"", &about.join(", "));
+        page.element("dd class=\"dim\"", about.join(", "));
     }
 }

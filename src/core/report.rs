@@ -2,8 +2,9 @@
 
 pub mod applied;
 pub mod check;
+pub mod commit;
 pub mod compared;
-pub mod dress;
+pub mod document;
 pub mod escape;
 pub mod exposure;
 pub mod group;
@@ -11,12 +12,14 @@ pub mod markdown;
 pub mod metrics;
 pub mod names;
 pub mod pages;
+pub mod plan;
 mod record;
 pub mod shell;
 mod split;
 pub mod standing;
 pub mod summary;
 mod target;
+pub mod terminal;
 pub mod text;
 pub mod wrap;
 

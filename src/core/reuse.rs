@@ -33,13 +33,12 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use hmac::Mac as _;
 use sha2::{Digest as _, Sha256};
 
+pub use crate::secret::EntryChange;
 pub use artifact::{Packed, artifact_seal, artifact_verifies};
 pub use commit::{Made, commit_line, commit_under, commit_verifies};
 pub use context::Context;
 use context::{add, add_context};
-pub use entry::{
-    EntryChange, EntryLeaf, compare_entries, compare_names, entry_tag, had, joint_tag, leaves, own_tags, pair,
-};
+pub use entry::{EntryLeaf, compare_entries, compare_names, entry_tag, had, joint_tag, leaves, own_tags, pair};
 pub use guest::guest_line;
 use header::FIRST;
 pub use header::{Tagged, is_key_id, is_newer, split};

@@ -14,6 +14,7 @@ use base64::engine::general_purpose::{GeneralPurpose, GeneralPurposeConfig, STAN
 use subtle::ConstantTimeEq as _;
 use zeroize::{Zeroize as _, Zeroizing};
 
+use crate::name::spelt;
 use crate::node::Key;
 
 /// Whether the bytes hold the beginning of an age identity or of a reuse key, in either case that bech32
@@ -97,6 +98,29 @@ pub fn from_base64(text: &str) -> Option<Vec<u8>> {
 pub fn same_bytes(a: &[u8], b: &[u8]) -> bool {
     a.ct_eq(b).into()
 }
+
+/// The change of an entry of a published Secret.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum EntryChange {
+    /// Its value stays.
+    Same,
+    /// Its value changes.
+    Changed,
+    /// One or more of the short values change, and this may be one of them.
+    PerhapsChanged,
+    /// It was not published.
+    Added,
+    /// It is published and will be withdrawn.
+    Withdrawn,
+}
+
+spelt!(EntryChange {
+    Same "same",
+    Changed "changed",
+    PerhapsChanged "perhapsChanged",
+    Added "added",
+    Withdrawn "withdrawn"
+});
 
 /// All entries of one Secret, sorted by name.
 pub struct Payload {

@@ -12,7 +12,7 @@ use alloc::collections::BTreeMap;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use crate::name::{Namespace, is_dns_subdomain};
+use crate::name::{Namespace, is_dns_subdomain, spelt};
 use crate::node::{Key, Node};
 
 /// The label that every namespace carries with its own name.
@@ -69,6 +69,8 @@ pub enum Truth {
     /// Nobody knows.
     Unknown,
 }
+
+spelt!(Truth { Yes "yes", No "no", Unknown "unknown" });
 
 impl Truth {
     /// Whether both hold; a certain no decides, whatever the other answer is.

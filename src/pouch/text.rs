@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 
 use pouch_core::listing::counted;
 use pouch_core::report::escape;
-use pouch_core::report::names::{Names, readable, recipients};
+use pouch_core::report::names::{Names, readable, recipients, texts};
 use pouch_core::report::summary::{Outcome, Region};
 use pouch_core::stamp::SourceStamp;
 use serde_json::Value;
@@ -164,12 +164,7 @@ fn body(moved: &[&Region]) -> Vec<String> {
     let mut room = MOST_LINES.saturating_sub(moved.len());
     for (left, region) in (1..=moved.len()).rev().zip(moved) {
         let share = room.checked_div(left).unwrap_or_default();
-        let count = |action: &str| region.changes.iter().filter(|change| change.action == action).count();
-        let parts: Vec<String> = ["added", "changed", "resealed", "withdrawn"]
-            .into_iter()
-            .filter(|action| count(action) > 0)
-            .map(|action| format!("{} {action}", count(action)))
-            .collect();
+        let parts: Vec<String> = region.counts().map(|(action, count)| format!("{count} {}", action.word())).collect();
         let what = if parts.is_empty() { "manifest only".to_owned() } else { parts.join(", ") };
         lines.push(format!("- {}: {}, {what}", escape(&region.name), region.outcome.word()));
         if let Some(most) = share.checked_sub(1) {
@@ -177,7 +172,7 @@ fn body(moved: &[&Region]) -> Vec<String> {
             names.extend(readable(region, NAMES.min(most / 2)));
             names.extend(Names::of(region).lines(most.saturating_sub(names.len())));
             room = room.saturating_sub(names.len());
-            lines.extend(names.into_iter().map(|line| format!("  {line}")));
+            lines.extend(names.into_iter().map(|line| format!("  {}", escape(&line.to_string()))));
         }
     }
     lines
@@ -226,7 +221,13 @@ fn lines(regions: &[Region], moved: &[&Region], trailers: &Trailers<'_>) -> Vec<
     let mut failed: Vec<String> = regions.iter().filter(held).map(|region| format!("{} held", region.name)).collect();
     for region in regions {
         failed.extend(region.stopped.iter().map(|stopped| {
-            format!("{} {} {} {}", region.name, stopped.credential, stopped.verdict, stopped.codes.join(","))
+            format!(
+                "{} {} {} {}",
+                region.name,
+                stopped.credential,
+                stopped.verdict.word(),
+                texts(&stopped.codes).join(",")
+            )
         }));
     }
     let beyond = failed.len().saturating_sub(MOST_FAILED);
@@ -260,11 +261,12 @@ pub fn values<'m>(text: &'m str, name: &'static str) -> impl Iterator<Item = &'m
 #[cfg(test)]
 mod tests {
     use super::*;
+    use pouch_core::region::change::Action;
     use pouch_core::report::summary::{ChangeRecord, ObjectRecord};
 
     fn region(name: &str, changes: usize) -> Region {
         let change = |n: usize| ChangeRecord {
-            action: "added".into(),
+            action: Action::Added,
             object: ObjectRecord {
                 group: "".into(),
                 kind: "Secret".into(),

@@ -10,10 +10,11 @@ use std::time::Duration;
 use indicatif::{ProgressBar, ProgressStyle};
 use pouch_core::finding::{Code, Finding, Severity};
 use pouch_core::listing::counted;
-use pouch_core::report::dress::dressed;
+use pouch_core::report::document::{Document, Tone};
 use pouch_core::report::pages::{plain, text as page_text};
 use pouch_core::report::summary::{FindingRecord, SilencedRecord};
-use pouch_core::report::text::{self, Links, Paint};
+use pouch_core::report::terminal::{Paint, terminal};
+use pouch_core::report::text::{self, Links};
 use pouch_core::report::wrap::wrap;
 use pouch_core::report::{escape, escape_json};
 use pouch_core::silence::Silenced;
@@ -140,24 +141,19 @@ impl Ui {
         }
     }
 
-    /// Whether results carry colours.
-    pub fn result_paint(&self) -> Paint {
-        self.result_paint
-    }
-
     /// Where the codes of findings link to in results.
     pub fn result_links(&self, findings: &[&Finding]) -> Links {
         linked(self.result_pages.as_ref(), findings.iter().copied())
     }
 
     /// Writes a result of prose to stdout, in colours and as wide as the terminal.
-    pub fn prose(&self, text: &str) {
-        self.result(&self.dressed(text));
+    pub fn prose(&self, document: &Document) {
+        self.result(&self.shown(document));
     }
 
     /// A result of prose, in colours and as wide as the terminal.
-    pub fn dressed(&self, text: &str) -> String {
-        wrap(&dressed(text, self.result_paint), self.result_width)
+    pub fn shown(&self, document: &Document) -> String {
+        wrap(&terminal(document, self.result_paint), self.result_width)
     }
 
     /// Writes what a command line asked to know about it, with its colours.
@@ -187,8 +183,7 @@ impl Ui {
         match self.format {
             LogFormat::Text => {
                 let links = linked(self.pages.as_ref(), told.iter().copied());
-                let text = text::findings(&told, self.paint, &links, self.level >= Level::Verbose);
-                self.log(&wrap(&text, self.width));
+                self.say(&text::findings(&told, &links, self.level >= Level::Verbose));
             }
             LogFormat::Json => {
                 for finding in told {
@@ -212,7 +207,7 @@ impl Ui {
         match self.format {
             LogFormat::Text => {
                 let links = linked(self.pages.as_ref(), silenced.iter().map(|silenced| &silenced.finding));
-                self.log(&wrap(&text::silenced(silenced, self.paint, &links), self.width));
+                self.say(&text::silenced(silenced, &links));
             }
             LogFormat::Json => {
                 for silenced in silenced {
@@ -297,8 +292,8 @@ impl Ui {
                 let lines: Vec<String> = message.split('\n').map(escape).collect();
                 let body = lines.join("\n");
                 let head = match level {
-                    "error" => format!("{}: ", self.paint.severity(Severity::Error, "error")),
-                    "warning" => format!("{}: ", self.paint.severity(Severity::Warning, "warning")),
+                    "error" => format!("{}: ", self.paint.with(Tone::Error, "error")),
+                    "warning" => format!("{}: ", self.paint.with(Tone::Warning, "warning")),
                     _ => String::new(),
                 };
                 let text = format!("{head}{body}\n");
@@ -306,11 +301,16 @@ impl Ui {
                 let width = self.width.filter(|_| lines.len() == 1);
                 self.log(&wrap(&text, width));
                 if !help.is_empty() {
-                    let line = format!("  {} {}\n", self.paint.with("1;34", "= help:"), escape(help));
-                    self.log(&wrap(&line, self.width));
+                    let mut document = Document::default();
+                    document.item(1, text::mark("= help:", help));
+                    self.say(&document);
                 }
             }
         }
+    }
+
+    fn say(&self, document: &Document) {
+        self.log(&wrap(&terminal(document, self.paint), self.width));
     }
 
     fn log(&self, text: &str) {

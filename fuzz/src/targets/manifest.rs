@@ -6,7 +6,8 @@ use pouch_core::layout::manifest::{Unusable, emit, parse};
 use pouch_core::layout::path;
 use pouch_core::name::{Directory, FleetName, is_directory};
 use pouch_core::region::published::{Published, State, fleet_of};
-use pouch_core::report::text::{Links, Paint, finding};
+use pouch_core::report::terminal::{Paint, terminal};
+use pouch_core::report::text::{Links, finding};
 use pouch_core::reuse::{KeyRing, ReuseKey, manifest_line};
 use pouch_core::yaml::written;
 
@@ -51,7 +52,7 @@ fn vouches(text: &[u8], fleet: &FleetName, directory: &Directory, good: bool) {
     let published = Published::examine(fleet, directory, files(&signed), &keys);
     assert_eq!(matches!(published.state, State::Bundle(_)), good, "a signature decides alone");
     for found in published.findings(directory) {
-        is_plain_lines(&finding(&found, Paint::Plain, &Links::default()));
+        is_plain_lines(&terminal(&finding(&found, &Links::default()), Paint::Plain));
     }
     if let Some(manifest) = published.manifest() {
         assert_eq!(published.foreign(directory), [foreign.as_str()], "nobody vouches for this file alone");

@@ -3,7 +3,8 @@
 use pouch_core::finding::{Code, Finding, Origin, Place};
 use pouch_core::layout::path;
 use pouch_core::name::{Claimant, ObjectKey};
-use pouch_core::report::text::{Links, Paint, finding};
+use pouch_core::report::terminal::{Paint, terminal};
+use pouch_core::report::text::{Links, finding};
 use pouch_core::report::{escape, escape_json};
 
 /// Any text, everywhere in a finding, and as JSON.
@@ -21,10 +22,9 @@ pub fn run(data: &[u8]) {
             .claimed_by(&Claimant::credential(text.into(), text.into()))
             .in_region(&text.into())
             .help(text.to_owned()),
-        Paint::Plain,
         &Links::default(),
     );
-    is_plain_lines(&shown);
+    is_plain_lines(&terminal(&shown, Paint::Plain));
 
     let json = serde_json::to_string_pretty(&[text]).expect("text is JSON");
     let tame = escape_json(&json);

@@ -10,8 +10,8 @@ pub use crate::claim::NamedBy;
 use crate::claim::{Claim, Edit};
 use crate::config::Resolution;
 use crate::finding::{Code, Finding};
-use crate::name::ObjectKey;
 use crate::name::step::Step;
+use crate::name::{ObjectKey, spelt};
 
 /// Why a member is part of a closure.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -27,6 +27,14 @@ pub enum Role {
     /// It exists on every region because the provider itself makes it; nothing is published.
     Assumed,
 }
+
+spelt!(Role {
+    Root "root",
+    Reference "reference",
+    ResourceTemplate "resourceTemplate",
+    PropagationSecret "propagationSecret",
+    Assumed "assumed"
+});
 
 /// One object of a closure: what is read, where it lands, what is rewritten.
 #[derive(Clone, Debug)]

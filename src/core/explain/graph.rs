@@ -10,9 +10,10 @@ use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
 
 use super::record::{Explanation, StepRecord};
-use super::text::{named, state as told};
+use super::text::state as told;
 use crate::name::Claimant;
 use crate::report::escape;
+use crate::report::names::object as named;
 use crate::report::summary::ObjectRecord;
 
 /// What a node stands for, which says how it looks.
@@ -41,7 +42,7 @@ impl Graph {
         let mut graph = Self::default();
         for claim in &explanation.claims {
             let name = Claimant::titled(&claim.credential);
-            let label = format!("{name}\n{}", claim.verdict);
+            let label = format!("{name}\n{}", claim.verdict.word());
             let credential = graph.node(&name, label, Shape::Credential);
             let mut steps: Vec<usize> = Vec::new();
             for step in &claim.steps {
@@ -49,7 +50,7 @@ impl Graph {
                 let from = step.named_by.and_then(|at| steps.get(at).copied()).unwrap_or(credential);
                 graph.edge(from, node, step.field.clone().unwrap_or_default());
                 steps.push(node);
-                if let (Some(state), Some(region)) = (&step.state, &claim.region) {
+                if let (Some(state), Some(region)) = (step.state, &claim.region) {
                     let (lands, region) = (graph.object(&step.lands), graph.region(region));
                     if lands != node {
                         graph.edge(node, lands, String::from("lands as"));
@@ -61,7 +62,7 @@ impl Graph {
         for object in &explanation.objects {
             let node = graph.object(&object.object);
             let region = graph.region(&object.region);
-            graph.edge(node, region, String::from(told(&object.state)));
+            graph.edge(node, region, String::from(told(object.state)));
             // Where claims are told, the chains lead there.
             for credential in object.credentials.iter().filter(|_| explanation.claims.is_empty()) {
                 let name = Claimant::titled(credential);
@@ -97,7 +98,7 @@ impl Graph {
 
     /// What a Credential may not have, or misses, is a node of its own: others may have it.
     fn step(&mut self, step: &StepRecord, credential: &str) -> usize {
-        if step.rule.is_some() && step.read == "found" || step.role == "assumed" {
+        if !step.is_missing() {
             return self.object(&step.object);
         }
         let name = named(&step.object);

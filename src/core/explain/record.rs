@@ -1,5 +1,6 @@
 //! Records: what `pouch explain -o json` prints, with a JSON Schema of its own.
 
+use alloc::boxed::Box;
 use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
 
@@ -7,8 +8,15 @@ use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema};
 use serde::Serialize;
 
-use crate::finding::Origin;
-use crate::report::summary::{FindingRecord, ObjectRecord, Outcome, SilencedRecord, Word};
+use crate::admission::Rule;
+use crate::closure::Role;
+use crate::finding::{Code, Origin};
+use crate::judge::case::Verdict;
+use crate::name::spelt;
+use crate::region::change::Action;
+use crate::region::ledger::Gone;
+use crate::report::summary::{FindingRecord, ObjectRecord, Outcome, SilencedRecord};
+use crate::selector::Truth;
 
 /// The JSON Schema of an explanation.
 pub fn schema() -> Schema {
@@ -104,7 +112,7 @@ pub struct RuleSourceRecord {
     /// Its name.
     pub name: String,
     /// `yes`, `no`, or `unknown` where not all its ClusterFeatures were read.
-    pub answer: Word,
+    pub answer: Truth,
 }
 
 /// A region.
@@ -159,7 +167,7 @@ pub struct ClaimRecord {
     /// `admitted`: its closure is published. `refused`: it is not allowed, and what it had is withdrawn. `broken`: it
     /// cannot be resolved now, and what it had stays. `unpublished`: it names no region, or a retired one. `paused`:
     /// nobody looks at its region.
-    pub verdict: Word,
+    pub verdict: Fate,
     /// The region that it names, whether or not the configuration has it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub region: Option<String>,
@@ -189,6 +197,30 @@ pub struct ClaimRecord {
     pub silenced: Vec<SilencedRecord>,
 }
 
+/// The fate of a claim.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Fate {
+    /// It was judged.
+    Judged(Verdict),
+    /// It names no region, or a retired one.
+    Unpublished,
+    /// Its region is left alone.
+    Paused,
+}
+
+spelt!(Fate by word);
+
+impl Fate {
+    /// The word for people and JSON.
+    pub fn word(self) -> &'static str {
+        match self {
+            Fate::Judged(verdict) => verdict.word(),
+            Fate::Unpublished => "unpublished",
+            Fate::Paused => "paused",
+        }
+    }
+}
+
 /// One object that a Credential needs.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -199,7 +231,7 @@ pub struct StepRecord {
     pub lands: ObjectRecord,
     /// `root`, `reference`, `resourceTemplate`, `propagationSecret`, `assumed` for what every region has by itself, or `made`
     /// for what pouch makes of nothing that it reads.
-    pub role: Word,
+    pub role: Role,
     /// The step that names it, counted from zero; absent for the identity, which the Credential names.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub named_by: Option<usize>,
@@ -209,14 +241,14 @@ pub struct StepRecord {
     /// The rule by which the Credential may use it: `ownNamespace`, `systemClaimant`, `identity`, `throughIdentity`,
     /// `managed` or `grant`; absent where none admits it.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub rule: Option<Word>,
+    pub rule: Option<Rule>,
     /// The placement by which a grant admits it, as `NAMESPACE, decision key KEY` or `NAMESPACE/NAME`; where nothing admits it,
     /// the placement of which nobody knows whether it lists the region.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub placement: Option<String>,
     /// `found`, `absent`, `unknown` where a source was not read completely or not asked, `notTold` where nothing
     /// admits it, `made` where pouch makes it.
-    pub read: Word,
+    pub read: Read,
     /// Where it stands.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub place: Option<PlaceRecord>,
@@ -236,14 +268,90 @@ pub struct StepRecord {
     /// `--no-values`, `unseen`; `published` where only this Credential was looked at, and others decide; absent where
     /// nothing of it is published.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub state: Option<Word>,
+    pub state: Option<State>,
     /// The reason for which it is carried over: the code of the finding that says so. Of a withdrawal: `unneeded`, `gone`,
     /// `refused`, `revoked`, `asked` or `retired`, where all who needed it lose it for that.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub reason: Option<Word>,
+    #[schemars(with = "Option<String>")]
+    pub reason: Option<Why>,
     /// Its file, below the output's folder.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
+}
+
+impl StepRecord {
+    /// Returns true if the claim may not have it, or it is not there.
+    pub fn is_missing(&self) -> bool {
+        self.role != Role::Assumed && (self.rule.is_none() || self.read != Read::Found)
+    }
+}
+
+/// The answer of the sources to a look for an object.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Read {
+    /// It was found.
+    Found,
+    /// It is in no source.
+    Absent,
+    /// A source was not read completely, or not asked.
+    Unknown,
+    /// Nothing admits the claim to it.
+    NotTold,
+}
+
+spelt!(Read { Found "found", Absent "absent", Unknown "unknown", NotTold "notTold" });
+
+/// The effect of a publish on an object.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum State {
+    /// It changes.
+    Changes(Action),
+    /// It stays as it was published.
+    Carried,
+    /// It stays, and says what the sources say.
+    Unchanged,
+    /// Nobody looked into the Secret.
+    Unseen,
+    /// It is published, and others decide what becomes of it.
+    Published,
+}
+
+spelt!(State by word);
+
+impl State {
+    /// The word for people and JSON.
+    pub fn word(self) -> &'static str {
+        match self {
+            State::Changes(action) => action.word(),
+            State::Carried => "carried",
+            State::Unchanged => "unchanged",
+            State::Unseen => "unseen",
+            State::Published => "published",
+        }
+    }
+}
+
+/// The reason for which an object goes, or stays as it was published.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+#[serde(untagged)]
+pub enum Why {
+    /// It goes.
+    Goes(Gone),
+    /// A finding of this code says why it stays.
+    Stays(Code),
+    /// Another release has this reason.
+    Other(Box<str>),
+}
+
+impl Why {
+    /// The reason for people, behind what becomes of the object.
+    pub fn shown(&self) -> &str {
+        match self {
+            Why::Goes(gone) => gone.shown(),
+            Why::Stays(code) => code.text(),
+            Why::Other(reason) => reason,
+        }
+    }
 }
 
 /// Who says what a kind refers to.
@@ -304,11 +412,12 @@ pub struct BundledRecord {
     pub path: String,
     /// What a publish would make of it: `added`, `changed`, `resealed`, `withdrawn`, `carried`, `unchanged` or, with
     /// `--no-values`, `unseen`; `published` where only one Credential was looked at, and others decide.
-    pub state: Word,
+    pub state: State,
     /// The reason for which it is carried over: the code of the finding that says so. Of a withdrawal: `unneeded`, `gone`,
     /// `refused`, `revoked`, `asked` or `retired`, where all who needed it lose it for that.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub reason: Option<Word>,
+    #[schemars(with = "Option<String>")]
+    pub reason: Option<Why>,
     /// Who can read it, if it is a Secret.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub recipients: Vec<String>,

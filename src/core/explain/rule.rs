@@ -10,6 +10,7 @@ use crate::claim::guest::acting;
 use crate::claim::sync_rule::Told;
 use crate::kinds;
 use crate::name::{Entry, Name, ObjectKey, SourceName};
+use crate::selector::Truth;
 use crate::sync_rule::words::conditions;
 use crate::world::World;
 
@@ -48,9 +49,6 @@ fn taken(world: &World<'_>, name: &Name) -> usize {
 }
 
 fn sources(told: &Told<'_>) -> Vec<RuleSourceRecord> {
-    let record = |(name, answer): &(&SourceName, &'static str)| RuleSourceRecord {
-        name: name.to_string(),
-        answer: (*answer).into(),
-    };
+    let record = |(name, answer): &(&SourceName, Truth)| RuleSourceRecord { name: name.to_string(), answer: *answer };
     told.sources.iter().map(record).collect()
 }

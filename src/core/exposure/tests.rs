@@ -5,6 +5,7 @@ use crate::config::{resolve, shape};
 use crate::history::directory_of;
 use crate::node::Interner;
 use crate::report::exposure::Whom;
+use crate::report::terminal::{Paint, terminal};
 
 const EU: &str = "age1hwgm5s760fwcasprk22wc0a8a5lcwm22s32e2484ju7egnueyptsul368q";
 const US: &str = "age1xtgp6s7dvnkl6j78c5qhjpas67680rrfpads7wfqay29thqs7scsfjs9hg";
@@ -152,6 +153,7 @@ fn readers_whom_no_recipient_names_and_what_stands_beside_in_clear_are_told() {
         &expose(&known, &with(), Looked { commits: 1, ..Looked::default() }),
         Whom::default(),
     );
+    let text = terminal(&text, Paint::Plain);
     assert!(text.contains("\nreader unknown  (no recipient that pouch knows)\n  Published in a file"), "{text}");
 
     let applied = ", annotations: {kubectl.kubernetes.io/last-applied-configuration: '{\"data\":{\"e\":\"hunter2\"}}'}";
@@ -218,5 +220,6 @@ fn words_escape_what_histories_hold() {
     let facts = facts(Vec::from([stood("eu", "\"a\\u001b[31m\\n\"", &["\"x\\u202e\""], 0..=3)]));
     let looked = Looked { commits: facts.commits.len(), ..Looked::default() };
     let text = crate::report::exposure::exposure(&expose(&facts, &Query::default(), looked), Whom::default());
+    let text = terminal(&text, Paint::Plain);
     assert!(text.contains("a\\u{1b}[31m\\u{a}") && text.contains("x\\u{202e}") && !text.contains('\u{1b}'), "{text}");
 }

@@ -3,6 +3,7 @@
 //! The pages in `docs/findings` explain each with an example and the cure; a test keeps them equal.
 
 use super::severity::Severity;
+use crate::name::spelt;
 
 /// What happens to the claims that a finding concerns (DESIGN §2.7).
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -21,19 +22,7 @@ pub enum Class {
     Notice,
 }
 
-impl Class {
-    /// The word that documentation and JSON use.
-    pub fn word(self) -> &'static str {
-        match self {
-            Class::Refused => "refused",
-            Class::Broken => "broken",
-            Class::Held => "held",
-            Class::Source => "source",
-            Class::Fault => "fault",
-            Class::Notice => "notice",
-        }
-    }
-}
+spelt!(Class { Refused "refused", Broken "broken", Held "held", Source "source", Fault "fault", Notice "notice" });
 
 macro_rules! codes {
     ($($name:ident $text:literal $class:ident $severity:ident $meaning:literal;)*) => {
@@ -74,6 +63,8 @@ macro_rules! codes {
         }
     };
 }
+
+spelt!(Code by text of ALL);
 
 codes! {
     ForbiddenKind "forbidden-kind" Refused Error "A claim needs an object of a kind that pouch does not publish.";

@@ -1,5 +1,7 @@
 //! Severity: how much a finding matters.
 
+use crate::name::spelt;
+
 /// How much a finding matters to the person who reads it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Severity {
@@ -11,13 +13,4 @@ pub enum Severity {
     Error,
 }
 
-impl Severity {
-    /// The word that is printed and that `findings:` in the configuration uses.
-    pub fn word(self) -> &'static str {
-        match self {
-            Severity::Info => "info",
-            Severity::Warning => "warning",
-            Severity::Error => "error",
-        }
-    }
-}
+spelt!(Severity { Info "info", Warning "warning", Error "error" });

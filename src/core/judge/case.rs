@@ -10,7 +10,7 @@ use crate::claim::Claim;
 use crate::closure::{Closure, Member};
 use crate::finding::telling::Telling;
 use crate::finding::{Class, Code, Finding, Severity};
-use crate::name::ObjectKey;
+use crate::name::{ObjectKey, spelt};
 
 /// What becomes of a claim.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -21,6 +21,19 @@ pub enum Verdict {
     Refused,
     /// It cannot be resolved now: what it published is carried over, but for identities whose new text fits.
     Broken,
+}
+
+spelt!(Verdict { Admitted "admitted", Refused "refused", Broken "broken" });
+
+impl Verdict {
+    /// The class of the findings that stop the claim, if it is stopped.
+    pub fn class(self) -> Option<Class> {
+        match self {
+            Verdict::Admitted => None,
+            Verdict::Refused => Some(Class::Refused),
+            Verdict::Broken => Some(Class::Broken),
+        }
+    }
 }
 
 /// One claim, judged by itself.

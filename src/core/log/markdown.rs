@@ -1,24 +1,23 @@
-//! The life of what is published in Markdown, for an issue or a comment.
+//! The life of what is published as a document for an issue or a comment.
 //!
-//! Names, subjects and authors come from whoever writes manifests and commits, so each stands in a code span: there neither HTML
-//! nor Markdown counts.
+//! Names, subjects and authors come from whoever writes manifests and commits, so each is code.
 
-use alloc::string::String;
+use alloc::string::ToString as _;
 
 use super::schema::{CommitRecord, Log};
-use super::text::{Most, lines, looked, minute, no_secrets, none_older, nothing, now, older, short, sources};
-use crate::report::markdown::{Out, code};
+use super::text::{Most, lines, looked, no_secrets, none_older, nothing, now, older, sources};
+use crate::report::commit::{minute, short};
+use crate::report::document::{Document, Text, Tone};
 
-/// The whole answer, as far as there is room in a comment.
-pub fn markdown(log: &Log) -> String {
-    let mut out = Out::default();
+/// The whole answer.
+pub fn document(log: &Log) -> Document {
+    let mut out = Document::default();
     let all = Most::ALL.of(log);
-    let of = log.question.as_deref().map(|question| format!(" of {}", code(question))).unwrap_or_default();
-    out.line(&format!("### pouch log{of}\n"));
-    for line in looked(&log.looked) {
-        out.line(&format!("- {}", code(line.trim())));
-    }
-    out.line("");
+    let title = Text::from("pouch log");
+    out.heading(3, log.question.iter().fold(title, |title, question| title.then(" of ").code(question)));
+    let code = |line: &Text| Text::of(Tone::Code, line.to_string().trim());
+    out.items(0, looked(&log.looked).iter().map(code));
+    out.blank();
     match &log.commits {
         Some(commits) => {
             if commits.is_empty() {
@@ -29,42 +28,36 @@ pub fn markdown(log: &Log) -> String {
         None if log.looked.branches.is_empty() => {}
         None => {
             for group in older(log, all) {
-                out.line(&format!("#### {}\n", code(&group.title)));
-                group.lines.iter().for_each(|line| out.line(&format!("- {}", code(line))));
-                out.line("");
+                out.heading(4, Text::of(Tone::Code, group.title));
+                out.items(0, group.lines.into_iter().map(|line| Text::of(Tone::Code, line)));
+                out.blank();
             }
             if let Some(line) = no_secrets(log) {
-                out.line(&code(&line));
+                out.line(Text::of(Tone::Code, line));
             }
             if log.secrets.is_empty() {
-                out.line(&none_older(log));
+                out.line(none_older(log));
             }
         }
     }
     if log.question.is_some() && log.commits.is_some() && !log.secrets.is_empty() {
-        out.line("#### Published now\n");
-        for line in now(log, all) {
-            out.line(&format!("- {}", code(&line)));
-        }
+        out.heading(4, "Published now");
+        out.items(0, now(log, all).into_iter().map(|line| Text::of(Tone::Code, line)));
     }
-    out.done("pouch log -v")
+    out
 }
 
-fn commit(out: &mut Out, record: &CommitRecord, all: Most) {
+fn commit(out: &mut Document, record: &CommitRecord, all: Most) {
     let CommitRecord { commit, subject, author, .. } = record;
-    let (id, time) = (code(&short(&commit.id)), minute(&commit.time));
-    let proved = match record.proved {
-        Some(true) => ", proved to be pouch's",
-        Some(false) => ", **not proved** to be pouch's",
-        None => "",
-    };
-    out.line(&format!("#### {id} {time}: {}\n", code(subject)));
-    out.line(&format!("By {}{proved}.\n", code(author)));
-    if let Some(sources) = sources(record) {
-        out.line(&format!("- {}", code(&sources)));
-    }
-    for line in lines(record, all) {
-        out.line(&format!("- {}", code(&line)));
-    }
-    out.line("");
+    let head = Text::of(Tone::Code, short(&commit.id)).then(format!(" {}: ", minute(&commit.time)));
+    out.heading(4, head.code(subject));
+    let by = Text::from("By ").code(author);
+    out.paragraph(match record.proved {
+        Some(true) => by.then(", proved to be pouch's."),
+        Some(false) => by.then(", ").and(Tone::Strong, "not proved").then(" to be pouch's."),
+        None => by.then("."),
+    });
+    out.items(0, sources(record).map(|line| Text::of(Tone::Code, line)));
+    out.items(0, lines(record, all).iter().map(|line| Text::of(Tone::Code, line.to_string())));
+    out.blank();
 }

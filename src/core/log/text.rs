@@ -11,11 +11,9 @@ use super::schema::{
 use crate::history::SkippedFile;
 use crate::history::sealed::UNKNOWN;
 use crate::listing::{counted, few};
-use crate::report::escape;
-use crate::report::names::{self, named};
-
-/// How many characters of an id are shown.
-const SHORT: usize = 10;
+use crate::report::commit::{day, minute, short};
+use crate::report::document::{Document, Text, Tone};
+use crate::report::names::{named, object};
 
 /// How much is told.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -46,106 +44,88 @@ impl Most {
 }
 
 /// The whole answer, ending in a line feed.
-pub fn text(log: &Log, most: Most) -> String {
+pub fn text(log: &Log, most: Most) -> Document {
     let most = most.of(log);
-    let mut out = Out(String::new());
-    for line in looked(&log.looked) {
-        out.line(0, &line);
-    }
+    let mut out = Document::default();
+    out.items(0, looked(&log.looked));
     match &log.commits {
-        Some(commits) if commits.is_empty() => nothing(log).into_iter().for_each(|line| out.line(0, line)),
-        Some(commits) => out.commits(commits, most),
+        Some(commits) if commits.is_empty() => out.items(0, nothing(log)),
+        Some(all) => commits(&mut out, all, most),
         // That there is nothing is said above.
         None if log.looked.branches.is_empty() => {}
         None => {
             out.blank();
             for group in older(log, most) {
-                out.line(0, &group.title);
-                for line in &group.lines {
-                    out.line(1, line);
-                }
+                out.item(0, group.title);
+                out.items(1, group.lines);
             }
             if let Some(line) = no_secrets(log) {
                 out.blank();
-                out.line(0, &line);
+                out.item(0, line);
             }
             if log.secrets.is_empty() {
-                out.line(0, &none_older(log));
+                out.item(0, none_older(log));
             }
         }
     }
     if log.question.is_some() && log.commits.is_some() && !log.secrets.is_empty() {
         out.blank();
-        out.line(0, "Published now:");
-        for line in now(log, most) {
-            out.line(1, &line);
-        }
+        out.item(0, Text::of(Tone::Strong, "Published now:"));
+        out.items(1, now(log, most));
     }
-    out.0
+    out
 }
 
-struct Out(String);
-
-impl Out {
-    /// A line, in which nothing is obeyed.
-    fn line(&mut self, depth: usize, text: &str) {
-        self.0.push_str(&format!("{}{}\n", "  ".repeat(depth), escape(text)));
+fn commits(out: &mut Document, commits: &[CommitRecord], most: Most) {
+    for record in commits.iter().take(most.commits) {
+        out.blank();
+        out.item(0, head(record));
+        out.items(1, sources(record));
+        out.items(1, lines(record, most));
     }
-
-    fn blank(&mut self) {
-        self.0.push('\n');
-    }
-
-    fn commits(&mut self, commits: &[CommitRecord], most: Most) {
-        for record in commits.iter().take(most.commits) {
-            self.blank();
-            self.line(0, &head(record));
-            if let Some(sources) = sources(record) {
-                self.line(1, &sources);
-            }
-            for line in lines(record, most) {
-                self.line(1, &line);
-            }
-        }
-        if let more @ 1.. = commits.len().saturating_sub(most.commits) {
-            self.blank();
-            self.line(0, &format!("and {}; -v tells all", counted(more, "older commit", "older commits")));
-        }
+    if let more @ 1.. = commits.iter().skip(most.commits).count() {
+        out.blank();
+        out.item(0, format!("and {}; -v tells all", counted(more, "older commit", "older commits")));
     }
 }
 
 /// What was looked at.
-pub(super) fn looked(looked: &Looked) -> Vec<String> {
+pub(super) fn looked(looked: &Looked) -> Vec<Text> {
     let mut lines = Vec::new();
     for branch in &looked.branches {
         let (commits, at) = (counted(branch.commits, "commit", "commits"), short(&branch.commit.id));
         let when = day(&branch.commit.time);
-        lines.push(format!("{commits} of {}, up to {at} ({when})", branch.name));
+        lines.push(format!("{commits} of {}, up to {at} ({when})", branch.name).into());
         if let Some(unproved @ 1..) = branch.unproved {
             let commits = counted(unproved, "commit has", "commits have");
-            lines.push(format!("{commits} a line of pouch's that does not fit: made anew since, or by somebody else"));
+            lines.push(
+                format!("{commits} a line of pouch's that does not fit: made anew since, or by somebody else").into(),
+            );
         }
     }
     if looked.branches.is_empty() {
-        lines.push(String::from("The repository has no commit: nothing was ever published there."));
+        lines.push("The repository has no commit: nothing was ever published there.".into());
     }
     if !looked.missing.is_empty() {
         let names = few(&looked.missing, looked.missing.len(), Most::FEW.names);
-        lines.push(format!("Not in the repository, so nothing was published there: {names}"));
+        lines.push(format!("Not in the repository, so nothing was published there: {names}").into());
     }
     let skipped = &looked.skipped;
     if skipped.count > 0 {
         let files = counted(skipped.count, "file or folder", "files or folders");
-        lines.push(format!("{files} could not be read, so what they hold is not in this answer:"));
-        lines.extend(skipped.files.iter().map(|SkippedFile { path, why }| format!("  {path}: {why}")));
+        lines.push(Text::of(
+            Tone::Strong,
+            format!("{files} could not be read, so what they hold is not in this answer:"),
+        ));
+        lines.extend(skipped.files.iter().map(|SkippedFile { path, why }| format!("  {path}: {why}").into()));
         if let more @ 1.. = skipped.count.saturating_sub(skipped.files.len()) {
-            lines.push(format!("  and {more} more"));
+            lines.push(format!("  and {more} more").into());
         }
     }
     lines
 }
 
-fn head(record: &CommitRecord) -> String {
+fn head(record: &CommitRecord) -> Text {
     let CommitRecord { commit, author, subject, proved, .. } = record;
     let proved = match proved {
         Some(true) => ", proved to be pouch's",
@@ -153,7 +133,8 @@ fn head(record: &CommitRecord) -> String {
         None => "",
     };
     let subject = if subject.is_empty() { "no message" } else { subject };
-    format!("{}  {}  {subject}  (by {author}{proved})", short(&commit.id), minute(&commit.time))
+    Text::of(Tone::Commit, short(&commit.id))
+        .then(format!("  {}  {subject}  (by {author}{proved})", minute(&commit.time)))
 }
 
 /// What a commit merges, and from which states of the sources it was made.
@@ -168,25 +149,42 @@ pub(super) fn sources(record: &CommitRecord) -> Option<String> {
 }
 
 /// What a commit did: what became of several objects in the same words is said once.
-pub fn lines(record: &CommitRecord, most: Most) -> Vec<String> {
+pub fn lines(record: &CommitRecord, most: Most) -> Vec<Text> {
     let mut groups: BTreeMap<(String, What, String), Vec<&Event>> = BTreeMap::new();
     for event in &record.events {
         groups.entry((place(event, most), event.what, details(event))).or_default().push(event);
     }
     let line = |((place, what, details), events): (&(String, What, String), &Vec<&Event>)| {
-        let objects: Vec<String> = events.iter().map(|event| object(event)).collect();
+        let objects: Vec<String> = events.iter().map(|event| object(&event.object)).collect();
         let by: BTreeSet<&String> = events.iter().flat_map(|event| &event.credentials).collect();
         let by = match by.len() {
             0 => String::new(),
             count => format!("; for {}", few(&by, count, most.names)),
         };
-        format!("{place}  {:10}  {}{details}{by}", what.word(), few(&objects, objects.len(), most.names))
+        Text::of(Tone::Strong, &**place)
+            .then("  ")
+            .and_column(tone(*what), what.word(), WIDTH)
+            .then(format!("{}{details}{by}", few(&objects, objects.len(), most.names)))
     };
-    let mut lines: Vec<String> = groups.iter().take(most.lines).map(line).collect();
-    if let more @ 1.. = groups.len().saturating_sub(most.lines) {
-        lines.push(format!("and {more} more; -v tells all"));
+    let mut lines: Vec<Text> = groups.iter().take(most.lines).map(line).collect();
+    if let more @ 1.. = groups.iter().skip(most.lines).count() {
+        lines.push(format!("and {more} more; -v tells all").into());
     }
     lines
+}
+
+/// The width of the column of words.
+const WIDTH: usize = 10;
+
+fn tone(what: What) -> Tone {
+    match what {
+        What::Withdrawn | What::Altered => Tone::Withdrawn,
+        What::Published => Tone::Good,
+        What::Changed => Tone::Changed,
+        What::Recipients | What::Resealed | What::Retagged => Tone::Resealed,
+        What::Carried => Tone::Carried,
+        What::Current | What::Needed | What::AsListed => Tone::Dim,
+    }
 }
 
 fn place(event: &Event, most: Most) -> String {
@@ -196,10 +194,6 @@ fn place(event: &Event, most: Most) -> String {
 /// What a region is called.
 fn called(most: Most, fleet: &str, region: &str) -> String {
     if most.fleets { format!("{region} of fleet {fleet}") } else { String::from(region) }
-}
-
-fn object(event: &Event) -> String {
-    names::of(&event.object)
 }
 
 /// What an event says beyond its word and its object.
@@ -411,21 +405,6 @@ fn age(seconds: u64) -> String {
         (_, hours @ 1..) => format!("{hours}h"),
         _ => String::from("less than 1h"),
     }
-}
-
-/// The beginning of an id.
-pub fn short(id: &str) -> String {
-    id.chars().take(SHORT).collect()
-}
-
-/// The day of a time.
-pub fn day(time: &str) -> &str {
-    time.split('T').next().unwrap_or_default()
-}
-
-/// A time without its seconds.
-pub fn minute(time: &str) -> String {
-    time.chars().take(16).map(|char| if char == 'T' { ' ' } else { char }).collect()
 }
 
 #[cfg(test)]

@@ -6,8 +6,9 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::html::Html;
-use crate::explain::record::{ClaimRecord, StepRecord};
-use crate::explain::text::{admitted, named, read, state as told};
+use crate::explain::record::{ClaimRecord, State, StepRecord};
+use crate::explain::text::{admitted, read, state as told};
+use crate::report::names::object as named;
 use crate::report::{escape, markup};
 
 /// The width of a picture, in pixels.
@@ -88,23 +89,16 @@ impl Place {
 }
 
 fn is_missing(step: &StepRecord) -> bool {
-    step.rule.is_none() || step.read != "found" && step.role != "assumed"
+    step.rule.is_none() || step.is_missing()
 }
 
 fn one(html: &mut Html, step: &StepRecord, place: &Place) {
-    let class = match &step.state {
-        _ if is_missing(step) => " class=\"missing\"",
-        Some(state) => match &**state {
-            "added" => " class=\"added\"",
-            "changed" => " class=\"changed\"",
-            "resealed" => " class=\"resealed\"",
-            "withdrawn" => " class=\"withdrawn\"",
-            "carried" => " class=\"carried\"",
-            "unseen" => " class=\"unseen\"",
-            _ => "",
-        },
-        None => "",
+    let class = match step.state {
+        _ if is_missing(step) => Some("missing"),
+        Some(state @ (State::Changes(_) | State::Carried | State::Unseen)) => Some(state.word()),
+        Some(State::Unchanged | State::Published) | None => None,
     };
+    let class = class.map(|class| format!(" class=\"{class}\"")).unwrap_or_default();
     let Place { x, y, wide, name, below } = place;
     let height = place.height();
     html.raw(&format!("<rect{class} x=\"{x}\" y=\"{y}\" width=\"{wide}\" height=\"{height}\" rx=\"4\"/>"));
@@ -120,7 +114,7 @@ fn one(html: &mut Html, step: &StepRecord, place: &Place) {
 
 /// What is said below a name: what becomes of the step, why the Credential may use it, and the field that names it.
 fn below(step: &StepRecord, credential: &str) -> String {
-    let state = match (&step.rule, &step.state) {
+    let state = match (step.rule, step.state) {
         (None, _) => String::from("not admitted"),
         (Some(_), _) if is_missing(step) => read(step),
         (Some(_), Some(state)) => String::from(told(state)),

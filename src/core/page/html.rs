@@ -6,6 +6,7 @@
 
 use alloc::string::String;
 
+use crate::report::document::{Text, Tone};
 use crate::report::markup;
 
 /// A page in the making.
@@ -23,15 +24,57 @@ impl Html {
         self.0.push_str(&markup(text));
     }
 
-    /// Adds an element that holds text. `tag` is ours, attributes included.
-    pub(super) fn element(&mut self, tag: &str, text: &str) {
+    /// Adds words in their tones.
+    pub(super) fn spans(&mut self, text: &Text) {
+        for span in text.spans() {
+            match (span.tone, class(span.tone)) {
+                (Tone::Code, _) => self.element("code", &span.words),
+                (_, Some(class)) => self.element(&format!("span class=\"{class}\""), &span.words),
+                (_, None) => self.text(&span.words),
+            }
+        }
+    }
+
+    /// Adds an element that holds words. `tag` is ours, attributes included.
+    pub(super) fn element(&mut self, tag: &str, text: impl Into<Text>) {
         let name = tag.split(' ').next().unwrap_or_default();
-        self.raw(&format!("<{tag}>{}</{name}>", markup(text)));
+        self.raw(&format!("<{tag}>"));
+        self.spans(&text.into());
+        self.raw(&format!("</{name}>"));
+    }
+
+    /// Adds a list.
+    pub(super) fn list<T: Into<Text>>(&mut self, texts: impl IntoIterator<Item = T>) {
+        self.raw("<ul>");
+        texts.into_iter().for_each(|text| self.element("li", text));
+        self.raw("</ul>");
     }
 
     pub(super) fn into_string(self) -> String {
         self.0
     }
+}
+
+/// The class that the style has for a tone.
+fn class(tone: Tone) -> Option<&'static str> {
+    Some(match tone {
+        Tone::Plain | Tone::Strong | Tone::Code | Tone::Mark | Tone::Commit | Tone::Good => return None,
+        Tone::Dim => "dim",
+        Tone::Error => "error",
+        Tone::Warning => "warning",
+        Tone::Info => "info",
+        Tone::Added => "added",
+        Tone::Joined => "joined",
+        Tone::Changed => "changed",
+        Tone::Carried => "carried",
+        Tone::Resealed => "resealed",
+        Tone::Left => "left",
+        Tone::Handover => "handover",
+        Tone::Withdrawn => "withdrawn",
+        Tone::Held => "held",
+        Tone::Refused => "refused",
+        Tone::Broken => "broken",
+    })
 }
 
 #[cfg(test)]

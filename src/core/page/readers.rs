@@ -7,6 +7,7 @@ use alloc::vec::Vec;
 use super::chain::short;
 use super::html::Html;
 use crate::explain::record::{ClaimRecord, Explanation, RegionRecord};
+use crate::region::change::Action;
 use crate::report::markup;
 use crate::report::summary::{Outcome, Region};
 
@@ -44,16 +45,16 @@ fn matrices(page: &mut Html, explanation: &Explanation, changes: &BTreeMap<&str,
 type Reads<'a> = &'a dyn Fn(&String) -> bool;
 
 /// What becomes of the Secrets of each Credential in a region that is published: which actions there are.
-struct Secrets<'r>(BTreeMap<&'r str, BTreeSet<&'r str>>);
+struct Secrets<'r>(BTreeMap<&'r str, BTreeSet<Action>>);
 
 impl<'r> Secrets<'r> {
     fn of(change: Option<&'r Region>) -> Self {
-        let mut all: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+        let mut all: BTreeMap<&str, BTreeSet<Action>> = BTreeMap::new();
         let published = change.filter(|region| region.outcome == Outcome::Published);
         let changes = published.map(|region| &*region.changes).unwrap_or_default();
         for change in changes.iter().filter(|change| change.object.kind == "Secret") {
             for credential in &change.credentials {
-                all.entry(credential).or_default().insert(&change.action);
+                all.entry(credential).or_default().insert(change.action);
             }
         }
         Self(all)
@@ -61,12 +62,15 @@ impl<'r> Secrets<'r> {
 
     /// Whether there was none before.
     fn are_new(&self, credential: &str) -> bool {
-        self.0.get(credential).is_some_and(|actions| actions.iter().all(|action| *action == "added"))
+        self.0.get(credential).is_some_and(|actions| actions.iter().all(|action| *action == Action::Added))
     }
 
     /// The Credentials of which Secrets are withdrawn and nothing else becomes of any.
     fn gone(&self) -> impl Iterator<Item = &'r str> {
-        self.0.iter().filter(|(_, actions)| actions.iter().all(|action| *action == "withdrawn")).map(|(name, _)| *name)
+        self.0
+            .iter()
+            .filter(|(_, actions)| actions.iter().all(|action| *action == Action::Withdrawn))
+            .map(|(name, _)| *name)
     }
 }
 

@@ -5,19 +5,17 @@ use alloc::vec::Vec;
 
 use super::html::Html;
 use crate::listing::counted;
+use crate::report::document::{Text, Tone};
 use crate::report::standing::{ComparedRecord, InForce, RegionStanding, Standing};
-
-/// How many letters of a commit's id are shown; the whole one is its title.
-const SHORT: usize = 12;
 
 /// What is said of all regions together.
 pub(super) fn sentence(standing: &Standing) -> String {
     let compared: Vec<&ComparedRecord> =
         standing.regions.iter().filter_map(|region| region.compared.as_ref()).collect();
     let whole = compared.iter().filter(|compared| is_whole(compared)).count();
-    let away = standing.regions.len().saturating_sub(compared.len());
+    let away = standing.regions.iter().filter(|region| region.compared.is_none()).count();
     let mut parts = vec![format!("{} of {} as published", whole, counted(standing.regions.len(), "region", "regions"))];
-    if let other @ 1.. = compared.len().saturating_sub(whole) {
+    if let other @ 1.. = compared.iter().filter(|compared| !is_whole(compared)).count() {
         parts.push(format!("{other} otherwise"));
     }
     if away > 0 {
@@ -54,9 +52,8 @@ pub(super) fn table(page: &mut Html, standing: &Standing) {
 }
 
 fn commit(page: &mut Html, region: &RegionStanding) {
-    let Some(commit) = &region.commit else { return };
-    let short: String = commit.chars().take(SHORT).collect();
-    page.element(&format!("code title=\"{}\"", crate::report::markup(commit)), &short);
+    let Some((commit, short)) = region.commit.as_ref().zip(region.since()) else { return };
+    page.element(&format!("code title=\"{}\"", crate::report::markup(commit)), short);
 }
 
 fn counts(page: &mut Html, compared: &ComparedRecord) {
@@ -92,7 +89,8 @@ pub(super) fn claimants(page: &mut Html, standing: &Standing) {
             list(page, &lost);
         }
         if !in_force.is_empty() {
-            page.raw(&format!("<details><summary>in force: {}</summary>", in_force.len()));
+            page.raw("<details>");
+            page.element("summary", format!("in force: {}", in_force.len()));
             list(page, &in_force);
             page.raw("</details>\n");
         }
@@ -100,20 +98,16 @@ pub(super) fn claimants(page: &mut Html, standing: &Standing) {
 }
 
 fn list(page: &mut Html, claimants: &[&InForce]) {
-    page.raw("<ul>");
-    for InForce { kind, namespace, name, .. } in claimants {
-        page.raw("<li>");
-        page.element("code", &format!("{kind} {namespace}/{name}"));
-        page.raw("</li>");
-    }
-    page.raw("</ul>\n");
+    let line = |it: &&InForce| Text::of(Tone::Code, format!("{} {}/{}", it.kind, it.namespace, it.name));
+    page.list(claimants.iter().map(line));
+    page.raw("\n");
 }
 
 /// What could not be compared, and what to do about it.
 pub(super) fn unread(page: &mut Html, standing: &Standing) {
     for (region, unread) in standing.regions.iter().filter_map(|region| Some((region, region.unread.as_ref()?))) {
         page.raw("<dl>");
-        page.element("dt", &format!("region {} was not compared: {}", region.name, unread.message));
+        page.element("dt", format!("region {} was not compared: {}", region.name, unread.message));
         page.element("dd", &unread.help);
         page.raw("</dl>\n");
     }

@@ -1,13 +1,15 @@
 //! What became of it before: how old values are, and the last commits.
 
 use alloc::collections::BTreeMap;
-use alloc::string::String;
+use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
 
 use super::html::Html;
 use crate::listing::counted;
-use crate::log::text::{Most, day, lines, minute, short};
+use crate::log::text::{Most, lines};
 use crate::log::{CommitRecord, Log, SecretRecord};
+use crate::report::commit::{day, minute, short};
+use crate::report::document::{Text, Tone};
 
 /// How many commits are told, and how much of each.
 const COMMITS: usize = 20;
@@ -53,22 +55,18 @@ pub(super) fn of(page: &mut Html, life: Option<&Log>, fleet: &str) {
     for commit in commits.iter().take(COMMITS) {
         one(page, commit);
     }
-    let rest = commits.len().saturating_sub(COMMITS);
+    let rest = commits.iter().skip(COMMITS).count();
     if rest > 0 {
         let rest = counted(rest, "older commit", "older commits");
-        page.element("p class=\"dim\"", &format!("and {rest}; `pouch log` tells all"));
+        page.element("p class=\"dim\"", format!("and {rest}; `pouch log` tells all"));
     }
 }
 
-fn one(page: &mut Html, commit: &CommitRecord) {
-    page.raw("<details><summary>");
-    page.element("span class=\"dim\"", &minute(&commit.commit.time));
-    page.raw(" ");
-    page.element("code", &short(&commit.commit.id));
-    page.text(&format!(" {}", commit.subject));
-    page.raw("</summary><ul>");
-    for line in lines(commit, MOST) {
-        page.element("li", &line);
-    }
-    page.raw("</ul></details>\n");
+fn one(page: &mut Html, record: &CommitRecord) {
+    let CommitRecord { commit, subject, .. } = record;
+    let head = Text::of(Tone::Dim, minute(&commit.time)).then(" ").code(short(&commit.id)).then(format!(" {subject}"));
+    page.raw("<details>");
+    page.element("summary", head);
+    page.list(lines(record, MOST).iter().map(Text::to_string));
+    page.raw("</details>\n");
 }

@@ -8,8 +8,8 @@ use super::ledger::Gone;
 use crate::config::Acceptance;
 use crate::finding::Finding;
 use crate::layout::Leaf;
-use crate::name::{Claimant, ObjectKey};
-use crate::reuse::EntryChange;
+use crate::name::{Claimant, ObjectKey, spelt};
+use crate::secret::EntryChange;
 
 /// What happens to one object.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -24,17 +24,7 @@ pub enum Action {
     Withdrawn,
 }
 
-impl Action {
-    /// The word for people and JSON.
-    pub fn word(self) -> &'static str {
-        match self {
-            Action::Added => "added",
-            Action::Changed => "changed",
-            Action::Resealed => "resealed",
-            Action::Withdrawn => "withdrawn",
-        }
-    }
-}
+spelt!(Action { Added "added", Changed "changed", Resealed "resealed", Withdrawn "withdrawn" });
 
 /// What is known of the values of a published Secret that is sealed anew.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -47,16 +37,7 @@ pub enum Values {
     Unknown,
 }
 
-impl Values {
-    /// The word for JSON.
-    pub fn word(self) -> &'static str {
-        match self {
-            Values::Same => "same",
-            Values::Changed => "changed",
-            Values::Unknown => "unknown",
-        }
-    }
-}
+spelt!(Values { Same "same", Changed "changed", Unknown "unknown" });
 
 /// Why a published Secret is sealed anew beside its values, or why these cannot be compared.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -83,23 +64,18 @@ pub enum Reason {
     NoValues,
 }
 
-impl Reason {
-    /// The word for JSON.
-    pub fn word(self) -> &'static str {
-        match self {
-            Reason::Delivery => "delivery",
-            Reason::Metadata => "metadata",
-            Reason::Type => "type",
-            Reason::Recipients => "recipients",
-            Reason::Asked => "asked",
-            Reason::Unvouched => "unvouched",
-            Reason::File => "file",
-            Reason::NoTags => "noTags",
-            Reason::ReuseKey => "reuseKey",
-            Reason::NoValues => "noValues",
-        }
-    }
-}
+spelt!(Reason {
+    Delivery "delivery",
+    Metadata "metadata",
+    Type "type",
+    Recipients "recipients",
+    Asked "asked",
+    Unvouched "unvouched",
+    File "file",
+    NoTags "noTags",
+    ReuseKey "reuseKey",
+    NoValues "noValues"
+});
 
 /// What is known of a published Secret that is sealed anew.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]

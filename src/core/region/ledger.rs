@@ -9,7 +9,7 @@ use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
 
 use crate::layout::manifest::{Manifest, ManifestObject, NeededBy, Reason};
-use crate::name::ObjectKey;
+use crate::name::{ObjectKey, spelt};
 
 #[cfg(test)]
 mod tests;
@@ -69,26 +69,16 @@ pub enum Gone {
     Retired,
 }
 
+spelt!(Gone {
+    Unneeded "unneeded",
+    Gone "gone",
+    Refused "refused",
+    Revoked "revoked",
+    Asked "asked",
+    Retired "retired"
+});
+
 impl Gone {
-    const ALL: [Gone; 6] = [Gone::Unneeded, Gone::Gone, Gone::Refused, Gone::Revoked, Gone::Asked, Gone::Retired];
-
-    /// The word for it in records.
-    pub fn word(self) -> &'static str {
-        match self {
-            Gone::Unneeded => "unneeded",
-            Gone::Gone => "gone",
-            Gone::Refused => "refused",
-            Gone::Revoked => "revoked",
-            Gone::Asked => "asked",
-            Gone::Retired => "retired",
-        }
-    }
-
-    /// The reason that a word stands for; none if it is that of a later release.
-    pub fn of(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|gone| gone.word() == word)
-    }
-
     /// For people, behind what goes.
     pub fn shown(self) -> &'static str {
         match self {

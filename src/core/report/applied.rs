@@ -7,6 +7,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::record::ObjectRecord;
+use crate::region::change::Action;
 
 /// A region that was brought its bundle, or would be.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -37,7 +38,7 @@ pub struct AppliedRegion {
 #[serde(rename_all = "camelCase")]
 pub struct AppliedRecord {
     /// `added`, `changed` or `withdrawn`.
-    pub action: &'static str,
+    pub action: Action,
     /// The object.
     pub object: ObjectRecord,
 }
@@ -58,7 +59,7 @@ pub struct TroubleRecord {
 
 impl AppliedRegion {
     /// How many objects are `added`, `changed` or `withdrawn`, Namespaces not counted.
-    pub fn count(&self, action: &str) -> usize {
+    pub fn count(&self, action: Action) -> usize {
         let is_namespace = |object: &ObjectRecord| object.group == "" && object.kind == "Namespace";
         self.changes.iter().filter(|change| change.action == action && !is_namespace(&change.object)).count()
     }
@@ -67,9 +68,9 @@ impl AppliedRegion {
     pub fn outcomes(&self) -> [(&'static str, usize); 5] {
         [
             ("unchanged", self.unchanged),
-            ("added", self.count("added")),
-            ("changed", self.count("changed")),
-            ("withdrawn", self.count("withdrawn")),
+            (Action::Added.word(), self.count(Action::Added)),
+            (Action::Changed.word(), self.count(Action::Changed)),
+            (Action::Withdrawn.word(), self.count(Action::Withdrawn)),
             ("failed", self.failed),
         ]
     }

@@ -15,7 +15,7 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
 use super::group::{Because, Tell, Whom, concerned, groups};
-use crate::finding::{Class, Finding, Origin};
+use crate::finding::{Class, Finding, Origin, Severity};
 use crate::hash::sha256_hex;
 use crate::name::SourceName;
 
@@ -55,8 +55,8 @@ impl Tell for Checked<'_> {
         self.finding.whom()
     }
 
-    fn rank(&self) -> u8 {
-        self.finding.rank()
+    fn severity(&self) -> Severity {
+        self.finding.severity
     }
 
     fn source(&self) -> Option<&str> {

@@ -4,16 +4,14 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::escape;
+use super::commit::{day, short};
+use super::document::{Document, Text, Tone};
 use crate::exposure::{
     Commit, EntryRecord, Exposed, Exposure, Guess, LeakedKey, Looked, NowAt, Reader, SecretRecord, Verdict,
 };
 use crate::history::SkippedFile;
 use crate::listing::counted;
 use crate::name::Claimant;
-
-/// How many characters of a commit's id are shown.
-const SHORT: usize = 10;
 
 /// Which recipients were asked for.
 #[derive(Clone, Copy, Default)]
@@ -25,15 +23,15 @@ pub struct Whom {
 }
 
 /// The whole answer, ending in a line feed; recipients that were asked for by name count as lost by their holders.
-pub fn exposure(answer: &Exposure, whom: Whom) -> String {
-    let mut lines = Lines { out: String::new() };
+pub fn exposure(answer: &Exposure, whom: Whom) -> Document {
+    let mut lines = Lines(Document::default());
     if answer.looked.commits == 0 {
         lines.line(0, "The repository has no commit: nothing was ever published there.");
-        return lines.out;
+        return lines.0;
     }
     lines.looked(&answer.looked);
     for recipient in &answer.never {
-        lines.line(0, &format!("{recipient} is in no sealed file of these commits"));
+        lines.line(0, format!("{recipient} is in no sealed file of these commits"));
     }
     for reader in answer.readers.iter().flatten() {
         lines.reader(reader, whom.named);
@@ -45,44 +43,46 @@ pub fn exposure(answer: &Exposure, whom: Whom) -> String {
     if none(answer.readers.as_ref().map(Vec::len)) && answer.never.is_empty() {
         let asked = if whom.named { "No recipient that was asked for" } else { "No recipient" };
         let of = if whom.removed { " of a region of which it is no recipient any more" } else { "" };
-        lines.line(0, &format!("{asked} could read anything{of}."));
+        lines.line(0, format!("{asked} could read anything{of}."));
     }
     if none(answer.reuse_keys.as_ref().map(Vec::len)) {
         lines.line(0, "No sealed file of these commits has tags of a reuse key that was asked for.");
     }
-    lines.out
+    lines.0
 }
 
-struct Lines {
-    out: String,
-}
+struct Lines(Document);
 
 impl Lines {
-    fn line(&mut self, indent: usize, text: &str) {
-        self.out.push_str(&format!("{:indent$}{}\n", "", escape(text)));
+    fn line(&mut self, depth: usize, text: impl Into<Text>) {
+        self.0.item(depth, text);
+    }
+
+    fn title(&mut self, depth: usize, title: impl Into<String>) {
+        self.line(depth, Text::of(Tone::Strong, title));
     }
 
     fn looked(&mut self, looked: &Looked) {
         let commits = counted(looked.commits, "commit", "commits");
         let references = counted(looked.references, "reference", "references");
         let since = looked.since.as_ref().map(|since| format!(" since {since}")).unwrap_or_default();
-        let (current, at) = (&looked.current, short(&looked.commit, false));
-        self.line(0, &format!("{commits}{since} of {references}; published now is {current} at {at}"));
+        let (current, at) = (&looked.current, dated(&looked.commit, false));
+        self.line(0, format!("{commits}{since} of {references}; published now is {current} at {at}"));
         if looked.skipped.count > 0 {
             let files = counted(looked.skipped.count, "file or folder", "files or folders");
-            self.line(0, &format!("{files} could not be read, so what they hold is not in this answer:"));
+            self.title(0, format!("{files} could not be read, so what they hold is not in this answer:"));
             for SkippedFile { path, why } in &looked.skipped.files {
-                self.line(2, &format!("{path}: {why}"));
+                self.line(1, format!("{path}: {why}"));
             }
             if let more @ 1.. = looked.skipped.count.saturating_sub(looked.skipped.files.len()) {
-                self.line(2, &format!("and {more} more"));
+                self.line(1, format!("and {more} more"));
             }
         }
     }
 
     fn reader(&mut self, reader: &Reader, named: bool) {
         let Some(recipient) = &reader.recipient else {
-            self.out.push('\n');
+            self.0.blank();
             self.line(0, "Everybody who has the repository: these were there in clear");
             return self.advice(&reader.secrets.iter().collect::<Vec<_>>());
         };
@@ -98,10 +98,10 @@ impl Lines {
             roles.push(String::from("removed"));
         }
         let role = if roles.is_empty() { String::new() } else { format!("  ({})", roles.join(", ")) };
-        self.out.push('\n');
-        self.line(0, &format!("{recipient}{role}"));
+        self.0.blank();
+        self.line(0, format!("{recipient}{role}"));
         if !current.is_empty() {
-            self.line(2, "Reads, or could read, as a recipient:");
+            self.title(1, "Reads, or could read, as a recipient:");
             for secret in current {
                 self.secret(secret, &secret.entries.iter().collect::<Vec<_>>());
             }
@@ -117,7 +117,7 @@ impl Lines {
                 let entries: Vec<&EntryRecord> = of_verdict.collect();
                 if !entries.is_empty() {
                     if !core::mem::replace(&mut told, true) {
-                        self.line(2, heading(verdict));
+                        self.title(1, heading(verdict));
                     }
                     self.secret(secret, &entries);
                 }
@@ -128,23 +128,23 @@ impl Lines {
     fn secret(&mut self, secret: &Exposed, entries: &[&EntryRecord]) {
         let record = &secret.secret;
         let names: Vec<&str> = entries.iter().map(|entry| entry.name.as_str()).collect();
-        self.line(4, &format!("{}: {}", named(record), names.join(", ")));
+        self.line(2, format!("{}: {}", named(record), names.join(", ")));
         let elsewhere = match secret.elsewhere.as_slice() {
             [] => String::new(),
             others => format!("; still published for {}", others.join(", ")),
         };
-        self.line(6, &format!("{}{elsewhere}", when(record)));
+        self.line(3, format!("{}{elsewhere}", when(record)));
         for entry in entries {
             for NowAt { directory, namespace, name, entry: now } in &entry.now_at {
                 let what = what(&record.fleet, directory, namespace, name);
-                self.line(6, &format!("the value of {} is today that of {what}: {now}", entry.name));
+                self.line(3, format!("the value of {} is today that of {what}: {now}", entry.name));
             }
         }
     }
 
     fn key(&mut self, key: &LeakedKey) {
-        self.out.push('\n');
-        self.line(0, &format!("reuse key {}", key.key_id));
+        self.0.blank();
+        self.line(0, format!("reuse key {}", key.key_id));
         for guess in [Guess::Alone, Guess::Together, Guess::Long] {
             let mut told = false;
             for secret in &key.secrets {
@@ -152,10 +152,10 @@ impl Lines {
                 let names: Vec<&str> = of_guess.map(|entry| entry.name.as_str()).collect();
                 if !names.is_empty() {
                     if !core::mem::replace(&mut told, true) {
-                        self.line(2, guessing(guess));
+                        self.title(1, guessing(guess));
                     }
-                    self.line(4, &format!("{}: {}", named(&secret.secret), names.join(", ")));
-                    self.line(6, &when(&secret.secret));
+                    self.line(2, format!("{}: {}", named(&secret.secret), names.join(", ")));
+                    self.line(3, when(&secret.secret));
                 }
             }
         }
@@ -208,18 +208,14 @@ fn when(secret: &SecretRecord) -> String {
     };
     let from = if first.or_before { "at or before " } else { "" };
     // Within one day, only the time tells the two commits apart.
-    let timed = !*still && first.id != last.id && day(first) == day(last);
-    let end = if *still { String::from("still") } else { short(last, timed) };
-    format!("{credentials}; {from}{} … {end}; {}", short(first, timed), counted(*versions, "version", "versions"))
+    let timed = !*still && first.id != last.id && day(&first.time) == day(&last.time);
+    let end = if *still { String::from("still") } else { dated(last, timed) };
+    format!("{credentials}; {from}{} … {end}; {}", dated(first, timed), counted(*versions, "version", "versions"))
 }
 
-fn day(commit: &Commit) -> &str {
-    commit.time.split('T').next().unwrap_or_default()
-}
-
-fn short(commit: &Commit, timed: bool) -> String {
-    let id: String = commit.id.chars().take(SHORT).collect();
-    let time = if timed { commit.time.as_str() } else { day(commit) };
+fn dated(commit: &Commit, timed: bool) -> String {
+    let id = short(&commit.id);
+    let time = if timed { commit.time.as_str() } else { day(&commit.time) };
     match (id.is_empty(), time.is_empty()) {
         (true, _) => String::from("no commit"),
         (false, true) => format!("{id} (no date)"),

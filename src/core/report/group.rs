@@ -9,6 +9,7 @@ use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
+use core::cmp::Reverse;
 
 use super::summary::{FindingRecord, ObjectRecord, SilencedRecord};
 use crate::finding::{Code, Finding, Origin, Severity};
@@ -29,8 +30,8 @@ pub trait Tell {
     fn alike(&self) -> Self::Alike<'_>;
     /// Whom it concerns.
     fn whom(&self) -> Whom;
-    /// How much it matters; what is less comes first.
-    fn rank(&self) -> u8;
+    /// How much it matters; what matters more comes first.
+    fn severity(&self) -> Severity;
     /// The source in which it stands.
     fn source(&self) -> Option<&str>;
     /// What it follows from.
@@ -65,12 +66,8 @@ impl Tell for Finding {
         (self.claimant.as_ref().map(ToString::to_string), self.region.as_ref().map(ToString::to_string))
     }
 
-    fn rank(&self) -> u8 {
-        match self.severity {
-            Severity::Error => 0,
-            Severity::Warning => 1,
-            Severity::Info => 2,
-        }
+    fn severity(&self) -> Severity {
+        self.severity
     }
 
     fn source(&self) -> Option<&str> {
@@ -88,7 +85,7 @@ type Stands<'f> = (Option<&'f str>, Option<&'f str>, Option<u32>, Option<u32>);
 
 impl Tell for FindingRecord {
     type Alike<'f> =
-        (&'f str, &'f str, &'f str, Option<&'f ObjectRecord>, Option<Stands<'f>>, &'f str, Option<Because<'f>>);
+        (Severity, Code, &'f str, Option<&'f ObjectRecord>, Option<Stands<'f>>, &'f str, Option<Because<'f>>);
 
     fn alike(&self) -> Self::Alike<'_> {
         let stands = (self.source.as_deref(), self.file.as_deref(), self.line, self.column);
@@ -100,12 +97,8 @@ impl Tell for FindingRecord {
         (self.credential.as_ref().map(|credential| Claimant::titled(credential)), self.region.clone())
     }
 
-    fn rank(&self) -> u8 {
-        match self.severity {
-            "error" => 0,
-            "warning" => 1,
-            _ => 2,
-        }
+    fn severity(&self) -> Severity {
+        self.severity
     }
 
     fn source(&self) -> Option<&str> {
@@ -129,8 +122,8 @@ impl Tell for SilencedRecord {
         self.finding.whom()
     }
 
-    fn rank(&self) -> u8 {
-        self.finding.rank()
+    fn severity(&self) -> Severity {
+        self.finding.severity
     }
 
     fn source(&self) -> Option<&str> {
@@ -169,12 +162,12 @@ impl<'f, T: Tell> Group<'f, T> {
     /// How many other places there are than that of the first.
     pub fn places<P: Ord>(&self, place: impl Fn(&'f T) -> Option<P>) -> usize {
         let places: BTreeSet<P> = self.all.iter().filter_map(|finding| place(finding)).collect();
-        places.len().saturating_sub(1)
+        places.iter().skip(1).count()
     }
 
     /// How many findings these are, with those that follow from them.
     pub fn count(&self) -> usize {
-        self.consequences.iter().map(Group::count).fold(self.all.len(), usize::saturating_add)
+        self.consequences.iter().map(Group::count).chain([self.all.len()]).sum()
     }
 
     /// Who keeps what is published because of it, so many of them by name; none where nothing follows.
@@ -232,7 +225,7 @@ pub fn groups<'f, T: Tell>(findings: impl IntoIterator<Item = &'f T>) -> Vec<Gro
             None => None,
         };
         // What ends a run stands where it is looked for, so an error is told of below no warning.
-        match cause.filter(|cause| cause.first.rank() <= group.first.rank()) {
+        match cause.filter(|cause| cause.first.severity() >= group.first.severity()) {
             Some(cause) => cause.consequences.push(group),
             None => {
                 if let Some(Because::Region(region)) = because {
@@ -243,7 +236,7 @@ pub fn groups<'f, T: Tell>(findings: impl IntoIterator<Item = &'f T>) -> Vec<Gro
         }
     }
     causes.extend(alone);
-    causes.sort_by_key(|group| group.first.rank());
+    causes.sort_by_key(|group| Reverse(group.first.severity()));
     causes
 }
 
@@ -295,16 +288,25 @@ pub fn concerned(whose: &BTreeSet<Whom>, most: usize) -> Option<String> {
     Some(format!("{who}{regions}{names}"))
 }
 
+/// `3 errors, 2 warnings`: how many there are of each severity; empty if there are none.
+pub fn amounts(severities: impl Iterator<Item = Severity> + Clone) -> String {
+    let words = [
+        (Severity::Error, "error", "errors"),
+        (Severity::Warning, "warning", "warnings"),
+        (Severity::Info, "piece of information", "pieces of information"),
+    ];
+    let count = |(severity, one, many)| {
+        let count = severities.clone().filter(|it| *it == severity).count();
+        (count > 0).then(|| counted(count, one, many))
+    };
+    words.into_iter().filter_map(count).collect::<Vec<String>>().join(", ")
+}
+
 /// How many errors, warnings and pieces of information are told, and how many findings these are if more:
 /// `3 errors, 1 warning (76 findings, counted by Credential and region)`; by claimant, if some are no Credentials. Empty if there
 /// are none.
 pub fn counts<T: Tell>(groups: &[Group<'_, T>]) -> String {
-    let words = [("error", "errors"), ("warning", "warnings"), ("piece of information", "pieces of information")];
-    let count = |(rank, (one, many)): (u8, (&str, &str))| {
-        let count = groups.iter().filter(|group| group.first.rank() == rank).count();
-        (count > 0).then(|| counted(count, one, many))
-    };
-    let parts: Vec<String> = (0_u8..).zip(words).filter_map(count).collect();
+    let parts = amounts(groups.iter().map(|group| group.first.severity()));
     let all: usize = groups.iter().map(Group::count).sum();
     let are_credentials = groups
         .iter()
@@ -312,8 +314,8 @@ pub fn counts<T: Tell>(groups: &[Group<'_, T>]) -> String {
         .all(|(who, _)| who.as_ref().is_none_or(|who| who.starts_with("Credential ")));
     let by = if are_credentials { "Credential" } else { "claimant" };
     match all > groups.len() {
-        true => format!("{} ({all} findings, counted by {by} and region)", parts.join(", ")),
-        false => parts.join(", "),
+        true => format!("{parts} ({all} findings, counted by {by} and region)"),
+        false => parts,
     }
 }
 

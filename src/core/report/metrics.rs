@@ -16,6 +16,7 @@ use alloc::vec::Vec;
 
 use super::compared::ComparedRegion;
 use super::summary::{About, Outcome, Summary};
+use crate::region::change::Action;
 
 /// Which run it was.
 #[derive(Clone, Copy, Debug)]
@@ -117,10 +118,10 @@ pub fn text(summary: &Summary, times: &Times<'_>) -> String {
     );
     for region in regions {
         let is_done = matches!(region.outcome, Outcome::Published | Outcome::Withdrawn);
-        for action in ["added", "changed", "resealed", "withdrawn"] {
-            let changes = region.changes.iter().filter(|change| is_done && change.action == action);
-            let labels = [fleet, ("region", &*region.name), ("action", action)];
-            out.sample("pouch_region_changes", &labels, changes.count());
+        for action in Action::ALL {
+            let count = if is_done { region.count(*action) } else { 0 };
+            let labels = [fleet, ("region", &*region.name), ("action", action.word())];
+            out.sample("pouch_region_changes", &labels, count);
         }
     }
     standing(&mut out, fleet, summary.compared.as_deref().unwrap_or_default());
@@ -136,7 +137,7 @@ pub fn text(summary: &Summary, times: &Times<'_>) -> String {
         findings.insert((code.text(), severity.word()), *count);
     }
     for finding in &summary.findings {
-        let count = findings.entry((finding.code, finding.severity)).or_default();
+        let count = findings.entry((finding.code.text(), finding.severity.word())).or_default();
         *count = count.saturating_add(1);
     }
     out.family("pouch_findings", "Findings of the last run, by code and severity.");
@@ -294,7 +295,7 @@ mod tests {
             unseen: 0,
             carried: 3,
             changes: vec![ChangeRecord {
-                action: "withdrawn".into(),
+                action: Action::Withdrawn,
                 object: ObjectRecord {
                     group: "".into(),
                     kind: "Secret".into(),
@@ -445,7 +446,7 @@ mod tests {
 
     #[test]
     fn apply_has_series_of_its_own() {
-        let record = |action: &'static str, kind: &str| AppliedRecord {
+        let record = |action, kind: &str| AppliedRecord {
             action,
             object: ObjectRecord {
                 group: "".into(),
@@ -463,11 +464,11 @@ mod tests {
             failed: 1,
             held: true,
             changes: vec![
-                record("added", "Namespace"),
-                record("added", "Secret"),
-                record("added", "Secret"),
-                record("changed", "Secret"),
-                record("withdrawn", "Secret"),
+                record(Action::Added, "Namespace"),
+                record(Action::Added, "Secret"),
+                record(Action::Added, "Secret"),
+                record(Action::Changed, "Secret"),
+                record(Action::Withdrawn, "Secret"),
             ],
             troubles: Vec::new(),
         };

@@ -9,11 +9,17 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::escape;
-use super::summary::{CarriedRecord, ChangeRecord, EntryRecord, FieldRecord, ObjectRecord, Region, SplitRecord, Word};
+use super::document::{Text, Tone};
+use super::summary::{CarriedRecord, ChangeRecord, EntryRecord, FieldRecord, ObjectRecord, Region, SplitRecord};
+use crate::finding::Code;
+use crate::judge::case::Verdict;
 use crate::listing::{counted, few};
 use crate::name::{Claimant, Namespace};
-use crate::region::ledger::Gone;
+use crate::region::change::{Action, Reason, Values};
+use crate::secret::EntryChange;
+
+/// The width of the column of words.
+const WIDTH: usize = 9;
 
 /// How much a line names.
 struct Most {
@@ -48,23 +54,31 @@ enum What {
 }
 
 impl What {
-    fn word(self) -> &'static str {
+    /// The tone and the word.
+    fn word(self) -> (Tone, &'static str) {
         match self {
-            What::Withdrawn => "withdrawn",
-            What::Left => "left",
-            What::Refused => "refused",
-            What::Broken => "broken",
-            What::Carried => "carried",
-            What::Handover => "handover",
-            What::Changed => "changed",
-            What::Added => "added",
-            What::Joined => "joined",
-            What::Resealed => "resealed",
+            What::Withdrawn => (Tone::Withdrawn, "withdrawn"),
+            What::Left => (Tone::Left, "left"),
+            What::Refused => (Tone::Refused, "refused"),
+            What::Broken => (Tone::Broken, "broken"),
+            What::Carried => (Tone::Carried, "carried"),
+            What::Handover => (Tone::Handover, "handover"),
+            What::Changed => (Tone::Changed, "changed"),
+            What::Added => (Tone::Added, "added"),
+            What::Joined => (Tone::Joined, "joined"),
+            What::Resealed => (Tone::Resealed, "resealed"),
         }
     }
+}
 
-    fn of(action: &str) -> Option<Self> {
-        [What::Withdrawn, What::Changed, What::Added, What::Resealed].into_iter().find(|what| what.word() == action)
+impl From<Action> for What {
+    fn from(action: Action) -> Self {
+        match action {
+            Action::Added => What::Added,
+            Action::Changed => What::Changed,
+            Action::Resealed => What::Resealed,
+            Action::Withdrawn => What::Withdrawn,
+        }
     }
 }
 
@@ -73,7 +87,7 @@ enum Item<'r> {
     Object(&'r ObjectRecord),
     Carried(&'r CarriedRecord),
     Change(&'r ChangeRecord),
-    Codes(&'r [Word]),
+    Codes(&'r [Code]),
 }
 
 /// No reason.
@@ -94,11 +108,11 @@ impl<'r> Names<'r> {
     pub fn of(region: &'r Region) -> Self {
         let mut names = Self { lines: BTreeMap::new(), splits: &region.splits, restored: region.restored };
         for change in &region.changes {
-            let Some(what) = What::of(&change.action) else { continue };
-            let why = match what {
-                What::Resealed => Cow::Owned(resealed(change)),
-                What::Withdrawn => change.why.as_deref().and_then(Gone::of).map_or(NO_REASON, |it| it.shown().into()),
-                _ => NO_REASON,
+            let what = What::from(change.action);
+            let why = match change.action {
+                Action::Resealed => Cow::Owned(resealed(change)),
+                Action::Withdrawn => change.why.map_or(NO_REASON, |why| Cow::Borrowed(why.shown())),
+                Action::Added | Action::Changed => NO_REASON,
             };
             names.add(what, &change.credentials, why, || Item::Change(change));
         }
@@ -114,14 +128,17 @@ impl<'r> Names<'r> {
         for carried in &region.carried_objects {
             let (what, why) = match carried.is_handover() {
                 true => (What::Handover, NO_REASON),
-                false => (What::Carried, Cow::Borrowed(&*carried.reason)),
+                false => (What::Carried, Cow::Borrowed(carried.reason.text())),
             };
             names.add(what, &carried.credentials, why, || Item::Carried(carried));
         }
         let carried = region.carried_objects.iter().filter(|carried| !carried.is_handover());
         let carried: BTreeSet<&String> = carried.flat_map(|carried| &carried.credentials).collect();
         for stopped in &region.stopped {
-            let what = if stopped.verdict == What::Refused.word() { What::Refused } else { What::Broken };
+            let what = match stopped.verdict {
+                Verdict::Refused => What::Refused,
+                Verdict::Broken | Verdict::Admitted => What::Broken,
+            };
             // The line of what is carried over for it says why.
             if what == What::Broken && carried.contains(&stopped.credential) {
                 continue;
@@ -140,33 +157,34 @@ impl<'r> Names<'r> {
     }
 
     /// What happens and to what, by Credential; what has none comes first.
-    pub fn by_credential(&self) -> BTreeMap<Option<&'r str>, Vec<(&'static str, String)>> {
-        let mut all: BTreeMap<Option<&'r str>, Vec<(&'static str, String)>> = BTreeMap::new();
+    pub fn by_credential(&self) -> BTreeMap<Option<&'r str>, Vec<Text>> {
+        let mut all: BTreeMap<Option<&'r str>, Vec<Text>> = BTreeMap::new();
         for ((what, whose, why), items) in &self.lines {
-            all.entry(*whose).or_default().push((what.word(), objects(items, why, &SOME)));
+            let (tone, word) = what.word();
+            all.entry(*whose).or_default().push(Text::of(tone, word).then(format!(" {}", objects(items, why, &SOME))));
         }
         all
     }
 
     /// All lines, each with all that it is about.
-    pub fn all(&self) -> Vec<String> {
+    pub fn all(&self) -> Vec<Text> {
         self.told(usize::MAX, &ALL)
     }
 
     /// The first `most` lines, and one that counts the rest, if there is one.
-    pub fn lines(&self, most: usize) -> Vec<String> {
+    pub fn lines(&self, most: usize) -> Vec<Text> {
         self.told(most, &SOME)
     }
 
-    fn told(&self, most: usize, named: &Most) -> Vec<String> {
+    fn told(&self, most: usize, named: &Most) -> Vec<Text> {
         let shown = shown(self.lines.len(), most);
-        let mut out: Vec<String> = self.splits.iter().map(|split| escape(&split.line())).collect();
+        let mut out: Vec<Text> = self.splits.iter().map(SplitRecord::line).collect();
         if self.restored > 0 {
             let files = counted(self.restored, "file", "files");
-            out.push(format!("{:9}  {files} put back as published", "restored"));
+            out.push(Text::column(Tone::Plain, "restored", WIDTH).then(format!("{files} put back as published")));
         }
         out.extend(self.lines.iter().take(shown).map(|(head, items)| line(head, items, named)));
-        let rest = self.lines.len().saturating_sub(shown);
+        let rest = self.lines.keys().skip(shown).count();
         if rest > 0 {
             let mut counts: BTreeMap<What, usize> = BTreeMap::new();
             for (what, ..) in self.lines.keys().skip(shown) {
@@ -174,16 +192,17 @@ impl<'r> Names<'r> {
                 *count = count.saturating_add(1);
             }
             let counts: Vec<String> =
-                counts.into_iter().map(|(what, count)| format!("{count} {}", what.word())).collect();
-            out.push(format!("and {rest} more: {}", counts.join(", ")));
+                counts.into_iter().map(|(what, count)| format!("{count} {}", what.word().1)).collect();
+            out.push(format!("and {rest} more: {}", counts.join(", ")).into());
         }
         out
     }
 }
 
-fn line((what, whose, why): &Head<'_>, items: &[Item<'_>], most: &Most) -> String {
-    let whose = whose.map_or(String::new(), |credential| format!("{}: ", escape(&Claimant::titled(credential))));
-    format!("{:9}  {whose}{}", what.word(), objects(items, why, most))
+fn line((what, whose, why): &Head<'_>, items: &[Item<'_>], most: &Most) -> Text {
+    let whose = whose.map_or(String::new(), |credential| format!("{}: ", Claimant::titled(credential)));
+    let (tone, word) = what.word();
+    Text::column(tone, word, WIDTH).then(format!("{whose}{}", objects(items, why, most)))
 }
 
 /// What a line is about, and why.
@@ -199,20 +218,22 @@ fn item(item: &Item<'_>, most: &Most) -> String {
             let guest = carried.guest.as_ref().map(|guest| format!(" (in guests: {})", object(guest)));
             object(&carried.object) + &guest.unwrap_or_default()
         }
-        Item::Codes(codes) => codes.join(", "),
+        Item::Codes(codes) => texts(codes).join(", "),
         Item::Change(change) => {
-            let entry = |(name, word): (&str, &str)| match word {
-                "changed" => escape(name),
-                "perhapsChanged" => format!("perhaps {}", escape(name)),
-                word => format!("{} {word}", escape(name)),
+            let entry = |entry: &EntryRecord| match (&entry.name, entry.change) {
+                (name, EntryChange::Changed) => name.clone(),
+                (name, EntryChange::PerhapsChanged) => format!("perhaps {name}"),
+                (name, change @ (EntryChange::Same | EntryChange::Added | EntryChange::Withdrawn)) => {
+                    format!("{name} {}", change.word())
+                }
             };
             let untold = untold(change);
             // Without tags every entry that stays has perhaps changed.
-            let is_told = |record: &&EntryRecord| untold.is_none() || record.change != "perhapsChanged";
-            let entries = change.entries().iter().filter(is_told).map(|it| entry((&it.name, &it.change)));
+            let is_told = |record: &&EntryRecord| untold.is_none() || record.change != EntryChange::PerhapsChanged;
+            let entries = change.entries().iter().filter(is_told).map(entry);
             // What is sealed anew for what stands open says so in its reason.
-            let fields = change.fields().iter().filter(|_| change.action != What::Resealed.word());
-            let mut parts: Vec<String> = entries.chain(fields.map(|field| escape(&field.path))).collect();
+            let fields = change.fields().iter().filter(|_| change.action != Action::Resealed);
+            let mut parts: Vec<String> = entries.chain(fields.map(|field| field.path.clone())).collect();
             let count = parts.len();
             let more = few(parts.drain(..), count, most.entries);
             let parts: Vec<String> = [(count > 0).then_some(more), untold].into_iter().flatten().collect();
@@ -222,7 +243,7 @@ fn item(item: &Item<'_>, most: &Most) -> String {
                 Some(guest) if change.within.as_ref().is_some_and(|within| within.to_some) => {
                     format!(" (in guests: {}, which stays where no other set delivers it)", object(guest))
                 }
-                Some(guest) if change.action == What::Withdrawn.word() => {
+                Some(guest) if change.action == Action::Withdrawn => {
                     format!(" (in guests: {}, which stays there)", object(guest))
                 }
                 Some(guest) => format!(" (in guests: {})", object(guest)),
@@ -232,10 +253,21 @@ fn item(item: &Item<'_>, most: &Most) -> String {
     }
 }
 
+/// A column with the word for what happens to an object.
+pub fn column(action: Action) -> Text {
+    let (tone, word) = What::from(action).word();
+    Text::column(tone, word, WIDTH)
+}
+
+/// The codes of findings as they are printed.
+pub fn texts(codes: &[Code]) -> Vec<&'static str> {
+    codes.iter().map(|code| code.text()).collect()
+}
+
 /// What one command line of acceptances lets through: all that is held, but for regions that stay held.
 pub fn held_by_acceptances(regions: &[Region]) -> String {
     const SHOWN: usize = 3;
-    let stays: Vec<String> = regions.iter().filter(|region| region.stays_held()).map(|it| escape(&it.name)).collect();
+    let stays: Vec<String> = regions.iter().filter(|region| region.stays_held()).map(|it| it.name.clone()).collect();
     match stays.len() {
         0 => String::from("all that is held"),
         1 => format!("all that is held but region {}, which no acceptance lets through", stays.concat()),
@@ -244,9 +276,10 @@ pub fn held_by_acceptances(regions: &[Region]) -> String {
 }
 
 /// Whom a region gains and loses as recipients, a line each.
-pub fn recipients(region: &Region) -> Vec<String> {
-    let line =
-        |word: &str, recipient: &String, what: &str| format!("{word:9}  recipient {}: {what}", escape(recipient));
+pub fn recipients(region: &Region) -> Vec<Text> {
+    let line = |word: &str, recipient: &String, what: &str| {
+        Text::column(Tone::Plain, word, WIDTH).then(format!("recipient {recipient}: {what}"))
+    };
     let added = region.recipients_added.iter().map(|it| line("adds", it, region.gains()));
     let removed = region.recipients_removed.iter().map(|it| line("removes", it, region.loses()));
     added.chain(removed).collect()
@@ -258,32 +291,32 @@ fn shown(count: usize, most: usize) -> usize {
 }
 
 /// The Secrets that recipients which are added can read, a line each.
-pub fn readable(region: &Region, most: usize) -> Vec<String> {
+pub fn readable(region: &Region, most: usize) -> Vec<Text> {
     let all = &region.readable_by_added;
     let shown = shown(all.len(), most);
-    let mut lines: Vec<String> =
-        all.iter().take(shown).map(|record| format!("readable   by who is added: {}", object(record))).collect();
-    if let rest @ 1.. = all.len().saturating_sub(shown) {
-        lines.push(format!("and {rest} more readable"));
+    let line = |record| format!("readable   by who is added: {}", object(record)).into();
+    let mut lines: Vec<Text> = all.iter().take(shown).map(line).collect();
+    if let rest @ 1.. = all.iter().skip(shown).count() {
+        lines.push(format!("and {rest} more readable").into());
     }
     lines
 }
 
 /// Why a Secret is sealed anew, and what becomes of its values, as far as that is known.
 fn resealed(change: &ChangeRecord) -> String {
-    let why = |word: &Word| match &**word {
-        "delivery" => Some("the delivery changed"),
-        "metadata" => Some("its labels or annotations changed"),
-        "recipients" => Some("the recipients changed"),
-        "asked" => Some("that was asked for"),
-        "unvouched" => Some("no reuse key vouches for what is published"),
-        _ => None,
+    let why = |reason: &Reason| match reason {
+        Reason::Delivery => Some("the delivery changed"),
+        Reason::Metadata => Some("its labels or annotations changed"),
+        Reason::Recipients => Some("the recipients changed"),
+        Reason::Asked => Some("that was asked for"),
+        Reason::Unvouched => Some("no reuse key vouches for what is published"),
+        Reason::Type | Reason::File | Reason::NoTags | Reason::ReuseKey | Reason::NoValues => None,
     };
     let why: Vec<&str> = change.reasons().iter().filter_map(why).collect();
     let values = match change.values() {
-        Some("same") => Some("values unchanged"),
-        Some("unknown") => Some("whether values change is not told"),
-        _ => None,
+        Some(Values::Same) => Some("values unchanged"),
+        Some(Values::Unknown) => Some("whether values change is not told"),
+        Some(Values::Changed) | None => None,
     };
     let why = (!why.is_empty()).then(|| format!("because {}", why.join(" and ")));
     [why.as_deref(), values].into_iter().flatten().collect::<Vec<&str>>().join("; ")
@@ -292,43 +325,39 @@ fn resealed(change: &ChangeRecord) -> String {
 /// What is said of a changed Secret if its values cannot be compared with those that are published.
 fn untold(change: &ChangeRecord) -> Option<String> {
     // Where no Secret is looked into, that is said once.
-    let why = |word: &Word| match &**word {
-        "file" => Some("its file is missing, or not the one that pouch published"),
-        "noTags" => Some("it is published without entry tags"),
-        "reuseKey" => Some("its entry tags are of a reuse key that is not at hand"),
-        _ => None,
+    let why = |reason: &Reason| match reason {
+        Reason::File => Some("its file is missing, or not the one that pouch published"),
+        Reason::NoTags => Some("it is published without entry tags"),
+        Reason::ReuseKey => Some("its entry tags are of a reuse key that is not at hand"),
+        Reason::Delivery | Reason::Metadata | Reason::Type | Reason::Recipients | Reason::Asked => None,
+        Reason::Unvouched | Reason::NoValues => None,
     };
     let why = change.reasons().iter().find_map(why)?;
     let what = match change.values() {
-        Some("changed") => "which entries change",
-        _ => "which entries change, if any",
+        Some(Values::Changed) => "which entries change",
+        Some(Values::Same | Values::Unknown) | None => "which entries change, if any",
     };
     Some(format!("cannot tell {what}: {why}"))
 }
 
 /// The fields of a region's changed objects, from what to what, a line each.
-pub fn fields(region: &Region, most: usize) -> Vec<String> {
-    let word = |value: &Option<String>| value.as_deref().map_or(String::from("nothing"), escape);
+pub fn fields(region: &Region, most: usize) -> Vec<Text> {
+    let word = |value: &Option<String>| value.clone().unwrap_or_else(|| String::from("nothing"));
     let line = |(change, field): (&ChangeRecord, &FieldRecord)| {
         let (before, after) = (word(&field.before), word(&field.after));
-        format!("{} {}: {before} becomes {after}", object(&change.object), escape(&field.path))
+        format!("{} {}: {before} becomes {after}", object(&change.object), field.path).into()
     };
     let all = || region.changes.iter().flat_map(|change| change.fields().iter().map(move |field| (change, field)));
-    let mut lines: Vec<String> = all().take(most).map(line).collect();
-    let rest = all().count().saturating_sub(lines.len());
+    let mut lines: Vec<Text> = all().take(most).map(line).collect();
+    let rest = all().skip(most).count();
     if rest > 0 {
-        lines.push(format!("and {rest} more fields"));
+        lines.push(format!("and {rest} more fields").into());
     }
     lines
 }
 
 /// `Kind namespace/name` of an object.
 pub fn object(record: &ObjectRecord) -> String {
-    escape(&of(record))
-}
-
-/// `Kind namespace/name` of an object, as it is.
-pub fn of(record: &ObjectRecord) -> String {
     let object = named(record.kind.as_str(), record.namespace.as_ref().map(Namespace::as_str), record.name.as_str());
     match &record.made_by {
         Some(template) => format!("{object} (made by ManagedResource {template})"),

@@ -4,7 +4,8 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::text::Paint;
+use super::document::Tone;
+use super::terminal::Paint;
 use super::wrap::wrap;
 use crate::finding::{Class, Code};
 
@@ -41,7 +42,7 @@ fn head(code: Code) -> String {
 
 /// The page of a code as a terminal shows it: words as wide as it is, no marks of Markdown.
 pub fn plain(code: Code, paint: Paint, width: Option<usize>) -> String {
-    let mut out = format!("{}\n\n", paint.severity(code.severity(), &head(code)));
+    let mut out = format!("{}\n\n", paint.with(code.severity().into(), &head(code)));
     let mut is_code = false;
     for line in without_links(page(code)).lines() {
         match (line.strip_prefix("```"), is_code) {
@@ -57,7 +58,7 @@ pub fn plain(code: Code, paint: Paint, width: Option<usize>) -> String {
             (None, false) => {
                 let bare = line.trim_start_matches('#').trim_start_matches(' ');
                 match bare.len() < line.len() && line.starts_with('#') {
-                    true => out.push_str(&paint.with("1", bare)),
+                    true => out.push_str(&paint.with(Tone::Strong, bare)),
                     false => out.push_str(&spans(&wrap(line, width).replace("\n    ", "\n"), paint)),
                 }
                 out.push('\n');
@@ -69,9 +70,10 @@ pub fn plain(code: Code, paint: Paint, width: Option<usize>) -> String {
 
 /// A paragraph in which `**` and backticks are colours; without colours, code stays between backticks.
 fn spans(text: &str, paint: Paint) -> String {
-    let bold = |(nth, part): (usize, &str)| if nth % 2 == 1 { paint.with("1", part) } else { String::from(part) };
+    let bold =
+        |(nth, part): (usize, &str)| if nth % 2 == 1 { paint.with(Tone::Strong, part) } else { String::from(part) };
     let code = |(nth, part): (usize, &str)| match (nth % 2 == 1, paint) {
-        (true, Paint::Colours) => paint.with("36", part),
+        (true, Paint::Colours) => paint.with(Tone::Code, part),
         (true, Paint::Plain) => format!("`{part}`"),
         (false, _) => part.split("**").enumerate().map(bold).collect(),
     };

@@ -5,7 +5,7 @@ use alloc::string::{String, ToString};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::finding::{Cause, Finding, Origin};
+use crate::finding::{Cause, Class, Code, Finding, Origin, Severity};
 use crate::name::{Claimant, Group, Kind, Name, Namespace, ObjectKey};
 use crate::silence::Silenced;
 
@@ -42,11 +42,11 @@ impl From<&ObjectKey> for ObjectRecord {
 #[serde(rename_all = "camelCase")]
 pub struct FindingRecord {
     /// The stable code.
-    pub code: &'static str,
+    pub code: Code,
     /// `error`, `warning` or `info`.
-    pub severity: &'static str,
+    pub severity: Severity,
     /// The code's class: `refused`, `broken`, `held`, `source`, `fault` or `notice`.
-    pub class: &'static str,
+    pub class: Class,
     /// What is the matter.
     pub message: String,
     /// What to do about it.
@@ -96,9 +96,9 @@ impl From<&Finding> for FindingRecord {
     fn from(finding: &Finding) -> Self {
         let position = finding.origin.as_ref().and_then(Origin::position);
         Self {
-            code: finding.code.text(),
-            severity: finding.severity.word(),
-            class: finding.code.class().word(),
+            code: finding.code,
+            severity: finding.severity,
+            class: finding.code.class(),
             message: finding.message.clone(),
             help: finding.help.to_string(),
             credential: finding.claimant.as_ref().map(Claimant::path),

@@ -5,6 +5,7 @@ use alloc::string::{String, ToString as _};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::document::Text;
 use crate::listing::counted;
 use crate::region::change::Split;
 
@@ -28,13 +29,13 @@ impl From<&Split> for SplitRecord {
 
 impl SplitRecord {
     /// The line that tells of it.
-    pub fn line(&self) -> String {
+    pub fn line(&self) -> Text {
         let parts = counted(usize::try_from(self.parts).unwrap_or(usize::MAX), "part", "parts");
         let moved = match self.files {
             0 => String::from("no file moves"),
             1 => String::from("1 file moves"),
             count => format!("{count} files move"),
         };
-        format!("{:9}  {} in {parts}: {moved}, nothing is sealed anew for it", "split", self.leaf)
+        format!("{:9}  {} in {parts}: {moved}, nothing is sealed anew for it", "split", self.leaf).into()
     }
 }

@@ -8,7 +8,7 @@ use schemars::{JsonSchema, Schema};
 use serde::Serialize;
 
 use super::compared::{ComparedCounts, ComparedRegion};
-use super::escape;
+use super::document::Document;
 use super::summary::FindingRecord;
 use crate::listing::counted;
 
@@ -111,14 +111,14 @@ impl Standing {
     /// How much of each region's bundle stands there, for the summary and the metrics.
     pub fn counted(&self) -> Vec<ComparedRegion> {
         let counts = |compared: &ComparedRecord| {
-            let in_force = compared.claimants.iter().filter(|claimant| claimant.in_force).count();
+            let count = |in_force| compared.claimants.iter().filter(|claimant| claimant.in_force == in_force).count();
             ComparedCounts {
                 as_published: compared.as_published,
                 missing: compared.missing,
                 differing: compared.differing,
                 left_behind: compared.left_behind,
-                in_force,
-                not_in_force: compared.claimants.len().saturating_sub(in_force),
+                in_force: count(true),
+                not_in_force: count(false),
             }
         };
         let of = |region: &RegionStanding| ComparedRegion {
@@ -129,7 +129,7 @@ impl Standing {
     }
 
     /// One table, and below it what is not in force.
-    pub fn text(&self, is_whole: bool) -> String {
+    pub fn text(&self, is_whole: bool) -> Document {
         const HEAD: [&str; 7] = ["REGION", "SINCE", "AS PUBLISHED", "MISSING", "DIFFERING", "LEFT BEHIND", "IN FORCE"];
         let head = HEAD.map(String::from).to_vec();
         let rows: Vec<Vec<String>> =
@@ -141,14 +141,13 @@ impl Standing {
             cells.chain(names).map(|cell| cell.chars().count()).max().unwrap_or_default()
         };
         let widths: Vec<usize> = (0..HEAD.len()).map(width).collect();
-        let mut text = String::new();
+        let mut text = Document::default();
         for row in &rows {
             let mut line = String::new();
             for (cell, width) in row.iter().zip(&widths) {
                 line.push_str(&format!("{cell:width$}  "));
             }
-            text.push_str(line.trim_end());
-            text.push('\n');
+            text.item(0, line.trim_end());
         }
         for region in &self.regions {
             let claimants = region.compared.iter().flat_map(|compared| &compared.claimants);
@@ -156,15 +155,10 @@ impl Standing {
             let most = if is_whole { usize::MAX } else { MOST };
             for claimant in lost.iter().take(most) {
                 let InForce { kind, namespace, name, .. } = claimant;
-                text.push_str(&format!(
-                    "not in force in {}: {kind} {}/{}\n",
-                    region.name,
-                    escape(namespace),
-                    escape(name)
-                ));
+                text.item(0, format!("not in force in {}: {kind} {namespace}/{name}", region.name));
             }
-            if let more @ 1.. = lost.len().saturating_sub(most) {
-                text.push_str(&format!("not in force in {}: {more} more\n", region.name));
+            if let more @ 1.. = lost.iter().skip(most).count() {
+                text.item(0, format!("not in force in {}: {more} more", region.name));
             }
         }
         text
@@ -172,11 +166,16 @@ impl Standing {
 }
 
 impl RegionStanding {
+    /// The beginning of its commit's id.
+    pub fn since(&self) -> Option<String> {
+        self.commit.as_ref().map(|id| id.chars().take(SHORT).collect())
+    }
+
     fn row(&self) -> Vec<String> {
-        let commit = self.commit.as_deref().map_or_else(|| String::from("-"), |id| id.chars().take(SHORT).collect());
+        let commit = self.since().unwrap_or_else(|| String::from("-"));
         let Some(compared) = &self.compared else {
             let why = self.unread.as_ref().map_or("nothing to compare with", |unread| &unread.message);
-            return vec![self.name.clone(), commit, format!("not compared: {}", escape(why))];
+            return vec![self.name.clone(), commit, format!("not compared: {why}")];
         };
         let in_force = compared.claimants.iter().filter(|claimant| claimant.in_force).count();
         let are_credentials = compared.claimants.iter().all(|claimant| claimant.kind == "Credential");
@@ -200,6 +199,7 @@ impl RegionStanding {
 
 #[cfg(test)]
 mod tests {
+    use super::super::terminal::{Paint, terminal};
     use super::*;
 
     fn region(name: &str, compared: Option<ComparedRecord>, commit: Option<&str>) -> RegionStanding {
@@ -240,6 +240,6 @@ us       -             9 of 12       2        1          3 or more    0 of 0 Cre
 away     0123456789ab  not compared: a\\u{7}b is away
 not in force in eu-west: Credential a/y
 ";
-        assert_eq!(standing.text(false), expect);
+        assert_eq!(terminal(&standing.text(false), Paint::Plain), expect);
     }
 }

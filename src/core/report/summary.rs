@@ -1,8 +1,7 @@
 //! The summary of a run: what `--summary FILE` writes, with a JSON Schema of its own.
 
-use alloc::borrow::Cow;
 use alloc::boxed::Box;
-use alloc::collections::BTreeSet;
+use alloc::collections::BTreeMap;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
@@ -12,25 +11,25 @@ use serde::{Deserialize, Serialize};
 
 use super::applied::AppliedRegion;
 use super::compared::ComparedRegion;
+use super::document::Tone;
 pub use super::record::{FindingRecord, ObjectRecord, SilencedRecord};
 pub use super::split::SplitRecord;
 pub use super::target::{Artifact, ArtifactState, FailureRecord, Proposal, Target, TargetState};
-use crate::finding::{Class, Counts, Finding};
+use crate::finding::{Code, Counts, Finding};
 use crate::judge::case::Verdict;
-use crate::layout::manifest::{Manifest, ManifestObject, ObjectState, Reason};
+use crate::layout::manifest::{Manifest, ManifestObject, ObjectState};
 use crate::name::{Claimant, Directory};
 use crate::recipient::Recipient;
-use crate::region::change::{Change, Hold, Loss, Sharing};
+use crate::region::change::{Action, Change, Hold, Loss, Reason, Sharing, Values};
 use crate::region::fields::FieldChange;
+use crate::region::ledger::Gone;
+use crate::secret::EntryChange;
 
 /// The JSON Schema of a summary.
 pub fn schema() -> Schema {
     // As it is written: what is left out when empty is not required.
     SchemaSettings::default().for_serialize().into_generator().into_root_schema_for::<Summary>()
 }
-
-/// One of a few words.
-pub type Word = Cow<'static, str>;
 
 /// What one run did and found. Values of Secrets never stand in it.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -174,6 +173,16 @@ pub enum Outcome {
 }
 
 impl Outcome {
+    /// The tone of its word.
+    pub fn tone(self) -> Tone {
+        match self {
+            Outcome::Unchanged | Outcome::Paused => Tone::Dim,
+            Outcome::Published => Tone::Good,
+            Outcome::Held => Tone::Held,
+            Outcome::Withdrawn => Tone::Withdrawn,
+        }
+    }
+
     /// Every outcome.
     pub const ALL: [Self; 5] = [Self::Unchanged, Self::Published, Self::Held, Self::Paused, Self::Withdrawn];
 
@@ -285,8 +294,18 @@ impl Region {
     }
 
     /// How many objects are `added`, `changed`, `resealed` or `withdrawn`, Namespaces counted.
-    pub fn count(&self, action: &str) -> usize {
+    pub fn count(&self, action: Action) -> usize {
         self.changes.iter().filter(|change| change.action == action).count()
+    }
+
+    /// What happens to its objects, and to how many, Namespaces counted.
+    pub fn counts(&self) -> impl Iterator<Item = (Action, usize)> {
+        Action::ALL.iter().map(|action| (*action, self.count(*action))).filter(|(_, count)| *count > 0)
+    }
+
+    /// How many Credentials are stopped by a verdict.
+    pub fn stopped(&self, verdict: Verdict) -> usize {
+        self.stopped.iter().filter(|stopped| stopped.verdict == verdict).count()
     }
 
     /// What is said of recipients that it gains.
@@ -379,7 +398,7 @@ pub struct Proved {
 #[serde(rename_all = "camelCase")]
 pub struct ChangeRecord {
     /// `added`, `changed`, `resealed` or `withdrawn`.
-    pub action: Word,
+    pub action: Action,
     /// The object on the region.
     pub object: ObjectRecord,
     /// The Credentials that need it, as `namespace/name`; if it is withdrawn, those that needed it.
@@ -389,7 +408,7 @@ pub struct ChangeRecord {
     /// needed it are gone), `refused`, `revoked` (it is no longer open to them), `asked` (`--withdraw`), `retired` (the region
     /// is). Absent where they lose it for several of these reasons, for a Namespace or a set, and where no manifest says who needed it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub why: Option<Word>,
+    pub why: Option<Gone>,
     /// What is known of it beside: most changes of a large run are of whole objects.
     #[serde(flatten)]
     pub within: Option<Box<Within>>,
@@ -418,14 +437,14 @@ pub struct Within {
     /// What becomes of the values of a published Secret that is sealed anew: `same`, `changed`, or `unknown` if that
     /// cannot be told; absent for anything else.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub values: Option<Word>,
+    pub values: Option<Values>,
     /// Why such a Secret is sealed anew beside its values: `delivery` (the labels or annotations that steer its consumer
     /// changed), `metadata` (other labels or annotations did), `type`, `recipients`, `asked` (`rekey` or `--reseal`),
     /// `unvouched` (no reuse key vouches for the bundle that it stands in).
     /// Why its values cannot be compared: `file` (its file is missing, or not the one that pouch published), `noTags`,
     /// `reuseKey` (its tags are of a key that is not at hand), `noValues` (no value was read).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub reasons: Vec<Word>,
+    pub reasons: Vec<Reason>,
 }
 
 impl ChangeRecord {
@@ -445,13 +464,13 @@ impl ChangeRecord {
     }
 
     /// [Why](Within::reasons) it is sealed anew.
-    pub fn reasons(&self) -> &[Word] {
+    pub fn reasons(&self) -> &[Reason] {
         self.within.as_ref().map(|within| &*within.reasons).unwrap_or_default()
     }
 
     /// What becomes of its [values](Within::values).
-    pub fn values(&self) -> Option<&str> {
-        self.within.as_ref()?.values.as_deref()
+    pub fn values(&self) -> Option<Values> {
+        self.within.as_ref()?.values
     }
 }
 
@@ -477,7 +496,7 @@ pub struct EntryRecord {
     pub name: String,
     /// `added`, `changed` or `withdrawn`; `perhapsChanged` if it is one of several short values, or of values without
     /// tags, of which some changed.
-    pub change: Word,
+    pub change: EntryChange,
 }
 
 /// An object that stays, and that other Credentials need than before.
@@ -504,7 +523,7 @@ pub struct CarriedRecord {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub guest: Option<ObjectRecord>,
     /// The code of the finding that says why.
-    pub reason: Word,
+    pub reason: Code,
     /// The Credentials for which it stays, as `namespace/name`.
     pub credentials: Vec<String>,
 }
@@ -516,9 +535,9 @@ pub struct StoppedRecord {
     /// The Credential, as `namespace/name`.
     pub credential: String,
     /// `refused` or `broken`.
-    pub verdict: Word,
+    pub verdict: Verdict,
     /// The codes of the findings that say why.
-    pub codes: Vec<Word>,
+    pub codes: Vec<Code>,
 }
 
 /// What holds a region, or withdrawals of it.
@@ -526,10 +545,10 @@ pub struct StoppedRecord {
 #[serde(rename_all = "camelCase")]
 pub struct HoldRecord {
     /// The code of the finding that says why.
-    pub code: Word,
+    pub code: Code,
     /// The flag of the acceptance that lets it through, such as `--accept-deletions`; absent if none does.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub flag: Option<Word>,
+    pub flag: Option<String>,
     /// The flag's value.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub value: Option<String>,
@@ -558,20 +577,20 @@ impl From<&Change> for ChangeRecord {
             entries: change
                 .entries
                 .iter()
-                .map(|(name, change)| EntryRecord { name: name.clone(), change: change.word().into() })
+                .map(|(name, change)| EntryRecord { name: name.clone(), change: *change })
                 .collect(),
             lost_entries: change.lost_entries.clone(),
             fields: change.fields.iter().map(FieldRecord::from).collect(),
             guest: change.guest.as_ref().map(ObjectRecord::from),
             to_some: change.elsewhere,
-            values: change.sealing.as_ref().map(|sealing| sealing.values.word().into()),
-            reasons: change.sealing.iter().flat_map(|it| &it.reasons).map(|reason| reason.word().into()).collect(),
+            values: change.sealing.as_ref().map(|sealing| sealing.values),
+            reasons: change.sealing.iter().flat_map(|it| &it.reasons).copied().collect(),
         };
         Self {
-            action: change.action.word().into(),
+            action: change.action,
             object: ObjectRecord::from(&change.key),
             credentials: paths(&change.claimants),
-            why: change.why.map(|why| why.word().into()),
+            why: change.why,
             within: (within != Within::default()).then(|| Box::new(within)),
         }
     }
@@ -597,30 +616,23 @@ impl CarriedRecord {
         let mut credentials: Vec<String> = object.needed_by.iter().map(|needed_by| needed_by.by.path()).collect();
         credentials.dedup();
         let guest = object.guest.as_ref().map(|guest| ObjectRecord::from(&guest.key));
-        Some(Self { object: ObjectRecord::from(&object.key), guest, reason: reason.word().into(), credentials })
+        Some(Self { object: ObjectRecord::from(&object.key), guest, reason: reason.code(), credentials })
     }
 
     /// Whether the object stays only until consumers have followed.
     pub fn is_handover(&self) -> bool {
-        *self.reason == *Reason::HandedOver.word()
+        self.reason == Code::Handover
     }
 }
 
 impl StoppedRecord {
     /// The record of a claimant that is refused or broken; `findings` are all about it.
     pub fn of<'f>(by: &Claimant, verdict: Verdict, findings: impl Iterator<Item = &'f Finding>) -> Option<Self> {
-        let (verdict, class) = match verdict {
-            Verdict::Admitted => return None,
-            Verdict::Refused => ("refused", Class::Refused),
-            Verdict::Broken => ("broken", Class::Broken),
-        };
+        let class = verdict.class()?;
         let stops = |finding: &&Finding| finding.stops_claim() && finding.code.class() == class;
-        let codes: BTreeSet<&'static str> = findings.filter(stops).map(|finding| finding.code.text()).collect();
-        Some(Self {
-            credential: by.path(),
-            verdict: verdict.into(),
-            codes: codes.into_iter().map(Word::from).collect(),
-        })
+        let codes = findings.filter(stops).map(|finding| (finding.code.text(), finding.code));
+        let codes: BTreeMap<&str, Code> = codes.collect();
+        Some(Self { credential: by.path(), verdict, codes: codes.into_values().collect() })
     }
 }
 
@@ -628,7 +640,7 @@ impl From<&Hold> for HoldRecord {
     fn from(hold: &Hold) -> Self {
         let loss = |loss: &Loss| LossRecord { object: ObjectRecord::from(&loss.key), entry: loss.entry.clone() };
         Self {
-            code: hold.finding.code.text().into(),
+            code: hold.finding.code,
             flag: hold.lifted_by.as_ref().map(|acceptance| acceptance.what.flag().into()),
             value: hold.lifted_by.as_ref().map(ToString::to_string),
             credentials: paths(&hold.claimants),

@@ -5,52 +5,20 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::escape;
+use super::document::{Document, Text, Tone};
 use super::group::{self, Group};
 use crate::finding::{Code, Finding, Severity};
 use crate::listing::counted;
 use crate::silence::Silenced;
-
-/// Whether text carries ANSI colours.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Paint {
-    /// It does.
-    Colours,
-    /// It does not.
-    Plain,
-}
-
-impl Paint {
-    /// Dresses text in an SGR sequence (ECMA-48), if colours are wanted.
-    pub fn with(self, code: &str, text: &str) -> String {
-        match self {
-            Paint::Colours => format!("\u{1b}[{code}m{text}\u{1b}[0m"),
-            Paint::Plain => String::from(text),
-        }
-    }
-
-    /// Dresses text as a severity.
-    pub fn severity(self, severity: Severity, text: &str) -> String {
-        let code = match severity {
-            Severity::Error => "1;31",
-            Severity::Warning => "1;33",
-            Severity::Info => "1;36",
-        };
-        self.with(code, text)
-    }
-}
 
 /// Where the page of each code stands, for terminals that show links.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Links(BTreeMap<Code, String>);
 
 impl Links {
-    /// Dresses text as a link to a code's page (OSC 8), if there is one.
-    pub fn dress(&self, code: Code, text: &str) -> String {
-        match self.0.get(&code) {
-            Some(url) => format!("\u{1b}]8;;{url}\u{1b}\\{text}\u{1b}]8;;\u{1b}\\"),
-            None => String::from(text),
-        }
+    /// The address of a code's page, if there is one.
+    pub fn page(&self, code: Code) -> Option<&str> {
+        self.0.get(&code).map(String::as_str)
     }
 }
 
@@ -67,9 +35,9 @@ const MOST: usize = 5;
 ///
 /// What is said of many claimants in the same words is said once, and what follows from a finding is told below it. Of a
 /// code, the first few are told in full, and the rest are counted unless `all` are wanted.
-pub fn findings(findings: &[&Finding], paint: Paint, links: &Links, all: bool) -> String {
+pub fn findings(findings: &[&Finding], links: &Links, all: bool) -> Document {
     let groups = group::groups(findings.iter().copied());
-    let mut out = String::new();
+    let mut out = Document::default();
     let most = if all { usize::MAX } else { MOST };
     let kind = |group: &Group<'_, Finding>| (group.first.severity, group.first.code);
     let mut told: BTreeMap<(Severity, Code), usize> = BTreeMap::new();
@@ -89,61 +57,66 @@ pub fn findings(findings: &[&Finding], paint: Paint, links: &Links, all: bool) -
     for (group, is_told) in groups.iter().zip(is_told) {
         if is_told || !is_rest.contains(&kind(group)) {
             for group in core::iter::once(group).chain(group.consequences.iter().filter(|_| all)) {
-                out.push_str(&one(group, paint, links, most));
-                out.push('\n');
+                one(&mut out, group, links, most);
+                out.blank();
             }
         } else if let Some(rest) = rest.remove(&kind(group)) {
-            let (word, code) = (group.first.severity.word(), group.first.code.text());
-            let linked = links.dress(group.first.code, code);
-            let head = paint.severity(group.first.severity, &format!("{word}[{linked}]"));
-            out.push_str(&format!("{head}: {rest} more of these\n"));
-            let help = format!("-v tells all of them; `pouch help {code}` says what they mean.");
-            out.push_str(&format!("  {} {help}\n\n", paint.with("1;34", "= help:")));
+            out.item(0, head(group.first.severity, group.first.code, links).then(format!(": {rest} more of these")));
+            let code = group.first.code.text();
+            out.item(1, mark("= help:", &format!("-v tells all of them; `pouch help {code}` says what they mean.")));
+            out.blank();
         }
     }
     if !groups.is_empty() {
-        out.push_str(&group::counts(&groups));
-        out.push('\n');
+        out.item(0, group::counts(&groups));
     }
     out
 }
 
-/// `3 errors, 2 warnings`: how many findings there are of each severity; empty if there are none.
-pub fn counts<'f>(findings: impl Iterator<Item = &'f Finding> + Clone) -> String {
-    let words = [
-        (Severity::Error, "error", "errors"),
-        (Severity::Warning, "warning", "warnings"),
-        (Severity::Info, "piece of information", "pieces of information"),
-    ];
-    let count = |(severity, one, many)| {
-        let count = findings.clone().filter(|finding| finding.severity == severity).count();
-        (count > 0).then(|| counted(count, one, many))
-    };
-    words.into_iter().filter_map(count).collect::<Vec<String>>().join(", ")
-}
-
-/// One finding, several lines, ending in a line feed.
-pub fn finding(finding: &Finding, paint: Paint, links: &Links) -> String {
-    group::groups([finding]).iter().map(|group| one(group, paint, links, 1)).collect()
+/// One finding, several lines.
+pub fn finding(finding: &Finding, links: &Links) -> Document {
+    let mut out = Document::default();
+    group::groups([finding]).iter().for_each(|group| one(&mut out, group, links, 1));
+    out
 }
 
 /// Findings that annotations silence, each with its reason and followed by an empty line.
-pub fn silenced(silenced: &[Silenced], paint: Paint, links: &Links) -> String {
-    let one = |Silenced { finding: it, reason }: &Silenced| {
-        format!("{}  {} {}\n\n", finding(it, paint, links), paint.with("1;34", "= silenced:"), escape(reason))
-    };
-    silenced.iter().map(one).collect()
+pub fn silenced(silenced: &[Silenced], links: &Links) -> Document {
+    let mut out = Document::default();
+    for Silenced { finding, reason } in silenced {
+        group::groups([finding]).iter().for_each(|group| one(&mut out, group, links, 1));
+        out.item(1, mark("= silenced:", reason));
+        out.blank();
+    }
+    out
 }
 
-fn one(group: &Group<'_, Finding>, paint: Paint, links: &Links, most: usize) -> String {
+impl From<Severity> for Tone {
+    fn from(severity: Severity) -> Self {
+        match severity {
+            Severity::Error => Tone::Error,
+            Severity::Warning => Tone::Warning,
+            Severity::Info => Tone::Info,
+        }
+    }
+}
+
+/// The head of a finding: `error[code]`.
+pub fn head(severity: Severity, code: Code, links: &Links) -> Text {
+    let tone = severity.into();
+    let text = Text::of(tone, format!("{}[", severity.word()));
+    text.and(tone, code.text()).linked(links.page(code)).and(tone, "]")
+}
+
+/// More about a finding.
+pub fn mark(mark: &str, text: &str) -> Text {
+    Text::of(Tone::Mark, mark).then(format!(" {text}"))
+}
+
+fn one(out: &mut Document, group: &Group<'_, Finding>, links: &Links, most: usize) {
     let finding = group.first;
-    let code = links.dress(finding.code, finding.code.text());
-    let head = format!("{}[{code}]", finding.severity.word());
-    let mut out =
-        format!("{}: {}\n", paint.severity(finding.severity, &head), paint.with("1", &escape(&finding.message)));
-    let mut line = |mark: &str, text: &str| {
-        out.push_str(&format!("  {} {}\n", paint.with("1;34", mark), escape(text)));
-    };
+    out.item(0, head(finding.severity, finding.code, links).then(": ").and(Tone::Strong, &*finding.message));
+    let mut line = |sign: &str, text: &str| out.item(1, mark(sign, text));
     if let Some(origin) = &finding.origin {
         let more = match group.places(|finding| finding.origin.as_ref()) {
             0 => String::new(),
@@ -168,11 +141,11 @@ fn one(group: &Group<'_, Finding>, paint: Paint, links: &Links, most: usize) -> 
     if !finding.help.is_empty() {
         line("= help:", &finding.help);
     }
-    out
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::terminal::{Paint, terminal};
     use super::*;
     use crate::finding::{Origin, Place};
     use crate::name::{Claimant, ObjectKey};
@@ -187,9 +160,9 @@ mod tests {
                 .claimed_by(&credential)
                 .in_region(&"eu".into())
                 .help("Add it."),
-            Paint::Plain,
             &Links::default(),
         );
+        let shown = terminal(&shown, Paint::Plain);
         let expected = "error[missing-reference]: spec.secretRef names Secret kcm-system/x, which is in no source\n  \
                         --> a\\u{1b}.yaml:3:1\n  = Credential team-a/aws, region eu\n  = help: Add it.\n";
         assert_eq!(shown, expected);
@@ -200,7 +173,7 @@ mod tests {
         let by = Claimant::credential("team-a".into(), "aws".into());
         let of = |key: &ObjectKey| {
             let found = Finding::new(Code::NullEntry, "x").claimed_by(&by).about(key);
-            finding(&found, Paint::Plain, &Links::default())
+            terminal(&finding(&found, &Links::default()), Paint::Plain)
         };
         let own = crate::kinds::claimant(&by).unwrap();
         assert_eq!(of(&own), "warning[null-entry]: x\n  = Credential team-a/aws\n");
@@ -215,8 +188,9 @@ mod tests {
             Finding::new(Code::MissingReference, message).claimed_by(&claimant).in_region(&"eu".into())
         };
         let mut all: Vec<Finding> = (0..8).map(|n| of(&format!("c{n}"), "the same")).collect();
-        let text =
-            |all: &[Finding], whole| findings(&all.iter().collect::<Vec<_>>(), Paint::Plain, &Links::default(), whole);
+        let text = |all: &[Finding], whole| {
+            terminal(&findings(&all.iter().collect::<Vec<_>>(), &Links::default(), whole), Paint::Plain)
+        };
         let shown = text(&all, false);
         assert_eq!(shown.matches("error[missing-reference]: the same\n").count(), 1, "{shown}");
         let whose = "  = 8 Credentials, region eu: team-a/c0, team-a/c1, team-a/c2, team-a/c3, team-a/c4 and 3 more\n";
@@ -240,9 +214,9 @@ mod tests {
         let links: Links = [(Code::MissingReference, String::from("file://h/x.txt"))].into_iter().collect();
         let linked = "[\u{1b}]8;;file://h/x.txt\u{1b}\\missing-reference\u{1b}]8;;\u{1b}\\]";
         let all: Vec<Finding> = (0..8).map(|n| Finding::new(Code::MissingReference, format!("number {n}"))).collect();
-        let shown = findings(&all.iter().collect::<Vec<_>>(), Paint::Plain, &links, false);
+        let shown = terminal(&findings(&all.iter().collect::<Vec<_>>(), &links, false), Paint::Plain);
         assert_eq!(shown.matches(linked).count(), MOST + 1, "{shown}");
-        let other = finding(&Finding::new(Code::NullEntry, "x"), Paint::Plain, &links);
+        let other = terminal(&finding(&Finding::new(Code::NullEntry, "x"), &links), Paint::Plain);
         assert_eq!(other, "warning[null-entry]: x\n");
     }
 
@@ -251,7 +225,10 @@ mod tests {
         let at = |path: &str| {
             let origin =
                 Origin { source: "team-a".into(), place: Place::File { path: path.into(), line: 3, column: 1 } };
-            finding(&Finding::new(Code::UnparsableDocument, "x").at(&origin), Paint::Plain, &Links::default())
+            terminal(
+                &finding(&Finding::new(Code::UnparsableDocument, "x").at(&origin), &Links::default()),
+                Paint::Plain,
+            )
         };
         assert!(at("HEAD:credentials/x.yaml").contains("\n  --> HEAD:credentials/x.yaml:3:1 in team-a\n"));
         assert!(at("credentials/x.yaml").contains("\n  --> credentials/x.yaml:3:1\n"));

@@ -28,7 +28,7 @@ pub fn wrap(text: &str, width: Option<usize>) -> String {
 }
 
 fn broken(out: &mut String, line: &str, width: usize) {
-    let start = line.len().saturating_sub(line.trim_start_matches(' ').len());
+    let start = line.bytes().take_while(|byte| *byte == b' ').count();
     let further = start.saturating_add(FURTHER);
     out.push_str(&" ".repeat(start));
     let mut at = start;

@@ -17,7 +17,7 @@ use hmac::Mac as _;
 use super::context::{Context, add, add_context, add_count};
 use super::key::{Keyed, ReuseKey};
 use crate::node::Node;
-use crate::secret::{Payload, SecretBytes, same_bytes};
+use crate::secret::{EntryChange, Payload, SecretBytes, same_bytes};
 
 /// Values of at least this many decoded bytes have a tag of their own.
 const LONG: usize = 16;
@@ -107,34 +107,6 @@ pub(super) fn lines(key: &ReuseKey, context: &Context<'_>, entries: &[EntryLeaf<
 /// The entries that have a tag of their own, with it, from the header's lines after the first.
 pub fn own_tags(entry_lines: &str) -> BTreeMap<&str, &str> {
     entry_lines.lines().filter_map(|line| line.strip_prefix(ENTRY)?.split_once(' ')).collect()
-}
-
-/// What becomes of an entry of a published Secret.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub enum EntryChange {
-    /// Its value stays.
-    Same,
-    /// Its value changes.
-    Changed,
-    /// One or more of the short values change, and this may be one of them.
-    PerhapsChanged,
-    /// It was not published.
-    Added,
-    /// It is published and will be withdrawn.
-    Withdrawn,
-}
-
-impl EntryChange {
-    /// The word for people and JSON.
-    pub fn word(self) -> &'static str {
-        match self {
-            EntryChange::Same => "same",
-            EntryChange::Changed => "changed",
-            EntryChange::PerhapsChanged => "perhapsChanged",
-            EntryChange::Added => "added",
-            EntryChange::Withdrawn => "withdrawn",
-        }
-    }
 }
 
 /// Compares published entries with the values to come, sorted by name.

@@ -14,8 +14,9 @@ use pouch_core::report::check::github::github;
 use pouch_core::report::check::junit::junit;
 use pouch_core::report::check::sarif::sarif;
 use pouch_core::report::check::{Checked, Checkout, checked, grouped};
+use pouch_core::report::group::amounts;
 use pouch_core::report::summary::Summary;
-use pouch_core::report::text::{self, counts};
+use pouch_core::report::text;
 
 use super::asked::{Asked, LookArgs};
 use super::reach::{self, ReachArgs};
@@ -140,7 +141,7 @@ pub fn run(session: &Session, args: &Args) -> Result<Ended, Failure> {
             return Err(Failure { kind, message, help: String::from("Run it again once nothing fails.") });
         }
         write(path, &Baseline::of(&all))?;
-        let count = counts(all.iter().map(|checked| checked.finding));
+        let count = amounts(all.iter().map(|checked| checked.finding.severity));
         let count = if count.is_empty() { String::from("nothing") } else { count };
         session.ui.note(&format!("{} knows {count} now", path.display()));
         return Ok(Ended::Done);
@@ -171,11 +172,7 @@ pub fn run(session: &Session, args: &Args) -> Result<Ended, Failure> {
     session.ui.silenced(&report.silenced);
     // The text groups by itself, and names more where more is asked for.
     let told = if args.output == Format::Text { told } else { grouped(&told, &checkout) };
-    let shown = args.shown(session, (&report, fleet, ended), (told, hidden))?;
-    match args.output {
-        Format::Text => session.ui.prose(&shown),
-        _ => session.ui.result(&shown),
-    }
+    session.ui.result(&args.shown(session, (&report, fleet, ended), (told, hidden))?);
     Ok(ended)
 }
 
@@ -215,7 +212,7 @@ fn words(session: &Session, told: &[Checked<'_>], is_whole: bool) -> String {
     }
     let findings: Vec<&Finding> = told.iter().map(|checked| checked.finding).collect();
     let links = session.ui.result_links(&findings);
-    text::findings(&findings, session.ui.result_paint(), &links, session.global.verbose)
+    session.ui.shown(&text::findings(&findings, &links, session.global.verbose))
 }
 
 fn read(path: &Path) -> Result<Baseline, Failure> {

@@ -1,10 +1,11 @@
 //! `pouch explain`: why an object is, or is not, in a region.
 
 use clap::ValueEnum;
-use pouch_core::explain::record::Explanation;
+use pouch_core::explain::record::{Explanation, State};
 use pouch_core::explain::{Missed, Question, explanation, graph, text};
 use pouch_core::finding::{Class, Finding};
 use pouch_core::page;
+use pouch_core::region::change::Action;
 
 use super::asked::{Asked, LookArgs};
 use super::reach::{self, ReachArgs};
@@ -116,7 +117,7 @@ pub fn run(session: &Session, args: &Args) -> Result<Ended, Failure> {
             let help = format!("No bundle has anything of it either.{meant}{}", became.unwrap_or_default());
             return Err(Failure::failed(message, help));
         }
-        let is_published = explanation.objects.iter().any(|object| object.state != "added");
+        let is_published = explanation.objects.iter().any(|object| object.state != State::Changes(Action::Added));
         session.ui.note(&match is_published {
             true => format!("{message}; bundles still have what is named here"),
             false => message,
@@ -124,13 +125,7 @@ pub fn run(session: &Session, args: &Args) -> Result<Ended, Failure> {
     }
     match is_empty && failed.is_some() && args.output == Format::Text {
         true => {}
-        false => {
-            let shown = args.shown(session, &opened, (&explanation, &question))?;
-            match args.output {
-                Format::Text => session.ui.prose(&shown),
-                _ => session.ui.result(&shown),
-            }
-        }
+        false => session.ui.result(&args.shown(session, &opened, (&explanation, &question))?),
     }
     if explanation.closure_only {
         session.ui.note("only what it needs itself was asked of the cluster; what others need, `pouch plan` tells");
@@ -162,10 +157,13 @@ impl Args {
         (explanation, question): (&Explanation, &Question),
     ) -> Result<String, Failure> {
         Ok(match self.output {
-            Format::Text => match text::text(explanation, is_brief(question)) {
-                text if text.is_empty() => nothing(question),
-                text => text,
-            },
+            Format::Text => {
+                let mut text = text::text(explanation, is_brief(question));
+                if text.blocks().is_empty() {
+                    text.item(0, nothing(question));
+                }
+                session.ui.shown(&text)
+            }
             Format::Json => told::json(serde_json::to_string_pretty(explanation))?,
             Format::Mermaid => graph::mermaid(explanation),
             Format::Dot => graph::dot(explanation),
@@ -191,7 +189,7 @@ fn is_brief(question: &Question) -> bool {
 /// The answer where there is nothing to say.
 fn nothing(question: &Question) -> String {
     match question {
-        Question::Recipient(recipient) => format!("no region is sealed for {recipient}\n"),
-        _ => format!("no Credential needs {question}\n"),
+        Question::Recipient(recipient) => format!("no region is sealed for {recipient}"),
+        _ => format!("no Credential needs {question}"),
     }
 }

@@ -111,11 +111,7 @@ pub fn run(session: &Session, args: &Args) -> Result<Ended, Failure> {
         // The text says it itself, in its first lines.
         warns: args.output == Format::Json,
     };
-    let shown = args.shown(&answer(session, asked)?)?;
-    match args.output {
-        Format::Text => session.ui.prose(&shown),
-        Format::Json => session.ui.result(&shown),
-    }
+    session.ui.result(&args.shown(session, &answer(session, asked)?)?);
     Ok(Ended::Done)
 }
 
@@ -147,11 +143,11 @@ impl Args {
         }
     }
 
-    fn shown(&self, answer: &Exposure) -> Result<String, Failure> {
+    fn shown(&self, session: &Session, answer: &Exposure) -> Result<String, Failure> {
         match self.output {
             Format::Text => {
                 let whom = Whom { named: !self.recipient.is_empty(), removed: self.removed };
-                Ok(report::exposure::exposure(answer, whom))
+                Ok(session.ui.shown(&report::exposure::exposure(answer, whom)))
             }
             Format::Json => told::json(serde_json::to_string_pretty(answer)),
         }

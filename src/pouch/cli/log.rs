@@ -3,6 +3,7 @@
 use clap::ValueEnum;
 use pouch_core::log::text::Most;
 use pouch_core::log::{Log, markdown, text};
+use pouch_core::report::markdown::markdown as render;
 
 use super::reach::{self, ReachArgs};
 use super::subject::{self, Kind, Words};
@@ -105,11 +106,7 @@ pub fn run(session: &Session, args: &Args) -> Result<Ended, Failure> {
         warns: args.output == Format::Json,
     };
     let log = answer(session, &asked)?;
-    let shown = args.shown(session, &log)?;
-    match args.output {
-        Format::Text => session.ui.prose(&shown),
-        _ => session.ui.result(&shown),
-    }
+    session.ui.result(&args.shown(session, &log)?);
     Ok(if args.deny && !log.secrets.is_empty() { Ended::Denied } else { Ended::Done })
 }
 
@@ -158,9 +155,12 @@ impl Args {
 
     fn shown(&self, session: &Session, log: &Log) -> Result<String, Failure> {
         match self.output {
-            Format::Text => Ok(text::text(log, if session.global.verbose { Most::ALL } else { Most::FEW })),
+            Format::Text => {
+                let most = if session.global.verbose { Most::ALL } else { Most::FEW };
+                Ok(session.ui.shown(&text::text(log, most)))
+            }
             Format::Json => told::json(serde_json::to_string_pretty(log)),
-            Format::Markdown => Ok(markdown::markdown(log)),
+            Format::Markdown => Ok(render(&markdown::document(log), "pouch log -v")),
         }
     }
 }

@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use clap::ValueEnum;
 use pouch_core::explain::{Question, explanation};
 use pouch_core::page;
-use pouch_core::report::markdown;
+use pouch_core::report::markdown::markdown;
+use pouch_core::report::plan;
 
 use super::asked::{Asked, LookArgs};
 use super::reach;
@@ -151,7 +152,7 @@ fn finish(
             let life = log::beside(session, opened, None);
             page::plan(&summary(), (&explained, life.as_ref()), told::planned_word, env!("CARGO_PKG_VERSION"))
         }
-        Format::Markdown => markdown::plan(&summary(), told::planned_word),
+        Format::Markdown => markdown(&plan::plan(&summary(), told::planned_word), "pouch plan"),
     };
     told::tell(session, report, &text, &asked.wanted.given(fleet)?);
     places.finish_plan(session, (name, detailed_exitcode), fleet)

@@ -155,7 +155,7 @@ pub fn run(session: &Session, args: &Args) -> Result<Ended, Failure> {
     told::tell(
         session,
         report,
-        &session.ui.dressed(&told::lines(session, report, word, |_, _| String::new())),
+        &session.ui.shown(&told::lines(session, report, word, |_, _| Vec::new())),
         &Given { accepted: args.accepted.of_flags(fleet)?, ..Given::default() },
     );
     if args.dry_run {

@@ -192,7 +192,7 @@ fn live(session: &Session, args: &Args, context: &str) -> Result<Ended, Failure>
     let verdict = compare(Compared { fleet, region, files, keys: keys.as_ref() }, connect, Some(ui))?;
     ui.findings(&verdict.findings);
     if !ui.is_quiet() || verdict.faults() > 0 {
-        ui.prose(&verdict.line(region));
+        ui.prose(&verdict.line(region).into());
     }
     let ended = if verdict.faults() == 0 { Ended::Done } else { Ended::Fault };
     let summary = Summary {

@@ -16,6 +16,7 @@ use pouch_core::listing::{all, counted};
 use pouch_core::name::{GroupKind, Namespace, ObjectKey};
 use pouch_core::node::Node;
 use pouch_core::region::published::{Files, Published};
+use pouch_core::report::document::{Text, Tone};
 use pouch_core::reuse::KeyRing;
 use pouch_core::verify::live::compare::{Answers, compare};
 use pouch_core::verify::live::tally::{Tally, tally};
@@ -60,13 +61,13 @@ impl Comparison {
     }
 
     /// One line for the region.
-    pub fn line(&self, region: &RegionConfig) -> String {
+    pub fn line(&self, region: &RegionConfig) -> Text {
         let objects = counted(self.objects, "object", "objects");
         let is_warning = |finding: &&Finding| finding.severity == Severity::Warning;
         let warnings = self.findings.iter().filter(is_warning).count();
-        let mut line = match self.faults() {
-            0 => format!("{}  as published  {objects}", region.name),
-            faults => format!("{}  not as published  {objects}, {}", region.name, counted(faults, "fault", "faults")),
+        let (tone, word, mut line) = match self.faults() {
+            0 => (Tone::Good, "as published", objects),
+            faults => (Tone::Broken, "not as published", format!("{objects}, {}", counted(faults, "fault", "faults"))),
         };
         if warnings > 0 {
             line.push_str(&format!(", {}", counted(warnings, "warning", "warnings")));
@@ -78,8 +79,7 @@ impl Comparison {
             let kinds = all(&self.unlisted);
             line.push_str(&format!("; not looked for what was left behind of {kinds}"));
         }
-        line.push('\n');
-        line
+        Text::column(Tone::Strong, region.name.as_str(), 0).and_column(tone, word, 0).then(line)
     }
 }
 

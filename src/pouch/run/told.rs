@@ -8,6 +8,8 @@ use pouch_core::finding::Counts;
 use pouch_core::layout::path::gitattributes;
 use pouch_core::listing::{counted, few};
 use pouch_core::name::Claimant;
+use pouch_core::region::change::Action;
+use pouch_core::report::document::{Document, Text, Tone};
 use pouch_core::report::escape_json;
 use pouch_core::report::metrics::RunFacts;
 use pouch_core::report::names::{Names, fields, held_by_acceptances, readable, recipients};
@@ -24,21 +26,24 @@ use crate::text;
 /// How many lines of names a region has, unless all are asked for.
 const NAMES: usize = 20;
 
+/// The width of the column of words for what becomes of regions.
+const WORD: usize = 9;
+
 /// How many regions are named that stay held.
 const STAY: usize = 3;
 
 /// One line a region, and below it what becomes of whose objects.
 pub fn outcomes(session: &Session, report: &Report) -> String {
-    let lines = lines(session, report, Outcome::word, |_, _| String::new());
+    let mut lines = lines(session, report, Outcome::word, |_, _| Vec::new());
     let shared: BTreeSet<&SharedChange> = report.shared_changes.iter().collect();
     let of_file = |change: &SharedChange| match change {
         // It is the same for ever.
-        SharedChange::Written(path) if *path == gitattributes() => String::new(),
-        SharedChange::Written(path) => format!("the fleet's file {path} is written\n"),
-        SharedChange::Removed(path) => format!("the fleet's file {path} is removed: no region needs it any more\n"),
+        SharedChange::Written(path) if *path == gitattributes() => None,
+        SharedChange::Written(path) => Some(format!("the fleet's file {path} is written")),
+        SharedChange::Removed(path) => Some(format!("the fleet's file {path} is removed: no region needs it any more")),
     };
-    let text: String = [lines].into_iter().chain(shared.into_iter().map(of_file)).collect();
-    session.ui.dressed(&text)
+    lines.items(0, shared.into_iter().filter_map(of_file));
+    session.ui.shown(&lines)
 }
 
 /// The same of a run that only says what it would do.
@@ -46,39 +51,41 @@ pub fn planned(session: &Session, report: &Report) -> String {
     // Several places may have the same.
     let files: BTreeSet<&SharedChange> = report.shared_changes.iter().collect();
     let of_file = |change: &SharedChange| match change {
-        SharedChange::Written(path) => format!("the fleet's file {path} would change\n"),
-        SharedChange::Removed(path) => format!("the fleet's file {path} would be removed\n"),
+        SharedChange::Written(path) => format!("the fleet's file {path} would change"),
+        SharedChange::Removed(path) => format!("the fleet's file {path} would be removed"),
     };
-    let files = files.into_iter().map(of_file);
-    let fields = |region: &summary::Region, most| {
-        fields(region, most).into_iter().map(|line| format!("    {line}\n")).collect::<String>()
-    };
-    let lines = lines(session, report, planned_word, fields);
-    session.ui.dressed(&[lines].into_iter().chain(files).collect::<String>())
+    let mut lines = lines(session, report, planned_word, fields);
+    lines.items(0, files.into_iter().map(of_file));
+    session.ui.shown(&lines)
 }
 
 /// What is said of a region after names, in so many lines.
-type After = fn(&summary::Region, usize) -> String;
+type After = fn(&summary::Region, usize) -> Vec<Text>;
 
 /// One line a region, with a word for what becomes of it; then who can read more or less, what becomes of whose objects,
 /// and what is to be said of it after that, in so many lines.
-pub fn lines(session: &Session, report: &Report, word: fn(Outcome) -> &'static str, after: After) -> String {
+pub fn lines(session: &Session, report: &Report, word: fn(Outcome) -> &'static str, after: After) -> Document {
     let most = if session.global.verbose { usize::MAX } else { NAMES };
     let width = report.regions.iter().map(|region| region.name.len()).max().unwrap_or_default();
-    let of_region = |region: &summary::Region| {
+    let mut out = Document::default();
+    let mut of_region = |region: &summary::Region| {
         let names = Names::of(region);
         let names = if session.global.verbose { names.all() } else { names.lines(most) };
-        let lines = [recipients(region), readable(region, most), names];
-        let lines: String = lines.into_iter().flatten().map(|line| format!("  {line}\n")).collect();
-        let what = lines + &after(region, most);
+        let what = [recipients(region), readable(region, most), names].concat();
+        let after = after(region, most);
         let is_known = region.objects > 0 && region.unseen == 0;
-        let is_alone = what.is_empty() && region.outcome == Outcome::Published && is_known;
+        let is_alone = what.is_empty() && after.is_empty() && region.outcome == Outcome::Published && is_known;
         let alone = if is_alone { ", none changed" } else { "" };
-        format!("{}{alone}\n{what}", outcome_line(region, width, word(region.outcome)))
+        let head = Text::column(Tone::Strong, &region.name, width);
+        let head = head.and_column(region.outcome.tone(), word(region.outcome), WORD);
+        out.item(0, head.then(outcome_line(region) + alone));
+        out.items(1, what);
+        out.items(2, after);
     };
     // With -q, a run in which all is well says nothing: what a job prints is mailed to somebody.
     let is_told = |region: &&summary::Region| !session.ui.is_quiet() || !region.is_quiet();
-    report.regions.iter().filter(is_told).map(of_region).collect()
+    report.regions.iter().filter(is_told).for_each(&mut of_region);
+    out
 }
 
 /// A word for what would become of a region.
@@ -91,23 +98,24 @@ pub fn planned_word(outcome: Outcome) -> &'static str {
     }
 }
 
-/// What became of a region: its name, a word for that, and counts.
-fn outcome_line(region: &summary::Region, width: usize, word: &str) -> String {
+/// The counts of a region.
+fn outcome_line(region: &summary::Region) -> String {
     if region.outcome == Outcome::Paused {
-        return format!("{:width$}  {word:9}  what is published stays", region.name);
+        return String::from("what is published stays");
     }
     let is_namespace = |change: &&ChangeRecord| change.object.kind == "Namespace" && change.object.group == "";
     let (namespaces, objects): (Vec<&ChangeRecord>, Vec<&ChangeRecord>) = region.changes.iter().partition(is_namespace);
     let held = region.outcome == Outcome::Held;
     let mut parts = if held { Vec::new() } else { vec![counted(region.objects, "object", "objects")] };
-    for action in ["added", "changed", "resealed", "withdrawn"] {
-        let count = |changes: &[&ChangeRecord]| changes.iter().filter(|change| change.action == action).count();
+    for action in Action::ALL {
+        let (count, word) =
+            (|changes: &[&ChangeRecord]| changes.iter().filter(|it| it.action == *action).count(), action.word());
         // What a bundle has is counted without its Namespaces, so these are counted apart.
         if count(&objects) > 0 {
-            parts.push(format!("{} {action}", count(&objects)));
+            parts.push(format!("{} {word}", count(&objects)));
         }
         if count(&namespaces) > 0 {
-            parts.push(format!("{} {action}", counted(count(&namespaces), "Namespace", "Namespaces")));
+            parts.push(format!("{} {word}", counted(count(&namespaces), "Namespace", "Namespaces")));
         }
     }
     if region.carried > 0 {
@@ -125,7 +133,7 @@ fn outcome_line(region: &summary::Region, width: usize, word: &str) -> String {
         (true, false) => format!("would be: {}", parts.join(", ")),
         (false, _) => parts.join(", "),
     };
-    format!("{:width$}  {word:9}  {what}{unseen}", region.name)
+    what + &unseen
 }
 
 /// What flags let through, and whose carried objects they withdraw.
@@ -170,7 +178,7 @@ pub fn tell(session: &Session, report: &Report, lines: &str, given: &Given) {
 
 /// Whether a Credential loses something in a region, or would if the region were not held.
 fn takes_away(region: &summary::Region, path: &String) -> bool {
-    let withdrawn = |change: &ChangeRecord| change.action == "withdrawn" && change.credentials.contains(path);
+    let withdrawn = |change: &ChangeRecord| change.action == Action::Withdrawn && change.credentials.contains(path);
     region.changes.iter().any(withdrawn)
         || region.sharings.iter().any(|sharing| sharing.left.contains(path))
         || region.holds.iter().any(|hold| hold.credentials.contains(path))

@@ -4,13 +4,13 @@
 //! the core.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt::Write as _;
 
 use pouch_core::finding::{Finding, settle};
 use pouch_core::listing::counted;
 use pouch_core::name::Region;
 use pouch_core::node::Node;
 use pouch_core::recipient::Recipient;
+use pouch_core::report::document::{Document, Text, Tone};
 use pouch_core::report::summary::{FindingRecord, Proved, Summary};
 use pouch_core::verify::bundles::opened::{StanzaAnswers, judge};
 use pouch_core::verify::bundles::{Book, BundleTree, Measure, ProvedRegion, SealedFile, open};
@@ -54,31 +54,32 @@ impl Proof {
     }
 
     /// One line for each region, and one for what is outside of them.
-    pub fn lines(&self) -> String {
+    pub fn lines(&self) -> Document {
         let mut faults: BTreeMap<&str, usize> = BTreeMap::new();
         for finding in self.findings.iter().filter(|finding| is_fault(finding)) {
             *faults.entry(finding.region.as_ref().map_or("", |region| region.as_str())).or_default() += 1;
         }
-        let mut text = String::new();
+        let mut out = Document::default();
+        let head = |name: &str, (tone, word)| Text::column(Tone::Strong, name, 0).and_column(tone, word, 0);
+        let amiss = (Tone::Broken, "not proved");
         for region in &self.regions {
             let faults = faults.remove(region.region.as_str()).unwrap_or_default();
-            let word = if faults == 0 { "proved" } else { "not proved" };
-            let _ = write!(text, "{}  {word}  {}", region.region, counted(region.objects, "object", "objects"));
-            let _ = write!(text, ", {}", counted(region.secrets, "Secret", "Secrets"));
+            let mut parts =
+                vec![counted(region.objects, "object", "objects"), counted(region.secrets, "Secret", "Secrets")];
             if region.opened > 0 {
-                let _ = write!(text, ", {} opened", region.opened);
+                parts.push(format!("{} opened", region.opened));
             }
-            text.push_str(&if faults == 0 {
-                "\n".to_owned()
-            } else {
-                format!(", {}\n", counted(faults, "fault", "faults"))
-            });
+            if faults > 0 {
+                parts.push(counted(faults, "fault", "faults"));
+            }
+            let state = if faults == 0 { (Tone::Good, "proved") } else { amiss };
+            out.item(0, head(&region.region, state).then(parts.join(", ")));
         }
         for (region, faults) in faults {
             let place = if region.is_empty() { "elsewhere" } else { region };
-            let _ = writeln!(text, "{place}  not proved  {}", counted(faults, "fault", "faults"));
+            out.item(0, head(place, amiss).then(counted(faults, "fault", "faults")));
         }
-        text
+        out
     }
 
     /// The summary of a proof.

@@ -62,9 +62,8 @@ impl<'a> Features<'a> {
 pub struct Told<'a> {
     /// The rule.
     pub rule: &'a Rule,
-    /// The sources, and whether they have the ClusterFeatures that it asks for: `yes`, `no` or `unknown`. None where it
-    /// asks for none.
-    pub sources: Vec<(&'a SourceName, &'static str)>,
+    /// The sources, and whether they have the ClusterFeatures that it asks for. None where it asks for none.
+    pub sources: Vec<(&'a SourceName, Truth)>,
 }
 
 impl<'a> Told<'a> {
@@ -73,11 +72,7 @@ impl<'a> Told<'a> {
             return Self { rule, sources: Vec::new() };
         }
         let features = Features::of(fleet, snapshot);
-        let answer = |source: &SourceName| match features.satisfy(rule, source).0 {
-            Truth::Yes => "yes",
-            Truth::No => "no",
-            Truth::Unknown => "unknown",
-        };
+        let answer = |source: &SourceName| features.satisfy(rule, source).0;
         Self { rule, sources: fleet.sources.iter().map(|source| (&source.name, answer(&source.name))).collect() }
     }
 }

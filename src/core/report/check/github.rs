@@ -10,7 +10,7 @@ use alloc::vec::Vec;
 
 use super::Checked;
 use crate::finding::{Code, Finding, Severity};
-use crate::report::text::counts;
+use crate::report::group::amounts;
 
 /// How many annotations of a kind GitHub shows of one step.
 const MOST: usize = 10;
@@ -27,7 +27,7 @@ pub fn github(checked: &[Checked<'_>]) -> String {
             let Checked { finding, file, line, column, .. } = first;
             let (file, title) = (property(file), property(finding.code.text()));
             let place = format!("file={file},line={line},col={column},title={title}");
-            let more = match same.len().saturating_sub(1) {
+            let more = match same.iter().skip(1).count() {
                 0 => String::new(),
                 more => format!(" And {more} more {} here.", finding.code.text()),
             };
@@ -36,7 +36,10 @@ pub fn github(checked: &[Checked<'_>]) -> String {
         rest.extend(places.iter().skip(MOST).flatten().map(|checked| checked.finding));
     }
     if !rest.is_empty() {
-        out.push_str(&format!("and {} that GitHub would not show\n", counts(rest.iter().copied())));
+        out.push_str(&format!(
+            "and {} that GitHub would not show\n",
+            amounts(rest.iter().map(|finding| finding.severity))
+        ));
     }
     out
 }

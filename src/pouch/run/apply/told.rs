@@ -10,6 +10,8 @@ use pouch_core::listing::{counted, few};
 use pouch_core::name::{GroupKind, ObjectKey, Region, Version};
 use pouch_core::region::change::Action;
 use pouch_core::report::applied::{AppliedRecord, AppliedRegion, TroubleRecord};
+use pouch_core::report::document::{Document, Text, Tone};
+use pouch_core::report::names::column;
 use pouch_core::report::summary::ObjectRecord;
 
 use super::terms::{Applying, Outcome};
@@ -171,7 +173,7 @@ fn word(refusal: &Refusal) -> String {
 /// What became of the region, for machines.
 pub fn record(outcome: &Outcome, subject: &Applying<'_>) -> AppliedRegion {
     let change =
-        |(action, key): &(Action, ObjectKey)| AppliedRecord { action: action.word(), object: ObjectRecord::from(key) };
+        |(action, key): &(Action, ObjectKey)| AppliedRecord { action: *action, object: ObjectRecord::from(key) };
     let trouble = |(key, failure): &(Option<ObjectKey>, Failure)| TroubleRecord {
         object: key.as_ref().map(ObjectRecord::from),
         message: failure.message.clone(),
@@ -190,7 +192,7 @@ pub fn record(outcome: &Outcome, subject: &Applying<'_>) -> AppliedRegion {
 }
 
 /// What became of the region: one line for it, and one for each object that changed.
-pub fn told(outcome: &Outcome, region: &Region, trial: Trial) -> String {
+pub fn told(outcome: &Outcome, region: &Region, trial: Trial) -> Document {
     let is_namespace = |key: &ObjectKey| key.kind.is_namespace();
     let counted_of = |wanted: Action, namespaces: bool| {
         let those = outcome.changes.iter().filter(|(action, key)| *action == wanted && is_namespace(key) == namespaces);
@@ -203,7 +205,8 @@ pub fn told(outcome: &Outcome, region: &Region, trial: Trial) -> String {
         (Trial::Real, Some(_)) => "applied in part",
         (Trial::Real, None) => "applied",
     };
-    let mut line = format!("{region}  {word}  {}", counted(outcome.objects, "object", "objects"));
+    let (name, tone) = if word == "applied" { (Tone::Strong, Tone::Good) } else { (Tone::Plain, Tone::Plain) };
+    let mut line = counted(outcome.objects, "object", "objects");
     for action in [Action::Added, Action::Changed, Action::Withdrawn] {
         match count(action) {
             0 => {}
@@ -217,9 +220,10 @@ pub fn told(outcome: &Outcome, region: &Region, trial: Trial) -> String {
     for (count, word) in [(made, "made"), (labelled, "labelled")].into_iter().filter(|(count, _)| *count > 0) {
         line.push_str(&format!(", {} {word}", counted(count, "namespace", "namespaces")));
     }
-    line.push('\n');
+    let mut out = Document::default();
+    out.item(0, Text::of(name, region.as_str()).then("  ").and_column(tone, word, 0).then(line));
     for (action, key) in &outcome.changes {
-        line.push_str(&format!("  {:<10} {key}\n", action.word()));
+        out.item(1, column(*action).then(key.to_string()));
     }
-    line
+    out
 }

@@ -23,6 +23,7 @@ use pouch_core::config::Accept;
 use pouch_core::finding::Code;
 use pouch_core::name::Directory;
 use pouch_core::region::allowances::{Allowances, Selection};
+use pouch_core::region::change::Action;
 use pouch_core::region::odd::Odd;
 use pouch_core::region::published::{self, Files};
 use pouch_core::report::summary::Outcome;
@@ -557,6 +558,8 @@ fn reseal_seals_one_region_or_all() {
         let before = place.files();
         let report = place.render(&world, &Allowances { reseal: [region.to_owned()].into(), ..Allowances::default() });
         assert_eq!(sealed_anew(&before, &place.files()), expect, "{region}");
-        assert!(report.regions.iter().flat_map(|region| &region.changes).all(|change| change.action == "resealed"));
+        assert!(
+            report.regions.iter().flat_map(|region| &region.changes).all(|change| change.action == Action::Resealed)
+        );
     }
 }

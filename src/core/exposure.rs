@@ -31,7 +31,6 @@ pub use schema::{
 };
 
 use crate::config::{Fleet, RegionConfig, RegionState};
-use crate::destination;
 use crate::history::listed_by::ListedBy;
 use crate::history::manifest::Home;
 use crate::history::sealed::{Cover, SealedLeaf, SealedSecret, UNKNOWN};
@@ -237,18 +236,13 @@ impl<'f, 'a> Court<'f, 'a> {
         court
     }
 
-    /// The configuration, if it is this fleet's.
-    fn fleet(&self, place: &SecretPlace) -> Option<&Fleet> {
-        self.asked.fleet.filter(|fleet| Some(&fleet.name) == place.fleet.as_ref())
-    }
-
     fn region(&self, place: &SecretPlace) -> Option<&RegionConfig> {
-        destination::all(self.fleet(place)?).find(|to| *to.directory() == place.directory).map(|to| to.region)
+        place.home()?.region(self.asked.fleet)
     }
 
     /// Whether a recipient is meant to read a region today.
     fn is_recipient(&self, place: &SecretPlace, recipient: &str) -> bool {
-        if self.fleet(place).is_some() {
+        if self.asked.fleet.is_some_and(|fleet| Some(&fleet.name) == place.fleet.as_ref()) {
             return self.region(place).is_some_and(|region| has(region, recipient));
         }
         self.readers.get(&(&place.fleet, &place.directory)).is_some_and(|readers| readers.contains(recipient))

@@ -31,13 +31,12 @@ pub use schema::{
 
 use crate::capi;
 use crate::config::Fleet;
-use crate::destination;
 use crate::history::manifest::Home;
 use crate::history::today::Today;
 use crate::name::{Claimant, Directory, Kind, Name, Namespace, ObjectKey};
 use crate::nearest::suggested;
 use facts::credentials;
-use life::{Age, Life, Standing, life};
+use life::{About, Age, Life, Standing, Told, life};
 
 /// How far a commit may be ahead of the clock, in seconds: clocks differ.
 const AHEAD: i64 = 86_400;
@@ -101,9 +100,9 @@ pub fn log(facts: &Facts, asked: &Query<'_>, looked: Looked) -> Result<Log, Opti
             newest = newest.max(commit.seconds);
             let Some(told) = told.get(&number) else { continue };
             let of_question = told.iter().filter(|told| {
-                let is_about = asked.is_about(&told.home, &told.key, &told.claimants, told.from.as_ref());
+                let is_about = asked.is_about(&told.about);
                 if !is_about {
-                    asked.note(&mut names, &told.home, &told.key, &told.claimants);
+                    asked.note(&mut names, &told.about);
                 }
                 is_about
             });
@@ -115,8 +114,7 @@ pub fn log(facts: &Facts, asked: &Query<'_>, looked: Looked) -> Result<Log, Opti
             events.sort_by(|a, b| order(a).cmp(&order(b)));
             commits.push((Reverse(newest), at, Reverse(number), record(branch, commit, events)));
         }
-        let of_question = |it: &&Standing| asked.is_about(&it.home, &it.key, &it.claimants, it.from.as_ref());
-        let standing: Vec<&Standing> = standing.iter().filter(of_question).collect();
+        let standing: Vec<&Standing> = standing.iter().filter(|standing| asked.is_about(&standing.about)).collect();
         published = published.saturating_add(standing.len());
         secrets.extend(standing.into_iter().filter_map(|standing| asked.secret(branch, standing)));
     }
@@ -174,27 +172,23 @@ fn record(branch: &Branch, commit: &Commit, events: Vec<Event>) -> CommitRecord 
 }
 
 impl Query<'_> {
-    fn is_about(
-        &self,
-        home: &Home,
-        key: &ObjectKey,
-        claimants: &BTreeSet<Claimant>,
-        from: Option<&(Option<Namespace>, crate::name::Name)>,
-    ) -> bool {
+    fn is_about(&self, about: &About) -> bool {
+        let About { home, key, claimants, from } = about;
         match self.question {
             None => true,
             Some(Question::Claimant(by)) => claimants.iter().any(|claimant| claimant.is_of(by)),
             Some(Question::Region(directory)) => home.directory == *directory,
             Some(Question::Object(asked)) => {
-                let is_read =
-                    from.is_some_and(|(namespace, name)| (namespace, name) == (&asked.namespace, &asked.name));
+                let is_asked = |from: &(Option<Namespace>, Name)| (&from.0, &from.1) == (&asked.namespace, &asked.name);
+                let is_read = from.as_ref().is_some_and(is_asked);
                 key == asked || (key.kind == asked.kind && is_read)
             }
         }
     }
 
     /// Notes what was perhaps meant.
-    fn note(&self, names: &mut BTreeSet<String>, home: &Home, key: &ObjectKey, claimants: &BTreeSet<Claimant>) {
+    fn note(&self, names: &mut BTreeSet<String>, about: &About) {
+        let About { home, key, claimants, .. } = about;
         match self.question {
             Some(Question::Claimant(_)) => names.extend(claimants.iter().map(Claimant::path)),
             Some(Question::Object(asked)) if asked.kind == key.kind => _ = names.insert(key.path()),
@@ -204,22 +198,22 @@ impl Query<'_> {
     }
 
     fn region(&self, home: &Home) -> Option<String> {
-        let fleet = self.fleet.filter(|fleet| fleet.name == home.fleet)?;
-        destination::all(fleet).find(|to| *to.directory() == home.directory).map(|to| to.region.name.to_string())
+        home.region(self.fleet).map(|region| region.name.to_string())
     }
 
-    fn event(&self, told: &life::Told) -> Event {
+    fn event(&self, told: &Told) -> Event {
+        let About { home, claimants, .. } = &*told.about;
         Event {
-            fleet: told.home.fleet.to_string(),
-            directory: told.home.directory.to_string(),
-            region: self.region(&told.home),
-            credentials: credentials(&told.claimants),
+            fleet: home.fleet.to_string(),
+            directory: home.directory.to_string(),
+            region: self.region(home),
+            credentials: credentials(claimants),
             ..told.event.clone()
         }
     }
 
     fn secret(&self, branch: &Branch, standing: &Standing) -> Option<SecretRecord> {
-        let Standing { home, key, claimants, first, ages, .. } = standing;
+        let Standing { about: About { home, key, claimants, .. }, first, ages } = standing;
         let names: BTreeSet<&str> = ages.iter().map(|(name, _)| name.as_str()).collect();
         let is_open = |name: &str| capi::is_open_entry(name, &names) || self.not_secret.iter().any(|one| one == name);
         // Where nothing else is left, everything may be a secret.

@@ -15,8 +15,8 @@ use crate::node::{Interner, Node};
 /// What manifests say of Secrets.
 #[derive(Default, Debug)]
 pub struct ListedBy {
-    /// By folder and hash of a file: the fleets that list it, each with the claimants that need it.
-    files: BTreeMap<(Directory, String), BTreeMap<FleetName, BTreeSet<Claimant>>>,
+    /// By folder, hash of a file and fleet that lists it: the claimants that need it.
+    files: BTreeMap<(Directory, String, FleetName), BTreeSet<Claimant>>,
     /// The fleets of each folder.
     fleets: BTreeMap<Directory, BTreeSet<FleetName>>,
 }
@@ -73,17 +73,13 @@ impl ListedBy {
 
     /// Notes that a file is listed, and returns the claimants that are known to need it.
     pub fn file(&mut self, home: &Home, sha256: &str) -> &mut BTreeSet<Claimant> {
-        let fleets = self.files.entry((home.directory.clone(), sha256.to_owned())).or_default();
-        fleets.entry(home.fleet.clone()).or_default()
+        self.files.entry((home.directory.clone(), sha256.to_owned(), home.fleet.clone())).or_default()
     }
 
     /// Adds what another collection says.
     pub fn absorb(&mut self, other: Self) {
-        for (file, fleets) in other.files {
-            let known = self.files.entry(file).or_default();
-            for (fleet, credentials) in fleets {
-                known.entry(fleet).or_default().extend(credentials);
-            }
+        for (file, claimants) in other.files {
+            self.files.entry(file).or_default().extend(claimants);
         }
         for (directory, fleets) in other.fleets {
             self.fleets.entry(directory).or_default().extend(fleets);
@@ -92,21 +88,21 @@ impl ListedBy {
 
     /// Whether a file was published for a fleet.
     pub fn says(&self, fleet: &FleetName, directory: &Directory, sha256: &str) -> bool {
-        let file = (directory.clone(), sha256.to_owned());
-        self.files.get(&file).is_some_and(|fleets| fleets.contains_key(fleet))
+        self.files.contains_key(&(directory.clone(), sha256.to_owned(), fleet.clone()))
     }
 
     /// The fleets that a file was published for, each with the Credentials that needed it.
     pub fn of(&self, directory: &Directory, sha256: &str) -> Vec<(Option<&FleetName>, BTreeSet<&Claimant>)> {
-        match self.files.get(&(directory.clone(), sha256.to_owned())) {
-            Some(fleets) => fleets.iter().map(|(fleet, by)| (Some(fleet), by.iter().collect())).collect(),
-            // Nobody vouches for the file; it belongs to the folder's fleet, if only one fleet ever had the folder.
-            None => {
-                let mut fleets = self.fleets.get(directory).into_iter().flatten();
-                let only = fleets.next().filter(|_| fleets.next().is_none());
-                Vec::from([(only, BTreeSet::new())])
-            }
+        let first = (directory.clone(), sha256.to_owned(), FleetName::from(""));
+        let listed = self.files.range(first..).take_while(|((of, hash, _), _)| of == directory && hash == sha256);
+        let listed: Vec<_> = listed.map(|((.., fleet), by)| (Some(fleet), by.iter().collect())).collect();
+        if !listed.is_empty() {
+            return listed;
         }
+        // Nobody vouches for the file; it belongs to the folder's fleet, if only one fleet ever had the folder.
+        let mut fleets = self.fleets.get(directory).into_iter().flatten();
+        let only = fleets.next().filter(|_| fleets.next().is_none());
+        Vec::from([(only, BTreeSet::new())])
     }
 }
 

@@ -9,6 +9,8 @@ use alloc::sync::Arc;
 
 use super::cut::{Cut, new_items};
 use super::directory_of;
+use crate::config::{Fleet, RegionConfig};
+use crate::destination;
 use crate::layout::manifest::{API_VERSION, FORMER, KIND, claimant_in};
 use crate::name::{Claimant, Directory, FleetName, is_directory};
 use crate::node::{Interner, Node};
@@ -35,6 +37,14 @@ pub struct Home {
     pub fleet: FleetName,
     /// The folder.
     pub directory: Directory,
+}
+
+impl Home {
+    /// The region that a configuration has there, if it is the fleet's.
+    pub fn region<'f>(&self, fleet: Option<&'f Fleet>) -> Option<&'f RegionConfig> {
+        let fleet = fleet.filter(|fleet| fleet.name == self.fleet)?;
+        destination::all(fleet).find(|to| *to.directory() == self.directory).map(|to| to.region)
+    }
 }
 
 /// A version of a manifest, as a commit brought it.

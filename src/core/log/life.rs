@@ -1,6 +1,7 @@
 //! What each commit of a branch did to which object, and what stands in the end.
 
 use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::rc::Rc;
 use alloc::string::{String, ToString};
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -16,22 +17,23 @@ use crate::history::today::Today;
 use crate::name::{Claimant, Name, Namespace, ObjectKey};
 use crate::report::summary::ObjectRecord;
 
-/// What a commit did to an object, with what the question may be about. `event` lacks what is the same for every event of
-/// an object.
-pub(super) struct Told {
+/// An object, as questions are about it.
+pub(super) struct About {
     pub home: Home,
     pub key: ObjectKey,
     pub claimants: BTreeSet<Claimant>,
     pub from: Option<(Option<Namespace>, Name)>,
+}
+
+/// What a commit did to an object. `event` lacks what is the same for every event of an object.
+pub(super) struct Told {
+    pub about: Rc<About>,
     pub event: Event,
 }
 
 /// A Secret that stands in the end.
 pub(super) struct Standing {
-    pub home: Home,
-    pub key: ObjectKey,
-    pub claimants: BTreeSet<Claimant>,
-    pub from: Option<(Option<Namespace>, Name)>,
+    pub about: About,
     /// The first commit that published it.
     pub first: usize,
     /// The ages of its entries that have a value, by their names; one without a name where nothing is known of entries.
@@ -308,10 +310,9 @@ impl<'f> Walk<'f> {
         }
         let claimants: BTreeSet<Claimant> = old_claimants.union(new_claimants).cloned().collect();
         let from = after.as_ref().or(before.as_ref()).and_then(|listed| listed.from.clone());
-        for event in events {
-            let (home, key) = place.clone();
-            told.push(Told { home, key, claimants: claimants.clone(), from: from.clone(), event });
-        }
+        let (home, key) = place.clone();
+        let about = Rc::new(About { home, key, claimants, from });
+        told.extend(events.into_iter().map(|event| Told { about: about.clone(), event }));
         if let Some(new) = views.1 {
             let ages = self.past.get_mut(place).and_then(|past| past.ages.take());
             self.past.insert(place.clone(), Past { ages, last: new.clone() });
@@ -407,7 +408,8 @@ impl<'f> Walk<'f> {
 
     fn standing_of(&self, place: &Place, view: &View) -> Option<Standing> {
         let secret = self.secret(place, view);
-        if !place.1.kind.is_secret() || !secret.is_none_or(|secret| secret.filled().next().is_some()) {
+        let is_empty = secret.is_some_and(|secret| secret.filled().next().is_none());
+        if !place.1.kind.is_secret() || is_empty {
             return None;
         }
         let ages = self.past.get(place)?.ages.as_ref()?;
@@ -418,14 +420,8 @@ impl<'f> Walk<'f> {
         let (home, key) = place.clone();
         let listed = view.listed.as_ref();
         let claimants = listed.map(|listed| listed.claimants.clone()).unwrap_or_default();
-        Some(Standing {
-            home,
-            key,
-            claimants,
-            from: listed.and_then(|listed| listed.from.clone()),
-            first,
-            ages: of_entries,
-        })
+        let from = listed.and_then(|listed| listed.from.clone());
+        Some(Standing { about: About { home, key, claimants, from }, first, ages: of_entries })
     }
 }
 

@@ -82,6 +82,15 @@ pub fn find(path: &Path) -> Result<std::path::PathBuf, HistoryError> {
     Ok(opened(path, RepositoryOpenFlags::empty())?.path().to_owned())
 }
 
+/// The repository at `path`, with all of its history.
+fn whole(path: &Path) -> Result<Repository, HistoryError> {
+    let repository = opened(path, RepositoryOpenFlags::NO_SEARCH)?;
+    match repository.is_shallow() {
+        true => Err(HistoryError::Shallow(path.display().to_string())),
+        false => Ok(repository),
+    }
+}
+
 /// Whether a file, link or submodule at a path counts.
 ///
 /// In commits, only paths below a folder called `regions`, or in place of one, are asked about; in folders and
@@ -103,10 +112,7 @@ pub enum Below {
 /// Where the repository is missing, shallow or too large, or lacks a reference that is asked for, or the run
 /// should end.
 pub fn read(path: &Path, wanted: &Wanted<'_>, counts: Counts<'_>, stop: &Stop) -> Result<History, HistoryError> {
-    let repository = opened(path, RepositoryOpenFlags::NO_SEARCH)?;
-    if repository.is_shallow() {
-        return Err(HistoryError::Shallow(path.display().to_string()));
-    }
+    let repository = whole(path)?;
     let graph = Graph::of(&repository, wanted, stop)?;
     let mut walker = Walker::new(&repository, counts, stop);
     for (number, commit) in graph.commits.iter().enumerate().filter(|(_, commit)| commit.loose.is_none()) {

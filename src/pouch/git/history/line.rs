@@ -4,10 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 
-use git2::{Oid, Repository, RepositoryOpenFlags};
+use git2::{Oid, Repository};
 
-use super::{Counts, Difference, File, HistoryError, Walker};
-use crate::git::objects::{Id, Kind, named, opened};
+use super::{Counts, Difference, File, HistoryError, Walker, whole};
+use crate::git::objects::{Id, Kind, named};
 use crate::stop::Stop;
 
 /// A commit as it was made.
@@ -52,11 +52,7 @@ impl Ends {
     /// # Errors
     /// Where it is missing or shallow.
     pub fn open(path: &Path) -> Result<Self, HistoryError> {
-        let repository = opened(path, RepositoryOpenFlags::NO_SEARCH)?;
-        match repository.is_shallow() {
-            true => Err(HistoryError::Shallow(path.display().to_string())),
-            false => Ok(Self { repository }),
-        }
+        Ok(Self { repository: whole(path)? })
     }
 
     /// The commit that a revision leads to.

@@ -310,7 +310,7 @@ pub enum State {
     Carried,
     /// It stays, and says what the sources say.
     Unchanged,
-    /// Nobody looked into the Secret.
+    /// The Secret was not looked into.
     Unseen,
     /// It is published, and others decide what becomes of it.
     Published,

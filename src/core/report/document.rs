@@ -1,4 +1,4 @@
-//! Documents: words in their tones, line by line. A view says what is shown; how that looks, each medium knows by itself.
+//! Documents: words in their tones, line by line. A view says what is shown, each medium how that looks.
 //!
 //! Words are anybody's: whatever shows a document escapes them.
 

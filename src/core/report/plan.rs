@@ -14,19 +14,19 @@ use super::summary::{FindingRecord, Outcome, Region, SilencedRecord, Summary};
 use crate::finding::Severity;
 use crate::listing::{counted, cut};
 
-/// How many lines of names, and of fields, a region has.
+/// The most lines of names, and of fields, of a region.
 const LINES: usize = 100;
 
-/// How many Credentials are named where many are concerned.
+/// The most Credentials that are named where many are concerned.
 const NAMED: usize = 5;
 
-/// How many Secrets are listed for recipients that are added.
+/// The most Secrets that are listed for recipients that are added.
 const NAMES: usize = 20;
 
-/// How many characters of such a line are shown.
+/// The most characters of such a line.
 const CHARS: usize = 300;
 
-/// A plan; `word` says what would become of a region.
+/// A plan as a document; `word` says what would become of a region.
 pub fn plan(summary: &Summary, word: fn(Outcome) -> &'static str) -> Document {
     let mut out = Document::default();
     let regions = summary.regions.as_deref().unwrap_or_default();
@@ -72,7 +72,7 @@ pub fn plan(summary: &Summary, word: fn(Outcome) -> &'static str) -> Document {
     out
 }
 
-/// What becomes of a region, in a few lines.
+/// Says in a few lines what becomes of a region.
 fn head(out: &mut Document, region: &Region, word: &str) {
     let objects = counted(region.objects, "object", "objects");
     let unseen = match region.unseen {
@@ -103,7 +103,7 @@ fn head(out: &mut Document, region: &Region, word: &str) {
     }
 }
 
-/// What becomes of whom in a region.
+/// Says what becomes of whom in a region.
 fn changes(out: &mut Document, region: &Region) {
     let lines: Vec<Text> = readable(region, NAMES).into_iter().chain(Names::of(region).lines(LINES)).collect();
     let fields = fields(region, LINES);
@@ -117,7 +117,7 @@ fn changes(out: &mut Document, region: &Region) {
     out.blank();
 }
 
-/// As much of a text as is shown, as code.
+/// Shows as much of a text as fits, as code.
 fn short(text: &str) -> Text {
     Text::of(Tone::Code, cut(text, CHARS))
 }
@@ -135,7 +135,7 @@ fn findings(out: &mut Document, groups: &[Group<'_, FindingRecord>]) {
     out.blank();
 }
 
-/// What annotations silence, and why: whoever reviews should see that too.
+/// Says what annotations silence, and why: a reviewer should see that too.
 fn silenced(out: &mut Document, silenced: &[SilencedRecord]) {
     let groups = groups(silenced);
     if groups.is_empty() {
@@ -149,7 +149,7 @@ fn silenced(out: &mut Document, silenced: &[SilencedRecord]) {
     out.blank();
 }
 
-/// What was found, whom it concerns and where it stands.
+/// Says what was found, whom it concerns and where that is.
 fn head_of<T: Tell>(group: &Group<'_, T>, finding: fn(&T) -> &FindingRecord) -> Text {
     let FindingRecord { severity, code, message, .. } = finding(group.first);
     let mut head = Text::of(Tone::Strong, severity.word()).then(" ").code(code.text());

@@ -298,12 +298,12 @@ impl Region {
         self.changes.iter().filter(|change| change.action == action).count()
     }
 
-    /// What happens to its objects, and to how many, Namespaces counted.
+    /// Counts its objects by what happens to them, Namespaces too.
     pub fn counts(&self) -> impl Iterator<Item = (Action, usize)> {
         Action::ALL.iter().map(|action| (*action, self.count(*action))).filter(|(_, count)| *count > 0)
     }
 
-    /// How many Credentials are stopped by a verdict.
+    /// Counts the Credentials that a verdict stops.
     pub fn stopped(&self, verdict: Verdict) -> usize {
         self.stopped.iter().filter(|stopped| stopped.verdict == verdict).count()
     }

@@ -11,9 +11,10 @@
 //! The shell (package `pouch`) reads sources into documents. [`snapshot::assemble`] makes objects of them and remembers
 //! what is unread. A [`world::World`] lends configuration, snapshot and facts to what follows. [`closure::close`] finds
 //! what a claim needs, as far as [`admission`] lets it look; what is still wanted goes back to the survey.
-//! [`judge::cases`] decides for each claim by itself. From there the unit of work is one region: [`region::plan::plan`]
-//! holds its cases against each other and against what is published. [`region::ledger`] folds both into what becomes of
-//! each object, and the [brake](region::brake) holds what a person should see. The shell seals and publishes the plan.
+//! [`judge::cases`] decides for each claim by itself. From there the unit of work is one region. [`region::plan::plan`]
+//! compares its cases with each other and with what is published, and [`region::ledger`] folds cases and published
+//! objects into what becomes of each object. The [brake](region::brake) holds what a person should see. Packing,
+//! comparing and braking repeat until nothing changes. The shell seals and publishes the plan.
 //!
 //! # The nouns
 //!
@@ -22,7 +23,7 @@
 //! | [`object::Object`] | an admitted document; a Secret's values are in a [`secret::Payload`] apart |
 //! | [`snapshot::Snapshot`] | every object that was read; a [`snapshot::Lookup`] is found, absent, unread or unasked |
 //! | [`name::Claimant`] | who asks; the kinds are the variants of this enum |
-//! | [`claim::Claim`] | who asks for which root at which [`destination::Place`]: a region, or clusters of guests there |
+//! | [`claim::Claim`] | who asks for which root at which [`destination::Place`], so far always a region's own cluster |
 //! | [`closure::Closure`] | the [`closure::Member`]s of a claim: what is read, where it lands, what is rewritten |
 //! | [`judge::case::Case`] | a claim, its closure and its findings; a [`judge::case::Ruling`] adds the region's verdict |
 //! | [`layout::manifest::Manifest`] | `bundle.yaml`: what a bundle holds, from where, for whom, and why it stays |
@@ -39,7 +40,7 @@
 //! - Stages do not fail on bad input: they return their result and findings.
 //! - Only [`yaml`] knows YAML and only [`json`] knows JSON. [`object::admit`] alone sees an undivided Secret, and nothing
 //!   that holds a value can be printed.
-//! - The same input in any order gives the same bytes, for a fleet as for one of its regions.
+//! - The same input in any order gives the same bytes, whether a run is for the fleet or for one region.
 //! - A label on a Credential proves nothing. An object is absent only where its source was read completely.
 //!
 //! # The rooms
@@ -52,7 +53,7 @@
 //! | [`finding`], [`silence`] | codes, severities and classes; what annotations of objects silence |
 //! | [`node`], [`yaml`], [`json`], [`lenient`] | documents as trees, and the doors they pass |
 //! | [`hash`], [`listing`], [`nearest`], [`go_time`], [`release`], [`unread_words`] | small tools for texts |
-//! | [`template`] | Go templates: `functions.rs` (what may be called), `budget.rs` (what that may cost) |
+//! | [`template`] | Go templates: `template/functions.rs` (what may be called), `template/budget.rs` (what that may cost) |
 //! | [`ciphertext`], [`sops`] | ciphertext where a value should be; the SOPS format |
 //! | [`kinds`], [`capi`], [`k0rdent`], [`sync_rule`] | kinds and their fields: tables, providers, k0rdent, registry rules |
 //! | [`object`], [`validity`], [`expiry`], [`cleartext`], [`guest_objects`] | one object: admitted, and what is wrong with it |
@@ -68,12 +69,12 @@
 //! | [`judge`] | verdicts: tenancy, conflicts, immutable fields, quotas |
 //! | [`layout`] | files of a bundle: manifest, paths, kustomizations, delivery objects, staging |
 //! | [`reuse`] | tags, and lines that prove manifests, commits and artifacts |
-//! | [`region`] | the plan of a region: ledger, guests, hand-over, brake, comparison |
+//! | [`region`] | its plan: ledger, guests, hand-over, brake, its window (`history`), limited runs (`allowances`) |
 //! | [`verify`], [`apply`] | proofs of bundles and of live regions; applying without Flux and Argo CD |
-//! | [`history`] | histories of branches: sealed files and manifests, and whether they hold today's values |
+//! | [`history`] | sealed files and manifests of a repository's history; what plans count by: [`region::history`] |
 //! | [`exposure`], [`log`] | two questions to a history: who could read what, and what became of an object |
 //! | [`explain`], [`facts`] | why an object is, or is not, in a region; what is known of its cluster |
-//! | [`report`], [`page`] | records of a run, and their views |
+//! | [`report`], [`page`] | records of a run; their views as text, Markdown, JSON and metrics, and as a page of HTML |
 //! | [`stamp`] | what a run leaves for the next |
 //! | [`init`] | the configuration that is drafted from a cluster |
 #![no_std]

@@ -22,8 +22,8 @@
 //! - Only [`git`] names libgit2 or runs `git`, only [`cluster`] knows HTTP, only [`age`] opens or seals a data key.
 //! - Nothing is published before everything that is published with it is staged; a run that is stopped before that
 //!   leaves nothing behind.
-//! - No two files name each other in a circle, and no command names another: but `plan`, which `render` and `publish`
-//!   are with `--dry-run`.
+//! - No two files name each other in a circle. No command names another, except that `render` and `publish` use `plan`
+//!   for `--dry-run`.
 //!
 //! # The rooms
 //!
@@ -31,16 +31,16 @@
 //!
 //! | room | subject |
 //! |---|---|
-//! | [`cli`] | one file per command; what several share: `accept`, `reach`, `subject`, `turn`, `records`, `bundle` |
+//! | [`cli`] | one file per command; shared: `accept`, `asked`, `part`, `reach`, `subject`, `turn`, `records`, `bundle` |
 //! | [`session`], [`ambient`], [`ui`], [`telemetry`] | flags of all commands, surroundings, terminal, spans |
 //! | [`error`], [`stop`] | kinds of failure and exit codes; signals |
 //! | [`settings`] | `pouch.yaml`, the files that it names, and keys; how faults in them are shown |
-//! | [`survey`] | sources as documents, one file per kind of source; when all is read again; looks into regions |
+//! | [`survey`] | sources as documents: `source`, and `source/live` for clusters; when all is read again; looks into regions |
 //! | [`cluster`] | how a cluster is reached, and requests to it; other servers of HTTP: [`cluster::origin`] |
 //! | [`git`], [`child`] | repositories, their histories, signatures; programs that are run, and how long they may take |
-//! | [`age`], [`harden`] | data keys, and memory that is wiped |
+//! | [`age`], [`harden`] | age's recipients and identities, data keys sealed and opened; memory that is wiped |
 //! | [`run`] | one file per thing that a run does: render, rekey, verify, apply, publish, log, exposure, keygen, init |
-//! | [`shelf`] | bundles in folders and on branches: staging, publishing, proposals, retries, waiting for other runs |
+//! | [`shelf`] | bundles in folders and on branches: staging, publishing, proposals, turns; the brake's past: `branch/past` |
 //! | [`registry`] | copies of bundles in a registry |
 //! | [`text`] | commit messages |
 //! | [`cache`], [`scratch`] | folders that are kept from run to run, and folders that are not |

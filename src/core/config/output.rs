@@ -156,20 +156,34 @@ fn yes() -> bool {
 
 impl Show for OutputGit {
     fn show(&self) -> Option<Tree<'_>> {
+        let Self {
+            repository,
+            followed: _,
+            branch,
+            push_options,
+            author,
+            committer: _,
+            message,
+            sign,
+            key,
+            allowed_signers,
+            cache,
+            stamp,
+        } = self;
         let off = |on: bool| (!on).then_some(Tree::Bool(on));
         Some(given([
-            ("repository", self.repository.show()),
+            ("repository", repository.show()),
             ("base", Some(Tree::text(self.base()))),
-            ("branch", self.branch.show()),
-            ("pushOptions", self.push_options.show().filter(|_| !self.push_options.is_empty())),
-            ("author", self.author.show()),
+            ("branch", branch.show()),
+            ("pushOptions", push_options.show().filter(|_| !push_options.is_empty())),
+            ("author", author.show()),
             ("committer", self.committer().show()),
-            ("message", self.message.show()),
-            ("sign", self.sign.show()),
-            ("key", self.key.show()),
-            ("allowedSigners", self.allowed_signers.show()),
-            ("cache", off(self.cache)),
-            ("stamp", off(self.stamp)),
+            ("message", message.show()),
+            ("sign", sign.show()),
+            ("key", key.show()),
+            ("allowedSigners", allowed_signers.show()),
+            ("cache", off(*cache)),
+            ("stamp", off(*stamp)),
         ]))
     }
 }

@@ -161,26 +161,47 @@ impl RegionConfig {
 
     /// As the configuration has it, without the recipients of every region.
     pub(super) fn tree(&self, escrow: &BTreeSet<Recipient>) -> Tree<'_> {
-        let own = self.recipients.iter().filter(|recipient| !escrow.contains(*recipient));
         fn globs(globs: &Globs) -> Option<Tree<'_>> {
             globs.show().filter(|_| !globs.is_empty())
         }
-        let inventory = (self.inventory != Inventory::default()).then(|| self.inventory.show()).flatten();
+        let Self {
+            name: _,
+            own: _,
+            recipients,
+            recipients_file: _,
+            state,
+            named: _,
+            directory,
+            management,
+            delivered: _,
+            delivery,
+            namespaces,
+            detached,
+            inventory,
+            gate,
+            clusters,
+            sync_rules,
+            resource_sets,
+            templates,
+            cluster: _,
+            look,
+        } = self;
+        let own = recipients.iter().filter(|recipient| !escrow.contains(*recipient));
         given([
             ("recipients", Some(Tree::List(own.map(|own| Tree::text(own.to_string())).collect()))),
-            ("state", self.state.show()),
-            ("directory", self.directory.show()),
-            ("delivery", self.delivery.show()),
-            ("namespaces", self.namespaces.show()),
-            ("detached", self.detached.show()),
-            ("management", self.management.then_some(Tree::Bool(true))),
-            ("inventory", inventory),
-            ("gate", self.gate.show().filter(|_| !self.gate.is_empty())),
-            ("cluster", self.look.show()),
-            ("clusters", self.clusters.show()),
-            ("resourceSets", globs(&self.resource_sets)),
-            ("syncRules", globs(&self.sync_rules)),
-            ("templates", globs(&self.templates)),
+            ("state", state.show()),
+            ("directory", directory.show()),
+            ("delivery", delivery.show()),
+            ("namespaces", namespaces.show()),
+            ("detached", detached.show()),
+            ("management", management.then_some(Tree::Bool(true))),
+            ("inventory", inventory.show().filter(|_| *inventory != Inventory::default())),
+            ("gate", gate.show().filter(|_| !gate.is_empty())),
+            ("cluster", look.show()),
+            ("clusters", clusters.show()),
+            ("resourceSets", globs(resource_sets)),
+            ("syncRules", globs(sync_rules)),
+            ("templates", globs(templates)),
         ])
     }
 

@@ -63,7 +63,9 @@ macro_rules! shown {
     ($type:ty { $($key:literal: $field:ident),* $(,)? }) => {
         impl $crate::config::setting::Show for $type {
             fn show(&self) -> Option<$crate::yaml::emit::Tree<'_>> {
-                Some($crate::config::setting::given([$(($key, $crate::config::setting::Show::show(&self.$field))),*]))
+                // A field that is forgotten does not compile: `config` would not show it, and no stamp would know it.
+                let Self { $($field),* } = self;
+                Some($crate::config::setting::given([$(($key, $crate::config::setting::Show::show($field))),*]))
             }
         }
     };

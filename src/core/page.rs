@@ -158,7 +158,7 @@ fn begin(title: &str) -> Html {
 fn end(mut page: Html, release: &str) -> String {
     page.element(
         "p class=\"dim\"",
-        &format!("Made by pouch {release}. It shows no value of any Secret, and asks nobody for anything."),
+        format!("Made by pouch {release}. It shows no value of any Secret, and asks nobody for anything."),
     );
     page.raw("\n</body>\n</html>\n");
     page.into_string()

@@ -15,8 +15,11 @@ use super::setting::{Bytes, CHECK, Fault, ONE, Seconds};
 use super::written::{Value, Written, WrittenKey};
 use super::{argocd, registry};
 
-/// The forms by the words of the schema, each with what is wrong with a text.
-const CHECKS: [(&str, fn(&str) -> Option<Fault>); 34] = [
+/// The check of a text.
+type Check = fn(&str) -> Option<Fault>;
+
+/// The forms by the words of the schema, each with its check.
+const CHECKS: [(&str, Check); 34] = [
     ("argocd-release", argocd::release_fault),
     ("artifact-repository", registry::repository_fault),
     ("artifact-tag", registry::tag_fault),

@@ -1,7 +1,7 @@
 //! The configuration in two stages: what was typed ([`file::FleetFile`]) and what it means ([`Fleet`]).
 //!
-//! A setting is spelt once, in the file of its subject: a type of [`setting`] reads, explains, checks and shows it, and
-//! what a field means beyond its value is filled in beside it by `resolve`. Everything after [`resolve`] sees only the
+//! A setting is spelt once, in the file of its subject: a type of `config/setting.rs` reads, explains, checks and shows
+//! it, and what a field means beyond its value is filled in by `resolve`. Everything after [`resolve`] sees only the
 //! second stage: names checked, globs compiled, recipients parsed, defaults filled in. Paths are still relative to the
 //! configuration; only the shell knows where that stands.
 

@@ -4,7 +4,7 @@
 //! what else was merged. An object is what a manifest lists, and its file; a file that no manifest ever listed is no part of
 //! the log. Nothing is opened for that, and no private key is needed.
 //!
-//! Whether a value changed shows only sometimes, as [`values`] says. So an age has two ends: a value was published at
+//! Whether a value changed shows only sometimes, as `log/values.rs` says. So an age has two ends: a value was published at
 //! most since the last commit that is known to have changed it, or first published the Secret, and at least since the
 //! last one that sealed it anew. A Secret is as old as the oldest of its entries that are secrets: a user's name that never
 //! changes makes no password old.

@@ -10,6 +10,9 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use super::setting::{Show, items};
 use crate::yaml::emit::Tree;
 
+/// The glob that most configurations have. It is in no set: a set that is asked has a cache of its own, of a megabyte.
+const EVERYTHING: &str = "*";
+
 /// A set of globs over namespaces or metadata keys; `*` matches any run of characters.
 #[derive(Clone, Debug, Default)]
 pub struct Globs {
@@ -24,7 +27,7 @@ impl Globs {
     /// Names the first pattern that is no glob.
     pub fn new(patterns: &[String]) -> Result<Self, String> {
         let mut set = globset::GlobSetBuilder::new();
-        for pattern in patterns {
+        for pattern in patterns.iter().filter(|pattern| *pattern != EVERYTHING) {
             set.add(globset::Glob::new(pattern).map_err(|_| pattern.clone())?);
         }
         let set = set.build().map_err(|_| patterns.join(", "))?;
@@ -43,13 +46,12 @@ impl Globs {
 
     /// Globs that match everything.
     pub fn everything() -> Self {
-        Self::new(&[String::from("*")]).unwrap_or_default()
+        Self::new(&[String::from(EVERYTHING)]).unwrap_or_default()
     }
 
     /// Whether one of the globs matches the whole of `text`.
     pub fn matches(&self, text: &str) -> bool {
-        // Most configurations have this one, and each set that is asked has a cache of its own.
-        self.patterns.iter().any(|pattern| pattern == "*") || self.set.is_match(text)
+        self.patterns.iter().any(|pattern| pattern == EVERYTHING) || self.set.is_match(text)
     }
 
     /// The patterns as typed.

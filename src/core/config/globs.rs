@@ -10,7 +10,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use super::setting::{Show, items};
 use crate::yaml::emit::Tree;
 
-/// The glob that most configurations have. It is in no set: a set that is asked has a cache of its own, of a megabyte.
+/// The glob that most configurations have. It is in no set: each set that is asked has a cache of its own.
 const EVERYTHING: &str = "*";
 
 /// A set of globs over namespaces or metadata keys; `*` matches any run of characters.

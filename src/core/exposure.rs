@@ -63,7 +63,7 @@ pub struct History {
     pub stood: Vec<Stood>,
     /// What manifests say of these Secrets.
     pub vouched: ListedBy,
-    /// What those manifests say of them that a reuse key proves; nothing without keys.
+    /// The same of those manifests that a reuse key proves; nothing without keys.
     pub proved: ListedBy,
 }
 

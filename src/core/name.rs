@@ -152,7 +152,7 @@ impl ReadFrom {
         Self { namespace: key.namespace.clone(), name: key.name.clone(), made: key.made.clone() }
     }
 
-    /// Whether it is the place of an object, of whatever kind.
+    /// Returns true for the place of an object, of whatever kind.
     pub fn is_of(&self, key: &ObjectKey) -> bool {
         self.namespace == key.namespace && self.name == key.name && self.made == key.made
     }

@@ -13,7 +13,7 @@ use super::forms;
 use super::output::Output;
 use super::registry::OCI_SCHEME;
 use super::repository::filled;
-use super::setting::{Fault, Given, Show, given, given_or_null, merged, words};
+use super::setting::{Fault, Given, Show, given, given_or_null, merged, record, words};
 use crate::name::{Directory, Name, Namespace};
 use crate::yaml::emit::Tree;
 
@@ -84,15 +84,15 @@ pub struct ArgoCd {
     pub target_revision: String,
     /// The destination cluster.
     pub destination: ArgoDestination,
-    /// How Secrets are decrypted.
+    /// The way in which Secrets are decrypted.
     pub mode: ArgoMode,
     /// Name of the plugin, for [`ArgoMode::Plugin`].
     pub plugin: Option<Name>,
-    /// Which object is emitted.
+    /// The kind of object that is emitted.
     pub kind: ArgoKind,
-    /// Whether the Argo CD knows `syncPolicy.retry.refresh`.
+    /// Set if the Argo CD knows `syncPolicy.retry.refresh`.
     pub refreshes: bool,
-    /// Whether the Argo CD knows `provideClusterInfo` and `config` of an exec plugin.
+    /// Set if the Argo CD knows `provideClusterInfo` and `config` of an exec plugin.
     pub informs: bool,
     /// The Secret that makes the cluster known to Argo CD; none where somebody else writes it.
     pub cluster: Option<ArgoCluster>,
@@ -110,7 +110,7 @@ pub struct ArgoCluster {
 pub struct TextFile {
     /// Its path, relative to the configuration.
     pub path: String,
-    /// What stands in it.
+    /// Its content.
     pub text: Arc<str>,
 }
 
@@ -222,7 +222,7 @@ impl ArgoCdFile {
     ) -> ArgoCd {
         let repo_url = self.repo_url.flatten().map(|url| filled(&url, directory));
         match &repo_url {
-            Some(url) => add(forms::url(url), &at("repoURL"), faults),
+            Some(url) => record(forms::url(url), &at("repoURL"), faults),
             None => {
                 let help = "Add the URL by which Argo CD reads the repository of the bundles.";
                 faults.add_at_key(&at("repoURL"), "the field is missing, and a region is delivered by Argo CD", help);
@@ -239,7 +239,7 @@ impl ArgoCdFile {
         let target_revision = filled(wanted.as_deref().unwrap_or_else(base), directory);
         // Whoever pins an artifact names its digest.
         if wanted.is_some() && !(is_artifact && is_digest(&target_revision)) {
-            add(forms::ref_name(&target_revision), &at("targetRevision"), faults);
+            record(forms::ref_name(&target_revision), &at("targetRevision"), faults);
         }
         let destination = self.destination.flatten().unwrap_or_default().resolve(directory, &at("destination"), faults);
         let mode = self.mode.flatten().unwrap_or_default();
@@ -276,15 +276,6 @@ pub(super) struct Whole<'a> {
     pub(super) output: &'a Output,
     /// The content of the files that it names.
     pub(super) texts: &'a BTreeMap<String, String>,
-}
-
-/// Records what is wrong with a text, if anything is.
-fn add(fault: Option<Fault>, at: &FieldPath, faults: &mut Faults) {
-    match fault {
-        Some(Fault { message, help, secret: true }) => faults.add_secret(at, message, help),
-        Some(Fault { message, help, secret: false }) => faults.add(at, message, help),
-        None => {}
-    }
 }
 
 impl DestinationFile {
@@ -353,7 +344,7 @@ fn named_by_its_secret(destination: &ArgoDestination, directory: &str, at: &Fiel
     }
 }
 
-/// Whether this is the URL of an API server: a scheme of HTTP, a host, and nothing that only a browser would send.
+/// Returns true for the URL of an API server: a scheme of HTTP, a host, and nothing that only a browser would send.
 fn is_server(text: &str) -> bool {
     let rest = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://"));
     let host = |rest: &str| rest.split('/').next().is_some_and(|host| !host.is_empty() && !host.starts_with(':'));
@@ -361,7 +352,7 @@ fn is_server(text: &str) -> bool {
     rest.is_some_and(|rest| host(rest) && !rest.contains(is_odd))
 }
 
-/// Whether a text names an artifact by its content.
+/// Returns true if a text names an artifact by its content.
 fn is_digest(text: &str) -> bool {
     let hex = text.strip_prefix("sha256:").unwrap_or_default();
     hex.len() == 64 && hex.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))

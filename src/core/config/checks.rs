@@ -11,7 +11,7 @@ use serde_json::Value as Json;
 use super::error::{Faults, FieldPath};
 use super::forms::*;
 use super::repository::{ANY, filled};
-use super::setting::{Bytes, CHECK, Fault, ONE, Seconds};
+use super::setting::{Bytes, CHECK, Fault, ONE, Seconds, record};
 use super::written::{Value, Written, WrittenKey};
 use super::{argocd, registry};
 
@@ -64,12 +64,7 @@ pub(super) fn check(written: &Written, schema: &Json, path: &FieldPath, faults: 
         Value::Null | Value::Bool(_) | Value::Number | Value::List(_) | Value::Map(_) => None,
     };
     if let (Some(name), Some(text)) = (schema.get(CHECK).and_then(Json::as_str), text) {
-        for Fault { message, help, secret } in faults_of(name, &text, schema) {
-            match secret {
-                true => faults.add_secret(path, message, help),
-                false => faults.add(path, message, help),
-            }
-        }
+        record(faults_of(name, &text, schema), path, faults);
     }
     if let (Some(rule), Value::Map(entries)) = (schema.get(ONE), &written.value) {
         one_of(rule, entries, path, faults);

@@ -10,7 +10,7 @@ use serde::Deserialize;
 use super::error::{Faults, FieldPath, quoted};
 use super::forms::object_name;
 use super::repository::filled;
-use super::setting::{Given, Show, given, given_or_null, merged, shown};
+use super::setting::{Given, Show, given, given_or_null, merged, record, shown};
 use crate::name::{Name, Namespace, is_dns_label, is_dns_subdomain};
 use crate::yaml::emit::Tree;
 
@@ -30,9 +30,9 @@ pub struct Flux {
     pub decryption_secret: Name,
     /// Reconcile interval, a Go duration such as `10m`.
     pub interval: String,
-    /// How soon Flux tries again what failed, a Go duration.
+    /// The time until Flux tries again after a failure, a Go duration.
     pub retry_interval: String,
-    /// How long one try may take, a Go duration.
+    /// The longest that one try may take, a Go duration.
     pub timeout: Option<String>,
     /// Whether a Kustomization is ready only when all that it applied is.
     pub wait: bool,
@@ -235,9 +235,7 @@ impl FluxFile {
     pub(super) fn resolve(self, directory: &str, at: &dyn Fn(&str) -> FieldPath, faults: &mut Faults) -> Flux {
         let mut named = |text: &str, at: FieldPath| {
             let name = filled(text, directory);
-            if let Some(fault) = object_name(&name) {
-                faults.add(&at, fault.message, fault.help);
-            }
+            record(object_name(&name), &at, faults);
             Name::from(&*name)
         };
         let source = self.source_ref.flatten();

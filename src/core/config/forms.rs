@@ -231,7 +231,7 @@ fn is_entry(name: &str) -> bool {
     (1..=253).contains(&name.len()) && name.bytes().all(is_fit) && !name.starts_with("..") && name != "."
 }
 
-/// Whether Flux takes `text` as an interval: the pattern of its CRDs, above zero, and no longer than Go can tell
+/// Returns true if Flux takes `text` as an interval: the pattern of its CRDs, above zero, and no longer than Go can tell
 /// (292 years).
 ///
 /// <https://fluxcd.io/flux/components/kustomize/api/v1/>

@@ -13,11 +13,11 @@ use core::fmt;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::error::{Faults, FieldPath, quoted, suggest};
+use super::error::{Faults, FieldPath};
 use super::kind::ExtraKind;
 use super::named::{KnownKinds, placed};
 use super::placement::{Placement, PlacementBy};
-use super::region::RegionConfig;
+use super::region::{RegionConfig, check_known};
 use super::setting::{Show, given, one_of, read_as};
 use crate::capi::cluster;
 use crate::name::{Claimant, Group, GroupKind, Kind, Name, Namespace, ObjectKey, Region};
@@ -355,11 +355,7 @@ impl GrantFile {
                 GrantRegionFile::Name(name) if name.as_str() == "*" => {
                     faults.add(&path, "`*` is listed beside other regions", "Write it alone: it stands for all.");
                 }
-                GrantRegionFile::Name(name) => {
-                    let names: Vec<&str> = known.keys().map(Region::as_str).collect();
-                    let message = format!("there is no region {}", quoted(name.as_str()));
-                    faults.add(&path, message, suggest(name.as_str(), names));
-                }
+                GrantRegionFile::Name(name) => check_known(name, known, &path, faults),
             }
         }
         GrantRegions::These { regions, placements }

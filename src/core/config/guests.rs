@@ -9,13 +9,13 @@ use core::mem;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::error::{Faults, FieldPath, quoted, suggest};
+use super::error::{Faults, FieldPath, quoted};
 use super::forms::{label, object_name};
 use super::globs::Globs;
 use super::kind::ExtraKind;
 use super::named::{KnownKinds, placed};
-use super::region::RegionConfig;
-use super::setting::{Show, given, items, read_as};
+use super::region::{RegionConfig, check_known};
+use super::setting::{Show, given, items, read_as, record};
 use crate::finding::Origin;
 use crate::hash::sha256_hex;
 use crate::kinds::{managed_resource, sync_rule};
@@ -332,9 +332,7 @@ impl GuestObjectFile {
             faults.add(&path.key("name"), format!("{} is a glob", quoted(name)), help);
             return None;
         }
-        if let Some(fault) = object_name(name) {
-            faults.add(&path.key("name"), fault.message, fault.help);
-        }
+        record(object_name(name), &path.key("name"), faults);
         let mut lands = read.clone();
         if let Some(GuestPlaceFile { namespace, name }) = &self.to {
             lands.name = name.clone().unwrap_or(lands.name);
@@ -361,16 +359,10 @@ impl GuestGroup {
         faults: &mut Faults,
     ) {
         let path = FieldPath::root().key("guests").key(name.as_str());
-        if let Some(fault) = label(name.as_str(), "group of guests") {
-            faults.add(&path, fault.message, fault.help);
-        }
+        record(label(name.as_str(), "group of guests"), &path, faults);
         self.name = name.clone();
         let region = regions.get(&self.region);
-        if region.is_none() {
-            let message = format!("there is no region {}", quoted(self.region.as_str()));
-            let names: Vec<&str> = regions.keys().map(Region::as_str).collect();
-            faults.add(&path.key("region"), message, suggest(self.region.as_str(), names));
-        }
+        check_known(&self.region, regions, &path.key("region"), faults);
         self.told_by_all = regions.len() == 1 || region.is_some_and(|region| region.management);
         if self.namespaces.is_empty() {
             let help =

@@ -10,9 +10,9 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::delivery::Delivery;
-use super::error::{Faults, FieldPath, quoted, suggest};
+use super::error::{Faults, FieldPath};
 use super::forms::is_digest;
-use super::region::RegionConfig;
+use super::region::{RegionConfig, check_known};
 use super::setting::{Bytes, Percent, Seconds, Show, given, one_of, read_as, shown};
 use crate::name::{Namespace, Region};
 use crate::yaml::emit::Tree;
@@ -278,7 +278,7 @@ struct AcceptFile {
     reseal: Option<String>,
 }
 
-/// What is said where an acceptance names none of its fields, or several.
+/// The message and the help for an acceptance that names none of its fields, or several.
 const ONE: [&str; 2] = [
     "an acceptance lets exactly one thing through",
     "Write one of `deletions`, `recipients` and `reseal`; add an entry for each further one.",
@@ -357,11 +357,7 @@ impl Acceptance {
     }
 
     fn check(&self, path: &FieldPath, regions: &BTreeMap<Region, RegionConfig>, faults: &mut Faults) {
-        if !regions.contains_key(&self.region) {
-            let message = format!("there is no region {}", quoted(self.region.as_str()));
-            let known: Vec<&str> = regions.keys().map(Region::as_str).collect();
-            faults.add(&path.key("region"), message, suggest(self.region.as_str(), known));
-        }
+        check_known(&self.region, regions, &path.key("region"), faults);
         if self.namespace.is_some() && !self.what.is_by_namespace() {
             let help = "Remove it: recipients and values are a region's.";
             faults.add(&path.key("namespace"), String::from("this acceptance is for a whole region"), help);

@@ -209,7 +209,7 @@ impl OutputGit {
         Place { repository: filled(&self.repository), base: filled(self.base()), branch: filled(&self.branch) }
     }
 
-    /// Whether what changes is proposed, and not published at once.
+    /// Returns true if changes are proposed, and not published at once.
     pub fn proposes(&self) -> bool {
         self.base() != self.branch
     }
@@ -388,7 +388,7 @@ pub enum SignWord {
 
 words!(SignWord { None: "none", Ssh: "ssh", Gpg: "gpg" });
 
-/// Whether and how commits are signed.
+/// The way in which commits are signed.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Sign {
     /// As git's own configuration says.

@@ -10,13 +10,13 @@ use serde::Deserialize;
 
 use super::clusters::ClusterEntries;
 use super::delivery::{Delivery, RegionDeliveryFile};
-use super::error::{Faults, FieldPath, NOT_READ, Spot, holds_secret, leaks, quoted};
-use super::forms::{FOLDER, is_label_word};
+use super::error::{Faults, FieldPath, NOT_READ, Spot, holds_secret, leaks, quoted, suggest};
+use super::forms::{FOLDER, is_label_word, label};
 use super::globs::Globs;
 use super::inventory::{Inventory, Look, RegionClusterFile};
 use super::output::Output;
-use super::setting::{Show, given, items, words};
-use crate::name::{Directory, Namespace, Region, is_directory, is_dns_label, is_dns_subdomain};
+use super::setting::{Show, given, items, record, words};
+use crate::name::{Directory, Namespace, Region, is_directory, is_dns_subdomain};
 use crate::recipient::{Recipient, RecipientError};
 use crate::yaml::emit::Tree;
 
@@ -245,6 +245,20 @@ impl RegionConfig {
     }
 }
 
+/// Checks that there is a region of a name.
+pub(super) fn check_known(
+    name: &Region,
+    regions: &BTreeMap<Region, RegionConfig>,
+    path: &FieldPath,
+    faults: &mut Faults,
+) {
+    if !regions.contains_key(name) {
+        let names: Vec<&str> = regions.keys().map(Region::as_str).collect();
+        let message = format!("there is no region {}", quoted(name.as_str()));
+        faults.add(path, message, suggest(name.as_str(), names));
+    }
+}
+
 /// The recipients of a region's own.
 pub(super) fn recipients(
     typed: &RegionConfig,
@@ -335,10 +349,7 @@ pub(super) fn add_recipient(
 fn labels(labels: &BTreeMap<Namespace, BTreeMap<String, String>>, path: &FieldPath, faults: &mut Faults) {
     for (name, pairs) in labels {
         let path = path.key(name.as_str());
-        if !is_dns_label(name.as_str()) {
-            let help = "Use 1 to 63 of a-z, 0-9 and dashes, with a letter or digit at both ends.";
-            faults.add(&path, format!("{} cannot name a namespace", quoted(name.as_str())), help);
-        }
+        record(label(name.as_str(), "namespace"), &path, faults);
         for (key, value) in pairs {
             if !is_label_key(key) {
                 let help = "Use `name` or `prefix/name`, the name of at most 63 letters, digits, dashes, dots and underscores.";

@@ -15,7 +15,7 @@ use super::setting::{Fault, Show, given};
 use crate::name::Directory;
 use crate::yaml::emit::Tree;
 
-/// How Argo CD's URLs of OCI artifacts start.
+/// The scheme of Argo CD's URLs of OCI artifacts.
 pub const OCI_SCHEME: &str = "oci://";
 
 /// The most characters of a registry and its repository together, as most registries have it.

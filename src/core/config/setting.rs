@@ -10,12 +10,13 @@ use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::borrow::Borrow;
+use core::fmt;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value as Json;
 
-use super::error::quoted;
+use super::error::{Faults, FieldPath, quoted};
 use crate::name::{Directory, FleetName, Group, Kind, Name, Namespace, Region, SourceName};
 use crate::recipient::Recipient;
 use crate::yaml::emit::Tree;
@@ -35,6 +36,16 @@ impl Fault {
     /// A fault where a condition holds.
     pub(super) fn of(is_wrong: bool, message: impl FnOnce() -> String, help: &str) -> Option<Self> {
         is_wrong.then(|| Self { message: message(), help: help.into(), secret: false })
+    }
+}
+
+/// Records the faults of a value.
+pub(super) fn record(found: impl IntoIterator<Item = Fault>, path: &FieldPath, faults: &mut Faults) {
+    for Fault { message, help, secret } in found {
+        match secret {
+            true => faults.add_secret(path, message, help),
+            false => faults.add(path, message, help),
+        }
     }
 }
 
@@ -259,9 +270,7 @@ impl Seconds {
         let plain = number.bytes().all(|b| b.is_ascii_digit());
         number.parse::<u64>().ok().filter(|_| plain)?.checked_mul(unit).map(Self)
     }
-}
 
-impl Seconds {
     /// Finds out if a text is no such time, or less than `least` seconds.
     pub(super) fn fault(text: &str, field: &Json, least: u64) -> Option<Fault> {
         let above = if least > 0 { " above 0" } else { "" };
@@ -289,6 +298,15 @@ impl JsonSchema for Seconds {
 
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
         checked(String::json_schema(generator), "time")
+    }
+}
+
+/// The largest unit that gives a whole number.
+impl fmt::Display for Seconds {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let units = [(86400, "d"), (3600, "h"), (60, "m")];
+        let (unit, name) = units.into_iter().find(|(unit, _)| self.0.is_multiple_of(*unit)).unwrap_or((1, "s"));
+        write!(f, "{}{name}", self.0.checked_div(unit).unwrap_or_default())
     }
 }
 
@@ -336,20 +354,30 @@ impl Show for Percent {
     }
 }
 
-/// A number of bytes: a whole number, or one with `Ki`, `Mi` or `Gi`.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default, JsonSchema)]
-#[schemars(rename = "BytesFile", with = "BytesText")]
+/// A number of bytes.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
 pub struct Bytes(pub usize);
 
-/// The ways to type a number of bytes.
+/// A number of bytes: a whole number, or one with `Ki`, `Mi` or `Gi`.
 #[derive(Deserialize, JsonSchema)]
 #[serde(untagged)]
 #[schemars(extend("x-check" = "bytes"))]
-enum BytesText {
+enum BytesFile {
     /// In bytes.
     Number(u64),
     /// With a unit.
     Text(String),
+}
+
+read_as!(Bytes as BytesFile);
+
+impl From<BytesFile> for Bytes {
+    fn from(file: BytesFile) -> Self {
+        match file {
+            BytesFile::Number(number) => Self(usize::try_from(number).unwrap_or(usize::MAX)),
+            BytesFile::Text(text) => Self::parse(&text).unwrap_or_default(),
+        }
+    }
 }
 
 impl Bytes {
@@ -370,18 +398,23 @@ impl Bytes {
     }
 }
 
-impl<'de> Deserialize<'de> for Bytes {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let bytes = match BytesText::deserialize(deserializer)? {
-            BytesText::Number(number) => Some(Self(usize::try_from(number).unwrap_or(usize::MAX))),
-            BytesText::Text(text) => Self::parse(&text),
-        };
-        Ok(bytes.unwrap_or_default())
-    }
-}
-
 impl Show for Bytes {
     fn show(&self) -> Option<Tree<'_>> {
         self.0.show()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::string::ToString as _;
+
+    use super::*;
+
+    #[test]
+    fn durations_read_as_they_are_configured() {
+        for (seconds, text) in [(1, "1s"), (90, "90s"), (60, "1m"), (5400, "90m"), (3600, "1h"), (172_800, "2d")] {
+            assert_eq!(Seconds(seconds).to_string(), text);
+            assert_eq!(Seconds::parse(text), Some(Seconds(seconds)));
+        }
     }
 }

@@ -8,13 +8,13 @@ use alloc::vec::Vec;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::error::{Faults, FieldPath, quoted, suggest};
+use super::error::{Faults, FieldPath, quoted};
 use super::globs::Globs;
 use super::kind::ExtraKind;
 use super::named::{KnownKinds, placed};
 use super::output::Output;
 use super::overlap::overlap;
-use super::region::RegionConfig;
+use super::region::{RegionConfig, check_known};
 use super::repository;
 use super::setting::{Show, given, items, one_of, read_as, shown};
 use crate::kinds::{cluster_feature, is_by_configuration, is_managed_resource, sync_rule};
@@ -91,7 +91,7 @@ impl Show for ProvidedObjects {
 }
 
 impl Provides {
-    /// Whether a source may provide an object (DESIGN §2.4).
+    /// Returns true if a source may provide an object (DESIGN §2.4).
     pub fn admits(&self, key: &ObjectKey, system_namespace: &Namespace) -> bool {
         let by_place = match &key.namespace {
             None => self.cluster_scoped,
@@ -127,7 +127,7 @@ pub struct Source {
     pub name: SourceName,
     /// Where it is.
     pub place: SourcePlace,
-    /// What it may provide.
+    /// The objects that it may provide.
     pub provides: Provides,
     /// Whether the source may say something else about an object of an earlier source.
     pub overrides: bool,
@@ -214,7 +214,7 @@ pub enum SourcePlace {
     Directory {
         /// Relative to the configuration.
         path: String,
-        /// Which files count.
+        /// The files that count.
         files: FileGlobs,
     },
     /// A git repository at a revision, read from its objects.
@@ -225,7 +225,7 @@ pub enum SourcePlace {
         reference: String,
         /// A folder, or one file, in the tree; empty for the root.
         path: String,
-        /// Which files count.
+        /// The files that count.
         files: FileGlobs,
     },
     /// Standard input.
@@ -239,7 +239,7 @@ pub enum SourcePlace {
     },
 }
 
-/// Which files of a source count: those that `include` matches and `exclude` does not.
+/// The files of a source that count: those that `include` matches and `exclude` does not.
 #[derive(Clone, Debug)]
 pub struct FileGlobs {
     /// Matched against the path relative to the source's; by default YAML and JSON files.
@@ -537,16 +537,11 @@ pub(super) fn resolve(
             faults.add_at_key(&path.key("provides"), message, help);
         }
         sources.push(source.resolve(kinds, output, &path, faults));
-        match source.region.as_ref().map(|region| (region, regions.get(region))) {
+        if let Some(region) = &source.region {
+            check_known(region, regions, &path.key("region"), faults);
             // Of the only source there are no others, and the management cluster is trusted with everything anyway.
-            Some((region, Some(config))) if typed.len() > 1 && !config.management => {
+            if typed.len() > 1 && regions.get(region).is_some_and(|region| !region.management) {
                 refuse_trust(source, region, &path, faults);
-            }
-            None | Some((_, Some(_))) => {}
-            Some((region, None)) => {
-                let names: Vec<&str> = regions.keys().map(Region::as_str).collect();
-                let help = suggest(region.as_str(), names);
-                faults.add(&path.key("region"), format!("there is no region {}", quoted(region.as_str())), help);
             }
         }
     }

@@ -21,12 +21,12 @@ pub struct ListedBy {
     fleets: BTreeMap<Directory, BTreeSet<FleetName>>,
 }
 
-/// What manifests say of Secrets, and what those of them say that are proved.
+/// The Secrets that manifests list, by all of them and by those that are proved.
 #[derive(Default)]
 pub struct Vouched {
-    /// What all say.
+    /// The lists of all.
     pub said: ListedBy,
-    /// What those say that a reuse key proves.
+    /// The lists of those that a reuse key proves.
     pub proved: ListedBy,
     before: Option<Version>,
     before_proved: Option<Version>,

@@ -36,14 +36,14 @@ pub struct Change {
     pub listed: Option<Arc<Listed>>,
 }
 
-/// What a manifest lists otherwise than in the commit before.
+/// A change of a manifest from the commit before.
 #[derive(Debug)]
 pub struct Relisted {
     /// The manifest's path.
     pub manifest: Arc<str>,
-    /// What is listed otherwise.
+    /// The change.
     pub change: Change,
-    /// Whether a reuse key proves the manifest.
+    /// Set if a reuse key proves the manifest.
     pub is_proved: bool,
 }
 
@@ -55,7 +55,7 @@ impl Relisted {
     }
 }
 
-/// What versions of a manifest list otherwise than those before them.
+/// The changes from version to version of a manifest.
 #[derive(Default)]
 pub struct Relistings {
     /// Each with the number of its commit.
@@ -122,7 +122,7 @@ pub fn changes(
     Ok(found)
 }
 
-/// What a version says of the objects that `other` does not list alike.
+/// Returns the objects of a version that `other` does not list alike.
 fn unlike(version: &Version, other: Option<&Version>, interner: &mut Interner) -> Result<Objects, &'static str> {
     let mut found = Objects::new();
     version.objects(other, interner, &mut |item| {

@@ -57,7 +57,7 @@ pub struct Brought<'b> {
     pub commit: usize,
     /// Its text; none if the manifest is gone, or cannot be read.
     pub bytes: Option<&'b [u8]>,
-    /// Whether a reuse key proves it.
+    /// Set if a reuse key proves it.
     pub is_proved: bool,
 }
 

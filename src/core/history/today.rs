@@ -28,7 +28,7 @@ pub struct Comparable<'f> {
     pub tags: &'f Tags,
     /// The recipients that the file is sealed to.
     pub recipients: Vec<Recipient>,
-    /// What stands in place of its values.
+    /// The text in place of its values.
     pub leaves: Vec<(String, String)>,
 }
 

@@ -25,7 +25,7 @@ pub(super) struct About {
     pub from: Option<(Option<Namespace>, Name)>,
 }
 
-/// What a commit did to an object. `event` lacks what is the same for every event of an object.
+/// The effect of a commit on an object. `event` lacks what is the same for every event of an object.
 pub(super) struct Told {
     pub about: Rc<About>,
     pub event: Event,
@@ -158,7 +158,7 @@ struct Walk<'f> {
     owners: BTreeMap<Arc<str>, BTreeSet<Place>>,
     standing: BTreeMap<Place, View>,
     past: BTreeMap<Place, Past<'f>>,
-    /// What those manifests say that a reuse key proves.
+    /// The lists of those manifests that a reuse key proves.
     proved: ListedBy,
 }
 

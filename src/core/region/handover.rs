@@ -168,7 +168,7 @@ pub(super) fn left_out<'m>(
 /// What is said of objects that stay for a hand-over, and of those that needed them.
 pub(super) fn findings<'m>(input: &Input<'_>, objects: impl Iterator<Item = &'m ManifestObject>) -> Vec<Finding> {
     const SHOWN: usize = 3;
-    let time = duration(input.terms.world.fleet.limits.handover.0);
+    let time = input.terms.world.fleet.limits.handover;
     let finding = |object: &ManifestObject| {
         let key = &object.key;
         let claimants: BTreeSet<&Claimant> = object.needed_by.iter().map(|needed_by| &needed_by.by).collect();
@@ -184,24 +184,4 @@ pub(super) fn findings<'m>(input: &Input<'_>, objects: impl Iterator<Item = &'m 
         Some(finding.in_region(&input.terms.to.region.name).help(help))
     };
     objects.filter(|object| object.state.is_handover()).filter_map(finding).collect()
-}
-
-/// A duration in the largest unit of the configuration that gives a whole number.
-fn duration(seconds: u64) -> String {
-    let units = [(86400, "d"), (3600, "h"), (60, "m")];
-    let fits = |(unit, _): &(u64, &str)| seconds.is_multiple_of(*unit);
-    let (unit, name) = units.into_iter().find(fits).unwrap_or((1, "s"));
-    format!("{}{name}", seconds.checked_div(unit).unwrap_or_default())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn durations_read_as_they_are_configured() {
-        for (seconds, text) in [(1, "1s"), (90, "90s"), (60, "1m"), (5400, "90m"), (3600, "1h"), (172_800, "2d")] {
-            assert_eq!(duration(seconds), text);
-        }
-    }
 }

@@ -30,7 +30,7 @@ pub trait Tell {
     fn alike(&self) -> Self::Alike<'_>;
     /// Whom it concerns.
     fn whom(&self) -> Whom;
-    /// How much it matters; what matters more comes first.
+    /// The severity; the most severe comes first.
     fn severity(&self) -> Severity;
     /// The source in which it stands.
     fn source(&self) -> Option<&str>;

@@ -2,7 +2,7 @@
 
 use crate::name::{GroupKind, Namespace, ObjectKey};
 
-/// What a source is asked for.
+/// The question to a source.
 #[derive(Clone, Copy)]
 pub(super) struct Asked<'a> {
     pub(super) kind: &'a GroupKind,

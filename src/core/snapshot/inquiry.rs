@@ -9,12 +9,12 @@ use crate::capi::cluster::cluster_kind;
 use crate::capi::resource_set::resource_set_kind;
 use crate::name::{GroupKind, Namespace, ObjectKey, Scope, Version};
 
-/// What is known of a source that is asked piece by piece: some kinds as a whole, objects by name.
+/// The answers of a source that is asked piece by piece: some kinds as a whole, objects by name.
 #[derive(Default)]
 pub struct Inquiry {
     /// The kinds that were listed as a whole, with the reason where one could not be.
     pub listed: BTreeMap<GroupKind, Result<(), Reason>>,
-    /// What the source serves of other kinds: their scope, and their versions, the preferred one first.
+    /// The other kinds that the source serves: their scope, and their versions, the preferred one first.
     pub served: BTreeMap<GroupKind, (Scope, Vec<Version>)>,
     pub(super) asked: BTreeMap<ObjectKey, Result<(), Reason>>,
     /// Where every object of a kind was looked at, and those were read that a ResourceSyncRule may take; no namespace stands
@@ -33,17 +33,17 @@ impl Inquiry {
         self.matched.insert((kind, namespace), told);
     }
 
-    /// What was answered to a question; none where it was not asked.
+    /// The answer to a question; none where it was not asked.
     pub(super) fn answer(&self, asked: Asked<'_>) -> Option<&Result<(), Reason>> {
         self.listed.get(asked.kind).or_else(|| self.asked.get(asked.object?))
     }
 
-    /// Why not all objects of a kind were looked at that rules may take, if that is so.
+    /// The reason why not all objects of a kind were inspected that rules may take, if there is one.
     pub(super) fn unmatched(&self, kind: &GroupKind) -> Option<&Reason> {
         self.matched.iter().filter(|((of, _), _)| of == kind).find_map(|(_, told)| told.as_ref().err())
     }
 
-    /// Whether an object that was not asked for was looked at, and no rule takes it, if it is there.
+    /// Returns true if an object that was not asked for was inspected, and no rule takes it, if it is there.
     pub(super) fn is_ruled_out(&self, key: &ObjectKey) -> bool {
         let told = |namespace: Option<Namespace>| self.matched.get(&(key.kind.clone(), namespace));
         let own = key.namespace.clone().and_then(|namespace| told(Some(namespace)));

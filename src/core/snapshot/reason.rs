@@ -24,7 +24,7 @@ impl Reason {
     }
 }
 
-/// Why nobody knows whether an object exists.
+/// The reason why it is unknown if an object exists.
 #[derive(Clone, Copy, Debug)]
 pub struct Unread<'a> {
     /// The source that might have it.
@@ -34,7 +34,7 @@ pub struct Unread<'a> {
 }
 
 impl Unread<'_> {
-    /// Why the object is unknown, in one clause.
+    /// Says in one clause why the object is unknown.
     pub fn why(&self) -> String {
         match self.reason {
             Some(reason) => reason.why.clone(),

@@ -18,7 +18,7 @@ pub(super) struct State {
     pub(super) name: SourceName,
     pub(super) provides: Provides,
     pub(super) overrides: bool,
-    /// Whether nothing lacks but what stands in the following fields.
+    /// Set if nothing lacks but for the following fields.
     pub(super) complete: bool,
     /// What changed each time while the source was read.
     pub(super) changing: BTreeMap<ObjectKey, Reason>,
@@ -29,11 +29,11 @@ pub(super) struct State {
     pub(super) meant: Guesses,
     /// Documents that could not be used.
     pub(super) words: Words,
-    /// What was asked of a source that is asked piece by piece.
+    /// The answers of a source that is asked piece by piece.
     pub(super) inquiry: Option<Inquiry>,
 }
 
-/// Why a source may have what was not read of it; the first of several counts.
+/// A reason why a source may have an object that was not read; the first of several counts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Why {
     /// It changed each time while it was read.
@@ -52,7 +52,7 @@ pub(super) enum Why {
     Unanswered,
 }
 
-/// What a source may have although it was not read.
+/// A doubt about an object that was not read.
 #[derive(Clone, Copy)]
 pub(super) struct Doubt<'a> {
     pub(super) why: Why,
@@ -61,14 +61,14 @@ pub(super) struct Doubt<'a> {
 }
 
 impl Doubt<'_> {
-    /// Whether the source can be asked.
+    /// Returns true if the source can be asked.
     pub(super) fn is_open(&self) -> bool {
         self.reason.is_none() && matches!(self.why, Why::Sealed | Why::Unanswered)
     }
 }
 
 impl State {
-    /// Why the source may have what it is asked for although it was not read; nothing where its absence is proved.
+    /// The reasons why the source may have the object although it was not read; none if its absence is proved.
     pub(super) fn doubts(&self, asked: Asked<'_>) -> impl Iterator<Item = Doubt<'_>> {
         let all =
             [Why::Changing, Why::Sealed, Why::Meant, Why::Incomplete, Why::Named, Why::Unreadable, Why::Unanswered];
@@ -101,7 +101,7 @@ impl State {
         is_so.then_some(None)
     }
 
-    /// Why the source may have an object that was not read, or another one than was read.
+    /// The reason why the source may have an object that was not read, or another one than was read.
     pub(super) fn doubt(&self, key: &ObjectKey) -> Option<Doubt<'_>> {
         self.doubts(Asked::object(key)).next()
     }

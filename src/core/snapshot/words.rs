@@ -46,12 +46,12 @@ impl Words {
         self.with.get(word).map(Vec::as_slice).unwrap_or_default()
     }
 
-    /// Whether some document has the words of what is asked for.
+    /// Returns true if some document has the words of the question.
     pub(super) fn may_name(&self, asked: Asked<'_>) -> bool {
         self.may_hold(asked, self.with(asked.kind.kind.as_str()))
     }
 
-    /// Whether some document of which nobody knows the kind might hold it.
+    /// Returns true if some document of unknown kind might hold it.
     pub(super) fn may_be_any(&self, asked: Asked<'_>) -> bool {
         self.may_hold(asked, &self.any_kind)
     }

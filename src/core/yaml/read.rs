@@ -373,7 +373,7 @@ fn merge_sources(value: Node) -> Option<BTreeMap<Key, Node>> {
     Some(merged)
 }
 
-/// Whether SOPS writes such an event: without an anchor, and without a tag but `!`.
+/// Returns true if SOPS writes such an event: without an anchor, and without a tag but `!`.
 fn is_of_sops(event: &Event<'_>) -> bool {
     match event {
         Event::Scalar(_, _, 0, tag) => tag.as_deref().is_none_or(is_bare),

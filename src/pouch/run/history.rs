@@ -33,7 +33,7 @@ const MOST_VERSIONS: usize = 256;
 /// The least files that are read by one view of the repository.
 const LEAST_FILES: usize = 128;
 
-/// How many skipped files are named.
+/// The most skipped files that are named.
 const MOST_NAMED: usize = 20;
 
 /// A repository while its files are read.
@@ -67,7 +67,7 @@ impl Reading<'_> {
         ids.par_iter().with_min_len(LEAST_FILES).map_init(|| Desk::at(self.path), read).collect()
     }
 
-    /// What manifests say, in parts. They are sorted by path, and the versions of each as they came.
+    /// Reads manifests in parts. They are sorted by path, and the versions of each as they came.
     pub fn manifests<R: Reads + Send>(
         &self,
         manifests: &[Manifest],

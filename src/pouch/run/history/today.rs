@@ -23,7 +23,7 @@ use crate::survey::source::live::Values;
 use crate::survey::{Looking, Reach, Survey, Surveyor, survey};
 use crate::ui::Ui;
 
-/// How many broken Credentials are named.
+/// The most broken Credentials that are named.
 const MOST_BROKEN: usize = 20;
 
 /// What the sources have now.

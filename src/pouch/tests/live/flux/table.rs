@@ -156,6 +156,10 @@ fn what_flux_leaves(region: &Delivered, flux: &Flux) {
     let before = flux.kustomizations().len();
     assert!(before > 5, "{before}");
     region.server.kubectl_prints(["-n", "flux-system", "delete", "kustomization", "bundle", "--timeout=60s"], "");
+    // Flux has asked for the deletion of the leaves by now. Each goes when its own finalizer has.
+    region
+        .server
+        .kubectl_prints(["-n", "flux-system", "wait", "--for=delete", "kustomizations", "--all", "--timeout=60s"], "");
     let left: Vec<Value> = flux.kustomizations();
     assert!(left.is_empty(), "{left:?}");
     region.is_exact();

@@ -43,7 +43,7 @@ deny contains message if {
 }
 
 is_plan if {
-	[input.apiVersion, input.kind, input.command] == ["pouch/v1alpha1", "Summary", "plan"]
+	[input.apiVersion, input.kind, input.command] == ["pouch/v1alpha2", "Summary", "plan"]
 	input.exitCode in {0, 2}
 	count(input.regions) > 0
 }

@@ -9,6 +9,7 @@ mod apart;
 mod argocd;
 mod checks;
 mod clusters;
+mod defaults;
 mod delivering;
 mod delivery;
 pub mod error;

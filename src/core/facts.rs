@@ -122,9 +122,9 @@ fn k0rdents<'a>(world: &World<'a>, object: &'a Object) -> Tree<'a> {
     Tree::map(head.into_iter().chain([("spec", spec)]).chain(status))
 }
 
-/// The conditions that the gates of these regions ask for.
+/// The conditions that these regions require.
 fn conditions<'a>(of: &[&'a RegionConfig], has: &'a BTreeMap<String, Status>) -> Tree<'a> {
-    let asked: BTreeSet<&String> = of.iter().flat_map(|region| &region.gate).collect();
+    let asked: BTreeSet<&String> = of.iter().flat_map(|region| &region.require_conditions).collect();
     let asked = asked.into_iter().filter_map(|condition| Some((condition, has.get(condition)?)));
     let condition = |(condition, status): (&'a String, &Status)| {
         let status = match status {

@@ -29,7 +29,6 @@ use inventory::DraftTies;
 pub use need::{Need, Sure};
 use release::ChosenRelease;
 use scalar::scalar;
-use setup::Consumer;
 
 /// The name of the source that the draft reads.
 pub const SOURCE: &str = "management";
@@ -55,8 +54,6 @@ pub struct Draft {
     pub regions: BTreeMap<Region, DraftRegion>,
     /// The grants, and why each is there.
     pub grants: BTreeMap<Grant, Need>,
-    /// Who applies the bundles.
-    pub consumer: Consumer,
 }
 
 /// A region in the making.
@@ -85,6 +82,8 @@ pub struct Blocks {
     pub system_namespace: String,
     /// `providerInterfaces`.
     pub provider_interfaces: String,
+    /// The settings that regions share, beside their delivery.
+    pub shared: String,
     /// The entries of `regions`.
     pub regions: String,
     /// `grants`.
@@ -106,10 +105,11 @@ impl Draft {
                 comment(0, &self.builtin.why),
                 scalar(&self.builtin.builtin)
             ),
+            shared: String::new(),
             regions: self
                 .regions
                 .iter()
-                .map(|(name, region)| entry(name, region, self.consumer))
+                .map(|(name, region)| entry(name, region))
                 .chain([String::from(MANAGEMENT)])
                 .collect::<Vec<_>>()
                 .join("\n"),
@@ -189,7 +189,7 @@ const GRANTS: &str = "\
 # is not in force.";
 
 /// One entry of `regions`.
-fn entry(name: &Region, region: &DraftRegion, consumer: Consumer) -> String {
+fn entry(name: &Region, region: &DraftRegion) -> String {
     let mut out = format!("  {}:\n", scalar(name.as_str()));
     ties(&region.described, &mut out);
     if region.directory != *name.as_str() {
@@ -227,7 +227,7 @@ fn entry(name: &Region, region: &DraftRegion, consumer: Consumer) -> String {
             let _ = writeln!(out, "        {line}");
         }
     }
-    let _ = write!(out, "    # none, flux or argocd.\n    delivery: {}", consumer.word());
+    out.truncate(out.trim_end().len());
     out
 }
 

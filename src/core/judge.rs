@@ -160,7 +160,7 @@ fn too_long(world: &World<'_>, claim: &Claim) -> Option<Finding> {
         "the namespace and name of the Credential have {length} characters, and k0rdent's label for what it copies takes \
          {LONGEST_IN_LABEL}"
     );
-    let help = "Shorten the name; or leave the copies to pouch, and set `detached: true` for the region.";
+    let help = "Shorten the name; or leave the copies to pouch, and set `k0rdentPushDisabled: true` for the region.";
     Some(Finding::new(Code::NameTooLong, message).at(origin).help(help))
 }
 

@@ -86,13 +86,13 @@
 extern crate alloc;
 
 pub mod admission;
-pub mod apply;
 pub mod capi;
 pub mod ciphertext;
 pub mod claim;
 pub mod cleartext;
 pub mod closure;
 pub mod config;
+pub mod deliver;
 pub mod destination;
 pub mod expiry;
 pub mod explain;
@@ -124,6 +124,7 @@ pub mod rbac;
 pub mod recipient;
 pub mod region;
 pub mod release;
+pub mod renamed;
 pub mod report;
 pub mod reuse;
 pub mod secret;

@@ -5,7 +5,7 @@
 //! never listed or watched, and no rule has a `*`. This module refuses to know how a cluster is reached: it is told
 //! what closures ask for, and how the cluster calls its resources.
 
-pub mod apply;
+pub mod deliver;
 pub mod look;
 pub mod owners;
 mod write;

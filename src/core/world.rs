@@ -317,7 +317,7 @@ impl<'a> World<'a> {
         if let Some(own) = self.cluster(region).and_then(|cluster| cluster.definitions.as_ref()) {
             return own.exactly(kind, version);
         }
-        let is_detached = self.fleet.regions.get(region).is_some_and(|region| region.detached);
+        let is_detached = self.fleet.regions.get(region).is_some_and(|region| region.push_disabled);
         if is_detached { None } else { self.facts.definitions.exactly(kind, version) }
     }
 

@@ -3,12 +3,12 @@
 //! Here the words are parsed, the command is found, and how it ended becomes the exit code and the last words.
 
 pub mod accept;
-pub mod apply;
 mod asked;
 pub mod bundle;
 pub mod check;
 pub mod completions;
 pub mod config;
+pub mod deliver;
 pub mod explain;
 pub mod exposure;
 pub mod facts;
@@ -37,6 +37,7 @@ use std::ffi::OsString;
 use clap::parser::ValueSource;
 use clap::{ColorChoice, CommandFactory as _, FromArgMatches as _, Parser, Subcommand, ValueEnum};
 use pouch_core::config::error::leaks;
+use pouch_core::renamed;
 use pouch_core::report::escape;
 
 use crate::ambient::Ambient;
@@ -80,14 +81,14 @@ enum Command {
     Verify(verify::Args),
     #[command(args = records::only_answers())]
     Unpack(unpack::Args),
-    Apply(apply::Args),
+    Deliver(deliver::Args),
     #[command(args = records::only_answers())]
     Exposure(exposure::Args),
     #[command(args = records::only_answers())]
     Keygen(keygen::Args),
-    #[command(args = records::refused())]
+    #[command(args = records::only_answers())]
     Rbac(rbac::Args),
-    #[command(args = records::refused())]
+    #[command(args = records::only_answers())]
     Facts(facts::Args),
     #[command(args = records::only_answers())]
     Config(config::Args),
@@ -154,6 +155,13 @@ fn refuse(arguments: &[OsString], ambient: &Ambient) -> u8 {
             "`pouch plan --no-values`, `pouch check --no-values` and `pouch explain --no-values` look without one.";
         return refused("this command needs the values of Secrets, and keys", help);
     }
+    if error.kind() == clap::error::ErrorKind::UnknownArgument
+        && let Some(ContextValue::String(typed)) = error.get(ContextKind::InvalidArg)
+        && let Some(flag) = typed.split('=').next()
+        && let Some(renamed) = arguments.iter().find_map(|word| renamed::flag(word.to_str()?, flag))
+    {
+        return refused(&format!("this command takes no {flag}"), &format!("Write `pouch {}`.", renamed.new));
+    }
     if let Some(ContextValue::String(typed)) = error.get(ContextKind::InvalidArg)
         && let Some(flag) = typed.split('=').next().filter(|flag| accept::is_flag(flag))
     {
@@ -203,10 +211,59 @@ fn colour(arguments: &[OsString]) -> Colour {
     said_of(arguments, "--color").unwrap_or_default()
 }
 
+/// The commands by what they are for, in the order in which they are needed.
+const GROUPS: [(&str, &[&str]); 7] = [
+    ("Start", &["init", "keygen", "config"]),
+    ("Publish", &["check", "plan", "publish", "render"]),
+    ("Deliver", &["deliver", "unpack"]),
+    ("Investigate", &["explain", "log", "verify", "exposure"]),
+    ("Recover", &["rekey"]),
+    ("Access", &["rbac", "facts"]),
+    ("Shell", &["schema", "completions", "man", "help"]),
+];
+
+/// The whole command line, with its commands in groups.
+pub fn whole() -> clap::Command {
+    let line = Cli::command();
+    let header = clap::builder::Styles::styled().get_header().to_owned();
+    let literal = clap::builder::Styles::styled().get_literal().to_owned();
+    let about = |name: &str| {
+        let command = line.get_subcommands().find(|command| command.get_name() == name);
+        command.and_then(clap::Command::get_about).map(ToString::to_string).unwrap_or_default()
+    };
+    let mut groups = String::new();
+    for (heading, names) in GROUPS {
+        groups.push_str(&format!("{header}{heading}:{header:#}\n"));
+        for name in names {
+            groups.push_str(&format!("  {literal}{name:<12}{literal:#} {}\n", about(name)));
+        }
+        groups.push('\n');
+    }
+    let template = format!(
+        "{{before-help}}{{about-with-newline}}\n{{usage-heading}} {{usage}}\n\n{groups}{header}Options:{header:#}\n{{options}}{{after-help}}"
+    );
+    with_globals(line.help_template(template)).mut_subcommands(with_globals)
+}
+
+/// A command whose short help names the flags of every command in one line: those that can act in it.
+fn with_globals(command: clap::Command) -> clap::Command {
+    let globals = <Global as clap::Args>::augment_args(clap::Command::default());
+    let acts =
+        |flag: &&clap::Arg| !command.get_arguments().any(|own| own.get_id() == flag.get_id() && own.is_hide_set());
+    let typed = |flag: &clap::Arg| match (flag.get_short(), flag.get_long()) {
+        (Some(short), _) => format!("-{short}"),
+        (None, long) => format!("--{}", long.unwrap_or_default()),
+    };
+    let flags: Vec<String> = globals.get_arguments().filter(acts).map(typed).collect();
+    let line = format!("Global options: {}; --help explains them", flags.join(", "));
+    let below = command.get_after_help().map(|text| format!("{text}\n\n{line}"));
+    command.after_help(below.unwrap_or(line))
+}
+
 /// The whole command line, which answers in the colours that these words ask for.
 fn command(arguments: &[OsString]) -> clap::Command {
     // By itself clap looks for `NO_COLOR`, `TERM` and a terminal.
-    Cli::command().color(match colour(arguments) {
+    whole().color(match colour(arguments) {
         Colour::Auto => ColorChoice::Auto,
         Colour::Always => ColorChoice::Always,
         Colour::Never => ColorChoice::Never,
@@ -248,7 +305,7 @@ pub fn run(ambient: Ambient) -> u8 {
         | Command::Rekey(_)
         | Command::Exposure(_)
         | Command::Unpack(_)
-        | Command::Apply(_)
+        | Command::Deliver(_)
         | Command::Verify(_) => Stop::on_signals(),
         _ => Stop::never(),
     };
@@ -257,7 +314,7 @@ pub fn run(ambient: Ambient) -> u8 {
     // Before anything is read: what cannot be told afterwards should not be done.
     let recorded = match &command {
         _ if command.only_looks() => records::refuse_metrics(global).and_then(|()| records::prepare(global)),
-        Command::Render(_) | Command::Publish(_) | Command::Rekey(_) | Command::Verify(_) | Command::Apply(_) => {
+        Command::Render(_) | Command::Publish(_) | Command::Rekey(_) | Command::Verify(_) | Command::Deliver(_) => {
             records::prepare(global)
         }
         _ => records::refuse(global),
@@ -312,7 +369,7 @@ impl Command {
             Self::Render(args) => !args.writes(),
             Self::Publish(args) => !args.writes(),
             Self::Rekey(args) => !args.writes(),
-            Self::Apply(args) => !args.writes(),
+            Self::Deliver(args) => !args.writes(),
             _ => false,
         }
     }
@@ -326,7 +383,7 @@ impl Command {
             Self::Rekey(args) => (if args.writes() { "rekey" } else { "rekey --dry-run" }, None),
             Self::Verify(args) => ("verify", args.region()),
             // It says itself which region it is about.
-            Self::Apply(args) => (args.name(), None),
+            Self::Deliver(args) => (args.name(), None),
             _ => return None,
         };
         Some(Failed { command, region })
@@ -344,7 +401,7 @@ impl Command {
             Self::Rekey(args) => rekey::run(session, args),
             Self::Verify(args) => verify::run(session, args),
             Self::Unpack(args) => unpack::run(session, args),
-            Self::Apply(args) => apply::run(session, args),
+            Self::Deliver(args) => deliver::run(session, args),
             Self::Exposure(args) => exposure::run(session, args),
             Self::Keygen(args) => keygen::run(session, args),
             Self::Rbac(args) => rbac::run(session, args),
@@ -352,9 +409,9 @@ impl Command {
             Self::Config(args) => config::run(session, args),
             Self::Schema(args) => schema::run(session, args),
             // These tell of the command line itself.
-            Self::Completions(args) => completions::run(session, args, Cli::command()),
-            Self::Man(args) => man::run(session, args, Cli::command()),
-            Self::Help(args) => help::run(session, args, Cli::command()),
+            Self::Completions(args) => completions::run(session, args, whole()),
+            Self::Man(args) => man::run(session, args, whole()),
+            Self::Help(args) => help::run(session, args, whole()),
         }
     }
 }

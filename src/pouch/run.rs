@@ -2,8 +2,8 @@
 
 pub mod again;
 pub mod anew;
-pub mod apply;
 pub mod artifacts;
+pub mod deliver;
 pub mod exposure;
 mod history;
 pub mod init;
@@ -111,7 +111,7 @@ impl<'a> Run<'a> {
 
     /// What is asked of the history of a region: which hand-overs are over.
     fn query_over(&self, region: &'a RegionConfig) -> Result<HistoryQuery<'a>, Failure> {
-        self.query_since(region, self.fleet.limits.handover.0)
+        self.query_since(region, self.fleet.limits.retain_replaced.0)
     }
 
     /// What is asked of the newest commits of a region's history, which no window bounds.

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use pouch_core::report::summary::Summary;
+use tracing::info_span;
 
 use crate::ambient::Ambient;
 use crate::error::Failure;
@@ -30,41 +31,41 @@ pub struct Session {
     so_far: Mutex<Option<Summary>>,
 }
 
-/// What these flags are called in help.
-const EVERY: &str = "Options of every command";
+/// The heading of these flags in help.
+const EVERY: &str = "Global options";
 
 /// Flags of every command.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub struct Global {
-    /// The configuration
-    #[arg(short = 'f', long = "file", value_name = "FILE", default_value = "pouch.yaml", global = true, help_heading = EVERY)]
+    /// The configuration; manifests are named in it, not here as with kubectl
+    #[arg(short = 'f', long = "file", value_name = "FILE", default_value = "pouch.yaml", global = true, hide_short_help = true, help_heading = EVERY)]
     pub file: PathBuf,
     /// Whether the command line names it.
     #[arg(skip)]
     pub is_named: bool,
-    /// Write what the run did and found to FILE, as JSON (plan, render, publish, rekey, verify, apply); removed before the run
-    #[arg(long, value_name = "FILE", global = true, help_heading = EVERY)]
+    /// Write what the run did and found to FILE, as JSON (plan, render, publish, rekey, verify, deliver); removed before the run
+    #[arg(long, value_name = "FILE", global = true, hide_short_help = true, help_heading = EVERY)]
     pub summary: Option<PathBuf>,
-    /// Write how the run ended to FILE, as Prometheus text, even if it failed (render, publish, rekey, verify, apply)
-    #[arg(long, value_name = "FILE", global = true, help_heading = EVERY)]
+    /// Write how the run ended to FILE, as Prometheus text, even if it failed (render, publish, rekey, verify, deliver)
+    #[arg(long, value_name = "FILE", global = true, hide_short_help = true, help_heading = EVERY)]
     pub metrics: Option<PathBuf>,
     /// How messages on stderr are written
-    #[arg(long, value_name = "FORMAT", default_value = "text", global = true, help_heading = EVERY)]
+    #[arg(long, value_name = "FORMAT", default_value = "text", global = true, hide_short_help = true, help_heading = EVERY)]
     pub log_format: LogFormat,
     /// When messages and results are coloured
-    #[arg(long, value_name = "WHEN", default_value = "auto", global = true, help_heading = EVERY)]
+    #[arg(long, value_name = "WHEN", default_value = "auto", global = true, hide_short_help = true, help_heading = EVERY)]
     pub color: Colour,
     /// Show in detail what pouch does, but never bodies or values
-    #[arg(long, value_name = "LEVEL", global = true, help_heading = EVERY)]
+    #[arg(long, value_name = "LEVEL", global = true, hide_short_help = true, help_heading = EVERY)]
     pub log_level: Option<LogLevel>,
     /// Show information too, not only warnings and errors
-    #[arg(short, long, global = true, conflicts_with = "quiet", help_heading = EVERY)]
+    #[arg(short, long, global = true, conflicts_with = "quiet", hide_short_help = true, help_heading = EVERY)]
     pub verbose: bool,
     /// Show errors only, and of regions only those in which something changes, is held or is wrong
-    #[arg(short, long, global = true, help_heading = EVERY)]
+    #[arg(short, long, global = true, hide_short_help = true, help_heading = EVERY)]
     pub quiet: bool,
     /// Treat these outcomes as success
-    #[arg(long, value_name = "OUTCOME", value_delimiter = ',', global = true, help_heading = EVERY)]
+    #[arg(long, value_name = "OUTCOME", value_delimiter = ',', global = true, hide_short_help = true, help_heading = EVERY)]
     pub tolerate: Vec<Tolerate>,
 }
 
@@ -151,7 +152,7 @@ impl Session {
     /// Does a stage of the run, and notes how long it took.
     pub fn timed<T>(&self, stage: &'static str, work: impl FnOnce() -> T) -> T {
         let timer = self.ambient.timer();
-        let done = work();
+        let done = info_span!("stage", stage).in_scope(work);
         if let Ok(mut stages) = self.stages.lock() {
             let time = stages.entry(stage).or_default();
             *time = time.saturating_add(timer.elapsed());

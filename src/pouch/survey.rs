@@ -46,6 +46,7 @@ use source::decrypt::{Opener, Seen, Vault, unopened};
 use source::live::{Changed, Live, Values};
 use source::{Given, SourceError};
 use threads::Threads;
+use tracing::{info, info_span};
 
 /// How often clusters that change while they are read are read anew.
 const LOOKS: u32 = 5;
@@ -278,7 +279,8 @@ fn one_look(
             read.extend(live.stamp());
             continue;
         }
-        let mut reading = read_files(surveyor, source)?;
+        let mut reading =
+            info_span!("source", source = source.name.as_str()).in_scope(|| read_files(surveyor, source))?;
         let sealed = set_aside(fleet, source, &mut reading, openers.get(&index), (index, &mut vaults));
         findings.extend(reading.findings);
         if let (Some(identity), Some(commit)) = (&reading.identity, reading.revision) {
@@ -303,6 +305,10 @@ fn one_look(
         if let Some(reading) = readings.get_mut(*index).filter(|_| !away.contains(index)) {
             *reading = live.reading();
         }
+    }
+    for (source, reading) in fleet.sources.iter().zip(&readings) {
+        let (source, documents, complete) = (source.name.as_str(), reading.documents.len(), reading.complete);
+        info!(source, documents, complete, "read");
     }
     let (mut snapshot, found) = assemble_by(fleet, readings, &Threads);
     findings.extend(found);

@@ -7,25 +7,28 @@
 use std::fmt;
 
 use tracing::field::{Field, Visit};
-use tracing::{Event, Level, Subscriber};
+use tracing::span::{Attributes, Id, Record};
+use tracing::{Event, Level, Metadata, Subscriber};
 use tracing_subscriber::filter::{LevelFilter, Targets};
 use tracing_subscriber::layer::{Context, SubscriberExt as _};
+use tracing_subscriber::registry::LookupSpan;
 use tracing_subscriber::{Layer, Registry};
 
+use crate::ambient::Timer;
 use crate::ui::{LogFormat, trace};
 
 /// How much is shown.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, clap::ValueEnum)]
 pub enum LogLevel {
-    /// What failed.
+    /// Failures
     Error,
-    /// What was tried again, too.
+    /// And retries
     Warn,
-    /// What was done, too.
+    /// And stages, sources, regions, git's commands and pushes, with counts and durations
     Info,
-    /// Every request, too.
+    /// And every request, without bodies
     Debug,
-    /// Everything.
+    /// Everything
     Trace,
 }
 
@@ -54,23 +57,59 @@ pub fn start(level: LogLevel, format: LogFormat) {
     let _ = tracing::subscriber::set_global_default(Registry::default().with(shown));
 }
 
-/// Hands events to the printer, one line each.
+/// Hands events and spans to the printer, one line each: of a span when it ends, with how long it took.
 struct Shown {
     format: LogFormat,
 }
 
-impl<S: Subscriber> Layer<S> for Shown {
-    fn on_event(&self, event: &Event<'_>, _: Context<'_, S>) {
-        let level = match *event.metadata().level() {
+/// A span that has not ended.
+struct Open {
+    timer: Timer,
+    fields: Line,
+}
+
+impl Shown {
+    fn show(&self, metadata: &Metadata<'_>, line: &str) {
+        let level = match *metadata.level() {
             Level::ERROR => "error",
             Level::WARN => "warning",
             Level::INFO => "info",
             Level::DEBUG => "debug",
             Level::TRACE => "trace",
         };
+        trace(self.format, level, metadata.target(), line.trim());
+    }
+}
+
+impl<S: Subscriber + for<'s> LookupSpan<'s>> Layer<S> for Shown {
+    fn on_event(&self, event: &Event<'_>, _: Context<'_, S>) {
         let mut line = Line::default();
         event.record(&mut line);
-        trace(self.format, level, event.metadata().target(), line.0.trim());
+        self.show(event.metadata(), &line.0);
+    }
+
+    fn on_new_span(&self, attributes: &Attributes<'_>, id: &Id, context: Context<'_, S>) {
+        let mut fields = Line::default();
+        attributes.record(&mut fields);
+        if let Some(span) = context.span(id) {
+            span.extensions_mut().insert(Open { timer: Timer::start(), fields });
+        }
+    }
+
+    fn on_record(&self, id: &Id, values: &Record<'_>, context: Context<'_, S>) {
+        if let Some(span) = context.span(id)
+            && let Some(open) = span.extensions_mut().get_mut::<Open>()
+        {
+            values.record(&mut open.fields);
+        }
+    }
+
+    fn on_close(&self, id: Id, context: Context<'_, S>) {
+        let Some(span) = context.span(&id) else { return };
+        if let Some(Open { timer, fields }) = span.extensions_mut().remove::<Open>() {
+            let took = timer.elapsed().as_millis();
+            self.show(span.metadata(), &format!("{}{} took {took} ms", span.name(), fields.0));
+        }
     }
 }
 

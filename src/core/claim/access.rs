@@ -53,7 +53,8 @@ pub(super) fn credential_kind() -> GroupKind {
     GroupKind::new(k0rdent::GROUP, "Credential")
 }
 
-fn credential_key(namespace: &Namespace, name: &Name) -> ObjectKey {
+/// The key of a Credential.
+pub fn credential_key(namespace: &Namespace, name: &Name) -> ObjectKey {
     ObjectKey::new(credential_kind(), Some(namespace.clone()), name.clone())
 }
 

@@ -24,7 +24,7 @@ use crate::world::World;
 pub fn check(world: &World<'_>, claim: &Claim, root: &Root, closure: &mut Closure) {
     // Where k0rdent copies nothing, nothing of it can fail.
     let is_copied = world.copied_by(claim.region(), &root.kind, &root.version).is_some();
-    let is_detached = world.fleet.regions.get(claim.region()).is_some_and(|region| region.detached) && !is_copied;
+    let is_detached = world.fleet.regions.get(claim.region()).is_some_and(|region| region.push_disabled) && !is_copied;
     if is_detached || !claim.by.is_credential() || closure.findings.iter().any(Finding::stops_claim) {
         return;
     }
@@ -51,7 +51,7 @@ pub fn check(world: &World<'_>, claim: &Claim, root: &Root, closure: &mut Closur
     }
     let cure = cure.map(|cure| format!("{cure}; or reduce")).unwrap_or_else(|| "Reduce".into());
     let help = format!(
-        "{cure} the region's ProviderInterfaces to clusterIdentityKinds and set `detached: true` for the region."
+        "{cure} the region's ProviderInterfaces to clusterIdentityKinds and set `k0rdentPushDisabled: true` for the region."
     );
     closure.find(claim, Finding::new(Code::CredentialNeverReady, message).at(&claim.origin).help(help));
 }

@@ -6,7 +6,7 @@ use alloc::string::{String, ToString as _};
 
 use super::argocd::ArgoKind;
 use super::delivery::Delivery;
-use super::error::{Faults, FieldPath};
+use super::error::{Faults, FieldPath, holds_secret};
 use super::flux::Flux;
 use super::region::{RegionConfig, RegionState};
 use super::repository::filled;
@@ -24,9 +24,11 @@ pub(super) fn check(regions: &BTreeMap<Region, RegionConfig>, faults: &mut Fault
             keys.insert((&flux.namespace, &flux.decryption_secret), name);
         }
         let Some((cluster, [consumer, field])) = cluster(region) else { continue };
-        let text = cluster.1.clone();
+        // A URL with a password in it has a fault of its own.
+        let text = if holds_secret(&cluster.1) { "a URL that is not shown".into() } else { cluster.1.clone() };
         if let Some(other) = clusters.insert(cluster, name) {
-            let message = format!("the region {:?} goes to the same cluster: {text}", other.as_str());
+            let (one, other) = (other.as_str(), name.as_str());
+            let message = format!("the regions {one:?} and {other:?} go to the same cluster: {text}");
             let help =
                 "Name each region's own cluster: on one cluster, two bundles would take each other's objects away.";
             faults.add(&root.key(name.as_str()).key("delivery").key(consumer).key(field), message, help);
@@ -35,8 +37,9 @@ pub(super) fn check(regions: &BTreeMap<Region, RegionConfig>, faults: &mut Fault
     for (name, region) in in_use() {
         let Delivery::Flux(Flux { namespace, kube_config: Some((secret, _)), .. }) = &region.delivery else { continue };
         if let Some(other) = keys.get(&(namespace, secret)) {
+            let (own, other) = (name.as_str(), other.as_str());
             let message =
-                format!("{secret} is also the Secret with the age identity of the region {:?}", other.as_str());
+                format!("{secret} of region {own:?} is also the Secret with the age identity of region {other:?}");
             let help = "Give the kubeconfig a Secret of its own.";
             faults.add(&root.key(name.as_str()).key("delivery").key("flux").key("kubeConfig"), message, help);
         }

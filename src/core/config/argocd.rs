@@ -13,7 +13,7 @@ use super::forms;
 use super::output::Output;
 use super::registry::OCI_SCHEME;
 use super::repository::filled;
-use super::setting::{Fault, Given, Show, given, given_or_null, merged, record, words};
+use super::setting::{Fault, Show, given, record, words};
 use crate::name::{Directory, Name, Namespace};
 use crate::yaml::emit::Tree;
 
@@ -139,43 +139,34 @@ impl Show for ArgoCd {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(super) struct ArgoCdFile {
     /// Their namespace; by default `argocd`.
-    #[serde(default, deserialize_with = "given_or_null")]
     #[schemars(extend("x-check" = "namespace"))]
-    pub(super) namespace: Given<Namespace>,
+    pub(super) namespace: Option<Namespace>,
     /// The AppProject; by default `default`.
-    #[serde(default, deserialize_with = "given_or_null")]
     #[schemars(extend("x-check" = "object-name"))]
-    pub(super) project: Given<Name>,
+    pub(super) project: Option<Name>,
     /// The repository that holds the bundles, a URL without password; needed. `{region}` stands for the region's folder.
-    #[serde(rename = "repoURL", default, deserialize_with = "given_or_null")]
-    pub(super) repo_url: Given<String>,
+    #[serde(rename = "repoURL")]
+    pub(super) repo_url: Option<String>,
     /// The revision to follow; by default the `base` of `output.git`, else its `branch`, else `HEAD`. `{region}` stands for
     /// the region's folder.
-    #[serde(default, deserialize_with = "given_or_null")]
-    pub(super) target_revision: Given<String>,
+    pub(super) target_revision: Option<String>,
     /// The cluster that the bundle goes to.
-    #[serde(default, deserialize_with = "given_or_null")]
-    pub(super) destination: Given<DestinationFile>,
+    pub(super) destination: Option<DestinationFile>,
     /// How Secrets are decrypted; by default `plugin`.
-    #[serde(default, deserialize_with = "given_or_null")]
-    pub(super) mode: Given<ArgoMode>,
+    pub(super) mode: Option<ArgoMode>,
     /// The name of the config management plugin; by default Argo CD finds it by itself.
-    #[serde(default, deserialize_with = "given_or_null")]
     #[schemars(extend("x-check" = "object-name"))]
-    pub(super) plugin: Given<Name>,
+    pub(super) plugin: Option<Name>,
     /// Which object is emitted; by default `Application`.
-    #[serde(default, deserialize_with = "given_or_null")]
-    pub(super) kind: Given<ArgoKind>,
+    pub(super) kind: Option<ArgoKind>,
     /// The Argo CD that reads the objects, such as `3.1`; by default one of today. What an older one does not know is left
     /// out: `retry.refresh` before 3.2. A cluster Secret that needs more than it knows is not written:
     /// `provideClusterInfo` before 3.5.
-    #[serde(default, deserialize_with = "given_or_null")]
     #[schemars(extend("x-check" = "argocd-release"))]
-    pub(super) version: Given<String>,
+    pub(super) version: Option<String>,
     /// The Secret that makes the region's cluster known to Argo CD, as its ClusterProfile describes it; by default somebody
     /// else writes that.
-    #[serde(default, deserialize_with = "given_or_null")]
-    pub(super) cluster: Given<ArgoClusterFile>,
+    pub(super) cluster: Option<ArgoClusterFile>,
 }
 
 /// The Secret that makes a region's cluster known to Argo CD. It holds no credential: a program gives it to Argo CD.
@@ -198,39 +189,24 @@ pub(super) struct DestinationFile {
     pub(super) server: Option<String>,
 }
 
-merged!(ArgoCdFile {
-    "namespace": namespace,
-    "project": project,
-    "repoURL": repo_url,
-    "targetRevision": target_revision,
-    "destination": destination,
-    "mode": mode,
-    "plugin": plugin,
-    "kind": kind,
-    "version": version,
-    "cluster": cluster,
-});
-
 impl ArgoCdFile {
-    /// Resolves the settings for the region with a folder; `at` gives the path of a field.
-    pub(super) fn resolve(
-        self,
-        directory: &str,
-        whole: Whole<'_>,
-        at: &dyn Fn(&str) -> FieldPath,
-        faults: &mut Faults,
-    ) -> ArgoCd {
-        let repo_url = self.repo_url.flatten().map(|url| filled(&url, directory));
+    /// Resolves the settings for the region with a folder.
+    pub(super) fn resolve(self, directory: &str, whole: Whole<'_>, at: &FieldPath, faults: &mut Faults) -> ArgoCd {
+        let repo_url = self.repo_url.map(|url| filled(&url, directory));
         match &repo_url {
-            Some(url) => record(forms::url(url), &at("repoURL"), faults),
+            Some(url) => record(forms::url(url), &at.key("repoURL"), faults),
             None => {
                 let help = "Add the URL by which Argo CD reads the repository of the bundles.";
-                faults.add_at_key(&at("repoURL"), "the field is missing, and a region is delivered by Argo CD", help);
+                faults.add_at_key(
+                    &at.key("repoURL"),
+                    "the field is missing, and a region is delivered by Argo CD",
+                    help,
+                );
             }
         }
         let repo_url = repo_url.unwrap_or_default();
         let is_artifact = repo_url.starts_with(OCI_SCHEME);
-        let wanted = self.target_revision.flatten();
+        let wanted = self.target_revision;
         // What is followed is what was merged.
         let base = || match (&whole.output.oci, &whole.output.git) {
             (Some(oci), _) if is_artifact => &*oci.tag,
@@ -239,30 +215,30 @@ impl ArgoCdFile {
         let target_revision = filled(wanted.as_deref().unwrap_or_else(base), directory);
         // Whoever pins an artifact names its digest.
         if wanted.is_some() && !(is_artifact && is_digest(&target_revision)) {
-            record(forms::ref_name(&target_revision), &at("targetRevision"), faults);
+            record(forms::ref_name(&target_revision), &at.key("targetRevision"), faults);
         }
-        let destination = self.destination.flatten().unwrap_or_default().resolve(directory, &at("destination"), faults);
-        let mode = self.mode.flatten().unwrap_or_default();
-        let plugin = self.plugin.flatten();
+        let destination = self.destination.unwrap_or_default().resolve(directory, &at.key("destination"), faults);
+        let mode = self.mode.unwrap_or_default();
+        let plugin = self.plugin;
         if plugin.is_some() && mode == ArgoMode::Ksops {
             let message = "a plugin is named, but the mode is `ksops`, which uses none";
-            faults.add(&at("plugin"), message, "Remove one of them.");
+            faults.add(&at.key("plugin"), message, "Remove one of them.");
         }
-        let version = self.version.flatten().and_then(|text| release(&text));
+        let version = self.version.and_then(|text| release(&text));
         let has = |since: (u16, u16)| version.is_none_or(|release| release >= since);
-        let cluster = self.cluster.flatten().map(|typed| typed.resolve(whole, &at("cluster"), faults));
+        let cluster = self.cluster.map(|typed| typed.resolve(whole, &at.key("cluster"), faults));
         if cluster.is_some() {
-            named_by_its_secret(&destination, directory, &at("cluster"), faults);
+            named_by_its_secret(&destination, directory, &at.key("cluster"), faults);
         }
         ArgoCd {
-            namespace: self.namespace.flatten().unwrap_or_else(|| "argocd".into()),
-            project: self.project.flatten().unwrap_or_else(|| "default".into()),
+            namespace: self.namespace.unwrap_or_else(|| "argocd".into()),
+            project: self.project.unwrap_or_else(|| "default".into()),
             repo_url,
             target_revision,
             destination,
             mode,
             plugin,
-            kind: self.kind.flatten().unwrap_or_default(),
+            kind: self.kind.unwrap_or_default(),
             refreshes: has(REFRESHES),
             informs: has(INFORMS),
             cluster,

@@ -11,7 +11,7 @@ use super::flux::{Flux, FluxFile, OCI_REPOSITORY};
 use super::output::Output;
 use super::registry::OCI_SCHEME;
 use super::setting::{Show, given};
-use crate::name::Namespace;
+use crate::name::{FleetName, Namespace};
 use crate::yaml::emit::Tree;
 
 /// How a region's bundle reaches the region.
@@ -87,9 +87,9 @@ impl Show for Delivery {
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub(super) enum RegionDeliveryFile {
-    /// As the fleet's `delivery` says.
+    /// As `regionDefaults.delivery` says for this consumer.
     Word(DeliveryWord),
-    /// With differences to the fleet's `delivery`; exactly one of `flux` and `argocd`.
+    /// With settings that count before those of `regionDefaults.delivery`; exactly one of `flux` and `argocd`.
     Map(Box<DeliveryFile>),
 }
 
@@ -121,79 +121,82 @@ pub(super) struct DeliveryFile {
     pub(super) argocd: Option<ArgoCdFile>,
 }
 
-/// The fleet's delivery, and what it is resolved with.
+/// The delivery that regions share, and what each is resolved with.
 #[derive(Clone, Copy)]
 pub(super) struct FleetDelivery<'a> {
-    pub(super) typed: &'a DeliveryFile,
+    pub(super) fleet: &'a FleetName,
+    pub(super) shared: &'a RegionDeliveryFile,
     pub(super) system_namespace: &'a Namespace,
     pub(super) whole: Whole<'a>,
 }
 
 impl FleetDelivery<'_> {
-    /// Resolves one region's delivery; `directory` is the region's folder, `path` the path of the region's own `delivery`.
+    /// Resolves the delivery of the region with a folder and a path.
     pub(super) fn resolve(
         &self,
         typed: &RegionDeliveryFile,
         directory: &str,
-        path: &FieldPath,
+        region: &FieldPath,
         faults: &mut Faults,
     ) -> Delivery {
+        let path = &region.key("delivery");
         match typed {
             RegionDeliveryFile::Word(DeliveryWord::None) => Delivery::None,
-            RegionDeliveryFile::Word(DeliveryWord::Flux) => self.flux(None, directory, path, faults),
-            RegionDeliveryFile::Word(DeliveryWord::Argocd) => self.argocd(None, directory, path, faults),
+            RegionDeliveryFile::Word(DeliveryWord::Flux) => self.flux(FluxFile::default(), directory, path, faults),
+            RegionDeliveryFile::Word(DeliveryWord::Argocd) => {
+                self.argocd(ArgoCdFile::default(), directory, path, faults)
+            }
             RegionDeliveryFile::Map(map) => match (&map.flux, &map.argocd) {
-                (Some(over), None) => self.flux(Some(over), directory, path, faults),
-                (None, Some(over)) => self.argocd(Some(over), directory, path, faults),
-                _ => {
+                (Some(flux), None) => self.flux(flux.clone(), directory, path, faults),
+                (None, Some(argo)) => self.argocd(argo.clone(), directory, path, faults),
+                (None, None) => {
                     let help = "Write `flux`, `argocd`, `none`, or a map with `flux` or `argocd` in it.";
                     faults.add(path, "a region has exactly one way of delivery", help);
+                    Delivery::None
+                }
+                (Some(_), Some(_)) => {
+                    let message = "the region has settings of Flux and of Argo CD, and takes one of them";
+                    let help = "Write `delivery: flux`, `delivery: argocd` or `delivery: none` in the region.";
+                    faults.add_at_key(region, message, help);
                     Delivery::None
                 }
             },
         }
     }
 
-    /// Checks what the fleet's `delivery` says although no region uses it yet.
+    /// Checks the settings that regions share although no region uses them yet.
     pub(super) fn check_unused<'r>(&self, mut used: impl Iterator<Item = &'r Delivery> + Clone, faults: &mut Faults) {
-        let path = FieldPath::root().key("delivery");
-        if self.typed.flux.is_some() && !used.clone().any(|delivery| matches!(delivery, Delivery::Flux(_))) {
-            self.flux(None, "region", &path, faults);
+        let RegionDeliveryFile::Map(shared) = self.shared else { return };
+        let path = FieldPath::root().key("regionDefaults").key("delivery");
+        if let Some(flux) = &shared.flux
+            && !used.clone().any(|delivery| matches!(delivery, Delivery::Flux(_)))
+        {
+            self.flux(flux.clone(), "region", &path, faults);
         }
-        if self.typed.argocd.is_some() && !used.any(|delivery| matches!(delivery, Delivery::ArgoCd(_))) {
-            self.argocd(None, "region", &path, faults);
+        if let Some(argo) = &shared.argocd
+            && !used.any(|delivery| matches!(delivery, Delivery::ArgoCd(_)))
+        {
+            self.argocd(argo.clone(), "region", &path, faults);
         }
     }
 
-    fn flux(&self, over: Option<&FluxFile>, directory: &str, path: &FieldPath, faults: &mut Faults) -> Delivery {
-        let fleet = self.typed.flux.as_ref();
-        let own = path.key("flux");
-        if let (Some(over), Some(fleet)) = (over, fleet) {
-            over.check_kept(fleet, &own, faults);
+    fn flux(&self, typed: FluxFile, directory: &str, path: &FieldPath, faults: &mut Faults) -> Delivery {
+        let path = path.key("flux");
+        if let RegionDeliveryFile::Map(shared) = self.shared
+            && let Some(shared) = &shared.flux
+        {
+            typed.check_kept(shared, &path, faults);
         }
-        let given = |key: &str| over.is_some_and(|over| over.gives(key));
-        let at = |key: &str| self.place(fleet.is_some(), given(key), &own, "flux").key(key);
-        let merged = over.unwrap_or(&FluxFile::default()).or(fleet);
-        let flux = merged.resolve(directory, &at, faults);
-        self.check_place(&flux.namespace, &at("namespace"), faults);
+        let flux = typed.resolve(self.fleet, directory, &path, faults);
+        self.check_place(&flux.namespace, &path.key("namespace"), faults);
         Delivery::Flux(flux)
     }
 
-    fn argocd(&self, over: Option<&ArgoCdFile>, directory: &str, path: &FieldPath, faults: &mut Faults) -> Delivery {
-        let fleet = self.typed.argocd.as_ref();
-        let own = path.key("argocd");
-        let given = |key: &str| over.is_some_and(|over| over.gives(key));
-        let at = |key: &str| self.place(fleet.is_some(), given(key), &own, "argocd").key(key);
-        let merged = over.unwrap_or(&ArgoCdFile::default()).or(fleet);
-        let argo = merged.resolve(directory, self.whole, &at, faults);
-        self.check_place(&argo.namespace, &at("namespace"), faults);
+    fn argocd(&self, typed: ArgoCdFile, directory: &str, path: &FieldPath, faults: &mut Faults) -> Delivery {
+        let path = path.key("argocd");
+        let argo = typed.resolve(directory, self.whole, &path, faults);
+        self.check_place(&argo.namespace, &path.key("namespace"), faults);
         Delivery::ArgoCd(argo)
-    }
-
-    /// The map that a field stands in: one that is nowhere is reported at the fleet's map if there is one, else at the
-    /// region's.
-    fn place(&self, has_fleet: bool, is_given: bool, own: &FieldPath, consumer: &str) -> FieldPath {
-        if is_given || !has_fleet { own.clone() } else { FieldPath::root().key("delivery").key(consumer) }
     }
 
     /// Checks the namespace of delivery objects: nothing that is published may land there.

@@ -149,6 +149,16 @@ impl Faults {
         self.0
     }
 
+    /// The same faults, in the same order, at other fields.
+    pub(super) fn moved(self, field: impl Fn(&ConfigError) -> Option<FieldPath>) -> Self {
+        let mut all = Self::default();
+        for error in self.0 {
+            let field = field(&error).unwrap_or_else(|| error.field.clone());
+            all.push(ConfigError { field, ..error });
+        }
+        all
+    }
+
     fn push(&mut self, error: ConfigError) {
         // Text that regions share is checked for each of them, so a fault may come twice.
         if !self.0.contains(&error) {

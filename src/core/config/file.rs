@@ -13,7 +13,7 @@ use schemars::transform::{RecursiveTransform, Transform as _};
 use schemars::{JsonSchema, Schema};
 use serde::Deserialize;
 
-use super::delivery::DeliveryFile;
+use super::defaults::RegionDefaults;
 use super::globs::Globs;
 use super::grant::GrantFile;
 use super::guests::GuestGroup;
@@ -22,7 +22,7 @@ use super::limits::Limits;
 use super::output::{Output, ReuseKeyPlaces};
 use super::reading::{Companions, Resolution};
 use super::region::RegionConfig;
-use super::setting::{CHECK, ONE, shown};
+use super::setting::{CHECK, ONE, SHARED, shown};
 use super::severity::LevelWord;
 use super::source::SourceFile;
 use crate::finding::Code;
@@ -44,6 +44,7 @@ pub struct FleetFile {
     #[schemars(extend("const" = API_VERSION))]
     pub(super) api_version: String,
     /// What this file is.
+    #[serde(default = "kind")]
     #[schemars(extend("const" = KIND))]
     pub(super) kind: String,
     /// The fleet's name.
@@ -65,7 +66,7 @@ pub struct FleetFile {
     pub(super) kinds: Vec<KindFile>,
     /// Labels and annotations of source objects to keep; by default none.
     #[serde(default)]
-    pub(super) keep: Keep,
+    pub(super) keep_metadata: Keep,
     /// Whether the ConfigMap `<identity>-resource-template` and the Secret `<identity>-secret`, which
     /// credential propagation needs on the region, are followed.
     #[serde(default)]
@@ -74,6 +75,9 @@ pub struct FleetFile {
     /// itself, is published too.
     #[serde(default)]
     pub(super) emit_controller_identity: bool,
+    /// Settings that regions share. A region's own maps are merged with them, and its other values win.
+    #[serde(default)]
+    pub(super) region_defaults: RegionDefaults,
     /// The regions, by the name that `Credential.spec.region` holds.
     pub(super) regions: BTreeMap<Region, RegionConfig>,
     /// What is delivered into guest clusters by ClusterResourceSets of the cluster that manages them, by names of groups:
@@ -90,10 +94,10 @@ pub struct FleetFile {
     /// Where bundles go.
     #[serde(default)]
     pub(super) output: Output,
-    /// What the emitted Flux and Argo CD objects say, for all regions.
+    /// Where the reuse key is, with which pouch proves that a published Secret need not be sealed again; by default in the
+    /// variable `POUCH_REUSE_KEY`.
     #[serde(default)]
-    pub(super) delivery: DeliveryFile,
-    /// Where the reuse key is, with which pouch proves that a published Secret need not be sealed again.
+    #[schemars(extend("default" = serde_json::json!({"env": "POUCH_REUSE_KEY"})))]
     pub(super) reuse_key: ReuseKeyPlaces,
     /// Bounds of one run; what a region may lose at once among them.
     #[serde(default)]
@@ -149,6 +153,10 @@ fn codes() -> serde_json::Value {
     serde_json::json!({"enum": Code::ALL.iter().map(|code| code.text()).collect::<Vec<_>>()})
 }
 
+fn kind() -> String {
+    KIND.to_string()
+}
+
 fn system_namespace() -> Namespace {
     "kcm-system".into()
 }
@@ -159,6 +167,10 @@ pub fn schema() -> Schema {
     let mut forget = RecursiveTransform(|schema: &mut Schema| {
         schema.remove(CHECK);
         schema.remove(ONE);
+        // A region may have from `regionDefaults` what it needs.
+        if schema.remove(SHARED).is_some() {
+            schema.remove("required");
+        }
     });
     forget.transform(&mut schema);
     schema

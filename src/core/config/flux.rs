@@ -10,8 +10,8 @@ use serde::Deserialize;
 use super::error::{Faults, FieldPath, quoted};
 use super::forms::object_name;
 use super::repository::filled;
-use super::setting::{Given, Show, given, given_or_null, merged, record, shown};
-use crate::name::{Name, Namespace, is_dns_label, is_dns_subdomain};
+use super::setting::{Show, given, record, shown};
+use crate::name::{FleetName, Name, Namespace, is_dns_label, is_dns_subdomain};
 use crate::yaml::emit::Tree;
 
 /// The kind of Flux's sources that are OCI artifacts.
@@ -71,55 +71,32 @@ impl Show for Flux {
 pub(super) struct FluxFile {
     /// Their namespace, which is also that of the source and of the decryption Secret; by default
     /// `flux-system`.
-    #[serde(default, deserialize_with = "given_or_null")]
     #[schemars(extend("x-check" = "namespace"))]
-    pub(super) namespace: Given<Namespace>,
-    /// The Flux source that holds the bundles; needed.
-    #[serde(default, deserialize_with = "given_or_null")]
-    pub(super) source_ref: Given<SourceRefFile>,
+    pub(super) namespace: Option<Namespace>,
+    /// The Flux source that holds the bundles; by default the GitRepository with the fleet's name.
+    pub(super) source_ref: Option<SourceRefFile>,
     /// How Flux opens the Secrets.
-    #[serde(default, deserialize_with = "given_or_null")]
-    pub(super) decryption: Given<DecryptionRefFile>,
+    pub(super) decryption: Option<DecryptionRefFile>,
     /// How often Flux reconciles, a Go duration; by default `10m`.
-    #[serde(default, deserialize_with = "given_or_null")]
     #[schemars(extend("x-check" = "go-duration"))]
-    pub(super) interval: Given<String>,
+    pub(super) interval: Option<String>,
     /// How soon Flux tries again what failed, a Go duration; by default `1m`.
-    #[serde(default, deserialize_with = "given_or_null")]
     #[schemars(extend("x-check" = "go-duration"))]
-    pub(super) retry_interval: Given<String>,
+    pub(super) retry_interval: Option<String>,
     /// How long one try may take, a Go duration; by default what Flux says, the interval less 30 s.
-    #[serde(default, deserialize_with = "given_or_null")]
     #[schemars(extend("x-check" = "go-duration"))]
-    pub(super) timeout: Given<String>,
+    pub(super) timeout: Option<String>,
     /// Whether a Kustomization is ready only when all that it applied is, for whoever depends on it or watches it.
-    #[serde(default, deserialize_with = "given_or_null")]
-    pub(super) wait: Given<bool>,
+    pub(super) wait: Option<bool>,
     /// Objects of the region, such as a provider's Deployment, without which no Kustomization of identities is ready; not
     /// with `wait`, where Flux does not look at them.
-    #[serde(default, deserialize_with = "given_or_null")]
-    pub(super) health_checks: Given<Vec<HealthCheck>>,
+    pub(super) health_checks: Option<Vec<HealthCheck>>,
     /// The ServiceAccount whose rights Flux applies with; by default Flux's own.
-    #[serde(default, deserialize_with = "given_or_null")]
     #[schemars(extend("x-check" = "object-name"))]
-    pub(super) service_account_name: Given<Name>,
+    pub(super) service_account_name: Option<Name>,
     /// Where Flux runs on another cluster than the region: how it reaches the region.
-    #[serde(default, deserialize_with = "given_or_null")]
-    pub(super) kube_config: Given<KubeConfigFile>,
+    pub(super) kube_config: Option<KubeConfigFile>,
 }
-
-merged!(FluxFile {
-    "namespace": namespace,
-    "sourceRef": source_ref,
-    "decryption": decryption,
-    "interval": interval,
-    "retryInterval": retry_interval,
-    "timeout": timeout,
-    "wait": wait,
-    "healthChecks": health_checks,
-    "serviceAccountName": service_account_name,
-    "kubeConfig": kube_config,
-});
 
 /// An object that Flux looks at after it applied others.
 #[derive(Clone, PartialEq, Eq, Debug, Deserialize, JsonSchema)]
@@ -172,14 +149,14 @@ pub(super) struct KubeConfigFile {
 }
 
 /// A Flux source.
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(super) struct SourceRefFile {
     /// Its kind.
     #[serde(default)]
     pub(super) kind: SourceKindWord,
-    /// Its name; `{region}` stands for the region's folder.
-    pub(super) name: String,
+    /// Its name, by default the fleet's; `{region}` stands for the region's folder.
+    pub(super) name: Option<String>,
 }
 
 /// The kind of a Flux source.
@@ -216,42 +193,38 @@ impl SourceKindWord {
 
 impl FluxFile {
     /// Refuses an empty setting of a region without which its objects would go to another cluster, or with more rights: a
-    /// key whose lines below were commented out is `null` as well.
-    pub(super) fn check_kept(&self, fleet: &Self, path: &FieldPath, faults: &mut Faults) {
-        let account = (&self.service_account_name, &fleet.service_account_name);
+    /// key whose lines below were commented out is empty as well, and wins over the shared setting.
+    pub(super) fn check_kept(&self, shared: &Self, path: &FieldPath, faults: &mut Faults) {
         let kept = [
-            ("serviceAccountName", account.0 == &Some(None) && matches!(account.1, Some(Some(_)))),
-            ("kubeConfig", matches!((&self.kube_config, &fleet.kube_config), (Some(None), Some(Some(_))))),
+            ("serviceAccountName", self.service_account_name.is_none() && shared.service_account_name.is_some()),
+            ("kubeConfig", self.kube_config.is_none() && shared.kube_config.is_some()),
         ];
         for (key, _) in kept.into_iter().filter(|(_, is_emptied)| *is_emptied) {
-            let message = format!("is empty, where the fleet's delivery has a {key}");
-            let help = "Leave the key out to keep the fleet's. For a region without one, move it from the fleet's delivery to \
-                        the regions that want it.";
+            let message = format!("is empty, where `regionDefaults` has a {key}");
+            let help = "Leave the key out to keep the shared one. For a region without one, move it from `regionDefaults` to the \
+                        regions that want it.";
             faults.add(&path.key(key), message, help);
         }
     }
 
-    /// Resolves the settings for the region with a folder; `at` gives the path of a field.
-    pub(super) fn resolve(self, directory: &str, at: &dyn Fn(&str) -> FieldPath, faults: &mut Faults) -> Flux {
+    /// Resolves the settings for the region with a folder.
+    pub(super) fn resolve(self, fleet: &FleetName, directory: &str, at: &FieldPath, faults: &mut Faults) -> Flux {
         let mut named = |text: &str, at: FieldPath| {
             let name = filled(text, directory);
             record(object_name(&name), &at, faults);
             Name::from(&*name)
         };
-        let source = self.source_ref.flatten();
-        let source_name = source.as_ref().map(|source| named(&source.name, at("sourceRef").key("name")));
-        let secret = self.decryption.flatten().map(|decryption| decryption.secret_ref);
-        let decryption_secret = named(secret.as_deref().unwrap_or("sops-age"), at("decryption").key("secretRef"));
-        let kube_config = self.kube_config.flatten();
+        let source = self.source_ref.unwrap_or_default();
+        let source_name = source.name.as_deref().unwrap_or(fleet.as_str());
+        let source_name = named(source_name, at.key("sourceRef").key("name"));
+        let secret = self.decryption.map(|decryption| decryption.secret_ref);
+        let decryption_secret = named(secret.as_deref().unwrap_or("sops-age"), at.key("decryption").key("secretRef"));
+        let kube_config = self.kube_config;
         let kube_config =
-            kube_config.map(|from| (named(&from.secret_ref, at("kubeConfig").key("secretRef")), from.key));
-        if source.is_none() {
-            let help = "Add the Flux source that holds the bundles: `sourceRef: {kind: GitRepository, name: NAME}`.";
-            faults.add_at_key(&at("sourceRef"), "the field is missing, and a region is delivered by Flux", help);
-        }
-        let wait = self.wait.flatten().unwrap_or_default();
-        let health_checks = self.health_checks.flatten().unwrap_or_default();
-        let path = at("healthChecks");
+            kube_config.map(|from| (named(&from.secret_ref, at.key("kubeConfig").key("secretRef")), from.key));
+        let wait = self.wait.unwrap_or_default();
+        let health_checks = self.health_checks.unwrap_or_default();
+        let path = at.key("healthChecks");
         if wait && !health_checks.is_empty() {
             let help = "Leave one of them out: with `wait`, Flux looks at all that it applied, and at nothing else.";
             faults.add(&path, "Flux looks at no health checks where `wait` is true", help);
@@ -260,16 +233,16 @@ impl FluxFile {
             check.check(&path.index(index), faults);
         }
         Flux {
-            namespace: self.namespace.flatten().unwrap_or_else(|| "flux-system".into()),
-            source_kind: source.map(|source| source.kind).unwrap_or_default().word().into(),
-            source_name: source_name.unwrap_or_else(|| "".into()),
+            namespace: self.namespace.unwrap_or_else(|| "flux-system".into()),
+            source_kind: source.kind.word().into(),
+            source_name,
             decryption_secret,
-            interval: self.interval.flatten().unwrap_or_else(|| "10m".into()),
-            retry_interval: self.retry_interval.flatten().unwrap_or_else(|| "1m".into()),
-            timeout: self.timeout.flatten(),
+            interval: self.interval.unwrap_or_else(|| "10m".into()),
+            retry_interval: self.retry_interval.unwrap_or_else(|| "1m".into()),
+            timeout: self.timeout,
             wait,
             health_checks,
-            service_account: self.service_account_name.flatten(),
+            service_account: self.service_account_name,
             kube_config,
         }
     }

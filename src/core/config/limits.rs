@@ -27,7 +27,7 @@ pub struct Limits {
     /// How long an object stays published that a Credential has just exchanged for another, so that no consumer removes it
     /// before what pointed to it has moved: a number with `s`, `m`, `h` or `d`. With `0s` it goes at once.
     #[schemars(extend("default" = "1h"))]
-    pub handover: Seconds,
+    pub retain_replaced: Seconds,
     /// How much of a region may be sealed anew without having changed.
     pub reseal: Reseal,
     /// What may pass beyond that, once: the digests are those that the finding's help line prints.
@@ -60,7 +60,7 @@ impl Default for Limits {
     fn default() -> Self {
         Self {
             deletions: Deletions::DEFAULT,
-            handover: Seconds(3600),
+            retain_replaced: Seconds(3600),
             reseal: Reseal::default(),
             accept: Vec::new(),
             sources: SourceLimits::DEFAULT,
@@ -77,7 +77,7 @@ impl Default for Limits {
 
 shown!(Limits {
     "deletions": deletions,
-    "handover": handover,
+    "retainReplaced": retain_replaced,
     "reseal": reseal,
     "accept": accept,
     "sources": sources,

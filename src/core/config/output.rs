@@ -143,7 +143,7 @@ pub struct OutputGit {
     /// Whether which states of the sources were read is noted beside the branch, at `refs/pouch/FLEET/…`, so that an older
     /// state is never published over a newer one.
     #[serde(default = "yes")]
-    pub stamp: bool,
+    pub record_source_state: bool,
 }
 
 fn main() -> String {
@@ -168,7 +168,7 @@ impl Show for OutputGit {
             key,
             allowed_signers,
             cache,
-            stamp,
+            record_source_state,
         } = self;
         let off = |on: bool| (!on).then_some(Tree::Bool(on));
         Some(given([
@@ -183,7 +183,7 @@ impl Show for OutputGit {
             ("key", key.show()),
             ("allowedSigners", allowed_signers.show()),
             ("cache", off(*cache)),
-            ("stamp", off(*stamp)),
+            ("recordSourceState", off(*record_source_state)),
         ]))
     }
 }
@@ -514,6 +514,13 @@ struct KeyPlaceFile {
 
 const NO_KEY: [&str; 2] = ["nothing says where the key is", "Add `env: POUCH_REUSE_KEY`, or `file: PATH`."];
 const TWO_KEYS: [&str; 2] = ["both `env` and `file` say where the key is", "Keep one of them."];
+
+/// The variable that is looked for where nothing else is said.
+impl Default for ReuseKeyPlaces {
+    fn default() -> Self {
+        Self { current: KeyPlace::Env("POUCH_REUSE_KEY".into()), previous: Vec::new() }
+    }
+}
 
 read_as!(KeyPlace as KeyPlaceFile);
 read_as!(ReuseKeyPlaces as ReuseKeyFile);

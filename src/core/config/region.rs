@@ -39,7 +39,7 @@ words!(RegionState { Active: "active", Paused: "paused", Retired: "retired" });
 /// One region; exactly one of `recipients` and `recipientsFile` says who can open its bundle.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-#[schemars(rename = "RegionFile")]
+#[schemars(rename = "RegionFile", extend("x-shared" = true))]
 pub struct RegionConfig {
     /// Its name.
     #[serde(skip, default = "unnamed")]
@@ -67,7 +67,7 @@ pub struct RegionConfig {
     /// `cluster` source reads there and would land where it is already, is not published.
     #[serde(default)]
     pub management: bool,
-    /// How the bundle reaches the region; a map says what differs from the fleet's `delivery`.
+    /// How the bundle reaches the region; by default as `regionDefaults` says, else `none`.
     #[serde(default, rename = "delivery")]
     pub(super) delivered: RegionDeliveryFile,
     /// Its delivery, merged with the fleet's.
@@ -76,8 +76,8 @@ pub struct RegionConfig {
     /// Which namespaces' Credentials may go there.
     pub namespaces: RegionNamespaces,
     /// Whether the region's own ProviderInterfaces keep k0rdent from distributing identities there.
-    #[serde(default)]
-    pub detached: bool,
+    #[serde(default, rename = "k0rdentPushDisabled")]
+    pub push_disabled: bool,
     /// The objects that describe the region's cluster. They say what it is; that there is the region, who can open its
     /// bundle and what may go there stands in this file alone.
     #[serde(default, deserialize_with = "super::setting::or_default")]
@@ -88,7 +88,7 @@ pub struct RegionConfig {
     /// the region stays as it is published.
     #[serde(default)]
     #[schemars(extend("items" = items("condition")))]
-    pub gate: Vec<String>,
+    pub require_conditions: Vec<String>,
     /// The Clusters of Cluster API without Credential whose identities go there: globs over `NAMESPACE/NAME`, or maps with
     /// such a glob and the identity. A Cluster that no region names counts for nothing.
     #[serde(default)]
@@ -125,7 +125,7 @@ fn no_folder() -> Directory {
 /// The namespaces of a region.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-#[schemars(rename = "RegionNamespacesFile")]
+#[schemars(rename = "RegionNamespacesFile", extend("x-shared" = true))]
 pub struct RegionNamespaces {
     /// Globs of the namespaces whose Credentials may go there.
     #[schemars(extend("items" = items("namespace-glob")))]
@@ -176,9 +176,9 @@ impl RegionConfig {
             delivered: _,
             delivery,
             namespaces,
-            detached,
+            push_disabled,
             inventory,
-            gate,
+            require_conditions,
             clusters,
             sync_rules,
             resource_sets,
@@ -193,10 +193,10 @@ impl RegionConfig {
             ("directory", directory.show()),
             ("delivery", delivery.show()),
             ("namespaces", namespaces.show()),
-            ("detached", detached.show()),
+            ("k0rdentPushDisabled", push_disabled.show()),
             ("management", management.then_some(Tree::Bool(true))),
             ("inventory", inventory.show().filter(|_| *inventory != Inventory::default())),
-            ("gate", gate.show().filter(|_| !gate.is_empty())),
+            ("requireConditions", require_conditions.show().filter(|_| !require_conditions.is_empty())),
             ("cluster", look.show()),
             ("clusters", clusters.show()),
             ("resourceSets", globs(resource_sets)),
@@ -224,19 +224,19 @@ impl RegionConfig {
 
     /// Fills in what stands in the region's own fields, and checks it.
     pub(super) fn resolve(&mut self, output: &Output, path: &FieldPath, faults: &mut Faults) {
-        let gate = path.key("gate");
-        for (at, condition) in self.gate.iter().enumerate() {
-            if self.gate.iter().take(at).any(|before| before == condition) {
-                faults.add(&gate.index(at), "the condition is here twice", "Remove one of them.");
+        let conditions = path.key("requireConditions");
+        for (at, condition) in self.require_conditions.iter().enumerate() {
+            if self.require_conditions.iter().take(at).any(|before| before == condition) {
+                faults.add(&conditions.index(at), "the condition is here twice", "Remove one of them.");
             }
         }
-        self.gate.sort();
+        self.require_conditions.sort();
         self.own = None;
         let Inventory { cluster_profile, registry_cluster, .. } = &self.inventory;
-        if !self.gate.is_empty() && cluster_profile.is_none() && registry_cluster.is_none() {
-            let message = "there is a gate, and no object whose conditions it could ask for";
+        if !self.require_conditions.is_empty() && cluster_profile.is_none() && registry_cluster.is_none() {
+            let message = "conditions are required, and the region is tied to no object that has conditions";
             let help = "Tie the region to a `clusterProfile` or a `registryCluster` in `inventory`.";
-            faults.add(&gate, message, help);
+            faults.add(&conditions, message, help);
         }
         let look = self.cluster.take();
         self.look = look

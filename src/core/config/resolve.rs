@@ -33,13 +33,14 @@ pub fn files_needed(file: &FleetFile) -> Vec<String> {
 }
 
 /// The provider files by which clusters are made known to Argo CD, as typed.
-pub fn provider_files(file: &FleetFile) -> impl Iterator<Item = &String> {
-    let of_regions = file.regions.values().filter_map(|region| match &region.delivered {
+pub fn provider_files(file: &FleetFile) -> BTreeSet<&String> {
+    let shared = core::iter::once(&file.region_defaults.delivery);
+    let deliveries = shared.chain(file.regions.values().map(|region| &region.delivered));
+    let of_argocd = deliveries.filter_map(|delivery| match delivery {
         RegionDeliveryFile::Map(map) => map.argocd.as_ref(),
         RegionDeliveryFile::Word(_) => None,
     });
-    let clusters = file.delivery.argocd.iter().chain(of_regions).filter_map(|argo| argo.cluster.as_ref()?.as_ref());
-    clusters.filter_map(|cluster| cluster.providers.as_ref())
+    of_argocd.filter_map(|argo| argo.cluster.as_ref()?.providers.as_ref()).collect()
 }
 
 /// Works out what a configuration means; `texts` holds the content of each of [`files_needed`].
@@ -62,17 +63,19 @@ pub fn resolve_without_keys(typed: &Typed, texts: &BTreeMap<String, String>) -> 
 
 /// What a configuration means as far as it can be told, and all that is wrong with it.
 fn resolved(typed: &Typed, texts: &BTreeMap<String, String>) -> (Fleet, Vec<ConfigError>) {
-    let Typed { file, faults, .. } = typed;
+    let Typed { file, written, faults } = typed;
     let mut faults = faults.clone();
     header(file, &mut faults);
     let folders = file.regions.iter().map(|(name, region)| (name.as_str(), region.folder(name)));
     let output = file.output.clone().resolve(folders, &mut faults);
     let kinds = kind::resolve(&file.kinds, &mut faults);
     let sources = source::resolve(&file.sources, &file.regions, &kinds, &file.system_namespace, &output, &mut faults);
-    annotations(file.keep.annotations.patterns(), &mut faults);
+    annotations(file.keep_metadata.annotations.patterns(), &mut faults);
     let escrow = escrow(&file.escrow_recipients, &mut faults);
     let whole = Whole { output: &output, texts };
-    let delivery = FleetDelivery { typed: &file.delivery, system_namespace: &file.system_namespace, whole };
+    let shared = &file.region_defaults.delivery;
+    let delivery =
+        FleetDelivery { fleet: &file.metadata.name, shared, system_namespace: &file.system_namespace, whole };
     let regions = regions(file, &delivery, &escrow, &kinds, &mut faults);
     let mut guests = file.guests.clone();
     guests.iter_mut().for_each(|(name, group)| group.resolve(name, &kinds, &regions, &mut faults));
@@ -90,7 +93,7 @@ fn resolved(typed: &Typed, texts: &BTreeMap<String, String>) -> (Fleet, Vec<Conf
         resolution: file.resolution,
         builtin: Release::parse(&file.provider_interfaces.builtin).ok(),
         kinds,
-        keep: file.keep.clone(),
+        keep: file.keep_metadata.clone(),
         syncs,
         selects_by: BTreeSet::new(),
         companions: file.companions,
@@ -104,7 +107,7 @@ fn resolved(typed: &Typed, texts: &BTreeMap<String, String>) -> (Fleet, Vec<Conf
         limits: file.limits.clone(),
         severities,
     };
-    (fleet, faults.into_errors())
+    (fleet, written.as_typed(faults).into_errors())
 }
 
 fn header(file: &FleetFile, faults: &mut Faults) {
@@ -121,7 +124,7 @@ fn header(file: &FleetFile, faults: &mut Faults) {
 
 /// Checks that no annotation is kept that holds a copy of its object.
 fn annotations(patterns: &[String], faults: &mut Faults) {
-    let path = FieldPath::root().key("keep").key("annotations");
+    let path = FieldPath::root().key("keepMetadata").key("annotations");
     for (at, pattern) in patterns.iter().enumerate() {
         let Ok(glob) = Globs::new(core::slice::from_ref(pattern)) else { continue };
         if let Some(copy) = COPIES.iter().find(|copy| glob.matches(copy)) {
@@ -195,9 +198,8 @@ fn regions(
         }
         region.resolve(output, &path, faults);
         region.clusters.check(kinds, &path.key("clusters"), faults);
-        region.delivery =
-            delivery.resolve(&mem::take(&mut region.delivered), &directory, &path.key("delivery"), faults);
-        described(region, &path.key("delivery"), faults);
+        region.delivery = delivery.resolve(&mem::take(&mut region.delivered), &directory, &path, faults);
+        described(region, &path, faults);
     }
     delivery.check_unused(regions.values().map(|region| &region.delivery), faults);
     apart::check(&regions, faults);

@@ -63,6 +63,9 @@ fn checked(mut schema: Schema, name: &str) -> Schema {
 /// The keyword of the schema for [`one_of`].
 pub(super) const ONE: &str = "x-one";
 
+/// The keyword of the schema for a map whose fields may stand in `regionDefaults`.
+pub(super) const SHARED: &str = "x-shared";
+
 /// A value that can be written as the configuration has it.
 pub(super) trait Show {
     /// The tree of the value; none where the field is left out.
@@ -157,35 +160,6 @@ impl OneOf {
         Self { filled: true, ..self }
     }
 }
-
-/// A setting: left out, or `null` where a region wants the default instead of what the fleet says, or a value.
-pub(super) type Given<T> = Option<Option<T>>;
-
-/// Reads a setting that may be `null`.
-pub(super) fn given_or_null<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
-    deserializer: D,
-) -> Result<Given<T>, D::Error> {
-    Option::deserialize(deserializer).map(Some)
-}
-
-/// Merges the settings of a region with those of the fleet, which count where the region says nothing.
-macro_rules! merged {
-    ($type:ty { $($key:literal: $field:ident),* $(,)? }) => {
-        impl $type {
-            pub(super) fn or(&self, fleet: Option<&Self>) -> Self {
-                Self { $($field: self.$field.clone().or_else(|| fleet.and_then(|fleet| fleet.$field.clone()))),* }
-            }
-
-            pub(super) fn gives(&self, key: &str) -> bool {
-                match key {
-                    $($key => self.$field.is_some(),)*
-                    _ => false,
-                }
-            }
-        }
-    };
-}
-pub(super) use merged;
 
 /// Reads a value, or nothing as the default.
 pub(super) fn or_default<'de, T: Deserialize<'de> + Default, D: Deserializer<'de>>(
@@ -312,7 +286,7 @@ impl fmt::Display for Seconds {
 
 impl Show for Seconds {
     fn show(&self) -> Option<Tree<'_>> {
-        Some(Tree::text(format!("{}s", self.0)))
+        Some(Tree::text(format!("{self}")))
     }
 }
 
@@ -398,9 +372,18 @@ impl Bytes {
     }
 }
 
+/// The largest unit that gives a whole number.
+impl fmt::Display for Bytes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let units = [(1 << 30, "Gi"), (1 << 20, "Mi"), (1 << 10, "Ki")];
+        let (unit, name) = units.into_iter().find(|(unit, _)| self.0.is_multiple_of(*unit)).unwrap_or((1, ""));
+        write!(f, "{}{name}", self.0.checked_div(unit).unwrap_or_default())
+    }
+}
+
 impl Show for Bytes {
     fn show(&self) -> Option<Tree<'_>> {
-        self.0.show()
+        Some(Tree::text(format!("{self}")))
     }
 }
 

@@ -10,9 +10,11 @@ use alloc::vec::Vec;
 use serde_json::Value as Json;
 
 use super::checks;
+use super::defaults::{DEFAULTS, OWN};
 use super::error::{ConfigError, Faults, FieldPath, Step, quoted, suggest};
 use super::file::{self, FleetFile};
 use super::written::{Value, Written};
+use crate::renamed;
 use crate::yaml::Flaw;
 use crate::yaml::consumers::{Trouble, refused};
 use crate::yaml::read::typed;
@@ -42,12 +44,15 @@ pub struct Typed {
 /// # Errors
 /// If the text is not YAML, or has fields that are unknown, missing or of another type.
 pub fn read(text: &str) -> Result<Typed, Unfit> {
-    let written: Written = typed(text).map_err(Unfit::Flawed)?;
+    let written = typed::<Written>(text).map_err(Unfit::Flawed)?.with_defaults();
     let Found { shape, values } = check(&written);
     if !shape.is_empty() {
-        return Err(Unfit::Misshapen(written, shape.into_errors()));
+        let errors = written.as_typed(shape).into_errors();
+        return Err(Unfit::Misshapen(written, errors));
     }
-    let file = typed(text).map_err(Unfit::Flawed)?;
+    // What passes the check is read; it says nothing that it was not asked for.
+    let unread = |_| Unfit::Flawed(Flaw { line: 1, column: 1, what: "this is no configuration".into() });
+    let file = serde_json::from_value(written.to_json()).map_err(unread)?;
     Ok(Typed { file, written, faults: values })
 }
 
@@ -141,7 +146,7 @@ impl<'a> Walk<'a> {
                 self.value(value, schema, &below, found);
             } else {
                 let known = properties.into_iter().flat_map(|fields| fields.keys().map(String::as_str));
-                let (message, help) = former(&below).unwrap_or_else(|| {
+                let (message, help) = misplaced(&below).unwrap_or_else(|| {
                     (format!("unknown field {}", quoted(&key.text)), suggest(&key.text, known.collect::<Vec<_>>()))
                 });
                 found.shape.add_at_key(&below, message, help);
@@ -157,13 +162,21 @@ impl<'a> Walk<'a> {
     }
 }
 
-/// What is said of a setting that had another unit, so that its value means nothing for what takes its place.
-fn former(path: &FieldPath) -> Option<(String, String)> {
-    const FORMER: [(&str, &str); 2] = [("limits.deletions.free", "claimants"), ("limits.deletions.objects", "most")];
-    let written = format!("{path}");
-    let (_, now) = FORMER.into_iter().find(|(former, _)| *former == written)?;
-    let message = "it counted objects, and what is counted now are claimants, such as Credentials";
-    Some((String::from(message), format!("Remove it. `{now}` takes its place, and its default suits most fleets.")))
+/// The message and the help for a field that had another name, or that belongs elsewhere.
+fn misplaced(path: &FieldPath) -> Option<(String, String)> {
+    if let [Step::Key(shared), Step::Key(own)] = path.steps()
+        && shared == DEFAULTS
+        && OWN.contains(&&**own)
+    {
+        let message = format!("`{own}` cannot be shared by regions");
+        return Some((message, format!("Write it in each region: `regions.NAME.{own}`.")));
+    }
+    let fields = path.steps().iter().map(|step| match step {
+        Step::Key(key) => &**key,
+        Step::Index(_) => "[]",
+    });
+    let renamed = renamed::key(fields)?;
+    Some((format!("the field is called `{}` now", renamed.new.replace('*', "NAME")), renamed.help()))
 }
 
 /// A character for which a text could not stand in kustomizations and delivery objects, where one would stop a whole

@@ -24,7 +24,7 @@ pub fn tree(fleet: &Fleet) -> Tree<'_> {
         ("resolution", fleet.resolution.show()),
         ("providerInterfaces", Some(given([("builtin", Some(Tree::text(builtin)))]))),
         ("kinds", Some(Tree::List(fleet.kinds.iter().map(|(kind, extra)| extra.tree(kind)).collect()))),
-        ("keep", fleet.keep.show()),
+        ("keepMetadata", fleet.keep.show()),
         ("companions", fleet.companions.show()),
         ("emitControllerIdentity", fleet.emit_controller_identity.show()),
         ("regions", Some(Tree::map(regions))),

@@ -1,13 +1,13 @@
 //! The configuration as it stands on the page: every key and value with its line and column.
 //!
-//! It is read a second time into this tree, so that a fault found long after parsing can still be
-//! pointed at. Values are kept only as far as [`super::shape`] needs them.
+//! The file is read into this tree, and fields from it, so that a fault found long after parsing can still be pointed at.
 
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
 
 use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
+use serde_json::Value as Json;
 
 use super::error::{FieldPath, Spot, Step};
 use crate::yaml::read::Spanned;
@@ -22,7 +22,7 @@ pub struct Position {
 }
 
 /// A value and where it stands.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Written {
     /// Where it stands, if the parser said so.
     pub at: Option<Position>,
@@ -31,7 +31,7 @@ pub struct Written {
 }
 
 /// A key and where it stands.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct WrittenKey {
     /// Where it stands, if the parser said so.
     pub at: Option<Position>,
@@ -40,7 +40,7 @@ pub struct WrittenKey {
 }
 
 /// What a value is.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub enum Value {
     /// Nothing.
     Null,
@@ -73,6 +73,19 @@ impl Value {
 }
 
 impl Written {
+    /// The same without places, for what reads values of a type.
+    pub(super) fn to_json(&self) -> Json {
+        match &self.value {
+            // No field takes a number that is not whole.
+            Value::Null | Value::Number => Json::Null,
+            Value::Bool(value) => Json::Bool(*value),
+            Value::Integer(number) => i64::try_from(*number).map_or(Json::Null, Json::from),
+            Value::Text(text) => Json::String(text.clone()),
+            Value::List(items) => items.iter().map(Self::to_json).collect(),
+            Value::Map(entries) => entries.iter().map(|(key, value)| (key.text.clone(), value.to_json())).collect(),
+        }
+    }
+
     /// Where the field at `path` stands, or the nearest one above it that is there.
     pub fn position(&self, path: &FieldPath, spot: Spot) -> Option<Position> {
         let (mut here, mut key, mut exact) = (self, None, true);

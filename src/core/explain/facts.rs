@@ -78,9 +78,9 @@ fn missing<T>(tied: &Tied<T>, field: &str, told: &mut Told) {
     }
 }
 
-/// Whether a condition of the gate lets the region pass.
+/// Tells of a condition, and if the region requires it.
 fn condition(to: &Destination<'_>, (name, status): (&String, Status), from: (&str, &Origin), told: &mut Told) {
-    if !to.region.gate.contains(name) {
+    if !to.region.require_conditions.contains(name) {
         return;
     }
     let word = match status {
@@ -88,7 +88,7 @@ fn condition(to: &Destination<'_>, (name, status): (&String, Status), from: (&st
         Status::False => "False",
         Status::Unknown => "unknown",
     };
-    told.add(&format!("{name}: {word}"), (from.0, Some(from.1)), Some("the gate"));
+    told.add(&format!("{name}: {word}"), (from.0, Some(from.1)), Some("what the region requires"));
 }
 
 fn profile(to: &Destination<'_>, cluster: &ClusterFacts, told: &mut Told) {
@@ -128,7 +128,7 @@ fn profile(to: &Destination<'_>, cluster: &ClusterFacts, told: &mut Told) {
         condition(to, (name, *status), (&from, origin), told);
     }
     if profile.deleting {
-        told.add("it is being deleted", (&from, Some(origin)), Some("the gate"));
+        told.add("it is being deleted", (&from, Some(origin)), Some("what the region requires"));
     }
 }
 
@@ -151,7 +151,7 @@ fn registered(to: &Destination<'_>, cluster: &ClusterFacts, told: &mut Told) {
         condition(to, (name, *status), (&from, origin), told);
     }
     if registered.disabled {
-        told.add("it is disabled", (&from, Some(origin)), Some("the gate"));
+        told.add("it is disabled", (&from, Some(origin)), Some("what the region requires"));
     }
 }
 

@@ -115,7 +115,7 @@ codes! {
 
     ContradictoryTies "contradictory-ties" Held Error "The objects that describe a region's cluster contradict each other, or describe another region's.";
     WrongCluster "wrong-cluster" Held Error "A region's cluster is another one than the published bundle says.";
-    RegionGated "region-gated" Held Error "A region's cluster is not in the state that its gate asks for.";
+    RegionGated "region-gated" Held Error "A region's cluster is not in the state that the configuration requires.";
     ForeignFile "foreign-file" Held Error "A region's folders hold a file that pouch did not write.";
     UnsignedBundle "unsigned-bundle" Held Error "A region has files and no manifest that the reuse key authenticates.";
     DeletionsHeld "deletions-held" Held Error "More would be withdrawn than the limits allow, so it stays published.";

@@ -42,7 +42,7 @@ pub enum Consumer {
     Flux,
     /// One Argo CD for all regions.
     ArgoCd(ArgoMode),
-    /// Neither; `pouch apply` does.
+    /// Neither; `pouch deliver` does.
     None,
 }
 
@@ -187,38 +187,34 @@ impl Setup {
         }
     }
 
-    /// `delivery` of the configuration, without the last line feed; none where nothing is in force.
-    pub fn delivery(&self) -> Option<String> {
+    /// `delivery` of `regionDefaults`, without the last line feed.
+    pub fn delivery(&self) -> String {
         let url = scalar(self.repository.as_deref().unwrap_or_default());
         // A name may look like a number.
         let name = scalar(&self.fleet);
-        match self.consumer {
-            Consumer::None => None,
-            Consumer::Flux => {
-                let (key, reaches) = match &self.hub {
-                    None => ("sops-age".to_string(), String::new()),
-                    Some(_) => {
-                        let (key, reaches) = self.on_hub("{region}");
-                        let why = "# How Flux gets to the region from the hub.";
-                        (scalar(&key), format!("\n    {why}\n    kubeConfig:\n      secretRef: {}", scalar(&reaches)))
-                    }
-                };
-                Some(format!(
-                    "delivery:\n  flux:\n    namespace: flux-system\n    # Of the GitRepository in {FOLDER}/.\n    sourceRef:\n      \
-                     kind: GitRepository\n      name: {name}\n    # The Secret with the region's age identity.\n    decryption:\n      \
-                     secretRef: {key}{reaches}\n    interval: 10m"
-                ))
+        let own = match (self.consumer, &self.hub) {
+            (Consumer::None | Consumer::Flux, None) | (Consumer::None, Some(_)) => {
+                return format!("  delivery: {}", self.consumer.word());
             }
-            Consumer::ArgoCd(mode) => Some(format!(
-                "delivery:\n  argocd:\n    namespace: argocd\n    # The AppProject in {FOLDER}/argocd.yaml.\n    project: {name}\n    \
-                 # As Argo CD reads the repository.\n    repoURL: {url}\n    # The cluster's name in Argo CD; where Argo CD runs on the \
-                 region itself, that is in-cluster.\n    destination:\n      name: \"{{region}}\"\n    mode: {}",
+            (Consumer::Flux, Some(_)) => {
+                let (key, reaches) = self.on_hub("{region}");
+                let (key, reaches) = (scalar(&key), scalar(&reaches));
+                format!(
+                    "flux:\n      # The Secret with the region's age identity.\n      decryption:\n        secretRef: {key}\n      # How \
+                     Flux gets to the region from the hub.\n      kubeConfig:\n        secretRef: {reaches}"
+                )
+            }
+            (Consumer::ArgoCd(mode), _) => format!(
+                "argocd:\n      # The AppProject in {FOLDER}/argocd.yaml.\n      project: {name}\n      # As Argo CD reads the \
+                 repository.\n      repoURL: {url}\n      # The cluster's name in Argo CD; where Argo CD runs on the region itself, that \
+                 is in-cluster.\n      destination:\n        name: \"{{region}}\"\n      mode: {}",
                 match mode {
                     ArgoMode::Plugin => "plugin",
                     ArgoMode::Ksops => "ksops",
                 }
-            )),
-        }
+            ),
+        };
+        format!("  delivery:\n    {own}")
     }
 
     /// The files of the consumer.
@@ -338,7 +334,7 @@ impl Setup {
     /// The command that gives the region's ServiceAccount the rights that the bundle takes.
     fn rights(&self, region: &str, flag: &str, indent: &str) -> String {
         format!(
-            "pouch rbac --apply --region {region} --service-account pouch/{}{flag} \\\n{indent}  | kubectl --context \
+            "pouch rbac --deliver --region {region} --service-account pouch/{}{flag} \\\n{indent}  | kubectl --context \
              {region} apply --server-side -f -",
             self.fleet
         )
@@ -347,7 +343,7 @@ impl Setup {
     /// The command that applies a bundle as that ServiceAccount.
     fn applies(&self, region: &str, key_file: &str, flag: &str, indent: &str) -> String {
         format!(
-            "pouch apply --region {region} --identity {key_file} --context {region} \\\n{indent}  --as \
+            "pouch deliver --region {region} --identity {key_file} --context {region} \\\n{indent}  --as \
              system:serviceaccount:pouch:{}{flag}",
             self.fleet
         )
@@ -502,7 +498,7 @@ spec:
 # Once, from the folder of pouch.yaml, and once there is a bundle the rights that it takes, and no others:
 #   kubectl --context {context} apply --server-side -f {path}
 #   {rights}
-# Then, as often as you publish, from here, from CI, or from a CronJob on the region (examples/apply-cronjob.yaml):
+# Then, as often as you publish, from here, from CI, or from a CronJob on the region (examples/deliver-cronjob.yaml):
 #   {applies}
 apiVersion: v1
 kind: Namespace

@@ -35,7 +35,6 @@ fn drafted(names: &[&str]) -> Draft {
         builtin: choose(Some(Numbers { major: 1, minor: 11 }), Interfaces::Some),
         regions: entries.collect(),
         grants: BTreeMap::new(),
-        consumer: Consumer::None,
     }
 }
 

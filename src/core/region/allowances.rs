@@ -28,6 +28,8 @@ pub struct Allowances {
     pub withdraw_broken: bool,
     /// Sources that may now be another cluster or repository: pairs of a region and the accepted identity.
     pub accept_source: BTreeSet<(String, String)>,
+    /// Sources that may show these states, although they are not later than those before.
+    pub accept_older: BTreeSet<(String, String)>,
 }
 
 impl Allowances {

@@ -28,7 +28,7 @@ pub(super) fn stays(input: &Input<'_>, history: &History, manifest: &Manifest, o
         readers.iter().all(|reader| now.contains(reader)) && is_shared(input, readers)
     };
     let is_over = || object.state.is_handover() && history.is_over(&object.key);
-    input.terms.world.fleet.limits.handover.0 > 0
+    input.terms.world.fleet.limits.retain_replaced.0 > 0
         && !input.terms.rekeys()
         && input.published.bytes(&object.key).is_some()
         && (!object.key.kind.is_secret() || is_open_to_those_only())
@@ -159,7 +159,7 @@ pub(super) fn left_out<'m>(
     let finding = |(why, keys): (&str, Vec<&ObjectKey>)| {
         let message = format!("no hand-over for {}: {why}", few(&keys, keys.len(), SHOWN));
         let help = "Consumers may miss it until they have followed. Raise the limit, or exchange less within \
-                    limits.handover.";
+                    limits.retainReplaced.";
         Finding::new(Code::NoHandover, message).in_region(&input.terms.to.region.name).help(help)
     };
     reasons.into_iter().map(finding).collect()
@@ -168,7 +168,7 @@ pub(super) fn left_out<'m>(
 /// What is said of objects that stay for a hand-over, and of those that needed them.
 pub(super) fn findings<'m>(input: &Input<'_>, objects: impl Iterator<Item = &'m ManifestObject>) -> Vec<Finding> {
     const SHOWN: usize = 3;
-    let time = input.terms.world.fleet.limits.handover;
+    let time = input.terms.world.fleet.limits.retain_replaced;
     let finding = |object: &ManifestObject| {
         let key = &object.key;
         let claimants: BTreeSet<&Claimant> = object.needed_by.iter().map(|needed_by| &needed_by.by).collect();

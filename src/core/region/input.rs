@@ -64,7 +64,7 @@ impl<'a> Terms<'a> {
     /// Whether something about the region's cluster holds it.
     pub(super) fn are_held(&self) -> bool {
         let cluster = self.world.cluster(&self.to.region.name);
-        cluster.is_some_and(|cluster| cluster.gate.is_some() || !cluster.holds.is_empty())
+        cluster.is_some_and(|cluster| cluster.waits.is_some() || !cluster.holds.is_empty())
     }
 
     /// The cluster that the region's bundle is made for: the one that was looked into, else the one that the published

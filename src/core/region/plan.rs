@@ -575,7 +575,7 @@ fn cluster_changes(input: &Input<'_>) -> Vec<Hold> {
     if input.terms.rekeys() || input.terms.to.region.state != RegionState::Active {
         return Vec::new();
     }
-    let told = cluster.holds.iter().chain(&cluster.gate).cloned();
+    let told = cluster.holds.iter().chain(&cluster.waits).cloned();
     told.chain(other_cluster(input)).chain(home::is_a_region(input)).map(Hold::fast).collect()
 }
 

@@ -1,4 +1,4 @@
-//! Applied: what `apply` did to a region, as summary and metrics have it.
+//! Applied: what `deliver` did to a region, as summary and metrics have it.
 
 use alloc::string::String;
 use alloc::vec::Vec;

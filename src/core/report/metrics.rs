@@ -64,7 +64,7 @@ pub fn text(summary: &Summary, times: &Times<'_>) -> String {
     let mut out = ended(run, summary.exit_code, times);
     let fleet = ("fleet", summary.fleet.as_deref().unwrap_or_default());
     out.family("pouch_credentials", "Credentials, and Clusters without one, by how the last run found them.");
-    // A run of `verify` or `apply` on a region looks at no Credentials; nought would be an alarm.
+    // A run of `verify` or `deliver` on a region looks at no Credentials; nought would be an alarm.
     if let Some(credentials) = &summary.credentials {
         for (verdict, count) in [
             ("admitted", credentials.admitted),
@@ -473,7 +473,7 @@ mod tests {
             troubles: Vec::new(),
         };
         let of_region = Summary {
-            command: "apply",
+            command: "deliver",
             credentials: None,
             regions: None,
             applied: Some(applied),
@@ -483,7 +483,7 @@ mod tests {
             ..summary()
         };
         let samples = parsed(&text(&of_region, &Times { now: 7, ..Times::default() }));
-        let run = [("fleet", "acme"), ("command", "apply"), ("region", "eu")];
+        let run = [("fleet", "acme"), ("command", "deliver"), ("region", "eu")];
         check(&samples, "pouch_last_run_exit_code", &run, 4.0);
         check(&samples, LAST_SUCCESS, &run, 7.0);
         let outcomes = [("unchanged", 5.0), ("added", 2.0), ("changed", 1.0), ("withdrawn", 1.0), ("failed", 1.0)];
@@ -566,9 +566,9 @@ mod tests {
             assert_eq!(success(other, 1, 9, &first), None, "{other:?}");
         }
         // A run of a region that did not get to know which one, or of which fleet.
-        let of_region = RunFacts { command: "apply", fleet: Some("acme"), about: &eu };
+        let of_region = RunFacts { command: "deliver", fleet: Some("acme"), about: &eu };
         let former = failed(of_region, 0, &Times { now: 5, ..Times::default() });
-        let whole = labels(&[("fleet", "acme"), ("command", "apply"), ("region", "eu")]);
+        let whole = labels(&[("fleet", "acme"), ("command", "deliver"), ("region", "eu")]);
         let unknown = RunFacts { about: &About::OneRegion, ..of_region };
         for lost in [unknown, RunFacts { fleet: None, ..unknown }, RunFacts { fleet: None, ..of_region }] {
             assert_eq!(success(lost, 5, 9, &former), Some((whole.clone(), 5.0)), "{lost:?}");

@@ -35,7 +35,7 @@ pub fn schema() -> Schema {
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Summary {
-    /// Always `pouch/v1alpha1`.
+    /// Always `pouch/v1alpha2`.
     pub api_version: &'static str,
     /// Always `Summary`.
     pub kind: &'static str,
@@ -46,11 +46,11 @@ pub struct Summary {
     pub command: &'static str,
     /// The exit code of the run.
     pub exit_code: u8,
-    /// Why the run failed; absent after one that did its work. Of a run that failed nothing else is told, but for `apply`: the
+    /// Why the run failed; absent after one that did its work. Of a run that failed nothing else is told, but for `deliver`: the
     /// bundle's commit and findings, and what it did until then.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub failure: Option<FailureRecord>,
-    /// The commit that was published or proposed, that `verify` looked at or held the work tree against, or of which `apply`
+    /// The commit that was published or proposed, that `verify` looked at or held the work tree against, or of which `deliver`
     /// read the bundle, if there is one; absent where commits were made at several places.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub commit: Option<String>,
@@ -63,10 +63,10 @@ pub struct Summary {
     /// Whether no Secret was looked into (`--no-values`); absent otherwise.
     #[serde(skip_serializing_if = "core::ops::Not::not")]
     pub no_values: bool,
-    /// How the Credentials fared, and Clusters without one; absent after `verify` and `apply`, which look at none.
+    /// How the Credentials fared, and Clusters without one; absent after `verify` and `deliver`, which look at none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub credentials: Option<Credentials>,
-    /// What became of the regions, sorted by name; absent after `verify` and `apply`, which publish nothing.
+    /// What became of the regions, sorted by name; absent after `verify` and `deliver`, which publish nothing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub regions: Option<Vec<Region>>,
     /// The region that `verify` compared with its bundle; absent after other commands.
@@ -78,7 +78,7 @@ pub struct Summary {
     /// The regions that `verify --live --all` compared with their bundles, sorted by name; absent after other commands.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub compared: Option<Vec<ComparedRegion>>,
-    /// The region that `apply` brought its bundle; absent after other commands, and where it did not get that far.
+    /// The region that `deliver` brought its bundle; absent after other commands, and where it did not get that far.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub applied: Option<AppliedRegion>,
     /// The command line that lets through all that the brake held in this run, but for regions that another hold keeps held

@@ -203,7 +203,7 @@ pub(crate) fn fleet(config: &Value) -> Fleet {
         if !region.is_object() {
             *region = json!({});
         }
-        let mut full = json!({"namespaces": {"allowed": ["*"]}, "detached": true});
+        let mut full = json!({"namespaces": {"allowed": ["*"]}, "k0rdentPushDisabled": true});
         if region.get("recipients").is_none() {
             merge(&mut full, json!({"recipients": [RECIPIENTS[index]]}));
         }

@@ -23,7 +23,7 @@ const EDITS: [(&str, usize); 10] = [
     ("add to `grants`: `- ", 10),
     ("Write `apiVersion: ", 1),
     ("Did you mean ", 8),
-    ("set `detached: true`", 5),
+    ("set `k0rdentPushDisabled: true`", 5),
     ("Write `namespace: ", 1),
     ("write `allowedNamespaces: ", 4),
     ("write `namespaceSelector: ", 0),
@@ -99,7 +99,7 @@ fn cured(scene: &Scene, finding: &Finding, mark: &str) -> Option<Scene> {
                 grants => *grants = json!([grant]),
             }
         }
-        "set `detached: true`" if help.contains(mark) => {
+        "set `k0rdentPushDisabled: true`" if help.contains(mark) => {
             let region = region()?;
             if !scene.config["regions"].is_object() {
                 scene.config["regions"] = json!({ region.as_str(): {} });
@@ -107,7 +107,7 @@ fn cured(scene: &Scene, finding: &Finding, mark: &str) -> Option<Scene> {
             if !scene.config["regions"][&region].is_object() {
                 scene.config["regions"][&region] = json!({});
             }
-            scene.config["regions"][&region]["detached"] = json!(true);
+            scene.config["regions"][&region]["k0rdentPushDisabled"] = json!(true);
             // The other half of it is done on the region, and seen by the next look.
             for document in scene.documents.iter_mut().filter(|it| it.node.str_at(&["kind"]) == Some("RegionFacts")) {
                 let mut value = json::value(&Tree::of(&document.node));

@@ -337,7 +337,7 @@ proptest! {
         let base = published(&Desk::new(&world(mode, before)), "eu");
         let all = world(mode, after);
         let mut alone = all.clone();
-        let other = json!({"state": "paused", "namespaces": {"allowed": ["nobody"]}, "detached": false});
+        let other = json!({"state": "paused", "namespaces": {"allowed": ["nobody"]}, "k0rdentPushDisabled": false});
         alone.config["regions"]["us"] = other;
         let (a, _) = render(&Desk::new(&all), "eu", &base, 0);
         let (b, _) = render(&Desk::new(&alone), "eu", &base, 0);

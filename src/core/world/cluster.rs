@@ -85,8 +85,8 @@ pub struct ClusterFacts {
     pub argocd: ArgoRegistration,
     /// Why the region stays as it is published.
     pub holds: Vec<Finding>,
-    /// What its gate says of the cluster; none where it lets everything pass.
-    pub gate: Option<Finding>,
+    /// Says why the region waits for its cluster; none where it does not.
+    pub waits: Option<Finding>,
 }
 
 impl ClusterFacts {
@@ -131,7 +131,7 @@ pub fn gather(
         }
         let argocd = files.registration(fleet, region, &profile, &mut findings);
         let mut cluster =
-            ClusterFacts { profile, registered, sight, definitions, argocd, holds: Vec::new(), gate: None };
+            ClusterFacts { profile, registered, sight, definitions, argocd, holds: Vec::new(), waits: None };
         if region.state == RegionState::Active {
             findings.extend(loose(region, &cluster));
             findings.extend(differing(region, &cluster));
@@ -140,7 +140,7 @@ pub fn gather(
             }
             cluster.holds = contradictions(region, &cluster);
             cluster.holds.extend(homeless(region, cluster.told(), snapshot));
-            cluster.gate = gate(region, &cluster);
+            cluster.waits = waits(region, &cluster);
         }
         clusters.insert(region.name.clone(), cluster);
     }
@@ -587,18 +587,21 @@ fn named(names: &[String]) -> String {
     few(names.iter(), names.len(), SHOWN)
 }
 
-/// Why a region's gate is shut, if it is.
-fn gate(region: &RegionConfig, cluster: &ClusterFacts) -> Option<Finding> {
-    if region.gate.is_empty() {
+/// Says why a region waits for its cluster, if it does.
+fn waits(region: &RegionConfig, cluster: &ClusterFacts) -> Option<Finding> {
+    if region.require_conditions.is_empty() {
         return None;
     }
-    let wait =
-        format!("Wait until that is over, or empty `regions.{}.gate`; nothing is withdrawn meanwhile.", region.name);
+    let wait = format!(
+        "Wait until that is over, or empty `regions.{}.requireConditions`; nothing is withdrawn meanwhile.",
+        region.name
+    );
     let (why, help) = match (&cluster.profile, &cluster.registered) {
         (Tied::To(key, _, profile), _) if profile.deleting => (format!("{key} is being deleted"), wait),
         (_, Tied::To(key, _, registered)) if registered.deleting => (format!("{key} is being deleted"), wait),
         (_, Tied::To(key, _, registered)) if registered.disabled => {
-            let help = format!("Enable it in the cluster registry, or empty `regions.{}.gate`.", region.name);
+            let help =
+                format!("Enable it in the cluster registry, or empty `regions.{}.requireConditions`.", region.name);
             (format!("{key} is disabled"), help)
         }
         (profile, registered) => match why_not(profile).or_else(|| why_not(registered)) {
@@ -608,11 +611,11 @@ fn gate(region: &RegionConfig, cluster: &ClusterFacts) -> Option<Finding> {
             None => conditions(region, cluster)?,
         },
     };
-    let message = format!("the gate of region {} is shut: {why}", region.name);
+    let message = format!("region {} waits for what it requires of its cluster: {why}", region.name);
     Some(Finding::new(Code::RegionGated, message).in_region(&region.name).help(help))
 }
 
-/// Which conditions of a gate do not hold, and what to do about it; none where all do.
+/// The required conditions that do not hold, and the cure; none where all do.
 fn conditions(region: &RegionConfig, cluster: &ClusterFacts) -> Option<(String, String)> {
     let of_profile = cluster.profile.known().map(|profile| &profile.conditions);
     let of_registry = cluster.registered.known().map(|registered| &registered.conditions);
@@ -622,7 +625,7 @@ fn conditions(region: &RegionConfig, cluster: &ClusterFacts) -> Option<(String, 
     };
     let mut why = Vec::new();
     let mut missing = None;
-    for condition in &region.gate {
+    for condition in &region.require_conditions {
         match said(condition) {
             Some(Status::True) => {}
             Some(Status::False) => why.push(format!("{condition} is False")),
@@ -639,14 +642,14 @@ fn conditions(region: &RegionConfig, cluster: &ClusterFacts) -> Option<(String, 
     let has = of_profile.into_iter().chain(of_registry).flat_map(BTreeMap::keys).map(String::as_str);
     let meant = missing.and_then(|condition| suggested(condition, has));
     let help = match (meant, missing) {
-        (Some(meant), _) => format!("Did you mean {meant}? Correct `regions.{}.gate`.", region.name),
+        (Some(meant), _) => format!("Did you mean {meant}? Correct `regions.{}.requireConditions`.", region.name),
         (None, Some(_)) => format!(
-            "Correct `regions.{}.gate`. If `pouch facts` printed the object, print it again: it has the conditions that the \
-             gate asked for then.",
+            "Correct `regions.{}.requireConditions`. If `pouch facts` printed the object, print it again: it has the conditions that the \
+             region required then.",
             region.name
         ),
         (None, None) => format!(
-            "Wait until the cluster is well, or take the condition out of `regions.{}.gate`; nothing is withdrawn meanwhile.",
+            "Wait until the cluster is well, or take the condition out of `regions.{}.requireConditions`; nothing is withdrawn meanwhile.",
             region.name
         ),
     };

@@ -21,12 +21,12 @@ pub(super) fn told_otherwise(
     let mut differs = |message: String, help: String| {
         findings.push(Finding::new(Code::FactDiffers, message).in_region(&region.name).help(help));
     };
-    if region.detached && own.is_some_and(|own| !own.is_empty()) {
+    if region.push_disabled && own.is_some_and(|own| !own.is_empty()) {
         let message = format!(
-            "the configuration says that region {} is detached, but its own ProviderInterfaces define identities",
+            "the configuration says that k0rdent pushes nothing to region {}, but its own ProviderInterfaces define identities",
             region.name
         );
-        let help = "Reduce them to clusterIdentityKinds, or remove `detached`: what the region has counts.";
+        let help = "Reduce them to clusterIdentityKinds, or remove `k0rdentPushDisabled`: what the region has counts.";
         differs(message, help.to_string());
     }
     for (kind, extra) in &fleet.kinds {

@@ -14,11 +14,18 @@ use crate::error::Failure;
 use crate::run::told::Given;
 use crate::settings::region_called;
 
+/// The advice for a value that is none.
+const COPY: &str = "Copy the flag from the finding's help line.";
+
+/// The heading of these flags in help.
+const HEADING: &str = "Accepting what is held";
+
 /// How many sources a message names.
 const MOST_NAMED: usize = 8;
 
 /// What a run lets through that is otherwise held.
 #[derive(Clone, PartialEq, Eq, Debug, Default, clap::Args)]
+#[command(next_help_heading = HEADING)]
 pub struct Accepted {
     /// Let withdrawals through, of one namespace or of several of a region, with the digest that the finding printed
     #[arg(long, value_name = "REGION[/NAMESPACE]=DIGEST")]
@@ -29,9 +36,12 @@ pub struct Accepted {
     /// Let Secrets be sealed anew whose files do not match the manifest, or all values of a region be replaced
     #[arg(long, value_name = "REGION=DIGEST")]
     accept_reseal: Vec<String>,
-    /// Let a source be another repository or cluster than before, or show a state that is no later one
-    #[arg(long, value_name = "REGION=ID|SOURCE=STATE")]
+    /// Let the sources of a region be another repository or cluster than before
+    #[arg(long, value_name = "REGION=ID")]
     accept_source: Vec<String>,
+    /// Let a source show this state, although it is not later than the one before
+    #[arg(long, value_name = "SOURCE=STATE")]
+    accept_older: Vec<String>,
     /// Remove files in a region's folders that pouch did not write
     #[arg(long, value_name = "REGION")]
     remove_foreign: Vec<String>,
@@ -39,6 +49,7 @@ pub struct Accepted {
 
 /// What a run lets through, and what it does anew.
 #[derive(Clone, PartialEq, Eq, Debug, Default, clap::Args)]
+#[command(next_help_heading = HEADING)]
 pub struct Requested {
     /// What is let through.
     #[command(flatten)]
@@ -93,7 +104,7 @@ impl Requested {
                 let message = format!(
                     "--withdraw takes NAMESPACE/NAME of a Credential, KIND/NAMESPACE/NAME of another claimant, or `broken`, not {value:?}"
                 );
-                Failure::usage(message, "Copy the flag from the finding's help line.")
+                Failure::usage(message, COPY)
             })
         };
         named.map(claimant).collect()
@@ -140,10 +151,7 @@ fn pair(flag: &str, value: &str, fleet: &Fleet) -> Result<(String, String), Fail
         Some((region, rest)) if !rest.is_empty() => {
             Ok((region_called(fleet, region)?.name.to_string(), rest.to_owned()))
         }
-        _ => Err(Failure::usage(
-            format!("{flag} takes REGION=VALUE, as the finding printed it"),
-            "Copy the flag from the finding's help line.",
-        )),
+        _ => Err(Failure::usage(format!("{flag} takes REGION=VALUE, as the finding printed it"), COPY)),
     }
 }
 
@@ -154,7 +162,7 @@ fn source_called(fleet: &Fleet, name: &str) -> Result<String, Failure> {
         return Ok(name.to_owned());
     }
     Err(Failure::usage(
-        format!("--accept-source names {name:?}, and the configuration has no such source"),
+        format!("--accept-older names {name:?}, and the configuration has no such source"),
         format!("Correct the name; there are {}.", few(&names, names.len(), MOST_NAMED)),
     ))
 }
@@ -166,18 +174,25 @@ impl Accepted {
         accepted.extend(self.of_flags(fleet)?);
         let mut accept_source = BTreeSet::new();
         for value in &self.accept_source {
-            accept_source.insert(
-                match value.split_once('=').filter(|(_, state)| SourceState::parse(state).is_some()) {
-                    Some((source, state)) => (source_called(fleet, source)?, state.to_owned()),
-                    None => pair("--accept-source", value, fleet)?,
-                },
-            );
+            if value.split_once('=').is_some_and(|(_, state)| SourceState::parse(state).is_some()) {
+                let help = format!("Write --accept-older {value}, if {value} is a source and its state.");
+                return Err(Failure::usage("--accept-source takes REGION=ID", help));
+            }
+            accept_source.insert(pair("--accept-source", value, fleet)?);
+        }
+        let mut accept_older = BTreeSet::new();
+        for value in &self.accept_older {
+            let Some((source, state)) = value.split_once('=').filter(|(_, state)| SourceState::parse(state).is_some())
+            else {
+                return Err(Failure::usage("--accept-older takes SOURCE=STATE, as the finding printed it", COPY));
+            };
+            accept_older.insert((source_called(fleet, source)?, state.to_owned()));
         }
         for region in &self.remove_foreign {
             region_called(fleet, region)?;
         }
         let remove_foreign = self.remove_foreign.iter().cloned().collect();
-        Ok(Allowances { accepted, remove_foreign, accept_source, ..Allowances::default() })
+        Ok(Allowances { accepted, remove_foreign, accept_source, accept_older, ..Allowances::default() })
     }
 
     /// What flags let through of the brake.
@@ -199,7 +214,7 @@ impl Accepted {
                 if !is_digest(&digest) {
                     return Err(Failure::usage(
                         format!("{flag} takes the 16 hex digits that the finding printed"),
-                        "Copy the flag from the finding's help line.",
+                        COPY,
                     ));
                 }
                 accepted.push(Acceptance { region: Region::from(region.as_str()), namespace, what, digest });

@@ -68,19 +68,18 @@ impl Asked {
         Ok(opened)
     }
 
-    /// Works out what is meant: `named` are Credentials that stand on the command line without a flag, `outputs` the
-    /// folders that no source is read from.
+    /// Resolves the flags; `outputs` are the folders that no source is read from.
     pub fn prepared<'a>(
         &self,
         session: &'a Session,
         opened: &'a Opened,
-        (named, outputs): (&[String], Vec<PathBuf>),
+        outputs: Vec<PathBuf>,
     ) -> Result<Prepared<'a>, Failure> {
         let fleet = &opened.settings.fleet;
         let no_values = self.look.no_values;
         let keys = if no_values { KeyRing::blind() } else { opened.keys(session)? };
         let allowances = self.wanted.allowances(fleet)?;
-        let selection = self.part.selection(fleet, named)?;
+        let selection = self.part.selection(fleet)?;
         let reach = self.reach.reach(&session.ambient);
         let is_plain = self.wanted == Requested::default()
             && selection.refresh.is_none()

@@ -46,7 +46,7 @@ pub struct Args {
     /// How findings are written
     #[arg(short, long, value_name = "FORMAT", default_value = "text")]
     output: Format,
-    /// From which severity on findings end the run with 7
+    /// Minimum severity that fails the run with 7
     #[arg(long, value_name = "LEVEL", default_value = "error")]
     deny: Deny,
     /// Leave out the findings that stand in this file, which --write-baseline has written
@@ -78,18 +78,22 @@ enum Format {
     Codequality,
 }
 
-/// From which severity on findings are denied.
+/// The minimum severity that fails a run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
-enum Deny {
+pub enum Deny {
+    /// Errors
     Error,
+    /// Warnings and errors
     Warning,
+    /// Everything that is reported
     Info,
     /// Whatever is found, the run ends with 0
     None,
 }
 
 impl Deny {
-    fn severity(self) -> Option<Severity> {
+    /// The severity, if there is one.
+    pub fn severity(self) -> Option<Severity> {
         match self {
             Deny::Error => Some(Severity::Error),
             Deny::Warning => Some(Severity::Warning),
@@ -105,7 +109,7 @@ pub fn run(session: &Session, args: &Args) -> Result<Ended, Failure> {
     let known = args.baseline.as_deref().map(read).transpose()?;
     let asked = Asked::reaching(args.reach.clone()).looking(&args.look);
     let opened = asked.open(session)?;
-    let prepared = asked.prepared(session, &opened, (&[], vec![opened.output()]))?;
+    let prepared = asked.prepared(session, &opened, vec![opened.output()])?;
     let places = prepared.look(None)?;
     let failed = places.failed();
     let mut report = places.report;

@@ -82,7 +82,7 @@ pub fn run(session: &Session, args: &Args) -> Result<Ended, Failure> {
     let opened = asked.open(session)?;
     let fleet = &opened.settings.fleet;
     let question = args.question(session, &opened)?;
-    let prepared = asked.prepared(session, &opened, (&[], vec![opened.output()]))?;
+    let prepared = asked.prepared(session, &opened, vec![opened.output()])?;
     let places = prepared.narrowed(&question).look(Some(&question))?;
     // What stands at a place that could not be looked at is not told, and not denied either.
     let failed = places.failed();

@@ -46,6 +46,9 @@ pub struct Args {
     /// the current folder
     #[arg(value_name = "REPO")]
     repository: Option<String>,
+    /// The same as REPO
+    #[arg(long, value_name = "REPO", conflicts_with = "repository")]
+    repo: Option<String>,
     /// Only what this recipient could read, as if its identity had leaked; may be given several times
     #[arg(long, value_name = "AGE1…")]
     recipient: Vec<String>,
@@ -100,7 +103,7 @@ pub fn run(session: &Session, args: &Args) -> Result<Ended, Failure> {
         ));
     }
     let asked = Asked {
-        repository: args.repository.as_deref(),
+        repository: args.repository(),
         recipients,
         removed: args.removed,
         key_id,
@@ -116,6 +119,10 @@ pub fn run(session: &Session, args: &Args) -> Result<Ended, Failure> {
 }
 
 impl Args {
+    fn repository(&self) -> Option<&str> {
+        self.repository.as_deref().or(self.repo.as_deref())
+    }
+
     fn recipients(&self) -> Result<BTreeSet<Recipient>, Failure> {
         let parsed = |text: &String| {
             let named = |error: pouch_core::recipient::RecipientError| {
@@ -128,7 +135,7 @@ impl Args {
 
     fn key_id(&self, ambient: &Ambient) -> Result<Option<&str>, Failure> {
         let Some(id) = &self.reuse_key_leaked else { return Ok(None) };
-        match (id.as_str(), self.repository.as_deref()) {
+        match (id.as_str(), self.repository()) {
             ("", Some(typed)) if is_key_id(typed) && !ambient.cwd().join(typed).exists() => Err(Failure::usage(
                 format!("there is no repository {typed}"),
                 format!("Did you mean --reuse-key-leaked={typed}?"),

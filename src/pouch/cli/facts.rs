@@ -9,7 +9,7 @@ use pouch_core::world::cluster::Tied;
 
 use super::reach::{self, ReachArgs};
 use crate::error::{Ended, Failure};
-use crate::session::{Session, Tolerate};
+use crate::session::Session;
 use crate::settings::{Opened, region_called};
 use crate::survey::source::live::Values;
 use crate::survey::{Surveyor, survey};
@@ -87,6 +87,5 @@ pub fn run(session: &Session, args: &Args) -> Result<Ended, Failure> {
         session.ui.note("nothing is known of any region's cluster; docs/regions.md says what can be");
     }
     session.ui.result(&documents.join("---\n"));
-    let partial = lacks && !session.tolerates(Tolerate::Partial);
-    Ok(if partial { Ended::Partial } else { Ended::Done })
+    Ok(if lacks { Ended::Partial } else { Ended::Done })
 }

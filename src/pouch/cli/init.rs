@@ -31,7 +31,7 @@ already.";
 /// Credentials need today is granted, each use by itself and with the Credential's name. ClusterProfiles and
 /// the cluster registry's Clusters are regions as well, if it has some and lets them be listed. Secrets are not
 /// read. Keys go to the folder keys/, which first gets a .gitignore that keeps all of it out of git.
-/// With --with, the folder setup/ gets what Flux, Argo CD or `pouch apply` needs beside the bundles, without any
+/// With --with, the folder setup/ gets what Flux, Argo CD or `pouch deliver` needs beside the bundles, without any
 /// key, and the configuration delivers by it. Nothing that exists is overwritten.
 #[derive(clap::Args, Debug)]
 #[command(after_long_help = EXAMPLES)]
@@ -72,7 +72,7 @@ enum ConsumerWord {
     Flux,
     /// Argo CD, one for all regions
     Argocd,
-    /// Neither: `pouch apply`, by hand, in CI or in a CronJob
+    /// Neither: `pouch deliver`, by hand, in CI or in a CronJob
     None,
 }
 

@@ -39,11 +39,11 @@ pub struct Args {
     escrow: bool,
     /// Make a reuse key instead [default: keys/reuse.key beside the configuration]
     #[arg(long, value_name = "FILE", num_args = 0..=1,
-          conflicts_with_all = ["region", "escrow", "identity", "manifest", "context", "kubeconfig", "consumer"])]
+          conflicts_with_all = ["region", "escrow", "write_identity", "manifest", "context", "kubeconfig", "consumer"])]
     reuse_key: Option<Option<PathBuf>>,
     /// Where the identity goes [default: keys/REGION.txt, with --escrow keys/escrow.txt, beside the configuration]
     #[arg(long, value_name = "FILE")]
-    identity: Option<PathBuf>,
+    write_identity: Option<PathBuf>,
     /// Write the Secret as a manifest to FILE too, or with `-` to stdout in place of the recipient
     #[arg(long, value_name = "FILE")]
     manifest: Option<PathBuf>,
@@ -66,7 +66,7 @@ pub fn run(session: &Session, args: &Args) -> Result<Ended, Failure> {
     let order = Order {
         region: args.region.as_deref(),
         is_escrow: args.escrow,
-        identity: args.identity.as_deref(),
+        identity: args.write_identity.as_deref(),
         manifest: args.manifest.as_deref(),
         consumer: args.consumer,
         reach: args.reach.reach(&session.ambient),

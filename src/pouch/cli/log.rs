@@ -1,10 +1,12 @@
 //! `pouch log`: the life of a credential, from the history of the branches that regions follow.
 
 use clap::ValueEnum;
+use pouch_core::finding::Severity;
 use pouch_core::log::text::Most;
 use pouch_core::log::{Log, markdown, text};
 use pouch_core::report::markdown::markdown as render;
 
+use super::check::Deny;
 use super::reach::{self, ReachArgs};
 use super::subject::{self, Kind, Words};
 use crate::error::{Ended, Failure};
@@ -20,7 +22,7 @@ Examples:
   pouch log team-a/aws
   pouch log secret kcm-system/aws-secret
   pouch log region eu-west -o markdown
-  pouch log --older-than 90d --deny           for a job that reminds people
+  pouch log --older-than 90d --deny warning   for a job that reminds people
   pouch log --repo fleet.git --rev main       without a configuration
 
 Exit codes: 0 answered; 1 no commit ever had what was asked about; 5 the repository cannot be read, or not \
@@ -48,9 +50,9 @@ pub struct Args {
     /// Entries of this name are no secret, and make no Secret old; may be given several times
     #[arg(long, value_name = "ENTRY")]
     not_secret: Vec<String>,
-    /// End with 7 if --older-than lists anything
-    #[arg(long)]
-    deny: bool,
+    /// Minimum severity that fails the run with 7; a Secret that --older-than lists is a warning
+    #[arg(long, value_name = "LEVEL", requires = "older_than", default_value = "error")]
+    deny: Deny,
     /// Read the sources and the reuse key too, and tell since when today's values are published
     #[arg(long)]
     values: bool,
@@ -87,10 +89,6 @@ pub fn run(session: &Session, args: &Args) -> Result<Ended, Failure> {
         let help = "Give the name of a branch, a commit's id, or refs/tags/TAG.";
         return Err(Failure::usage(format!("{bad:?} names no branch, tag or commit"), help));
     }
-    if args.deny && args.older_than.is_none() {
-        let help = "Say from which age on a Secret is too old: `pouch log --older-than 90d --deny`.";
-        return Err(Failure::usage("--deny needs --older-than AGE", help));
-    }
     // Without a configuration a repository can be looked at all the same, unless values are wanted.
     let opened = if args.values { Some(Opened::open(session)?) } else { Opened::open_if_there(session)? };
     let asked = Asked {
@@ -107,7 +105,8 @@ pub fn run(session: &Session, args: &Args) -> Result<Ended, Failure> {
     };
     let log = answer(session, &asked)?;
     session.ui.result(&args.shown(session, &log)?);
-    Ok(if args.deny && !log.secrets.is_empty() { Ended::Denied } else { Ended::Done })
+    let is_denied = args.deny.severity().is_some_and(|least| least <= Severity::Warning) && !log.secrets.is_empty();
+    Ok(if is_denied { Ended::Denied } else { Ended::Done })
 }
 
 impl Args {

@@ -14,12 +14,9 @@ use crate::settings::region_called;
 #[derive(Clone, Debug, Default, clap::Args)]
 #[command(next_help_heading = "Refreshing a part")]
 pub struct Part {
-    /// Refresh only this Credential, or KIND/NAMESPACE/NAME of another claimant, such as guest/team-a/pull, and remove
-    /// nothing; may be given several times
-    // A flag also where it may be a word of its own: `render` takes a folder in that place, and the line that lets
-    // something through is for either.
-    #[arg(long, value_name = "[KIND/]NAMESPACE/NAME")]
-    credential: Vec<String>,
+    /// Refresh only these Credentials, by NAMESPACE/NAME, or other claimants, such as guest/team-a/pull, and remove nothing
+    #[arg(value_name = "CREDENTIAL", help_heading = None)]
+    credentials: Vec<String>,
     /// Refresh only Credentials of this namespace, and remove nothing; may be given several times
     #[arg(short, long, value_name = "NAMESPACE")]
     namespace: Vec<String>,
@@ -42,11 +39,11 @@ impl Part {
         Ok(())
     }
 
-    /// What the flags, and Credentials that are named without one, say; everything where nothing is named.
+    /// The part that is named; everything if nothing is.
     ///
     /// # Errors
     /// Where a region is not configured, a Credential is not `NAMESPACE/NAME`, or a selector is none.
-    pub fn selection(&self, fleet: &Fleet, named: &[String]) -> Result<Selection, Failure> {
+    pub fn selection(&self, fleet: &Fleet) -> Result<Selection, Failure> {
         let mut refresh = Refresh {
             namespaces: self.namespace.iter().map(|name| Namespace::from(name.as_str())).collect(),
             ..Refresh::default()
@@ -54,8 +51,7 @@ impl Part {
         for region in &self.region {
             refresh.regions.insert(region_called(fleet, region)?.name.clone());
         }
-        let credentials = named.iter().chain(&self.credential);
-        refresh.claimants = credentials.map(|text| claimant(text)).collect::<Result<BTreeSet<_>, _>>()?;
+        refresh.claimants = self.credentials.iter().map(|text| claimant(text)).collect::<Result<BTreeSet<_>, _>>()?;
         refresh.labels = self.selector.as_deref().map(selector).transpose()?;
         let is_whole = refresh == Refresh::default();
         Ok(Selection { refresh: (!is_whole).then_some(refresh), ..Selection::default() })
@@ -75,7 +71,11 @@ fn selector(text: &str) -> Result<Selector, Failure> {
 
 fn claimant(text: &str) -> Result<Claimant, Failure> {
     Claimant::of_path(text).ok_or_else(|| {
+        if !text.contains('/') || text.starts_with(['/', '.']) || text.ends_with('/') {
+            let help = "Write NAMESPACE/NAME, such as team-a/aws. A directory to write to is named by `pouch render --output-dir DIR`.";
+            return Failure::usage(format!("{text:?} names no Credential"), help);
+        }
         let help = "Write NAMESPACE/NAME, such as team-a/aws; of a Cluster cluster/NAMESPACE/NAME, of a ClusterResourceSet clusterresourceset/NAMESPACE/NAME, of a ManagedResource managedresource/NAMESPACE/NAME, of a group of guest clusters guest/NAMESPACE/GROUP, and of one of its entries that with /KIND/NAMESPACE/NAME behind it.";
-        Failure::usage(format!("{text:?} is no Credential"), help)
+        Failure::usage(format!("{text:?} names no Credential"), help)
     })
 }

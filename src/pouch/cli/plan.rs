@@ -76,7 +76,7 @@ pub fn run(session: &Session, args: &Args) -> Result<Ended, Failure> {
     let opened = asked.open(session)?;
     let command = Command { name: NAME, detailed_exitcode: args.detailed_exitcode, output: args.output };
     match &opened.settings.fleet.output.git {
-        Some(_) => branches(session, &opened, (asked, &[], First::Said), command),
+        Some(_) => branches(session, &opened, (asked, First::Said), command),
         None => folder(session, &opened, (asked, opened.output()), command),
     }
 }
@@ -108,11 +108,11 @@ impl Command {
 pub fn branches(
     session: &Session,
     opened: &Opened,
-    (asked, named, first): (&Asked, &[String], First),
+    (asked, first): (&Asked, First),
     command: Command,
 ) -> Result<Ended, Failure> {
     let output = Output::of(opened)?;
-    let prepared = asked.prepared(session, opened, (named, vec![opened.output()]))?;
+    let prepared = asked.prepared(session, opened, vec![opened.output()])?;
     told::check_message(&opened.settings.fleet)?;
     // What another run told explains nothing.
     let is_plain = prepared.is_plain && command.question().is_none();
@@ -127,7 +127,7 @@ pub fn folder(
     (asked, target): (&Asked, PathBuf),
     command: Command,
 ) -> Result<Ended, Failure> {
-    let prepared = asked.prepared(session, opened, (&[], vec![target.clone(), opened.output()]))?;
+    let prepared = asked.prepared(session, opened, vec![target.clone(), opened.output()])?;
     let (report, survey) = prepared.look_at(&target, command.question())?;
     survey.wiped_beside(|| finish(session, opened, (Places::of_folder(report), asked, "render"), command))
 }

@@ -38,12 +38,9 @@ pub struct Args {
     /// Publish where no bundle of the fleet stands yet: in a new branch, or under another `output.path`
     #[arg(long)]
     first: bool,
-    /// Say what would happen, and change nothing: what `pouch plan` says of the branch
+    /// Change nothing: this is `pouch plan`, of the branch
     #[arg(long)]
     dry_run: bool,
-    /// Refresh only this Credential, and remove nothing; may be given several times
-    #[arg(value_name = "NAMESPACE/NAME")]
-    named: Vec<String>,
     #[command(flatten)]
     asked: Asked,
     #[command(flatten)]
@@ -63,11 +60,11 @@ pub fn run(session: &Session, args: &Args) -> Result<Ended, Failure> {
     if args.dry_run {
         let first = if args.first { First::Taken } else { First::Said };
         let command = plan::Command::dry_run("publish --dry-run");
-        return plan::branches(session, &opened, (&args.asked, &args.named, first), command);
+        return plan::branches(session, &opened, (&args.asked, first), command);
     }
     let fleet = &opened.settings.fleet;
     let output = Output::of(&opened)?.waiting(args.turn.most());
-    let prepared = args.asked.prepared(session, &opened, (&args.named, vec![opened.output()]))?;
+    let prepared = args.asked.prepared(session, &opened, vec![opened.output()])?;
     // A template that does not work should be known before anything is read.
     told::check_message(fleet)?;
     let (run, surveyor) = (prepared.run(), prepared.surveyor());

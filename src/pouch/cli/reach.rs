@@ -38,17 +38,6 @@ pub struct ReachArgs {
     asking: Asking,
 }
 
-/// Flags that say which region's cluster is looked at, and how.
-#[derive(Clone, Debug, Default, clap::Args)]
-#[command(next_help_heading = "Reaching a live cluster")]
-pub struct RegionReach {
-    /// The kubeconfig; by default KUBECONFIG, then ~/.kube/config
-    #[arg(long, value_name = "FILE")]
-    kubeconfig: Option<PathBuf>,
-    #[command(flatten)]
-    asking: Asking,
-}
-
 /// As whom a cluster is asked, and with what patience.
 #[derive(Clone, Debug, Default, clap::Args)]
 struct Asking {
@@ -64,6 +53,11 @@ struct Asking {
 }
 
 impl ReachArgs {
+    /// The context that is named.
+    pub fn context(&self) -> Option<&str> {
+        self.context.as_deref()
+    }
+
     /// Whether a flag names a cluster, or who asks it.
     pub fn names_a_cluster(&self) -> bool {
         self.kubeconfig.is_some() || self.context.is_some() || self.asking.names_somebody()
@@ -72,18 +66,6 @@ impl ReachArgs {
     /// What the flags mean; paths are relative to the current folder.
     pub fn reach(&self, ambient: &Ambient) -> Reach {
         self.asking.reach(self.kubeconfig.as_ref(), self.context.clone(), ambient)
-    }
-}
-
-impl RegionReach {
-    /// Whether a flag says where the cluster is, or who asks it.
-    pub fn names_a_cluster(&self) -> bool {
-        self.kubeconfig.is_some() || self.asking.names_somebody()
-    }
-
-    /// What the flags mean for the cluster of this context.
-    pub fn reach(&self, context: &str, ambient: &Ambient) -> Reach {
-        self.asking.reach(self.kubeconfig.as_ref(), Some(context.to_owned()), ambient)
     }
 }
 

@@ -49,7 +49,7 @@ pub fn refuse(global: &Global) -> Result<(), Failure> {
     };
     Err(Failure::usage(
         format!("this command has nothing to write to the file of {flag}"),
-        "Only `render`, `publish`, `rekey`, `verify` and `apply` write a summary and metrics, and `plan` a summary. Leave the \
+        "Only `render`, `publish`, `rekey`, `verify` and `deliver` write a summary and metrics, and `plan` a summary. Leave the \
          flag out.",
     ))
 }
@@ -130,9 +130,9 @@ mod tests {
         cli.build();
         for command in cli.get_subcommands().filter(|command| command.get_name() != "help") {
             for (name, writers) in [
-                ("summary", &["plan", "render", "publish", "rekey", "verify", "apply"][..]),
-                ("metrics", &["render", "publish", "rekey", "verify", "apply"]),
-                ("tolerate", &["render", "publish", "rekey", "apply", "rbac", "facts"]),
+                ("summary", &["plan", "render", "publish", "rekey", "verify", "deliver"][..]),
+                ("metrics", &["render", "publish", "rekey", "verify", "deliver"]),
+                ("tolerate", &["render", "publish", "rekey", "deliver"]),
             ] {
                 let writes = writers.contains(&command.get_name());
                 let flag = command.get_arguments().find(|flag| flag.get_id() == name).unwrap();

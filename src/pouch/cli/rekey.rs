@@ -185,7 +185,7 @@ impl Work for Rekey<'_> {
     }
 
     fn read(&self, stamps: Vec<Stamp>) -> Result<Self::Read, Failure> {
-        let accepted = self.0.run.allowances.accept_source.clone();
+        let accepted = self.0.run.allowances.accept_older.clone();
         self.0.read(Some(&Last { stamps, accepted }))
     }
 

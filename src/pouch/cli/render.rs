@@ -19,7 +19,8 @@ use crate::survey::survey;
 const EXAMPLES: &str = "\
 Examples:
   pouch render                                into the folder that `output.path` names
-  pouch render --dry-run /tmp/x               say what would be written to another one
+  pouch render --output-dir /tmp/x            into another one
+  pouch render team-a/aws                     this Credential alone
 
 Exit codes: 0 done or nothing to do; 3 some Credentials are broken or refused; 4 a region is held; \
 5 a source cannot be read; 8 `verify` would find a fault; 64 usage or configuration.";
@@ -31,10 +32,10 @@ Exit codes: 0 done or nothing to do; 3 some Credentials are broken or refused; 4
 #[derive(Debug, clap::Args)]
 #[command(after_help = reach::ONLY_FOR, after_long_help = reach::below(EXAMPLES))]
 pub struct Args {
-    /// Where to write; by default `output.path` of the configuration
-    #[arg(value_name = "DIR")]
-    directory: Option<PathBuf>,
-    /// Say what would happen, and write nothing: what `pouch plan` says of the folder
+    /// The directory to write to [default: `output.path` of the configuration]
+    #[arg(long, value_name = "DIR")]
+    output_dir: Option<PathBuf>,
+    /// Write nothing: this is `pouch plan`, of the directory
     #[arg(long)]
     dry_run: bool,
     #[command(flatten)]
@@ -52,7 +53,7 @@ impl Args {
 pub fn run(session: &Session, args: &Args) -> Result<Ended, Failure> {
     let opened = args.asked.open(session)?;
     let fleet = &opened.settings.fleet;
-    let target = match &args.directory {
+    let target = match &args.output_dir {
         Some(directory) => session.ambient.cwd().join(directory),
         None => opened.output(),
     };
@@ -60,7 +61,7 @@ pub fn run(session: &Session, args: &Args) -> Result<Ended, Failure> {
         let command = plan::Command::dry_run("render --dry-run");
         return plan::folder(session, &opened, (&args.asked, target), command);
     }
-    let prepared = args.asked.prepared(session, &opened, (&[], vec![target.clone(), opened.output()]))?;
+    let prepared = args.asked.prepared(session, &opened, vec![target.clone(), opened.output()])?;
     // Locked before the sources are read: a run that waited would publish an older reading over a newer.
     let shelf = DirectoryShelf::open(&target)?;
     let survey = session.timed("survey", || survey(&prepared.surveyor(), Values::Read))?;
@@ -73,7 +74,7 @@ pub fn run(session: &Session, args: &Args) -> Result<Ended, Failure> {
         report.spend();
         harden::published(target.display().to_string());
         // What is rendered elsewhere, or beside a branch, is for looking at.
-        let is_record = args.directory.is_none() && fleet.output.git.is_none();
+        let is_record = args.output_dir.is_none() && fleet.output.git.is_none();
         let artifacts = is_record.then(|| prepared.copying().of_folder(&report, &target)).flatten();
         told::tell(session, &report, &told::outcomes(session, &report), &args.asked.wanted.given(fleet)?);
         let places = Places::of_folder(report).with(artifacts);

@@ -190,15 +190,16 @@ mod tests {
         let validator = validator(Document::Fleet);
         let example = examples().remove(0);
         for (from, to) in [
-            ("kind: Fleet", "kind: Flet"),
+            ("metadata: {", "kind: Flet\nmetadata: {"),
             ("metadata:", "metadat:"),
-            ("kind: Fleet", "kind: Fleet\nzebra: 1"),
-            ("kind: Fleet", "kind: Fleet\nresolution: kcn"),
+            ("metadata: {", "zebra: 1\nmetadata: {"),
+            ("metadata: {", "resolution: kcn\nmetadata: {"),
             ("limits: {", "limits: {attempts: 0, "),
             ("limits: {", "limits: {attempts: many, "),
             ("percent: 20", "percent: 101"),
-            ("kind: Fleet", "kind: Fleet\nkeep: []"),
-            ("kind: Fleet", "kind: Fleet\nkinds: [{}]"),
+            ("metadata: {", "keepMetadata: []\nmetadata: {"),
+            ("regionDefaults:", "regionDefaults:\n  recipients: [age1x]"),
+            ("metadata: {", "kinds: [{}]\nmetadata: {"),
         ] {
             let text = example.replacen(from, to, 1);
             assert_ne!(text, example, "{from}");
@@ -212,7 +213,7 @@ mod tests {
         if let Some(name) = schema["$ref"].as_str() {
             return paths(root.pointer(name.trim_start_matches('#')).unwrap(), root, at, found);
         }
-        // A region's `delivery` has the fields of the fleet's; `previous` those of `reuseKey`.
+        // A region's `delivery` has the fields of the shared one.
         if at == "regions.<r>.delivery" || at == "output.git.author" || at == "output.git.committer" {
             return;
         }
@@ -227,6 +228,10 @@ mod tests {
             paths(&schema["additionalProperties"], root, &format!("{at}.{name}"), found);
         }
         for (key, below) in schema["properties"].as_object().into_iter().flatten() {
+            // Regions share what they may have themselves.
+            if at == "regionDefaults" && key != "delivery" {
+                continue;
+            }
             let path = if at.is_empty() { key.clone() } else { format!("{at}.{key}") };
             found.push(path.clone());
             paths(below, root, &path, found);

@@ -9,6 +9,7 @@ const USUAL: Duration = Duration::from_mins(30);
 
 /// Flags of commands that push to a branch.
 #[derive(Clone, Debug, Default, clap::Args)]
+#[command(next_help_heading = "Waiting for another run")]
 pub struct TurnArgs {
     /// End at once where another pouch on this machine publishes to the same branch (exit 1), instead of waiting for it
     #[arg(long, conflicts_with = "wait")]

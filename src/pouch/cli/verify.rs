@@ -1,9 +1,8 @@
 //! `pouch verify`: are bundles what they should be, and is a region what its bundle says?
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use pouch_core::config::error::quoted;
 use pouch_core::config::{Fleet, RegionConfig, RegionState};
 use pouch_core::layout::path;
 use pouch_core::name::Region;
@@ -16,7 +15,7 @@ use pouch_core::verify::bundles::{BundleTree, Measure};
 
 use clap::ValueEnum;
 
-use super::reach::RegionReach;
+use super::reach::ReachArgs;
 use crate::cluster::{Cluster, Wanted};
 use crate::error::{Ended, Failure, Kind};
 use crate::run::is_fault;
@@ -44,7 +43,7 @@ Examples:
   pouch verify --rev HEAD~1 .                 what a commit of this repository holds
   pouch verify --staged                       in a hook, before a commit
   pouch verify --identity keys/eu-west.txt    that the region can open it, too
-  pouch verify --live eu-west --region eu-west
+  pouch verify --live --context eu-west --region eu-west
   pouch verify --live --region eu-west        reached as `cluster` of the region says
   pouch verify --live --all                   every region of which the configuration says how it is reached
   pouch verify --live --all -o html > regions.html
@@ -72,13 +71,13 @@ Exit codes: 0 nothing is wrong; 8 something is; 5 the branch, the repository or 
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = EXAMPLES)]
 pub struct Args {
-    /// Compare with the cluster that this context of the kubeconfig leads to, or as the configuration says it is reached
-    #[arg(long, value_name = "CONTEXT", num_args = 0..=1, default_missing_value = "")]
-    live: Option<String>,
-    /// With --live and no context: compare every region of which the configuration says how its cluster is reached
-    #[arg(long, requires = "live", conflicts_with_all = ["region", "kubeconfig", "as_user"])]
+    /// Compare with the region's cluster, which --context leads to or `cluster` of the region
+    #[arg(long)]
+    live: bool,
+    /// With --live: compare every region of which the configuration says how its cluster is reached
+    #[arg(long, requires = "live", conflicts_with_all = ["region", "kubeconfig", "context", "as_user"])]
     all: bool,
-    /// With --live and no context: how the answer is written
+    /// With --live and no --context: the format of the answer
     #[arg(short, long, value_name = "FORMAT", default_value = "text", requires = "live")]
     output: Format,
     /// The region, by name or folder [default: all; with --live needed if more than one is not retired]
@@ -88,19 +87,27 @@ pub struct Args {
     /// `output.path`
     #[arg(value_name = "PATH")]
     path: Option<PathBuf>,
+    /// The same as PATH
+    #[arg(long = "repo", value_name = "PATH", conflicts_with = "path")]
+    repository: Option<PathBuf>,
     /// With --live, compare names and types only: no reuse key is read, and the bundle's manifest is believed
     #[arg(long, requires = "live")]
     no_values: bool,
     #[command(flatten)]
     bundles: BundleArgs,
     #[command(flatten)]
-    reach: RegionReach,
+    reach: ReachArgs,
 }
 
 impl Args {
     /// The region, where the command line says it.
     pub fn region(&self) -> Option<&str> {
         self.region.as_deref()
+    }
+
+    /// The folder or the repository, where the command line says it.
+    fn path(&self) -> Option<&Path> {
+        self.path.as_deref().or(self.repository.as_deref())
     }
 }
 
@@ -144,28 +151,36 @@ struct BundleArgs {
 
 /// Runs the command.
 pub fn run(session: &Session, args: &Args) -> Result<Ended, Failure> {
-    match args.live.as_deref() {
-        Some(context) if args.all => by_configuration(session, args, context),
-        Some("") if args.region.is_some() && !args.reach.names_a_cluster() => by_configuration(session, args, ""),
-        Some(context) => live(session, args, context),
-        None => bundles(session, args),
+    let no_context = args.reach.context().is_none();
+    if args.live && no_context && args.all {
+        return by_configuration(session, args);
+    }
+    if args.live && no_context && args.region.is_some() && !args.reach.names_a_cluster() {
+        return by_configuration(session, args);
+    }
+    match args.live {
+        true => live(session, args),
+        false => bundles(session, args),
     }
 }
 
 /// Compares a region's cluster with its bundle.
-fn live(session: &Session, args: &Args, context: &str) -> Result<Ended, Failure> {
+fn live(session: &Session, args: &Args) -> Result<Ended, Failure> {
     let Session { ambient, ui, stop, .. } = session;
-    if context.is_empty() {
-        return Err(Failure::usage(
-            "--live names no context",
-            "Name the kubeconfig's context with --live CONTEXT. Where the configuration says with `cluster` how regions are \
-             reached, --live --all looks into all of them, and --live --region NAME into one.",
-        ));
+    if args.reach.context().is_none() {
+        // What stands behind --live was the context once.
+        let typed = args.path().filter(|path| !session.ambient.cwd().join(path).exists());
+        let context = typed.map_or_else(|| "CONTEXT".into(), |path| path.display().to_string());
+        let help = format!(
+            "Write --live --context {context}. Where `cluster` of the regions says how they are reached, --live --all \
+             compares all of them, and --live --region NAME one."
+        );
+        return Err(Failure::usage("nothing says which cluster --live is to compare with", help));
     }
     if args.output != Format::Text {
         return Err(Failure::usage(
-            "--output is for --live without a context",
-            "Leave --output out, or say with `cluster` of the region how it is reached and leave the context out.",
+            "--output is for --live without --context",
+            "Leave --output out, or say with `cluster` of the region how it is reached and leave --context out.",
         ));
     }
     let opened = Opened::open(session)?;
@@ -180,7 +195,7 @@ fn live(session: &Session, args: &Args, context: &str) -> Result<Ended, Failure>
         false => Some(opened.keys(session)?),
     };
     let files = files(session, args, &opened, region)?;
-    let reach = args.reach.reach(context, ambient);
+    let reach = args.reach.reach(ambient);
     let connect = || {
         let cluster = Cluster::connect(&reach.wanted, reach.patience, ambient, &stop.flag())?;
         ui.note(&format!("region {}: comparing with cluster {} at {}", region.name, cluster.context, cluster.server));
@@ -212,22 +227,16 @@ fn live(session: &Session, args: &Args, context: &str) -> Result<Ended, Failure>
 }
 
 /// Compares every region that can be looked into with its bundle, or the one that is named.
-fn by_configuration(session: &Session, args: &Args, context: &str) -> Result<Ended, Failure> {
+fn by_configuration(session: &Session, args: &Args) -> Result<Ended, Failure> {
     let ui = &session.ui;
-    if !context.is_empty() {
-        return Err(Failure::usage(
-            format!("--live names the context {}, and --all means all regions", quoted(context)),
-            "Leave one of the two out: with --all, the configuration says how each region's cluster is reached.",
-        ));
-    }
     let opened = Opened::open(session)?;
     let only = args.region.as_deref().map(|called| region(&opened.settings.fleet, Some(called))).transpose()?;
     let keys = match args.no_values {
         true => None,
         false => Some(opened.keys(session)?),
     };
-    let reach = Reach { wanted: Wanted::default(), ..args.reach.reach(context, &session.ambient) };
-    let asked = Question { opened: &opened, only, keys: keys.as_ref(), path: args.path.as_deref(), reach: &reach };
+    let reach = Reach { wanted: Wanted::default(), ..args.reach.reach(&session.ambient) };
+    let asked = Question { opened: &opened, only, keys: keys.as_ref(), path: args.path(), reach: &reach };
     let Answer { standing: answer, findings, faults, unread } =
         session.timed("regions", || standing::standing(session, &asked))?;
     ui.findings(&findings);
@@ -265,7 +274,7 @@ fn files(session: &Session, args: &Args, opened: &Opened, region: &RegionConfig)
     // All that can go wrong here is that the published state cannot be read.
     let unread = |error| Failure { kind: Kind::Unavailable, ..Failure::from(error) };
     let fleet = &opened.settings.fleet;
-    let root = match &args.path {
+    let root = match args.path() {
         Some(directory) => session.ambient.cwd().join(directory),
         None if fleet.output.git.is_some() => {
             let output = Output::of(opened)?;
@@ -277,7 +286,7 @@ fn files(session: &Session, args: &Args, opened: &Opened, region: &RegionConfig)
     if !root.is_dir() {
         let message = format!("there is no folder {}", root.display());
         let help = "Name the folder that holds the bundles, in a checkout of the branch that they are published to.";
-        return Err(match args.path {
+        return Err(match args.path() {
             Some(_) => Failure::usage(message, help),
             None => Failure::unavailable(message, help),
         });
@@ -320,7 +329,7 @@ fn bundles(session: &Session, args: &Args) -> Result<Ended, Failure> {
     let identities = settings::all_identities(&args.bundles.identity, session)?;
     let output = fleet.map_or(OUTPUT, |fleet| fleet.output.path.as_str());
     let places = match &opened {
-        Some(opened) if args.path.is_none() && !args.bundles.staged && opened.settings.fleet.output.git.is_some() => {
+        Some(opened) if args.path().is_none() && !args.bundles.staged && opened.settings.fleet.output.git.is_some() => {
             Some(Output::of(opened)?)
         }
         _ => None,
@@ -332,7 +341,7 @@ fn bundles(session: &Session, args: &Args) -> Result<Ended, Failure> {
         let asking = Asking {
             session,
             opened: opened.as_ref(),
-            path: args.path.as_deref(),
+            path: args.path(),
             target,
             rev: args.bundles.rev.as_deref(),
             staged: args.bundles.staged,
@@ -458,7 +467,7 @@ fn nothing(args: &Args) -> Failure {
 
 /// The configuration. Who has only a bundle has none: where a path is named, it may be missing.
 fn configuration(session: &Session, args: &Args) -> Result<Option<Opened>, Failure> {
-    let may_miss = args.path.is_some() || args.bundles.staged;
+    let may_miss = args.path().is_some() || args.bundles.staged;
     if may_miss { Opened::open_if_there(session) } else { Opened::open(session).map(Some) }
 }
 

@@ -13,6 +13,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use pouch_core::secret::holds_key;
+use tracing::info_span;
 
 use super::address::{Address, address};
 use super::objects;
@@ -409,7 +410,7 @@ impl Git {
         let Deadlines { silence, whole } = self.deadlines;
         let bounds = Bounds { timeout: whole, silence, stop: &self.stop, output: MOST_OUTPUT };
         let name = command.to_owned();
-        match child::run(program, &bounds) {
+        match info_span!("git", command).in_scope(|| child::run(program, &bounds)) {
             Ok(ChildResult { well, out, words }) => {
                 Ok(Answer { well, out, words: String::from_utf8_lossy(&words).into_owned() })
             }

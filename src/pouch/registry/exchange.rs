@@ -17,6 +17,7 @@ use pouch_core::config::ArtifactPlace;
 use pouch_core::json;
 use pouch_core::node::Interner;
 use pouch_core::report::escape;
+use tracing::debug;
 use zeroize::Zeroizing;
 
 use super::challenge::{Challenge, encoded};
@@ -283,6 +284,10 @@ impl<'a> Exchange<'a> {
             }
             tried = tried.saturating_add(1);
             let asked = origin.ask(&question, most, || self.is_over());
+            // Without its query, in which a registry may put what lets somebody in.
+            let path = question.path.split('?').next().unwrap_or_default();
+            let status = asked.as_ref().map(|answer| answer.status).unwrap_or_default();
+            debug!(host = host_of(url), method, path, status, tried, "answered");
             let wait = match &asked {
                 Ok(answer) if is_in_trouble(answer.status) => {
                     answer.header("retry-after").and_then(|text| text.parse::<u64>().ok())

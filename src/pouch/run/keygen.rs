@@ -75,7 +75,7 @@ pub fn pair(session: &Session, order: &Order<'_>) -> Result<Ended, Failure> {
     if manifest.as_ref() == Some(&file) {
         return Err(Failure::usage("the identity and the manifest would be one file", "Name two."));
     }
-    check(&file, ("--identity", order.identity.is_some()), &place, fleet, ambient)?;
+    check(&file, ("--write-identity", order.identity.is_some()), &place, fleet, ambient)?;
     if let Some(path) = &manifest {
         check(path, ("--manifest", true), &place, fleet, ambient)?;
     }

@@ -7,6 +7,7 @@
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 
+use pouch_core::claim::access::credential_key;
 use pouch_core::claim::{Asked, Claim};
 use pouch_core::config::{ArgoKind, Delivery, RegionConfig, RegionState};
 use pouch_core::destination::{self, Destination};
@@ -19,7 +20,7 @@ use pouch_core::layout::delivery::argocd::{shared_decryptors, unverified};
 use pouch_core::layout::manifest::{Manifest, ObjectState};
 use pouch_core::layout::path::application_set;
 use pouch_core::layout::{BundlePath, Layout, fleet_files};
-use pouch_core::name::{Claimant, ObjectKey};
+use pouch_core::name::{Claimant, Name, ObjectKey};
 use pouch_core::nearest::suggested;
 use pouch_core::region::content::Content;
 use pouch_core::region::history::{History, Past};
@@ -30,9 +31,12 @@ use pouch_core::region::published::{Files, Proved, Published};
 use pouch_core::region::standing::Standing;
 use pouch_core::report::summary::{self, Outcome};
 use pouch_core::silence::Silences;
+use pouch_core::snapshot::Lookup;
 use pouch_core::verify::bundles::{BundleTree, Measure, TreeScope, beside, strange_set};
 use pouch_core::world::World;
 use rayon::prelude::*;
+use tracing::field::Empty;
+use tracing::info_span;
 
 use super::{Report, Run, SharedChange, Told, check_regions, rekey, seal};
 use crate::error::Failure;
@@ -120,15 +124,16 @@ pub fn preview(run: &Run<'_>, survey: &Survey, published: &dyn Look) -> Result<R
     work(run, survey, published, None)
 }
 
-/// Says which of the user's names nothing was read of, so that nothing of them is refreshed.
-fn warn_of_unread(run: &Run<'_>, survey: &Survey) {
-    let Some(refresh) = &run.selection.refresh else { return };
+/// Refuses names of Credentials that are proved absent, and warns of others of which nothing was read, so that nothing of
+/// them is refreshed.
+fn check_names(run: &Run<'_>, survey: &Survey) -> Result<(), Failure> {
+    let Some(refresh) = &run.selection.refresh else { return Ok(()) };
     let ui = &run.session.ui;
     if refresh.labels.is_some() && refresh.labelled.is_empty() {
         ui.warn("no Credential that was read has the labels of --selector, so nothing is refreshed");
     }
     if run.is_narrow() {
-        return;
+        return Ok(());
     }
     let asked = survey.facts.asked();
     let unread: Vec<&Claimant> = refresh.claimants.iter().filter(|by| survey.facts.asked_by(by).is_none()).collect();
@@ -136,6 +141,14 @@ fn warn_of_unread(run: &Run<'_>, survey: &Survey) {
         if unread.is_empty() { Vec::new() } else { asked.iter().map(|asked| asked.by.path()).collect() };
     for by in unread {
         let near = suggested(&by.path(), known.iter().map(String::as_str));
+        if is_absent(survey, by) {
+            let near = near.map(|near| format!("Did you mean {near}? ")).unwrap_or_default();
+            let help = format!(
+                "{near}Write NAMESPACE/NAME of one that the sources have: a run without names withdraws what another one had. \
+                 `pouch render --output-dir DIR` names a directory."
+            );
+            return Err(Failure::usage(format!("no source has a {by}"), help));
+        }
         let meant = near.map(|near| format!("; did you mean {near}?")).unwrap_or_default();
         ui.warn(&format!("no {by} was read, so nothing of it is refreshed{meant}"));
     }
@@ -144,6 +157,13 @@ fn warn_of_unread(run: &Run<'_>, survey: &Survey) {
             ui.warn(&format!("no Credential of namespace {namespace} was read, so nothing of it is refreshed"));
         }
     }
+    Ok(())
+}
+
+/// Returns true if the sources were read completely enough to prove that they have no such Credential.
+fn is_absent(survey: &Survey, by: &Claimant) -> bool {
+    let key = credential_key(by.namespace(), &Name::from(&*by.name()));
+    by.is_credential() && matches!(survey.snapshot.look_up(&key), Lookup::Absent)
 }
 
 /// Compares with what is `published`, and stages what changed on the `shelf`, if there is one.
@@ -151,7 +171,7 @@ fn work(run: &Run<'_>, survey: &Survey, published: &dyn Look, shelf: Option<&dyn
     let put_back = check_regions(run, published)?;
     let selection = run.selection.read(&survey.world(run.fleet));
     let run = &Run { selection: &selection, ..*run };
-    warn_of_unread(run, survey);
+    check_names(run, survey)?;
     let mut findings: Vec<Finding> = survey.facts_findings.clone();
     findings.extend(shared_decryptors(run.fleet));
     findings.extend(unverified(run.fleet));
@@ -178,7 +198,16 @@ fn work(run: &Run<'_>, survey: &Survey, published: &dyn Look, shelf: Option<&dyn
     // What is found of the whole fleet answers no question about a part of it, and nothing waits for it.
     let is_whole = selection.refresh.is_none() && run.question.is_none_or(|question| *question == Question::Changes);
     let (told, idle) = rayon::join(
-        || run.each(destinations, |to| wiped(|| one_region(&shared, to, published, shelf))),
+        || {
+            run.each(destinations, |to| {
+                let span = info_span!("region", region = to.region.name.as_str(), objects = Empty, sealed = Empty);
+                let told = span.in_scope(|| wiped(|| one_region(&shared, to, published, shelf)));
+                if let Ok(Told { record, .. }) = &told {
+                    span.record("objects", record.objects).record("sealed", record.sealed);
+                }
+                told
+            })
+        },
         || if is_whole { [unused(&shared.world), unmatched(&shared.world)].concat() } else { Vec::new() },
     );
     let told = told?;

@@ -76,13 +76,13 @@ pub fn standing(session: &Session, asked: &Question<'_>) -> Result<Answer, Failu
             Some(only) => Failure::usage(
                 format!("region {} has no `cluster` in the configuration", only.name),
                 format!(
-                    "Say how it is reached with `regions.{}.cluster`, or name a context with --live CONTEXT.",
+                    "Say how it is reached with `regions.{}.cluster`, or name a context with --live --context CONTEXT.",
                     only.name
                 ),
             ),
             None => Failure::usage(
                 "no active region has `cluster` in the configuration",
-                "Say it with `cluster` of the regions, or name one context with --live CONTEXT --region NAME.",
+                "Say it with `cluster` of the regions, or name one context with --live --context CONTEXT --region NAME.",
             ),
         });
     }

@@ -213,7 +213,7 @@ fn accept_command(session: &Session, report: &Report) -> Option<String> {
             break;
         }
         // How a plan is written is nothing to who does it.
-        if report.done_by.is_some() && word.starts_with("--output") {
+        if report.done_by.is_some() && (word == "--output" || word.starts_with("--output=")) {
             if word == "--output" {
                 _ = typed.next();
             }
@@ -352,7 +352,7 @@ pub fn finish(session: &Session, fleet: &Fleet, finished: Finished<'_>) -> Resul
 /// A summary of nothing.
 pub fn summary(fleet: Option<String>, command: &'static str, ended: Ended) -> Summary {
     Summary {
-        api_version: "pouch/v1alpha1",
+        api_version: "pouch/v1alpha2",
         kind: "Summary",
         fleet,
         command,

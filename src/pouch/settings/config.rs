@@ -1,6 +1,6 @@
 //! `pouch.yaml` and the files of recipients that it names.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -92,14 +92,13 @@ fn load_by(resolve: Resolve, from: &From, path: &Path, ambient: &Ambient) -> Res
                 texts.insert(name, text);
             }
             Err(fault) => {
-                let (what, help) =
-                    match resolve::provider_files(&typed.file).any(|provider_file| *provider_file == name) {
-                        true => ("the provider file", "Paths in the configuration are relative to it."),
-                        false => (
-                            "the file of recipients",
-                            "Paths in the configuration are relative to it; write one recipient (`age1…`) per line.",
-                        ),
-                    };
+                let (what, help) = match resolve::provider_files(&typed.file).contains(&name) {
+                    true => ("the provider file", "Paths in the configuration are relative to it."),
+                    false => (
+                        "the file of recipients",
+                        "Paths in the configuration are relative to it; write one recipient (`age1…`) per line.",
+                    ),
+                };
                 problems.extend(SettingsError::one(name, fault.message(what), fault.help(help)).problems);
             }
         }
@@ -134,7 +133,6 @@ fn say_where(fleet: &mut Fleet, written: &Written, file: &str) {
 /// What is wrong with the provider files by which Argo CD gets to know clusters. They are read strictly, as this
 /// configuration is.
 fn faulty_providers(file: &FleetFile, texts: &BTreeMap<String, String>) -> Vec<Problem> {
-    let names: BTreeSet<&String> = resolve::provider_files(file).collect();
     let faults = |name: &String| {
         let text = texts.get(name)?;
         let read = providers::read(text).err().unwrap_or_default();
@@ -148,7 +146,7 @@ fn faulty_providers(file: &FleetFile, texts: &BTreeMap<String, String>) -> Vec<P
         });
         Some(faults.chain(exposed(text, name)).collect::<Vec<_>>())
     };
-    names.into_iter().filter_map(faults).flatten().collect()
+    resolve::provider_files(file).into_iter().filter_map(faults).flatten().collect()
 }
 
 /// The lines that hold a key or a password, in whatever field or comment: the file lies in a repository, and
@@ -238,7 +236,7 @@ mod tests {
 
     #[test]
     fn a_key_is_refused_in_every_field_and_comment() {
-        for rest in [format!("# {SECRET}\n"), format!("keep: {{labels: [{SECRET}]}} # x\n")] {
+        for rest in [format!("# {SECRET}\n"), format!("keepMetadata: {{labels: [{SECRET}]}} # x\n")] {
             let (_folder, _, result) = loaded(&format!("{}{rest}", region(RECIPIENT)), &[]);
             let shown = result.unwrap_err().to_string();
             assert!(shown.contains("pouch.yaml:8:1") && shown.contains("must not be in the configuration"), "{shown}");

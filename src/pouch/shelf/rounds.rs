@@ -10,6 +10,8 @@ use std::time::Duration;
 
 use pouch_core::reuse::{KeyRing, Made, commit_line};
 use pouch_core::stamp::Stamp;
+use tracing::field::Empty;
+use tracing::info_span;
 
 use super::branch::stamp::Stamped;
 use super::branch::{BranchShelf, Pushed, Step, Watch};
@@ -472,7 +474,14 @@ impl<'t: 'w, 'w, W: Work> Rounds<'t, 'w, W> {
         let target = *target;
         let options = if target.proposes() && commit.is_some() { self.output.push_options() } else { &[] };
         let push = || shelf.push((commit, stamp.as_deref()), (options, is_last), (&watch, stop));
-        match self.session.timed("publish", push) {
+        let span = info_span!("push", branch = target.branch, attempt, outcome = Empty);
+        let pushed = span.in_scope(|| self.session.timed("publish", push));
+        let outcome = pushed.as_ref().map_or("failed", |(pushed, _)| match pushed {
+            Pushed::Moved | Pushed::Aside(_) => "moved",
+            Pushed::Lost | Pushed::Contended(_) => "lost",
+        });
+        span.record("outcome", outcome);
+        match pushed {
             Ok((Pushed::Lost, _)) => return Some(ready),
             Ok((Pushed::Contended(why), _)) if is_last => {
                 let help = "See what holds the branch in the repository, such as a lock that a crash left behind.";
@@ -498,6 +507,6 @@ impl<'t: 'w, 'w, W: Work> Rounds<'t, 'w, W> {
 fn unstamped(why: &str) -> String {
     format!(
         "what was read is not noted beside the branch, so that a later run on an older state of a source may go unnoticed: \
-         {why}; where the server takes no such reference, set output.git.stamp: false"
+         {why}; where the server takes no such reference, set output.git.recordSourceState: false"
     )
 }

@@ -100,7 +100,7 @@ pub fn targets(opened: &Opened, output: &OutputGit) -> Result<Vec<Target>, Failu
             return Err(one_place(&place, &branch));
         }
         let here = followers.get(&(remote.clone(), base.clone())).unwrap_or(&regions);
-        let stamp = output.stamp.then(|| stamp_reference(&fleet.name, &branch, &fleet.output.path));
+        let stamp = output.record_source_state.then(|| stamp_reference(&fleet.name, &branch, &fleet.output.path));
         let fleet = fleet.only(here);
         let (repository, base) = (git::identity(repository), base.clone());
         Ok(Target { remote, base, branch, stamp, repository, regions, fleet })

@@ -48,6 +48,6 @@ impl Last {
 
     /// The flag that accepts a state.
     pub fn flag(now: &SourceStamp) -> String {
-        format!("--accept-source {}={}", now.name, now.state)
+        format!("--accept-older {}={}", now.name, now.state)
     }
 }

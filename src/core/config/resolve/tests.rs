@@ -4,6 +4,7 @@
 extern crate std;
 
 mod decryption;
+mod defaults;
 mod delivery;
 mod guests;
 mod place;
@@ -103,7 +104,6 @@ const WRONG: &[(&str, &str, &str)] = &[
     // The header.
     ("pouch/v1alpha1", "pouch/v9", "1:13 apiVersion: \"pouch/v9\" is not a valid value for this field"),
     ("kind: Fleet", "kind: Flet", "2:7 kind: \"Flet\" is not a valid value for this field"),
-    ("kind: Fleet\n", "", "1:1 kind: the field is missing"),
     ("{name: acme}", "{name: Acme_1}", "3:18 metadata.name: \"Acme_1\" cannot name a fleet"),
     ("{name: acme}", "{}", "3:1 metadata.name: the field is missing"),
     ("{name: acme}", "{name: 12}", "3:18 metadata.name: the value is a number; it must be text"),
@@ -283,13 +283,13 @@ const WRONG: &[(&str, &str, &str)] = &[
     ),
     (
         "",
-        "keep: {labels: [\"a[\"], annotations: [\"*\"]}",
-        "20:17 keep.labels[0]: \"a[\" is not a glob\n20:38 keep.annotations[0]: the glob matches kubectl.kubernetes.io/last-applied-configuration, which holds a copy of the object in clear",
+        "keepMetadata: {labels: [\"a[\"], annotations: [\"*\"]}",
+        "20:25 keepMetadata.labels[0]: \"a[\" is not a glob\n20:46 keepMetadata.annotations[0]: the glob matches kubectl.kubernetes.io/last-applied-configuration, which holds a copy of the object in clear",
     ),
     (
         "",
-        "keep: {annotations: [\"*/last-applied*\"]}",
-        "20:22 keep.annotations[0]: the glob matches kubectl.kubernetes.io/last-applied-configuration, which holds a copy of the object in clear",
+        "keepMetadata: {annotations: [\"*/last-applied*\"]}",
+        "20:30 keepMetadata.annotations[0]: the glob matches kubectl.kubernetes.io/last-applied-configuration, which holds a copy of the object in clear",
     ),
     // Regions.
     ("  eu-west:", "  ../x:", "9:3 regions[\"../x\"]: \"../x\" cannot name a region"),
@@ -410,11 +410,6 @@ const WRONG: &[(&str, &str, &str)] = &[
     ),
     (
         ALLOWED,
-        "    namespaces: {allowed: [\"*\"]}\n    delivery: flux",
-        "12:5 regions.eu-west.delivery.flux.sourceRef: the field is missing, and a region is delivered by Flux",
-    ),
-    (
-        ALLOWED,
         "    namespaces: {allowed: [\"*\"]}\n    delivery: {}",
         "12:5 regions.eu-west.delivery: a region has exactly one way of delivery",
     ),
@@ -440,8 +435,8 @@ const WRONG: &[(&str, &str, &str)] = &[
     ),
     (
         "",
-        "delivery: {flux: {interval: 0s}}",
-        "20:12 delivery.flux.sourceRef: the field is missing, and a region is delivered by Flux\n20:29 delivery.flux.interval: \"0s\" is not a duration",
+        "regionDefaults: {delivery: {flux: {interval: 0s}}}",
+        "20:46 regionDefaults.delivery.flux.interval: \"0s\" is not a duration",
     ),
     (
         ALLOWED,
@@ -450,13 +445,13 @@ const WRONG: &[(&str, &str, &str)] = &[
     ),
     (
         "",
-        "delivery: {argocd: {repoURL: \"https://me:hunter2@example.com/x.git\"}}",
-        "20:30 delivery.argocd.repoURL: the URL has a password or token in it",
+        "regionDefaults: {delivery: {argocd: {repoURL: \"https://me:hunter2@example.com/x.git\"}}}",
+        "20:47 regionDefaults.delivery.argocd.repoURL: the URL has a password or token in it",
     ),
     (
         "",
-        "delivery: {argocd: {repoURL: a, mode: ksops, plugin: p, destination: {name: \"{cluster}\"}, targetRevision: a..b}}",
-        "20:54 delivery.argocd.plugin: a plugin is named, but the mode is `ksops`, which uses none\n20:77 delivery.argocd.destination.name: \"{cluster}\" cannot name a cluster\n20:107 delivery.argocd.targetRevision: \"a..b\" cannot be used: git reads it as a revision, not as a name",
+        "regionDefaults: {delivery: {argocd: {repoURL: a, mode: ksops, plugin: p, destination: {name: \"{cluster}\"}, targetRevision: a..b}}}",
+        "20:71 regionDefaults.delivery.argocd.plugin: a plugin is named, but the mode is `ksops`, which uses none\n20:74 regionDefaults.delivery.argocd.destination: the regions \"eu-west\" and \"us-east\" go to the same cluster: Argo CD's {cluster}\n20:94 regionDefaults.delivery.argocd.destination.name: \"{cluster}\" cannot name a cluster\n20:124 regionDefaults.delivery.argocd.targetRevision: \"a..b\" cannot be used: git reads it as a revision, not as a name",
     ),
     // Output.
     (OUTPUT, "output: {path: \"\"}", "18:16 output.path: the path is empty or names no folder of its own"),
@@ -486,7 +481,6 @@ const WRONG: &[(&str, &str, &str)] = &[
         "18:53 output.git.author: this is no name and mail address",
     ),
     // The reuse key.
-    ("reuseKey: {env: POUCH_REUSE_KEY}\n", "", "1:1 reuseKey: the field is missing"),
     (KEY, "reuseKey: {}", "19:1 reuseKey: nothing says where the key is"),
     (KEY, "reuseKey: {env: A, file: b}", "19:1 reuseKey: both `env` and `file` say where the key is"),
     (KEY, "reuseKey: {env: POUCH-KEY}", "19:17 reuseKey.env: \"POUCH-KEY\" cannot name an environment variable"),
@@ -506,7 +500,7 @@ const WRONG: &[(&str, &str, &str)] = &[
         "19:31 reuseKey.previous[0]: the key is here twice\n19:41 reuseKey.previous[1]: nothing says where the key is",
     ),
     // Limits and findings.
-    ("", "limits: {handover: soon}", "20:20 limits.handover: \"soon\" is not a duration"),
+    ("", "limits: {retainReplaced: soon}", "20:26 limits.retainReplaced: \"soon\" is not a duration"),
     ("", "limits: {deletions: {window: 1w}}", "20:30 limits.deletions.window: \"1w\" is not a duration"),
     (
         "",
@@ -634,7 +628,7 @@ fn acceptable_turns_of_phrase_are_accepted() {
             "",
             "kinds: [{group: infrastructure.cluster.x-k8s.io, kind: AcmeIdentity, scope: Cluster, allowedNamespaces: aws}]",
         ),
-        ("", "keep: {labels: [\"*\"], annotations: [\"example.com/*\"]}"),
+        ("", "keepMetadata: {labels: [\"*\"], annotations: [\"example.com/*\"]}"),
         ("", "findings: {version-mismatch: off, missing-companion: \"off\", missing-reference: error}"),
         ("", "limits: {accept: [{region: eu-west, reseal: 0123456789abcdef}]}"),
         (KEY, "reuseKey: {file: ../keys/reuse.key, previous: [{env: OLD}]}"),
@@ -658,10 +652,11 @@ resolution: kcm
 companions: none
 emitControllerIdentity: true
 kinds: [{group: example.com, kind: AcmeIdentity, scope: Namespaced, allowedNamespaces: openstack}]
-keep: {labels: ["a.b/*"], annotations: ["c.d/e"]}
-delivery:
-  flux: {sourceRef: {name: fleet}, retryInterval: 2m, healthChecks: [{apiVersion: apps/v1, kind: Deployment, name: capa, namespace: a}]}
-  argocd: {repoURL: "https://git.example.com/a.git", plugin: sops, kind: ApplicationSet, targetRevision: v1}
+keepMetadata: {labels: ["a.b/*"], annotations: ["c.d/e"]}
+regionDefaults:
+  delivery:
+    flux: {sourceRef: {name: fleet}, retryInterval: 2m, healthChecks: [{apiVersion: apps/v1, kind: Deployment, name: capa, namespace: a}]}
+    argocd: {repoURL: "https://git.example.com/a.git", plugin: sops, kind: ApplicationSet, targetRevision: v1}
 limits: {accept: [{region: eu-west, recipients: 0123456789abcdef}, {region: eu-west, namespace: team-a, deletions: 0123456789abcdef}], deletions: {claimants: 0, keep: 0, window: 90m}}
 findings: {version-mismatch: off, missing-companion: warning}
 grants:
@@ -678,7 +673,7 @@ grants:
         ),
         (
             ALLOWED,
-            "    namespaces: {allowed: [\"*\"], labels: {team-a: {env: prod, \"x/y\": \"1\"}}}\n    delivery: argocd\n    state: paused\n    directory: eu\n    detached: true",
+            "    namespaces: {allowed: [\"*\"], labels: {team-a: {env: prod, \"x/y\": \"1\"}}}\n    delivery: argocd\n    state: paused\n    directory: eu\n    k0rdentPushDisabled: true",
         ),
         ("      allowed: [team-a]", "      allowed: [team-a]\n    delivery: {flux: {interval: 1h}}"),
         (
@@ -690,7 +685,7 @@ grants:
     let mut text = format!("{BASE}{RICH}");
     for (from, to) in replaced {
         assert!(text.contains(from), "{from}");
-        text = text.replacen(from, &to.replace("NO", "cache: false, stamp: false"), 1);
+        text = text.replacen(from, &to.replace("NO", "cache: false, recordSourceState: false"), 1);
     }
     let first = load(&filled(&text)).unwrap_or_else(|errors| panic!("{errors}"));
     let shown = emit(&show::tree(&first));

@@ -103,14 +103,13 @@ fn the_configuration_delivers_by_what_is_set_up() {
     let url = "https://git.example.com/acme/fleet.git";
     for setup in ways(url) {
         let consumer = setup.consumer;
-        let delivery = setup.delivery().unwrap_or_default();
+        let delivery = setup.delivery();
         let findings = setup.findings().unwrap_or_default();
         let text = format!(
-            "apiVersion: pouch/v1alpha1\nkind: Fleet\nmetadata: {{name: acme}}\nsources: [{{name: a, directory: {{path: \
+            "apiVersion: pouch/v1alpha1\nkind: Fleet\nmetadata: {{name: \"123\"}}\nsources: [{{name: a, directory: {{path: \
              m}}}}]\nregions: {{eu-west: {{recipients: \
-             [age1hwgm5s760fwcasprk22wc0a8a5lcwm22s32e2484ju7egnueyptsul368q], namespaces: {{allowed: ['*']}}, delivery: \
-             {}}}}}\nreuseKey: {{file: k}}\n{}\n{delivery}\n{findings}\n",
-            consumer.word(),
+             [age1hwgm5s760fwcasprk22wc0a8a5lcwm22s32e2484ju7egnueyptsul368q], namespaces: {{allowed: \
+             ['*']}}}}}}\nreuseKey: {{file: k}}\n{}\nregionDefaults:\n{delivery}\n{findings}\n",
             setup.output()
         );
         let typed = shape::read(&text).unwrap_or_else(|_| panic!("unfit:\n{text}"));
@@ -158,10 +157,10 @@ fn a_hub_has_two_secrets_and_a_kustomization_for_each_region() {
     let setup = on_hub("https://git.example.com/acme/fleet.git");
     let files = setup.files();
     assert_eq!(files.iter().map(|file| &*file.path).collect::<Vec<_>>(), ["setup/hub.yaml"]);
-    let delivery = setup.delivery().unwrap();
+    let delivery = setup.delivery();
     for region in ["eu-west", "123"] {
         for kind in ["age", "kubeconfig"] {
-            assert!(delivery.contains(&format!("secretRef: \"123.{{region}}.{kind}\"\n")), "{delivery}");
+            assert!(delivery.contains(&format!("secretRef: \"123.{{region}}.{kind}\"")), "{delivery}");
             let made = format!("kubectl --context admin@hub -n flux-system create secret generic 123.{region}.{kind} ");
             assert_eq!(files[0].text.matches(&made).count(), 1, "{made}\n{}", files[0].text);
         }
@@ -243,7 +242,7 @@ fn what_is_to_be_typed_is_complete() {
                 ),
                 Consumer::None => (
                     &[
-                        "pouch rbac --apply --region eu-west --service-account pouch/123 -f 'a b/p.yaml' ",
+                        "pouch rbac --deliver --region eu-west --service-account pouch/123 -f 'a b/p.yaml' ",
                         "--as system:serviceaccount:pouch:123 -f 'a b/p.yaml'",
                     ],
                     "",

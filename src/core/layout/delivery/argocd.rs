@@ -378,7 +378,7 @@ mod tests {
             let text = format!(
                 "apiVersion: pouch/v1alpha1\nkind: Fleet\nmetadata: {{name: acme}}\nsources: [{{name: a, directory: {{path: \
                  m}}}}]\nregions:\n  eu-west: {{recipients: [{EU}], {eu}}}\n  us-east: {{recipients: [{US}], {us}}}\n\
-                 delivery: {{flux: {{sourceRef: {{kind: GitRepository, name: fleet}}}}, argocd: {{repoURL: https://a/b}}}}\n\
+                 regionDefaults: {{delivery: {{flux: {{sourceRef: {{kind: GitRepository, name: fleet}}}}, argocd: {{repoURL: https://a/b}}}}}}\n\
                  reuseKey: {{file: k}}\n"
             );
             let typed = crate::config::shape::read(&text).unwrap_or_else(|_| panic!("unfit:\n{text}"));

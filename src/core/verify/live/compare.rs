@@ -70,7 +70,7 @@ pub fn compare(bundle: &Bundle<'_>, answers: &Answers) -> Vec<Finding> {
             Some(None) => findings.push(
                 Finding::new(Code::MissingOnRegion, format!("{} is not on the region", expected.key))
                     .about(expected.key)
-                    .help("Check what Flux, Argo CD or `pouch apply` says of the bundle there."),
+                    .help("Check what Flux, Argo CD or `pouch deliver` says of the bundle there."),
             ),
             Some(Some(live)) => {
                 if is_going(live) {
@@ -144,7 +144,7 @@ fn namespaces(bundle: &Bundle<'_>, answers: &Answers) -> Vec<Finding> {
             let (code, help) = match part {
                 Part::Claiming => continue,
                 Part::Made => {
-                    (Code::MissingOnRegion, "Check what Flux, Argo CD or `pouch apply` says of the bundle there.")
+                    (Code::MissingOnRegion, "Check what Flux, Argo CD or `pouch deliver` says of the bundle there.")
                 }
                 Part::Landing => (
                     Code::NamespaceMissingOnRegion,
@@ -220,7 +220,7 @@ fn object(bundle: &Bundle<'_>, expected: &Expected<'_>, live: &Node) -> Vec<Find
     if let Some(paths) = differences.told() {
         findings.push(
             Finding::new(Code::DiffersOnRegion, format!("{key} is not as the bundle says: {paths}")).about(key).help(
-                "Check whether Flux, Argo CD or `pouch apply` has applied the current bundle, and who else writes \
+                "Check whether Flux, Argo CD or `pouch deliver` has applied the current bundle, and who else writes \
                      the object.",
             ),
         );
@@ -451,7 +451,7 @@ fn left_behind(bundle: &Bundle<'_>, answers: &Answers) -> Vec<Finding> {
                 ),
                 false => (
                     format!("{key} is on the region with pouch's label, and not in the bundle"),
-                    "Check what Flux, Argo CD or `pouch apply` says of the bundle there: they remove what leaves it, \
+                    "Check what Flux, Argo CD or `pouch deliver` says of the bundle there: they remove what leaves it, \
                      unless pruning is off, or the object was never theirs. If no other bundle has it, delete it by hand.",
                 ),
             };

@@ -98,7 +98,6 @@ pub(super) fn draft(session: &Session, names: &Names, reach: &Reach) -> Result<S
         builtin: choose(release, interfaces),
         regions,
         grants: BTreeMap::new(),
-        consumer: setup.consumer,
     };
     let drafter = Drafter { setup: &setup, session, reach, asker: &asker };
     let examined = drafter.complete(&mut draft)?;

@@ -91,7 +91,7 @@ pub fn draft(names: &Names, path: &Path, ambient: &Ambient) -> Result<String, Ma
     let keys: Vec<KeyPair> = key_files.into_iter().map(KeyPair::generate).collect::<Result<_, _>>()?;
     let recipients: Vec<(&str, Recipient)> =
         names.regions.iter().zip(&keys).map(|(region, key)| (region.as_str(), key.recipient.clone())).collect();
-    let mut blocks = blocks(&recipients, setup.consumer);
+    let mut blocks = blocks(&recipients);
     if names.system_namespace != SYSTEM_NAMESPACE {
         blocks.system_namespace = format!("systemNamespace: {:?}", names.system_namespace);
     }
@@ -206,14 +206,12 @@ pub(super) fn hand_over(out: &mut String, names: &Names, place: &KeyFolder, setu
 }
 
 /// What stands in the template's blanks where no cluster says anything.
-fn blocks(regions: &[(&str, Recipient)], consumer: Consumer) -> Blocks {
+fn blocks(regions: &[(&str, Recipient)]) -> Blocks {
     let entry = |(region, recipient): &(&str, Recipient)| {
         format!(
             "  \"{region}\":\n    # Who can open the region's bundle. Its secret half is in {}.\n    recipients:\n      - \
-             {recipient}\n    # Whose Credentials may go there; globs.\n    namespaces:\n      allowed: [\"*\"]\n    # none, \
-             flux or argocd.\n    delivery: {}",
+             {recipient}",
             key_file(region),
-            consumer.word()
         )
     };
     Blocks {
@@ -221,6 +219,7 @@ fn blocks(regions: &[(&str, Recipient)], consumer: Consumer) -> Blocks {
             .to_owned(),
         system_namespace: format!("#@ systemNamespace: {SYSTEM_NAMESPACE}"),
         provider_interfaces: "#@ providerInterfaces: {builtin: v1.11}".to_owned(),
+        shared: "  # Whose Credentials may go there; globs.\n  namespaces:\n    allowed: [\"*\"]".to_owned(),
         regions: regions.iter().map(entry).collect::<Vec<_>>().join("\n"),
         grants: GRANTS.to_owned(),
     }
@@ -242,11 +241,6 @@ fn guests(setup: &Setup) -> String {
     )
 }
 
-const DELIVERY: &str = "\
-#@ delivery:
-#@   flux: {namespace: flux-system, sourceRef: {kind: GitRepository, name: fleet}, decryption: {secretRef: sops-age}, interval: 10m}
-#@   argocd: {namespace: argocd, project: default, repoURL: \"https://git.example.com/fleet.git\", mode: plugin}";
-
 const FINDINGS: &str = "\
 # Severities that differ from the codes' own: error, warning, info or off.
 #@ findings: {version-mismatch: info}";
@@ -264,7 +258,9 @@ pub(super) fn filled(blocks: &Blocks, setup: &Setup) -> String {
             "{guests}" => out.push_str(&guests(setup)),
             "{grants}" => out.push_str(&blocks.grants),
             "{output}" => out.push_str(&setup.output()),
-            "{delivery}" => out.push_str(setup.delivery().as_deref().unwrap_or(DELIVERY)),
+            "{shared}" if blocks.shared.is_empty() => continue,
+            "{shared}" => out.push_str(&blocks.shared),
+            "{delivery}" => out.push_str(&setup.delivery()),
             "{findings}" => out.push_str(setup.findings().unwrap_or(FINDINGS)),
             "  name: {fleet}" => _ = write!(out, "  name: {}", scalar(&setup.fleet)),
             line => out.push_str(line),
@@ -417,7 +413,7 @@ mod tests {
             &KeyFolder::new(Path::new("pouch.yaml"), &Ambient::fixed(Path::new("/"), jiff::Timestamp::UNIX_EPOCH, &[])),
             None,
         );
-        let text = filled(&blocks(&[(&name, recipient)], setup.consumer), &setup);
+        let text = filled(&blocks(&[(&name, recipient)]), &setup);
         let all: String = text.lines().map(|line| line.replacen("#@ ", "", 1) + "\n").collect();
         assert_ne!(all, text);
         let folder = tempfile::tempdir().unwrap();
@@ -425,7 +421,8 @@ mod tests {
         let ambient = Ambient::fixed(folder.path(), jiff::Timestamp::UNIX_EPOCH, &[]);
         settings::load(Path::new("pouch.yaml"), &ambient).unwrap_or_else(|error| panic!("{error}\n{all}"));
         let schema = pouch_core::config::file::schema().to_value();
-        for key in schema["properties"].as_object().unwrap().keys() {
+        // There is one kind, which may be left out.
+        for key in schema["properties"].as_object().unwrap().keys().filter(|key| *key != "kind") {
             assert!(all.lines().any(|line| line.starts_with(&format!("{key}:"))), "{key} is not in the template");
         }
     }

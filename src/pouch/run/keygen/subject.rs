@@ -131,9 +131,15 @@ impl<'f> Subject<'f> {
                 let add =
                     if fleet.is_some() { "add the region to pouch.yaml" } else { "when pouch.yaml is there, add" };
                 let system = fleet.map_or("kcm-system", |fleet| fleet.system_namespace.as_str());
+                // Where regions have one of two consumers, each says which.
+                let has = |is_it: fn(&Delivery) -> bool| {
+                    fleet.is_some_and(|fleet| fleet.regions.values().any(|region| is_it(&region.delivery)))
+                };
+                let is_open = has(|it| matches!(it, Delivery::Flux(_))) && has(|it| matches!(it, Delivery::ArgoCd(_)));
+                let delivery = if is_open { "\n      delivery: flux" } else { "" };
                 format!(
                     "{add}, with the namespaces whose Credentials may go there:\n  regions:\n    {region}:\n      \
-                     recipients: [{recipient}]\n      namespaces: {{allowed: [{system}]}}"
+                     recipients: [{recipient}]\n      namespaces: {{allowed: [{system}]}}{delivery}"
                 )
             }
         }

@@ -66,7 +66,7 @@ pub(super) fn read(source: &SourceName, wanted: &Wanted<'_>, given: &Given<'_>) 
                     format!("{identity} was cloned without the history that leads from commit {old} to {new}"),
                     &format!(
                         "Clone it with its history (fetch-depth: 0 of actions/checkout, GIT_DEPTH: 0 of GitLab), or give \
-                         the repository's URL. For this one time, --accept-source {source}={new} stands in for the proof."
+                         the repository's URL. For this one time, --accept-older {source}={new} stands in for the proof."
                     ),
                 )),
                 Err(trouble) => Err(unreachable(source, &identity, &trouble)),

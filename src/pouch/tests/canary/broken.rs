@@ -321,10 +321,10 @@ const CONFIG: &[(&str, &str, &str)] = &[
     ("config: recipients that are a map", "recipients: [", "recipients: {a: [«KEY»]}\n    x: ["),
     ("config: recipients that are text", "recipients: [", "recipients: «KEY»\n    x: ["),
     ("config: a region's name", "  eu-west:", "  «KEY»:"),
-    ("config: a region's folder", "    detached: true", "    directory: «KEY»"),
-    ("config: an unknown field", "    detached: true", "    «KEY»: true"),
-    ("config: the value of an unknown field", "    detached: true", "    identity: «KEY»"),
-    ("config: a wrong type", "detached: true", "detached: «KEY»"),
+    ("config: a region's folder", "    k0rdentPushDisabled: true", "    directory: «KEY»"),
+    ("config: an unknown field", "    k0rdentPushDisabled: true", "    «KEY»: true"),
+    ("config: the value of an unknown field", "    k0rdentPushDisabled: true", "    identity: «KEY»"),
+    ("config: a wrong type", "k0rdentPushDisabled: true", "k0rdentPushDisabled: «KEY»"),
     ("config: the fleet's name", "{name: acme}", "{name: «KEY»}"),
     ("config: a source's name", "name: tenant", "name: «KEY»"),
     ("config: a path", "{path: tenant}", "{path: «KEY»}"),
@@ -332,7 +332,7 @@ const CONFIG: &[(&str, &str, &str)] = &[
     ("config: the output", "output: {path: bundles", "output: {path: «KEY»"),
     ("config: a word of a list of words", "delivery: flux", "delivery: «KEY»"),
     ("config: an escrow recipient", "regions:\n", "escrowRecipients: [«KEY»]\nregions:\n"),
-    ("config: a kept label", "regions:\n", "keep: {labels: ['«KEY»']}\nregions:\n"),
+    ("config: a kept label", "regions:\n", "keepMetadata: {labels: ['«KEY»']}\nregions:\n"),
     ("config: a grant", "regions:\n", "grants: [{from: {namespace: «KEY»}, to: {kind: «KEY»}}]\nregions:\n"),
     ("config: a finding", "regions:\n", "findings: {«KEY»: off}\nregions:\n"),
     ("config: a limit", "regions:\n", "limits: {attempts: «KEY»}\nregions:\n"),
@@ -380,8 +380,8 @@ const CONFIG: &[(&str, &str, &str)] = &[
     ),
     (
         "config: a password in Argo CD's URL",
-        "delivery:\n",
-        "delivery:\n  argocd: {repoURL: 'https://me:«URL»@example.com/x.git'}\n",
+        "  delivery:\n",
+        "  delivery:\n    argocd: {repoURL: 'https://me:«URL»@example.com/x.git'}\n",
     ),
     (
         "config: a password in a reference",
@@ -466,7 +466,7 @@ fn of_a_command_line_with_a_key_on_it() {
         vec!["--unknown", &key],
         vec![key.as_str()],
         vec!["render", "--accept-source", &url],
-        vec!["verify", "--live", &key],
+        vec!["verify", "--live", "--context", &key],
     ] {
         let codes = silent(&mut stage, "the command line", &[&arguments]);
         assert!(codes.iter().all(|code| *code == Some(64)), "{codes:?}");
@@ -567,7 +567,18 @@ fn kubeconfig(user: &str, server: &str) -> String {
 const CLUSTER: [&[&str]; 4] = [
     &["render", "--request-timeout", "1s", "--kubeconfig", "kubeconfig"],
     &["rbac", "--request-timeout", "1s", "--kubeconfig", "kubeconfig"],
-    &["verify", "--live", "mgmt", "--region", "eu-west", "--request-timeout", "1s", "--kubeconfig", "kubeconfig"],
+    &[
+        "verify",
+        "--live",
+        "--context",
+        "mgmt",
+        "--region",
+        "eu-west",
+        "--request-timeout",
+        "1s",
+        "--kubeconfig",
+        "kubeconfig",
+    ],
     &["init", "--context", "mgmt", "-f", "new/pouch.yaml", "--kubeconfig", "kubeconfig"],
 ];
 

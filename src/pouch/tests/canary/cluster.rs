@@ -196,7 +196,7 @@ fn no_canary_of_a_cluster_gets_out_and_its_trace_is_a_sink() {
             (&["publish"], 0, &["debug", "warning"]),
             (&["rbac"], 0, &["debug"]),
             // The region is another cluster: what is in the bundle differs from what is here.
-            (&["verify", "--live", "admin", "--region", "eu-west"], 8, &["debug", "warning"]),
+            (&["verify", "--live", "--context", "admin", "--region", "eu-west"], 8, &["debug", "warning"]),
         ] {
             // Who only looks writes no metrics.
             let records = match command[0] {

@@ -157,7 +157,7 @@ fn runs() -> Vec<(Vec<&'static str>, i32)> {
             (&["render"], 0),
             (&["publish", "--first", "--reseal", "all"], 0),
             (&["publish"], 0),
-            (&["verify", "--live", "nowhere", "--region", "eu-west"], 64),
+            (&["verify", "--live", "--context", "nowhere", "--region", "eu-west"], 64),
         ] {
             // Who only looks writes no metrics.
             let only_looks = command[0] == "plan" || command.contains(&"--dry-run");

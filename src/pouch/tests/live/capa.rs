@@ -110,7 +110,7 @@ fn capas_crds_take_each_identity_that_pouch_publishes() {
     let fleet = Fleet::of(&format!(
         "apiVersion: pouch/v1alpha1\nkind: Fleet\nmetadata: {{name: acme}}\n\
          sources: [{{name: all, directory: {{path: manifests}}}}]\nproviderInterfaces: {{builtin: v1.12}}\n\
-         regions: {{eu: {{recipients: [{EU}], namespaces: {{allowed: ['*']}}, detached: true, clusters: ['*/*']}}}}\n\
+         regions: {{eu: {{recipients: [{EU}], namespaces: {{allowed: ['*']}}, k0rdentPushDisabled: true, clusters: ['*/*']}}}}\n\
          companions: none\nreuseKey: {{file: reuse.key}}\n"
     ));
     fleet.write("manifests/all.yaml", OBJECTS);

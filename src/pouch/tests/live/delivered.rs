@@ -54,11 +54,12 @@ impl Delivered {
         fleet.configured(&format!(
             "apiVersion: pouch/v1alpha1\nkind: Fleet\nmetadata: {{name: acme}}\n\
              sources: [{{name: manifests, directory: {{path: manifests}}}}]\n\
-             regions:\n  eu: {{recipients: [{EU}], namespaces: {{allowed: ['*']}}, detached: true, delivery: {delivery}}}\n\
+             regions:\n  eu: {{recipients: [{EU}], namespaces: {{allowed: ['*']}}, k0rdentPushDisabled: true, delivery: {delivery}}}\n\
              output: {{path: bundles}}\n\
-             delivery:\n\
-             \x20 flux: {{sourceRef: {{kind: GitRepository, name: fleet}}}}\n\
-             \x20 argocd: {{repoURL: '{url}'}}\n\
+             regionDefaults:\n\
+             \x20 delivery:\n\
+             \x20   flux: {{sourceRef: {{kind: GitRepository, name: fleet}}}}\n\
+             \x20   argocd: {{repoURL: '{url}'}}\n\
              limits: {{deletions: {{claimants: 1000, most: 1000, keep: 1}}, reseal: {{percent: 100}}}}\n\
              reuseKey: {{file: reuse.key}}\n"
         ));
@@ -114,7 +115,7 @@ impl Delivered {
 
     /// Compares the region with what stands in the repository, by pouch.
     pub fn verify_live(&self, flags: &[&str]) -> Ran {
-        let fixed = ["verify", "--kubeconfig", "kubeconfig", "--live", "admin"];
+        let fixed = ["verify", "--kubeconfig", "kubeconfig", "--live", "--context", "admin"];
         self.fleet.run(&[&fixed, flags].concat())
     }
 

@@ -12,7 +12,7 @@ use crate::objects::{CAPI, TENANT};
 /// Exchanges the Secret of an identity that a region has, twice: with a hand-over, in which nothing is ever missing, and
 /// without one. That is the control, where the consumer does not remove things last by itself.
 pub fn exchange(region: &mut Delivered, sync: &dyn Fn(&Delivered), prunes_last: bool) {
-    region.fleet.configure("limits: {deletions", "limits: {handover: 1s, deletions");
+    region.fleet.configure("limits: {deletions", "limits: {retainReplaced: 1s, deletions");
     region.put(&azure("az", "first", 1));
     region.publish();
     sync(region);
@@ -33,7 +33,7 @@ pub fn exchange(region: &mut Delivered, sync: &dyn Fn(&Delivered), prunes_last: 
     region.is_exact();
     region.verify_live(&[]).ends(0);
 
-    region.fleet.configure("handover: 1s", "handover: 0s");
+    region.fleet.configure("retainReplaced: 1s", "retainReplaced: 0s");
     region.put(&azure("az", "third", 1));
     region.take(&azure("az", "second", 1)[..1]);
     region.publish();

@@ -130,7 +130,7 @@ impl Ground {
                 "apiVersion: pouch/v1alpha1\nkind: Fleet\nmetadata: {{name: live}}\nsources: {sources}\n\
                  providerInterfaces: {{builtin: v1.12}}\nregions:\n  eu:\n    recipients: [{recipient}]\n    \
                  namespaces: {{allowed: ['*']}}\n    delivery: flux\n\
-                 delivery: {{flux: {{sourceRef: {{kind: GitRepository, name: fleet}}}}}}\n\
+                 regionDefaults: {{delivery: {{flux: {{sourceRef: {{kind: GitRepository, name: fleet}}}}}}}}\n\
                  reuseKey: {{file: reuse.key}}\n{more}"
             ),
         )

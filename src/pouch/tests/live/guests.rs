@@ -24,9 +24,9 @@ fn fleet(recipient: &str) -> Fleet {
     let fleet = Fleet::of(&format!(
         "apiVersion: pouch/v1alpha1\nkind: Fleet\nmetadata: {{name: acme}}\n\
          sources: [{{name: manifests, directory: {{path: manifests}}}}]\n\
-         regions:\n  management: {{recipients: [{recipient}], namespaces: {{allowed: ['*']}}, detached: true, delivery: none}}\n\
+         regions:\n  management: {{recipients: [{recipient}], namespaces: {{allowed: ['*']}}, k0rdentPushDisabled: true, delivery: none}}\n\
          guests:\n  pull: {GROUP}\n  base: {BASE}\n\
-         output: {{path: bundles}}\nlimits: {{handover: 0s, deletions: {{claimants: 50, most: 50, keep: 0}}}}\nreuseKey: {{file: reuse.key}}\n"
+         output: {{path: bundles}}\nlimits: {{retainReplaced: 0s, deletions: {{claimants: 50, most: 50, keep: 0}}}}\nreuseKey: {{file: reuse.key}}\n"
     ));
     for name in ["trust", "base"] {
         let object = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, "namespace": "registry"},
@@ -73,7 +73,7 @@ fn publish(fleet: &Fleet, manager: &ClusterApi) -> Ran {
 }
 
 fn verify(fleet: &Fleet) -> Ran {
-    fleet.run(&["verify", "--live", "admin", "--region=management", "--kubeconfig=kubeconfig"])
+    fleet.run(&["verify", "--live", "--context", "admin", "--region=management", "--kubeconfig=kubeconfig"])
 }
 
 /// An object of a server; null where there is none.
@@ -213,7 +213,8 @@ fn a_rule_fills_two_sets_for_a_namespace_that_the_guest_lacks() {
         "management: {cluster: {kubeconfig: kubeconfig, context: pouch}, recipients",
     );
     let printed = fleet.run(&["rbac", "--region=management", "--user=pouch"]).ends(0).stdout;
-    let verify = || fleet.run(&["verify", "--live", "pouch", "--region=management", "--kubeconfig=kubeconfig"]);
+    let verify =
+        || fleet.run(&["verify", "--live", "--context", "pouch", "--region=management", "--kubeconfig=kubeconfig"]);
     let refused = verify().ends(5);
     assert!(refused.stderr.contains("does not allow"), "{}", refused.stderr);
     management.apply(&printed);
@@ -239,7 +240,7 @@ fn a_glob_over_a_live_cluster_needs_the_rights_that_are_printed() {
          sources: [{{name: live, cluster: {{kubeconfig: kubeconfig}}}}]\n\
          regions:\n  management: {{recipients: [{recipient}], namespaces: {{allowed: ['*']}}, management: true, delivery: none}}\n\
          guests:\n  pull: {group}\n\
-         output: {{path: bundles}}\nlimits: {{handover: 0s}}\nreuseKey: {{file: reuse.key}}\n"
+         output: {{path: bundles}}\nlimits: {{retainReplaced: 0s}}\nreuseKey: {{file: reuse.key}}\n"
     ));
     management.kubeconfig(&fleet.path("kubeconfig"), "pouch");
     for object in [pull("first"), config_map("trust").replace("\"default\"", "\"registry\"")] {

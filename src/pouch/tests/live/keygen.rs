@@ -32,11 +32,11 @@ fn a_cluster_gets_a_new_secret_and_keeps_an_old_one() {
     assert_eq!(String::from_utf8(held).unwrap(), fleet.read("keys/eu.txt"));
     assert_eq!(made["metadata"]["managedFields"][0]["manager"], "pouch");
 
-    keygen(&["--context", "admin", "--identity", "keys/eu-2.txt"]).ends(64).says("nothing is overwritten");
+    keygen(&["--context", "admin", "--write-identity", "keys/eu-2.txt"]).ends(64).says("nothing is overwritten");
     assert!(!fleet.has("keys/eu-2.txt"));
     assert_eq!(serde_json::from_str::<Value>(&get()).unwrap(), made);
     // The way that is told instead adds the new identity and keeps the old one.
-    fleet.run(&["keygen", "eu", "--identity", "keys/eu-2.txt", "--manifest", "keys/eu-2.yaml"]).ends(0);
+    fleet.run(&["keygen", "eu", "--write-identity", "keys/eu-2.txt", "--manifest", "keys/eu-2.yaml"]).ends(0);
     let file = fleet.path("keys/eu-2.yaml");
     server.kubectl_prints(
         ["-n", "flux-system", "patch", "secret", "sops-age", "--patch-file", file.to_str().unwrap()],

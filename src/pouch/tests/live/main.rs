@@ -21,12 +21,12 @@ mod rig;
 #[path = "../support/mod.rs"]
 mod support;
 
-mod apply;
 mod argocd;
 mod bundle;
 mod canary;
 mod capa;
 mod clusters;
+mod deliver;
 mod delivered;
 mod exchange;
 mod explain;

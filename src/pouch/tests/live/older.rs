@@ -55,10 +55,10 @@ fn an_earlier_state_of_a_cluster_is_not_published_over_a_later_one() {
     let (code, out, err) = publish(&[]);
     assert!(code == 5 && out.is_empty(), "{code} {out} {err}");
     assert!(err.contains("is at state 7, and an earlier run read state"), "{err}");
-    let flag = err.split("--accept-source ").nth(1).and_then(|rest| rest.split(' ').next()).unwrap();
+    let flag = err.split("--accept-older ").nth(1).and_then(|rest| rest.split(' ').next()).unwrap();
     assert!(flag.ends_with("=7"), "{flag}");
     // The next run sees a later state than the one that is accepted.
-    let (code, _, err) = publish(&["--accept-source", flag]);
+    let (code, _, err) = publish(&["--accept-older", flag]);
     assert_eq!(code, 0, "{err}");
     // Once: it is the state that later ones are compared with.
     let (code, _, err) = publish(&[]);

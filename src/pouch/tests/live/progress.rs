@@ -21,7 +21,13 @@ fn a_terminal_shows_kinds_and_counts() {
     proxy.before(|_, _| std::thread::sleep(Duration::from_millis(150)));
     let render = |flags: &[&str]| {
         let mut command = Command::new(env!("CARGO_BIN_EXE_pouch"));
-        command.args(["render", "-f"]).arg(&config).arg(ground.path("out")).arg("--kubeconfig").arg(&kubeconfig);
+        command
+            .args(["render", "-f"])
+            .arg(&config)
+            .arg("--output-dir")
+            .arg(ground.path("out"))
+            .arg("--kubeconfig")
+            .arg(&kubeconfig);
         let (code, seen) = at_a_terminal(command.args(flags).env_clear().env("TERM", "xterm"), 80);
         assert_eq!(code, Some(0), "{seen}");
         seen

@@ -244,7 +244,7 @@ fn the_rules_for_named_namespaces_suffice_and_none_can_be_spared() {
 #[test]
 fn the_api_server_takes_the_cronjobs_as_they_are() {
     let Some(server) = ApiServer::shared() else { return };
-    for name in ["cronjob.yaml", "apply-cronjob.yaml"] {
+    for name in ["cronjob.yaml", "deliver-cronjob.yaml"] {
         taken_as_it_is(server, name);
     }
 }

@@ -61,7 +61,8 @@ fn render(ground: &Ground, config: &str, more: &[&str], vars: &[(&str, &str)]) -
     let out = format!("out-{}", RUNS.fetch_add(1, Ordering::Relaxed));
     let path = std::env::var("PATH").unwrap_or_default();
     let vars: Vec<_> = vars.iter().copied().chain([("PATH", path.as_str())]).collect();
-    let arguments: Vec<&str> = ["render", "-f", config, &out].into_iter().chain(more.iter().copied()).collect();
+    let arguments: Vec<&str> =
+        ["render", "-f", config, "--output-dir", &out].into_iter().chain(more.iter().copied()).collect();
     let (code, _, stderr) = program(&ground.path("."), &arguments, &vars);
     for (user, _) in crate::rig::USERS {
         assert!(!stderr.contains(&token(user)), "a token was said");
@@ -279,14 +280,18 @@ fn every_way_that_is_shut_says_why() {
         assert!(said.code == 64 && said.stderr.contains("--as <USER>"), "{}", said.stderr);
         let four = ground.path("kubeconfig");
         let four = four.to_str().unwrap();
-        let several = program(&ground.path("."), &["render", "-f", "open.yaml", "out", "--kubeconfig", four], &[]);
+        let several = program(
+            &ground.path("."),
+            &["render", "-f", "open.yaml", "--output-dir", "out", "--kubeconfig", four],
+            &[],
+        );
         assert_eq!(several.0, 64, "{}", several.2);
         assert!(
             several.2.contains("several contexts, and none is chosen") && several.2.contains("admin, pouch"),
             "{}",
             several.2
         );
-        let none = program(&ground.path("."), &["render", "-f", "open.yaml", "out"], &[]);
+        let none = program(&ground.path("."), &["render", "-f", "open.yaml", "--output-dir", "out"], &[]);
         assert_eq!(none.0, 64, "{}", none.2);
         assert!(none.2.contains("there is no kubeconfig, and pouch does not run in a Pod"), "{}", none.2);
         // Who may not act as others is refused whatever the others may.

@@ -410,7 +410,7 @@ fn what_a_region_refuses_is_refused_and_what_is_published_is_taken() {
         let config = ground.config(
             &format!("{folder}.yaml"),
             &sources,
-            "keep: {labels: ['*'], annotations: ['n*', 'N*']}\n\
+            "keepMetadata: {labels: ['*'], annotations: ['n*', 'N*']}\n\
              kinds: [{group: acme.example.com, kind: AcmeIdentity, scope: Namespaced}]\n",
         );
         let out = format!("out-{batch}");

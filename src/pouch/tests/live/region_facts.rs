@@ -38,7 +38,7 @@ fn the_same_facts_live_or_from_a_file_give_the_same_bytes() {
     fleet.render(&[]).ends(0).outcome("eu", "unchanged");
     assert!(fleet.tree("bundles") == live);
     assert_eq!(fleet.run(&["facts"]).ends(0).stdout, facts);
-    let anew = fleet.render(&["anew"]).ends(0);
+    let anew = fleet.render(&["--output-dir", "anew"]).ends(0);
     assert!(fleet.tree("anew").keys().eq(live.keys()), "{anew:?}");
     // It is the label that decides, in both ways alike.
     let other = facts.replace("env: prod", "env: test");

@@ -270,7 +270,7 @@ fn plugins_give_credentials_and_a_rotated_token_works_on_the_next_run() {
 fn crowd(names: &[String]) -> Fleet {
     let mut config = String::from(
         "apiVersion: pouch/v1alpha1\nkind: Fleet\nmetadata: {name: acme}\nsources: [{name: manifests, directory: {path: manifests}}]\n\
-         output: {path: bundles}\ndelivery: {flux: {sourceRef: {kind: GitRepository, name: fleet}}}\nreuseKey: {file: reuse.key}\nregions:\n",
+         output: {path: bundles}\nregionDefaults: {delivery: {flux: {sourceRef: {kind: GitRepository, name: fleet}}}}\nreuseKey: {file: reuse.key}\nregions:\n",
     );
     for name in names {
         let (_, recipient) = generate_identity().unwrap();
@@ -520,7 +520,7 @@ fn every_region_is_compared_in_one_table() {
     fleet.private("eu.agekey", identity);
     let origin_path = origin.path().display().to_string();
     let apply = [
-        "apply",
+        "deliver",
         &origin_path,
         "--rev=main",
         "--region=eu",
@@ -600,11 +600,14 @@ fn every_region_is_compared_in_one_table() {
     let answer: Value = serde_json::from_str(&answer).unwrap();
     assert_eq!(answer["regions"].as_array().unwrap().len(), 1);
     fleet.run(&["verify", "--live", "--region", "us"]).ends(64).says("region us has no `cluster` in the configuration");
-    fleet.run(&["verify", "--live", "--region", "eu", "--kubeconfig=kubeconfig"]).ends(64).says("names no context");
-    let both = ["verify", "--live", "admin", "--region", "eu", "-o", "json"];
-    fleet.run(&both).ends(64).says("--output is for --live without a context");
+    fleet
+        .run(&["verify", "--live", "--region", "eu", "--kubeconfig=kubeconfig"])
+        .ends(64)
+        .says("nothing says which cluster");
+    let both = ["verify", "--live", "--context", "admin", "--region", "eu", "-o", "json"];
+    fleet.run(&both).ends(64).says("--output is for --live without --context");
 
     // What contradicts itself is refused.
-    fleet.run(&["verify", "--live", "admin", "--all"]).ends(64).says("--all means all regions");
-    fleet.run(&["verify", "--live"]).ends(64).says("--live names no context");
+    fleet.run(&["verify", "--live", "--context", "admin", "--all"]).ends(64).says("cannot be used with");
+    fleet.run(&["verify", "--live"]).ends(64).says("nothing says which cluster");
 }

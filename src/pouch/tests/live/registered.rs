@@ -92,7 +92,7 @@ fn what_the_registrys_own_controller_says_of_a_cluster_is_known_of_its_region() 
     assert_eq!(cluster["spec"]["clusterID"], json!(id));
 
     let fleet = Fleet::new();
-    fleet.configure("  eu: {", "  eu: {inventory: {registryCluster: eu}, gate: [ClusterMetadataSet], ");
+    fleet.configure("  eu: {", "  eu: {inventory: {registryCluster: eu}, requireConditions: [ClusterMetadataSet], ");
     fleet.configure("directory: {path: manifests}", "cluster: {kubeconfig: kubeconfig}");
     server.kubeconfig(&fleet.path("kubeconfig"), "admin");
     let explained = |flags: &[&str]| fleet.run(&[&["explain", "region", "eu"], flags].concat()).ends(0).stdout;
@@ -121,7 +121,7 @@ fn what_the_registrys_own_controller_says_of_a_cluster_is_known_of_its_region() 
     };
     assert_eq!(by(&explained(&[])), by(&said));
 
-    // Whoever takes the cluster out of the registry's work shuts the gate.
+    // A cluster that is taken out of the registry's work holds its region.
     fleet.configure("directory: {path: manifests}", "cluster: {kubeconfig: kubeconfig}");
     let disable = "cluster-registry.k8s.cisco.com/cluster-disabled=true";
     server.kubectl_prints(["annotate", "clusters.clusterregistry.k8s.cisco.com", "eu", disable], "");

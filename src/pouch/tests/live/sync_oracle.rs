@@ -65,9 +65,9 @@ fn fleet(mesh: &Mesh, rules: &[Value], more: &str) -> Fleet {
         "apiVersion: pouch/v1alpha1\nkind: Fleet\nmetadata: {{name: oracle}}\nsources:\n\
          \x20 - {{name: rules, directory: {{path: rules}}, provides: {{namespaces: ['*'], clusterScoped: true}}}}\n\
          \x20 - {{name: source, cluster: {{kubeconfig: kubeconfig, context: admin}}, provides: {{namespaces: ['*'], clusterScoped: true}}}}\n\
-         regions:\n  eu: {{recipients: [{EU}], namespaces: {{allowed: ['*']}}, detached: true, syncRules: ['*']}}\n\
+         regions:\n  eu: {{recipients: [{EU}], namespaces: {{allowed: ['*']}}, k0rdentPushDisabled: true, syncRules: ['*']}}\n\
          companions: none\nsystemNamespace: default\nreuseKey: {{file: reuse.key}}\nkinds: [{kinds}]\n\
-         keep: {{labels: [dev, rule, tell, tier, env, app.example.com/*], annotations: [stage, example.com/*]}}\n\
+         keepMetadata: {{labels: [dev, rule, tell, tier, env, app.example.com/*], annotations: [stage, example.com/*]}}\n\
          limits: {{deletions: {{percent: 100, most: 1000, keep: 0}}}}\n\
          grants:\n{grants}{more}",
         kinds = kinds.join(", "),

@@ -45,7 +45,8 @@ impl Stage {
 
     /// Runs `pouch verify` with further arguments, and files what it says.
     fn verify(&mut self, context: &str, arguments: &[&str]) -> Ran {
-        let fixed = ["verify", "-f", "quickstart/pouch.yaml", "--kubeconfig", "kubeconfig", "--live", context];
+        let fixed =
+            ["verify", "-f", "quickstart/pouch.yaml", "--kubeconfig", "kubeconfig", "--live", "--context", context];
         let region: &[&str] = if arguments.contains(&"--region") { &[] } else { &["--region", "eu-west"] };
         let ran = self.fleet.run(&[&fixed, region, arguments].concat());
         self.said.extend(ran.stderr.split("\n\n").map(|finding| format!("{}\n", finding.trim())));
@@ -475,18 +476,23 @@ fn bundles(stage: &mut Stage) {
     let away = stage.verify("admin", &["not-there"]).ends(64);
     assert!(away.stderr.contains("there is no folder"), "{}", away.stderr);
 
-    for (arguments, code, message) in
-        [(&["--region", "eu"][..], 64, "the configuration has no region eu"), (&["--live", "no-such"][..], 64, "")]
-    {
+    for (arguments, code, message) in [
+        (&["--region", "eu"][..], 64, "the configuration has no region eu"),
+        (&["--live", "--context", "no-such"][..], 64, ""),
+    ] {
         let mut all = vec!["verify", "-f", "quickstart/pouch.yaml", "--kubeconfig", "kubeconfig"];
-        all.extend(if arguments.contains(&"--live") { ["--region", "eu-west"] } else { ["--live", "admin"] });
+        all.extend(if arguments.contains(&"--live") {
+            &["--region", "eu-west"][..]
+        } else {
+            &["--live", "--context", "admin"]
+        });
         all.extend(arguments);
         let ran = stage.fleet.run(&all).ends(code);
         assert!(ran.stderr.contains(message), "{}", ran.stderr);
     }
-    let bare = stage.fleet.run(&["verify", "-f", "quickstart/pouch.yaml", "--live", ""]).ends(64);
-    assert!(bare.stderr.contains("--live names no context"), "{}", bare.stderr);
-    let several = stage.fleet.run(&["verify", "-f", "quickstart/pouch.yaml", "--live", "admin"]).ends(64);
+    let bare = stage.fleet.run(&["verify", "-f", "quickstart/pouch.yaml", "--live", "admin"]).ends(64);
+    assert!(bare.stderr.contains("Write --live --context admin."), "{}", bare.stderr);
+    let several = stage.fleet.run(&["verify", "-f", "quickstart/pouch.yaml", "--live", "--context", "admin"]).ends(64);
     assert!(several.stderr.contains("eu-west, us-east"), "{}", several.stderr);
 }
 
@@ -497,7 +503,8 @@ fn a_key_that_is_not_there_ends_the_run() {
     copy(&root().join("testdata/quickstart"), &fleet.path("quickstart"));
     let config = fleet.read("quickstart/pouch.yaml");
     let verify = |flags: &[&str], code: i32| {
-        let fixed = ["verify", "-f", "quickstart/pouch.yaml", "--live", "x", "--region", "eu-west", "quickstart"];
+        let fixed =
+            ["verify", "-f", "quickstart/pouch.yaml", "--live", "--context", "x", "--region", "eu-west", "quickstart"];
         fleet.run(&[&fixed, flags].concat()).ends(code)
     };
     fleet.write("quickstart/pouch.yaml", config.replacen("{file: reuse.key}", "{env: POUCH_KEY}", 1));

@@ -26,15 +26,16 @@ fn fleet() -> Fleet {
     fleet.configured(&format!(
         "apiVersion: pouch/v1alpha1\nkind: Fleet\nmetadata: {{name: acme}}\n\
          sources: [{{name: manifests, directory: {{path: manifests}}}}]\n\
-         keep: {{labels: [env]}}\n\
+         keepMetadata: {{labels: [env]}}\n\
          regions:\n\
-         \x20 eu:\n    recipients: [{EU}]\n    namespaces: {{allowed: ['*']}}\n    detached: true\n    delivery: argocd\n\
+         \x20 eu:\n    recipients: [{EU}]\n    namespaces: {{allowed: ['*']}}\n    k0rdentPushDisabled: true\n    delivery: argocd\n\
          \x20   inventory: {{clusterProfile: {{namespace: fleet, property: {{location: eu}}}}}}\n\
-         \x20 us: {{recipients: [{US}], namespaces: {{allowed: ['*']}}, detached: true, delivery: flux}}\n\
+         \x20 us: {{recipients: [{US}], namespaces: {{allowed: ['*']}}, k0rdentPushDisabled: true, delivery: flux}}\n\
          output: {{path: bundles}}\n\
-         delivery:\n\
-         \x20 flux: {{sourceRef: {{kind: GitRepository, name: fleet}}}}\n\
-         \x20 argocd: {{repoURL: 'https://git.example.com/fleet.git', cluster: {{providers: providers.json}}}}\n\
+         regionDefaults:\n\
+         \x20 delivery:\n\
+         \x20   flux: {{sourceRef: {{kind: GitRepository, name: fleet}}}}\n\
+         \x20   argocd: {{repoURL: 'https://git.example.com/fleet.git', cluster: {{providers: providers.json}}}}\n\
          reuseKey: {{file: reuse.key}}\n"
     ));
     fleet.write("providers.json", PROVIDERS);
@@ -398,8 +399,8 @@ fn a_changed_provider_file_is_a_change() {
 fn two_regions_never_have_one_secret() {
     let fleet = fleet();
     fleet.configure(
-        "detached: true, delivery: flux}",
-        "detached: true, delivery: argocd, inventory: {clusterProfile: {namespace: other, name: eu-1}}}",
+        "k0rdentPushDisabled: true, delivery: flux}",
+        "k0rdentPushDisabled: true, delivery: argocd, inventory: {clusterProfile: {namespace: other, name: eu-1}}}",
     );
     let there =
         profile("eu-1", "{server: 'https://us-1.example.com:6443'}").replace("namespace: fleet", "namespace: other");
@@ -434,10 +435,10 @@ fn no_profile_takes_the_server_of_another_region() {
     let fleet = fleet();
     let us = |server: &str| {
         format!(
-            "detached: true, delivery: {{argocd: {{cluster: null, destination: {{server: 'https://{server}'}}}}}}}}"
+            "k0rdentPushDisabled: true, delivery: {{argocd: {{cluster: null, destination: {{server: 'https://{server}'}}}}}}}}"
         )
     };
-    fleet.configure("detached: true, delivery: flux}", &us("eu-1.example.com:6443"));
+    fleet.configure("k0rdentPushDisabled: true, delivery: flux}", &us("eu-1.example.com:6443"));
     fleet.render(&[]).ends(4).says("the same server for Argo CD: argocd, https://eu-1.example.com:6443");
     assert!(!fleet.has(SECRET));
     fleet.configure(&us("eu-1.example.com:6443"), &us("us-1.example.com:6443"));

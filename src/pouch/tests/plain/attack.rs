@@ -28,7 +28,7 @@ impl Fleet {
             "apiVersion: pouch/v1alpha1\nkind: Fleet\nmetadata: {{name: acme}}\nsources:\n  \
              - {{name: platform, directory: {{path: platform}}, provides: {{namespaces: [\"*\"], clusterScoped: true}}}}\n  \
              - {{name: tenant, directory: {{path: tenant}}, provides: {{namespaces: [team-a]}}}}\n\
-             regions:\n  eu: {{recipients: [{EU}], namespaces: {{allowed: [\"*\"]}}, detached: true}}\n\
+             regions:\n  eu: {{recipients: [{EU}], namespaces: {{allowed: [\"*\"]}}, k0rdentPushDisabled: true}}\n\
              reuseKey: {{file: reuse.key}}\n{more}"
         )));
         fleet.write("platform/keep.yaml", "# Nothing yet.\n");

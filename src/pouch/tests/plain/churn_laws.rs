@@ -149,8 +149,8 @@ impl World {
         format!(
             "apiVersion: pouch/v1alpha1\nkind: Fleet\nmetadata: {{name: acme}}\n\
              sources: [{{name: m, directory: {{path: m}}}}]\nregions:\n\
-             \x20 eu: {{recipients: [{}], directory: {}, namespaces: {{allowed: ['*']}}, detached: true}}\n\
-             \x20 us: {{recipients: [{OTHER}], namespaces: {{allowed: ['*']}}, detached: true}}\n\
+             \x20 eu: {{recipients: [{}], directory: {}, namespaces: {{allowed: ['*']}}, k0rdentPushDisabled: true}}\n\
+             \x20 us: {{recipients: [{OTHER}], namespaces: {{allowed: ['*']}}, k0rdentPushDisabled: true}}\n\
              reuseKey: {{env: KEY}}\nlimits: {{reseal: {{percent: 100}}}}\n",
             self.recipients.join(", "),
             self.directory,

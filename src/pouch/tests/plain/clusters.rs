@@ -44,7 +44,7 @@ fn fleet() -> Fleet {
     let fleet = Fleet::of(&format!(
         "apiVersion: pouch/v1alpha1\nkind: Fleet\nmetadata: {{name: fleet}}\n\
          sources: [{{name: all, directory: {{path: manifests}}}}]\n\
-         regions:\n  eu-west:\n    recipients: [{EU}]\n    namespaces: {{allowed: ['*']}}\n    detached: true\n    \
+         regions:\n  eu-west:\n    recipients: [{EU}]\n    namespaces: {{allowed: ['*']}}\n    k0rdentPushDisabled: true\n    \
          clusters: [team-a/*]\ncompanions: none\nreuseKey: {{file: reuse.key}}\n"
     ));
     fleet.write("manifests/clusters.yaml", CLUSTERS);
@@ -131,10 +131,10 @@ fn a_cluster_that_breaks_keeps_what_it_has_until_somebody_takes_it_back() {
 #[test]
 fn a_run_may_refresh_one_cluster() {
     let fleet = fleet();
-    fleet.run(&["render", "--credential", "cluster/team-a/web"]).ends(0);
+    fleet.run(&["render", "cluster/team-a/web"]).ends(0);
     assert!(fleet.has("bundles/regions/eu-west/core/secrets/team-a/web.sops.yaml"));
     assert!(!fleet.has("bundles/regions/eu-west/core/secrets/kcm-system/acct.sops.yaml"));
-    fleet.run(&["render", "--credential", "machine/team-a/web"]).ends(64);
+    fleet.run(&["render", "machine/team-a/web"]).ends(64);
 }
 
 #[test]
@@ -183,8 +183,8 @@ fn with_a_source_of_one_region(written: &str) -> Fleet {
          - {{name: platform, directory: {{path: platform}}, provides: {{namespaces: ['*'], clusterScoped: true}}}}\n\
          - {{name: eu, directory: {{path: eu}}, region: eu, provides: {{namespaces: [team-a, team-b], objects: [{{group: \
          infrastructure.cluster.x-k8s.io, kind: AWSClusterStaticIdentity, name: 'eu-*'}}]}}}}\n\
-         regions:\n  eu: {{recipients: [{EU}], namespaces: {{allowed: ['*']}}, detached: true, clusters: ['*/*']}}\n  \
-         us: {{recipients: [{US}], namespaces: {{allowed: ['*']}}, detached: true}}\n\
+         regions:\n  eu: {{recipients: [{EU}], namespaces: {{allowed: ['*']}}, k0rdentPushDisabled: true, clusters: ['*/*']}}\n  \
+         us: {{recipients: [{US}], namespaces: {{allowed: ['*']}}, k0rdentPushDisabled: true}}\n\
          companions: none\nreuseKey: {{file: reuse.key}}\n"
     ));
     let of_others = "\

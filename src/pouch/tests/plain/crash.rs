@@ -230,7 +230,7 @@ fn a_full_disk_leaves_the_old_state() {
         return;
     }
     copy(&case.fleet.path("old"), &small);
-    let ran = case.fleet.render(&["small", "--reseal", "all"]);
+    let ran = case.fleet.render(&["--output-dir", "small", "--reseal", "all"]);
     let after = tree(&small);
     let unmounted = Command::new("umount").arg(&small).status().unwrap();
     assert!(unmounted.success());

@@ -117,7 +117,7 @@ fn what_holds_a_branch_is_let_through_by_what_its_help_says() {
 #[test]
 fn what_holds_a_folder_is_let_through_by_what_its_help_says() {
     let fleet = Fleet::with_credentials(2);
-    let render = |flags: &[&str]| fleet.run(&[&["render", "out"], flags].concat());
+    let render = |flags: &[&str]| fleet.run(&[&["render", "--output-dir", "out"], flags].concat());
     render(&[]).ends(0);
     for name in ["c0", "c1"] {
         let path = format!("out/regions/eu/core/secrets/eu-team/{name}.sops.yaml");
@@ -156,7 +156,7 @@ fn another_source_is_let_through_by_what_its_help_says() {
     }
     let git = |name: &str| format!("git: {{repository: {name}, ref: {{branch: main}}}}");
     fleet.configure("directory: {path: manifests}", &git("one.git"));
-    let render = |flags: &[&str]| fleet.run(&[&["render", "out"], flags].concat());
+    let render = |flags: &[&str]| fleet.run(&[&["render", "--output-dir", "out"], flags].concat());
     render(&[]).ends(0);
     fleet.configure(&git("one.git"), &git("two.git"));
     let flags = found(render, "source-changed", 4);

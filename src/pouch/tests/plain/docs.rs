@@ -102,10 +102,11 @@ fn the_help_of_every_command_has_examples_that_it_takes() {
     };
     let text = |words: &[&str]| String::from_utf8(pouch(words).stdout).unwrap();
     let all = text(&["--help"]);
-    let listed = all.split_once("Commands:\n").unwrap().1.lines().take_while(|line| !line.is_empty());
-    let commands: Vec<&str> =
-        listed.filter(|line| !line.starts_with("   ")).filter_map(|line| line.split_whitespace().next()).collect();
-    assert!(commands.len() > 15, "{commands:?}");
+    // Each group of commands has a heading, and ends where the options begin.
+    let listed = all.split_once("Start:\n").unwrap().1.split_once("\nOptions:\n").unwrap().0;
+    let of_commands = listed.lines().filter(|line| line.starts_with("  ") && !line.starts_with("   "));
+    let commands: Vec<&str> = of_commands.filter_map(|line| line.split_whitespace().next()).collect();
+    assert_eq!(commands.len(), 20, "{commands:?}");
     for command in commands.into_iter().filter(|command| *command != "man") {
         let help = text(&[command, "--help"]);
         let (_, examples) = help.split_once("\nExamples:\n").unwrap_or_else(|| panic!("{command} shows no examples"));

@@ -17,7 +17,7 @@ use crate::support::root;
 
 const EXAMPLES: [&str; 11] = [
     "Dockerfile",
-    "apply-cronjob.yaml",
+    "deliver-cronjob.yaml",
     "argocd-plugin/plugin.yaml",
     "argocd-plugin/repo-server-patch.yaml",
     "cronjob.yaml",
@@ -52,7 +52,7 @@ fn pouch(arguments: &[&str]) -> Output {
 
 /// The command lines in a text: `pouch`, one of its commands, and words until the shell takes over.
 fn command_lines(text: &str) -> Vec<Vec<String>> {
-    const COMMANDS: [&str; 9] = ["apply", "check", "init", "plan", "publish", "rbac", "render", "unpack", "verify"];
+    const COMMANDS: [&str; 9] = ["check", "deliver", "init", "plan", "publish", "rbac", "render", "unpack", "verify"];
     let mut lines = Vec::new();
     for (at, _) in text.match_indices("pouch ") {
         if text[..at].ends_with(|c: char| c.is_alphanumeric() || "/-_:.".contains(c)) {
@@ -129,13 +129,13 @@ fn the_plugin_runs_pouch_where_a_bundle_is() {
 
 #[test]
 fn the_flag_that_comments_recommend_exists() {
-    for name in ["apply-cronjob.yaml", "cronjob.yaml", "github-actions.yaml", "gitlab-ci.yml"] {
+    for name in ["deliver-cronjob.yaml", "cronjob.yaml", "github-actions.yaml", "gitlab-ci.yml"] {
         let text = text_of(name);
         let at = text.find("--tolerate").unwrap_or_else(|| panic!("{name} says nothing of --tolerate"));
         let flag: String = text[at..].chars().take_while(|c| !",:.;`\n".contains(*c) || *c == ',').collect();
         let words = flag.split_whitespace().take(if flag.contains("--tolerate=") { 1 } else { 2 });
         let value = words.last().unwrap().trim_start_matches("--tolerate=").trim_end_matches(',').to_owned();
-        let command = if name.starts_with("apply") { "apply" } else { "publish" };
+        let command = if name.starts_with("deliver") { "deliver" } else { "publish" };
         assert!(is_taken(&[command.to_owned(), format!("--tolerate={value}")]), "{name}: {value}");
     }
 }
@@ -225,17 +225,17 @@ fn the_configuration_in_the_config_map_is_one() {
 
 #[test]
 fn the_region_s_job_has_what_it_names_and_no_more() {
-    let documents = documents("apply-cronjob.yaml");
+    let documents = documents("deliver-cronjob.yaml");
     let kinds: Vec<&str> = documents.iter().map(|document| document["kind"].as_str().unwrap()).collect();
     assert_eq!(kinds, ["Namespace", "ServiceAccount", "ConfigMap", "CronJob"]);
     let pod = &kind(&documents, "CronJob")["spec"]["jobTemplate"]["spec"]["template"]["spec"];
     assert_eq!(
         (&pod["automountServiceAccountToken"], &pod["serviceAccountName"]),
-        (&json!(false), &json!("pouch-apply"))
+        (&json!(false), &json!("pouch-deliver"))
     );
     let (clone, apply) = (&pod["initContainers"][0], &pod["containers"][0]);
     let words = |field: &Value| -> Vec<String> { serde_json::from_value(field.clone()).unwrap() };
-    assert!(is_taken(&words(&apply["args"])) && words(&apply["args"])[0] == "apply");
+    assert!(is_taken(&words(&apply["args"])) && words(&apply["args"])[0] == "deliver");
     // What is cloned is what is applied.
     assert_eq!(words(&clone["args"])[1], words(&apply["args"])[1]);
     let volumes: Vec<&str> =

@@ -24,9 +24,9 @@ fn fleet() -> Fleet {
     let fleet = Fleet::of(&format!(
         "apiVersion: pouch/v1alpha1\nkind: Fleet\nmetadata: {{name: acme}}\n\
          sources: [{{name: all, directory: {{path: manifests}}}}]\n\
-         regions:\n  management: {{recipients: [{EU}], namespaces: {{allowed: ['*']}}, detached: true, delivery: flux}}\n\
-         delivery: {{flux: {{sourceRef: {{kind: GitRepository, name: fleet}}}}}}\n\
-         limits: {{handover: 0s}}\nreuseKey: {{file: reuse.key}}\n{group}"
+         regions:\n  management: {{recipients: [{EU}], namespaces: {{allowed: ['*']}}, k0rdentPushDisabled: true, delivery: flux}}\n\
+         regionDefaults: {{delivery: {{flux: {{sourceRef: {{kind: GitRepository, name: fleet}}}}}}}}\n\
+         limits: {{retainReplaced: 0s}}\nreuseKey: {{file: reuse.key}}\n{group}"
     ));
     fleet.write("manifests/pull.yaml", secret("pull", CANARY));
     fleet.write("manifests/more.yaml", secret("more", CANARY));
@@ -129,10 +129,10 @@ fn a_group_is_planned_logged_and_let_go_by_its_name() {
         "guests:\n  other: {region: management, namespaces: [team-b], clusterSelector: {matchLabels: {pull: 'yes'}}, \
          objects: [{kind: Secret, namespace: registry, name: pull, to: {namespace: kube-system}}]}\n",
     );
-    let one = ["--credential", "guest/team-a/pull"];
+    let one = ["guest/team-a/pull"];
     let plan = fleet.run(&[&["plan"][..], &one].concat()).ends(0).stdout;
     assert!(plan.contains("Guest team-a/pull") && !plan.contains("team-b"), "{plan}");
-    fleet.run(&["plan", "--credential", "guests/team-a/pull"]).ends(64);
+    fleet.run(&["plan", "guests/team-a/pull"]).ends(64);
     fleet.configure("reuseKey:", "output: {path: bundles}\nreuseKey:");
     let origin = Origin::new(&fleet, "");
     fleet.run(&["publish", "--first"]).ends(0);

@@ -88,17 +88,17 @@ fn a_renamed_secret_stays_for_an_hour_and_goes_with_the_next_publish() {
 #[test]
 fn without_a_hand_over_it_goes_at_once() {
     let fleet = two_secrets();
-    fleet.configure("reuseKey", "limits: {handover: 0s}\nreuseKey");
+    fleet.configure("reuseKey", "limits: {retainReplaced: 0s}\nreuseKey");
     let origin = Origin::new(&fleet, "");
     publish(&fleet, 0, &["--first"]).ends(0);
     names(&fleet, "two");
     publish(&fleet, 10, &[]).ends(0);
     assert_eq!(published(&origin), ["two"]);
-    fleet.configure("handover: 0s", "handover: 30m");
+    fleet.configure("retainReplaced: 0s", "retainReplaced: 30m");
     names(&fleet, "one");
     publish(&fleet, 20, &[]).ends(0).says("30m after");
     assert_eq!(published(&origin), ["one", "two"]);
-    fleet.configure("handover: 30m", "handover: 0s");
+    fleet.configure("retainReplaced: 30m", "retainReplaced: 0s");
     publish(&fleet, 30, &[]).ends(0);
     assert_eq!(published(&origin), ["one"]);
 }
@@ -168,7 +168,7 @@ fn it_goes_however_much_others_commit() {
     const DAY: u64 = 24 * HOUR;
     for (commits, stays) in [(4200, ["two"].as_slice()), (1, &["one", "two"])] {
         let fleet = two_secrets();
-        fleet.configure("reuseKey", "limits: {handover: 30d}\nreuseKey");
+        fleet.configure("reuseKey", "limits: {retainReplaced: 30d}\nreuseKey");
         let origin = Origin::new(&fleet, "");
         publish(&fleet, 0, &["--first"]).ends(0);
         names(&fleet, "two");
@@ -370,7 +370,7 @@ fn whatever_reads_it_names_it() {
 fn what_is_proposed_ends_too() {
     for merge in ["merge -q --ff-only", "merge -q --no-ff -m merged", "merge -q --squash"] {
         let fleet = two_secrets();
-        fleet.configure("reuseKey", "limits: {handover: 1s}\nreuseKey");
+        fleet.configure("reuseKey", "limits: {retainReplaced: 1s}\nreuseKey");
         let origin = Origin::new(&fleet, "");
         fleet.configure("branch: main", "base: main, branch: pouch/all");
         origin.commit_beside("echo theirs > README");

@@ -217,10 +217,10 @@ fn odd_secrets_arrive_unharmed() {
         "apiVersion: pouch/v1alpha1\nkind: Fleet\nmetadata: {{name: odd}}\n\
          sources: [{{name: all, directory: {{path: manifests}}}}]\n\
          regions:\n\
-         \x20 ksops: {{recipients: [{one}], namespaces: {{allowed: ['*']}}, detached: true, delivery: {{argocd: {{mode: ksops}}}}}}\n\
-         \x20 flux: {{recipients: [{two}], namespaces: {{allowed: ['*']}}, detached: true, delivery: flux}}\n\
-         delivery:\n  flux: {{sourceRef: {{kind: GitRepository, name: fleet}}}}\n\
-         \x20 argocd: {{repoURL: 'https://git.example.com/fleet.git'}}\n\
+         \x20 ksops: {{recipients: [{one}], namespaces: {{allowed: ['*']}}, k0rdentPushDisabled: true, delivery: {{argocd: {{mode: ksops}}}}}}\n\
+         \x20 flux: {{recipients: [{two}], namespaces: {{allowed: ['*']}}, k0rdentPushDisabled: true, delivery: flux}}\n\
+         regionDefaults:\n  delivery:\n    flux: {{sourceRef: {{kind: GitRepository, name: fleet}}}}\n\
+         \x20   argocd: {{repoURL: 'https://git.example.com/fleet.git'}}\n\
          reuseKey: {{file: reuse.key}}\n"
     ));
     let (config, bundles) = (fleet.path("pouch.yaml"), fleet.path("bundles"));

@@ -26,7 +26,7 @@ fn rendered(keygen: impl Fn(&Path) -> String) -> (Fleet, Plain) {
         fleet.write(&format!("manifests/{region}.yaml"), credential);
         let recipient = keygen(&fleet.path(region).with_extension("txt"));
         regions.push_str(&format!(
-            "  {region}: {{recipients: [{recipient}], namespaces: {{allowed: ['*']}}, detached: true}}\n"
+            "  {region}: {{recipients: [{recipient}], namespaces: {{allowed: ['*']}}, k0rdentPushDisabled: true}}\n"
         ));
     }
     fleet.configured(&format!(

@@ -26,7 +26,7 @@ fn a_pair_is_made_once_and_never_overwritten() {
     is_pair(&fleet, "keys/eu.txt", &ran);
     assert_eq!(fleet.read("keys/.gitignore"), "*\n");
     let before = (fleet.tree("."), fleet.read("pouch.yaml"));
-    fleet.run(&["keygen", "eu"]).ends(64).says("nothing is overwritten").says("`--identity keys/eu-2.txt`");
+    fleet.run(&["keygen", "eu"]).ends(64).says("nothing is overwritten").says("`--write-identity keys/eu-2.txt`");
     symlink("nowhere", fleet.path("keys/us.txt")).unwrap();
     fleet.run(&["keygen", "us"]).ends(64).says("nothing is overwritten");
     fleet.remove("keys/us.txt");
@@ -34,9 +34,9 @@ fn a_pair_is_made_once_and_never_overwritten() {
     // A region that the configuration does not have, a second pair for one that it has, and escrow.
     let ran = fleet.run(&["keygen", "ap-south"]).ends(0).says("  regions:\n    ap-south:\n");
     is_pair(&fleet, "keys/ap-south.txt", &ran);
-    let ran = fleet.run(&["keygen", "eu", "--identity", "keys/eu-2.txt"]).ends(0);
+    let ran = fleet.run(&["keygen", "eu", "--write-identity", "keys/eu-2.txt"]).ends(0);
     is_pair(&fleet, "keys/eu-2.txt", &ran);
-    fleet.run(&["keygen", "eu"]).ends(64).says("`--identity keys/eu-3.txt`");
+    fleet.run(&["keygen", "eu"]).ends(64).says("`--write-identity keys/eu-3.txt`");
     let ran = fleet.run(&["keygen", "--escrow"]).ends(0).says("escrowRecipients: [age1");
     is_pair(&fleet, "keys/escrow.txt", &ran);
     fleet.run(&["keygen"]).ends(64).says("--escrow").says("--reuse-key");
@@ -48,7 +48,7 @@ regions:",
             ran.stdout.trim()
         ),
     );
-    fleet.run(&["keygen", "--escrow", "--identity", "keys/escrow-2.txt"]).ends(0).says("escrowRecipients: [age1");
+    fleet.run(&["keygen", "--escrow", "--write-identity", "keys/escrow-2.txt"]).ends(0).says("escrowRecipients: [age1");
     for arguments in [&["keygen", "../x"][..], &["keygen", "Eu"], &["keygen", "eu", "--escrow"]] {
         fleet.run(arguments).ends(64);
     }
@@ -71,7 +71,7 @@ fn what_is_printed_to_paste_is_valid_and_the_next_step_is_named() {
     fleet.render(&[]).ends(0);
     fs::create_dir(fleet.path("keys")).unwrap();
     // Beside the recipient that is there.
-    let ran = fleet.run(&["keygen", "eu", "--identity", "keys/eu-2.txt"]).ends(0);
+    let ran = fleet.run(&["keygen", "eu", "--write-identity", "keys/eu-2.txt"]).ends(0);
     let line = to_paste(&ran, "recipients: [");
     assert!(line.contains(ran.stdout.trim()) && !ran.stderr.contains('…'), "{}", ran.stderr);
     let ran = ran.says("then run `pouch rekey --region eu`");
@@ -81,13 +81,13 @@ fn what_is_printed_to_paste_is_valid_and_the_next_step_is_named() {
     let ran = fleet.run(&["keygen", "--escrow"]).ends(0).says("then run `pouch rekey`");
     let first = to_paste(&ran, "escrowRecipients: [");
     fleet.configure("regions:", &format!("{first}\nregions:"));
-    let ran = fleet.run(&["keygen", "--escrow", "--identity", "keys/escrow-2.txt"]).ends(0);
+    let ran = fleet.run(&["keygen", "--escrow", "--write-identity", "keys/escrow-2.txt"]).ends(0);
     fleet.configure(&first, &to_paste(&ran, "escrowRecipients: ["));
     fleet.run(&["config"]).ends(0);
     // In the file of a region's recipients.
     fleet.write("eu.recipients", format!("{}\n", fleet::EU));
     fleet.configure(&line, "recipientsFile: eu.recipients");
-    let ran = fleet.run(&["keygen", "eu", "--identity", "keys/eu-3.txt"]).ends(0);
+    let ran = fleet.run(&["keygen", "eu", "--write-identity", "keys/eu-3.txt"]).ends(0);
     let ran = ran.says("add a line to eu.recipients");
     assert!(!ran.stderr.contains("recipients: ["), "{}", ran.stderr);
     fleet.write("eu.recipients", format!("{}\n{}\n", fleet::EU, to_paste(&ran, "age1")));
@@ -107,7 +107,7 @@ fn a_source_gets_no_identity() {
     let fleet = Fleet::new();
     fs::create_dir_all(fleet.path("manifests/sub")).unwrap();
     for path in ["manifests/eu.txt", "manifests/sub/eu.yaml"] {
-        for flag in ["--identity", "--manifest"] {
+        for flag in ["--write-identity", "--manifest"] {
             fleet.run(&["keygen", "eu", flag, path]).ends(64).says("the folder of source ");
         }
         fleet.run(&["keygen", "--reuse-key", path]).ends(64).says("the folder of source ");
@@ -117,7 +117,7 @@ fn a_source_gets_no_identity() {
     fleet.configure("path: manifests", "path: .");
     fleet.run(&["keygen", "eu", "--manifest", "eu.yaml"]).ends(64).says("the folder of source ");
     fleet.run(&["keygen", "eu"]).ends(0);
-    fleet.run(&["keygen", "eu", "--identity", "keys/eu-2.txt"]).ends(0);
+    fleet.run(&["keygen", "eu", "--write-identity", "keys/eu-2.txt"]).ends(0);
 }
 
 #[test]
@@ -125,7 +125,7 @@ fn a_path_that_is_no_text_is_the_path_that_is_written() {
     use std::os::unix::ffi::OsStrExt as _;
     let fleet = Fleet::new();
     let name = std::ffi::OsStr::from_bytes(b"odd-\xff.txt");
-    let answer = fleet.command(&["keygen", "eu", "--identity"]).arg(name).output().unwrap();
+    let answer = fleet.command(&["keygen", "eu", "--write-identity"]).arg(name).output().unwrap();
     assert_eq!(answer.status.code(), Some(0), "{}", String::from_utf8_lossy(&answer.stderr));
     assert!(fleet.path(".").join(name).is_file());
 }
@@ -144,7 +144,7 @@ fn a_reuse_key_is_made_with_the_same_care() {
     fleet.run(&["keygen", "--reuse-key", "keys/other.key"]).ends(0).says("reuseKey: {file: keys/other.key");
     assert_ne!(fleet.read("keys/other.key"), key);
     assert_eq!(fleet.read("keys/reuse.key"), key);
-    for more in [&["--escrow"][..], &["--identity", "x"], &["--manifest", "x"]] {
+    for more in [&["--escrow"][..], &["--write-identity", "x"], &["--manifest", "x"]] {
         fleet.run(&[&["keygen", "--reuse-key"], more].concat()).ends(64);
     }
     git(&fleet, &["init", "--quiet"]);
@@ -159,25 +159,25 @@ fn git_and_the_bundles_get_no_identity() {
     let fleet = Fleet::new();
     git(&fleet, &["init", "--quiet"]);
     fs::create_dir_all(fleet.path("plain")).unwrap();
-    fleet.run(&["keygen", "eu", "--identity", "plain/eu.txt"]).ends(64).says("does not ignore it");
-    fleet.run(&["keygen", "eu", "--identity", "absent/eu.txt"]).ends(64).says("folder");
+    fleet.run(&["keygen", "eu", "--write-identity", "plain/eu.txt"]).ends(64).says("does not ignore it");
+    fleet.run(&["keygen", "eu", "--write-identity", "absent/eu.txt"]).ends(64).says("folder");
     fleet.run(&["keygen", "eu", "--manifest", "plain/eu.yaml"]).ends(64).says("does not ignore it");
     symlink("../plain", fleet.path("manifests/link")).unwrap();
-    fleet.run(&["keygen", "eu", "--identity", "manifests/link/eu.txt"]).ends(64).says("does not ignore it");
+    fleet.run(&["keygen", "eu", "--write-identity", "manifests/link/eu.txt"]).ends(64).says("does not ignore it");
     fs::create_dir_all(fleet.path("bundles/regions")).unwrap();
     symlink("bundles", fleet.path("away")).unwrap();
     for path in ["bundles/eu.txt", "bundles/regions/eu.txt", "away/eu.txt"] {
-        fleet.run(&["keygen", "eu", "--identity", path]).ends(64).says("the folder of the bundles");
+        fleet.run(&["keygen", "eu", "--write-identity", path]).ends(64).says("the folder of the bundles");
     }
-    fleet.run(&["keygen", "eu", "--identity", "keys/a", "--manifest", "keys/a"]).ends(64).says("one file");
+    fleet.run(&["keygen", "eu", "--write-identity", "keys/a", "--manifest", "keys/a"]).ends(64).says("one file");
     assert!(!fleet.has("plain/eu.txt") && !fleet.has("keys/eu.txt") && !fleet.has("plain/eu.yaml"));
     fleet.write(".gitignore", "plain/*.txt\n");
-    fleet.run(&["keygen", "eu", "--identity", "plain/eu.txt"]).ends(0);
+    fleet.run(&["keygen", "eu", "--write-identity", "plain/eu.txt"]).ends(0);
     // What git knows already it takes, ignored or not.
     fleet.write("plain/known.txt", "");
     git(&fleet, &["add", "--force", "plain/known.txt"]);
     fleet.remove("plain/known.txt");
-    fleet.run(&["keygen", "eu", "--identity", "plain/known.txt"]).ends(64).says("does not ignore it");
+    fleet.run(&["keygen", "eu", "--write-identity", "plain/known.txt"]).ends(64).says("does not ignore it");
     fleet.write("keys/.gitignore", "*\n!us.txt\n");
     fleet.run(&["keygen", "us"]).ends(64).says("keys/.gitignore");
     assert!(!fleet.has("keys/us.txt") && !fleet.has("plain/known.txt"));
@@ -205,7 +205,8 @@ fn the_secret_is_what_the_region_reads() {
     let recipient = fleet.read("keys/us.txt").lines().next().unwrap().replace("# public key: ", "");
     assert!(ran.stderr.contains(&recipient) && !ran.stderr.contains("SECRET-KEY"), "{}", ran.stderr);
 
-    let ran = fleet.run(&["keygen", "us", "--for", "flux", "--identity", "keys/us-2.txt", "--manifest", "-"]).ends(0);
+    let ran =
+        fleet.run(&["keygen", "us", "--for", "flux", "--write-identity", "keys/us-2.txt", "--manifest", "-"]).ends(0);
     let secret = manifest(&ran.stdout);
     assert_eq!(place(&secret), "Secret sync/region-key");
     assert!(secret["stringData"]["us-2.agekey"].is_string(), "a second identity has place beside the first");

@@ -44,9 +44,8 @@ fn a_limited_publication_changes_what_is_selected_and_removes_nothing() {
         (&["--region", "eu"], &["eu-team", "other-team"]),
         (&["--region", "us", "-n", "eu-team"], &[]),
         (&["other-team/c0"], &["other-team"]),
-        (&["other-team/c0", "us-team/c0", "us-team/c1"], &["other-team", "us-team"]),
-        (&["other-team/c1"], &[]),
-        (&["eu-team/none"], &[]),
+        (&["other-team/c0", "us-team/c0", "guest/us-team/c1"], &["other-team", "us-team"]),
+        (&["cluster/other-team/none"], &[]),
     ] {
         origin.git(&["update-ref", "refs/heads/main", &start]);
         let ran = origin.publish(arguments).ends(0);
@@ -69,7 +68,15 @@ fn a_limited_publication_changes_what_is_selected_and_removes_nothing() {
         assert!(!origin.files().iter().any(|path| path.ends_with("/c1.sops.yaml")), "{arguments:?}");
         assert!(!expected.iter().any(|path| after.lines().any(|changed| changed == *path)), "{arguments:?}\n{after}");
     }
-    for wrong in [&["--region", "nowhere"][..], &["c0"], &["a/b/c"], &["/c0"]] {
+    // The last ones name nothing that is in the sources, with or without something in the bundle.
+    for wrong in [
+        &["--region", "nowhere"][..],
+        &["c0"],
+        &["a/b/c"],
+        &["/c0"],
+        &["eu-team/none"],
+        &["other-team/c0", "other-team/c1"],
+    ] {
         fleet.run(&[&["publish"], wrong].concat()).ends(64);
     }
 }
@@ -87,7 +94,7 @@ fn a_limited_render_tells_who_can_read_what_it_leaves_alone() {
     fleet.configure(", age1henwn645drkd3fa34t27t2w2x0nsgw3w4h62gmg5x5xflyjpy38s5cncph]", "]");
     let secrets = "bundles/regions/eu/core/secrets";
     let before = fleet.tree(secrets);
-    let ran = fleet.render(&["--credential", "eu-team/c0"]).ends(3).outcome("eu", "published");
+    let ran = fleet.render(&["eu-team/c0"]).ends(3).outcome("eu", "published");
     ran.says("revocation-incomplete").says("Run again without the selection");
     let after = fleet.tree(secrets);
     let moved: Vec<&String> =
@@ -127,11 +134,7 @@ fn a_run_may_be_limited_by_labels() {
         (&["-l", "team=nobody"], &[]),
     ] {
         origin.git(&["update-ref", "refs/heads/main", &start]);
-        let flagged = arguments.iter().flat_map(|word| {
-            let flag = word.contains('/').then_some("--credential");
-            flag.into_iter().chain([*word])
-        });
-        let planned = fleet.run(&["plan"].into_iter().chain(flagged).collect::<Vec<_>>()).ends(0);
+        let planned = fleet.run(&[&["plan"], arguments].concat()).ends(0);
         let ran = origin.publish(arguments).ends(0);
         let expect: Vec<&str> =
             SECRETS.iter().filter(|(team, _)| refreshed.contains(team)).map(|(_, path)| *path).collect();

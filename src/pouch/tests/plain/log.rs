@@ -287,7 +287,7 @@ fn a_secret_is_as_old_as_its_secrets() {
     assert_eq!(told(&all), ["token true 10 true", "url true 0 false"]);
     let older = since(5);
     let ask = |more: &[&str], code: i32| {
-        let all = [&["log", "region", "eu", "--values", "--deny", "--older-than", &older], more].concat();
+        let all = [&["log", "region", "eu", "--values", "--deny", "warning", "--older-than", &older], more].concat();
         life.fleet.run(&all).ends(code).stdout
     };
     let listed = ask(&[], 7);
@@ -329,7 +329,7 @@ fn what_was_not_rotated_is_listed_and_denied() {
     assert_eq!(listed(days(5), &["region", "us"]), ["us/c0", "us/c1"]);
     let ask = |older: i64, more: &[&str], code: i32| {
         let older = format!("{older}d");
-        life.fleet.run(&[&["log", "--older-than", &older, "--deny"], more].concat()).ends(code).stdout
+        life.fleet.run(&[&["log", "--older-than", &older, "--deny", "warning"], more].concat()).ends(code).stdout
     };
     let told = ask(days(5), &[], 7);
     for says in ["\neu: 1 Secret not known to be rotated for ", "\nus: 2 Secrets not known", "  Secret us-team/c0: "] {

@@ -79,6 +79,7 @@ mod read_back;
 mod regions;
 mod registry;
 mod rekey;
+mod renamed;
 mod render;
 mod resource_sets;
 mod rule_words;

@@ -32,7 +32,7 @@ fn fleet() -> Fleet {
     let fleet = Fleet::of(&format!(
         "apiVersion: pouch/v1alpha1\nkind: Fleet\nmetadata: {{name: fleet}}\n\
          sources: [{{name: all, directory: {{path: manifests}}}}]\n\
-         regions:\n  eu-west:\n    recipients: [{EU}]\n    detached: true\n    templates: [pull]\n    \
+         regions:\n  eu-west:\n    recipients: [{EU}]\n    k0rdentPushDisabled: true\n    templates: [pull]\n    \
          namespaces:\n      allowed: ['*']\n      labels: {{dev-a: {{}}, dev-b: {{}}, prod: {{}}}}\n\
          companions: none\nlimits: {{reseal: {{percent: 100}}}}\nreuseKey: {{file: reuse.key}}\n"
     ));
@@ -69,7 +69,7 @@ fn a_template_is_planned_explained_and_rotated_by_its_own_name() {
     fleet.run(&["render"]).ends(0);
     assert_eq!(fleet.tree("bundles"), before);
     fleet.write("manifests/secret.yaml", secret("registry", "pull", "config: another-one"));
-    let plan = fleet.run(&["plan", "--credential", "managedresource/dev-a/pull"]).ends(0).stdout;
+    let plan = fleet.run(&["plan", "managedresource/dev-a/pull"]).ends(0).stdout;
     assert!(plan.contains("dev-a/my-pull-secret") && !plan.contains("dev-b/my-pull-secret"), "{plan}");
     fleet.run(&["render"]).ends(0);
     let changed: Vec<&String> =
@@ -144,11 +144,11 @@ fn what_is_only_created_is_proved_like_everything_else() {
     let fleet = fleet();
     fleet.edit("manifests/template.yaml", "spec:", "spec:\n  avoidResourceUpdate: true");
     fleet.run(&["render"]).ends(3).says("only Flux can leave alone what is there");
-    fleet.edit("pouch.yaml", "detached: true", "detached: true\n    delivery: flux");
+    fleet.edit("pouch.yaml", "k0rdentPushDisabled: true", "k0rdentPushDisabled: true\n    delivery: flux");
     fleet.edit(
         "pouch.yaml",
         "companions: none",
-        "delivery: {flux: {sourceRef: {kind: GitRepository, name: fleet}}}\ncompanions: none",
+        "regionDefaults: {delivery: {flux: {sourceRef: {kind: GitRepository, name: fleet}}}}\ncompanions: none",
     );
     fleet.run(&["render"]).ends(0);
     let path = "bundles/regions/eu-west/core/secrets/dev-a/my-pull-secret.sops.yaml";
@@ -191,10 +191,10 @@ fn judged(template: &str, kinds: &str) -> Vec<String> {
     let fleet = Fleet::of(&format!(
         "apiVersion: pouch/v1alpha1\nkind: Fleet\nmetadata: {{name: fleet}}\n\
          sources: [{{name: all, directory: {{path: manifests}}}}]\n{kinds}\
-         regions:\n  eu-west:\n    recipients: [{EU}]\n    detached: true\n    delivery: flux\n    templates: ['*']\n    \
+         regions:\n  eu-west:\n    recipients: [{EU}]\n    k0rdentPushDisabled: true\n    delivery: flux\n    templates: ['*']\n    \
          namespaces:\n      allowed: ['*']\n      labels:\n        dev-a: {{capi-pull-secret: 'true'}}\n        \
          shopping-a: {{environment: production}}\n        test-a: {{}}\ncompanions: none\n\
-         delivery: {{flux: {{sourceRef: {{kind: GitRepository, name: fleet}}}}}}\nreuseKey: {{file: reuse.key}}\n"
+         regionDefaults: {{delivery: {{flux: {{sourceRef: {{kind: GitRepository, name: fleet}}}}}}}}\nreuseKey: {{file: reuse.key}}\n"
     ));
     fleet.write("manifests/template.yaml", template);
     let docker = "{auths: {}}";

@@ -90,8 +90,8 @@ fn compared() -> String {
     let fleet = Fleet::with_credentials(1);
     fleet.render(&[]).ends(0);
     fleet.configure(
-        "detached: true, delivery: flux",
-        "detached: true, cluster: {kubeconfig: none.yaml}, delivery: flux",
+        "k0rdentPushDisabled: true, delivery: flux",
+        "k0rdentPushDisabled: true, cluster: {kubeconfig: none.yaml}, delivery: flux",
     );
     fleet.run(&["verify", "--live", "--all", "--metrics", "pouch.prom"]).ends(5);
     let text = metrics(&fleet);
@@ -164,4 +164,22 @@ fn promtool_takes_the_metrics_the_rules_and_the_dashboard() {
     let file = serde_json::json!({"groups": [{"name": "dashboard", "rules": rules}]});
     fleet.write("rules.yaml", file.to_string());
     promtool(&program, &["check", "rules", fleet.path("rules.yaml").to_str().unwrap()], None);
+}
+
+#[test]
+fn the_steps_of_a_run_are_shown_with_counts_and_durations() {
+    let fleet = Fleet::with_credentials(1);
+    Origin::new(&fleet, "");
+    let ran = fleet.run(&["publish", "--first", "--log-level", "info"]).ends(0);
+    for step in [
+        "info pouch::session: stage stage=\"survey\" took ",
+        "info pouch::survey: source source=\"manifests\" took ",
+        "info pouch::survey: read source=\"manifests\" documents=4 complete=true\n",
+        "info pouch::run::render: region region=\"eu\" objects=3 sealed=1 took ",
+        "info pouch::git::program: git command=\"fetch\" took ",
+        "info pouch::shelf::rounds: push branch=\"main\" attempt=0 outcome=\"moved\" took ",
+    ] {
+        assert!(ran.stderr.contains(step), "{step}: {}", ran.stderr);
+    }
+    assert!(!fleet.run(&["publish", "--log-level", "warn"]).ends(0).stderr.contains(" took "));
 }

@@ -95,7 +95,7 @@ fn a_long_list_is_cut_behind_what_is_withdrawn_and_whole_where_it_is_asked_for()
     }
     fleet.credential("us", "c0", "changed");
     fleet.delete("eu", "c0");
-    let short = fleet.run(&["render", "out", "--summary", SUMMARY]).ends(0);
+    let short = fleet.run(&["render", "--output-dir", "out", "--summary", SUMMARY]).ends(0);
     let told = names(&short, "eu");
     assert_eq!(told.len(), 21, "{told:?}");
     assert_eq!(told[20], "and 13 more: 13 added");

@@ -167,7 +167,7 @@ fn a_deleted_folder_makes_no_region_new() {
     // A region that was never published asks for nothing.
     fleet.configure(
         "  us:",
-        &format!("  new: {{recipients: [{OTHER}], namespaces: {{allowed: ['*']}}, detached: true}}\n  us:"),
+        &format!("  new: {{recipients: [{OTHER}], namespaces: {{allowed: ['*']}}, k0rdentPushDisabled: true, delivery: none}}\n  us:"),
     );
     fleet.credential("new", "c0", "value");
     origin.publish(&[]).ends(3).outcome("new", "published");

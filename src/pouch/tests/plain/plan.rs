@@ -66,7 +66,7 @@ fn what_is_planned_for_a_folder_is_what_happens_there() {
     let state = || if fleet.has("bundles") { format!("{:?}", fleet.stamps("bundles")) } else { String::new() };
     every_step(&fleet, &[&["plan"], &["render", "--dry-run"]], &["render"], &state);
     // Another folder is looked at, and not made.
-    fleet.run(&["render", "--dry-run", "elsewhere"]).ends(0).outcome("eu", "would");
+    fleet.run(&["render", "--dry-run", "--output-dir", "elsewhere"]).ends(0).outcome("eu", "would");
     assert!(!fleet.has("elsewhere"));
 }
 
@@ -134,13 +134,11 @@ fn the_command_that_lets_through_is_about_the_same_credentials() {
         fleet.configure("output:", &format!("escrowRecipients: [{ESCROW}]\noutput:"));
         fleet.secret("eu", "c0", "value: changed");
         fleet.secret("eu", "c1", "value: changed");
-        fleet.run(&["plan", "eu-team/c0"]).ends(64);
-        let flags = ["-vf", "pouch.yaml", "plan", "--credential", "eu-team/c0", "--summary", "summary.json"];
+        let flags = ["-vf", "pouch.yaml", "plan", "eu-team/c0", "--summary", "summary.json"];
         fleet.run(&flags).ends(0).outcome("eu", "would");
         let summary: serde_json::Value = serde_json::from_str(&fleet.read("summary.json")).unwrap();
         let go_on = summary["acceptCommand"].as_str().unwrap();
-        let start =
-            format!("pouch -vf pouch.yaml {command} --credential eu-team/c0 --summary summary.json --accept-rec");
+        let start = format!("pouch -vf pouch.yaml {command} eu-team/c0 --summary summary.json --accept-rec");
         assert!(go_on.starts_with(&start), "{go_on}");
         let ran = fleet.run(&go_on.split(' ').skip(1).collect::<Vec<_>>()).ends(0).outcome("eu", "published");
         assert!(ran.stdout.contains("eu-team/c0 [value]") && !ran.stdout.contains("eu-team/c1 ["), "{}", ran.stdout);
@@ -225,10 +223,10 @@ fn an_older_source_is_told_by_a_plan() {
     origin.publish(&[]).ends(0);
     origin.git(&["branch", "-f", "sources", &older]);
     for command in [&["plan"][..], &["publish", "--dry-run"], &["publish"]] {
-        fleet.run(command).ends(5).says("--accept-source");
+        fleet.run(command).ends(5).says("--accept-older");
     }
     let accept = format!("manifests={older}");
-    fleet.run(&["plan", "--accept-source", &accept]).ends(0);
+    fleet.run(&["plan", "--accept-older", &accept]).ends(0);
     // To plan with it is not to use it.
     fleet.run(&["plan"]).ends(5);
 }

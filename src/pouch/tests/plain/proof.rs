@@ -60,8 +60,8 @@ fn a_good_bundle_is_proved() {
 fn what_flux_is_told_is_free_without_a_configuration() {
     let stage = Stage::new();
     stage.private("quickstart/reuse.key", stage.read("quickstart/reuse.key"));
-    let fields = "retryInterval: 2m\n    timeout: 3m\n    serviceAccountName: pouch\n    healthChecks: [{apiVersion: apps/v1, \
-                  kind: Deployment, name: capa, namespace: kcm-system}]\n    sourceRef:";
+    let fields = "retryInterval: 2m\n      timeout: 3m\n      serviceAccountName: pouch\n      healthChecks: [{apiVersion: apps/v1, \
+                  kind: Deployment, name: capa, namespace: kcm-system}]\n      sourceRef:";
     stage.edit("quickstart/pouch.yaml", "sourceRef:", fields);
     stage.render(&["-f", "quickstart/pouch.yaml"]).ends(0);
     let written = stage.tree("quickstart/bundles/flux");
@@ -206,8 +206,10 @@ fn a_private_key_finds_what_no_look_from_outside_can() {
 }
 
 /// What opens a region to hand it out; the second would send it to a server that is not there.
-const OPENING: [&[&str]; 2] =
-    [&["unpack"], &["apply", "--kubeconfig=nowhere.kubeconfig", "--context=nowhere", "--inventory-namespace=default"]];
+const OPENING: [&[&str]; 2] = [
+    &["unpack"],
+    &["deliver", "--kubeconfig=nowhere.kubeconfig", "--context=nowhere", "--inventory-namespace=default"],
+];
 
 #[test]
 fn a_bundle_that_nobody_touched_is_printed_or_sent() {
@@ -480,8 +482,9 @@ fn what_cannot_be_proved_or_read_is_said() {
     for url in ["https://git.example.com/fleet.git", "git@git.example.com:fleet.git"] {
         ends(&[url], 64, "git clone --bare");
     }
-    ends(&["bundles", "--live", "x", "--rev", "HEAD"], 64, "cannot be used with");
-    ends(&["bundles", "--live", ""], 64, "--live names no context");
+    ends(&["bundles", "--live", "--context", "x", "--rev", "HEAD"], 64, "cannot be used with");
+    ends(&["bundles", "--live"], 64, "nothing says which cluster");
+    ends(&["old-context", "--live"], 64, "--live --context old-context");
     ends(&["bundles", "--no-values"], 64, "--live");
     // What a later pouch wrote is for that one to prove, whether or not its tag fits.
     let manifest = stage.read(MANIFEST);

@@ -37,7 +37,7 @@ fn it_makes_one_commit_for_a_change_and_none_for_nothing() {
     assert_eq!(origin.changed(), ["bundles/regions/eu/bundle.yaml", EU_SECRET]);
     assert_eq!(origin.git(&["rev-parse", "main^"]), first);
     // The tree of a commit is what render would write.
-    fleet.render(&["out"]).ends(0);
+    fleet.render(&["--output-dir", "out"]).ends(0);
     let rendered: Vec<String> =
         fleet.tree("out").into_iter().filter(|(_, content)| content != b"folder").map(|(path, _)| path).collect();
     let published: Vec<String> =
@@ -242,7 +242,7 @@ fn an_execution_bit_is_healed() {
     assert_eq!(modes(), 0);
     origin.publish(&[]).ends(0).outcome("eu", "unchanged");
     // The same in a folder.
-    fleet.render(&["out"]).ends(0);
+    fleet.render(&["--output-dir", "out"]).ends(0);
     let mode = |bits: Option<u32>| {
         use std::os::unix::fs::PermissionsExt as _;
         let path = fleet.path("out/regions/eu/core/secrets/eu-team/c0.sops.yaml");
@@ -252,9 +252,9 @@ fn an_execution_bit_is_healed() {
         std::fs::metadata(path).unwrap().permissions().mode() & 0o111
     };
     assert_eq!((mode(None), mode(Some(0o755))), (0, 0o111));
-    fleet.render(&["out"]).ends(0).outcome("eu", "published").says("is marked as executable");
+    fleet.render(&["--output-dir", "out"]).ends(0).outcome("eu", "published").says("is marked as executable");
     assert_eq!(mode(None), 0);
-    fleet.render(&["out"]).ends(0).outcome("eu", "unchanged");
+    fleet.render(&["--output-dir", "out"]).ends(0).outcome("eu", "unchanged");
 }
 
 /// What `verify` calls a fault, `publish` and `render` name, and go on.
@@ -292,7 +292,7 @@ fn foreign_files_beside_the_regions_are_named() {
             let (tar, tree) = (fleet.path("tree.tar"), fleet.path("tree"));
             let untar = std::process::Command::new("tar").arg("xf").arg(tar).arg("-C").arg(tree).status().unwrap();
             assert!(untar.success());
-            let ran = fleet.render(&["tree/bundles"]).ends(8).says(&format!("error[{code}]"));
+            let ran = fleet.render(&["--output-dir", "tree/bundles"]).ends(8).says(&format!("error[{code}]"));
             ran.says(says);
         }
         origin.git(&["update-ref", "refs/heads/main", &tip]);
@@ -328,8 +328,8 @@ fn a_first_publication_is_asked_for_once() {
     assert_eq!(origin.git(&["for-each-ref", "--format=%(refname)"]), "refs/heads/main");
     assert_eq!(origin.tip(), tip);
     // A folder only says that it is new.
-    fleet.render(&["out"]).ends(0).says("out is new");
-    let again = fleet.render(&["out"]).ends(0);
+    fleet.render(&["--output-dir", "out"]).ends(0).says("out is new");
+    let again = fleet.render(&["--output-dir", "out"]).ends(0);
     assert!(!again.stderr.contains("is new"), "{}", again.stderr);
 }
 

@@ -15,7 +15,7 @@ regions:
     recipients: [age1hwgm5s760fwcasprk22wc0a8a5lcwm22s32e2484ju7egnueyptsul368q]
     namespaces: {allowed: ['*']}
     inventory: {clusterProfile: {namespace: fleet-system, property: {location: apac}}, registryCluster: local-cluster}
-    gate: [ControlPlaneHealthy, Joined]
+    requireConditions: [ControlPlaneHealthy, Joined]
 reuseKey: {file: reuse.key}
 ";
 
@@ -71,7 +71,7 @@ fn facts_of_real_manifests_decide_and_give_the_same_bytes_from_what_was_printed(
     }
     explained(
         &fleet,
-        "ControlPlaneHealthy: True (by ClusterProfile fleet-system/some-cluster-name; it decides the gate)",
+        "ControlPlaneHealthy: True (by ClusterProfile fleet-system/some-cluster-name; it decides what the region requires)",
     );
     for file in ["profile", "cluster", "seen"] {
         fleet.remove(&format!("manifests/{file}.yaml"));
@@ -306,7 +306,7 @@ fn a_gate_holds_and_withdraws_nothing() {
     fleet.render(&[]).ends(4).says("no ClusterProfile of namespace fleet-system fits");
     assert_eq!(fleet.tree("bundles"), before);
     explained(&fleet, "held [region-gated]");
-    fleet.write("pouch.yaml", TIED.replace("    gate: [ControlPlaneHealthy, Joined]\n", ""));
+    fleet.write("pouch.yaml", TIED.replace("    requireConditions: [ControlPlaneHealthy, Joined]\n", ""));
     fleet.render(&[]).ends(0).says("[tie-not-found]");
     assert_ne!(fleet.tree("bundles"), before);
 }
@@ -349,15 +349,27 @@ fn ties_that_cannot_be_meant_are_refused_where_they_are_typed() {
     for (from, to, words) in [
         ("property: {location: apac}", "property: {location: apac}, name: x", "it is not said which ClusterProfile"),
         ("property: {location: apac}", "labels: {}", "it is not said which ClusterProfile"),
-        ("gate: [ControlPlaneHealthy, Joined]", "gate: [Joined, Joined]", "the condition is here twice"),
-        ("gate: [ControlPlaneHealthy, Joined]", "gate: ['no condition']", "cannot be the type of a condition"),
-        ("gate: [", "cluster: {providers: p.json, context: x}\n    gate: [", "two ways to reach the cluster"),
-        ("gate: [", "cluster: {}\n    gate: [", "it is not said how the cluster is reached"),
+        (
+            "requireConditions: [ControlPlaneHealthy, Joined]",
+            "requireConditions: [Joined, Joined]",
+            "the condition is here twice",
+        ),
+        (
+            "requireConditions: [ControlPlaneHealthy, Joined]",
+            "requireConditions: ['no condition']",
+            "cannot be the type of a condition",
+        ),
+        (
+            "requireConditions: [",
+            "cluster: {providers: p.json, context: x}\n    requireConditions: [",
+            "two ways to reach the cluster",
+        ),
+        ("requireConditions: [", "cluster: {}\n    requireConditions: [", "it is not said how the cluster is reached"),
         ("registryCluster: local-cluster", "registryClutser: x", "registryCluster"),
         (
             "inventory: {clusterProfile: {namespace: fleet-system, property: {location: apac}}, registryCluster: local-cluster}",
-            "detached: true",
-            "no object whose conditions it could ask for",
+            "k0rdentPushDisabled: true",
+            "no object that has conditions",
         ),
     ] {
         fleet.write("pouch.yaml", TIED.replace(from, to));

@@ -121,7 +121,7 @@ fn a_region_s_bundle_is_copied_and_nothing_is_sent_twice() {
 fn a_folder_is_copied_where_it_is_the_record() {
     let registry = Registry::new();
     let fleet = fleet(&registry);
-    fleet.render(&["elsewhere"]).ends(0);
+    fleet.render(&["--output-dir", "elsewhere"]).ends(0);
     fleet.render(&["--dry-run"]).ends(0);
     assert!(registry.asked().is_empty());
     fleet.render(&[]).ends(0).says("fleet/eu:latest is at sha256:");

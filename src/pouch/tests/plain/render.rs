@@ -508,13 +508,13 @@ fn no_summary_of_an_earlier_run_is_left() {
     for command in [&["config"][..], &["schema", "fleet"], &["man"], &["completions", "bash"], &["rbac"], &["init"]] {
         for flag in ["--summary", "--metrics"] {
             let ran = fleet.run(&[command, &[flag, "summary.json"]].concat()).ends(64);
-            ran.says("nothing to write").says("`render`, `publish`, `rekey`, `verify` and `apply` write");
+            ran.says("nothing to write").says("`render`, `publish`, `rekey`, `verify` and `deliver` write");
         }
     }
     assert_eq!(fleet.read("summary.json"), "mine");
     // Also a verification that could not be made is told to who watches.
     fs::remove_dir_all(fleet.path("bundles")).unwrap();
-    fleet.run(&["verify", "--live", "nowhere", "--region", "eu", "--metrics", "pouch.prom"]).ends(5);
+    fleet.run(&["verify", "--live", "--context", "nowhere", "--region", "eu", "--metrics", "pouch.prom"]).ends(5);
     let text = fleet.read("pouch.prom");
     let says = |line: &str| {
         line.starts_with("pouch_last_run_exit_code{fleet=\"acme\",command=\"verify\"") && line.ends_with("} 5")

@@ -50,7 +50,7 @@ fn fleet() -> Fleet {
     let fleet = Fleet::of(&format!(
         "apiVersion: pouch/v1alpha1\nkind: Fleet\nmetadata: {{name: fleet}}\n\
          sources: [{{name: all, directory: {{path: manifests}}, defaultNamespace: team-a}}]\n\
-         regions:\n  eu-west:\n    recipients: [{EU}]\n    namespaces: {{allowed: ['*']}}\n    detached: true\n    \
+         regions:\n  eu-west:\n    recipients: [{EU}]\n    namespaces: {{allowed: ['*']}}\n    k0rdentPushDisabled: true\n    \
          resourceSets: ['*/*']\ncompanions: none\nreuseKey: {{file: reuse.key}}\n"
     ));
     fleet.write("manifests/sets.yaml", SETS);
@@ -124,7 +124,7 @@ fn a_set_that_breaks_keeps_what_it_has_until_somebody_takes_it_back() {
 fn a_run_may_refresh_one_set() {
     let fleet = fleet();
     write_another(&fleet);
-    fleet.run(&["render", "--credential", "clusterresourceset/team-a/addons"]).ends(0);
+    fleet.run(&["render", "clusterresourceset/team-a/addons"]).ends(0);
     assert!(fleet.has(SEALED) && !fleet.has("bundles/regions/eu-west/core/secrets/team-a/more.sops.yaml"));
 }
 
@@ -219,7 +219,7 @@ fn sealed_sets_are_opened_and_shut_ones_keep_what_they_have() {
     let config = format!(
         "apiVersion: pouch/v1alpha1\nkind: Fleet\nmetadata: {{name: fleet}}\n\
          sources: [{{name: all, {DECRYPTION}}}]\n\
-         regions:\n  eu-west:\n    recipients: [{EU}]\n    namespaces: {{allowed: ['*']}}\n    detached: true\n    \
+         regions:\n  eu-west:\n    recipients: [{EU}]\n    namespaces: {{allowed: ['*']}}\n    k0rdentPushDisabled: true\n    \
          resourceSets: ['*/*']\ncompanions: none\nreuseKey: {{file: reuse.key}}\n"
     );
     fleet.write("pouch.yaml", &config);

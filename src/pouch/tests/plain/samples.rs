@@ -159,7 +159,7 @@ impl Fleet {
              sources: [{{name: samples, directory: {{path: manifests}}}}]\n\
              providerInterfaces: {{builtin: none}}\n\
              regions:\n  eu:\n    recipients: [{recipient}]\n    namespaces: {{allowed: ['*']}}\n    delivery: flux\n\
-             delivery: {{flux: {{sourceRef: {{kind: GitRepository, name: fleet}}}}}}\n\
+             regionDefaults: {{delivery: {{flux: {{sourceRef: {{kind: GitRepository, name: fleet}}}}}}}}\n\
              reuseKey: {{file: reuse.key}}\n"
         );
         let fleet = Self { fleet: fleet::Fleet::of(&config), namespace };

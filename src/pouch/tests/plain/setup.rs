@@ -149,7 +149,7 @@ fn a_configuration_elsewhere_is_named_in_every_command() {
     let named = [&["-f", "a b/p.yaml"], &*init("none", &[])].concat();
     let ran = fleet.run(&named).ends(0);
     for line in [
-        "pouch rbac --apply --region eu-west --service-account pouch/acme -f 'a b/p.yaml' \\",
+        "pouch rbac --deliver --region eu-west --service-account pouch/acme -f 'a b/p.yaml' \\",
         "--as system:serviceaccount:pouch:acme -f 'a b/p.yaml'",
         "apply --server-side -f 'a b/setup/eu-west.yaml'",
         "--identity 'a b/keys/eu-west.txt'",

@@ -234,7 +234,7 @@ fn a_silence_without_use_is_told_by_check_alone() {
 #[test]
 fn the_annotation_is_never_published() {
     let fleet = annotated("placeholder-value: nobody-reads-this", "value: changeme");
-    fleet.configure("reuseKey:", "keep: {annotations: ['pouch/*', 'example.com/*']}\nreuseKey:");
+    fleet.configure("reuseKey:", "keepMetadata: {annotations: ['pouch/*', 'example.com/*']}\nreuseKey:");
     fleet.edit("manifests/eu-c0-secret.yaml", "{pouch/silence", "{example.com/kept: kept-one, pouch/silence");
     fleet.render(&[]).ends(0).says("1 finding silenced");
     let published: Vec<String> =

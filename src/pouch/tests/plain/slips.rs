@@ -376,8 +376,8 @@ fn no_slip_withdraws_silently_where_rules_and_definitions_decide() {
         "apiVersion: pouch/v1alpha1\nkind: Fleet\nmetadata: {{name: rules}}\n\
          sources: [{{name: all, directory: {{path: manifests}}}}]\n\
          kinds: [{{group: acme.example.com, kind: AcmeIdentity, scope: Namespaced}}]\nregions:\n\
-         \x20 eu: {{recipients: [{EU}], namespaces: {{allowed: ['*']}}, detached: true}}\n\
-         \x20 us: {{recipients: [{US}], namespaces: {{allowed: ['*']}}, detached: true}}\nreuseKey: {{file: reuse.key}}\n"
+         \x20 eu: {{recipients: [{EU}], namespaces: {{allowed: ['*']}}, k0rdentPushDisabled: true}}\n\
+         \x20 us: {{recipients: [{US}], namespaces: {{allowed: ['*']}}, k0rdentPushDisabled: true}}\nreuseKey: {{file: reuse.key}}\n"
     );
     let manifests = [("rules.yaml", RULES), ("defined.yaml", DEFINED)];
     let manifests = manifests.map(|(name, text)| (name.to_owned(), text.to_owned()));

@@ -283,12 +283,12 @@ fn nothing_older_is_published_over_newer() {
     teams.turn("team", &old);
     teams.set("platform", "us", "second");
     let ran = teams.publish(&[]).0.ends(3).outcome("us", "published").says("stale-source").says(&new);
-    assert!(at(&teams) == published && ran.stderr.contains(&format!("--accept-source team={old} once")));
+    assert!(at(&teams) == published && ran.stderr.contains(&format!("--accept-older team={old} once")));
     // It is not forgotten for that.
     teams.publish(&[]).0.ends(3).says("stale-source");
     assert!(!teams.publish(&[]).1, "what could not be read is looked at again");
     // Whoever means it says so once.
-    teams.publish(&["--accept-source", &format!("team={old}")]).0.ends(0).outcome("eu", "published");
+    teams.publish(&["--accept-older", &format!("team={old}")]).0.ends(0).outcome("eu", "published");
     assert_ne!(at(&teams), published);
     teams.publish(&[]).0.ends(0);
     teams.turn("team", &new);
@@ -304,7 +304,7 @@ fn nothing_older_is_published_over_newer() {
     let ran = teams.publish(&[]).0.ends(5);
     assert!(ran.stderr.contains("source platform: ") && ran.stdout.is_empty(), "{ran:?}");
     for wrong in ["tema=1", &format!("eu={old}")] {
-        teams.fleet.run(&["publish", "--accept-source", wrong]).ends(64).says("there are platform, team");
+        teams.fleet.run(&["publish", "--accept-older", wrong]).ends(64).says("there are platform, team");
     }
 }
 
@@ -370,10 +370,10 @@ fn a_server_that_takes_no_stamp_takes_the_branch() {
         teams.origin().hook(hook, script);
         let warns = "what was read is not noted beside the branch";
         let ran = teams.publish(&[]).0.ends(0).outcome("eu", "published").says(warns).says("only branches");
-        assert!(ran.stderr.contains("output.git.stamp: false"), "{hook}");
+        assert!(ran.stderr.contains("output.git.recordSourceState: false"), "{hook}");
         teams.set("team", "eu", "second");
         teams.publish(&[]).0.ends(0).outcome("eu", "published").says(warns);
-        teams.fleet.configure("branch: main", "branch: main, stamp: false");
+        teams.fleet.configure("branch: main", "branch: main, recordSourceState: false");
         let (ran, again) = teams.publish(&[]);
         assert!(!again && !ran.ends(0).stderr.contains(warns), "{hook}");
         teams.turn("team", "HEAD~1");
@@ -420,7 +420,7 @@ fn stamps_have_no_history() {
 fn what_one_stale_run_knew_the_next_one_knows() {
     let refuses = "case $1 in refs/pouch/*) exit 1;; esac";
     for mode in ["stamps", "no stamps", "refused"] {
-        let teams = Teams::new(if mode == "no stamps" { ", stamp: false" } else { "" });
+        let teams = Teams::new(if mode == "no stamps" { ", recordSourceState: false" } else { "" });
         if mode == "refused" {
             teams.origin().hook("update", refuses);
         }
@@ -442,7 +442,7 @@ fn what_is_accepted_is_accepted_once_and_for_all() {
     let amended = teams.script("team", "git commit -q --amend -m y; git push -q -f o HEAD:main; git rev-parse HEAD");
     teams.publish(&[]).0.ends(3).says("stale-source");
     let flag = format!("team={amended}");
-    teams.publish(&["--accept-source", &flag]).0.ends(0);
+    teams.publish(&["--accept-older", &flag]).0.ends(0);
     teams.publish(&[]).0.ends(0);
     assert!(teams.publish(&[]).1);
 }

@@ -21,8 +21,8 @@ fn fleet() -> Fleet {
     let fleet = Fleet::of(&format!(
         "apiVersion: pouch/v1alpha1\nkind: Fleet\nmetadata: {{name: fleet}}\n\
          sources: [{{name: all, directory: {{path: manifests}}}}]\n\
-         regions:\n  eu-west:\n    recipients: [{EU}]\n    namespaces: {{allowed: ['*']}}\n    detached: true\n    \
-         syncRules: [pull]\n  us-east:\n    recipients: [{US}]\n    namespaces: {{allowed: ['*']}}\n    detached: true\n    \
+         regions:\n  eu-west:\n    recipients: [{EU}]\n    namespaces: {{allowed: ['*']}}\n    k0rdentPushDisabled: true\n    \
+         syncRules: [pull]\n  us-east:\n    recipients: [{US}]\n    namespaces: {{allowed: ['*']}}\n    k0rdentPushDisabled: true\n    \
          syncRules: ['p*']\ncompanions: none\nreuseKey: {{file: reuse.key}}\n"
     ));
     fleet.write("manifests/rule.yaml", RULE);
@@ -146,12 +146,12 @@ fn what_a_rule_no_longer_takes_goes_and_what_nobody_knows_stays() {
 #[test]
 fn one_object_of_a_rule_is_planned_published_and_let_go_by_itself() {
     let fleet = fleet();
-    let one = ["--credential", "resourcesyncrule/team-a/pull:second"];
+    let one = ["resourcesyncrule/team-a/pull:second"];
     let plan = fleet.run(&[&["plan"][..], &one].concat()).ends(0).stdout;
     assert!(plan.contains("pull:second") && !plan.contains("first"), "{plan}");
     fleet.run(&[&["render"][..], &one].concat()).ends(0);
     assert!(fleet.has(&path("eu-west", "second")) && !fleet.has(&path("eu-west", "first")));
-    fleet.run(&["plan", "--credential", "syncrule/team-a/pull:second"]).ends(64);
+    fleet.run(&["plan", "syncrule/team-a/pull:second"]).ends(64);
 
     // And let go, where nobody knows whether the rule takes it.
     fleet.run(&["render"]).ends(0);
@@ -233,7 +233,7 @@ fn sealed_secrets_are_matched_by_what_stands_open() {
     let fleet = &sealed.fleet;
     fleet.configured(&format!(
         "apiVersion: pouch/v1alpha1\nkind: Fleet\nmetadata: {{name: fleet}}\nsources: [{{name: all, {DECRYPTION}}}]\n\
-         regions:\n  eu-west:\n    recipients: [{EU}]\n    namespaces: {{allowed: ['*']}}\n    detached: true\n    \
+         regions:\n  eu-west:\n    recipients: [{EU}]\n    namespaces: {{allowed: ['*']}}\n    k0rdentPushDisabled: true\n    \
          syncRules: [pull]\ncompanions: none\nreuseKey: {{file: reuse.key}}\n"
     ));
     fleet.write("manifests/rule.yaml", RULE);

@@ -84,12 +84,13 @@ impl Fleet {
             "apiVersion: pouch/v1alpha1\nkind: Fleet\nmetadata: {{name: acme}}\n\
              sources: [{{name: manifests, directory: {{path: manifests}}}}]\n\
              regions:\n\
-             \x20 eu: {{recipients: [{EU}], namespaces: {{allowed: ['*']}}, detached: true, delivery: flux}}\n\
-             \x20 us: {{recipients: [{US}], namespaces: {{allowed: ['*']}}, detached: true, delivery: argocd}}\n\
+             \x20 eu: {{recipients: [{EU}], namespaces: {{allowed: ['*']}}, k0rdentPushDisabled: true, delivery: flux}}\n\
+             \x20 us: {{recipients: [{US}], namespaces: {{allowed: ['*']}}, k0rdentPushDisabled: true, delivery: argocd}}\n\
              output: {{path: bundles}}\n\
-             delivery:\n\
-             \x20 flux: {{sourceRef: {{kind: GitRepository, name: fleet}}}}\n\
-             \x20 argocd: {{repoURL: 'https://git.example.com/fleet.git'}}\n\
+             regionDefaults:\n\
+             \x20 delivery:\n\
+             \x20   flux: {{sourceRef: {{kind: GitRepository, name: fleet}}}}\n\
+             \x20   argocd: {{repoURL: 'https://git.example.com/fleet.git'}}\n\
              reuseKey: {{file: reuse.key}}\n"
         ));
         fs::create_dir(fleet.path("manifests")).unwrap();

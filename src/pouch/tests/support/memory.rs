@@ -74,7 +74,7 @@ impl Work {
             Self::Verify => format!("verify bundles -v --identity {IDENTITY}"),
             Self::Unpack => format!("unpack bundles -v --region eu-west --identity {IDENTITY}"),
             Self::Apply => format!(
-                "apply bundles -v --region eu-west --identity {IDENTITY} --kubeconfig kubeconfig --context admin \
+                "deliver bundles -v --region eu-west --identity {IDENTITY} --kubeconfig kubeconfig --context admin \
                  --inventory-namespace default"
             ),
             Self::Publish => "publish -v --first".to_owned(),

@@ -49,7 +49,7 @@ impl Answer {
     }
 }
 
-/// Runs `pouch render -f CONFIG FOLDER` with more flags.
+/// Runs `pouch render -f CONFIG --output-dir FOLDER` with more flags.
 ///
 /// # Panics
 /// If it cannot be started or ends by a signal.
@@ -73,7 +73,8 @@ pub fn plan(config: &Path, flags: &[&str]) -> Answer {
 /// As [`render`].
 #[track_caller]
 pub fn render_in(cwd: &Path, config: &Path, folder: &Path, flags: &[&str], vars: &[(&str, &str)]) -> Answer {
-    run(cwd, &["render".as_ref(), "-f".as_ref(), config.as_os_str(), folder.as_os_str()], flags, vars)
+    let words = ["render".as_ref(), "-f".as_ref(), config.as_os_str(), "--output-dir".as_ref(), folder.as_os_str()];
+    run(cwd, &words, flags, vars)
 }
 
 fn run(cwd: &Path, words: &[&OsStr], flags: &[&str], vars: &[(&str, &str)]) -> Answer {

@@ -42,12 +42,13 @@ regions:
   eu-west:
     recipients: [age1hwgm5s760fwcasprk22wc0a8a5lcwm22s32e2484ju7egnueyptsul368q]
     namespaces: {allowed: ['*']}
-    detached: true
+    k0rdentPushDisabled: true
     delivery: flux
 output: {path: bundles}
-delivery:
-  flux:
-    sourceRef: {kind: GitRepository, name: fleet}
+regionDefaults:
+  delivery:
+    flux:
+      sourceRef: {kind: GitRepository, name: fleet}
 reuseKey: {file: reuse.key}
 ";
 

@@ -1,20 +1,21 @@
-//! How bundles are delivered: a region's settings over the fleet's.
+//! How bundles are delivered: a region's settings over those that regions share.
 
 use super::super::super::{ArgoCluster, ArgoDestination, ArgoMode, Delivery};
 use super::*;
 
 #[test]
-fn a_regions_delivery_goes_over_the_fleets() {
+fn a_regions_delivery_goes_over_the_shared_one() {
     let text = edited(ALLOWED, "    namespaces: {allowed: [\"*\"]}\n    delivery: {flux: {interval: 1h}}")
-        + "delivery: {flux: {sourceRef: {kind: OCIRepository, name: fleet}, interval: 5m, namespace: gitops}}\n";
+        + "regionDefaults: {delivery: {flux: {sourceRef: {kind: OCIRepository, name: fleet}, interval: 5m, namespace: gitops}}}\n";
     let fleet = load(&text).unwrap();
     let Delivery::Flux(flux) = &fleet.regions["eu-west"].delivery else { panic!() };
     assert_eq!((flux.interval.as_str(), flux.source_kind.as_str()), ("1h", "OCIRepository"));
     assert!(flux.namespace == "gitops" && flux.source_name == "fleet" && flux.decryption_secret == "sops-age");
-    assert_eq!(fleet.regions["us-east"].delivery, Delivery::None);
+    let Delivery::Flux(flux) = &fleet.regions["us-east"].delivery else { panic!() };
+    assert_eq!((flux.interval.as_str(), flux.namespace.as_str()), ("5m", "gitops"));
 
     let text = edited(ALLOWED, "    namespaces: {allowed: [\"*\"]}\n    delivery: argocd")
-        + "delivery: {argocd: {repoURL: \"https://git.example.com/fleet.git\"}}\n";
+        + "regionDefaults: {delivery: {argocd: {repoURL: \"https://git.example.com/fleet.git\"}}}\n";
     let text = text.replace(OUTPUT, "output: {git: {repository: ../fleet, branch: live}}");
     let fleet = load(&text).unwrap();
     let Delivery::ArgoCd(argo) = &fleet.regions["eu-west"].delivery else { panic!() };
@@ -22,20 +23,20 @@ fn a_regions_delivery_goes_over_the_fleets() {
     assert_eq!((argo.mode, argo.plugin.is_none()), (ArgoMode::Plugin, true));
 }
 
-/// A region can have the default where the fleet says otherwise.
+/// A region can have the default where regions share another value.
 #[test]
-fn null_takes_back_what_the_fleet_says() {
+fn null_takes_back_what_regions_share() {
     let of = |delivery: &str| {
         let text = edited(ALLOWED, &format!("    namespaces: {{allowed: [\"*\"]}}\n    delivery: {delivery}"))
-            + "delivery:\n  flux: {sourceRef: {name: fleet}, timeout: 3m, wait: true, interval: 1h, serviceAccountName: a, \
-               kubeConfig: {secretRef: hub}}\n  argocd: {repoURL: 'https://git.example.com/x.git', plugin: sops, project: p, \
-               destination: {server: 'https://x'}}\n";
-        load(&text).map(|fleet| fleet.regions["eu-west"].delivery.clone())
+            + "regionDefaults:\n  delivery:\n    flux: {sourceRef: {name: a}, timeout: 3m, wait: true, interval: 1h, \
+               serviceAccountName: a, kubeConfig: {secretRef: hub}}\n    argocd: {repoURL: 'https://git.example.com/x.git', \
+               plugin: sops, project: p, destination: {server: 'https://x'}}\n";
+        load(&choosing(&text)).map(|fleet| fleet.regions["eu-west"].delivery.clone())
     };
     let nulls = "{flux: {timeout: null, wait: null, interval: ~}}";
     let Delivery::Flux(flux) = of(nulls).unwrap() else { panic!() };
     assert!(flux.timeout.is_none() && !flux.wait);
-    assert_eq!((flux.interval.as_str(), flux.source_name.as_str()), ("10m", "fleet"));
+    assert_eq!((flux.interval.as_str(), flux.source_name.as_str()), ("10m", "a"));
     let Delivery::Flux(flux) = of("{flux: {timeout: null}}").unwrap() else { panic!() };
     assert!(flux.timeout.is_none() && flux.wait && flux.kube_config.is_some());
     let Delivery::ArgoCd(argo) = of("{argocd: {plugin: null, project: null, destination: null}}").unwrap() else {
@@ -45,17 +46,33 @@ fn null_takes_back_what_the_fleet_says() {
     // Without these, Secrets would go to the cluster where Flux runs, or be applied with all of its rights.
     for key in ["kubeConfig", "serviceAccountName"] {
         let error = of(&format!("{{flux: {{{key}: }}}}")).unwrap_err().to_string();
-        let expected = format!("regions.eu-west.delivery.flux.{key}: is empty, where the fleet's delivery has a {key}");
+        let expected = format!("regions.eu-west.delivery.flux.{key}: is empty, where `regionDefaults` has a {key}");
         assert!(error.contains(&expected), "{error}");
     }
-    // What nobody says is missing, where it is taken back.
-    let error = of("{flux: {sourceRef: null}}").unwrap_err().to_string();
-    assert!(error.contains("regions.eu-west.delivery.flux.sourceRef: the field is missing"), "{error}");
+    let Delivery::Flux(flux) = of("{flux: {sourceRef: null}}").unwrap() else { panic!() };
+    assert_eq!((flux.source_kind.as_str(), flux.source_name.as_str()), ("GitRepository", "acme"));
+    let Delivery::ArgoCd(argo) = of("{argocd: {destination: {name: x}}}").unwrap() else { panic!() };
+    assert_eq!(argo.destination, ArgoDestination::Name("x".into()), "a shared server is not named beside it");
+}
+
+/// The other region delivers by neither consumer.
+fn choosing(text: &str) -> String {
+    text.replace("      allowed: [team-a]\n", "      allowed: [team-a]\n    delivery: none\n")
+}
+
+/// Where regions share settings of both consumers, a region says which.
+#[test]
+fn a_region_chooses_between_two_consumers() {
+    let both = "regionDefaults:\n  delivery:\n    flux: {}\n    argocd: {repoURL: 'https://git.example.com/x.git'}\n";
+    let text = edited(ALLOWED, "    namespaces: {allowed: [\"*\"]}\n    delivery: flux") + both;
+    let error = load(&text).unwrap_err().to_string();
+    assert!(error.contains("regions.us-east: the region has settings of Flux and of Argo CD"), "{error}");
+    assert!(load(&choosing(&text)).is_ok());
 }
 
 #[test]
 fn a_flux_on_a_hub_has_names_for_each_region() {
-    let more = "delivery:\n  flux: {sourceRef: {name: \"fleet-{region}\"}, decryption: {secretRef: \"sops-age-{region}\"}, \
+    let more = "regionDefaults:\n  delivery:\n    flux: {sourceRef: {name: \"fleet-{region}\"}, decryption: {secretRef: \"sops-age-{region}\"}, \
                 timeout: 3m, wait: true, serviceAccountName: pouch, kubeConfig: {secretRef: \"{region}-kubeconfig\"}, \
                 retryInterval: 30s}\n";
     let text = edited(ALLOWED, "    namespaces: {allowed: [\"*\"]}\n    delivery: flux") + more;
@@ -72,11 +89,7 @@ fn a_flux_on_a_hub_has_names_for_each_region() {
         ("{region}-kubeconfig", "{x}", "\"{x}\""),
         ("kubeConfig: {", "kubeConfig: {key: 'a b', ", "cannot name an entry of a Secret"),
         ("kubeConfig: {", "kubeConfig: {key: .., ", "cannot name an entry of a Secret"),
-        (
-            "{region}-kubeconfig",
-            "sops-age-eu-west",
-            "is also the Secret with the age identity of the region \"eu-west\"",
-        ),
+        ("{region}-kubeconfig", "sops-age-eu-west", "is also the Secret with the age identity of region \"eu-west\""),
         ("wait", "wayt", "unknown field \"wayt\""),
     ] {
         let error = load(&text.replacen(from, to, 1)).unwrap_err().to_string();
@@ -88,7 +101,9 @@ fn a_flux_on_a_hub_has_names_for_each_region() {
 fn what_flux_looks_at_is_named_as_in_manifests() {
     let flux = |check: &str| {
         let text = edited(ALLOWED, "    namespaces: {allowed: [\"*\"]}\n    delivery: flux")
-            + &format!("delivery: {{flux: {{sourceRef: {{name: fleet}}, healthChecks: [{{{check}}}]}}}}\n");
+            + &format!(
+                "regionDefaults: {{delivery: {{flux: {{sourceRef: {{name: fleet}}, healthChecks: [{{{check}}}]}}}}}}\n"
+            );
         load(&text).map(|fleet| match &fleet.regions["eu-west"].delivery {
             Delivery::Flux(flux) => flux.clone(),
             _ => panic!(),
@@ -117,7 +132,9 @@ fn what_flux_looks_at_is_named_as_in_manifests() {
 fn argo_cds_cluster_and_release_are_as_they_are_typed() {
     let argo = |fields: &str| {
         let text = edited(ALLOWED, "    namespaces: {allowed: [\"*\"]}\n    delivery: argocd")
-            + &format!("delivery: {{argocd: {{repoURL: \"https://git.example.com/fleet.git\", {fields}}}}}\n");
+            + &format!(
+                "regionDefaults: {{delivery: {{argocd: {{repoURL: \"https://git.example.com/fleet.git\", {fields}}}}}}}\n"
+            );
         load(&text).map(|fleet| match &fleet.regions["eu-west"].delivery {
             Delivery::ArgoCd(argo) => argo.clone(),
             _ => panic!(),
@@ -144,8 +161,7 @@ fn argo_cds_cluster_and_release_are_as_they_are_typed() {
 
 #[test]
 fn a_region_holds_what_its_consumer_takes() {
-    let more =
-        "delivery:\n  flux: {sourceRef: {name: fleet}}\n  argocd: {repoURL: \"https://git.example.com/fleet.git\"}\n";
+    let more = "regionDefaults:\n  delivery:\n    flux: {sourceRef: {name: fleet}}\n    argocd: {repoURL: \"https://git.example.com/fleet.git\"}\n";
     for (delivery, limits, expect) in [
         ("none", "", 5000),
         ("flux", "", 5000),
@@ -154,7 +170,7 @@ fn a_region_holds_what_its_consumer_takes() {
         ("{argocd: {mode: ksops}}", "limits: {objectsPerRegion: 7000}\n", 7000),
     ] {
         let text = edited(ALLOWED, &format!("    namespaces: {{allowed: [\"*\"]}}\n    delivery: {delivery}")) + more;
-        let fleet = load(&(text + limits)).unwrap();
+        let fleet = load(&choosing(&(text + limits))).unwrap();
         assert_eq!(fleet.limits.most_objects(&fleet.regions["eu-west"].delivery), expect, "{delivery} {limits}");
     }
     assert!(load(&edited("", "limits: {objectsPerRegion: 0}")).is_err());
@@ -168,10 +184,12 @@ fn no_two_regions_go_to_one_cluster() {
             .replace("      allowed: [team-a]\n", &format!("      allowed: [team-a]\n    delivery: {delivery}\n"));
         load(&(both + more)).map(drop)
     };
-    let flux =
-        |kube_config: &str| format!("delivery: {{flux: {{sourceRef: {{name: fleet}}, kubeConfig: {kube_config}}}}}\n");
-    let argo =
-        |fields: &str| format!("delivery: {{argocd: {{repoURL: \"https://git.example.com/f.git\", {fields}}}}}\n");
+    let flux = |kube_config: &str| {
+        format!("regionDefaults: {{delivery: {{flux: {{sourceRef: {{name: fleet}}, kubeConfig: {kube_config}}}}}}}\n")
+    };
+    let argo = |fields: &str| {
+        format!("regionDefaults: {{delivery: {{argocd: {{repoURL: \"https://git.example.com/f.git\", {fields}}}}}}}\n")
+    };
     for (delivery, more, names) in [
         ("flux", flux("{secretRef: hub}"), Some("Flux's Secret hub")),
         ("flux", flux("{secretRef: hub, key: a}"), Some("Flux's Secret hub, entry a")),
@@ -190,7 +208,7 @@ fn no_two_regions_go_to_one_cluster() {
             Some(name) => {
                 let error = said.unwrap_err();
                 assert!(
-                    error.contains(&format!("the region \"eu-west\" goes to the same cluster: {name}")),
+                    error.contains(&format!("the regions \"eu-west\" and \"us-east\" go to the same cluster: {name}")),
                     "{more}: {error}"
                 );
             }
@@ -203,8 +221,10 @@ fn no_two_regions_go_to_one_cluster() {
 fn a_cluster_secret_needs_a_profile_and_a_name() {
     let of = |argo: &str, more: &str| {
         let text = edited(ALLOWED, &format!("    namespaces: {{allowed: [\"*\"]}}\n    delivery: argocd\n{more}"))
-            + &format!("delivery: {{argocd: {{repoURL: \"https://git.example.com/fleet.git\", {argo}}}}}\n");
-        load(&text).map_err(|error| error.to_string())
+            + &format!(
+                "regionDefaults: {{delivery: {{argocd: {{repoURL: \"https://git.example.com/fleet.git\", {argo}}}}}}}\n"
+            );
+        load(&choosing(&text)).map_err(|error| error.to_string())
     };
     const TIED: &str = "    inventory: {clusterProfile: {namespace: fleet, name: eu}}\n";
     let cluster = |argo: &str, more: &str| match &of(argo, more).unwrap().regions["eu-west"].delivery {
@@ -220,7 +240,7 @@ fn a_cluster_secret_needs_a_profile_and_a_name() {
     };
     assert_eq!((file.path.as_str(), &*file.text), ("regions/good.txt", texts()["regions/good.txt"].as_str()));
     for (argo, more, expect) in [
-        ("cluster: {}", "", "regions.eu-west.delivery: Argo CD is to know the region's cluster by its ClusterProfile"),
+        ("cluster: {}", "", "regions.eu-west: Argo CD is to know the region's cluster by its ClusterProfile"),
         ("cluster: {providers: nowhere.json}", TIED, "delivery.argocd.cluster.providers: the file was not read"),
         (
             "cluster: {providers: bundles/x.json}",
@@ -245,16 +265,17 @@ fn a_cluster_secret_needs_a_profile_and_a_name() {
     // A region whose cluster somebody else makes known, and one that goes.
     assert!(of("cluster: {}", "    state: retired\n").is_ok());
     let text = edited(ALLOWED, "    namespaces: {allowed: [\"*\"]}\n    delivery: {argocd: {cluster: null}}")
-        + "delivery: {argocd: {repoURL: \"https://git.example.com/fleet.git\", cluster: {}}}\n";
-    assert!(load(&text).is_ok());
+        + "regionDefaults: {delivery: {argocd: {repoURL: \"https://git.example.com/fleet.git\", cluster: {}}}}\n";
+    assert!(load(&choosing(&text)).is_ok());
 }
 
 #[test]
 fn provider_files_are_named_before_they_are_read() {
-    let text =
-        edited(ALLOWED, "    namespaces: {allowed: [\"*\"]}\n    delivery: {argocd: {cluster: {providers: b.json}}}")
-            + "delivery: {argocd: {repoURL: \"https://git.example.com/fleet.git\", cluster: {providers: a.json}}}\n";
+    let text = edited(
+        ALLOWED,
+        "    namespaces: {allowed: [\"*\"]}\n    delivery: {argocd: {cluster: {providers: b.json}}}",
+    ) + "regionDefaults: {delivery: {argocd: {repoURL: \"https://git.example.com/fleet.git\", cluster: {providers: a.json}}}}\n";
     let typed = shape::read(&text).unwrap();
     assert_eq!(files_needed(&typed.file), ["a.json", "b.json"]);
-    assert_eq!(provider_files(&typed.file).collect::<Vec<_>>(), ["a.json", "b.json"]);
+    assert_eq!(provider_files(&typed.file).into_iter().collect::<Vec<_>>(), ["a.json", "b.json"]);
 }

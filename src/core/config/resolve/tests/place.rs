@@ -78,7 +78,7 @@ fn a_placeholder_is_the_region_s_folder() {
 fn argo_cd_follows_what_was_merged() {
     let text = edited(OUTPUT, "output: {git: {repository: a, base: \"live/{region}\", branch: \"pouch/{region}\"}}")
         .replacen("    namespaces:", "    delivery: argocd\n    namespaces:", 1)
-        + "delivery: {argocd: {repoURL: \"https://h/{region}.git\"}}\n";
+        + "regionDefaults: {delivery: {argocd: {repoURL: \"https://h/{region}.git\"}}}\n";
     let fleet = load(&text).unwrap();
     let Delivery::ArgoCd(argo) = &fleet.regions["eu-west"].delivery else { panic!() };
     assert_eq!((argo.target_revision.as_str(), argo.repo_url.as_str()), ("live/eu-west", "https://h/eu-west.git"));
@@ -134,7 +134,7 @@ fn who_takes_an_artifact_sees_it_from_its_own_root() {
             "    namespaces:",
             "    delivery: argocd\n    namespaces:",
             1,
-        ) + "delivery: {argocd: {repoURL: \"oci://r.example.com/{region}\"}}\n"
+        ) + "regionDefaults: {delivery: {argocd: {repoURL: \"oci://r.example.com/{region}\"}}}\n"
     };
     let seen = |more: &str| {
         let fleet = load(&text(more)).unwrap();

@@ -325,10 +325,10 @@ fn entries_that_no_bundle_has_are_stale_and_name_their_owner() {
 fn the_cure_of_a_stale_entry_fits_the_delivery_and_the_owner() {
     let help = |delivery: Value, managers: &str| {
         let mut shelf = Shelf::new(&[&secret("stringData: {}")]);
-        shelf.fleet = case::fleet(&json!({"regions": {"eu": {"delivery": delivery}}, "delivery": {
+        shelf.fleet = case::fleet(&json!({"regions": {"eu": {"delivery": delivery}}, "regionDefaults": {"delivery": {
             "flux": {"sourceRef": {"kind": "GitRepository", "name": "f"}},
             "argocd": {"repoURL": "https://git.example.com/f.git"},
-        }}));
+        }}}));
         let published =
             Published::examine(&shelf.fleet.name, &shelf.fleet.regions["eu"].directory, shelf.files.clone(), &ring(1));
         let keys = ring(1);

@@ -94,7 +94,7 @@ fn tied(extensions: &Value) -> Option<Delivered> {
     let tie = "delivery: argocd, inventory: {clusterProfile: {namespace: fleet, name: eu-1}}}";
     region.fleet.configure("delivery: argocd}", tie);
     region.fleet.configure("argocd: {", "argocd: {cluster: {providers: providers.json}, ");
-    region.fleet.configure("limits:", "keep: {labels: [env]}\nlimits:");
+    region.fleet.configure("limits:", "keepMetadata: {labels: [env]}\nlimits:");
     plugin(&region);
     Some(region)
 }

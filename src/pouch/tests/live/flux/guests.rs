@@ -39,7 +39,7 @@ fn what_a_template_makes_reaches_a_guest_is_rotated_and_taken_away() {
     let Some(flux) = set_up(&region, &[], &Value::Null) else { return };
     region.server.kubectl_prints(["create", "namespace", TENANT], "");
     manager.adopt(&region.server, (TENANT, "one"), &json!({"pull": "yes"}), &guest);
-    region.fleet.configure("limits: {", &format!("{GROUP}limits: {{handover: 0s, "));
+    region.fleet.configure("limits: {", &format!("{GROUP}limits: {{retainReplaced: 0s, "));
     // What stays, so that the region is never emptied.
     region.put(&[aws("aws", 1), odd("odd", 1)].concat());
     region.put(&[template(), source("first")]);

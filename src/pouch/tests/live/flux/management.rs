@@ -18,7 +18,7 @@ fn management() -> Option<Delivered> {
     let region = Delivered::new("flux", "")?;
     let alone = "sources: [{name: manifests, directory: {path: manifests}}]";
     region.fleet.configure(alone, &format!("sources: [{GIT}, {HUB}]"));
-    region.fleet.configure("detached: true,", "management: true,");
+    region.fleet.configure("k0rdentPushDisabled: true,", "management: true,");
     region.server.apply(&namespace(TENANT).to_string());
     Some(region)
 }

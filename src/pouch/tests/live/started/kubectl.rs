@@ -1,4 +1,4 @@
-//! With neither: `pouch apply`, and kubectl over k0rdent's copies.
+//! With neither: `pouch deliver`, and kubectl over k0rdent's copies.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -26,7 +26,7 @@ fn from_nothing_to_the_last_object() {
 
 /// The CronJob of `examples` runs after every command, and at no moment is there a bundle that it cannot open.
 fn exchange(reader: &mut Reader) {
-    reader.server.apply(&fs::read_to_string(root().join("examples/apply-cronjob.yaml")).unwrap());
+    reader.server.apply(&fs::read_to_string(root().join("examples/deliver-cronjob.yaml")).unwrap());
     let keys = reader.session.folder().join("fleet/keys");
     let from = format!("--from-file=eu-west.agekey={}", keys.join("eu-west.txt").display());
     reader.server.kubectl_prints(["-n", "pouch", "create", "secret", "generic", "pouch-identity", &from], "");
@@ -36,7 +36,7 @@ fn exchange(reader: &mut Reader) {
     assert_eq!(code, Some(0), "{said}");
     let text = fs::read_to_string(root().join(OPERATIONS)).unwrap();
     let mut runs = 0;
-    follow_live(session, (OPERATIONS, &text), "#### Exchanging with `pouch apply`", &mut |command| {
+    follow_live(session, (OPERATIONS, &text), "#### Exchanging with `pouch deliver`", &mut |command| {
         let (code, said) = run();
         assert_eq!(code, Some(0), "after {command}: {said}");
         runs += 1;
@@ -54,7 +54,7 @@ fn exchange(reader: &mut Reader) {
 /// Does what the cluster does with the CronJob: mounts the Secret, and runs the container's command in a clone.
 fn run_job(server: &ApiServer, folder: &Path) -> (Option<i32>, String) {
     let get = |target: &str| server.endpoint("admin").get(target).unwrap().value();
-    let cron = get("/apis/batch/v1/namespaces/pouch/cronjobs/pouch-apply");
+    let cron = get("/apis/batch/v1/namespaces/pouch/cronjobs/pouch-deliver");
     let pod = &cron["spec"]["jobTemplate"]["spec"]["template"]["spec"];
     let container = &pod["containers"][0];
     assert_eq!(container["command"], json!(["pouch"]));

@@ -130,7 +130,7 @@ fn copies_of_the_controller_become_pouchs_and_stay_so() {
     deliver(&fleet, &[], 3).says("error[stale-entry]: Secret team-a/late has data.old on the region");
     assert_eq!(value(copy(&mesh, "late").as_ref(), "old").as_deref(), Some("left"));
     fleet
-        .run(&["verify", "--live=admin", "--kubeconfig=sink", "--region=eu", "bundles"])
+        .run(&["verify", "--live", "--context=admin", "--kubeconfig=sink", "--region=eu", "bundles"])
         .ends(8)
         .says("annotate secret kept banzaicloud.com/last-applied-");
 

@@ -40,7 +40,7 @@ fn a_pasted_key_is_said_once() {
         .says(&["\n  --> pouch.yaml:13:18\n  = help: Remove it"]);
     assert!(ran.err.matches("error: ").count() == 1 && !ran.err.contains("reuseKey"), "{}", ran.shown());
     // In a comment it has no field of its own, and beside a recipient's it is another one.
-    fleet.configure("detached: true", &format!("detached: true # {SECRET_KEY}"));
+    fleet.configure("k0rdentPushDisabled: true", &format!("k0rdentPushDisabled: true # {SECRET_KEY}"));
     let ran = fleet.render();
     ran.ended(64).says(&["pouch.yaml:13:18", "\n  --> pouch.yaml:15:5\n", "`reuseKey` says where"]);
     assert_eq!(ran.err.matches("error: ").count(), 2, "{}", ran.shown());
@@ -59,9 +59,9 @@ fn broken_configurations_are_placed() {
             ),
             (
                 "an unknown field within",
-                "detached: true",
-                "detatched: true",
-                &["pouch.yaml:15:5", "detatched", "detached", "15 |"],
+                "k0rdentPushDisabled: true",
+                "k0rdentPushDisable: true",
+                &["pouch.yaml:15:5", "k0rdentPushDisable", "Did you mean", "15 |"],
             ),
             (
                 "an unknown setting of the delivery",
@@ -69,16 +69,21 @@ fn broken_configurations_are_placed() {
                 "delivery: {flux: {intervall: 5m}}",
                 &["pouch.yaml:16:23", "unknown field \"intervall\"", "Did you mean \"interval\"?", "16 |"],
             ),
-            ("a wrong type", "detached: true", "detached: maybe", &["pouch.yaml:15:15", "detached"]),
+            (
+                "a wrong type",
+                "k0rdentPushDisabled: true",
+                "k0rdentPushDisabled: maybe",
+                &["pouch.yaml:15:26", "k0rdentPushDisabled"],
+            ),
             ("a list for a map", "output: {path: bundles}", "output: [bundles]", &["pouch.yaml:17:9"]),
             (
                 "a duplicate key",
-                "detached: true",
-                "detached: true\n    detached: false",
+                "k0rdentPushDisabled: true",
+                "k0rdentPushDisabled: true\n    k0rdentPushDisabled: false",
                 &["pouch.yaml:16:5", "second time"],
             ),
             ("broken YAML", "output: {path: bundles}", "output: {path: bundles", &["pouch.yaml:", "bracket"]),
-            ("a tab", "    detached: true", "\tdetached: true", &["pouch.yaml:15:"]),
+            ("a tab", "    k0rdentPushDisabled: true", "\tk0rdentPushDisabled: true", &["pouch.yaml:15:"]),
             (
                 "an alias bomb",
                 "output: {path: bundles}",
@@ -90,8 +95,13 @@ fn broken_configurations_are_placed() {
             ("a name that leads out", "{name: acme}", "{name: ../acme}", &["pouch.yaml:3:", "1 to "]),
             ("a name that steers", "{name: acme}", "{name: \"a\\e[2J\\n::error::x\\u202E\"}", &["pouch.yaml:3:"]),
             ("a region that leads out", "  eu-west:", "  ../x:", &["pouch.yaml:12:3", "../x", "12 |"]),
-            ("a directory that leads out", "detached: true", "directory: ../x", &["pouch.yaml:15:16", "../x"]),
-            ("a state that is none", "detached: true", "state: asleep", &["pouch.yaml:15:12", "active"]),
+            (
+                "a directory that leads out",
+                "k0rdentPushDisabled: true",
+                "directory: ../x",
+                &["pouch.yaml:15:16", "../x"],
+            ),
+            ("a state that is none", "k0rdentPushDisabled: true", "state: asleep", &["pouch.yaml:15:12", "active"]),
             ("a secret key for a recipient", RECIPIENT, SECRET_KEY, &["pouch.yaml:13:18", "secret key"]),
             (
                 "a recipient with a typing error",
@@ -170,13 +180,21 @@ fn broken_configurations_are_placed() {
                 "a budget of objects",
                 "output: {path",
                 "limits: {deletions: {free: 3}}\noutput: {path",
-                &["pouch.yaml:17:22", "limits.deletions.free: it counted objects", "`claimants` takes its place"],
+                &[
+                    "pouch.yaml:17:22",
+                    "limits.deletions.free: the field is called `limits.deletions.claimants` now",
+                    "it counted objects",
+                ],
             ),
             (
                 "a budget of objects, even an empty one",
                 "output: {path",
                 "limits: {deletions: {objects: }}\noutput: {path",
-                &["pouch.yaml:17:22", "limits.deletions.objects: it counted objects", "`most` takes its place"],
+                &[
+                    "pouch.yaml:17:22",
+                    "limits.deletions.objects: the field is called `limits.deletions.most` now",
+                    "it counted objects",
+                ],
             ),
             (
                 "a most below what always passes",
@@ -188,9 +206,9 @@ fn broken_configurations_are_placed() {
                 "a reuse key in the open",
                 "reuseKey: {file: reuse.key}",
                 &format!("reuseKey: {KEY}"),
-                &["pouch.yaml:21:11"],
+                &["pouch.yaml:22:11"],
             ),
-            ("no reuse key", "reuseKey: {file: reuse.key}\n", "", &["reuseKey"]),
+            ("no reuse key", "reuseKey: {file: reuse.key}\n", "", &["POUCH_REUSE_KEY"]),
         ],
         |(name, from, to, words)| edited(name, from, to, words),
     );
@@ -292,7 +310,7 @@ fn command_lines_that_say_nothing() {
             (&[][..], "Usage"),
             (&["frobnicate"], "frobnicate"),
             (&["render", "--frob"], "--frob"),
-            (&["render", "a", "b"], "'b'"),
+            (&["render", "a", "b"], "\"a\" names no Credential"),
             (&["render", "--color", "blue"], "blue"),
             (&["render", "-q", "-v"], "cannot be used with"),
             (&["render", "-f", "nowhere.yaml"], "nowhere.yaml"),

@@ -152,7 +152,7 @@ fn aliases_that_unfold_have_their_room() {
         fleet.write(&format!("manifests/n{number}.yaml"), text);
     }
     let within = |kilobytes: usize| {
-        let script = format!("ulimit -v {kilobytes}; exec \"$0\" render out");
+        let script = format!("ulimit -v {kilobytes}; exec \"$0\" render --output-dir out");
         let mut command = std::process::Command::new("sh");
         command.args(["-c", &script, env!("CARGO_BIN_EXE_pouch")]).current_dir(fleet.path(".")).env_clear();
         // What threads and arenas reserve is not what is meant.

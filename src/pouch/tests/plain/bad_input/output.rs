@@ -135,7 +135,7 @@ fn what_others_keep_beside_the_bundles_stays() {
     }
     assert_eq!(published.get("link").map(Vec::as_slice), Some(&b"-> /etc"[..]));
     // Also when the region goes.
-    fleet.configure("detached: true", "state: retired");
+    fleet.configure("k0rdentPushDisabled: true", "state: retired");
     let held = fleet.render();
     held.ended(8).says(&["error[deletions-held]", "--accept-deletions eu-west/team-a="]);
     let command = held.err.lines().find_map(|line| line.strip_prefix("to let through all that is held: pouch "));

@@ -100,7 +100,7 @@ fn in_the_open_they_are_read_by_everybody_as_they_were_written() {
         strings.into_iter().partition(|text| text.contains(['\u{7f}', '\u{85}', '\u{2028}', '\u{fffe}']));
     assert!(!refused.is_empty());
     let fleet = Fleet::new();
-    fleet.configure("regions:\n", "keep: {labels: ['l*'], annotations: ['s*']}\nkinds: [{group: example.com, kind: OwnIdentity, scope: Namespaced, allowedNamespaces: all}]\nregions:\n");
+    fleet.configure("regions:\n", "keepMetadata: {labels: ['l*'], annotations: ['s*']}\nkinds: [{group: example.com, kind: OwnIdentity, scope: Namespaced, allowedNamespaces: all}]\nregions:\n");
     let entries: BTreeMap<String, &String> =
         strings.iter().enumerate().map(|(at, text)| (format!("s{at}"), text)).collect();
     // As a key, kustomize writes `<<` without quotes, which merges in every reader of YAML 1.1.

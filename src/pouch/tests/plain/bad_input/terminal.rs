@@ -34,7 +34,8 @@ fn hostile_words_in_objects() {
         assert!(text.contains(from), "{from}");
         fleet.write("manifests/good-azure.yaml", text.replace(from, to));
     };
-    let keep = |fleet: &Fleet| fleet.configure("regions:\n", "keep: {labels: ['*'], annotations: ['x*']}\nregions:\n");
+    let keep =
+        |fleet: &Fleet| fleet.configure("regions:\n", "keepMetadata: {labels: ['*'], annotations: ['x*']}\nregions:\n");
     each(
         [
             ("a label's key", "namespace: team-a}\n", format!("namespace: team-a, labels: {{\"x{HOSTILE}\": a}}}}\n")),
@@ -109,8 +110,8 @@ fn hostile_words_in_the_configuration() {
             ("a path", "{path: tenant}", format!("{{path: \"{HOSTILE}\"}}")),
             ("a pattern", "{path: tenant}", format!("{{path: tenant, include: [\"{HOSTILE}\"]}}")),
             ("a region", "  eu-west:", format!("  \"{HOSTILE}\":")),
-            ("a field", "    detached: true", format!("    \"{HOSTILE}\": true")),
-            ("a folder", "    detached: true", format!("    directory: \"{HOSTILE}\"")),
+            ("a field", "    k0rdentPushDisabled: true", format!("    \"{HOSTILE}\": true")),
+            ("a folder", "    k0rdentPushDisabled: true", format!("    directory: \"{HOSTILE}\"")),
             ("a recipient", "recipients: [", format!("recipients: [\"{HOSTILE}\", ")),
             (
                 "a namespace",

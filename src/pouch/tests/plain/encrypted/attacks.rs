@@ -40,7 +40,7 @@ fn a_sealed_object_says_its_namespace_itself() {
 fn what_was_sealed_elsewhere_in_an_object_is_not_published_in_clear() {
     let Some(sealed) = Sealed::new(2) else { return };
     let fleet = &sealed.fleet;
-    fleet.configure("regions:", "keep: {annotations: [note]}\nregions:");
+    fleet.configure("regions:", "keepMetadata: {annotations: [note]}\nregions:");
     let canary = |what: &str| format!("{CANARY}-{what}");
     fleet.write(
         FIRST,

@@ -17,8 +17,8 @@ fn fleet() -> Fleet {
          sources: [{{name: manifests, directory: {{path: manifests}}}}]\n\
          limits: {{deletions: {{claimants: 9, keep: 20}}}}\n\
          regions:\n\
-         \x20 eu: {{recipients: [{EU}], namespaces: {{allowed: ['*']}}, detached: true}}\n\
-         \x20 prod: {{recipients: [{US}], namespaces: {{allowed: ['*']}}, detached: true}}\n\
+         \x20 eu: {{recipients: [{EU}], namespaces: {{allowed: ['*']}}, k0rdentPushDisabled: true}}\n\
+         \x20 prod: {{recipients: [{US}], namespaces: {{allowed: ['*']}}, k0rdentPushDisabled: true}}\n\
          output: {{path: bundles}}\n\
          reuseKey: {{file: reuse.key}}\n"
     ));

@@ -29,8 +29,8 @@ fn fleet() -> Fleet {
     let fleet = Fleet::of(&format!(
         "apiVersion: pouch/v1alpha1\nkind: Fleet\nmetadata: {{name: acme}}\n\
          sources: [{{name: all, directory: {{path: manifests}}}}]\n\
-         regions:\n  management: {{recipients: [{EU}], namespaces: {{allowed: ['*']}}, detached: true, delivery: none}}\n\
-         limits: {{handover: 0s}}\nreuseKey: {{file: reuse.key}}\n\
+         regions:\n  management: {{recipients: [{EU}], namespaces: {{allowed: ['*']}}, k0rdentPushDisabled: true, delivery: none}}\n\
+         limits: {{retainReplaced: 0s}}\nreuseKey: {{file: reuse.key}}\n\
          guests:\n  pull:\n    region: management\n    namespaces: [team-a, dev-b]\n    \
          clusterSelector: {{matchLabels: {{pull: 'yes'}}}}\n    objects:\n      \
          - {{kind: Secret, namespace: registry, name: pull, to: {{namespace: kube-system, name: regcred}}}}\n      \

@@ -452,19 +452,19 @@ fn the_live_comparison_finds_its_bundle_where_the_proof_does() {
     fs::remove_dir_all(stage.path("bundles")).unwrap();
     with_git("bundles");
     for region in ["west", "eu-west"] {
-        let answer = stage.verify(&["--live", "nowhere", "--region", region]);
+        let answer = stage.verify(&["--live", "--context", "nowhere", "--region", region]);
         assert!(answer.stderr.contains("nowhere"), "{}", answer.stderr);
         assert!(!answer.stderr.contains("there is no folder"), "{}", answer.stderr);
     }
-    assert_eq!(stage.verify(&["--live", "nowhere", "--region", "west", "bundles"]).code, 64);
-    let unknown = stage.verify(&["--live", "nowhere", "--region", "x"]);
+    assert_eq!(stage.verify(&["--live", "--context", "nowhere", "--region", "west", "bundles"]).code, 64);
+    let unknown = stage.verify(&["--live", "--context", "nowhere", "--region", "x"]);
     assert_eq!(unknown.code, 64);
     assert!(unknown.stderr.contains("Its regions are us-east, west."), "{}", unknown.stderr);
     with_git("elsewhere");
-    let nothing = stage.verify(&["--live", "nowhere", "--region", "west"]);
+    let nothing = stage.verify(&["--live", "--context", "nowhere", "--region", "west"]);
     assert!(nothing.stderr.contains("nothing is published in regions/eu-west"), "{}", nothing.stderr);
     fs::rename(stage.path("home/fleet.git"), stage.path("home/gone.git")).unwrap();
-    assert_eq!(stage.verify(&["--live", "nowhere", "--region", "west"]).code, 5);
+    assert_eq!(stage.verify(&["--live", "--context", "nowhere", "--region", "west"]).code, 5);
 }
 
 /// A region that is called otherwise than its folder is the same region under both names.
@@ -491,8 +491,8 @@ fn the_branch_of_the_output_is_proved() {
     let stage = &repository.stage;
     repository.git(&["clone", "--quiet", "--bare", ".", "home/fleet.git"]);
     // The bundles were rendered without output.git, whose branch an Application would follow.
-    let url = "    repoURL: https://git.example.com/acme/fleet.git\n";
-    stage.edit("quickstart/keyless.yaml", url, &format!("{url}    targetRevision: HEAD\n"));
+    let url = "      repoURL: https://git.example.com/acme/fleet.git\n";
+    stage.edit("quickstart/keyless.yaml", url, &format!("{url}      targetRevision: HEAD\n"));
     let config = stage.read("quickstart/keyless.yaml");
     let output = "output: {path: bundles}";
     assert_eq!(config.matches(output).count(), 1, "{config}");

@@ -153,7 +153,8 @@ impl Stage {
 
     /// Renders with everything let through that a tampered region may need.
     pub fn repair(&self) -> i32 {
-        let mut arguments = vec!["render", "-q", "-f", "quickstart/pouch.yaml", "bundles", "--reseal", "all"];
+        let mut arguments =
+            vec!["render", "-q", "-f", "quickstart/pouch.yaml", "--output-dir", "bundles", "--reseal", "all"];
         for region in ["eu-west", "us-east"] {
             arguments.extend(["--adopt", region, "--remove-foreign", region]);
         }

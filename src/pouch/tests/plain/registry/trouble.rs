@@ -61,7 +61,9 @@ fn many(registry: &Registry) -> Fleet {
         let region = format!("r{n}");
         fleet.credential(&region, "c0", "x");
         let (_, own) = pouch::age::generate_identity().unwrap();
-        format!("  {region}: {{recipients: [{own}], namespaces: {{allowed: ['*']}}, detached: true, delivery: flux}}\n")
+        format!(
+            "  {region}: {{recipients: [{own}], namespaces: {{allowed: ['*']}}, k0rdentPushDisabled: true, delivery: flux}}\n"
+        )
     };
     let regions: String = (0..18).map(more).collect();
     fleet.configure("output:", &format!("{regions}output:"));

@@ -26,7 +26,7 @@ fn reads_with(base: &Path, (place, reference): (&str, &str), before: &str, (envi
             "read".to_owned()
         }
         Err(error) => {
-            if let Some((_, flag)) = error.help.split_once("pass --accept-source ") {
+            if let Some((_, flag)) = error.help.split_once("pass --accept-older ") {
                 let accepted = flag.strip_suffix(" once.").unwrap().split_once('=').unwrap();
                 let accepted = [(accepted.0.to_owned(), accepted.1.to_owned())].into();
                 let last = Last { accepted, ..last.clone() };

@@ -42,15 +42,15 @@ fn second(region: &Delivered, of: &Second, names: &[&str]) {
 
 /// Applies the second bundle to the same cluster.
 fn apply_second(region: &Delivered, more: &[&str]) -> Ran {
-    let fixed = ["apply", "out2", "--identity=eu.agekey", "--kubeconfig=kubeconfig", "--context=admin"];
+    let fixed = ["deliver", "out2", "--identity=eu.agekey", "--kubeconfig=kubeconfig", "--context=admin"];
     region.fleet.run(&[&fixed[..], &["--inventory-namespace=default"], more].concat())
 }
 
 fn rendered(fleet: &Fleet, region: &str) {
-    let ran = fleet.run(&["render", "-f", "second.yaml", "out2"]);
+    let ran = fleet.run(&["render", "-f", "second.yaml", "--output-dir", "out2"]);
     if ran.code == 4 {
         let digest = ran.acceptance("--accept-deletions", region);
-        fleet.run(&["render", "-f", "second.yaml", "out2", "--accept-deletions", &digest]).ends(0);
+        fleet.run(&["render", "-f", "second.yaml", "--output-dir", "out2", "--accept-deletions", &digest]).ends(0);
     } else {
         ran.ends(0);
     }
@@ -92,7 +92,7 @@ fn an_older_commit_is_refused_unless_it_is_wanted() {
     apply(&region, &[]).ends(0);
     let before = region.versions();
     let origin = region.origin().path();
-    let fixed = ["apply", origin.to_str().unwrap(), "--rev=main~1", "--region=eu", "--identity=eu.agekey"];
+    let fixed = ["deliver", origin.to_str().unwrap(), "--rev=main~1", "--region=eu", "--identity=eu.agekey"];
     let reach = ["--kubeconfig=kubeconfig", "--context=admin", "--inventory-namespace=default"];
     let ran = region.fleet.run(&[&fixed[..], &reach].concat()).ends(5);
     assert!(ran.stderr.contains(" is older than ") && ran.stderr.contains(", which the region has"), "{}", ran.stderr);
@@ -110,7 +110,7 @@ fn cloned(region: &Delivered, name: &str, more: &[&str], ends: i32) -> Ran {
     let url = format!("file://{}", region.origin().path().display());
     let words = ["clone", "--quiet", "--bare", "--single-branch", "--branch=main"];
     region.origin().git(&[&words[..], more, &[&url, clone.to_str().unwrap()]].concat());
-    let fixed = ["apply", name, "--region=eu", "--identity=eu.agekey", "--kubeconfig=kubeconfig", "--context=admin"];
+    let fixed = ["deliver", name, "--region=eu", "--identity=eu.agekey", "--kubeconfig=kubeconfig", "--context=admin"];
     region.fleet.run(&[&fixed[..], &["--inventory-namespace=default"]].concat()).ends(ends)
 }
 
@@ -132,12 +132,12 @@ fn a_commit_that_does_not_follow_is_refused_in_a_fresh_clone() {
     let ran = cloned(&region, "older.git", &[], 5);
     assert!(ran.stderr.contains("which the repository does not know"), "{}", ran.stderr);
     // A folder between, which no commit is known of, makes nothing older newer.
-    let folder = ["apply", "bundles", "--region=eu", "--identity=eu.agekey", "--kubeconfig=kubeconfig"];
+    let folder = ["deliver", "bundles", "--region=eu", "--identity=eu.agekey", "--kubeconfig=kubeconfig"];
     region.origin().run_beside(&format!("git checkout -q {newest}; cp -r bundles ../bundles"));
     region.fleet.run(&[&folder[..], &["--context=admin", "--inventory-namespace=default"]].concat()).ends(0);
     cloned(&region, "older-2.git", &[], 5).says("which the repository does not know");
     // What the configuration publishes to is asked for its history.
-    let configured = ["apply", "--region=eu", "--identity=eu.agekey", "--kubeconfig=kubeconfig", "--context=admin"];
+    let configured = ["deliver", "--region=eu", "--identity=eu.agekey", "--kubeconfig=kubeconfig", "--context=admin"];
     let configured = [&configured[..], &["--inventory-namespace=default"]].concat();
     region.fleet.run(&configured).ends(5).says(" is older than ");
     assert_eq!(region.versions(), before);

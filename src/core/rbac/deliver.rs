@@ -11,14 +11,14 @@ use alloc::vec::Vec;
 
 use super::write::{self, PolicyRule, RbacManifest, Subject};
 use super::{guessed, split};
-use crate::apply::{inventory, whose};
 use crate::capi;
+use crate::deliver::{inventory, whose};
 use crate::kinds;
 use crate::name::{Directory, FleetName, GroupKind, Namespace, ObjectKey};
 
 /// What decides which rights are needed.
 #[derive(Clone, Copy)]
-pub struct ApplyBasis<'a> {
+pub struct DeliverBasis<'a> {
     /// The fleet.
     pub fleet: &'a FleetName,
     /// The region's folder.
@@ -32,8 +32,8 @@ pub struct ApplyBasis<'a> {
 }
 
 /// Makes the manifests: the cluster-wide role and its binding, then those of each namespace by name.
-pub fn manifests(terms: &ApplyBasis<'_>) -> Vec<RbacManifest> {
-    let name = format!("pouch-apply-{}-{}", terms.fleet, terms.directory);
+pub fn manifests(terms: &DeliverBasis<'_>) -> Vec<RbacManifest> {
+    let name = format!("pouch-deliver-{}-{}", terms.fleet, terms.directory);
     let mut cluster: Vec<PolicyRule> = namespaces(terms);
     cluster.push(definitions());
     let mut places: BTreeMap<Namespace, Vec<PolicyRule>> = BTreeMap::new();
@@ -61,20 +61,20 @@ pub fn manifests(terms: &ApplyBasis<'_>) -> Vec<RbacManifest> {
     manifests
 }
 
-fn head(terms: &ApplyBasis<'_>) -> Vec<String> {
+fn head(terms: &DeliverBasis<'_>) -> Vec<String> {
     vec![
-        format!("What `pouch apply` may do on the region of {}, for fleet {}.", terms.directory, terms.fleet),
+        format!("What `pouch deliver` may do on the region of {}, for fleet {}.", terms.directory, terms.fleet),
         "It lists and watches nothing. Discovery (GET /apis/GROUP) has no rule here: by default the ClusterRole".to_owned(),
         "system:discovery gives it to everybody who is authenticated.".to_owned(),
         "A Role can be made only where its namespace exists: make those that are missing first.".to_owned(),
-        format!("`pouch apply` needs --inventory-namespace={} unless that is what it takes by itself.", terms.kept_in),
+        format!("`pouch deliver` needs --inventory-namespace={} unless that is what it takes by itself.", terms.kept_in),
         "The kinds and namespaces are those of the bundle as it is published now. Where it comes to hold others, print and"
             .to_owned(),
         "apply this again before; where it holds them no more, after the run that takes them away.".to_owned(),
     ]
 }
 
-fn namespaces(terms: &ApplyBasis<'_>) -> Vec<PolicyRule> {
+fn namespaces(terms: &DeliverBasis<'_>) -> Vec<PolicyRule> {
     let kind = GroupKind::new("", "Namespace");
     let made = terms.objects.iter().filter(|key| key.kind.is_namespace());
     let names: BTreeMap<String, String> = made.map(|key| (key.name.to_string(), String::new())).collect();
@@ -96,7 +96,7 @@ fn definitions() -> PolicyRule {
     rule(&GroupKind::new("apiextensions.k8s.io", kinds::DEFINITION), &["get"], Some(names), vec![why.to_owned()])
 }
 
-fn inventory_rules(terms: &ApplyBasis<'_>) -> Vec<PolicyRule> {
+fn inventory_rules(terms: &DeliverBasis<'_>) -> Vec<PolicyRule> {
     let kind = GroupKind::new("", "ConfigMap");
     let name = inventory::name(terms.fleet, terms.directory).to_string();
     let why = "The inventory of what was applied, and the names of bundles; no rule can hold to names what is made.";

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use pouch_core::apply::inventory;
-use pouch_core::apply::whose::{self, Beginning};
 use pouch_core::config::Deletions;
+use pouch_core::deliver::inventory;
+use pouch_core::deliver::whose::{self, Beginning};
 use pouch_core::finding::Finding;
 use pouch_core::name::{Namespace, ObjectKey, Region};
 use pouch_core::region::change::Action;

@@ -3,9 +3,9 @@
 //! They are deleted and made anew, if pouch brought them, no finalizer keeps them, and the region would make the new one:
 //! it is asked to, under another name, before anything is deleted.
 
-use pouch_core::apply::on_trial;
-use pouch_core::apply::plan::{Plan, Sending, is_for_taking, replacing};
-use pouch_core::apply::{Live, Meta, fields_named};
+use pouch_core::deliver::on_trial;
+use pouch_core::deliver::plan::{Plan, Sending, is_for_taking, replacing};
+use pouch_core::deliver::{Live, Meta, fields_named};
 use pouch_core::name::ObjectKey;
 use pouch_core::region::change::Action;
 

@@ -1,4 +1,4 @@
-//! A region that neither Flux nor Argo CD brings anything: `pouch apply`, against a real API server.
+//! A region that neither Flux nor Argo CD brings anything: `pouch deliver`, against a real API server.
 
 mod anew;
 mod broken;
@@ -24,7 +24,7 @@ const INVENTORY: &str = "/api/v1/namespaces/default/configmaps/pouch.acme.eu";
 fn region() -> Option<Delivered> {
     let region = Delivered::new("none", "")?;
     // What is exchanged would stay for an hour otherwise; here it is apply that waits for nobody else.
-    region.fleet.configure("limits: {deletions", "limits: {handover: 0s, deletions");
+    region.fleet.configure("limits: {deletions", "limits: {retainReplaced: 0s, deletions");
     region.fleet.private("eu.agekey", Delivered::identity());
     Some(region)
 }
@@ -33,7 +33,7 @@ fn region() -> Option<Delivered> {
 fn flags(region: &Delivered) -> Vec<String> {
     let origin = region.origin().path();
     let words = [
-        "apply",
+        "deliver",
         origin.to_str().unwrap(),
         "--rev=main",
         "--region=eu",

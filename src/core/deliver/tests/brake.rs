@@ -7,9 +7,9 @@ use alloc::vec::Vec;
 use proptest::prelude::*;
 
 use super::{Scene, key};
-use crate::apply::inventory::{Brought, Needed};
-use crate::apply::release::after;
-use crate::apply::{Live, Meta};
+use crate::deliver::inventory::{Brought, Needed};
+use crate::deliver::release::after;
+use crate::deliver::{Live, Meta};
 use crate::region::accounts::Whose;
 
 /// Names of objects.

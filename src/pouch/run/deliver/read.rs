@@ -2,10 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use pouch_core::apply::beside::beside;
-use pouch_core::apply::inventory::{Inventory, MOST_BYTES, Unusable};
-use pouch_core::apply::whose::{emit_own, named};
-use pouch_core::apply::{Bundle, Live, Meta, Questions};
+use pouch_core::deliver::beside::beside;
+use pouch_core::deliver::inventory::{Inventory, MOST_BYTES, Unusable};
+use pouch_core::deliver::whose::{emit_own, named};
+use pouch_core::deliver::{Bundle, Live, Meta, Questions};
 use pouch_core::finding::Finding;
 use pouch_core::kinds;
 use pouch_core::name::{GroupKind, ObjectKey, Scope, Version};

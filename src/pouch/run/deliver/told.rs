@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use pouch_core::apply::inventory;
-use pouch_core::apply::plan::{Plan, Stays};
-use pouch_core::apply::whose::{Misplaced, called};
+use pouch_core::deliver::inventory;
+use pouch_core::deliver::plan::{Plan, Stays};
+use pouch_core::deliver::whose::{Misplaced, called};
 use pouch_core::finding::{Code, Finding};
 use pouch_core::listing::{counted, few};
 use pouch_core::name::{GroupKind, ObjectKey, Region, Version};
@@ -21,10 +21,10 @@ use crate::cluster::write::Refusal;
 use crate::error::Failure;
 
 /// What to do about a right that is missing.
-pub(super) const RIGHTS: &str = "Grant it there: `pouch rbac --apply` prints the rights that applying takes.";
+pub(super) const RIGHTS: &str = "Grant it there: `pouch rbac --deliver` prints the rights that applying takes.";
 
 /// What to do about a right to the inventory that is missing: perhaps it is another one's.
-pub(super) const RIGHTS_OF_INVENTORY: &str = "Grant it there: `pouch rbac --apply` prints the rights that applying takes, \
+pub(super) const RIGHTS_OF_INVENTORY: &str = "Grant it there: `pouch rbac --deliver` prints the rights that applying takes, \
                                               for the namespace of its own --inventory-namespace. Name the same one here.";
 
 /// Why a bundle is not applied to a cluster for the first time.

@@ -1,4 +1,4 @@
-//! The rights that `pouch rbac --apply` prints: they suffice.
+//! The rights that `pouch rbac --deliver` prints: they suffice.
 
 use std::thread;
 use std::time::{Duration, Instant};
@@ -19,8 +19,10 @@ fn as_pouch(region: &Delivered) -> Ran {
 
 /// Prints the rights, and gives them to the user.
 fn grant(region: &Delivered) -> String {
-    let ran =
-        region.fleet.run(&["rbac", "--apply", "--region=eu", "--user=pouch", "--inventory-namespace=default"]).ends(0);
+    let ran = region
+        .fleet
+        .run(&["rbac", "--deliver", "--region=eu", "--user=pouch", "--inventory-namespace=default"])
+        .ends(0);
     region.server.apply(&ran.stdout);
     ran.stdout
 }
@@ -49,7 +51,7 @@ fn the_printed_rights_suffice() {
     region.server.kubectl_prints(["create", "namespace", TENANT], "");
     let ran = as_pouch(&region).ends(5);
     assert!(ran.stderr.contains("does not allow \"get\" on configmaps in namespace default"), "{}", ran.stderr);
-    assert!(ran.stderr.contains("pouch rbac --apply"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("pouch rbac --deliver"), "{}", ran.stderr);
     let rights = grant(&region);
     assert!(!rights.contains("- list") && !rights.contains('*') && !rights.contains("- watch"), "{rights}");
     granted(&region);
@@ -62,7 +64,7 @@ fn the_printed_rights_suffice() {
     assert!(!inventory(&region).contains(&"Secret team-a/odd".to_owned()));
 
     // What the user may not take away, others take away as ever.
-    region.server.kubectl_prints(["-n", TENANT, "delete", "role", "pouch-apply-acme-eu"], "");
+    region.server.kubectl_prints(["-n", TENANT, "delete", "role", "pouch-deliver-acme-eu"], "");
     region.put(&aws("aws", 3));
     region.publish();
     let began = Instant::now();

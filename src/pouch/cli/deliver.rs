@@ -1,10 +1,10 @@
-//! `pouch apply`: brings a region its bundle, where neither Flux nor Argo CD does.
+//! `pouch deliver`: brings a region its bundle, where neither Flux nor Argo CD does.
 
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use pouch_core::apply::whose::Beginning;
 use pouch_core::config::{Deletions, Fleet};
+use pouch_core::deliver::whose::Beginning;
 use pouch_core::finding::Code;
 use pouch_core::name::{Namespace, Region, is_dns_label};
 use pouch_core::report::summary::{About, FailureRecord, FindingRecord, Summary};
@@ -15,7 +15,7 @@ use crate::cluster::Cluster;
 use crate::cluster::request::Trial;
 use crate::error::{Ended, Failure, Kind};
 use crate::git::objects::standing::{Kinship, kinship};
-use crate::run::apply::{Applying, Outcome, apply, record, told};
+use crate::run::deliver::{Applying, Outcome, apply, record, told};
 use crate::run::told as records;
 use crate::session::{Session, Tolerate};
 use crate::shelf::repository;
@@ -26,9 +26,9 @@ const MOST: usize = 50;
 /// What is said below the flags.
 const EXAMPLES: &str = "\
 Examples:
-  pouch apply bundles --region eu-west --identity keys/eu-west.txt --context eu-west
-  pouch apply /srv/fleet.git --rev main --region eu-west --allowed-signers signers --dry-run
-  pouch apply /var/run/fleet --region eu-west --identity /keys/age.agekey    in a Pod of the region
+  pouch deliver bundles --region eu-west --identity keys/eu-west.txt --context eu-west
+  pouch deliver /srv/fleet.git --rev main --region eu-west --allowed-signers signers --dry-run
+  pouch deliver /var/run/fleet --region eu-west --identity /keys/age.agekey    in a Pod of the region
 
 Exit codes: 0 the region is as the bundle says; 3 some objects were refused, their kind is not there, or \
 others keep more in them; 4 withdrawals \
@@ -126,7 +126,7 @@ pub fn run(session: &Session, args: &Args) -> Result<Ended, Failure> {
         // What the configuration publishes to was read without its history.
         (Some(commit), None) => {
             let directory = &unpacked.directory;
-            let whole = repository::find(session, None, opened.as_ref(), ("pouch apply PATH", Some(directory)))?;
+            let whole = repository::find(session, None, opened.as_ref(), ("pouch deliver PATH", Some(directory)))?;
             not_back(&whole.path, commit, applied)
         }
         (None, _) => Ok(()),
@@ -148,7 +148,7 @@ pub fn run(session: &Session, args: &Args) -> Result<Ended, Failure> {
         trial,
         follows: &follows,
     };
-    let outcome = session.timed("apply", || apply(&subject, &cluster, session))?;
+    let outcome = session.timed("deliver", || apply(&subject, &cluster, session))?;
     ui.detail(&format!("cluster {}: {} requests", cluster.context, cluster.requests()));
     ui.findings(&outcome.findings);
     outcome.notes.iter().for_each(|note| ui.note(note));
@@ -218,7 +218,7 @@ impl Args {
 
     /// What the command is called in summary and metrics.
     pub fn name(&self) -> &'static str {
-        if self.writes() { "apply" } else { "apply --dry-run" }
+        if self.writes() { "deliver" } else { "deliver --dry-run" }
     }
 
     /// The digests that are let through.

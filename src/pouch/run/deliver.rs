@@ -11,12 +11,12 @@ mod told;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use pouch_core::apply::beside::beside;
-use pouch_core::apply::inventory::Inventory;
-use pouch_core::apply::plan::{self, Answers, Goner, Let, Plan, Sending, plan};
-use pouch_core::apply::release::{Pointers, after, may_go};
-use pouch_core::apply::whose::{called, misplaced};
-use pouch_core::apply::{Bundle, Live, Meta, fields_named, is_alike};
+use pouch_core::deliver::beside::beside;
+use pouch_core::deliver::inventory::Inventory;
+use pouch_core::deliver::plan::{self, Answers, Goner, Let, Plan, Sending, plan};
+use pouch_core::deliver::release::{Pointers, after, may_go};
+use pouch_core::deliver::whose::{called, misplaced};
+use pouch_core::deliver::{Bundle, Live, Meta, fields_named, is_alike};
 use pouch_core::name::{GroupKind, ObjectKey};
 use pouch_core::region::accounts::Whose;
 use pouch_core::region::change::Action;

@@ -35,7 +35,7 @@ fn says(metrics: &str, sample: &str) {
     assert!(metrics.lines().any(|line| line == sample), "no {sample} in\n{metrics}");
 }
 
-const RUN: &str = "fleet=\"acme\",command=\"apply\",region=\"eu\"";
+const RUN: &str = "fleet=\"acme\",command=\"deliver\",region=\"eu\"";
 
 fn outcome(word: &str, count: usize) -> String {
     format!("pouch_region_applied{{fleet=\"acme\",region=\"eu\",outcome=\"{word}\"}} {count}")
@@ -50,7 +50,7 @@ fn a_run_tells_what_it_did_with_each_object() {
     // One that only looks says what it would do, to nobody's alarm.
     let dry = apply(&region, &["--dry-run", "--summary", "summary.json"]).ends(0);
     let summary: Value = serde_json::from_str(&region.fleet.read("summary.json")).unwrap();
-    assert_eq!((&summary["command"], &summary["exitCode"]), (&json!("apply --dry-run"), &json!(0)), "{}", dry.stderr);
+    assert_eq!((&summary["command"], &summary["exitCode"]), (&json!("deliver --dry-run"), &json!(0)), "{}", dry.stderr);
     assert_eq!(summary["applied"]["changes"][0]["action"], "added", "{summary}");
     let refused = apply(&region, &["--dry-run", "--metrics", "pouch.prom"]).ends(64);
     assert!(refused.stderr.contains("nothing to write to the file of --metrics"), "{}", refused.stderr);
@@ -125,7 +125,7 @@ fn what_never_came_to_that(region: &Delivered) {
     let away = region.fleet.read("kubeconfig").replace(&region.server.url(), "https://127.0.0.1:1");
     region.fleet.private("away", away);
     let origin = region.origin().path();
-    let words = ["apply", origin.to_str().unwrap(), "--rev=main", "--identity=eu.agekey", "--kubeconfig=away"];
+    let words = ["deliver", origin.to_str().unwrap(), "--rev=main", "--identity=eu.agekey", "--kubeconfig=away"];
     let more = ["--context=admin", "--summary=summary.json", "--metrics=pouch.prom"];
     region.fleet.run(&[&words[..], &more].concat()).ends(5);
     let (summary, metrics) = files(region);

@@ -1,0 +1,85 @@
+//! Names that something had before the first release, and the names in their place.
+//!
+//! The command line, the configuration and `pouch help` answer an old name with the new one, and the table of the
+//! CHANGELOG is made of these.
+
+use alloc::format;
+use alloc::string::String;
+
+/// A name that changed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Renamed {
+    /// The old name: a field's path with `*` for any name, or a flag behind its command.
+    pub old: &'static str,
+    /// The new name.
+    pub new: &'static str,
+    /// The advice where another name is not all; else empty.
+    pub note: &'static str,
+}
+
+const fn to(old: &'static str, new: &'static str) -> Renamed {
+    Renamed { old, new, note: "" }
+}
+
+const COUNTS: &str = "Remove it: it counted objects, and what is counted now are claimants, such as Credentials. The default \
+                      suits most fleets.";
+
+/// Commands.
+pub const COMMANDS: [Renamed; 1] = [to("apply", "deliver")];
+
+/// Flags and arguments of commands.
+pub const FLAGS: [Renamed; 10] = [
+    to("keygen --identity FILE", "keygen --write-identity FILE"),
+    to("log --older-than AGE --deny", "log --older-than AGE --deny warning"),
+    to("plan --credential NAMESPACE/NAME", "plan NAMESPACE/NAME"),
+    to("publish --accept-source SOURCE=STATE", "publish --accept-older SOURCE=STATE"),
+    to("publish --credential NAMESPACE/NAME", "publish NAMESPACE/NAME"),
+    to("rbac --apply", "rbac --deliver"),
+    to("rekey --accept-source SOURCE=STATE", "rekey --accept-older SOURCE=STATE"),
+    to("render --credential NAMESPACE/NAME", "render NAMESPACE/NAME"),
+    to("render DIR", "render --output-dir DIR"),
+    to("verify --live CONTEXT", "verify --live --context CONTEXT"),
+];
+
+/// Fields of the configuration.
+pub const KEYS: [Renamed; 8] = [
+    Renamed {
+        note: "Move the map there. Every region that does not say otherwise is then delivered to as it says.",
+        ..to("delivery", "regionDefaults.delivery")
+    },
+    to("keep", "keepMetadata"),
+    Renamed { note: COUNTS, ..to("limits.deletions.free", "limits.deletions.claimants") },
+    Renamed { note: COUNTS, ..to("limits.deletions.objects", "limits.deletions.most") },
+    to("limits.handover", "limits.retainReplaced"),
+    to("output.git.stamp", "output.git.recordSourceState"),
+    to("regions.*.detached", "regions.*.k0rdentPushDisabled"),
+    to("regions.*.gate", "regions.*.requireConditions"),
+];
+
+impl Renamed {
+    /// The last part of the new name, which is all that a field is renamed to.
+    pub fn help(&self) -> String {
+        match self.note {
+            "" => format!("Write `{}`; it means the same.", self.new.rsplit('.').next().unwrap_or(self.new)),
+            note => String::from(note),
+        }
+    }
+}
+
+/// The flag, with its command, in place of one that a command does not know.
+pub fn flag(command: &str, flag: &str) -> Option<Renamed> {
+    FLAGS.into_iter().find(|old| {
+        let mut words = old.old.split(' ');
+        words.next() == Some(command) && words.next() == Some(flag)
+    })
+}
+
+/// The field that had this path.
+pub fn key<'p>(path: impl Iterator<Item = &'p str> + Clone) -> Option<Renamed> {
+    let is_it = |old: &Renamed| {
+        let mut path = path.clone();
+        old.old.split('.').all(|step| path.next().is_some_and(|typed| step == "*" || typed == step))
+            && path.next().is_none()
+    };
+    KEYS.into_iter().find(is_it)
+}

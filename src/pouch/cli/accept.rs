@@ -36,10 +36,10 @@ pub struct Accepted {
     /// Let Secrets be sealed anew whose files do not match the manifest, or all values of a region be replaced
     #[arg(long, value_name = "REGION=DIGEST")]
     accept_reseal: Vec<String>,
-    /// Let the sources of a region be another repository or cluster than before
+    /// Let a region be fed by another repository or cluster than before, with the ID that the finding printed
     #[arg(long, value_name = "REGION=ID")]
     accept_source: Vec<String>,
-    /// Let a source show this state, although it is not later than the one before
+    /// Let a source go back in time, such as after a restore, to the commit or resourceVersion that the message printed
     #[arg(long, value_name = "SOURCE=STATE")]
     accept_older: Vec<String>,
     /// Remove files in a region's folders that pouch did not write
@@ -54,7 +54,8 @@ pub struct Requested {
     /// What is let through.
     #[command(flatten)]
     pub accepted: Accepted,
-    /// Replace a region's files that no manifest authenticates, carrying nothing over
+    /// Write a region from scratch over files that no manifest authenticates, and carry nothing over; where the reuse key
+    /// is lost, `pouch rekey --new-reuse-key` is the way
     #[arg(long, value_name = "REGION")]
     adopt: Vec<String>,
     /// Seal a region's Secrets anew, or those of all

@@ -26,7 +26,7 @@ use crate::survey::{Looking, Reach, Survey, Surveyor, survey};
 /// Flags of every command that only looks.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub struct LookArgs {
-    /// Look into no Secret: no key is needed, and whether values change is not told
+    /// Compare without the reuse key, as for a fork: no Secret is read, and changed values are not reported
     #[arg(long)]
     pub no_values: bool,
     /// Read the configuration as this branch or commit of the repository around it has it

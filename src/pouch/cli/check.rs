@@ -35,7 +35,7 @@ Examples:
 Exit codes: 0 nothing that is denied; 7 something is, from --deny on; 5 a source or the branch cannot be \
 read; 64 usage or configuration.";
 
-/// Say what is wrong, in words or for a CI system
+/// Check manifests and what they lead to, for people or for a CI system
 ///
 /// It finds what `pouch plan` finds, and ends with 7 if something of it is an error, or what --deny says.
 /// Nothing is published, and no value is shown. Information is left out unless -v asks for it, and with -q

@@ -34,7 +34,7 @@ Examples:
 Exit codes: 0 answered; 1 neither a source nor a bundle has what was asked about; 5 a source or the branch \
 cannot be read; 64 usage or configuration.";
 
-/// Say why an object is, or is not, in a region
+/// Say why an object is, or is not, in a region, and who can read what
 ///
 /// Of a Credential, or a Cluster without one, it tells the whole chain: each object that it needs, the field that names it, the rule
 /// that admits it, where it stands in the sources and where it lands, what becomes of it, and what stops
@@ -45,7 +45,8 @@ cannot be read; 64 usage or configuration.";
 #[derive(Debug, clap::Args)]
 #[command(after_help = reach::ONLY_FOR, after_long_help = reach::below(EXAMPLES))]
 pub struct Args {
-    /// What is asked about: a Credential's NAMESPACE/NAME, or a kind and a name
+    /// A Credential by NAMESPACE/NAME, or a kind and a name; kinds: cluster, secret, configmap, region, recipient,
+    /// resourcesyncrule, managedresource, clusterresourceset and guest
     #[arg(value_name = "[KIND] NAME", required = true)]
     what: Vec<String>,
     /// The namespace of a name that is given without one

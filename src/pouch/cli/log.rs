@@ -28,7 +28,7 @@ Examples:
 Exit codes: 0 answered; 1 no commit ever had what was asked about; 5 the repository cannot be read, or not \
 all of it is there; 7 with --deny, a Secret is older than --older-than; 64 usage or configuration.";
 
-/// Say what became of a credential, by the history of the branch that regions follow
+/// Say what became of a credential over time, and which Secrets are overdue for rotation
 ///
 /// For every commit it tells what was published, changed, sealed anew or for others, carried over and
 /// withdrawn, for which Credentials and from which states of the sources. No key is needed, and nothing is
@@ -44,7 +44,8 @@ pub struct Args {
     /// The namespace of a name that is given without one
     #[arg(short, long, value_name = "NAMESPACE", requires = "what")]
     namespace: Option<String>,
-    /// List instead, by region, the Secrets that are not known to have been rotated for so long: 90d, 12h or 2w
+    /// List the Secrets that are not known to have been rotated for so long, by region, in place of the history: 90d, 12h
+    /// or 2w
     #[arg(long, value_name = "AGE")]
     older_than: Option<String>,
     /// Entries of this name are no secret, and make no Secret old; may be given several times

@@ -12,18 +12,19 @@ use crate::settings::region_called;
 
 /// What a run refreshes: everything else stays as published, and nothing is removed.
 #[derive(Clone, Debug, Default, clap::Args)]
-#[command(next_help_heading = "Refreshing a part")]
+#[command(next_help_heading = "Limiting the run")]
 pub struct Part {
-    /// Refresh only these Credentials, by NAMESPACE/NAME, or other claimants, such as guest/team-a/pull, and remove nothing
+    /// Only these Credentials, by NAMESPACE/NAME, or other objects that bring Secrets, by KIND/NAMESPACE/NAME, such as
+    /// guest/team-a/pull; a limited run removes nothing
     #[arg(value_name = "CREDENTIAL", help_heading = None)]
     credentials: Vec<String>,
-    /// Refresh only Credentials of this namespace, and remove nothing; may be given several times
+    /// Only Credentials of this namespace; may be given several times
     #[arg(short, long, value_name = "NAMESPACE")]
     namespace: Vec<String>,
-    /// Refresh only Credentials with these labels, such as `team=a,env in (prod, test)`, and remove nothing
+    /// Only Credentials with these labels, such as `team=a,env in (prod, test)`
     #[arg(short = 'l', long, value_name = "SELECTOR")]
     selector: Option<String>,
-    /// Refresh only this region, and remove nothing; may be given several times
+    /// Only this region; may be given several times
     #[arg(long, value_name = "REGION")]
     region: Vec<String>,
 }

@@ -35,7 +35,7 @@ Examples:
 
 Exit codes: 0 printed; 3 not all that Credentials need could be found out, so rights may be missing; 5 the cluster, or the bundle, cannot be read; 64 usage or configuration.";
 
-/// Print the least RBAC rules for reading the configuration's clusters
+/// Print the least RBAC rules for reading clusters, or for delivering to a region
 ///
 /// Nothing is applied: look at what comes out, keep it in git, and apply it with kubectl. Secrets are never
 /// listed, and none is read for this either. Print it again when Credentials change.

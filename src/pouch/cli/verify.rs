@@ -77,10 +77,10 @@ pub struct Args {
     /// With --live: compare every region of which the configuration says how its cluster is reached
     #[arg(long, requires = "live", conflicts_with_all = ["region", "kubeconfig", "context", "as_user"])]
     all: bool,
-    /// With --live and no --context: the format of the answer
+    /// With --live, as the configuration says that clusters are reached: the format of the answer
     #[arg(short, long, value_name = "FORMAT", default_value = "text", requires = "live")]
     output: Format,
-    /// The region, by name or folder [default: all; with --live needed if more than one is not retired]
+    /// The region, by name or folder [default: all; required with --live if several are active]
     #[arg(long, value_name = "NAME")]
     region: Option<String>,
     /// The folder that holds the bundles, or their repository; by default the branch of `output.git`, or else

@@ -90,7 +90,7 @@ impl Asking<'_> {
         if let Some(path) = path.filter(|_| !start.exists()) {
             return Err(Failure::usage(
                 format!("{} is not there", path.display()),
-                "Name the folder that holds the bundles, or the repository.",
+                "Name the folder that holds the bundles, or the repository; --region names a region.",
             ));
         }
         // What the configuration names is the output, and what somebody types may be the folder above.

@@ -10,8 +10,7 @@ use crate::cluster::{Patience, Wanted};
 use crate::survey::Reach;
 
 /// What is said below the flags of commands that read sources, of which few are clusters.
-pub const ONLY_FOR: &str =
-    "\"Reaching a live cluster\" is needed only if a source, or a region, of the configuration is read from its cluster.";
+pub const ONLY_FOR: &str = "\"Reaching a live cluster\" is needed only if a source, or a region, of the configuration is read from its cluster.";
 
 /// The same below examples and exit codes.
 pub fn below(examples: &str) -> String {

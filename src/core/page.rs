@@ -225,7 +225,7 @@ fn table(page: &mut Html, regions: &[Region], word: fn(Outcome) -> &'static str)
         page.raw("<tr><td>");
         page.element("code", &region.name);
         page.raw(if region.outcome == Outcome::Held { "<td class=\"held\">" } else { "<td>" });
-        page.text(word(region.outcome));
+        page.text(&region.named(word));
         page.raw(&format!("<td class=\"n\">{}", region.objects));
         for (word, count) in &columns {
             match count(region) {

@@ -166,7 +166,7 @@ fn body(moved: &[&Region]) -> Vec<String> {
         let share = room.checked_div(left).unwrap_or_default();
         let parts: Vec<String> = region.counts().map(|(action, count)| format!("{count} {}", action.word())).collect();
         let what = if parts.is_empty() { "manifest only".to_owned() } else { parts.join(", ") };
-        lines.push(format!("- {}: {}, {what}", escape(&region.name), region.outcome.word()));
+        lines.push(format!("- {}: {}, {what}", escape(&region.name), region.named(Outcome::word)));
         if let Some(most) = share.checked_sub(1) {
             let mut names = recipients(region);
             names.extend(readable(region, NAMES.min(most / 2)));

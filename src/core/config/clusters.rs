@@ -166,7 +166,7 @@ impl From<Vec<TakenClusters>> for ClusterEntries {
 
 impl Show for ClusterEntries {
     fn show(&self) -> Option<Tree<'_>> {
-        self.entries.show().filter(|_| !self.is_empty())
+        self.entries.show()
     }
 }
 

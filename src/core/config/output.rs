@@ -170,7 +170,6 @@ impl Show for OutputGit {
             cache,
             record_source_state,
         } = self;
-        let off = |on: bool| (!on).then_some(Tree::Bool(on));
         Some(given([
             ("repository", repository.show()),
             ("base", Some(Tree::text(self.base()))),
@@ -182,8 +181,8 @@ impl Show for OutputGit {
             ("sign", sign.show()),
             ("key", key.show()),
             ("allowedSigners", allowed_signers.show()),
-            ("cache", off(*cache)),
-            ("recordSourceState", off(*record_source_state)),
+            ("cache", cache.show()),
+            ("recordSourceState", record_source_state.show()),
         ]))
     }
 }

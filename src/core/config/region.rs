@@ -161,9 +161,6 @@ impl RegionConfig {
 
     /// As the configuration has it, without the recipients of every region.
     pub(super) fn tree(&self, escrow: &BTreeSet<Recipient>) -> Tree<'_> {
-        fn globs(globs: &Globs) -> Option<Tree<'_>> {
-            globs.show().filter(|_| !globs.is_empty())
-        }
         let Self {
             name: _,
             own: _,
@@ -194,14 +191,14 @@ impl RegionConfig {
             ("delivery", delivery.show()),
             ("namespaces", namespaces.show()),
             ("k0rdentPushDisabled", push_disabled.show()),
-            ("management", management.then_some(Tree::Bool(true))),
+            ("management", management.show()),
             ("inventory", inventory.show().filter(|_| *inventory != Inventory::default())),
-            ("requireConditions", require_conditions.show().filter(|_| !require_conditions.is_empty())),
+            ("requireConditions", require_conditions.show()),
             ("cluster", look.show()),
             ("clusters", clusters.show()),
-            ("resourceSets", globs(resource_sets)),
-            ("syncRules", globs(sync_rules)),
-            ("templates", globs(templates)),
+            ("resourceSets", resource_sets.show()),
+            ("syncRules", sync_rules.show()),
+            ("templates", templates.show()),
         ])
     }
 

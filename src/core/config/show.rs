@@ -28,7 +28,7 @@ pub fn tree(fleet: &Fleet) -> Tree<'_> {
         ("companions", fleet.companions.show()),
         ("emitControllerIdentity", fleet.emit_controller_identity.show()),
         ("regions", Some(Tree::map(regions))),
-        ("guests", fleet.guests.show().filter(|_| !fleet.guests.is_empty())),
+        ("guests", fleet.guests.show()),
         ("escrowRecipients", fleet.escrow.show()),
         ("grants", fleet.grants.show()),
         ("output", fleet.output.show()),

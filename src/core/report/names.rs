@@ -248,7 +248,8 @@ fn item(item: &Item<'_>, most: &Most) -> String {
                 }
                 Some(guest) => format!(" (in guests: {})", object(guest)),
             };
-            object(&change.object) + &guest + &parts
+            let stays = change.action == Action::Withdrawn && change.object.is_namespace();
+            object(&change.object) + &guest + if stays { " (stays on the region)" } else { "" } + &parts
         }
     }
 }

@@ -42,7 +42,7 @@ pub fn plan(summary: &Summary, word: fn(Outcome) -> &'static str) -> Document {
     }
     // Who writes much must not push out of sight what others would lose, so that comes before what is said in detail.
     for region in &loud {
-        head(&mut out, region, word(region.outcome));
+        head(&mut out, region, &region.named(word));
     }
     if !loud.is_empty() {
         out.blank();

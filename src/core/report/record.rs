@@ -27,6 +27,13 @@ pub struct ObjectRecord {
     pub made_by: Option<Name>,
 }
 
+impl ObjectRecord {
+    /// Returns true for a Namespace.
+    pub fn is_namespace(&self) -> bool {
+        self.kind == "Namespace" && self.group == ""
+    }
+}
+
 impl From<&ObjectKey> for ObjectRecord {
     fn from(key: &ObjectKey) -> Self {
         let (ObjectKey { kind, namespace, name, .. }, made_by) = match key.made() {

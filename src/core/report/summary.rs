@@ -288,6 +288,17 @@ impl Region {
         }
     }
 
+    /// Returns true if something in it is held, and not the region as a whole.
+    pub fn is_partly_held(&self) -> bool {
+        self.outcome != Outcome::Held && !self.holds.is_empty()
+    }
+
+    /// Names what became of it by these words.
+    pub fn named(&self, word: fn(Outcome) -> &'static str) -> String {
+        let held = if self.is_partly_held() { " (partly held)" } else { "" };
+        format!("{}{held}", word(self.outcome))
+    }
+
     /// Whether nothing happens to it, and nobody in it is stopped.
     pub fn is_quiet(&self) -> bool {
         matches!(self.outcome, Outcome::Unchanged | Outcome::Paused) && self.stopped.is_empty() && self.holds.is_empty()

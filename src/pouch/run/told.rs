@@ -77,7 +77,7 @@ pub fn lines(session: &Session, report: &Report, word: fn(Outcome) -> &'static s
         let is_alone = what.is_empty() && after.is_empty() && region.outcome == Outcome::Published && is_known;
         let alone = if is_alone { ", none changed" } else { "" };
         let head = Text::column(Tone::Strong, &region.name, width);
-        let head = head.and_column(region.outcome.tone(), word(region.outcome), WORD);
+        let head = head.and_column(region.outcome.tone(), &region.named(word), WORD);
         out.item(0, head.then(outcome_line(region) + alone));
         out.items(1, what);
         out.items(2, after);
@@ -103,8 +103,8 @@ fn outcome_line(region: &summary::Region) -> String {
     if region.outcome == Outcome::Paused {
         return String::from("what is published stays");
     }
-    let is_namespace = |change: &&ChangeRecord| change.object.kind == "Namespace" && change.object.group == "";
-    let (namespaces, objects): (Vec<&ChangeRecord>, Vec<&ChangeRecord>) = region.changes.iter().partition(is_namespace);
+    let (namespaces, objects): (Vec<&ChangeRecord>, Vec<&ChangeRecord>) =
+        region.changes.iter().partition(|change| change.object.is_namespace());
     let held = region.outcome == Outcome::Held;
     let mut parts = if held { Vec::new() } else { vec![counted(region.objects, "object", "objects")] };
     for action in Action::ALL {
@@ -342,8 +342,15 @@ pub fn finish(session: &Session, fleet: &Fleet, finished: Finished<'_>) -> Resul
     let (one, many) = if fleet.names_others() { ("claimant", "claimants") } else { ("Credential", "Credentials") };
     let credentials = counted(c.admitted, one, many);
     let paused = if c.paused == 0 { String::new() } else { format!(", {} for paused regions", c.paused) };
+    let count =
+        |is_it: fn(&summary::Region) -> bool, words: &str| match report.regions.iter().filter(|it| is_it(it)).count() {
+            0 => String::new(),
+            count => format!(", {} {words}", counted(count, "region", "regions")),
+        };
+    let held = count(|region| region.outcome == Outcome::Held, "held");
+    let partly = count(summary::Region::is_partly_held, "partly held");
     session.ui.note(&format!(
-        "{credentials} resolved, {} refused, {} broken, {} not for a region{paused}",
+        "{credentials} resolved, {} refused, {} broken, {} not for a region{paused}{held}{partly}",
         c.refused, c.broken, c.unpublished
     ));
     Ok(ended)

@@ -44,7 +44,7 @@ pub const FLAGS: [Renamed; 10] = [
 /// Fields of the configuration.
 pub const KEYS: [Renamed; 8] = [
     Renamed {
-        note: "Move the map there. Every region that does not say otherwise is then delivered to as it says.",
+        note: "Move it there. Every region that does not say otherwise is then delivered to as it says.",
         ..to("delivery", "regionDefaults.delivery")
     },
     to("keep", "keepMetadata"),
@@ -75,11 +75,10 @@ pub fn flag(command: &str, flag: &str) -> Option<Renamed> {
 }
 
 /// The field that had this path.
-pub fn key<'p>(path: impl Iterator<Item = &'p str> + Clone) -> Option<Renamed> {
+pub fn key(path: &[&str]) -> Option<Renamed> {
     let is_it = |old: &Renamed| {
-        let mut path = path.clone();
-        old.old.split('.').all(|step| path.next().is_some_and(|typed| step == "*" || typed == step))
-            && path.next().is_none()
+        let steps = || old.old.split('.');
+        steps().count() == path.len() && steps().zip(path).all(|(step, typed)| step == "*" || step == *typed)
     };
     KEYS.into_iter().find(is_it)
 }

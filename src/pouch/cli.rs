@@ -131,7 +131,7 @@ pouch.";
 /// clap repeats arguments as they are, and a line feed in one could begin a line that a CI system obeys:
 /// so what it says is what it says of the escaped ones.
 fn refuse(arguments: &[OsString], ambient: &Ambient) -> u8 {
-    use clap::error::ErrorKind::{DisplayHelp, DisplayVersion};
+    use clap::error::ErrorKind::{DisplayHelp, DisplayVersion, TooManyValues, UnknownArgument};
     use clap::error::{ContextKind, ContextValue};
     let escaped = arguments.iter().map(|argument| escape(&argument.to_string_lossy()));
     let format = log_format(arguments);
@@ -155,7 +155,7 @@ fn refuse(arguments: &[OsString], ambient: &Ambient) -> u8 {
             "`pouch plan --no-values`, `pouch check --no-values` and `pouch explain --no-values` look without one.";
         return refused("this command needs the values of Secrets, and keys", help);
     }
-    if error.kind() == clap::error::ErrorKind::UnknownArgument
+    if let UnknownArgument | TooManyValues = error.kind()
         && let Some(ContextValue::String(typed)) = error.get(ContextKind::InvalidArg)
         && let Some(flag) = typed.split('=').next()
         && let Some(renamed) = arguments.iter().find_map(|word| renamed::flag(word.to_str()?, flag))

@@ -117,6 +117,18 @@ pub struct TextFile {
 words!(ArgoMode { Plugin: "plugin", Ksops: "ksops" });
 words!(ArgoKind { Application: "Application", ApplicationSet: "ApplicationSet" });
 
+impl ArgoCd {
+    /// A release that knows what this one knows; none of one of today.
+    fn least_known(&self) -> Option<String> {
+        let (major, minor) = match (self.refreshes, self.informs) {
+            (_, true) => return None,
+            (true, false) => REFRESHES,
+            (false, false) => (3, 1),
+        };
+        Some(format!("{major}.{minor}"))
+    }
+}
+
 impl Show for ArgoCd {
     fn show(&self) -> Option<Tree<'_>> {
         let cluster = |cluster: &'_ ArgoCluster| cluster.providers.as_ref().map(|file| Tree::text(file.path.clone()));
@@ -129,6 +141,7 @@ impl Show for ArgoCd {
             ("mode", self.mode.show()),
             ("kind", self.kind.show()),
             ("plugin", self.plugin.show()),
+            ("version", self.least_known().map(Tree::text)),
             ("cluster", self.cluster.as_ref().map(|it| given([("providers", cluster(it))]))),
         ]))
     }

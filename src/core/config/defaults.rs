@@ -7,11 +7,12 @@ use alloc::borrow::Cow;
 use alloc::vec::Vec;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator};
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer};
+use serde_json::Value as Json;
 
 use super::delivery::RegionDeliveryFile;
 use super::error::{Faults, FieldPath, Step};
-use super::region::{RegionConfig, RegionNamespaces};
+use super::region::RegionConfig;
 use super::written::{Value, Written};
 
 /// The field of the configuration.
@@ -24,9 +25,15 @@ pub(super) const OWN: [&str; 7] =
 /// Settings that regions share: a region's own maps are merged with these, and its other values win.
 #[derive(Clone, Debug, Default, Deserialize)]
 pub(super) struct RegionDefaults {
-    /// The only one that is read by itself: the others are merged into each region.
-    #[serde(default)]
+    /// The only one that is read by itself, if it is whole: the others are merged into each region.
+    #[serde(default, deserialize_with = "if_whole")]
     pub(super) delivery: RegionDeliveryFile,
+}
+
+/// Reads a value of which regions may add what it lacks.
+fn if_whole<'de, D: Deserializer<'de>>(deserializer: D) -> Result<RegionDeliveryFile, D::Error> {
+    let value = Json::deserialize(deserializer)?;
+    Ok(serde_json::from_value(value).unwrap_or_default())
 }
 
 /// The fields of a region that regions can share, none of them needed.
@@ -38,26 +45,28 @@ impl JsonSchema for RegionDefaults {
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
         let mut schema = RegionConfig::json_schema(generator);
         schema.remove("required");
-        let mut namespaces = RegionNamespaces::json_schema(generator);
-        namespaces.remove("required");
         schema.insert("description".into(), "Settings that regions share.".into());
         if let Some(fields) = schema.get_mut("properties").and_then(|fields| fields.as_object_mut()) {
             OWN.iter().for_each(|own| drop(fields.remove(*own)));
-            fields.insert("namespaces".into(), namespaces.to_value());
         }
         schema
     }
 }
 
 impl Written {
-    /// The same with what regions share in each region.
-    pub(super) fn with_defaults(mut self) -> Self {
+    /// The same with what regions share in each region; `schema` is that of the whole.
+    pub(super) fn with_defaults(mut self, schema: &Json) -> Self {
         let Value::Map(fields) = &mut self.value else { return self };
         let shared = fields.iter().find(|(key, _)| key.text == DEFAULTS).map(|(_, shared)| shared.clone());
-        let (Some(shared), Some((_, regions))) = (shared, fields.iter_mut().find(|(key, _)| key.text == "regions"))
+        let (Some(mut shared), Some((_, regions))) = (shared, fields.iter_mut().find(|(key, _)| key.text == "regions"))
         else {
             return self;
         };
+        // Fields that cannot be shared, or that there are not, are faults of their own.
+        let known = schema.pointer("/$defs/RegionDefaultsFile/properties");
+        if let Value::Map(fields) = &mut shared.value {
+            fields.retain(|(key, _)| known.is_some_and(|known| known.get(&key.text).is_some()));
+        }
         if let Value::Map(regions) = &mut regions.value {
             regions.iter_mut().for_each(|(_, region)| merge(region, &shared, &[]));
         }
@@ -72,15 +81,17 @@ impl Written {
                 Step::Key(key) => path.key(key),
                 Step::Index(index) => path.index(*index),
             });
-            let at = |path: &FieldPath| self.position(path, error.spot);
-            let is_shared = regions == "regions" && !rest.is_empty() && at(&error.field) == at(&shared);
-            is_shared.then_some(shared)
+            let at = |path: &FieldPath| self.at(path).and_then(|_| self.position(path, error.spot));
+            let place = at(&error.field).filter(|_| regions == "regions" && !rest.is_empty());
+            (place.is_some() && place == at(&shared)).then_some(shared)
         })
     }
 }
 
 /// The maps of a region of which one entry is chosen: a shared one counts only where the region chooses the same.
-const CHOICES: [&[&str]; 2] = [&["delivery"], &["delivery", "argocd", "destination"]];
+const CHOICES: [&[&str]; 2] = [DELIVERY, &["delivery", "argocd", "destination"]];
+
+const DELIVERY: &[&str] = &["delivery"];
 
 /// Merges a value of a region, at a path within the region, with what regions share.
 fn merge(own: &mut Written, shared: &Written, path: &[&str]) {
@@ -92,6 +103,8 @@ fn merge(own: &mut Written, shared: &Written, path: &[&str]) {
             for (key, value) in settings {
                 let below: Vec<&str> = path.iter().copied().chain([&*key.text]).collect();
                 match entries.iter_mut().find(|(known, _)| known.text == key.text) {
+                    // A consumer whose settings are all commented out is chosen with the shared ones.
+                    Some((_, own)) if path == DELIVERY && matches!(own.value, Value::Null) => *own = value.clone(),
                     Some((_, own)) => merge(own, value, &below),
                     None if is_chosen => {}
                     None => entries.push((key.clone(), value.clone())),
@@ -99,7 +112,7 @@ fn merge(own: &mut Written, shared: &Written, path: &[&str]) {
             }
         }
         // A word chooses one entry as it is shared.
-        Value::Text(word) if is_choice => {
+        Value::Text(word) if path == DELIVERY => {
             if let Some(chosen) = settings.iter().find(|(key, _)| key.text == *word) {
                 own.value = Value::Map(vec![chosen.clone()]);
             }

@@ -176,7 +176,9 @@ impl FleetDelivery<'_> {
         if let Some(argo) = &shared.argocd
             && !used.any(|delivery| matches!(delivery, Delivery::ArgoCd(_)))
         {
-            self.argocd(argo.clone(), "region", &path, faults);
+            // A region may say it.
+            let repo_url = argo.repo_url.clone().or_else(|| Some("https://example.com/".into()));
+            self.argocd(ArgoCdFile { repo_url, ..argo.clone() }, "region", &path, faults);
         }
     }
 

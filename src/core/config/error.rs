@@ -4,6 +4,7 @@
 //! looks like: a key pasted into the wrong field must not travel on into a CI log. This module knows
 //! nothing of files; the shell adds line and column.
 
+use alloc::collections::BTreeSet;
 use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
 use core::fmt;
@@ -45,6 +46,11 @@ impl FieldPath {
     /// The steps from the root.
     pub fn steps(&self) -> &[Step] {
         &self.0
+    }
+
+    /// The paths of the maps and lists that the field is in.
+    fn above(&self) -> impl Iterator<Item = Self> {
+        (0..self.0.len()).map(|depth| Self(self.0.iter().take(depth).cloned().collect()))
     }
 
     fn step(&self, step: Step) -> Self {
@@ -114,9 +120,12 @@ impl fmt::Display for ConfigError {
     }
 }
 
-/// The faults found so far.
+/// The faults found so far, in order, each once.
 #[derive(Clone, Default, Debug)]
-pub struct Faults(Vec<ConfigError>);
+pub struct Faults {
+    all: Vec<ConfigError>,
+    seen: BTreeSet<ConfigError>,
+}
 
 impl Faults {
     /// Records a fault of a value.
@@ -141,28 +150,41 @@ impl Faults {
 
     /// Returns true if nothing is wrong.
     pub(super) fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.all.is_empty()
     }
 
     /// Everything that was recorded, in order, each once.
     pub fn into_errors(self) -> Vec<ConfigError> {
-        self.0
+        self.all
     }
 
-    /// The same faults, in the same order, at other fields.
+    /// Adds those of values; a map in which a field is wrong is not judged as a whole.
+    pub(super) fn extend(&mut self, values: Self) {
+        let wrong: BTreeSet<FieldPath> = self.all.iter().flat_map(|error| error.field.above()).collect();
+        let is_whole = |error: &ConfigError| !wrong.contains(&error.field);
+        values.all.into_iter().filter(is_whole).for_each(|error| self.push(error));
+    }
+
+    /// The same faults, in the same order, at other fields; of several at one other field with the same help, the first.
     pub(super) fn moved(self, field: impl Fn(&ConfigError) -> Option<FieldPath>) -> Self {
-        let mut all = Self::default();
-        for error in self.0 {
-            let field = field(&error).unwrap_or_else(|| error.field.clone());
-            all.push(ConfigError { field, ..error });
+        let (mut all, mut moved) = (Self::default(), BTreeSet::new());
+        for error in self.all {
+            match field(&error) {
+                None => all.push(error),
+                Some(field) => {
+                    if moved.insert((field.clone(), error.help.clone())) {
+                        all.push(ConfigError { field, ..error });
+                    }
+                }
+            }
         }
         all
     }
 
     fn push(&mut self, error: ConfigError) {
         // Text that regions share is checked for each of them, so a fault may come twice.
-        if !self.0.contains(&error) {
-            self.0.push(error);
+        if self.seen.insert(error.clone()) {
+            self.all.push(error);
         }
     }
 }

@@ -231,7 +231,7 @@ impl RegionConfig {
         self.own = None;
         let Inventory { cluster_profile, registry_cluster, .. } = &self.inventory;
         if !self.require_conditions.is_empty() && cluster_profile.is_none() && registry_cluster.is_none() {
-            let message = "conditions are required, and the region is tied to no object that has conditions";
+            let message = format!("region {} is tied to no object that has conditions", quoted(self.name.as_str()));
             let help = "Tie the region to a `clusterProfile` or a `registryCluster` in `inventory`.";
             faults.add(&conditions, message, help);
         }

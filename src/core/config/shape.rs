@@ -44,9 +44,11 @@ pub struct Typed {
 /// # Errors
 /// If the text is not YAML, or has fields that are unknown, missing or of another type.
 pub fn read(text: &str) -> Result<Typed, Unfit> {
-    let written = typed::<Written>(text).map_err(Unfit::Flawed)?.with_defaults();
-    let Found { shape, values } = check(&written);
+    let root = file::checked_schema().to_value();
+    let written = typed::<Written>(text).map_err(Unfit::Flawed)?.with_defaults(&root);
+    let Found { mut shape, values } = check(&written, &root);
     if !shape.is_empty() {
+        shape.extend(values);
         let errors = written.as_typed(shape).into_errors();
         return Err(Unfit::Misshapen(written, errors));
     }
@@ -65,10 +67,9 @@ struct Found {
     values: Faults,
 }
 
-fn check(written: &Written) -> Found {
-    let root: Json = file::checked_schema().to_value();
+fn check(written: &Written, root: &Json) -> Found {
     let mut found = Found::default();
-    Walk { root: &root }.value(written, &root, &FieldPath::root(), &mut found);
+    Walk { root }.value(written, root, &FieldPath::root(), &mut found);
     found
 }
 
@@ -152,7 +153,11 @@ impl<'a> Walk<'a> {
                 found.shape.add_at_key(&below, message, help);
             }
         }
-        for field in form.get("required").and_then(Json::as_array).into_iter().flatten().filter_map(Json::as_str) {
+        // A region may add what the maps that regions share lack.
+        let is_part = matches!(path.steps(), [Step::Key(shared), rest @ ..]
+            if shared == DEFAULTS && rest.iter().all(|step| matches!(step, Step::Key(_))));
+        let required = form.get("required").filter(|_| !is_part);
+        for field in required.and_then(Json::as_array).into_iter().flatten().filter_map(Json::as_str) {
             if !entries.iter().any(|(key, _)| key.text == field) {
                 let text = properties.and_then(|fields| fields.get(field)).and_then(|schema| schema.get("description"));
                 let text = text.and_then(Json::as_str).unwrap_or_default().replace('\n', " ");
@@ -171,12 +176,22 @@ fn misplaced(path: &FieldPath) -> Option<(String, String)> {
         let message = format!("`{own}` cannot be shared by regions");
         return Some((message, format!("Write it in each region: `regions.NAME.{own}`.")));
     }
-    let fields = path.steps().iter().map(|step| match step {
-        Step::Key(key) => &**key,
-        Step::Index(_) => "[]",
-    });
-    let renamed = renamed::key(fields)?;
-    Some((format!("the field is called `{}` now", renamed.new.replace('*', "NAME")), renamed.help()))
+    let mut fields: Vec<&str> =
+        path.steps().iter().map(|step| if let Step::Key(key) = step { &**key } else { "[]" }).collect();
+    // What regions share is called as in a region.
+    let is_shared = fields.first() == Some(&DEFAULTS);
+    if is_shared {
+        fields.splice(..1, ["regions", DEFAULTS]);
+    }
+    let renamed = renamed::key(&fields)?;
+    let steps = renamed.new.split('.').enumerate();
+    let steps = steps.map(|(at, step)| if step == "*" { fields.get(at).copied().unwrap_or(step) } else { step });
+    let new = steps.skip(is_shared.into()).fold(FieldPath::root(), |path, step| path.key(step));
+    let message = match renamed.note {
+        "" => format!("the field is called `{new}` now"),
+        _ => format!("the field is replaced by `{new}`"),
+    };
+    Some((message, renamed.help()))
 }
 
 /// A character for which a text could not stand in kustomizations and delivery objects, where one would stop a whole
@@ -284,7 +299,7 @@ mod tests {
     #[test]
     fn what_kustomize_refuses_stands_only_where_nothing_is_applied() {
         let faults = |text: &str| {
-            let errors = check(&typed(text).unwrap()).shape.into_errors();
+            let errors = check(&typed(text).unwrap(), &file::checked_schema().to_value()).shape.into_errors();
             errors.iter().filter(|error| error.message.contains("U+007F")).count()
         };
         let key = "\"a\\x7f\"";

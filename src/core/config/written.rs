@@ -86,6 +86,27 @@ impl Written {
         }
     }
 
+    /// The field at `path`, if it is there.
+    pub(super) fn at(&self, path: &FieldPath) -> Option<&Self> {
+        path.steps().iter().try_fold(self, |here, step| match (step, &here.value) {
+            (Step::Key(name), Value::Map(entries)) => {
+                entries.iter().find(|(key, _)| key.text == *name).map(|(_, value)| value)
+            }
+            (Step::Index(index), Value::List(items)) => items.get(*index),
+            _ => None,
+        })
+    }
+
+    /// Returns true if a key or a text in it meets a condition.
+    pub fn has_text(&self, is_it: fn(&str) -> bool) -> bool {
+        match &self.value {
+            Value::Text(text) => is_it(text),
+            Value::List(items) => items.iter().any(|item| item.has_text(is_it)),
+            Value::Map(entries) => entries.iter().any(|(key, value)| is_it(&key.text) || value.has_text(is_it)),
+            Value::Null | Value::Bool(_) | Value::Integer(_) | Value::Number => false,
+        }
+    }
+
     /// Where the field at `path` stands, or the nearest one above it that is there.
     pub fn position(&self, path: &FieldPath, spot: Spot) -> Option<Position> {
         let (mut here, mut key, mut exact) = (self, None, true);

@@ -227,10 +227,10 @@ pub fn unfit_labels(labels: &BTreeMap<String, String>) -> Vec<Fault> {
     let mut faults = Vec::new();
     if labels.len() > MOST_LABELS {
         let message = format!(
-            "`keep` lets {} labels of the ClusterProfile through, and a cluster Secret takes {MOST_LABELS}",
+            "`keepMetadata` lets {} labels of the ClusterProfile through, and a cluster Secret takes {MOST_LABELS}",
             labels.len()
         );
-        let help = "Name the labels that ApplicationSets select by in `keep.labels`.";
+        let help = "Name the labels that ApplicationSets select by in `keepMetadata.labels`.";
         return vec![Fault::new(Code::InvalidInventory, message, help)];
     }
     for (key, value) in labels {
@@ -243,7 +243,7 @@ pub fn unfit_labels(labels: &BTreeMap<String, String>) -> Vec<Fault> {
             faults.push(Fault::new(
                 Code::InlineSecret,
                 message,
-                "Take it out of the ClusterProfile, or out of `keep.labels`.",
+                "Take it out of the ClusterProfile, or out of `keepMetadata.labels`.",
             ));
         }
     }

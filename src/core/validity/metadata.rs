@@ -21,7 +21,7 @@ const MOST_BYTES: usize = 256 * 1024;
 const ADDED_BYTES: usize = 512;
 
 const KEY_HELP: &str = "Use at most 63 letters, digits, dots, dashes and underscores, alphanumeric at both ends, after a DNS \
-                        subdomain and a slash if there is one; or let `keep` not name the key.";
+                        subdomain and a slash if there is one; or let `keepMetadata` not name the key.";
 
 /// Faults in the labels and annotations that are published of an object.
 pub fn check(object: &Object) -> Vec<Fault> {

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use pouch_core::config::Fleet;
-use pouch_core::name::{Claimant, Namespace};
+use pouch_core::name::{Claimant, Namespace, is_dns_label, is_dns_subdomain};
 use pouch_core::region::allowances::{Refresh, Selection};
 use pouch_core::selector::{Selector, UnusableSelector};
 
@@ -71,7 +71,9 @@ fn selector(text: &str) -> Result<Selector, Failure> {
 }
 
 fn claimant(text: &str) -> Result<Claimant, Failure> {
-    Claimant::of_path(text).ok_or_else(|| {
+    let is_name =
+        |by: &Claimant| !by.is_credential() || (is_dns_label(by.namespace().as_str()) && is_dns_subdomain(&by.name()));
+    Claimant::of_path(text).filter(is_name).ok_or_else(|| {
         if !text.contains('/') || text.starts_with(['/', '.']) || text.ends_with('/') {
             let help = "Write NAMESPACE/NAME, such as team-a/aws. A directory to write to is named by `pouch render --output-dir DIR`.";
             return Failure::usage(format!("{text:?} names no Credential"), help);

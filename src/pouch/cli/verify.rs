@@ -151,7 +151,18 @@ struct BundleArgs {
 
 /// Runs the command.
 pub fn run(session: &Session, args: &Args) -> Result<Ended, Failure> {
+    if !args.live && args.reach.names_a_cluster() {
+        return Err(Failure::usage(
+            "a cluster is named, and without --live none is compared",
+            "Add --live, or leave the flags out that say how a cluster is reached.",
+        ));
+    }
+    // What stood behind --live was the context once.
+    let is_former = args.path().is_some_and(|path| !session.ambient.cwd().join(path).exists());
     let no_context = args.reach.context().is_none();
+    if args.live && is_former && no_context && !args.all {
+        return live(session, args);
+    }
     if args.live && no_context && args.all {
         return by_configuration(session, args);
     }

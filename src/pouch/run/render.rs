@@ -20,6 +20,7 @@ use pouch_core::layout::delivery::argocd::{shared_decryptors, unverified};
 use pouch_core::layout::manifest::{Manifest, ObjectState};
 use pouch_core::layout::path::application_set;
 use pouch_core::layout::{BundlePath, Layout, fleet_files};
+use pouch_core::listing::few;
 use pouch_core::name::{Claimant, Name, ObjectKey};
 use pouch_core::nearest::suggested;
 use pouch_core::region::content::Content;
@@ -124,6 +125,9 @@ pub fn preview(run: &Run<'_>, survey: &Survey, published: &dyn Look) -> Result<R
     work(run, survey, published, None)
 }
 
+/// How many names a message has.
+const NAMED: usize = 8;
+
 /// Refuses names of Credentials that are proved absent, and warns of others of which nothing was read, so that nothing of
 /// them is refreshed.
 fn check_names(run: &Run<'_>, survey: &Survey) -> Result<(), Failure> {
@@ -139,18 +143,21 @@ fn check_names(run: &Run<'_>, survey: &Survey) -> Result<(), Failure> {
     let unread: Vec<&Claimant> = refresh.claimants.iter().filter(|by| survey.facts.asked_by(by).is_none()).collect();
     let known: Vec<String> =
         if unread.is_empty() { Vec::new() } else { asked.iter().map(|asked| asked.by.path()).collect() };
+    let mut absent = Vec::new();
     for by in unread {
         let near = suggested(&by.path(), known.iter().map(String::as_str));
         if is_absent(survey, by) {
-            let near = near.map(|near| format!("Did you mean {near}? ")).unwrap_or_default();
-            let help = format!(
-                "{near}Write NAMESPACE/NAME of one that the sources have: a run without names withdraws what another one had. \
-                 `pouch render --output-dir DIR` names a directory."
-            );
-            return Err(Failure::usage(format!("no source has a {by}"), help));
+            let near = near.map(|near| format!(" (did you mean {near}?)")).unwrap_or_default();
+            absent.push(format!("{by}{near}"));
+            continue;
         }
         let meant = near.map(|near| format!("; did you mean {near}?")).unwrap_or_default();
         ui.warn(&format!("no {by} was read, so nothing of it is refreshed{meant}"));
+    }
+    if !absent.is_empty() {
+        let help = "Write NAMESPACE/NAME of Credentials that the sources have. If one was removed on purpose, a run without names \
+                    withdraws what it had.";
+        return Err(Failure::usage(format!("no source has {}", few(&absent, absent.len(), NAMED)), help));
     }
     for namespace in &refresh.namespaces {
         if !asked.iter().any(|asked| asked.by.namespace() == namespace) {

@@ -11,6 +11,7 @@ use pouch_core::config::written::{Position, Written};
 use pouch_core::config::{EntryPlace, Fleet, resolve};
 use pouch_core::finding::Place;
 use pouch_core::inventory::providers;
+use pouch_core::secret::holds_private_key;
 
 use super::file::{FileFault, MAX_FILE_BYTES, read_text};
 use super::problem::{Problem, SettingsError};
@@ -72,7 +73,9 @@ fn load_by(resolve: Resolve, from: &From, path: &Path, ambient: &Ambient) -> Res
         Ok(read) => read,
         Err(Unfit::Flawed(flaw)) => {
             let position = (flaw.line > 0).then_some(Position { line: flaw.line, column: flaw.column.max(1) });
-            let line = position.and_then(|at| line_of(&text, at.line));
+            // What cannot be read is shown only if nothing in it is written in escapes, or over several lines.
+            let is_open = !holds_private_key(text.as_bytes()) && !text.contains('\\');
+            let line = position.filter(|_| is_open).and_then(|at| line_of(&text, at.line));
             let help = String::from("docs/configuration.md has examples; `pouch schema` lets an editor help.");
             let message = flaw.what.into_owned();
             let problems = vec![Problem { file: shown.clone(), position, message, help, line, is_leak: false }];
@@ -99,7 +102,8 @@ fn load_by(resolve: Resolve, from: &From, path: &Path, ambient: &Ambient) -> Res
                         "Paths in the configuration are relative to it; write one recipient (`age1…`) per line.",
                     ),
                 };
-                problems.extend(SettingsError::one(name, fault.message(what), fault.help(help)).problems);
+                let shown = if holds_secret(&name) { "a path that is not shown".to_owned() } else { name };
+                problems.extend(SettingsError::one(shown, fault.message(what), fault.help(help)).problems);
             }
         }
     }
@@ -174,11 +178,13 @@ fn with_exposed(mut problems: Vec<Problem>, text: &str, file: &str) -> Vec<Probl
 }
 
 fn place(errors: Vec<ConfigError>, written: &Written, text: &str, file: &str) -> Vec<Problem> {
+    // A key may be written in escapes, or over several lines.
+    let is_open = !written.has_text(holds_secret) && !holds_private_key(text.as_bytes());
     let mut problems: Vec<Problem> = errors
         .into_iter()
         .map(|error| {
             let position = written.position(&error.field, error.spot);
-            let line = position.filter(|_| !error.secret).and_then(|at| line_of(text, at.line));
+            let line = position.filter(|_| is_open && !error.secret).and_then(|at| line_of(text, at.line));
             let message = error.to_string();
             Problem { file: file.to_owned(), position, message, help: error.help, line, is_leak: error.secret }
         })
@@ -220,6 +226,17 @@ mod tests {
             let shown = result.unwrap_err().to_string();
             assert!(shown.contains("pouch.yaml:7:") && shown.contains("secret key"), "{shown}");
             assert!(!shown.to_lowercase().contains("1qyqsz"), "{shown}");
+        }
+        // In escapes, over several lines, and where a path is wanted.
+        for rest in [
+            format!("{}zebra: \"\\x41{}\"\n", region(RECIPIENT), SECRET.strip_prefix('A').unwrap()),
+            format!("{}a: |\n  -----BEGIN PRIVATE KEY-----\n  {SECRET}\nzebra: 1\n", region(RECIPIENT)),
+            format!("{}a: \"\\x41{}\n", region(RECIPIENT), SECRET.strip_prefix('A').unwrap()),
+            format!("regions: {{eu: {{recipientsFile: {SECRET}, namespaces: {{allowed: ['*']}}}}}}\n"),
+        ] {
+            let (_folder, _, result) = loaded(&rest, &[]);
+            let shown = format!("{0} {0:?}", result.unwrap_err());
+            assert!(!shown.contains("1QYQSZ"), "{shown}");
         }
         // Another fault on the same line, and a fault of the syntax.
         for rest in [

@@ -58,10 +58,14 @@ impl<'f> Subject<'f> {
     pub(super) fn secret(&self, wanted: Option<Consumer>, fleet: Option<&Fleet>) -> ObjectKey {
         let own = self.config.map(|config| &config.delivery);
         let others = || fleet.into_iter().flat_map(|fleet| fleet.regions.values()).map(|region| &region.delivery);
-        let consumer = wanted.unwrap_or(match own {
-            Some(Delivery::ArgoCd(_)) => Consumer::Argocd,
-            _ => Consumer::Flux,
-        });
+        let of_argocd = |delivery: &&Delivery| matches!(delivery, Delivery::ArgoCd(_));
+        // A region that is new will be delivered to as the others, if all of them are by Argo CD.
+        let is_like_others = own.is_none() && others().next().is_some() && others().all(|other| of_argocd(&other));
+        let consumer = match is_like_others || own.as_ref().is_some_and(of_argocd) {
+            true => Consumer::Argocd,
+            false => Consumer::Flux,
+        };
+        let consumer = wanted.unwrap_or(consumer);
         let (namespace, name) = match consumer {
             Consumer::Flux => {
                 let own =

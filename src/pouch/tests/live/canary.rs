@@ -111,6 +111,7 @@ fn what_a_server_answers_is_never_said() {
                             "render",
                             "-f",
                             "pouch.yaml",
+                            "--output-dir",
                             &out,
                             "--kubeconfig",
                             &kubeconfig,

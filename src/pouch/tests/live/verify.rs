@@ -380,6 +380,7 @@ fn trouble(stage: &mut Stage, bundle: &str) {
             "--kubeconfig",
             "proxied",
             "--live",
+            "--context",
             "admin",
             "--region",
             "eu-west",

@@ -369,7 +369,7 @@ fn ties_that_cannot_be_meant_are_refused_where_they_are_typed() {
         (
             "inventory: {clusterProfile: {namespace: fleet-system, property: {location: apac}}, registryCluster: local-cluster}",
             "k0rdentPushDisabled: true",
-            "no object that has conditions",
+            "is tied to no object that has conditions",
         ),
     ] {
         fleet.write("pouch.yaml", TIED.replace(from, to));

@@ -182,7 +182,7 @@ fn broken_configurations_are_placed() {
                 "limits: {deletions: {free: 3}}\noutput: {path",
                 &[
                     "pouch.yaml:17:22",
-                    "limits.deletions.free: the field is called `limits.deletions.claimants` now",
+                    "limits.deletions.free: the field is replaced by `limits.deletions.claimants`",
                     "it counted objects",
                 ],
             ),
@@ -192,7 +192,7 @@ fn broken_configurations_are_placed() {
                 "limits: {deletions: {objects: }}\noutput: {path",
                 &[
                     "pouch.yaml:17:22",
-                    "limits.deletions.objects: the field is called `limits.deletions.most` now",
+                    "limits.deletions.objects: the field is replaced by `limits.deletions.most`",
                     "it counted objects",
                 ],
             ),

@@ -57,7 +57,7 @@ fn publish(fleet: &Fleet, manager: &ClusterApi) -> Ran {
     let ran = fleet.run(&["render"]).ends(0);
     let apply = || {
         fleet.run(&[
-            "apply",
+            "deliver",
             "bundles",
             "-f",
             "pouch.yaml",

@@ -50,7 +50,7 @@ fn deliver(fleet: &Fleet, flags: &[&str], code: i32) -> Ran {
 
 fn apply(fleet: &Fleet) -> Ran {
     fleet.run(&[
-        "apply",
+        "deliver",
         "bundles",
         "-f",
         "pouch.yaml",

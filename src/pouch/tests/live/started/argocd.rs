@@ -232,7 +232,7 @@ fn a_region_of_an_application_set_is_retired() {
     }
     let (said, code) = reader.session.run(
         "mkdir fleet && cd fleet && pouch init --with argocd --fleet acme --region eu-west --region us-east \
-         --repository \"$REPOSITORY\" && sed -i 's/^    mode: plugin$/&\\n    kind: ApplicationSet/' pouch.yaml",
+         --repository \"$REPOSITORY\" && sed -i 's/^      mode: plugin$/&\\n      kind: ApplicationSet/' pouch.yaml",
     );
     assert_eq!(code, 0, "{said}");
     with_cluster(&mut reader, Vec::new(), |follow, server, folder| {

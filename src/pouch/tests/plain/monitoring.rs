@@ -175,8 +175,8 @@ fn the_steps_of_a_run_are_shown_with_counts_and_durations() {
         "info pouch::session: stage stage=\"survey\" took ",
         "info pouch::survey: source source=\"manifests\" took ",
         "info pouch::survey: read source=\"manifests\" documents=4 complete=true\n",
-        "info pouch::run::render: region region=\"eu\" objects=3 sealed=1 took ",
-        "info pouch::git::program: git command=\"fetch\" took ",
+        "info pouch::run::render: region region=\"eu\" objects=1 sealed=1 took ",
+        "info pouch::git::program: git command=\"push\" took ",
         "info pouch::shelf::rounds: push branch=\"main\" attempt=0 outcome=\"moved\" took ",
     ] {
         assert!(ran.stderr.contains(step), "{step}: {}", ran.stderr);

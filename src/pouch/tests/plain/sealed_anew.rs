@@ -127,7 +127,7 @@ fn a_region_that_only_keeps_withdrawals_stands_with_what_is_held() {
     (0..4).for_each(|n| fleet.delete("us", &format!("c{n}")));
     fleet.run(&["render"]).ends(4);
     let comment = fleet.run(&["plan", "-o", "markdown"]).ends(0).stdout;
-    let head = "- `us` unchanged, 8 objects, 4 carried over\n  - **held:** `deletions-held`; `--accept-deletions us/";
+    let head = "- `us` unchanged (partly held), 8 objects, 4 carried over\n  - **held:** `deletions-held`; `--accept-deletions us/";
     assert!(comment.contains(head) && comment.contains("\nUnchanged: `eu`\n"), "{comment}");
 }
 

@@ -70,7 +70,7 @@
 //! | [`layout`] | files of a bundle: manifest, paths, kustomizations, delivery objects, staging |
 //! | [`reuse`] | tags, and lines that prove manifests, commits and artifacts |
 //! | [`region`] | its plan: ledger, guests, hand-over, brake, its window (`history`), limited runs (`allowances`) |
-//! | [`verify`], [`apply`] | proofs of bundles and of live regions; applying without Flux and Argo CD |
+//! | [`verify`], [`deliver`] | proofs of bundles and of live regions; applying without Flux and Argo CD |
 //! | [`history`] | sealed files and manifests of a repository's history; what plans count by: [`region::history`] |
 //! | [`exposure`], [`log`] | two questions to a history: who could read what, and what became of an object |
 //! | [`explain`], [`facts`] | why an object is, or is not, in a region; what is known of its cluster |

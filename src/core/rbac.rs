@@ -1,4 +1,4 @@
-//! The rights that reading a live cluster takes, and those that [applying](mod@apply) a bundle takes, as RBAC manifests:
+//! The rights that reading a live cluster takes, and those that [applying](mod@deliver) a bundle takes, as RBAC manifests:
 //! no more than the configuration and today's Credentials need.
 //!
 //! [`inquiry`] says what is read; here each of its questions becomes a rule, with the reason above it. Secrets are

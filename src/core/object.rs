@@ -120,7 +120,7 @@ impl Object {
     }
 }
 
-/// Which labels and annotations are kept (`keepMetadata` of the configuration).
+/// The labels and annotations that are kept (`keepMetadata` of the configuration).
 pub trait Keep {
     /// Whether the label `key` is kept.
     fn label(&self, key: &str) -> bool;

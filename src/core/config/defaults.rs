@@ -1,4 +1,4 @@
-//! What regions share: `regionDefaults` of the configuration, merged with each region while it is as typed.
+//! Shared settings: `regionDefaults` of the configuration, merged with each region while it is as typed.
 //!
 //! Maps merge, and everything else that a region says takes the place of what regions share. Every value keeps its
 //! place in the file, so a fault of a shared setting is shown where it stands, once.
@@ -13,10 +13,8 @@ use serde_json::Value as Json;
 use super::delivery::RegionDeliveryFile;
 use super::error::{Faults, FieldPath, Step};
 use super::region::RegionConfig;
+use super::setting::DEFAULTS;
 use super::written::{Value, Written};
-
-/// The field of the configuration.
-pub(super) const DEFAULTS: &str = "regionDefaults";
 
 /// The fields of a region that are each region's own: who can read it, where it is, and what describes it.
 pub(super) const OWN: [&str; 7] =

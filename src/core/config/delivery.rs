@@ -10,7 +10,7 @@ use super::error::{Faults, FieldPath};
 use super::flux::{Flux, FluxFile, OCI_REPOSITORY};
 use super::output::Output;
 use super::registry::OCI_SCHEME;
-use super::setting::{Show, given};
+use super::setting::{DEFAULTS, Show, given};
 use crate::name::{FleetName, Namespace};
 use crate::yaml::emit::Tree;
 
@@ -167,7 +167,7 @@ impl FleetDelivery<'_> {
     /// Checks the settings that regions share although no region uses them yet.
     pub(super) fn check_unused<'r>(&self, mut used: impl Iterator<Item = &'r Delivery> + Clone, faults: &mut Faults) {
         let RegionDeliveryFile::Map(shared) = self.shared else { return };
-        let path = FieldPath::root().key("regionDefaults").key("delivery");
+        let path = FieldPath::root().key(DEFAULTS).key("delivery");
         if let Some(flux) = &shared.flux
             && !used.clone().any(|delivery| matches!(delivery, Delivery::Flux(_)))
         {

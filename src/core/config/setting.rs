@@ -63,6 +63,9 @@ fn checked(mut schema: Schema, name: &str) -> Schema {
 /// The keyword of the schema for [`one_of`].
 pub(super) const ONE: &str = "x-one";
 
+/// The field of the configuration with what regions share.
+pub(super) const DEFAULTS: &str = "regionDefaults";
+
 /// The keyword of the schema for a map whose fields may stand in `regionDefaults`.
 pub(super) const SHARED: &str = "x-shared";
 

@@ -10,9 +10,10 @@ use alloc::vec::Vec;
 use serde_json::Value as Json;
 
 use super::checks;
-use super::defaults::{DEFAULTS, OWN};
+use super::defaults::OWN;
 use super::error::{ConfigError, Faults, FieldPath, Step, quoted, suggest};
 use super::file::{self, FleetFile};
+use super::setting::DEFAULTS;
 use super::written::{Value, Written};
 use crate::renamed;
 use crate::yaml::Flaw;

@@ -18,7 +18,7 @@ const DOMAINS: [&str; 14] = [
     "projectsveltos.io",
 ];
 
-/// Whether a label or annotation never comes from a source, even where `keepMetadata` says `*`.
+/// Returns true if a label or annotation never comes from a source, even if `keepMetadata` says `*`.
 ///
 /// A second lock behind the allow-list: `keep: {annotations: ["*"]}` is easily written, and would
 /// otherwise publish `last-applied-configuration`, a cleartext copy of the Secret. `data` and

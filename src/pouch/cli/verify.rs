@@ -151,27 +151,21 @@ struct BundleArgs {
 
 /// Runs the command.
 pub fn run(session: &Session, args: &Args) -> Result<Ended, Failure> {
-    if !args.live && args.reach.names_a_cluster() {
+    let names_a_cluster = args.reach.names_a_cluster();
+    if !args.live && names_a_cluster {
         return Err(Failure::usage(
             "a cluster is named, and without --live none is compared",
             "Add --live, or leave the flags out that say how a cluster is reached.",
         ));
     }
-    // What stood behind --live was the context once.
+    if !args.live {
+        return bundles(session, args);
+    }
+    // The context stood behind --live once.
     let is_former = args.path().is_some_and(|path| !session.ambient.cwd().join(path).exists());
-    let no_context = args.reach.context().is_none();
-    if args.live && is_former && no_context && !args.all {
-        return live(session, args);
-    }
-    if args.live && no_context && args.all {
-        return by_configuration(session, args);
-    }
-    if args.live && no_context && args.region.is_some() && !args.reach.names_a_cluster() {
-        return by_configuration(session, args);
-    }
-    match args.live {
-        true => live(session, args),
-        false => bundles(session, args),
+    match args.all || (args.region.is_some() && !names_a_cluster && !is_former) {
+        true => by_configuration(session, args),
+        false => live(session, args),
     }
 }
 

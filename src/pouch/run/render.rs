@@ -125,7 +125,7 @@ pub fn preview(run: &Run<'_>, survey: &Survey, published: &dyn Look) -> Result<R
     work(run, survey, published, None)
 }
 
-/// How many names a message has.
+/// The most names of a message.
 const NAMED: usize = 8;
 
 /// Refuses names of Credentials that are proved absent, and warns of others of which nothing was read, so that nothing of

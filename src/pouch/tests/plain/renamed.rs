@@ -29,7 +29,7 @@ fn the_changelog_says_what_each_name_is_now() {
     }
 }
 
-/// What is typed where a name has a placeholder.
+/// The words that are typed for placeholders.
 const TYPED: [(&str, &str); 6] = [
     ("AGE", "90d"),
     ("CONTEXT", "admin"),

@@ -1,4 +1,4 @@
-//! What regions share, what may be left out, and what had another name.
+//! Shared settings, fields that may be left out, and fields that had another name.
 
 use super::super::super::{Delivery, KeyPlace};
 use super::*;

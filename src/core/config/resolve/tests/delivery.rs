@@ -1,4 +1,4 @@
-//! How bundles are delivered: a region's settings over those that regions share.
+//! Delivery: a region's settings over those that regions share.
 
 use super::super::super::{ArgoCluster, ArgoDestination, ArgoMode, Delivery};
 use super::*;

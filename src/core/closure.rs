@@ -381,12 +381,12 @@ fn look_up<'a>(world: &World<'a>, claim: &Claim, closure: &mut Closure, member: 
             if claim.by.is_resource_set() {
                 help = format!("{help} Cluster API itself skips what is missing, and then says that all is applied.");
             }
-            for (code, at) in hints(world, claim, &member.read) {
+            for (is_in_system, at) in hints(world, claim, &member.read) {
                 help = format!("{help} {} stands at {}.", at.key, at.origin);
                 let message = format!("{} is absent, and {} is there", member.read, at.key);
-                let mut hint = Finding::new(code, message).about(&at.key).at(&at.origin);
+                let mut hint = Finding::new(Code::FoundElsewhere, message).about(&at.key).at(&at.origin);
                 // Only an identity is looked for in the system namespace too, and only with a grant.
-                if code == Code::FoundInSystemNamespace && member.role == Role::Root {
+                if is_in_system && member.role == Role::Root {
                     hint = hint.help(format!(
                         "To use that one, as k0rdent does, add to `grants`: `- {}`. The objects that it refers to \
                          there need grants of their own.",
@@ -423,18 +423,18 @@ fn look_up<'a>(world: &World<'a>, claim: &Claim, closure: &mut Closure, member: 
     }
 }
 
-/// Where else an absent object of this name stands.
-fn hints<'a>(world: &World<'a>, claim: &Claim, key: &ObjectKey) -> Vec<(Code, &'a Object)> {
-    let at = |code, namespace: &crate::name::Namespace| {
+/// Where else an absent object of this name stands, and whether that is in the system namespace.
+fn hints<'a>(world: &World<'a>, claim: &Claim, key: &ObjectKey) -> Vec<(bool, &'a Object)> {
+    let at = |is_in_system, namespace: &crate::name::Namespace| {
         let other = ObjectKey::new(key.kind.clone(), Some(namespace.clone()), key.name.clone());
         let found = (other != *key).then(|| world.snapshot.get(&other)).flatten();
-        found.map(|object| (code, object))
+        found.map(|object| (is_in_system, object))
     };
     if key.namespace.is_none() {
         return Vec::new();
     }
-    let system = at(Code::FoundInSystemNamespace, &world.fleet.system_namespace);
-    let own = at(Code::FoundInCredentialNamespace, claim.by.namespace());
+    let system = at(true, &world.fleet.system_namespace);
+    let own = at(false, claim.by.namespace());
     match (system, own) {
         (Some(system), Some(own)) if system.1.key == own.1.key => [system].into(),
         (system, own) => system.into_iter().chain(own).collect(),
@@ -502,7 +502,7 @@ fn expand(
                 let message = format!("{field} of {} holds {what}", member.read);
                 closure.find(
                     claim,
-                    Finding::new(Code::InvalidReference, message).about(&member.read).at(&object.origin).help(format!(
+                    Finding::new(Code::InvalidObject, message).about(&member.read).at(&object.origin).help(format!(
                         "Correct the object, or the path in ProviderInterface {}.",
                         definition.interface
                     )),
@@ -524,7 +524,7 @@ fn expand(
                     format!("{field} of {} is missing, although {} has a name", member.read, dotted(&path.name));
                 closure.find(
                     claim,
-                    Finding::new(Code::MissingReferenceNamespace, message)
+                    Finding::new(Code::InvalidObject, message)
                         .about(&member.read)
                         .at(&object.origin)
                         .help(format!("Write {field}.")),

@@ -194,8 +194,10 @@ impl Finding {
         self
     }
 
-    /// Sets another severity than that of the code.
+    /// Sets another severity than that of the code, one that its table has.
     pub fn severity(mut self, severity: Severity) -> Self {
+        #[cfg(test)]
+        assert!(self.code.may_be(severity), "{} is never {}", self.code.text(), severity.word());
         self.severity = severity;
         self
     }

@@ -442,7 +442,7 @@ fn labels_known(world: &World<'_>, claim: &Claim) -> bool {
 }
 
 fn invalid(claim: &Claim, why: &str, help: impl Into<Cow<'static, str>>) -> Finding {
-    let finding = Finding::new(Code::InvalidTemplate, String::from(why)).help(help);
+    let finding = Finding::new(Code::InvalidObject, String::from(why)).help(help);
     match kinds::claimant(&claim.by) {
         Some(key) => finding.about(&key),
         None => finding,

@@ -358,7 +358,7 @@ fn admit_secret(doc: &Node, object: &mut Object) {
         Some(Node::Text(text)) => text,
         Some(other) => {
             let message = format!("type is {}, not text", other.type_name());
-            object.faults.push(Fault::new(Code::MalformedSecret, message, "Quote the value."));
+            object.faults.push(Fault::new(Code::InvalidObject, message, "Quote the value."));
             "Opaque"
         }
     };
@@ -372,7 +372,7 @@ fn admit_secret(doc: &Node, object: &mut Object) {
             Some(node) if node.is_map() => node,
             Some(other) => {
                 let message = format!("{field} is {}, not a map", other.type_name());
-                object.faults.push(Fault::new(Code::MalformedSecret, message, "Write it as a map of names to text."));
+                object.faults.push(Fault::new(Code::InvalidObject, message, "Write it as a map of names to text."));
                 continue;
             }
         };
@@ -419,7 +419,7 @@ fn sealed_size(name: &str, value: &SecretBytes) -> usize {
 }
 
 fn entry(field: &str, encoded: bool, name: &str, value: &Node) -> Result<SecretBytes, Fault> {
-    let malformed = |message: String, help: &'static str| Fault::new(Code::MalformedSecret, message, help);
+    let malformed = |message: String, help: &'static str| Fault::new(Code::InvalidObject, message, help);
     if !is_data_key(name) {
         // Not quoted: an invalid name is often a value that lost its name.
         let message = format!("{field} has an entry whose name, of {} bytes, the API refuses", name.len());

@@ -56,6 +56,35 @@ pub const KEYS: [Renamed; 8] = [
     to("regions.*.gate", "regions.*.requireConditions"),
 ];
 
+/// Codes of findings.
+pub const CODES: [Renamed; 25] = [
+    to("found-in-credential-namespace", "found-elsewhere"),
+    to("found-in-system-namespace", "found-elsewhere"),
+    to("invalid-access-management", "unreadable-object"),
+    to("invalid-cluster", "invalid-object"),
+    to("invalid-credential", "invalid-object"),
+    to("invalid-definition", "invalid-object"),
+    to("invalid-inventory", "unreadable-object"),
+    to("invalid-reference", "invalid-object"),
+    to("invalid-region-object", "unreadable-object"),
+    to("invalid-resource-set", "invalid-object"),
+    to("invalid-sync-rule", "invalid-object"),
+    to("invalid-template", "invalid-object"),
+    to("malformed-secret", "invalid-object"),
+    to("missing-reference-namespace", "invalid-object"),
+    to("namespace-missing-on-region", "missing-on-region"),
+    to("placement-not-found", "unmatched-entry"),
+    to("recipients-not-compared", "not-proved"),
+    to("reserved-name", "forbidden-place"),
+    to("secret-type-changed", "immutable-field"),
+    to("tags-not-verified", "not-proved"),
+    to("tampered-file", "not-as-published"),
+    to("tie-not-found", "unmatched-entry"),
+    to("untied-profile", "untied"),
+    to("untied-region", "untied"),
+    to("values-not-compared", "not-proved"),
+];
+
 impl Renamed {
     /// The last part of the new name, which is all that a field is renamed to.
     pub fn help(&self) -> String {
@@ -81,4 +110,9 @@ pub fn key(path: &[&str]) -> Option<Renamed> {
         steps().count() == path.len() && steps().zip(path).all(|(step, typed)| step == "*" || step == *typed)
     };
     KEYS.into_iter().find(is_it)
+}
+
+/// The code that was called this.
+pub fn code(text: &str) -> Option<Renamed> {
+    CODES.into_iter().find(|renamed| renamed.old == text)
 }

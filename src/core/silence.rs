@@ -221,6 +221,7 @@ fn part(part: &str) -> Result<(Code, &str), Flaw> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::renamed;
 
     #[track_caller]
     fn check(text: &str, expect: &[&str]) {
@@ -262,6 +263,11 @@ mod tests {
         for code in Code::ALL.iter().filter(|code| may_be_silenced(**code)) {
             assert_eq!(code.class(), Class::Notice);
             assert!(code.text().len() <= LONGEST_WORD && code.severity() < Severity::Error, "{}", code.text());
+        }
+        for renamed in renamed::CODES {
+            let silenced = part(&format!("{}: x", renamed.old)).map(|(code, _)| code.text());
+            let is_notice = Code::parse(renamed.new).is_some_and(may_be_silenced);
+            assert_eq!(silenced.ok(), is_notice.then_some(renamed.new));
         }
     }
 }

@@ -188,7 +188,7 @@ fn untied(region: &RegionConfig, known: &BTreeMap<Region, RegionFacts>) -> Optio
     }
     let message = format!("region {} is tied to Region {tied}, which no source has, or not to be read", region.name);
     let help = format!("Correct `regions.{}.inventory.region`, or the objects in the sources.", region.name);
-    Some(Finding::new(Code::TieNotFound, message).in_region(&region.name).help(help))
+    Some(Finding::new(Code::UnmatchedEntry, message).in_region(&region.name).help(help))
 }
 
 /// Whether the configuration grants the use of an object in a region.

@@ -11,7 +11,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use pouch_core::finding::{Code, Finding, Severity};
 use pouch_core::listing::counted;
 use pouch_core::report::document::{Document, Tone};
-use pouch_core::report::pages::{plain, text as page_text};
+use pouch_core::report::pages::Page;
 use pouch_core::report::summary::{FindingRecord, SilencedRecord};
 use pouch_core::report::terminal::{Paint, terminal};
 use pouch_core::report::text::{self, Links};
@@ -164,11 +164,11 @@ impl Ui {
         }
     }
 
-    /// The page of a code: as words on a terminal, and elsewhere in Markdown, for whatever shows that.
-    pub fn page(&self, code: Code) {
+    /// A page of the documentation: as words on a terminal, and elsewhere in Markdown, for whatever shows that.
+    pub fn page(&self, page: &Page) {
         self.result(&match self.result_terminal {
-            true => plain(code, self.result_paint, self.result_width),
-            false => page_text(code),
+            true => page.plain(self.result_paint, self.result_width),
+            false => page.text(),
         });
     }
 

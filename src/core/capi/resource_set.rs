@@ -76,7 +76,7 @@ pub fn is_read_of_spec(field: &str) -> bool {
 /// # Errors
 /// Where a field is unknown, has another type, or is missing; where a template is left in one.
 pub fn read(body: &Node) -> Result<ResourceSet, Vec<Fault>> {
-    let mut reading = Reading { faults: Faults::new(Code::InvalidResourceSet), others: Vec::new() };
+    let mut reading = Reading { faults: Faults::new(Code::InvalidObject), others: Vec::new() };
     let spec = reading.faults.needed_at(body, "", &["spec"], "Write it, or remove the set.");
     let read = spec.and_then(|spec| {
         if !spec.is_map() {
@@ -259,40 +259,34 @@ mod tests {
                 ),
                 "Unsaid a,b",
             ),
-            ("null".to_string(), "invalid-resource-set: spec is missing"),
-            ("text".to_string(), "invalid-resource-set: spec is text, not a map"),
-            (format!("{{{RESOURCES}}}"), "invalid-resource-set: spec.clusterSelector is missing"),
-            (format!("{{{SELECTOR}}}"), "invalid-resource-set: spec.resources names nothing"),
-            (format!("{{{SELECTOR}, resources: []}}"), "invalid-resource-set: spec.resources names nothing"),
+            ("null".to_string(), "invalid-object: spec is missing"),
+            ("text".to_string(), "invalid-object: spec is text, not a map"),
+            (format!("{{{RESOURCES}}}"), "invalid-object: spec.clusterSelector is missing"),
+            (format!("{{{SELECTOR}}}"), "invalid-object: spec.resources names nothing"),
+            (format!("{{{SELECTOR}, resources: []}}"), "invalid-object: spec.resources names nothing"),
             (
                 format!("{{{SELECTOR}, resource: [{{kind: Secret, name: a}}]}}"),
                 "mistyped: spec has no field \"resource\" (Did you mean resources?)",
             ),
-            (
-                format!("{{{SELECTOR}, {RESOURCES}, paused: true}}"),
-                "invalid-resource-set: spec has no field \"paused\"",
-            ),
+            (format!("{{{SELECTOR}, {RESOURCES}, paused: true}}"), "invalid-object: spec has no field \"paused\""),
             (
                 format!("{{{SELECTOR}, {RESOURCES}, strategy: reconcile}}"),
                 "mistyped: spec.strategy cannot be \"reconcile\"",
             ),
-            (format!("{{{SELECTOR}, {RESOURCES}, strategy: Always}}"), "invalid-resource-set: spec.strategy cannot be"),
+            (format!("{{{SELECTOR}, {RESOURCES}, strategy: Always}}"), "invalid-object: spec.strategy cannot be"),
             (
                 format!("{{{SELECTOR}, resources: [{{kind: Secret, name: a, namespace: b}}]}}"),
-                "invalid-resource-set: spec.resources[0] has no field \"namespace\" (Remove the field: payloads are named by",
+                "invalid-object: spec.resources[0] has no field \"namespace\" (Remove the field: payloads are named by",
             ),
             (format!("{{{SELECTOR}, resources: [{{kind: Secrets, name: a}}]}}"), "mistyped: spec.resources[0].kind"),
-            (
-                format!("{{{SELECTOR}, resources: [{{kind: Pod, name: a}}]}}"),
-                "invalid-resource-set: spec.resources[0].kind",
-            ),
+            (format!("{{{SELECTOR}, resources: [{{kind: Pod, name: a}}]}}"), "invalid-object: spec.resources[0].kind"),
             (
                 format!("{{{SELECTOR}, resources: [{{kind: Secret}}]}}"),
-                "invalid-resource-set: spec.resources[0].name is missing",
+                "invalid-object: spec.resources[0].name is missing",
             ),
             (
                 format!("{{{SELECTOR}, resources: [{{kind: Secret, name: 'a b'}}]}}"),
-                "invalid-resource-set: spec.resources[0].name",
+                "invalid-object: spec.resources[0].name",
             ),
             (
                 format!("{{{SELECTOR}, resources: [{{kind: Secret, name: '${{A}}-b'}}]}}"),
@@ -309,13 +303,10 @@ mod tests {
             ),
             (
                 format!("{{clusterSelector: {{matchExpressions: [{{key: a, operator: In}}]}}, {RESOURCES}}}"),
-                "invalid-resource-set: spec.clusterSelector cannot be used: In and NotIn need values",
+                "invalid-object: spec.clusterSelector cannot be used: In and NotIn need values",
             ),
-            (
-                format!("{{{SELECTOR}, resources: {{a: b}}}}"),
-                "invalid-resource-set: spec.resources is a map, not a list",
-            ),
-            (format!("{{{SELECTOR}, resources: [a]}}"), "invalid-resource-set: spec.resources[0] is text, not a map"),
+            (format!("{{{SELECTOR}, resources: {{a: b}}}}"), "invalid-object: spec.resources is a map, not a list"),
+            (format!("{{{SELECTOR}, resources: [a]}}"), "invalid-object: spec.resources[0] is text, not a map"),
         ] {
             let said = said(&spec);
             assert!(said.contains(expect), "{spec}\n{said}");

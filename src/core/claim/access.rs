@@ -67,7 +67,7 @@ impl Rules {
         let key = ObjectKey::new(access_management(), None, NAME.into());
         for other in snapshot.all(&access_management()).filter(|object| object.key != key) {
             let message = format!("{} is ignored: k0rdent uses only the one named {NAME}", other.key);
-            let finding = Finding::new(Code::InvalidAccessManagement, message).about(&other.key).at(&other.origin);
+            let finding = Finding::new(Code::UnreadableObject, message).about(&other.key).at(&other.origin);
             findings.push(finding.help(format!("Move its rules into {key}.")));
         }
         match snapshot.look_up(&key) {
@@ -81,7 +81,7 @@ impl Rules {
                 }
                 findings.extend(faults.into_iter().map(|mut fault| {
                     if fault.code != Code::Mistyped {
-                        fault.code = Code::InvalidAccessManagement;
+                        fault.code = Code::UnreadableObject;
                     }
                     finding_of(&fault, object)
                 }));

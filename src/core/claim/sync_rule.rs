@@ -208,7 +208,7 @@ pub(super) fn for_guests(
 ) -> Option<Result<Taken, Vec<Finding>>> {
     let object = snapshot.get(&ObjectKey::new(kinds::sync_rule(), None, name.clone()))?;
     let invalid = |message: String, help: &'static str| {
-        let finding = Finding::new(Code::InvalidSyncRule, message).about(&object.key).at(&object.origin);
+        let finding = Finding::new(Code::InvalidObject, message).about(&object.key).at(&object.origin);
         Some(Err(vec![finding.help(help)]))
     };
     let rule = match rules.0.get(name)? {
@@ -381,7 +381,7 @@ fn may_take(
         Lookup::Found(object) => object,
     };
     // Neither a kind that is not published nor one of the registry is a word about what was taken: it may be a slip.
-    let Some(Standing::Good(good)) = rules.0.get(rule) else { return Some(Code::InvalidSyncRule) };
+    let Some(Standing::Good(good)) = rules.0.get(rule) else { return Some(Code::InvalidObject) };
     let Some(key) = object_of(rules, snapshot, by) else { return Some(Code::Unread) };
     match snapshot.look_up(&key) {
         Lookup::Unread(_) => Some(Code::Unread),

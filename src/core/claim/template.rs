@@ -313,7 +313,7 @@ fn too_many(region: &RegionConfig, object: &Object, count: usize) -> Finding {
          the most",
         region.name
     );
-    let finding = Finding::new(Code::InvalidTemplate, message).about(&object.key).at(&object.origin);
+    let finding = Finding::new(Code::InvalidObject, message).about(&object.key).at(&object.origin);
     finding.in_region(&region.name).help("Select fewer namespaces; what is published stays.")
 }
 
@@ -375,11 +375,11 @@ pub fn kept_by(
         return Some(fault.code);
     }
     // What it was meant to select is not known.
-    let Ok(spec) = read(object) else { return Some(Code::InvalidTemplate) };
+    let Ok(spec) = read(object) else { return Some(Code::InvalidObject) };
     let Some(namespaces) = namespaces else { return Some(Code::Unread) };
     // It is for too many to ask for any.
     if templates.crowded.contains(&(region.name.clone(), template.clone())) {
-        return Some(Code::InvalidTemplate);
+        return Some(Code::InvalidObject);
     }
     match namespaces.known.get(by.namespace()) {
         Some(_) if namespaces.selected(&spec, by.namespace()) == Truth::No => None,

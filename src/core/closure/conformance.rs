@@ -124,7 +124,7 @@ const CASES: [(&str, Answer); 25] = [
             )],
         ),
     ),
-    ("edge-04", Fails(Code::MissingReferenceNamespace)),
+    ("edge-04", Fails(Code::InvalidObject)),
     (
         "edge-05",
         Departs(

@@ -152,5 +152,5 @@ fn shut(world: &World<'_>, claim: &Claim, key: &ObjectKey) -> Option<Finding> {
         }
         false => String::from("Correct the reference, or put it into the template's own source."),
     };
-    Some(Finding::new(Code::InvalidTemplate, message).about(key).help(help))
+    Some(Finding::new(Code::InvalidObject, message).about(key).help(help))
 }

@@ -61,6 +61,10 @@ impl<'de> Deserialize<'de> for LevelWord {
 words!(LevelWord { Error: "error", Warning: "warning", Info: "info", Off: "off" });
 
 impl LevelWord {
+    fn word(self) -> &'static str {
+        self.severity().map_or("off", Severity::word)
+    }
+
     /// The severity; none of a finding that is switched off.
     pub fn severity(self) -> Option<Severity> {
         match self {
@@ -97,7 +101,12 @@ pub(super) fn severities(typed: &BTreeMap<String, LevelWord>, faults: &mut Fault
             faults.add(&path, message, help);
             continue;
         }
-        severities.insert(code, *level);
+        // Two codes of before the first release may be one now.
+        if severities.insert(code, *level).is_some_and(|other| other != *level) {
+            let message =
+                format!("{} is now one code with another that stands here with another severity", quoted(text));
+            faults.add(&path, message, format!("Write one line for both: `{}: {}`.", code.text(), level.word()));
+        }
     }
     severities
 }

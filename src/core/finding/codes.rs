@@ -4,6 +4,7 @@
 
 use super::severity::Severity;
 use crate::name::spelt;
+use crate::renamed;
 
 /// What happens to the claims that a finding concerns (DESIGN §2.7).
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -25,7 +26,7 @@ pub enum Class {
 spelt!(Class { Refused "refused", Broken "broken", Held "held", Source "source", Fault "fault", Notice "notice" });
 
 macro_rules! codes {
-    ($($name:ident $text:literal $class:ident $severity:ident $meaning:literal;)*) => {
+    ($($name:ident $text:literal $class:ident $severity:ident $meaning:literal $($other:ident $when:literal)?;)*) => {
         /// The kind of a finding. The text form is stable; scripts match on it.
         #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
         pub enum Code {
@@ -46,9 +47,14 @@ macro_rules! codes {
                 match self { $(Code::$name => Class::$class,)* }
             }
 
-            /// The severity unless a stage or the configuration says otherwise.
+            /// The severity, unless it is the [other](Code::otherwise) or the configuration says another.
             pub fn severity(self) -> Severity {
                 match self { $(Code::$name => Severity::$severity,)* }
+            }
+
+            /// The other severity that it has in some case, and which case that is.
+            pub fn otherwise(self) -> Option<(Severity, &'static str)> {
+                match self { $($(Code::$name => Some((Severity::$other, $when)),)?)* _ => None }
             }
 
             /// The meaning, in one sentence.
@@ -56,9 +62,12 @@ macro_rules! codes {
                 match self { $(Code::$name => $meaning,)* }
             }
 
-            /// The code with this text form.
+            /// The code with this text form, or with the one that it had before the first release.
             pub fn parse(text: &str) -> Option<Code> {
-                match text { $($text => Some(Code::$name),)* _ => None }
+                match renamed::code(text).map_or(text, |renamed| renamed.new) {
+                    $($text => Some(Code::$name),)*
+                    _ => None,
+                }
             }
         }
     };
@@ -69,45 +78,34 @@ spelt!(Code by text of ALL);
 codes! {
     ForbiddenKind "forbidden-kind" Refused Error "A claim needs an object of a kind that pouch does not publish.";
     ForbiddenType "forbidden-type" Refused Error "A claim needs a Secret of a type or content that never leaves its cluster.";
-    ForbiddenPlace "forbidden-place" Refused Error "An object would land in a namespace, or under a name, that a bundle must not touch.";
-    ReservedName "reserved-name" Refused Error "An object would land under a name that k0rdent itself writes on the region, or a group of guests.";
+    ForbiddenPlace "forbidden-place" Refused Error "An object would land in a namespace, or under a name, that a bundle must not touch or that k0rdent itself writes.";
     NotAdmitted "not-admitted" Refused Error "A claim uses an object that its namespace is not admitted to.";
-    NamespaceNotAllowed "namespace-not-allowed" Refused Error "The region does not take Credentials of this namespace.";
+    NamespaceNotAllowed "namespace-not-allowed" Refused Error "The region does not take Credentials of this namespace." Info "where a template selects the namespace and others too";
     ForgedManagedLabel "forged-managed-label" Refused Error "A Credential carries k0rdent's managed label, but no rule made it.";
 
-    Mistyped "mistyped" Broken Error "A kind, a group or a field is unknown, and nearly one that pouch reads.";
+    Mistyped "mistyped" Broken Error "A kind, a group or a field is unknown, and nearly one that pouch reads." Warning "where the field can only mean what the source says anyway";
     UnrenderedTemplate "unrendered-template" Broken Error "A document has an unrendered template where a kind, version, name or namespace should be.";
     UnknownRegion "unknown-region" Broken Error "A Credential names a region that the configuration does not know.";
     UnknownIdentityKind "unknown-identity-kind" Broken Error "No ProviderInterface defines the kind that a Credential's identityRef names.";
-    InvalidCluster "invalid-cluster" Broken Error "What a Cluster refers to, or what an object behind it names, cannot be used as it is.";
     SeveralRegions "several-regions" Broken Error "More than one region takes a Cluster or a ClusterResourceSet, or a Credential is for another region than its source describes.";
-    InvalidResourceSet "invalid-resource-set" Broken Error "A ClusterResourceSet, or a payload that it names, cannot be used as it is.";
-    InvalidSyncRule "invalid-sync-rule" Broken Error "A ResourceSyncRule cannot be followed as it is, or not for one of the objects that it takes.";
     ClusterIdentityUnknown "cluster-identity-unknown" Broken Error "The sources do not tell which identity a Cluster uses.";
-    InvalidCredential "invalid-credential" Broken Error "A Credential's own fields cannot be used as they are.";
-    InvalidDefinition "invalid-definition" Broken Error "A ProviderInterface defines a kind in a way that cannot be followed.";
     ConflictingDefinitions "conflicting-definitions" Broken Error "Two ProviderInterfaces in the sources define one kind differently.";
-    InvalidReference "invalid-reference" Broken Error "A reference holds something that cannot be the name of an object.";
     MissingReference "missing-reference" Broken Error "A claim needs an object that is proved absent.";
-    MissingReferenceNamespace "missing-reference-namespace" Broken Error "A reference has a name but lacks the namespace that its definition requires.";
-    Unread "unread" Broken Error "A claim needs an object whose absence is not proved, because a source was not read completely.";
+    Unread "unread" Broken Error "A claim needs an object whose absence is not proved, because a source was not read completely." Info "where only whether a template is for a namespace is unknown";
     Changing "changing" Broken Error "An object changed each time while its cluster was read.";
     TooManyHops "too-many-hops" Broken Error "A claim's chain of references is longer than 16 hops.";
     TooManyObjects "too-many-objects" Broken Error "A claim, a namespace or a region needs more than the limit.";
     VersionNotServed "version-not-served" Broken Error "An object is written in a version that the region does not serve.";
     ScopeDiffers "scope-differs" Broken Error "A kind is cluster-scoped on the region and its object is in a namespace, or the other way round.";
-    ProviderNotEnabled "provider-not-enabled" Broken Error "The Region object does not list the provider that the identity needs.";
+    ProviderNotEnabled "provider-not-enabled" Broken Error "The Region object does not list the provider that the identity needs." Warning "for a Credential that is published already";
     Shadowed "shadowed" Broken Error "Two sources hold one object with different content.";
     DuplicateObject "duplicate-object" Broken Error "One source holds one object twice.";
     NamespaceMissing "namespace-missing" Broken Error "A namespaced object names no namespace, and its source has no default.";
     InlineSecret "inline-secret" Broken Error "An identity or a ConfigMap holds what looks like a secret, in clear.";
-    MalformedSecret "malformed-secret" Broken Error "A Secret has entries that the API would not accept.";
     UndecryptableSource "undecryptable-source" Broken Error "An object in a source is encrypted and cannot be opened.";
     CopiedCiphertext "copied-ciphertext" Broken Error "A sealed value of one document in the sources is in another document too.";
-    InvalidTemplate "invalid-template" Broken Error "A ManagedResource cannot be read, or nothing can be made of its template.";
-    InvalidObject "invalid-object" Broken Error "A region's API would reject the object as it is written.";
+    InvalidObject "invalid-object" Broken Error "An object cannot be used as it is written.";
     ImmutableField "immutable-field" Broken Error "A field differs from the published one, and the region's API does not let it change.";
-    SecretTypeChanged "secret-type-changed" Broken Error "A Secret's type differs from the published one, and types are immutable.";
     ConflictingContent "conflicting-content" Broken Error "Two claims need one object on a region with different content.";
     Occupied "occupied" Broken Error "On the management cluster somebody else's object stands where pouch would publish one, or has published it.";
     TooLarge "too-large" Broken Error "An object is larger than a consumer accepts.";
@@ -134,9 +132,7 @@ codes! {
     RefusedFile "refused-file" Source Error "A path is not a plain file inside the source; it is not read, and its source counts as incomplete.";
     StaleSource "stale-source" Source Error "A source shows an older state than an earlier run read, so whatever it may provide counts as unread.";
     UnavailableSource "unavailable-source" Source Error "A source cannot be reached or read at all, so whatever it may provide counts as unread.";
-    InvalidRegionObject "invalid-region-object" Source Warning "A Region object cannot be read, so what it says about the region is unknown.";
-    InvalidAccessManagement "invalid-access-management" Source Warning "An AccessManagement cannot be read, or not all of it, so what it decides is unknown.";
-    InvalidInventory "invalid-inventory" Source Warning "An object that describes a cluster cannot be read, or not all of it, so what it says is unknown.";
+    UnreadableObject "unreadable-object" Source Warning "A Region, an AccessManagement or an object that describes a cluster cannot be read, or not all of it, so what it says is unknown.";
     NotProvidedHere "not-provided-here" Source Warning "A source holds an object that its `provides` does not admit; the object is ignored.";
 
     UntrustedBundle "untrusted-bundle" Fault Error "A bundle, or a file of it, is missing or cannot be believed.";
@@ -153,47 +149,41 @@ codes! {
     UnsafeDelivery "unsafe-delivery" Fault Error "The files or marks that tell a consumer how to apply the bundle are not as pouch writes them.";
     RegionNotConfigured "region-not-configured" Fault Error "There is a bundle whose region is not in the configuration, or is retired.";
     UntrustedCommit "untrusted-commit" Fault Error "No allowed signer has signed the bundles as they are now.";
-    MissingOnRegion "missing-on-region" Fault Error "The region lacks an object of its bundle.";
+    MissingOnRegion "missing-on-region" Fault Error "The region lacks an object of its bundle, or a namespace that the bundle needs.";
     LeftBehind "left-behind" Fault Error "The region has an object with pouch's label that its bundle does not have.";
     DiffersOnRegion "differs-on-region" Fault Error "An object on the region is not as its bundle says.";
     NotTakenOver "not-taken-over" Fault Error "An object of the bundle still carries k0rdent's managed label on the region.";
     StaleEntry "stale-entry" Fault Error "A Secret or ConfigMap on the region has an entry that its bundle does not have.";
     NamespaceLabelsDiffer "namespace-labels-differ" Fault Error "A namespace on the region lacks labels that the configuration says it has.";
-    NamespaceMissingOnRegion "namespace-missing-on-region" Fault Error "The region lacks a namespace that the bundle needs and does not make.";
-    NotInGuest "not-in-guest" Fault Error "A guest cluster has not got what the bundle delivers to it.";
+    NotInGuest "not-in-guest" Fault Error "A guest cluster has not got what the bundle delivers to it." Warning "as long as the infrastructure of the Cluster is not provisioned";
     KindNotOnRegion "kind-not-on-region" Fault Error "The region does not serve a kind of the bundle, or not in the bundle's version.";
 
-    TamperedFile "tampered-file" Notice Warning "A published file does not match its manifest.";
-    NotAsPublished "not-as-published" Notice Warning "What stands in a region's folders is not what pouch published last.";
-    TieNotFound "tie-not-found" Notice Warning "A region is tied to an object that is not there, or not known.";
+    NotAsPublished "not-as-published" Notice Warning "What stands in a region's folders, or in a file there, is not what pouch published last.";
     ArgocdTooOld "argocd-too-old" Notice Warning "A region's cluster needs what the configured release of Argo CD does not know, so its cluster Secret is not written.";
     ClusterRedirected "cluster-redirected" Notice Warning "Argo CD is told something else of a region's cluster than before.";
     TwoWriters "two-writers" Notice Warning "Somebody else writes an object too: the cluster Secret of Argo CD that pouch writes, or what another ClusterResourceSet or group of guests delivers.";
     RotationNeverArrives "rotation-never-arrives" Notice Warning "A ClusterResourceSet delivers its payloads once, so that no change of them reaches a guest cluster.";
     NothingDelivered "nothing-delivered" Notice Warning "A ClusterResourceSet delivers nothing, or nothing of a payload, and Cluster API hardly says so.";
-    DeprecatedVersion "deprecated-version" Notice Info "An object is written in a version that a coming release does not serve any more.";
-    UntiedProfile "untied-profile" Notice Info "No region is tied to a ClusterProfile of an inventory that regions are tied to, or of a placement.";
-    UntiedRegion "untied-region" Notice Info "A region is tied to no ClusterProfile, and other regions are.";
-    UnmatchedEntry "unmatched-entry" Notice Warning "An entry of the configuration that takes Clusters or ClusterResourceSets, or names ResourceSyncRules, ManagedResources or namespaces of guests, matches none.";
-    PlacementNotFound "placement-not-found" Notice Warning "A placement of the configuration has no PlacementDecision, so it lists no region.";
+    DeprecatedVersion "deprecated-version" Notice Info "An object is written in a version that a coming release does not serve any more." Warning "where Cluster API does not serve the version any more";
+    Untied "untied" Notice Info "A region is tied to no ClusterProfile while others are, or a ClusterProfile to no region.";
+    UnmatchedEntry "unmatched-entry" Notice Warning "The configuration names or selects an object that is not there, or not known.";
     FactDiffers "fact-differs" Notice Warning "Two places say different things of a region's cluster.";
     RegionRetired "region-retired" Notice Info "A Credential names a retired region.";
     OverridesBuiltin "overrides-builtin" Notice Info "A ProviderInterface in the sources differs from the built-in one for the same kind.";
     VersionMismatch "version-mismatch" Notice Warning "A reference names a version that no definition has; the newest defined one is used.";
     NewerRelease "newer-release" Notice Warning "The configured k0rdent release is newer than the newest whose ProviderInterfaces are known.";
     NewerField "newer-field" Notice Info "A field belongs to a newer release of k0rdent, and pouch does not read it.";
-    OwnOutput "own-output" Notice Warning "An object on the management cluster is there because pouch published it, so it is no source.";
+    OwnOutput "own-output" Notice Warning "An object on the management cluster is there because pouch published it, so it is no source." Info "where another source has the object";
     ManagedCopyOutdated "managed-copy-outdated" Notice Info "K0rdent's copy of a Credential differs from what its AccessManagement rule makes now.";
     RuleNotApplied "rule-not-applied" Notice Info "An AccessManagement rule hands out a Credential to a namespace that already has one of that name.";
     Assumed "assumed" Notice Info "An object is assumed to exist on every region, because the provider itself makes it.";
     AssumedWider "assumed-wider" Notice Warning "An object that the provider itself makes admits fewer namespaces in the sources than on the region.";
     ControllerPrincipal "controller-principal" Notice Info "A role's chain ends in the controller's own identity, which differs from region to region.";
-    MissingCompanion "missing-companion" Notice Info "An object without which credential propagation does not work is absent.";
+    MissingCompanion "missing-companion" Notice Info "An object without which credential propagation does not work is absent." Warning "where a ClusterDeployment with the Credential propagates";
     UnusableInNamespace "unusable-in-namespace" Notice Warning "An identity does not admit the namespace of a Credential that may use it anyway.";
     CredentialNeverReady "credential-never-ready" Notice Warning "K0rdent's own controller would not find what pouch publishes, so the Credential never becomes ready.";
     ResolvedAsKcm "resolved-as-kcm" Notice Info "An identity that is absent where its Credential says is read from the system namespace, as a grant allows.";
-    FoundInSystemNamespace "found-in-system-namespace" Notice Info "An absent object exists under the same name in the system namespace.";
-    FoundInCredentialNamespace "found-in-credential-namespace" Notice Info "An absent object exists under the same name in the Credential's namespace.";
+    FoundElsewhere "found-elsewhere" Notice Info "An absent object exists under the same name in the system namespace, or in the namespace of who needs it.";
     SealedElsewhere "sealed-elsewhere" Notice Warning "A controller would make an absent Secret, from something that pouch cannot read.";
     MissingEntry "missing-entry" Notice Warning "A Secret lacks an entry that the identity's provider reads.";
     PlaceholderValue "placeholder-value" Notice Warning "A value of a Secret is a placeholder.";
@@ -203,7 +193,7 @@ codes! {
     ExpiresSoon "expires-soon" Notice Info "A certificate or token in a Secret expires within 14 days.";
     OpenToAll "open-to-all" Notice Info "An identity admits every namespace.";
     PlumbingRule "plumbing-rule" Notice Info "A ResourceSyncRule takes what the cluster registry itself works with, so pouch does not follow it.";
-    UnknownField "unknown-field" Notice Warning "A ResourceSyncRule has a field that nobody knows, and is followed without it.";
+    UnknownField "unknown-field" Notice Warning "A ResourceSyncRule has a field that no release knows, and is followed without it.";
     NoClusterIdentity "no-cluster-identity" Notice Info "The objects behind a Cluster name no identity, so nothing is published for it.";
     SharedIdentity "shared-identity" Notice Info "Credentials of several namespaces name one identity.";
     UnusedIdentity "unused-identity" Notice Info "No Credential names an identity that stands in a file.";
@@ -211,7 +201,7 @@ codes! {
     NullEntry "null-entry" Notice Warning "An entry of a Secret has no value, and is published as an empty one.";
     InvalidSilence "invalid-silence" Notice Warning "An annotation that silences findings cannot be used as it is.";
     UnusedSilence "unused-silence" Notice Info "An annotation silences a code, and nothing of that kind is found.";
-    Withdrawn "withdrawn" Notice Info "Something is withdrawn from a region because of what a document in the sources says now.";
+    Withdrawn "withdrawn" Notice Info "Something is withdrawn from a region because of what a document in the sources says now." Warning "where it may be a slip: a name is nearly the same, or a field is gone";
     Handover "handover" Notice Info "An object that a Credential exchanged for another stays published until consumers have followed.";
     NoHandover "no-handover" Notice Warning "An object that a Credential exchanged for another goes at once, because there is no room for a hand-over.";
     CrowdedRegion "crowded-region" Notice Warning "A region holds more objects than its limit, or than its consumer takes.";
@@ -224,18 +214,24 @@ codes! {
     CleartextCopy "cleartext-copy" Notice Warning "A Secret on the region has a copy of itself in clear in an annotation.";
     K0rdentLeftover "k0rdent-leftover" Notice Warning "The region has a copy that k0rdent made and that no bundle takes over.";
     LeftoversUnchecked "leftovers-unchecked" Notice Info "Whether anything was left behind on the region was not checked.";
-    TagsNotVerified "tags-not-verified" Notice Warning "Whether pouch wrote the bundles was not proved, because the reuse key is not at hand.";
-    RecipientsNotCompared "recipients-not-compared" Notice Warning "Who should be able to read the bundles is not known, because there is no configuration.";
+    NotProved "not-proved" Notice Warning "Something of the bundles is not proved, because the reuse key or the configuration is not at hand.";
     RegionNotPublished "region-not-published" Notice Warning "A paused region has no bundle, and whether it ever had one is unknown.";
     OtherFleet "other-fleet" Notice Warning "There are bundles of another fleet, which were not proved.";
     NotSearched "not-searched" Notice Warning "A file was not searched for Secrets or keys, or not completely.";
-    ValuesNotCompared "values-not-compared" Notice Warning "Values of Secrets on the region were not compared with the bundle.";
 }
 
 impl Code {
     /// Whether it says that an object stands several times and the documents need not agree, and not that one is wrong.
     pub fn is_of_copies(self) -> bool {
         matches!(self, Code::Shadowed | Code::DuplicateObject)
+    }
+
+    /// Whether a stage may find it with this severity. Where only one of many objects waits or is left out, what would stop
+    /// its claim is a warning.
+    #[cfg(test)]
+    pub fn may_be(self, severity: Severity) -> bool {
+        let waits = severity == Severity::Warning && matches!(self.class(), Class::Refused | Class::Broken);
+        waits || severity == self.severity() || self.otherwise().is_some_and(|(other, _)| other == severity)
     }
 
     /// Whether it says that an object's content is not known.

@@ -435,5 +435,5 @@ fn what_no_grant_cures_is_named() {
     // Names that no configuration takes.
     let evil = credential("team-a", AZURE, "");
     let identity = azure("team-a", "shared").replace("name: s,", "name: \"x}\\n- {\",");
-    check(json!({}), &[&evil, &identity], &["stopped team-a/c invalid-reference"]);
+    check(json!({}), &[&evil, &identity], &["stopped team-a/c invalid-object"]);
 }

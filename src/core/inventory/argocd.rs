@@ -86,7 +86,7 @@ pub fn register(
                 "the ClusterProfile has no access provider that Argo CD has built in, and there is no provider file";
             let help = "Name a file with a plugin for one of its providers: `delivery.argocd.cluster.providers`. Built in are \
                         argo-cd-builtin-aws, -azure and -gcp.";
-            vec![Fault::new(Code::InvalidInventory, message, help)]
+            vec![Fault::new(Code::UnreadableObject, message, help)]
         })?,
     };
     let extensions = extensions(&way, file);
@@ -113,7 +113,7 @@ pub fn register(
         if filled.contains("{{") {
             let message = format!("args[{index}] of provider {} has another template in it", quoted(&way.provider));
             let help = "Write `{{ .ClusterProfileName }}` or `{{ .ClusterProfileServer }}`, with these blanks.";
-            faults.push(Fault::new(Code::InvalidInventory, message, help));
+            faults.push(Fault::new(Code::UnreadableObject, message, help));
         }
         *argument = filled;
     }
@@ -159,30 +159,30 @@ pub fn unfit(way: &Way) -> Vec<Fault> {
     let Way { cluster, exec, config, .. } = way;
     if size(way) > MOST_BYTES {
         let message = format!("what Argo CD is to be told of the cluster is more than {} KiB", MOST_BYTES >> 10);
-        return vec![Fault::new(Code::InvalidInventory, message, AT_THE_PROFILE)];
+        return vec![Fault::new(Code::UnreadableObject, message, AT_THE_PROFILE)];
     }
     let mut faults = Vec::new();
     if let Some(why) = unfit_server(&cluster.server) {
-        faults.push(Fault::new(Code::InvalidInventory, format!("its server {why}"), AT_THE_PROFILE));
+        faults.push(Fault::new(Code::UnreadableObject, format!("its server {why}"), AT_THE_PROFILE));
     }
     let is_proxy = |url: &String| ["http://", "https://", "socks5://"].iter().any(|scheme| url.starts_with(scheme));
     if cluster.proxy_url.as_ref().is_some_and(|url| !is_proxy(url) || url.contains(char::is_whitespace)) {
         let message = "its proxy-url is none that Argo CD takes: http, https or socks5";
-        faults.push(Fault::new(Code::InvalidInventory, message, AT_THE_PROFILE));
+        faults.push(Fault::new(Code::UnreadableObject, message, AT_THE_PROFILE));
     }
     let variables = exec.variables.iter().map(|(_, value)| value);
     if variables.chain([&exec.command, &exec.install_hint]).any(|text| text.contains("{{")) {
         let message = "a template stands outside of args, where nothing is filled in";
-        faults.push(Fault::new(Code::InvalidInventory, message, "Move it to `args` of the provider file."));
+        faults.push(Fault::new(Code::UnreadableObject, message, "Move it to `args` of the provider file."));
     }
     if cluster.insecure && cluster.ca_data.is_some() {
         let message =
             "the cluster has certificate-authority-data and insecure-skip-tls-verify, which exclude each other";
-        faults.push(Fault::new(Code::InvalidInventory, message, AT_THE_PROFILE));
+        faults.push(Fault::new(Code::UnreadableObject, message, AT_THE_PROFILE));
     }
     if cluster.ca_data.as_ref().is_some_and(|data| !is_authority(data)) {
         let message = "certificate-authority-data is no base64 of certificates in PEM, and of nothing else";
-        faults.push(Fault::new(Code::InvalidInventory, message, AT_THE_PROFILE));
+        faults.push(Fault::new(Code::UnreadableObject, message, AT_THE_PROFILE));
     }
     let own =
         [Some(&cluster.server), cluster.tls_server_name.as_ref(), cluster.proxy_url.as_ref()].into_iter().flatten();
@@ -193,7 +193,7 @@ pub fn unfit(way: &Way) -> Vec<Fault> {
         let found = Trouble::Character(c);
         let message =
             format!("what Argo CD is to be told of the cluster has {found}, which kustomize refuses or changes");
-        faults.push(Fault::new(Code::InvalidInventory, message, AT_THE_PROFILE));
+        faults.push(Fault::new(Code::UnreadableObject, message, AT_THE_PROFILE));
     }
     let mut found = secrets_in_arguments(&exec.arguments, "args");
     for (name, value) in &exec.variables {
@@ -231,12 +231,12 @@ pub fn unfit_labels(labels: &BTreeMap<String, String>) -> Vec<Fault> {
             labels.len()
         );
         let help = "Name the labels that ApplicationSets select by in `keepMetadata.labels`.";
-        return vec![Fault::new(Code::InvalidInventory, message, help)];
+        return vec![Fault::new(Code::UnreadableObject, message, help)];
     }
     for (key, value) in labels {
         if !is_label_key(key) || !is_label_value(value) {
             let message = format!("label {} of the ClusterProfile is none that Kubernetes takes", quoted(key));
-            faults.push(Fault::new(Code::InvalidInventory, message, AT_THE_PROFILE));
+            faults.push(Fault::new(Code::UnreadableObject, message, AT_THE_PROFILE));
         } else if is_secret_of(key.rsplit('/').next().unwrap_or(key), value) {
             let message =
                 format!("label {} of the ClusterProfile looks like a key, a token or a password", quoted(key));

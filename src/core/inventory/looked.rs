@@ -72,7 +72,7 @@ impl Looked {
 /// # Errors
 /// What cannot be read: then nothing of it counts.
 pub fn read(object: &Object) -> Result<Looked, Vec<Fault>> {
-    let mut faults = Faults::new(Code::InvalidInventory);
+    let mut faults = Faults::new(Code::UnreadableObject);
     let body = &object.body;
     let mut looked = Looked::default();
     if let Some(spec) = faults.needed_at(body, "", &["spec"], "Write what `pouch facts` printed.") {

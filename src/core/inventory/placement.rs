@@ -17,7 +17,7 @@ use crate::object::Object;
 /// # Errors
 /// Where an entry cannot be read: a list of which a part is unknown decides nothing.
 pub fn read(object: &Object) -> Result<BTreeSet<(&str, &str)>, Vec<Fault>> {
-    let mut faults = Faults::new(Code::InvalidInventory);
+    let mut faults = Faults::new(Code::UnreadableObject);
     let mut profiles = BTreeSet::new();
     // The list is required, and may be empty. A slice that keeps it elsewhere must not count as one that lists nothing.
     let help =

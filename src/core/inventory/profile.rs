@@ -123,7 +123,7 @@ pub fn server(url: &str) -> String {
 /// Reads a ClusterProfile as it is found: properties that nobody knows, conditions without reason, providers as a list or
 /// as the map of earlier drafts. What cannot be read is left out, and is a fault.
 pub fn read(object: &Object) -> (Profile, Vec<Fault>) {
-    let mut faults = Faults::new(Code::InvalidInventory);
+    let mut faults = Faults::new(Code::UnreadableObject);
     let body = &object.body;
     let mut profile = Profile { deleting: object.deleting, ..Profile::default() };
     profile.labels = object.labels.iter().map(|(key, value)| (key.to_string(), value.to_string())).collect();
@@ -140,7 +140,7 @@ pub fn read(object: &Object) -> (Profile, Vec<Fault>) {
         }
     }
     profile.conditions = conditions(body, &mut faults);
-    let mut of_access = Faults::new(Code::InvalidInventory);
+    let mut of_access = Faults::new(Code::UnreadableObject);
     for field in ["accessProviders", "credentialProviders"] {
         for access in providers(body, field, &mut of_access) {
             if profile.access(&access.name).is_none() {

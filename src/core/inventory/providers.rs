@@ -139,7 +139,7 @@ pub struct Way {
 /// # Errors
 /// What is wrong with it, each with its place in the file.
 pub fn read(text: &str) -> Result<ProviderFile, Vec<Fault>> {
-    let mut faults = Faults::new(Code::InvalidInventory);
+    let mut faults = Faults::new(Code::UnreadableObject);
     let file = match json::read(text, &mut Interner::new()) {
         Ok(file) => file,
         Err(flaw) => {
@@ -297,7 +297,7 @@ impl ProviderFile {
     /// # Errors
     /// Where it has none of them, or what it says for the plugin cannot be used.
     pub fn choose(&self, profile: &Profile) -> Result<Way, Vec<Fault>> {
-        let mut faults = Faults::new(Code::InvalidInventory);
+        let mut faults = Faults::new(Code::UnreadableObject);
         let chosen = self.providers.iter().find_map(|provider| Some((provider, profile.access(&provider.name)?)));
         let Some((provider, access)) = chosen else {
             let listed = |names: &[&str]| few(names.iter(), names.len(), MOST_TOLD);

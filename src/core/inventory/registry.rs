@@ -44,7 +44,7 @@ impl Registered {
 
 /// Reads a Cluster of the registry; what cannot be read is left out, and is a fault.
 pub fn read(object: &Object) -> (Registered, Vec<Fault>) {
-    let mut faults = Faults::new(Code::InvalidInventory);
+    let mut faults = Faults::new(Code::UnreadableObject);
     let body = &object.body;
     let mut text = |path: &[&str]| faults.text(body, "", path).map(String::from);
     let registered = Registered {

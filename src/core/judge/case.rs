@@ -104,10 +104,11 @@ impl<'c> Ruling<'c> {
 
     /// Whether an object is not published because its type would change.
     pub fn waits_for_type(&self, member: &Member) -> bool {
-        let is_it = |finding: &Finding| {
-            finding.code == Code::SecretTypeChanged && finding.object.as_ref() == Some(&member.read)
-        };
-        self.added.iter().any(is_it) || self.waiting.get(&member.read) == Some(&Code::SecretTypeChanged)
+        let is_it =
+            |finding: &Finding| finding.code == Code::ImmutableField && finding.object.as_ref() == Some(&member.read);
+        // Of a Secret nothing but its type is immutable.
+        let waits = self.added.iter().any(is_it) || self.waiting.get(&member.read) == Some(&Code::ImmutableField);
+        waits && member.read.kind.is_secret()
     }
 
     /// Lets one object of the claim wait, of which nothing new is published, and goes on with the others.

@@ -25,7 +25,7 @@ pub(super) fn unknown_kind(world: &World<'_>, object: &Object, lands: &ObjectKey
     let near = did_you_mean(lands.kind.kind.as_str(), published.iter().map(|kind| kind.kind.as_str()));
     let message =
         format!("the rule makes a {} of {}, and pouch does not publish objects of that kind", lands.kind, object.key);
-    let finding = Finding::new(Code::InvalidSyncRule, message).about(&object.key).at(&object.origin);
+    let finding = Finding::new(Code::InvalidObject, message).about(&object.key).at(&object.origin);
     finding.help(format!("{near}Correct groupVersionKind of the rule's mutations; what was made before stays."))
 }
 
@@ -47,7 +47,7 @@ fn scope(world: &World<'_>, object: &Object, lands: &ObjectKey) -> Option<Findin
     world.scope_of(&lands.kind).filter(|scope| is_other(*scope))?;
     let message =
         format!("the rule makes a {} of {}, and only one of the two kinds has namespaces", lands.kind, object.key);
-    let finding = Finding::new(Code::InvalidSyncRule, message).about(&object.key).at(&object.origin);
+    let finding = Finding::new(Code::InvalidObject, message).about(&object.key).at(&object.origin);
     Some(finding.help("Correct groupVersionKind of the rule's mutations."))
 }
 

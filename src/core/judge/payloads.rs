@@ -111,7 +111,7 @@ fn without_entry(object: &Object, values: &[Value<'_>]) -> Option<Finding> {
         format!("{} has no entry in `data`: Cluster API delivers nothing of it, and no condition says so", object.key);
     let help =
         "Write the manifests under `data`, or under `stringData` of a Secret; until then what is published stays.";
-    Some(Finding::new(Code::InvalidResourceSet, message).about(&object.key).at(&object.origin).help(help))
+    Some(Finding::new(Code::InvalidObject, message).about(&object.key).at(&object.origin).help(help))
 }
 
 /// A Secret of another type: Cluster API delivers nothing of a set that names one.
@@ -127,7 +127,7 @@ fn wrong_type(object: &Object) -> Option<Finding> {
     let help = format!(
         "Write `type: {PAYLOAD_TYPE}`. Where the Secret is there already it has to be deleted first: types are immutable."
     );
-    Some(Finding::new(Code::InvalidResourceSet, message).about(&object.key).at(&object.origin).help(help))
+    Some(Finding::new(Code::InvalidObject, message).about(&object.key).at(&object.origin).help(help))
 }
 
 /// A ConfigMap whose entries were to be filled in.
@@ -155,7 +155,7 @@ fn of_value(object: &Object, value: &Value<'_>, findings: &mut Vec<Finding>) {
             "entry {name:?} of {key} has fewer than {LEAST_BYTES} bytes: Cluster API then delivers nothing of the payload, \
              and no condition says so"
         );
-        find(Code::InvalidResourceSet, message, "Lengthen the entry with a comment, or take it out.");
+        find(Code::InvalidObject, message, "Lengthen the entry with a comment, or take it out.");
     }
     if let Some(field) = found.unrendered {
         let message = format!("{field} is an unrendered template in entry {name:?} of {key}");

@@ -13,12 +13,11 @@ pub fn check(to: &Destination<'_>, lands: &ObjectKey) -> Vec<Finding> {
         return Vec::new();
     }
     let finding = |why: Forbidden| {
-        let (code, help) = match why {
-            Forbidden::Namespace => (Code::ForbiddenPlace, "Move the object to another namespace."),
-            Forbidden::Key => (Code::ForbiddenPlace, "Rename the Secret."),
-            Forbidden::Reserved => (Code::ReservedName, "Rename the Secret."),
+        let help = match why {
+            Forbidden::Namespace => "Move the object to another namespace.",
+            Forbidden::Key | Forbidden::Reserved => "Rename the Secret.",
         };
-        Finding::new(code, format!("{lands} {}", why.words())).about(lands).help(help)
+        Finding::new(Code::ForbiddenPlace, format!("{lands} {}", why.words())).about(lands).help(help)
     };
     to.ground().forbids(lands).into_iter().map(finding).collect()
 }
@@ -35,7 +34,7 @@ pub fn check_of(to: &Destination<'_>, by: &Claimant, lands: &ObjectKey) -> Vec<F
     let owner = groups.find(|group| group.namespaces.matches(namespace.as_str()) && group.may_name(&lands.name));
     findings.extend(owner.map(|group| {
         let message = format!("{lands} has a name that guests.{} gives to what it delivers", group.name);
-        Finding::new(Code::ReservedName, message).about(lands).help("Rename the object.")
+        Finding::new(Code::ForbiddenPlace, message).about(lands).help("Rename the object.")
     }));
     findings
 }

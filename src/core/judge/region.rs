@@ -275,7 +275,7 @@ pub fn immutable_changes(
             return None;
         }
         let message = format!("the type of {lands} changes, and the region's API does not let it");
-        let finding = Finding::new(Code::SecretTypeChanged, message).about(lands).at(&new.origin);
+        let finding = Finding::new(Code::ImmutableField, message).about(lands).at(&new.origin);
         return Some(finding.help("Give the Secret a new name, or remove it from the region first."));
     }
     let fault = capi::immutable_changes(capi::rules(&lands.kind)?, published, &new.body).into_iter().next()?;

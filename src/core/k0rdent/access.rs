@@ -92,7 +92,7 @@ impl Rule {
 
 /// Reads the rules of an AccessManagement, and the faults in them.
 pub fn read(object: &Object) -> (Vec<Rule>, Vec<Fault>) {
-    let mut faults = Faults::new(Code::InvalidAccessManagement);
+    let mut faults = Faults::new(Code::UnreadableObject);
     let spec = faults.at(&object.body, "", &["spec"]);
     let told = spec.map_or(Ok(()), |spec| faults.mistyped(spec, "spec", &["accessRules"]));
     let items = match told.and_then(|()| faults.walk(&object.body, "", &["spec", "accessRules"])) {

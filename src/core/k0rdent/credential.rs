@@ -29,7 +29,7 @@ pub struct CredentialSpec {
 /// Where a field is missing, has a wrong type, or is not a name that the API server accepts. Names end up in
 /// paths, lookups and labels, so only such names pass.
 pub fn read(object: &Object) -> Result<CredentialSpec, Vec<Fault>> {
-    let mut faults = Faults::new(Code::InvalidCredential);
+    let mut faults = Faults::new(Code::InvalidObject);
     let namespace = object.key.namespace.as_ref().map(Namespace::as_str);
     if namespace.is_none() {
         faults.add("metadata.namespace is missing".to_string(), "Credentials are namespaced: write the namespace.");
@@ -107,7 +107,7 @@ mod tests {
                 format!("{} {} {namespace} {} {region}", root.kind, root.version, root.name)
             }
             Err(faults) => {
-                assert!(faults.iter().all(|fault| fault.code == Code::InvalidCredential && !fault.help.is_empty()));
+                assert!(faults.iter().all(|fault| fault.code == Code::InvalidObject && !fault.help.is_empty()));
                 faults.into_iter().map(|fault| fault.message).collect::<Vec<String>>().join("; ")
             }
         };

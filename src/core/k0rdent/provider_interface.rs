@@ -71,7 +71,7 @@ pub struct ReferencePath {
 /// Wrong types, names that the API would refuse, paths that are empty, start with a dot, have an empty
 /// key or exceed [`MAX_SEGMENTS`] or [`MAX_PATH_BYTES`], and one kind and version defined in two ways.
 pub fn read(object: &Object) -> Result<Vec<Definition>, Vec<Fault>> {
-    let mut faults = Faults::new(Code::InvalidDefinition);
+    let mut faults = Faults::new(Code::InvalidObject);
     let interface = object.key.name.shared();
     let provider = object.label(PROVIDER_LABEL).filter(|label| !label.is_empty());
     let mut definitions: Vec<Definition> = Vec::new();
@@ -207,7 +207,7 @@ mod tests {
         assert!(
             faults
                 .iter()
-                .all(|fault| matches!(fault.code, Code::InvalidDefinition | Code::Mistyped) && !fault.help.is_empty())
+                .all(|fault| matches!(fault.code, Code::InvalidObject | Code::Mistyped) && !fault.help.is_empty())
         );
         faults.into_iter().map(|fault| fault.message).collect()
     }

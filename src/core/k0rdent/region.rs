@@ -46,7 +46,7 @@ impl RegionFacts {
 /// # Errors
 /// Wrong types, and a Region without `spec`: then nothing is known of the region.
 pub fn read(object: &Object) -> Result<RegionFacts, Vec<Fault>> {
-    let mut faults = Faults::new(Code::InvalidRegionObject);
+    let mut faults = Faults::new(Code::UnreadableObject);
     let body = &object.body;
     let mut facts = RegionFacts { deleting: object.deleting, ..RegionFacts::default() };
     let spec = faults.needed_at(body, "", &["spec"], "Give pouch the whole Region, or leave it out.");
@@ -93,7 +93,7 @@ pub fn too_long(object: &Object) -> Option<Fault> {
 ///
 /// Faults elsewhere in the Region do not matter: they free no kubeconfig.
 pub fn kubeconfig_secrets(object: &Object) -> BTreeSet<Name> {
-    kubeconfigs(object, &mut Faults::new(Code::InvalidRegionObject))
+    kubeconfigs(object, &mut Faults::new(Code::UnreadableObject))
 }
 
 fn kubeconfigs(object: &Object, faults: &mut Faults) -> BTreeSet<Name> {
@@ -187,7 +187,7 @@ mod tests {
         ] {
             let faults = region(rest).unwrap_err();
             assert_eq!(faults.iter().map(|fault| &*fault.message).collect::<Vec<_>>(), [expect], "{rest}");
-            assert!(faults.iter().all(|fault| fault.code == Code::InvalidRegionObject));
+            assert!(faults.iter().all(|fault| fault.code == Code::UnreadableObject));
         }
     }
 }

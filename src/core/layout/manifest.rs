@@ -19,10 +19,32 @@ pub use read::{Spot, Unusable, claimant_in, parse};
 
 use crate::name::step::Step;
 use crate::name::{Claimant, Entry, Name, Namespace, ObjectKey, TakenObject};
+use crate::renamed;
 use crate::yaml::emit::{Tree, append, field, line};
 
 /// The JSON Schema of `bundle.yaml`, for people and tools that read bundles; tests hold it against what is written.
 pub const SCHEMA: &str = include_str!("../../../schemas/bundle.schema.json");
+
+/// Whether a text is what is [emitted](emit) of a manifest, but for [reasons](Reason) that had other words before the first
+/// release.
+pub fn is_emitted(text: &str, emitted: &str) -> bool {
+    text == emitted || in_words_of_now(text) == emitted
+}
+
+fn in_words_of_now(text: &str) -> String {
+    let mut now = String::with_capacity(text.len());
+    for line in text.split_inclusive('\n') {
+        let told = line.strip_prefix(REASON).and_then(|rest| renamed::code(rest.trim_end()));
+        match told {
+            Some(renamed) => now.extend([REASON, renamed.new, "\n"]),
+            None => now.push_str(line),
+        }
+    }
+    now
+}
+
+/// What stands before a reason in its line.
+const REASON: &str = "  reason: ";
 
 /// The text of a manifest, sorted throughout, without the line that authenticates it.
 pub fn emit(manifest: &Manifest) -> String {

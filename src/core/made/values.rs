@@ -70,13 +70,13 @@ impl<'a> Given<'a> {
         let entries: usize = data.iter().filter_map(|(_, object)| Some(object.payload.as_ref()?.entries().len())).sum();
         if entries > MOST_ENTRIES {
             let message = format!("the Secrets among its data have {entries} entries, more than {MOST_ENTRIES}");
-            let finding = Finding::new(Code::InvalidTemplate, message).help("Give it Secrets with fewer entries.");
+            let finding = Finding::new(Code::InvalidObject, message).help("Give it Secrets with fewer entries.");
             return Err(Box::new(finding));
         }
         for (datum, object) in data {
             if let Some(field) = inline_secrets(object).into_iter().next() {
                 let message = format!("{} has what looks like a secret in {field}, in plain sight", object.key);
-                let finding = Finding::new(Code::InvalidTemplate, message).about(&object.key).at(&object.origin);
+                let finding = Finding::new(Code::InvalidObject, message).about(&object.key).at(&object.origin);
                 return Err(Box::new(finding.help("Move it to a Secret, and give that to the template.")));
             }
             let (value, stand_in) = match datum.kind {

@@ -139,7 +139,7 @@ fn unnamed(by: &Claimant, origin: &Origin, starts: &[Start], objects: &[&Manifes
         format!(", so that its provider takes {} {}", start.root.kind.kind, start.root.name)
     });
     let message = format!("{field} named {key}, and is absent now{default}: {} no longer needed", listed(objects));
-    let finding = Finding { severity: Severity::Warning, ..withdrawn(message, origin) };
+    let finding = withdrawn(message, origin).severity(Severity::Warning);
     Some(finding.help("If this is unintended, name it again."))
 }
 
@@ -285,7 +285,7 @@ fn without_clusters(
             by.namespace(),
             listed(objects)
         );
-        let finding = Finding { severity: Severity::Warning, ..withdrawn(message, &Origin::configuration()) };
+        let finding = withdrawn(message, &Origin::configuration()).severity(Severity::Warning);
         return Some(finding.help(format!("If this is a slip of the hand, write {} again.", by.namespace())));
     }
     if !input.terms.to.region.namespaces.allowed.matches(by.namespace().as_str()) {
@@ -316,7 +316,7 @@ fn similar<'a>(input: &Input<'a>, key: &ObjectKey, is_new: impl Fn(&Object) -> b
 fn renamed(key: &ObjectKey, found: &Object) -> Finding {
     let message = format!("{key} is gone, and {} is nearly called the same, and was not published here", found.key);
     let help = format!("If this is a slip of the hand, call it {} again.", key.name);
-    Finding { severity: Severity::Warning, ..withdrawn(message, &found.origin) }.about(&found.key).help(help)
+    withdrawn(message, &found.origin).severity(Severity::Warning).about(&found.key).help(help)
 }
 
 fn withdrawn(message: String, origin: &Origin) -> Finding {

@@ -91,7 +91,7 @@ fn is_instead(input: &Input<'_>, ruling: &Ruling<'_>, published: &Guest) -> Opti
         let changes_type =
             published.secret_type.as_deref().zip(secret_type).is_some_and(|(before, after)| before != after);
         if ruling.waits_for_type(member) || !ruling.is_admitted() && changes_type {
-            return Some(Code::SecretTypeChanged);
+            return Some(Code::ImmutableField);
         }
         let mut found = ruling.findings().filter(|finding| finding.object.as_ref() == Some(&member.read));
         found.find(|finding| finding.stops_claim()).map(|finding| finding.code)

@@ -57,7 +57,7 @@ impl<'m> Before<'m> {
             "the type of {} in guest clusters changes, and no API server lets it: the change would never arrive",
             guest.key
         );
-        let finding = Finding::new(Code::SecretTypeChanged, message).about(&order.read);
+        let finding = Finding::new(Code::ImmutableField, message).about(&order.read);
         let finding = match input.terms.world.snapshot.get(&order.read) {
             Some(object) => finding.at(&object.origin),
             None => finding,

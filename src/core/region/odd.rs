@@ -37,7 +37,7 @@ impl Odd {
     /// Findings about all of that: an executable file is healed, the rest holds the region.
     pub(super) fn findings(&self, directory: &Directory) -> Vec<Finding> {
         let about = |(path, form): (&String, &Form)| match form {
-            Form::Executable => Finding::new(Code::TamperedFile, format!("{path} {}", form.words()))
+            Form::Executable => Finding::new(Code::NotAsPublished, format!("{path} {}", form.words()))
                 .help("Find out who marked it; pouch writes it as a plain file again."),
             _ => Finding {
                 message: format!("{path} {}, and pouch did not write it", form.words()),
@@ -98,7 +98,7 @@ mod tests {
     fn only_marks_are_healed() {
         let of = |form| Odd { forms: BTreeMap::from([(String::from("regions/eu/x"), form)]), ..Odd::default() };
         let code = |form| of(form).findings(&"eu".into()).first().map(|finding| finding.code);
-        assert_eq!(code(Form::Executable), Some(Code::TamperedFile));
+        assert_eq!(code(Form::Executable), Some(Code::NotAsPublished));
         assert!(!of(Form::Executable).is_more_than_marked() && !of(Form::Executable).is_nothing());
         for form in [Form::Link, Form::Submodule, Form::Special, Form::Large] {
             assert_eq!(code(form), Some(Code::ForeignFile));

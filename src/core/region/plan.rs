@@ -100,14 +100,13 @@ fn tag_line(manifest: &Manifest, rest: &str, key: &ReuseKey) -> String {
 /// Whether a file is the text of a manifest, tag line included. A blind ring takes the line at its word.
 fn is_manifest(bytes: &[u8], manifest: &Manifest, keys: &KeyRing) -> bool {
     let rest = manifest::emit(manifest);
+    let Some((line, told)) = str::from_utf8(bytes).ok().and_then(|text| text.split_once('\n')) else { return false };
+    if !manifest::is_emitted(told, &rest) {
+        return false;
+    }
     match keys.current() {
-        Some(key) => {
-            bytes.strip_suffix(rest.as_bytes()).is_some_and(|it| it == tag_line(manifest, &rest, key).as_bytes())
-        }
-        None => {
-            let told = reuse::manifest_verifies(keys, &manifest.fleet, &manifest.directory, bytes);
-            told.is_some_and(|told| told == rest.as_bytes())
-        }
+        Some(key) => tag_line(manifest, told, key).strip_suffix('\n') == Some(line),
+        None => reuse::manifest_verifies(keys, &manifest.fleet, &manifest.directory, bytes).is_some(),
     }
 }
 

@@ -349,7 +349,7 @@ fn parsed(fleet: &FleetName, directory: &Directory, bytes: &[u8]) -> State {
 
 fn tampered_file(path: &BundlePath) -> Finding {
     let message = format!("{path} does not match the manifest");
-    Finding::new(Code::TamperedFile, message).help("Find out who changed it; pouch writes it anew.")
+    Finding::new(Code::NotAsPublished, message).help("Find out who changed it; pouch writes it anew.")
 }
 
 /// The manifest in the bytes of a `bundle.yaml`, if a reuse key authenticates it.

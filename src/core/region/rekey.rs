@@ -80,7 +80,7 @@ pub fn reopen(
     for finding in standing.findings_beside(published, to.directory()) {
         match finding.code {
             // There are no sources to write it anew from.
-            Code::TamperedFile if is_there => {
+            Code::NotAsPublished if is_there => {
                 let help = "Restore the file, or leave out --identity and use the sources.";
                 holds.push(Hold::fast(impossible(&region.name, finding.message).help(help)));
             }

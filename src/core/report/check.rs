@@ -18,6 +18,7 @@ use super::group::{Because, Tell, Whom, concerned, groups};
 use crate::finding::{Class, Finding, Origin, Severity};
 use crate::hash::sha256_hex;
 use crate::name::SourceName;
+use crate::renamed;
 
 /// A finding, and what the formats want to know of it besides.
 pub struct Checked<'f> {
@@ -25,6 +26,8 @@ pub struct Checked<'f> {
     pub finding: &'f Finding,
     /// What stays the same as long as the same is wrong with the same: whatever line it stands in.
     pub fingerprint: String,
+    /// The fingerprints that it had by other codes before the first release.
+    formerly: Vec<String>,
     /// The file where it is shown.
     pub file: String,
     /// The line, from one.
@@ -69,6 +72,11 @@ impl Tell for Checked<'_> {
 }
 
 impl Checked<'_> {
+    /// Its fingerprint, and those that it had by other codes.
+    fn fingerprints(&self) -> impl Iterator<Item = &String> {
+        core::iter::once(&self.fingerprint).chain(&self.formerly)
+    }
+
     /// Whose it is, or what it is about where it is several claimants', after a colon.
     fn subject(&self) -> String {
         let Finding { claimant, object, .. } = self.finding;
@@ -131,7 +139,11 @@ pub fn checked<'f>(findings: &'f [Finding], checkout: &Checkout<'_>) -> Vec<Chec
             let about = subject(finding, checkout);
             // The very same may be wrong twice.
             let count = seen.entry(about.clone()).or_default();
-            let fingerprint = sha256_hex(format!("{about}\0{count}").as_bytes());
+            let print = |about: &str| sha256_hex(format!("{about}\0{count}").as_bytes());
+            let code = finding.code.text();
+            let olds = renamed::CODES.iter().filter(|renamed| renamed.new == code);
+            let formerly = olds.map(|renamed| print(&about.replacen(code, renamed.old, 1))).collect();
+            let fingerprint = print(&about);
             *count = count.saturating_add(1);
             let file = finding.origin.as_ref().and_then(|origin| {
                 let (path, line, column) = origin.position()?;
@@ -142,7 +154,8 @@ pub fn checked<'f>(findings: &'f [Finding], checkout: &Checkout<'_>) -> Vec<Chec
                 file.unwrap_or_else(|| (String::from(below(checkout.cwd, checkout.config)), 1, 1));
             let (line, column, silenced) = (line.max(1), column.max(1), None);
             let concerned = concerned(&[finding.whom()].into(), 1).into_iter().collect();
-            Checked { finding, fingerprint, file, line, column, elsewhere, silenced, concerned, is_several: false }
+            let is_several = false;
+            Checked { finding, fingerprint, formerly, file, line, column, elsewhere, silenced, concerned, is_several }
         })
         .collect()
 }
@@ -167,6 +180,7 @@ pub fn grouped<'f>(all: &[Checked<'f>], checkout: &Checkout<'_>) -> Vec<Checked<
             Checked {
                 finding,
                 fingerprint,
+                formerly: Vec::new(),
                 file: file.clone(),
                 line: *line,
                 column: *column,

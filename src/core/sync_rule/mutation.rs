@@ -115,7 +115,7 @@ pub fn apply(
             Some(value) => match value.render(&data) {
                 Ok(value) => it.path.replace(&document, &value),
                 Err((message, help)) => {
-                    return Err(Fault::new(Code::InvalidSyncRule, format!("{}.value: {message}", it.at), help));
+                    return Err(Fault::new(Code::InvalidObject, format!("{}.value: {message}", it.at), help));
                 }
             },
         };
@@ -147,7 +147,7 @@ pub fn apply(
 }
 
 fn fault(message: String, help: &'static str) -> Fault {
-    Fault::new(Code::InvalidSyncRule, message, help)
+    Fault::new(Code::InvalidObject, message, help)
 }
 
 /// What several steps add and take away: the last that adds wins, and what is taken away goes in the end.

@@ -131,7 +131,7 @@ const MOST: usize = 1000;
 
 /// Reads a rule; `is_cluster_scoped` tells of the kind that it takes whether it has no namespaces.
 pub fn read(body: &Node, name: &str, is_cluster_scoped: impl Fn(&GroupKind) -> bool) -> Read {
-    let mut reading = Reading { faults: Faults::new(Code::InvalidSyncRule), notes: Vec::new(), is_bare: false };
+    let mut reading = Reading { faults: Faults::new(Code::InvalidObject), notes: Vec::new(), is_bare: false };
     let rule = reading.rule(body, name, is_cluster_scoped);
     Read { rule: reading.faults.settle(rule), notes: reading.notes }
 }

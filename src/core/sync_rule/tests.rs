@@ -56,8 +56,7 @@ fn told(read: &Read) -> String {
 
 #[test]
 fn an_entry_that_asks_for_nothing_breaks_the_rule() {
-    const NOTHING: &str =
-        "invalid-sync-rule: spec.rules[0].match[0] asks for nothing, so that it would take every Secret";
+    const NOTHING: &str = "invalid-object: spec.rules[0].match[0] asks for nothing, so that it would take every Secret";
     for (rules, expect) in [
         ("[{match: [{objectKey: {name: a}}]}]", ""),
         ("[{match: [{objectKey: {namespace: a}}]}]", ""),
@@ -73,12 +72,12 @@ fn an_entry_that_asks_for_nothing_breaks_the_rule() {
         ("[{match: [{labels: [{}]}]}]", NOTHING),
         ("[{match: [{labels: [{matchLabels: {a: b}}, {matchLabels: {}}]}]}]", NOTHING),
         ("[{match: [{annotations: [{}]}]}]", NOTHING),
-        ("[{match: []}]", "invalid-sync-rule: spec.rules[0] has no match, so that it would take every Secret"),
-        ("[{}]", "invalid-sync-rule: spec.rules[0] has no match, so that it would take every Secret"),
-        ("[]", "invalid-sync-rule: spec.rules is empty, so the rule takes nothing"),
+        ("[{match: []}]", "invalid-object: spec.rules[0] has no match, so that it would take every Secret"),
+        ("[{}]", "invalid-object: spec.rules[0] has no match, so that it would take every Secret"),
+        ("[]", "invalid-object: spec.rules is empty, so the rule takes nothing"),
         (
             "[{match: [{syncStatus: true}]}]",
-            "invalid-sync-rule: spec.rules[0].match[0] asks for nothing, so that it would take every Secret; unknown-field: \
+            "invalid-object: spec.rules[0].match[0] asks for nothing, so that it would take every Secret; unknown-field: \
              spec.rules[0].match[0] has no field \"syncStatus\", so it is ignored",
         ),
         (
@@ -91,35 +90,35 @@ fn an_entry_that_asks_for_nothing_breaks_the_rule() {
         ),
         (
             "[{match: [{namespaces: a}]}]",
-            "invalid-sync-rule: spec.rules[0].match[0].namespaces is text, not a list; \
-          invalid-sync-rule: spec.rules[0].match[0] asks for nothing, so that it would take every Secret",
+            "invalid-object: spec.rules[0].match[0].namespaces is text, not a list; \
+          invalid-object: spec.rules[0].match[0] asks for nothing, so that it would take every Secret",
         ),
         (
             "[{match: [{labels: [{matchExpressions: [{key: a, operator: Equals, values: [b]}]}], namespaces: [a]}]}]",
-            "invalid-sync-rule: spec.rules[0].match[0].labels[0]: the operator is none of In, NotIn, Exists and DoesNotExist",
+            "invalid-object: spec.rules[0].match[0].labels[0]: the operator is none of In, NotIn, Exists and DoesNotExist",
         ),
         (
             "[{match: [{namespaces: [a]}], labels: [{matchLabels: {a: b}}]}]",
-            "invalid-sync-rule: spec.rules[0] has no field \"labels\"",
+            "invalid-object: spec.rules[0] has no field \"labels\"",
         ),
         (
             "[{match: [{namespaces: [a], objectKey: {name: ''}}]}]",
-            "invalid-sync-rule: spec.rules[0].match[0].objectKey.name says nothing",
+            "invalid-object: spec.rules[0].match[0].objectKey.name says nothing",
         ),
-        ("[{match: [{namespaces: [a], labels: []}]}]", "invalid-sync-rule: spec.rules[0].match[0].labels says nothing"),
+        ("[{match: [{namespaces: [a], labels: []}]}]", "invalid-object: spec.rules[0].match[0].labels says nothing"),
         // What stands one level off is no condition there, and the rule would take more.
         (
             "[{match: [{namespaces: [a], matchLabels: {a: b}}]}]",
-            "invalid-sync-rule: spec.rules[0].match[0] has no field \"matchLabels\"",
+            "invalid-object: spec.rules[0].match[0] has no field \"matchLabels\"",
         ),
         (
             "[{match: [{namespaces: [a], annotations: [{matchLabels: {a: b}}]}]}]",
-            "invalid-sync-rule: spec.rules[0].match[0].annotations[0] has no field \"matchLabels\"; invalid-sync-rule: \
+            "invalid-object: spec.rules[0].match[0].annotations[0] has no field \"matchLabels\"; invalid-object: \
              spec.rules[0].match[0].annotations[0] asks for nothing, so that all annotations would do",
         ),
         (
             "[{match: [{namespaces: [a], labels: [{matchLabels: {a: b}}, {}]}]}]",
-            "invalid-sync-rule: spec.rules[0].match[0].labels[1] asks for nothing, so that all labels would do",
+            "invalid-object: spec.rules[0].match[0].labels[1] asks for nothing, so that all labels would do",
         ),
         (
             "[{match: [{objectKey: {namespace: a}, labels: [{matchLabels: {a: b}}], label: [{matchLabels: {c: d}}]}]}]",
@@ -127,15 +126,15 @@ fn an_entry_that_asks_for_nothing_breaks_the_rule() {
         ),
         (
             "[{match: [{objectKey: {namespace: a, kind: Secret}}]}]",
-            "invalid-sync-rule: spec.rules[0].match[0].objectKey has no field \"kind\"",
+            "invalid-object: spec.rules[0].match[0].objectKey has no field \"kind\"",
         ),
         (
             "[{match: [{content: [{key: type, value: Opaque, operator: In}]}]}]",
-            "invalid-sync-rule: spec.rules[0].match[0].content[0] has no field \"operator\"",
+            "invalid-object: spec.rules[0].match[0].content[0] has no field \"operator\"",
         ),
         (
             "[{match: [{labels: [{matchLabel: {a: b}}], namespaces: [a]}]}]",
-            "invalid-sync-rule: spec.rules[0].match[0].labels[0]: a selector has a field that selectors do not have",
+            "invalid-object: spec.rules[0].match[0].labels[0]: a selector has a field that selectors do not have",
         ),
     ] {
         assert_eq!(told(&rule(SECRET, rules)), expect, "{rules}");
@@ -149,7 +148,7 @@ fn an_entry_that_asks_for_nothing_breaks_the_rule() {
 fn a_condition_on_features_that_nobody_knows_breaks_the_rule() {
     for (feature, expect) in [
         ("{featureName: a, matchLabels: {b: c}}", ""),
-        ("{featureName: a, labels: {b: c}}", "invalid-sync-rule: spec.clusterFeatureMatch[0] has no field \"labels\""),
+        ("{featureName: a, labels: {b: c}}", "invalid-object: spec.clusterFeatureMatch[0] has no field \"labels\""),
         ("{featureName: a, matchLabel: {b: c}}", "mistyped: spec.clusterFeatureMatch[0] has no field \"matchLabel\""),
     ] {
         let text = format!(

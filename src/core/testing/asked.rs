@@ -156,8 +156,7 @@ fn answer(
 /// What regions get and why not: members, verdicts and codes. Hints that only somebody can give who has
 /// read everything are left out.
 fn told(desk: &Desk) -> String {
-    const HINTS: [Code; 3] =
-        [Code::FoundInSystemNamespace, Code::FoundInCredentialNamespace, Code::CredentialNeverReady];
+    const HINTS: [Code; 3] = [Code::FoundElsewhere, Code::FoundElsewhere, Code::CredentialNeverReady];
     let mut text = String::new();
     for region in desk.fleet.regions.keys() {
         for case in desk.heard(region) {

@@ -52,7 +52,7 @@ fn check_entries(kind: &str, payload: &Payload) -> Vec<Fault> {
         _ => {}
     }
     const HELP: &str = "Add what is missing, or make the Secret one of type Opaque.";
-    let fault = |message: String| Fault::new(Code::MalformedSecret, message, HELP);
+    let fault = |message: String| Fault::new(Code::InvalidObject, message, HELP);
     wrong.into_iter().map(fault).collect()
 }
 
@@ -113,7 +113,7 @@ mod tests {
         let faults = check_secret(&object(&format!("{head}type: {kind}\nstringData: {entries}\n")));
         let messages: Vec<&str> = faults.iter().map(|fault| &*fault.message).collect();
         assert_eq!(messages, expect, "{kind} {entries}");
-        assert!(faults.iter().all(|fault| fault.code == Code::MalformedSecret && !fault.help.is_empty()));
+        assert!(faults.iter().all(|fault| fault.code == Code::InvalidObject && !fault.help.is_empty()));
     }
 
     #[test]

@@ -101,13 +101,13 @@ pub fn open<'a>(measure: &'a Measure<'a>, tree: &BundleTree) -> (Book<'a>, Vec<F
         let message = "there is no configuration, so each file's recipients were compared with its own manifest's only";
         let help = "If there is a configuration, name it with -f. Without one it is unknown who put a recipient there, \
                     and which recipients are for escrow.";
-        findings.push(Finding::new(Code::RecipientsNotCompared, message).help(help));
+        findings.push(Finding::new(Code::NotProved, message).help(help));
     }
     if measure.keys.is_none() && !regions.is_empty() {
         let message = "the reuse key is not at hand, so nobody vouches that pouch wrote these bundles";
         let help = "Where the reuse key is, --require-tags demands this proof. Elsewhere, let signed commits vouch for \
                     bundles: --allowed-signers.";
-        findings.push(Finding::new(Code::TagsNotVerified, message).help(help));
+        findings.push(Finding::new(Code::NotProved, message).help(help));
     }
     let owners = owners(measure, tree, &regions);
     let taken = folders(tree).filter(|folder| !others.contains_key(*folder)).map(String::from).collect();

@@ -103,7 +103,7 @@ pub fn open<'p>(
         let message = "--no-values: nobody vouches for the bundle, and of Secrets only types and names of entries were \
                        compared";
         let help = "Run without --no-values where the reuse key is.";
-        findings.push(Finding::new(Code::ValuesNotCompared, message).in_region(&region.name).help(help));
+        findings.push(Finding::new(Code::NotProved, message).in_region(&region.name).help(help));
     }
     for path in published.tampered() {
         let message = format!("{path} is missing or does not match the manifest");

@@ -375,7 +375,7 @@ fn ownerless(fleet: &Fleet, snapshot: &Snapshot) -> Vec<Finding> {
             || String::from("Remove it, or correct metadata.name."),
             |near| format!("Did you mean {near}?"),
         );
-        Finding::new(Code::InvalidInventory, message).about(&object.key).at(&object.origin).help(help)
+        Finding::new(Code::UnreadableObject, message).about(&object.key).at(&object.origin).help(help)
     };
     snapshot.all(&kind).filter(is_loose).map(tell).collect()
 }
@@ -435,7 +435,7 @@ fn loose(region: &RegionConfig, cluster: &ClusterFacts) -> Vec<Finding> {
             "Correct `regions.{}.inventory.{field}`, or give the object to a source with `provides.clusterScoped`.",
             region.name
         );
-        Some(Finding::new(Code::TieNotFound, message).in_region(&region.name).help(help))
+        Some(Finding::new(Code::UnmatchedEntry, message).in_region(&region.name).help(help))
     };
     ties.into_iter().filter_map(tell).collect()
 }
@@ -668,7 +668,7 @@ fn untied(fleet: &Fleet) -> Vec<Finding> {
             "If a cluster manager has one for its cluster, name it in `regions.{}.inventory.clusterProfile`.",
             region.name
         );
-        Finding::new(Code::UntiedRegion, message).in_region(&region.name).help(help)
+        Finding::new(Code::Untied, message).in_region(&region.name).help(help)
     };
     active().filter(|region| region.inventory.cluster_profile.is_none() && !region.management).map(tell).collect()
 }
@@ -683,7 +683,7 @@ fn unclaimed(profiles: &[Described<'_>], clusters: &BTreeMap<Region, ClusterFact
     let tell = |object: &Object| {
         let message = format!("no region is tied to {}", object.key);
         let help = "If it is a region, add it to `regions` and tie it by `inventory.clusterProfile`.";
-        Finding::new(Code::UntiedProfile, message).about(&object.key).at(&object.origin).help(help)
+        Finding::new(Code::Untied, message).about(&object.key).at(&object.origin).help(help)
     };
     profiles.iter().map(|described| described.object).filter(|object| !tied.contains(&object.key)).map(tell).collect()
 }

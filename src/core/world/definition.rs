@@ -224,7 +224,7 @@ fn mistyped_kinds(fleet: &Fleet, snapshot: &Snapshot, definitions: &[Definition]
             if let Some(meant) = kinds::published().chain(fleet.kinds.keys().cloned()).find(near) {
                 let message =
                     format!("ProviderInterface {} names the kind {kind}, which is unknown", definition.interface);
-                faults.push(Fault::new(Code::InvalidDefinition, message, format!("Did you mean {meant}?")));
+                faults.push(Fault::new(Code::InvalidObject, message, format!("Did you mean {meant}?")));
             }
         }
     }

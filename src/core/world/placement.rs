@@ -149,7 +149,7 @@ fn slices<'s>(fleet: &Fleet, snapshot: &'s Snapshot, placement: &Placement, find
         {
             let message = format!("label {label} is none that anybody reads");
             let help = format!("Did you mean {DECISION_KEY}?");
-            findings.push(finding_of(&Fault::new(Code::InvalidInventory, message, help), object));
+            findings.push(finding_of(&Fault::new(Code::UnreadableObject, message, help), object));
             return Slices::Unknown(format!("{} has label {label}, probably instead of {DECISION_KEY}", object.key));
         }
         // An overridden copy may have had the key.
@@ -225,7 +225,7 @@ fn absent(fleet: &Fleet, placement: &Placement, near: Option<&str>) -> Finding {
         ),
         None => "Correct the placement in `grants`, or the objects in the sources.".to_string(),
     };
-    Finding::new(Code::PlacementNotFound, message).help(help)
+    Finding::new(Code::UnmatchedEntry, message).help(help)
 }
 
 /// The ClusterProfiles that slices list together, or why that is unknown.
@@ -319,5 +319,5 @@ fn untied(
     let names = few(names, untied.len(), SHOWN);
     let message = format!("placement {placement} lists ClusterProfiles that no region is tied to: {names}");
     let help = "If one of them is a region, add it to `regions` and tie it by `inventory.clusterProfile`.";
-    (!untied.is_empty()).then(|| Finding::new(Code::UntiedProfile, message).help(help))
+    (!untied.is_empty()).then(|| Finding::new(Code::Untied, message).help(help))
 }

@@ -64,8 +64,9 @@ pub fn run(session: &Session, args: &Args) -> Result<Ended, Failure> {
     let findings = settle(fleet.govern(findings));
     session.ui.findings(&findings);
     let is_lack = |finding: &Finding| {
-        finding.severity == Severity::Error
-            || matches!(finding.code, Code::InvalidRegionObject | Code::InvalidInventory)
+        // An AccessManagement decides about Credentials, and says nothing of a region.
+        let is_of_regions = || finding.object.as_ref().is_none_or(|key| key.kind.kind != "AccessManagement");
+        finding.severity == Severity::Error || finding.code == Code::UnreadableObject && is_of_regions()
     };
     let mut lacks = findings.iter().any(is_lack);
     for region in regions {

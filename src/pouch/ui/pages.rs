@@ -12,7 +12,7 @@ use std::path::Path;
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use pouch_core::finding::Code;
-use pouch_core::report::pages::text;
+use pouch_core::report::pages::Page;
 use pouch_core::report::text::Links;
 
 use crate::ambient::Ambient;
@@ -42,7 +42,7 @@ impl Pages {
 
     fn link(&self, code: Code) -> Option<String> {
         let path = self.folder.path().join(format!("{}.txt", code.text()));
-        let page = text(code);
+        let page = Page::of(code).text();
         if fs::read(&path).ok().as_deref() != Some(page.as_bytes()) {
             written(&path, &page)?;
         }
@@ -78,7 +78,7 @@ mod tests {
             let links = pages.links(&[Code::MissingReference].into());
             let shown = links.page(Code::MissingReference).unwrap();
             assert!(shown.ends_with("/a%20b%60/pouch/pages/missing-reference.txt"), "{shown:?}");
-            assert_eq!(fs::read_to_string(&path).unwrap(), text(Code::MissingReference));
+            assert_eq!(fs::read_to_string(&path).unwrap(), Page::of(Code::MissingReference).text());
         }
         assert_eq!(fs::read_dir(path.parent().unwrap()).unwrap().count(), 1);
         assert!(Pages::of(&Ambient::fixed(tree.path(), Timestamp::UNIX_EPOCH, &[])).is_none());

@@ -28,7 +28,7 @@ pub struct Referred {
 
 impl Reading {
     pub(super) fn new() -> Self {
-        Self { faults: Faults::new(Code::InvalidCluster), others: Vec::new() }
+        Self { faults: Faults::new(Code::InvalidObject), others: Vec::new() }
     }
 
     /// Adds a fault with a code of its own, unless there are many or it is there.

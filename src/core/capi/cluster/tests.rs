@@ -84,7 +84,7 @@ fn a_field_that_is_there_names_something_and_one_that_is_not_means_what_its_prov
         assert_eq!(told(known, &whole).expect(&at), known.names.len(), "{at}");
         let gone = told(known, &with(known, naming, &["spec"], "{}"));
         match naming.without {
-            Without::Refused => assert_eq!(gone.unwrap_err()[0].code, Code::InvalidCluster, "{at}"),
+            Without::Refused => assert_eq!(gone.unwrap_err()[0].code, Code::InvalidObject, "{at}"),
             _ => assert!(gone.expect(&at) < known.names.len(), "{at}"),
         }
     }

@@ -71,7 +71,7 @@ impl<'a> Behind<'a> {
             None => {
                 let message =
                     "spec has neither infrastructureRef nor topology, so nothing tells what the Cluster is made of";
-                let finding = Finding::new(Code::InvalidCluster, message).about(&looked.cluster.key);
+                let finding = Finding::new(Code::InvalidObject, message).about(&looked.cluster.key);
                 looked.findings.push(finding.at(&looked.cluster.origin).help("Correct the Cluster, or its source."));
             }
             Some((namespace, name)) => {

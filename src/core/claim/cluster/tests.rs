@@ -53,7 +53,7 @@ fn what_many_clusters_are_made_from_is_read_once() {
     assert!(of_one.iter().all(|asked| asked.claim.as_ref().is_some_and(|claim| claim.starts().len() == 1)));
     let broken = asked(&many(&patch("[]")), resource);
     let is_told = |findings: &[crate::finding::Finding]| {
-        (1..=16).contains(&findings.len()) && findings.iter().all(|finding| finding.code == Code::InvalidCluster)
+        (1..=16).contains(&findings.len()) && findings.iter().all(|finding| finding.code == Code::InvalidObject)
     };
     assert!(broken.iter().all(|asked| is_told(&asked.findings)), "{:?}", broken[0].findings);
 }

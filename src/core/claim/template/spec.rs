@@ -86,7 +86,7 @@ const MOST_DATA: usize = 64;
 /// # Errors
 /// What is wrong with it. An unknown field of the selectors counts, because they would select more without it.
 pub fn read(object: &Object) -> Result<TemplateSpec, Vec<Fault>> {
-    let mut faults = Faults::new(Code::InvalidTemplate);
+    let mut faults = Faults::new(Code::InvalidObject);
     let body = &object.body;
     let help = "Write `spec.namespaceSelector` and `spec.template.literal`.";
     let spec = faults.needed_at(body, "", &["spec"], help).unwrap_or(&Node::Null);

@@ -111,7 +111,7 @@ fn what_argo_cd_has_built_in_needs_no_file_and_no_file_makes_way_for_it() {
         refused(
             &profile("", &built_in[1..].join(", ")),
             &file("", ""),
-            Code::InvalidInventory,
+            Code::UnreadableObject,
             "the provider file has a",
         );
     }
@@ -197,34 +197,34 @@ fn what_argo_cd_or_kubernetes_would_not_take_is_refused() {
     let none = file("", "");
     let both =
         format!(", insecure-skip-tls-verify: true, certificate-authority-data: {}", STANDARD.encode(CERTIFICATE));
-    refused(&profile("", &at("a", &both)), &none, Code::InvalidInventory, "exclude each other");
+    refused(&profile("", &at("a", &both)), &none, Code::UnreadableObject, "exclude each other");
     let key = format!("{CERTIFICATE}-----BEGIN PRIVATE KEY-----\nMIIB\n-----END PRIVATE KEY-----\n");
     for data in [String::from("%%"), STANDARD.encode("hunter2"), STANDARD.encode(key)] {
         let cluster = format!(", certificate-authority-data: '{data}'");
-        refused(&profile("", &at("a", &cluster)), &none, Code::InvalidInventory, "no base64 of certificates");
+        refused(&profile("", &at("a", &cluster)), &none, Code::UnreadableObject, "no base64 of certificates");
     }
     let template = file(r#", "args": ["{{ .Values.x }}"]"#, "");
     refused(
         &profile("", &at("a", "")),
         &template,
-        Code::InvalidInventory,
+        Code::UnreadableObject,
         "args[0] of provider \"a\" has another template",
     );
-    refused(&profile("keep.example/a b: x", &at("a", "")), &none, Code::InvalidInventory, "none that Kubernetes takes");
+    refused(&profile("keep.example/a b: x", &at("a", "")), &none, Code::UnreadableObject, "none that Kubernetes takes");
     let many: Box<[String]> = (0..10_000).map(|n| format!("keep.example/n{n}: x")).collect();
-    refused(&profile(&many.join(", "), &at("a", "")), &none, Code::InvalidInventory, "lets 10000 labels");
-    refused(&profile("", &at("b", "")), &none, Code::InvalidInventory, "the provider file has a");
+    refused(&profile(&many.join(", "), &at("a", "")), &none, Code::UnreadableObject, "lets 10000 labels");
+    refused(&profile("", &at("b", "")), &none, Code::UnreadableObject, "the provider file has a");
     for exec in [r#", "env": [{"name": "A", "value": "{{ .ClusterProfileName }}"}]"#, r#", "installHint": "{{ x }}""#] {
         refused(
             &profile("", &at("a", "")),
             &file(exec, ""),
-            Code::InvalidInventory,
+            Code::UnreadableObject,
             "a template stands outside of args",
         );
     }
     for proxy in ["gopher://p", "http://p x"] {
         let cluster = format!(", proxy-url: '{proxy}'");
-        refused(&profile("", &at("a", &cluster)), &none, Code::InvalidInventory, "proxy-url is none");
+        refused(&profile("", &at("a", &cluster)), &none, Code::UnreadableObject, "proxy-url is none");
     }
 }
 
@@ -243,7 +243,7 @@ fn argo_cd_is_sent_to_no_cluster_by_its_own_rights_and_to_none_in_clear() {
         ("https://eu-1:x", "has a port that is no number"),
     ] {
         let said = profile("", &format!("{{name: a, cluster: {{server: '{server}'}}}}"));
-        refused(&said, &none, Code::InvalidInventory, words);
+        refused(&said, &none, Code::UnreadableObject, words);
     }
     for server in ["https://kubernetes.example.com", "https://[fd00::1]:6443", "https://10.0.0.1:6443/k8s/clusters/c-1"]
     {
@@ -257,11 +257,11 @@ fn argo_cd_is_sent_to_no_cluster_by_its_own_rights_and_to_none_in_clear() {
 fn what_kustomize_refuses_is_told_to_nobody() {
     let plain = file("", "");
     let named = |name: &str| profile("", &at("a", &format!(", tls-server-name: \"{name}\"")));
-    refused(&named("eu\\x7f"), &plain, Code::InvalidInventory, "the character U+007F");
+    refused(&named("eu\\x7f"), &plain, Code::UnreadableObject, "the character U+007F");
     assert!(registered(&named("eu\\x1b"), Some(&plain)).is_ok());
     let informed = file(r#", "provideClusterInfo": true"#, "");
     let with = format!(", extensions: [{{name: {EXEC_EXTENSION}, extension: {{a: [{{\"b\\u2028\": 1}}]}}}}]");
-    refused(&profile("", &at("a", &with)), &informed, Code::InvalidInventory, "the character U+2028");
+    refused(&profile("", &at("a", &with)), &informed, Code::UnreadableObject, "the character U+2028");
 }
 
 #[test]
@@ -273,5 +273,5 @@ fn a_large_profile_costs_nobody_anything() {
     };
     assert!(registered(&with(&":".repeat(200_000)), Some(&informed)).is_ok());
     refused(&with(&"token=".repeat(40_000)), &informed, Code::InlineSecret, "config");
-    refused(&with(&"x".repeat(300_000)), &informed, Code::InvalidInventory, "more than 256 KiB");
+    refused(&with(&"x".repeat(300_000)), &informed, Code::UnreadableObject, "more than 256 KiB");
 }

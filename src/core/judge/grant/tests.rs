@@ -246,7 +246,7 @@ fn no_grant_opens_what_must_not_be_published() {
     for (namespace, name, expect) in [
         ("kube-system", "s", "forbidden-place Secret kube-system/s"),
         ("flux-system", "s", "forbidden-place Secret flux-system/s"),
-        ("kcm-system", "aws-variables", "reserved-name Secret kcm-system/aws-variables"),
+        ("kcm-system", "aws-variables", "forbidden-place Secret kcm-system/aws-variables"),
     ] {
         let objects = format!(
             "apiVersion: k0rdent.mirantis.com/v1beta1\nkind: Credential\nmetadata: {{name: a, namespace: team-a}}\n\

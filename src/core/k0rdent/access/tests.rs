@@ -17,7 +17,11 @@ fn word(truth: Truth) -> &'static str {
 fn rules(spec: &str) -> (Vec<Rule>, String) {
     let head = "apiVersion: k0rdent.mirantis.com/v1beta1\nkind: AccessManagement\nmetadata: {name: kcm}\n";
     let (rules, faults) = read(&object(&format!("{head}spec: {spec}\n")));
-    assert!(faults.iter().all(|fault| matches!(fault.code, Code::InvalidAccessManagement | Code::Mistyped) && !fault.help.is_empty()));
+    assert!(
+        faults
+            .iter()
+            .all(|fault| matches!(fault.code, Code::UnreadableObject | Code::Mistyped) && !fault.help.is_empty())
+    );
     (rules, faults.into_iter().map(|fault| fault.message).collect::<Vec<_>>().join("; "))
 }
 

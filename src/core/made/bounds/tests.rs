@@ -111,10 +111,10 @@ fn what_is_told_and_metadata_weigh_too() {
         "apiVersion: v1\nkind: Secret\nmetadata: {{name: x, namespace: a, annotations: {{pouch/silence: {text}}}}}\n"
     );
     assert!(weight(&Ok(vec![crate::testing::object(&meta)])) > 10_000);
-    assert!(weight(&Err(vec![Finding::new(crate::finding::Code::InvalidTemplate, text)])) > 10_000);
+    assert!(weight(&Err(vec![Finding::new(crate::finding::Code::InvalidObject, text)])) > 10_000);
     let mut labelled = crate::testing::object("apiVersion: v1\nkind: Secret\nmetadata: {name: x, namespace: a}\n");
     let before =
         weight(&Ok(vec![crate::testing::object("apiVersion: v1\nkind: Secret\nmetadata: {name: x, namespace: a}\n")]));
-    labelled.faults.push(Fault::new(crate::finding::Code::InvalidTemplate, "x".repeat(10_000), ""));
+    labelled.faults.push(Fault::new(crate::finding::Code::InvalidObject, "x".repeat(10_000), ""));
     assert!(weight(&Ok(vec![labelled])) > before.saturating_add(10_000));
 }

@@ -46,12 +46,12 @@ impl Baseline {
 
     /// Whether a finding is known.
     pub fn knows(&self, checked: &Checked<'_>) -> bool {
-        self.findings.contains_key(&checked.fingerprint)
+        checked.fingerprints().any(|print| self.findings.contains_key(print))
     }
 
     /// How many of its findings are none of these any more.
     pub fn cured(&self, checked: &[Checked<'_>]) -> usize {
-        let found: BTreeSet<&String> = checked.iter().map(|checked| &checked.fingerprint).collect();
+        let found: BTreeSet<&String> = checked.iter().flat_map(Checked::fingerprints).collect();
         self.findings.keys().filter(|known| !found.contains(known)).count()
     }
 }

@@ -46,6 +46,26 @@ fn a_fingerprint_outlives_the_line_and_tells_all_else_apart() {
 }
 
 #[test]
+fn a_baseline_of_before_the_first_release_knows_the_same_by_its_other_code() {
+    for renamed in renamed::CODES {
+        let finding = finding(Code::parse(renamed.old).unwrap(), "a.yaml", 1);
+        assert_eq!(finding.code.text(), renamed.new);
+        let now = looked_at(core::slice::from_ref(&finding));
+        let checkout = Checkout { config: "", base: "", cwd: "", in_commits: &BTreeSet::new() };
+        let before = subject(&finding, &checkout).replacen(renamed.new, renamed.old, 1);
+        let known = |about: &str| {
+            let print = sha256_hex(format!("{about}\00").as_bytes());
+            let json = serde_json::json!({"apiVersion": "pouch/v1alpha1", "kind": "Baseline", "findings": {print: ""}});
+            serde_json::from_value::<baseline::Baseline>(json).unwrap()
+        };
+        let baseline = known(&before);
+        assert!(baseline.knows(&now[0]) && baseline.cured(&now) == 0, "{}", renamed.old);
+        let other = known(&before.replacen(renamed.old, "missing-reference", 1));
+        assert!(!other.knows(&now[0]) && other.cured(&now) == 1);
+    }
+}
+
+#[test]
 fn a_fingerprint_is_the_same_for_whoever_looks_and_in_whichever_commit() {
     let print = |path: &str, source: &str, config: &str, base: &str| {
         let place = Place::File { path: path.into(), line: 1, column: 1 };

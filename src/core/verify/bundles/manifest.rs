@@ -46,8 +46,9 @@ pub(super) fn manifest_of(
         return Err(format!("has a bundle of fleet {fleet}, but the configuration is that of {ours}").into());
     }
     let written = manifest::emit(&manifest);
-    if written.as_bytes() != tagged.body {
-        let line = first_difference(&written, read::text_of(tagged.body).unwrap_or_default()).unwrap_or(1);
+    let told = read::text_of(tagged.body).unwrap_or_default();
+    if !manifest::is_emitted(told, &written) {
+        let line = first_difference(&written, told).unwrap_or(1);
         let why = String::from("has a bundle.yaml with more in it than pouch writes, such as comments");
         let line = line + header_lines(bytes, tagged.body);
         return Err(Wrong { why, line, help: UNTRUSTED });

@@ -147,7 +147,7 @@ fn namespaces(bundle: &Bundle<'_>, answers: &Answers) -> Vec<Finding> {
                     (Code::MissingOnRegion, "Check what Flux, Argo CD or `pouch deliver` says of the bundle there.")
                 }
                 Part::Landing => (
-                    Code::NamespaceMissingOnRegion,
+                    Code::MissingOnRegion,
                     "Create it there, or set up k0rdent on the region: a bundle makes neither k0rdent's system \
                      namespace nor the namespaces that every cluster has.",
                 ),
@@ -157,7 +157,7 @@ fn namespaces(bundle: &Bundle<'_>, answers: &Answers) -> Vec<Finding> {
         };
         match part {
             Part::Made if is_going(live) => findings.push(going(&key, Code::MissingOnRegion)),
-            Part::Landing if is_going(live) => findings.push(going(&key, Code::NamespaceMissingOnRegion)),
+            Part::Landing if is_going(live) => findings.push(going(&key, Code::MissingOnRegion)),
             Part::Made | Part::Landing | Part::Claiming => {}
         }
         let wanted = bundle.region.namespaces.labels.get(&namespace);
@@ -271,7 +271,7 @@ fn secret(
             let message =
                 format!("values of {} were not compared: its file was written with another key", expected.key);
             let help = "Add the key that it was written with to reuseKey.previous.";
-            Finding::new(Code::ValuesNotCompared, message).about(expected.key).help(help)
+            Finding::new(Code::NotProved, message).about(expected.key).help(help)
         });
     };
     let objects = &bundle.manifest.objects;

@@ -235,7 +235,7 @@ fn unproved(set: &Set<'_>) -> impl Iterator<Item = Finding> {
         let named = few(&unknown, unknown.len(), MOST_NAMED);
         let message = format!("whether {named} arrived as published is unknown: bundle.yaml has no hash of it");
         let help = "Publish the region with a pouch that writes one, and have the bundle applied.";
-        Finding::new(Code::ValuesNotCompared, message).about(set.key).help(help)
+        Finding::new(Code::NotProved, message).about(set.key).help(help)
     });
     lacking.into_iter().chain(unknown)
 }

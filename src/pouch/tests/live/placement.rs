@@ -90,7 +90,7 @@ fn a_placement_is_asked_for_where_it_is_named_and_decides_nothing_where_it_was_n
 
     // With the right to the list, no slice is no region.
     server.apply(&rules(&fleet, ""));
-    says(&fleet, 3, "[placement-not-found]").says("error[not-admitted]");
+    says(&fleet, 3, "[unmatched-entry]").says("error[not-admitted]");
     server.apply(&slice("a-0", &["us-1"]));
     server.apply(&slice("a-1", &["eu-1"]));
     says(&fleet, 0, "2 Credentials resolved, 0 refused, 0 broken").outcome("eu", "published");

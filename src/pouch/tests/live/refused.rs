@@ -24,7 +24,7 @@ const COUNT: usize = 400;
 const BATCH: usize = 200;
 
 /// The codes of what a region's API would refuse.
-const INVALID: [&str; 3] = ["invalid-object", "malformed-secret", "too-large"];
+const INVALID: [&str; 3] = ["invalid-object", "invalid-object", "too-large"];
 
 /// What pouch refuses and the server takes, by words of the finding, with the reason.
 const STRICTER: [(&str, &str); 6] = [

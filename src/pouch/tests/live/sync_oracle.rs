@@ -256,7 +256,7 @@ fn the_registrys_controller_and_pouch_make_the_same_copies() {
     let missing: Vec<&str> =
         left_out.chain([LAST_APPLIED, NULL, "status", "extra"]).filter(|key| !seen.contains(key)).collect();
     assert_eq!(missing, [""; 0]);
-    let refused = ran.stderr.matches("error[invalid-sync-rule]: spec.rules[").count();
+    let refused = ran.stderr.matches("error[invalid-object]: spec.rules[").count();
     assert!(same >= 250 && refused >= 20 && RULES * (STEPS - 1) >= 200, "{same} copies, {refused} refused");
 }
 

@@ -115,7 +115,7 @@ fn a_region_is_compared_with_its_bundle() {
     // An empty cluster.
     stage.finds(&[
         "missing-on-region: Namespace team-a is not on the region, and the bundle's 3 objects in it are missing too",
-        "namespace-missing-on-region: Namespace kcm-system is not on the region, and the bundle's 3 objects in it are \
+        "missing-on-region: Namespace kcm-system is not on the region, and the bundle's 3 objects in it are \
          missing too",
         "kind-not-on-region: the region serves no AWSClusterStaticIdentity.infrastructure.cluster.x-k8s.io, of which \
          its bundle has one object",
@@ -456,7 +456,7 @@ fn bundles(stage: &mut Stage) {
     assert!(missing.stderr.contains("reuse.key"), "{}", missing.stderr);
     let ran = stage.verify("admin", &["--no-values"]).ends(0);
     assert!(ran.stdout.starts_with("eu-west  as published  8 objects, 1 warning"), "{}", ran.stdout);
-    assert!(ran.stderr.contains("warning[values-not-compared]: --no-values: "), "{}", ran.stderr);
+    assert!(ran.stderr.contains("warning[not-proved]: --no-values: "), "{}", ran.stderr);
     let other = "POUCH-REUSE-KEY-1";
     stage.fleet.write("quickstart/reuse.key", format!("{other}\n"));
     assert!(stage.verify("admin", &[]).ends(64).stderr.contains("reuse key"));

@@ -155,15 +155,15 @@ fn what_is_not_known_of_a_cluster_stays_as_it_is_published() {
     let url = |url: &str| profile("eu-1", &format!("{{server: '{url}'}}"));
     let both = "{server: 'https://eu-2', insecure-skip-tls-verify: true, certificate-authority-data: LS0tLS0K}";
     for (round, (text, code)) in [
-        (String::new(), "tie-not-found"),
-        (format!("{good}---\n{}", good.replace("eu-1", "eu-2")), "tie-not-found"),
-        (good.replace("value: eu", "value: us"), "tie-not-found"),
-        (url("https://me:hunter2@eu-2.example.com"), "invalid-inventory"),
-        (good.replace("other: x", &format!("other: x{many}")), "invalid-inventory"),
+        (String::new(), "unmatched-entry"),
+        (format!("{good}---\n{}", good.replace("eu-1", "eu-2")), "unmatched-entry"),
+        (good.replace("value: eu", "value: us"), "unmatched-entry"),
+        (url("https://me:hunter2@eu-2.example.com"), "unreadable-object"),
+        (good.replace("other: x", &format!("other: x{many}")), "unreadable-object"),
         (good.replace("other: x", "token: hunter2"), "inline-secret"),
         (profile("eu-1", &told("{clusterName: eu-2, token: hunter2}")), "inline-secret"),
-        (profile("eu-1", both), "invalid-inventory"),
-        (good.replace("name: reader", "name: another"), "invalid-inventory"),
+        (profile("eu-1", both), "unreadable-object"),
+        (good.replace("name: reader", "name: another"), "unreadable-object"),
     ]
     .into_iter()
     .enumerate()
@@ -191,7 +191,7 @@ fn what_is_not_known_of_a_cluster_stays_as_it_is_published() {
 fn a_region_is_published_before_its_cluster_is_known() {
     let fleet = fleet();
     fleet.remove("manifests/profile.yaml");
-    fleet.render(&[]).ends(0).says("[tie-not-found]");
+    fleet.render(&[]).ends(0).says("[unmatched-entry]");
     assert!(fleet.has(APPLICATION) && !fleet.has(SECRET));
     verifies(&fleet);
     fleet.write("manifests/profile.yaml", profile("eu-1", "{server: 'https://eu-1.example.com:6443'}"));
@@ -387,7 +387,7 @@ fn a_changed_provider_file_is_a_change() {
     for name in ["d0", "d1"] {
         git(&fleet, "manifests", &["add", "--all"]);
         git(&fleet, "manifests", &["commit", "--quiet", "-m", name]);
-        origin.publish(&[]).ends(0).says("[tie-not-found]");
+        origin.publish(&[]).ends(0).says("[unmatched-entry]");
         assert_eq!(origin.git(&["show", "main:bundles/argocd/eu/cluster.yaml"]), before);
         fleet.credential("eu", name, "x");
     }

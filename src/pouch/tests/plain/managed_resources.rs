@@ -84,7 +84,7 @@ fn a_value_that_would_stand_in_plain_sight_breaks_the_template_alone() {
     let before = fleet.tree("bundles");
     fleet.edit("manifests/template.yaml", "name: my-pull-secret", "name: '{{ index .Data.pull \"config\" }}'");
     let ran = fleet.run(&["render"]).ends(3);
-    assert!(ran.stderr.contains("invalid-template") && !ran.stderr.contains("not-a-real-key"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("invalid-object") && !ran.stderr.contains("not-a-real-key"), "{}", ran.stderr);
     let secrets = |tree: Tree| tree.into_iter().filter(|(path, _)| path.contains("my-pull-secret")).collect::<Vec<_>>();
     assert_eq!(secrets(fleet.tree("bundles")), secrets(before));
 }

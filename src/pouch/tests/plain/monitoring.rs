@@ -108,7 +108,7 @@ fn rules_dashboard_and_documentation_name_metrics_that_there_are() {
     let mut all = families(&text);
     assert!(all.len() >= 12, "{all:?}");
     all.append(&mut families(&compared()));
-    // `live` sees it written: `apply` needs a region.
+    // `live` sees it written: `deliver` needs a region.
     const APPLIED: &str = "pouch_region_applied";
     all.insert(APPLIED.to_owned());
     let mut sampled = names(&text.lines().filter(|line| !line.starts_with('#')).collect::<Vec<_>>().join("\n"));

@@ -31,7 +31,7 @@ fn a_good_bundle_is_proved() {
     let consumer = stage.consumer();
     consumer.finds("a consumer", &[]);
     assert_eq!(consumer.summary["proved"][0]["tags"], false);
-    assert!(consumer.stderr.contains("warning[tags-not-verified]"), "{}", consumer.stderr);
+    assert!(consumer.stderr.contains("warning[not-proved]"), "{}", consumer.stderr);
 
     let holder = stage.holder("us-east");
     holder.finds("who holds a key", &[]);
@@ -45,7 +45,7 @@ fn a_good_bundle_is_proved() {
     // A region's user has the bundle and nothing else.
     let user = stage.verify(&["bundles"]);
     user.finds("a region's user", &[]);
-    for code in ["tags-not-verified", "recipients-not-compared"] {
+    for code in ["not-proved", "not-proved"] {
         assert!(user.stderr.contains(code), "{}", user.stderr);
     }
     assert_eq!(user.summary["fleet"], "quickstart");

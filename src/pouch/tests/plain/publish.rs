@@ -238,7 +238,7 @@ fn an_execution_bit_is_healed() {
     origin.commit_beside(&format!("chmod +x {EU_SECRET} bundles/flux/eu/core.yaml bundles/.gitattributes"));
     assert_eq!(modes(), 3);
     let healed = origin.publish(&[]).ends(0).outcome("eu", "published").outcome("us", "unchanged");
-    healed.says("warning[tampered-file]").says("is marked as executable");
+    healed.says("warning[not-as-published]").says("is marked as executable");
     assert_eq!(modes(), 0);
     origin.publish(&[]).ends(0).outcome("eu", "unchanged");
     // The same in a folder.

@@ -193,7 +193,7 @@ fn profiles_as_other_projects_have_them_are_read() {
         fleet.write("manifests/profile.yaml", &text);
         fleet.write("manifests/s.yaml", secret("team-a", "s", "value: not-real"));
         let checked = fleet.run(&["check", "-v"]).ends(0);
-        assert!(!checked.stdout.contains("invalid-inventory"), "{file}\n{text}\n{}", checked.stdout);
+        assert!(!checked.stdout.contains("unreadable-object"), "{file}\n{text}\n{}", checked.stdout);
         for words in expect {
             explained(&fleet, words);
         }
@@ -307,7 +307,7 @@ fn a_gate_holds_and_withdraws_nothing() {
     assert_eq!(fleet.tree("bundles"), before);
     explained(&fleet, "held [region-gated]");
     fleet.write("pouch.yaml", TIED.replace("    requireConditions: [ControlPlaneHealthy, Joined]\n", ""));
-    fleet.render(&[]).ends(0).says("[tie-not-found]");
+    fleet.render(&[]).ends(0).says("[unmatched-entry]");
     assert_ne!(fleet.tree("bundles"), before);
 }
 
@@ -459,7 +459,7 @@ fn a_real_placement_opens_its_regions_says_so_and_gives_the_same_bytes_from_what
 #[test]
 fn a_region_without_a_profile_is_told_where_others_have_one() {
     let Some(fleet) = placed() else { return };
-    let told = |fleet: &Fleet| fleet.run(&["check", "-v"]).ends(7).stdout.matches("info[untied-region]").count();
+    let told = |fleet: &Fleet| fleet.run(&["check", "-v"]).ends(7).stdout.matches("info[untied]").count();
     assert_eq!(told(&fleet), 0);
     fleet.configure("inventory: {clusterProfile: {namespace: fleet1, name: cluster3}}, ", "");
     assert_eq!(told(&fleet), 1);

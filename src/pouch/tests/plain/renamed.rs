@@ -1,6 +1,10 @@
 //! Names of before the first release: each is answered with the one in its place.
 
-use pouch_core::renamed::{COMMANDS, FLAGS, KEYS, Renamed};
+use pouch_core::finding::{Class, Code};
+use pouch_core::name::{Directory, FleetName};
+use pouch_core::renamed::{CODES, COMMANDS, FLAGS, KEYS, Renamed};
+use pouch_core::report::pages::REFUSALS;
+use pouch_core::reuse::{ReuseKey, manifest_line};
 
 use crate::support::fleet::Fleet;
 use crate::support::root;
@@ -19,7 +23,7 @@ fn the_changelog_says_what_each_name_is_now() {
         let name = |name: &str| name.replace('*', "NAME");
         format!("| {what} | `{}` | `{}` |\n", name(renamed.old), name(renamed.new))
     };
-    let rows = [("command", &COMMANDS[..]), ("flag", &FLAGS), ("key", &KEYS)];
+    let rows = [("command", &COMMANDS[..]), ("flag", &FLAGS), ("key", &KEYS), ("code", &CODES)];
     let rows = rows.into_iter().flat_map(|(what, all)| all.iter().map(move |renamed| row(what, renamed)));
     let expect = format!("| | before | now |\n|---|---|---|\n{}", rows.collect::<String>());
     if std::env::var_os("POUCH_REWRITE").is_some() {
@@ -80,6 +84,85 @@ fn old_fields_are_answered_all_at_once_beside_other_faults() {
         assert!(says("called") || says("replaced by"), "{new}: {}", ran.stderr);
     }
     assert!(ran.stderr.contains("unknown field \"zebra\"") && ran.stderr.contains("repository"), "{}", ran.stderr);
+}
+
+#[test]
+fn an_old_code_is_read_as_the_one_that_it_is_now() {
+    let fleet = Fleet::with_credentials(1);
+    let lines: String = CODES.iter().map(|renamed| format!("  {}: error\n", renamed.old)).collect();
+    fleet.configure("regions:", &format!("findings:\n{lines}regions:"));
+    fleet.run(&["check"]).ends(0);
+    for renamed in CODES {
+        let page = fleet.run(&["help", renamed.old]).ends(0);
+        assert!(page.stdout.starts_with(&format!("{} (", renamed.new)), "{}", page.stdout);
+        assert_eq!(page.stdout, fleet.run(&["help", renamed.new]).ends(0).stdout);
+    }
+    for (word, exit) in REFUSALS {
+        let page = fleet.run(&["help", word]).ends(0).stdout;
+        assert!(page.starts_with(&format!("{word} (error, {exit})\n")), "{page}");
+    }
+}
+
+#[test]
+fn two_old_codes_of_one_finding_say_the_same() {
+    let fleet = Fleet::with_credentials(1);
+    fleet.configure("regions:", "findings: {untied-profile: info, untied-region: warning, zebra: info}\nregions:");
+    let ran = fleet.run(&["check"]).ends(64).says("zebra").says("Write one line for both: `untied: warning`");
+    assert!(ran.stderr.contains("findings.untied-region"), "{}", ran.stderr);
+    fleet.configure("untied-profile: info, untied-region: warning, zebra: info", "untied-profile: off, untied: off");
+    fleet.run(&["check"]).ends(0);
+}
+
+/// A manifest that says why an object stays by another word than today's is as good, and no reason for a commit.
+#[test]
+fn an_old_reason_in_a_bundle_is_read_as_the_one_of_now() {
+    let fleet = Fleet::with_credentials(2);
+    fleet.render(&[]).ends(0);
+    fleet.edit("manifests/eu-c0-secret.yaml", "kind: Secret", "kind: Secret\ntype: example.com/other");
+    fleet.render(&[]).ends(3).says("immutable-field").outcome("eu", "published");
+    fleet.render(&[]).ends(3).outcome("eu", "unchanged");
+    let path = "bundles/regions/eu/bundle.yaml";
+    let (now, body) = (fleet.read(path), |text: &str| text.split_once('\n').unwrap().1.to_owned());
+    let key = ReuseKey::parse(fleet.read("reuse.key").trim()).unwrap();
+    let vouched = |text: &str| {
+        let line = manifest_line(&key, &FleetName::from("acme"), &Directory::from("eu"), text.as_bytes());
+        line + text
+    };
+    let old = body(&now).replace("reason: immutable-field", "reason: secret-type-changed");
+    assert_ne!(old, body(&now));
+    fleet.write(path, vouched(&old));
+    let stands = fleet.tree("bundles");
+    fleet.run(&["plan", "--detailed-exitcode"]).ends(0);
+    fleet.render(&[]).ends(3).outcome("eu", "unchanged");
+    fleet.run(&["verify"]).ends(0);
+    assert_eq!(fleet.tree("bundles"), stands);
+    // What is changed anyway is written in the words of now.
+    fleet.credential("eu", "c2", "new");
+    fleet.render(&[]).ends(3).outcome("eu", "published");
+    assert!(fleet.read(path).contains("reason: immutable-field") && !fleet.read(path).contains("secret-type-changed"));
+    // A word that never was one is another thing.
+    let strange = body(&fleet.read(path)).replace("immutable-field", "secret-type-chnaged");
+    fleet.write(path, vouched(&strange));
+    fleet.render(&[]).ends(3).outcome("eu", "published");
+    // Nothing vouches for a word that somebody else wrote.
+    fleet.write(path, fleet.read(path).replace("reason: immutable-field", "reason: secret-type-changed"));
+    fleet.render(&[]).ends(4).says("unsigned-bundle");
+}
+
+/// What a code decides is no other thing than before.
+#[test]
+fn no_code_changed_its_class_by_its_name() {
+    let class = |code: &str| Code::parse(code).map(Code::class);
+    for renamed in CODES {
+        let expected = match renamed.new {
+            "forbidden-place" => Class::Refused,
+            "invalid-object" | "immutable-field" => Class::Broken,
+            "unreadable-object" => Class::Source,
+            "missing-on-region" => Class::Fault,
+            _ => Class::Notice,
+        };
+        assert_eq!(class(renamed.old), Some(expected), "{}", renamed.old);
+    }
 }
 
 #[test]

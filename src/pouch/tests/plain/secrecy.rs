@@ -91,7 +91,7 @@ fn s03_a_touched_rule_is_reported_and_sealed_anew() {
         }
         fleet.write(&path, good.replacen(from.as_str(), to, 1));
         let ran = fleet.render();
-        ran.ended(0).says(&["warning[tampered-file]", GOOD[2]]);
+        ran.ended(0).says(&["warning[not-as-published]", GOOD[2]]);
         let healed = fs::read_to_string(fleet.path(&path)).unwrap();
         assert!(sealed.insert(healed.clone()) && healed != good, "{to}: not sealed anew");
         // Line by line what it was, but for what is random in any sealing.
@@ -108,7 +108,7 @@ fn s03_a_touched_rule_is_reported_and_sealed_anew() {
     assert!(unlike.is_empty(), "the file has none of {unlike:?}");
     // The control: an untouched file is no finding and keeps its bytes.
     let before = fleet.published();
-    fleet.render().ended(0).keeps_quiet_about(&["tampered-file"]);
+    fleet.render().ended(0).keeps_quiet_about(&["not-as-published"]);
     assert_eq!(differing(&before, &fleet.published()), none());
 }
 
@@ -137,7 +137,7 @@ fn s03_no_name_of_an_entry_keeps_it_open() {
         "manifests/names.yaml",
         fs::read_to_string(fleet.path("manifests/names.yaml")).unwrap().replace("x_unencrypted", "'a:b'"),
     );
-    fleet.render().ended(3).says(&["error[malformed-secret]"]);
+    fleet.render().ended(3).says(&["error[invalid-object]"]);
 }
 
 /// What steers a terminal, forges a line or commands a CI system.

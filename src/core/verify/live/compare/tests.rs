@@ -143,7 +143,7 @@ impl Shelf {
         assert!(findings.iter().all(|finding| finding.region.is_some() && !finding.help.is_empty()), "{findings:?}");
         let shown = settle(findings).into_iter().map(|f| format!("{}: {}\n", f.code.text(), f.message));
         let shown: String = shown.collect();
-        assert!(!shown.replace("values-not-compared", "").contains("value"), "a value is shown: {shown}");
+        assert!(!shown.replace("not-proved", "").contains("value"), "a value is shown: {shown}");
         shown.trim_end().to_string()
     }
 
@@ -410,10 +410,7 @@ fn what_is_being_deleted_is_as_good_as_missing() {
         with(&[&made, &written], "team-a"),
         "missing-on-region: Namespace team-a is being deleted on the region"
     );
-    assert_eq!(
-        with(&[&written], "team-a"),
-        "namespace-missing-on-region: Namespace team-a is being deleted on the region"
-    );
+    assert_eq!(with(&[&written], "team-a"), "missing-on-region: Namespace team-a is being deleted on the region");
     assert_eq!(with(&[&written], "team-b"), "");
 }
 
@@ -539,7 +536,7 @@ fn namespaces_are_there_and_have_the_labels_that_are_configured() {
     );
     assert_eq!(
         gone(&shelf(&[]), "team-a"),
-        "namespace-missing-on-region: Namespace team-a is not on the region, and the bundle's object in it is \
+        "missing-on-region: Namespace team-a is not on the region, and the bundle's object in it is \
          missing too"
     );
     // A Credential's own namespace: nothing lands there, and its labels count.
@@ -611,7 +608,7 @@ fn without_the_key_names_and_types_are_compared() {
                  stale-entry: Secret team-a/s has data.c on the region, which the bundle does not have; no field \
                  manager owns it";
     // The word `value` is what this test's harness looks for.
-    let (code, rest) = (Code::ValuesNotCompared.text(), "--no-values: nobody vouches");
+    let (code, rest) = (Code::NotProved.text(), "--no-values: nobody vouches");
     let found = without_values(&shelf, None, &live);
     assert!(found.starts_with(names) && found.contains(code) && found.contains(rest), "{found}");
 

@@ -111,7 +111,7 @@ fn a_set_that_names_what_the_bundle_lacks_proves_nothing() {
 fn without_a_hash_in_the_manifest_nobody_knows_what_arrived() {
     let noted = of_set("pouch-pull", &applied(HASH, true));
     let (said, line) = looked(&[PAYLOAD, SET], None, READY, &noted);
-    assert!(said.starts_with("values-not-compared: whether Secret team-a/pouch-pull-1 arrived"), "{said}");
+    assert!(said.starts_with("not-proved: whether Secret team-a/pouch-pull-1 arrived"), "{said}");
     assert_eq!(line, "delivered to 0 of 1 Cluster");
     // What was not applied is known all the same.
     let (said, _) = looked(&[PAYLOAD, SET], None, READY, &of_set("pouch-pull", &applied(HASH, false)));

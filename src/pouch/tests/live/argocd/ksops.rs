@@ -72,7 +72,7 @@ fn another_type(region: &mut Delivered, argo: &ArgoCd) {
     let mut other = odd("other", 1)[1].clone();
     other["type"] = serde_json::json!("example.com/other");
     region.put(&[vec![other], aws("aws", 3)].concat());
-    region.origin().publish(&[]).ends(3).says("error[secret-type-changed]: the type of Secret team-a/other changes");
+    region.origin().publish(&[]).ends(3).says("error[immutable-field]: the type of Secret team-a/other changes");
     synced(region, argo);
     assert_eq!(region.differences(), ["Secret team-a/other type differs"]);
     region.verify_live(&[]).ends(0);
@@ -95,7 +95,7 @@ fn what_is_not_as_sealed(region: &mut Delivered, argo: &ArgoCd) {
         region.is_exact();
         region.verify().ends(8);
         region.verify_live(&[]).ends(8).says("error[untrusted-bundle]");
-        region.origin().publish(&[]).says("[tampered-file]");
+        region.origin().publish(&[]).says("[not-as-published]");
         synced(region, argo);
         region.is_exact();
     }

@@ -98,7 +98,7 @@ fn another_type(region: &mut Delivered, argo: &ArgoCd) {
     let mut other = odd("odd", 3)[1].clone();
     other["type"] = json!("example.com/other");
     region.put(&[vec![other], aws("aws", 3)].concat());
-    region.origin().publish(&[]).ends(3).says("error[secret-type-changed]: the type of Secret team-a/odd changes");
+    region.origin().publish(&[]).ends(3).says("error[immutable-field]: the type of Secret team-a/odd changes");
     synced(region, argo);
     let differences = region.differences();
     let is_of_it = |line: &String| line.starts_with("Secret team-a/odd ");
@@ -127,7 +127,7 @@ fn who_writes_to_the_branch(region: &mut Delivered, argo: &ArgoCd) {
         region.verify_live(&[]).ends(8);
 
         let ran = region.origin().publish(&[]);
-        assert!(ran.stderr.contains("[tampered-file]"), "{}", ran.stderr);
+        assert!(ran.stderr.contains("[not-as-published]"), "{}", ran.stderr);
         synced(region, argo);
         region.is_exact();
     }

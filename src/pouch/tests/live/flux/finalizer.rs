@@ -23,7 +23,7 @@ fn a_secret_of_another_type_stalls_nothing_else() {
     secret["type"] = json!("example.com/other");
     region.put(&[vec![secret], azure("azure", "azure-secret", 2), odd("other", 2)].concat());
     let ran = region.origin().publish(&[]).ends(3);
-    assert!(ran.stderr.contains("error[secret-type-changed]"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("error[immutable-field]"), "{}", ran.stderr);
     all_ready(&flux.sync());
     let differences = region.differences();
     let is_of_it = |line: &String| line.starts_with("Secret team-a/odd ");

@@ -47,7 +47,7 @@ fn mended(region: &Delivered, flux: &Flux, path: &str) {
     assert!(ran.stderr.contains(&untrusted), "{}", ran.stderr);
     assert!(!ran.stdout.contains("  as published"), "{}", ran.stdout);
     let ran = region.origin().publish(&[]);
-    assert!(ran.stderr.contains("[tampered-file]"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("[not-as-published]"), "{}", ran.stderr);
     region.verify().ends(0);
     all_ready(&flux.sync());
     region.is_exact();

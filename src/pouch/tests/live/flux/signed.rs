@@ -48,7 +48,7 @@ fn only_signed_commits_are_applied() {
     // pouch's next commit mends the branch, and is signed.
     region.put(&azure("azure", "azure-secret", 2));
     let ran = region.publish();
-    assert!(ran.stderr.contains("[tampered-file]"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("[not-as-published]"), "{}", ran.stderr);
     all_ready(&flux.sync());
     region.is_exact();
     region.verify_live(&[]).ends(0);

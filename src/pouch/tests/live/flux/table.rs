@@ -107,7 +107,7 @@ fn another_type(region: &mut Delivered, flux: &Flux) {
     all_ready(&flux.sync());
     region.put(&[vec![other], aws("aws", 4)].concat());
     let ran = region.origin().publish(&[]).ends(3);
-    assert!(ran.stderr.contains("error[secret-type-changed]: the type of Secret team-a/odd changes"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("error[immutable-field]: the type of Secret team-a/odd changes"), "{}", ran.stderr);
     all_ready(&flux.sync());
     assert_eq!(region.differences(), ["Secret team-a/odd type differs"]);
     region.verify_live(&[]).ends(0);

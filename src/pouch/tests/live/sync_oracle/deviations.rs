@@ -50,7 +50,7 @@ fn of(kind: &str, name: &'static str, fields: &Value, change: impl FnOnce(&mut V
         tell: None,
         copied: 1,
         published: 0,
-        told: "invalid-sync-rule",
+        told: "invalid-object",
         differs: false,
     }
 }

@@ -35,7 +35,7 @@ fn wrong_types_in_a_credential() {
         bad.replacen(from, to, 1)
     };
     let identity = "{apiVersion: v1, kind: Secret, name: bad, namespace: team-b}";
-    let invalid = "error[invalid-credential]";
+    let invalid = "error[invalid-object]";
     each(
         [
             ("region is a number", with("region: eu-west", "region: 7"), &[invalid, "spec.region"][..]),
@@ -206,7 +206,7 @@ fn secrets_that_are_none() {
             credential("team-b", "bad", "v1", "Secret")
         )
     };
-    let malformed = "error[malformed-secret]";
+    let malformed = "error[invalid-object]";
     let at = "manifests/bad.yaml:8:1";
     let encoded = base64(CANARY.as_bytes());
     each(
@@ -290,7 +290,7 @@ fn identities_that_a_region_would_refuse() {
             (
                 "no namespace",
                 SPEC.replace(", namespace: team-b}", "}"),
-                &["error[missing-reference-namespace]", "spec.clientSecret"],
+                &["error[invalid-object]", "spec.clientSecret"],
             ),
             (
                 "another team",
@@ -347,10 +347,10 @@ fn provider_interfaces_that_lead_astray() {
     let kinds = "kinds: [{group: example.com, kind: OwnIdentity, scope: Namespaced, allowedNamespaces: all}]\n";
     each(
         [
-            ("a path to a number", secret("spec.number"), &["error[invalid-reference]", "spec.number", "number"][..]),
-            ("a path to a map", secret("spec"), &["error[invalid-reference]", "spec"]),
-            ("a path through text", secret("spec.text.a"), &["error[invalid-reference]", "spec.text.a"]),
-            ("a name that leads out", secret("spec.out"), &["error[invalid-reference]", "spec.out"]),
+            ("a path to a number", secret("spec.number"), &["error[invalid-object]", "spec.number", "number"][..]),
+            ("a path to a map", secret("spec"), &["error[invalid-object]", "spec"]),
+            ("a path through text", secret("spec.text.a"), &["error[invalid-object]", "spec.text.a"]),
+            ("a name that leads out", secret("spec.out"), &["error[invalid-object]", "spec.out"]),
             (
                 "a Pod",
                 "{version: v1, kind: Pod, nameFieldPath: spec.pod}".to_owned(),
@@ -359,11 +359,11 @@ fn provider_interfaces_that_lead_astray() {
             (
                 "a path that is a number",
                 "{version: v1, kind: Secret, nameFieldPath: 7}".to_owned(),
-                &["error[invalid-definition]"],
+                &["error[invalid-object]"],
             ),
-            ("a path that is no path", secret("'spec..a['"), &["error[invalid-definition]"]),
-            ("no kind", "{version: v1, nameFieldPath: spec.pod}".to_owned(), &["error[invalid-definition]"]),
-            ("text for a reference", CANARY.to_owned(), &["error[invalid-definition]"]),
+            ("a path that is no path", secret("'spec..a['"), &["error[invalid-object]"]),
+            ("no kind", "{version: v1, nameFieldPath: spec.pod}".to_owned(), &["error[invalid-object]"]),
+            ("text for a reference", CANARY.to_owned(), &["error[invalid-object]"]),
         ],
         |(name, paths, words)| {
             let text = own_kind("OwnIdentity", &format!("{{number: 7, text: {CANARY}, out: ../../x, pod: web}}"))
@@ -382,7 +382,7 @@ fn provider_interfaces_that_lead_astray() {
             "OwnIdentity",
             "{group: example.com, version: v1, kind: OwnIdentity, nameFieldPath: spec.a, namespaceFieldPath: spec.nowhere}",
         );
-    check("no namespace on the way", spoil(circle, kinds), 3, &["error[missing-reference-namespace]", "team-b/bad"]);
+    check("no namespace on the way", spoil(circle, kinds), 3, &["error[invalid-object]", "team-b/bad"]);
     let kind = own_kind("OwnIdentity", "{a: x}") + &provider("bad", "OwnIdentity", "");
     check(
         "a kind that is not published",

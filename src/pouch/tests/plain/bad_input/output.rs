@@ -327,7 +327,7 @@ fn a_touched_file_is_healed_and_reported() {
         }
         let ran = fleet.render();
         eprintln!("--- {path}\n{}", ran.err);
-        ran.ended(0).says(&["warning[tampered-file]", path]).helps();
+        ran.ended(0).says(&["warning[not-as-published]", path]).helps();
         let now = fleet.published();
         assert!(good.keys().eq(now.keys()), "{:?}", now.keys());
         let changed = differing(&good, &now);
@@ -348,7 +348,9 @@ fn a_touched_file_is_healed_and_reported() {
     );
     let held = fleet.render();
     eprintln!("{}", held.err);
-    held.ended(4).says(&["warning[tampered-file]", GOOD[0], "error[reseal-held]", "--accept-reseal eu-west="]).helps();
+    held.ended(4)
+        .says(&["warning[not-as-published]", GOOD[0], "error[reseal-held]", "--accept-reseal eu-west="])
+        .helps();
     let digest: String = held.err.split("--accept-reseal eu-west=").nth(1).unwrap().chars().take(16).collect();
     fleet.run(&["render", "--accept-reseal", &format!("eu-west={digest}")]).ended(0);
     fleet.render().ended(0).keeps_quiet_about(&["tampered"]);

@@ -1,11 +1,9 @@
 //! `docs/findings.md` lists every code, and the page of each class explains its codes with examples that run.
 //!
-//! An example is a section's blocks, in order: `yaml before` is written and rendered, `sh` is run, `yaml
-//! example` is written and rendered last, with `-v`, which must print the section's `text` block. A
-//! further word names the file, by default `manifests/example.yaml`. What a section does not say comes
-//! from the page's first block, the configuration. `text verify` and further arguments is what that command
-//! prints in place of the last render, after the page's block `yaml verify` was rendered. `text not-run` is what no example can make, and
-//! `text live` what takes an API server: the test `live::verify` sees it printed.
+//! An example is the blocks of a section, or of a part of it below a title. It starts from the page's `base` blocks; `yaml
+//! FILE` writes a file, `diff FILE` changes one, and `sh` is run. Then `pouch render -v` must print the `text` block. A `text
+//! COMMAND` is what that command prints in place of the render, `text not-run` what no example can make, and `text live` what
+//! takes an API server: the test `live::verify` sees it printed.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -48,7 +46,10 @@ fn every_code_has_one_section_that_states_severity_meaning_and_cure() {
         assert_eq!(titles, codes.clone().map(|code| code.text()).collect::<Vec<_>>(), "{}", page_of(class));
         for (code, (_, text)) in codes.zip(sections) {
             let severity = code.severity().word();
-            let head = format!("\n**{}{}.** {}\n", severity[..1].to_uppercase(), &severity[1..], code.meaning());
+            let otherwise = code.otherwise().map(|(other, when)| format!("; {} {when}", other.word()));
+            let otherwise = otherwise.unwrap_or_default();
+            let head =
+                format!("\n**{}{}{otherwise}.** {}\n", severity[..1].to_uppercase(), &severity[1..], code.meaning());
             assert!(text.starts_with(&head), "the section of {} does not start with\n{head}", code.text());
             assert!(text.contains("\n**Cure.** "), "{} has no cure", code.text());
         }
@@ -62,7 +63,9 @@ fn the_index_lists_every_code() {
         let page = class.word();
         let _ = write!(index, "\n## Class {page}\n\n| code | severity | meaning |\n|---|---|---|\n");
         for code in Code::ALL.iter().filter(|code| code.class() == class) {
-            let (text, severity) = (code.text(), code.severity().word());
+            let otherwise = code.otherwise().map(|(other, when)| format!("; {} {when}", other.word()));
+            let (text, severity) =
+                (code.text(), format!("{}{}", code.severity().word(), otherwise.unwrap_or_default()));
             let _ = writeln!(index, "| [`{text}`](findings/{page}.md#{text}) | {severity} | {} |", code.meaning());
         }
     }
@@ -83,9 +86,10 @@ fn every_example_prints_what_is_shown() {
         let page = text_of(&page_of(class));
         let (intro, sections) = sections(&page);
         let mut new = page.clone();
-        for (code, text) in sections {
+        let parts = sections.into_iter().flat_map(|(code, text)| parts(code, text));
+        for (code, text) in parts {
             let shown = blocks(text).into_iter().find(|block| block.language == "text");
-            let shown = shown.unwrap_or_else(|| panic!("{code} has no example"));
+            let shown = shown.unwrap_or_else(|| panic!("{code} has no example:\n{text}"));
             let Some(printed) = example(code, &blocks(intro), &blocks(text), shown.rest) else { continue };
             if printed.iter().any(|finding| same(shown.text, finding)) {
                 continue;
@@ -103,6 +107,17 @@ fn every_example_prints_what_is_shown() {
         }
     }
     assert!(wrong.is_empty(), "{wrong}");
+}
+
+/// The parts of a section that have an example of their own, each below a title; else the section.
+fn parts<'t>(code: &'t str, section: &'t str) -> Vec<(&'t str, &'t str)> {
+    let mut parts = section.split("\n### ");
+    let first = parts.next().unwrap_or_default();
+    let mut parts: Vec<(&str, &str)> = parts.map(|part| (code, part)).collect();
+    if parts.is_empty() || blocks(first).iter().any(|block| block.language == "text") {
+        parts.insert(0, (code, first));
+    }
+    parts
 }
 
 /// Does what an example says, from its page's base on, and gives the findings as printed.

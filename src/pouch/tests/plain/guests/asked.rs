@@ -168,9 +168,9 @@ fn what_a_template_makes_is_called_by_its_name_and_its_template() {
     );
     fleet.run(&["render"]).ends(0);
     for (kind, code) in [
-        ("example.com/login", "secret-type-changed"),
+        ("example.com/login", "immutable-field"),
         ("kubernetes.io/service-account-token", "forbidden-type"),
-        ("kubernetes.io/dockerconfigjson", "malformed-secret"),
+        ("kubernetes.io/dockerconfigjson", "invalid-object"),
     ] {
         fleet.write("manifests/template.yaml", TEMPLATE.replace("Opaque", kind));
         for format in ["text", "json", "markdown", "html"] {

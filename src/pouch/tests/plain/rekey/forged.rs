@@ -62,7 +62,7 @@ fn what_may_be_in_use_or_made_stays() {
         ),
         (
             rules("7"),
-            "invalid-access-management",
+            "unreadable-object",
             "Credential eu-team/c0 may still exist: the objects that would tell were not read or not understood",
             rules("[]"),
         ),

@@ -6,7 +6,26 @@ use core::fmt::Display;
 
 /// `a, b and 3 more`: names at most `most` things of `count`; empty if there are none.
 pub fn few<T: Display>(things: impl IntoIterator<Item = T>, count: usize, most: usize) -> String {
-    let named: Vec<String> = things.into_iter().take(most).map(|thing| thing.to_string()).collect();
+    and_more(things.into_iter().take(most).map(|thing| thing.to_string()).collect(), count)
+}
+
+/// The most characters of a list in a message, so that the message has no more than 300.
+const WIDTH: usize = 100;
+
+/// Like [`few`], and of these the first that fit into 100 characters: for messages with lists of names as long as may be.
+pub fn few_that_fit<T: Display>(things: impl IntoIterator<Item = T>, count: usize, most: usize) -> String {
+    let (mut named, mut width) = (Vec::new(), 0_usize);
+    for thing in things.into_iter().take(most).map(|thing| thing.to_string()) {
+        width = width.saturating_add(thing.chars().count()).saturating_add(2);
+        if !named.is_empty() && width > WIDTH {
+            break;
+        }
+        named.push(thing);
+    }
+    and_more(named, count)
+}
+
+fn and_more(named: Vec<String>, count: usize) -> String {
     match count.saturating_sub(named.len()) {
         0 => named.join(", "),
         more => format!("{} and {more} more", named.join(", ")),
@@ -49,6 +68,15 @@ mod tests {
         for (number, expect) in [(0, "0 entries"), (1, "1 entry"), (2, "2 entries")] {
             assert_eq!(counted(number, "entry", "entries"), expect);
         }
+    }
+
+    #[test]
+    fn a_list_is_short_whatever_its_names_are() {
+        let long = ["a".repeat(60), "b".repeat(60), String::from("c")];
+        assert_eq!(few_that_fit(&long, 3, 5), format!("{} and 2 more", long[0]));
+        assert_eq!(few_that_fit(["x".repeat(200)], 1, 5), "x".repeat(200));
+        assert_eq!(few_that_fit(["a", "b", "c"], 7, 2), "a, b and 5 more");
+        assert!(few_that_fit(0..400, 400, 400).len() < 120);
     }
 
     #[test]

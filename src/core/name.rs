@@ -65,10 +65,39 @@ impl GroupKind {
     }
 }
 
-/// Kubectl's way: `Kind.group`, or `Kind` alone for the core group.
+/// The groups whose kinds are shown without them. No two kinds of these have one name, except `Cluster`.
+const SHOWN_BARE: [&str; 10] = [
+    "",
+    "addons.cluster.x-k8s.io",
+    "apiextensions.k8s.io",
+    "automation.kubensync.com",
+    CLUSTERS,
+    "clusterregistry.k8s.cisco.com",
+    "infrastructure.cluster.x-k8s.io",
+    "k0rdent.mirantis.com",
+    "multicluster.x-k8s.io",
+    "pouch",
+];
+
+/// The group of the `Cluster` that is shown without it.
+const CLUSTERS: &str = "cluster.x-k8s.io";
+
+impl GroupKind {
+    /// `Kind.group`, or `Kind` of the core group: what is read back.
+    pub fn qualified(&self) -> String {
+        if self.group == "" { format!("{}", self.kind) } else { format!("{}.{}", self.kind, self.group) }
+    }
+
+    /// Returns true if the kind is shown without its group.
+    pub fn is_shown_bare(&self) -> bool {
+        SHOWN_BARE.contains(&self.group.as_str()) && (self.kind != "Cluster" || self.group == CLUSTERS)
+    }
+}
+
+/// `Kind` of the groups that pouch is about, and of any other `Kind.group`, as kubectl takes it.
 impl fmt::Display for GroupKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.group == "" { write!(f, "{}", self.kind) } else { write!(f, "{}.{}", self.kind, self.group) }
+        if self.is_shown_bare() { write!(f, "{}", self.kind) } else { write!(f, "{}.{}", self.kind, self.group) }
     }
 }
 
@@ -278,7 +307,7 @@ impl Entry {
 
     fn path(&self) -> String {
         match self {
-            Self::Object(key) => format!("{}/{}", key.kind, key.path()),
+            Self::Object(key) => format!("{}/{}", key.kind.qualified(), key.path()),
             Self::Rule { rule, object: None } => format!("{SYNC_RULE}/{rule}"),
             Self::Rule { rule, object: Some(object) } => format!("{SYNC_RULE}/{rule}:{}", object.path()),
             Self::Template(name) => format!("{TEMPLATE}/{name}"),

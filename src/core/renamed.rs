@@ -28,14 +28,16 @@ const COUNTS: &str = "Remove it: it counted objects, and what is counted now are
 pub const COMMANDS: [Renamed; 1] = [to("apply", "deliver")];
 
 /// Flags and arguments of commands.
-pub const FLAGS: [Renamed; 10] = [
+pub const FLAGS: [Renamed; 12] = [
     to("keygen --identity FILE", "keygen --write-identity FILE"),
     to("log --older-than AGE --deny", "log --older-than AGE --deny warning"),
     to("plan --credential NAMESPACE/NAME", "plan NAMESPACE/NAME"),
     to("publish --accept-source SOURCE=STATE", "publish --accept-older SOURCE=STATE"),
+    to("publish --adopt REGION", "publish --replace-unsigned REGION"),
     to("publish --credential NAMESPACE/NAME", "publish NAMESPACE/NAME"),
     to("rbac --apply", "rbac --deliver"),
     to("rekey --accept-source SOURCE=STATE", "rekey --accept-older SOURCE=STATE"),
+    to("render --adopt REGION", "render --replace-unsigned REGION"),
     to("render --credential NAMESPACE/NAME", "render NAMESPACE/NAME"),
     to("render DIR", "render --output-dir DIR"),
     to("verify --live CONTEXT", "verify --live --context CONTEXT"),

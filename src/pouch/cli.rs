@@ -49,12 +49,15 @@ use crate::stop::{Stop, Stopped};
 use crate::ui::{Colour, Level, LogFormat, Ui};
 use crate::{telemetry, ui};
 
+/// The version, and of a release the commit that it was built of.
+const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), env!("POUCH_COMMIT"));
+
 /// Pack cloud credentials into sealed bundles, one per region
 ///
 /// pouch reads k0rdent Credentials from manifests, works out everything each of them needs, encrypts
 /// the Secrets with age in SOPS format, and writes one kustomize bundle per region for Flux or Argo CD.
 #[derive(Debug, Parser)]
-#[command(name = "pouch", version, max_term_width = 100, arg_required_else_help = true, disable_help_subcommand = true, after_long_help = EXAMPLES)]
+#[command(name = "pouch", version = VERSION, max_term_width = 100, arg_required_else_help = true, disable_help_subcommand = true, after_long_help = EXAMPLES)]
 pub struct Cli {
     #[command(flatten)]
     global: Global,

@@ -13,7 +13,7 @@ use super::delivery::Delivery;
 use super::error::{Faults, FieldPath};
 use super::forms::is_digest;
 use super::region::{RegionConfig, check_known};
-use super::setting::{Bytes, Percent, Seconds, Show, given, one_of, read_as, shown};
+use super::setting::{Bytes, Percent, Seconds, Show, Unit, given, one_of, read_as, shown};
 use crate::name::{Namespace, Region};
 use crate::yaml::emit::Tree;
 
@@ -60,7 +60,7 @@ impl Default for Limits {
     fn default() -> Self {
         Self {
             deletions: Deletions::DEFAULT,
-            retain_replaced: Seconds(3600),
+            retain_replaced: Seconds::of(1, Unit::Hour),
             reseal: Reseal::default(),
             accept: Vec::new(),
             sources: SourceLimits::DEFAULT,
@@ -161,7 +161,11 @@ pub struct GitLimits {
 
 impl Default for GitLimits {
     fn default() -> Self {
-        Self { idle: Seconds(120), total: Seconds(3600), settle: Seconds(30) }
+        Self {
+            idle: Seconds::of(2, Unit::Minute),
+            total: Seconds::of(1, Unit::Hour),
+            settle: Seconds::of(30, Unit::Second),
+        }
     }
 }
 
@@ -191,7 +195,7 @@ pub struct Deletions {
 impl Deletions {
     /// What holds unless the configuration says otherwise.
     pub const DEFAULT: Self =
-        Self { claimants: 1, percent: Percent(20), most: 10, keep: Percent(50), window: Seconds(24 * 3600) };
+        Self { claimants: 1, percent: Percent(20), most: 10, keep: Percent(50), window: Seconds::of(24, Unit::Hour) };
 
     /// How many of so many may be lost.
     pub fn allowed(&self, of: usize) -> usize {

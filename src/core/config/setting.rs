@@ -229,23 +229,59 @@ macro_rules! shown_as_text {
 }
 shown_as_text!(Directory, FleetName, Group, Kind, Name, Namespace, Region, SourceName, Recipient);
 
-/// A span of time in whole seconds, typed as a number with `s`, `m`, `h` or `d`.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
-pub struct Seconds(pub u64);
+/// A span of time in whole seconds, typed as a number with `s`, `m`, `h` or `d`. It is shown in the unit in which it was typed.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Seconds(pub u64, Unit);
+
+/// A unit of time.
+#[derive(Clone, Copy, Debug, Default)]
+pub enum Unit {
+    /// Seconds.
+    #[default]
+    Second,
+    /// Minutes.
+    Minute,
+    /// Hours.
+    Hour,
+    /// Days of 24 hours.
+    Day,
+}
+
+impl Unit {
+    const ALL: [Self; 4] = [Self::Second, Self::Minute, Self::Hour, Self::Day];
+
+    const fn seconds(self) -> u64 {
+        match self {
+            Self::Second => 1,
+            Self::Minute => 60,
+            Self::Hour => 3600,
+            Self::Day => 86400,
+        }
+    }
+
+    fn letter(self) -> &'static str {
+        match self {
+            Self::Second => "s",
+            Self::Minute => "m",
+            Self::Hour => "h",
+            Self::Day => "d",
+        }
+    }
+}
 
 impl Seconds {
+    /// Makes one of so many units.
+    pub const fn of(number: u64, unit: Unit) -> Self {
+        Self(number.saturating_mul(unit.seconds()), unit)
+    }
+
     /// Reads one; none if the text is not just so.
     pub fn parse(text: &str) -> Option<Self> {
-        let (number, unit) = text.split_at_checked(text.len().checked_sub(1)?)?;
-        let unit = match unit {
-            "s" => 1,
-            "m" => 60,
-            "h" => 3600,
-            "d" => 86400,
-            _ => return None,
-        };
+        let (number, letter) = text.split_at_checked(text.len().checked_sub(1)?)?;
+        let unit = Unit::ALL.into_iter().find(|unit| unit.letter() == letter)?;
         let plain = number.bytes().all(|b| b.is_ascii_digit());
-        number.parse::<u64>().ok().filter(|_| plain)?.checked_mul(unit).map(Self)
+        let number = number.parse::<u64>().ok().filter(|_| plain)?;
+        number.checked_mul(unit.seconds()).map(|seconds| Self(seconds, unit))
     }
 
     /// Finds out if a text is no such time, or less than `least` seconds.
@@ -278,14 +314,20 @@ impl JsonSchema for Seconds {
     }
 }
 
-/// The largest unit that gives a whole number.
 impl fmt::Display for Seconds {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let units = [(86400, "d"), (3600, "h"), (60, "m")];
-        let (unit, name) = units.into_iter().find(|(unit, _)| self.0.is_multiple_of(*unit)).unwrap_or((1, "s"));
-        write!(f, "{}{name}", self.0.checked_div(unit).unwrap_or_default())
+        write!(f, "{}{}", self.0.checked_div(self.1.seconds()).unwrap_or_default(), self.1.letter())
     }
 }
+
+/// The unit says how a time is shown and nothing else.
+impl PartialEq for Seconds {
+    fn eq(&self, other: &Self) -> bool {
+        self.0 == other.0
+    }
+}
+
+impl Eq for Seconds {}
 
 impl Show for Seconds {
     fn show(&self) -> Option<Tree<'_>> {
@@ -398,9 +440,12 @@ mod tests {
 
     #[test]
     fn durations_read_as_they_are_configured() {
-        for (seconds, text) in [(1, "1s"), (90, "90s"), (60, "1m"), (5400, "90m"), (3600, "1h"), (172_800, "2d")] {
-            assert_eq!(Seconds(seconds).to_string(), text);
-            assert_eq!(Seconds::parse(text), Some(Seconds(seconds)));
+        for (seconds, text) in
+            [(1, "1s"), (90, "90s"), (60, "1m"), (60, "60s"), (5400, "90m"), (86_400, "24h"), (172_800, "2d")]
+        {
+            let read = Seconds::parse(text).unwrap();
+            assert_eq!((read.0, &*read.to_string()), (seconds, text));
+            assert_eq!(read, Seconds::of(seconds, Unit::Second));
         }
     }
 }

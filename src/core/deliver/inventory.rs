@@ -169,7 +169,7 @@ impl Inventory {
             }
             let Some(kind) = name.strip_prefix(OBJECTS).map(kind) else { continue };
             inventory.kinds.entry(kind.clone()).or_default();
-            let mut needed = field(&format!("{NEEDED_BY}{kind}")).map(str::lines);
+            let mut needed = field(&format!("{NEEDED_BY}{}", kind.qualified())).map(str::lines);
             for line in text.lines() {
                 let (key, mut brought) = object(&kind, line).ok_or(Unusable::Malformed)?;
                 // Of a line that somebody added nobody knows who needs it.
@@ -191,10 +191,14 @@ impl Inventory {
     }
 
     fn emit_with(&self, namespace: &Namespace, over: Option<&str>, counts: bool) -> String {
-        let empty = |kind| [OBJECTS, NEEDED_BY].map(|of| (format!("{of}{kind}"), String::new()));
+        let empty =
+            |kind: &GroupKind| [OBJECTS, NEEDED_BY].map(|of| (of.to_string() + &kind.qualified(), String::new()));
         let kinds = self.kinds.keys().flat_map(empty);
         let mut kinds: BTreeMap<String, String> = kinds.collect();
-        let called = self.kinds.iter().filter_map(|(kind, called)| Some((format!("{CALLED}{kind}"), called.clone()?)));
+        let called = self
+            .kinds
+            .iter()
+            .filter_map(|(kind, called)| Some((CALLED.to_string() + &kind.qualified(), called.clone()?)));
         kinds.extend(called);
         let all: BTreeSet<&Claimant> = match counts {
             true => self.objects.values().flat_map(|brought| brought.needed.claimants()).collect(),
@@ -203,14 +207,14 @@ impl Inventory {
         let all: Vec<(&Claimant, String)> = all.into_iter().filter_map(|by| Some((by, written(by)?))).collect();
         let numbers: BTreeMap<&Claimant, usize> = all.iter().enumerate().map(|(at, (by, _))| (*by, at)).collect();
         for (key, brought) in &self.objects {
-            let lines = kinds.entry(format!("{OBJECTS}{}", key.kind)).or_default();
+            let lines = kinds.entry(format!("{OBJECTS}{}", key.kind.qualified())).or_default();
             let or_nothing = |text: &Option<String>| text.clone().unwrap_or_else(|| String::from(NOTHING));
             let (mark, version) = (or_nothing(&brought.mark), or_nothing(&brought.version));
             let _ = writeln!(lines, "{}/{} {mark} {version}", key.namespace_text(), key.name);
             if counts {
                 let needed = brought.needed.claimants().filter_map(|by| numbers.get(by));
                 let needed: Vec<String> = needed.map(usize::to_string).collect();
-                let lines = kinds.entry(format!("{NEEDED_BY}{}", key.kind)).or_default();
+                let lines = kinds.entry(format!("{NEEDED_BY}{}", key.kind.qualified())).or_default();
                 let _ = match &brought.needed {
                     Needed::Exchanged => writeln!(lines, "{EXCHANGED}"),
                     Needed::Unknown | Needed::By(_) if needed.is_empty() => writeln!(lines, "{NOTHING}"),

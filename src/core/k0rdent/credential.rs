@@ -120,7 +120,7 @@ mod tests {
         check(
             "{region: eu, identityRef: {apiVersion: infrastructure.cluster.x-k8s.io/v1beta1, kind: AzureClusterIdentity, \
              name: az.x, namespace: team-a, uid: 7}, projectionConfig: {}}",
-            "AzureClusterIdentity.infrastructure.cluster.x-k8s.io v1beta1 team-a az.x eu",
+            "AzureClusterIdentity v1beta1 team-a az.x eu",
         );
         check("{region: '', identityRef: {apiVersion: v1, kind: Secret, name: s, namespace: ''}}", "Secret v1 - s -");
         check("{region: null, identityRef: {apiVersion: v1, kind: Secret, name: s}}", "Secret v1 - s -");

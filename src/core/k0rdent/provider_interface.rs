@@ -286,7 +286,7 @@ mod tests {
             faults(&format!("{{clusterIdentities: [{{{kind}{of}, references: [{{{target}{path}}}]}}]}}"))
         };
         let at = "spec.clusterIdentities[0].references[0].nameFieldPath";
-        let of = "AzureClusterIdentity.infrastructure.cluster.x-k8s.io";
+        let of = "AzureClusterIdentity";
         for path in ["spec.clientSecrt.name", "spec.clientSecret.nane", "spce.clientSecret.name"] {
             let said = match path.starts_with("spec") {
                 true => format!("{at} leads to no field of {of}"),

@@ -1,4 +1,5 @@
 use super::*;
+use alloc::collections::BTreeSet;
 use alloc::string::{String, ToString as _};
 
 #[test]
@@ -80,4 +81,19 @@ fn api_versions_split_at_the_slash() {
     let identity = GroupKind::new("a.b", "Thing");
     assert_eq!(identity.api_version(&"v2".into()), "a.b/v2");
     assert_eq!(format!("{identity}"), "Thing.a.b");
+}
+
+#[test]
+fn no_two_kinds_are_shown_alike() {
+    let known = crate::kinds::all().map(|known| GroupKind::new(known.group, known.kind));
+    let identities = crate::capi::all().map(|rules| GroupKind::new(rules.group, rules.kind));
+    let foreign = ["Cluster", "Credential", "Region"].map(|kind| GroupKind::new("example.com", kind));
+    let registry = GroupKind::new("clusterregistry.k8s.cisco.com", "Cluster");
+    let kinds: BTreeSet<GroupKind> = known.chain(identities).chain(foreign).chain([registry.clone()]).collect();
+    let shown: BTreeSet<String> = kinds.iter().map(GroupKind::to_string).collect();
+    assert_eq!(shown.len(), kinds.len());
+    assert!(
+        kinds.iter().filter(|kind| kind.group != "example.com" && **kind != registry).all(GroupKind::is_shown_bare)
+    );
+    assert_eq!(registry.to_string(), registry.qualified());
 }

@@ -17,7 +17,7 @@ pub struct Allowances {
     /// Acceptances of the brake, from flags and configuration.
     pub accepted: Vec<Acceptance>,
     /// Regions whose unauthenticated files are replaced.
-    pub adopt: BTreeSet<String>,
+    pub replace_unsigned: BTreeSet<String>,
     /// Regions whose foreign files are removed.
     pub remove_foreign: BTreeSet<String>,
     /// Regions whose Secrets are all sealed anew, as far as they can be; `all` names every region.
@@ -34,8 +34,8 @@ pub struct Allowances {
 
 impl Allowances {
     /// Whether a region's unauthenticated files are replaced.
-    pub fn adopts(&self, to: &Destination<'_>) -> bool {
-        named(&self.adopt, to)
+    pub fn replaces_unsigned(&self, to: &Destination<'_>) -> bool {
+        named(&self.replace_unsigned, to)
     }
 
     /// Whether foreign files in a region's folders are removed.

@@ -15,7 +15,7 @@ use super::change::{Hold, Loss};
 use crate::config::{Accept, Acceptance, Deletions, Limits};
 use crate::finding::{Code, Finding};
 use crate::hash::sha256_hex;
-use crate::listing::{counted, few};
+use crate::listing::{counted, few_that_fit};
 use crate::name::{Claimant, Directory, FleetName, Kind, Namespace, ObjectKey, Region, SourceName};
 use crate::recipient::Recipient;
 
@@ -206,7 +206,7 @@ fn values(load: &Load<'_>, replaced: &Replaced, braked: &mut Braked, is_given: &
         braked.accepted.push(acceptance);
         return;
     }
-    let named = few(secrets.iter().map(|(key, _)| key), secrets.len(), SHOWN);
+    let named = few_that_fit(secrets.iter().map(|(key, _)| key), secrets.len(), SHOWN);
     let message = format!(
         "every value of region {} would be replaced at once, in {} Secrets: {named}",
         load.region,
@@ -465,7 +465,7 @@ fn hold_of(load: &Load<'_>, budget: &Deletions, beyond: &Beyond<'_>, accept: Acc
     let Beyond { account, bound, losing, losses } = beyond;
     let Account { whose, claimants, before, lost, .. } = account;
     let region = load.region;
-    let named = few(losses.iter().map(|loss| loss.shown()), losses.len(), OBJECTS);
+    let named = few_that_fit(losses.iter().map(|loss| loss.shown()), losses.len(), OBJECTS);
     let counts = count_losses(losses);
     let message = match whose {
         Whose::Anybody => format!("region {region} would lose {} of its {claimants} objects: {named}", losses.len()),
@@ -474,7 +474,7 @@ fn hold_of(load: &Load<'_>, budget: &Deletions, beyond: &Beyond<'_>, accept: Acc
                 0 => String::new(),
                 before => format!(", after {before} that lost something before,"),
             };
-            let paths = few(losing.iter().map(|by| by.path()), losing.len(), CLAIMANTS);
+            let paths = few_that_fit(losing.iter().map(|by| by.path()), losing.len(), CLAIMANTS);
             format!(
                 "{} of {claimants} {whose}{after} would lose {counts} in region {region}: {named}; claimants: {paths}",
                 losing.len()
@@ -506,15 +506,13 @@ fn hold_of(load: &Load<'_>, budget: &Deletions, beyond: &Beyond<'_>, accept: Acc
 /// What holds the withdrawals of many accounts.
 fn held_together(load: &Load<'_>, held: &[Beyond<'_>], losses: &BTreeSet<&Loss>, accept: Acceptance) -> Hold {
     let losing: BTreeSet<&Claimant> = held.iter().flat_map(|beyond| &beyond.losing).copied().collect();
-    let all: BTreeSet<String> = held.iter().map(|beyond| beyond.account.whose.to_string()).collect();
     let message = format!(
-        "{} would lose {} in region {}: {}; among {}; claimants: {}",
+        "{} would lose {} in region {}: {}; claimants: {}",
         counted(losing.len(), "claimant", "claimants"),
         count_losses(losses),
         load.region,
-        few(losses.iter().map(|loss| loss.shown()), losses.len(), OBJECTS),
-        few(&all, all.len(), OBJECTS),
-        few(losing.iter().map(|by| by.path()), losing.len(), CLAIMANTS),
+        few_that_fit(losses.iter().map(|loss| loss.shown()), losses.len(), OBJECTS),
+        few_that_fit(losing.iter().map(|by| by.path()), losing.len(), CLAIMANTS),
     );
     let help = format!(
         "That is more than limits.deletions lets go without a person. If all of them should go, pass \

@@ -205,7 +205,7 @@ pub(super) fn sharings(input: &Input<'_>, manifest: &Manifest, changes: &[Change
 pub(super) fn hold(input: &Input<'_>, pack: &Pack, changes: &[Change], history: &History) -> Braked {
     let region = input.terms.to.region;
     // If the key that vouched for the objects is lost, `rekey` still counts what stands there: that can hold a region,
-    // and lets nothing through. Whoever adopts a region asked for neither.
+    // and lets nothing through. --replace-unsigned asks for neither.
     let counted = evidence(input).filter(|_| input.terms.rekeys());
     let (accounts, added) = match (input.published.manifest(), &counted) {
         (Some(before), _) => {
@@ -246,9 +246,9 @@ pub(super) fn hold(input: &Input<'_>, pack: &Pack, changes: &[Change], history: 
     let is_left = |(key, packed): (&ObjectKey, &Packed)| {
         !key.kind.is_namespace() && !key.kind.is_config_map() && !packed.is_handover()
     };
-    // With nothing to count against, an adopted region could be emptied unseen.
+    // With nothing to count against, a region whose bundle is replaced could be emptied unseen.
     if !pack.objects.iter().any(is_left) && !retired && matches!(input.published.state, State::Unsigned) {
-        let message = format!("region {} would be adopted with nothing in it", region.name);
+        let message = format!("region {} would be written again with nothing in it", region.name);
         let finding = Finding::new(Code::DeletionsHeld, message).in_region(&region.name);
         braked.holds.push(Hold::fast(
             finding.help("Correct the sources first. If the region should be empty, retire it or move its files away."),

@@ -58,7 +58,7 @@ impl<'a> Terms<'a> {
 
     /// Whether the user asked for something special for the region, so that what is published must be examined.
     pub(super) fn are_special(&self) -> bool {
-        self.allowances.adopts(&self.to) || self.allowances.removes_foreign(&self.to) || self.reseals()
+        self.allowances.replaces_unsigned(&self.to) || self.allowances.removes_foreign(&self.to) || self.reseals()
     }
 
     /// Whether something about the region's cluster holds it.

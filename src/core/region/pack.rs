@@ -22,7 +22,7 @@ use crate::judge::case::Ruling;
 use crate::layout::manifest::{Guest, Manifest, ManifestObject, NeededBy, ObjectState, Reason};
 use crate::layout::sanitise::{open_part, sanitise};
 use crate::layout::{Marks, namespace};
-use crate::listing::few;
+use crate::listing::{few, few_that_fit};
 use crate::name::{Claimant, Namespace, ObjectKey};
 use crate::object::Object;
 use crate::reuse;
@@ -367,10 +367,10 @@ pub(super) fn unreadable_carried(input: &Input<'_>, pack: &mut Pack) -> Option<F
     let region = &input.terms.to.region.name;
     if let Some(claims) = (!pack.readable.is_empty()).then(|| pack.readable.values().flatten().collect::<BTreeSet<_>>())
     {
-        let secrets = few(pack.readable.keys(), pack.readable.len(), SHOWN);
+        let secrets = few_that_fit(pack.readable.keys(), pack.readable.len(), SHOWN);
         let message = format!(
             "recipients that were removed from region {region} can still read {secrets}, carried over for {}",
-            few(&claims, claims.len(), SHOWN)
+            few_that_fit(&claims, claims.len(), SHOWN)
         );
         let flags: Vec<String> = claims.iter().map(|by| format!("--withdraw {}", by.path())).collect();
         let help = match &*flags {

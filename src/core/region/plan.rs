@@ -411,7 +411,7 @@ fn draft_against<'c>(terms: &Terms<'c>, standing: &Published, history: &History)
     let mut holds: Vec<Hold> = Vec::new();
     for finding in standing.findings_beside(published, terms.to.directory()) {
         let lifted = match finding.code {
-            Code::UnsignedBundle => terms.allowances.adopts(&terms.to),
+            Code::UnsignedBundle => terms.allowances.replaces_unsigned(&terms.to),
             Code::ForeignFile => terms.allowances.removes_foreign(&terms.to),
             _ => false,
         };

@@ -290,7 +290,7 @@ impl Published {
                 )
                 .help(format!(
                     "If the reuse key changed, add the old one to reuseKey.previous; if the old one is lost, use \
-                     `pouch rekey --new-reuse-key`. To replace what is published and carry nothing over, pass --adopt \
+                     `pouch rekey --new-reuse-key`. To replace what is published and carry nothing over, pass --replace-unsigned \
                      {directory}."
                 )),
             ),
@@ -326,7 +326,7 @@ fn authenticate(fleet: &FleetName, directory: &Directory, bytes: &[u8], keys: &K
     if let Some(rest) = reuse::manifest_verifies(keys, fleet, directory, bytes) {
         return (parsed(fleet, directory, rest), None);
     }
-    // The file's word can only hold the region. It would be wrong to offer to adopt, and so overwrite, what a later
+    // The file's word can only hold the region. It would be wrong to offer to replace what a later
     // pouch wrote.
     if reuse::is_newer(bytes) {
         return (State::Newer(String::from("a later format")), None);

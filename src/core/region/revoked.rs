@@ -23,7 +23,7 @@ use crate::judge::region::immutable_changes;
 use crate::judge::{check_object, place};
 use crate::kinds;
 use crate::layout::manifest::{Manifest, ManifestObject, NeededBy};
-use crate::listing::few;
+use crate::listing::few_that_fit;
 use crate::name::step::{Step, is_handed_out};
 use crate::name::{Claimant, GroupKind, ObjectKey};
 use crate::object::Object;
@@ -346,7 +346,7 @@ pub(super) struct Revoked {
 pub(super) fn finding(input: &Input<'_>, by: &Claimant, revoked: &[Revoked]) -> Option<Finding> {
     const SHOWN: usize = 5;
     let first = revoked.first()?;
-    let named = few(revoked.iter().map(|revoked| revoked.key.to_string()), revoked.len(), SHOWN);
+    let named = few_that_fit(revoked.iter().map(|revoked| revoked.key.to_string()), revoked.len(), SHOWN);
     let message = format!("{by} may no longer have {named}, broken or gone as it is: {}", first.why);
     let finding =
         Finding::new(first.code, message).about(&first.key).claimed_by(by).in_region(&input.terms.to.region.name);

@@ -1,7 +1,7 @@
 //! The summary of a run: what `--summary FILE` writes, with a JSON Schema of its own.
 
 use alloc::boxed::Box;
-use alloc::collections::BTreeMap;
+use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
@@ -286,6 +286,14 @@ impl Region {
             stopped: Vec::new(),
             holds: Vec::new(),
         }
+    }
+
+    /// The number of broken claimants for which something stays as published.
+    pub fn broken_that_keep(&self) -> usize {
+        let keep: BTreeSet<&str> =
+            self.carried_objects.iter().flat_map(|it| it.credentials.iter().map(|it| &**it)).collect();
+        let is_kept = |it: &&StoppedRecord| it.verdict == Verdict::Broken && keep.contains(&*it.credential);
+        self.stopped.iter().filter(is_kept).count()
     }
 
     /// Returns true if something in it is held, and not the region as a whole.

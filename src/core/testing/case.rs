@@ -278,6 +278,8 @@ pub(crate) fn show(key: &ObjectKey) -> String {
 /// `severity[code] message`, one line each, sorted and once.
 pub(crate) fn show_findings(indent: &str, findings: Vec<Finding>, out: &mut String) {
     for finding in crate::finding::settle(findings) {
+        // The length that messages have in a terminal, a log and a forge's annotation.
+        assert!(finding.message.chars().count() <= 300, "{}", finding.message);
         let line = format!("{indent}{}[{}] {}\n", finding.severity.word(), finding.code.text(), finding.message);
         if !out.ends_with(&line) {
             out.push_str(&line);

@@ -57,7 +57,7 @@ pub struct Requested {
     /// Write a region from scratch over files that no manifest authenticates, and carry nothing over; where the reuse key
     /// is lost, `pouch rekey --new-reuse-key` is the way
     #[arg(long, value_name = "REGION")]
-    adopt: Vec<String>,
+    replace_unsigned: Vec<String>,
     /// Seal a region's Secrets anew, or those of all
     #[arg(long, value_name = "REGION|all")]
     reseal: Vec<String>,
@@ -79,13 +79,13 @@ impl Requested {
     /// # Errors
     /// Where a flag has no `=`, or names a region that the configuration does not know.
     pub fn allowances(&self, fleet: &Fleet) -> Result<Allowances, Failure> {
-        for region in self.adopt.iter().chain(self.reseal.iter().filter(|region| *region != "all")) {
+        for region in self.replace_unsigned.iter().chain(self.reseal.iter().filter(|region| *region != "all")) {
             region_called(fleet, region)?;
         }
         Ok(Allowances {
             withdraw: self.withdrawals()?,
             withdraw_broken: self.withdraw.iter().any(|value| value == "broken"),
-            adopt: self.adopt.iter().cloned().collect(),
+            replace_unsigned: self.replace_unsigned.iter().cloned().collect(),
             reseal: self.reseal.iter().cloned().collect(),
             ..self.accepted.allowances(fleet)?
         })

@@ -95,11 +95,11 @@ pub fn run(session: &Session, args: &Args) -> Result<Ended, Failure> {
     };
     let keys = opened.keys(session)?;
     let names: BTreeSet<Region> = regions.iter().map(|region| region.name.clone()).collect();
-    let adopt = match (args.new_reuse_key, &identities) {
+    let replace_unsigned = match (args.new_reuse_key, &identities) {
         (true, None) => names.iter().map(Region::to_string).collect(),
         _ => BTreeSet::new(),
     };
-    let allowances = Allowances { adopt, ..args.accepted.allowances(fleet)? };
+    let allowances = Allowances { replace_unsigned, ..args.accepted.allowances(fleet)? };
     let selection = Selection { rekey: Some(names), ..Selection::default() };
     let run = Run::new(session, fleet, &keys, (&allowances, &selection));
     let target = match (&args.directory, &fleet.output.git) {

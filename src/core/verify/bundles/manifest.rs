@@ -102,6 +102,6 @@ pub(super) fn listed_by<'b>(folder: &str, bytes: &'b [u8]) -> Result<(reuse::Tag
 const UNTRUSTED: &str = "Check that this is what pouch published there, for this fleet and folder. If it was made with \
                          an older reuse key, name that key under `reuseKey.previous`; if that key is lost, `pouch \
                          rekey --new-reuse-key` seals the bundle anew. Otherwise find out who changed it; as a last \
-                         resort, `--adopt` renders the bundle anew, whatever is there.";
+                         resort, `--replace-unsigned` renders the bundle anew, whatever is there.";
 
 const NEWER: &str = "Upgrade the reader first: use the pouch that wrote it, or a newer one.";

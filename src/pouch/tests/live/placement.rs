@@ -83,7 +83,7 @@ fn a_placement_is_asked_for_where_it_is_named_and_decides_nothing_where_it_was_n
 
     // The kind is not served, which proves nothing: eu waits, and us goes on.
     server.apply(&rules(&fleet, "placementdecisions"));
-    says(&fleet, 3, "serves no PlacementDecision.multicluster.x-k8s.io").outcome("us", "published");
+    says(&fleet, 3, "serves no PlacementDecision").outcome("us", "published");
     server.install_files(&[crd("placementdecisions")]);
     says(&fleet, 3, "does not allow \"list\" on placementdecisions.multicluster.x-k8s.io in namespace fleet");
     assert!(!fleet.has("bundles/regions/eu/core/secrets/shared/s.sops.yaml"));

@@ -117,11 +117,11 @@ fn a_region_is_compared_with_its_bundle() {
         "missing-on-region: Namespace team-a is not on the region, and the bundle's 3 objects in it are missing too",
         "missing-on-region: Namespace kcm-system is not on the region, and the bundle's 3 objects in it are \
          missing too",
-        "kind-not-on-region: the region serves no AWSClusterStaticIdentity.infrastructure.cluster.x-k8s.io, of which \
+        "kind-not-on-region: the region serves no AWSClusterStaticIdentity, of which \
          its bundle has one object",
-        "kind-not-on-region: the region serves no AzureClusterIdentity.infrastructure.cluster.x-k8s.io, of which its \
+        "kind-not-on-region: the region serves no AzureClusterIdentity, of which its \
          bundle has one object",
-        "kind-not-on-region: the region serves no OpenStackClusterIdentity.infrastructure.cluster.x-k8s.io, of which \
+        "kind-not-on-region: the region serves no OpenStackClusterIdentity, of which \
          its bundle has one object",
     ]);
     if !stage.server.install_crds() {
@@ -144,7 +144,7 @@ fn a_region_is_compared_with_its_bundle() {
 
 /// One thing is changed on the region, found, and put right by applying the bundle again.
 fn differences(stage: &mut Stage, bundle: &str) {
-    let identity = "AWSClusterStaticIdentity.infrastructure.cluster.x-k8s.io aws-main";
+    let identity = "AWSClusterStaticIdentity aws-main";
     let secret = "-n team-a patch secret azure-main-secret --type=merge -p";
     let differs = |key: &str, paths: &str| format!("differs-on-region: {key} is not as the bundle says: {paths}");
     for (change, expect) in [
@@ -184,7 +184,7 @@ fn differences(stage: &mut Stage, bundle: &str) {
             "patch azureclusteridentity azure-main -n team-a --type=merge -p \
              {\"spec\":{\"allowedNamespaces\":{\"list\":[\"team-a\",\"team-b\"]}}}"
                 .to_owned(),
-            differs("AzureClusterIdentity.infrastructure.cluster.x-k8s.io team-a/azure-main", "spec.allowedNamespaces"),
+            differs("AzureClusterIdentity team-a/azure-main", "spec.allowedNamespaces"),
         ),
         (
             "-n kcm-system annotate configmap aws-main-resource-template projectsveltos.io/template-".to_owned(),
@@ -269,7 +269,7 @@ fn takeover(stage: &mut Stage, bundle: &str) {
     stage.kubectl(&format!("label --overwrite awsclusterstaticidentity aws-main {managed}"));
     stage.finds(&[
         "not-taken-over: Secret team-a/azure-main-secret is still labelled as k0rdent's",
-        "not-taken-over: AWSClusterStaticIdentity.infrastructure.cluster.x-k8s.io aws-main is still labelled as \
+        "not-taken-over: AWSClusterStaticIdentity aws-main is still labelled as \
          k0rdent's",
     ]);
     stage.apply("flux", bundle);
@@ -294,7 +294,7 @@ fn takeover(stage: &mut Stage, bundle: &str) {
     stage.apply("manager", &copies.concat());
     stage.finds(&[
         "k0rdent-leftover: Secret team-a/long-gone is a copy of k0rdent's that the bundle does not have",
-        "k0rdent-leftover: AWSClusterStaticIdentity.infrastructure.cluster.x-k8s.io long-gone is a copy of k0rdent's \
+        "k0rdent-leftover: AWSClusterStaticIdentity long-gone is a copy of k0rdent's \
          that the bundle does not have",
     ]);
     stage.kubectl("-n team-a delete secret long-gone");
@@ -327,7 +327,7 @@ fn takeover(stage: &mut Stage, bundle: &str) {
         "left-behind: ConfigMap team-a/withdrawn is on the region with pouch's label, and not in the bundle",
         "left-behind: Secret team-a/going left the bundle, and is still being deleted on the region",
         "left-behind: Secret team-a/withdrawn is on the region with pouch's label, and not in the bundle",
-        "left-behind: AWSClusterStaticIdentity.infrastructure.cluster.x-k8s.io withdrawn is on the region with pouch's \
+        "left-behind: AWSClusterStaticIdentity withdrawn is on the region with pouch's \
          label, and not in the bundle",
     ]);
     stage

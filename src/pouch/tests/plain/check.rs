@@ -217,7 +217,7 @@ fn every_code_is_explained_by_the_program() {
         let meant = fleet.run(&["help", typed]).ends(64).says(&format!("`pouch {command}"));
         assert_eq!(fleet.run(&[typed]).ends(64).stderr, meant.stderr);
     }
-    for flag in ["--accept-source=eu=x", "--accept-deletions", "--withdraw", "--adopt"] {
+    for flag in ["--accept-source=eu=x", "--accept-deletions", "--withdraw", "--replace-unsigned"] {
         let name = flag.split('=').next().unwrap();
         let ran = fleet.run(&["check", flag, "eu"]).ends(64);
         ran.says(&format!("this command takes no {name}\n")).says("Give it to `pouch publish`");
@@ -232,7 +232,7 @@ fn a_mistyped_command_line_is_told_in_the_format_that_it_asks_for() {
         (&["--log-format", "json", "plan", "--nope"][..], "unexpected argument '--nope' found"),
         (&["pln", "--log-format=json"], "unrecognized subcommand 'pln'"),
         (&["lint", "--log-format=json"], "there is no command lint"),
-        (&["check", "--adopt", "eu", "--log-format=json"], "this command takes no --adopt"),
+        (&["check", "--replace-unsigned", "eu", "--log-format=json"], "this command takes no --replace-unsigned"),
         (&["explain", "--log-format", "json", "secret"], "a name is missing after `secret`"),
         (&["plan", "--log-format", "json", "AGE-SECRET-KEY-1CANARYCANARYCANARY"], "the command line holds a key"),
     ] {

@@ -231,7 +231,7 @@ impl Place {
         let mut allowances = allowances.clone();
         // What came from another folder; nothing of it is kept, so that no other step can hide behind this.
         if report.findings.iter().any(|finding| finding.code == Code::UnsignedBundle) {
-            allowances.adopt.insert("eu".to_owned());
+            allowances.replace_unsigned.insert("eu".to_owned());
         }
         let meant = report.wanted.iter().filter(|wanted| wanted.what != Accept::Reseal);
         allowances.accepted.extend(meant.cloned());
@@ -537,7 +537,7 @@ fn another_directory_keeps_nothing() {
     let report = place.render(&world, &Allowances::default());
     assert_eq!((report.regions[0].outcome, report.regions[1].outcome), (Outcome::Held, Outcome::Unchanged));
     assert_eq!(place.files(), moved, "a manifest vouches for its own folder only");
-    place.render(&world, &Allowances { adopt: ["eu".to_owned()].into(), ..Allowances::default() });
+    place.render(&world, &Allowances { replace_unsigned: ["eu".to_owned()].into(), ..Allowances::default() });
     assert_eq!(sealed_anew(&moved, &place.files()), world.all_sealed());
 }
 

@@ -38,7 +38,7 @@ fn a_run_that_failed_writes_a_summary_too() {
         assert!(summary.get("regions").is_none(), "{summary}");
         summary
     };
-    assert_eq!(failed(&["publish", "--adopt", "nowhere"], 64, "nowhere")["fleet"], "acme");
+    assert_eq!(failed(&["publish", "--replace-unsigned", "nowhere"], 64, "nowhere")["fleet"], "acme");
     fs::rename(fleet.path("repo.git"), fleet.path("gone.git")).unwrap();
     failed(&["publish"], 5, "the output repository cannot be reached");
     failed(&["rekey"], 5, "the output repository cannot be reached");

@@ -192,7 +192,7 @@ fn what_stands_in_a_region_s_place_stops_that_region_alone() {
             origin.publish(&["--remove-foreign", "eu"]).ends(4).outcome("eu", "held");
             continue;
         }
-        origin.publish(&["--remove-foreign", "eu", "--adopt", "eu"]).ends(0).outcome("eu", "published");
+        origin.publish(&["--remove-foreign", "eu", "--replace-unsigned", "eu"]).ends(0).outcome("eu", "published");
         assert!(origin.files().contains(&EU_SECRET.to_owned()), "{name}");
         origin.publish(&[]).ends(0).outcome("eu", "unchanged").outcome("us", "unchanged");
     }

@@ -459,7 +459,7 @@ fn a_real_placement_opens_its_regions_says_so_and_gives_the_same_bytes_from_what
 #[test]
 fn a_region_without_a_profile_is_told_where_others_have_one() {
     let Some(fleet) = placed() else { return };
-    let told = |fleet: &Fleet| fleet.run(&["check", "-v"]).ends(7).stdout.matches("info[untied]").count();
+    let told = |fleet: &Fleet| fleet.run(&["check", "-v"]).ends(7).stdout.matches("info[untied]: region ").count();
     assert_eq!(told(&fleet), 0);
     fleet.configure("inventory: {clusterProfile: {namespace: fleet1, name: cluster3}}, ", "");
     assert_eq!(told(&fleet), 1);

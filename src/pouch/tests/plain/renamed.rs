@@ -34,12 +34,13 @@ fn the_changelog_says_what_each_name_is_now() {
 }
 
 /// The words that are typed for placeholders.
-const TYPED: [(&str, &str); 6] = [
+const TYPED: [(&str, &str); 7] = [
     ("AGE", "90d"),
     ("CONTEXT", "admin"),
     ("DIR", "bundles"),
     ("FILE", "x.txt"),
     ("NAMESPACE/NAME", "eu-team/c0"),
+    ("REGION", "eu"),
     ("SOURCE=STATE", "manifests=0123456789abcdef0123456789abcdef01234567"),
 ];
 
@@ -101,6 +102,19 @@ fn an_old_code_is_read_as_the_one_that_it_is_now() {
         let page = fleet.run(&["help", word]).ends(0).stdout;
         assert!(page.starts_with(&format!("{word} (error, {exit})\n")), "{page}");
     }
+}
+
+#[test]
+fn durations_are_shown_as_they_were_typed() {
+    let fleet = Fleet::new();
+    fleet.configure("regions:", "limits: {retainReplaced: 90m, deletions: {window: 48h}}\nregions:");
+    let shown = fleet.run(&["config"]).ends(0).stdout;
+    assert!(shown.contains("retainReplaced: \"90m\"") && shown.contains("window: \"48h\""), "{shown}");
+    fleet.configure("retainReplaced: 90m, deletions: {window: 48h}", "retainReplaced: 3600s");
+    let shown = fleet.run(&["config"]).ends(0).stdout;
+    assert!(shown.contains("retainReplaced: \"3600s\"") && shown.contains("window: \"24h\""), "{shown}");
+    let version = fleet.run(&["--version"]).ends(0).stdout;
+    assert!(version.starts_with(concat!("pouch ", env!("CARGO_PKG_VERSION"))), "{version}");
 }
 
 #[test]

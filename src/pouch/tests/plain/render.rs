@@ -137,7 +137,14 @@ fn a_broken_credential_keeps_its_bytes_until_it_is_cured() {
     fleet.render(&[]).ends(0);
     let before = fleet.read(EU_SECRET);
     fleet.remove("manifests/eu-c0-secret.yaml");
-    fleet.render(&[]).ends(3).outcome("eu", "published").says("missing-reference");
+    let ran = fleet.render(&[]).ends(3).outcome("eu", "published").says("missing-reference");
+    ran.says("3 Credentials resolved, 0 refused, 1 broken (what they had stays), 0 not for a region");
+    // One that never was published keeps nothing.
+    fleet.credential("eu", "c2", "x");
+    fleet.remove("manifests/eu-c2-secret.yaml");
+    let ran = fleet.render(&[]).ends(3);
+    ran.says("3 Credentials resolved, 0 refused, 2 broken (what 1 of them had stays), 0 not for a region");
+    fleet.remove("manifests/eu-c2.yaml");
     assert_eq!(fleet.read(EU_SECRET), before);
     let manifest = fleet.read("bundles/regions/eu/bundle.yaml");
     assert!(manifest.contains("state: carried") && manifest.contains("reason: missing-reference"), "{manifest}");
@@ -271,9 +278,9 @@ fn an_unsigned_region_is_held_until_it_is_adopted() {
     let manifest = fleet.read("bundles/regions/eu/bundle.yaml");
     fleet.write("bundles/regions/eu/bundle.yaml", manifest.replacen("eu-team", "su-team", 1));
     let before = fleet.tree("bundles");
-    fleet.render(&[]).ends(4).outcome("eu", "held").says("unsigned-bundle").says("--adopt eu");
+    fleet.render(&[]).ends(4).outcome("eu", "held").says("unsigned-bundle").says("--replace-unsigned eu");
     assert_eq!(fleet.tree("bundles"), before);
-    fleet.render(&["--adopt", "eu"]).ends(0).outcome("eu", "published");
+    fleet.render(&["--replace-unsigned", "eu"]).ends(0).outcome("eu", "published");
     fleet.render(&[]).ends(0).outcome("eu", "unchanged");
 }
 

@@ -262,7 +262,7 @@ fn former_parts_are_not_forgotten() {
     for limit in ["limits: {objectsPerLeaf: 5000}", ""] {
         fleet.write("pouch.yaml", text.replace("limits: {objectsPerLeaf: 4}", limit));
         fleet.remove(MANIFEST);
-        let ran = fleet.render(&["--adopt", "eu"]).ends(0);
+        let ran = fleet.render(&["--replace-unsigned", "eu"]).ends(0);
         assert!(ran.stdout.contains("split      core in 8 parts"), "{}", ran.stdout);
         assert_eq!(fleet.tree("bundles").into_keys().collect::<Vec<_>>(), before.keys().cloned().collect::<Vec<_>>());
         assert!(is_emptied(2, 0) && is_emptied(2, 1) && !is_emptied(8, 7));
@@ -294,7 +294,7 @@ fn an_adopted_region_keeps_the_leaves_that_stand_there() {
     assert!(files.iter().all(|file| fleet.has(file)), "{:?}", fleet.tree("bundles").keys());
     fleet.remove("manifests/az.yaml");
     fleet.remove(MANIFEST);
-    fleet.render(&["--adopt", "eu"]).ends(0);
+    fleet.render(&["--replace-unsigned", "eu"]).ends(0);
     assert!(files.iter().all(|file| fleet.has(file)));
     assert!(fleet.read(&files[0]).contains("resources: []"));
     fleet.run(&["verify", "bundles"]).ends(0);
@@ -309,7 +309,7 @@ fn a_folder_without_history_is_split_alike() {
     let before = paths();
     fleet.remove(MANIFEST);
     fleet.render(&[]).ends(4);
-    fleet.render(&["--adopt", "eu"]).ends(0);
+    fleet.render(&["--replace-unsigned", "eu"]).ends(0);
     assert_eq!(paths(), before);
     fleet.run(&["verify", "bundles"]).ends(0);
 

@@ -443,7 +443,7 @@ fn check_identity(bundle: &str, live: &str, paths: &str) {
     let expect = match paths {
         "" => String::new(),
         paths => format!(
-            "differs-on-region: AWSClusterStaticIdentity.infrastructure.cluster.x-k8s.io i is not as the bundle \
+            "differs-on-region: AWSClusterStaticIdentity i is not as the bundle \
              says: {paths}"
         ),
     };
@@ -502,12 +502,12 @@ fn kinds_that_the_region_lacks_are_said_once() {
     };
     assert_eq!(
         without(&[]),
-        "kind-not-on-region: the region serves no AWSClusterStaticIdentity.infrastructure.cluster.x-k8s.io, of which \
+        "kind-not-on-region: the region serves no AWSClusterStaticIdentity, of which \
          its bundle has 2 objects"
     );
     assert_eq!(
         without(&["v1beta1", "v1"]),
-        "kind-not-on-region: the region serves AWSClusterStaticIdentity.infrastructure.cluster.x-k8s.io in v1, \
+        "kind-not-on-region: the region serves AWSClusterStaticIdentity in v1, \
          v1beta1, and its bundle has 2 objects in v1beta2"
     );
     assert_eq!(without(&["v1beta1", "v1beta2"]), "");
@@ -658,7 +658,7 @@ fn what_is_asked_is_what_the_bundle_has() {
         .flatten()
         .flat_map(|(version, keys)| keys.iter().map(move |key| format!("{version} {key}")))
         .collect();
-    assert_eq!(asked, ["v1 Secret team-a/s", "v1beta2 AWSClusterStaticIdentity.infrastructure.cluster.x-k8s.io i"]);
+    assert_eq!(asked, ["v1 Secret team-a/s", "v1beta2 AWSClusterStaticIdentity i"]);
     let namespaces: Vec<&str> = questions.namespaces.iter().map(Namespace::as_str).collect();
     assert_eq!(namespaces, ["team-a", "team-b"]);
     assert!(questions.listed.contains(&GroupKind::new("", "Secret")) && questions.listed.len() > 5);

@@ -89,9 +89,8 @@ fn a_payload_has_arrived_only_where_cluster_api_notes_its_hash() {
         match expect {
             "" => assert_eq!(said, "", "{cluster} {noted}"),
             _ => assert!(
-                said.starts_with(
-                    "not-in-guest: Cluster.cluster.x-k8s.io team-a/one has not got Secret kube-system/pull"
-                ) && said.contains(expect),
+                said.starts_with("not-in-guest: Cluster team-a/one has not got Secret kube-system/pull")
+                    && said.contains(expect),
                 "{cluster} {noted}: {said}"
             ),
         }
@@ -101,7 +100,7 @@ fn a_payload_has_arrived_only_where_cluster_api_notes_its_hash() {
 #[test]
 fn a_set_that_names_what_the_bundle_lacks_proves_nothing() {
     let (said, line) = looked(&[SET], Some(HASH), READY, &of_set("pouch-pull", &applied(HASH, true)));
-    let expect = "not-in-guest: ClusterResourceSet.addons.cluster.x-k8s.io team-a/pouch-pull names Secret \
+    let expect = "not-in-guest: ClusterResourceSet team-a/pouch-pull names Secret \
                   team-a/pouch-pull-1, which the bundle does not have: Cluster API skips";
     assert!(said.starts_with(expect), "{said}");
     assert_eq!(line, "delivered to 0 of 1 Cluster");
@@ -151,8 +150,8 @@ fn two_sets_that_write_one_object_into_one_guest_are_told() {
         "pouch-pull-old, resources: [{kind: Secret, name: pouch-pull-2",
     );
     let (said, _) = looked(&[PAYLOAD, SET, &payload, &set], Some(HASH), READY, &noted);
-    let expect = "two-writers: ClusterResourceSet.addons.cluster.x-k8s.io team-a/pouch-pull and \
-                  ClusterResourceSet.addons.cluster.x-k8s.io team-a/pouch-pull-old both write Secret kube-system/pull";
+    let expect = "two-writers: ClusterResourceSet team-a/pouch-pull and \
+                  ClusterResourceSet team-a/pouch-pull-old both write Secret kube-system/pull";
     assert!(said.starts_with(expect) && said.lines().count() == 1, "{said}");
 }
 

@@ -284,14 +284,26 @@ fn regions_that_are_held() {
         &["--remove-foreign", "eu-west"],
         0,
     );
-    held("no manifest", |fleet| fleet.remove(manifest), "unsigned-bundle", &["--adopt", "eu-west"], 0);
-    held("an edited manifest", edit("kind: Bundle", "kind: Bundle "), "unsigned-bundle", &["--adopt", "eu-west"], 0);
-    held("an empty manifest", |fleet| fleet.write(manifest, ""), "unsigned-bundle", &["--adopt", "eu-west"], 0);
+    held("no manifest", |fleet| fleet.remove(manifest), "unsigned-bundle", &["--replace-unsigned", "eu-west"], 0);
+    held(
+        "an edited manifest",
+        edit("kind: Bundle", "kind: Bundle "),
+        "unsigned-bundle",
+        &["--replace-unsigned", "eu-west"],
+        0,
+    );
+    held(
+        "an empty manifest",
+        |fleet| fleet.write(manifest, ""),
+        "unsigned-bundle",
+        &["--replace-unsigned", "eu-west"],
+        0,
+    );
     held(
         "a manifest of noise",
         |fleet| fleet.write(manifest, [0xff, 0, 0x1b].repeat(1000)),
         "unsigned-bundle",
-        &["--adopt", "eu-west"],
+        &["--replace-unsigned", "eu-west"],
         0,
     );
     held("a newer format", edit("# pouch/v1 ", "# pouch/v2 "), "newer-format", &[], 4);
@@ -309,7 +321,7 @@ fn regions_that_are_held() {
         "another reuse key",
         |fleet| fleet.write("reuse.key", &*ReuseKey::to_text(&[9; 32])),
         "unsigned-bundle",
-        &["--adopt", "eu-west"],
+        &["--replace-unsigned", "eu-west"],
         0,
     );
 }

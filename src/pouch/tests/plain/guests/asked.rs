@@ -192,8 +192,8 @@ fn a_slip_in_the_name_of_an_entry_is_told_with_what_was_meant_and_where_it_stand
     for (from, to, meant) in [
         ("namespace: registry, name: trust", "namespace: registry, name: trsut", "ConfigMap registry/trust"),
         ("namespace: registry, name: trust", "namespace: registri, name: trust", "ConfigMap registry/trust"),
-        ("syncRule: copies", "syncRule: copeis", "ResourceSyncRule.clusterregistry.k8s.cisco.com copies"),
-        ("template: login", "template: logn", "ManagedResource.automation.kubensync.com login"),
+        ("syncRule: copies", "syncRule: copeis", "ResourceSyncRule copies"),
+        ("template: login", "template: logn", "ManagedResource login"),
     ] {
         fleet.configure(from, to);
         let told = fleet.run(&["check"]).stdout;

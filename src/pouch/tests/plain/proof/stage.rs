@@ -156,7 +156,7 @@ impl Stage {
         let mut arguments =
             vec!["render", "-q", "-f", "quickstart/pouch.yaml", "--output-dir", "bundles", "--reseal", "all"];
         for region in ["eu-west", "us-east"] {
-            arguments.extend(["--adopt", region, "--remove-foreign", region]);
+            arguments.extend(["--replace-unsigned", region, "--remove-foreign", region]);
         }
         self.command(&arguments).output().unwrap().status.code().unwrap()
     }

@@ -294,7 +294,7 @@ fn help_names_what_rekey_has() {
     super::lost_key::lose(&fleet);
     for way in [&[][..], &["--identity", "keys/eu.txt"]] {
         let ran = fleet.run(&[&["rekey", "--region", "eu"], way].concat()).ends(4).says("unsigned-bundle");
-        assert!(!ran.stderr.contains("--adopt"), "{}", ran.stderr);
+        assert!(!ran.stderr.contains("--replace-unsigned"), "{}", ran.stderr);
         ran.says("--new-reuse-key").says("reuseKey.previous");
     }
 }

@@ -165,7 +165,7 @@ fn adopting_says_what_it_removes() {
     for n in 1..6 {
         fleet.delete("eu", &format!("c{n}"));
     }
-    let ran = fleet.render(&["--adopt", "eu"]).ends(0).outcome("eu", "published");
+    let ran = fleet.render(&["--replace-unsigned", "eu"]).ends(0).outcome("eu", "published");
     assert!(ran.stdout.contains("5 withdrawn"), "{}", ran.stdout);
 }
 

@@ -68,18 +68,64 @@ def say(text):
     print(text, file=sys.stderr, flush=True)
 
 
+# What lets everything through: a benchmark measures what is published, and not what a limit keeps back.
+LIMITS = {
+    "objectsPerRegion": 10_000_000,
+    "objectsPerNamespace": 10_000_000,
+    "credentialsPerNamespace": 10_000_000,
+    "sealedBytesPerNamespace": "64Gi",
+}
+
+
 def flags(parser):
     """Adds the flags that all benchmarks have."""
     parser.add_argument("--pouch", help="the program (default: what this checkout builds)")
     parser.add_argument("--peer", help="another release's pouch, measured in turns with it")
     parser.add_argument("--times", type=int, help="how often each command is run, instead of what suits it")
+    parser.add_argument("--dir", help="the folder to work in, such as one in memory (default: that of temporary files)")
+    parser.add_argument("--scale", type=int, default=1, help="divide every size by this, to try the script itself")
+
+
+def sizes(parser, **defaults):
+    """Adds flags of sizes, which --scale divides."""
+    for name, most in defaults.items():
+        parser.add_argument(f"--{name}", type=int, default=most, help=f"default {most:,}")
+    parser.set_defaults(sized=list(defaults))
+
+
+def parsed(parser):
+    """The arguments, the sizes divided by --scale."""
+    args = parser.parse_args()
+    for name in getattr(args, "sized", []):
+        setattr(args, name, max(1, getattr(args, name) // args.scale))
+    return args
+
+
+def scratch(args):
+    """A folder to work in, which goes with the block that asks for it."""
+    # A program that was ended a moment ago may still write there.
+    folder = tempfile.TemporaryDirectory(prefix="pouch-bench-", dir=args.dir, ignore_cleanup_errors=True)
+    args.file_system = file_system(folder.name)
+    return folder
+
+
+def file_system(path):
+    """The kind of the file system that a path is in; `?` where the system does not say."""
+    try:
+        with open("/proc/self/mountinfo", encoding="utf-8") as file:
+            mounts = [line.split() for line in file]
+    except OSError:
+        return "?"
+    path = os.path.realpath(path)
+    of = [(mount[4], mount[mount.index("-") + 1]) for mount in mounts if os.path.commonpath([mount[4], path]) == mount[4]]
+    return max(of, key=lambda it: len(it[0]), default=("", "?"))[1]
 
 
 def prepare(args, *examples):
     """Builds what is to be measured and was not named; sets `args.programs`, and returns the examples' paths."""
     wanted = [] if args.pouch else ["--bin", "pouch"]
     wanted += [word for example in examples for word in ("--example", example)]
-    built = build(wanted) if wanted else {}
+    built = build(wanted, args.scale == 1) if wanted else {}
     args.pouch = os.path.abspath(args.pouch or built["pouch"])
     args.programs = [Program(args.pouch, "")]
     if args.peer:
@@ -90,10 +136,10 @@ def prepare(args, *examples):
     return [built[example] for example in examples]
 
 
-def build(targets):
-    """Builds targets of pouch in release mode; gives the paths of their programs by name."""
+def build(targets, optimised):
+    """Builds targets of pouch; gives the paths of their programs by name. A script is tried with what is built soon."""
     say("building ...")
-    command = ["cargo", "build", "--release", "--quiet", "--message-format", "json-render-diagnostics"]
+    command = ["cargo", "build", "--quiet", *(["--release"] if optimised else []), "--message-format", "json-render-diagnostics"]
     command += ["--manifest-path", os.path.join(ROOT, "Cargo.toml"), "-p", "pouch", *targets]
     answer = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
     if answer.returncode != 0:
@@ -187,7 +233,7 @@ class Table:
 
     def __init__(self, args, at_once=False):
         """With `at_once` each line is said as soon as it is known, too: whatever comes after it may be ended."""
-        self.has_peer, self.at_once = bool(args.peer), at_once
+        self.args, self.has_peer, self.at_once = args, bool(args.peer), at_once
         self.rows = []
 
     def add(self, *line):
@@ -231,7 +277,10 @@ class Table:
             columns = [f"{line[0]:<{widths[0]}}"]
             columns += (f"{text:>{width}}" for text, width in zip(line[1:-2], widths[1:-2]))
             print("  ".join([*columns, f"{line[-2]:<{widths[-2]}}", line[-1]]).rstrip())
-        print(f"\n{os.cpu_count()} cores, {os.uname().sysname} {os.uname().machine}")
+        where = getattr(self.args, "file_system", None)
+        place = f", on {where}" if where else ""
+        scale = f", sizes divided by {self.args.scale}" if self.args.scale != 1 else ""
+        print(f"\n{os.cpu_count()} cores, {os.uname().sysname} {os.uname().machine}{place}{scale}")
 
 
 def number(value):
@@ -256,6 +305,7 @@ def self_test():
         except Failed:
             pass
     LIMIT.end()
+    assert file_system("/proc") == "proc" or not os.path.exists("/proc/self/mountinfo")
     assert time.monotonic() - began < 30 and run(["echo", "x"]).out == "x\n" and LIMIT.left() is None
 
 

@@ -147,7 +147,7 @@ fn begin(world: &World<'_>, claim: &Claim, start: &Start, closure: &mut Closure)
                 return None;
             }
             Defined::Unknown if by_provider(kind).is_none() => {
-                let message = format!("no ProviderInterface defines {kind}, which {} names", start.field);
+                let message = format!("no ProviderInterface defines {}, which {} names", kind.qualified(), start.field);
                 let finding = Finding::new(Code::UnknownIdentityKind, message).at(&claim.origin);
                 closure.find(
                     claim,
@@ -176,7 +176,7 @@ fn places_of(world: &World<'_>, claim: &Claim, root: &Root, closure: &mut Closur
             closure.find(claim, Finding::new(Code::VersionMismatch, message).at(&claim.origin).help(help));
         }
         Defined::Unknown => {
-            let message = format!("no ProviderInterface defines {}", root.kind);
+            let message = format!("no ProviderInterface defines {}", root.kind.qualified());
             closure.find(
                 claim,
                 Finding::new(Code::UnknownIdentityKind, message).at(&claim.origin).help(
@@ -470,7 +470,8 @@ fn expand(
                 }
                 // A Secret has no references; an identity that nothing defines would be published without its own.
                 if capi::rules(&member.read.kind).is_some() {
-                    let message = format!("no ProviderInterface defines {}, which the claim needs", member.read.kind);
+                    let message =
+                        format!("no ProviderInterface defines {}, which the claim needs", member.read.kind.qualified());
                     let finding =
                         Finding::new(Code::UnknownIdentityKind, message).about(&member.read).at(&object.origin);
                     closure.find(claim, finding.help("Add the provider's ProviderInterface to a source."));

@@ -21,7 +21,7 @@ mod tenancy;
 mod unmatched;
 mod unused;
 
-use alloc::collections::BTreeMap;
+use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::ToString as _;
 use alloc::vec::Vec;
 
@@ -32,7 +32,7 @@ use crate::destination::Destination;
 use crate::expiry;
 use crate::finding::{Code, Finding};
 use crate::name::step::shown;
-use crate::name::{ObjectKey, Region, Scope};
+use crate::name::{Claimant, ObjectKey, Region, Scope};
 use crate::object::{Object, finding_of};
 use crate::validity;
 use crate::world::World;
@@ -263,11 +263,26 @@ fn is_served(world: &World<'_>, region: &Region, object: &Object) -> bool {
     capi::rules(&object.key.kind).is_none_or(|rules| capi::served(rules, &object.version, world.fleet.builtin))
 }
 
-/// Closes and judges the claims of one region, each by itself.
-pub fn cases<'a>(world: &World<'_>, asked: impl Iterator<Item = &'a Asked>) -> Vec<Case> {
+/// Closes and judges those claims of one region that are meant, each by itself.
+///
+/// What is over the quota of its namespace is not closed: a claimant that has nothing published fails, and takes no more
+/// memory than that. `published` names those that have something, and is asked only if there is too much.
+pub fn cases(
+    world: &World<'_>,
+    to: &Destination<'_>,
+    is_meant: impl Fn(&Asked) -> bool,
+    published: impl FnOnce() -> BTreeSet<Claimant>,
+) -> Vec<Case> {
     let mut examined = Examined::default();
+    let too_many = quota::too_many(world, to);
+    let published = if too_many.is_empty() { BTreeSet::new() } else { published() };
     let hear = |asked: &Asked| {
         let claim = asked.claim.clone()?;
+        if let Some(why) = too_many.get(&quota::whose(world, &claim.by)).filter(|_| !published.contains(&claim.by)) {
+            let finding = why.clone().at(&claim.origin).claimed_by(&claim.by).in_region(claim.region());
+            let findings = asked.findings.iter().cloned().chain([finding]).collect();
+            return Some(Heard { claim, closure: Closure::default(), findings });
+        }
         let mut closure = close(world, &claim);
         let mut findings = asked.findings.clone();
         findings.append(&mut closure.findings);
@@ -280,6 +295,7 @@ pub fn cases<'a>(world: &World<'_>, asked: impl Iterator<Item = &'a Asked>) -> V
         }
         Some(heard)
     };
+    let asked = world.facts.asked_for(to).filter(|asked| is_meant(asked));
     let mut heard: Vec<Heard> = asked.filter_map(hear).collect();
     sharing::shared(world, &mut heard);
     contested::contested(world, &examined.payloads, &mut heard);

@@ -260,8 +260,13 @@ fn of_no_kind(world: &World<'_>, claim: &Claim, document: &Node) -> Option<Findi
     if !world.fleet.publishes(&kind) {
         let declared = world.snapshot.definitions.keys().cloned().collect();
         if let Some(meant) = nearly(world.fleet, &declared, document) {
-            let did_you_mean = meant.map(|meant| format!("Did you mean {meant}? ")).unwrap_or_default();
-            return Some(invalid(claim, &format!("there is no kind {kind}"), format!("{did_you_mean}{CORRECT}")));
+            let meant = meant.map(|meant| format!("Did you mean {}? ", meant.qualified()));
+            let did_you_mean = meant.unwrap_or_default();
+            return Some(invalid(
+                claim,
+                &format!("there is no kind {}", kind.qualified()),
+                format!("{did_you_mean}{CORRECT}"),
+            ));
         }
         let help = match kinds::is_kubernetes_own(kind.group.as_str()) {
             true => {
@@ -269,7 +274,7 @@ fn of_no_kind(world: &World<'_>, claim: &Claim, document: &Node) -> Option<Findi
             }
             false => "Let it make other objects, or declare the kind in `kinds`.",
         };
-        return Some(invalid(claim, &format!("pouch does not publish objects of kind {kind}"), help));
+        return Some(invalid(claim, &format!("pouch does not publish objects of kind {}", kind.qualified()), help));
     }
     let is_other = kind.group == "" && api_version != Some("v1");
     is_other.then(|| invalid(claim, &format!("the apiVersion of a {} is v1", kind.kind), CORRECT))

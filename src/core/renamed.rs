@@ -28,9 +28,10 @@ const COUNTS: &str = "Remove it: it counted objects, and what is counted now are
 pub const COMMANDS: [Renamed; 1] = [to("apply", "deliver")];
 
 /// Flags and arguments of commands.
-pub const FLAGS: [Renamed; 12] = [
+pub const FLAGS: [Renamed; 13] = [
     to("keygen --identity FILE", "keygen --write-identity FILE"),
-    to("log --older-than AGE --deny", "log --older-than AGE --deny warning"),
+    to("log --deny", "log --deny warning"),
+    to("plan --adopt REGION", "plan --replace-unsigned REGION"),
     to("plan --credential NAMESPACE/NAME", "plan NAMESPACE/NAME"),
     to("publish --accept-source SOURCE=STATE", "publish --accept-older SOURCE=STATE"),
     to("publish --adopt REGION", "publish --replace-unsigned REGION"),

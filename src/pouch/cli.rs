@@ -134,7 +134,7 @@ pouch.";
 /// clap repeats arguments as they are, and a line feed in one could begin a line that a CI system obeys:
 /// so what it says is what it says of the escaped ones.
 fn refuse(arguments: &[OsString], ambient: &Ambient) -> u8 {
-    use clap::error::ErrorKind::{DisplayHelp, DisplayVersion, TooManyValues, UnknownArgument};
+    use clap::error::ErrorKind::{DisplayHelp, DisplayVersion, InvalidValue, TooManyValues, UnknownArgument};
     use clap::error::{ContextKind, ContextValue};
     let escaped = arguments.iter().map(|argument| escape(&argument.to_string_lossy()));
     let format = log_format(arguments);
@@ -158,12 +158,23 @@ fn refuse(arguments: &[OsString], ambient: &Ambient) -> u8 {
             "`pouch plan --no-values`, `pouch check --no-values` and `pouch explain --no-values` look without one.";
         return refused("this command needs the values of Secrets, and keys", help);
     }
-    if let UnknownArgument | TooManyValues = error.kind()
+    let has_no_value =
+        || matches!(error.get(ContextKind::InvalidValue), Some(ContextValue::String(value)) if value.is_empty());
+    let called = Cli::command();
+    let mut words = arguments.iter().skip(1).filter_map(|word| word.to_str());
+    let command = words.find(|word| called.find_subcommand(word).is_some()).unwrap_or_default();
+    if let UnknownArgument | TooManyValues | InvalidValue = error.kind()
         && let Some(ContextValue::String(typed)) = error.get(ContextKind::InvalidArg)
-        && let Some(flag) = typed.split('=').next()
-        && let Some(renamed) = arguments.iter().find_map(|word| renamed::flag(word.to_str()?, flag))
+        && let Some(flag) = typed.split(['=', ' ']).next()
+        && (error.kind() != InvalidValue || has_no_value())
+        && let Some(renamed) = renamed::flag(command, flag)
     {
-        return refused(&format!("this command takes no {flag}"), &format!("Write `pouch {}`.", renamed.new));
+        let what = match error.kind() {
+            UnknownArgument => format!("this command takes no {flag}"),
+            TooManyValues => format!("{flag} takes no value"),
+            _ => format!("{flag} takes one of its levels"),
+        };
+        return refused(&what, &format!("Write `pouch {}`.", renamed.new));
     }
     if let Some(ContextValue::String(typed)) = error.get(ContextKind::InvalidArg)
         && let Some(flag) = typed.split('=').next().filter(|flag| accept::is_flag(flag))

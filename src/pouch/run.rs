@@ -29,7 +29,7 @@ use pouch_core::destination::{self, Destination};
 use pouch_core::explain::{Answer, Question};
 use pouch_core::finding::{Class, Counts, Finding, Severity, settle};
 use pouch_core::layout::BundlePath;
-use pouch_core::name::Directory;
+use pouch_core::name::{Claimant, Directory};
 use pouch_core::region::allowances::{Allowances, Selection};
 use pouch_core::region::change::Hold;
 use pouch_core::region::published::fleet_of;
@@ -176,6 +176,8 @@ struct Told {
     accepted: Vec<Acceptance>,
     wanted: Vec<Acceptance>,
     credentials: summary::Credentials,
+    /// The claimants that are broken before they come to a region and have something published in this one.
+    kept_astray: BTreeSet<Claimant>,
     explained: Answer,
 }
 
@@ -187,6 +189,7 @@ impl Told {
             accepted: Vec::new(),
             wanted: Vec::new(),
             credentials: summary::Credentials::default(),
+            kept_astray: BTreeSet::new(),
             explained: Answer::default(),
         }
     }

@@ -138,12 +138,12 @@ fn not_published(fleet: &Fleet, object: &Object, kind: &GroupKind) -> Standing {
         is_of_group && is_near(known.kind.as_str(), kind.kind.as_str())
     });
     if let Some(meant) = near.next() {
-        let message = format!("{} takes the kind {kind}, which is not known", object.key);
-        let help = format!("Did you mean {meant}? Until this is corrected, what the rule took stays.");
+        let message = format!("{} takes the kind {}, which is not known", object.key, kind.qualified());
+        let help = format!("Did you mean {}? Until this is corrected, what the rule took stays.", meant.qualified());
         let finding = Finding::new(Code::Mistyped, message).about(&object.key).at(&object.origin).help(help);
         return Standing::Bad(vec![finding], None);
     }
-    let message = format!("{} takes objects of kind {kind}, which pouch does not publish", object.key);
+    let message = format!("{} takes objects of kind {}, which pouch does not publish", object.key, kind.qualified());
     let help = "Take it out of the regions' `syncRules`; if the kind holds no secret in clear, declare it in `kinds`.";
     let finding = Finding::new(Code::ForbiddenKind, message).about(&object.key).at(&object.origin).help(help);
     Standing::Forbidden(Box::new(finding))

@@ -8,6 +8,7 @@ use super::{Ask, Asked, Claim, Start};
 use crate::config::RegionConfig;
 use crate::destination::Place;
 use crate::finding::{Code, Finding};
+use crate::listing::few_that_fit;
 use crate::name::{Claimant, Region, SourceName};
 use crate::object::{Object, finding_of};
 use crate::snapshot::Snapshot;
@@ -37,7 +38,8 @@ pub(super) fn several<'r>(
     help: &'static str,
 ) -> Asked {
     let names: Vec<&str> = regions.map(Region::as_str).collect();
-    let message = format!("several regions take this {}: {}", by.kind(), names.join(", "));
+    let message =
+        format!("several regions take this {}: {}", by.kind(), few_that_fit(&names, names.len(), names.len()));
     let finding = Finding::new(Code::SeveralRegions, message).about(&object.key).at(&object.origin).help(help);
     Asked { by, origin: object.origin.clone(), region: None, claim: None, findings: vec![finding] }
 }

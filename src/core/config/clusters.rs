@@ -58,8 +58,8 @@ impl TakenClusters {
         let built_in = || Scopes::new().of(kind).filter(|_| is_published(kind));
         let scope = kinds.get(kind).map(|extra| extra.scope).or_else(built_in);
         if scope.is_none() {
-            let all: Vec<String> = published().chain(kinds.keys().cloned()).map(|kind| format!("{kind}")).collect();
-            let shown = format!("{kind}");
+            let all: Vec<String> = published().chain(kinds.keys().cloned()).map(|kind| kind.qualified()).collect();
+            let shown = kind.qualified();
             let message = format!("pouch publishes no objects of kind {}", quoted(&shown));
             faults.add(&path.key("kind"), message, suggest(&shown, all.iter().map(String::as_str)));
         }

@@ -30,7 +30,7 @@ pub(super) fn placed(
     let scope = kinds.get(kind).map(|extra| extra.scope).or_else(built_in);
     match (scope, namespace) {
         (None, _) => {
-            let message = format!("pouch publishes no objects of kind {}", quoted(&format!("{kind}")));
+            let message = format!("pouch publishes no objects of kind {}", quoted(&kind.qualified()));
             faults.add(&path.key("kind"), message, suggest_kind(kind.kind.as_str(), kinds));
         }
         (Some(Scope::Namespaced), None) => {

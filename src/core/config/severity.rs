@@ -101,11 +101,12 @@ pub(super) fn severities(typed: &BTreeMap<String, LevelWord>, faults: &mut Fault
             faults.add(&path, message, help);
             continue;
         }
-        // Two codes of before the first release may be one now.
-        if severities.insert(code, *level).is_some_and(|other| other != *level) {
-            let message =
-                format!("{} is now one code with another that stands here with another severity", quoted(text));
-            faults.add(&path, message, format!("Write one line for both: `{}: {}`.", code.text(), level.word()));
+        // Codes of before the first release may be one now.
+        let first = *severities.entry(code).or_insert(*level);
+        if first != *level {
+            let (new, first, level) = (code.text(), first.word(), level.word());
+            let message = format!("what this line says of {new} and what another one says differ: {level} and {first}");
+            faults.add(&path, message, format!("Write one line: `{new}: {first}` or `{new}: {level}`."));
         }
     }
     severities

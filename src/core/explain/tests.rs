@@ -1,10 +1,12 @@
 //! What findings tell of what is shut.
 
 use super::*;
+use crate::destination::Destination;
 use crate::judge::cases;
 use crate::testing::case::{Document, Scene};
 use crate::testing::stages::Desk;
 use crate::testing::{node, yaml};
+use alloc::collections::BTreeSet;
 use serde_json::json;
 
 /// What a Credential's findings say together, as they are and as they are told.
@@ -17,7 +19,8 @@ fn said(identity: &str, documents: &[&str]) -> (String, String) {
     let documents = documents.iter().chain(&[&*credential]).map(document).collect();
     let desk = Desk::new(&Scene { config: json!({}), documents, incomplete: Vec::new(), run: json!({}) });
     let world = desk.world();
-    let [case] = &*cases(&world, desk.facts.asked().iter()) else { panic!("not one case") };
+    let to = Destination::of(&desk.fleet, &desk.facts.asked()[0].claim.as_ref().unwrap().at).unwrap();
+    let [case] = &*cases(&world, &to, |_| true, BTreeSet::new) else { panic!("not one case") };
     let private = Private::of(&world, &case.claim, &case.closure);
     let said = |told: bool| -> Vec<&str> {
         let findings = case.findings.iter().filter(|finding| !told || !private.is_told_by(finding));

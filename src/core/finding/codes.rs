@@ -73,14 +73,14 @@ macro_rules! codes {
     };
 }
 
-spelt!(Code by text of ALL);
+spelt!(Code by text read parse);
 
 codes! {
     ForbiddenKind "forbidden-kind" Refused Error "A claim needs an object of a kind that pouch does not publish.";
     ForbiddenType "forbidden-type" Refused Error "A claim needs a Secret of a type or content that never leaves its cluster.";
     ForbiddenPlace "forbidden-place" Refused Error "An object would land in a namespace, or under a name, that a bundle must not touch or that k0rdent itself writes.";
     NotAdmitted "not-admitted" Refused Error "A claim uses an object that its namespace is not admitted to.";
-    NamespaceNotAllowed "namespace-not-allowed" Refused Error "The region does not take Credentials of this namespace." Info "where a template selects the namespace and others too";
+    NamespaceNotAllowed "namespace-not-allowed" Refused Error "The region does not take Credentials of this namespace." Info "where a template selects others too, which the region takes";
     ForgedManagedLabel "forged-managed-label" Refused Error "A Credential carries k0rdent's managed label, but no rule made it.";
 
     Mistyped "mistyped" Broken Error "A kind, a group or a field is unknown, and nearly one that pouch reads." Warning "where the field can only mean what the source says anyway";
@@ -252,5 +252,11 @@ mod tests {
             assert!(code.meaning().ends_with('.'));
         }
         assert_eq!(Code::parse("no-such-code"), None);
+        // In JSON as in texts: a stamp that an earlier program wrote is read as a whole or not at all.
+        for renamed in renamed::CODES {
+            let read: Code = serde_json::from_value(renamed.old.into()).unwrap();
+            assert_eq!((read.text(), serde_json::to_value(read).unwrap()), (renamed.new, renamed.new.into()));
+        }
+        assert!(serde_json::from_str::<Code>("\"no-such-code\"").is_err());
     }
 }

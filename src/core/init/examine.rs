@@ -66,7 +66,7 @@ pub fn examine(fleet: &Fleet, snapshot: &Snapshot) -> Examined {
         examined.note_unread(snapshot, &asked.findings);
     }
     for to in destination::all(fleet) {
-        let (region, cases) = (to.region, cases(&world, facts.asked_for(&to)));
+        let (region, cases) = (to.region, cases(&world, &to, |_| true, BTreeSet::new));
         let mut rulings = Ruling::of(&cases);
         settle(&world, region, &Incumbents::default(), &mut rulings);
         for ruling in &rulings {

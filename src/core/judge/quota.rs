@@ -1,6 +1,7 @@
 //! Quotas: how much the claims of a namespace, and all claims of a region, may have published.
 //!
-//! Who is over a quota harms himself: claims that ask for more than they have published fail, and what they have stays.
+//! Who is over a quota harms himself: claims that ask for more than they have published fail, and what they have stays. The
+//! number of claims is judged before anything is built of them ([`too_many`]), and the rest when it is known what they need.
 //! Where a region has no room for all who ask for more, namespaces that ask for less come first, and what fails takes
 //! no room.
 
@@ -14,6 +15,7 @@ use super::incumbents::Incumbents;
 use crate::claim::parcel;
 use crate::closure::Member;
 use crate::config::RegionConfig;
+use crate::destination::Destination;
 use crate::finding::{Code, Finding};
 use crate::name::holder::{Holder, Part};
 use crate::name::step::Step;
@@ -44,7 +46,6 @@ const SPREAD: &str = "Remove Credentials that nobody needs, or spread them over 
 /// How much something takes.
 #[derive(Clone, Copy, Default)]
 struct Load {
-    claims: usize,
     objects: usize,
     sealed: usize,
     listed: usize,
@@ -53,11 +54,47 @@ struct Load {
 impl Load {
     fn plus(self, other: Self) -> Self {
         Self {
-            claims: self.claims + other.claims,
             objects: self.objects + other.objects,
             sealed: self.sealed + other.sealed,
             listed: self.listed + other.listed,
         }
+    }
+}
+
+/// The holder of a claimant's quota.
+pub(super) fn whose(world: &World<'_>, by: &Claimant) -> Holder {
+    Holder::of(by, &world.fleet.system_namespace)
+}
+
+/// The holders that have more claims for a region than `limits.credentialsPerNamespace`, each with the finding of a claimant of
+/// theirs that has nothing published. Of a group of guests, the configuration says how many claims there are.
+pub(super) fn too_many(world: &World<'_>, to: &Destination<'_>) -> BTreeMap<Holder, Finding> {
+    let limit = world.fleet.limits.credentials_per_namespace;
+    let mut counts: BTreeMap<Holder, usize> = BTreeMap::new();
+    for by in world.facts.asked_for(to).filter(|asked| asked.claim.is_some()).map(|asked| &asked.by) {
+        if by.group().is_none() {
+            *counts.entry(whose(world, by)).or_default() += 1;
+        }
+    }
+    let finding = |(whose, count): (Holder, usize)| {
+        let (namespace, who, region) = (&whose.namespace, called(world, &whose), &to.region.name);
+        let message = format!(
+            "namespace {namespace} has {count} {who} for region {region}; limits.credentialsPerNamespace is {limit}"
+        );
+        let finding = Finding::new(Code::TooManyObjects, message).help(FEWER);
+        (whose, finding)
+    };
+    counts.into_iter().filter(|(_, count)| *count > limit).map(finding).collect()
+}
+
+/// What a holder's claimants are called.
+fn called(world: &World<'_>, whose: &Holder) -> String {
+    match &whose.part {
+        Part::Templates => "ManagedResources".to_owned(),
+        Part::Guests(group) => format!("payloads of group {group}"),
+        Part::Rules => "ResourceSyncRules".to_owned(),
+        Part::Own if world.fleet.names_others() => "claimants".to_owned(),
+        Part::Own => "Credentials".to_owned(),
     }
 }
 
@@ -82,8 +119,7 @@ pub(super) fn exceeded(
     let loads = court.loads(rulings);
     let limits = &world.fleet.limits;
     let is_full = |load: &Load| {
-        load.claims > limits.credentials_per_namespace
-            || load.objects > limits.objects_per_namespace
+        load.objects > limits.objects_per_namespace
             || load.sealed > limits.sealed_bytes_per_namespace.0
             || load.listed > MOST_LISTED
     };
@@ -112,7 +148,7 @@ pub(super) fn apply(world: &World<'_>, region: &RegionConfig, incumbents: &Incum
 impl<'a> Court<'a> {
     /// Whose a ruling is.
     fn whose(&self, ruling: &Ruling<'_>) -> Holder {
-        Holder::of(&ruling.case.claim.by, &self.world.fleet.system_namespace)
+        whose(self.world, &ruling.case.claim.by)
     }
 
     /// What the resolved claims of each take at most.
@@ -120,10 +156,9 @@ impl<'a> Court<'a> {
         let mut loads: BTreeMap<Holder, Load> = BTreeMap::new();
         for ruling in rulings.iter().filter(|ruling| ruling.is_admitted()) {
             let load = loads.entry(self.whose(ruling)).or_default();
-            *load = load.plus(Load { claims: counted(ruling), ..Load::default() });
             for member in ruling.case.published_members() {
                 let sealed = self.sealed(member);
-                *load = load.plus(Load { claims: 0, objects: 1, sealed, listed: listed(ruling, member) });
+                *load = load.plus(Load { objects: 1, sealed, listed: listed(ruling, member) });
             }
         }
         loads
@@ -159,11 +194,10 @@ impl<'a> Court<'a> {
 
     /// Holds one to his quotas.
     fn of_holder(&self, whose: &Holder, rulings: &mut [Ruling<'_>]) {
-        let (mut claims, mut needs) = (0, 0);
+        let mut needs = 0;
         let mut objects: BTreeMap<&ObjectKey, &Member> = BTreeMap::new();
         let is_theirs = |ruling: &&Ruling<'_>| ruling.is_admitted() && self.whose(ruling) == *whose;
         for ruling in rulings.iter().filter(is_theirs) {
-            claims += counted(ruling);
             for member in ruling.case.published_members() {
                 objects.insert(&member.lands, member);
                 needs += listed(ruling, member);
@@ -172,27 +206,10 @@ impl<'a> Court<'a> {
         let (count, limits, region) = (objects.len(), &self.world.fleet.limits, &self.region.name);
         let sealed = objects.values().map(|member| self.sealed(member)).sum::<usize>();
         let namespace = &whose.namespace;
-        let who = match &whose.part {
-            Part::Templates => "ManagedResources".to_owned(),
-            Part::Guests(group) => format!("payloads of group {group}"),
-            Part::Rules => "ResourceSyncRules".to_owned(),
-            Part::Own if self.world.fleet.names_others() => "claimants".to_owned(),
-            Part::Own => "Credentials".to_owned(),
-        };
+        let who = called(self.world, whose);
         let (first, rest) = who.split_at_checked(1).unwrap_or_default();
         type Grows<'s, 'a> = fn(&'s Court<'a>, &Ruling<'_>) -> bool;
-        let quotas: [(usize, usize, Grows<'_, 'a>, String, &str); 4] = [
-            (
-                claims,
-                limits.credentials_per_namespace,
-                |court, ruling| !court.published.contains_key(&ruling.case.claim.by),
-                format!(
-                    "namespace {namespace} has {claims} {who} for region {region}; \
-                     limits.credentialsPerNamespace is {}",
-                    limits.credentials_per_namespace
-                ),
-                FEWER,
-            ),
+        let quotas: [(usize, usize, Grows<'_, 'a>, String, &str); 3] = [
             (
                 count,
                 limits.objects_per_namespace,
@@ -294,7 +311,7 @@ impl Room<'_, '_> {
         if self.keys.insert(key.clone()) {
             let names = key.name.as_str().len() + key.namespace_text().len();
             let listed = names * 3 + AROUND_OBJECT;
-            self.load = self.load.plus(Load { claims: 0, objects: 1, sealed, listed });
+            self.load = self.load.plus(Load { objects: 1, sealed, listed });
         }
     }
 
@@ -304,7 +321,7 @@ impl Room<'_, '_> {
             // A Secret that grows takes what it grows by.
             let before = self.court.incumbents.bytes(&member.lands).unwrap_or_default();
             let more = if self.keys.contains(&member.lands) { sealed.saturating_sub(before) } else { 0 };
-            self.load = self.load.plus(Load { claims: 0, objects: 0, sealed: more, listed: listed(ruling, member) });
+            self.load = self.load.plus(Load { objects: 0, sealed: more, listed: listed(ruling, member) });
             self.add(&member.lands, sealed);
         }
     }
@@ -338,11 +355,6 @@ impl Room<'_, '_> {
         };
         (listed > MOST_LISTED_OF_REGION).then(|| (message(), SPREAD))
     }
-}
-
-/// The number that a claim counts for: of a group of guests, the configuration says how many there are.
-fn counted(ruling: &Ruling<'_>) -> usize {
-    usize::from(ruling.case.claim.by.group().is_none())
 }
 
 /// About how many bytes `bundle.yaml` takes to say that a claim needs a member.

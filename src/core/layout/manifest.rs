@@ -8,6 +8,7 @@
 mod content;
 mod read;
 
+use alloc::collections::BTreeSet;
 use alloc::string::String;
 use alloc::vec::Vec;
 
@@ -24,6 +25,12 @@ use crate::yaml::emit::{Tree, append, field, line};
 
 /// The JSON Schema of `bundle.yaml`, for people and tools that read bundles; tests hold it against what is written.
 pub const SCHEMA: &str = include_str!("../../../schemas/bundle.schema.json");
+
+/// The claimants that a file names as those who need an object, whoever vouches for it; none if it is no manifest.
+pub fn claimants_in(bytes: &[u8]) -> BTreeSet<Claimant> {
+    let text = core::str::from_utf8(bytes).ok();
+    text.and_then(|text| parse(text).ok()).map(|manifest| manifest.claimants()).unwrap_or_default()
+}
 
 /// Whether a text is what is [emitted](emit) of a manifest, but for [reasons](Reason) that had other words before the first
 /// release.

@@ -3,6 +3,7 @@
 //! Such an object is found in the namespace that it is made for, and its key says what makes it: what stands in a source
 //! cannot be taken for it.
 
+use alloc::string::String;
 use alloc::sync::Arc;
 use core::fmt;
 
@@ -24,10 +25,24 @@ impl ObjectKey {
 /// `Kind.group namespace/name`, for people.
 impl fmt::Display for ObjectKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.write(f, &self.kind)
+    }
+}
+
+impl ObjectKey {
+    /// The key with the group of every kind: what is compared with what another release wrote.
+    pub fn qualified(&self) -> String {
+        let mut text = String::new();
+        // Writing to a text never fails.
+        _ = self.write(&mut text, &self.kind.qualified());
+        text
+    }
+
+    fn write(&self, f: &mut impl fmt::Write, kind: &impl fmt::Display) -> fmt::Result {
         let namespace = self.made.as_ref().map_or(&self.namespace, |by| &by.lands);
         match namespace {
-            Some(namespace) => write!(f, "{} {namespace}/{}", self.kind, self.name)?,
-            None => write!(f, "{} {}", self.kind, self.name)?,
+            Some(namespace) => write!(f, "{kind} {namespace}/{}", self.name)?,
+            None => write!(f, "{kind} {}", self.name)?,
         }
         match &self.made {
             Some(by) => write!(f, " (made by ManagedResource {})", by.template),

@@ -3,7 +3,7 @@
 /// Spells an enum: each variant has one word, which JSON has too.
 ///
 /// A schema says `string` of it, so that a later release may have a word more. `by` names the method that says the word, where
-/// the enum has one already, and `of` all of them, if it is to be read as well.
+/// the enum has one already, and `read` the one that finds it again, if it is to be read as well.
 macro_rules! spelt {
     ($name:ident { $($variant:ident $word:literal),* }) => {
         impl $name {
@@ -16,14 +16,19 @@ macro_rules! spelt {
             }
         }
 
-        $crate::name::spelt!($name by word of ALL);
+        impl $name {
+            fn of_word(text: &str) -> Option<Self> {
+                Self::ALL.iter().copied().find(|known| known.word() == text)
+            }
+        }
+
+        $crate::name::spelt!($name by word read of_word);
     };
-    ($name:ident by $word:ident of $all:ident) => {
+    ($name:ident by $word:ident read $read:ident) => {
         impl<'de> serde::Deserialize<'de> for $name {
             fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
                 let text = <alloc::borrow::Cow<'_, str> as serde::Deserialize>::deserialize(deserializer)?;
-                let known = Self::$all.iter().copied().find(|known| known.$word() == text);
-                known.ok_or_else(|| serde::de::Error::custom(concat!("no word of ", stringify!($name))))
+                Self::$read(&text).ok_or_else(|| serde::de::Error::custom(concat!("no word of ", stringify!($name))))
             }
         }
 

@@ -13,7 +13,7 @@ use super::input::Input;
 use super::ledger::Exchanged;
 use crate::finding::{Code, Finding};
 use crate::layout::manifest::{Manifest, ManifestObject, NeededBy};
-use crate::listing::few;
+use crate::listing::{few, few_that_fit};
 use crate::name::holder::Holder;
 use crate::name::{Claimant, Namespace, ObjectKey};
 use crate::recipient::Recipient;
@@ -174,7 +174,7 @@ pub(super) fn findings<'m>(input: &Input<'_>, objects: impl Iterator<Item = &'m 
         let claimants: BTreeSet<&Claimant> = object.needed_by.iter().map(|needed_by| &needed_by.by).collect();
         let message = format!(
             "{key} stays for a hand-over: it is no longer needed for {}, but consumers may not have followed yet",
-            few(&claimants, claimants.len(), SHOWN)
+            few_that_fit(&claimants, claimants.len(), SHOWN)
         );
         let help = format!(
             "It goes with the first publish {time} after the one that exchanged it, or with the next render to a \

@@ -17,7 +17,7 @@ use alloc::vec::Vec;
 use super::group::{Because, Tell, Whom, concerned, groups};
 use crate::finding::{Class, Finding, Origin, Severity};
 use crate::hash::sha256_hex;
-use crate::name::SourceName;
+use crate::name::{ObjectKey, SourceName};
 use crate::renamed;
 
 /// A finding, and what the formats want to know of it besides.
@@ -205,7 +205,7 @@ fn subject(finding: &Finding, checkout: &Checkout<'_>) -> String {
         severity.word().to_string(),
         region.as_ref().map(ToString::to_string).unwrap_or_default(),
         claimant.as_ref().map(ToString::to_string).unwrap_or_default(),
-        object.as_ref().map(ToString::to_string).unwrap_or_default(),
+        object.as_ref().map(ObjectKey::qualified).unwrap_or_default(),
         origin.as_ref().map(|origin| origin.source.to_string()).unwrap_or_default(),
         file.unwrap_or_default(),
         without_positions(message),

@@ -1,7 +1,7 @@
 //! The summary of a run: what `--summary FILE` writes, with a JSON Schema of its own.
 
 use alloc::boxed::Box;
-use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::collections::BTreeMap;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
@@ -120,6 +120,9 @@ pub struct Credentials {
     pub refused: usize,
     /// They cannot be resolved now; what they had published stays.
     pub broken: usize,
+    /// How many of the broken ones have something published.
+    #[serde(default)]
+    pub kept: usize,
     /// They name no region, or a retired one.
     pub unpublished: usize,
     /// How many are for paused regions; they were not looked at.
@@ -129,11 +132,12 @@ pub struct Credentials {
 impl Credentials {
     /// Adds others.
     pub fn add(&mut self, more: &Self) {
-        let Self { admitted, refused, broken, unpublished, paused } = self;
+        let Self { admitted, refused, broken, kept, unpublished, paused } = self;
         for (count, more) in [
             (admitted, more.admitted),
             (refused, more.refused),
             (broken, more.broken),
+            (kept, more.kept),
             (unpublished, more.unpublished),
             (paused, more.paused),
         ] {
@@ -286,14 +290,6 @@ impl Region {
             stopped: Vec::new(),
             holds: Vec::new(),
         }
-    }
-
-    /// The number of broken claimants for which something stays as published.
-    pub fn broken_that_keep(&self) -> usize {
-        let keep: BTreeSet<&str> =
-            self.carried_objects.iter().flat_map(|it| it.credentials.iter().map(|it| &**it)).collect();
-        let is_kept = |it: &&StoppedRecord| it.verdict == Verdict::Broken && keep.contains(&*it.credential);
-        self.stopped.iter().filter(is_kept).count()
     }
 
     /// Returns true if something in it is held, and not the region as a whole.

@@ -212,7 +212,7 @@ fn meant_text(said: &GroupKind, meant: &GroupKind) -> String {
         (true, _) => meant.kind.as_str().to_owned(),
         (_, true) if !meant.group.as_str().is_empty() => meant.group.as_str().to_owned(),
         (_, true) => "`apiVersion: v1`".to_owned(),
-        _ => format!("{meant}"),
+        _ => meant.qualified(),
     }
 }
 

@@ -134,8 +134,16 @@ impl Desk {
     }
 
     pub(crate) fn heard(&self, region: &Region) -> Vec<Heard> {
-        let region = &self.fleet.regions[region];
-        cases(&self.world(), self.facts.asked_for(&Destination { fleet: &self.fleet, region }))
+        self.heard_beside(&self.fleet.regions[region], &Published::nothing())
+    }
+
+    fn heard_beside(&self, region: &RegionConfig, published: &Published) -> Vec<Heard> {
+        cases(
+            &self.world(),
+            &Destination { fleet: &self.fleet, region },
+            |_| true,
+            || published.manifest().map(Manifest::claimants).unwrap_or_default(),
+        )
     }
 
     /// Plans a region against what is published of it.
@@ -145,7 +153,7 @@ impl Desk {
         published: &Published,
         asked: &Wishes,
     ) -> (RegionPlan, Vec<Heard>) {
-        let heard = self.heard(&region.name);
+        let heard = self.heard_beside(region, published);
         (self.plan_of(region, published, asked, &heard), heard)
     }
 
@@ -157,7 +165,7 @@ impl Desk {
         history: &History,
         (allowances, selection): &Wishes,
     ) -> (RegionPlan, Vec<Heard>) {
-        let heard = self.heard(&region.name);
+        let heard = self.heard_beside(region, history.last(published));
         let keys = keys();
         let to = Destination { fleet: &self.fleet, region };
         let terms = Terms {

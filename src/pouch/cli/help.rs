@@ -3,6 +3,7 @@
 use clap::Command;
 use pouch_core::finding::Code;
 use pouch_core::nearest::did_you_mean;
+use pouch_core::renamed::CODES;
 use pouch_core::report::pages::{Page, REFUSALS};
 
 use super::meant::meant;
@@ -51,6 +52,7 @@ pub fn run(session: &Session, args: &Args, mut commands: Command) -> Result<Ende
         return Err(failure);
     }
     let codes = Code::ALL.iter().map(|code| code.text()).chain(REFUSALS.map(|(word, _)| word));
+    let codes = codes.chain(CODES.iter().map(|renamed| renamed.old));
     let meant = did_you_mean(topic, codes.chain(commands.get_subcommands().map(Command::get_name)));
     Err(Failure::usage(
         format!("{topic:?} is no command, and no code of a finding"),

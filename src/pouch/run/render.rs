@@ -17,7 +17,7 @@ use pouch_core::hash::sha256_hex;
 use pouch_core::judge::case::{Case, Verdict};
 use pouch_core::judge::{cases, unmatched, unused};
 use pouch_core::layout::delivery::argocd::{shared_decryptors, unverified};
-use pouch_core::layout::manifest::{Manifest, ObjectState};
+use pouch_core::layout::manifest::{self, Manifest, ObjectState};
 use pouch_core::layout::path::application_set;
 use pouch_core::layout::{BundlePath, Layout, fleet_files};
 use pouch_core::listing::few;
@@ -50,6 +50,8 @@ struct Shared<'a> {
     run: &'a Run<'a>,
     survey: &'a Survey,
     world: World<'a>,
+    /// The claimants that are broken before they come to a region.
+    astray: BTreeSet<Claimant>,
 }
 
 impl<'a> Shared<'a> {
@@ -184,14 +186,16 @@ fn work(run: &Run<'_>, survey: &Survey, published: &dyn Look, shelf: Option<&dyn
     findings.extend(unverified(run.fleet));
     let silences = Silences::read(run.fleet, &survey.snapshot);
     findings.extend(silences.findings.iter().cloned());
-    let shared = Shared { run, survey, world: survey.world(run.fleet) };
     let (mut credentials, mut elsewhere) = (summary::Credentials::default(), summary::Credentials::default());
     let is_unpublished = |asked: &&Asked| asked.claim.is_none() && run.selection.refreshes(&asked.by);
+    let mut astray = BTreeSet::new();
     for asked in survey.facts.asked().iter().filter(is_unpublished) {
         let broken = asked.findings.iter().any(Finding::stops_claim);
         *(if broken { &mut elsewhere.broken } else { &mut elsewhere.unpublished }) += 1;
+        astray.extend(broken.then(|| asked.by.clone()));
         findings.extend(asked.findings.iter().cloned());
     }
+    let shared = Shared { run, survey, world: survey.world(run.fleet), astray };
 
     let is_meant = |to: &Destination<'_>| {
         // What is published for a claimant somewhere else is part of the answer.
@@ -249,6 +253,7 @@ fn work(run: &Run<'_>, survey: &Survey, published: &dyn Look, shelf: Option<&dyn
     }
 
     told.iter().for_each(|told| credentials.add(&told.credentials));
+    elsewhere.kept = told.iter().flat_map(|told| &told.kept_astray).collect::<BTreeSet<_>>().len();
     findings.extend(survey.findings.iter().cloned());
     let mut report = Report {
         credentials: Some(credentials),
@@ -332,6 +337,10 @@ fn one_region<'a>(
         told.credentials.paused = paused;
         told.record.credentials = Some(summary::RegionCredentials { paused, ..Default::default() });
         told.findings.extend(asked().flat_map(|asked: &Asked| asked.findings.iter().cloned()));
+        if !shared.astray.is_empty() {
+            let bytes = published.manifest(to.directory().as_str())?.unwrap_or_default();
+            told.kept_astray = those_of(manifest::claimants_in(&bytes).iter(), &shared.astray);
+        }
         if let Some(question) = shared.run.question {
             let (files, _) = published.read(to.directory())?;
             let standing = Published::examine(&to.fleet.name, to.directory(), files, shared.run.keys);
@@ -341,8 +350,13 @@ fn one_region<'a>(
     }
     let rekeys = shared.run.selection.rekeys(&to);
     // Of the others nothing was asked that they need.
-    let is_meant = |asked: &&Asked| !shared.run.is_narrow() || shared.run.selection.refreshes(&asked.by);
-    let cases = cases(&shared.world, asked().filter(is_meant));
+    let is_meant = |asked: &Asked| !shared.run.is_narrow() || shared.run.selection.refreshes(&asked.by);
+    // Of those that nothing vouches for, more may be built than are published, and nothing else.
+    let named = || {
+        let bytes = published.manifest(to.directory().as_str()).ok().flatten().unwrap_or_default();
+        manifest::claimants_in(&bytes)
+    };
+    let cases = cases(&shared.world, &to, is_meant, named);
     let stands = Folders { run: shared.run, to, published, all: Cell::new(None) };
     if rekeys && stands.are_empty()? {
         // What was never sealed is not sealed anew.
@@ -361,6 +375,7 @@ fn one_region<'a>(
         outcome => outcome,
     };
     told.record.credentials = Some(summary::RegionCredentials::default());
+    told.keep(&plan, own, (&cases, shared));
     if let Some(question) = shared.run.question {
         let planned = explain::Planned {
             world: &shared.world,
@@ -389,7 +404,31 @@ fn one_region<'a>(
     Ok(told)
 }
 
+/// The claimants of a set that are among these, or that one of these belongs to.
+fn those_of<'c>(all: impl Iterator<Item = &'c Claimant>, set: &BTreeSet<Claimant>) -> BTreeSet<Claimant> {
+    let whom = |by: &Claimant| [by.clone(), by.written().into_owned(), by.whole().into_owned()];
+    all.filter(|by| by.is_among(set)).flat_map(whom).filter(|by| set.contains(by)).collect()
+}
+
 impl Told {
+    /// Counts the broken claimants for which something stays.
+    fn keep(&mut self, plan: &RegionPlan, own: &Published, (cases, shared): (&[Case], &Shared<'_>)) {
+        let stands = match self.record.outcome {
+            Outcome::Held => own.manifest().or(own.claimed()),
+            _ => Some(&plan.manifest),
+        };
+        let ruled = cases.iter().zip(&plan.rulings).filter(|(_, ruled)| ruled.verdict == Verdict::Broken);
+        let broken: BTreeSet<Claimant> = ruled.map(|(case, _)| case.claim.by.clone()).collect();
+        if broken.is_empty() && shared.astray.is_empty() {
+            return;
+        }
+        let needed = || stands.into_iter().flat_map(|manifest| &manifest.objects).flat_map(|it| &it.needed_by);
+        let refreshed = |by: &Claimant| shared.run.selection.refreshes(by);
+        let kept = those_of(needed().map(|needed| &needed.by), &broken);
+        self.credentials.kept += kept.iter().filter(|by| refreshed(by)).count();
+        self.kept_astray = those_of(needed().map(|needed| &needed.by), &shared.astray);
+    }
+
     /// Counts a claim, and takes what was found of it.
     fn hear(&mut self, claim: &Claim, verdict: Verdict, findings: impl IntoIterator<Item = Finding>) {
         // A rule of guests as a whole is one that fails, and else nothing: each object that it takes is another.

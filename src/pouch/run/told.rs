@@ -349,8 +349,7 @@ pub fn finish(session: &Session, fleet: &Fleet, finished: Finished<'_>) -> Resul
         };
     let held = count(|region| region.outcome == Outcome::Held, "held");
     let partly = count(summary::Region::is_partly_held, "partly held");
-    let keep = report.regions.iter().map(summary::Region::broken_that_keep).sum();
-    let stays = match (c.broken, keep) {
+    let stays = match (c.broken, c.kept) {
         (0, _) => String::new(),
         (_, 0) => String::from(" (nothing is published for them)"),
         (broken, keep) if keep == broken => String::from(" (what they had stays)"),

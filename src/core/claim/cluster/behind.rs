@@ -215,15 +215,19 @@ impl Looked<'_> {
         match known {
             Some(_) => {}
             None if is_infrastructure => {
-                let why = format!("pouch does not know in which field objects of kind {kind} name it");
+                let why = format!("pouch does not know in which field objects of kind {} name it", kind.qualified());
                 self.unknown(&why, self.cluster, cure(self.cluster));
             }
             // Control planes that are not known name none, unless one that does was meant. Of a template the class says so.
             None => {
                 if let Some(meant) = cluster::meant(kind) {
-                    let message = format!("spec.{} names the kind {kind}, which is not known", referred.field);
+                    let message =
+                        format!("spec.{} names the kind {}, which is not known", referred.field, kind.qualified());
                     let finding = Finding::new(Code::Mistyped, message).about(&self.cluster.key);
-                    let help = format!("Did you mean {meant}? Until this is corrected, what the Cluster has stays.");
+                    let help = format!(
+                        "Did you mean {}? Until this is corrected, what the Cluster has stays.",
+                        meant.qualified()
+                    );
                     self.findings.push(finding.at(&self.cluster.origin).help(help));
                 }
             }

@@ -1,6 +1,7 @@
 //! What a manifest says, as data.
 
 use alloc::boxed::Box;
+use alloc::collections::BTreeSet;
 use alloc::string::String;
 use alloc::vec::Vec;
 
@@ -75,6 +76,11 @@ impl Manifest {
     /// The objects that stay only until consumers have followed.
     pub fn handed_over(&self) -> impl Iterator<Item = &ObjectKey> {
         self.objects.iter().filter(|object| object.state.is_handover()).map(|object| &object.key)
+    }
+
+    /// The claimants that need an object of it.
+    pub fn claimants(&self) -> BTreeSet<Claimant> {
+        self.objects.iter().flat_map(|object| &object.needed_by).map(|needed_by| needed_by.by.clone()).collect()
     }
 }
 

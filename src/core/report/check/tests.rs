@@ -3,7 +3,7 @@ use alloc::vec::Vec;
 
 use super::*;
 use crate::finding::{Code, Place, Severity};
-use crate::name::Claimant;
+use crate::name::{Claimant, GroupKind};
 
 /// What is looked at from the folder of the configuration.
 fn looked_at(findings: &[Finding]) -> Vec<Checked<'_>> {
@@ -48,11 +48,14 @@ fn a_fingerprint_outlives_the_line_and_tells_all_else_apart() {
 #[test]
 fn a_baseline_of_before_the_first_release_knows_the_same_by_its_other_code() {
     for renamed in renamed::CODES {
+        let kind = GroupKind::new("infrastructure.cluster.x-k8s.io", "AWSClusterStaticIdentity");
         let finding = finding(Code::parse(renamed.old).unwrap(), "a.yaml", 1);
+        let finding = finding.about(&ObjectKey::new(kind, None, "aws".into()));
         assert_eq!(finding.code.text(), renamed.new);
         let now = looked_at(core::slice::from_ref(&finding));
         let checkout = Checkout { config: "", base: "", cwd: "", in_commits: &BTreeSet::new() };
         let before = subject(&finding, &checkout).replacen(renamed.new, renamed.old, 1);
+        assert!(before.contains("\0AWSClusterStaticIdentity.infrastructure.cluster.x-k8s.io aws\0"), "{before}");
         let known = |about: &str| {
             let print = sha256_hex(format!("{about}\00").as_bytes());
             let json = serde_json::json!({"apiVersion": "pouch/v1alpha1", "kind": "Baseline", "findings": {print: ""}});

@@ -84,7 +84,8 @@ fn sorted<'s>(fleet: &Fleet, survey: &'s Survey, keys: &KeyRing) -> Current<'s> 
     let world = survey.world(fleet);
     let mut current = Current::default();
     for to in destination::all(fleet).filter(|to| to.region.is_rendered()) {
-        let cases = cases(&world, world.facts.asked_for(&to));
+        // Whatever is published of them was published once, so that none is over a quota here.
+        let cases = cases(&world, &to, |_| true, || world.facts.asked_for(&to).map(|asked| asked.by.clone()).collect());
         let broken = cases.iter().filter_map(|case| Some((case.claim.by.clone(), case.broken_by()?)));
         current.broken.extend(broken);
         let admitted = cases.iter().filter(|case| case.verdict == Verdict::Admitted);

@@ -24,10 +24,11 @@ const COUNT: usize = 400;
 const BATCH: usize = 200;
 
 /// The codes of what a region's API would refuse.
-const INVALID: [&str; 3] = ["invalid-object", "invalid-object", "too-large"];
+const INVALID: [&str; 2] = ["invalid-object", "too-large"];
 
 /// What pouch refuses and the server takes, by words of the finding, with the reason.
-const STRICTER: [(&str, &str); 6] = [
+const STRICTER: [(&str, &str); 7] = [
+    ("holds text that cannot be a Kubernetes name", "it refers to nothing that there can be"),
     ("spec.secretName is longer than 253 characters", "no Secret can have such a name"),
     ("spec.secretName is missing", "without one, the provider finds no account"),
     ("spec.sourceIdentityRef is missing", "the provider's webhook refuses it, which does not run here"),

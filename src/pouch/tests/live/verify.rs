@@ -114,9 +114,9 @@ fn a_region_is_compared_with_its_bundle() {
 
     // An empty cluster.
     stage.finds(&[
-        "missing-on-region: Namespace team-a is not on the region, and the bundle's 3 objects in it are missing too",
         "missing-on-region: Namespace kcm-system is not on the region, and the bundle's 3 objects in it are \
          missing too",
+        "missing-on-region: Namespace team-a is not on the region, and the bundle's 3 objects in it are missing too",
         "kind-not-on-region: the region serves no AWSClusterStaticIdentity, of which \
          its bundle has one object",
         "kind-not-on-region: the region serves no AzureClusterIdentity, of which its \

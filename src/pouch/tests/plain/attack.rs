@@ -128,6 +128,31 @@ fn a_flood_of_credentials_on_one_identity_freezes_nobody() {
     assert_eq!(manifest.matches("kind: Credential\n").count(), 600);
 }
 
+/// What is published stays resolved where a namespace has too many, and what is new is neither built nor published.
+#[test]
+fn who_is_over_a_quota_keeps_and_renews_what_he_has() {
+    let limited = |limit: usize| format!("limits: {{credentialsPerNamespace: {limit}}}\n");
+    let fleet = Fleet::with(&limited(20));
+    let plain = |n: usize, value: &str| plain("team-a", &format!("c{n:02}"), value);
+    (0..20).for_each(|n| fleet.write(&format!("tenant/{n}.yaml"), plain(n, "v")));
+    fleet.render(&[]).exits(0);
+    fleet.edit("pouch.yaml", "credentialsPerNamespace: 20", "credentialsPerNamespace: 5");
+    let before = fleet.read("bundles/regions/eu/core/secrets/team-a/c03.sops.yaml");
+    fleet.write("tenant/3.yaml", plain(3, "another"));
+    // One that is not even allowed to use what it names counts, and is told nothing about it.
+    fleet.write("tenant/20.yaml", credential("team-a", "c20", "v1", "Secret", "nothing"));
+    let answer = fleet.render(&[]).exits(3);
+    assert_ne!(fleet.read("bundles/regions/eu/core/secrets/team-a/c03.sops.yaml"), before);
+    assert!(!answer.stderr.contains("missing-reference"), "{}", answer.stderr);
+    let said = "namespace team-a has 21 Credentials for region eu; limits.credentialsPerNamespace is 5";
+    assert!(answer.stderr.contains(said), "{}", answer.stderr);
+    assert!(answer.stderr.contains("20 Credentials resolved, 0 refused, 1 broken (nothing is published for them)"));
+    // Below the quota everything is looked at.
+    fleet.edit("pouch.yaml", "credentialsPerNamespace: 5", "credentialsPerNamespace: 21");
+    let answer = fleet.render(&[]).exits(3);
+    assert!(answer.stderr.contains("missing-reference"), "{}", answer.stderr);
+}
+
 /// Also who raises the limits publishes nothing that could never be changed again.
 #[test]
 fn what_could_not_be_read_back_is_not_staged() {

@@ -104,6 +104,17 @@ fn an_old_code_is_read_as_the_one_that_it_is_now() {
     }
 }
 
+/// An old flag is answered by the command that is typed, whatever else is on the line.
+#[test]
+fn an_old_flag_is_that_of_its_command() {
+    let fleet = Fleet::with_credentials(1);
+    fleet.run(&["log", "--older-than", "9d", "--deny"]).ends(64).says("Write `pouch log --deny warning`");
+    fleet.run(&["log", "--older-than", "9d", "--deny", "errr"]).ends(64).says("possible values");
+    fleet.run(&["verify", "--live=ctx"]).ends(64).says("--live takes no value").says("--context CONTEXT");
+    fleet.run(&["plan", "--adopt", "render"]).ends(64).says("Write `pouch plan --replace-unsigned REGION`");
+    fleet.run(&["help", "invalid-credentail"]).ends(64).says("invalid-credential");
+}
+
 #[test]
 fn durations_are_shown_as_they_were_typed() {
     let fleet = Fleet::new();
@@ -121,7 +132,7 @@ fn durations_are_shown_as_they_were_typed() {
 fn two_old_codes_of_one_finding_say_the_same() {
     let fleet = Fleet::with_credentials(1);
     fleet.configure("regions:", "findings: {untied-profile: info, untied-region: warning, zebra: info}\nregions:");
-    let ran = fleet.run(&["check"]).ends(64).says("zebra").says("Write one line for both: `untied: warning`");
+    let ran = fleet.run(&["check"]).ends(64).says("zebra").says("Write one line: `untied: info` or `untied: warning`.");
     assert!(ran.stderr.contains("findings.untied-region"), "{}", ran.stderr);
     fleet.configure("untied-profile: info, untied-region: warning, zebra: info", "untied-profile: off, untied: off");
     fleet.run(&["check"]).ends(0);

@@ -155,6 +155,51 @@ fn a_broken_credential_keeps_its_bytes_until_it_is_cured() {
     assert!(!fleet.read("bundles/regions/eu/bundle.yaml").contains("carried"));
 }
 
+/// However it breaks, and whatever becomes of its region, the last line says whether what it had stays.
+#[test]
+fn what_broken_credentials_had_is_told() {
+    let fleet = || {
+        let fleet = Fleet::with_credentials(2);
+        fleet.render(&[]).ends(0);
+        fleet
+    };
+    let stays = |fleet: &Fleet, flags: &[&str], code: i32| {
+        let ran = fleet.render(flags).ends(code);
+        ran.says("1 broken (what they had stays)");
+    };
+    // It names no region that there is, or none that can be read.
+    let astray = fleet();
+    for region in ["eu-wset", "[eu]"] {
+        astray.credential("eu", "c0", "x");
+        astray.edit("manifests/eu-c0.yaml", "region: eu", &format!("region: {region}"));
+        stays(&astray, &[], 3);
+    }
+    // So it is where the region is paused.
+    astray.configure("eu: {", "eu: {state: paused, ");
+    stays(&astray, &[], 3);
+    // A run of it alone does not look at what stays.
+    let alone = fleet();
+    alone.remove("manifests/eu-c0-secret.yaml");
+    stays(&alone, &["eu-team/c0"], 3);
+    // In a region that is held everything stays.
+    let held = fleet();
+    held.remove("manifests/eu-c0-secret.yaml");
+    held.write("bundles/regions/eu/core/of-somebody-else.yaml", "x: 1\n");
+    stays(&held, &[], 4);
+    // Two share an identity's Secret, of which one is broken by its own text.
+    let shared = fleet();
+    shared.edit("manifests/eu-c1.yaml", "name: c1, namespace: eu-team}\n", "name: c0, namespace: eu-team}\n");
+    shared.remove("manifests/eu-c1-secret.yaml");
+    _ = shared.render(&["--withdraw", "eu-team/c1"]);
+    shared.edit("manifests/eu-c1.yaml", "spec:", "specc:");
+    shared.render(&[]).ends(3).says(" broken (what they had stays)");
+    // What was never published has nothing.
+    let new = fleet();
+    new.credential("eu", "c9", "x");
+    new.edit("manifests/eu-c9.yaml", "region: eu", "region: eu-wset");
+    new.render(&[]).ends(3).says("1 broken (nothing is published for them)");
+}
+
 #[test]
 fn a_refused_credential_is_withdrawn() {
     let fleet = Fleet::with_credentials(3);

@@ -375,7 +375,7 @@ fn one_region<'a>(
         outcome => outcome,
     };
     told.record.credentials = Some(summary::RegionCredentials::default());
-    told.keep(&plan, own, (&cases, shared));
+    told.keep(&plan, own, &cases, shared);
     if let Some(question) = shared.run.question {
         let planned = explain::Planned {
             world: &shared.world,
@@ -412,7 +412,7 @@ fn those_of<'c>(all: impl Iterator<Item = &'c Claimant>, set: &BTreeSet<Claimant
 
 impl Told {
     /// Counts the broken claimants for which something stays.
-    fn keep(&mut self, plan: &RegionPlan, own: &Published, (cases, shared): (&[Case], &Shared<'_>)) {
+    fn keep(&mut self, plan: &RegionPlan, own: &Published, cases: &[Case], shared: &Shared<'_>) {
         let stands = match self.record.outcome {
             Outcome::Held => own.manifest().or(own.claimed()),
             _ => Some(&plan.manifest),

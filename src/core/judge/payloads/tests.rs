@@ -17,7 +17,8 @@ const SETS: usize = 3000;
 
 /// What is heard of thousands of sets that name the same payloads, which hold these texts.
 fn heard(config_map: &str, secret: &str) -> Vec<Case> {
-    let fleet = case::fleet(&json!({"regions": {"eu": {"resourceSets": ["*/*"]}}}));
+    let limits = json!({"credentialsPerNamespace": SETS});
+    let fleet = case::fleet(&json!({"regions": {"eu": {"resourceSets": ["*/*"]}}, "limits": limits}));
     let set = |number: usize| {
         json!({"apiVersion": "addons.cluster.x-k8s.io/v1beta2", "kind": "ClusterResourceSet",
                "metadata": {"namespace": "team-a", "name": format!("s{number}")},

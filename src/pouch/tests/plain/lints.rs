@@ -76,7 +76,7 @@ fn identities_that_nobody_names_are_told_unless_somebody_may() {
     fleet.write("manifests/one.yaml", role("one", "two"));
     fleet.write("manifests/two.yaml", role("two", "default"));
     let told = check(&fleet, &[]);
-    assert!(told.contains("info[unused-identity]: no Credential names AWSClusterRoleIdentity."), "{told}");
+    assert!(told.contains("info[unused-identity]: no Credential names AWSClusterRoleIdentity one"), "{told}");
     assert!(told.contains("--> manifests/one.yaml:1:1\n") && told.matches("[unused-identity]").count() == 1, "{told}");
     assert!(!fleet.run(&["check"]).ends(0).stdout.contains("unused-identity"));
     // A run about a part says nothing of the whole.

@@ -154,7 +154,7 @@ fn what_is_asked_wrongly_or_in_vain_is_answered_with_a_cure() {
         .says("Name one of: credential, cluster, resourcesyncrule, managedresource, secret, region");
     ask(&["region"], 64).says("`pouch log --help` shows how");
     ask(&["region", "elsewhere"], 1).says("The configuration's regions are eu, us. ");
-    ask(&["--deny"], 64).says("a value is required for");
+    ask(&["--deny"], 64).says("Write `pouch log --deny warning`");
     ask(&["--deny", "warning"], 64).says("--older-than <AGE>");
     ask(&["-n", "eu-team"], 64);
     ask(&["--older-than", "3m"], 64).says("is no age");

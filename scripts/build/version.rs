@@ -16,7 +16,7 @@ const FILE: &str = "../../scripts/build/version.rs";
 
 fn main() {
     println!("cargo::rerun-if-changed={FILE}");
-    // A commit would build every test anew otherwise.
+    // Otherwise every commit would rebuild every test.
     let is_release = std::env::var("PROFILE").is_ok_and(|profile| profile == "release");
     let commit = is_release.then(commit).flatten().map(|commit| format!(" ({commit})"));
     println!("cargo::rustc-env=POUCH_COMMIT={}", commit.unwrap_or_default());

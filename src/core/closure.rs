@@ -381,12 +381,12 @@ fn look_up<'a>(world: &World<'a>, claim: &Claim, closure: &mut Closure, member: 
             if claim.by.is_resource_set() {
                 help = format!("{help} Cluster API itself skips what is missing, and then says that all is applied.");
             }
-            for (is_in_system, at) in hints(world, claim, &member.read) {
+            for at in hints(world, claim, &member.read) {
                 help = format!("{help} {} stands at {}.", at.key, at.origin);
                 let message = format!("{} is absent, and {} is there", member.read, at.key);
                 let mut hint = Finding::new(Code::FoundElsewhere, message).about(&at.key).at(&at.origin);
                 // Only an identity is looked for in the system namespace too, and only with a grant.
-                if is_in_system && member.role == Role::Root {
+                if at.key.namespace.as_ref() == Some(&world.fleet.system_namespace) && member.role == Role::Root {
                     hint = hint.help(format!(
                         "To use that one, as k0rdent does, add to `grants`: `- {}`. The objects that it refers to \
                          there need grants of their own.",
@@ -423,20 +423,19 @@ fn look_up<'a>(world: &World<'a>, claim: &Claim, closure: &mut Closure, member: 
     }
 }
 
-/// Where else an absent object of this name stands, and whether that is in the system namespace.
-fn hints<'a>(world: &World<'a>, claim: &Claim, key: &ObjectKey) -> Vec<(bool, &'a Object)> {
-    let at = |is_in_system, namespace: &crate::name::Namespace| {
+/// The objects of this name that stand elsewhere than the absent one.
+fn hints<'a>(world: &World<'a>, claim: &Claim, key: &ObjectKey) -> Vec<&'a Object> {
+    let at = |namespace: &crate::name::Namespace| {
         let other = ObjectKey::new(key.kind.clone(), Some(namespace.clone()), key.name.clone());
-        let found = (other != *key).then(|| world.snapshot.get(&other)).flatten();
-        found.map(|object| (is_in_system, object))
+        (other != *key).then(|| world.snapshot.get(&other)).flatten()
     };
     if key.namespace.is_none() {
         return Vec::new();
     }
-    let system = at(true, &world.fleet.system_namespace);
-    let own = at(false, claim.by.namespace());
+    let system = at(&world.fleet.system_namespace);
+    let own = at(claim.by.namespace());
     match (system, own) {
-        (Some(system), Some(own)) if system.1.key == own.1.key => [system].into(),
+        (Some(system), Some(own)) if system.key == own.key => [system].into(),
         (system, own) => system.into_iter().chain(own).collect(),
     }
 }

@@ -265,7 +265,7 @@ fn is_served(world: &World<'_>, region: &Region, object: &Object) -> bool {
 
 /// Closes and judges those claims of one region that are meant, each by itself.
 ///
-/// What is over the quota of its namespace is not closed: a claimant that has nothing published fails, and takes no more
+/// Claims over the quota of their namespace are not closed: a claimant that has nothing published fails, and takes no more
 /// memory than that. `published` names those that have something, and is asked only if there is too much.
 pub fn cases(
     world: &World<'_>,

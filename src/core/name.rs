@@ -89,7 +89,7 @@ impl GroupKind {
     }
 
     /// Returns true if the kind is shown without its group.
-    pub fn is_shown_bare(&self) -> bool {
+    fn is_shown_bare(&self) -> bool {
         SHOWN_BARE.contains(&self.group.as_str()) && (self.kind != "Cluster" || self.group == CLUSTERS)
     }
 }

@@ -160,19 +160,21 @@ fn refuse(arguments: &[OsString], ambient: &Ambient) -> u8 {
     }
     let has_no_value =
         || matches!(error.get(ContextKind::InvalidValue), Some(ContextValue::String(value)) if value.is_empty());
-    let called = Cli::command();
-    let mut words = arguments.iter().skip(1).filter_map(|word| word.to_str());
-    let command = words.find(|word| called.find_subcommand(word).is_some()).unwrap_or_default();
+    let renamed = |flag: &str| {
+        let called = Cli::command();
+        let mut words = arguments.iter().skip(1).filter_map(|word| word.to_str());
+        renamed::flag(words.find(|word| called.find_subcommand(word).is_some())?, flag)
+    };
     if let UnknownArgument | TooManyValues | InvalidValue = error.kind()
         && let Some(ContextValue::String(typed)) = error.get(ContextKind::InvalidArg)
         && let Some(flag) = typed.split(['=', ' ']).next()
         && (error.kind() != InvalidValue || has_no_value())
-        && let Some(renamed) = renamed::flag(command, flag)
+        && let Some(renamed) = renamed(flag)
     {
         let what = match error.kind() {
             UnknownArgument => format!("this command takes no {flag}"),
             TooManyValues => format!("{flag} takes no value"),
-            _ => format!("{flag} takes one of its levels"),
+            _ => format!("{flag} needs a value"),
         };
         return refused(&what, &format!("Write `pouch {}`.", renamed.new));
     }

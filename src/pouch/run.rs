@@ -176,8 +176,8 @@ struct Told {
     accepted: Vec<Acceptance>,
     wanted: Vec<Acceptance>,
     credentials: summary::Credentials,
-    /// The claimants that are broken before they come to a region and have something published in this one.
-    kept_astray: BTreeSet<Claimant>,
+    /// The broken claimants that have something published in the region.
+    kept: BTreeSet<Claimant>,
     explained: Answer,
 }
 
@@ -189,7 +189,7 @@ impl Told {
             accepted: Vec::new(),
             wanted: Vec::new(),
             credentials: summary::Credentials::default(),
-            kept_astray: BTreeSet::new(),
+            kept: BTreeSet::new(),
             explained: Answer::default(),
         }
     }

@@ -173,7 +173,7 @@ codes! {
     VersionMismatch "version-mismatch" Notice Warning "A reference names a version that no definition has; the newest defined one is used.";
     NewerRelease "newer-release" Notice Warning "The configured k0rdent release is newer than the newest whose ProviderInterfaces are known.";
     NewerField "newer-field" Notice Info "A field belongs to a newer release of k0rdent, and pouch does not read it.";
-    OwnOutput "own-output" Notice Warning "An object on the management cluster is there because pouch published it, so it is no source." Info "where another source has the object";
+    OwnOutput "own-output" Notice Warning "An object on the management cluster is there because pouch published it, so it is not a source." Info "where another source has the object";
     ManagedCopyOutdated "managed-copy-outdated" Notice Info "K0rdent's copy of a Credential differs from what its AccessManagement rule makes now.";
     RuleNotApplied "rule-not-applied" Notice Info "An AccessManagement rule hands out a Credential to a namespace that already has one of that name.";
     Assumed "assumed" Notice Info "An object is assumed to exist on every region, because the provider itself makes it.";
@@ -226,7 +226,7 @@ impl Code {
         matches!(self, Code::Shadowed | Code::DuplicateObject)
     }
 
-    /// Whether a stage may find it with this severity. Where only one of many objects waits or is left out, what would stop
+    /// Returns true if a stage may find it with this severity. If only one of many objects waits or is left out, what would stop
     /// its claim is a warning.
     #[cfg(test)]
     pub fn may_be(self, severity: Severity) -> bool {

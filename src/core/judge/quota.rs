@@ -1,6 +1,6 @@
 //! Quotas: how much the claims of a namespace, and all claims of a region, may have published.
 //!
-//! Who is over a quota harms himself: claims that ask for more than they have published fail, and what they have stays. The
+//! A holder over a quota harms only itself: claims that ask for more than they have published fail, and what they have stays. The
 //! number of claims is judged before anything is built of them ([`too_many`]), and the rest when it is known what they need.
 //! Where a region has no room for all who ask for more, namespaces that ask for less come first, and what fails takes
 //! no room.
@@ -87,7 +87,7 @@ pub(super) fn too_many(world: &World<'_>, to: &Destination<'_>) -> BTreeMap<Hold
     counts.into_iter().filter(|(_, count)| *count > limit).map(finding).collect()
 }
 
-/// What a holder's claimants are called.
+/// The name of a holder's claimants in messages.
 fn called(world: &World<'_>, whose: &Holder) -> String {
     match &whose.part {
         Part::Templates => "ManagedResources".to_owned(),

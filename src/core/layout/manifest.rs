@@ -26,14 +26,15 @@ use crate::yaml::emit::{Tree, append, field, line};
 /// The JSON Schema of `bundle.yaml`, for people and tools that read bundles; tests hold it against what is written.
 pub const SCHEMA: &str = include_str!("../../../schemas/bundle.schema.json");
 
-/// The claimants that a file names as those who need an object, whoever vouches for it; none if it is no manifest.
+/// The claimants that a file names as those who need an object; nothing has to vouch for it. None if it is not a manifest.
 pub fn claimants_in(bytes: &[u8]) -> BTreeSet<Claimant> {
     let text = core::str::from_utf8(bytes).ok();
-    text.and_then(|text| parse(text).ok()).map(|manifest| manifest.claimants()).unwrap_or_default()
+    let manifest = text.and_then(|text| parse(text).ok());
+    manifest.iter().flat_map(Manifest::claimants).cloned().collect()
 }
 
-/// Whether a text is what is [emitted](emit) of a manifest, but for [reasons](Reason) that had other words before the first
-/// release.
+/// Returns true if a text is [emitted](emit) of a manifest, except that [reasons](Reason) may have their words of before the
+/// first release.
 pub fn is_emitted(text: &str, emitted: &str) -> bool {
     text == emitted || in_words_of_now(text) == emitted
 }
@@ -50,7 +51,7 @@ fn in_words_of_now(text: &str) -> String {
     now
 }
 
-/// What stands before a reason in its line.
+/// The beginning of the line of a reason.
 const REASON: &str = "  reason: ";
 
 /// The text of a manifest, sorted throughout, without the line that authenticates it.

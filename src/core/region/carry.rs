@@ -198,8 +198,7 @@ pub(super) fn first_carried(
     manifest: &Manifest,
 ) -> Option<(Claimant, Reason)> {
     let (by_name, siblings) = (by_claimant(rulings), Siblings::of(rulings));
-    let claimants: BTreeSet<&Claimant> =
-        manifest.objects.iter().flat_map(|object| &object.needed_by).map(|needed_by| &needed_by.by).collect();
+    let claimants: BTreeSet<&Claimant> = manifest.claimants();
     claimants.into_iter().find_map(|by| match fate(input, by_name.get(by).copied(), &siblings, by) {
         Fate::Kept(reason) => Some((by.clone(), reason)),
         Fate::Fresh | Fate::Withdrawn(_) => None,

@@ -45,8 +45,7 @@ pub(super) fn withdrawals(input: &Input<'_>, rulings: &[Ruling<'_>], packed: &Pa
         return Vec::new();
     }
     let published: BTreeSet<ObjectKey> = manifest.objects.iter().filter_map(ManifestObject::read_key).collect();
-    let claimants: BTreeSet<&Claimant> =
-        manifest.objects.iter().flat_map(|object| &object.needed_by).map(|needed_by| &needed_by.by).collect();
+    let claimants: BTreeSet<&Claimant> = manifest.claimants();
     let world = input.terms.world;
     let explain = |(by, objects): (&Claimant, Vec<&ManifestObject>)| {
         let ruling = rulings.iter().find(|ruling| ruling.case.claim.by == *by);

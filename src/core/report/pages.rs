@@ -17,7 +17,7 @@ const FAULT: &str = include_str!("../../../docs/findings/fault.md");
 const NOTICE: &str = include_str!("../../../docs/findings/notice.md");
 const EXIT_CODES: &str = include_str!("../../../docs/exit-codes.md");
 
-/// What the documentation explains by a word that stands in the output.
+/// A page of the documentation, found by a word of the output.
 #[derive(Clone, Copy)]
 pub struct Page {
     /// The word.
@@ -25,7 +25,7 @@ pub struct Page {
     /// The class of the finding, or the exit code of a run that is refused.
     kind: &'static str,
     severity: Severity,
-    /// What is said, as Markdown: severity and meaning, why, an example, and the cure.
+    /// Markdown: severity and meaning, why, an example, and the cure.
     markdown: &'static str,
 }
 

@@ -142,7 +142,7 @@ impl Desk {
             &self.world(),
             &Destination { fleet: &self.fleet, region },
             |_| true,
-            || published.manifest().map(Manifest::claimants).unwrap_or_default(),
+            || published.manifest().into_iter().flat_map(Manifest::claimants).cloned().collect(),
         )
     }
 

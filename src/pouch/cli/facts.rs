@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use pouch_core::facts;
 use pouch_core::finding::{Class, Code, Finding, Severity, settle};
+use pouch_core::kinds;
 use pouch_core::name::Region;
 use pouch_core::world::cluster::Tied;
 
@@ -65,7 +66,8 @@ pub fn run(session: &Session, args: &Args) -> Result<Ended, Failure> {
     session.ui.findings(&findings);
     let is_lack = |finding: &Finding| {
         // An AccessManagement decides about Credentials, and says nothing of a region.
-        let is_of_regions = || finding.object.as_ref().is_none_or(|key| key.kind.kind != "AccessManagement");
+        let is_of_regions =
+            || finding.object.as_ref().is_none_or(|key| !key.kind.is(kinds::K0RDENT, "AccessManagement"));
         finding.severity == Severity::Error || finding.code == Code::UnreadableObject && is_of_regions()
     };
     let mut lacks = findings.iter().any(is_lack);

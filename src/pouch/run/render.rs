@@ -253,7 +253,7 @@ fn work(run: &Run<'_>, survey: &Survey, published: &dyn Look, shelf: Option<&dyn
     }
 
     told.iter().for_each(|told| credentials.add(&told.credentials));
-    elsewhere.kept = told.iter().flat_map(|told| &told.kept_astray).collect::<BTreeSet<_>>().len();
+    credentials.kept = told.iter().flat_map(|told| &told.kept).collect::<BTreeSet<_>>().len();
     findings.extend(survey.findings.iter().cloned());
     let mut report = Report {
         credentials: Some(credentials),
@@ -339,7 +339,7 @@ fn one_region<'a>(
         told.findings.extend(asked().flat_map(|asked: &Asked| asked.findings.iter().cloned()));
         if !shared.astray.is_empty() {
             let bytes = published.manifest(to.directory().as_str())?.unwrap_or_default();
-            told.kept_astray = those_of(manifest::claimants_in(&bytes).iter(), &shared.astray);
+            told.kept = those_of(manifest::claimants_in(&bytes).iter(), &shared.astray);
         }
         if let Some(question) = shared.run.question {
             let (files, _) = published.read(to.directory())?;
@@ -411,22 +411,18 @@ fn those_of<'c>(all: impl Iterator<Item = &'c Claimant>, set: &BTreeSet<Claimant
 }
 
 impl Told {
-    /// Counts the broken claimants for which something stays.
+    /// Notes the broken claimants for which something stays.
     fn keep(&mut self, plan: &RegionPlan, own: &Published, cases: &[Case], shared: &Shared<'_>) {
         let stands = match self.record.outcome {
             Outcome::Held => own.manifest().or(own.claimed()),
             _ => Some(&plan.manifest),
         };
         let ruled = cases.iter().zip(&plan.rulings).filter(|(_, ruled)| ruled.verdict == Verdict::Broken);
-        let broken: BTreeSet<Claimant> = ruled.map(|(case, _)| case.claim.by.clone()).collect();
-        if broken.is_empty() && shared.astray.is_empty() {
-            return;
+        let of_region = ruled.map(|(case, _)| &case.claim.by).filter(|by| shared.run.selection.refreshes(by));
+        let broken: BTreeSet<Claimant> = of_region.chain(&shared.astray).cloned().collect();
+        if !broken.is_empty() {
+            self.kept = those_of(stands.into_iter().flat_map(Manifest::claimants), &broken);
         }
-        let needed = || stands.into_iter().flat_map(|manifest| &manifest.objects).flat_map(|it| &it.needed_by);
-        let refreshed = |by: &Claimant| shared.run.selection.refreshes(by);
-        let kept = those_of(needed().map(|needed| &needed.by), &broken);
-        self.credentials.kept += kept.iter().filter(|by| refreshed(by)).count();
-        self.kept_astray = those_of(needed().map(|needed| &needed.by), &shared.astray);
     }
 
     /// Counts a claim, and takes what was found of it.

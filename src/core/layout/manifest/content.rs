@@ -79,8 +79,8 @@ impl Manifest {
     }
 
     /// The claimants that need an object of it.
-    pub fn claimants(&self) -> BTreeSet<Claimant> {
-        self.objects.iter().flat_map(|object| &object.needed_by).map(|needed_by| needed_by.by.clone()).collect()
+    pub fn claimants(&self) -> BTreeSet<&Claimant> {
+        self.objects.iter().flat_map(|object| &object.needed_by).map(|needed_by| &needed_by.by).collect()
     }
 }
 

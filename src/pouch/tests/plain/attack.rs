@@ -128,7 +128,7 @@ fn a_flood_of_credentials_on_one_identity_freezes_nobody() {
     assert_eq!(manifest.matches("kind: Credential\n").count(), 600);
 }
 
-/// What is published stays resolved where a namespace has too many, and what is new is neither built nor published.
+/// Published Credentials stay resolved if a namespace has too many, and new ones are neither built nor published.
 #[test]
 fn who_is_over_a_quota_keeps_and_renews_what_he_has() {
     let limited = |limit: usize| format!("limits: {{credentialsPerNamespace: {limit}}}\n");

@@ -169,12 +169,12 @@ fn an_old_reason_in_a_bundle_is_read_as_the_one_of_now() {
     let strange = body(&fleet.read(path)).replace("immutable-field", "secret-type-chnaged");
     fleet.write(path, vouched(&strange));
     fleet.render(&[]).ends(3).outcome("eu", "published");
-    // Nothing vouches for a word that somebody else wrote.
+    // Nothing vouches for a word that another program wrote.
     fleet.write(path, fleet.read(path).replace("reason: immutable-field", "reason: secret-type-changed"));
     fleet.render(&[]).ends(4).says("unsigned-bundle");
 }
 
-/// What a code decides is no other thing than before.
+/// A code decides the same as before.
 #[test]
 fn no_code_changed_its_class_by_its_name() {
     let class = |code: &str| Code::parse(code).map(Code::class);

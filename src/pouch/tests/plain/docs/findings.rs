@@ -35,6 +35,12 @@ fn sections(page: &str) -> (&str, Vec<(&str, &str)>) {
     (intro, parts.map(|part| part.split_once("`\n").expect("a section's title is its code")).collect())
 }
 
+/// The severity of a code, and the other one with its case.
+fn severities(code: Code) -> String {
+    let otherwise = code.otherwise().map(|(other, when)| format!("; {} {when}", other.word()));
+    format!("{}{}", code.severity().word(), otherwise.unwrap_or_default())
+}
+
 #[test]
 fn every_code_has_one_section_that_states_severity_meaning_and_cure() {
     for class in classes() {
@@ -45,11 +51,8 @@ fn every_code_has_one_section_that_states_severity_meaning_and_cure() {
         let titles: Vec<&str> = sections.iter().map(|(code, _)| *code).collect();
         assert_eq!(titles, codes.clone().map(|code| code.text()).collect::<Vec<_>>(), "{}", page_of(class));
         for (code, (_, text)) in codes.zip(sections) {
-            let severity = code.severity().word();
-            let otherwise = code.otherwise().map(|(other, when)| format!("; {} {when}", other.word()));
-            let otherwise = otherwise.unwrap_or_default();
-            let head =
-                format!("\n**{}{}{otherwise}.** {}\n", severity[..1].to_uppercase(), &severity[1..], code.meaning());
+            let severity = severities(*code);
+            let head = format!("\n**{}{}.** {}\n", severity[..1].to_uppercase(), &severity[1..], code.meaning());
             assert!(text.starts_with(&head), "the section of {} does not start with\n{head}", code.text());
             assert!(text.contains("\n**Cure.** "), "{} has no cure", code.text());
         }
@@ -63,9 +66,7 @@ fn the_index_lists_every_code() {
         let page = class.word();
         let _ = write!(index, "\n## Class {page}\n\n| code | severity | meaning |\n|---|---|---|\n");
         for code in Code::ALL.iter().filter(|code| code.class() == class) {
-            let otherwise = code.otherwise().map(|(other, when)| format!("; {} {when}", other.word()));
-            let (text, severity) =
-                (code.text(), format!("{}{}", code.severity().word(), otherwise.unwrap_or_default()));
+            let (text, severity) = (code.text(), severities(*code));
             let _ = writeln!(index, "| [`{text}`](findings/{page}.md#{text}) | {severity} | {} |", code.meaning());
         }
     }

@@ -200,6 +200,18 @@ fn what_broken_credentials_had_is_told() {
     new.render(&[]).ends(3).says("1 broken (nothing is published for them)");
 }
 
+/// A Namespace leaves the bundle with the last Credential in it, and nothing deletes it on the region.
+#[test]
+fn a_namespace_that_leaves_says_that_it_stays() {
+    let fleet = Fleet::with_credentials(2);
+    fleet.render(&[]).ends(0);
+    (0..2).for_each(|n| fleet.delete("us", &format!("c{n}")));
+    let ran = fleet.render(&["--withdraw", "us-team/c0", "--withdraw", "us-team/c1"]).ends(0);
+    assert!(ran.stdout.contains("Namespace us-team (stays on the region)"), "{}", ran.stdout);
+    fleet.write("bundles/regions/eu/core/of-another.yaml", "x: 1\n");
+    fleet.render(&[]).ends(4).says(", 1 region held");
+}
+
 #[test]
 fn a_refused_credential_is_withdrawn() {
     let fleet = Fleet::with_credentials(3);

@@ -174,7 +174,7 @@ fn standing<'a>(world: &World<'a>, asker: Asker<'_>, read: &ObjectKey) -> Standi
     {
         return elsewhere();
     }
-    let Lookup::Found(counts) = world.snapshot.look_up(read) else {
+    let Lookup::Found(counts) = world.snapshot.stands(read) else {
         let may_provide = sources.iter().any(|source| world.fleet.may_provide(source, read));
         return if may_provide { Standing::Own } else { elsewhere() };
     };

@@ -74,7 +74,7 @@ fn follow_root(world: &World<'_>, claim: &Claim, root: &Root, closure: &mut Clos
     let Some(places) = places_of(world, claim, root, closure) else { return };
     walk(world, claim, vec![Member::new(places, Role::Root, claim.through.clone(), None)], closure);
     // Whether companions may be asked for depends on the root.
-    let found = closure.members.first().map(|root| world.snapshot.look_up(&root.read));
+    let found = closure.members.first().map(|root| world.snapshot.stands(&root.read));
     if closure.closed || matches!(found, Some(Lookup::Unasked)) {
         return;
     }
@@ -237,7 +237,7 @@ fn as_kcm(
     if let Some(undecided) = undecided {
         return Err(Box::new(undecided));
     }
-    match world.snapshot.look_up(&places.read) {
+    match world.snapshot.stands(&places.read) {
         Lookup::Absent => return Ok(None),
         Lookup::Found(object) => {
             let message = format!("{} is absent; {} is used, as k0rdent does", written.read, places.read);
@@ -352,6 +352,14 @@ fn look_up<'a>(world: &World<'a>, claim: &Claim, closure: &mut Closure, member: 
             closure.find(claim, unread.finding(&member.read).at(&claim.origin));
             None
         }
+        Lookup::Unasked if let Lookup::Found(object) = world.snapshot.stands(&member.read) => {
+            // A file does not show that it is read, and the faults of an object are told beside a refusal.
+            if refers(world, object) {
+                closure.want(claim, &member.read);
+                return None;
+            }
+            Some(object)
+        }
         Lookup::Unasked => {
             let sought = sought(closure, member);
             let referrer = member.referrer.and_then(|index| closure.members.get(index));
@@ -420,6 +428,14 @@ fn look_up<'a>(world: &World<'a>, claim: &Claim, closure: &mut Closure, member: 
             closure.find(claim, finding);
             None
         }
+    }
+}
+
+/// Returns true if a definition says that objects of a kind refer to others: then the content says what else is needed.
+fn refers(world: &World<'_>, object: &Object) -> bool {
+    match world.facts.definitions.find(&object.key.kind, &object.version) {
+        Defined::Exactly(definition) | Defined::Nearest(definition) => !definition.references.is_empty(),
+        Defined::Unknown | Defined::Faulty(_) => false,
     }
 }
 

@@ -537,7 +537,7 @@ fn step(
     let rule = rule_of(world, claim, closure, member);
     // Whether there is an object that the claim may not have is not told either.
     let is_shut = member.read.namespace.is_some() && rule.is_none();
-    let (read, found) = match world.snapshot.look_up(&member.read) {
+    let (read, found) = match world.snapshot.stands(&member.read) {
         _ if is_shut => (Read::NotTold, None),
         Lookup::Found(object) => (Read::Found, Some(object)),
         Lookup::Absent => (Read::Absent, None),

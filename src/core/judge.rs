@@ -5,6 +5,7 @@
 //! region against each other and against what is published. Judge knows nothing of YAML or sealing.
 
 pub mod case;
+mod closed;
 mod content;
 mod contested;
 mod copied;
@@ -27,7 +28,7 @@ use alloc::vec::Vec;
 
 use crate::capi;
 use crate::claim::{Asked, Claim, made, parcel};
-use crate::closure::{Closure, Member, Role, close};
+use crate::closure::{Closure, Member, Role};
 use crate::destination::Destination;
 use crate::expiry;
 use crate::finding::{Code, Finding};
@@ -38,6 +39,8 @@ use crate::validity;
 use crate::world::World;
 use crate::world::cluster::ClusterFacts;
 use case::Case;
+use closed::Needs;
+pub use closed::{Closed, closed};
 use content::{check_content, check_copy};
 use sharing::Heard;
 pub use tenancy::rule_of;
@@ -263,28 +266,21 @@ fn is_served(world: &World<'_>, region: &Region, object: &Object) -> bool {
     capi::rules(&object.key.kind).is_none_or(|rules| capi::served(rules, &object.version, world.fleet.builtin))
 }
 
-/// Closes and judges those claims of one region that are meant, each by itself.
-///
-/// Claims over the quota of their namespace are not closed: a claimant that has nothing published fails, and takes no more
-/// memory than that. `published` names those that have something, and is asked only if there is too much.
+/// Closes and judges those claims of one region that are meant, each by itself, as [`closed`] and [`judged`] do.
 pub fn cases(
     world: &World<'_>,
     to: &Destination<'_>,
     is_meant: impl Fn(&Asked) -> bool,
     published: impl FnOnce() -> BTreeSet<Claimant>,
 ) -> Vec<Case> {
+    judged(world, closed(world, to, is_meant, published))
+}
+
+/// Judges claims whose closures are known, each by itself.
+pub fn judged(world: &World<'_>, closed: Closed) -> Vec<Case> {
     let mut examined = Examined::default();
-    let too_many = quota::too_many(world, to);
-    let published = if too_many.is_empty() { BTreeSet::new() } else { published() };
-    let hear = |asked: &Asked| {
-        let claim = asked.claim.clone()?;
-        if let Some(why) = too_many.get(&quota::whose(world, &claim.by)).filter(|_| !published.contains(&claim.by)) {
-            let finding = why.clone().at(&claim.origin).claimed_by(&claim.by).in_region(claim.region());
-            let findings = asked.findings.iter().cloned().chain([finding]).collect();
-            return Some(Heard { claim, closure: Closure::default(), findings });
-        }
-        let mut closure = close(world, &claim);
-        let mut findings = asked.findings.clone();
+    let hear = |Needs { claim, closure, mut findings }: Needs| {
+        let Some(mut closure) = closure else { return Heard { claim, closure: Closure::default(), findings } };
         findings.append(&mut closure.findings);
         findings.extend(guests::set_aside(world, &claim, &mut closure));
         findings.extend(judge(world, &mut examined, &claim, &closure));
@@ -293,10 +289,9 @@ pub fn cases(
         if !heard.is_stopped() {
             heard.findings.extend(suspects(world, &mut examined, &heard.claim, &heard.closure));
         }
-        Some(heard)
+        heard
     };
-    let asked = world.facts.asked_for(to).filter(|asked| is_meant(asked));
-    let mut heard: Vec<Heard> = asked.filter_map(hear).collect();
+    let mut heard: Vec<Heard> = closed.0.into_iter().map(hear).collect();
     sharing::shared(world, &mut heard);
     contested::contested(world, &examined.payloads, &mut heard);
     guest_writers::contested(world, &examined.payloads, &mut heard);

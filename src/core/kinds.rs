@@ -464,9 +464,11 @@ impl Scopes {
         Self::default()
     }
 
-    /// Learns the scope of a kind; what is learnt wins over the table.
+    /// Learns the scope of a kind; what is learnt wins over the table, but for the core group: no definition may have it.
     pub fn learn(&mut self, kind: GroupKind, scope: Scope) {
-        self.learnt.insert(kind, scope);
+        if kind.group != "" {
+            self.learnt.insert(kind, scope);
+        }
     }
 
     /// Learns that objects of a kind may have a field of `spec`.

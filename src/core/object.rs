@@ -5,6 +5,7 @@
 //! annotations that are not allowed (`last-applied-configuration` is a cleartext copy of the Secret),
 //! `status` except where it is read. It knows nothing of sources beyond the [`Origin`] it is told.
 
+mod aside;
 mod matched;
 mod misplaced;
 pub mod steering;
@@ -22,6 +23,8 @@ use crate::nearest::{edits, nearest};
 use crate::node::{Key, Node};
 use crate::secret::{Payload, SecretBytes, from_base64, holds_key};
 use crate::unread_words::UnreadWords;
+pub use aside::RunKey;
+use aside::{Aside, Content};
 pub use matched::{COPIES, FIELDS as FIELDS_OF_METADATA, Matched};
 pub use misplaced::{Misplaced, misplaced};
 
@@ -60,6 +63,8 @@ pub struct Object {
     pub body: Node,
     /// A Secret's values; none of any other object, or of a Secret of which nobody looked even at the names.
     pub payload: Option<Payload>,
+    /// The place of the content, where that was put aside: then body and payload are empty.
+    pub(crate) aside: Option<Box<Aside>>,
     /// What is wrong with it.
     pub faults: Vec<Fault>,
     /// Why it must never leave its cluster, whatever refers to it.
@@ -99,6 +104,15 @@ impl Object {
 
     /// Whether two copies say the same, wherever they stand.
     pub fn same_content(&self, other: &Self) -> bool {
+        let is_same = match (&self.aside, &other.aside) {
+            (None, None) => None,
+            (Some(aside), None) => Some(aside.is_of(&other.content())),
+            (None, Some(aside)) => Some(aside.is_of(&self.content())),
+            (Some(aside), Some(other)) => Some(aside.is_same(other)),
+        };
+        if let Some(is_same) = is_same {
+            return is_same && self.own_faults().eq(other.own_faults());
+        }
         let payloads = match (&self.payload, &other.payload) {
             (Some(a), Some(b)) => a.same(b),
             (None, None) => true,
@@ -112,6 +126,36 @@ impl Object {
             && self.create_only == other.create_only
             && self.body == other.body
             && self.own_faults().eq(other.own_faults())
+    }
+
+    /// Drops the content, and keeps a digest of it.
+    pub(crate) fn put_aside(&mut self, key: &RunKey) {
+        self.aside = Some(Box::new(Aside::of(&self.content(), key)));
+        self.body = Node::Null;
+        self.payload = None;
+    }
+
+    /// Returns true if the content was put aside.
+    pub fn is_aside(&self) -> bool {
+        self.aside.is_some()
+    }
+
+    /// Returns true if the content that was put aside is that of another object.
+    pub(crate) fn is_content_of(&self, other: &Self) -> bool {
+        self.aside.as_ref().is_some_and(|aside| aside.is_of(&other.content()))
+    }
+
+    fn content(&self) -> Content<'_> {
+        let Self { version, labels, annotations, deleting, create_only, body, payload, .. } = self;
+        let (deleting, create_only) = (*deleting, *create_only);
+        Content {
+            version: version.as_str(),
+            pairs: [labels, annotations],
+            deleting,
+            create_only,
+            body,
+            payload: payload.as_ref(),
+        }
     }
 
     /// Faults of the object itself, and not of there being another copy.
@@ -242,6 +286,7 @@ pub fn admit(
         backed_up,
         body: Node::empty_map(),
         payload: None,
+        aside: None,
         faults,
         stays: None,
         create_only: false,

@@ -15,6 +15,7 @@ mod elsewhere;
 mod guesses;
 mod home;
 mod ignored;
+pub mod index;
 mod inquiry;
 mod made;
 mod mistyped;
@@ -24,6 +25,7 @@ mod reason;
 mod sealed;
 mod slip;
 mod state;
+mod supply;
 mod unopened;
 mod unread;
 mod words;
@@ -31,10 +33,12 @@ mod words;
 use alloc::boxed::Box;
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
+use alloc::sync::Arc;
 use alloc::vec::Vec;
+use core::ops::Deref;
 
 use crate::config::{Fleet, Source};
-use crate::finding::{Code, Fault, Finding, Origin};
+use crate::finding::{Code, Finding, Origin};
 use crate::kinds::{DEFINITION, K0RDENT, Scopes, is_definition};
 use crate::name::{GroupKind, Name, Namespace, ObjectKey, SourceName};
 use crate::node::Node;
@@ -46,7 +50,7 @@ use definitions::learn_definitions;
 use guesses::Guesses;
 use home::{Home, Word as HomeWord};
 use ignored::{not_provided, refused};
-use mistyped::{Judged, KindWords, Mistyped, kind_words};
+use mistyped::{Judged, Mistyped, kind_words};
 use objects::{Held, Named, Objects, place};
 use state::State;
 use words::Words;
@@ -57,7 +61,7 @@ pub use elsewhere::Elsewhere;
 pub use home::CURE;
 pub use inquiry::Inquiry;
 pub use made::{AllMade, Made, MadeFor};
-pub use mistyped::{Meant, nearly};
+pub use mistyped::{KindWords, Meant, nearly};
 pub use reason::{Reason, Unread};
 pub use unopened::SealedDocument;
 
@@ -68,8 +72,10 @@ pub struct Piece(Named, made::Piece);
 /// What one source gave: documents in a fixed order, and whether they are all.
 #[derive(Default)]
 pub struct Reading {
-    /// Documents that have `apiVersion` and `kind`, and where they stand.
+    /// Documents that have `apiVersion` and `kind`, and where they stand; those in `weighed` are not among them.
     pub documents: Vec<(Node, Origin)>,
+    /// Documents that were weighed when they were read.
+    pub weighed: Vec<Admitted>,
     /// Encrypted documents that the source can open.
     pub sealed: Vec<SealedDocument>,
     /// Whether an object that is not in `documents` or `sealed` is proved absent from the source, except for
@@ -129,8 +135,15 @@ pub enum Answer {
     Sealed(Reason),
 }
 
-/// Every object that was read, by key.
+/// Every object that was read, by key: what all views share, and the contents that were read for this one.
 pub struct Snapshot {
+    base: Arc<Base>,
+    /// Contents that were put aside and read again, or why that failed. What is read before there are views is in the base.
+    again: BTreeMap<ObjectKey, Result<Box<Object>, Reason>>,
+}
+
+/// The part of a snapshot that all its views share.
+pub struct Base {
     objects: Objects,
     sources: Vec<State>,
     system_namespace: Namespace,
@@ -150,9 +163,43 @@ pub struct Snapshot {
     pub made: AllMade,
 }
 
+impl Deref for Snapshot {
+    type Target = Base;
+
+    fn deref(&self) -> &Base {
+        &self.base
+    }
+}
+
 impl Snapshot {
+    /// Makes a view of it, for contents that are read again for one region.
+    pub fn view(&self) -> Self {
+        let failed = self.again.iter().filter_map(|(key, read)| Some((key.clone(), Err(read.as_ref().err()?.clone()))));
+        Self { base: Arc::clone(&self.base), again: failed.collect() }
+    }
+
+    /// The shared part, as long as there are no views.
+    fn base_mut(&mut self) -> Option<&mut Base> {
+        Arc::get_mut(&mut self.base)
+    }
+
+    /// Takes what templates made; there are no views yet.
+    pub fn set_made(&mut self, made: AllMade) {
+        if let Some(base) = self.base_mut() {
+            base.made = made;
+        }
+    }
+
     /// Looks a key up.
     pub fn look_up(&self, key: &ObjectKey) -> Lookup<'_> {
+        match self.stands(key) {
+            Lookup::Found(object) if object.is_aside() => Lookup::Unasked,
+            found => found,
+        }
+    }
+
+    /// Looks a key up where the content of the object does not matter: what was put aside is found.
+    pub fn stands(&self, key: &ObjectKey) -> Lookup<'_> {
         if let Some(object) = self.made.get(key) {
             return Lookup::Found(object);
         }
@@ -173,7 +220,12 @@ impl Snapshot {
         }
         match (unread, found) {
             (Some(unread), _) => Lookup::Unread(unread),
-            (None, Some(held)) => Lookup::Found(&held.object),
+            (None, Some(held)) => match self.again.get(key).filter(|_| held.object.is_aside()) {
+                Some(Err(reason)) => {
+                    Lookup::Unread(Unread { source: &held.object.origin.source, reason: Some(reason) })
+                }
+                _ => Lookup::Found(self.content(held)),
+            },
             (None, None) => Lookup::Absent,
         }
     }
@@ -183,6 +235,14 @@ impl Snapshot {
         self.providers(key).find(|(_, state)| state.name == *source)?.1.unread(key)
     }
 
+    /// The copy that counts, with its content if that was read again.
+    fn content<'s>(&'s self, held: &'s Held) -> &'s Object {
+        match held.object.is_aside().then(|| self.again.get(&held.object.key)).flatten() {
+            Some(Ok(object)) => object,
+            _ => &held.object,
+        }
+    }
+
     fn overrides(&self, index: usize) -> bool {
         self.sources.get(index).is_some_and(|state| state.overrides)
     }
@@ -190,84 +250,23 @@ impl Snapshot {
     /// The sources, by index, that have yet to be asked for a key.
     pub fn unasked(&self, key: &ObjectKey) -> impl Iterator<Item = usize> {
         let is_open = |(_, state): &(usize, &State)| state.doubt(key).is_some_and(|doubt| doubt.is_open());
-        self.providers(key).filter(is_open).map(|(index, _)| index)
-    }
-
-    /// Adds a source's answers to questions for objects by name.
-    ///
-    /// An answer that holds another object than the one asked for counts as no answer.
-    pub fn supply(&mut self, fleet: &Fleet, index: usize, answers: Vec<(ObjectKey, Answer)>) {
-        let Some(source) = fleet.sources.get(index) else { return };
-        for (key, answer) in answers {
-            if self.sources.get(index).is_some_and(|state| state.sealed.contains_key(&key)) {
-                self.unseal(fleet, index, key, answer);
-                continue;
-            }
-            let is_unseen = matches!(answer, Answer::Unseen(..));
-            // Of a Secret that nobody looks at, only another source can tell that the one at home is pouch's.
-            let is_presumed = is_unseen && self.home.is(&source.name) && self.objects.get(&key).is_some();
-            let told = match answer {
-                Answer::Absent => Ok(()),
-                Answer::Unseen(..) if is_presumed => Ok(()),
-                Answer::Unread(reason) | Answer::Sealed(reason) => Err(reason),
-                Answer::Found(document, origin) | Answer::Unseen(document, origin) => {
-                    match admit(document, origin, &self.scopes, source.default_namespace.as_ref(), fleet) {
-                        Ok(object) if object.key == key => match self.home.word(fleet, source, &object) {
-                            HomeWord::Counts => {
-                                let object = if is_unseen { object.unseen() } else { object };
-                                place(&mut self.objects, fleet, index, Box::new(object));
-                                Ok(())
-                            }
-                            HomeWord::Own => {
-                                self.home.note(index, object);
-                                Ok(())
-                            }
-                            HomeWord::Delivered => Ok(()),
-                            HomeWord::Unclear(reason) => Err(reason),
-                        },
-                        _ => Err(Reason::new(
-                            format!("source {} answered with a different object", source.name),
-                            "Find out what is between pouch and the API server.",
-                        )),
-                    }
-                }
-            };
-            self.home.back_up(&mut self.objects, &key);
-            if let Some(inquiry) = self.sources.get_mut(index).and_then(|state| state.inquiry.as_mut()) {
-                inquiry.asked.insert(key, told);
-            }
-        }
-    }
-
-    /// Notes that an object of a source changed while the source was read: what else was read did not stand together with
-    /// it, so who needs it waits.
-    pub fn changes(&mut self, fleet: &Fleet, index: usize, key: &ObjectKey, why: &str) {
-        let help = "Run pouch again; if it happens often, see what writes this object all the time.";
-        let why = format!("{why} each time while it was read");
-        if let Some(held) = self.objects.get_mut(key) {
-            if let Some(object) = held.copy_of(index) {
-                object.faults.push(Fault::new(Code::Changing, &*why, help));
-            }
-            held.settle(fleet);
-        }
-        if let Some(state) = self.sources.get_mut(index) {
-            state.changing.insert(key.clone(), Reason::new(why, help));
-        }
+        let aside = self.objects.get(key).filter(|_| self.is_aside(key));
+        self.providers(key).filter(is_open).map(|(index, _)| index).chain(aside.map(|held| held.from))
     }
 
     /// The object under a key, whether or not a later source might have another.
     pub fn get(&self, key: &ObjectKey) -> Option<&Object> {
-        self.made.get(key).or_else(|| self.objects.get(key).map(|held| &*held.object))
+        self.made.get(key).or_else(|| self.objects.get(key).map(|held| self.content(held)))
     }
 
     /// All copies of an object, in whatever source: they may say different things.
     pub fn copies(&self, key: &ObjectKey) -> impl Iterator<Item = &Object> {
-        self.objects.get(key).into_iter().flat_map(Held::copies)
+        self.objects.get(key).into_iter().flat_map(|held| held.copies_beside(self.content(held)))
     }
 
     /// The copy of an object that counts, and those of later sources that say the same.
     pub fn agreeing(&self, key: &ObjectKey) -> impl Iterator<Item = &Object> {
-        self.objects.get(key).into_iter().flat_map(Held::agreeing)
+        self.objects.get(key).into_iter().flat_map(|held| held.agreeing_with(self.content(held)))
     }
 
     /// `Did you mean KEY? `, to stand before more help, where nothing has a key; empty where none is near.
@@ -278,18 +277,21 @@ impl Snapshot {
 
     /// All objects of a kind, sorted by key.
     pub fn all(&self, kind: &GroupKind) -> impl Iterator<Item = &Object> {
-        self.objects.of_kind(kind).map(|held| &*held.object)
+        self.objects.of_kind(kind).map(|held| self.content(held))
     }
 
     /// What it holds, in pieces that can be dropped side by side.
     pub fn apart(self) -> impl Iterator<Item = Piece> {
-        let made = self.made.apart().map(|made| Piece(Named::default(), made));
-        self.objects.apart().map(|read| Piece(read, made::Piece::default())).chain(made)
+        let base = Arc::into_inner(self.base).into_iter();
+        base.flat_map(|base| {
+            let made = base.made.apart().map(|made| Piece(Named::default(), made));
+            base.objects.apart().map(|read| Piece(read, made::Piece::default())).chain(made)
+        })
     }
 
     /// All objects, sorted by key; of several copies, the one that counts.
     pub fn objects(&self) -> impl Iterator<Item = &Object> {
-        self.objects.all().map(|held| &*held.object)
+        self.objects.all().map(|held| self.content(held))
     }
 
     /// What would make a Secret that is in no source.
@@ -479,6 +481,7 @@ pub fn assemble_by(fleet: &Fleet, readings: Vec<Reading>, hands: &dyn Hands) -> 
     for (index, (source, reading)) in fleet.sources.iter().zip(readings).enumerate() {
         let Reading {
             documents,
+            weighed: weighed_before,
             sealed: documents_sealed,
             complete,
             unread_words: mut words,
@@ -488,7 +491,8 @@ pub fn assemble_by(fleet: &Fleet, readings: Vec<Reading>, hands: &dyn Hands) -> 
         } = reading;
         let mut meant = Guesses::default();
         let weighed = hands.weigh(documents, &|document| Admitted(weigh(fleet, source, &known, document)));
-        for Admitted(weighed) in weighed.into_iter().flatten() {
+        let numbered = weighed_before.into_iter().enumerate().map(|(number, weighed)| weighed.numbered(number));
+        for Admitted(weighed) in weighed.into_iter().flatten().chain(numbered) {
             match weighed {
                 Weighed::Ours(mut object, told, template) => {
                     FaultLine::note(&lines, &mut object);
@@ -609,21 +613,19 @@ pub fn assemble_by(fleet: &Fleet, readings: Vec<Reading>, hands: &dyn Hands) -> 
     home.back_up_all(&mut objects);
     let copies = copies::Copies::among(values);
     let system_namespace = fleet.system_namespace.clone();
-    (
-        Snapshot {
-            objects,
-            sources: states,
-            system_namespace,
-            scopes: known.scopes,
-            made: AllMade::default(),
-            definitions,
-            elsewhere,
-            ignored,
-            copies,
-            home,
-        },
-        findings,
-    )
+    let base = Base {
+        objects,
+        sources: states,
+        system_namespace,
+        scopes: known.scopes,
+        made: AllMade::default(),
+        definitions,
+        elsewhere,
+        ignored,
+        copies,
+        home,
+    };
+    (Snapshot { base: Arc::new(base), again: BTreeMap::new() }, findings)
 }
 
 /// The kinds that ProviderInterfaces of the sources define or refer to.

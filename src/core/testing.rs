@@ -7,6 +7,7 @@ pub(crate) mod case;
 mod consumers;
 mod cures;
 mod former;
+mod indexed;
 mod laws;
 mod limited;
 mod neighbours;

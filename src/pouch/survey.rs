@@ -1,52 +1,59 @@
 //! Survey: reads every source, one after the other, and puts a snapshot together.
 //!
-//! Files are read as a whole. A live cluster is asked in turns with the closures: what they want that
-//! nobody has asked yet is asked, until they want nothing more. Then everything read from clusters is
+//! Of files an index is made. Both they and a live cluster are asked in turns with the closures ([`asking`]): what they want
+//! that nobody has asked yet is asked, until they want nothing more. Then everything read from clusters is
 //! looked at again, and where something changed meanwhile the survey starts over. What still changes at the last look
 //! is marked, so that only who needs it waits; the rest is a state that existed. Regions' own clusters are looked into
 //! ([`look`]) once the sources have said which and how. What the objects mean is not known here.
 
+mod asking;
 pub mod last;
 pub mod look;
 mod openers;
 pub mod source;
+mod surveyor;
 mod templates;
 mod threads;
+mod times;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use pouch_core::closure::wanted::wanted;
 use pouch_core::config::{Fleet, Source, SourcePlace};
 use pouch_core::finding::Finding;
 use pouch_core::inquiry::{self, ListedKind};
 use pouch_core::layout::manifest::SourceIdentity;
 use pouch_core::listing::counted;
-use pouch_core::name::{Claimant, GroupKind, ObjectKey, SourceName};
+use pouch_core::name::{ObjectKey, SourceName};
 use pouch_core::node::Node;
-use pouch_core::snapshot::{Answer, Reading, Reason, SealedDocument, Snapshot, assemble_by};
+use pouch_core::object::RunKey;
+use pouch_core::snapshot::{Reading, SealedDocument, Snapshot, assemble_by};
 use pouch_core::stamp::{SourceStamp, Stamp};
 use pouch_core::world::looks::Looks;
 use pouch_core::world::{Facts, World};
 
-use crate::ambient::Timer;
 use crate::cluster::request::Resource;
-use crate::cluster::{Cluster, Patience, Wanted};
+use crate::cluster::{Cluster, Wanted};
 use crate::error::Failure;
 use crate::git::kept::Kept;
 use crate::git::program::Deadlines;
 use crate::session::Session;
+pub use asking::Libraries;
+use asking::{Sources, ask};
 use last::Last;
-use look::{Done, Unreached};
+use look::Done;
 use openers::{openers, shared};
 use rayon::prelude::*;
 use source::decrypt::{Opener, Seen, Vault, unopened};
 use source::live::{Changed, Live, Values};
-use source::{Given, SourceError};
+use source::{Given, Indexer, SourceError};
+pub use surveyor::{Contents, Looking, Reach, Surveyor};
 use threads::Threads;
+use times::Times;
 use tracing::{info, info_span};
+use zeroize::Zeroizing;
 
 /// How often clusters that change while they are read are read anew.
 const LOOKS: u32 = 5;
@@ -55,6 +62,8 @@ const LOOKS: u32 = 5;
 pub struct Survey {
     /// Every object, by key.
     pub snapshot: Snapshot,
+    /// The files that hold contents which were put aside.
+    pub libraries: Libraries,
     /// What the listed objects say together.
     pub facts: Facts,
     /// What is wrong with what they say together.
@@ -92,68 +101,6 @@ impl Survey {
         let rest = (facts, facts_findings, findings);
         rayon::join(work, || rayon::join(|| drop(rest), || pieces.into_par_iter().for_each(drop))).0
     }
-}
-
-/// What a survey works with.
-#[derive(Clone)]
-pub struct Surveyor<'a> {
-    /// Environment, clock, entropy, where words go, and whether the run should end.
-    pub session: &'a Session,
-    /// The resolved configuration.
-    pub fleet: &'a Fleet,
-    /// The configuration's folder as the user typed it.
-    pub base: &'a Path,
-    /// Where bundles are written, which no source is read from.
-    pub outputs: &'a [PathBuf],
-    /// How clusters are reached, beside what the configuration says.
-    pub reach: &'a Reach,
-    /// What an earlier run read, of which nothing older is read; none where nobody knows.
-    pub last: Option<&'a Last>,
-    /// The claimant whose closure alone is asked for, if it is about one.
-    pub only: Option<&'a Claimant>,
-    /// What is looked at beside the sources.
-    pub looking: Looking,
-    /// The regions that did not answer in this run.
-    pub unreached: Arc<Unreached>,
-}
-
-/// What is looked at beside the sources.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Looking {
-    /// Regions' own clusters, where the configuration says how they are reached.
-    IntoRegions,
-    /// Nothing.
-    AtSources,
-    /// Nothing, as what lies about may be somebody's proposal: no file of it says where anybody logs in, and no cluster is
-    /// met that it describes.
-    AtAProposal,
-}
-
-impl<'a> Surveyor<'a> {
-    /// One that reads the sources for all claimants, whatever was read before, and looks into regions.
-    pub fn new(
-        session: &'a Session,
-        fleet: &'a Fleet,
-        base: &'a Path,
-        (outputs, reach): (&'a [PathBuf], &'a Reach),
-    ) -> Self {
-        let looking = Looking::IntoRegions;
-        Self { session, fleet, base, outputs, reach, last: None, only: None, looking, unreached: Arc::default() }
-    }
-
-    /// Whether a source is standard input, which can be read once.
-    pub fn reads_stdin(&self) -> bool {
-        self.fleet.sources.iter().any(|source| matches!(source.place, SourcePlace::Stdin))
-    }
-}
-
-/// How clusters are reached: flags, which win over the configuration.
-#[derive(Clone, Debug, Default)]
-pub struct Reach {
-    /// What the flags say.
-    pub wanted: Wanted,
-    /// How long anything may take, and how often it is tried.
-    pub patience: Patience,
 }
 
 /// Connects to the cluster of a source; flags win over what the configuration says.
@@ -253,14 +200,15 @@ fn one_look(
     let mut findings = shared(fleet, openers);
     let mut sources = Vec::new();
     let mut read = Vec::new();
-    let mut vaults: BTreeMap<usize, Vault> = BTreeMap::new();
+    let mut answering = Sources::default();
+    let key = run_key(surveyor)?;
     let mut away: BTreeSet<usize> = BTreeSet::new();
     let mut unidentified: BTreeSet<SourceName> = BTreeSet::new();
     for (index, source) in fleet.sources.iter().enumerate() {
         stop.check()?;
         if let Some(live) = clusters.get_mut(&index) {
             if let Err(error) = begin(surveyor, (index, source), live, &mut times)? {
-                let reading = unless_trusted(surveyor, source, error)?;
+                let reading = surveyor.unless_trusted(source, error)?;
                 findings.extend(reading.findings);
                 readings.push(Reading { complete: false, ..Reading::default() });
                 // What cluster it is may be known although not all was listed.
@@ -280,9 +228,10 @@ fn one_look(
             continue;
         }
         let mut reading =
-            info_span!("source", source = source.name.as_str()).in_scope(|| read_files(surveyor, source))?;
-        let sealed = set_aside(fleet, source, &mut reading, openers.get(&index), (index, &mut vaults));
+            info_span!("source", source = source.name.as_str()).in_scope(|| read_files(surveyor, source, &key))?;
+        let sealed = set_aside(fleet, source, &mut reading, openers.get(&index), (index, &mut answering.vaults));
         findings.extend(reading.findings);
+        answering.libraries.0.extend(reading.library.map(|library| (index, library)));
         if let (Some(identity), Some(commit)) = (&reading.identity, reading.revision) {
             let place = (identity.as_str(), reading.reference.as_str());
             read.push(SourceStamp::of_repository(source.name.as_str(), place, &commit));
@@ -290,6 +239,7 @@ fn one_look(
         sources.extend(reading.identity.map(|identity| SourceIdentity { name: source.name.clone(), identity }));
         readings.push(Reading {
             documents: reading.documents,
+            weighed: reading.weighed,
             sealed,
             complete: reading.complete,
             unread_words: reading.unread_words,
@@ -307,7 +257,8 @@ fn one_look(
         }
     }
     for (source, reading) in fleet.sources.iter().zip(&readings) {
-        let (source, documents, complete) = (source.name.as_str(), reading.documents.len(), reading.complete);
+        let documents = reading.documents.len().saturating_add(reading.weighed.len());
+        let (source, complete) = (source.name.as_str(), reading.complete);
         info!(source, documents, complete, "read");
     }
     let (mut snapshot, found) = assemble_by(fleet, readings, &Threads);
@@ -327,13 +278,16 @@ fn one_look(
         }
         (facts, facts_findings) = Facts::gather(fleet, &snapshot, &looks);
     }
-    if !clusters.is_empty() || !vaults.is_empty() {
-        ask(surveyor, clusters, &vaults, (&mut snapshot, &facts), &mut times)?;
+    // What templates are made of is asked for at once, too.
+    let is_at_once = surveyor.contents == Contents::AtOnce || fleet.names_templates();
+    let asks = !clusters.is_empty() || !answering.vaults.is_empty() || is_at_once;
+    if asks {
+        ask(surveyor, clusters, &answering, (&mut snapshot, &facts), &mut times)?;
     }
     templates::make((surveyor.session, fleet), &mut snapshot, &facts)?;
-    if fleet.names_templates() && !clusters.is_empty() {
-        // Only now it is known what lands where, and so what may stand in its way.
-        ask(surveyor, clusters, &vaults, (&mut snapshot, &facts), &mut times)?;
+    // Only now it is known what lands where, and so what may stand in its way.
+    if fleet.names_templates() {
+        ask(surveyor, clusters, &answering, (&mut snapshot, &facts), &mut times)?;
     }
     if !clusters.is_empty() {
         let at_hand = clusters.iter_mut().filter(|(index, _)| !away.contains(index));
@@ -356,12 +310,20 @@ fn one_look(
             (facts, facts_findings) = Facts::gather(fleet, &snapshot, &looks);
             templates::make((surveyor.session, fleet), &mut snapshot, &facts)?;
         }
-        times.tell(surveyor, clusters);
+        times.tell(surveyor.session, clusters);
     }
     let asked = clusters.values_mut().map(|live| (live.name().clone(), live.take_asked()));
     let now = surveyor.session.time_of_run().as_second();
     let asked = asked.collect();
-    Ok(Ok(Survey { snapshot, facts, facts_findings, findings, sources, unidentified, read, asked, now }))
+    let libraries = answering.libraries;
+    Ok(Ok(Survey { snapshot, libraries, facts, facts_findings, findings, sources, unidentified, read, asked, now }))
+}
+
+/// A key for the digests of this run.
+fn run_key(surveyor: &Surveyor<'_>) -> Result<RunKey, Failure> {
+    let mut bytes = Zeroizing::new([0; 32]);
+    surveyor.session.ambient.fill(&mut *bytes)?;
+    RunKey::new(&bytes).ok_or_else(|| Failure::bug("a key of 32 bytes is none for digests"))
 }
 
 /// Takes a source's sealed files out of what was read: those of a source that opens them are kept for
@@ -392,27 +354,6 @@ fn set_aside(
         }
     }
     sealed
-}
-
-/// Looks at the files that share a sealed value with one that is wanted: only its MAC tells which is the copy.
-fn settle_copies(
-    fleet: &Fleet,
-    vaults: &BTreeMap<usize, Vault>,
-    snapshot: &mut Snapshot,
-    (index, keys): (usize, &BTreeSet<ObjectKey>),
-) {
-    let mut files: BTreeMap<usize, BTreeSet<usize>> = BTreeMap::new();
-    for (source, file) in snapshot.in_doubt(index, keys) {
-        files.entry(source).or_default().insert(file);
-    }
-    let prove = |(source, files): (usize, BTreeSet<usize>)| {
-        let proofs = vaults.get(&source).map(|vault| vault.prove(&files)).unwrap_or_default();
-        files.into_iter().map(move |file| ((source, file), proofs.get(&file).copied().flatten()))
-    };
-    let proofs: BTreeMap<_, _> = files.into_iter().flat_map(prove).collect();
-    if !proofs.is_empty() {
-        snapshot.settle_copies(fleet, &proofs);
-    }
 }
 
 /// Who opens the encrypted files of each source, by its name and each recipient.
@@ -448,61 +389,26 @@ fn given<T>(surveyor: &Surveyor<'_>, work: impl FnOnce(&Given<'_>) -> T) -> T {
         limits: &fleet.limits.sources,
         kept: &kept,
         last: surveyor.last,
+        indexer: None,
     };
     work(&given)
 }
 
-fn read_files(surveyor: &Surveyor<'_>, source: &Source) -> Result<source::Reading, Failure> {
+fn read_files(surveyor: &Surveyor<'_>, source: &Source, key: &RunKey) -> Result<source::Reading, Failure> {
     let ui = &surveyor.session.ui;
     let progress = ui.progress("reading", 0);
-    let reading = given(surveyor, |given| source::read(source, given));
-    let reading = reading.or_else(|error| unless_trusted(surveyor, source, error))?;
+    let indexer = Indexer::new(surveyor.fleet, source, key);
+    let reading = given(surveyor, |given| source::read(source, &Given { indexer: Some(&indexer), ..given.clone() }));
+    let reading = reading.or_else(|error| surveyor.unless_trusted(source, error))?;
     drop(progress);
     ui.detail(&format!(
         "source {}: {} documents, {} skipped{}",
         source.name,
-        reading.documents.len(),
+        reading.objects,
         reading.skipped,
         if reading.complete && reading.unread_words.is_empty() { "" } else { ", incomplete" }
     ));
     Ok(reading)
-}
-
-/// What takes the place of a source that cannot be reached: nothing where all others depend on it.
-fn unless_trusted(surveyor: &Surveyor<'_>, source: &Source, error: SourceError) -> Result<source::Reading, Failure> {
-    // A run that should end is no fault of the source.
-    surveyor.session.stop.check()?;
-    if source.provides.cluster_scoped || error.is_of_this_machine {
-        Err(error.into())
-    } else {
-        Ok(error.reading(source))
-    }
-}
-
-/// How many objects of each kind were read from a source, and how long that took.
-struct Times(BTreeMap<(usize, GroupKind), (usize, Duration)>);
-
-impl Times {
-    fn new() -> Self {
-        Self(BTreeMap::new())
-    }
-
-    fn add(&mut self, index: usize, kind: &GroupKind, count: usize, timer: Timer) {
-        let (known, time) = self.0.entry((index, kind.clone())).or_default();
-        *known += count;
-        *time = time.saturating_add(timer.elapsed());
-    }
-
-    fn tell(&self, surveyor: &Surveyor<'_>, clusters: &BTreeMap<usize, Live>) {
-        for ((index, kind), (count, time)) in &self.0 {
-            if let Some(live) = clusters.get(index) {
-                surveyor.session.ui.read(live.name().as_str(), live.context(), &kind.to_string(), *count, *time);
-            }
-        }
-        for live in clusters.values() {
-            surveyor.session.ui.detail(&format!("cluster {}: {} requests", live.context(), live.requests()));
-        }
-    }
 }
 
 /// Lists what a cluster is read for as a whole; or says why that cannot be.
@@ -588,7 +494,7 @@ fn list_behind(
         for kind in &kinds {
             let listed = inquiry::listed_behind(fleet, &source.provides, kind.clone());
             if let Err(error) = list(surveyor, live, *index, &listed, times)? {
-                unless_trusted(surveyor, source, error)?;
+                surveyor.unless_trusted(source, error)?;
             }
         }
     }
@@ -611,68 +517,11 @@ fn read_ruled(
             let timer = surveyor.session.ambient.timer();
             match live.read_ruled(&ruled) {
                 Ok(found) => times.add(*index, &ruled.kind, found, timer),
-                Err(error) => _ = unless_trusted(surveyor, source, error)?,
+                Err(error) => _ = surveyor.unless_trusted(source, error)?,
             }
         }
     }
     Ok(())
-}
-
-/// Asks for what the closures want, until they want nothing more.
-fn ask(
-    surveyor: &Surveyor<'_>,
-    clusters: &mut BTreeMap<usize, Live>,
-    vaults: &BTreeMap<usize, Vault>,
-    (snapshot, facts): (&mut Snapshot, &Facts),
-    times: &mut Times,
-) -> Result<(), Failure> {
-    let fleet = surveyor.fleet;
-    let rendered = facts.rendered(fleet);
-    let mut wanting: Vec<_> = rendered.filter(|claim| surveyor.only.is_none_or(|only| claim.by == *only)).collect();
-    loop {
-        let (wanted, still) = wanted(&World { fleet, snapshot, facts, now: 0 }, wanting.into_iter());
-        if wanted.is_empty() {
-            return Ok(());
-        }
-        wanting = still;
-        for (index, keys) in wanted {
-            if let Some(vault) = vaults.get(&index) {
-                surveyor.session.stop.check()?;
-                if vault.opens() {
-                    settle_copies(fleet, vaults, snapshot, (index, &keys));
-                }
-                let answers = vault.answer(snapshot, index, keys);
-                snapshot.supply(fleet, index, answers);
-                continue;
-            }
-            let (Some(live), Some(source)) = (clusters.get_mut(&index), fleet.sources.get(index)) else {
-                return Err(Failure::bug("a source that is no cluster was to be asked"));
-            };
-            let mut by_kind: BTreeMap<GroupKind, Vec<ObjectKey>> = BTreeMap::new();
-            for key in keys {
-                by_kind.entry(key.kind.clone()).or_default().push(key);
-            }
-            for (kind, keys) in by_kind {
-                surveyor.session.stop.check()?;
-                let timer = surveyor.session.ambient.timer();
-                let count = keys.len();
-                let progress = surveyor.session.ui.progress("reading", u64::try_from(count).unwrap_or_default());
-                progress.say(kind.kind.as_str());
-                let answers = live.ask(&kind, keys.clone(), &|| progress.step()).or_else(|error| {
-                    unless_trusted(surveyor, source, error.clone())?;
-                    let unread = |key| (key, Answer::Unread(Reason::new(&*error.message, &*error.help)));
-                    Ok::<_, Failure>(keys.into_iter().map(unread).collect())
-                })?;
-                drop(progress);
-                let found = answers
-                    .iter()
-                    .filter(|(_, answer)| matches!(answer, Answer::Found(..) | Answer::Unseen(..)))
-                    .count();
-                times.add(index, &kind, found, timer);
-                snapshot.supply(fleet, index, answers);
-            }
-        }
-    }
 }
 
 /// Looks at everything again; gives what changed, with the number of its source.
@@ -688,7 +537,7 @@ fn prove<'l>(
         drop(progress);
         let found = match (found, surveyor.fleet.sources.get(*index)) {
             (Err(error), Some(source)) => {
-                unless_trusted(surveyor, source, error)?;
+                surveyor.unless_trusted(source, error)?;
                 live.all()
             }
             (found, _) => found?,

@@ -41,6 +41,7 @@ pub fn claims(fleet: &Fleet, snapshot: &Snapshot, rules: &Rules, synced: &SyncRu
     asked.extend(resource_set::claims(fleet, snapshot));
     asked.extend(guest::claims(fleet, snapshot, synced));
     asked.sort_by(|a, b| a.by.cmp(&b.by));
+    asked.shrink_to_fit();
     asked
 }
 

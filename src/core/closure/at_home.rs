@@ -83,7 +83,7 @@ fn is_anothers(object: &Object) -> bool {
 /// Tells of an object that the management cluster has from pouch itself.
 pub(super) fn tell(world: &World<'_>, claim: &Claim, closure: &mut Closure, read: &ObjectKey) {
     let Some(origin) = world.snapshot.own_output(read) else { return };
-    let (what, severity, help) = match world.snapshot.look_up(read) {
+    let (what, severity, help) = match world.snapshot.stands(read) {
         Lookup::Unread(_) | Lookup::Unasked => return,
         Lookup::Found(_) => ("another source has it", Severity::Info, "Nothing has to be done."),
         Lookup::Absent => (

@@ -107,7 +107,7 @@ enum Nearby<'a> {
 
 fn first_found(snapshot: &Snapshot, keys: impl Iterator<Item = ObjectKey>) -> Nearby<'_> {
     for key in keys {
-        match snapshot.look_up(&key) {
+        match snapshot.stands(&key) {
             Lookup::Found(_) => return Nearby::At(key),
             Lookup::Unread(unread) => return Nearby::Unknown(key, unread),
             Lookup::Unasked => return Nearby::Unasked(key),

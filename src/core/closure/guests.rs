@@ -74,7 +74,7 @@ pub(super) fn left_out(world: &World<'_>, claim: &Claim, member: &Member) -> Opt
 
 /// Why an object never leaves, where that is known.
 fn never_leaves(world: &World<'_>, read: &ObjectKey) -> Option<&'static str> {
-    let Lookup::Found(object) = world.snapshot.look_up(read) else { return None };
+    let Lookup::Found(object) = world.snapshot.stands(read) else { return None };
     object.stays.filter(|_| !object.faults.iter().any(|fault| fault.code.is_doubt()))
 }
 

@@ -12,6 +12,7 @@ use crate::config::Resolution;
 use crate::finding::{Code, Finding};
 use crate::name::step::Step;
 use crate::name::{ObjectKey, spelt};
+use crate::snapshot::Snapshot;
 
 /// Why a member is part of a closure.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -119,6 +120,11 @@ pub struct Closure {
 }
 
 impl Closure {
+    /// The objects without whose contents nothing can be judged, where these were put aside: the closure is known without.
+    pub fn unread<'c>(&'c self, snapshot: &Snapshot) -> impl Iterator<Item = &'c ObjectKey> {
+        self.members.iter().map(|member| &member.read).filter(|read| snapshot.is_aside(read))
+    }
+
     /// Adds a finding, with its claimant and its region.
     pub(super) fn find(&mut self, claim: &Claim, finding: Finding) {
         self.findings.push(finding.claimed_by(&claim.by).in_region(claim.region()));

@@ -37,7 +37,8 @@ pub fn check(world: &World<'_>, claim: &Claim, root: &Root, closure: &mut Closur
         Distribution::Works => unready(world, claim, root, closure),
         Distribution::Unasked(key) => {
             // A Secret or ConfigMap whose content nobody needs is not worth reading; then nothing is said.
-            if !key.kind.is_secret() && !key.kind.is_config_map() {
+            let is_content = key.kind.is_secret() || key.kind.is_config_map();
+            if !is_content || world.snapshot.is_aside(&key) {
                 closure.wanted.push(key);
             }
             None
@@ -146,7 +147,7 @@ fn reference_fails(world: &World<'_>, path: &ReferencePath, name: &str, namespac
     if aws::is_controller_identity(&key) {
         return Distribution::Works;
     }
-    match world.snapshot.look_up(&key) {
+    match world.snapshot.stands(&key) {
         Lookup::Found(_) | Lookup::Unread(_) => Distribution::Works,
         Lookup::Unasked => Distribution::Unasked(key),
         Lookup::Absent => looks_for(world, &key),

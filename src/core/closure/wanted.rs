@@ -6,26 +6,44 @@ use alloc::vec::Vec;
 use super::close;
 use crate::claim::Claim;
 use crate::name::ObjectKey;
+use crate::snapshot::Snapshot;
 use crate::world::World;
 
-/// The objects that claims want and no source has been asked for yet, by source, and the claims that want them.
-pub fn wanted<'a>(
-    world: &World<'_>,
-    claims: impl Iterator<Item = &'a Claim>,
-) -> (BTreeMap<usize, BTreeSet<ObjectKey>>, Vec<&'a Claim>) {
-    let mut wanted: BTreeMap<usize, BTreeSet<ObjectKey>> = BTreeMap::new();
-    let mut wanting = Vec::new();
-    for claim in claims {
-        let closure = close(world, claim);
-        if closure.wanted.is_empty() {
-            continue;
-        }
-        wanting.push(claim);
-        for key in closure.wanted {
-            for index in world.snapshot.unasked(&key) {
-                wanted.entry(index).or_default().insert(key.clone());
-            }
+/// Objects by the number of the source that is to be asked for them.
+pub type BySource = BTreeMap<usize, BTreeSet<ObjectKey>>;
+
+/// The wishes of claims that no source has been asked for yet.
+#[derive(Default)]
+pub struct Wanted<'a> {
+    /// The objects without which closures are not known.
+    pub asked: BySource,
+    /// The claims that want them.
+    pub wanting: Vec<&'a Claim>,
+    /// Contents that were put aside, of those whose closures are known.
+    pub unread: BySource,
+}
+
+/// Adds objects, each to the sources that are to be asked for it.
+pub fn add<'k>(to: &mut BySource, snapshot: &Snapshot, keys: impl Iterator<Item = &'k ObjectKey>) {
+    for key in keys {
+        for index in snapshot.unasked(key) {
+            to.entry(index).or_default().insert(key.clone());
         }
     }
-    (wanted, wanting)
+}
+
+/// Closes claims to see what they want.
+pub fn wanted<'a>(world: &World<'_>, claims: impl Iterator<Item = &'a Claim>) -> Wanted<'a> {
+    let mut wanted = Wanted::default();
+    for claim in claims {
+        let closure = close(world, claim);
+        let is_known = closure.wanted.is_empty();
+        if is_known {
+            add(&mut wanted.unread, world.snapshot, closure.unread(world.snapshot));
+        } else {
+            add(&mut wanted.asked, world.snapshot, closure.wanted.iter());
+            wanted.wanting.push(claim);
+        }
+    }
+    wanted
 }

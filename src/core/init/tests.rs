@@ -226,6 +226,7 @@ fn said(config: serde_json::Value, documents: &str) -> String {
     let documents = documents.split("---\n").map(|text| (node(&yaml(text)), origin.clone())).collect();
     let reading = Reading {
         documents,
+        weighed: Vec::new(),
         sealed: Vec::new(),
         complete: true,
         unread_words: Vec::new(),

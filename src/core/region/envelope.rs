@@ -205,6 +205,7 @@ fn object_of(key: &ObjectKey, version: Version, origin: Origin, body: Node) -> O
         backed_up: false,
         body,
         payload: None,
+        aside: None,
         faults: Vec::new(),
         stays: None,
         create_only: false,

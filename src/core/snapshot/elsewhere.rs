@@ -47,24 +47,35 @@ pub(super) fn note(
     }
 }
 
+/// Returns true if objects of a kind make Secrets.
+pub(super) fn is_maker(kind: &GroupKind) -> bool {
+    MAKERS.iter().any(|(group, name)| kind.is(group, name))
+}
+
+const MAKERS: [(&str, &str); 4] = [
+    ("bitnami.com", "SealedSecret"),
+    ("external-secrets.io", "ExternalSecret"),
+    ("isindir.github.com", "SopsSecret"),
+    ("addons.projectcapsule.dev", "SopsSecret"),
+];
+
 /// The names of the Secrets that a document would make; none if its kind makes no Secrets.
 ///
 /// <https://github.com/bitnami-labs/sealed-secrets>, <https://external-secrets.io/latest/api/externalsecret/>,
 /// <https://github.com/isindir/sops-secrets-operator>, <https://github.com/peak-scale/sops-operator>
 fn secrets<'a>(kind: &GroupKind, document: &'a Node) -> Option<Vec<&'a str>> {
-    let own = document.str_at(&["metadata", "name"])?;
-    let made = match (kind.group.as_str(), kind.kind.as_str()) {
-        ("bitnami.com", "SealedSecret") => Vec::from([own]),
-        ("external-secrets.io", "ExternalSecret") => match document.str_at(&["spec", "target", "creationPolicy"]) {
+    let own = document.str_at(&["metadata", "name"]).filter(|_| is_maker(kind))?;
+    let made = match kind.kind.as_str() {
+        "SealedSecret" => Vec::from([own]),
+        "ExternalSecret" => match document.str_at(&["spec", "target", "creationPolicy"]) {
             // It adds to a Secret that others make, or makes none.
             Some("Merge" | "None") => Vec::new(),
             _ => Vec::from([document.str_at(&["spec", "target", "name"]).unwrap_or(own)]),
         },
-        ("isindir.github.com" | "addons.projectcapsule.dev", "SopsSecret") => {
+        _ => {
             let templates = ["secretTemplates", "secrets"].iter().filter_map(|field| document.at(&["spec", field]));
             templates.flat_map(Node::items).filter_map(|template| template.str_at(&["name"])).collect()
         }
-        _ => return None,
     };
     Some(made)
 }

@@ -46,7 +46,7 @@ impl Judged {
 }
 
 /// What of a document says which kind it is: `apiVersion`, `kind`, and whether it has items.
-pub(super) type KindWords<'d> = (&'d str, &'d str, bool);
+pub type KindWords<'d> = (&'d str, &'d str, bool);
 
 pub(super) fn kind_words(document: &Node) -> KindWords<'_> {
     let text = |field| document.str_at(&[field]).unwrap_or_default();
@@ -79,6 +79,11 @@ pub(super) fn pattern(kind: Option<&GroupKind>, text: &str) -> Pattern {
 /// Whether the kind of a document that no source has is nearly one that somebody knows; and which, if that can be told.
 pub fn nearly(fleet: &Fleet, declared: &BTreeSet<GroupKind>, document: &Node) -> Option<Option<GroupKind>> {
     check(fleet, declared, kind_words(document)).map(|mistyped| mistyped.meant)
+}
+
+/// Returns true if the words of a kind are nearly those of a known one.
+pub(super) fn is_near(fleet: &Fleet, declared: &BTreeSet<GroupKind>, words: KindWords<'_>) -> bool {
+    check(fleet, declared, words).is_some()
 }
 
 fn check(

@@ -147,17 +147,22 @@ fn repeat(
 impl Held {
     /// All copies, but not those that repeat what the one that counts says.
     pub(super) fn copies(&self) -> impl Iterator<Item = &Object> {
+        self.copies_beside(&self.object)
+    }
+
+    /// The same, with the content of the one that counts.
+    pub(super) fn copies_beside<'s>(&'s self, counts: &'s Object) -> impl Iterator<Item = &'s Object> {
         let others = self.more.iter().flat_map(|more| &more.others);
         let repeated = self.more.iter().flat_map(|more| &more.repeated);
         let repeated = repeated.filter(|(_, object)| !object.same_content(&self.object));
-        core::iter::once(&*self.object).chain(others.chain(repeated).map(|(_, object)| &**object))
+        core::iter::once(counts).chain(others.chain(repeated).map(|(_, object)| &**object))
     }
 
-    /// The copy that counts, and those of later sources that say the same.
-    pub(super) fn agreeing(&self) -> impl Iterator<Item = &Object> {
+    /// The copy that counts, with its content, and those of later sources that say the same.
+    pub(super) fn agreeing_with<'s>(&'s self, counts: &'s Object) -> impl Iterator<Item = &'s Object> {
         let others = self.more.iter().flat_map(|more| &more.others);
         let agrees = |(from, object): &&(usize, Box<Object>)| *from > self.from && object.same_content(&self.object);
-        core::iter::once(&*self.object).chain(others.filter(agrees).map(|(_, object)| &**object))
+        core::iter::once(counts).chain(others.filter(agrees).map(|(_, object)| &**object))
     }
 
     pub(super) fn copy_of(&mut self, index: usize) -> Option<&mut Object> {

@@ -12,7 +12,7 @@ use super::objects::{Objects, place};
 use super::reason::Reason;
 use super::state::State;
 use super::unopened::{close, is_of_sources};
-use super::{Answer, Snapshot};
+use super::{Answer, Base, Snapshot};
 use crate::config::Fleet;
 use crate::finding::{Code, Fault};
 use crate::name::ObjectKey;
@@ -33,10 +33,11 @@ impl Snapshot {
 
     /// Records on objects which of their values were copied, once all files with the value were looked at.
     pub fn settle_copies(&mut self, fleet: &Fleet, proofs: &BTreeMap<File, Proof>) {
-        for Copy { key, source, other, either } in self.copies.judge(proofs) {
+        let Some(base) = self.base_mut() else { return };
+        for Copy { key, source, other, either } in base.copies.judge(proofs) {
             // A document whose namespace is mistyped is no object.
-            let at = self.objects.get(&other).map(|held| format!(", at {}", held.object.origin)).unwrap_or_default();
-            let Some(held) = self.objects.get_mut(&key) else { continue };
+            let at = base.objects.get(&other).map(|held| format!(", at {}", held.object.origin)).unwrap_or_default();
+            let Some(held) = base.objects.get_mut(&key) else { continue };
             let message = format!("a sealed value of {key} stands in {other} too{at}");
             let help = match either {
                 true => "Remove the copy, and seal the document anew. If none of you made the copy, find out who did.",
@@ -50,7 +51,9 @@ impl Snapshot {
             held.settle(fleet);
         }
     }
+}
 
+impl Base {
     /// Adds the answer of a source that was asked to open an object.
     pub(super) fn unseal(&mut self, fleet: &Fleet, index: usize, key: ObjectKey, answer: Answer) {
         let Some(source) = fleet.sources.get(index) else { return };
@@ -70,7 +73,8 @@ impl Snapshot {
                     Ok(object) if object.key == key => {
                         sealed.remove(&key);
                         let object = if is_unseen { object.unseen() } else { object };
-                        return replace(&mut self.objects, fleet, index, object);
+                        replace(&mut self.objects, fleet, index, object);
+                        return self.home.back_up(&mut self.objects, &key);
                     }
                     _ => changed(),
                 }

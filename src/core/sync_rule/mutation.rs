@@ -343,6 +343,7 @@ impl Made {
             backed_up: from.backed_up,
             body: self.body.clone().unwrap_or_else(|| from.body.clone()),
             payload: None,
+            aside: None,
             faults: from.faults.clone(),
             stays: from.stays,
             create_only: from.create_only,

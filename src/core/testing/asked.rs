@@ -122,7 +122,7 @@ fn asked_otherwise(world: &Scene, otherwise: &Otherwise<'_>) -> (Desk, BTreeSet<
         assert!(round < 100, "the closures never have enough");
         let (facts, _) = Facts::gather(&fleet, &snapshot, &looks);
         let world = World { fleet: &fleet, snapshot: &snapshot, facts: &facts, now: 0 };
-        let (wanted, _) = wanted(&world, facts.asked().iter().filter_map(|asked| asked.claim.as_ref()));
+        let wanted = wanted(&world, facts.asked().iter().filter_map(|asked| asked.claim.as_ref())).asked;
         if wanted.is_empty() {
             break;
         }

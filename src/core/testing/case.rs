@@ -227,6 +227,7 @@ pub(crate) fn readings(fleet: &Fleet, world: &Scene) -> Vec<Reading> {
         });
         Reading {
             documents: documents.collect(),
+            weighed: Vec::new(),
             sealed: Vec::new(),
             complete: !world.incomplete.iter().any(|name| source.name == **name),
             unread_words: Vec::new(),

@@ -214,7 +214,7 @@ fn interface() -> impl Strategy<Value = Value> {
 }
 
 /// What a fleet holds; most hold nothing twice, since that breaks whatever needs it.
-fn documents() -> impl Strategy<Value = Vec<Value>> {
+pub(super) fn documents() -> impl Strategy<Value = Vec<Value>> {
     let any = prop_oneof![
         30 => credential(), 40 => identity(), 60 => secret(), 15 => config_map(), 8 => deployment(), 1 => interface(),
         3 => access(), 6 => management_namespace(),

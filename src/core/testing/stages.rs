@@ -12,6 +12,7 @@ use core::fmt::Write as _;
 use serde_json::Value;
 
 use super::case::{Case, Scene, asked_for, fleet, key, of_stage, show, show_findings, snapshot};
+use super::indexed::indexed;
 use super::standing::Stands;
 use crate::admission::tenancy_of;
 use crate::claim::{Asked, Edit, parcel};
@@ -111,7 +112,15 @@ pub(crate) struct Desk {
 }
 
 impl Desk {
+    /// A desk for which sources are indexed, and what is asked for is read again, as in a run.
     pub(crate) fn new(world: &Scene) -> Self {
+        let fleet = fleet(&world.config);
+        let (snapshot, found) = indexed(&fleet, world);
+        Self::of(fleet, snapshot, found)
+    }
+
+    /// A desk for which sources are read as a whole.
+    pub(crate) fn whole(world: &Scene) -> Self {
         let fleet = fleet(&world.config);
         let (snapshot, found) = snapshot(&fleet, world);
         Self::of(fleet, snapshot, found)
@@ -125,7 +134,7 @@ impl Desk {
         let (facts, found) = Facts::gather(&fleet, &snapshot, looks);
         findings.extend(found);
         let made = made::all(&World { fleet: &fleet, snapshot: &snapshot, facts: &facts, now: NOW });
-        snapshot.made = made;
+        snapshot.set_made(made);
         Self { fleet, snapshot, findings, facts }
     }
 
@@ -384,7 +393,8 @@ fn sanitised(case: &Case) -> String {
 }
 
 fn sources(case: &Case) -> String {
-    let desk = Desk::new(only(case));
+    // Contents that no claim needs are looked up, too.
+    let desk = Desk::whole(only(case));
     let mut out = String::new();
     for document in &only(case).documents {
         let kind = document.node.str_at(&["kind"]).unwrap_or_default();

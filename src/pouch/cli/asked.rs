@@ -21,7 +21,7 @@ use crate::shelf::directory::LookedAt;
 use crate::shelf::output::Output;
 use crate::survey::look::regions;
 use crate::survey::source::live::Values;
-use crate::survey::{Looking, Reach, Survey, Surveyor, survey};
+use crate::survey::{Contents, Looking, Reach, Survey, Surveyor, survey};
 
 /// Flags of every command that only looks.
 #[derive(Clone, Debug, Default, clap::Args)]
@@ -186,6 +186,8 @@ impl Prepared<'_> {
         let Self { session, opened, outputs, reach, .. } = self;
         let fleet = &opened.settings.fleet;
         let only = self.selection.refresh.iter().filter(|_| self.is_narrow).find_map(|it| it.claimants.first());
-        Surveyor { only, looking: self.looking, ..Surveyor::new(session, fleet, &opened.typed, (outputs, reach)) }
+        let (looking, contents) = (self.looking, Contents::ByRegion);
+        let usual = Surveyor::new(session, fleet, &opened.typed, (outputs, reach));
+        Surveyor { only, looking, contents, ..usual }
     }
 }

@@ -27,7 +27,7 @@ use crate::shelf::output::Output;
 use crate::shelf::rounds::Work;
 use crate::shelf::target::Target;
 use crate::survey::last::Last;
-use crate::survey::{Survey, Surveyor};
+use crate::survey::{Contents, Survey, Surveyor};
 
 /// What is said below the flags.
 const EXAMPLES: &str = "\
@@ -112,7 +112,10 @@ pub fn run(session: &Session, args: &Args) -> Result<Ended, Failure> {
     let copying = Copying { session, fleet, keys: &keys, request: reach.patience.request };
     let anew = Anew {
         run: &run,
-        surveyor: Surveyor::new(session, fleet, &opened.typed, (&outputs, &reach)),
+        surveyor: Surveyor {
+            contents: Contents::ByRegion,
+            ..Surveyor::new(session, fleet, &opened.typed, (&outputs, &reach))
+        },
         identities,
         unproved: if args.new_reuse_key { Unproved::Taken } else { Unproved::Held },
         every: args.region.is_empty(),

@@ -15,7 +15,7 @@ use pouch_core::explain::{self, Question, may_name};
 use pouch_core::finding::Finding;
 use pouch_core::hash::sha256_hex;
 use pouch_core::judge::case::{Case, Verdict};
-use pouch_core::judge::{cases, unmatched, unused};
+use pouch_core::judge::{closed, judged, unmatched, unused};
 use pouch_core::layout::delivery::argocd::{shared_decryptors, unverified};
 use pouch_core::layout::manifest::{self, Manifest, ObjectState};
 use pouch_core::layout::path::application_set;
@@ -51,7 +51,7 @@ struct Shared<'a> {
     survey: &'a Survey,
     world: World<'a>,
     /// The claimants that are broken before they come to a region.
-    astray: BTreeSet<Claimant>,
+    astray: &'a BTreeSet<Claimant>,
 }
 
 impl<'a> Shared<'a> {
@@ -195,7 +195,7 @@ fn work(run: &Run<'_>, survey: &Survey, published: &dyn Look, shelf: Option<&dyn
         astray.extend(broken.then(|| asked.by.clone()));
         findings.extend(asked.findings.iter().cloned());
     }
-    let shared = Shared { run, survey, world: survey.world(run.fleet), astray };
+    let shared = Shared { run, survey, world: survey.world(run.fleet), astray: &astray };
 
     let is_meant = |to: &Destination<'_>| {
         // What is published for a claimant somewhere else is part of the answer.
@@ -322,12 +322,13 @@ fn listed<'r>(
 
 /// Plans one region, and seals and stages what is to be written of it.
 fn one_region<'a>(
-    shared: &Shared<'a>,
+    all: &Shared<'a>,
     to: Destination<'a>,
     published: &dyn Look,
     shelf: Option<&dyn Shelf>,
 ) -> Result<Told, Failure> {
     let region = to.region;
+    let shared = all;
     shared.run.session.stop.check()?;
     let mut told = Told::new(&to, Outcome::Paused);
     let asked = || shared.world.facts.asked_for(&to);
@@ -339,7 +340,7 @@ fn one_region<'a>(
         told.findings.extend(asked().flat_map(|asked: &Asked| asked.findings.iter().cloned()));
         if !shared.astray.is_empty() {
             let bytes = published.manifest(to.directory().as_str())?.unwrap_or_default();
-            told.kept = those_of(manifest::claimants_in(&bytes).iter(), &shared.astray);
+            told.kept = those_of(manifest::claimants_in(&bytes).iter(), shared.astray);
         }
         if let Some(question) = shared.run.question {
             let (files, _) = published.read(to.directory())?;
@@ -356,7 +357,21 @@ fn one_region<'a>(
         let bytes = published.manifest(to.directory().as_str()).ok().flatten().unwrap_or_default();
         manifest::claimants_in(&bytes)
     };
-    let cases = cases(&shared.world, &to, is_meant, named);
+    let mut closed = closed(&shared.world, &to, is_meant, named);
+    // What the claims need is read here, and goes with the region.
+    let survey = all.survey;
+    let mut view = survey.snapshot.view();
+    loop {
+        let unread = closed.unread(&view);
+        if unread.is_empty() {
+            break;
+        }
+        shared.run.session.stop.check()?;
+        survey.libraries.read(to.fleet, &mut view, &unread);
+        closed.close_again(&World { snapshot: &view, ..shared.world });
+    }
+    let shared = &Shared { world: World { snapshot: &view, ..shared.world }, ..*all };
+    let cases = judged(&shared.world, closed);
     let stands = Folders { run: shared.run, to, published, all: Cell::new(None) };
     if rekeys && stands.are_empty()? {
         // What was never sealed is not sealed anew.
@@ -395,6 +410,8 @@ fn one_region<'a>(
     told.note((own, &mut plan), (cases, shared.run));
     // In order here, beside other regions, they are soon in order together.
     told.findings = to.fleet.govern(std::mem::take(&mut told.findings));
+    // Those of all regions are kept to the end.
+    told.findings.shrink_to_fit();
     if let Some(shelf) = shelf.filter(|_| is_written(told.record.outcome))
         && let Some(held) = write(shared, &to, (&standing, own, plan), shelf)?
     {
@@ -419,7 +436,7 @@ impl Told {
         };
         let ruled = cases.iter().zip(&plan.rulings).filter(|(_, ruled)| ruled.verdict == Verdict::Broken);
         let of_region = ruled.map(|(case, _)| &case.claim.by).filter(|by| shared.run.selection.refreshes(by));
-        let broken: BTreeSet<Claimant> = of_region.chain(&shared.astray).cloned().collect();
+        let broken: BTreeSet<Claimant> = of_region.chain(shared.astray).cloned().collect();
         if !broken.is_empty() {
             self.kept = those_of(stands.into_iter().flat_map(Manifest::claimants), &broken);
         }
@@ -529,7 +546,7 @@ fn write(
             shared.run.session.stop.check()?;
             // What waits for somebody to look at it stays what it is.
             let proposed = if is_anew { None } else { shelf.proposed(&path) };
-            let bytes = sealer.seal(shared.run, &shared.survey.snapshot, to, (&*order, proposed))?;
+            let bytes = sealer.seal(shared.run, shared.world.snapshot, to, (&*order, proposed))?;
             let hash = sha256_hex(&bytes);
             Ok((path, NewFile::Bytes(bytes), Some(hash)))
         }

@@ -6,10 +6,12 @@
 //! refused by name. This module knows YAML, JSON and `List`, but not what the documents mean, so the readers of
 //! the result judge what a source may provide.
 
+mod again;
 mod budget;
 pub mod decrypt;
 mod directory;
 mod document;
+mod indexer;
 pub mod live;
 mod reading;
 mod revision;
@@ -19,6 +21,8 @@ mod stream;
 use pouch_core::config::{Source, SourcePlace};
 use pouch_core::stamp::SourceStamp;
 
+pub use self::again::{Again, Library};
+pub use self::indexer::Indexer;
 pub use self::reading::{Given, MAX_FILE_BYTES, Reading, SourceError};
 pub use self::sealed::SealedFile;
 
@@ -36,7 +40,7 @@ pub fn read(source: &Source, given: &Given<'_>) -> Result<Reading, SourceError> 
             let wanted = revision::Wanted { repository, reference, path, files };
             revision::read(&source.name, &wanted, given)
         }
-        SourcePlace::Stdin => stream::read(&source.name, std::io::stdin().lock(), given.limits),
+        SourcePlace::Stdin => stream::read(&source.name, std::io::stdin().lock(), given.limits, given.indexer),
         SourcePlace::Cluster { .. } => {
             let message = "a cluster is asked piece by piece, and not read as a whole";
             return Err(SourceError::new(&source.name, message, "This is a bug in pouch; please report it."));
@@ -105,6 +109,7 @@ mod tests {
             limits: &DEFAULT,
             kept: &|_| None,
             last: None,
+            indexer: None,
         }
     }
 

@@ -34,6 +34,6 @@ pub fn make((session, fleet): (&Session, &Fleet), snapshot: &mut Snapshot, facts
             Ok::<Vec<Weighed>, Failure>(made?.into_iter().flatten().collect())
         })?
     };
-    snapshot.made = made;
+    snapshot.set_made(made);
     Ok(())
 }

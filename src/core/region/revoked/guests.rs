@@ -62,7 +62,7 @@ impl<'i> Admission<'_, 'i, '_> {
 
     fn slip(&self, group: &GuestGroup, by: &Claimant, published: &[Given<'_>]) -> Option<Slip> {
         let Terms { world, .. } = self.input.terms;
-        let is_there = |key: &ObjectKey| matches!(world.snapshot.look_up(key), Lookup::Found(_));
+        let is_there = |key: &ObjectKey| matches!(world.snapshot.stands(key), Lookup::Found(_));
         let gives = |giver: &Entry| published.iter().any(|(it, ..)| **it == *giver);
         let is_published = |read: &ObjectKey| {
             published.iter().any(|(giver, from, is_secret)| match &**giver {
@@ -98,7 +98,7 @@ impl<'i> Admission<'_, 'i, '_> {
             is_unread && self.of_guests.of_group(by).iter().filter(is_of).count() == 1
         };
         let is_unread = |giver: &Entry| match giver {
-            Entry::Object(read) => matches!(world.snapshot.look_up(read), Lookup::Unread(_) | Lookup::Unasked),
+            Entry::Object(read) => matches!(world.snapshot.stands(read), Lookup::Unread(_) | Lookup::Unasked),
             _ => false,
         };
         let slip = |is_unseen| move |it: &Entry| Slip { named: it.clone(), is_unread: is_unseen || is_unread(it) };
@@ -180,7 +180,7 @@ impl<'i> Admission<'_, 'i, '_> {
             return revoked(Code::ForbiddenKind, format!("pouch does not publish objects of kind {}", guest.key.kind));
         }
         let read = ObjectKey::new(guest.key.kind.clone(), from.namespace.clone(), from.name.clone());
-        if let Lookup::Found(found) = world.snapshot.look_up(&read)
+        if let Lookup::Found(found) = world.snapshot.stands(&read)
             && let Some(why) = found.stays.filter(|_| !found.faults.iter().any(|fault| fault.code.is_doubt()))
         {
             return revoked(Code::ForbiddenType, format!("{read} never leaves its cluster: {why}"));

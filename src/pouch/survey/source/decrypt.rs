@@ -203,7 +203,7 @@ impl Vault {
         let text = Text::new((&self.source, &file.path), (Form::Yaml, b""), &meter);
         let objects = file.parts.iter().zip(nodes).map(|(part, node)| {
             let mut reading = Reading::nothing();
-            text.take(node, part.line, (&part.text, part.first_line), &mut reading);
+            text.take(node, part.line, (&part.text, part.first_line), None, &mut reading);
             reading.documents
         });
         Ok((objects.collect(), Some(key_fingerprint(&data_key))))

@@ -8,9 +8,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::fs::{File, Metadata};
 use std::io::{ErrorKind, Read as _};
+use std::ops::Range;
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt as _;
-use std::os::unix::fs::MetadataExt as _;
+use std::os::unix::fs::{FileExt as _, MetadataExt as _};
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
@@ -21,8 +22,10 @@ use pouch_core::yaml::alike::Reader;
 use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, openat, statat};
 use rustix::io::Errno;
 
+use super::again::{Files, Library};
 use super::budget::{self, Found};
 use super::document::{self, Form, Text};
+use super::indexer::Indexer;
 use super::reading::{Filter, Given, MAX_FILE_BYTES, MOST_ENTRIES, Reading, SourceError, none_counts, whole};
 use crate::error::said;
 use crate::git::objects::{self, MOST_DEPTH};
@@ -58,13 +61,15 @@ pub(super) fn read(
         return Err(SourceError::new(source, format!("{shown} is neither a folder nor a plain file"), help));
     };
     let root = openat(CWD, folder, FOLDER, Mode::empty()).map_err(|errno| unreachable(errno.into()))?;
-    let mut place =
-        Place { source, limits: given.limits, root, real: folder, shown: &shown, skip: identities(given.skip) };
+    let opened = Opened { root, skip: identities(given.skip) };
+    let (limits, indexer) = (given.limits, given.indexer);
+    let mut place = Place { source, limits, indexer, opened, real: folder, shown: &shown };
     if let (true, Some(name)) = (kind.is_file(), real.file_name()) {
         // The file was named, so no glob and no skipping applies.
-        place.skip.clear();
+        place.opened.skip.clear();
         let found = vec![Found { at: PathBuf::from(name), shown: Arc::from(&*shown) }];
-        return Ok(place.read(&found));
+        let reading = place.read(&found);
+        return Ok(place.kept(reading, found));
     }
     let mut walk = Walk::new(&place, Filter::new(files));
     walk.look_at_work_tree();
@@ -75,7 +80,7 @@ pub(super) fn read(
     }
     let found = settle(&place, files, links);
     reading.absorb(place.read(&found));
-    Ok(reading)
+    Ok(place.kept(reading, found))
 }
 
 const FOLDER: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
@@ -84,10 +89,41 @@ const FOLDER: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLO
 struct Place<'a> {
     source: &'a SourceName,
     limits: &'a SourceLimits,
-    root: OwnedFd,
+    indexer: Option<&'a Indexer<'a>>,
+    opened: Opened,
     real: &'a Path,
     shown: &'a str,
+}
+
+/// The folder of a source, and which files in it are passed over.
+struct Opened {
+    root: OwnedFd,
     skip: BTreeSet<(u64, u64)>,
+}
+
+/// Files with documents that were put aside, sorted by the names that they are shown by.
+struct Kept {
+    opened: Opened,
+    files: Vec<(Arc<str>, PathBuf)>,
+}
+
+impl Files for Kept {
+    fn parts(&self, path: &str, parts: &[Range<u32>]) -> Result<Vec<Vec<u8>>, String> {
+        let at = self.files.binary_search_by(|(shown, _)| (**shown).cmp(path)).ok();
+        let (_, at) = at.and_then(|at| self.files.get(at)).ok_or("was not indexed")?;
+        let missed = |error: std::io::Error| format!("cannot be read again: {}", said(&error));
+        let (file, _) = self.opened.file(at).map_err(|trouble| match trouble {
+            Trouble::Skipped => "was swapped for one of pouch's own".to_owned(),
+            Trouble::Refused(why) => why,
+            Trouble::Missed(why) => format!("cannot be read again: {why}"),
+        })?;
+        let part = |range: &Range<u32>| {
+            let mut bytes = vec![0; usize::try_from(range.end.saturating_sub(range.start)).unwrap_or_default()];
+            file.read_exact_at(&mut bytes, range.start.into()).map_err(missed)?;
+            Ok(bytes)
+        };
+        parts.iter().map(part).collect()
+    }
 }
 
 /// A walk through the folders of a source.
@@ -156,10 +192,10 @@ impl<'a> Walk<'a> {
     }
 
     fn folder(&mut self, folder: &Path, folders: &mut Vec<PathBuf>) -> Result<(), Errno> {
-        let opened = open_beneath(&self.place.root, folder, FOLDER)?;
+        let opened = open_beneath(&self.place.opened.root, folder, FOLDER)?;
         let opened = File::from(opened);
         let itself = opened.metadata().map_err(|_| Errno::IO)?;
-        if !folder.as_os_str().is_empty() && self.place.skip.contains(&identity(&itself)) {
+        if !folder.as_os_str().is_empty() && self.place.opened.skip.contains(&identity(&itself)) {
             return Ok(());
         }
         for entry in Dir::read_from(&opened)? {
@@ -278,10 +314,10 @@ impl Place<'_> {
             let mut reading = Reading::nothing();
             let mut reader = Reader::new();
             for file in files {
-                match self.bytes(&file.at) {
+                match self.opened.bytes(&file.at) {
                     Ok(bytes) => {
                         let text = Text::new((self.source, &file.shown), (Form::of(&file.shown), &bytes), meter);
-                        reading.absorb(document::read(&text, &mut reader));
+                        reading.absorb(document::read(&text.indexed(self.indexer), &mut reader));
                     }
                     Err(Trouble::Skipped) => {}
                     Err(Trouble::Refused(why)) => {
@@ -297,11 +333,26 @@ impl Place<'_> {
         })
     }
 
-    fn bytes(&self, path: &Path) -> Result<Vec<u8>, Trouble> {
+    /// The reading, with the files that hold the rest.
+    fn kept(self, mut reading: Reading, found: Vec<Found<PathBuf>>) -> Reading {
+        let spots = std::mem::take(&mut reading.spots);
+        let paths: BTreeSet<&str> = spots.iter().map(|spot| &*spot.path).collect();
+        let found = found.into_iter().filter(|file| paths.contains(&*file.shown));
+        let mut files: Vec<(Arc<str>, PathBuf)> = found.map(|Found { shown, at }| (shown, at)).collect();
+        files.sort();
+        drop(paths);
+        reading.library = Library::of(Kept { opened: self.opened, files }, spots);
+        reading
+    }
+}
+
+impl Opened {
+    /// Opens a plain file.
+    fn file(&self, path: &Path) -> Result<(File, Metadata), Trouble> {
         let missed = |error: std::io::Error| Trouble::Missed(said(&error));
         let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
         let opened = open_beneath(&self.root, path, flags).map_err(|errno| Trouble::Missed(words(errno)))?;
-        let mut file = File::from(opened);
+        let file = File::from(opened);
         let before = file.metadata().map_err(missed)?;
         if !before.is_file() {
             return Err(Trouble::Missed("it was swapped for something else while it was read".to_owned()));
@@ -309,6 +360,12 @@ impl Place<'_> {
         if self.skip.contains(&identity(&before)) {
             return Err(Trouble::Skipped);
         }
+        Ok((file, before))
+    }
+
+    fn bytes(&self, path: &Path) -> Result<Vec<u8>, Trouble> {
+        let missed = |error: std::io::Error| Trouble::Missed(said(&error));
+        let (mut file, before) = self.file(path)?;
         let too_large = || Trouble::Refused(format!("is larger than {MAX_FILE_BYTES} bytes"));
         if before.len() > MAX_FILE_BYTES {
             return Err(too_large());

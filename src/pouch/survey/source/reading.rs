@@ -10,9 +10,11 @@ use pouch_core::config::{FileGlobs, Source, SourceLimits, SourcePlace};
 use pouch_core::finding::{Code, Finding, Origin, Place};
 use pouch_core::name::SourceName;
 use pouch_core::node::Node;
-use pouch_core::snapshot::FaultLine;
+use pouch_core::snapshot::{Admitted, FaultLine};
 use pouch_core::unread_words::UnreadWords;
 
+use super::again::{Library, Spot};
+use super::indexer::Indexer;
 use super::sealed::{self, SealedFile};
 use crate::error::Failure;
 use crate::git;
@@ -49,6 +51,8 @@ pub struct Given<'a> {
     pub kept: &'a dyn Fn(&str) -> Option<Kept>,
     /// What was read of earlier, of which nothing older is read.
     pub last: Option<&'a Last>,
+    /// The index of the source; without one all documents are kept.
+    pub indexer: Option<&'a Indexer<'a>>,
 }
 
 /// What one source holds.
@@ -56,6 +60,14 @@ pub struct Given<'a> {
 pub struct Reading {
     /// The documents that are objects, in the order of their paths, then of the file.
     pub documents: Vec<(Node, Origin)>,
+    /// Documents that were weighed by an index.
+    pub weighed: Vec<Admitted>,
+    /// The place of each of these.
+    pub(super) spots: Vec<Spot>,
+    /// The number of objects.
+    pub objects: usize,
+    /// The files that hold what was put aside.
+    pub library: Option<Library>,
     /// Files that SOPS sealed, in the same order; their objects are not among `documents`.
     pub sealed: Vec<SealedFile>,
     /// Whether what is not among them is proved absent, but for what `unread_words` might hold.
@@ -86,6 +98,10 @@ impl Reading {
     /// Appends what another part of the same source holds.
     pub(super) fn absorb(&mut self, part: Self) {
         self.documents.extend(part.documents);
+        self.weighed.extend(part.weighed);
+        self.spots.extend(part.spots);
+        self.objects += part.objects;
+        self.library = self.library.take().or(part.library);
         for file in part.sealed {
             sealed::append(&mut self.sealed, file);
         }

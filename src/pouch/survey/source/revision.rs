@@ -4,8 +4,10 @@
 //! within the given folder of the tree; submodules are other repositories and are refused.
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
+use std::ops::Range;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use pouch_core::config::{FileGlobs, SourceLimits};
 use pouch_core::finding::{Code, Finding};
@@ -13,8 +15,10 @@ use pouch_core::name::SourceName;
 use pouch_core::stamp::SourceStamp;
 use pouch_core::yaml::alike::Reader;
 
+use super::again::{Files, Library, parts_of};
 use super::budget::{self, Found};
 use super::document::{self, Form, Text};
+use super::indexer::Indexer;
 use super::reading::{Filter, Given, MAX_FILE_BYTES, MOST_ENTRIES, Reading, SourceError, none_counts, whole};
 use crate::git::descent::{self, DescentError};
 use crate::git::kept::Kept;
@@ -77,7 +81,7 @@ pub(super) fn read(source: &SourceName, wanted: &Wanted<'_>, given: &Given<'_>) 
     };
     let mut kept = (given.kept)(&at);
     loop {
-        // Removed when this function returns; what was fetched may hold secrets.
+        // Removed as soon as nothing is read of it; what was fetched may hold secrets.
         let fetched = fetch(source, &at, wanted.reference, given, kept.as_ref())?;
         let store = open(source, fetched.path())?;
         let read = read_at(source, (wanted, &path, &identity), (&store, git::FETCHED), given);
@@ -86,7 +90,7 @@ pub(super) fn read(source: &SourceName, wanted: &Wanted<'_>, given: &Given<'_>) 
             // What is kept is damaged: once more, with all of it fetched.
             Some(kept) => kept.clear(),
             None => {
-                let read = read?.0;
+                let mut read = read?.0;
                 let git = git_of(given);
                 let kept = (given.kept)(&at);
                 is_no_older(source, &read, given, |old, new| {
@@ -100,6 +104,7 @@ pub(super) fn read(source: &SourceName, wanted: &Wanted<'_>, given: &Given<'_>) 
                         }
                     })
                 })?;
+                read.library = read.library.map(|library| library.holding(fetched));
                 return Ok(read);
             }
         }
@@ -139,6 +144,7 @@ fn read_at(
     let tree = Tree {
         source,
         limits: given.limits,
+        indexer: given.indexer,
         store,
         commit,
         top: top.id,
@@ -236,6 +242,7 @@ fn git_of(given: &Given<'_>) -> program::Git {
 struct Tree<'a> {
     source: &'a SourceName,
     limits: &'a SourceLimits,
+    indexer: Option<&'a Indexer<'a>>,
     store: &'a Store,
     commit: Id,
     top: Id,
@@ -390,8 +397,8 @@ impl Tree<'_> {
     }
 
     fn read(&self, found: &[Found<Id>]) -> Reading {
-        let (source, place, damage) = (self.source, self.store.path(), &self.damage);
-        budget::read((source, self.limits), found, FILES_PER_TASK, |files, meter| {
+        let (source, place, damage, indexer) = (self.source, self.store.path(), &self.damage, self.indexer);
+        let mut reading = budget::read((source, self.limits), found, FILES_PER_TASK, |files, meter| {
             let mut reading = Reading::nothing();
             let mut reader = Reader::new();
             // A repository belongs to one thread.
@@ -400,7 +407,7 @@ impl Tree<'_> {
                 match store.as_ref().map_err(Clone::clone).and_then(|store| store.blob(file.at, MAX_FILE_BYTES)) {
                     Ok(bytes) => {
                         let text = Text::new((source, &file.shown), (Form::of(&file.shown), &bytes), meter);
-                        reading.absorb(document::read(&text, &mut reader));
+                        reading.absorb(document::read(&text.indexed(indexer), &mut reader));
                     }
                     Err(ObjectsError::TooLarge(most)) => {
                         let why = format!("is larger than {most} bytes");
@@ -413,7 +420,16 @@ impl Tree<'_> {
                 }
             }
             reading
-        })
+        });
+        let spots = std::mem::take(&mut reading.spots);
+        let paths: BTreeSet<&str> = spots.iter().map(|spot| &*spot.path).collect();
+        let files = found.iter().filter(|file| paths.contains(&*file.shown));
+        let mut ids: Vec<_> = files.map(|file| (file.shown.clone(), file.at)).collect();
+        ids.sort_by(|(a, _), (b, _)| a.cmp(b));
+        drop(paths);
+        let blobs = Blobs { repository: place.to_owned(), ids, last: Mutex::default() };
+        reading.library = Library::of(blobs, spots);
+        reading
     }
 
     fn refuse(&self, reading: &mut Reading, path: &str, why: &str, help: &str) {
@@ -422,6 +438,36 @@ impl Tree<'_> {
 
     fn miss(&self, reading: &mut Reading, path: &str, trouble: &ObjectsError) {
         reading.miss(self.source, &self.show(path), &trouble.to_string(), &trouble.help());
+    }
+}
+
+/// Blobs with documents that were put aside, sorted by the names that they are shown by: an id is that of the bytes.
+struct Blobs {
+    repository: PathBuf,
+    ids: Vec<(Arc<str>, Id)>,
+    /// The large one that was read last: each region may want a part of it.
+    last: Mutex<Option<(Id, Arc<[u8]>)>>,
+}
+
+/// Blobs from this size on are kept until another one is read.
+const LARGE_BLOB: usize = 1 << 20;
+
+impl Files for Blobs {
+    fn parts(&self, path: &str, parts: &[Range<u32>]) -> Result<Vec<Vec<u8>>, String> {
+        let at = self.ids.binary_search_by(|(shown, _)| (**shown).cmp(path)).ok();
+        let (_, id) = at.and_then(|at| self.ids.get(at)).ok_or("was not indexed")?;
+        // Nothing under the lock can panic.
+        let last = self.last.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        if let Some((_, bytes)) = last.filter(|(last, _)| last == id) {
+            return parts_of(&bytes, parts);
+        }
+        let blob = objects::open(&self.repository).and_then(|store| store.blob(*id, MAX_FILE_BYTES));
+        let bytes = blob.map_err(|trouble| format!("cannot be read again: {trouble}"))?;
+        let found = parts_of(&bytes, parts);
+        if bytes.len() >= LARGE_BLOB {
+            *self.last.lock().unwrap_or_else(PoisonError::into_inner) = Some((*id, bytes.into()));
+        }
+        found
     }
 }
 

@@ -4,6 +4,7 @@
 //! within a line, counts as cut short.
 
 use std::io::Read;
+use std::ops::Range;
 use std::sync::Arc;
 
 use pouch_core::config::SourceLimits;
@@ -11,8 +12,10 @@ use pouch_core::finding::{Code, Finding};
 use pouch_core::name::SourceName;
 use pouch_core::yaml::alike::Reader;
 
+use super::again::{Files, Library, parts_of};
 use super::budget::Meter;
 use super::document::{self, Form, Text};
+use super::indexer::Indexer;
 use super::reading::{MAX_FILE_BYTES, Reading, SourceError, whole};
 use crate::error::said;
 
@@ -20,7 +23,12 @@ use crate::error::said;
 const PATH: &str = "<stdin>";
 
 /// Reads all documents of a stream.
-pub(super) fn read(source: &SourceName, input: impl Read, limits: &SourceLimits) -> Result<Reading, SourceError> {
+pub(super) fn read(
+    source: &SourceName,
+    input: impl Read,
+    limits: &SourceLimits,
+    indexer: Option<&Indexer<'_>>,
+) -> Result<Reading, SourceError> {
     let most = u64::try_from(limits.bytes).unwrap_or(u64::MAX).min(MAX_FILE_BYTES);
     let mut bytes = Vec::new();
     if let Err(error) = input.take(most.saturating_add(1)).read_to_end(&mut bytes) {
@@ -41,13 +49,26 @@ pub(super) fn read(source: &SourceName, input: impl Read, limits: &SourceLimits)
     }
     let meter = Meter::new(limits);
     let path = Arc::from(PATH);
-    let text = Text::new((source, &path), (Form::Stream, &bytes), &meter);
-    let reading = document::read(&text, &mut Reader::new());
-    let Some(passed) = meter.passed() else { return Ok(reading) };
+    let text = Text::new((source, &path), (Form::Stream, &bytes), &meter).indexed(indexer);
+    let mut reading = document::read(&text, &mut Reader::new());
+    let Some(passed) = meter.passed() else {
+        let spots = std::mem::take(&mut reading.spots);
+        reading.library = Library::of(Bytes(bytes), spots);
+        return Ok(reading);
+    };
     let mut nothing = Reading::nothing();
     let finding = Finding::new(Code::RefusedFile, format!("standard input costs more than a source may: {passed}"));
     nothing.lacks(finding.at(&whole(source)).help("Give the manifests in several sources, or raise the limit."));
     Ok(nothing)
+}
+
+/// The bytes of a stream, which cannot be read twice.
+struct Bytes(Vec<u8>);
+
+impl Files for Bytes {
+    fn parts(&self, _: &str, parts: &[Range<u32>]) -> Result<Vec<Vec<u8>>, String> {
+        parts_of(&self.0, parts)
+    }
 }
 
 #[cfg(test)]
@@ -57,7 +78,11 @@ mod tests {
 
     #[track_caller]
     fn check(input: &str, expect: &str) {
-        assert_eq!(summary(&read(&"s".into(), input.as_bytes(), &SourceLimits::DEFAULT).unwrap()), expect, "{input:?}");
+        assert_eq!(
+            summary(&read(&"s".into(), input.as_bytes(), &SourceLimits::DEFAULT, None).unwrap()),
+            expect,
+            "{input:?}"
+        );
     }
 
     const A: &str = "apiVersion: v1\nkind: Secret\nmetadata: {name: a}\n";
@@ -95,14 +120,14 @@ mod tests {
     #[test]
     fn a_stream_that_is_too_long_or_fails_is_unreachable() {
         let limits = |bytes| SourceLimits { bytes, ..SourceLimits::DEFAULT };
-        assert!(read(&"s".into(), A.as_bytes(), &limits(47)).is_err());
-        assert!(read(&"s".into(), A.as_bytes(), &limits(48)).is_ok());
+        assert!(read(&"s".into(), A.as_bytes(), &limits(47), None).is_err());
+        assert!(read(&"s".into(), A.as_bytes(), &limits(48), None).is_ok());
         struct Failing;
         impl Read for Failing {
             fn read(&mut self, _: &mut [u8]) -> std::io::Result<usize> {
                 Err(std::io::ErrorKind::ConnectionReset.into())
             }
         }
-        assert!(read(&"s".into(), Failing, &SourceLimits::DEFAULT).is_err());
+        assert!(read(&"s".into(), Failing, &SourceLimits::DEFAULT, None).is_err());
     }
 }

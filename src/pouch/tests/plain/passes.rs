@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
 use pouch::ambient::Ambient;
@@ -14,8 +14,9 @@ use pouch::shelf::directory::DirectoryShelf;
 use pouch::shelf::{Beside, Look, NewFile, NewFiles, Shelf, ShelfError};
 use pouch::stop::Stop;
 use pouch::survey::source::live::Values;
-use pouch::survey::{Reach, Surveyor, survey};
+use pouch::survey::{Contents, Reach, Surveyor, survey};
 use pouch::ui::Colour;
+use pouch_core::finding::{Code, Finding};
 use pouch_core::name::Directory;
 use pouch_core::region::allowances::{Allowances, Selection};
 use pouch_core::region::odd::Odd;
@@ -82,9 +83,17 @@ impl Shelf for Meddled {
     }
 }
 
+/// Staged Secrets; true for those that were sealed again.
+type Staged = Vec<(String, bool)>;
+
 /// Publishes the quickstart, takes an entry from one of its Secrets, and renders again onto a shelf that `change`
 /// meddles with: the staged Secrets of the region, and whether each was sealed anew.
-fn again(change: fn(&mut Files)) -> Result<Vec<(String, bool)>, Failure> {
+fn again(change: fn(&mut Files)) -> Result<Staged, Failure> {
+    Ok(again_after(|_| {}, change)?.0)
+}
+
+/// The same, where `meanwhile` changes the folder of manifests after the sources were indexed; gives the findings too.
+fn again_after(meanwhile: impl Fn(&Path), change: fn(&mut Files)) -> Result<(Staged, Vec<Finding>), Failure> {
     let fleet = Fleet::quickstart();
     let (source, bundles) = (fleet.path("quickstart"), fleet.path("bundles"));
     fs::remove_dir_all(&bundles).unwrap();
@@ -102,8 +111,10 @@ fn again(change: fn(&mut Files)) -> Result<Vec<(String, bool)>, Failure> {
     let (keys, _) = pouch::settings::reuse_keys(&settings, &session.ambient).unwrap();
     let fleet = &settings.fleet;
     let outputs: [PathBuf; 1] = [bundles.clone()];
-    let surveyor = Surveyor::new(&session, fleet, &source, (&outputs, &reach));
+    let usual = Surveyor::new(&session, fleet, &source, (&outputs, &reach));
+    let surveyor = Surveyor { contents: Contents::ByRegion, ..usual };
     let survey = survey(&surveyor, Values::Read)?;
+    meanwhile(&source.join("manifests"));
     let run = Run::new(&session, fleet, &keys, (&allowances, &selection));
     let shelf = Meddled {
         inner: DirectoryShelf::open(&bundles).unwrap(),
@@ -111,9 +122,43 @@ fn again(change: fn(&mut Files)) -> Result<Vec<(String, bool)>, Failure> {
         read: Mutex::default(),
         staged: Mutex::default(),
     };
-    render(&run, &survey, &shelf)?;
+    let report = render(&run, &survey, &shelf)?;
     let staged = shelf.staged.into_inner().unwrap();
-    Ok(staged.into_iter().filter(|(path, _)| path.ends_with(".sops.yaml")).collect())
+    let staged = staged.into_iter().filter(|(path, _)| path.ends_with(".sops.yaml")).collect();
+    Ok((staged, report.findings))
+}
+
+/// A file that changes after it was indexed lets those wait that need it; nothing of it is published, and nothing withdrawn.
+#[test]
+fn what_changes_after_it_was_indexed_is_not_published() {
+    type Change = fn(&Path);
+    let changes: [(&str, Change); 4] = [
+        ("changed after it was read", |file| {
+            let text = fs::read_to_string(file).unwrap();
+            fs::write(file, text.replace("cacert: not a certificate", "cacert: CANARY of another")).unwrap();
+        }),
+        ("cannot be read again: unexpected end of file", |file| {
+            let text = fs::read_to_string(file).unwrap();
+            fs::write(file, &text[..20]).unwrap();
+        }),
+        ("cannot be read again: no such file or directory", |file| fs::remove_file(file).unwrap()),
+        ("swapped for something else", |file| {
+            fs::remove_file(file).unwrap();
+            fs::create_dir(file).unwrap();
+        }),
+    ];
+    for (why, change) in changes {
+        let (staged, findings) = again_after(|manifests| change(&manifests.join("openstack.yaml")), |_| {}).unwrap();
+        let unread: Vec<&Finding> = findings.iter().filter(|finding| finding.code == Code::Unread).collect();
+        let is_told = |finding: &&Finding| {
+            finding.message.to_lowercase().contains(why) && finding.message.contains("openstack.yaml")
+        };
+        assert!(!unread.is_empty() && unread.iter().all(is_told), "{why}: {unread:#?}");
+        assert!(
+            !format!("{findings:?}").contains("CANARY") && staged.iter().all(|(_, fresh)| !fresh),
+            "{why}: {staged:?}"
+        );
+    }
 }
 
 #[test]

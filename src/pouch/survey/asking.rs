@@ -1,0 +1,145 @@
+//! Asking: what closures want is asked of clusters, opened, or read again, until they want nothing more.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use pouch_core::closure::wanted::{BySource, wanted};
+use pouch_core::config::Fleet;
+use pouch_core::name::{GroupKind, ObjectKey};
+use pouch_core::snapshot::{Answer, Reason, Snapshot};
+use pouch_core::world::{Facts, World};
+
+use super::source::Library;
+use super::source::decrypt::Vault;
+use super::source::live::Live;
+use super::surveyor::{Contents, Surveyor};
+use super::times::Times;
+use crate::error::Failure;
+
+/// The sources that can be asked, by their numbers.
+#[derive(Default)]
+pub(super) struct Sources {
+    /// Those that have encrypted files.
+    pub(super) vaults: BTreeMap<usize, Vault>,
+    /// Those that put contents aside.
+    pub(super) libraries: Libraries,
+}
+
+/// The sources that put contents aside, by their numbers.
+#[derive(Default)]
+pub struct Libraries(pub(super) BTreeMap<usize, Library>);
+
+impl Libraries {
+    /// Reads contents again that were put aside, and gives them to a snapshot, or to a view of one.
+    pub fn read(&self, fleet: &Fleet, snapshot: &mut Snapshot, wanted: &BySource) {
+        for (index, keys) in wanted {
+            let again = self.0.get(index).map(|library| library.read((fleet, snapshot, *index), keys));
+            snapshot.take_again(again.unwrap_or_default());
+            // Without an answer they would be asked for again and again.
+            let lost = || Reason::new("its source does not give it again", "This is a bug in pouch; please report it.");
+            let unanswered: Vec<_> = keys.iter().filter(|key| snapshot.is_aside(key)).collect();
+            snapshot.take_again(unanswered.into_iter().map(|key| (key.clone(), Err(lost()))));
+        }
+    }
+}
+
+/// Asks for what the closures want, until they want nothing more. Contents that were put aside are read where no region reads
+/// them by itself later.
+pub(super) fn ask(
+    surveyor: &Surveyor<'_>,
+    clusters: &mut BTreeMap<usize, Live>,
+    sources: &Sources,
+    (snapshot, facts): (&mut Snapshot, &Facts),
+    times: &mut Times,
+) -> Result<(), Failure> {
+    let fleet = surveyor.fleet;
+    let rendered = facts.rendered(fleet);
+    let mut wanting: Vec<_> = rendered.filter(|claim| surveyor.only.is_none_or(|only| claim.by == *only)).collect();
+    let mut unread = BySource::new();
+    loop {
+        surveyor.session.stop.check()?;
+        let wanted = wanted(&World { fleet, snapshot, facts, now: 0 }, wanting.into_iter());
+        if surveyor.contents == Contents::AtOnce {
+            wanted.unread.into_iter().for_each(|(index, mut keys)| unread.entry(index).or_default().append(&mut keys));
+        }
+        if wanted.asked.is_empty() {
+            break;
+        }
+        wanting = wanted.wanting;
+        for (index, mut keys) in wanted.asked {
+            surveyor.session.stop.check()?;
+            let aside = keys.extract_if(.., |key| snapshot.is_aside(key)).collect();
+            sources.libraries.read(fleet, snapshot, &BySource::from([(index, aside)]));
+            if keys.is_empty() {
+                continue;
+            }
+            if let Some(vault) = sources.vaults.get(&index) {
+                if vault.opens() {
+                    settle_copies(fleet, &sources.vaults, snapshot, (index, &keys));
+                }
+                let answers = vault.answer(snapshot, index, keys);
+                snapshot.supply(fleet, index, answers);
+                continue;
+            }
+            ask_cluster(surveyor, (index, clusters), keys, snapshot, times)?;
+        }
+    }
+    sources.libraries.read(fleet, snapshot, &unread);
+    Ok(())
+}
+
+/// Asks a cluster for objects, kind by kind.
+fn ask_cluster(
+    surveyor: &Surveyor<'_>,
+    (index, clusters): (usize, &mut BTreeMap<usize, Live>),
+    keys: BTreeSet<ObjectKey>,
+    snapshot: &mut Snapshot,
+    times: &mut Times,
+) -> Result<(), Failure> {
+    let fleet = surveyor.fleet;
+    let (Some(live), Some(source)) = (clusters.get_mut(&index), fleet.sources.get(index)) else {
+        return Err(Failure::bug("a source that is no cluster was to be asked"));
+    };
+    let mut by_kind: BTreeMap<GroupKind, Vec<ObjectKey>> = BTreeMap::new();
+    for key in keys {
+        by_kind.entry(key.kind.clone()).or_default().push(key);
+    }
+    for (kind, keys) in by_kind {
+        surveyor.session.stop.check()?;
+        let timer = surveyor.session.ambient.timer();
+        let count = keys.len();
+        let progress = surveyor.session.ui.progress("reading", u64::try_from(count).unwrap_or_default());
+        progress.say(kind.kind.as_str());
+        let answers = live.ask(&kind, keys.clone(), &|| progress.step()).or_else(|error| {
+            surveyor.unless_trusted(source, error.clone())?;
+            let unread = |key| (key, Answer::Unread(Reason::new(&*error.message, &*error.help)));
+            Ok::<_, Failure>(keys.into_iter().map(unread).collect())
+        })?;
+        drop(progress);
+        let found =
+            answers.iter().filter(|(_, answer)| matches!(answer, Answer::Found(..) | Answer::Unseen(..))).count();
+        times.add(index, &kind, found, timer);
+        snapshot.supply(fleet, index, answers);
+    }
+    Ok(())
+}
+
+/// Looks at the files that share a sealed value with one that is wanted: only its MAC tells which is the copy.
+fn settle_copies(
+    fleet: &Fleet,
+    vaults: &BTreeMap<usize, Vault>,
+    snapshot: &mut Snapshot,
+    (index, keys): (usize, &BTreeSet<ObjectKey>),
+) {
+    let mut files: BTreeMap<usize, BTreeSet<usize>> = BTreeMap::new();
+    for (source, file) in snapshot.in_doubt(index, keys) {
+        files.entry(source).or_default().insert(file);
+    }
+    let prove = |(source, files): (usize, BTreeSet<usize>)| {
+        let proofs = vaults.get(&source).map(|vault| vault.prove(&files)).unwrap_or_default();
+        files.into_iter().map(move |file| ((source, file), proofs.get(&file).copied().flatten()))
+    };
+    let proofs: BTreeMap<_, _> = files.into_iter().flat_map(prove).collect();
+    if !proofs.is_empty() {
+        snapshot.settle_copies(fleet, &proofs);
+    }
+}

@@ -1,0 +1,143 @@
+//! Again: documents whose content was put aside are read a second time, by the names of the objects in them.
+//!
+//! A content must be the one that was indexed, or nothing is read: what stands in its place by now could be anything.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+use std::sync::Arc;
+
+use pouch_core::config::Fleet;
+use pouch_core::json;
+use pouch_core::name::ObjectKey;
+use pouch_core::node::Node;
+use pouch_core::object::Object;
+use pouch_core::snapshot::{Reason, Snapshot};
+use pouch_core::yaml::alike::Reader;
+use pouch_core::yaml::read::Document;
+use rayon::prelude::*;
+
+use crate::harden::wiped;
+use crate::scratch::Scratch;
+
+/// The number of files that one task reads; their documents share their keys.
+const FILES_PER_TASK: usize = 16;
+
+/// The place of a document in the files of a source.
+pub(super) struct Spot {
+    pub(super) path: Arc<str>,
+    /// Where its text begins and ends in the file, in bytes.
+    pub(super) text: Range<u32>,
+    /// True for a JSON value, false for YAML.
+    pub(super) is_json: bool,
+}
+
+/// The files of a source.
+pub(super) trait Files: Send + Sync {
+    /// Gives parts of a file.
+    ///
+    /// # Errors
+    /// The reason why it cannot be read, to stand behind its path.
+    fn parts(&self, path: &str, parts: &[Range<u32>]) -> Result<Vec<Vec<u8>>, String>;
+}
+
+/// The contents that a source put aside.
+pub struct Library {
+    files: Box<dyn Files>,
+    /// The places of objects, by their numbers.
+    spots: Vec<Spot>,
+    /// The folder that was fetched for it, which goes with it.
+    #[expect(dead_code, reason = "it is only dropped")]
+    held: Option<Scratch>,
+}
+
+/// An object whose content was asked for: it, or why it cannot be read.
+pub type Again = (ObjectKey, Result<Box<Object>, Reason>);
+
+/// An object that is asked for, and where it stands.
+type Wanted<'k> = (&'k ObjectKey, &'k Spot);
+
+impl Library {
+    /// A library of files with these objects in them, by their numbers; none where there are none.
+    pub(super) fn of(files: impl Files + 'static, spots: Vec<Spot>) -> Option<Self> {
+        (!spots.is_empty()).then(|| Self { files: Box::new(files), spots, held: None })
+    }
+
+    /// The same, with the folder that its files are in.
+    pub(super) fn holding(self, folder: Scratch) -> Self {
+        Self { held: Some(folder), ..self }
+    }
+
+    /// Reads the contents of objects; `index` is the source's own.
+    pub fn read(&self, of: (&Fleet, &Snapshot, usize), keys: &BTreeSet<ObjectKey>) -> Vec<Again> {
+        let (_, snapshot, index) = of;
+        let mut files: BTreeMap<&str, Vec<Wanted<'_>>> = BTreeMap::new();
+        for key in keys {
+            if let Some(spot) = snapshot.aside(index, key).and_then(|number| self.spots.get(number)) {
+                files.entry(&spot.path).or_default().push((key, spot));
+            }
+        }
+        let files: Vec<(&str, Vec<Wanted<'_>>)> = files.into_iter().collect();
+        let some = |files: &[(&str, Vec<Wanted<'_>>)]| {
+            let mut reader = Reader::new();
+            files.iter().flat_map(|(path, wanted)| self.read_file(of, (path, wanted), &mut reader)).collect()
+        };
+        let read: Vec<Vec<Again>> = files.par_chunks(FILES_PER_TASK).map(|files| wiped(|| some(files))).collect();
+        read.into_iter().flatten().collect()
+    }
+
+    fn read_file(
+        &self,
+        (fleet, snapshot, index): (&Fleet, &Snapshot, usize),
+        (path, wanted): (&str, &[Wanted<'_>]),
+        reader: &mut Reader,
+    ) -> Vec<Again> {
+        let ranges: Vec<Range<u32>> = wanted.iter().map(|(_, spot)| spot.text.clone()).collect();
+        let parts = match self.files.parts(path, &ranges) {
+            Ok(parts) => parts,
+            Err(why) => {
+                let missed = |(key, _): &Wanted<'_>| ((*key).clone(), Err(reason(path, &why)));
+                return wanted.iter().map(missed).collect();
+            }
+        };
+        let again = |((key, spot), part): (&Wanted<'_>, Vec<u8>)| {
+            let changed = || reason(path, "changed after it was read");
+            let read = spot.document(&part, reader).ok_or_else(changed);
+            let read = read.and_then(|node| snapshot.admit_again(fleet, index, (key, node)).ok_or_else(changed));
+            ((*key).clone(), read)
+        };
+        wanted.iter().zip(parts).map(again).collect()
+    }
+}
+
+impl Spot {
+    /// The document in its text, by the same doors as before.
+    fn document(&self, text: &[u8], reader: &mut Reader) -> Option<Node> {
+        let text = std::str::from_utf8(text).ok()?;
+        match self.is_json {
+            true => json::read(text, &mut reader.interner).ok(),
+            false => reader.read(&Document::whole(text)).ok(),
+        }
+    }
+}
+
+/// Parts of what is at hand as a whole.
+///
+/// # Errors
+/// Where it is shorter than it was.
+pub(super) fn parts_of(bytes: &[u8], parts: &[Range<u32>]) -> Result<Vec<Vec<u8>>, String> {
+    let part = |range: &Range<u32>| {
+        let (from, to) = (usize::try_from(range.start).ok()?, usize::try_from(range.end).ok()?);
+        Some(bytes.get(from..to)?.to_vec())
+    };
+    parts.iter().map(part).collect::<Option<_>>().ok_or_else(|| "is shorter than when it was read".to_owned())
+}
+
+fn reason(path: &str, why: &str) -> Reason {
+    Reason::new(
+        format!("{path} {why}"),
+        "Run pouch again; if it happens often, see what writes this file all the time.",
+    )
+}
+
+#[cfg(test)]
+mod tests;

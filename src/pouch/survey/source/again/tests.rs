@@ -1,0 +1,209 @@
+use std::collections::BTreeSet;
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::Path;
+
+use jiff::Timestamp;
+use pouch_core::config::Fleet;
+use pouch_core::finding::Place;
+use pouch_core::name::ObjectKey;
+use pouch_core::object::{Object, RunKey};
+use pouch_core::snapshot::{self, Snapshot, assemble};
+use proptest::prelude::*;
+
+use super::*;
+use crate::ambient::Ambient;
+use crate::settings;
+use crate::survey::source::reading::{Given, Reading};
+use crate::survey::source::tests::given;
+use crate::survey::source::{self, Indexer};
+
+const CONFIG: &str = "apiVersion: pouch/v1alpha1\nkind: Fleet\nmetadata: {name: f}\n\
+    sources: [{name: s, directory: {path: manifests}, defaultNamespace: team}]\noutput: {path: bundles}\nregions: {r: {recipients: [age1hwgm5s760fwcasprk22wc0a8a5lcwm22s32e2484ju7egnueyptsul368q], namespaces: {allowed: ['*']}}}\n";
+
+/// A folder with a configuration and manifests.
+struct Tree(tempfile::TempDir);
+
+impl Tree {
+    fn new() -> Self {
+        let tree = Self(tempfile::tempdir().unwrap());
+        fs::create_dir(tree.path().join("manifests")).unwrap();
+        fs::write(tree.path().join("pouch.yaml"), CONFIG).unwrap();
+        tree
+    }
+
+    fn path(&self) -> &Path {
+        self.0.path()
+    }
+
+    fn fleet(&self) -> Fleet {
+        let ambient = Ambient::fixed(self.path(), Timestamp::UNIX_EPOCH, &[]);
+        settings::load(&self.path().join("pouch.yaml"), &ambient).unwrap().fleet
+    }
+
+    /// The snapshot of the source, as it is indexed or as a whole.
+    fn read(&self, fleet: &Fleet, is_indexed: bool) -> (Snapshot, Option<Library>) {
+        let source = &fleet.sources[0];
+        let key = RunKey::new(&[1; 32]).unwrap();
+        let indexer = Indexer::new(fleet, source, &key);
+        let given = Given { indexer: is_indexed.then_some(&indexer), ..given(self.path()) };
+        let Reading { documents, weighed, complete, unread_words, library, lines, .. } =
+            source::read(source, &given).unwrap();
+        let reading = snapshot::Reading { documents, weighed, complete, unread_words, lines, ..Default::default() };
+        (assemble(fleet, vec![reading]).0, library)
+    }
+}
+
+fn aside(snapshot: &Snapshot) -> BTreeSet<ObjectKey> {
+    snapshot.objects().filter(|object| object.is_aside()).map(|object| object.key.clone()).collect()
+}
+
+fn all(snapshot: &Snapshot) -> Vec<(&ObjectKey, String)> {
+    snapshot.objects().map(|object| (&object.key, object.origin.to_string())).collect()
+}
+
+fn of_file<'o>(object: &'o Object, name: &str) -> Option<&'o str> {
+    let Place::File { path, .. } = &object.origin.place else { return None };
+    path.ends_with(name).then_some(path)
+}
+
+fn secret(name: &str, value: &str) -> String {
+    format!("apiVersion: v1\nkind: Secret\nmetadata:\n  name: {name}\n  namespace: team\nstringData:\n  key: {value}\n")
+}
+
+/// Whatever happens to a file between the two readings, what it held is not read, and everything else is.
+#[test]
+fn what_changed_since_it_was_indexed_is_not_read() {
+    let tree = Tree::new();
+    let folder = tree.path().join("manifests");
+    let files = [
+        ("one.yaml", secret("a", "CANARY1")),
+        ("two.yaml", format!("# b\n---\n{}---\n{}", secret("b", "CANARY2"), secret("c", "CANARY3"))),
+        (
+            "three.json",
+            r#"{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"d"},"data":{"key":"CANARY4"}}"#.into(),
+        ),
+    ];
+    let write = || {
+        for (name, text) in &files {
+            let path = folder.join(name);
+            let _ = (fs::remove_file(&path), fs::remove_dir(&path));
+            fs::write(path, text).unwrap();
+        }
+    };
+    write();
+    let fleet = tree.fleet();
+    let (snapshot, library) = tree.read(&fleet, true);
+    let library = library.unwrap();
+    let keys = aside(&snapshot);
+    assert_eq!(keys.len(), 4);
+    type Change = fn(&Path, &str);
+    let changes: [(&str, Change); 9] = [
+        ("nothing", |_, _| {}),
+        ("another value", |path, text| fs::write(path, text.replace("CANARY", "CANARX")).unwrap()),
+        ("another name", |path, text| fs::write(path, text.replace("name", "nama")).unwrap()),
+        ("a line before", |path, text| fs::write(path, format!("#\n{text}")).unwrap()),
+        ("cut short", |path, text| fs::write(path, text.split_at(text.len() / 2).0).unwrap()),
+        ("empty", |path, _| fs::write(path, "").unwrap()),
+        ("gone", |path, _| fs::remove_file(path).unwrap()),
+        ("a folder", |path, _| {
+            fs::remove_file(path).unwrap();
+            fs::create_dir(path).unwrap();
+        }),
+        ("a link", |path, text| {
+            let other = path.with_extension("txt");
+            fs::write(&other, text).unwrap();
+            fs::remove_file(path).unwrap();
+            symlink(other, path).unwrap();
+        }),
+    ];
+    for (name, text) in &files {
+        for (what, change) in changes {
+            write();
+            change(&folder.join(name), text);
+            for (key, read) in library.read((&fleet, &snapshot, 0), &keys) {
+                let held = snapshot.get(&key).unwrap();
+                let is_changed = what != "nothing" && of_file(held, name).is_some();
+                match read {
+                    Ok(object) => {
+                        // What stands in front of a document alone leaves it as it is.
+                        assert!(!is_changed, "{what}: {key} of {name} was read");
+                        assert!(held.same_content(&object) && !object.is_aside(), "{what}: {key}");
+                    }
+                    Err(reason) => {
+                        assert!(is_changed, "{what}: {key} was not read: {reason:?}");
+                        assert!(reason.why.contains(name) && !format!("{reason:?}").contains("CANAR"), "{reason:?}");
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// A manifest, written in many ways.
+fn written() -> impl Strategy<Value = (String, bool)> {
+    let name = prop_oneof![Just("a"), Just("b"), Just("c"), Just("\"d\""), Just("{{ .x }}"), Just("[]")];
+    let kind = prop_oneof![
+        6 => Just("Secret"), 3 => Just("ConfigMap"), 1 => Just("Deployment"), 1 => Just("Secert"), 1 => Just("Credential"),
+        1 => Just("SealedSecret"),
+    ];
+    let value = prop_oneof![
+        Just("x"),
+        Just("|\n    a\n    ---b\n"),
+        Just("\"é\\n\""),
+        Just("&v y"),
+        Just("!!binary eA=="),
+        Just("1"),
+        Just("~"),
+        Just("ENC[AES256_GCM,data:qq==]"),
+    ];
+    let field = prop_oneof![8 => Just("data"), 2 => Just("stringData"), 1 => Just("dta"), 1 => Just("spec")];
+    let yaml = (name, kind, value, field, 0..4_usize).prop_map(|(name, kind, value, field, shape)| {
+        let (before, behind) = [("", ""), ("# x\n", ""), ("%YAML 1.2\n---\n", ""), ("", "...\n")][shape];
+        format!("{before}apiVersion: v1\nkind: {kind}\nmetadata:\n  name: {name}\n{field}:\n  key: {value}\n{behind}")
+    });
+    let json =
+        (prop_oneof![Just("a"), Just("e")], prop_oneof![Just("Secret"), Just("List")]).prop_map(|(name, kind)| {
+            let item = format!(
+                r#"{{"apiVersion":"v1","kind":"Secret","metadata":{{"name":"{name}"}},"data":{{"k":"eA=="}}}}"#
+            );
+            if kind == "List" { format!(r#"{{"apiVersion":"v1","kind":"List","items":[{item}]}}"#) } else { item }
+        });
+    prop_oneof![4 => yaml.prop_map(|text| (text, false)), 1 => json.prop_map(|text| (text, true))]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 96, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// A document is in the index if and only if it is among what is read, in the same place; and what is asked for again is
+    /// what the whole reading has.
+    #[test]
+    fn the_index_and_the_reader_agree(
+        files in proptest::collection::vec(proptest::collection::vec(written(), 1..5), 1..4),
+        form in 0..3_usize,
+    ) {
+        let tree = Tree::new();
+        for (number, documents) in files.iter().enumerate() {
+            let (json, yaml): (Vec<_>, Vec<_>) = documents.iter().partition(|(_, is_json)| *is_json);
+            let texts = |all: &[&(String, bool)]| all.iter().map(|(text, _)| text.clone()).collect::<Vec<_>>();
+            let text = texts(&yaml).join("---\n");
+            let text = [text.clone(), format!("\u{feff}{text}"), text.replace('\n', "\r\n")][form].clone();
+            fs::write(tree.path().join(format!("manifests/{number}.yaml")), text).unwrap();
+            fs::write(tree.path().join(format!("manifests/{number}.json")), texts(&json).join("\n")).unwrap();
+        }
+        let fleet = tree.fleet();
+        let ((whole, _), (mut indexed, library)) = (tree.read(&fleet, false), tree.read(&fleet, true));
+        prop_assert_eq!(all(&whole), all(&indexed));
+        let keys = aside(&indexed);
+        if let Some(library) = library {
+            let again = library.read((&fleet, &indexed, 0), &keys);
+            prop_assert_eq!(again.len(), keys.len());
+            prop_assert!(again.iter().all(|(_, read)| read.is_ok()), "{:?}", again.iter().find_map(|(_, read)| read.as_ref().err()));
+            indexed.take_again(again);
+        }
+        for (one, other) in whole.objects().zip(indexed.objects()) {
+            prop_assert!(!other.is_aside() && one.same_content(other) && other.same_content(one), "{}", one.key);
+            prop_assert_eq!(&one.faults, &other.faults);
+        }
+    }
+}

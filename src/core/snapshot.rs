@@ -250,8 +250,7 @@ impl Snapshot {
     /// The sources, by index, that have yet to be asked for a key.
     pub fn unasked(&self, key: &ObjectKey) -> impl Iterator<Item = usize> {
         let is_open = |(_, state): &(usize, &State)| state.doubt(key).is_some_and(|doubt| doubt.is_open());
-        let aside = self.objects.get(key).filter(|_| self.is_aside(key));
-        self.providers(key).filter(is_open).map(|(index, _)| index).chain(aside.map(|held| held.from))
+        self.providers(key).filter(is_open).map(|(index, _)| index).chain(self.aside_in(key))
     }
 
     /// The object under a key, whether or not a later source might have another.

@@ -76,7 +76,7 @@ fn find_occupant(world: &World<'_>, claim: &Claim, closure: &mut Closure, member
 
 /// Whether an object is neither k0rdent's copy nor a Secret that nobody looked at.
 fn is_anothers(object: &Object) -> bool {
-    let is_unseen = object.key.kind.is_secret() && object.payload.is_none();
+    let is_unseen = object.key.kind.is_secret() && object.payload.is_none() && !object.is_aside();
     !is_unseen && object.label(MANAGED_LABEL) != Some("true")
 }
 

@@ -23,12 +23,10 @@ pub struct Wanted<'a> {
     pub unread: BySource,
 }
 
-/// Adds objects, each to the sources that are to be asked for it.
-pub fn add<'k>(to: &mut BySource, snapshot: &Snapshot, keys: impl Iterator<Item = &'k ObjectKey>) {
-    for key in keys {
-        for index in snapshot.unasked(key) {
-            to.entry(index).or_default().insert(key.clone());
-        }
+/// Adds objects whose contents were put aside, each to its source.
+pub fn add_aside<'k>(to: &mut BySource, snapshot: &Snapshot, keys: impl Iterator<Item = &'k ObjectKey>) {
+    for (index, key) in keys.filter_map(|key| Some((snapshot.aside_in(key)?, key))) {
+        to.entry(index).or_default().insert(key.clone());
     }
 }
 
@@ -39,9 +37,13 @@ pub fn wanted<'a>(world: &World<'_>, claims: impl Iterator<Item = &'a Claim>) ->
         let closure = close(world, claim);
         let is_known = closure.wanted.is_empty();
         if is_known {
-            add(&mut wanted.unread, world.snapshot, closure.unread(world.snapshot));
+            add_aside(&mut wanted.unread, world.snapshot, closure.unread(world.snapshot));
         } else {
-            add(&mut wanted.asked, world.snapshot, closure.wanted.iter());
+            for key in &closure.wanted {
+                for index in world.snapshot.unasked(key) {
+                    wanted.asked.entry(index).or_default().insert(key.clone());
+                }
+            }
             wanted.wanting.push(claim);
         }
     }

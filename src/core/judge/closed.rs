@@ -57,8 +57,7 @@ impl Closed {
     pub fn unread(&self, snapshot: &Snapshot) -> BySource {
         let mut unread = BySource::new();
         for closure in self.0.iter().filter_map(|needs| needs.closure.as_ref()) {
-            let wanted = closure.wanted.iter().filter(|key| snapshot.is_aside(key));
-            wanted::add(&mut unread, snapshot, closure.unread(snapshot).chain(wanted));
+            wanted::add_aside(&mut unread, snapshot, closure.unread(snapshot).chain(&closure.wanted));
         }
         unread
     }

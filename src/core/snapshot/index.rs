@@ -86,7 +86,13 @@ impl Admitted {
 impl Snapshot {
     /// Returns true if an object is known to stand in a source, its content was put aside, and it was not read again yet.
     pub fn is_aside(&self, key: &ObjectKey) -> bool {
-        self.objects.get(key).is_some_and(|held| held.object.is_aside()) && !self.again.contains_key(key)
+        self.aside_in(key).is_some()
+    }
+
+    /// The number of the source that put the content of an object aside, if it was not read again yet.
+    pub fn aside_in(&self, key: &ObjectKey) -> Option<usize> {
+        let held = self.objects.get(key).filter(|held| held.object.is_aside())?;
+        (!self.again.contains_key(key)).then_some(held.from)
     }
 
     /// Returns true if the content of an object was put aside and cannot be read again.

@@ -13,11 +13,11 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::case::{Scene, fleet, of_stage, readings};
-use super::laws;
 use super::node;
 use super::stages::{Desk, Wishes};
+use super::{indexed, laws};
 use crate::closure::wanted::wanted;
-use crate::config::Fleet;
+use crate::config::{Fleet, SourcePlace};
 use crate::finding::{Code, Origin, Place};
 use crate::inquiry::{behind_all, listed, listed_namespaces, ruled, rules_among, select_namespaces};
 use crate::judge::case::Verdict;
@@ -50,6 +50,15 @@ type Otherwise<'a> = dyn Fn(usize, &ObjectKey) -> Option<Answer> + 'a;
 
 /// As [`asked`], but sources may say something else.
 fn asked_otherwise(world: &Scene, otherwise: &Otherwise<'_>) -> (Desk, BTreeSet<ObjectKey>) {
+    asked_beside(world, otherwise, |_| false)
+}
+
+/// As [`asked_otherwise`], but some of the sources are files, by their numbers: of these an index is made.
+fn asked_beside(
+    world: &Scene,
+    otherwise: &Otherwise<'_>,
+    are_files: impl Fn(usize) -> bool,
+) -> (Desk, BTreeSet<ObjectKey>) {
     let fleet = fleet(&world.config);
     let mut clusters = Clusters::new();
     // No API server has RegionFacts: they are what a look into a region's own cluster would find.
@@ -59,7 +68,14 @@ fn asked_otherwise(world: &Scene, otherwise: &Otherwise<'_>) -> (Desk, BTreeSet<
     let behind = behind_all(&fleet, documents.map(|(document, origin)| (document, &origin.source)));
     let documents = readings.iter().flat_map(|reading| &reading.documents);
     let rules = rules_among(&fleet, documents.map(|(document, origin)| (document, &origin.source)));
-    for (source, reading) in fleet.sources.iter().zip(&mut readings) {
+    let mut aside = BTreeMap::new();
+    for (number, (source, reading)) in fleet.sources.iter().zip(&mut readings).enumerate() {
+        let may_be_files = !matches!(source.place, SourcePlace::Cluster { .. });
+        if may_be_files && are_files(number) {
+            aside.insert(number, indexed::put_aside(&fleet, source, reading));
+            clusters.push(BTreeMap::new());
+            continue;
+        }
         let mut kinds: BTreeSet<GroupKind> = listed(&fleet, source).into_iter().map(|l| l.kind).collect();
         kinds.extend(behind.iter().cloned());
         if select_namespaces(reading.documents.iter().map(|(document, _)| document)) {
@@ -126,7 +142,18 @@ fn asked_otherwise(world: &Scene, otherwise: &Otherwise<'_>) -> (Desk, BTreeSet<
         if wanted.is_empty() {
             break;
         }
+        let (files, wanted): (BTreeMap<_, _>, BTreeMap<_, _>) =
+            wanted.into_iter().partition(|(index, _)| aside.contains_key(index));
+        for (index, key) in files.into_iter().flat_map(|(index, keys)| keys.into_iter().map(move |key| (index, key))) {
+            indexed::read_again(&fleet, &mut snapshot, (index, &aside[&index]), &key);
+        }
         answer(&fleet, &mut snapshot, &clusters, wanted, &mut questions, otherwise);
+    }
+    let (facts, _) = Facts::gather(&fleet, &snapshot, &looks);
+    let world = World { fleet: &fleet, snapshot: &snapshot, facts: &facts, now: 0 };
+    let unread = wanted(&world, facts.asked().iter().filter_map(|asked| asked.claim.as_ref())).unread;
+    for (index, key) in unread.into_iter().flat_map(|(index, keys)| keys.into_iter().map(move |key| (index, key))) {
+        indexed::read_again(&fleet, &mut snapshot, (index, &aside[&index]), &key);
     }
     (Desk::looked(fleet, snapshot, findings, &looks), questions)
 }
@@ -183,7 +210,7 @@ fn told(desk: &Desk) -> String {
 
 #[test]
 fn the_cases_read_the_same_asked_or_as_a_whole() {
-    let mut compared = 0;
+    let (mut compared, mut mixed) = (0, 0);
     for stage in ["claim", "closure", "judge", "region"] {
         for case in of_stage(stage) {
             for world in &case.worlds {
@@ -214,10 +241,17 @@ fn the_cases_read_the_same_asked_or_as_a_whole() {
                 }
                 compared += 1;
                 assert_eq!(told(&asked(world, &|_| false).0), told(&whole), "{}", case.path.display());
+                if fleet.sources.len() > 1 {
+                    mixed += 1;
+                    for files in 0..2 {
+                        let desk = asked_beside(world, &|_, _| None, |number| number % 2 == files).0;
+                        assert_eq!(told(&desk), told(&whole), "{} files {files}", case.path.display());
+                    }
+                }
             }
         }
     }
-    assert!(compared > 200, "{compared} worlds compared");
+    assert!(compared > 200 && mixed > 20, "{compared} worlds compared, {mixed} of them mixed");
 }
 
 proptest! {

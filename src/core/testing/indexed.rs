@@ -9,7 +9,7 @@ use super::case::{Scene, fleet, of_stage, readings, show_findings};
 use super::laws;
 use super::stages::Desk;
 use crate::closure::wanted::wanted;
-use crate::config::{Fleet, SourcePlace};
+use crate::config::{Fleet, Source, SourcePlace};
 use crate::destination::Destination;
 use crate::finding::Finding;
 use crate::judge::case::{Case, Verdict};
@@ -18,7 +18,7 @@ use crate::made;
 use crate::name::{ObjectKey, Region};
 use crate::object::{Object, RunKey};
 use crate::snapshot::index::{Index, Kept};
-use crate::snapshot::{Reason, Snapshot, Standing, assemble};
+use crate::snapshot::{Reading, Reason, Snapshot, Standing, assemble};
 use crate::world::looks::Looks;
 use crate::world::{Facts, World};
 use alloc::string::String;
@@ -29,77 +29,75 @@ use proptest::prelude::*;
 type Aside = Vec<Vec<Standing>>;
 
 fn index(fleet: &Fleet, world: &Scene) -> (Snapshot, Vec<Finding>, Aside) {
-    let key = RunKey::new(&[7; 32]).unwrap();
     let mut readings = readings(fleet, world);
-    let mut all = Aside::new();
-    for (source, reading) in fleet.sources.iter().zip(&mut readings) {
-        let mut aside = Vec::new();
-        if !matches!(source.place, SourcePlace::Cluster { .. }) {
-            let index = Index::new(fleet, source, key.clone());
-            for (document, origin) in core::mem::take(&mut reading.documents) {
-                match index.keep(document.clone(), origin.clone(), |words| index.is_near(words)) {
-                    Kept::Whole(document, origin) => reading.documents.push((document, origin)),
-                    Kept::Weighed(weighed) => {
-                        reading.weighed.push(weighed);
-                        aside.push((document, origin));
-                    }
-                    Kept::Nothing => {}
-                }
-            }
-        }
-        all.push(aside);
-    }
+    let put_aside = |(source, reading): (&Source, &mut Reading)| match source.place {
+        SourcePlace::Cluster { .. } => Vec::new(),
+        _ => put_aside(fleet, source, reading),
+    };
+    let aside = fleet.sources.iter().zip(&mut readings).map(put_aside).collect();
     let (snapshot, findings) = assemble(fleet, readings);
-    (snapshot, findings, all)
+    (snapshot, findings, aside)
+}
+
+/// Puts contents of a reading aside, by the numbers of their documents.
+pub(super) fn put_aside(fleet: &Fleet, source: &Source, reading: &mut Reading) -> Vec<Standing> {
+    let mut aside = Vec::new();
+    let index = Index::new(fleet, source, RunKey::new(&[7; 32]).unwrap());
+    for (document, origin) in core::mem::take(&mut reading.documents) {
+        match index.keep(document.clone(), origin.clone(), |words| index.is_near(words)) {
+            Kept::Whole(document, origin) => reading.documents.push((document, origin)),
+            Kept::Weighed(weighed) => {
+                reading.weighed.push(weighed);
+                aside.push((document, origin));
+            }
+            Kept::Nothing => {}
+        }
+    }
+    aside
+}
+
+/// Reads the content of an object again.
+pub(super) fn read_again(
+    fleet: &Fleet,
+    snapshot: &mut Snapshot,
+    (index, aside): (usize, &[Standing]),
+    key: &ObjectKey,
+) {
+    // One claim may want it for its closure, and another its content alone.
+    let Some(number) = snapshot.aside_in(key).and_then(|_| snapshot.aside(index, key)) else { return };
+    let read = snapshot.admit_again(fleet, index, (key, aside[number].0.clone())).unwrap();
+    snapshot.take_again([(key.clone(), Ok(read))]);
 }
 
 /// The snapshot of a world whose sources are indexed; what closures ask for is read again.
 pub(super) fn indexed(fleet: &Fleet, world: &Scene) -> (Snapshot, Vec<Finding>) {
     let (mut snapshot, findings, aside) = index(fleet, world);
-    let read = |snapshot: &Snapshot, index: usize, key: &ObjectKey| {
-        let number = snapshot.aside(index, key).unwrap();
-        let (document, _) = aside[index][number].clone();
-        Ok(snapshot.admit_again(fleet, index, (key, document)).unwrap())
-    };
-    ask(fleet, &mut snapshot, read);
+    ask(fleet, &mut snapshot, &aside);
     let (facts, _) = Facts::gather(fleet, &snapshot, &Looks::default());
     let made = made::all(&World { fleet, snapshot: &snapshot, facts: &facts, now: 0 });
     snapshot.set_made(made);
-    ask(fleet, &mut snapshot, read);
+    ask(fleet, &mut snapshot, &aside);
     (snapshot, findings)
 }
 
-/// Asks for what closures want; gives what was asked for.
-fn ask(
-    fleet: &Fleet,
-    snapshot: &mut Snapshot,
-    read: impl Fn(&Snapshot, usize, &ObjectKey) -> Result<alloc::boxed::Box<Object>, Reason>,
-) -> BTreeSet<ObjectKey> {
-    let mut asked = BTreeSet::new();
+/// Reads again what closures want.
+fn ask(fleet: &Fleet, snapshot: &mut Snapshot, aside: &Aside) {
     for round in 0.. {
         assert!(round < 100, "the closures never have enough");
         let (facts, _) = Facts::gather(fleet, snapshot, &Looks::default());
         let world = World { fleet, snapshot, facts: &facts, now: 0 };
         let wanted = wanted(&world, facts.asked().iter().filter_map(|asked| asked.claim.as_ref()));
-        let mut is_done = true;
-        for (index, keys) in wanted.asked.into_iter().chain(wanted.unread) {
-            // What a cluster is asked for is answered elsewhere.
-            for key in keys.into_iter().filter(|_| !matches!(fleet.sources[index].place, SourcePlace::Cluster { .. })) {
-                is_done = false;
-                // One claim may want it for its closure, and another its content alone.
-                if !snapshot.is_aside(&key) {
-                    continue;
-                }
-                let answer = read(snapshot, index, &key);
-                snapshot.take_again([(key.clone(), answer)]);
-                asked.insert(key);
-            }
+        // A cluster that was not asked is answered elsewhere.
+        let of_files = |index: &usize| !matches!(fleet.sources[*index].place, SourcePlace::Cluster { .. });
+        let wanted: Vec<_> =
+            wanted.asked.into_iter().chain(wanted.unread).filter(|(index, _)| of_files(index)).collect();
+        if wanted.is_empty() {
+            return;
         }
-        if is_done {
-            break;
+        for (index, key) in wanted.into_iter().flat_map(|(index, keys)| keys.into_iter().map(move |key| (index, key))) {
+            read_again(fleet, snapshot, (index, &aside[index]), &key);
         }
     }
-    asked
 }
 
 /// All that is said of a world.

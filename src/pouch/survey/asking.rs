@@ -67,7 +67,7 @@ pub(super) fn ask(
         wanting = wanted.wanting;
         for (index, mut keys) in wanted.asked {
             surveyor.session.stop.check()?;
-            let aside = keys.extract_if(.., |key| snapshot.is_aside(key)).collect();
+            let aside = keys.extract_if(.., |key| snapshot.aside_in(key) == Some(index)).collect();
             sources.libraries.read(fleet, snapshot, &BySource::from([(index, aside)]));
             if keys.is_empty() {
                 continue;

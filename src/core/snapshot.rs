@@ -312,13 +312,13 @@ enum Weighed {
     /// template.
     Ours(Box<Object>, Vec<Finding>, Option<Box<Meant>>),
     /// An object that the source may not provide, by key and place.
-    Foreign(ObjectKey, Origin),
+    Foreign(Box<(ObjectKey, Origin)>),
     /// A document that no stage reads, with its kind and place.
-    Unread(GroupKind, Node, Origin),
+    Unread(Box<(GroupKind, Node, Origin)>),
     /// A document of an unknown kind: what is said of it, the object that it was meant to be, and what else it could be.
     Mistyped(Box<(Vec<Finding>, Option<Object>, Vec<Meant>)>),
     /// A document that cannot be admitted.
-    Refused(Unusable, GroupKind, Origin),
+    Refused(Box<(Unusable, GroupKind, Origin)>),
 }
 
 /// A document and where it stands.
@@ -395,7 +395,7 @@ fn weigh(fleet: &Fleet, source: &Source, known: &Known, (document, origin): Stan
     let kind = kind_of(&document);
     if is_definition(&kind) && !source.provides.cluster_scoped {
         let name = Name::from(document.str_at(&["metadata", "name"]).unwrap_or_default());
-        return Weighed::Foreign(ObjectKey::new(kind, None, name), origin);
+        return Weighed::Foreign(Box::new((ObjectKey::new(kind, None, name), origin)));
     }
     // A source without cluster-scoped objects cannot provide Namespaces; those that it has are worth no
     // finding.
@@ -403,7 +403,7 @@ fn weigh(fleet: &Fleet, source: &Source, known: &Known, (document, origin): Stan
     if foreign || !fleet.reads(&kind) {
         return match known.judged.get(&document) {
             Some(wrong) => Weighed::Mistyped(Box::new(slip::weigh((fleet, source, scopes), (document, origin), wrong))),
-            None => Weighed::Unread(kind, document, origin),
+            None => Weighed::Unread(Box::new((kind, document, origin))),
         };
     }
     let mut told = Vec::new();
@@ -422,8 +422,8 @@ fn weigh(fleet: &Fleet, source: &Source, known: &Known, (document, origin): Stan
             });
             Weighed::Ours(Box::new(object), told, template)
         }
-        Ok(object) => Weighed::Foreign(object.key, object.origin),
-        Err(refusal) => Weighed::Refused(refusal, kind, origin),
+        Ok(object) => Weighed::Foreign(Box::new((object.key, object.origin))),
+        Err(refusal) => Weighed::Refused(Box::new((refusal, kind, origin))),
     }
 }
 
@@ -515,14 +515,17 @@ pub fn assemble_by(fleet: &Fleet, readings: Vec<Reading>, hands: &dyn Hands) -> 
                     could_be.into_iter().for_each(|it| meant.add(it));
                     object.into_iter().for_each(|object| place(&mut objects, fleet, index, Box::new(object)));
                 }
-                Weighed::Foreign(key, origin) => {
+                Weighed::Foreign(foreign) => {
+                    let (key, origin) = *foreign;
                     findings.push(not_provided(source, &key, &origin));
                     ignored.entry(key).or_insert(origin);
                 }
-                Weighed::Unread(kind, document, origin) => {
+                Weighed::Unread(unread) => {
+                    let (kind, document, origin) = *unread;
                     elsewhere::note(&mut elsewhere, fleet, source, &kind, &document, &origin);
                 }
-                Weighed::Refused(unusable, kind, origin) => {
+                Weighed::Refused(refused_as) => {
+                    let (unusable, kind, origin) = *refused_as;
                     findings.push(refused(&unusable.why, &kind, &origin));
                     words.push(unusable.words);
                 }

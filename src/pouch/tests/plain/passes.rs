@@ -141,7 +141,7 @@ fn what_changes_after_it_was_indexed_is_not_published() {
             let text = fs::read_to_string(file).unwrap();
             fs::write(file, &text[..20]).unwrap();
         }),
-        ("cannot be read again: no such file or directory", |file| fs::remove_file(file).unwrap()),
+        ("cannot be read again: entity not found", |file| fs::remove_file(file).unwrap()),
         ("swapped for something else", |file| {
             fs::remove_file(file).unwrap();
             fs::create_dir(file).unwrap();

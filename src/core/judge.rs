@@ -266,7 +266,7 @@ fn is_served(world: &World<'_>, region: &Region, object: &Object) -> bool {
     capi::rules(&object.key.kind).is_none_or(|rules| capi::served(rules, &object.version, world.fleet.builtin))
 }
 
-/// Closes and judges those claims of one region that are meant, each by itself, as [`closed`] and [`judged`] do.
+/// Closes and judges those claims of one region that are meant, each by itself, as [`closed()`] and [`judged`] do.
 pub fn cases(
     world: &World<'_>,
     to: &Destination<'_>,

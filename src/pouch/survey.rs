@@ -1,6 +1,6 @@
 //! Survey: reads every source, one after the other, and puts a snapshot together.
 //!
-//! Of files an index is made. Both they and a live cluster are asked in turns with the closures ([`asking`]): what they want
+//! Of files an index is made. Both they and a live cluster are asked in turns with the closures: what they want
 //! that nobody has asked yet is asked, until they want nothing more. Then everything read from clusters is
 //! looked at again, and where something changed meanwhile the survey starts over. What still changes at the last look
 //! is marked, so that only who needs it waits; the rest is a state that existed. Regions' own clusters are looked into

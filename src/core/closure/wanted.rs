@@ -3,7 +3,7 @@
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
 
-use super::close;
+use super::{Closure, close};
 use crate::claim::Claim;
 use crate::name::ObjectKey;
 use crate::snapshot::Snapshot;
@@ -12,17 +12,6 @@ use crate::world::World;
 /// Objects by the number of the source that is to be asked for them.
 pub type BySource = BTreeMap<usize, BTreeSet<ObjectKey>>;
 
-/// The wishes of claims that no source has been asked for yet.
-#[derive(Default)]
-pub struct Wanted<'a> {
-    /// The objects without which closures are not known.
-    pub asked: BySource,
-    /// The claims that want them.
-    pub wanting: Vec<&'a Claim>,
-    /// Contents that were put aside, of those whose closures are known.
-    pub unread: BySource,
-}
-
 /// Adds objects whose contents were put aside, each to its source.
 pub fn add_aside<'k>(to: &mut BySource, snapshot: &Snapshot, keys: impl Iterator<Item = &'k ObjectKey>) {
     for (index, key) in keys.filter_map(|key| Some((snapshot.aside_in(key)?, key))) {
@@ -30,22 +19,26 @@ pub fn add_aside<'k>(to: &mut BySource, snapshot: &Snapshot, keys: impl Iterator
     }
 }
 
-/// Closes claims to see what they want.
-pub fn wanted<'a>(world: &World<'_>, claims: impl Iterator<Item = &'a Claim>) -> Wanted<'a> {
-    let mut wanted = Wanted::default();
+/// The objects that claims want and no source has been asked for yet, and the claims that want them. Each closure that is
+/// known goes to `known`.
+pub fn wanted<'a>(
+    world: &World<'_>,
+    claims: impl Iterator<Item = &'a Claim>,
+    mut known: impl FnMut(&Closure),
+) -> (BySource, Vec<&'a Claim>) {
+    let (mut wanted, mut wanting) = (BySource::new(), Vec::new());
     for claim in claims {
         let closure = close(world, claim);
-        let is_known = closure.wanted.is_empty();
-        if is_known {
-            add_aside(&mut wanted.unread, world.snapshot, closure.unread(world.snapshot));
-        } else {
-            for key in &closure.wanted {
-                for index in world.snapshot.unasked(key) {
-                    wanted.asked.entry(index).or_default().insert(key.clone());
-                }
+        if closure.wanted.is_empty() {
+            known(&closure);
+            continue;
+        }
+        wanting.push(claim);
+        for key in closure.wanted {
+            for index in world.snapshot.unasked(&key) {
+                wanted.entry(index).or_default().insert(key.clone());
             }
-            wanted.wanting.push(claim);
         }
     }
-    wanted
+    (wanted, wanting)
 }

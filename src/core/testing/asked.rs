@@ -16,7 +16,7 @@ use super::case::{Scene, fleet, of_stage, readings};
 use super::node;
 use super::stages::{Desk, Wishes};
 use super::{indexed, laws};
-use crate::closure::wanted::wanted;
+use crate::closure::wanted::{BySource, add_aside, wanted};
 use crate::config::{Fleet, SourcePlace};
 use crate::finding::{Code, Origin, Place};
 use crate::inquiry::{behind_all, listed, listed_namespaces, ruled, rules_among, select_namespaces};
@@ -138,7 +138,7 @@ fn asked_beside(
         assert!(round < 100, "the closures never have enough");
         let (facts, _) = Facts::gather(&fleet, &snapshot, &looks);
         let world = World { fleet: &fleet, snapshot: &snapshot, facts: &facts, now: 0 };
-        let wanted = wanted(&world, facts.asked().iter().filter_map(|asked| asked.claim.as_ref())).asked;
+        let (wanted, _) = wanted(&world, facts.asked().iter().filter_map(|asked| asked.claim.as_ref()), |_| {});
         if wanted.is_empty() {
             break;
         }
@@ -151,7 +151,10 @@ fn asked_beside(
     }
     let (facts, _) = Facts::gather(&fleet, &snapshot, &looks);
     let world = World { fleet: &fleet, snapshot: &snapshot, facts: &facts, now: 0 };
-    let unread = wanted(&world, facts.asked().iter().filter_map(|asked| asked.claim.as_ref())).unread;
+    let mut unread = BySource::new();
+    wanted(&world, facts.asked().iter().filter_map(|asked| asked.claim.as_ref()), |closure| {
+        add_aside(&mut unread, &snapshot, closure.unread(&snapshot));
+    });
     for (index, key) in unread.into_iter().flat_map(|(index, keys)| keys.into_iter().map(move |key| (index, key))) {
         indexed::read_again(&fleet, &mut snapshot, (index, &aside[&index]), &key);
     }

@@ -8,7 +8,8 @@ use alloc::vec::Vec;
 use super::case::{Scene, fleet, of_stage, readings, show_findings};
 use super::laws;
 use super::stages::Desk;
-use crate::closure::wanted::wanted;
+use crate::closure::Closure;
+use crate::closure::wanted::{BySource, add_aside, wanted};
 use crate::config::{Fleet, Source, SourcePlace};
 use crate::destination::Destination;
 use crate::finding::Finding;
@@ -86,11 +87,13 @@ fn ask(fleet: &Fleet, snapshot: &mut Snapshot, aside: &Aside) {
         assert!(round < 100, "the closures never have enough");
         let (facts, _) = Facts::gather(fleet, snapshot, &Looks::default());
         let world = World { fleet, snapshot, facts: &facts, now: 0 };
-        let wanted = wanted(&world, facts.asked().iter().filter_map(|asked| asked.claim.as_ref()));
+        let mut unread = BySource::new();
+        let claims = facts.asked().iter().filter_map(|asked| asked.claim.as_ref());
+        let known = |closure: &Closure| add_aside(&mut unread, snapshot, closure.unread(snapshot));
+        let (wanted, _) = wanted(&world, claims, known);
         // A cluster that was not asked is answered elsewhere.
         let of_files = |index: &usize| !matches!(fleet.sources[*index].place, SourcePlace::Cluster { .. });
-        let wanted: Vec<_> =
-            wanted.asked.into_iter().chain(wanted.unread).filter(|(index, _)| of_files(index)).collect();
+        let wanted: Vec<_> = wanted.into_iter().chain(unread).filter(|(index, _)| of_files(index)).collect();
         if wanted.is_empty() {
             return;
         }

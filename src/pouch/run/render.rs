@@ -15,7 +15,7 @@ use pouch_core::explain::{self, Question, may_name};
 use pouch_core::finding::Finding;
 use pouch_core::hash::sha256_hex;
 use pouch_core::judge::case::{Case, Verdict};
-use pouch_core::judge::{closed, judged, unmatched, unused};
+use pouch_core::judge::{Closed, closed, judged, unmatched, unused};
 use pouch_core::layout::delivery::argocd::{shared_decryptors, unverified};
 use pouch_core::layout::manifest::{self, Manifest, ObjectState};
 use pouch_core::layout::path::application_set;
@@ -32,7 +32,7 @@ use pouch_core::region::published::{Files, Proved, Published};
 use pouch_core::region::standing::Standing;
 use pouch_core::report::summary::{self, Outcome};
 use pouch_core::silence::Silences;
-use pouch_core::snapshot::Lookup;
+use pouch_core::snapshot::{Lookup, Snapshot};
 use pouch_core::verify::bundles::{BundleTree, Measure, TreeScope, beside, strange_set};
 use pouch_core::world::World;
 use rayon::prelude::*;
@@ -322,13 +322,12 @@ fn listed<'r>(
 
 /// Plans one region, and seals and stages what is to be written of it.
 fn one_region<'a>(
-    all: &Shared<'a>,
+    shared: &Shared<'a>,
     to: Destination<'a>,
     published: &dyn Look,
     shelf: Option<&dyn Shelf>,
 ) -> Result<Told, Failure> {
     let region = to.region;
-    let shared = all;
     shared.run.session.stop.check()?;
     let mut told = Told::new(&to, Outcome::Paused);
     let asked = || shared.world.facts.asked_for(&to);
@@ -358,19 +357,8 @@ fn one_region<'a>(
         manifest::claimants_in(&bytes)
     };
     let mut closed = closed(&shared.world, &to, is_meant, named);
-    // What the claims need is read here, and goes with the region.
-    let survey = all.survey;
-    let mut view = survey.snapshot.view();
-    loop {
-        let unread = closed.unread(&view);
-        if unread.is_empty() {
-            break;
-        }
-        shared.run.session.stop.check()?;
-        survey.libraries.read(to.fleet, &mut view, &unread);
-        closed.close_again(&World { snapshot: &view, ..shared.world });
-    }
-    let shared = &Shared { world: World { snapshot: &view, ..shared.world }, ..*all };
+    let view = contents(shared, &mut closed)?;
+    let shared = &Shared { world: World { snapshot: &view, ..shared.world }, ..*shared };
     let cases = judged(&shared.world, closed);
     let stands = Folders { run: shared.run, to, published, all: Cell::new(None) };
     if rekeys && stands.are_empty()? {
@@ -419,6 +407,21 @@ fn one_region<'a>(
         told.findings.push(held);
     }
     Ok(told)
+}
+
+/// Reads the contents that claims of a region need; they go with the view.
+fn contents(shared: &Shared<'_>, closed: &mut Closed) -> Result<Snapshot, Failure> {
+    let Shared { run, survey, world, .. } = shared;
+    let mut view = survey.snapshot.view();
+    loop {
+        let unread = closed.unread(&view);
+        if unread.is_empty() {
+            return Ok(view);
+        }
+        run.session.stop.check()?;
+        survey.libraries.read(world.fleet, &mut view, &unread);
+        closed.close_again(&World { snapshot: &view, ..*world });
+    }
 }
 
 /// The claimants of a set that are among these, or that one of these belongs to.

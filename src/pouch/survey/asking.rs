@@ -2,7 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use pouch_core::closure::wanted::{BySource, wanted};
+use pouch_core::closure::Closure;
+use pouch_core::closure::wanted::{BySource, add_aside, wanted};
 use pouch_core::config::Fleet;
 use pouch_core::name::{GroupKind, ObjectKey};
 use pouch_core::snapshot::{Answer, Reason, Snapshot};
@@ -57,15 +58,17 @@ pub(super) fn ask(
     let mut unread = BySource::new();
     loop {
         surveyor.session.stop.check()?;
-        let wanted = wanted(&World { fleet, snapshot, facts, now: 0 }, wanting.into_iter());
-        if surveyor.contents == Contents::AtOnce {
-            wanted.unread.into_iter().for_each(|(index, mut keys)| unread.entry(index).or_default().append(&mut keys));
-        }
-        if wanted.asked.is_empty() {
+        let known = |closure: &Closure| {
+            if surveyor.contents == Contents::AtOnce {
+                add_aside(&mut unread, snapshot, closure.unread(snapshot));
+            }
+        };
+        let (wanted, still) = wanted(&World { fleet, snapshot, facts, now: 0 }, wanting.into_iter(), known);
+        if wanted.is_empty() {
             break;
         }
-        wanting = wanted.wanting;
-        for (index, mut keys) in wanted.asked {
+        wanting = still;
+        for (index, mut keys) in wanted {
             surveyor.session.stop.check()?;
             let aside = keys.extract_if(.., |key| snapshot.aside_in(key) == Some(index)).collect();
             sources.libraries.read(fleet, snapshot, &BySource::from([(index, aside)]));

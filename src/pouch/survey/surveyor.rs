@@ -24,9 +24,9 @@ pub struct Surveyor<'a> {
     pub base: &'a Path,
     /// Where bundles are written, which no source is read from.
     pub outputs: &'a [PathBuf],
-    /// How clusters are reached, beside what the configuration says.
+    /// The ways to reach clusters, beside those of the configuration.
     pub reach: &'a Reach,
-    /// What an earlier run read, of which nothing older is read; none where nobody knows.
+    /// The states that an earlier run read, of which nothing older is read; none where they are unknown.
     pub last: Option<&'a Last>,
     /// The claimant whose closure alone is asked for, if it is about one.
     pub only: Option<&'a Claimant>,
@@ -99,11 +99,11 @@ impl<'a> Surveyor<'a> {
     }
 }
 
-/// How clusters are reached: flags, which win over the configuration.
+/// The ways to reach clusters: flags, which win over the configuration.
 #[derive(Clone, Debug, Default)]
 pub struct Reach {
-    /// What the flags say.
+    /// The values of the flags.
     pub wanted: Wanted,
-    /// How long anything may take, and how often it is tried.
+    /// The time that anything may take, and the number of tries.
     pub patience: Patience,
 }

@@ -446,7 +446,7 @@ struct Blobs {
     repository: PathBuf,
     ids: Vec<(Arc<str>, Id)>,
     /// The large one that was read last: each region may want a part of it.
-    last: Mutex<Option<(Id, Arc<[u8]>)>>,
+    last: Mutex<Option<(Id, Arc<Vec<u8>>)>>,
 }
 
 /// Blobs from this size on are kept until another one is read.
@@ -465,7 +465,7 @@ impl Files for Blobs {
         let bytes = blob.map_err(|trouble| format!("cannot be read again: {trouble}"))?;
         let found = parts_of(&bytes, parts);
         if bytes.len() >= LARGE_BLOB {
-            *self.last.lock().unwrap_or_else(PoisonError::into_inner) = Some((*id, bytes.into()));
+            *self.last.lock().unwrap_or_else(PoisonError::into_inner) = Some((*id, Arc::new(bytes)));
         }
         found
     }

@@ -70,6 +70,8 @@ pub(super) fn ask(
         wanting = still;
         for (index, mut keys) in wanted {
             surveyor.session.stop.check()?;
+            // The answer of a source before this one may have settled it.
+            keys.retain(|key| snapshot.unasked(key).any(|unasked| unasked == index));
             let aside = keys.extract_if(.., |key| snapshot.aside_in(key) == Some(index)).collect();
             sources.libraries.read(fleet, snapshot, &BySource::from([(index, aside)]));
             if keys.is_empty() {

@@ -314,7 +314,7 @@ pub struct Asked {
     /// cluster where the configuration has that as a region. The region that takes a Cluster.
     pub region: Option<Region>,
     /// Its claim; none if it names no region that the configuration knows, or cannot be read.
-    pub claim: Option<Claim>,
+    pub claim: Option<Arc<Claim>>,
     /// What is wrong with the claimant itself.
     pub findings: Vec<Finding>,
 }

@@ -88,11 +88,10 @@ impl<'a> Silences<'a> {
         let mut heard = Heard::default();
         let mut used = BTreeSet::new();
         for finding in findings {
-            let place = self.of(&finding).map(|object| (&object.key, finding.code));
-            match place.and_then(|place| Some((place, self.reasons.get(&place)?))) {
+            match self.reason(&finding) {
                 Some((place, reason)) => {
                     used.insert(place);
-                    heard.silenced.push(Silenced { finding, reason: String::from(*reason) });
+                    heard.silenced.push(Silenced { finding, reason: String::from(reason) });
                 }
                 None => heard.told.push(finding),
             }
@@ -100,6 +99,12 @@ impl<'a> Silences<'a> {
         let unused = self.reasons.keys().filter(|place| !used.contains(place));
         heard.unused = unused.filter_map(|(key, code)| self.unused(key, *code)).collect();
         heard
+    }
+
+    /// The annotation that silences a finding, by its object and code, and the reason that it gives.
+    pub fn reason(&self, finding: &Finding) -> Option<((&'a ObjectKey, Code), &'a str)> {
+        let place = self.of(finding).map(|object| (&object.key, finding.code))?;
+        self.reasons.get(&place).map(|reason| (place, *reason))
     }
 
     fn unused(&self, key: &ObjectKey, code: Code) -> Option<Finding> {

@@ -13,7 +13,7 @@ use core::fmt;
 
 use serde::{Deserialize, Serialize};
 
-pub use self::told::ToldStamp;
+pub use self::told::{MOST_FINDINGS, ToldStamp};
 use crate::config::{Delivery, Fleet, show};
 use crate::hash::sha256_hex;
 use crate::json;
@@ -227,7 +227,12 @@ mod tests {
     #[test]
     fn what_tells_too_much_is_not_told_again() {
         let findings = vec![crate::finding::Finding::new(crate::finding::Code::Unread, "x".repeat(1 << 10)); 1100];
-        let told = ToldStamp::new((String::new(), String::new()), Default::default(), Vec::new(), (&findings, &[]));
+        let told = ToldStamp::new(
+            (String::new(), String::new()),
+            Default::default(),
+            Vec::new(),
+            (&findings, &crate::finding::Counts::new(), &[]),
+        );
         assert!(told.is_some());
         let fleet = FleetName::from("acme");
         let place = Place { fleet: &fleet, branch: "main", path: "bundles" };

@@ -176,7 +176,7 @@ impl Facts {
     /// The claims for regions that are rendered; for a paused region nothing is looked at.
     pub fn rendered(&self, fleet: &Fleet) -> impl Iterator<Item = &Claim> {
         let is_rendered = |claim: &&Claim| Destination::of(fleet, &claim.at).is_some_and(|to| to.region.is_rendered());
-        self.asked.iter().filter_map(|asked| asked.claim.as_ref()).filter(is_rendered)
+        self.asked.iter().filter_map(|asked| asked.claim.as_deref()).filter(is_rendered)
     }
 }
 

@@ -23,6 +23,7 @@ pub mod unpack;
 pub mod verify;
 
 use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use pouch_core::config::{Acceptance, Fleet, RegionConfig, RegionState};
 use pouch_core::destination::{self, Destination};
@@ -36,6 +37,7 @@ use pouch_core::region::published::fleet_of;
 use pouch_core::report::summary::{self, Outcome};
 use pouch_core::reuse::{KeyRing, ReuseKey, manifest_verifies};
 use pouch_core::silence::{Heard, Silenced, Silences};
+use pouch_core::stamp::MOST_FINDINGS;
 use rayon::prelude::*;
 
 use crate::error::{Ended, Failure};
@@ -60,17 +62,19 @@ pub struct Run<'a> {
     pub target: Option<&'a Target>,
     /// What is to be explained of a run that only looks.
     pub question: Option<&'a Question>,
+    /// True if pieces of information are told, which are counted otherwise.
+    pub informs: bool,
 }
 
 impl<'a> Run<'a> {
-    /// A run for all places, that is asked nothing.
+    /// A run for all places, that is asked nothing, and tells what the session tells.
     pub fn new(
         session: &'a Session,
         fleet: &'a Fleet,
         keys: &'a KeyRing,
         (allowances, selection): (&'a Allowances, &'a Selection),
     ) -> Self {
-        Self { session, fleet, keys, allowances, selection, target: None, question: None }
+        Self { session, fleet, keys, allowances, selection, target: None, question: None, informs: session.informs() }
     }
 
     /// The reuse key that tags are made with.
@@ -173,6 +177,8 @@ pub fn threads() -> Result<(), Failure> {
 struct Told {
     record: summary::Region,
     findings: Vec<Finding>,
+    /// The number of those that are only counted.
+    counted: Counts,
     accepted: Vec<Acceptance>,
     wanted: Vec<Acceptance>,
     credentials: summary::Credentials,
@@ -186,11 +192,28 @@ impl Told {
         Self {
             record: summary::Region::new(&to.region.name, to.directory(), outcome),
             findings: Vec::new(),
+            counted: Counts::new(),
             accepted: Vec::new(),
             wanted: Vec::new(),
             credentials: summary::Credentials::default(),
             kept: BTreeSet::new(),
             explained: Answer::default(),
+        }
+    }
+
+    /// Only counts the pieces of information that nothing silences, unless all regions together have few: `kept` is the
+    /// number of those that they kept.
+    fn count_information(&mut self, silences: &Silences<'_>, kept: &AtomicUsize) {
+        let is_information = |finding: &Finding| {
+            // What is no region's may be found in several.
+            finding.severity == Severity::Info && finding.region.is_some() && silences.reason(finding).is_none()
+        };
+        let more = self.findings.iter().filter(|finding| is_information(finding)).count();
+        if kept.fetch_add(more, Ordering::Relaxed).saturating_add(more) <= MOST_FINDINGS {
+            return;
+        }
+        for finding in self.findings.extract_if(.., |finding| is_information(finding)) {
+            *self.counted.entry((finding.code, finding.severity)).or_default() += 1;
         }
     }
 
@@ -224,7 +247,7 @@ pub struct Report {
     pub elsewhere: summary::Credentials,
     /// Everything found, settled.
     pub findings: Vec<Finding>,
-    /// How many more there are that are only counted, because an earlier run found them and nobody is shown them.
+    /// The number of others, which are only counted because they are not told.
     pub counted: Counts,
     /// What was found and silenced by annotations of objects.
     pub silenced: Vec<Silenced>,
@@ -257,6 +280,7 @@ impl Report {
         report.findings.reserve_exact(told.iter().map(|told| told.findings.len()).sum());
         for mut told in told {
             report.findings.append(&mut told.findings);
+            report.count(told.counted);
             report.accepted.append(&mut told.accepted);
             report.wanted.append(&mut told.wanted);
             report.regions.push(told.record);
@@ -278,6 +302,12 @@ impl Report {
         self.accepted.iter().filter(move |accepted| moves(accepted.region.as_str()))
     }
 
+    fn count(&mut self, more: Counts) {
+        for (kind, count) in more {
+            *self.counted.entry(kind).or_default() += count;
+        }
+    }
+
     /// Takes out what annotations silence.
     fn hear(&mut self, silences: &Silences<'_>) {
         let Heard { told, silenced, unused } = silences.hear(std::mem::take(&mut self.findings));
@@ -297,9 +327,7 @@ impl Report {
             }
             all.elsewhere = report.elsewhere;
             all.findings.append(&mut report.findings);
-            for (kind, count) in report.counted {
-                *all.counted.entry(kind).or_default() += count;
-            }
+            all.count(report.counted);
             all.accepted.append(&mut report.accepted);
             all.spent.append(&mut report.spent);
             all.wanted.append(&mut report.wanted);

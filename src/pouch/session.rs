@@ -6,6 +6,7 @@ use std::sync::Mutex;
 use std::time::Duration;
 
 use jiff::Timestamp;
+use pouch_core::finding::Severity;
 use pouch_core::report::summary::Summary;
 use tracing::info_span;
 
@@ -101,6 +102,11 @@ impl Session {
         };
         let ui = Ui::new(global.log_format, global.color, level, &ambient);
         Self { global, ambient, ui, stop, stages: Mutex::default(), so_far: Mutex::default() }
+    }
+
+    /// Returns true if pieces of information are told, on the terminal or in a summary.
+    pub fn informs(&self) -> bool {
+        self.global.summary.is_some() || self.ui.least() == Severity::Info
     }
 
     /// The same session, which shows errors only.

@@ -9,6 +9,7 @@ mod behind;
 mod tests;
 
 use alloc::string::String;
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use self::behind::{Behind, Looked};
@@ -99,6 +100,6 @@ fn ask<'a>(
         asked.findings.push(finding.help("Nothing has to be done, unless an identity was meant to be named."));
         return asked;
     }
-    asked.claim = Some(taken::claim(object, by, region, starts));
+    asked.claim = Some(Arc::new(taken::claim(object, by, region, starts)));
     asked
 }

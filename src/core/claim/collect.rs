@@ -19,8 +19,9 @@ use crate::{k0rdent, kinds};
 pub fn claims(fleet: &Fleet, snapshot: &Snapshot, rules: &Rules, synced: &SyncRules) -> Vec<Asked> {
     let access = rules.in_force(fleet, snapshot);
     let mut made = access.made();
-    let mut asked = Vec::new();
-    for object in snapshot.all(&access::credential_kind()) {
+    let kind = access::credential_kind();
+    let mut asked = Vec::with_capacity(snapshot.all(&kind).count());
+    for object in snapshot.all(&kind) {
         let Some(namespace) = object.key.namespace.clone() else { continue };
         let by = Claimant::credential(namespace, object.key.name.clone());
         let is_copy = object.label(k0rdent::MANAGED_LABEL) == Some("true");

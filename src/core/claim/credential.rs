@@ -1,6 +1,7 @@
 //! Claims that Credentials make: an identity for the region that they name.
 
 use alloc::borrow::ToOwned as _;
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use super::{Ask, Asked, Claim};
@@ -56,7 +57,7 @@ pub(super) fn ask(fleet: &Fleet, snapshot: &Snapshot, object: &Object, by: Claim
                 false if !is_named => Ask::Root { root: spec.identity, resolution: Resolution::AsWritten },
                 false => Ask::Root { root: spec.identity, resolution: fleet.resolution },
             };
-            asked.claim = Some(Claim { by, at, origin, ask, through });
+            asked.claim = Some(Arc::new(Claim { by, at, origin, ask, through }));
         }
     }
     asked

@@ -134,7 +134,9 @@ pub fn render<'n>(
     namespaces: impl Fn(&Region) -> Option<&'n template::Namespaces>,
     asked: &mut [Asked],
 ) {
-    for Claim { by, ask, .. } in asked.iter_mut().filter_map(|asked| asked.claim.as_mut()) {
+    let delivers = |claim: &&mut Arc<Claim>| matches!(claim.ask, Ask::Deliver { .. });
+    for claim in asked.iter_mut().filter_map(|asked| asked.claim.as_mut()).filter(delivers) {
+        let Claim { by, ask, .. } = Arc::make_mut(claim);
         let Ask::Deliver { rendered, .. } = ask else { continue };
         let named = by.entry().and_then(Entry::template);
         let Some((name, group)) = named.zip(fleet.group_of(by)) else { continue };
@@ -198,7 +200,7 @@ fn taken(
         let claim = claim?;
         let Copied { read, lands, edits, .. } = claim.copied()?.clone();
         let object = TakenObject { namespace: read.namespace.clone(), name: read.name.clone() };
-        let items = Arc::new([item(&base, &read, &lands, &edits, Some(Arc::new(claim)))]);
+        let items = Arc::new([item(&base, &read, &lands, &edits, Some(claim))]);
         let entry = Entry::Rule { rule: rule.clone(), object: Some(object) };
         Some(Supply { entry, ask: Ask::Entry(items), findings })
     };
@@ -224,7 +226,8 @@ fn asks(region: &RegionConfig, by: Claimant, ask: Ask, findings: &[Finding]) -> 
         return asked;
     }
     asked.findings.extend(findings.iter().cloned());
-    asked.claim = Some(Claim { by, at: Place::Region(region.name.clone()), origin, ask, through: Vec::new() });
+    asked.claim =
+        Some(Arc::new(Claim { by, at: Place::Region(region.name.clone()), origin, ask, through: Vec::new() }));
     for finding in asked.findings.iter_mut().filter(|finding| finding.origin.is_none()) {
         finding.origin = Some(Origin::configuration());
     }

@@ -5,6 +5,7 @@
 //! is being deleted keeps them until it is gone.
 
 use alloc::string::String;
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use super::{Asked, NamedBy, Start, taken};
@@ -68,7 +69,7 @@ fn ask(object: &Object, by: Claimant, region: &RegionConfig) -> Asked {
             Err(faults) => asked.findings.extend(faults.iter().map(|fault| finding_of(fault, object))),
         }
     }
-    asked.claim = Some(taken::claim(object, by, region, starts));
+    asked.claim = Some(Arc::new(taken::claim(object, by, region, starts)));
     asked
 }
 

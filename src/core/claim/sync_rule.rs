@@ -313,7 +313,7 @@ fn one(fleet: &Fleet, object: &Object, region: &RegionConfig, copied: Copied, fi
     let (at, origin) = (Place::Region(region.name.clone()), object.origin.clone());
     let claim = Claim { by: by.clone(), at, origin, ask: Ask::Copy(Box::new(copied)), through: Vec::new() };
     let origin = object.origin.clone();
-    let mut asked = Asked { by, origin, region: Some(region.name.clone()), claim: Some(claim), findings };
+    let mut asked = Asked { by, origin, region: Some(region.name.clone()), claim: Some(Arc::new(claim)), findings };
     asked.settle();
     asked
 }

@@ -8,6 +8,7 @@ mod spec;
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use super::{Ask, Asked, Claim};
@@ -276,7 +277,7 @@ pub(super) fn for_guests(
         Truth::No => None,
         Truth::Yes => {
             let claim = ask(object, copy, region, namespace).claim;
-            claim.map(|claim| Ok(Claim { ask: Ask::Render { for_guests: true }, ..claim }))
+            claim.map(|claim| Ok(Claim { ask: Ask::Render { for_guests: true }, ..Arc::unwrap_or_clone(claim) }))
         }
         Truth::Unknown => {
             let message = format!(
@@ -299,7 +300,7 @@ fn ask(object: &Object, copy: &Object, region: &RegionConfig, namespace: &Namesp
         by,
         origin: copy.origin.clone(),
         region: Some(region.name.clone()),
-        claim: Some(claim),
+        claim: Some(Arc::new(claim)),
         findings: object.faults.iter().map(|fault| finding_of(fault, object)).collect(),
     };
     asked.settle();

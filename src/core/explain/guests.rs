@@ -60,7 +60,7 @@ pub(super) fn names_template(claim: &Claim, by: &Claimant) -> bool {
 /// The claims of entries that name a rule or template, for each of their namespaces.
 pub(super) fn naming<'w>(world: &World<'w>, named: Entry) -> impl Iterator<Item = (&'w Asked, &'w Claim)> {
     let naming = world.facts.asked().iter().filter(move |asked| asked.by.entry() == Some(&named));
-    naming.filter_map(|asked| Some((asked, asked.claim.as_ref()?)))
+    naming.filter_map(|asked| Some((asked, asked.claim.as_deref()?)))
 }
 
 impl Explanation {

@@ -212,7 +212,7 @@ fn curable(world: &World<'_>, case: &Case, finding: &Finding) -> Option<(ObjectK
                 false => (Sure::IfThere, "propagation Secret"),
             };
             let sought = Sought { read: &read, namer: Namer::Convention(&root.read) };
-            let closed = of_namespaced(world, &case.claim, &sought).is_none();
+            let closed = of_namespaced(world, &*case.claim, &sought).is_none();
             let why = format!("credential propagation looks there for the {what} of {}", root.read);
             closed.then_some((read, Need { sure, why }))
         }

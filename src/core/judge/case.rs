@@ -4,6 +4,7 @@
 //! [`Ruling`]; so a region is closed and judged once, whatever is found to be published.
 
 use alloc::collections::BTreeMap;
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use crate::claim::Claim;
@@ -40,7 +41,7 @@ impl Verdict {
 #[derive(Debug)]
 pub struct Case {
     /// The claim.
-    pub claim: Claim,
+    pub claim: Arc<Claim>,
     /// What it needs.
     pub closure: Closure,
     /// What is wrong or worth knowing, of every stage so far.
@@ -51,7 +52,7 @@ pub struct Case {
 
 impl Case {
     /// Makes a case of a claim and all that was found about it.
-    pub fn new(claim: Claim, closure: Closure, findings: Vec<Finding>) -> Self {
+    pub fn new(claim: Arc<Claim>, closure: Closure, findings: Vec<Finding>) -> Self {
         let verdict = verdict(findings.iter());
         Self { claim, closure, findings, verdict }
     }

@@ -4,6 +4,7 @@
 //! is to be read again, for one region after the other.
 
 use alloc::collections::BTreeSet;
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use super::quota;
@@ -21,7 +22,7 @@ pub struct Closed(pub(super) Vec<Needs>);
 
 /// A claim, what it needs, and what was found of it before.
 pub(super) struct Needs {
-    pub(super) claim: Claim,
+    pub(super) claim: Arc<Claim>,
     /// None of a claim over its quota.
     pub(super) closure: Option<Closure>,
     pub(super) findings: Vec<Finding>,

@@ -5,6 +5,7 @@
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::format;
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use crate::admission::tenancy_of;
@@ -22,7 +23,7 @@ const MOST_NAMED: usize = 5;
 
 /// A claim, what it needs, and what was found of it so far.
 pub(super) struct Heard {
-    pub(super) claim: Claim,
+    pub(super) claim: Arc<Claim>,
     pub(super) closure: Closure,
     pub(super) findings: Vec<Finding>,
 }

@@ -151,7 +151,7 @@ fn idle(world: &World<'_>) -> Vec<Finding> {
                 Ask::Entry(items) => !items.is_empty(),
                 _ => claim.rendered().is_some(),
             };
-            !is_open && !asked.claim.as_ref().is_some_and(gives)
+            !is_open && !asked.claim.as_deref().is_some_and(gives)
         };
         let is_idle = |entry: name::Entry| {
             let is_of = |asked: &&&Asked| asked.by.entry().is_some_and(|own| *own.written() == entry);

@@ -36,7 +36,7 @@ pub fn unused(world: &World<'_>) -> Vec<Finding> {
         return Vec::new();
     }
     let mut named: BTreeSet<(GroupKind, Name)> = world.snapshot.all(&credential).filter_map(of_credential).collect();
-    let starts = clusters().filter_map(|asked| asked.claim.as_ref()).flat_map(Claim::starts);
+    let starts = clusters().filter_map(|asked| asked.claim.as_deref()).flat_map(Claim::starts);
     named.extend(starts.map(|start| (start.root.kind.clone(), start.root.name.clone())));
     let copied = clusters().filter_map(|asked| asked.claim.as_ref()?.copied());
     named.extend(copied.map(|copied| (copied.read.kind.clone(), copied.read.name.clone())));

@@ -56,7 +56,7 @@ impl<'a, 'i, 'r> Admission<'a, 'i, 'r> {
         of_guests: &'i Siblings<'i, 'r>,
         manifest: &'i Manifest,
     ) -> Self {
-        let claims = rulings.iter().map(|ruling| (&ruling.case.claim.by, &ruling.case.claim)).collect();
+        let claims = rulings.iter().map(|ruling| (&ruling.case.claim.by, &*ruling.case.claim)).collect();
         let mut reached: BTreeMap<(&Claimant, &[Step]), Vec<&ManifestObject>> = BTreeMap::new();
         for object in &manifest.objects {
             for needed_by in &object.needed_by {

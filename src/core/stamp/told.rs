@@ -13,7 +13,7 @@ use crate::report::summary::{Credentials, Region};
 use crate::silence::Silenced;
 
 /// The most findings that are written down where all are; of more of them, only what matters is.
-const MOST: usize = 2_000;
+pub const MOST_FINDINGS: usize = 2_000;
 
 /// The most warnings and errors that are written down; who finds more looks each time.
 const MOST_BRIEF: usize = 20_000;
@@ -56,14 +56,14 @@ impl ToldStamp {
         (standing, inputs): (String, String),
         credentials: Credentials,
         regions: Vec<Region>,
-        (findings, silenced): (&[Finding], &[Silenced]),
+        (findings, counted, silenced): (&[Finding], &Counts, &[Silenced]),
     ) -> Option<Self> {
-        if findings.len() + silenced.len() <= MOST {
+        if counted.is_empty() && findings.len() + silenced.len() <= MOST_FINDINGS {
             let findings = findings.iter().map(Told::from).collect();
             let silenced = silenced.iter().map(|it| (Told::from(&it.finding), it.reason.clone())).collect();
             return Some(Self { standing, inputs, credentials, regions, findings, silenced, information: None });
         }
-        let mut information: BTreeMap<Code, usize> = BTreeMap::new();
+        let mut information: BTreeMap<Code, usize> = counted.iter().map(|((code, _), count)| (*code, *count)).collect();
         for finding in findings.iter().filter(|finding| finding.severity == Severity::Info) {
             *information.entry(finding.code).or_default() += 1;
         }
@@ -236,8 +236,12 @@ mod tests {
         findings.push(Finding { region: Some("eu".into()), claimant: Some(by), ..plain.clone() });
         findings.push(plain.clone().without_facts_of(&"eu".into()));
         let silenced = [Silenced { finding: plain, reason: "It is meant.".into() }];
-        let told =
-            ToldStamp::new((String::new(), String::new()), Credentials::default(), Vec::new(), (&findings, &silenced));
+        let told = ToldStamp::new(
+            (String::new(), String::new()),
+            Credentials::default(),
+            Vec::new(),
+            (&findings, &Counts::new(), &silenced),
+        );
         let told = told.unwrap();
         assert!(!told.is_brief() && told.counted().unwrap().is_empty());
         let text = serde_json::to_string(&told).unwrap();
@@ -261,12 +265,19 @@ mod tests {
             let silenced = of(Severity::Warning, Code::Unread, silenced);
             let silenced: Vec<Silenced> =
                 silenced.map(|finding| Silenced { finding, reason: String::from("It is meant.") }).collect();
-            let told = ToldStamp::new(
-                (String::new(), String::new()),
-                Credentials::default(),
-                Vec::new(),
-                (&findings, &silenced),
-            )?;
+            let write = |findings: &[Finding], counted: &Counts| {
+                let of_run = (String::new(), String::new());
+                ToldStamp::new(of_run, Credentials::default(), Vec::new(), (findings, counted, &silenced))
+            };
+            let told = write(&findings, &Counts::new())?;
+            if told.is_brief() {
+                // A run that only counted them writes down the same.
+                let (counted, kept): (Vec<Finding>, _) =
+                    findings.into_iter().partition(|finding| finding.severity == Severity::Info);
+                let mut counts = Counts::new();
+                counted.iter().for_each(|it| *counts.entry((it.code, it.severity)).or_default() += 1);
+                assert_eq!(write(&kept, &counts).as_ref(), Some(&told));
+            }
             let again: ToldStamp = serde_json::from_str(&serde_json::to_string(&told).unwrap()).unwrap();
             assert_eq!(again, told);
             let (findings, silenced) = (again.findings()?.len(), again.silenced()?.len());

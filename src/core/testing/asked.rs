@@ -138,7 +138,7 @@ fn asked_beside(
         assert!(round < 100, "the closures never have enough");
         let (facts, _) = Facts::gather(&fleet, &snapshot, &looks);
         let world = World { fleet: &fleet, snapshot: &snapshot, facts: &facts, now: 0 };
-        let (wanted, _) = wanted(&world, facts.asked().iter().filter_map(|asked| asked.claim.as_ref()), |_| {});
+        let (wanted, _) = wanted(&world, facts.asked().iter().filter_map(|asked| asked.claim.as_deref()), |_| {});
         if wanted.is_empty() {
             break;
         }
@@ -152,7 +152,7 @@ fn asked_beside(
     let (facts, _) = Facts::gather(&fleet, &snapshot, &looks);
     let world = World { fleet: &fleet, snapshot: &snapshot, facts: &facts, now: 0 };
     let mut unread = BySource::new();
-    wanted(&world, facts.asked().iter().filter_map(|asked| asked.claim.as_ref()), |closure| {
+    wanted(&world, facts.asked().iter().filter_map(|asked| asked.claim.as_deref()), |closure| {
         add_aside(&mut unread, &snapshot, closure.unread(&snapshot));
     });
     for (index, key) in unread.into_iter().flat_map(|(index, keys)| keys.into_iter().map(move |key| (index, key))) {

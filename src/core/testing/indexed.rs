@@ -88,7 +88,7 @@ fn ask(fleet: &Fleet, snapshot: &mut Snapshot, aside: &Aside) {
         let (facts, _) = Facts::gather(fleet, snapshot, &Looks::default());
         let world = World { fleet, snapshot, facts: &facts, now: 0 };
         let mut unread = BySource::new();
-        let claims = facts.asked().iter().filter_map(|asked| asked.claim.as_ref());
+        let claims = facts.asked().iter().filter_map(|asked| asked.claim.as_deref());
         let known = |closure: &Closure| add_aside(&mut unread, snapshot, closure.unread(snapshot));
         let (wanted, _) = wanted(&world, claims, known);
         // A cluster that was not asked is answered elsewhere.

@@ -106,6 +106,7 @@ impl Asked {
             is_plain,
             is_narrow: false,
             looking,
+            informs: session.informs(),
         })
     }
 }
@@ -127,9 +128,17 @@ pub struct Prepared<'a> {
     is_narrow: bool,
     /// What is looked at beside the sources.
     looking: Looking,
+    /// True if pieces of information are told, which are counted otherwise.
+    informs: bool,
 }
 
 impl Prepared<'_> {
+    /// The same, also telling pieces of information if `informs`.
+    #[must_use]
+    pub fn informing(self, informs: bool) -> Self {
+        Self { informs: self.informs || informs, ..self }
+    }
+
     /// The same for a question: where it is narrow, nothing is asked for that it does not need.
     #[must_use]
     pub fn narrowed(self, question: &Question) -> Self {
@@ -140,8 +149,9 @@ impl Prepared<'_> {
 
     /// The run, for all places.
     pub fn run(&self) -> Run<'_> {
-        let Self { session, opened, keys, allowances, selection, .. } = self;
-        Run::new(session, &opened.settings.fleet, keys, (allowances, selection))
+        let Self { session, opened, keys, allowances, selection, informs, .. } = self;
+        let run = Run::new(session, &opened.settings.fleet, keys, (allowances, selection));
+        Run { informs: *informs, ..run }
     }
 
     /// Looks what a publish would do, where it would be published, and answers a question about that if there is one.

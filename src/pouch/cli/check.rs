@@ -109,7 +109,10 @@ pub fn run(session: &Session, args: &Args) -> Result<Ended, Failure> {
     let known = args.baseline.as_deref().map(read).transpose()?;
     let asked = Asked::reaching(args.reach.clone()).looking(&args.look);
     let opened = asked.open(session)?;
+    // A baseline knows all, and so does who reads the JSON; for the rest, what is not told need not be looked at.
+    let knows_all = known.is_some() || args.write_baseline.is_some() || args.output == Format::Json;
     let prepared = asked.prepared(session, &opened, vec![opened.output()])?;
+    let prepared = prepared.informing(knows_all || args.deny == Deny::Info);
     let places = prepared.look(None)?;
     let failed = places.failed();
     let mut report = places.report;
@@ -127,8 +130,7 @@ pub fn run(session: &Session, args: &Args) -> Result<Ended, Failure> {
     let deny = args.deny.severity();
     // What ends the run is shown, whatever else is not.
     let least = deny.map_or(session.ui.least(), |deny| deny.min(session.ui.least()));
-    // A baseline knows all, and so does who reads the JSON; for the rest, what is not told need not be looked at.
-    if known.is_none() && args.write_baseline.is_none() && args.output != Format::Json {
+    if !knows_all {
         found.retain(|finding| finding.severity >= least);
     }
     let mut found = settle(found);

@@ -98,6 +98,11 @@ impl Command {
         Self { name, detailed_exitcode: false, output: Format::Text }
     }
 
+    /// Returns true if the plan has pieces of information, whatever is told beside it.
+    fn informs(self) -> bool {
+        self.output != Format::Text
+    }
+
     /// What is to be explained beside the plan.
     fn question(self) -> Option<&'static Question> {
         (self.output == Format::Html).then_some(&Question::Changes)
@@ -112,7 +117,7 @@ pub fn branches(
     command: Command,
 ) -> Result<Ended, Failure> {
     let output = Output::of(opened)?;
-    let prepared = asked.prepared(session, opened, vec![opened.output()])?;
+    let prepared = asked.prepared(session, opened, vec![opened.output()])?.informing(command.informs());
     told::check_message(&opened.settings.fleet)?;
     // What another run told explains nothing.
     let is_plain = prepared.is_plain && command.question().is_none();
@@ -128,6 +133,7 @@ pub fn folder(
     command: Command,
 ) -> Result<Ended, Failure> {
     let prepared = asked.prepared(session, opened, vec![target.clone(), opened.output()])?;
+    let prepared = prepared.informing(command.informs());
     let (report, survey) = prepared.look_at(&target, command.question())?;
     survey.wiped_beside(|| finish(session, opened, (Places::of_folder(report), asked, "render"), command))
 }

@@ -28,7 +28,7 @@ pub fn told(
     let Some(credentials) = report.credentials().filter(|_| is_repeatable(report) && is_git(fleet, read)) else {
         return Ok(None);
     };
-    let found = (&*report.findings, &*report.silenced);
+    let found = (&*report.findings, &report.counted, &*report.silenced);
     let told = |inputs| ToldStamp::new((standing, inputs), credentials, report.regions.clone(), found);
     Ok(inputs(surveyor, keys)?.and_then(told))
 }

@@ -1,13 +1,11 @@
 //! Publish: renders at every place that is published to, or says what that would do.
 
-use pouch_core::finding::Severity;
 use pouch_core::stamp::Stamp;
 
 use super::again::{again, told as told_of};
 use super::render::{preview, render};
 use super::{Report, Run, is_first, told};
 use crate::error::Failure;
-use crate::session::Session;
 use crate::shelf::branch::BranchShelf;
 use crate::shelf::rounds::Work;
 use crate::shelf::target::Target;
@@ -64,9 +62,7 @@ impl Work for Publish<'_> {
     }
 
     fn again(&self, last: &Stamp, standing: &str) -> Option<Report> {
-        let Session { global, ui, .. } = self.run.session;
-        let tells_all = global.summary.is_some() || ui.least() == Severity::Info;
-        again(self.surveyor, self.run.keys, (last, standing), tells_all).filter(|_| self.plain)
+        again(self.surveyor, self.run.keys, (last, standing), self.run.informs).filter(|_| self.plain)
     }
 
     fn read(&self, stamps: Vec<Stamp>) -> Result<Survey, Failure> {

@@ -6,6 +6,7 @@
 
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::AtomicUsize;
 
 use pouch_core::claim::access::credential_key;
 use pouch_core::claim::{Asked, Claim};
@@ -52,6 +53,9 @@ struct Shared<'a> {
     world: World<'a>,
     /// The claimants that are broken before they come to a region.
     astray: &'a BTreeSet<Claimant>,
+    silences: &'a Silences<'a>,
+    /// The number of pieces of information that are kept although they are not told.
+    informed: &'a AtomicUsize,
 }
 
 impl<'a> Shared<'a> {
@@ -195,7 +199,8 @@ fn work(run: &Run<'_>, survey: &Survey, published: &dyn Look, shelf: Option<&dyn
         astray.extend(broken.then(|| asked.by.clone()));
         findings.extend(asked.findings.iter().cloned());
     }
-    let shared = Shared { run, survey, world: survey.world(run.fleet), astray: &astray };
+    let (world, silences, informed) = (survey.world(run.fleet), &silences, &AtomicUsize::new(0));
+    let shared = Shared { run, survey, world, astray: &astray, silences, informed };
 
     let is_meant = |to: &Destination<'_>| {
         // What is published for a claimant somewhere else is part of the answer.
@@ -264,7 +269,7 @@ fn work(run: &Run<'_>, survey: &Survey, published: &dyn Look, shelf: Option<&dyn
         in_part: run.selection.refresh.is_some(),
         ..Report::of(run.fleet, told, findings)
     };
-    report.hear(&silences);
+    report.hear(silences);
     if let Some(question) = run.question {
         let unclaimed = survey.facts.asked().iter().filter(|asked| asked.claim.is_none() && question.is_about(asked));
         report.explained.claims.extend(unclaimed.map(|asked| explain::elsewhere(run.fleet, asked)));
@@ -398,6 +403,9 @@ fn one_region<'a>(
     told.note((own, &mut plan), (cases, shared.run));
     // In order here, beside other regions, they are soon in order together.
     told.findings = to.fleet.govern(std::mem::take(&mut told.findings));
+    if !shared.run.informs {
+        told.count_information(shared.silences, shared.informed);
+    }
     // Those of all regions are kept to the end.
     told.findings.shrink_to_fit();
     if let Some(shelf) = shelf.filter(|_| is_written(told.record.outcome))

@@ -189,6 +189,25 @@ fn much_information_keeps_no_run_busy() {
         let told = if all == ["-v"] { ran.stderr } else { fleet.read("all.json") };
         assert!(told.contains("c2000") && told.contains("missing-companion"), "{all:?}");
     }
+    // So does who has another command tell all.
+    for all in [
+        ["plan", "-o", "json"].as_slice(),
+        &["plan", "-v"],
+        &["check", "-o", "json"],
+        &["check", "-v"],
+        &["check", "--deny", "info"],
+        &["check", "--write-baseline", "known.json"],
+    ] {
+        let ran = fleet.run(all);
+        let file = if all.contains(&"known.json") { fleet.read("known.json") } else { String::new() };
+        let told = [ran.stdout, ran.stderr, file].concat();
+        assert!(told.contains("missing-companion"), "{all:?}: {told}");
+        assert!(told.contains("c2000") || told.contains("2004 pieces of information"), "{all:?}: {told}");
+    }
+    for part in [["plan"].as_slice(), &["check"], &["check", "--deny", "warning"]] {
+        let ran = fleet.run(part);
+        assert!(!(ran.stdout + &ran.stderr).contains("missing-companion"), "{part:?}");
+    }
     // Nor does such a run spoil what is noted.
     assert!(!metrics(&[]).1);
     // More that matters is always looked at.

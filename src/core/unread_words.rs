@@ -7,8 +7,8 @@
 //! printed, only asked for.
 
 use alloc::boxed::Box;
-use alloc::collections::BTreeSet;
 use alloc::string::ToString as _;
+use alloc::vec::Vec;
 
 use zeroize::Zeroize as _;
 
@@ -24,7 +24,8 @@ const SEALED: &str = "ENC[";
 /// The words of a document that could not be used.
 #[derive(Default)]
 pub struct UnreadWords {
-    words: BTreeSet<Box<str>>,
+    /// Sorted, each once.
+    words: Vec<Box<str>>,
     /// Whether the kind can be any, because the document does not say it.
     pub(crate) any_kind: bool,
     /// Whether the name can be any, because it is sealed.
@@ -48,7 +49,7 @@ impl UnreadWords {
         let words = text.split(|c| !is_word(c)).filter(|word| !word.is_empty()).map(Box::from);
         let mut found = Self::default();
         found.words.extend(words);
-        Some(found)
+        Some(found.sorted())
     }
 
     /// What identifies an object that was seen, and of which nothing else is believed.
@@ -56,7 +57,7 @@ impl UnreadWords {
         let mut found = Self::default();
         found.words.extend([key.kind.kind.as_str(), key.name.as_str()].map(Box::from));
         found.namespace = key.namespace.as_ref().map(|namespace| namespace.as_str().into());
-        found
+        found.sorted()
     }
 
     /// What a document names that was read and is no object.
@@ -66,15 +67,15 @@ impl UnreadWords {
     pub fn of_document(document: &Node) -> Self {
         let mut found = Self::default();
         match document.str_at(&["kind"]).filter(|kind| !kind.is_empty() && !kind.starts_with(SEALED)) {
-            Some(kind) => _ = found.words.insert(kind.into()),
+            Some(kind) => found.words.push(kind.into()),
             None => found.any_kind = true,
         }
         let namespace = document.str_at(&["metadata", "namespace"]);
         found.namespace = namespace.filter(|text| !text.is_empty() && !text.starts_with(SEALED)).map(Box::from);
         match document.at(&["metadata", "name"]) {
             Some(Node::Text(name)) if name.starts_with(SEALED) => found.any_name = true,
-            Some(Node::Text(name)) if !name.is_empty() => _ = found.words.insert(name.clone()),
-            Some(Node::Int(number)) => _ = found.words.insert(number.to_string().into()),
+            Some(Node::Text(name)) if !name.is_empty() => found.words.push(name.clone()),
+            Some(Node::Int(number)) => found.words.push(number.to_string().into()),
             _ => {
                 const VALUES: [&str; 6] = ["apiVersion", "data", "stringData", "spec", "status", "sops"];
                 for (key, value) in document.entries() {
@@ -86,11 +87,25 @@ impl UnreadWords {
                 }
             }
         }
-        found
+        found.sorted()
+    }
+
+    /// Sorts the words, for as little memory as they take: there may be a hundred thousand documents.
+    fn sorted(mut self) -> Self {
+        self.words.sort_unstable();
+        self.words.dedup_by(|word, first| {
+            let is_again = word == first;
+            if is_again {
+                word.zeroize();
+            }
+            is_again
+        });
+        self.words.shrink_to_fit();
+        self
     }
 
     /// Takes out the words among which the kind and the name are.
-    pub(crate) fn take_words(&mut self) -> BTreeSet<Box<str>> {
+    pub(crate) fn take_words(&mut self) -> Vec<Box<str>> {
         core::mem::take(&mut self.words)
     }
 
@@ -102,12 +117,12 @@ impl UnreadWords {
 
 /// Adds every text of a node, wherever it stands; a colon without a blank makes a text, or a key, of a field and its
 /// value: `name:aws`, `{name:aws}`.
-fn gather(node: &Node, words: &mut BTreeSet<Box<str>>) {
+fn gather(node: &Node, words: &mut Vec<Box<str>>) {
     let mut add = |text: &str| words.extend(text.split_once(':').map(|(_, word)| Box::from(word.trim())));
     match node {
         Node::Text(text) => {
             add(text);
-            words.insert(text.clone());
+            words.push(text.clone());
         }
         Node::List(items) => items.iter().for_each(|item| gather(item, words)),
         Node::Map(entries) => {
@@ -120,9 +135,7 @@ fn gather(node: &Node, words: &mut BTreeSet<Box<str>>) {
 
 impl Drop for UnreadWords {
     fn drop(&mut self) {
-        while let Some(mut word) = self.words.pop_first() {
-            word.zeroize();
-        }
+        self.words.iter_mut().for_each(|word| word.zeroize());
     }
 }
 
@@ -132,7 +145,7 @@ mod tests {
 
     #[track_caller]
     fn check(text: &str, kind: &str, name: &str, expect: Option<bool>) {
-        let may_hold = |found: UnreadWords| found.words.contains(kind) && found.words.contains(name);
+        let may_hold = |found: UnreadWords| [kind, name].iter().all(|word| found.words.contains(&Box::from(*word)));
         assert_eq!(UnreadWords::of(text).map(may_hold), expect, "{text}");
     }
 
@@ -153,7 +166,7 @@ mod tests {
                 "kind: Credential\nmetadata: {metadata}\nspec: {{a: spec-word, metadata: {{name: spec-name}}}}\n"
             );
             let found = UnreadWords::of_document(&crate::testing::node(&crate::testing::yaml(&text)));
-            assert_eq!(found.words.contains(name), expect, "{metadata}");
+            assert_eq!(found.words.contains(&Box::from(name)), expect, "{metadata}");
         };
         check("{nmae: aws}", "aws", true);
         check("{name:aws}", "aws", true);

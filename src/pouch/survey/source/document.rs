@@ -8,6 +8,7 @@ use std::sync::{Arc, OnceLock};
 use pouch_core::finding::{Code, Finding, Origin, Place};
 use pouch_core::json;
 use pouch_core::kinds::Scopes;
+use pouch_core::listing::counted;
 use pouch_core::name::{SourceName, split_api_version};
 use pouch_core::node::{Key, Node};
 use pouch_core::object::{kind_of, misplaced, nearest_to};
@@ -75,6 +76,16 @@ pub(super) struct Text<'a> {
 
 /// Reads all documents of a text. Long ones are parsed on several threads; the order stays.
 pub(super) fn read(text: &Text<'_>, reader: &mut Reader) -> Reading {
+    let mut reading = read_all(text, reader);
+    if let Some(others) = reading.take_others() {
+        let what = format!("{} has {}", text.path, counted(others, "more fault", "more faults"));
+        let help = "Correct the first ones, or exclude the file if it is not a manifest.";
+        reading.findings.push(text.finding(1, 1, what).help(help));
+    }
+    reading
+}
+
+fn read_all(text: &Text<'_>, reader: &mut Reader) -> Reading {
     let mut reading = Reading::nothing();
     if text.meter.leaves_out() {
         match text_of(text.bytes).ok().and_then(UnreadWords::of) {
@@ -218,6 +229,7 @@ impl Text<'_> {
                 }
                 Err(flaw) => self.lacks(document, flaw, reading),
             }
+            reading.keep_first();
         }
     }
 
@@ -373,6 +385,7 @@ impl Text<'_> {
                     reading.lacks_object(&item, wrong(format!("item {at} of the List has no apiVersion and kind")));
                 }
             }
+            reading.keep_first();
         }
     }
 }

@@ -26,6 +26,9 @@ use crate::survey::last::Last;
 /// The largest file or stream that is read, in bytes.
 pub const MAX_FILE_BYTES: u64 = 1 << 30;
 
+/// The most faults of one file that are told one by one.
+const MOST_OF_FILE: usize = 1000;
+
 /// The most files, folders and links of one source that are looked at.
 pub(super) const MOST_ENTRIES: usize = 1_000_000;
 
@@ -76,6 +79,8 @@ pub struct Reading {
     pub unread_words: Vec<UnreadWords>,
     /// What was refused or could not be read.
     pub findings: Vec<Finding>,
+    /// The number of faults of one file that are not among them.
+    others: usize,
     /// The lines of misplaced fields, by the document that has one.
     pub lines: BTreeMap<Origin, FaultLine>,
     /// How many documents are no objects: no `apiVersion` and `kind`, or ones that configure
@@ -106,10 +111,23 @@ impl Reading {
             sealed::append(&mut self.sealed, file);
         }
         self.findings.extend(part.findings);
+        self.others += part.others;
         self.lines.extend(part.lines);
         self.skipped += part.skipped;
         self.complete &= part.complete;
         self.unread_words.extend(part.unread_words);
+    }
+
+    /// Keeps the first faults of a file, and counts the others.
+    pub(super) fn keep_first(&mut self) {
+        self.others += self.findings.len().saturating_sub(MOST_OF_FILE);
+        self.findings.truncate(MOST_OF_FILE);
+    }
+
+    /// The number of faults of a file that are not told, from now on none.
+    pub(super) fn take_others(&mut self) -> Option<usize> {
+        self.keep_first();
+        Some(std::mem::take(&mut self.others)).filter(|others| *others > 0)
     }
 
     /// Notes something that keeps absence from being proved.

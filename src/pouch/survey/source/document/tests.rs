@@ -44,7 +44,11 @@ fn objects_are_taken_and_the_rest_is_passed_over_or_refused() {
 fn tens_of_thousands_of_broken_documents_are_no_trouble() {
     let text = "kind: A\nn: {a: 1, a: 2}\n---\n".repeat(40_000);
     let reading = parse(Form::Yaml, text.as_bytes());
-    assert_eq!((reading.findings.len(), reading.documents.len()), (40_000, 0));
+    assert_eq!((reading.findings.len(), reading.documents.len(), reading.unread_words.len()), (1_001, 0, 40_000));
+    assert_eq!(reading.findings[1_000].message, "f has 39000 more faults");
+    let list = format!("apiVersion: v1\nkind: List\nitems:\n{}", "- {metadata: 1}\n".repeat(4_000));
+    let reading = parse(Form::Yaml, list.as_bytes());
+    assert_eq!((reading.findings.len(), reading.unread_words.len()), (1_001, 4_000));
 }
 
 #[test]

@@ -23,8 +23,8 @@ use crate::nearest::{edits, nearest};
 use crate::node::{Key, Node};
 use crate::secret::{Payload, SecretBytes, from_base64, holds_key};
 use crate::unread_words::UnreadWords;
-pub use aside::RunKey;
 use aside::{Aside, Content};
+pub use aside::{Digest, RunKey};
 pub use matched::{COPIES, FIELDS as FIELDS_OF_METADATA, Matched};
 pub use misplaced::{Misplaced, misplaced};
 

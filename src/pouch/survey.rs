@@ -48,7 +48,7 @@ use openers::{openers, shared};
 use rayon::prelude::*;
 use source::decrypt::{Opener, Seen, Vault, unopened};
 use source::live::{Changed, Live, Values};
-use source::{Given, Indexer, SourceError};
+use source::{Given, Indexer, SourceError, Texts};
 pub use surveyor::{Contents, Looking, Reach, Surveyor};
 use threads::Threads;
 use times::Times;
@@ -229,7 +229,7 @@ fn one_look(
         }
         let mut reading =
             info_span!("source", source = source.name.as_str()).in_scope(|| read_files(surveyor, source, &key))?;
-        let sealed = set_aside(fleet, source, &mut reading, openers.get(&index), (index, &mut answering.vaults));
+        let sealed = set_aside(fleet, source, &mut reading, openers.get(&index), &key, (index, &mut answering.vaults));
         findings.extend(reading.findings);
         answering.libraries.0.extend(reading.library.map(|library| (index, library)));
         if let (Some(identity), Some(commit)) = (&reading.identity, reading.revision) {
@@ -333,13 +333,15 @@ fn set_aside(
     source: &Source,
     reading: &mut source::Reading,
     opener: Option<&Arc<Opener>>,
+    key: &RunKey,
     (index, vaults): (usize, &mut BTreeMap<usize, Vault>),
 ) -> Vec<SealedDocument> {
     let files = std::mem::take(&mut reading.sealed);
     let seen: Vec<Seen> = match opener {
         None => unopened(fleet, files).collect(),
         Some(opener) => {
-            let (vault, seen) = Vault::new(fleet, &source.name, Arc::clone(opener), files);
+            let texts = Texts::new(reading.library.as_ref(), key);
+            let (vault, seen) = Vault::new(fleet, &source.name, Arc::clone(opener), (files, texts));
             if !vault.is_empty() {
                 vaults.insert(index, vault);
             }

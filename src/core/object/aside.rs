@@ -25,12 +25,24 @@ impl RunKey {
     pub fn new(bytes: &[u8; 32]) -> Option<Self> {
         Hmac::new_from_slice(bytes).ok().map(|keyed| Self(Arc::new(keyed)))
     }
+
+    /// A digest of bytes, for this run.
+    pub fn digest(&self, bytes: &[u8]) -> Digest {
+        let mut keyed = Hmac::clone(&self.0);
+        keyed.update(bytes);
+        let mut digest = [0; 16];
+        digest.iter_mut().zip(keyed.finalize().into_bytes()).for_each(|(into, byte)| *into = byte);
+        digest
+    }
 }
+
+/// A digest with the key of a run, of 16 bytes.
+pub type Digest = [u8; 16];
 
 /// A stand-in for the content of an object.
 pub(crate) struct Aside {
     key: RunKey,
-    digest: [u8; 16],
+    digest: Digest,
     /// The number of its document in its source.
     pub(crate) document: usize,
 }
@@ -63,7 +75,7 @@ impl Aside {
 }
 
 impl Content<'_> {
-    fn digest(&self, key: &RunKey) -> [u8; 16] {
+    fn digest(&self, key: &RunKey) -> Digest {
         let mut fed = Fed(Vec::with_capacity(512));
         fed.text(self.version);
         for pairs in self.pairs {
@@ -83,11 +95,7 @@ impl Content<'_> {
                 fed.bytes(value.expose());
             });
         }
-        let mut keyed = Hmac::clone(&key.0);
-        keyed.update(&fed.0);
-        let mut digest = [0; 16];
-        digest.iter_mut().zip(keyed.finalize().into_bytes()).for_each(|(into, byte)| *into = byte);
-        digest
+        key.digest(&fed.0)
     }
 }
 

@@ -21,7 +21,7 @@ mod stream;
 use pouch_core::config::{Source, SourcePlace};
 use pouch_core::stamp::SourceStamp;
 
-pub use self::again::{Again, Library};
+pub use self::again::{Again, Library, Texts};
 pub use self::indexer::Indexer;
 pub use self::reading::{Given, MAX_FILE_BYTES, Reading, SourceError};
 pub use self::sealed::SealedFile;

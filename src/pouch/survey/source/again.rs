@@ -2,6 +2,7 @@
 //!
 //! A content must be the one that was indexed, or nothing is read: what stands in its place by now could be anything.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::sync::Arc;
@@ -10,12 +11,13 @@ use pouch_core::config::Fleet;
 use pouch_core::json;
 use pouch_core::name::ObjectKey;
 use pouch_core::node::Node;
-use pouch_core::object::Object;
+use pouch_core::object::{Object, RunKey};
 use pouch_core::snapshot::{Reason, Snapshot};
 use pouch_core::yaml::alike::Reader;
 use pouch_core::yaml::read::Document;
 use rayon::prelude::*;
 
+use super::sealed::{PartText, SealedFile, SealedPart};
 use crate::harden::wiped;
 use crate::scratch::Scratch;
 
@@ -42,7 +44,7 @@ pub(super) trait Files: Send + Sync {
 
 /// The contents that a source put aside.
 pub struct Library {
-    files: Box<dyn Files>,
+    files: Arc<dyn Files>,
     /// The places of objects, by their numbers.
     spots: Vec<Spot>,
     /// The folder that was fetched for it, which goes with it.
@@ -57,9 +59,9 @@ pub type Again = (ObjectKey, Result<Box<Object>, Reason>);
 type Wanted<'k> = (&'k ObjectKey, &'k Spot);
 
 impl Library {
-    /// A library of files with these objects in them, by their numbers; none where there are none.
-    pub(super) fn of(files: impl Files + 'static, spots: Vec<Spot>) -> Option<Self> {
-        (!spots.is_empty()).then(|| Self { files: Box::new(files), spots, held: None })
+    /// A library of files with these objects in them, by their numbers.
+    pub(super) fn new(files: impl Files + 'static, spots: Vec<Spot>) -> Self {
+        Self { files: Arc::new(files), spots, held: None }
     }
 
     /// The same, with the folder that its files are in.
@@ -106,6 +108,47 @@ impl Library {
             ((*key).clone(), read)
         };
         wanted.iter().zip(parts).map(again).collect()
+    }
+}
+
+/// The texts of sealed files of a source.
+pub struct Texts {
+    files: Option<Arc<dyn Files>>,
+    key: RunKey,
+}
+
+impl Texts {
+    /// The texts of a source whose files are in a library, if any are; the key is that of the run.
+    pub fn new(library: Option<&Library>, key: &RunKey) -> Self {
+        Self { files: library.map(|library| Arc::clone(&library.files)), key: key.clone() }
+    }
+
+    /// The texts of a file's parts.
+    ///
+    /// # Errors
+    /// Where they cannot be read again, or are others by now.
+    pub(super) fn of<'f>(&self, file: &'f SealedFile) -> Result<Vec<Cow<'f, str>>, Reason> {
+        let aside = file.parts.iter().filter_map(|part| match &part.text {
+            PartText::Aside(at, _) => Some(at.clone()),
+            PartText::Here(_) => None,
+        });
+        let aside: Vec<Range<u32>> = aside.collect();
+        let mut again = match &self.files {
+            Some(files) if !aside.is_empty() => {
+                files.parts(&file.path, &aside).map_err(|why| reason(&file.path, &why))?
+            }
+            _ => Vec::new(),
+        }
+        .into_iter();
+        let mut text = |part: &'f SealedPart| match &part.text {
+            PartText::Here(text) => Some(Cow::Borrowed(&**text)),
+            PartText::Aside(_, digest) => {
+                let same = again.next().filter(|bytes| self.key.digest(bytes) == *digest)?;
+                String::from_utf8(same).ok().map(Cow::Owned)
+            }
+        };
+        let changed = || reason(&file.path, "changed after it was read");
+        file.parts.iter().map(|part| text(part).ok_or_else(changed)).collect()
     }
 }
 

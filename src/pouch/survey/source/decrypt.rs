@@ -5,6 +5,7 @@
 //! is started and no service asked for a key. What the objects mean is not known here, and no value gets into a
 //! reason.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -23,13 +24,15 @@ use pouch_core::sops::cipher::MARK;
 use pouch_core::sops::read::{fingerprints, key_fingerprint};
 use pouch_core::sops::{OpenError, Sealed, cipher};
 use pouch_core::yaml::Flaw;
+use pouch_core::yaml::alike::Reader;
 use pouch_core::yaml::read::{self as yaml, Document};
 use rayon::prelude::*;
 
+use super::again::Texts;
 use super::budget::Meter;
 use super::document::{Form, Text};
 use super::reading::Reading;
-use super::sealed::{SealedFile, Written};
+use super::sealed::{PartText, SealedFile, SealedPart, Written};
 use crate::age::{AgeError, Identities};
 use crate::harden::wiped;
 
@@ -56,6 +59,7 @@ pub struct Vault {
     source: SourceName,
     opener: Arc<Opener>,
     files: Vec<SealedFile>,
+    texts: Texts,
     /// The file, document and object of each object, in the order in which the snapshot was given them.
     places: Vec<(usize, usize, usize)>,
 }
@@ -68,13 +72,46 @@ pub enum Seen {
     Sealed(SealedDocument),
 }
 
-/// The objects of a file, document by document, and the fingerprint of its data key.
-type Opened = Result<(Vec<Vec<(Node, Origin)>>, Proof), Reason>;
+/// The objects of a document, each with its place.
+type Objects = Vec<(Node, Origin)>;
+
+/// An opened file, document by document.
+struct Opening {
+    /// The objects as they stand.
+    sealed: Vec<Objects>,
+    /// The objects as they are opened.
+    open: Vec<Objects>,
+    /// The fingerprint of the data key.
+    proof: Proof,
+}
+
+/// Why a file is not opened.
+enum Shut {
+    /// It cannot be opened as it stands.
+    Sealed(Reason),
+    /// It cannot be read again, or is another one by now.
+    Unread(Reason),
+}
+
+type Opened = Result<Opening, Shut>;
+
+impl Shut {
+    fn reason(&self) -> &Reason {
+        match self {
+            Self::Sealed(reason) | Self::Unread(reason) => reason,
+        }
+    }
+}
 
 impl Vault {
     /// Takes the sealed files of a source, and gives what is known of the objects in them.
-    pub fn new(fleet: &Fleet, source: &SourceName, opener: Arc<Opener>, files: Vec<SealedFile>) -> (Self, Vec<Seen>) {
-        let mut vault = Self { source: source.clone(), opener, files, places: Vec::new() };
+    pub fn new(
+        fleet: &Fleet,
+        source: &SourceName,
+        opener: Arc<Opener>,
+        (files, texts): (Vec<SealedFile>, Texts),
+    ) -> (Self, Vec<Seen>) {
+        let mut vault = Self { source: source.clone(), opener, files, texts, places: Vec::new() };
         let listed = |(node, _): &(Node, Origin)| fleet.lists(&kind_of(node));
         let now: BTreeSet<usize> = (0..vault.files.len())
             .filter(|file| {
@@ -83,31 +120,25 @@ impl Vault {
             .collect();
         let opened = vault.open_all(&now);
         let mut seen = Vec::new();
-        for (number, file) in vault.files.iter().enumerate() {
-            for (at, part) in file.parts.iter().enumerate() {
-                for (index, (node, origin)) in part.documents.iter().enumerate() {
+        for (number, file) in vault.files.iter_mut().enumerate() {
+            for (at, part) in file.parts.iter_mut().enumerate() {
+                for (index, (node, origin)) in part.take_documents().into_iter().enumerate() {
                     let opened = opened.get(&number);
-                    let shown = would_show(node);
-                    let trouble = opened.and_then(|opened| opened.as_ref().err()).or(shown.as_ref());
-                    let is_listed = fleet.lists(&kind_of(node));
+                    let shown = would_show(&node);
+                    let trouble = opened.and_then(|it| it.as_ref().err()).map(Shut::reason).or(shown.as_ref());
+                    let is_listed = fleet.lists(&kind_of(&node));
                     let open = opened
                         .filter(|_| is_listed && shown.is_none())
                         .and_then(|opened| opened.as_ref().ok())
-                        .and_then(|(parts, _)| found(parts, at, node));
+                        .and_then(|opened| found(&opened.open, at, &node));
                     if let Some((node, origin)) = open {
                         seen.push(Seen::Open(node, origin));
                         continue;
                     }
                     vault.places.push((number, at, index));
                     let trouble = trouble.cloned().or_else(|| is_listed.then(changed));
-                    let (document, leaves) = (node.clone(), fingerprints(node));
-                    seen.push(Seen::Sealed(SealedDocument {
-                        document,
-                        origin: origin.clone(),
-                        file: number,
-                        leaves,
-                        trouble,
-                    }));
+                    let leaves = fingerprints(&node);
+                    seen.push(Seen::Sealed(SealedDocument { document: node, origin, file: number, leaves, trouble }));
                 }
             }
         }
@@ -127,11 +158,8 @@ impl Vault {
     /// Opens objects; `index` is the source's own.
     pub fn answer(&self, snapshot: &Snapshot, index: usize, keys: BTreeSet<ObjectKey>) -> Vec<(ObjectKey, Answer)> {
         let place = |key: &ObjectKey| self.places.get(snapshot.sealed_document(index, key)?).copied();
-        let files = keys.iter().filter_map(place).map(|(file, _, _)| file).collect();
-        let opened = match &*self.opener {
-            Opener::Identities(_) => self.open_all(&files),
-            Opener::Nobody | Opener::Names => BTreeMap::new(),
-        };
+        let files = keys.iter().filter(|key| !self.leaves(key)).filter_map(place).map(|(file, _, _)| file).collect();
+        let opened = self.open_all(&files);
         let answer = |key: ObjectKey| {
             let answer = place(&key).and_then(|place| self.of(place, &key, &opened));
             (key, answer.unwrap_or_else(|| Answer::Sealed(changed())))
@@ -139,28 +167,40 @@ impl Vault {
         keys.into_iter().map(answer).collect()
     }
 
-    /// Opens files to see whether their MAC verifies, and returns nothing of their content.
-    pub fn prove(&self, files: &BTreeSet<usize>) -> BTreeMap<usize, Proof> {
-        let opened = self.open_all(files).into_iter();
-        opened.map(|(number, opened)| (number, opened.ok().and_then(|(_, proof)| proof))).collect()
+    /// Opens files to see whether their MAC verifies, and returns nothing of their content; the reason where one cannot be
+    /// read again.
+    pub fn prove(&self, files: &BTreeSet<usize>) -> BTreeMap<usize, Result<Proof, Reason>> {
+        let proof = |opened: Opened| match opened {
+            Ok(opening) => Ok(opening.proof),
+            Err(Shut::Sealed(_)) => Ok(None),
+            Err(Shut::Unread(reason)) => Err(reason),
+        };
+        self.open_all(files).into_iter().map(|(number, opened)| (number, proof(opened))).collect()
+    }
+
+    /// Returns true for an object of which nothing is known without its values, which are not read.
+    fn leaves(&self, key: &ObjectKey) -> bool {
+        matches!(*self.opener, Opener::Nobody) && key.kind.is_secret()
     }
 
     fn of(&self, place: (usize, usize, usize), key: &ObjectKey, opened: &BTreeMap<usize, Opened>) -> Option<Answer> {
+        if self.leaves(key) {
+            let why = "it is encrypted, and values of Secrets were not asked for";
+            return Some(Answer::Unread(Reason::new(why, "This run reads no Secrets.")));
+        }
         let (file, at, index) = place;
-        let (node, origin) = self.files.get(file)?.parts.get(at)?.documents.get(index)?;
-        Some(match (&*self.opener, opened.get(&file)) {
-            (Opener::Nobody, _) if key.kind.is_secret() => {
-                let why = "it is encrypted, and values of Secrets were not asked for";
-                Answer::Unread(Reason::new(why, "This run reads no Secrets."))
-            }
-            (Opener::Names, _) if key.kind.is_secret() => Answer::Unseen(without_block(node), origin.clone()),
-            (Opener::Nobody | Opener::Names, _) => Answer::Found(without_block(node), origin.clone()),
-            (_, Some(Ok((parts, _)))) => {
-                let (opened, origin) = found(parts, at, node)?;
+        let opening = match opened.get(&file)? {
+            Ok(opening) => opening,
+            Err(shut) => return Some(Answer::Sealed(shut.reason().clone())),
+        };
+        let (node, origin) = opening.sealed.get(at)?.get(index)?;
+        Some(match &*self.opener {
+            Opener::Names if key.kind.is_secret() => Answer::Unseen(without_block(node), origin.clone()),
+            Opener::Nobody | Opener::Names => Answer::Found(without_block(node), origin.clone()),
+            Opener::Identities(_) => {
+                let (opened, origin) = found(&opening.open, at, node)?;
                 Answer::Found(without_sealed_notes(opened, node), origin)
             }
-            (_, Some(Err(reason))) => Answer::Sealed(reason.clone()),
-            (_, None) => return None,
         })
     }
 
@@ -171,9 +211,49 @@ impl Vault {
     }
 
     fn open(&self, file: &SealedFile) -> Opened {
+        let texts = self.texts.of(file).map_err(Shut::Unread)?;
+        let sealed = self.as_they_stand(file, &texts);
         let Opener::Identities(identities) = &*self.opener else {
-            return Ok((file.parts.iter().map(|part| bare(&part.documents)).collect(), None));
+            let open = sealed.iter().map(|documents| bare(documents)).collect();
+            return Ok(Opening { sealed, open, proof: None });
         };
+        let (open, proof) = self.opened(file, &texts, identities).map_err(Shut::Sealed)?;
+        Ok(Opening { sealed, open, proof })
+    }
+
+    /// The objects of a file as they stand, document by document.
+    fn as_they_stand(&self, file: &SealedFile, texts: &[Cow<'_, str>]) -> Vec<Objects> {
+        let mut reader = Reader::new();
+        let mut documents = |(part, text): (&SealedPart, &Cow<'_, str>)| match part.text {
+            PartText::Here(_) => part.documents.clone(),
+            // They were read once, so none of them fails.
+            PartText::Aside(..) => match file.written {
+                Written::Json => json::read(text, &mut reader.interner).ok(),
+                Written::Yaml | Written::Item => reader.read(&Document::whole(text)).ok(),
+            }
+            .map(|node| self.taken(file, (part, text), node))
+            .unwrap_or_default(),
+        };
+        file.parts.iter().zip(texts).map(&mut documents).collect()
+    }
+
+    /// The objects of a document.
+    fn taken(&self, file: &SealedFile, (part, text): (&SealedPart, &str), node: Node) -> Objects {
+        // It was counted as it stands.
+        let meter = Meter::new(&SourceLimits::DEFAULT);
+        let mut reading = Reading::nothing();
+        let of_file = Text::new((&self.source, &file.path), (Form::Yaml, b""), &meter);
+        of_file.take(node, part.line, (text, part.first_line), None, &mut reading);
+        reading.documents
+    }
+
+    /// The objects of a file as identities open them, and the fingerprint of its data key.
+    fn opened(
+        &self,
+        file: &SealedFile,
+        texts: &[Cow<'_, str>],
+        identities: &Identities,
+    ) -> Result<(Vec<Objects>, Proof), Reason> {
         if file.written == Written::Item {
             return Err(item_of_a_list());
         }
@@ -181,31 +261,26 @@ impl Vault {
         let documents: Result<Vec<Node>, Flaw> = file
             .parts
             .iter()
-            .map(|part| {
+            .zip(texts)
+            .map(|(part, text)| {
                 let read = match file.written {
-                    Written::Yaml | Written::Item => yaml::read_ordered(&Document::whole(&part.text), &mut interner),
-                    Written::Json => json::read_ordered(&part.text, &mut interner),
+                    Written::Yaml | Written::Item => yaml::read_ordered(&Document::whole(text), &mut interner),
+                    Written::Json => json::read_ordered(text, &mut interner),
                 };
                 read.map_err(|flaw| Flaw { line: part.line_of_file(flaw.line), ..flaw })
             })
             .collect();
         let documents = documents
             .map_err(|flaw| Reason { line: Some(flaw.line), ..Reason::new(flaw.what.into_owned(), SEAL_AGAIN) })?;
-        let not_opened = |error: OpenError| not_opened(&error, file.line_of(&error));
+        let not_opened = |error: OpenError| not_opened(&error, file.line_of(texts, &error));
         let sealed = Sealed::new(documents).map_err(not_opened)?;
         if sealed.mac_only_encrypted() {
             return Err(not_opened(OpenError::MacOnlyEncrypted));
         }
         let data_key = identities.unwrap(sealed.stanzas()).map_err(|error| locked(error, &sealed, identities, file))?;
         let nodes = sealed.open(&data_key).map_err(not_opened)?;
-        // It was counted as it stands.
-        let meter = Meter::new(&SourceLimits::DEFAULT);
-        let text = Text::new((&self.source, &file.path), (Form::Yaml, b""), &meter);
-        let objects = file.parts.iter().zip(nodes).map(|(part, node)| {
-            let mut reading = Reading::nothing();
-            text.take(node, part.line, (&part.text, part.first_line), None, &mut reading);
-            reading.documents
-        });
+        let objects = file.parts.iter().zip(texts).zip(nodes);
+        let objects = objects.map(|((part, text), node)| self.taken(file, (part, text), node));
         Ok((objects.collect(), Some(key_fingerprint(&data_key))))
     }
 }
@@ -336,13 +411,13 @@ fn changed() -> Reason {
 /// The opened object with the kind, namespace and name of `sealed`, among those of a document.
 ///
 /// Positions would do but for comments among the items of a list, which are values as long as they are sealed.
-fn found(parts: &[Vec<(Node, Origin)>], at: usize, sealed: &Node) -> Option<(Node, Origin)> {
+fn found(parts: &[Objects], at: usize, sealed: &Node) -> Option<(Node, Origin)> {
     const HEAD: [&[&str]; 4] = [&["apiVersion"], &["kind"], &["metadata", "name"], &["metadata", "namespace"]];
     let same = |(node, _): &&(Node, Origin)| HEAD.iter().all(|path| node.at(path) == sealed.at(path));
     parts.get(at)?.iter().find(same).cloned()
 }
 
-fn bare(documents: &[(Node, Origin)]) -> Vec<(Node, Origin)> {
+fn bare(documents: &[(Node, Origin)]) -> Objects {
     documents.iter().map(|(node, origin)| (without_block(node), origin.clone())).collect()
 }
 

@@ -22,7 +22,7 @@ use pouch_core::yaml::alike::Reader;
 use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, openat, statat};
 use rustix::io::Errno;
 
-use super::again::{Files, Library};
+use super::again::Files;
 use super::budget::{self, Found};
 use super::document::{self, Form, Text};
 use super::indexer::Indexer;
@@ -335,13 +335,11 @@ impl Place<'_> {
 
     /// The reading, with the files that hold the rest.
     fn kept(self, mut reading: Reading, found: Vec<Found<PathBuf>>) -> Reading {
-        let spots = std::mem::take(&mut reading.spots);
-        let paths: BTreeSet<&str> = spots.iter().map(|spot| &*spot.path).collect();
-        let found = found.into_iter().filter(|file| paths.contains(&*file.shown));
+        let paths = reading.again();
+        let found = found.into_iter().filter(|file| paths.contains(&file.shown));
         let mut files: Vec<(Arc<str>, PathBuf)> = found.map(|Found { shown, at }| (shown, at)).collect();
         files.sort();
-        drop(paths);
-        reading.library = Library::of(Kept { opened: self.opened, files }, spots);
+        reading.file(Kept { opened: self.opened, files });
         reading
     }
 }

@@ -26,7 +26,7 @@ use super::again::Spot;
 use super::budget::Meter;
 use super::indexer::Indexer;
 use super::reading::Reading;
-use super::sealed::{self, SealedFile, SealedPart, Written};
+use super::sealed::{self, PartText, SealedFile, SealedPart, Written};
 use crate::harden::wiped;
 
 /// How many documents of one file a task parses; they share their keys, and how they are built.
@@ -244,7 +244,12 @@ impl Text<'_> {
         self.take(node, line, (text, first_line), None, &mut part);
         let documents = std::mem::take(&mut part.documents);
         reading.absorb(part);
-        let part = SealedPart { text: text.into(), line, first_line, documents };
+        let aside = self.indexer.zip(self.spot(text, written));
+        let text = match aside {
+            Some((indexer, spot)) => PartText::Aside(spot.text, indexer.digest(text)),
+            None => PartText::Here(text.into()),
+        };
+        let part = SealedPart { text, line, first_line, documents };
         let file = SealedFile { path: self.path.clone(), written, mac, parts: vec![part] };
         sealed::append(&mut reading.sealed, file);
     }

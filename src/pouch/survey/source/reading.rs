@@ -1,6 +1,6 @@
 //! What reading a source gives, and what all ways of reading share.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use pouch_core::node::Node;
 use pouch_core::snapshot::{Admitted, FaultLine};
 use pouch_core::unread_words::UnreadWords;
 
-use super::again::{Library, Spot};
+use super::again::{Files, Library, Spot};
 use super::indexer::Indexer;
 use super::sealed::{self, SealedFile};
 use crate::error::Failure;
@@ -128,6 +128,19 @@ impl Reading {
     pub(super) fn take_others(&mut self) -> Option<usize> {
         self.keep_first();
         Some(std::mem::take(&mut self.others)).filter(|others| *others > 0)
+    }
+
+    /// Takes the files of what was put aside.
+    pub(super) fn file(&mut self, files: impl Files + 'static) {
+        if !self.again().is_empty() {
+            self.library = Some(Library::new(files, std::mem::take(&mut self.spots)));
+        }
+    }
+
+    /// The paths of files that are read again.
+    pub(super) fn again(&self) -> BTreeSet<Arc<str>> {
+        let sealed = self.sealed.iter().filter(|file| file.is_aside()).map(|file| &file.path);
+        self.spots.iter().map(|spot| &spot.path).chain(sealed).cloned().collect()
     }
 
     /// Notes something that keeps absence from being proved.

@@ -15,7 +15,7 @@ use pouch_core::name::SourceName;
 use pouch_core::stamp::SourceStamp;
 use pouch_core::yaml::alike::Reader;
 
-use super::again::{Files, Library, parts_of};
+use super::again::{Files, parts_of};
 use super::budget::{self, Found};
 use super::document::{self, Form, Text};
 use super::indexer::Indexer;
@@ -421,14 +421,11 @@ impl Tree<'_> {
             }
             reading
         });
-        let spots = std::mem::take(&mut reading.spots);
-        let paths: BTreeSet<&str> = spots.iter().map(|spot| &*spot.path).collect();
-        let files = found.iter().filter(|file| paths.contains(&*file.shown));
+        let paths = reading.again();
+        let files = found.iter().filter(|file| paths.contains(&file.shown));
         let mut ids: Vec<_> = files.map(|file| (file.shown.clone(), file.at)).collect();
         ids.sort_by(|(a, _), (b, _)| a.cmp(b));
-        drop(paths);
-        let blobs = Blobs { repository: place.to_owned(), ids, last: Mutex::default() };
-        reading.library = Library::of(blobs, spots);
+        reading.file(Blobs { repository: place.to_owned(), ids, last: Mutex::default() });
         reading
     }
 

@@ -1,9 +1,11 @@
 //! Files that SOPS sealed, as they stand.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use pouch_core::finding::Origin;
 use pouch_core::node::Node;
+use pouch_core::object::Digest;
 use pouch_core::sops::OpenError;
 use pouch_core::sops::rule::FIELDS;
 use pouch_core::yaml::lines::{line_in, line_of};
@@ -31,25 +33,40 @@ pub struct SealedFile {
 /// One document of a sealed file.
 pub(super) struct SealedPart {
     /// Its text, with keys in their order.
-    pub(super) text: Box<str>,
+    pub(super) text: PartText,
     pub(super) line: u32,
     /// The line on which its text begins, comments and all.
     pub(super) first_line: u32,
-    /// The objects in it, as they stand.
+    /// The objects in it, as they stand; none once they were looked at, where the text can be read again.
     pub(super) documents: Vec<(Node, Origin)>,
 }
 
+/// The text of a part.
+pub(super) enum PartText {
+    /// The text itself.
+    Here(Box<str>),
+    /// Its place in the file, in bytes, and its digest.
+    Aside(Range<u32>, Digest),
+}
+
 impl SealedFile {
+    /// Returns true if a part of its text is read again.
+    pub(super) fn is_aside(&self) -> bool {
+        self.parts.iter().any(|part| matches!(part.text, PartText::Aside(..)))
+    }
+
     /// An item of a `List` that has a block of its own.
     pub(super) fn item(path: &Arc<str>, line: u32, item: (Node, Origin)) -> Self {
-        let part = SealedPart { text: Box::default(), line, first_line: line, documents: vec![item] };
+        let text = PartText::Here(Box::default());
+        let part = SealedPart { text, line, first_line: line, documents: vec![item] };
         Self { path: path.clone(), written: Written::Item, mac: Box::default(), parts: vec![part] }
     }
 
     /// The line of what does not open; none where the file has several documents, because nobody says in which
     /// of them it is, or is no YAML in block style.
-    pub(super) fn line_of(&self, error: &OpenError) -> Option<u32> {
-        let (Written::Yaml, [part]) = (self.written, &*self.parts) else { return None };
+    pub(super) fn line_of<T: AsRef<str>>(&self, texts: &[T], error: &OpenError) -> Option<u32> {
+        let (Written::Yaml, [part], [text]) = (self.written, &*self.parts, texts) else { return None };
+        let text = text.as_ref();
         let path: Vec<&str> = match error {
             OpenError::NotSealed(path)
             | OpenError::SealedInClear(path)
@@ -62,19 +79,26 @@ impl SealedFile {
             OpenError::Mac | OpenError::SealedMac(_) => vec!["sops", "mac"],
             // The first is as SOPS wrote it, as far as anybody can tell.
             OpenError::Rules => {
-                let mut lines: Vec<u32> =
-                    FIELDS.iter().filter_map(|field| line_of(&part.text, &["sops", field])).collect();
+                let mut lines: Vec<u32> = FIELDS.iter().filter_map(|field| line_of(text, &["sops", field])).collect();
                 lines.sort_unstable();
                 return lines.get(1).or(lines.first()).map(|line| part.line_of_file(*line));
             }
             _ => vec!["sops"],
         };
-        let line = line_of(&part.text, &path).or_else(|| line_of(&part.text, path.get(..1)?))?;
+        let line = line_of(text, &path).or_else(|| line_of(text, path.get(..1)?))?;
         Some(part.line_of_file(line))
     }
 }
 
 impl SealedPart {
+    /// The objects in it, which go if its text can be read again.
+    pub(super) fn take_documents(&mut self) -> Vec<(Node, Origin)> {
+        match self.text {
+            PartText::Here(_) => self.documents.clone(),
+            PartText::Aside(..) => std::mem::take(&mut self.documents),
+        }
+    }
+
     /// A line of its text as one of the file.
     pub(super) fn line_of_file(&self, line: u32) -> u32 {
         line_in(self.first_line, line)

@@ -12,7 +12,7 @@ use pouch_core::finding::{Code, Finding};
 use pouch_core::name::SourceName;
 use pouch_core::yaml::alike::Reader;
 
-use super::again::{Files, Library, parts_of};
+use super::again::{Files, parts_of};
 use super::budget::Meter;
 use super::document::{self, Form, Text};
 use super::indexer::Indexer;
@@ -52,8 +52,7 @@ pub(super) fn read(
     let text = Text::new((source, &path), (Form::Stream, &bytes), &meter).indexed(indexer);
     let mut reading = document::read(&text, &mut Reader::new());
     let Some(passed) = meter.passed() else {
-        let spots = std::mem::take(&mut reading.spots);
-        reading.library = Library::of(Bytes(bytes), spots);
+        reading.file(Bytes(bytes));
         return Ok(reading);
     };
     let mut nothing = Reading::nothing();

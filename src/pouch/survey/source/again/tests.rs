@@ -5,7 +5,7 @@ use std::path::Path;
 
 use jiff::Timestamp;
 use pouch_core::config::Fleet;
-use pouch_core::finding::Place;
+use pouch_core::finding::{Code, Fault, Place};
 use pouch_core::name::ObjectKey;
 use pouch_core::object::{Object, RunKey};
 use pouch_core::snapshot::{self, Snapshot, assemble};
@@ -14,6 +14,8 @@ use proptest::prelude::*;
 use super::*;
 use crate::ambient::Ambient;
 use crate::settings;
+use crate::survey::asking::settle_copies;
+use crate::survey::source::decrypt::{Opener, Seen, Vault};
 use crate::survey::source::reading::{Given, Reading};
 use crate::survey::source::tests::given;
 use crate::survey::source::{self, Indexer};
@@ -41,14 +43,19 @@ impl Tree {
         settings::load(&self.path().join("pouch.yaml"), &ambient).unwrap().fleet
     }
 
-    /// The snapshot of the source, as it is indexed or as a whole.
-    fn read(&self, fleet: &Fleet, is_indexed: bool) -> (Snapshot, Option<Library>) {
+    /// What is read of the source, as it is indexed or as a whole.
+    fn reading(&self, fleet: &Fleet, is_indexed: bool) -> Reading {
         let source = &fleet.sources[0];
         let key = RunKey::new(&[1; 32]).unwrap();
         let indexer = Indexer::new(fleet, source, &key);
         let given = Given { indexer: is_indexed.then_some(&indexer), ..given(self.path()) };
+        source::read(source, &given).unwrap()
+    }
+
+    /// The snapshot of the source, as it is indexed or as a whole.
+    fn read(&self, fleet: &Fleet, is_indexed: bool) -> (Snapshot, Option<Library>) {
         let Reading { documents, weighed, complete, unread_words, library, lines, .. } =
-            source::read(source, &given).unwrap();
+            self.reading(fleet, is_indexed);
         let reading = snapshot::Reading { documents, weighed, complete, unread_words, lines, ..Default::default() };
         (assemble(fleet, vec![reading]).0, library)
     }
@@ -71,6 +78,37 @@ fn secret(name: &str, value: &str) -> String {
     format!("apiVersion: v1\nkind: Secret\nmetadata:\n  name: {name}\n  namespace: team\nstringData:\n  key: {value}\n")
 }
 
+/// Something that may happen to a file with a text.
+type Change = fn(&Path, &str);
+
+const CHANGES: [(&str, Change); 9] = [
+    ("nothing", |_, _| {}),
+    ("another value", |path, text| fs::write(path, text.replace("CANARY", "CANARX")).unwrap()),
+    ("another name", |path, text| fs::write(path, text.replace("name", "nama")).unwrap()),
+    ("a line before", |path, text| fs::write(path, format!("#\n{text}")).unwrap()),
+    ("cut short", |path, text| fs::write(path, text.split_at(text.len() / 2).0).unwrap()),
+    ("empty", |path, _| fs::write(path, "").unwrap()),
+    ("gone", |path, _| fs::remove_file(path).unwrap()),
+    ("a folder", |path, _| {
+        fs::remove_file(path).unwrap();
+        fs::create_dir(path).unwrap();
+    }),
+    ("a link", |path, text| {
+        let other = path.with_extension("txt");
+        fs::write(&other, text).unwrap();
+        fs::remove_file(path).unwrap();
+        symlink(other, path).unwrap();
+    }),
+];
+
+fn write_all(folder: &Path, files: &[(&str, String)]) {
+    for (name, text) in files {
+        let path = folder.join(name);
+        let _ = (fs::remove_file(&path), fs::remove_dir(&path));
+        fs::write(path, text).unwrap();
+    }
+}
+
 /// Whatever happens to a file between the two readings, what it held is not read, and everything else is.
 #[test]
 fn what_changed_since_it_was_indexed_is_not_read() {
@@ -84,42 +122,15 @@ fn what_changed_since_it_was_indexed_is_not_read() {
             r#"{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"d"},"data":{"key":"CANARY4"}}"#.into(),
         ),
     ];
-    let write = || {
-        for (name, text) in &files {
-            let path = folder.join(name);
-            let _ = (fs::remove_file(&path), fs::remove_dir(&path));
-            fs::write(path, text).unwrap();
-        }
-    };
-    write();
+    write_all(&folder, &files);
     let fleet = tree.fleet();
     let (snapshot, library) = tree.read(&fleet, true);
     let library = library.unwrap();
     let keys = aside(&snapshot);
     assert_eq!(keys.len(), 4);
-    type Change = fn(&Path, &str);
-    let changes: [(&str, Change); 9] = [
-        ("nothing", |_, _| {}),
-        ("another value", |path, text| fs::write(path, text.replace("CANARY", "CANARX")).unwrap()),
-        ("another name", |path, text| fs::write(path, text.replace("name", "nama")).unwrap()),
-        ("a line before", |path, text| fs::write(path, format!("#\n{text}")).unwrap()),
-        ("cut short", |path, text| fs::write(path, text.split_at(text.len() / 2).0).unwrap()),
-        ("empty", |path, _| fs::write(path, "").unwrap()),
-        ("gone", |path, _| fs::remove_file(path).unwrap()),
-        ("a folder", |path, _| {
-            fs::remove_file(path).unwrap();
-            fs::create_dir(path).unwrap();
-        }),
-        ("a link", |path, text| {
-            let other = path.with_extension("txt");
-            fs::write(&other, text).unwrap();
-            fs::remove_file(path).unwrap();
-            symlink(other, path).unwrap();
-        }),
-    ];
     for (name, text) in &files {
-        for (what, change) in changes {
-            write();
+        for (what, change) in CHANGES {
+            write_all(&folder, &files);
             change(&folder.join(name), text);
             for (key, read) in library.read((&fleet, &snapshot, 0), &keys) {
                 let held = snapshot.get(&key).unwrap();
@@ -137,6 +148,76 @@ fn what_changed_since_it_was_indexed_is_not_read() {
                 }
             }
         }
+    }
+}
+
+/// Nor is what SOPS sealed opened from another text than was looked at.
+#[test]
+fn what_changed_of_a_sealed_file_is_not_opened() {
+    let tree = Tree::new();
+    let folder = tree.path().join("manifests");
+    let sealed = |name, value| secret(name, value) + "sops:\n  mac: CANARY\n";
+    let files = [
+        ("one.yaml", sealed("a", "CANARY1")),
+        ("two.yaml", format!("# b\n---\n{}---\n{}", sealed("b", "CANARY2"), sealed("c", "CANARY3"))),
+        (
+            "three.json",
+            r#"{"apiVersion":"v1","kind":"Secret","metadata":{"name":"d"},"data":{"key":"CANARY"},"sops":{"mac":"m"}}"#
+                .into(),
+        ),
+    ];
+    write_all(&folder, &files);
+    let fleet = tree.fleet();
+    let Reading { sealed, library, documents, .. } = tree.reading(&fleet, true);
+    assert_eq!((sealed.len(), documents.len()), (3, 0));
+    let key = RunKey::new(&[1; 32]).unwrap();
+    let texts = || Texts::new(library.as_ref(), &key);
+    let (vault, seen) = Vault::new(&fleet, &"s".into(), Arc::new(Opener::Names), (sealed, texts()));
+    assert_eq!(seen.len(), 4);
+    for (name, text) in &files {
+        for (what, change) in CHANGES {
+            write_all(&folder, &files);
+            change(&folder.join(name), text);
+            for (file, proof) in vault.prove(&(0..3).collect()) {
+                let is_changed = what != "nothing" && ["one.yaml", "three.json", "two.yaml"][file] == *name;
+                assert_eq!(proof.is_err(), is_changed, "{what}: {name}");
+                let Err(reason) = proof else { continue };
+                assert!(reason.why.contains(name) && !format!("{reason:?}").contains("CANAR"), "{what}: {reason:?}");
+            }
+        }
+    }
+}
+
+/// Where a value stands in two files, and one of them changed meanwhile, nobody can tell which is the copy: the object that is
+/// wanted waits.
+#[test]
+fn a_copy_that_cannot_be_looked_at_again_is_doubted() {
+    let tree = Tree::new();
+    let folder = tree.path().join("manifests");
+    let value = "ENC[AES256_GCM,data:qqqq,iv:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=,tag:AAAAAAAAAAAAAAAAAAAAAA==,type:str]";
+    let sealed = |name| secret(name, value) + "sops:\n  mac: m\n";
+    let files = [("a.yaml", sealed("a")), ("b.yaml", sealed("b"))];
+    for is_changed in [false, true] {
+        write_all(&folder, &files);
+        let fleet = tree.fleet();
+        let reading = tree.reading(&fleet, true);
+        let texts = Texts::new(reading.library.as_ref(), &RunKey::new(&[1; 32]).unwrap());
+        let (vault, seen) = Vault::new(&fleet, &"s".into(), Arc::new(Opener::Names), (reading.sealed, texts));
+        let known = seen.into_iter().filter_map(|seen| if let Seen::Sealed(it) = seen { Some(it) } else { None });
+        let reading = snapshot::Reading { sealed: known.collect(), complete: true, ..Default::default() };
+        let mut snapshot = assemble(&fleet, vec![reading]).0;
+        if is_changed {
+            fs::write(folder.join("b.yaml"), sealed("c")).unwrap();
+        }
+        let key = ObjectKey::secret("team".into(), "a".into());
+        let mut keys = BTreeSet::from([key.clone()]);
+        settle_copies(&fleet, &BTreeMap::from([(0, vault)]), &mut snapshot, (0, &mut keys));
+        let faults = &snapshot.get(&key).unwrap().faults;
+        let is_shut =
+            |fault: &Fault| fault.code == Code::UndecryptableSource && fault.message.contains("b.yaml changed");
+        let is_copied = |fault: &Fault| fault.code == Code::CopiedCiphertext;
+        let found = (keys.is_empty(), faults.iter().any(is_shut), faults.iter().any(is_copied));
+        assert_eq!(found, (is_changed, is_changed, !is_changed), "{faults:?}");
     }
 }
 

@@ -6,7 +6,6 @@ use std::sync::Mutex;
 use std::time::Duration;
 
 use jiff::Timestamp;
-use pouch_core::finding::Severity;
 use pouch_core::report::summary::Summary;
 use tracing::info_span;
 
@@ -106,7 +105,7 @@ impl Session {
 
     /// Returns true if pieces of information are told, on the terminal or in a summary.
     pub fn informs(&self) -> bool {
-        self.global.summary.is_some() || self.ui.least() == Severity::Info
+        self.global.summary.is_some() || self.ui.informs()
     }
 
     /// The same session, which shows errors only.

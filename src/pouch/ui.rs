@@ -141,6 +141,11 @@ impl Ui {
         }
     }
 
+    /// Returns true if pieces of information are told.
+    pub fn informs(&self) -> bool {
+        self.least() == Severity::Info
+    }
+
     /// Where the codes of findings link to in results.
     pub fn result_links(&self, findings: &[&Finding]) -> Links {
         linked(self.result_pages.as_ref(), findings.iter().copied())

@@ -201,15 +201,15 @@ impl Told {
         }
     }
 
-    /// Only counts the pieces of information that nothing silences, unless all regions together have few: `kept` is the
-    /// number of those that they kept.
-    fn count_information(&mut self, silences: &Silences<'_>, kept: &AtomicUsize) {
+    /// Only counts the pieces of information that nothing silences, unless all regions together have few: `found` is the
+    /// number of those that they have so far.
+    fn count_information(&mut self, silences: &Silences<'_>, found: &AtomicUsize) {
         let is_information = |finding: &Finding| {
             // What is no region's may be found in several.
             finding.severity == Severity::Info && finding.region.is_some() && silences.reason(finding).is_none()
         };
         let more = self.findings.iter().filter(|finding| is_information(finding)).count();
-        if kept.fetch_add(more, Ordering::Relaxed).saturating_add(more) <= MOST_FINDINGS {
+        if found.fetch_add(more, Ordering::Relaxed).saturating_add(more) <= MOST_FINDINGS {
             return;
         }
         for finding in self.findings.extract_if(.., |finding| is_information(finding)) {

@@ -263,6 +263,9 @@ fn one_look(
     }
     let (mut snapshot, found) = assemble_by(fleet, readings, &Threads);
     findings.extend(found);
+    for (index, vault) in &mut answering.vaults {
+        vault.put_aside(|file| snapshot.is_in_doubt((*index, file)));
+    }
     let mut looks = if surveyor.looking == Looking::AtAProposal { look::closed() } else { Looks::default() };
     let (mut facts, mut facts_findings) = Facts::gather(fleet, &snapshot, &looks);
     // What there is to look at, and through which ClusterProfile, is what the sources say.

@@ -198,7 +198,7 @@ impl hash::Hash for Text {
 }
 
 /// The words that most objects' keys are made of: they take no memory, and comparing one with itself does not read it.
-const KNOWN: [&str; 22] = [
+static KNOWN: [&str; 22] = [
     "",
     "v1",
     "v1beta1",
@@ -225,5 +225,5 @@ const KNOWN: [&str; 22] = [
 
 /// The number of a known word.
 fn known(text: &str) -> Option<u8> {
-    KNOWN.into_iter().zip(0..).find(|(known, _)| *known == text).map(|(_, number)| number)
+    KNOWN.iter().zip(0..).find(|(known, _)| **known == text).map(|(_, number)| number)
 }

@@ -31,6 +31,11 @@ impl Snapshot {
         self.copies.in_doubt(index, keys.iter())
     }
 
+    /// Returns true if a sealed file has a value that stands in another file too.
+    pub fn is_in_doubt(&self, file: File) -> bool {
+        self.copies.is_in_doubt(file)
+    }
+
     /// Records on objects which of their values were copied, once all files with the value were looked at.
     pub fn settle_copies(&mut self, fleet: &Fleet, proofs: &BTreeMap<File, Proof>) {
         let Some(base) = self.base_mut() else { return };

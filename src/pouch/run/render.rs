@@ -54,7 +54,7 @@ struct Shared<'a> {
     /// The claimants that are broken before they come to a region.
     astray: &'a BTreeSet<Claimant>,
     silences: &'a Silences<'a>,
-    /// The number of pieces of information that are kept although they are not told.
+    /// The number of pieces of information that the regions have so far.
     informed: &'a AtomicUsize,
 }
 

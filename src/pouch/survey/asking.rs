@@ -79,7 +79,7 @@ pub(super) fn ask(
             }
             if let Some(vault) = sources.vaults.get(&index) {
                 if vault.opens() {
-                    settle_copies(fleet, &sources.vaults, snapshot, (index, &mut keys));
+                    settle_copies(fleet, &sources.vaults, snapshot, (index, &keys));
                 }
                 let answers = vault.answer(snapshot, index, keys);
                 snapshot.supply(fleet, index, answers);
@@ -128,39 +128,23 @@ fn ask_cluster(
     Ok(())
 }
 
-/// Looks at the files that share a sealed value with one that is wanted: only its MAC tells which is the copy. Where one of them
-/// cannot be read again, nothing is opened of the others.
-pub(super) fn settle_copies(
+/// Looks at the files that share a sealed value with one that is wanted: only its MAC tells which is the copy.
+fn settle_copies(
     fleet: &Fleet,
     vaults: &BTreeMap<usize, Vault>,
     snapshot: &mut Snapshot,
-    (index, keys): (usize, &mut BTreeSet<ObjectKey>),
+    (index, keys): (usize, &BTreeSet<ObjectKey>),
 ) {
     let mut files: BTreeMap<usize, BTreeSet<usize>> = BTreeMap::new();
     for (source, file) in snapshot.in_doubt(index, keys) {
         files.entry(source).or_default().insert(file);
     }
-    let (mut proofs, mut unread) = (BTreeMap::new(), BTreeMap::new());
-    for (source, files) in files {
-        let mut found = vaults.get(&source).map(|vault| vault.prove(&files)).unwrap_or_default();
-        for file in files {
-            match found.remove(&file).unwrap_or(Ok(None)) {
-                Ok(proof) => _ = proofs.insert((source, file), proof),
-                Err(reason) => _ = unread.insert((source, file), reason),
-            }
-        }
-    }
+    let prove = |(source, files): (usize, BTreeSet<usize>)| {
+        let proofs = vaults.get(&source).map(|vault| vault.prove(&files)).unwrap_or_default();
+        files.into_iter().map(move |file| ((source, file), proofs.get(&file).copied().flatten()))
+    };
+    let proofs: BTreeMap<_, _> = files.into_iter().flat_map(prove).collect();
     if !proofs.is_empty() {
         snapshot.settle_copies(fleet, &proofs);
     }
-    if unread.is_empty() {
-        return;
-    }
-    let reason = |key: &ObjectKey| {
-        let files = snapshot.in_doubt(index, &BTreeSet::from([key.clone()]));
-        files.iter().find_map(|file| unread.get(file)).cloned()
-    };
-    let waiting: Vec<_> = keys.iter().filter_map(|key| Some((key.clone(), Answer::Sealed(reason(key)?)))).collect();
-    waiting.iter().for_each(|(key, _)| _ = keys.remove(key));
-    snapshot.supply(fleet, index, waiting);
 }

@@ -123,6 +123,13 @@ impl Texts {
         Self { files: library.map(|library| Arc::clone(&library.files)), key: key.clone() }
     }
 
+    /// Drops the text of a part, if it can be read again.
+    pub(super) fn put_aside(&self, part: &mut SealedPart) {
+        if let PartText::Here(text, Some(at)) = &part.text {
+            part.text = PartText::Aside(at.clone(), self.key.digest(text.as_bytes()));
+        }
+    }
+
     /// The texts of a file's parts.
     ///
     /// # Errors
@@ -130,7 +137,7 @@ impl Texts {
     pub(super) fn of<'f>(&self, file: &'f SealedFile) -> Result<Vec<Cow<'f, str>>, Reason> {
         let aside = file.parts.iter().filter_map(|part| match &part.text {
             PartText::Aside(at, _) => Some(at.clone()),
-            PartText::Here(_) => None,
+            PartText::Here(..) => None,
         });
         let aside: Vec<Range<u32>> = aside.collect();
         let mut again = match &self.files {
@@ -141,7 +148,7 @@ impl Texts {
         }
         .into_iter();
         let mut text = |part: &'f SealedPart| match &part.text {
-            PartText::Here(text) => Some(Cow::Borrowed(&**text)),
+            PartText::Here(text, _) => Some(Cow::Borrowed(&**text)),
             PartText::Aside(_, digest) => {
                 let same = again.next().filter(|bytes| self.key.digest(bytes) == *digest)?;
                 String::from_utf8(same).ok().map(Cow::Owned)
@@ -155,11 +162,15 @@ impl Texts {
 impl Spot {
     /// The document in its text, by the same doors as before.
     fn document(&self, text: &[u8], reader: &mut Reader) -> Option<Node> {
-        let text = std::str::from_utf8(text).ok()?;
-        match self.is_json {
-            true => json::read(text, &mut reader.interner).ok(),
-            false => reader.read(&Document::whole(text)).ok(),
-        }
+        document(std::str::from_utf8(text).ok()?, self.is_json, reader)
+    }
+}
+
+/// Reads a document that was read before; none if it cannot be read now.
+pub(super) fn document(text: &str, is_json: bool, reader: &mut Reader) -> Option<Node> {
+    match is_json {
+        true => json::read(text, &mut reader.interner).ok(),
+        false => reader.read(&Document::whole(text)).ok(),
     }
 }
 

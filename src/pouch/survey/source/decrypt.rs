@@ -28,11 +28,11 @@ use pouch_core::yaml::alike::Reader;
 use pouch_core::yaml::read::{self as yaml, Document};
 use rayon::prelude::*;
 
-use super::again::Texts;
+use super::again::{Texts, document};
 use super::budget::Meter;
 use super::document::{Form, Text};
 use super::reading::Reading;
-use super::sealed::{PartText, SealedFile, SealedPart, Written};
+use super::sealed::{SealedFile, SealedPart, Written};
 use crate::age::{AgeError, Identities};
 use crate::harden::wiped;
 
@@ -85,23 +85,7 @@ struct Opening {
     proof: Proof,
 }
 
-/// Why a file is not opened.
-enum Shut {
-    /// It cannot be opened as it stands.
-    Sealed(Reason),
-    /// It cannot be read again, or is another one by now.
-    Unread(Reason),
-}
-
-type Opened = Result<Opening, Shut>;
-
-impl Shut {
-    fn reason(&self) -> &Reason {
-        match self {
-            Self::Sealed(reason) | Self::Unread(reason) => reason,
-        }
-    }
-}
+type Opened = Result<Opening, Reason>;
 
 impl Vault {
     /// Takes the sealed files of a source, and gives what is known of the objects in them.
@@ -122,10 +106,10 @@ impl Vault {
         let mut seen = Vec::new();
         for (number, file) in vault.files.iter_mut().enumerate() {
             for (at, part) in file.parts.iter_mut().enumerate() {
-                for (index, (node, origin)) in part.take_documents().into_iter().enumerate() {
+                for (index, (node, origin)) in part.take_documents(file.written).into_iter().enumerate() {
                     let opened = opened.get(&number);
                     let shown = would_show(&node);
-                    let trouble = opened.and_then(|it| it.as_ref().err()).map(Shut::reason).or(shown.as_ref());
+                    let trouble = opened.and_then(|opened| opened.as_ref().err()).or(shown.as_ref());
                     let is_listed = fleet.lists(&kind_of(&node));
                     let open = opened
                         .filter(|_| is_listed && shown.is_none())
@@ -167,15 +151,18 @@ impl Vault {
         keys.into_iter().map(answer).collect()
     }
 
-    /// Opens files to see whether their MAC verifies, and returns nothing of their content; the reason where one cannot be
-    /// read again.
-    pub fn prove(&self, files: &BTreeSet<usize>) -> BTreeMap<usize, Result<Proof, Reason>> {
-        let proof = |opened: Opened| match opened {
-            Ok(opening) => Ok(opening.proof),
-            Err(Shut::Sealed(_)) => Ok(None),
-            Err(Shut::Unread(reason)) => Err(reason),
-        };
-        self.open_all(files).into_iter().map(|(number, opened)| (number, proof(opened))).collect()
+    /// Drops the texts that can be read again, but those of files in doubt: whoever writes a copy must not have it in his hand
+    /// whether that can be looked at.
+    pub fn put_aside(&mut self, is_in_doubt: impl Fn(usize) -> bool) {
+        for (_, file) in self.files.iter_mut().enumerate().filter(|(number, _)| !is_in_doubt(*number)) {
+            file.parts.iter_mut().for_each(|part| self.texts.put_aside(part));
+        }
+    }
+
+    /// Opens files in doubt to see whether their MAC verifies, and returns nothing of their content.
+    pub fn prove(&self, files: &BTreeSet<usize>) -> BTreeMap<usize, Proof> {
+        let opened = self.open_all(files).into_iter();
+        opened.map(|(number, opened)| (number, opened.ok().and_then(|opening| opening.proof))).collect()
     }
 
     /// Returns true for an object of which nothing is known without its values, which are not read.
@@ -191,7 +178,7 @@ impl Vault {
         let (file, at, index) = place;
         let opening = match opened.get(&file)? {
             Ok(opening) => opening,
-            Err(shut) => return Some(Answer::Sealed(shut.reason().clone())),
+            Err(reason) => return Some(Answer::Sealed(reason.clone())),
         };
         let (node, origin) = opening.sealed.get(at)?.get(index)?;
         Some(match &*self.opener {
@@ -211,30 +198,27 @@ impl Vault {
     }
 
     fn open(&self, file: &SealedFile) -> Opened {
-        let texts = self.texts.of(file).map_err(Shut::Unread)?;
+        let texts = self.texts.of(file)?;
         let sealed = self.as_they_stand(file, &texts);
         let Opener::Identities(identities) = &*self.opener else {
             let open = sealed.iter().map(|documents| bare(documents)).collect();
             return Ok(Opening { sealed, open, proof: None });
         };
-        let (open, proof) = self.opened(file, &texts, identities).map_err(Shut::Sealed)?;
+        let (open, proof) = self.opened(file, &texts, identities)?;
         Ok(Opening { sealed, open, proof })
     }
 
     /// The objects of a file as they stand, document by document.
     fn as_they_stand(&self, file: &SealedFile, texts: &[Cow<'_, str>]) -> Vec<Objects> {
         let mut reader = Reader::new();
-        let mut documents = |(part, text): (&SealedPart, &Cow<'_, str>)| match part.text {
-            PartText::Here(_) => part.documents.clone(),
+        let mut objects = |(part, text): (&SealedPart, &Cow<'_, str>)| match file.written {
+            Written::Item => part.documents.clone(),
             // They were read once, so none of them fails.
-            PartText::Aside(..) => match file.written {
-                Written::Json => json::read(text, &mut reader.interner).ok(),
-                Written::Yaml | Written::Item => reader.read(&Document::whole(text)).ok(),
-            }
-            .map(|node| self.taken(file, (part, text), node))
-            .unwrap_or_default(),
+            written => document(text, written == Written::Json, &mut reader)
+                .map(|node| self.taken(file, (part, text), node))
+                .unwrap_or_default(),
         };
-        file.parts.iter().zip(texts).map(&mut documents).collect()
+        file.parts.iter().zip(texts).map(&mut objects).collect()
     }
 
     /// The objects of a document.

@@ -25,12 +25,15 @@ use rayon::prelude::*;
 use super::again::Spot;
 use super::budget::Meter;
 use super::indexer::Indexer;
-use super::reading::Reading;
+use super::reading::{MOST_OF_FILE, Reading};
 use super::sealed::{self, PartText, SealedFile, SealedPart, Written};
 use crate::harden::wiped;
 
 /// How many documents of one file a task parses; they share their keys, and how they are built.
 const DOCUMENTS_PER_TASK: usize = 1024;
+
+/// The most faults that a task of several tells.
+const MOST_OF_TASK: usize = 64;
 
 /// How many broken JSON values of one file are told, and passed over.
 const MOST_BROKEN: usize = 16;
@@ -78,8 +81,10 @@ pub(super) struct Text<'a> {
 pub(super) fn read(text: &Text<'_>, reader: &mut Reader) -> Reading {
     let mut reading = read_all(text, reader);
     if let Some(others) = reading.take_others() {
-        let what = format!("{} has {}", text.path, counted(others, "more fault", "more faults"));
-        let help = "Correct the first ones, or exclude the file if it is not a manifest.";
+        // Without the number, which would make another finding of it for a baseline.
+        let what = format!("{} has more faults than are told", text.path);
+        let left = counted(others, "fault is", "faults are");
+        let help = format!("{left} left out. Correct the others, or exclude the file if it is not a manifest.");
         reading.findings.push(text.finding(1, 1, what).help(help));
     }
     reading
@@ -112,6 +117,7 @@ fn read_all(text: &Text<'_>, reader: &mut Reader) -> Reading {
         Ok(words) if text.form == Form::Json || (text.form == Form::Stream && is_json(words)) => {
             let mut broken = 0_usize;
             for value in values(words) {
+                reading.keep_first(MOST_OF_FILE);
                 if text.meter.is_too_much(value.text) {
                     let finding = text.finding(value.line, value.column, "it may hold more values than a source may");
                     reading.lacks(finding.help("Split it, exclude it, or raise limits.sources.nodes."));
@@ -145,11 +151,11 @@ fn read_yaml(text: &Text<'_>, words: &str, reader: &mut Reader, reading: &mut Re
     // cut to `hun` is still YAML. So its last document is not taken.
     let cut = (text.form == Form::Stream && !words.ends_with('\n')).then(|| documents.pop()).flatten();
     if documents.len() <= DOCUMENTS_PER_TASK {
-        text.parse(&documents, reader, reading);
+        text.parse(&documents, MOST_OF_FILE, reader, reading);
     } else {
         let parse = |chunk: &[Document<'_>]| {
             let mut part = Reading::nothing();
-            text.parse(chunk, &mut Reader::new(), &mut part);
+            text.parse(chunk, MOST_OF_TASK, &mut Reader::new(), &mut part);
             part
         };
         let parts: Vec<Reading> = documents.par_chunks(DOCUMENTS_PER_TASK).map(|part| wiped(|| parse(part))).collect();
@@ -219,7 +225,8 @@ impl Text<'_> {
         }
     }
 
-    fn parse(&self, documents: &[Document<'_>], reader: &mut Reader, reading: &mut Reading) {
+    /// Reads documents, of whose faults so many are told at most.
+    fn parse(&self, documents: &[Document<'_>], most: usize, reader: &mut Reader, reading: &mut Reading) {
         for document in documents {
             match reader.read(document) {
                 Ok(node) if !self.meter.keeps(&node, document.text) => {}
@@ -229,7 +236,7 @@ impl Text<'_> {
                 }
                 Err(flaw) => self.lacks(document, flaw, reading),
             }
-            reading.keep_first();
+            reading.keep_first(most);
         }
     }
 
@@ -244,12 +251,8 @@ impl Text<'_> {
         self.take(node, line, (text, first_line), None, &mut part);
         let documents = std::mem::take(&mut part.documents);
         reading.absorb(part);
-        let aside = self.indexer.zip(self.spot(text, written));
-        let text = match aside {
-            Some((indexer, spot)) => PartText::Aside(spot.text, indexer.digest(text)),
-            None => PartText::Here(text.into()),
-        };
-        let part = SealedPart { text, line, first_line, documents };
+        let again = self.indexer.and_then(|_| self.spot(text, written)).map(|spot| spot.text);
+        let part = SealedPart { text: PartText::Here(text.into(), again), line, first_line, documents };
         let file = SealedFile { path: self.path.clone(), written, mac, parts: vec![part] };
         sealed::append(&mut reading.sealed, file);
     }
@@ -390,7 +393,7 @@ impl Text<'_> {
                     reading.lacks_object(&item, wrong(format!("item {at} of the List has no apiVersion and kind")));
                 }
             }
-            reading.keep_first();
+            reading.keep_first(MOST_OF_FILE);
         }
     }
 }

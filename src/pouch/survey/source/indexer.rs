@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 use pouch_core::config::{Fleet, Source};
 use pouch_core::finding::Origin;
 use pouch_core::node::Node;
-use pouch_core::object::{Digest, RunKey};
+use pouch_core::object::RunKey;
 use pouch_core::snapshot::KindWords;
 use pouch_core::snapshot::index::{Index, Kept};
 
@@ -16,7 +16,6 @@ type Near = BTreeMap<Box<str>, [Option<bool>; 2]>;
 /// The index of a source, for all threads that read it.
 pub struct Indexer<'f> {
     index: Index<'f>,
-    key: RunKey,
     /// Kinds that no stage reads, by `apiVersion` and `kind`.
     near: Mutex<BTreeMap<Box<str>, Near>>,
 }
@@ -24,12 +23,7 @@ pub struct Indexer<'f> {
 impl<'f> Indexer<'f> {
     /// Makes the indexer of a source, with the key of this run.
     pub fn new(fleet: &'f Fleet, source: &'f Source, key: &RunKey) -> Self {
-        Self { index: Index::new(fleet, source, key.clone()), key: key.clone(), near: Mutex::default() }
-    }
-
-    /// A digest of a text that is put aside.
-    pub(super) fn digest(&self, text: &str) -> Digest {
-        self.key.digest(text.as_bytes())
+        Self { index: Index::new(fleet, source, key.clone()), near: Mutex::default() }
     }
 
     /// Sorts a document.

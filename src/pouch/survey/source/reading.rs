@@ -27,7 +27,7 @@ use crate::survey::last::Last;
 pub const MAX_FILE_BYTES: u64 = 1 << 30;
 
 /// The most faults of one file that are told one by one.
-const MOST_OF_FILE: usize = 1000;
+pub(super) const MOST_OF_FILE: usize = 1000;
 
 /// The most files, folders and links of one source that are looked at.
 pub(super) const MOST_ENTRIES: usize = 1_000_000;
@@ -118,15 +118,20 @@ impl Reading {
         self.unread_words.extend(part.unread_words);
     }
 
-    /// Keeps the first faults of a file, and counts the others.
-    pub(super) fn keep_first(&mut self) {
-        self.others += self.findings.len().saturating_sub(MOST_OF_FILE);
-        self.findings.truncate(MOST_OF_FILE);
+    /// Keeps the first faults of a file and the last one, which may say that the file was cut short; the others are counted.
+    pub(super) fn keep_first(&mut self, most: usize) {
+        if self.findings.len() <= most {
+            return;
+        }
+        let last = self.findings.pop();
+        self.others += self.findings.len().saturating_sub(most.saturating_sub(1));
+        self.findings.truncate(most.saturating_sub(1));
+        self.findings.extend(last);
     }
 
     /// The number of faults of a file that are not told, from now on none.
     pub(super) fn take_others(&mut self) -> Option<usize> {
-        self.keep_first();
+        self.keep_first(MOST_OF_FILE);
         Some(std::mem::take(&mut self.others)).filter(|others| *others > 0)
     }
 
@@ -139,7 +144,7 @@ impl Reading {
 
     /// The paths of files that are read again.
     pub(super) fn again(&self) -> BTreeSet<Arc<str>> {
-        let sealed = self.sealed.iter().filter(|file| file.is_aside()).map(|file| &file.path);
+        let sealed = self.sealed.iter().filter(|file| file.is_again()).map(|file| &file.path);
         self.spots.iter().map(|spot| &spot.path).chain(sealed).cloned().collect()
     }
 

@@ -37,27 +37,27 @@ pub(super) struct SealedPart {
     pub(super) line: u32,
     /// The line on which its text begins, comments and all.
     pub(super) first_line: u32,
-    /// The objects in it, as they stand; none once they were looked at, where the text can be read again.
+    /// The objects in it, as they stand; none once they were looked at, where the text has them.
     pub(super) documents: Vec<(Node, Origin)>,
 }
 
 /// The text of a part.
 pub(super) enum PartText {
-    /// The text itself.
-    Here(Box<str>),
-    /// Its place in the file, in bytes, and its digest.
+    /// The text itself, and its place in the file, in bytes, if it can be read again.
+    Here(Box<str>, Option<Range<u32>>),
+    /// Its place in the file, and its digest.
     Aside(Range<u32>, Digest),
 }
 
 impl SealedFile {
-    /// Returns true if a part of its text is read again.
-    pub(super) fn is_aside(&self) -> bool {
-        self.parts.iter().any(|part| matches!(part.text, PartText::Aside(..)))
+    /// Returns true if it can be read again.
+    pub(super) fn is_again(&self) -> bool {
+        self.parts.iter().any(|part| !matches!(part.text, PartText::Here(_, None)))
     }
 
     /// An item of a `List` that has a block of its own.
     pub(super) fn item(path: &Arc<str>, line: u32, item: (Node, Origin)) -> Self {
-        let text = PartText::Here(Box::default());
+        let text = PartText::Here(Box::default(), None);
         let part = SealedPart { text, line, first_line: line, documents: vec![item] };
         Self { path: path.clone(), written: Written::Item, mac: Box::default(), parts: vec![part] }
     }
@@ -91,11 +91,11 @@ impl SealedFile {
 }
 
 impl SealedPart {
-    /// The objects in it, which go if its text can be read again.
-    pub(super) fn take_documents(&mut self) -> Vec<(Node, Origin)> {
-        match self.text {
-            PartText::Here(_) => self.documents.clone(),
-            PartText::Aside(..) => std::mem::take(&mut self.documents),
+    /// The objects in it, which go if its text has them, too.
+    pub(super) fn take_documents(&mut self, written: Written) -> Vec<(Node, Origin)> {
+        match written {
+            Written::Item => self.documents.clone(),
+            Written::Yaml | Written::Json => std::mem::take(&mut self.documents),
         }
     }
 

@@ -139,7 +139,7 @@ pub enum Answer {
 pub struct Snapshot {
     base: Arc<Base>,
     /// Contents that were put aside and read again, or why that failed. What is read before there are views is in the base.
-    again: BTreeMap<ObjectKey, Result<Box<Object>, Reason>>,
+    again: BTreeMap<index::Place, Result<Box<Object>, Reason>>,
 }
 
 /// The part of a snapshot that all its views share.
@@ -174,7 +174,7 @@ impl Deref for Snapshot {
 impl Snapshot {
     /// Makes a view of it, for contents that are read again for one region.
     pub fn view(&self) -> Self {
-        let failed = self.again.iter().filter_map(|(key, read)| Some((key.clone(), Err(read.as_ref().err()?.clone()))));
+        let failed = self.again.iter().filter_map(|(place, read)| Some((*place, Err(read.as_ref().err()?.clone()))));
         Self { base: Arc::clone(&self.base), again: failed.collect() }
     }
 
@@ -220,7 +220,7 @@ impl Snapshot {
         }
         match (unread, found) {
             (Some(unread), _) => Lookup::Unread(unread),
-            (None, Some(held)) => match self.again.get(key).filter(|_| held.object.is_aside()) {
+            (None, Some(held)) => match held.place().and_then(|place| self.again.get(&place)) {
                 Some(Err(reason)) => {
                     Lookup::Unread(Unread { source: &held.object.origin.source, reason: Some(reason) })
                 }
@@ -237,7 +237,7 @@ impl Snapshot {
 
     /// The copy that counts, with its content if that was read again.
     fn content<'s>(&'s self, held: &'s Held) -> &'s Object {
-        match held.object.is_aside().then(|| self.again.get(&held.object.key)).flatten() {
+        match held.place().and_then(|place| self.again.get(&place)) {
             Some(Ok(object)) => object,
             _ => &held.object,
         }

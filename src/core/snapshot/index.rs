@@ -8,6 +8,7 @@ use alloc::boxed::Box;
 use alloc::collections::BTreeSet;
 
 use super::mistyped::{Judged, KindWords, is_near, kind_words};
+use super::objects::Held;
 use super::reason::Reason;
 use super::{Admitted, Known, PROVIDER_INTERFACE, Snapshot, Weighed, elsewhere, weigh};
 use crate::config::{Fleet, Source};
@@ -83,6 +84,16 @@ impl Admitted {
     }
 }
 
+/// The place of a content that was put aside: the number of the source, and that of the document.
+pub(super) type Place = (usize, usize);
+
+impl Held {
+    /// The place of the content, if that was put aside.
+    pub(super) fn place(&self) -> Option<Place> {
+        self.object.aside.as_ref().map(|aside| (self.from, aside.document))
+    }
+}
+
 impl Snapshot {
     /// Returns true if an object is known to stand in a source, its content was put aside, and it was not read again yet.
     pub fn is_aside(&self, key: &ObjectKey) -> bool {
@@ -91,19 +102,20 @@ impl Snapshot {
 
     /// The number of the source that put the content of an object aside, if it was not read again yet.
     pub fn aside_in(&self, key: &ObjectKey) -> Option<usize> {
-        let held = self.objects.get(key).filter(|held| held.object.is_aside())?;
-        (!self.again.contains_key(key)).then_some(held.from)
+        let place = self.objects.get(key)?.place()?;
+        (!self.again.contains_key(&place)).then_some(place.0)
     }
 
     /// Returns true if the content of an object was put aside and cannot be read again.
     pub fn is_lost(&self, key: &ObjectKey) -> bool {
-        matches!(self.again.get(key), Some(Err(_)))
+        let place = self.objects.get(key).and_then(Held::place);
+        matches!(place.and_then(|place| self.again.get(&place)), Some(Err(_)))
     }
 
     /// The number of the document of a source with the content of an object, if that was put aside.
     pub fn aside(&self, index: usize, key: &ObjectKey) -> Option<usize> {
-        let held = self.objects.get(key).filter(|held| held.from == index)?;
-        held.object.aside.as_ref().map(|aside| aside.document)
+        let (source, document) = self.objects.get(key)?.place()?;
+        (source == index).then_some(document)
     }
 
     /// Makes an object of its document that was read again; none if that says something else than when it was indexed.
@@ -130,7 +142,11 @@ impl Snapshot {
                         held.object = object;
                     }
                 }
-                (read, _) => _ = self.again.insert(key, read),
+                (read, _) => {
+                    if let Some(place) = self.objects.get(&key).and_then(Held::place) {
+                        self.again.insert(place, read);
+                    }
+                }
             }
         }
     }

@@ -248,7 +248,7 @@ impl Text<'_> {
             return self.take(node, line, (text, first_line), Some(written), reading);
         };
         let mut part = Reading::nothing();
-        self.take(node, line, (text, first_line), None, &mut part);
+        self.take(sealed::shortened(node), line, (text, first_line), None, &mut part);
         let documents = std::mem::take(&mut part.documents);
         reading.absorb(part);
         let again = self.indexer.and_then(|_| self.spot(text, written)).map(|spot| spot.text);

@@ -7,6 +7,7 @@ use pouch_core::finding::Origin;
 use pouch_core::node::Node;
 use pouch_core::object::Digest;
 use pouch_core::sops::OpenError;
+use pouch_core::sops::metadata::KEY;
 use pouch_core::sops::rule::FIELDS;
 use pouch_core::yaml::lines::{line_in, line_of};
 
@@ -110,6 +111,15 @@ impl SealedPart {
 pub(super) fn mac(document: &Node) -> Option<Box<str>> {
     let block = document.get("sops").filter(|block| block.is_map())?;
     Some(block.str_at(&["mac"]).unwrap_or_default().into())
+}
+
+/// The document with nothing of its block but the MAC: the rest stands in its text, where it is opened.
+pub(super) fn shortened(document: Node) -> Node {
+    let Node::Map(mut entries) = document else { return document };
+    for (_, block) in entries.iter_mut().filter(|(key, _)| **key == *KEY) {
+        *block = Node::Map(block.entries().iter().filter(|(key, _)| **key == *"mac").cloned().collect());
+    }
+    Node::Map(entries)
 }
 
 /// Adds a file, to the one before it if that is the beginning of the same.

@@ -139,7 +139,7 @@ pub enum Answer {
 pub struct Snapshot {
     base: Arc<Base>,
     /// Contents that were put aside and read again, or why that failed. What is read before there are views is in the base.
-    again: BTreeMap<index::Place, Result<Box<Object>, Reason>>,
+    again: BTreeMap<objects::Place, Result<Box<Object>, Reason>>,
 }
 
 /// The part of a snapshot that all its views share.

@@ -84,16 +84,6 @@ impl Admitted {
     }
 }
 
-/// The place of a content that was put aside: the number of the source, and that of the document.
-pub(super) type Place = (usize, usize);
-
-impl Held {
-    /// The place of the content, if that was put aside.
-    pub(super) fn place(&self) -> Option<Place> {
-        self.object.aside.as_ref().map(|aside| (self.from, aside.document))
-    }
-}
-
 impl Snapshot {
     /// Returns true if an object is known to stand in a source, its content was put aside, and it was not read again yet.
     pub fn is_aside(&self, key: &ObjectKey) -> bool {

@@ -76,6 +76,9 @@ fn shared<'m, K: Ord + Clone, V: Default>(entry: Entry<'m, K, V>, words: &mut K)
     entry.or_default()
 }
 
+/// The place of a content that was put aside: the number of the source, and that of the document.
+pub(super) type Place = (usize, usize);
+
 /// The copy of an object that counts, and those of other sources.
 pub(super) struct Held {
     pub(super) from: usize,
@@ -145,6 +148,11 @@ fn repeat(
 }
 
 impl Held {
+    /// The place of the content, if that was put aside.
+    pub(super) fn place(&self) -> Option<Place> {
+        self.object.aside.as_ref().map(|aside| (self.from, aside.document))
+    }
+
     /// All copies, but not those that repeat what the one that counts says.
     pub(super) fn copies(&self) -> impl Iterator<Item = &Object> {
         self.copies_beside(&self.object)

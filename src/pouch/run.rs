@@ -205,7 +205,7 @@ impl Told {
     /// number of those that they have so far.
     fn count_information(&mut self, silences: &Silences<'_>, found: &AtomicUsize) {
         let is_information = |finding: &Finding| {
-            // What is no region's may be found in several.
+            // One that names no region may be found in several.
             finding.severity == Severity::Info && finding.region.is_some() && silences.reason(finding).is_none()
         };
         let more = self.findings.iter().filter(|finding| is_information(finding)).count();

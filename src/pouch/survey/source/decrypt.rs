@@ -151,8 +151,8 @@ impl Vault {
         keys.into_iter().map(answer).collect()
     }
 
-    /// Drops the texts that can be read again, but those of files in doubt: whoever writes a copy must not have it in his hand
-    /// whether that can be looked at.
+    /// Drops the texts that can be read again, but those of files in doubt: the author of a copy could else stop the original
+    /// by changing the copy all the time.
     pub fn put_aside(&mut self, is_in_doubt: impl Fn(usize) -> bool) {
         for (_, file) in self.files.iter_mut().enumerate().filter(|(number, _)| !is_in_doubt(*number)) {
             file.parts.iter_mut().for_each(|part| self.texts.put_aside(part));

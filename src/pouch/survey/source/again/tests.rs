@@ -197,7 +197,7 @@ fn what_changed_of_a_sealed_file_is_not_opened() {
     }
 }
 
-/// Where a value stands in two files, its author stops nobody by changing the copy meanwhile: what is in doubt is kept.
+/// Two files with one sealed value are looked at as they were read: changing the copy meanwhile stops neither.
 #[test]
 fn a_copy_is_looked_at_as_it_was_read() {
     let tree = Tree::new();

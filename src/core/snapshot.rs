@@ -220,7 +220,7 @@ impl Snapshot {
         }
         match (unread, found) {
             (Some(unread), _) => Lookup::Unread(unread),
-            (None, Some(held)) => match held.place().and_then(|place| self.again.get(&place)) {
+            (None, Some(held)) => match self.again_of(held) {
                 Some(Err(reason)) => {
                     Lookup::Unread(Unread { source: &held.object.origin.source, reason: Some(reason) })
                 }
@@ -235,9 +235,14 @@ impl Snapshot {
         self.providers(key).find(|(_, state)| state.name == *source)?.1.unread(key)
     }
 
+    /// The content of an object that was put aside, or why it cannot be read; none if it was not read again yet.
+    fn again_of(&self, held: &Held) -> Option<&Result<Box<Object>, Reason>> {
+        self.again.get(&held.place()?)
+    }
+
     /// The copy that counts, with its content if that was read again.
     fn content<'s>(&'s self, held: &'s Held) -> &'s Object {
-        match held.place().and_then(|place| self.again.get(&place)) {
+        match self.again_of(held) {
             Some(Ok(object)) => object,
             _ => &held.object,
         }
@@ -524,8 +529,8 @@ pub fn assemble_by(fleet: &Fleet, readings: Vec<Reading>, hands: &dyn Hands) -> 
                     let (kind, document, origin) = *unread;
                     elsewhere::note(&mut elsewhere, fleet, source, &kind, &document, &origin);
                 }
-                Weighed::Refused(refused_as) => {
-                    let (unusable, kind, origin) = *refused_as;
+                Weighed::Refused(refusal) => {
+                    let (unusable, kind, origin) = *refusal;
                     findings.push(refused(&unusable.why, &kind, &origin));
                     words.push(unusable.words);
                 }

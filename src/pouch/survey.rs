@@ -263,8 +263,9 @@ fn one_look(
     }
     let (mut snapshot, found) = assemble_by(fleet, readings, &Threads);
     findings.extend(found);
+    let in_doubt = snapshot.all_in_doubt();
     for (index, vault) in &mut answering.vaults {
-        vault.put_aside(|file| snapshot.is_in_doubt((*index, file)));
+        vault.put_aside(|file| in_doubt.contains(&(*index, file)));
     }
     let mut looks = if surveyor.looking == Looking::AtAProposal { look::closed() } else { Looks::default() };
     let (mut facts, mut facts_findings) = Facts::gather(fleet, &snapshot, &looks);

@@ -26,7 +26,6 @@ pub type Proof = Option<KeyFingerprint>;
 #[derive(Default)]
 pub(super) struct Copies {
     groups: Vec<BTreeSet<(ObjectKey, File)>>,
-    files: BTreeSet<File>,
     of: BTreeMap<(ObjectKey, usize), Vec<usize>>,
     told: BTreeSet<(ObjectKey, usize)>,
 }
@@ -76,15 +75,14 @@ impl Copies {
             for (key, (source, _)) in &group {
                 copies.of.entry((key.clone(), *source)).or_default().push(number);
             }
-            copies.files.extend(group.iter().map(|(_, file)| *file));
             copies.groups.push(group);
         }
         copies
     }
 
-    /// Returns true if a value of a file stands in another one, too.
-    pub(super) fn is_in_doubt(&self, file: File) -> bool {
-        self.files.contains(&file)
+    /// The files with a value that stands in another one, too.
+    pub(super) fn files(&self) -> BTreeSet<File> {
+        self.groups.iter().flatten().map(|(_, file)| *file).collect()
     }
 
     /// The files to look at before objects of a source are used.

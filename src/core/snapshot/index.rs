@@ -92,14 +92,13 @@ impl Snapshot {
 
     /// The number of the source that put the content of an object aside, if it was not read again yet.
     pub fn aside_in(&self, key: &ObjectKey) -> Option<usize> {
-        let place = self.objects.get(key)?.place()?;
-        (!self.again.contains_key(&place)).then_some(place.0)
+        let held = self.objects.get(key).filter(|held| held.object.is_aside())?;
+        self.again_of(held).is_none().then_some(held.from)
     }
 
     /// Returns true if the content of an object was put aside and cannot be read again.
     pub fn is_lost(&self, key: &ObjectKey) -> bool {
-        let place = self.objects.get(key).and_then(Held::place);
-        matches!(place.and_then(|place| self.again.get(&place)), Some(Err(_)))
+        self.objects.get(key).is_some_and(|held| matches!(self.again_of(held), Some(Err(_))))
     }
 
     /// The number of the document of a source with the content of an object, if that was put aside.

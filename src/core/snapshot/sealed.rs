@@ -31,9 +31,9 @@ impl Snapshot {
         self.copies.in_doubt(index, keys.iter())
     }
 
-    /// Returns true if a sealed file has a value that stands in another file too.
-    pub fn is_in_doubt(&self, file: File) -> bool {
-        self.copies.is_in_doubt(file)
+    /// All sealed files with a value that stands in another file too.
+    pub fn all_in_doubt(&self) -> BTreeSet<File> {
+        self.copies.files()
     }
 
     /// Records on objects which of their values were copied, once all files with the value were looked at.

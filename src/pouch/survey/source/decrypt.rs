@@ -199,13 +199,13 @@ impl Vault {
 
     fn open(&self, file: &SealedFile) -> Opened {
         let texts = self.texts.of(file)?;
-        let sealed = self.as_they_stand(file, &texts);
         let Opener::Identities(identities) = &*self.opener else {
+            let sealed = self.as_they_stand(file, &texts);
             let open = sealed.iter().map(|documents| bare(documents)).collect();
             return Ok(Opening { sealed, open, proof: None });
         };
         let (open, proof) = self.opened(file, &texts, identities)?;
-        Ok(Opening { sealed, open, proof })
+        Ok(Opening { sealed: self.as_they_stand(file, &texts), open, proof })
     }
 
     /// The objects of a file as they stand, document by document.

@@ -336,7 +336,7 @@ impl Place<'_> {
     /// The reading, with the files that hold the rest.
     fn kept(self, mut reading: Reading, found: Vec<Found<PathBuf>>) -> Reading {
         let paths = reading.again();
-        let found = found.into_iter().filter(|file| paths.contains(&file.shown));
+        let found = found.into_iter().filter(|file| paths.contains(&*file.shown));
         let mut files: Vec<(Arc<str>, PathBuf)> = found.map(|Found { shown, at }| (shown, at)).collect();
         files.sort();
         reading.file(Kept { opened: self.opened, files });

@@ -137,15 +137,15 @@ impl Reading {
 
     /// Takes the files of what was put aside.
     pub(super) fn file(&mut self, files: impl Files + 'static) {
-        if !self.again().is_empty() {
+        if !self.spots.is_empty() || self.sealed.iter().any(SealedFile::is_again) {
             self.library = Some(Library::new(files, std::mem::take(&mut self.spots)));
         }
     }
 
     /// The paths of files that are read again.
-    pub(super) fn again(&self) -> BTreeSet<Arc<str>> {
-        let sealed = self.sealed.iter().filter(|file| file.is_again()).map(|file| &file.path);
-        self.spots.iter().map(|spot| &spot.path).chain(sealed).cloned().collect()
+    pub(super) fn again(&self) -> BTreeSet<&str> {
+        let sealed = self.sealed.iter().filter(|file| file.is_again()).map(|file| &*file.path);
+        self.spots.iter().map(|spot| &*spot.path).chain(sealed).collect()
     }
 
     /// Notes something that keeps absence from being proved.

@@ -422,7 +422,7 @@ impl Tree<'_> {
             reading
         });
         let paths = reading.again();
-        let files = found.iter().filter(|file| paths.contains(&file.shown));
+        let files = found.iter().filter(|file| paths.contains(&*file.shown));
         let mut ids: Vec<_> = files.map(|file| (file.shown.clone(), file.at)).collect();
         ids.sort_by(|(a, _), (b, _)| a.cmp(b));
         reading.file(Blobs { repository: place.to_owned(), ids, last: Mutex::default() });

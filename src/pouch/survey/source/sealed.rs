@@ -1,5 +1,6 @@
 //! Files that SOPS sealed, as they stand.
 
+use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -65,9 +66,8 @@ impl SealedFile {
 
     /// The line of what does not open; none where the file has several documents, because nobody says in which
     /// of them it is, or is no YAML in block style.
-    pub(super) fn line_of<T: AsRef<str>>(&self, texts: &[T], error: &OpenError) -> Option<u32> {
+    pub(super) fn line_of(&self, texts: &[Cow<'_, str>], error: &OpenError) -> Option<u32> {
         let (Written::Yaml, [part], [text]) = (self.written, &*self.parts, texts) else { return None };
-        let text = text.as_ref();
         let path: Vec<&str> = match error {
             OpenError::NotSealed(path)
             | OpenError::SealedInClear(path)

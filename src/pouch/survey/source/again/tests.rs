@@ -77,6 +77,15 @@ fn secret(name: &str, value: &str) -> String {
     format!("apiVersion: v1\nkind: Secret\nmetadata:\n  name: {name}\n  namespace: team\nstringData:\n  key: {value}\n")
 }
 
+/// The vault of a reading, for names alone, and the snapshot of what is sealed.
+fn vault(fleet: &Fleet, reading: Reading) -> (Vault, Snapshot) {
+    let texts = Texts::new(reading.library.as_ref(), &RunKey::new(&[1; 32]).unwrap());
+    let (vault, seen) = Vault::new(fleet, &"s".into(), Arc::new(Opener::Names), (reading.sealed, texts));
+    let known = seen.into_iter().filter_map(|seen| if let Seen::Sealed(it) = seen { Some(it) } else { None });
+    let reading = snapshot::Reading { sealed: known.collect(), complete: true, ..Default::default() };
+    (vault, assemble(fleet, vec![reading]).0)
+}
+
 /// Something that may happen to a file with a text.
 type Change = fn(&Path, &str);
 
@@ -167,14 +176,9 @@ fn what_changed_of_a_sealed_file_is_not_opened() {
     ];
     write_all(&folder, &files);
     let fleet = tree.fleet();
-    let Reading { sealed, library, documents, .. } = tree.reading(&fleet, true);
-    assert_eq!((sealed.len(), documents.len()), (3, 0));
-    let key = RunKey::new(&[1; 32]).unwrap();
-    let texts = Texts::new(library.as_ref(), &key);
-    let (mut vault, seen) = Vault::new(&fleet, &"s".into(), Arc::new(Opener::Names), (sealed, texts));
-    let known = seen.into_iter().filter_map(|seen| if let Seen::Sealed(it) = seen { Some(it) } else { None });
-    let reading = snapshot::Reading { sealed: known.collect(), complete: true, ..Default::default() };
-    let snapshot = assemble(&fleet, vec![reading]).0;
+    let reading = tree.reading(&fleet, true);
+    assert_eq!((reading.sealed.len(), reading.documents.len()), (3, 0));
+    let (mut vault, snapshot) = vault(&fleet, reading);
     let keys: BTreeSet<ObjectKey> =
         ["a", "b", "c", "d"].map(|name| ObjectKey::secret("team".into(), name.into())).into();
     vault.put_aside(|_| false);
@@ -207,13 +211,8 @@ fn a_copy_is_looked_at_as_it_was_read() {
     let files = [("a.yaml", sealed("a", value)), ("b.yaml", sealed("b", value)), ("c.yaml", sealed("c", "CANARY"))];
     write_all(&folder, &files);
     let fleet = tree.fleet();
-    let reading = tree.reading(&fleet, true);
-    let texts = Texts::new(reading.library.as_ref(), &RunKey::new(&[1; 32]).unwrap());
-    let (mut vault, seen) = Vault::new(&fleet, &"s".into(), Arc::new(Opener::Names), (reading.sealed, texts));
-    let known = seen.into_iter().filter_map(|seen| if let Seen::Sealed(it) = seen { Some(it) } else { None });
-    let reading = snapshot::Reading { sealed: known.collect(), complete: true, ..Default::default() };
-    let snapshot = assemble(&fleet, vec![reading]).0;
-    vault.put_aside(|file| snapshot.is_in_doubt((0, file)));
+    let (mut vault, snapshot) = vault(&fleet, tree.reading(&fleet, true));
+    vault.put_aside(|file| snapshot.all_in_doubt().contains(&(0, file)));
     for name in ["a.yaml", "b.yaml", "c.yaml"] {
         fs::write(folder.join(name), sealed("x", "CANARX")).unwrap();
     }

@@ -7,6 +7,7 @@ mod address;
 pub mod ancestors;
 pub mod commits;
 pub mod descent;
+mod header;
 pub mod history;
 pub mod ignored;
 pub mod kept;

@@ -14,7 +14,7 @@ use super::reach::ReachArgs;
 use crate::cluster::Cluster;
 use crate::cluster::request::Trial;
 use crate::error::{Ended, Failure, Kind};
-use crate::git::objects::standing::{Kinship, kinship};
+use crate::git::descent::{Kinship, kinship};
 use crate::run::deliver::{Applying, Outcome, apply, record, told};
 use crate::run::told as records;
 use crate::session::{Session, Tolerate};

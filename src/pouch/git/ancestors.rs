@@ -5,6 +5,7 @@ use std::path::Path;
 
 use git2::{Oid, Repository};
 
+use super::header;
 use super::objects::{Id, ObjectsError};
 
 /// A commit as it was made.
@@ -67,13 +68,8 @@ pub fn ancestors(path: &Path, tip: Id, most: usize) -> Result<(Vec<Ancestor>, bo
 }
 
 fn ancestor(repository: &Repository, id: Oid) -> Result<(Ancestor, Vec<Oid>), ObjectsError> {
-    let commit = repository.find_commit(id)?;
-    // The text of the commit names its parents also where they were not fetched.
-    let header = String::from_utf8_lossy(commit.raw_header_bytes()).into_owned();
-    let parents = header.lines().filter_map(|line| line.strip_prefix("parent "));
-    let parents: Vec<Oid> = parents.filter_map(|parent| Oid::from_str(parent).ok()).collect();
-    let parent = if let [parent] = &*parents { parent.to_string() } else { String::new() };
-    let message = std::str::from_utf8(commit.message_raw_bytes()).unwrap_or_default().to_owned();
-    let (tree, seconds) = (commit.tree_id().to_string(), commit.time().seconds());
-    Ok((Ancestor { id: Id(id), parent, tree, seconds, message }, parents))
+    let commit = header::read(repository, id)?;
+    let (parent, tree) = (commit.only_parent(), commit.tree.to_string());
+    let ancestor = Ancestor { id: Id(id), parent, tree, seconds: commit.seconds, message: commit.message };
+    Ok((ancestor, commit.parents))
 }

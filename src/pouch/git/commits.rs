@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use git2::{FileMode, ObjectType, Odb, Oid, Repository, Signature, Time};
 
+use super::header;
 use super::objects::{Id, ObjectsError, named};
 use super::pack::{Packs, name_of};
 
@@ -119,7 +120,7 @@ impl Writer {
     pub fn open(path: &Path, base: Option<&str>) -> Result<Self, ObjectsError> {
         let repository = Repository::open_bare(path)?;
         let base = match base {
-            Some(reference) => Some(named(&repository, reference)?.peel_to_commit()?.id()),
+            Some(reference) => Some(header::commit(&repository, named(&repository, reference)?)?),
             None => None,
         };
         Ok(Self { repository, packs: Arc::new(Packs::new(path)), base })
@@ -130,7 +131,7 @@ impl Writer {
     /// # Errors
     /// Where it cannot be read.
     pub fn go_on_from(&mut self, reference: &str) -> Result<(), ObjectsError> {
-        self.base = Some(named(&self.repository, reference)?.peel_to_commit()?.id());
+        self.base = Some(header::commit(&self.repository, named(&self.repository, reference)?)?);
         Ok(())
     }
 
@@ -157,11 +158,11 @@ impl Writer {
         if let Some(path) = &changes.torn {
             return Err(in_the_way(path, path));
         }
-        let parent = self.base.map(|id| self.repository.find_commit(id)).transpose()?;
+        let parent = self.base.map(|id| header::read(&self.repository, id)).transpose()?;
         let odb = self.repository.odb()?;
         let nothing = || self.packs.add(&odb, ObjectType::Tree, Vec::new());
         let before = match &parent {
-            Some(parent) => parent.tree_id(),
+            Some(parent) => parent.tree,
             None => nothing()?,
         };
         let standing = parent.is_some().then_some(before);
@@ -174,14 +175,13 @@ impl Writer {
         }
         self.packs.write()?;
         // Never before its parent, so that history reads in order whatever the clock says.
-        let earliest = parent.as_ref().map(|parent| parent.time().seconds());
+        let earliest = parent.map(|parent| parent.seconds);
         let earliest = earliest.filter(|seconds| *seconds <= committer.latest).unwrap_or_default();
         let sign = |who: &Author<'_>| Signature::new(who.name, who.email, &Time::new(who.seconds.max(earliest), 0));
         let tree = self.repository.find_tree(after)?;
-        let parent_id = parent.as_ref().map(|parent| parent.id().to_string()).unwrap_or_default();
+        let parent_id = self.base.map(|id| id.to_string()).unwrap_or_default();
         let message = format!("{message}{}", seal(&parent_id, &after.to_string(), committer.seconds.max(earliest)));
-        let parents: Vec<&git2::Commit<'_>> = parent.iter().collect();
-        let id = self.put(&odb, (&sign(author)?, &sign(committer)?), &message, (&tree, &parents))?;
+        let id = self.put(&odb, (&sign(author)?, &sign(committer)?), &message, &tree, self.base)?;
         Ok(Some(Commit { id, tree: after.to_string() }))
     }
 
@@ -196,7 +196,7 @@ impl Writer {
         _ = tree.insert(name, self.repository.blob(bytes)?, FileMode::Blob.into())?;
         let tree = self.repository.find_tree(tree.write()?)?;
         let who = Signature::new(author.name, author.email, &Time::new(author.seconds, 0))?;
-        self.put(&self.repository.odb()?, (&who, &who), message, (&tree, &[]))
+        self.put(&self.repository.odb()?, (&who, &who), message, &tree, None)
     }
 
     /// Writes a commit. libgit2's function that makes and writes one says that all is well where it cannot be written.
@@ -205,9 +205,15 @@ impl Writer {
         odb: &Odb<'_>,
         (author, committer): (&Signature<'_>, &Signature<'_>),
         message: &str,
-        (tree, parents): (&git2::Tree<'_>, &[&git2::Commit<'_>]),
+        tree: &git2::Tree<'_>,
+        parent: Option<Oid>,
     ) -> Result<String, ObjectsError> {
-        let commit = self.repository.commit_create_buffer(author, committer, message, tree, parents)?;
+        let mut commit = self.repository.commit_create_buffer(author, committer, message, tree, &[])?.to_vec();
+        if let Some(parent) = parent {
+            // Behind the line of the tree. libgit2 takes no parent that it cannot read to its end.
+            let at = commit.iter().position(|byte| *byte == b'\n').map_or(commit.len(), |end| end.saturating_add(1));
+            _ = commit.splice(at..at, format!("parent {parent}\n").into_bytes());
+        }
         Ok(odb.write(ObjectType::Commit, &commit)?.to_string())
     }
 

@@ -2,10 +2,13 @@
 
 use std::collections::{BTreeSet, VecDeque};
 use std::ffi::OsStr;
+use std::path::Path;
 
 use git2::Oid;
 
+use super::header;
 use super::kept::Kept;
+use super::objects::standing::discover;
 use super::objects::{ObjectsError, Store};
 use super::program::{Git, GitError};
 use super::{FETCHED, OPTIONS};
@@ -44,8 +47,8 @@ pub fn comes_after(store: &Store, new: &str, old: &str) -> Result<Option<bool>, 
             return Ok(Some(true));
         }
         if seen.insert(id) {
-            match repository.find_commit(id) {
-                Ok(commit) => next.extend(commit.parent_ids()),
+            match header::read(repository, id) {
+                Ok(commit) => next.extend(commit.parents),
                 Err(_) if !is_whole => {}
                 Err(error) => return Err(error.into()),
             }
@@ -93,6 +96,39 @@ pub fn comes_after_at(
         }
     }
     Ok(None)
+}
+
+/// How a commit stands to another one.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Kinship {
+    /// It is the same, or descends from it.
+    Follows,
+    /// The other one descends from it.
+    Precedes,
+    /// Neither descends from the other.
+    Apart,
+    /// The repository does not have the history that would tell.
+    Unknown {
+        /// Because it is shallow.
+        is_shallow: bool,
+    },
+}
+
+/// How a commit stands to another one, as the repository that a path belongs to has it.
+pub fn kinship(path: &Path, commit: &str, other: &str) -> Kinship {
+    let Ok((store, _)) = discover(path) else { return Kinship::Unknown { is_shallow: false } };
+    let unknown = Kinship::Unknown { is_shallow: store.repository().is_shallow() };
+    let is_there = |text: &str| Oid::from_str(text).is_ok_and(|id| header::read(store.repository(), id).is_ok());
+    if !is_there(commit) || !is_there(other) {
+        return unknown;
+    }
+    match (comes_after(&store, commit, other), comes_after(&store, other, commit)) {
+        (Ok(Some(true)), _) => Kinship::Follows,
+        (_, Ok(Some(true))) => Kinship::Precedes,
+        (Ok(Some(false)), Ok(Some(false))) => Kinship::Apart,
+        // What a shallow clone cuts off may hold the way from one to the other.
+        _ => unknown,
+    }
 }
 
 /// Whether a repository was fetched without all of its history.

@@ -20,8 +20,8 @@ use pouch_core::config::Fleet;
 use pouch_core::hash::sha256_hex;
 use rustix::fs::{FlockOperation, flock};
 
-use super::is_commit_id;
 use super::program::{Git, GitError};
+use super::{header, is_commit_id};
 use crate::ambient::Ambient;
 use crate::cache::{Cache, cache};
 
@@ -105,7 +105,8 @@ impl Kept {
             let info = into.join("objects").join("info");
             fs::create_dir_all(&info)?;
             fs::write(info.join("alternates"), format!("{}\n", self.folder.join("objects").display()))?;
-            Repository::open_bare(into)?.find_commit(Oid::from_str(commit)?)?.tree()?;
+            let repository = Repository::open_bare(into)?;
+            repository.find_tree(header::read(&repository, Oid::from_str(commit)?)?.tree)?;
             let lent = into.join(LENT);
             fs::create_dir_all(&lent)?;
             fs::write(lent.join("0"), format!("{commit}\n"))?;
@@ -128,7 +129,7 @@ impl Kept {
         let lent = into.join(LENT);
         fs::create_dir_all(&lent)?;
         for (number, id) in tips.values().enumerate() {
-            repository.find_commit(Oid::from_str(id)?)?.tree()?;
+            repository.find_tree(header::read(&repository, Oid::from_str(id)?)?.tree)?;
             fs::write(lent.join(number.to_string()), format!("{id}\n"))?;
         }
         let shallow = Self::there(&repository, &small(&self.folder.join("shallow")));
@@ -141,7 +142,7 @@ impl Kept {
     /// Those lines of `shallow` whose commits are in a repository. Git takes each for one that is, and one that nothing led
     /// to may be forgotten since.
     fn there(repository: &Repository, shallow: &str) -> String {
-        let is_there = |id: &&str| Oid::from_str(id).is_ok_and(|id| repository.find_commit(id).is_ok());
+        let is_there = |id: &&str| Oid::from_str(id).is_ok_and(|id| header::read(repository, id).is_ok());
         shallow.lines().filter(is_there).map(|id| format!("{id}\n")).collect()
     }
 
@@ -225,8 +226,8 @@ impl Kept {
         let mut ends: BTreeSet<&str> = text.lines().collect();
         let noted = small(&self.folder.join("shallow"));
         for id in noted.lines().filter(|id| is_commit_id(id)) {
-            let commit = repository.find_commit(Oid::from_str(id)?);
-            if commit.is_ok_and(|commit| !commit.parent_ids().all(|parent| store.exists(parent))) {
+            let commit = header::read(&repository, Oid::from_str(id)?);
+            if commit.is_ok_and(|commit| !commit.parents.iter().all(|parent| store.exists(*parent))) {
                 _ = ends.insert(id);
             }
         }

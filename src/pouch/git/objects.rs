@@ -6,14 +6,15 @@
 pub mod standing;
 
 use std::cell::{Cell, RefCell};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use git2::{ErrorClass, ErrorCode, IndexEntryExtendedFlag, Object, ObjectType, Oid, Repository, RepositoryOpenFlags};
+use git2::{ErrorClass, ErrorCode, IndexEntryExtendedFlag, ObjectType, Oid, Repository, RepositoryOpenFlags};
 use pouch_core::listing::few;
 use pouch_core::report::shell;
 
 use super::address::{is_commit_id, short};
+use super::header;
 
 /// How many digits of a commit id stand for the commit at least.
 const LEAST_OF_ID: usize = 7;
@@ -77,6 +78,14 @@ pub enum ObjectsError {
         /// The branches that exist, by short names, and the tags, by full ones.
         known: Vec<String>,
     },
+    /// A name stands for different commits.
+    #[error("{revision} can mean different commits: {}", told(readings))]
+    Ambiguous {
+        /// The name.
+        revision: String,
+        /// What it can mean: a full name or a commit id, and the commit.
+        readings: Vec<(String, Id)>,
+    },
     /// The tree has nothing at the path.
     #[error("there is nothing at {0}")]
     NoPath(String),
@@ -111,6 +120,14 @@ impl From<git2::Error> for ObjectsError {
     }
 }
 
+fn told(readings: &[(String, Id)]) -> String {
+    let told = |(name, id): &(String, Id)| match name.starts_with("refs/") {
+        true => format!("{name} is {id}"),
+        false => format!("commit {id} begins with it"),
+    };
+    readings.iter().map(told).collect::<Vec<_>>().join(", ")
+}
+
 /// How many branches and tags a message names.
 const MOST_NAMED: usize = 8;
 
@@ -121,6 +138,10 @@ impl ObjectsError {
             ObjectsError::NoRepository(_) => "Name the root of a repository, bare or with a work tree.".to_owned(),
             ObjectsError::Owner(path) => trust(path),
             ObjectsError::NoReference { known, .. } => correct(known),
+            ObjectsError::Ambiguous { readings, .. } => {
+                let names: Vec<&str> = readings.iter().map(|(name, _)| &**name).collect();
+                format!("Name the one that is meant in full: {}.", names.join(" or "))
+            }
             ObjectsError::Partial(_) | ObjectsError::Missing => {
                 "Clone the repository anew, without --filter; git fsck says what is missing.".to_owned()
             }
@@ -212,46 +233,62 @@ pub(in crate::git) fn opened(path: &Path, how: RepositoryOpenFlags) -> Result<Re
     Repository::open_ext(path, how, none).map_err(|error| refused(path, error))
 }
 
-/// The object that a revision names: `HEAD`, a full `refs/…`, a whole commit id, a branch, a branch of a remote, or the
-/// beginning of a commit id, in this order; `~2` and `^` lead from there to ancestors. A tag is named in full or not at
-/// all, so that none stands for a branch.
-pub(in crate::git) fn named<'r>(repository: &'r Repository, revision: &str) -> Result<Object<'r>, ObjectsError> {
+/// The object that a revision names: `HEAD`, a full `refs/…` or a whole commit id; else a branch, a branch of a remote, or
+/// the beginning of a commit id, if all that there are of these lead to one commit. `~2` and `^` lead from there to
+/// ancestors. A tag is named in full or not at all, so that none stands for a branch.
+pub(in crate::git) fn named(repository: &Repository, revision: &str) -> Result<Oid, ObjectsError> {
     let (name, ancestor) = revision.split_at(revision.find(['~', '^']).unwrap_or(revision.len()));
-    let found = exactly(repository, name).and_then(|object| match ancestor {
-        "" => Ok(object),
-        ancestor => repository.revparse_single(&format!("{}{ancestor}", object.id())),
-    });
-    found.map_err(|error| match error.code() {
+    let amiss = |error: git2::Error| match error.code() {
         ErrorCode::NotFound | ErrorCode::InvalidSpec | ErrorCode::Peel => none_called(repository, revision),
         _ => error.into(),
-    })
+    };
+    let readings = readings(repository, name).map_err(amiss)?;
+    let Some((_, id)) = readings.first() else { return Err(none_called(repository, revision)) };
+    let commits = readings.iter().map(|(_, id)| header::commit(repository, *id).unwrap_or(*id));
+    if commits.collect::<BTreeSet<Oid>>().len() > 1 {
+        let readings = readings.into_iter().map(|(name, id)| (name, Id(id))).collect();
+        return Err(ObjectsError::Ambiguous { revision: name.to_owned(), readings });
+    }
+    match ancestor {
+        "" => Ok(*id),
+        ancestor => header::ancestor(repository, *id, ancestor).map_err(amiss),
+    }
 }
 
 fn none_called(repository: &Repository, revision: &str) -> ObjectsError {
     ObjectsError::NoReference { reference: revision.to_owned(), known: branches_and_tags(repository) }
 }
 
-fn exactly<'r>(repository: &'r Repository, name: &str) -> Result<Object<'r>, git2::Error> {
+/// All that a name can mean, by names in full.
+fn readings(repository: &Repository, name: &str) -> Result<Vec<(String, Oid)>, git2::Error> {
     let absent = || git2::Error::new(ErrorCode::NotFound, git2::ErrorClass::Reference, "there is none");
-    let target = |reference: &str| {
-        let id = repository.find_reference(reference)?.resolve()?.target().ok_or_else(absent)?;
-        repository.find_object(id, None)
+    let there = |id: Oid| repository.odb()?.read_header(id).map(|_| id);
+    let target = |reference: String| {
+        let id = repository.find_reference(&reference)?.resolve()?.target().ok_or_else(absent)?;
+        Ok((reference, there(id)?))
     };
     if name == "HEAD" || name.starts_with("refs/") {
-        return target(name);
+        return Ok(vec![target(name.to_owned())?]);
     }
     if is_commit_id(name) {
-        return repository.find_object(Oid::from_str(name)?, None);
+        return Ok(vec![(name.to_owned(), there(Oid::from_str(name)?)?)]);
     }
-    for folder in ["heads", "remotes"] {
-        match target(&format!("refs/{folder}/{name}")) {
-            Err(error) if error.code() == ErrorCode::NotFound => {}
-            found => return found,
+    let is_id = name.len() >= LEAST_OF_ID && name.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let by_id = is_id.then(|| commit_by_prefix(repository, name).map(|id| (id.to_string(), id)));
+    let all = ["heads", "remotes"].map(|folder| target(format!("refs/{folder}/{name}")));
+    all.into_iter().chain(by_id).filter(|it| !matches!(it, Err(error) if error.code() == ErrorCode::NotFound)).collect()
+}
+
+/// The one commit whose id begins with these digits.
+fn commit_by_prefix(repository: &Repository, digits: &str) -> Result<Oid, git2::Error> {
+    match repository.find_object_by_prefix(digits, Some(ObjectType::Commit)) {
+        Ok(object) => Ok(object.id()),
+        // libgit2 does not read all that are there.
+        Err(error) if error.code() == ErrorCode::NotFound || error.code() == ErrorCode::Ambiguous => Err(error),
+        Err(_) => {
+            let padded = Oid::from_str(&format!("{digits:0<40}"))?;
+            header::commit(repository, repository.odb()?.exists_prefix(padded, digits.len())?)
         }
-    }
-    match name.len() >= LEAST_OF_ID && name.bytes().all(|byte| byte.is_ascii_hexdigit()) {
-        true => repository.find_object_by_prefix(name, Some(ObjectType::Commit)),
-        false => Err(absent()),
     }
 }
 
@@ -321,12 +358,12 @@ impl Store {
     /// The commit that a revision names, as `named` understands it.
     pub fn commit(&self, revision: &str) -> Result<Id, ObjectsError> {
         let found = named(&self.repository, revision)?;
-        let commit = found.peel_to_commit().map_err(|error| match error.code() {
+        let commit = header::commit(&self.repository, found).map_err(|error| match error.code() {
             // What is there is a folder or a file.
             ErrorCode::InvalidSpec | ErrorCode::Peel => none_called(&self.repository, revision),
             _ => self.noted(error),
         })?;
-        Ok(Id(commit.id()))
+        Ok(Id(commit))
     }
 
     /// Whether a commit carries a signature, by anybody.
@@ -360,7 +397,7 @@ impl Store {
         if let Some(root) = known {
             return Ok(Id(root));
         }
-        let root = self.repository.find_commit(commit.0).map_err(|error| self.noted(error))?.tree_id();
+        let root = header::read(&self.repository, commit.0).map_err(|error| self.noted(error))?.tree;
         self.roots.borrow_mut().insert(commit.0, root);
         Ok(Id(root))
     }

@@ -33,7 +33,7 @@ const MOST_OUTPUT: u64 = 64 << 20;
 /// Hooks would see the environment, `ext` transports and file-system monitors are programs, and
 /// background maintenance would outlive the run. What is fetched is read by libgit2, which knows
 /// neither reftables nor SHA-256, so a repository made here has neither, whatever the user prefers.
-const SETTINGS: [&str; 40] = [
+const SETTINGS: [&str; 22] = [
     "-c",
     "core.hooksPath=/dev/null",
     "-c",
@@ -45,29 +45,11 @@ const SETTINGS: [&str; 40] = [
     "-c",
     "maintenance.auto=false",
     "-c",
-    "fetch.fsckObjects=true",
-    // What nobody here uses: nothing is checked out, and no submodule is followed. Who can write anywhere in a repository
-    // would stop everybody who publishes there.
+    // Trees and blobs are judged where they are used. Who can write anywhere in a repository would else stop everybody who
+    // publishes there, by a commit with a date that git does not write, or by a `.gitmodules` that is never followed.
+    "fetch.fsckObjects=false",
     "-c",
-    "fetch.fsck.gitattributesBlob=warn",
-    "-c",
-    "fetch.fsck.gitattributesLarge=warn",
-    "-c",
-    "fetch.fsck.gitattributesLineLength=warn",
-    "-c",
-    "fetch.fsck.gitattributesMissing=warn",
-    "-c",
-    "fetch.fsck.gitmodulesBlob=warn",
-    "-c",
-    "fetch.fsck.gitmodulesLarge=warn",
-    "-c",
-    "fetch.fsck.gitmodulesName=warn",
-    "-c",
-    "fetch.fsck.gitmodulesUrl=warn",
-    "-c",
-    "fetch.fsck.gitmodulesPath=warn",
-    "-c",
-    "fetch.fsck.gitmodulesUpdate=warn",
+    "transfer.fsckObjects=false",
     "-c",
     "init.defaultRefFormat=files",
     "-c",

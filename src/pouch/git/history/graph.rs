@@ -7,9 +7,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::rc::Rc;
 
-use git2::{ErrorCode, Object, ObjectType, Oid, Reference, Repository, RepositoryOpenFlags};
+use git2::{ErrorCode, ObjectType, Oid, Reference, Repository, RepositoryOpenFlags};
 
 use super::asked::{HistoryError, Since, Wanted};
+use crate::git::header::{self, Header, Peeled};
 use crate::git::objects::{Kind, named, opened};
 use crate::stop::Stop;
 
@@ -47,7 +48,7 @@ impl Graph {
         }
         if wanted.revisions.is_empty() {
             for target in targets(repository)? {
-                starts.insert(found.start(repository.find_object(target, None)?)?);
+                starts.insert(found.start(target)?);
                 references = references.saturating_add(1);
             }
         }
@@ -58,8 +59,7 @@ impl Graph {
                 let head = repository.head().ok();
                 let name = head.as_ref().and_then(|head| head.shorthand().ok().map(str::to_owned));
                 let target = head.as_ref().and_then(target);
-                let object = target.map(|target| repository.find_object(target, None)).transpose()?;
-                let commit = object.map(|object| found.start(object)).transpose()?;
+                let commit = target.map(|target| found.start(target)).transpose()?;
                 (name.unwrap_or_else(|| "HEAD".to_owned()), commit)
             }
         };
@@ -219,13 +219,8 @@ impl Found<'_> {
         if let Some(info) = self.infos.get(&id) {
             return Ok(info.clone());
         }
-        let commit = self.repository.find_commit(id)?;
-        let info = Info {
-            holds: commit.tree_id(),
-            loose: None,
-            seconds: Some(commit.time().seconds()),
-            parents: commit.parent_ids().collect(),
-        };
+        let Header { tree, parents, seconds, .. } = header::read(self.repository, id)?;
+        let info = Info { holds: tree, loose: None, seconds: Some(seconds), parents: parents.into() };
         self.infos.insert(id, info.clone());
         Ok(info)
     }
@@ -237,16 +232,11 @@ impl Found<'_> {
 
     /// The commit that tags lead to, or the folder or file if they lead to no commit: every clone of the
     /// repository has that too. A folder or file is as old as its oldest tag, or older.
-    fn start(&mut self, object: Object<'_>) -> Result<Oid, HistoryError> {
-        let (mut object, mut tagged) = (object, None);
-        while let Some(tag) = object.as_tag() {
-            tagged = tag.tagger().map(|tagger| tagger.when().seconds()).into_iter().chain(tagged).min();
-            object = tag.target()?;
-        }
-        let id = object.id();
-        let loose = match object.kind() {
-            Some(ObjectType::Tree) => Kind::Folder,
-            Some(ObjectType::Blob) => Kind::File,
+    fn start(&mut self, object: Oid) -> Result<Oid, HistoryError> {
+        let Peeled { id, kind, tagged } = header::peel(self.repository, object)?;
+        let loose = match kind {
+            ObjectType::Tree => Kind::Folder,
+            ObjectType::Blob => Kind::File,
             _ => return Ok(id),
         };
         let new = Info { holds: id, loose: Some(loose), seconds: tagged, parents: Rc::new([]) };

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use git2::{Oid, Repository};
 
 use super::{Counts, Difference, File, HistoryError, Walker, whole};
+use crate::git::header::{self, Header};
 use crate::git::objects::{Id, Kind, named};
 use crate::stop::Stop;
 
@@ -60,7 +61,7 @@ impl Ends {
     /// # Errors
     /// Where there is none.
     pub fn named(&self, revision: &str) -> Result<Id, HistoryError> {
-        Ok(Id(named(&self.repository, revision)?.peel_to_commit()?.id()))
+        Ok(Id(header::commit(&self.repository, named(&self.repository, revision)?)?))
     }
 
     /// The first of these references that exists, and its commit.
@@ -80,7 +81,8 @@ impl Ends {
     pub fn head(&self) -> Result<Option<(String, Id)>, HistoryError> {
         let Ok(head) = self.repository.head() else { return Ok(None) };
         let name = head.shorthand().map_or_else(|_| "HEAD".to_owned(), str::to_owned);
-        Ok(Some((name, Id(head.peel_to_commit()?.id()))))
+        let Some(id) = head.target() else { return Ok(None) };
+        Ok(Some((name, Id(header::commit(&self.repository, id)?))))
     }
 
     /// The full names of all branches, those of remotes too.
@@ -114,32 +116,32 @@ impl Ends {
         while let Some(id) = next {
             stop.check()?;
             line.push(id);
-            next = self.repository.find_commit(id)?.parent_ids().next();
+            next = header::read(&self.repository, id)?.parents.first().copied();
         }
         let mut walker = Walker::new(&self.repository, counts, stop);
         let mut before = None;
         for id in line.into_iter().rev() {
             stop.check()?;
-            let commit = self.repository.find_commit(id)?;
-            let found = walker.between(before, commit.tree_id()).map_err(|fault| fault.at(id))?;
-            before = Some(commit.tree_id());
-            let merged = commit.parents().skip(1).take(MOST_MERGED).map(|parent| made(&parent)).collect();
-            each(Made { merged, ..made(&commit) }, touched(found));
+            let commit = header::read(&self.repository, id)?;
+            let found = walker.between(before, commit.tree).map_err(|fault| fault.at(id))?;
+            before = Some(commit.tree);
+            let merged = commit.parents.iter().skip(1).take(MOST_MERGED);
+            let merged = merged.map(|id| Ok(made(*id, header::read(&self.repository, *id)?)));
+            let merged = merged.collect::<Result<_, git2::Error>>()?;
+            each(Made { merged, ..made(id, commit) }, touched(found));
         }
         Ok(walker.too_deep.into_values().collect())
     }
 }
 
-fn made(commit: &git2::Commit<'_>) -> Made {
-    let mut parents = commit.parent_ids();
-    let parent = parents.next().filter(|_| parents.next().is_none());
+fn made(id: Oid, commit: Header) -> Made {
     Made {
-        id: commit.id().to_string(),
-        seconds: commit.time().seconds(),
-        parent: parent.map(|parent| parent.to_string()).unwrap_or_default(),
-        tree: commit.tree_id().to_string(),
-        author: String::from_utf8_lossy(commit.author().name_bytes()).into_owned(),
-        message: std::str::from_utf8(commit.message_raw_bytes()).unwrap_or_default().to_owned(),
+        id: id.to_string(),
+        seconds: commit.seconds,
+        parent: commit.only_parent(),
+        tree: commit.tree.to_string(),
+        author: commit.author,
+        message: commit.message,
         merged: Vec::new(),
     }
 }

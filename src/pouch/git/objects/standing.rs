@@ -4,8 +4,9 @@ use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
 use std::path::{Component, Path, PathBuf};
 
-use git2::{Index, IndexEntryExtendedFlag, Oid, Repository, RepositoryOpenFlags};
+use git2::{Index, IndexEntryExtendedFlag, Repository, RepositoryOpenFlags};
 
+use super::super::header;
 use super::{Budget, Id, MODE_LINK, MODE_SUBMODULE, MODE_TREE, ObjectsError, Store, refused};
 
 const MODE_EXECUTABLE: i32 = 0o100_755;
@@ -99,39 +100,6 @@ pub fn discover(path: &Path) -> Result<(Store, String), ObjectsError> {
     Ok((store, slashed(&way)))
 }
 
-/// How a commit stands to another one.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Kinship {
-    /// It is the same, or descends from it.
-    Follows,
-    /// The other one descends from it.
-    Precedes,
-    /// Neither descends from the other.
-    Apart,
-    /// The repository does not have the history that would tell.
-    Unknown {
-        /// Because it is shallow.
-        is_shallow: bool,
-    },
-}
-
-/// How a commit stands to another one, as the repository that a path belongs to has it.
-pub fn kinship(path: &Path, commit: &str, other: &str) -> Kinship {
-    let Ok((store, _)) = discover(path) else { return Kinship::Unknown { is_shallow: false } };
-    let is_shallow = store.repository.is_shallow();
-    let unknown = Kinship::Unknown { is_shallow };
-    let id = |text: &str| Oid::from_str(text).ok().filter(|id| store.repository.find_commit(*id).is_ok());
-    let (Some(commit), Some(other)) = (id(commit), id(other)) else { return unknown };
-    let descends = |one: Oid, from: Oid| store.repository.graph_descendant_of(one, from);
-    match (commit == other, descends(commit, other), descends(other, commit)) {
-        (true, ..) | (_, Ok(true), _) => Kinship::Follows,
-        (_, _, Ok(true)) => Kinship::Precedes,
-        // What a shallow clone cuts off may hold the way from one to the other.
-        (_, Ok(false), Ok(false)) if !is_shallow => Kinship::Apart,
-        _ => unknown,
-    }
-}
-
 fn slashed(way: &Path) -> String {
     let mut parts: Vec<String> = Vec::new();
     for part in way.components() {
@@ -152,7 +120,7 @@ impl Store {
 
     /// Whether every folder on the way to a path of a commit is one that git writes.
     pub fn check_way(&self, commit: Id, way: &str) -> Result<(), ObjectsError> {
-        let mut tree = self.repository.find_commit(commit.0)?.tree()?;
+        let mut tree = self.repository.find_tree(header::read(&self.repository, commit.0)?.tree)?;
         check_tree(&tree)?;
         for part in way.split('/').filter(|part| !part.is_empty()) {
             let Some(id) = tree.get_name(part).filter(|entry| entry.filemode() == MODE_TREE).map(|entry| entry.id())
@@ -223,7 +191,9 @@ impl Store {
     /// The paths in which the index differs from the last commit: every staged path, removed ones too.
     pub fn staged(&self, file: Option<&Path>) -> Result<Vec<String>, ObjectsError> {
         let index = self.open_index(file)?;
-        let head = self.repository.head().ok().and_then(|head| head.peel_to_tree().ok());
+        let head = self.repository.head().ok().and_then(|head| head.target());
+        let tree = head.and_then(|head| header::read(&self.repository, head).ok()).map(|commit| commit.tree);
+        let head = tree.map(|tree| self.repository.find_tree(tree)).transpose()?;
         let changes = self.repository.diff_tree_to_index(head.as_ref(), Some(&index), None)?;
         let path = |delta: git2::DiffDelta<'_>| {
             let file = if delta.new_file().path_bytes().is_some() { delta.new_file() } else { delta.old_file() };

@@ -325,6 +325,48 @@ fn what_git_would_refuse_elsewhere_stops_nobody() {
     fleet.run(&["publish"]).ends(ran.code).outcome("us", "published");
 }
 
+/// Nor does what people write into the headers of commits and tags, beside the bundles or in front of them.
+#[test]
+fn what_stands_in_headers_of_others_stops_no_run() {
+    let fleet = Fleet::with_credentials(1);
+    let origin = Origin::new(&fleet, "");
+    origin.publish(&[]).ends(0);
+    let make = |kind: &str, text: &str| {
+        fleet.write("odd", text);
+        let path = fleet.path("odd").display().to_string();
+        origin.git(&["hash-object", "-t", kind, "-w", "--literally", &path])
+    };
+    for (number, header) in [
+        "author A <a@x> 0000000005 +0000\ncommitter A <a@x> 0000000005 +0000\n\nm\n",
+        "author A\ncommitter A\n\nm\n",
+        "author A <a@x> 5 +0000\nauthor B <b@x> 5 +0000\ncommitter A <a@x> 5 99999\n\nm\n",
+        "committer A <a@x 5\n\nm\n",
+        "author A <a@x> 99999999999999999999 +0000\ncommitter A <a@x> 99999999999999999999 +0000\n\nm\n",
+        "author A <a@x> 5 +0000\ncommitter A <a@x> 5 +0000\nodd \u{0}\n\nm\n",
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        origin.commit_beside(&format!("echo {number} > README"));
+        let (tree, parent) = (origin.git(&["rev-parse", "main^{tree}"]), origin.git(&["rev-parse", "main"]));
+        let odd = make("commit", &format!("tree {tree}\nparent {parent}\n{header}"));
+        origin.git(&["update-ref", "refs/heads/main", &odd]);
+        let tag = make("tag", &format!("object {odd}\ntype commit\ntag t{number}\ntagger A\n\nm\n"));
+        origin.git(&["update-ref", &format!("refs/tags/t{number}"), &tag]);
+        for is_behind in [false, true] {
+            if is_behind {
+                origin.commit_beside(&format!("echo {number} > BESIDE"));
+            }
+            fleet.secret("eu", "c0", &format!("value: of {number} {is_behind}"));
+            fleet.run(&["publish"]).ends(0).outcome("eu", "published");
+            fleet.run(&["publish"]).ends(0).outcome("eu", "unchanged");
+            fleet.run(&["verify"]).ends(0);
+            fleet.run(&["log"]).ends(0);
+            fleet.run(&["exposure"]).ends(0);
+        }
+    }
+}
+
 /// A server that takes no such reference stops nobody.
 #[test]
 fn where_no_turn_can_be_taken_the_lease_decides() {

@@ -225,8 +225,12 @@ impl BranchShelf {
         }
     }
 
-    /// Whether nobody loses anything where a proposal goes: pouch made it, or the base has it.
+    /// Whether nobody loses anything where a proposal goes: pouch made it, or the base has it; and it is at a branch of its
+    /// own, not at a name for another one.
     fn may_go(&self, proposal: &Proposal) -> Result<bool, ShelfError> {
+        if self.local.is_symbolic(&self.target.reference()) {
+            return Ok(false);
+        }
         if proposal.is_own {
             return Ok(true);
         }
@@ -260,7 +264,8 @@ impl BranchShelf {
         let push = Push { git, folder: self.local.path(), remote, branch: moved, beside: &[], options };
         let (pushed, refused) = match stamp.and_then(|stamp| self.stamp_move(stamp)) {
             None => (outcome::push(&push, watch, stop)?, None),
-            Some(beside) => match outcome::push(&Push { beside: &[beside], ..push }, watch, stop) {
+            Some(Err(why)) => (outcome::push(&push, watch, stop)?, Some(why)),
+            Some(Ok(beside)) => match outcome::push(&Push { beside: &[beside], ..push }, watch, stop) {
                 Ok(Pushed::Moved) => (Pushed::Moved, None),
                 Ok(Pushed::Lost) => match self.way(&moved, &beside)? {
                     Way::Lost => (Pushed::Lost, None),
@@ -286,9 +291,11 @@ impl BranchShelf {
     fn way(&self, branch: &Move<'_>, stamp: &Move<'_>) -> Result<Way, ShelfError> {
         let references = [branch.reference.to_owned(), stamp.reference.to_owned()];
         let Local { git, remote, .. } = &*self.local;
-        let found = outcome::tips_of(git, remote, &references).map_err(|error| ShelfError::Unreachable {
-            message: format!("the output repository cannot be reached: {error}"),
-            help: error.help(remote),
+        let found = outcome::tips_of(git, remote, &references).map(|tips| tips.found).map_err(|error| {
+            ShelfError::Unreachable {
+                message: format!("the output repository cannot be reached: {error}"),
+                help: error.help(remote),
+            }
         })?;
         let at = |one: &Move<'_>| found.iter().find(|(name, _)| name == one.reference).map(|(_, id)| id.as_str());
         Ok(match (at(branch) == branch.from, at(stamp) == stamp.from) {
@@ -303,7 +310,11 @@ impl BranchShelf {
     /// # Errors
     /// As [`BranchShelf::push`].
     pub fn push_stamp(&self, stamp: &str, watch: &Watch<'_>, stop: &Stop) -> Result<Pushed, ShelfError> {
-        let Some(moved) = self.stamp_move(stamp) else { return Ok(Pushed::Moved) };
+        let moved = match self.stamp_move(stamp) {
+            None => return Ok(Pushed::Moved),
+            Some(Err(why)) => return Ok(Pushed::Contended(why)),
+            Some(Ok(moved)) => moved,
+        };
         let Local { git, remote, .. } = &*self.local;
         let push = Push { git, folder: self.local.path(), remote, branch: moved, beside: &[], options: &[] };
         let pushed = outcome::push(&push, watch, stop)?;
@@ -318,9 +329,15 @@ impl BranchShelf {
         Ok(pushed)
     }
 
-    fn stamp_move<'a>(&'a self, to: &'a str) -> Option<Move<'a>> {
+    /// How the stamp moves; why it does not, where what stands there is none of pouch's.
+    fn stamp_move<'a>(&'a self, to: &'a str) -> Option<Result<Move<'a>, String>> {
         let reference = self.target.stamp.as_deref()?;
-        Some(Move { reference, from: self.local.id(reference), to: Some(to) })
+        if self.local.is_symbolic(reference) {
+            return Some(Err(format!(
+                "{reference} only names another reference, which stays as it is; remove that name"
+            )));
+        }
+        Some(Ok(Move { reference, from: self.local.id(reference), to: Some(to) }))
     }
 
     fn keep_stamp(&self, stamp: Option<&str>) {

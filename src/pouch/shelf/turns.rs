@@ -66,6 +66,12 @@ impl<'a> Turns<'a> {
         if is_own || self.stale.contains(seen) || self.is_impatient() {
             return false;
         }
+        let git = self.git.clone();
+        let place = TurnPlace { git: &git, remote: &target.remote, reference: &reference };
+        if !self.waiting(|_| place.is_turn(seen)) {
+            self.stale.insert(seen.to_owned());
+            return false;
+        }
         self.session.ui.note(&format!("another run lost at {} and goes next; waiting for it", target.pushed()));
         self.waiting(|this| this.wait_out((target, &reference), seen));
         true

@@ -1,10 +1,10 @@
 //! A repository on this machine with the tips of branches of a remote one, fetched once for all that is done with it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use super::super::ShelfError;
-use super::outcome::tips_of;
+use super::outcome::{Tips, tips_of};
 use crate::git;
 use crate::git::kept::Kept;
 use crate::git::program::{Git, GitError};
@@ -26,6 +26,8 @@ pub struct Local {
     kept: Option<Kept>,
     /// Where the tip of each branch and stamp is, by its reference: a reference here, and the commit.
     tips: BTreeMap<String, (String, String)>,
+    /// Those references that only name another one.
+    symbolic: BTreeSet<String>,
     /// The runs that say that it is their turn, by the reference at which they do.
     turns: BTreeMap<String, String>,
 }
@@ -49,14 +51,14 @@ impl Local {
             },
         };
         let mut looks = 0_usize;
-        let (folder, turns, found) = loop {
+        let (folder, turns, found, symbolic) = loop {
             let folder = Scratch::new()?;
-            let found = tips_of(&git, remote, &[references, turns].concat()).map_err(unreached)?;
+            let Tips { found, symbolic } = tips_of(&git, remote, &[references, turns].concat()).map_err(unreached)?;
             let (held, found): (Vec<_>, Vec<_>) =
                 found.into_iter().partition(|(reference, _)| turns.contains(reference));
             looks += 1;
             match git::fetch_tips(&git, remote, &found, folder.path(), kept.as_ref()) {
-                Ok(()) => break (folder, held, found),
+                Ok(()) => break (folder, held, found, symbolic),
                 // One of several may be gone since, such as a proposal that somebody merged.
                 Err(error) if looks < LOOKS && error.is_for_want_of_a_reference() => {}
                 // Who may write beside the branch alone stops nobody: without what was noted, the branch tells.
@@ -66,7 +68,7 @@ impl Local {
                     let folder = Scratch::new()?;
                     let again = git::fetch_tips(&git, remote, &branches, folder.path(), kept.as_ref());
                     again.map_err(|_| unreached(error))?;
-                    break (folder, held, [branches, noted].concat());
+                    break (folder, held, [branches, noted].concat(), symbolic);
                 }
                 Err(error) => return Err(unreached(error)),
             }
@@ -74,7 +76,8 @@ impl Local {
         // What was not fetched has a name too, at which nothing is found.
         let tip = |(number, (reference, id)): (usize, (String, String))| (reference, (git::fetched(number), id));
         let tips = found.into_iter().enumerate().map(tip).collect();
-        Ok(Self { git, remote: remote.to_owned(), folder, kept, tips, turns: turns.into_iter().collect() })
+        let turns = turns.into_iter().filter(|(reference, _)| !symbolic.contains(reference)).collect();
+        Ok(Self { git, remote: remote.to_owned(), folder, kept, tips, symbolic, turns })
     }
 
     /// The repository's folder.
@@ -90,6 +93,11 @@ impl Local {
     /// The object at a reference of the remote repository, if there is one.
     pub(super) fn id(&self, reference: &str) -> Option<&str> {
         self.tips.get(reference).map(|(_, id)| id.as_str())
+    }
+
+    /// Whether a reference of the remote repository only names another one.
+    pub(super) fn is_symbolic(&self, reference: &str) -> bool {
+        self.symbolic.contains(reference)
     }
 
     /// Which run says at a reference that it is its turn.

@@ -5,6 +5,7 @@
 //! tells, the branch is looked at again for a while, and then the outcome is unknown and said to be.
 
 use std::cell::Cell;
+use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::path::Path;
 use std::sync::Arc;
@@ -363,27 +364,39 @@ fn is_policy(why: &str) -> bool {
         .any(|known| why.contains(known))
 }
 
-/// The commit at a reference of a remote repository.
-pub(super) fn tip_of(git: &Git, remote: &str, reference: &str) -> Result<Option<String>, GitError> {
-    Ok(tips_of(git, remote, &[reference.to_owned()])?.pop().map(|(_, id)| id))
+/// References of a remote repository.
+#[derive(Default)]
+pub(super) struct Tips {
+    /// Those that are there, with the commits that they are at.
+    pub(super) found: Vec<(String, String)>,
+    /// Those of them that only name another one: what is pushed to one of them, or removed there, is the other one.
+    pub(super) symbolic: BTreeSet<String>,
 }
 
-/// Those of the references that a remote repository has, with the commits that they are at.
-pub(super) fn tips_of(git: &Git, remote: &str, references: &[String]) -> Result<Vec<(String, String)>, GitError> {
+/// The commit at a reference of a remote repository.
+pub(super) fn tip_of(git: &Git, remote: &str, reference: &str) -> Result<Option<String>, GitError> {
+    Ok(tips_of(git, remote, &[reference.to_owned()])?.found.pop().map(|(_, id)| id))
+}
+
+/// Looks which of these references a remote repository has. Servers before git 2.18 do not say which are symbolic.
+pub(super) fn tips_of(git: &Git, remote: &str, references: &[String]) -> Result<Tips, GitError> {
     let operands: Vec<&OsStr> =
         [remote].into_iter().chain(references.iter().map(String::as_str)).map(OsStr::new).collect();
-    let out = git.run(None, "ls-remote", &["--quiet"], &operands)?;
+    let out = git.run(None, "ls-remote", &["--quiet", "--symref"], &operands)?;
     let text = String::from_utf8_lossy(&out);
+    let mut tips = Tips::default();
     // Git takes a name for the end of others too.
-    let named = |line: &str| {
-        let (id, reference) = line.split_once('\t')?;
-        references.iter().any(|known| known == reference).then(|| (reference.to_owned(), id.to_owned()))
-    };
-    let found: Vec<(String, String)> = text.lines().filter_map(named).collect();
-    match found.first() {
-        None => git.expects_git(remote).map(|()| found),
+    let lines = text.lines().filter_map(|line| line.split_once('\t'));
+    for (at, reference) in lines.filter(|(_, name)| references.iter().any(|known| known == name)) {
+        match at.strip_prefix("ref: ") {
+            Some(_) => _ = tips.symbolic.insert(reference.to_owned()),
+            None => tips.found.push((reference.to_owned(), at.to_owned())),
+        }
+    }
+    match tips.found.first() {
+        None => git.expects_git(remote).map(|()| tips),
         Some((_, long)) if long.len() > 40 => Err(GitError::Sha256),
-        Some(_) => Ok(found),
+        Some(_) => Ok(tips),
     }
 }
 

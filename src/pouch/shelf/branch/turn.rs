@@ -6,14 +6,20 @@
 
 use std::ffi::OsStr;
 
-use super::outcome::{lease, tip_of};
+use super::outcome::{lease, tips_of};
 use super::{ShelfError, unwritten};
+use crate::git;
+use crate::git::ancestors::ancestors;
 use crate::git::commits::{Author, Writer};
+use crate::git::objects;
 use crate::git::program::{Git, GitError};
 use crate::scratch::Scratch;
 
 /// The file of a turn's commit.
 const FILE: &str = "turn";
+
+/// The message of a turn's commit.
+const MESSAGE: &str = "A run of pouch lost against others, and goes next\n";
 
 /// The reference that stands for the turn at a branch.
 pub struct TurnPlace<'a> {
@@ -31,7 +37,9 @@ impl TurnPlace<'_> {
     /// # Errors
     /// Where the repository cannot be reached.
     pub fn holder(&self) -> Result<Option<String>, GitError> {
-        tip_of(self.git, self.remote, self.reference)
+        let tips = tips_of(self.git, self.remote, &[self.reference.to_owned()])?;
+        // What only names another reference is a turn of no run: to give it back would remove the other one.
+        Ok(tips.found.into_iter().find(|(name, _)| !tips.symbolic.contains(name)).map(|(_, id)| id))
     }
 
     /// Takes the turn that nobody has. `unique` keeps runs of the same second apart. Gives what stands for it now, or
@@ -43,10 +51,21 @@ impl TurnPlace<'_> {
         let folder = Scratch::new()?;
         self.git.make(folder.path()).map_err(|error| ShelfError::Git(error.to_string()))?;
         let writer = Writer::open(folder.path(), None).map_err(unwritten)?;
-        let message = "A run of pouch lost against others, and goes next\n";
-        let commit = writer.note((FILE, unique.as_bytes()), author, message).map_err(unwritten)?;
+        let commit = writer.note((FILE, unique.as_bytes()), author, MESSAGE).map_err(unwritten)?;
         let taken = self.push(Some(folder.path()), None, Some(&commit));
         Ok(taken.then_some(commit))
+    }
+
+    /// Whether a run of pouch wrote what stands there. Anything else is waited for by no run, and never removed.
+    pub fn is_turn(&self, seen: &str) -> bool {
+        let Ok(folder) = Scratch::new() else { return false };
+        let fetched = git::fetch(self.git, self.remote, self.reference, folder.path(), None);
+        let read = || {
+            let tip = objects::open(folder.path()).ok()?.commit(git::FETCHED).ok()?;
+            ancestors(folder.path(), tip, 1).ok()?.0.pop()
+        };
+        let turn = fetched.ok().and_then(|()| read());
+        turn.is_some_and(|turn| turn.id.to_string() == seen && turn.parent.is_empty() && turn.message == MESSAGE)
     }
 
     /// Gives a turn back, or takes it from a run that does not go on.

@@ -199,3 +199,40 @@ fn nothing_of_a_proposal_is_run_or_logged_in_with() {
     fleet.run(&[&["plan"], &way[..], &["--kubeconfig", &own]].concat());
     assert!(has_run());
 }
+
+/// A branch of one's own may be called as one of a remote, and a branch as a commit.
+#[test]
+fn a_name_with_two_readings_is_refused_wherever_a_revision_is_taken() {
+    let fleet = committed();
+    git(&fleet, &["update-ref", "refs/remotes/origin/main", "main"]);
+    git(&fleet, &["update-ref", "refs/heads/origin/main", "main"]);
+    let all: [&[&str]; 4] = [
+        &["plan", "--config-from", "origin/main"],
+        &["exposure", "--repo", ".", "--rev", "origin/main"],
+        &["log", "--repo", ".", "--rev", "origin/main"],
+        &["verify", "--repo", ".", "--rev", "origin/main"],
+    ];
+    // The control: both are one commit.
+    let before: Vec<i32> = all.iter().map(|words| fleet.run(words).code).collect();
+    assert_eq!(before[0], 0);
+    fleet.write("people/eu.txt", format!("{EU}\n{ESCROW}\n"));
+    git(&fleet, &["commit", "--quiet", "-am", "theirs"]);
+    git(&fleet, &["update-ref", "refs/heads/origin/main", "main"]);
+    for words in all {
+        let ran = fleet.run(words);
+        assert!([5, 64].contains(&ran.code), "{words:?}: {}", ran.stderr);
+        let ran = ran
+            .says("origin/main can mean different commits: refs/heads/origin/main is ")
+            .says("Name the one that is meant in full: refs/heads/origin/main or refs/remotes/origin/main.");
+        assert_eq!(ran.stdout, "", "{words:?}");
+    }
+    // In full it is one, also as a whole commit id that a branch is called like.
+    fleet.run(&["plan", "--config-from", "refs/remotes/origin/main"]).ends(0);
+    fleet.run(&["plan", "--config-from", "refs/heads/origin/main"]).says("recipient-added");
+    let id = Command::new("git").current_dir(fleet.path("")).args(["rev-parse", "main~1"]).output().unwrap().stdout;
+    let id = String::from_utf8(id).unwrap().trim().to_owned();
+    git(&fleet, &["update-ref", &format!("refs/heads/{id}"), "main"]);
+    git(&fleet, &["update-ref", &format!("refs/heads/{}", &id[..9]), "main"]);
+    fleet.run(&["plan", "--config-from", &id]).ends(0);
+    fleet.run(&["plan", "--config-from", &id[..9]]).says(&format!("commit {id} begins with it"));
+}

@@ -523,6 +523,29 @@ fn an_old_tree_with_its_stamp_is_looked_at() {
     assert!(!origin.files().contains(&file), "{}", ran.stderr);
 }
 
+/// What is pushed to a name for another reference moves the other one.
+#[test]
+fn a_name_in_place_of_a_stamp_leads_to_nothing_that_is_moved() {
+    let teams = Teams::new("");
+    let origin = teams.origin();
+    teams.settle();
+    let (reference, stamp) = teams.stamp();
+    origin.git(&["update-ref", "refs/heads/theirs", &stamp]);
+    origin.git(&["symbolic-ref", &reference, "refs/heads/theirs"]);
+    for round in 0..2 {
+        teams.set("team", "eu", &format!("round-{round}"));
+        let ran = teams.publish(&[]).0.ends(0).outcome("eu", "published");
+        ran.says("what was read is not noted beside the branch").says("only names another reference");
+        assert_eq!(origin.git(&["rev-parse", "theirs", &reference]), format!("{stamp}\n{stamp}"));
+    }
+    // The control: without the name it is moved.
+    origin.git(&["symbolic-ref", "--delete", &reference]);
+    origin.git(&["update-ref", &reference, &stamp]);
+    teams.set("team", "eu", "at last");
+    teams.publish(&[]).0.ends(0).outcome("eu", "published");
+    assert_ne!(teams.stamp().1, stamp);
+}
+
 /// Whatever becomes of the stamp, the branch is published.
 #[test]
 fn a_stamp_that_cannot_be_moved_stops_nobody() {

@@ -88,6 +88,9 @@ fn pushes(fleet: &Fleet, to: &str) -> usize {
     fleet.read("log").lines().filter(|line| line.contains(to)).count()
 }
 
+/// The message of a commit by which a run says that it goes next.
+const GOES_NEXT: &str = "A run of pouch lost against others, and goes next";
+
 /// The reference at which a run says that it goes next.
 fn turn_reference() -> String {
     let digest = pouch_core::hash::sha256_hex(b"main\nbundles");
@@ -200,7 +203,11 @@ fn nobody_waits_for_long_for_a_run_that_goes_next_and_does_not_go() {
     fleet.configure("reuseKey", "limits: {git: {settle: 2s}}\nreuseKey");
     origin.publish(&[]).ends(0);
     let turn = turn_reference();
-    let take = || _ = origin.git(&["update-ref", &turn, "main"]);
+    let take = || {
+        let people = ["-c", "user.name=o", "-c", "user.email=o@x"];
+        let made = origin.git(&[&people[..], &["commit-tree", "-m", GOES_NEXT, "main^{tree}"]].concat());
+        origin.git(&["update-ref", &turn, &made]);
+    };
     let waits = "another run lost at branch main of ";
     take();
     // Who only looks, or does not want to wait, does not.
@@ -225,6 +232,40 @@ fn nobody_waits_for_long_for_a_run_that_goes_next_and_does_not_go() {
     assert!(!fleet.run(&["publish"]).ends(0).stderr.contains(waits));
 }
 
+/// At its reference there may be what no run of pouch wrote, or a name for something else. None of it is waited for or
+/// removed; the controls are the tests beside this one.
+#[test]
+fn what_stands_for_no_turn_stays_where_it_is() {
+    let fleet = Fleet::with_credentials(1);
+    let origin = Origin::new(&fleet, "");
+    fleet.configure("reuseKey", "limits: {git: {settle: 1s}}\nreuseKey");
+    origin.publish(&[]).ends(0);
+    let turn = turn_reference();
+    let people = ["-c", "user.name=o", "-c", "user.email=o@x"];
+    let made = |message| origin.git(&[&people[..], &["commit-tree", "-m", message, "main^{tree}"]].concat());
+    let (real, other) = (made(GOES_NEXT), made("something else"));
+    for (number, (commit, is_name)) in [(&real, true), (&other, true), (&other, false)].into_iter().enumerate() {
+        let theirs = if is_name { "refs/heads/theirs" } else { &turn };
+        origin.git(&["update-ref", theirs, commit]);
+        if is_name {
+            origin.git(&["symbolic-ref", &turn, theirs]);
+        }
+        fleet.secret("eu", "c0", &format!("value: changed-{number}"));
+        let ran = fleet.run(&["publish"]).ends(0).outcome("eu", "published");
+        assert!(!ran.stderr.contains("goes next"), "{number}: {}", ran.stderr);
+        // Nor where the run asks for its turn itself.
+        fleet.write("log", "");
+        fleet.secret("eu", "c0", &format!("value: lost-{number}"));
+        let others = origin.other_writer("cat /proc/sys/kernel/random/uuid >> bundles/README.md");
+        let script = at_each_push(&fleet, 2, &others);
+        Ran::from(origin.wrapped(&script, &[]).output().unwrap()).ends(0).outcome("eu", "published");
+        assert_eq!(origin.git(&["rev-parse", theirs, &turn]), format!("{commit}\n{commit}"), "{number}");
+        if is_name {
+            origin.git(&["symbolic-ref", "--delete", &turn]);
+        }
+    }
+}
+
 /// Who moves it all the time makes a run wait for a few times that long, by the clock, however slow the server is.
 #[test]
 fn nobody_waits_for_long_for_many_that_go_next() {
@@ -235,9 +276,11 @@ fn nobody_waits_for_long_for_many_that_go_next() {
     fleet.secret("eu", "c0", "value: changed");
     let moved = format!(
         "case \" $* \" in *' ls-remote '*) sleep 0.5; git --git-dir='{0}' -c user.name=o -c user.email=o@x \
-         commit-tree -m $(date +%N) 'main^{{tree}}' | xargs git --git-dir='{0}' update-ref {1};; esac",
+         -c user.useConfigOnly=true commit-tree -m '{2}' $(date +%N | git --git-dir='{0}' hash-object -w --stdin | \
+         sed 's/.*/100644 blob &\tturn/' | git --git-dir='{0}' mktree) | xargs git --git-dir='{0}' update-ref {1};; esac",
         origin.path().display(),
         turn_reference(),
+        GOES_NEXT,
     );
     let began = Instant::now();
     Ran::from(origin.wrapped(&moved, &[]).output().unwrap()).ends(0).outcome("eu", "published");

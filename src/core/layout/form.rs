@@ -18,6 +18,8 @@ pub enum Form {
     Special,
     /// A file of more than [`MOST_BYTES`].
     Large,
+    /// A folder that stands in many places of the tree, and is not looked into again.
+    Repeated,
 }
 
 impl Form {
@@ -30,6 +32,7 @@ impl Form {
             Form::Submodule => "is a submodule",
             Form::Special => "is no plain file",
             Form::Large => "is larger than 64 MiB",
+            Form::Repeated => "is a folder that stands in too many places",
         }
     }
 }

@@ -112,7 +112,7 @@ pub(super) fn looked(looked: &Looked) -> Vec<Text> {
     }
     let skipped = &looked.skipped;
     if skipped.count > 0 {
-        let files = counted(skipped.count, "file or folder", "files or folders");
+        let files = counted(skipped.count, "file, folder or commit", "files, folders or commits");
         lines.push(Text::of(
             Tone::Strong,
             format!("{files} could not be read, so what they hold is not in this answer:"),

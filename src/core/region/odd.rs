@@ -100,7 +100,7 @@ mod tests {
         let code = |form| of(form).findings(&"eu".into()).first().map(|finding| finding.code);
         assert_eq!(code(Form::Executable), Some(Code::NotAsPublished));
         assert!(!of(Form::Executable).is_more_than_marked() && !of(Form::Executable).is_nothing());
-        for form in [Form::Link, Form::Submodule, Form::Special, Form::Large] {
+        for form in [Form::Link, Form::Submodule, Form::Special, Form::Large, Form::Repeated] {
             assert_eq!(code(form), Some(Code::ForeignFile));
             assert!(of(form).is_more_than_marked());
         }

@@ -69,7 +69,7 @@ impl Lines {
         let (current, at) = (&looked.current, dated(&looked.commit, false));
         self.line(0, format!("{commits}{since} of {references}; published now is {current} at {at}"));
         if looked.skipped.count > 0 {
-            let files = counted(looked.skipped.count, "file or folder", "files or folders");
+            let files = counted(looked.skipped.count, "file, folder or commit", "files, folders or commits");
             self.title(0, format!("{files} could not be read, so what they hold is not in this answer:"));
             for SkippedFile { path, why } in &looked.skipped.files {
                 self.line(1, format!("{path}: {why}"));

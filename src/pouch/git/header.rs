@@ -7,6 +7,12 @@ use git2::{ErrorClass, ErrorCode, ObjectType, Oid, Repository};
 
 use super::address::is_commit_id;
 
+/// The largest commit that is read, in bytes; one of pouch's own has some hundred for each region.
+const MOST_BYTES: usize = 128 << 20;
+
+/// The longest message that is kept, in bytes.
+const MOST_MESSAGE: usize = 16 << 20;
+
 /// A commit.
 pub(super) struct Header {
     /// The folder that it holds.
@@ -17,7 +23,7 @@ pub(super) struct Header {
     pub(super) seconds: i64,
     /// Its author's name; bytes that are no UTF-8 are replaced.
     pub(super) author: String,
-    /// Its message; empty if that is no UTF-8.
+    /// Its message; empty if that is no UTF-8, or longer than any of pouch's.
     pub(super) message: String,
 }
 
@@ -31,15 +37,23 @@ impl Header {
 /// Reads a commit.
 ///
 /// # Errors
-/// Where it is not there, is no commit, or names no tree.
+/// Where it is not there, is no commit, or is [`is_odd`].
 pub(super) fn read(repository: &Repository, id: Oid) -> Result<Header, git2::Error> {
     let odb = repository.odb()?;
-    let object = odb.read(id)?;
-    if object.kind() != ObjectType::Commit {
-        return Err(no_commit(id));
+    match odb.read_header(id)? {
+        (_, kind) if kind != ObjectType::Commit => Err(no_commit(id)),
+        (size, _) if size > MOST_BYTES => Err(odd(format!("commit {id} has more than {MOST_BYTES} bytes"))),
+        _ => parse(odb.read(id)?.data()).ok_or_else(|| odd(format!("commit {id} names no tree"))),
     }
-    let unreadable = || git2::Error::new(ErrorCode::Invalid, ErrorClass::Object, format!("commit {id} names no tree"));
-    parse(object.data()).ok_or_else(unreadable)
+}
+
+fn odd(what: String) -> git2::Error {
+    git2::Error::new(ErrorCode::Invalid, ErrorClass::Object, what)
+}
+
+/// Whether what is wrong is an object that is all there, and that git would not make: not damage.
+pub(super) fn is_odd(error: &git2::Error) -> bool {
+    error.code() == ErrorCode::Invalid && error.class() == ErrorClass::Object
 }
 
 /// An object that tags lead to from another one.
@@ -55,19 +69,20 @@ pub(super) struct Peeled {
 /// Follows tags from an object to what is none.
 ///
 /// # Errors
-/// Where one of them is not there.
+/// Where one of them is not there, or is [`is_odd`].
 pub(super) fn peel(repository: &Repository, mut id: Oid) -> Result<Peeled, git2::Error> {
     let odb = repository.odb()?;
     let mut tagged: Option<i64> = None;
     loop {
-        let kind = odb.read_header(id)?.1;
+        let (size, kind) = odb.read_header(id)?;
         if kind != ObjectType::Tag {
             return Ok(Peeled { id, kind, tagged });
         }
+        if size > MOST_BYTES {
+            return Err(odd(format!("tag {id} has more than {MOST_BYTES} bytes")));
+        }
         let tag = odb.read(id)?;
-        let unreadable =
-            || git2::Error::new(ErrorCode::Invalid, ErrorClass::Object, format!("tag {id} names no object"));
-        let (target, seconds) = parse_tag(tag.data()).ok_or_else(unreadable)?;
+        let (target, seconds) = parse_tag(tag.data()).ok_or_else(|| odd(format!("tag {id} names no object")))?;
         (id, tagged) = (target, tagged.into_iter().chain(seconds).min());
     }
 }
@@ -127,8 +142,8 @@ fn parse(data: &[u8]) -> Option<Header> {
     let lines: Vec<&[u8]> = lines.collect();
     let of = |name: &[u8]| lines.iter().find_map(|line| line.strip_prefix(name)).unwrap_or_default();
     let (seconds, author) = (time_of(of(b"committer ")).unwrap_or_default(), name_of(of(b"author ")));
-    let message = std::str::from_utf8(message).unwrap_or_default().to_owned();
-    Some(Header { tree, parents, seconds, author, message })
+    let message = std::str::from_utf8(message).ok().filter(|text| text.len() <= MOST_MESSAGE).unwrap_or_default();
+    Some(Header { tree, parents, seconds, author, message: message.to_owned() })
 }
 
 /// Reads the text of a tag: the object that it names, and its time if it says one.

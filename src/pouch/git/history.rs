@@ -7,25 +7,34 @@
 mod asked;
 mod graph;
 pub mod line;
+mod passed;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use git2::{Oid, Repository, RepositoryOpenFlags};
+use git2::{ErrorClass, ObjectType, Oid, Repository, RepositoryOpenFlags};
 
 use self::asked::FOLDER;
 pub use self::asked::{HistoryError, Since, Wanted};
 use self::graph::{Commit, Graph};
-use super::objects::{Id, Kind, MOST_DEPTH, ObjectsError, kind_of, opened};
-use crate::stop::{Stop, Stopped};
+pub use self::passed::PassedOver;
+use self::passed::commit_called;
+use super::objects::{Again, Id, Kind, MOST_DEPTH, kind_of, opened};
+use crate::stop::Stop;
 
 /// The most entries of folders that are looked at for one commit.
 const MOST_ENTRIES: usize = 10_000_000;
 
+/// The most entries that are looked at again, as [`Again`] bounds them for one commit, in all commits together.
+const MOST_AGAIN_IN_ALL: usize = 10_000_000;
+
 /// The most files, each counted once for each content.
 const MOST_FILES: usize = 10_000_000;
+
+/// The largest folder that is read, in bytes: about a million entries.
+const MOST_BYTES: usize = 32 << 20;
 
 /// The most entries of folders that are kept for the next commit.
 const MOST_KEPT: usize = 400_000;
@@ -73,8 +82,8 @@ pub struct History {
     pub current_commit: Option<usize>,
     /// The files that count, sorted by path and content.
     pub files: Vec<Span>,
-    /// The paths of folders that were too deep to look into, or of a folder above each.
-    pub too_deep: Vec<String>,
+    /// Parts that were not looked into.
+    pub passed: PassedOver,
 }
 
 /// The folder of the repository that `path` is in, if it is not one itself.
@@ -109,24 +118,23 @@ pub enum Below {
 /// Reads the history of the repository at `path`: the files that `counts` lets count.
 ///
 /// # Errors
-/// Where the repository is missing, shallow or too large, or lacks a reference that is asked for, or the run
-/// should end.
+/// Where the repository is missing or shallow, or lacks a reference that is asked for, or the run should end.
 pub fn read(path: &Path, wanted: &Wanted<'_>, counts: Counts<'_>, stop: &Stop) -> Result<History, HistoryError> {
     let repository = whole(path)?;
-    let graph = Graph::of(&repository, wanted, stop)?;
-    let mut walker = Walker::new(&repository, counts, stop);
+    let mut graph = Graph::of(&repository, wanted, stop)?;
+    let mut walker = Walker::new(&repository, counts, stop, std::mem::take(&mut graph.passed));
     for (number, commit) in graph.commits.iter().enumerate().filter(|(_, commit)| commit.loose.is_none()) {
         stop.check()?;
-        walker.commit(&graph, number, commit).map_err(|fault| fault.of(commit))?;
+        walker.commit(&graph, number, commit)?;
     }
     for (number, commit) in graph.commits.iter().enumerate().filter(|(_, commit)| commit.loose.is_some()) {
         stop.check()?;
-        let files = walker.all(commit).and_then(|files| walker.touch_new(number, files));
-        files.map_err(|fault| fault.of(commit))?;
+        let files = walker.all(commit)?;
+        walker.touch_new(number, files);
     }
     let mut now = BTreeSet::new();
     if let Some(commit) = graph.current.and_then(|number| graph.commits.get(number)) {
-        now.extend(walker.all(commit).map_err(|fault| fault.of(commit))?);
+        now.extend(walker.all(commit)?);
     }
     let span = |(file, (first, last)): (File, (usize, usize))| {
         let now = now.contains(&file);
@@ -146,7 +154,7 @@ pub fn read(path: &Path, wanted: &Wanted<'_>, counts: Counts<'_>, stop: &Stop) -
         current: graph.called,
         current_commit: graph.current,
         files,
-        too_deep: walker.too_deep.into_values().collect(),
+        passed: walker.passed,
     })
 }
 
@@ -166,39 +174,6 @@ type File = (Arc<str>, Kind, Oid);
 struct Difference {
     removed: Vec<File>,
     added: Vec<File>,
-}
-
-/// Why a walk through folders ends early.
-enum Fault {
-    Objects(ObjectsError),
-    TooMuch(usize),
-    Stopped(Stopped),
-}
-
-impl Fault {
-    fn of(self, commit: &Commit) -> HistoryError {
-        self.at(commit.id)
-    }
-
-    fn at(self, commit: Oid) -> HistoryError {
-        match self {
-            Fault::Objects(error) => error.into(),
-            Fault::TooMuch(most) => HistoryError::TooMuch { commit: commit.to_string(), most },
-            Fault::Stopped(stopped) => stopped.into(),
-        }
-    }
-}
-
-impl From<git2::Error> for Fault {
-    fn from(error: git2::Error) -> Self {
-        Fault::Objects(error.into())
-    }
-}
-
-impl From<Stopped> for Fault {
-    fn from(stopped: Stopped) -> Self {
-        Fault::Stopped(stopped)
-    }
 }
 
 /// Where a walk is.
@@ -221,14 +196,20 @@ struct Walker<'r> {
     kept: usize,
     paths: BTreeSet<Arc<str>>,
     spans: BTreeMap<File, (usize, usize)>,
-    too_deep: BTreeMap<Oid, String>,
+    passed: PassedOver,
+    /// The commit that is looked at.
+    at: Oid,
     /// How many more entries may be looked at for this commit.
     left: usize,
+    /// The folders that were looked into for this commit, of the old side and of the new one.
+    again: [Again; 2],
+    /// How many more entries may be looked at for all commits in folders that were looked into before.
+    again_in_all: usize,
     stop: &'r Stop,
 }
 
 impl<'r> Walker<'r> {
-    fn new(repository: &'r Repository, counts: Counts<'r>, stop: &'r Stop) -> Self {
+    fn new(repository: &'r Repository, counts: Counts<'r>, stop: &'r Stop, passed: PassedOver) -> Self {
         Self {
             repository,
             counts,
@@ -237,8 +218,11 @@ impl<'r> Walker<'r> {
             kept: 0,
             paths: BTreeSet::new(),
             spans: BTreeMap::new(),
-            too_deep: BTreeMap::new(),
+            passed,
+            at: Oid::ZERO_SHA1,
             left: 0,
+            again: Default::default(),
+            again_in_all: MOST_AGAIN_IN_ALL,
             stop,
         }
     }
@@ -247,52 +231,54 @@ impl<'r> Walker<'r> {
     ///
     /// The first commit that has a file has no earlier parent with the file, which is therefore added there;
     /// the last one has no child with the file, which is therefore removed in each child, if there are any.
-    fn commit(&mut self, graph: &Graph, number: usize, commit: &Commit) -> Result<(), Fault> {
+    fn commit(&mut self, graph: &Graph, number: usize, commit: &Commit) -> Result<(), HistoryError> {
+        self.at = commit.id;
         let tree_of = |parent: usize| graph.commits.get(parent).map(|parent| parent.holds);
         let mut parents = commit.parents.iter().copied();
         let first = parents.next();
         let Difference { removed, added } = self.between(first.and_then(tree_of), commit.holds)?;
-        self.touch(number, added)?;
+        self.touch(number, added);
         if let Some(first) = first {
-            self.touch(first, removed)?;
+            self.touch(first, removed);
         }
         for parent in parents {
             let Difference { removed, .. } = self.between(tree_of(parent), commit.holds)?;
-            self.touch(parent, removed)?;
+            self.touch(parent, removed);
         }
         if !commit.has_children && first.is_some() {
             let all = self.all(commit)?;
-            self.touch(number, all)?;
+            self.touch(number, all);
         }
         Ok(())
     }
 
     /// Notes that a commit has files.
-    fn touch(&mut self, number: usize, files: Vec<File>) -> Result<(), Fault> {
+    fn touch(&mut self, number: usize, files: Vec<File>) {
         for file in files {
+            if self.spans.len() >= MOST_FILES && !self.spans.contains_key(&file) {
+                self.passed.add(&commit_called(self.at), "there are 10,000,000 other files and contents already");
+                continue;
+            }
             let (first, last) = self.spans.entry(file).or_insert((number, number));
             (*first, *last) = (number.min(*first), number.max(*last));
         }
-        if self.spans.len() > MOST_FILES { Err(Fault::TooMuch(MOST_FILES)) } else { Ok(()) }
     }
 
     /// Notes that something else than a commit has files. Nobody knows since when, so it counts only for files
     /// that no commit has.
-    fn touch_new(&mut self, number: usize, files: Vec<File>) -> Result<(), Fault> {
+    fn touch_new(&mut self, number: usize, files: Vec<File>) {
         let files = files.into_iter().filter(|file| !self.spans.contains_key(file)).collect();
-        self.touch(number, files)
+        self.touch(number, files);
     }
 
     /// All files of a commit, or of what a reference leads to without one.
-    fn all(&mut self, commit: &Commit) -> Result<Vec<File>, Fault> {
+    fn all(&mut self, commit: &Commit) -> Result<Vec<File>, HistoryError> {
+        self.at = commit.id;
         match commit.loose {
             None => Ok(self.between(None, commit.holds)?.added),
             Some(Kind::Folder) => {
-                let mut found = Difference::default();
-                self.left = MOST_ENTRIES;
                 let place = Place { path: "", depth: 0, inside: true, below: Below::Reference };
-                self.folders(place, None, Some(commit.holds), &mut found)?;
-                Ok(found.added)
+                Ok(self.below(place, None, commit.holds)?.added)
             }
             Some(kind) => {
                 let path = commit.id.to_string();
@@ -303,11 +289,14 @@ impl<'r> Walker<'r> {
     }
 
     /// What differs between two whole trees.
-    fn between(&mut self, old: Option<Oid>, new: Oid) -> Result<Difference, Fault> {
+    fn between(&mut self, old: Option<Oid>, new: Oid) -> Result<Difference, HistoryError> {
+        self.below(Place { path: "", depth: 0, inside: false, below: Below::Commit }, old, new)
+    }
+
+    fn below(&mut self, place: Place<'_>, old: Option<Oid>, new: Oid) -> Result<Difference, HistoryError> {
         let mut found = Difference::default();
-        self.left = MOST_ENTRIES;
+        (self.left, self.again) = (MOST_ENTRIES, Default::default());
         if old != Some(new) {
-            let place = Place { path: "", depth: 0, inside: false, below: Below::Commit };
             self.folders(place, old, Some(new), &mut found)?;
         }
         Ok(found)
@@ -320,13 +309,12 @@ impl<'r> Walker<'r> {
         old: Option<Oid>,
         new: Option<Oid>,
         found: &mut Difference,
-    ) -> Result<(), Fault> {
+    ) -> Result<(), HistoryError> {
         if place.depth > MOST_DEPTH {
-            let ids = old.into_iter().chain(new);
-            self.too_deep.extend(ids.map(|id| (id, place.path.to_owned())));
+            self.passed.add(place.path, TOO_DEEP);
             return Ok(());
         }
-        let (old, new) = (self.tree(old)?, self.tree(new)?);
+        let (old, new) = (self.side(Side::Old, old, place)?, self.side(Side::New, new, place)?);
         let mut folders: BTreeMap<&[u8], [Vec<Oid>; 2]> = BTreeMap::new();
         for (entry, side) in only_in_one(&old, &new) {
             match entry.kind {
@@ -371,45 +359,53 @@ impl<'r> Walker<'r> {
     }
 
     /// Whether a folder has a folder called `regions` somewhere below, or something in the place of one.
-    fn holds(&mut self, id: Oid, place: Place<'_>) -> Result<bool, Fault> {
+    fn holds(&mut self, id: Oid, place: Place<'_>) -> Result<bool, HistoryError> {
         if let Some(known) = self.holds.get(&id) {
             return Ok(*known);
         }
         let mut holds = false;
         if place.depth > MOST_DEPTH {
             // Unknown; anything deeper counts for nothing anyhow.
-            self.too_deep.insert(id, place.path.to_owned());
+            self.passed.add(place.path, TOO_DEEP);
             return Ok(false);
         }
         let below = Place { depth: place.depth.saturating_add(1), ..place };
-        for entry in self.tree(Some(id))?.iter().filter(|entry| entry.kind != Kind::File) {
+        for entry in self.tree(Some(id), place)?.iter().filter(|entry| entry.kind != Kind::File) {
             let is_folder = entry.kind == Kind::Folder;
             if *entry.name == *FOLDER.as_bytes() || (is_folder && self.holds(entry.id, below)?) {
                 holds = true;
                 break;
             }
         }
-        self.holds.insert(id, holds);
+        if self.left > 0 {
+            self.holds.insert(id, holds);
+        }
         Ok(holds)
     }
 
-    /// A folder's entries, sorted here: a hostile tree need not keep to git's own order.
-    fn tree(&mut self, id: Option<Oid>) -> Result<Tree, Fault> {
+    /// One side of a difference. The same folder in many places of one commit is looked into in the first ones.
+    fn side(&mut self, side: Side, id: Option<Oid>, place: Place<'_>) -> Result<Tree, HistoryError> {
+        let tree = self.tree(id, place)?;
+        let [old, new] = &mut self.again;
+        let again = if side == Side::Old { old } else { new };
+        let more = id.map_or(Some(0), |id| again.enter(Id(id), tree.len()));
+        if let Some(left) = more.and_then(|more| self.again_in_all.checked_sub(more)) {
+            self.again_in_all = left;
+            return Ok(tree);
+        }
+        self.passed.add(place.path, "the same folders stand in too many places");
+        Ok(Rc::new([]))
+    }
+
+    /// A folder's entries, sorted here: a hostile tree need not keep to git's own order. None where it is passed over.
+    fn tree(&mut self, id: Option<Oid>, place: Place<'_>) -> Result<Tree, HistoryError> {
         self.stop.check()?;
-        let Some(id) = id else { return Ok(Rc::new([])) };
+        let Some(id) = id.filter(|id| !id.is_zero()) else { return Ok(Rc::new([])) };
         let known = self.trees.get(&id).cloned();
         let tree = match known {
             Some(tree) => tree,
             None => {
-                let read = self.repository.find_tree(id)?;
-                let entry = |entry: git2::TreeEntry<'_>| Entry {
-                    name: Box::from(entry.name_bytes()),
-                    kind: kind_of(&entry),
-                    id: entry.id(),
-                };
-                let mut entries: Vec<Entry> = read.iter().map(entry).collect();
-                entries.sort_unstable();
-                let tree: Tree = Rc::from(entries);
+                let tree = self.read(id, place)?;
                 if self.kept > MOST_KEPT {
                     self.trees.clear();
                     self.kept = 0;
@@ -419,8 +415,41 @@ impl<'r> Walker<'r> {
                 tree
             }
         };
-        self.left = self.left.checked_sub(tree.len().saturating_add(1)).ok_or(Fault::TooMuch(MOST_ENTRIES))?;
-        Ok(tree)
+        match self.left.checked_sub(tree.len().saturating_add(1)) {
+            Some(left) => {
+                self.left = left;
+                Ok(tree)
+            }
+            None => {
+                self.left = 0;
+                self.passed.add(&commit_called(self.at), "it has more than 10,000,000 files and folders");
+                Ok(Rc::new([]))
+            }
+        }
+    }
+
+    /// Reads a folder, if it is one that git makes and no larger than one may be.
+    fn read(&mut self, id: Oid, place: Place<'_>) -> Result<Tree, HistoryError> {
+        let why = match self.repository.odb()?.read_header(id)? {
+            (_, kind) if kind != ObjectType::Tree => "it is no folder, and stands as one",
+            (size, _) if size > MOST_BYTES => "a folder there is larger than 32 MiB",
+            _ => match self.repository.find_tree(id) {
+                Ok(read) => {
+                    let entry = |entry: git2::TreeEntry<'_>| Entry {
+                        name: Box::from(entry.name_bytes()),
+                        kind: kind_of(&entry),
+                        id: entry.id(),
+                    };
+                    let mut entries: Vec<Entry> = read.iter().map(entry).collect();
+                    entries.sort_unstable();
+                    return Ok(Rc::from(entries));
+                }
+                Err(error) if error.class() == ErrorClass::Tree => "git cannot read a folder there",
+                Err(error) => return Err(error.into()),
+            },
+        };
+        self.passed.add(place.path, why);
+        Ok(Rc::new([]))
     }
 
     /// A path, shared among the files that have it.
@@ -434,7 +463,10 @@ impl<'r> Walker<'r> {
     }
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
+/// Why a folder is passed over, and all below.
+const TOO_DEEP: &str = "a folder there lies too deep";
+
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Side {
     Old,
     New,

@@ -173,6 +173,9 @@ pub const MOST_DEPTH: usize = 64;
 /// The most files and folders of a tree.
 pub const MOST_ENTRIES: usize = 1_000_000;
 
+/// The most entries of a tree that are looked at again, in folders that stand at several paths.
+const MOST_AGAIN: usize = 100_000;
+
 /// The most bytes that the files of a tree have together.
 pub const MOST_TOGETHER: usize = 1 << 30;
 
@@ -204,6 +207,29 @@ impl Budget {
             return Err(ObjectsError::TooMuch(format!("the files have more than {MOST_TOGETHER} bytes together")));
         }
         Ok(())
+    }
+}
+
+/// The folders of one tree that were looked into. A few that hold each other can make up billions of paths, so the same one
+/// is looked into at further paths only where that is little.
+pub struct Again {
+    met: BTreeSet<Id>,
+    left: usize,
+}
+
+impl Default for Again {
+    fn default() -> Self {
+        Self { met: BTreeSet::new(), left: MOST_AGAIN }
+    }
+}
+
+impl Again {
+    /// Counts a folder with so many entries. Gives how many of them are looked at once more, or nothing where that is too
+    /// much.
+    pub fn enter(&mut self, folder: Id, entries: usize) -> Option<usize> {
+        let more = if self.met.insert(folder) { 0 } else { entries };
+        self.left = self.left.checked_sub(more)?;
+        Some(more)
     }
 }
 
@@ -515,6 +541,17 @@ pub fn work_tree(folder: &Path) -> WorkTree {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_folder_is_looked_into_again_where_that_is_little() {
+        let (mut again, id) = (Again::default(), |byte| Id(Oid::from_bytes(&[byte; 20]).unwrap()));
+        assert_eq!([1, 2].map(|number| again.enter(id(number), usize::MAX)), [Some(0), Some(0)]);
+        assert_eq!(again.enter(id(1), MOST_AGAIN - 2), Some(MOST_AGAIN - 2));
+        assert_eq!(
+            [(2, 3), (2, 2), (1, 1), (3, 9)].map(|(number, of)| again.enter(id(number), of)),
+            [None, Some(2), None, Some(0)]
+        );
+    }
 
     #[test]
     fn names_that_are_not_told_are_counted() {

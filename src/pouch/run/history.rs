@@ -10,7 +10,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use pouch_core::config::Fleet;
 use pouch_core::history::manifest::{Brought, Reads};
-use pouch_core::history::{File, Skipped, SkippedFile, directory_of};
+use pouch_core::history::{File, Skipped, directory_of};
 use pouch_core::listing::counted;
 use pouch_core::name::Directory;
 use pouch_core::node::Interner;
@@ -18,7 +18,7 @@ use pouch_core::reuse::{KeyRing, manifest_verifies};
 use rayon::prelude::*;
 
 use crate::error::Failure;
-use crate::git::history::HistoryError;
+use crate::git::history::{HistoryError, PassedOver};
 use crate::git::objects::{self, Id, Kind, ObjectsError, Store};
 use crate::harden::wiped;
 use crate::stop::Stop;
@@ -32,9 +32,6 @@ const MOST_VERSIONS: usize = 256;
 
 /// The least files that are read by one view of the repository.
 const LEAST_FILES: usize = 128;
-
-/// The most skipped files that are named.
-const MOST_NAMED: usize = 20;
 
 /// A repository while its files are read.
 #[derive(Clone, Copy)]
@@ -160,36 +157,6 @@ impl Desk {
     }
 }
 
-/// The files and folders that could not be looked at.
-#[derive(Default)]
-pub(in crate::run) struct PassedOver(BTreeSet<SkippedFile>);
-
-impl PassedOver {
-    /// Notes one.
-    pub fn add(&mut self, path: &str, why: &str) {
-        self.0.insert(SkippedFile { path: path.to_owned(), why: why.to_owned() });
-    }
-
-    /// Notes something that is no file.
-    pub fn add_kind(&mut self, path: &str, kind: Kind) {
-        match kind {
-            Kind::Link => self.add(path, "it is a symlink, and none is followed"),
-            Kind::Submodule => self.add(path, "it is a submodule, which is a repository of its own"),
-            Kind::File | Kind::Folder => {}
-        }
-    }
-
-    /// Notes folders that are not looked into.
-    pub fn add_deep(&mut self, folders: Vec<String>) {
-        folders.iter().for_each(|path| self.add(path, "a folder there lies too deep"));
-    }
-
-    /// Counts them, and names the first.
-    pub fn told(self) -> Skipped {
-        Skipped { count: self.0.len(), files: self.0.into_iter().take(MOST_NAMED).collect() }
-    }
-}
-
 /// Decides whether something in a commit can have to do with bundles.
 pub(in crate::run) fn counts(path: &str, kind: Kind) -> bool {
     match kind {
@@ -231,7 +198,7 @@ pub(in crate::run) fn warn_of(skipped: &Skipped, ui: &Ui) {
         let first: Vec<String> = first.iter().map(|(path, why)| format!("{path}: {why}")).collect();
         ui.warn(&format!(
             "{} could not be read, so what they hold is not in the answer: {}",
-            counted(count, "file or folder", "files or folders"),
+            counted(count, "file, folder or commit", "files, folders or commits"),
             first.join("; ")
         ));
     }

@@ -80,6 +80,7 @@ pub(super) fn form_of(mode: Mode) -> Form {
         Mode::Link => Form::Link,
         Mode::Submodule => Form::Submodule,
         Mode::Nameless => Form::Special,
+        Mode::Repeated => Form::Repeated,
     }
 }
 

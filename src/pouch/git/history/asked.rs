@@ -35,14 +35,6 @@ pub enum HistoryError {
     /// It is not all there.
     #[error("the repository at {0} is shallow: what its history held is not there")]
     Shallow(String),
-    /// There is more than is looked at.
-    #[error("commit {commit} has more than {most} files and folders below `{FOLDER}`")]
-    TooMuch {
-        /// The commit.
-        commit: String,
-        /// The bound.
-        most: usize,
-    },
     /// An object cannot be read.
     #[error(transparent)]
     Objects(#[from] ObjectsError),
@@ -64,9 +56,6 @@ impl HistoryError {
             HistoryError::Shallow(path) => format!("Fetch the rest: git -C {} fetch --unshallow", shell::word(path)),
             HistoryError::Objects(ObjectsError::NoRepository(_)) => {
                 "Name a repository, bare or not: `pouch exposure PATH|URL`, or `pouch log --repo PATH|URL`.".to_owned()
-            }
-            HistoryError::TooMuch { .. } => {
-                "No bundle is that large: see what was pushed there, or choose with --rev.".to_owned()
             }
             HistoryError::Objects(error) => error.help(),
             HistoryError::Stopped(_) => String::new(),

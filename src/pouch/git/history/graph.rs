@@ -10,6 +10,7 @@ use std::rc::Rc;
 use git2::{ErrorCode, ObjectType, Oid, Reference, Repository, RepositoryOpenFlags};
 
 use super::asked::{HistoryError, Since, Wanted};
+use super::passed::{ODD_COMMIT, PassedOver, commit_called};
 use crate::git::header::{self, Header, Peeled};
 use crate::git::objects::{Kind, named, opened};
 use crate::stop::Stop;
@@ -35,11 +36,12 @@ pub(super) struct Graph {
     pub(super) references: usize,
     pub(super) called: String,
     pub(super) current: Option<usize>,
+    pub(super) passed: PassedOver,
 }
 
 impl Graph {
     pub(super) fn of(repository: &Repository, wanted: &Wanted<'_>, stop: &Stop) -> Result<Self, HistoryError> {
-        let mut found = Found { repository, infos: BTreeMap::new(), stop };
+        let mut found = Found { repository, infos: BTreeMap::new(), passed: PassedOver::default(), stop };
         let mut starts = BTreeSet::new();
         let mut references = 0_usize;
         for revision in wanted.revisions {
@@ -48,7 +50,7 @@ impl Graph {
         }
         if wanted.revisions.is_empty() {
             for target in targets(repository)? {
-                starts.insert(found.start(target)?);
+                starts.extend(found.start_if_any(target)?);
                 references = references.saturating_add(1);
             }
         }
@@ -59,7 +61,7 @@ impl Graph {
                 let head = repository.head().ok();
                 let name = head.as_ref().and_then(|head| head.shorthand().ok().map(str::to_owned));
                 let target = head.as_ref().and_then(target);
-                let commit = target.map(|target| found.start(target)).transpose()?;
+                let commit = target.map(|target| found.start_if_any(target)).transpose()?.flatten();
                 (name.unwrap_or_else(|| "HEAD".to_owned()), commit)
             }
         };
@@ -98,7 +100,8 @@ impl Graph {
             }
         }
         members.extend(current);
-        Self { commits: Vec::new(), references, called, current: None }.ordered(found, members, &inner, current)
+        let passed = PassedOver::default();
+        Self { commits: Vec::new(), references, called, current: None, passed }.ordered(found, members, &inner, current)
     }
 
     fn ordered(
@@ -132,6 +135,7 @@ impl Graph {
             let is_inner = inner.contains(&id);
             let parents = info.parents.iter().filter(|_| is_inner).filter_map(|parent| numbers.get(parent).copied());
             let parents: Vec<usize> = parents.collect();
+            let is_cut = info.parents.iter().any(|parent| found.infos.get(parent).is_some_and(|it| it.holds.is_zero()));
             numbers.insert(id, self.commits.len());
             self.commits.push(Commit {
                 id,
@@ -140,7 +144,7 @@ impl Graph {
                 seconds: info.seconds,
                 parents,
                 has_children: children.contains_key(&id),
-                or_before: info.loose.is_some() || (!is_inner && !info.parents.is_empty()),
+                or_before: info.loose.is_some() || is_cut || (!is_inner && !info.parents.is_empty()),
             });
             for child in children.get(&id).into_iter().flatten() {
                 let left = waiting.entry(*child).or_default();
@@ -151,6 +155,7 @@ impl Graph {
             }
         }
         self.current = current.and_then(|id| numbers.get(&id).copied());
+        self.passed = found.passed;
         Ok(self)
     }
 }
@@ -198,11 +203,13 @@ fn detached(repository: &Repository, name: &str) -> Result<Option<Oid>, HistoryE
 struct Found<'r> {
     repository: &'r Repository,
     infos: BTreeMap<Oid, Info>,
+    passed: PassedOver,
     stop: &'r Stop,
 }
 
 #[derive(Clone)]
 struct Info {
+    /// No object at all for a commit that is passed over.
     holds: Oid,
     loose: Option<Kind>,
     seconds: Option<i64>,
@@ -219,8 +226,16 @@ impl Found<'_> {
         if let Some(info) = self.infos.get(&id) {
             return Ok(info.clone());
         }
-        let Header { tree, parents, seconds, .. } = header::read(self.repository, id)?;
-        let info = Info { holds: tree, loose: None, seconds: Some(seconds), parents: parents.into() };
+        let info = match header::read(self.repository, id) {
+            Ok(Header { tree, parents, seconds, .. }) => {
+                Info { holds: tree, loose: None, seconds: Some(seconds), parents: parents.into() }
+            }
+            Err(error) if header::is_odd(&error) => {
+                self.passed.add(&commit_called(id), ODD_COMMIT);
+                Info { holds: Oid::ZERO_SHA1, loose: None, seconds: None, parents: Rc::new([]) }
+            }
+            Err(error) => return Err(error.into()),
+        };
         self.infos.insert(id, info.clone());
         Ok(info)
     }
@@ -228,6 +243,17 @@ impl Found<'_> {
     /// What a revision leads to.
     fn named(&mut self, revision: &str) -> Result<Oid, HistoryError> {
         self.start(named(self.repository, revision)?)
+    }
+
+    /// As [`Found::start`]; none where a tag on the way is passed over.
+    fn start_if_any(&mut self, object: Oid) -> Result<Option<Oid>, HistoryError> {
+        match header::peel(self.repository, object) {
+            Err(error) if header::is_odd(&error) => {
+                self.passed.add(&format!("tag {object}"), "it is none that git makes");
+                Ok(None)
+            }
+            _ => self.start(object).map(Some),
+        }
     }
 
     /// The commit that tags lead to, or the folder or file if they lead to no commit: every clone of the

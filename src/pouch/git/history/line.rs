@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use git2::{Oid, Repository};
 
+use super::passed::{ODD_COMMIT, PassedOver, commit_called};
 use super::{Counts, Difference, File, HistoryError, Walker, whole};
 use crate::git::header::{self, Header};
 use crate::git::objects::{Id, Kind, named};
@@ -100,37 +101,53 @@ impl Ends {
     }
 
     /// Goes through the history that ends in `tip`, oldest first, and hands each commit on with the files that it has
-    /// otherwise than its first parent. Returns the paths of folders that were too deep to look into.
+    /// otherwise than its first parent. Returns what was not looked into.
     ///
     /// # Errors
-    /// Where a commit or a folder cannot be read or is too large, or the run should end.
+    /// Where a commit or a folder cannot be read, or the run should end.
     pub fn walk(
         &self,
         tip: Id,
         counts: Counts<'_>,
         stop: &Stop,
         each: &mut dyn FnMut(Made, Vec<Touched>),
-    ) -> Result<Vec<String>, HistoryError> {
-        let mut line: Vec<Oid> = Vec::new();
+    ) -> Result<PassedOver, HistoryError> {
+        let (mut line, mut passed): (Vec<Oid>, PassedOver) = Default::default();
         let mut next = Some(tip.0);
         while let Some(id) = next {
             stop.check()?;
-            line.push(id);
-            next = header::read(&self.repository, id)?.parents.first().copied();
+            next = self.read_if_sound(id, &mut passed)?.and_then(|commit| {
+                line.push(id);
+                commit.parents.first().copied()
+            });
         }
-        let mut walker = Walker::new(&self.repository, counts, stop);
+        let mut walker = Walker::new(&self.repository, counts, stop, passed);
         let mut before = None;
         for id in line.into_iter().rev() {
             stop.check()?;
             let commit = header::read(&self.repository, id)?;
-            let found = walker.between(before, commit.tree).map_err(|fault| fault.at(id))?;
+            walker.at = id;
+            let found = walker.between(before, commit.tree)?;
             before = Some(commit.tree);
-            let merged = commit.parents.iter().skip(1).take(MOST_MERGED);
-            let merged = merged.map(|id| Ok(made(*id, header::read(&self.repository, *id)?)));
-            let merged = merged.collect::<Result<_, git2::Error>>()?;
+            let mut merged = Vec::new();
+            for id in commit.parents.iter().skip(1).take(MOST_MERGED) {
+                merged.extend(self.read_if_sound(*id, &mut walker.passed)?.map(|commit| made(*id, commit)));
+            }
             each(Made { merged, ..made(id, commit) }, touched(found));
         }
-        Ok(walker.too_deep.into_values().collect())
+        Ok(walker.passed)
+    }
+
+    /// A commit; none if it is passed over.
+    fn read_if_sound(&self, id: Oid, passed: &mut PassedOver) -> Result<Option<Header>, HistoryError> {
+        match header::read(&self.repository, id) {
+            Ok(commit) => Ok(Some(commit)),
+            Err(error) if header::is_odd(&error) => {
+                passed.add(&commit_called(id), ODD_COMMIT);
+                Ok(None)
+            }
+            Err(error) => Err(error.into()),
+        }
     }
 }
 

@@ -7,7 +7,7 @@ use std::path::{Component, Path, PathBuf};
 use git2::{Index, IndexEntryExtendedFlag, Repository, RepositoryOpenFlags};
 
 use super::super::header;
-use super::{Budget, Id, MODE_LINK, MODE_SUBMODULE, MODE_TREE, ObjectsError, Store, refused};
+use super::{Again, Budget, Id, MODE_LINK, MODE_SUBMODULE, MODE_TREE, ObjectsError, Store, refused};
 
 const MODE_EXECUTABLE: i32 = 0o100_755;
 
@@ -24,6 +24,8 @@ pub enum Mode {
     Submodule,
     /// A name that is no text.
     Nameless,
+    /// A folder that was looked into at other paths, too often to do it again.
+    Repeated,
 }
 
 /// One path of a tree or of the index.
@@ -139,10 +141,16 @@ impl Store {
     /// Where an object is missing, a folder is none that git writes, or there is more than [`Budget`] allows.
     pub fn everything(&self, folder: Id, keeps: &dyn Fn(&str) -> bool) -> Result<Vec<Found>, ObjectsError> {
         let (mut found, mut budget) = (Vec::new(), Budget::default());
+        let mut again = Again::default();
         let mut folders = vec![(String::new(), folder.0, 0_usize)];
         while let Some((before, id, depth)) = folders.pop() {
             let tree = self.repository.find_tree(id)?;
             check_tree(&tree)?;
+            if again.enter(Id(id), tree.len()).is_none() {
+                let path = before.trim_end_matches('/').to_owned();
+                found.push(Found { path, mode: Mode::Repeated, id: Id(id) });
+                continue;
+            }
             for entry in tree.iter() {
                 let path = format!("{before}{}", String::from_utf8_lossy(entry.name_bytes()));
                 budget.enter(&path, depth)?;

@@ -11,9 +11,9 @@ use pouch_core::name::Directory;
 use pouch_core::reuse::KeyRing;
 
 use crate::error::Failure;
-use crate::git::history::{self, Below, HistoryError, Moment, Since, Span, Wanted};
+use crate::git::history::{self, Below, HistoryError, Moment, PassedOver, Since, Span, Wanted};
 use crate::git::objects::{Id, Kind, ObjectsError};
-use crate::run::history::{Manifest, PassedOver, Reading, counts, time};
+use crate::run::history::{Manifest, Reading, counts, time};
 use crate::session::Session;
 
 /// What a repository's history holds.
@@ -38,7 +38,7 @@ pub fn read(
     progress.say(&called);
     let history = history::read(path, wanted, &all_counts, stop).map_err(|error| unread(error, wanted))?;
     drop(progress);
-    let mut skipped = PassedOver::default();
+    let mut skipped = history.passed;
     history.files.iter().for_each(|span| skipped.add_kind(&span.path, span.kind));
     let files: Vec<&Span> = history.files.iter().filter(|span| span.kind == Kind::File).collect();
     let (manifests, secrets): (Vec<&Span>, Vec<&Span>) =
@@ -78,7 +78,6 @@ pub fn read(
     }
 
     let (vouched, proved) = vouched(&reading, &manifests, &mut skipped)?;
-    skipped.add_deep(history.too_deep);
     let looked = Looked {
         repository: called,
         current: history.current,

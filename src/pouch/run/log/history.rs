@@ -12,10 +12,10 @@ use pouch_core::reuse::{self, KeyRing, commit_verifies};
 use pouch_core::stamp::SourceStamp;
 
 use crate::error::Failure;
-use crate::git::history::Below;
 use crate::git::history::line::{Ends, Made, Touched};
+use crate::git::history::{Below, PassedOver};
 use crate::git::objects::{Id, Kind};
-use crate::run::history::{Manifest, PassedOver, Reading, counts, time};
+use crate::run::history::{Manifest, Reading, counts, time};
 use crate::shelf::target::clean;
 use crate::text::{SEAL, SOURCE, trailers, values};
 
@@ -53,7 +53,7 @@ pub fn read(reading: &Reading<'_>, ends: &Ends, lines: &[Line]) -> Result<ReadLi
     for line in lines {
         let mut walked = Walked { line, keys, commits: Vec::new(), touched: Vec::new(), unproved: 0 };
         let counts = |path: &str, kind: Kind, _: Below| counts(path, kind);
-        skipped.add_deep(ends.walk(line.tip, &counts, stop, &mut |made, touched| walked.add(&made, touched))?);
+        skipped.absorb(ends.walk(line.tip, &counts, stop, &mut |made, touched| walked.add(&made, touched))?);
         let Walked { commits, touched, unproved, .. } = walked;
         let newest = commits.last().map(|commit| CommitName { id: commit.id.clone(), time: commit.time.clone() });
         looked.branches.push(BranchRecord {

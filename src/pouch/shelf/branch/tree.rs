@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use pouch_core::layout::form::{Form, MOST_BYTES};
 use pouch_core::region::published::{Files, Proved};
 
-use crate::git::objects::{Budget, Id, ObjectsError, Store};
+use crate::git::objects::{Again, Budget, Id, ObjectsError, Store};
 use crate::shelf::ShelfError;
 use crate::shelf::beside::form_of;
 
@@ -24,9 +24,15 @@ pub(super) fn read_into(
     budget: &mut Budget,
     (files, odd): (&mut Files, &mut BTreeMap<String, Form>),
 ) -> Result<(), ShelfError> {
+    let mut again = Again::default();
     let mut folders = vec![(folder, path.to_owned(), 0_usize)];
     while let Some((folder, before, depth)) = folders.pop() {
-        for (name, mode, id) in store.entries(folder).map_err(damaged)? {
+        let entries = store.entries(folder).map_err(damaged)?;
+        if again.enter(folder, entries.len()).is_none() {
+            odd.insert(before, Form::Repeated);
+            continue;
+        }
+        for (name, mode, id) in entries {
             let path = format!("{before}/{name}");
             budget.enter(&path, depth).map_err(damaged)?;
             let form = match mode.map(form_of) {
@@ -84,16 +90,21 @@ pub(super) fn read_sealed_into(
     Ok(true)
 }
 
-/// Adds the files below a folder, by path.
+/// Adds the files below a folder, by path; of folders that stand in too many places only some.
 pub(super) fn list_into(
     store: &Store,
     folder: Id,
     path: &str,
     found: &mut BTreeMap<String, Id>,
 ) -> Result<(), ShelfError> {
+    let mut again = Again::default();
     let mut folders = vec![(folder, path.to_owned())];
     while let Some((folder, before)) = folders.pop() {
-        for (name, mode, id) in store.entries(folder).map_err(damaged)? {
+        let entries = store.entries(folder).map_err(damaged)?;
+        if again.enter(folder, entries.len()).is_none() {
+            continue;
+        }
+        for (name, mode, id) in entries {
             let path = format!("{before}/{name}");
             match mode {
                 None => folders.push((id, path)),

@@ -205,6 +205,35 @@ fn nobody_loses_a_commit_on_the_branch() {
     assert_eq!(origin.tip_of(BRANCH).unwrap(), theirs);
 }
 
+/// What is pushed to a name for another branch moves that one, and what is removed there removes it.
+#[test]
+fn a_proposal_goes_to_no_branch_by_another_name() {
+    let fleet = proposing(1, "");
+    let origin = Origin::known(&fleet);
+    origin.publish(&[]).ends(0);
+    let proposed = origin.tip_of(BRANCH).unwrap();
+    for commit in [&proposed, &origin.tip().unwrap()] {
+        origin.git(&["update-ref", "-d", &format!("refs/heads/{BRANCH}")]);
+        origin.git(&["update-ref", "refs/heads/release", commit]);
+        origin.git(&["symbolic-ref", &format!("refs/heads/{BRANCH}"), "refs/heads/release"]);
+        fleet.secret("eu", "c0", &format!("value: changed for {commit}"));
+        origin.publish(&[]).ends(1).says("did not propose");
+        assert_eq!(origin.tip_of("release").as_ref(), Some(commit));
+        origin.git(&["symbolic-ref", "--delete", &format!("refs/heads/{BRANCH}")]);
+        // The control: to a branch of its own it goes.
+        origin.git(&["update-ref", &format!("refs/heads/{BRANCH}"), commit]);
+        origin.publish(&[]).ends(0).says("proposes");
+    }
+    // Nor is it removed once it is merged.
+    origin.merge("fast-forward");
+    let merged = origin.tip_of(BRANCH).unwrap();
+    origin.git(&["update-ref", "-d", &format!("refs/heads/{BRANCH}")]);
+    origin.git(&["update-ref", "refs/heads/release", &merged]);
+    origin.git(&["symbolic-ref", &format!("refs/heads/{BRANCH}"), "refs/heads/release"]);
+    origin.publish(&[]).ends(0).says("stays");
+    assert_eq!(origin.tip_of("release"), Some(merged));
+}
+
 /// Pouch makes commits on branches that regions follow too, and these have a history.
 #[test]
 fn a_branch_that_was_published_to_is_no_proposal() {

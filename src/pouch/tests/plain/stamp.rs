@@ -328,6 +328,52 @@ fn nothing_older_is_published_over_newer() {
 }
 
 /// Another machine, which keeps nothing, fetches as much of the history as it takes, and no more than that.
+/// Who writes a source makes its commits, and nothing of them counts but what they hold and what they come after.
+#[test]
+fn commits_of_a_source_are_read_whatever_their_headers_say() {
+    let headers = [
+        "author A <a@x> 0000000005 +0000\\ncommitter A <a@x> 0000000005 +0000",
+        "author A\\ncommitter A",
+        "committer A <a@x 5",
+    ];
+    for is_remote in [false, true] {
+        let teams = Teams::new("");
+        let server = GitServer::new(&teams.fleet.path(""));
+        if is_remote {
+            teams.fleet.configure("repository: team.git", &format!("repository: '{}'", server.url("team.git")));
+        }
+        teams.settle();
+        for (number, header) in headers.iter().enumerate() {
+            let first = teams.script("team", "git rev-parse HEAD");
+            teams.set("team", "eu", &format!("of-{number}"));
+            teams.script(
+                "team",
+                &format!(
+                    "t=$(git rev-parse HEAD^{{tree}}); p=$(git rev-parse HEAD); \
+                     printf \"tree $t\\nparent $p\\n{header}\\n\\nm\\n\" > ../odd; \
+                     c=$(git hash-object -t commit -w --literally ../odd); git reset -q --hard $c; git push -q -f o $c:main"
+                ),
+            );
+            teams.publish(&[]).0.ends(0).outcome("eu", "published");
+            // What comes after such a commit is newer than it, and what came before it is older.
+            let odd = teams.set("team", "eu", &format!("on-{number}"));
+            teams.publish(&[]).0.ends(0).outcome("eu", "published");
+            teams.turn("team", &first);
+            let ran = teams.publish(&[]).0.ends(3);
+            assert!(ran.stderr.contains("does not come after"), "{}", ran.stderr);
+            teams.turn("team", &odd);
+        }
+        // The control: what it holds is read, so a commit that holds nothing is refused by its name.
+        let script = "printf 'tree none\\n\\nm\\n' > ../odd; cd ../team.git; \
+                      git hash-object -t commit -w --literally ../odd | tee refs/heads/main";
+        let broken = teams.script("team", script);
+        let ran = teams.publish(&[]).0.ends(3);
+        if !is_remote {
+            ran.says(&format!("commit {broken} names no tree"));
+        }
+    }
+}
+
 #[test]
 fn a_source_may_be_thousands_of_commits_newer_and_no_more() {
     let teams = Teams::new("");

@@ -207,3 +207,57 @@ fn two_of_them_at_once_and_other_histories_are_no_worse() {
 fn all_pairs_of_them_and_other_histories_are_no_worse() {
     all(pairs());
 }
+
+/// Ten folders in each of eight levels, which are nine folders in all, are a hundred million paths.
+#[test]
+fn a_folder_in_a_million_places_is_told_and_hides_no_other_region() {
+    let fleet = Fleet::with_credentials(2);
+    let origin = Origin::new(&fleet, "");
+    origin.publish(&[]).ends(0);
+    let make = |entries: &str| {
+        fleet.write("entries", entries);
+        let path = fleet.path("entries").display().to_string();
+        let script = format!("git --git-dir='{}' mktree < '{path}'", origin.path().display());
+        let output = std::process::Command::new("sh").args(["-c", &script]).output().unwrap();
+        String::from_utf8(output.stdout).unwrap().trim().to_owned()
+    };
+    let mut bomb = origin.git(&["rev-parse", "main:bundles/regions/eu/core"]);
+    for _ in 0..8 {
+        bomb = make(&(0..10).map(|name| format!("040000 tree {bomb}\td{name}\n")).collect::<String>());
+    }
+    for (path, is_in_eu) in [("bundles/regions/eu", true), ("bundles", false)] {
+        // Each folder on the way is made again, with the bomb in the last.
+        let mut below =
+            make(&format!("{}\n040000 tree {bomb}\tbomb\n", origin.git(&["ls-tree", &format!("main:{path}")])));
+        let mut parts: Vec<&str> = path.split('/').collect();
+        while let Some(last) = parts.pop() {
+            let above = origin.git(&["ls-tree", &format!("main:{}", parts.join("/"))]);
+            let others: String = above
+                .lines()
+                .filter(|line| !line.ends_with(&format!("\t{last}")))
+                .map(|line| format!("{line}\n"))
+                .collect();
+            below = make(&format!("{others}040000 tree {below}\t{last}\n"));
+        }
+        let was = origin.tip().unwrap();
+        let people = ["-c", "user.name=o", "-c", "user.email=o@x"];
+        let tip = origin.git(&[&people[..], &["commit-tree", "-p", &was, "-m", "x", &below]].concat());
+        origin.git(&["update-ref", "refs/heads/main", &tip]);
+        let ran = fleet.run(&["verify"]);
+        assert!(ran.stdout.contains("us  proved"), "{}", ran.stdout);
+        assert_eq!(ran.stderr.contains("is a folder that stands in too many places"), is_in_eu, "{}", ran.stderr);
+        fleet.secret("us", "c0", &format!("value: changed {is_in_eu}"));
+        let ran = fleet
+            .run(&["publish"])
+            .outcome("us", "published")
+            .outcome("eu", if is_in_eu { "held" } else { "unchanged" });
+        assert_eq!(ran.code, if is_in_eu { 4 } else { 0 }, "{}", ran.stderr);
+        if is_in_eu {
+            let told = fleet.run(&["exposure", "-o", "json"]).ends(0).stdout;
+            assert!(told.contains("the same folders stand in too many places"), "{told}");
+            fleet.run(&["publish", "--remove-foreign", "eu"]).ends(0).outcome("eu", "published");
+            fleet.run(&["verify"]).ends(0);
+        }
+        origin.git(&["update-ref", "refs/heads/main", &was]);
+    }
+}

@@ -2,11 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
+use std::fs;
 
 use serde_json::Value;
 
 use super::{Secret, asked, bare, import, label, list, rotated, text, verdicts};
-use crate::support::fleet::Fleet;
+use crate::support::fleet::{Fleet, Ran};
+use crate::support::peak::peak;
 
 #[test]
 fn what_is_not_whole_or_not_there_is_refused() {
@@ -271,7 +273,7 @@ fn all_that_references_and_heads_lead_to_is_looked_at() {
         }
     }
     let ran = fleet.run(&["exposure", "model.git"]).ends(0);
-    assert!(ran.stdout.contains("2 files or folders could not be read"), "{}", ran.stdout);
+    assert!(ran.stdout.contains("2 files, folders or commits could not be read"), "{}", ran.stdout);
     assert_eq!(names(&asked(&fleet, &["model.git", "--rev", "main"])), BTreeSet::from(["main".to_owned()]));
     // A tag of the branch's name leads elsewhere, and stands for nothing but itself.
     bare(&["update-ref", "refs/tags/main", "refs/tags/to-tag"]);
@@ -288,4 +290,105 @@ fn all_that_references_and_heads_lead_to_is_looked_at() {
     let blob = fleet.read("model.git/HEAD").trim().to_owned();
     fleet.write("model.git/refs/heads/lost", format!("{}\n", blob.chars().rev().collect::<String>()));
     fleet.run(&["exposure", "model.git"]).ends(5);
+}
+
+/// Writes an object to the repository `model.git` as it is; gives its id.
+fn object(fleet: &Fleet, kind: &str, bytes: &[u8]) -> String {
+    fs::write(fleet.path("object"), bytes).unwrap();
+    git(fleet, &["hash-object", "-w", "--literally", "-t", kind, fleet.path("object").to_str().unwrap()])
+}
+
+fn git(fleet: &Fleet, arguments: &[&str]) -> String {
+    let mut git = std::process::Command::new("git");
+    git.env_clear().envs(std::env::var_os("PATH").map(|path| ("PATH", path))).arg("-C").arg(fleet.path("model.git"));
+    let output = git.args(arguments).output().unwrap();
+    assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap().trim().to_owned()
+}
+
+/// A folder with these entries.
+fn folder(fleet: &Fleet, entries: &[(&str, &str, &str)]) -> String {
+    let entry = |(mode, name, id): &(&str, &str, &str)| {
+        let id = (0..40).step_by(2).map(|at| u8::from_str_radix(&id[at..at + 2], 16).unwrap());
+        [format!("{mode} {name}\0").into_bytes(), id.collect()].concat()
+    };
+    object(fleet, "tree", &entries.iter().flat_map(entry).collect::<Vec<u8>>())
+}
+
+/// Ten folders in each of ten levels, which are eleven folders in all.
+fn bomb(fleet: &Fleet) -> String {
+    let file = object(fleet, "blob", b"x\n");
+    let mut id = folder(fleet, &[("100644", "a.sops.yaml", &file)]);
+    for _ in 0..10 {
+        let names: Vec<String> = (0..10).map(|name| format!("d{name}")).collect();
+        id = folder(fleet, &names.iter().map(|name| ("40000", name.as_str(), id.as_str())).collect::<Vec<_>>());
+    }
+    id
+}
+
+/// A history with whatever its writers can put there is answered all the same, in the memory that it deserves.
+#[test]
+fn what_a_history_hides_behind_is_passed_over_and_the_rest_is_told() {
+    let fleet = bare();
+    let good =
+        Secret { recipients: BTreeSet::from([label(1)]), entries: BTreeMap::from([("e".to_owned(), 3)]), salt: 7 };
+    let text = good.text("good");
+    let path = "bundles/regions/eu/core/secrets/team/good.sops.yaml";
+    let stream = "commit refs/heads/main\ncommitter M <m@example.com> 1 +0000\ndata 0\n".to_owned();
+    import(&fleet, &format!("{stream}M 100644 inline {path}\ndata {}\n{text}\ndone\n", text.len()));
+    let (tree, first) = (git(&fleet, &["rev-parse", "main^{tree}"]), git(&fleet, &["rev-parse", "main"]));
+    let people = "author A <a@x> 2 +0000\ncommitter A <a@x> 2 +0000\n";
+    let bomb = bomb(&fleet);
+    let regions = git(&fleet, &["rev-parse", "main:bundles"]);
+    let wide: Vec<u8> = [&b"40000 a\0"[..], &[0x11; 20]].concat().repeat(1_300_000);
+    let wide = object(&fleet, "tree", &wide);
+    let commit = |tree: &str, parent: &str, message: &str| {
+        object(&fleet, "commit", format!("tree {tree}\nparent {parent}\n{people}\n{message}\n").as_bytes())
+    };
+    let hidden = |id: &str| folder(&fleet, &[("40000", "aaa", id), ("40000", "bundles", &regions)]);
+    let with_regions = folder(&fleet, &[("40000", "regions", &bomb)]);
+    let huge = commit(&tree, &first, &"x".repeat(130 << 20));
+    let none = object(&fleet, "commit", format!("tree none\n{people}\nm\n").as_bytes());
+    for (what, id, why) in [
+        ("nothing", commit(&tree, &first, "m"), None),
+        ("a bomb below regions", commit(&hidden(&with_regions), &first, "m"), Some("stand in too many places")),
+        ("a bomb beside regions", commit(&hidden(&bomb), &first, "m"), None),
+        ("a tag of a bomb", bomb.clone(), Some("stand in too many places")),
+        (
+            "a wide folder",
+            commit(&hidden(&folder(&fleet, &[("40000", "regions", &wide)])), &first, "m"),
+            Some("32 MiB"),
+        ),
+        (
+            "a file in place of a folder",
+            {
+                let file = object(&fleet, "blob", b"x\n");
+                commit(&hidden(&folder(&fleet, &[("40000", "regions", &file)])), &first, "m")
+            },
+            Some("it is no folder"),
+        ),
+        ("a long message", commit(&tree, &huge, "m"), Some("larger than 128 MiB")),
+        ("a commit of nothing", commit(&tree, &none, "m"), Some("it names no folder")),
+        ("a tag of nothing", object(&fleet, "tag", b"object none\n\nm\n"), Some("none that git makes")),
+    ] {
+        fs::write(fleet.path("model.git/refs/tags/odd"), &id).unwrap();
+        let is_commit = git(&fleet, &["cat-file", "-t", &id]) == "commit";
+        for (is_on_main, command) in [(false, "exposure"), (is_commit, "exposure"), (is_commit, "log")] {
+            fs::write(fleet.path("model.git/refs/heads/main"), if is_on_main { &id } else { &first }).unwrap();
+            let repository: &[&str] = if command == "log" { &["--repo", "model.git"] } else { &["model.git"] };
+            let mut pouch = fleet.command(&[&[command, "-o", "json"], repository].concat());
+            let (output, most) = peak(&mut pouch);
+            let ran = Ran::from(output).ends(0);
+            assert!(most < 700 << 20, "{what}: {} MiB", most >> 20);
+            let answer: Value = serde_json::from_str(&ran.stdout).unwrap();
+            let is_told = command == "exposure" || is_on_main;
+            match why.filter(|_| is_told) {
+                Some(why) => assert!(answer["looked"]["skipped"].to_string().contains(why), "{what}: {}", ran.stdout),
+                None => assert_eq!(answer["looked"]["skipped"]["count"], 0, "{what}: {}", ran.stdout),
+            }
+            if command == "exposure" {
+                assert_eq!(list(&answer["readers"])[0]["secrets"][0]["name"], "good", "{what}: {}", ran.stdout);
+            }
+        }
+    }
 }

@@ -194,12 +194,14 @@ fn what_cannot_be_read_is_counted_and_named() {
     let what: Vec<&str> = list(&newest["events"]).iter().map(|event| text(&event["what"])).collect();
     assert!(!what.is_empty() && what.iter().all(|what| *what == "altered"), "{newest}");
     let ran = life.fleet.run(&["log"]).ends(0);
-    for says in
-        ["2 files or folders could not be read", "bundle.yaml: it is not YAML that pouch can read", "it is a symlink"]
-    {
+    for says in [
+        "2 files, folders or commits could not be read",
+        "bundle.yaml: it is not YAML that pouch can read",
+        "it is a symlink",
+    ] {
         assert!(ran.stdout.contains(says), "{}", ran.stdout);
     }
-    life.fleet.run(&["log", "-o", "json"]).ends(0).says("2 files or folders could not be read");
+    life.fleet.run(&["log", "-o", "json"]).ends(0).says("2 files, folders or commits could not be read");
 }
 
 #[test]

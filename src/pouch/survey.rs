@@ -48,7 +48,7 @@ use openers::{openers, shared};
 use rayon::prelude::*;
 use source::decrypt::{Opener, Seen, Vault, unopened};
 use source::live::{Changed, Live, Values};
-use source::{Given, Indexer, SourceError, Texts};
+use source::{Fetched, Given, Indexer, SourceError, Texts};
 pub use surveyor::{Contents, Looking, Reach, Surveyor};
 use threads::Threads;
 use times::Times;
@@ -204,7 +204,8 @@ fn one_look(
     let key = run_key(surveyor)?;
     let mut away: BTreeSet<usize> = BTreeSet::new();
     let mut unidentified: BTreeSet<SourceName> = BTreeSet::new();
-    for (index, source) in fleet.sources.iter().enumerate() {
+    let ahead = fetch_ahead(surveyor);
+    for ((index, source), ahead) in fleet.sources.iter().enumerate().zip(ahead) {
         stop.check()?;
         if let Some(live) = clusters.get_mut(&index) {
             if let Err(error) = begin(surveyor, (index, source), live, &mut times)? {
@@ -227,8 +228,8 @@ fn one_look(
             read.extend(live.stamp());
             continue;
         }
-        let mut reading =
-            info_span!("source", source = source.name.as_str()).in_scope(|| read_files(surveyor, source, &key))?;
+        let mut reading = info_span!("source", source = source.name.as_str())
+            .in_scope(|| read_files(surveyor, source, ahead, &key))?;
         let sealed = set_aside(fleet, source, &mut reading, openers.get(&index), &key, (index, &mut answering.vaults));
         findings.extend(reading.findings);
         answering.libraries.0.extend(reading.library.map(|library| (index, library)));
@@ -376,21 +377,32 @@ pub fn states(surveyor: &Surveyor<'_>) -> Option<Vec<SourceStamp>> {
     if surveyor.looking == Looking::IntoRegions && look::regions(surveyor.fleet).next().is_some() {
         return None;
     }
-    given(surveyor, |given| surveyor.fleet.sources.iter().map(|source| source::state(source, given)).collect())
+    let state = |source: &Source| given(surveyor, source, |given| source::state(source, given));
+    look::each(&surveyor.fleet.sources, &state).into_iter().collect()
+}
+
+/// Fetches what is read of servers, of several at a time: one that is slow holds up nobody but who needs it.
+fn fetch_ahead(surveyor: &Surveyor<'_>) -> Vec<Option<Result<Fetched, SourceError>>> {
+    let fetch = |source: &Source| {
+        let span = info_span!("fetch", source = source.name.as_str());
+        span.in_scope(|| given(surveyor, source, |given| source::fetch_ahead(source, given)))
+    };
+    look::each(&surveyor.fleet.sources, &fetch)
 }
 
 /// Does a piece of work with what reading a source depends on.
-fn given<T>(surveyor: &Surveyor<'_>, work: impl FnOnce(&Given<'_>) -> T) -> T {
+fn given<T>(surveyor: &Surveyor<'_>, source: &Source, work: impl FnOnce(&Given<'_>) -> T) -> T {
     let Surveyor { session: Session { ambient, stop, .. }, fleet, base, outputs, .. } = surveyor;
     let skip_in_tree = [fleet.output.path.clone()];
     let environment = ambient.environment();
     let kept = |remote: &str| Kept::wanted(ambient, fleet, remote);
+    let (idle, total) = source.git_limits(&fleet.limits.git);
     let given = Given {
         base,
         skip: outputs,
         skip_in_tree: &skip_in_tree,
         environment: &environment,
-        deadlines: Deadlines::of(fleet.limits.git.idle.0, fleet.limits.git.total.0),
+        deadlines: Deadlines::of(idle.0, total.0),
         stop: stop.flag(),
         limits: &fleet.limits.sources,
         kept: &kept,
@@ -400,11 +412,18 @@ fn given<T>(surveyor: &Surveyor<'_>, work: impl FnOnce(&Given<'_>) -> T) -> T {
     work(&given)
 }
 
-fn read_files(surveyor: &Surveyor<'_>, source: &Source, key: &RunKey) -> Result<source::Reading, Failure> {
+fn read_files(
+    surveyor: &Surveyor<'_>,
+    source: &Source,
+    ahead: Option<Result<Fetched, SourceError>>,
+    key: &RunKey,
+) -> Result<source::Reading, Failure> {
     let ui = &surveyor.session.ui;
     let progress = ui.progress("reading", 0);
     let indexer = Indexer::new(surveyor.fleet, source, key);
-    let reading = given(surveyor, |given| source::read(source, &Given { indexer: Some(&indexer), ..given.clone() }));
+    let reading = given(surveyor, source, |given| {
+        source::read(source, &Given { indexer: Some(&indexer), ..given.clone() }, ahead)
+    });
     let reading = reading.or_else(|error| surveyor.unless_trusted(source, error))?;
     drop(progress);
     ui.detail(&format!(

@@ -157,6 +157,8 @@ pub struct GitLimits {
     /// How long a branch is watched after a push whose outcome is unknown.
     #[schemars(extend("default" = "30s"))]
     pub settle: Seconds,
+    /// How long git may take for a source without `provides.clusterScoped`, whose server holds up everyone else's run.
+    pub tenant: TenantGitLimits,
 }
 
 impl Default for GitLimits {
@@ -165,11 +167,49 @@ impl Default for GitLimits {
             idle: Seconds::of(2, Unit::Minute),
             total: Seconds::of(1, Unit::Hour),
             settle: Seconds::of(30, Unit::Second),
+            tenant: TenantGitLimits::default(),
         }
     }
 }
 
-shown!(GitLimits { "idle": idle, "total": total, "settle": settle });
+shown!(GitLimits { "idle": idle, "total": total, "settle": settle, "tenant": tenant });
+
+/// How long git may take for a source that is not trusted with everything.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
+#[schemars(rename = "TenantGitLimitsFile")]
+pub struct TenantGitLimits {
+    /// The longest that git may say nothing of its progress.
+    #[schemars(extend("default" = "60s", "x-check" = "time-above-zero"))]
+    pub idle: Seconds,
+    /// The longest that all fetches of one source may take together, however they go on.
+    #[schemars(extend("default" = "5m", "x-check" = "time-above-zero"))]
+    pub total: Seconds,
+}
+
+impl Default for TenantGitLimits {
+    fn default() -> Self {
+        Self { idle: Seconds::of(60, Unit::Second), total: Seconds::of(5, Unit::Minute) }
+    }
+}
+
+shown!(TenantGitLimits { "idle": idle, "total": total });
+
+/// How long git may take for one source, where that is said.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[schemars(rename = "SourceGitLimitsFile")]
+pub struct SourceGitLimits {
+    /// The longest that git may say nothing of its progress; by default that of `limits.git`, or of `limits.git.tenant`
+    /// without `provides.clusterScoped`.
+    #[schemars(extend("x-check" = "time-above-zero"))]
+    pub idle: Option<Seconds>,
+    /// The longest that all fetches of the source may take together; by default as `idle`.
+    #[schemars(extend("x-check" = "time-above-zero"))]
+    pub total: Option<Seconds>,
+}
+
+shown!(SourceGitLimits { "idle": idle, "total": total });
 
 /// How many claimants of one kind in one namespace may lose something of a region within a window, and in how many
 /// namespaces at once: the larger of `claimants` and `percent`, never more than `most`. What is beyond stays published.

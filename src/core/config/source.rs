@@ -11,12 +11,13 @@ use serde::Deserialize;
 use super::error::{Faults, FieldPath, quoted};
 use super::globs::Globs;
 use super::kind::ExtraKind;
+use super::limits::{GitLimits, SourceGitLimits};
 use super::named::{KnownKinds, placed};
 use super::output::Output;
 use super::overlap::overlap;
 use super::region::{RegionConfig, check_known};
 use super::repository;
-use super::setting::{Show, given, items, one_of, read_as, shown};
+use super::setting::{Seconds, Show, given, items, one_of, read_as, shown};
 use crate::kinds::{cluster_feature, is_by_configuration, is_managed_resource, sync_rule};
 use crate::name::{Group, GroupKind, Kind, Namespace, ObjectKey, Region, SourceName};
 use crate::yaml::emit::{Tree, TreeMap};
@@ -147,6 +148,21 @@ impl Source {
     }
 }
 
+impl Source {
+    /// How long git may take for the source, of `limits.git`: of its progress, and in all.
+    pub fn git_limits(&self, all: &GitLimits) -> (Seconds, Seconds) {
+        let own = match &self.place {
+            SourcePlace::Git { limits, .. } => *limits,
+            _ => SourceGitLimits::default(),
+        };
+        let (idle, total) = match self.provides.cluster_scoped {
+            true => (all.idle, all.total),
+            false => (all.tenant.idle, all.tenant.total),
+        };
+        (own.idle.unwrap_or(idle), own.total.unwrap_or(total))
+    }
+}
+
 impl Show for Source {
     fn show(&self) -> Option<Tree<'_>> {
         let (key, place) = self.place.field();
@@ -227,6 +243,8 @@ pub enum SourcePlace {
         path: String,
         /// The files that count.
         files: FileGlobs,
+        /// How long git may take, where that is said.
+        limits: SourceGitLimits,
     },
     /// Standard input.
     Stdin,
@@ -255,10 +273,12 @@ impl SourcePlace {
             SourcePlace::Directory { path, files: FileGlobs { include, exclude } } => {
                 ("directory", given([("path", path.show()), ("include", include.show()), ("exclude", exclude.show())]))
             }
-            SourcePlace::Git { repository, reference, path, files: FileGlobs { include, exclude } } => {
+            SourcePlace::Git { repository, reference, path, files: FileGlobs { include, exclude }, limits } => {
                 let fields = [("repository", repository), ("ref", reference), ("path", path)];
-                let globs = [("include", include.show()), ("exclude", exclude.show())];
-                ("git", given(fields.map(|(key, text)| (key, text.show())).into_iter().chain(globs)))
+                let limits = Some(limits).filter(|limits| **limits != SourceGitLimits::default());
+                let others =
+                    [("include", include.show()), ("exclude", exclude.show()), ("limits", limits.and_then(Show::show))];
+                ("git", given(fields.map(|(key, text)| (key, text.show())).into_iter().chain(others)))
             }
             SourcePlace::Stdin => ("stdin", Tree::Map(TreeMap::new())),
             SourcePlace::Cluster { context, kubeconfig } => {
@@ -343,6 +363,9 @@ pub(super) struct GitFile {
     /// Globs over paths below `path` of files that do not count.
     #[serde(default)]
     pub(super) exclude: Globs,
+    /// How long git may take for this source.
+    #[serde(default)]
+    pub(super) limits: SourceGitLimits,
 }
 
 /// A branch, tag or commit.
@@ -426,7 +449,7 @@ impl SourceFile {
         };
         if let Some(DirectoryFile { path: folder, include, exclude }) = &self.directory {
             SourcePlace::Directory { path: folder.clone(), files: files(include, exclude, &path.key("directory")) }
-        } else if let Some(GitFile { repository, reference, path: folder, include, exclude }) = &self.git {
+        } else if let Some(GitFile { repository, reference, path: folder, include, exclude, limits }) = &self.git {
             let files = files(include, exclude, &path.key("git"));
             let folder = match folder.as_str() {
                 "" | "." | "./" => String::new(),
@@ -436,7 +459,8 @@ impl SourceFile {
                     String::new()
                 }),
             };
-            SourcePlace::Git { repository: repository.clone(), reference: reference.whole(), path: folder, files }
+            let (repository, reference) = (repository.clone(), reference.whole());
+            SourcePlace::Git { repository, reference, path: folder, files, limits: *limits }
         } else if let Some(ClusterFile { context, kubeconfig }) = &self.cluster {
             SourcePlace::Cluster { context: context.clone(), kubeconfig: kubeconfig.clone() }
         } else {

@@ -8,8 +8,8 @@ use std::io::ErrorKind;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use pouch_core::secret::holds_key;
@@ -18,6 +18,7 @@ use tracing::info_span;
 use super::address::{Address, address};
 use super::objects;
 use super::words::{self, Words};
+use crate::ambient::Timer;
 use crate::child::{self, Bounds, ChildError, ChildResult};
 use crate::error::said;
 use crate::scratch::{NoScratch, Scratch};
@@ -69,6 +70,8 @@ pub struct Git {
     program: PathBuf,
     environment: Vec<(OsString, OsString)>,
     deadlines: Deadlines,
+    /// How long all runs took so far that share one deadline.
+    spent: Option<Arc<Mutex<Duration>>>,
     stop: Arc<AtomicBool>,
     settings: Vec<OsString>,
     secrets: Vec<String>,
@@ -212,9 +215,13 @@ impl GitError {
                 "Check the URL and the proxy: a login page or a plain web server may answer in the git server's place."
             }
             GitError::Sha256 => "Use a repository that was made with `--object-format=sha1`, as they are by default.",
-            GitError::TimedOut { .. } => "If the server is that slow, raise `limits.git.total`.",
+            GitError::TimedOut { .. } => {
+                "If the server is that slow, raise `limits.git.total`; for a source that is not trusted with everything, \
+                 `limits.git.tenant.total` or the source's own `git.limits.total`."
+            }
             GitError::Silent { .. } => {
-                "Check whether the server answers. If it needs that long without a word, raise `limits.git.idle`."
+                "Check whether the server answers. If it needs that long without a word, raise `limits.git.idle`; for a \
+                 source that is not trusted with everything, `limits.git.tenant.idle` or the source's own `git.limits.idle`."
             }
             GitError::Unheard { .. } | GitError::Stopped { .. } => "Start pouch again.",
         };
@@ -258,7 +265,15 @@ pub fn git(environment: &[(OsString, OsString)]) -> Git {
     let secrets = words::secrets(&kept);
     let program = kept.iter().find(|(name, _)| name == "PATH").and_then(|(_, path)| found_in(path));
     let program = program.unwrap_or_else(|| PathBuf::from("git"));
-    Git { program, environment: kept, deadlines: DEFAULT, stop: Arc::default(), settings: Vec::new(), secrets }
+    Git {
+        program,
+        environment: kept,
+        deadlines: DEFAULT,
+        spent: None,
+        stop: Arc::default(),
+        settings: Vec::new(),
+        secrets,
+    }
 }
 
 /// The folders of a `PATH` that do not depend on the current folder, in which anybody's `git` may lie; none if there are
@@ -321,6 +336,24 @@ impl Git {
     pub fn within(mut self, deadlines: Deadlines) -> Self {
         self.deadlines = deadlines;
         self
+    }
+
+    /// Sets how long all runs of this and what is cloned of it may take together, and how long each may say nothing.
+    pub fn within_in_all(mut self, deadlines: Deadlines) -> Self {
+        self.spent = Some(Arc::default());
+        self.within(deadlines)
+    }
+
+    /// How long the next run may take.
+    fn left(&self) -> Duration {
+        let spent = self.spent.as_ref().and_then(|spent| spent.lock().ok().map(|spent| *spent));
+        self.deadlines.whole.saturating_sub(spent.unwrap_or_default())
+    }
+
+    fn spend(&self, time: Duration) {
+        if let Some(mut spent) = self.spent.as_ref().and_then(|spent| spent.lock().ok()) {
+            *spent = spent.saturating_add(time);
+        }
     }
 
     /// Sets the flag that ends a run early when it becomes true.
@@ -390,15 +423,17 @@ impl Git {
     ) -> Result<Answer, GitError> {
         let program = self.program(folder, command, options, operands);
         let Deadlines { silence, whole } = self.deadlines;
-        let bounds = Bounds { timeout: whole, silence, stop: &self.stop, output: MOST_OUTPUT };
-        let name = command.to_owned();
-        match info_span!("git", command).in_scope(|| child::run(program, &bounds)) {
+        let bounds = Bounds { timeout: self.left(), silence, stop: &self.stop, output: MOST_OUTPUT };
+        let (name, timer) = (command.to_owned(), Timer::start());
+        let ended = info_span!("git", command).in_scope(|| child::run(program, &bounds));
+        self.spend(timer.elapsed());
+        match ended {
             Ok(ChildResult { well, out, words }) => {
                 Ok(Answer { well, out, words: String::from_utf8_lossy(&words).into_owned() })
             }
             Err(ChildError::Missing) => Err(GitError::Missing),
             Err(ChildError::Start(kind)) => Err(GitError::Start(kind)),
-            Err(ChildError::TimedOut { seconds }) => Err(GitError::TimedOut { command: name, seconds }),
+            Err(ChildError::TimedOut { .. }) => Err(GitError::TimedOut { command: name, seconds: whole.as_secs() }),
             Err(ChildError::Silent { seconds }) => Err(GitError::Silent { command: name, seconds }),
             Err(ChildError::Stopped) => Err(GitError::Stopped { command: name }),
             Err(ChildError::Unheard(why)) => Err(GitError::Unheard { command: name, why }),

@@ -24,21 +24,32 @@ use pouch_core::stamp::SourceStamp;
 pub use self::again::{Again, Library, Texts};
 pub use self::indexer::Indexer;
 pub use self::reading::{Given, MAX_FILE_BYTES, Reading, SourceError};
+pub use self::revision::Fetched;
 pub use self::sealed::SealedFile;
 
-/// Reads a source.
+/// Fetches what a source reads of a server; nothing where it reads of none. It may be done for several sources at once.
+pub fn fetch_ahead(source: &Source, given: &Given<'_>) -> Option<Result<Fetched, SourceError>> {
+    let SourcePlace::Git { repository, reference, path, files, .. } = &source.place else { return None };
+    revision::fetch_ahead(&source.name, &revision::Wanted { repository, reference, path, files }, given)
+}
+
+/// Reads a source; `ahead` is what was fetched of it already.
 ///
 /// Standard input is read to its end; the configuration allows it once.
 ///
 /// # Errors
 /// Where the source cannot be reached at all: no such folder, repository, revision, or a stream that
 /// fails. Whatever goes wrong further inside is a finding, and makes the reading incomplete.
-pub fn read(source: &Source, given: &Given<'_>) -> Result<Reading, SourceError> {
+pub fn read(
+    source: &Source,
+    given: &Given<'_>,
+    ahead: Option<Result<Fetched, SourceError>>,
+) -> Result<Reading, SourceError> {
     let reading = match &source.place {
         SourcePlace::Directory { path, files } => directory::read(&source.name, path, files, given),
-        SourcePlace::Git { repository, reference, path, files } => {
+        SourcePlace::Git { repository, reference, path, files, .. } => {
             let wanted = revision::Wanted { repository, reference, path, files };
-            revision::read(&source.name, &wanted, given)
+            revision::read(&source.name, &wanted, given, ahead)
         }
         SourcePlace::Stdin => stream::read(&source.name, std::io::stdin().lock(), given.limits, given.indexer),
         SourcePlace::Cluster { .. } => {
@@ -51,7 +62,7 @@ pub fn read(source: &Source, given: &Given<'_>) -> Result<Reading, SourceError> 
 
 /// The state that a source is in now, without reading it; none where it cannot tell.
 pub fn state(source: &Source, given: &Given<'_>) -> Option<SourceStamp> {
-    let SourcePlace::Git { repository, reference, path, files } = &source.place else { return None };
+    let SourcePlace::Git { repository, reference, path, files, .. } = &source.place else { return None };
     revision::state(&source.name, &revision::Wanted { repository, reference, path, files }, given)
 }
 

@@ -51,7 +51,7 @@ pub struct Given<'a> {
     /// What the files of a source may cost.
     pub limits: &'a SourceLimits,
     /// Finds what is kept of a remote repository, if anything may be.
-    pub kept: &'a dyn Fn(&str) -> Option<Kept>,
+    pub kept: &'a (dyn Fn(&str) -> Option<Kept> + Sync),
     /// What was read of earlier, of which nothing older is read.
     pub last: Option<&'a Last>,
     /// The index of the source; without one all documents are kept.

@@ -46,8 +46,56 @@ pub(super) struct Wanted<'a> {
     pub(super) files: &'a FileGlobs,
 }
 
-/// Reads all documents of the files that count below the path, at the revision.
-pub(super) fn read(source: &SourceName, wanted: &Wanted<'_>, given: &Given<'_>) -> Result<Reading, SourceError> {
+/// What was fetched of a repository elsewhere.
+pub struct Fetched {
+    /// Removed as soon as nothing is read of it; what was fetched may hold secrets.
+    folder: Scratch,
+    git: program::Git,
+    kept: Option<Kept>,
+}
+
+/// Fetches what [`read`] reads, where that is elsewhere and what the configuration asks for can be read at all.
+pub(super) fn fetch_ahead(
+    source: &SourceName,
+    wanted: &Wanted<'_>,
+    given: &Given<'_>,
+) -> Option<Result<Fetched, SourceError>> {
+    let Ok(Address::Remote(remote)) = git::address(wanted.repository) else { return None };
+    let is_sound = git::is_reference(wanted.reference) && normal(wanted.path).is_some();
+    is_sound.then(|| fetch_all(source, wanted, &remote, given))
+}
+
+/// Fetches the commit, and what of the history tells whether it is older than what an earlier run read.
+fn fetch_all(source: &SourceName, wanted: &Wanted<'_>, at: &str, given: &Given<'_>) -> Result<Fetched, SourceError> {
+    let identity = git::identity(wanted.repository);
+    let (git, kept) = (git_of(given), (given.kept)(at));
+    let folder = fetch(source, at, wanted.reference, &git, kept.as_ref())?;
+    // What cannot be read is told where it is read.
+    let commit = objects::open(folder.path()).and_then(|store| store.commit(git::FETCHED));
+    if let Ok(commit) = commit {
+        let (reference, commit) = (git::full(wanted.reference), commit.to_string());
+        is_no_older(source, (&identity, &reference, &commit), given, |old, new| {
+            descent::comes_after_at(&git, at, &reference, (new, old), kept.as_ref()).map_err(|trouble| {
+                let message = format!("the history of {identity} cannot be fetched: {trouble}");
+                match &trouble {
+                    DescentError::Git(trouble) if !trouble.is_for_want_of_space() => {
+                        SourceError::new(source, message, trouble.help(at))
+                    }
+                    DescentError::Git(_) | DescentError::Scratch(_) => SourceError::no_scratch(source, message),
+                }
+            })
+        })?;
+    }
+    Ok(Fetched { folder, git, kept })
+}
+
+/// Reads all documents of the files that count below the path, at the revision. `ahead` is what was fetched of it already.
+pub(super) fn read(
+    source: &SourceName,
+    wanted: &Wanted<'_>,
+    given: &Given<'_>,
+    ahead: Option<Result<Fetched, SourceError>>,
+) -> Result<Reading, SourceError> {
     let error = |message: String, help: &str| SourceError::new(source, message, help);
     if !git::is_reference(wanted.reference) {
         let help = "Give the name of a branch, a whole commit id, or refs/tags/TAG.";
@@ -64,7 +112,9 @@ pub(super) fn read(source: &SourceName, wanted: &Wanted<'_>, given: &Given<'_>) 
         Address::Local(local) => {
             let store = open(source, &given.base.join(local))?;
             let read = read_at(source, (wanted, &path, &identity), (&store, wanted.reference), given)?.0;
-            is_no_older(source, &read, given, |old, new| match descent::comes_after(&store, new, old) {
+            let commit = read.revision.as_deref().unwrap_or_default();
+            let what = (identity.as_str(), read.reference.as_str(), commit);
+            is_no_older(source, what, given, |old, new| match descent::comes_after(&store, new, old) {
                 Ok(Some(comes)) => Ok(Some(comes)),
                 Ok(None) => Err(error(
                     format!("{identity} was cloned without the history that leads from commit {old} to {new}"),
@@ -79,32 +129,20 @@ pub(super) fn read(source: &SourceName, wanted: &Wanted<'_>, given: &Given<'_>) 
         }
         Address::Remote(remote) => remote,
     };
-    let mut kept = (given.kept)(&at);
+    let Fetched { mut folder, git, mut kept } = ahead.unwrap_or_else(|| fetch_all(source, wanted, &at, given))?;
     loop {
-        // Removed as soon as nothing is read of it; what was fetched may hold secrets.
-        let fetched = fetch(source, &at, wanted.reference, given, kept.as_ref())?;
-        let store = open(source, fetched.path())?;
+        let store = open(source, folder.path())?;
         let read = read_at(source, (wanted, &path, &identity), (&store, git::FETCHED), given);
         let is_damaged = store.is_damaged() || matches!(read, Ok((_, true)));
         match kept.take().filter(|_| is_damaged) {
             // What is kept is damaged: once more, with all of it fetched.
-            Some(kept) => kept.clear(),
+            Some(kept) => {
+                kept.clear();
+                folder = fetch(source, &at, wanted.reference, &git, None)?;
+            }
             None => {
                 let mut read = read?.0;
-                let git = git_of(given);
-                let kept = (given.kept)(&at);
-                is_no_older(source, &read, given, |old, new| {
-                    descent::comes_after_at(&git, &at, &read.reference, (new, old), kept.as_ref()).map_err(|trouble| {
-                        let message = format!("the history of {identity} cannot be fetched: {trouble}");
-                        match &trouble {
-                            DescentError::Git(trouble) if !trouble.is_for_want_of_space() => {
-                                error(message, &trouble.help(&at))
-                            }
-                            DescentError::Git(_) | DescentError::Scratch(_) => SourceError::no_scratch(source, message),
-                        }
-                    })
-                })?;
-                read.library = read.library.map(|library| library.holding(fetched));
+                read.library = read.library.map(|library| library.holding(folder));
                 return Ok(read);
             }
         }
@@ -170,21 +208,19 @@ fn read_at(
 /// whether the second commit comes after the first.
 fn is_no_older(
     source: &SourceName,
-    read: &Reading,
+    (identity, reference, commit): (&str, &str, &str),
     given: &Given<'_>,
     comes_after: impl Fn(&str, &str) -> Result<Option<bool>, SourceError>,
 ) -> Result<(), SourceError> {
-    let (Some(last), Some(identity), Some(commit)) = (given.last, &read.identity, &read.revision) else {
-        return Ok(());
-    };
-    let now = SourceStamp::of_repository(source.as_str(), (identity, &read.reference), commit);
+    let Some(last) = given.last else { return Ok(()) };
+    let now = SourceStamp::of_repository(source.as_str(), (identity, reference), commit);
     for old in last.before(&now) {
         let why = match comes_after(&old.to_string(), commit)? {
             Some(true) => continue,
             Some(false) => format!("which does not come after {old}"),
             None => format!("and none of the 4,096 commits up to there is {old}"),
         };
-        let reference = git::short(&read.reference);
+        let reference = git::short(reference);
         let message = format!("{reference} of {identity} is at commit {commit}, {why}, which an earlier run read");
         return Err(SourceError::stale(source, message, last.help(&now)));
     }
@@ -213,16 +249,15 @@ fn fetch(
     source: &SourceName,
     remote: &str,
     reference: &str,
-    given: &Given<'_>,
+    git: &program::Git,
     kept: Option<&Kept>,
 ) -> Result<Scratch, SourceError> {
     let folder = Scratch::new().map_err(|error| SourceError::no_scratch(source, error.to_string()))?;
-    let git = git_of(given);
-    match git::fetch(&git, remote, reference, folder.path(), kept) {
+    match git::fetch(git, remote, reference, folder.path(), kept) {
         Ok(()) => Ok(folder),
         Err(trouble) if trouble.is_for_want_of_a_reference() => {
             let message = format!("{} has no {}", git::identity(remote), git::full(reference));
-            Err(SourceError::new(source, message, objects::correct(&git::branches_and_tags(&git, remote))))
+            Err(SourceError::new(source, message, objects::correct(&git::branches_and_tags(git, remote))))
         }
         Err(trouble) => {
             let message = format!("{} cannot be fetched: {trouble}", git::identity(remote));
@@ -234,8 +269,9 @@ fn fetch(
     }
 }
 
+/// The program git, for all that one source is asked for together.
 fn git_of(given: &Given<'_>) -> program::Git {
-    program::git(given.environment).within(given.deadlines).stopped_by(given.stop.clone())
+    program::git(given.environment).within_in_all(given.deadlines).stopped_by(given.stop.clone())
 }
 
 /// A folder of a commit.

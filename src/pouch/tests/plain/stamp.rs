@@ -374,6 +374,61 @@ fn commits_of_a_source_are_read_whatever_their_headers_say() {
     }
 }
 
+/// A server that says how far it is and never gets there ends what waits for it, and nothing else.
+#[test]
+fn a_source_that_is_late_is_waited_for_by_none_but_its_own() {
+    let teams = Teams::new("");
+    let server = GitServer::new(&teams.fleet.path(""));
+    for name in ["team", "platform"] {
+        teams.fleet.configure(
+            &format!("repository: {name}.git"),
+            &format!("repository: '{}'", server.url(&format!("{name}.git"))),
+        );
+    }
+    teams.fleet.configure("reuseKey", "limits: {git: {tenant: {idle: 60s, total: 3s}}}\nreuseKey");
+    teams.settle();
+    teams.set("team", "eu", "second");
+    teams.set("platform", "us", "second");
+    // The alias of a shell would outlive a signal, so git itself runs on: it says something all the time.
+    let late =
+        "case \" $* \" in *' fetch '*team.git*) while :; do echo 'Receiving objects: 1%' >&2; sleep 0.2; done;; esac";
+    let run = |script: &str| Ran::from(teams.origin().wrapped(script, &[]).output().unwrap());
+    let ran = run(late).ends(3).outcome("us", "published");
+    assert!(ran.stdout.contains("carried    Credential eu-team/c"), "{}", ran.stdout);
+    ran.says("git fetch took longer than 3 s and was ended").says("`limits.git.tenant.total`");
+    // It is overridden for one source: this one takes its time, and gets there.
+    let slow = "case \" $* \" in *' fetch '*team.git*) sleep 4;; esac";
+    run(slow).ends(3).says("`limits.git.tenant.total`");
+    let url = server.url("team.git");
+    teams.fleet.configure(&format!("repository: '{url}'"), &format!("repository: '{url}', limits: {{total: 10m}}"));
+    run(slow).ends(0).outcome("eu", "published");
+}
+
+/// Each of two fetches goes on once the other one has begun.
+#[test]
+fn sources_are_fetched_side_by_side() {
+    let teams = Teams::new("");
+    let server = GitServer::new(&teams.fleet.path(""));
+    for name in ["team", "platform"] {
+        teams.fleet.configure(
+            &format!("repository: {name}.git"),
+            &format!("repository: '{}'", server.url(&format!("{name}.git"))),
+        );
+    }
+    let began = |own: &str, other: &str| {
+        let file = |name: &str| teams.fleet.path(&format!("began-{name}")).display().to_string();
+        format!(
+            "case \" $* \" in *' fetch '*{own}.git*) : > '{}'; for n in $(seq 600); do [ -e '{}' ] && break; sleep 0.1; done; \
+             [ -e '{1}' ] || exit 9;; esac",
+            file(own),
+            file(other),
+        )
+    };
+    let script = format!("{}; {}", began("team", "platform"), began("platform", "team"));
+    let ran = Ran::from(teams.origin().wrapped(&script, &[]).output().unwrap()).ends(0);
+    ran.outcome("eu", "published").outcome("us", "published");
+}
+
 #[test]
 fn a_source_may_be_thousands_of_commits_newer_and_no_more() {
     let teams = Teams::new("");

@@ -48,7 +48,7 @@ impl Tree {
         let key = RunKey::new(&[1; 32]).unwrap();
         let indexer = Indexer::new(fleet, source, &key);
         let given = Given { indexer: is_indexed.then_some(&indexer), ..given(self.path()) };
-        source::read(source, &given).unwrap()
+        source::read(source, &given, None).unwrap()
     }
 
     /// The snapshot of the source, as it is indexed or as a whole.

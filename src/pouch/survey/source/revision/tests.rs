@@ -64,7 +64,7 @@ fn wanted<'a>(repository: &'a str, reference: &'a str, path: &'a str, files: &'a
 fn check(files: &[File<'_>], path: &str, globs: &FileGlobs, expect: &str) {
     let (folder, repository) = repository();
     let id = commit(&repository, "main", files);
-    let reading = read(&"s".into(), &wanted("r.git", "main", path, globs), &given(folder.path())).unwrap();
+    let reading = read(&"s".into(), &wanted("r.git", "main", path, globs), &given(folder.path()), None).unwrap();
     assert_eq!(summary(&reading), expect);
     assert_eq!((reading.identity.as_deref(), reading.revision), (Some("r.git"), Some(id)));
 }
@@ -144,12 +144,12 @@ fn our_own_output_in_the_tree_is_passed_over() {
     let skip = ["x/bundles/".to_owned()];
     let given = Given { skip_in_tree: &skip, ..given(folder.path()) };
     for path in ["", "x"] {
-        let reading = read(&"s".into(), &wanted("r.git", "main", path, &default_globs()), &given).unwrap();
+        let reading = read(&"s".into(), &wanted("r.git", "main", path, &default_globs()), &given, None).unwrap();
         assert_eq!(summary(&reading), "Secret a main:x/a.yaml:1:1 in s\nSecret b main:x/y/bundles/b.yaml:1:1 in s\n");
     }
     let skip = ["x/y/bundles".to_owned()];
     let given = Given { skip_in_tree: &skip, ..given };
-    let reading = read(&"s".into(), &wanted("r.git", "main", "x/y", &default_globs()), &given).unwrap();
+    let reading = read(&"s".into(), &wanted("r.git", "main", "x/y", &default_globs()), &given, None).unwrap();
     assert_eq!(summary(&reading), "Secret b main:x/y/bundles/b.yaml:1:1 in s\n");
 }
 
@@ -172,7 +172,8 @@ fn a_missing_object_leaves_the_source_incomplete() {
     let id = Oid::hash_object(git2::ObjectType::Blob, a.as_bytes()).unwrap().to_string();
     let (first, rest) = id.split_at(2);
     std::fs::remove_file(folder.path().join("r.git/objects").join(first).join(rest)).unwrap();
-    let reading = read(&"s".into(), &wanted("r.git", "main", "", &default_globs()), &given(folder.path())).unwrap();
+    let reading =
+        read(&"s".into(), &wanted("r.git", "main", "", &default_globs()), &given(folder.path()), None).unwrap();
     assert_eq!(summary(&reading), "Secret b main:b.yaml:1:1 in s\nunreadable-file main:a.yaml:1:1 in s\nincomplete\n");
 }
 
@@ -192,7 +193,7 @@ fn a_tree_that_grows_without_end_is_refused() {
     let tree = repository.find_tree(below.0).unwrap();
     repository.commit(Some("refs/heads/main"), &who, &who, "x", &tree, &[]).unwrap();
     let none = FileGlobs { include: globs(&["none"]), exclude: globs(&[]) };
-    let reading = read(&"s".into(), &wanted("r.git", "main", "", &none), &given(folder.path())).unwrap();
+    let reading = read(&"s".into(), &wanted("r.git", "main", "", &none), &given(folder.path()), None).unwrap();
     assert_eq!(summary(&reading), "refused-file source s\nunreadable-file source s\nincomplete\n");
 }
 
@@ -214,7 +215,7 @@ fn branches_commits_and_tags_that_are_called_so_are_revisions() {
     ] {
         repository.set_head("refs/heads/main").unwrap();
         let reading =
-            read(&"s".into(), &wanted("r.git", reference, "", &default_globs()), &given(folder.path())).unwrap();
+            read(&"s".into(), &wanted("r.git", reference, "", &default_globs()), &given(folder.path()), None).unwrap();
         assert_eq!(summary(&reading), format!("Secret {name} {reference}:a.yaml:1:1 in s\n"));
     }
 }
@@ -238,12 +239,12 @@ fn nothing_stands_for_a_branch_but_the_branch() {
     let ours = shadowed(&repository).to_string();
     for reference in ["main", "refs/heads/main", "HEAD", &ours] {
         let reading =
-            read(&"s".into(), &wanted("r.git", reference, "", &default_globs()), &given(folder.path())).unwrap();
+            read(&"s".into(), &wanted("r.git", reference, "", &default_globs()), &given(folder.path()), None).unwrap();
         assert_eq!(summary(&reading), format!("Secret main {reference}:a.yaml:1:1 in s\n"));
     }
     repository.find_reference("refs/heads/main").unwrap().delete().unwrap();
     for reference in ["main", "refs/heads/main", "HEAD"] {
-        let read = read(&"s".into(), &wanted("r.git", reference, "", &default_globs()), &given(folder.path()));
+        let read = read(&"s".into(), &wanted("r.git", reference, "", &default_globs()), &given(folder.path()), None);
         let error = read.err().unwrap();
         assert!(error.message.contains(&format!(" {reference}")) && error.help.contains("refs/tags/main"), "{error:?}");
     }
@@ -269,7 +270,8 @@ fn what_cannot_be_reached_says_why() {
         ("https://u:CANARY@h/r", "main", "", "has a password in it"),
     ];
     for (place, reference, path, expect) in table {
-        let error = read(&"s".into(), &wanted(place, reference, path, &default_globs()), &given(folder.path())).err();
+        let error =
+            read(&"s".into(), &wanted(place, reference, path, &default_globs()), &given(folder.path()), None).err();
         let error = error.unwrap_or_else(|| panic!("{place} {reference} {path}"));
         assert!(error.message.contains(expect) && !error.message.contains("CANARY"), "{error}");
         assert!(error.help.ends_with('.'), "{}", error.help);
@@ -298,30 +300,31 @@ fn a_url_is_fetched_by_the_git_program() {
     let url = format!("file://{}", folder.path().join("r.git").display());
     let given = Given { environment: &environment, ..given(Path::new("/nonexistent")) };
     for (reference, name) in [("main", "new"), ("side", "side"), ("refs/tags/v1", "old"), (&*old, "old")] {
-        let reading = read(&"s".into(), &wanted(&url, reference, "", &default_globs()), &given).unwrap();
+        let reading = read(&"s".into(), &wanted(&url, reference, "", &default_globs()), &given, None).unwrap();
         assert_eq!(summary(&reading), format!("Secret {name} {reference}:a.yaml:1:1 in s\n"));
         assert_eq!(reading.identity.as_deref(), Some(&*url));
     }
-    let error = read(&"s".into(), &wanted(&url, "mian", "", &default_globs()), &given).err().unwrap();
+    let error = read(&"s".into(), &wanted(&url, "mian", "", &default_globs()), &given, None).err().unwrap();
     assert!(
         error.message.contains("has no refs/heads/mian") && error.help.contains("main, side, refs/tags/v1"),
         "{error:?}"
     );
-    let error = read(&"s".into(), &wanted(&url, &"0".repeat(40), "", &default_globs()), &given).err().unwrap();
+    let error = read(&"s".into(), &wanted(&url, &"0".repeat(40), "", &default_globs()), &given, None).err().unwrap();
     assert!(error.message.contains("has no 000"), "{error}");
-    let error = read(&"s".into(), &wanted("file:///nonexistent", "main", "", &default_globs()), &given).err().unwrap();
+    let error =
+        read(&"s".into(), &wanted("file:///nonexistent", "main", "", &default_globs()), &given, None).err().unwrap();
     assert!(error.message.contains("cannot be fetched"), "{error}");
     for old in ["main", "side", "HEAD"] {
         repository.find_reference(&format!("refs/heads/{old}")).and_then(|mut found| found.delete()).ok();
     }
     let ours = shadowed(&repository).to_string();
     for reference in ["main", "refs/heads/main", "HEAD", &ours] {
-        let reading = read(&"s".into(), &wanted(&url, reference, "", &default_globs()), &given).unwrap();
+        let reading = read(&"s".into(), &wanted(&url, reference, "", &default_globs()), &given, None).unwrap();
         assert_eq!(summary(&reading), format!("Secret main {reference}:a.yaml:1:1 in s\n"));
     }
     repository.find_reference("refs/heads/main").unwrap().delete().unwrap();
     for reference in ["main", "refs/heads/main", "HEAD"] {
-        let error = read(&"s".into(), &wanted(&url, reference, "", &default_globs()), &given).err().unwrap();
+        let error = read(&"s".into(), &wanted(&url, reference, "", &default_globs()), &given, None).err().unwrap();
         assert!(error.message.contains(&format!("has no {}", git::full(reference))), "{error:?}");
     }
 }

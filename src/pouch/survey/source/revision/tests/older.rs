@@ -12,13 +12,13 @@ fn reads(base: &Path, place: &str, before: &str, reference: &str) -> String {
     reads_with(base, (place, reference), before, (&environment(), &|_| None))
 }
 
-type Around<'a> = (&'a [(OsString, OsString)], &'a dyn Fn(&str) -> Option<Kept>);
+type Around<'a> = (&'a [(OsString, OsString)], &'a (dyn Fn(&str) -> Option<Kept> + Sync));
 
 fn reads_with(base: &Path, (place, reference): (&str, &str), before: &str, (environment, kept): Around<'_>) -> String {
     let stamp = SourceStamp::of_repository("s", (&git::identity(place), "refs/heads/main"), before);
     let last = Last { stamps: vec![Stamp { sources: vec![stamp], ..Stamp::default() }], ..Last::default() };
     let given = Given { environment, kept, last: Some(&last), ..given(base) };
-    match read(&"s".into(), &wanted(place, reference, "", &default_globs()), &given) {
+    match read(&"s".into(), &wanted(place, reference, "", &default_globs()), &given, None) {
         Ok(reading) => {
             let commit = reading.revision.unwrap();
             // Whatever is refused can be accepted.
@@ -31,7 +31,7 @@ fn reads_with(base: &Path, (place, reference): (&str, &str), before: &str, (envi
                 let accepted = [(accepted.0.to_owned(), accepted.1.to_owned())].into();
                 let last = Last { accepted, ..last.clone() };
                 let given = Given { last: Some(&last), ..given };
-                assert!(read(&"s".into(), &wanted(place, reference, "", &default_globs()), &given).is_ok());
+                assert!(read(&"s".into(), &wanted(place, reference, "", &default_globs()), &given, None).is_ok());
                 return "stale".to_owned();
             }
             error.to_string()

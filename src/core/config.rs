@@ -37,6 +37,7 @@ pub mod shape;
 pub mod show;
 mod source;
 mod taking;
+mod variables;
 pub mod written;
 
 use alloc::collections::{BTreeMap, BTreeSet};

@@ -21,8 +21,8 @@ use alloc::vec::Vec;
 use core::fmt::Write as _;
 
 use crate::config::{Grant, Granted, Grantee};
-use crate::listing::few;
-use crate::name::{Directory, Name, Namespace, Region, is_directory};
+use crate::listing::{self, few};
+use crate::name::{Directory, Name, Namespace, Region, Variables, is_directory};
 use crate::recipient::Recipient;
 use crate::yaml::emit::{Tree, emit};
 use inventory::DraftTies;
@@ -46,6 +46,8 @@ pub struct Draft {
     pub context: String,
     /// The kubeconfig, if one was named.
     pub kubeconfig: Option<String>,
+    /// The variables that its credential plugin was handed, if some were named.
+    pub plugin_environment: Variables,
     /// k0rdent's own namespace.
     pub system_namespace: Namespace,
     /// The built-in ProviderInterfaces.
@@ -138,6 +140,10 @@ impl Draft {
         let mut out = format!("  - name: {SOURCE}\n    cluster:\n      context: {}", scalar(&self.context));
         if let Some(path) = &self.kubeconfig {
             let _ = write!(out, "\n      kubeconfig: {}", scalar(path));
+        }
+        if !self.plugin_environment.is_empty() {
+            let names = self.plugin_environment.names().iter().map(|name| scalar(name));
+            let _ = write!(out, "\n      pluginEnvironment: [{}]", listing::all(names));
         }
         out
     }

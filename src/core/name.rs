@@ -9,6 +9,7 @@ pub mod holder;
 pub mod made;
 mod spelt;
 pub mod step;
+mod variable;
 mod words;
 
 use alloc::borrow::Cow;
@@ -22,6 +23,7 @@ use core::fmt;
 pub use form::{is_data_key, is_directory, is_dns_label, is_dns_subdomain, is_template, split_api_version};
 use serde::{Deserialize, Serialize};
 pub(crate) use spelt::spelt;
+pub use variable::{Variables, is_variable, variable_fault};
 pub use words::{Directory, FleetName, Group, Kind, Name, Namespace, Region, SourceName, Version};
 
 /// A group and a kind: what an object *is*, whatever version it is written in.

@@ -108,12 +108,13 @@ impl Survey {
 /// # Errors
 /// Where it cannot be told which cluster is meant, or its credentials cannot be used.
 pub fn connect(surveyor: &Surveyor<'_>, source: &Source) -> Result<Cluster, Failure> {
-    let SourcePlace::Cluster { context, kubeconfig } = &source.place else {
+    let SourcePlace::Cluster { context, kubeconfig, plugin_environment } = &source.place else {
         return Err(Failure::bug("a source that is no cluster was to be connected to"));
     };
     let Surveyor { session: Session { ambient, stop, .. }, base, reach, .. } = surveyor;
     let mut wanted = reach.wanted.clone();
     wanted.context = wanted.context.or_else(|| context.clone());
+    wanted.plugin_environment = wanted.plugin_environment.and(plugin_environment);
     let written = || kubeconfig.as_ref().map(|path| ambient.cwd().join(base).join(path));
     if let (None, Some(path), true) = (&wanted.kubeconfig, kubeconfig, surveyor.looking == Looking::AtAProposal)
         && Path::new(path).is_relative()
@@ -155,7 +156,7 @@ pub fn survey(surveyor: &Surveyor<'_>, values: Values) -> Result<Survey, Failure
     }
     if clusters.is_empty() && reach.wanted != Wanted::default() {
         return Err(Failure::usage(
-            "--kubeconfig, --context, --as and --as-group are for live clusters, and no source is one",
+            "--kubeconfig, --context, --as, --as-group and --plugin-env are for live clusters, and no source is one",
             "Leave them out, or add a `cluster` source to the configuration.",
         ));
     }

@@ -12,6 +12,7 @@ use super::error::{Faults, FieldPath};
 use super::forms::*;
 use super::repository::{ANY, filled};
 use super::setting::{Bytes, CHECK, Fault, ONE, Seconds, record};
+use super::variables::handed;
 use super::written::{Value, Written, WrittenKey};
 use super::{argocd, registry};
 
@@ -19,7 +20,7 @@ use super::{argocd, registry};
 type Check = fn(&str) -> Option<Fault>;
 
 /// The forms by the words of the schema, each with its check.
-const CHECKS: [(&str, Check); 34] = [
+const CHECKS: [(&str, Check); 35] = [
     ("argocd-release", argocd::release_fault),
     ("artifact-repository", registry::repository_fault),
     ("artifact-tag", registry::tag_fault),
@@ -35,6 +36,7 @@ const CHECKS: [(&str, Check); 34] = [
     ("file-path", |text| plain(text, "Write a file, relative to this file, or leave it out for the usual places.")),
     ("fleet-name", |text| label(text, "fleet")),
     ("glob", glob),
+    ("handed-variable", handed),
     ("manager", manager),
     ("name-glob", name_glob),
     ("namespace", |text| label(text, "namespace")),

@@ -11,7 +11,7 @@ use serde::Deserialize;
 use super::error::{Faults, FieldPath};
 use super::output::Output;
 use super::setting::{Show, given, one_of, read_as, shown};
-use crate::name::{GroupKind, Name, Namespace, ObjectKey, Region};
+use crate::name::{GroupKind, Name, Namespace, ObjectKey, Region, Variables};
 use crate::yaml::emit::Tree;
 
 /// The objects that describe a region's cluster.
@@ -120,6 +120,8 @@ pub enum Look {
         kubeconfig: Option<String>,
         /// The context; none if there is only one to choose.
         context: Option<String>,
+        /// The variables that its credential plugin is handed, beside those that every one is.
+        plugin_environment: Variables,
     },
     /// As its ClusterProfile says, by a plugin of this provider file, which is relative to the configuration.
     Providers(String),
@@ -133,6 +135,10 @@ pub(super) struct RegionClusterFile {
     kubeconfig: Option<String>,
     /// The context of the kubeconfig.
     context: Option<String>,
+    /// The environment variables that the kubeconfig's credential plugin is handed, beside those that every program needs:
+    /// names, or their beginning and `*`. A provider file lists its own.
+    #[serde(default)]
+    plugin_environment: Variables,
     /// A provider file of cluster-inventory-api, relative to this file: the ClusterProfile says where the cluster is, and
     /// this file which program gives the credentials. It is code, like this file.
     providers: Option<String>,
@@ -149,6 +155,14 @@ impl Look {
     ) -> Option<Self> {
         let help = match (&typed.providers, &typed.kubeconfig, &typed.context) {
             (Some(file), None, None) => {
+                if !typed.plugin_environment.is_empty() {
+                    let help = "List the variables there, as `inheritedEnvVars` of each provider.";
+                    faults.add(
+                        &path.key("pluginEnvironment"),
+                        "the provider file says what its plugins are handed",
+                        help,
+                    );
+                }
                 if profile.is_none() {
                     let message = "`providers` looks into the cluster that a ClusterProfile names, and the region is tied to none";
                     faults.add(&path.key("providers"), message, "Add `inventory.clusterProfile`.");
@@ -167,7 +181,11 @@ impl Look {
                 if let Some(file) = kubeconfig {
                     output.not_among_bundles(file, &path.key("kubeconfig"), faults);
                 }
-                return Some(Self::Kubeconfig { kubeconfig: kubeconfig.clone(), context: context.clone() });
+                return Some(Self::Kubeconfig {
+                    kubeconfig: kubeconfig.clone(),
+                    context: context.clone(),
+                    plugin_environment: typed.plugin_environment.clone(),
+                });
             }
         };
         faults.add_at_key(path, help.0, help.1);
@@ -179,9 +197,11 @@ impl Show for Look {
     fn show(&self) -> Option<Tree<'_>> {
         Some(match self {
             Look::Providers(file) => given([("providers", file.show())]),
-            Look::Kubeconfig { kubeconfig, context } => {
-                given([("kubeconfig", kubeconfig.show()), ("context", context.show())])
-            }
+            Look::Kubeconfig { kubeconfig, context, plugin_environment } => given([
+                ("kubeconfig", kubeconfig.show()),
+                ("context", context.show()),
+                ("pluginEnvironment", plugin_environment.show()),
+            ]),
         })
     }
 }

@@ -19,7 +19,7 @@ use super::region::{RegionConfig, check_known};
 use super::repository;
 use super::setting::{Seconds, Show, given, items, one_of, read_as, shown};
 use crate::kinds::{cluster_feature, is_by_configuration, is_managed_resource, sync_rule};
-use crate::name::{Group, GroupKind, Kind, Namespace, ObjectKey, Region, SourceName};
+use crate::name::{Group, GroupKind, Kind, Namespace, ObjectKey, Region, SourceName, Variables};
 use crate::yaml::emit::{Tree, TreeMap};
 
 // Everything else in it is ignored with a finding.
@@ -254,6 +254,8 @@ pub enum SourcePlace {
         context: Option<String>,
         /// The kubeconfig, relative to the configuration; none for the usual places.
         kubeconfig: Option<String>,
+        /// The variables that its credential plugin is handed, beside those that every one is.
+        plugin_environment: Variables,
     },
 }
 
@@ -281,8 +283,9 @@ impl SourcePlace {
                 ("git", given(fields.map(|(key, text)| (key, text.show())).into_iter().chain(others)))
             }
             SourcePlace::Stdin => ("stdin", Tree::Map(TreeMap::new())),
-            SourcePlace::Cluster { context, kubeconfig } => {
-                ("cluster", given([("context", context.show()), ("kubeconfig", kubeconfig.show())]))
+            SourcePlace::Cluster { context, kubeconfig, plugin_environment } => {
+                let fields = [("context", context.show()), ("kubeconfig", kubeconfig.show())];
+                ("cluster", given(fields.into_iter().chain([("pluginEnvironment", plugin_environment.show())])))
             }
         }
     }
@@ -413,6 +416,10 @@ pub(super) struct ClusterFile {
     /// `KUBECONFIG`, else `~/.kube/config`.
     #[schemars(extend("x-check" = "file-path"))]
     pub(super) kubeconfig: Option<String>,
+    /// The environment variables that the kubeconfig's credential plugin is handed, beside those that every program needs:
+    /// names, or their beginning and `*`. `--plugin-env` adds to them.
+    #[serde(default)]
+    pub(super) plugin_environment: Variables,
 }
 
 /// Standard input; has no fields.
@@ -461,8 +468,8 @@ impl SourceFile {
             };
             let (repository, reference) = (repository.clone(), reference.whole());
             SourcePlace::Git { repository, reference, path: folder, files, limits: *limits }
-        } else if let Some(ClusterFile { context, kubeconfig }) = &self.cluster {
-            SourcePlace::Cluster { context: context.clone(), kubeconfig: kubeconfig.clone() }
+        } else if let Some(ClusterFile { context, kubeconfig, plugin_environment }) = self.cluster.clone() {
+            SourcePlace::Cluster { context, kubeconfig, plugin_environment }
         } else {
             SourcePlace::Stdin
         }

@@ -31,6 +31,7 @@ fn drafted(names: &[&str]) -> Draft {
     Draft {
         context: "mgmt".to_string(),
         kubeconfig: None,
+        plugin_environment: Variables::default(),
         system_namespace: SYSTEM_NAMESPACE.into(),
         builtin: choose(Some(Numbers { major: 1, minor: 11 }), Interfaces::Some),
         regions: entries.collect(),
@@ -113,6 +114,7 @@ fn whatever_a_cluster_says_is_a_value_or_a_comment() {
         let mut draft = drafted(&["eu"]);
         draft.context = hostile.to_string();
         draft.kubeconfig = Some(hostile.to_string());
+        draft.plugin_environment = Variables::new(alloc::vec!["AWS_*".to_string(), "TRUE".to_string()]);
         draft.builtin.why = format!("{hostile}\nkinds: []\u{85}escrowRecipients: []\r\n");
         let eu = draft.regions.values_mut().next().unwrap();
         eu.key_file = format!("{hostile}\ndelivery: flux");
@@ -120,10 +122,12 @@ fn whatever_a_cluster_says_is_a_value_or_a_comment() {
         let grant = least("team-a/aws", ObjectKey::secret("shared".into(), "dns".into()), "eu");
         draft.grants.insert(grant.clone(), need(Sure::Certain, &format!("{hostile}\n  - {{}}")));
         let (fleet, text) = loaded(&draft);
-        let crate::config::SourcePlace::Cluster { context, kubeconfig } = &fleet.sources[0].place else {
+        let crate::config::SourcePlace::Cluster { context, kubeconfig, plugin_environment } = &fleet.sources[0].place
+        else {
             panic!("{text}")
         };
         assert_eq!((context.as_deref(), kubeconfig.as_deref()), (Some(hostile), Some(hostile)), "{text}");
+        assert_eq!(*plugin_environment, draft.plugin_environment, "{text}");
         assert_eq!(fleet.grants, [grant].into(), "{text}");
         assert_eq!(fleet.regions["eu"].namespaces.allowed.patterns(), ["team-a"], "{text}");
         assert!(fleet.kinds.is_empty() && fleet.escrow.is_empty() && fleet.regions.len() == 1, "{text}");

@@ -22,7 +22,7 @@ use super::providers::{
 use crate::cleartext::{is_secret_of, is_telling, secrets_below, secrets_in_arguments};
 use crate::finding::{Code, Fault};
 use crate::lenient::quoted;
-use crate::name::Name;
+use crate::name::{Name, Variables};
 use crate::node::Node;
 use crate::selector::{is_label_key, is_label_value};
 use crate::yaml::consumers::{self, Trouble};
@@ -135,6 +135,7 @@ fn built_in(access: &Access) -> Option<Way> {
         command: BUILT_IN_COMMAND.to_string(),
         arguments: vec![cloud.to_string()],
         variables: Vec::new(),
+        inherited: Variables::default(),
         provide_cluster_info: false,
         install_hint: String::new(),
     };
@@ -355,6 +356,7 @@ pub fn of_config(server: &str, config: &Node) -> Option<Way> {
         command: text(&plugin("command"))?,
         arguments: items.iter().map(|item| item.as_str().map(String::from)).collect::<Option<_>>()?,
         variables: pairs.iter().map(variable).collect::<Option<_>>()?,
+        inherited: Variables::default(),
         provide_cluster_info: flag(&plugin("provideClusterInfo")),
         install_hint: text(&plugin("installHint")).unwrap_or_default(),
     };

@@ -14,6 +14,7 @@ use crate::finding::{Code, Fault};
 use crate::json;
 use crate::lenient::{Faults, dotted, quoted};
 use crate::listing::few;
+use crate::name::{Variables, is_variable, variable_fault};
 use crate::nearest::did_you_mean;
 use crate::node::{Interner, Node};
 
@@ -22,42 +23,6 @@ pub const ARGUMENTS_EXTENSION: &str = "clusterprofiles.multicluster.x-k8s.io/exe
 
 /// The extension that holds further environment variables for the plugin.
 pub const VARIABLES_EXTENSION: &str = "clusterprofiles.multicluster.x-k8s.io/exec/additional-envs";
-
-/// Variables by which a ClusterProfile could choose the program that runs, or what runs inside of it.
-///
-/// With these, a policy for variables would be one for commands. The library has no such bound.
-const OF_THE_PROGRAM: [&str; 30] = [
-    "PATH",
-    "HOME",
-    "IFS",
-    "SHELL",
-    "KUBECONFIG",
-    "PYTHONUSERBASE",
-    "PYTHONSTARTUP",
-    "CLOUDSDK_PYTHON",
-    "CLOUDSDK_CONFIG",
-    "AWS_CONFIG_FILE",
-    "AWS_SHARED_CREDENTIALS_FILE",
-    "AZURE_CONFIG_DIR",
-    "JAVA_TOOL_OPTIONS",
-    "JDK_JAVA_OPTIONS",
-    "RUBYLIB",
-    "NODE_PATH",
-    "EDITOR",
-    "PAGER",
-    "BROWSER",
-    "ENV",
-    "BASH_ENV",
-    "SHELLOPTS",
-    "PYTHONPATH",
-    "PYTHONHOME",
-    "PERL5LIB",
-    "PERL5OPT",
-    "RUBYOPT",
-    "NODE_OPTIONS",
-    "GCONV_PATH",
-    "KUBERNETES_EXEC_INFO",
-];
 
 /// The most names of providers in a message.
 const MOST_TOLD: usize = 8;
@@ -80,6 +45,9 @@ pub struct Provider {
     pub arguments: ArgumentsPolicy,
     /// What becomes of environment variables that a ClusterProfile has for the plugin.
     pub variables: VariablesPolicy,
+    /// The environment variables that a ClusterProfile may have for the plugin at all. Names of variables by which a
+    /// program can be made to run another one are without number: those that are harmless are listed.
+    pub from_profile: BTreeSet<String>,
 }
 
 /// A credential plugin, as a kubeconfig has it.
@@ -91,8 +59,10 @@ pub struct Exec {
     pub command: String,
     /// Its arguments.
     pub arguments: Vec<String>,
-    /// Its environment variables beside those of pouch.
+    /// Its environment variables beside those that it inherits.
     pub variables: Vec<(String, String)>,
+    /// The variables of pouch's own environment that it inherits, beside those that every plugin does.
+    pub inherited: Variables,
     /// Whether it is told where the cluster is.
     pub provide_cluster_info: bool,
     /// What to say to whoever has not installed it.
@@ -171,7 +141,15 @@ pub fn read(text: &str) -> Result<ProviderFile, Vec<Fault>> {
 }
 
 fn provider(faults: &mut Faults, item: &Node, at: &str) -> Option<Provider> {
-    const KNOWN: [&str; 4] = ["name", "execConfig", "profileSourcedCLIArgsPolicy", "profileSourcedEnvVarsPolicy"];
+    // The library passes over the last two.
+    const KNOWN: [&str; 6] = [
+        "name",
+        "execConfig",
+        "profileSourcedCLIArgsPolicy",
+        "profileSourcedEnvVarsPolicy",
+        "profileSourcedEnvVars",
+        "inheritedEnvVars",
+    ];
     known(faults, item, at, &KNOWN);
     let name = faults.needed(item, at, &["name"]).map(String::from);
     let arguments = policy(
@@ -193,7 +171,30 @@ fn provider(faults: &mut Faults, item: &Node, at: &str) -> Option<Provider> {
     let help = "Write the plugin there as a kubeconfig has it under `exec`.";
     let exec = faults.needed_at(item, at, &["execConfig"], help);
     let exec = exec.and_then(|exec| self::exec(faults, exec, &dotted(at, &["execConfig"])));
-    Some(Provider { name: name?, exec: exec?, arguments, variables })
+    let is_exact = |name: &str| {
+        (!is_variable(name)).then_some("Write the name of each variable: a ClusterProfile must not choose among them.")
+    };
+    let from_profile = names(faults, item, (at, "profileSourcedEnvVars"), &is_exact).into_iter().collect();
+    let inherited = Variables::new(names(faults, item, (at, "inheritedEnvVars"), &variable_fault));
+    Some(Provider { name: name?, exec: Exec { inherited, ..exec? }, arguments, variables, from_profile })
+}
+
+/// The names of variables in a list; each that cannot stand there is a fault with the help that `fault` gives.
+fn names(
+    faults: &mut Faults,
+    item: &Node,
+    (place, field): (&str, &str),
+    fault: &dyn Fn(&str) -> Option<&'static str>,
+) -> Vec<String> {
+    let at = dotted(place, &[field]);
+    let items = faults.items(item, place, &[field]);
+    let names = texts(faults, items, &at).unwrap_or_default();
+    for (index, name) in names.iter().enumerate() {
+        if let Some(help) = fault(name) {
+            faults.add(format!("{at}[{index}] is {}, which cannot be listed there", quoted(name)), help);
+        }
+    }
+    names
 }
 
 fn exec(faults: &mut Faults, exec: &Node, at: &str) -> Option<Exec> {
@@ -225,7 +226,7 @@ fn exec(faults: &mut Faults, exec: &Node, at: &str) -> Option<Exec> {
         known(faults, item, &at, &["name", "value"]);
         let Some(name) = faults.needed(item, &at, &["name"]).map(String::from) else { continue };
         let value = faults.text(item, &at, &["value"]).map(String::from).unwrap_or_default();
-        if !is_variable(&name, &value) {
+        if !is_pair(&name, &value) {
             faults.add(format!("{at} is no environment variable"), "A name has no `=`, and neither has a NUL byte.");
         }
         if variables.iter().any(|(other, _)| *other == name) {
@@ -247,6 +248,7 @@ fn exec(faults: &mut Faults, exec: &Node, at: &str) -> Option<Exec> {
         command: command?,
         arguments,
         variables,
+        inherited: Variables::default(),
         provide_cluster_info,
         install_hint,
     })
@@ -287,7 +289,7 @@ fn texts(faults: &mut Faults, items: &[Node], at: &str) -> Option<Vec<String>> {
     (texts.len() == items.len()).then_some(texts)
 }
 
-fn is_variable(name: &str, value: &str) -> bool {
+fn is_pair(name: &str, value: &str) -> bool {
     !name.is_empty() && !name.contains(['=', '\0']) && !value.contains('\0')
 }
 
@@ -332,7 +334,8 @@ impl ProviderFile {
         if provider.variables != VariablesPolicy::Ignore
             && let Some(added) = extension(VARIABLES_EXTENSION)
         {
-            exec.variables = together(&exec.variables, more_variables(&mut faults, added), provider.variables);
+            let added = more_variables(&mut faults, added, provider);
+            exec.variables = together(&exec.variables, added, provider.variables);
         }
         let config = extension(EXEC_EXTENSION).cloned();
         faults.settle(Some(Way { provider: provider.name.clone(), cluster, exec, config }))
@@ -357,7 +360,7 @@ fn more_arguments(faults: &mut Faults, added: &Node) -> Vec<String> {
     }
 }
 
-fn more_variables(faults: &mut Faults, added: &Node) -> BTreeMap<String, String> {
+fn more_variables(faults: &mut Faults, added: &Node, provider: &Provider) -> BTreeMap<String, String> {
     let mut variables = BTreeMap::new();
     if !added.is_map() {
         let _ = faults.wrong_type(&format!("extension {VARIABLES_EXTENSION}"), added, "a map");
@@ -366,25 +369,18 @@ fn more_variables(faults: &mut Faults, added: &Node) -> BTreeMap<String, String>
         let at = format!("extension {VARIABLES_EXTENSION}: {}", quoted(name));
         match value.as_str() {
             None => _ = faults.wrong_type(&at, value, "text"),
-            Some(value) if !is_variable(name, value) => {
+            Some(value) if !is_pair(name, value) => {
                 faults.add(format!("{at} is no environment variable"), "Correct it where the ClusterProfile is made.");
             }
-            Some(_) if chooses_the_program(name) => faults.add(
-                format!("{at} would choose what runs as the plugin, which the provider file alone may do"),
-                "Set the variable in the provider file, or remove it where the ClusterProfile is made.",
+            Some(_) if !provider.from_profile.contains(&**name) => faults.add(
+                format!("{at} is not a variable that provider {} takes from a ClusterProfile", quoted(&provider.name)),
+                "Remove it where the ClusterProfile is made. If it cannot choose what runs inside of the plugin, or where \
+                 the plugin logs in, list it in `profileSourcedEnvVars` of the provider file.",
             ),
             Some(value) => _ = variables.insert(name.to_string(), value.to_string()),
         }
     }
     variables
-}
-
-fn chooses_the_program(name: &str) -> bool {
-    const KINDS: [&str; 5] = ["LD_", "DYLD_", "GIT_", "XDG_", "BASH_"];
-    let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
-    // A shell takes functions from variables with names of another form.
-    let is_odd = !name.chars().all(is_name) || name.starts_with(|c: char| c.is_ascii_digit());
-    is_odd || OF_THE_PROGRAM.contains(&name) || KINDS.iter().any(|prefix| name.starts_with(prefix))
 }
 
 /// The file's variables in their order, and the profile's sorted behind them.

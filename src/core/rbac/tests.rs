@@ -3,6 +3,7 @@
 use super::*;
 use crate::capi::cluster::cluster_kind;
 use crate::config::SourcePlace;
+use crate::name::Variables;
 use crate::testing::case::{fleet, key};
 use crate::testing::yaml;
 use serde_json::{Value, json};
@@ -30,7 +31,8 @@ fn clusters(config: &Value, clusters: &[&str]) -> Fleet {
     let mut fleet = fleet(config);
     for source in &mut fleet.sources {
         if clusters.contains(&source.name.as_str()) {
-            source.place = SourcePlace::Cluster { context: None, kubeconfig: None };
+            source.place =
+                SourcePlace::Cluster { context: None, kubeconfig: None, plugin_environment: Variables::default() };
         }
     }
     fleet

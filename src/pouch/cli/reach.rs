@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use jiff::SignedDuration;
+use pouch_core::name::{Variables, variable_fault};
 
 use crate::ambient::Ambient;
 use crate::cluster::{Patience, Wanted};
@@ -46,6 +47,10 @@ struct Asking {
     /// Act as a member of this group; may be given several times
     #[arg(long, value_name = "GROUP", requires = "as_user")]
     as_group: Vec<String>,
+    /// Hand the kubeconfig's credential plugin this environment variable too: a name, or its beginning and *; may be
+    /// given several times
+    #[arg(long, value_name = "NAME", value_parser = variable)]
+    plugin_env: Vec<String>,
     /// How long one request may take, such as 30s or 2m; all of a run together may take twenty times as long
     #[arg(long, value_name = "DURATION", default_value = "30s", value_parser = duration)]
     request_timeout: Option<Duration>,
@@ -59,7 +64,7 @@ impl ReachArgs {
 
     /// Whether a flag names a cluster, or who asks it.
     pub fn names_a_cluster(&self) -> bool {
-        self.kubeconfig.is_some() || self.context.is_some() || self.asking.names_somebody()
+        self.kubeconfig.is_some() || self.context.is_some() || self.asking.is_changed()
     }
 
     /// What the flags mean; paths are relative to the current folder.
@@ -69,8 +74,8 @@ impl ReachArgs {
 }
 
 impl Asking {
-    fn names_somebody(&self) -> bool {
-        self.as_user.is_some() || !self.as_group.is_empty()
+    fn is_changed(&self) -> bool {
+        self.as_user.is_some() || !self.as_group.is_empty() || !self.plugin_env.is_empty()
     }
 
     fn reach(&self, kubeconfig: Option<&PathBuf>, context: Option<String>, ambient: &Ambient) -> Reach {
@@ -79,11 +84,17 @@ impl Asking {
             context,
             as_user: self.as_user.clone(),
             as_groups: self.as_group.clone(),
+            plugin_environment: Variables::new(self.plugin_env.clone()),
             service_account: None,
         };
         let patience = self.request_timeout.map(Patience::with_request).unwrap_or_default();
         Reach { wanted, patience }
     }
+}
+
+/// A variable that a plugin can be handed.
+fn variable(text: &str) -> Result<String, &'static str> {
+    variable_fault(text).map_or_else(|| Ok(text.to_owned()), Err)
 }
 
 /// A duration as kubectl takes it: a whole number of seconds, or numbers with units, the largest unit first.

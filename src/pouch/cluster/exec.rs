@@ -1,8 +1,10 @@
 //! Credential plugins: the programs that a kubeconfig names to get a token or a certificate.
 //!
-//! They get no terminal, a bounded time, and none of pouch's own variables. What they print is read by
+//! They get no terminal, a bounded time, and of the environment only what is [listed](environment). What they print is read by
 //! our JSON door and never quoted. The protocol is that of client-go:
 //! <https://kubernetes.io/docs/reference/access-authn-authz/authentication/#client-go-credential-plugins>
+
+pub mod environment;
 
 use std::ffi::OsString;
 use std::process::Command;
@@ -20,7 +22,8 @@ use zeroize::Zeroizing;
 
 use crate::ambient::Ambient;
 use crate::child::{self, Bounds, ChildError};
-use crate::git::program::is_for_children;
+
+use self::environment::{Divided, Inherited};
 
 /// How long a plugin may take: it may have to ask a cloud.
 pub const TIMEOUT: Duration = Duration::from_secs(30);
@@ -36,6 +39,8 @@ pub struct Plugin {
     environment: Vec<(OsString, OsString)>,
     api_version: String,
     hint: String,
+    /// What it was not handed of the environment, for a help.
+    withheld: String,
     timeout: Duration,
     stop: Arc<AtomicBool>,
 }
@@ -79,7 +84,12 @@ impl Plugin {
     ///
     /// # Errors
     /// Where it wants a terminal, names no program, or speaks a version that nobody speaks any more.
-    pub fn new(exec: ExecConfig, ambient: &Ambient, stop: &Arc<AtomicBool>) -> Result<Self, PluginError> {
+    pub fn new(
+        exec: ExecConfig,
+        inherited: &Inherited<'_>,
+        ambient: &Ambient,
+        stop: &Arc<AtomicBool>,
+    ) -> Result<Self, PluginError> {
         let Some(command) = exec.command.filter(|command| !command.is_empty()) else {
             return Err(PluginError::new("names no program", "Correct `exec.command` in the kubeconfig."));
         };
@@ -92,8 +102,7 @@ impl Plugin {
             let help = "Let the cloud's tool write the kubeconfig anew; pouch speaks v1 and v1beta1.";
             return Err(PluginError::new("speaks an API version that is unknown, or removed", help));
         }
-        let mut environment: Vec<(OsString, OsString)> =
-            ambient.environment().into_iter().filter(|(name, value)| is_for_children(name, value)).collect();
+        let Divided { handed: mut environment, withheld } = inherited.divide(ambient.environment());
         for pair in exec.env.iter().flatten() {
             if let (Some(name), Some(value)) = (pair.get("name"), pair.get("value")) {
                 environment.push((name.into(), value.into()));
@@ -110,6 +119,7 @@ impl Plugin {
             environment,
             api_version,
             hint: exec.install_hint.unwrap_or_default(),
+            withheld,
             timeout: TIMEOUT,
             stop: stop.clone(),
         })
@@ -125,7 +135,7 @@ impl Plugin {
         command.env_clear().envs(self.environment.iter().map(|(name, value)| (name, value)));
         command.args(&self.arguments);
         let name = quoted(&self.command.to_string_lossy());
-        let works = format!("Check that {name} works in a shell, without asking anything.");
+        let works = format!("Check that {name} works in a shell, without asking anything.{}", self.withheld);
         let bounds = Bounds { timeout: self.timeout, silence: self.timeout, stop: &self.stop, output: MOST_OUTPUT };
         match child::run(command, &bounds) {
             Ok(ended) if ended.well => self.read(&Zeroizing::new(ended.out)),
@@ -147,8 +157,8 @@ impl Plugin {
     }
 
     fn read(&self, out: &[u8]) -> Result<Given, PluginError> {
-        let help = "Run it by hand: it must print an ExecCredential with a status.";
-        let garbled = |what: &str| PluginError::new(format!("printed {what}"), help);
+        let help = format!("Run it by hand: it must print an ExecCredential with a status.{}", self.withheld);
+        let garbled = |what: &str| PluginError::new(format!("printed {what}"), help.clone());
         let text = std::str::from_utf8(out).map_err(|_| garbled("something that is not text"))?;
         let answer = json::read(text, &mut Interner::new()).map_err(|_| garbled("something that is not JSON"))?;
         if answer.str_at(&["kind"]) != Some("ExecCredential") {

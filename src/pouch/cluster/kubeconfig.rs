@@ -15,6 +15,7 @@ use base64::engine::general_purpose::STANDARD;
 use hyper_util::client::proxy::matcher::Matcher;
 use kube::config::{AuthInfo, Cluster as KubeCluster, ExecAuthCluster, Kubeconfig, KubeconfigError};
 use pouch_core::config::error::quoted;
+use pouch_core::name::Variables;
 use pouch_core::nearest::suggested;
 use pouch_core::yaml;
 use rustls_pki_types::CertificateDer;
@@ -22,6 +23,7 @@ use rustls_pki_types::pem::PemObject as _;
 use secrecy::ExposeSecret as _;
 use zeroize::Zeroizing;
 
+use super::exec::environment::Inherited;
 use super::exec::{self, Plugin};
 use crate::ambient::Ambient;
 use crate::error::{Failure, said};
@@ -42,6 +44,8 @@ pub struct Wanted {
     pub as_user: Option<String>,
     /// The groups to act as.
     pub as_groups: Vec<String>,
+    /// The variables that the kubeconfig's credential plugin is handed, beside those that every one is.
+    pub plugin_environment: Variables,
     /// The folder of the Pod's service account; none for the one that Kubernetes mounts.
     pub service_account: Option<PathBuf>,
 }
@@ -85,7 +89,7 @@ pub fn access(wanted: &Wanted, ambient: &Ambient, stop: &Arc<AtomicBool>) -> Res
     }
     let chosen = choose(wanted.context.as_deref(), merged.current_context.as_deref(), &names, &files, ambient)?;
     let config = config(merged, &chosen, ambient)?;
-    finish(config, named(&chosen), wanted, ambient, stop)
+    finish(config, Called::of_context(&chosen), wanted, ambient, stop)
 }
 
 /// The client configuration for a context of a kubeconfig.
@@ -212,7 +216,7 @@ fn in_cluster(wanted: &Wanted, ambient: &Ambient) -> Result<Access, Failure> {
     config.root_cert = Some(authority.map_err(|()| unusable("its CA cannot be read"))?);
     config.auth_info.token_file = token.to_str().map(str::to_owned);
     config.proxy_url = proxy(&config.cluster_url, ambient)?;
-    finish(config, named("in-cluster"), wanted, ambient, &Arc::default())
+    finish(config, Called::of_context("in-cluster"), wanted, ambient, &Arc::default())
 }
 
 /// Chooses the context. Without a terminal nobody sees which one a kubeconfig happens to point at.
@@ -282,15 +286,27 @@ fn proxy_url(written: &str) -> Option<http::Uri> {
     url.parse().ok()
 }
 
-/// What a cluster is called by its context, and who says how it is reached.
-fn named(context: &str) -> (Arc<str>, Arc<str>) {
-    (context.into(), format!("context {context}").into())
+/// How a cluster is called in messages.
+pub(super) struct Called {
+    /// The context, `in-cluster`, or a region.
+    pub context: Arc<str>,
+    /// Who says how it is reached: "context x", or "provider x".
+    pub by: Arc<str>,
+    /// Where the variables of its plugin are listed: the end of a sentence.
+    pub listed: String,
+}
+
+impl Called {
+    fn of_context(context: &str) -> Self {
+        let listed = "under `pluginEnvironment`, beside the context in the configuration, or with --plugin-env";
+        Self { context: context.into(), by: format!("context {context}").into(), listed: listed.to_owned() }
+    }
 }
 
 /// Makes the access of a client configuration, with credentials.
 pub(super) fn finish(
     mut config: kube::Config,
-    (context, by): (Arc<str>, Arc<str>),
+    Called { context, by, listed }: Called,
     wanted: &Wanted,
     ambient: &Ambient,
     stop: &Arc<AtomicBool>,
@@ -325,7 +341,10 @@ pub(super) fn finish(
     config.default_retry = false;
     config.connect_timeout = Some(Duration::from_secs(10));
     let plugin = match config.auth_info.exec.take() {
-        Some(exec) => Some(Plugin::new(exec, ambient, stop).map_err(|why| exec_failed(&by, &why))?),
+        Some(exec) => {
+            let inherited = Inherited { variables: &wanted.plugin_environment, listed };
+            Some(Plugin::new(exec, &inherited, ambient, stop).map_err(|why| exec_failed(&by, &why))?)
+        }
         None => None,
     };
     let server = shown(&config.cluster_url);

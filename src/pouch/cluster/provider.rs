@@ -14,7 +14,7 @@ use pouch_core::inventory::providers::Way;
 use pouch_core::json;
 use pouch_core::yaml::emit::Tree;
 
-use super::kubeconfig::{Access, Wanted, client_config, finish};
+use super::kubeconfig::{Access, Called, Wanted, client_config, finish};
 use crate::ambient::Ambient;
 use crate::error::Failure;
 
@@ -30,7 +30,10 @@ pub(super) fn access(way: &Way, name: &str, ambient: &Ambient, stop: &Arc<Atomic
     };
     let user = AuthInfo { exec: Some(plugin(way)), ..AuthInfo::default() };
     let config = client_config(cluster(way), user, ambient, &unusable)?;
-    finish(config, (name.into(), by.as_str().into()), &Wanted::default(), ambient, stop)
+    let listed = format!("in `inheritedEnvVars` of {by} in the provider file");
+    let called = Called { context: name.into(), by: by.as_str().into(), listed };
+    let wanted = Wanted { plugin_environment: way.exec.inherited.clone(), ..Wanted::default() };
+    finish(config, called, &wanted, ambient, stop)
 }
 
 /// The cluster as a kubeconfig would have it. What names a file of this machine is not there.
@@ -75,6 +78,7 @@ mod tests {
     use jiff::Timestamp;
     use pouch_core::inventory::profile::AccessCluster;
     use pouch_core::inventory::providers::Exec;
+    use pouch_core::name::Variables;
     use pouch_core::node::{Interner, Node};
     use secrecy::ExposeSecret as _;
     use serde_json::{Value, json};
@@ -99,6 +103,7 @@ mod tests {
                 arguments: vec!["-c".to_owned(), script.to_owned()],
                 variables: vec![("OTHER".to_owned(), "of the file".to_owned())],
                 provide_cluster_info: true,
+                inherited: Variables::new(vec!["OTHER".to_owned()]),
                 install_hint: String::new(),
             },
             config: None,

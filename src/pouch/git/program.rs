@@ -250,7 +250,10 @@ fn local(repository: &str) -> Option<PathBuf> {
 
 /// Prepares runs of `git` with the part of `environment` that children may see.
 pub fn git(environment: &[(OsString, OsString)]) -> Git {
-    let mut kept: Vec<_> = environment.iter().filter(|(name, value)| is_for_children(name, value)).cloned().collect();
+    // What is set below, and what would win over it.
+    let is_set = |name: &OsStr| ["GIT_TERMINAL_PROMPT", "LC_ALL", "LANGUAGE"].iter().any(|set| name == *set);
+    let seen = environment.iter().filter(|(name, value)| !is_set(name) && is_for_children(name, value));
+    let mut kept: Vec<_> = seen.cloned().collect();
     let path = kept.iter().position(|(name, _)| name == "PATH").map(|at| kept.swap_remove(at).1);
     kept.extend(path.and_then(|path| absolute(&path)).map(|path| ("PATH".into(), path)));
     let has = |name: &str| environment.iter().any(|(known, _)| *known == *name);
@@ -290,9 +293,11 @@ fn found_in(path: &OsStr) -> Option<PathBuf> {
     std::env::split_paths(path).map(|folder| folder.join("git")).find(can_be_run)
 }
 
-/// Whether a child may see the variable `name` with this value.
+/// Returns true if a child may see the variable `name` with this value.
 ///
-/// It may not see pouch's own variables, those that hold keys for sops, whatever their name is, those that make
+/// Programs that the user names himself see whatever no child must not: git and what his configuration of it runs,
+/// docker's helpers, a command that prints identities. Others see of that what is listed: credential plugins. No child
+/// may see pouch's own variables, those that hold keys for sops, whatever their name is, those that make
 /// git or its credential manager write what they send, and those that would turn git to another repository than
 /// it is told. `GIT_CONFIG_COUNT` and its like stay: CI systems hand credentials over that way, and what is set
 /// here wins over them.
@@ -326,7 +331,6 @@ pub fn is_for_children(name: &OsStr, value: &OsStr) -> bool {
     let name = name.to_string_lossy();
     !PREFIXES.iter().any(|prefix| name.starts_with(prefix))
         && !NAMES.contains(&&*name)
-        && !matches!(&*name, "GIT_TERMINAL_PROMPT" | "LC_ALL" | "LANGUAGE")
         // `reuseKey` may name any variable.
         && !holds_key(value.as_encoded_bytes())
 }

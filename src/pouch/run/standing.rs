@@ -138,8 +138,12 @@ impl<'a> Home<'a> {
         let region = fleet.management().filter(|region| region.is_rendered() && region.look.is_none())?;
         let trusted = fleet.sources.iter().filter(|source| source.provides.cluster_scoped);
         let reached = trusted.filter_map(|source| match &source.place {
-            SourcePlace::Cluster { context, kubeconfig } => {
-                let look = Look::Kubeconfig { kubeconfig: kubeconfig.clone(), context: context.clone() };
+            SourcePlace::Cluster { context, kubeconfig, plugin_environment } => {
+                let look = Look::Kubeconfig {
+                    kubeconfig: kubeconfig.clone(),
+                    context: context.clone(),
+                    plugin_environment: plugin_environment.clone(),
+                };
                 Some((&source.name, look))
             }
             _ => None,

@@ -212,9 +212,14 @@ pub fn road(
     files: &mut ProviderFiles,
 ) -> Result<Road, Reason> {
     let file = match look {
-        Look::Kubeconfig { kubeconfig, context } => {
+        Look::Kubeconfig { kubeconfig, context, plugin_environment } => {
             let kubeconfig = kubeconfig.as_ref().map(|path| ambient.cwd().join(base).join(path));
-            return Ok(Road::Kubeconfig(Wanted { kubeconfig, context: context.clone(), ..Wanted::default() }));
+            return Ok(Road::Kubeconfig(Wanted {
+                kubeconfig,
+                context: context.clone(),
+                plugin_environment: plugin_environment.clone(),
+                ..Wanted::default()
+            }));
         }
         Look::Providers(file) => file,
     };

@@ -53,6 +53,7 @@ fn what_a_profile_says_reaches_the_plugin_only_by_the_files_policies() {
     ));
     let pairs =
         |way: &Way| way.exec.variables.iter().map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>();
+    let listed = r#","profileSourcedEnvVars": ["B", "C"]"#;
     for (policies, arguments, variables) in [
         ("", vec!["one"], vec!["A=file", "B=file"]),
         (
@@ -64,7 +65,7 @@ fn what_a_profile_says_reaches_the_plugin_only_by_the_files_policies() {
         (r#","profileSourcedEnvVarsPolicy": "AppendIfNotExists""#, vec!["one"], vec!["A=file", "B=file", "C=profile"]),
         (r#","profileSourcedEnvVarsPolicy": "Replace""#, vec!["one"], vec!["A=file", "B=profile", "C=profile"]),
     ] {
-        let file = file(&provider("a", policies)).unwrap();
+        let file = file(&provider("a", &format!("{policies}{listed}"))).unwrap();
         let Ok(way) = chosen(&file, &all) else { panic!("{policies}") };
         assert_eq!(way.exec.arguments, arguments, "{policies}");
         assert_eq!(pairs(&way), variables, "{policies}");
@@ -78,15 +79,28 @@ fn what_a_profile_says_reaches_the_plugin_only_by_the_files_policies() {
 #[test]
 fn a_profile_never_chooses_what_runs() {
     let policies = r#","profileSourcedCLIArgsPolicy": "Append","profileSourcedEnvVarsPolicy": "Replace""#;
-    let open = file(&provider("a", policies)).unwrap();
-    for name in ["PATH", "LD_PRELOAD", "DYLD_INSERT_LIBRARIES", "BASH_ENV", "KUBERNETES_EXEC_INFO"] {
-        let Err(faults) =
-            chosen(&open, &extended(&format!("{{name: {VARIABLES_EXTENSION}, extension: {{{name}: /tmp}}}}")))
-        else {
-            panic!("{name}")
-        };
-        assert!(faults[0].contains("would choose what runs as the plugin"), "{faults:?}");
+    let open = file(&provider("a", &format!("{policies},\"profileSourcedEnvVars\": [\"x\", \"CLUSTER\"]"))).unwrap();
+    let set =
+        |name: &str| chosen(&open, &extended(&format!("{{name: {VARIABLES_EXTENSION}, extension: {{{name}: /tmp}}}}")));
+    // Of these, the second line was let through by a list of what is refused.
+    for name in
+        ["PATH", "LD_PRELOAD", "DYLD_INSERT_LIBRARIES", "BASH_ENV", "KUBERNETES_EXEC_INFO", "cluster", "CLUSTERS"]
+            .into_iter()
+            .chain([
+                "PERLLIB",
+                "CLOUDSDK_PYTHON_ARGS",
+                "OPENSSL_CONF",
+                "AWS_ENDPOINT_URL_STS",
+                "'BASH_FUNC_a%%'",
+                "0",
+                "A",
+            ])
+    {
+        let Err(faults) = set(name) else { panic!("{name}") };
+        assert!(faults[0].contains("is not a variable that provider \"a\" takes from a ClusterProfile"), "{faults:?}");
     }
+    let Ok(way) = set("CLUSTER") else { panic!("it is listed") };
+    assert!(way.exec.variables.contains(&("CLUSTER".into(), "/tmp".into())));
     for (name, extension, expect) in [
         (ARGUMENTS_EXTENSION, "{args: [x]}", "is a map, not a list"),
         (ARGUMENTS_EXTENSION, "[x, 1]", "[1] is an integer, not text"),
@@ -176,6 +190,20 @@ fn the_file_is_read_strictly_and_every_fault_has_its_place() {
             "providers[0].profileSourcedEnvVarsPolicy is \"Append\", which is no policy",
         ),
         (provider("a", r#","policy": 1"#), "providers[0] has no field \"policy\""),
+        (provider("a", r#","inheritedEnvVars": ["A", 1]"#), "providers[0].inheritedEnvVars[1] is an integer, not text"),
+        (provider("a", r#","inheritedEnvVars": "A""#), "providers[0].inheritedEnvVars is text, not a list"),
+        (
+            provider("a", r#","inheritedEnvVars": ["A*", "*"]"#),
+            "providers[0].inheritedEnvVars[1] is \"*\", which cannot be listed there",
+        ),
+        (
+            provider("a", r#","inheritedEnvVars": ["SOPS_AGE_KEY"]"#),
+            "providers[0].inheritedEnvVars[0] is \"SOPS_AGE_KEY\", which cannot be listed there",
+        ),
+        (
+            provider("a", r#","profileSourcedEnvVars": ["AWS_*"]"#),
+            "providers[0].profileSourcedEnvVars[0] is \"AWS_*\", which cannot be listed there",
+        ),
         (
             format!("{},{}", provider("a", ""), provider("a", "")),
             "providers[1].name is \"a\", as that of a provider before it",

@@ -7,6 +7,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
 use jiff::Timestamp;
+use pouch_core::name::Variables;
 
 fn ambient(vars: &[(&str, &str)]) -> Ambient {
     #[expect(clippy::disallowed_methods, reason = "a test has no other way to find sh")]
@@ -16,6 +17,16 @@ fn ambient(vars: &[(&str, &str)]) -> Ambient {
 }
 
 fn plugin(script: &str, vars: &[(&str, &str)], change: impl FnOnce(&mut ExecConfig)) -> Result<Plugin, PluginError> {
+    listing(&[], script, vars, change)
+}
+
+/// A plugin that is handed these variables as well.
+fn listing(
+    names: &[&str],
+    script: &str,
+    vars: &[(&str, &str)],
+    change: impl FnOnce(&mut ExecConfig),
+) -> Result<Plugin, PluginError> {
     let mut exec = ExecConfig {
         api_version: Some("client.authentication.k8s.io/v1".to_owned()),
         command: Some("sh".to_owned()),
@@ -23,7 +34,9 @@ fn plugin(script: &str, vars: &[(&str, &str)], change: impl FnOnce(&mut ExecConf
         ..ExecConfig::default()
     };
     change(&mut exec);
-    Plugin::new(exec, &ambient(vars), &Arc::default())
+    let variables = Variables::new(names.iter().map(|name| (*name).to_owned()).collect());
+    let inherited = Inherited { variables: &variables, listed: "under `x`".to_owned() };
+    Plugin::new(exec, &inherited, &ambient(vars), &Arc::default())
 }
 
 fn credential(status: &str) -> String {
@@ -80,18 +93,59 @@ fn a_plugin_sees_neither_our_keys_nor_a_terminal() {
         ("POUCH_REUSE_KEY", "CANARY"),
         ("SOPS_AGE_KEY", "CANARY"),
         ("FLEET_KEY", "POUCH-REUSE-KEY-1CANARY"),
+        ("GITHUB_TOKEN", "CANARY"),
+        ("AWS_ENDPOINT_URL_STS", "CANARY"),
+        ("GOOGLE", "CANARY"),
+        ("GOOGLE_APPLICATION_CREDENTIALS", "/key"),
         ("AWS_PROFILE", "prod"),
+        ("HTTPS_PROXY", "http://proxy"),
+        ("LC_ALL", "C.UTF-8"),
     ];
     let own = |exec: &mut ExecConfig| {
         exec.env = Some(vec![[("name".to_owned(), "EXTRA".to_owned()), ("value".to_owned(), "1".to_owned())].into()]);
     };
-    plugin(&script, &vars, own).unwrap().run().unwrap();
+    let listed = ["AWS_PROFILE", "GOOGLE_*", "FLEET_*", "POUCH*", "S*"];
+    listing(&listed, &script, &vars, own).unwrap().run().unwrap();
     let text = std::fs::read_to_string(&seen).unwrap();
     let env: BTreeMap<&str, &str> = text.lines().filter_map(|line| line.split_once('=')).collect();
     assert!(!text.contains("CANARY"), "{text}");
-    assert_eq!((env.get("AWS_PROFILE"), env.get("EXTRA")), (Some(&"prod"), Some(&"1")));
+    let seen = [
+        ("AWS_PROFILE", "prod"),
+        ("GOOGLE_APPLICATION_CREDENTIALS", "/key"),
+        ("EXTRA", "1"),
+        ("HTTPS_PROXY", "http://proxy"),
+        ("LC_ALL", "C.UTF-8"),
+    ];
+    seen.iter().for_each(|(name, value)| assert_eq!(env.get(name), Some(value), "{name}"));
     let info: serde_json::Value = serde_json::from_str(env["KUBERNETES_EXEC_INFO"]).unwrap();
     assert_eq!((&info["kind"], &info["spec"]["interactive"]), (&"ExecCredential".into(), &false.into()));
+}
+
+/// Names, and no values; none of those that no list lets through.
+#[test]
+fn a_failed_plugin_says_what_it_was_not_handed() {
+    let vars = [
+        ("A", "CANARY"),
+        ("AWS_PROFILE", "CANARY"),
+        ("AWS_REGION", "CANARY"),
+        ("FLEET_KEY", "POUCH-REUSE-KEY-1CANARY"),
+        ("BASH_FUNC_x%%", "CANARY"),
+        ("POUCH_REUSE_KEY", "CANARY"),
+        ("TZ", "UTC"),
+    ];
+    for (listed, expect) in [
+        (&[][..], " It was not handed AWS_PROFILE, AWS_REGION, A of this environment: list what it needs under `x`."),
+        (&["AWS_*"], " It was not handed A of this environment: list what it needs under `x`."),
+        (&["AWS_*", "A"], ""),
+    ] {
+        for (script, help) in [
+            ("exit 1", "Check that \"sh\" works in a shell, without asking anything."),
+            ("echo CANARY", "Run it by hand: it must print an ExecCredential with a status."),
+        ] {
+            let error = listing(listed, script, &vars, |_| {}).unwrap().run().err().unwrap();
+            assert_eq!(error.help, format!("{help}{expect}"));
+        }
+    }
 }
 
 #[test]
@@ -142,7 +196,7 @@ fn what_cannot_be_started_is_said_with_the_kubeconfigs_own_hint() {
             "speaks an API version that is unknown, or removed",
         ),
     ] {
-        let error = Plugin::new(change, &ambient(&[]), &Arc::default()).err().unwrap();
+        let error = plugin("", &[], |exec| *exec = change).err().unwrap();
         assert_eq!(error.message, expect);
     }
 }

@@ -94,6 +94,7 @@ pub(super) fn draft(session: &Session, names: &Names, reach: &Reach) -> Result<S
     let mut draft = Draft {
         context: asker.cluster.context.to_string(),
         kubeconfig,
+        plugin_environment: reach.wanted.plugin_environment.clone(),
         system_namespace,
         builtin: choose(release, interfaces),
         regions,

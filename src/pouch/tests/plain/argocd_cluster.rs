@@ -458,7 +458,7 @@ fn a_region_is_not_called_as_argo_cd_calls_its_own_cluster() {
 fn facts_hold_of_what_a_plugin_is_told_only_what_it_is_told() {
     let fleet = fleet();
     let exec = PROVIDERS
-        .replace("\"provideClusterInfo\": true}", "\"env\": [{\"name\": \"API_TOKEN\", \"value\": \"\"}]}, \"profileSourcedEnvVarsPolicy\": \"AppendIfNotExists\"");
+        .replace("\"provideClusterInfo\": true}", "\"env\": [{\"name\": \"API_TOKEN\", \"value\": \"\"}]}, \"profileSourcedEnvVarsPolicy\": \"AppendIfNotExists\", \"profileSourcedEnvVars\": [\"API_TOKEN\", \"ZONE\"]");
     fleet.write("providers.json", &exec);
     let variables = "{server: 'https://eu-1.example.com:6443', extensions: [{name: \
         clusterprofiles.multicluster.x-k8s.io/exec/additional-envs, extension: {API_TOKEN: hunter2, ZONE: eu-1a}}]}";

@@ -23,7 +23,7 @@ const PAIRS: usize = 500;
 
 /// What pouch refuses and the library does not, by what is said of it, and why.
 const DIFFERENCES: [(&str, &str); 8] = [
-    ("would choose what runs as the plugin", "a variable such as PATH chooses the command, which is the file's alone"),
+    ("is not a variable that provider", "a variable such as PATH chooses what runs: the file lists those that do not"),
     ("exclude each other", "client-go refuses it later, when a connection is made of the rest.Config"),
     ("is an integer, not text", "the library reads numbers as text, and cannot tell 1.0 from 1"),
     (
@@ -97,6 +97,8 @@ fn file(dice: &mut Dice) -> String {
             if !dice.once_in(3) {
                 provider["profileSourcedEnvVarsPolicy"] = json!(dice.of(&["Ignore", "AppendIfNotExists", "Replace"]));
             }
+            // The library does not know the list.
+            provider["profileSourcedEnvVars"] = json!(VARIABLES);
             if dice.once_in(40) {
                 provider["profileSourcedCLIArgsPolicy"] = json!("append");
             }

@@ -5,6 +5,7 @@ use crate::config::{ArgoDestination, ArgoKind, ArgoMode, Delivery};
 use crate::inventory::profile::AccessCluster;
 use crate::inventory::providers::{Exec, Way};
 use crate::layout::Splits;
+use crate::name::Variables;
 use alloc::collections::BTreeMap;
 
 fn registration(name: &str) -> Registration {
@@ -14,6 +15,7 @@ fn registration(name: &str) -> Registration {
         command: "/bin/a".into(),
         arguments: vec!["eu-1".into()],
         variables: Vec::new(),
+        inherited: Variables::default(),
         provide_cluster_info: false,
         install_hint: String::new(),
     };

@@ -6,7 +6,7 @@
 
 mod told;
 
-use alloc::collections::BTreeSet;
+use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
 use core::fmt;
@@ -17,6 +17,8 @@ pub use self::told::{MOST_FINDINGS, ToldStamp};
 use crate::config::{Delivery, Fleet, show};
 use crate::hash::sha256_hex;
 use crate::json;
+use crate::name::Directory;
+use crate::recipient::Recipient;
 use crate::reuse::{KeyRing, Place, ReuseKey, stamp_digest, stamp_line, stamp_verifies};
 
 /// The largest stamp that is read, in bytes.
@@ -37,6 +39,10 @@ pub struct Stamp {
     pub commit: String,
     /// Of each source; further back, of those that earlier runs read and this one did not.
     pub sources: Vec<SourceStamp>,
+    /// The recipients of each region's bundle as pouch published it last, by the region's folder; empty if it was
+    /// withdrawn since. The branch may be gone when that counts, and its bundles with it.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub recipients: BTreeMap<String, Vec<String>>,
     /// What the run told, if it changed nothing and the next may tell it again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub told: Option<ToldStamp>,
@@ -128,17 +134,33 @@ impl SourceState {
 }
 
 impl Stamp {
-    /// Adds what earlier runs read of places that this one did not.
+    /// Adds what earlier runs read of places that this one did not, and the recipients of regions that it did not publish.
     #[must_use]
     pub fn after<'a>(mut self, before: impl Iterator<Item = &'a Stamp>) -> Self {
         let read: BTreeSet<String> = self.sources.iter().map(|source| source.place.clone()).collect();
-        for old in before.flat_map(|before| &before.sources) {
-            let is_known = read.contains(&old.place) || self.sources.contains(old);
-            if !is_known && self.sources.len() < MOST_STATES {
-                self.sources.push(old.clone());
+        for before in before {
+            for old in &before.sources {
+                let is_known = read.contains(&old.place) || self.sources.contains(old);
+                if !is_known && self.sources.len() < MOST_STATES {
+                    self.sources.push(old.clone());
+                }
+            }
+            for (directory, recipients) in &before.recipients {
+                self.recipients.entry(directory.clone()).or_insert_with(|| recipients.clone());
             }
         }
         self
+    }
+
+    /// Returns true if it says nothing.
+    pub fn is_empty(&self) -> bool {
+        self.sources.is_empty() && self.recipients.is_empty()
+    }
+
+    /// The recipients of a region's bundle as pouch published it last, by the region's folder; empty if it is not known.
+    pub fn recipients(&self, directory: &Directory) -> Vec<Recipient> {
+        let known = self.recipients.get(directory.as_str()).into_iter().flatten();
+        known.filter_map(|text| Recipient::parse(text).ok()).collect()
     }
 
     /// The file's bytes.
@@ -147,6 +169,10 @@ impl Stamp {
         let mut rest = text(self);
         if rest.len() > MOST_TOLD {
             rest = text(&Self { told: None, ..self.clone() });
+        }
+        // A stamp that nobody could read would not say what was read either.
+        if u64::try_from(rest.len()).unwrap_or(u64::MAX) > MOST_BYTES / 2 {
+            rest = text(&Self { told: None, recipients: BTreeMap::new(), ..self.clone() });
         }
         let mut bytes = stamp_line(key, place, rest.as_bytes()).into_bytes();
         bytes.extend_from_slice(rest.as_bytes());
@@ -188,6 +214,7 @@ mod tests {
     use super::*;
     use crate::name::FleetName;
     use crate::reuse::ReuseKey;
+    use crate::testing::case::RECIPIENTS;
 
     fn ring(byte: u8, previous: Vec<u8>) -> KeyRing {
         let key = |byte| ReuseKey::parse(&ReuseKey::to_text(&[byte; 32])).ok().unwrap();
@@ -263,6 +290,31 @@ mod tests {
             assert_eq!(SourceStamp::of_trailer(text), None, "{text}");
         }
         assert_ne!(read[0].place, SourceStamp::of_repository("a", ("https://git.example.com/x", "HEAD"), "").place);
+    }
+
+    #[test]
+    fn recipients_that_no_run_published_since_are_not_forgotten() {
+        let of = |known: &[(&str, &[&str])]| {
+            let recipients = known.iter().map(|(directory, all)| {
+                ((*directory).to_string(), all.iter().map(|text| (*text).to_string()).collect())
+            });
+            Stamp { recipients: recipients.collect(), ..Stamp::default() }
+        };
+        let [one, two, ..] = RECIPIENTS;
+        let before = of(&[("eu", &[one]), ("us", &[one]), ("gone", &[one])]);
+        let now = of(&[("eu", &[one, two]), ("gone", &[])]);
+        let after = now.after([&before].into_iter());
+        assert_eq!(after, of(&[("eu", &[one, two]), ("gone", &[]), ("us", &[one])]));
+        let known =
+            |directory: &str| after.recipients(&directory.into()).iter().map(|it| it.to_string()).collect::<Vec<_>>();
+        assert_eq!(
+            (known("eu"), known("gone"), known("new")),
+            (vec![one.to_string(), two.to_string()], vec![], vec![])
+        );
+        // A stamp of before is read, and says nothing of it.
+        let old: Stamp = serde_json::from_str(r#"{"commit": "x", "sources": []}"#).unwrap();
+        assert!(old.is_empty() && !after.is_empty());
+        assert!(!serde_json::to_string(&old).unwrap().contains("recipients"));
     }
 
     #[test]

@@ -22,7 +22,7 @@ pub mod told;
 pub mod unpack;
 pub mod verify;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use pouch_core::config::{Acceptance, Fleet, RegionConfig, RegionState};
@@ -31,6 +31,7 @@ use pouch_core::explain::{Answer, Question};
 use pouch_core::finding::{Class, Counts, Finding, Severity, settle};
 use pouch_core::layout::BundlePath;
 use pouch_core::name::{Claimant, Directory};
+use pouch_core::recipient::Recipient;
 use pouch_core::region::allowances::{Allowances, Selection};
 use pouch_core::region::change::Hold;
 use pouch_core::region::published::fleet_of;
@@ -184,6 +185,9 @@ struct Told {
     credentials: summary::Credentials,
     /// The broken claimants that have something published in the region.
     kept: BTreeSet<Claimant>,
+    /// The recipients of its bundle after the run, and none if that is withdrawn; not known of a region that was not
+    /// compared.
+    recipients: Option<Vec<Recipient>>,
     explained: Answer,
 }
 
@@ -197,6 +201,7 @@ impl Told {
             wanted: Vec::new(),
             credentials: summary::Credentials::default(),
             kept: BTreeSet::new(),
+            recipients: None,
             explained: Answer::default(),
         }
     }
@@ -241,6 +246,9 @@ pub enum SharedChange {
 pub struct Report {
     /// The regions, sorted by name.
     pub regions: Vec<summary::Region>,
+    /// The recipients of their bundles after the run, by folder, as far as they are known; none of a bundle that is
+    /// withdrawn.
+    pub recipients: BTreeMap<String, Vec<String>>,
     /// How the Credentials of these regions fared; none where no source was read.
     pub credentials: Option<summary::Credentials>,
     /// How those fared that are for no region, whichever regions these are.
@@ -283,6 +291,8 @@ impl Report {
             report.count(told.counted);
             report.accepted.append(&mut told.accepted);
             report.wanted.append(&mut told.wanted);
+            let recipients = told.recipients.iter().flatten().map(|it| it.as_str().to_owned()).collect();
+            report.recipients.extend(told.recipients.as_ref().map(|_| (told.record.directory.clone(), recipients)));
             report.regions.push(told.record);
             report.explained.add(told.explained);
         }
@@ -322,6 +332,7 @@ impl Report {
         for mut report in reports {
             all.silenced.append(&mut report.silenced);
             all.regions.append(&mut report.regions);
+            all.recipients.append(&mut report.recipients);
             if let Some(more) = &report.credentials {
                 all.credentials.get_or_insert_default().add(more);
             }

@@ -215,7 +215,7 @@ pub(super) fn hold(input: &Input<'_>, pack: &Pack, changes: &[Change], history: 
             let account = accounts::unvouched(input, evidence, changes);
             ([account].into(), unsigned::added_recipients(input.published, region))
         }
-        (None, None) => (Vec::new(), Vec::new()),
+        (None, None) => (Vec::new(), added_recipients(&history.noted, &region.recipients)),
     };
     let retired = region.state == RegionState::Retired;
     let line = |key: &ObjectKey| brake::line(key, &input.published.sha256(key).unwrap_or_default());

@@ -15,6 +15,7 @@ use crate::layout::BundlePath;
 use crate::layout::manifest::{Manifest, ManifestObject};
 use crate::name::{Namespace, ObjectKey, Region};
 use crate::node::Node;
+use crate::recipient::Recipient;
 
 /// What the history of a branch says of one region.
 #[derive(Default)]
@@ -28,6 +29,9 @@ pub struct History {
     /// The objects whose hand-over is over, of those that are in one. Asked for only where some are; where it never was,
     /// as for a directory, all of them.
     pub over: OnceCell<BTreeSet<ObjectKey>>,
+    /// The recipients of what pouch published last, as it noted them beside the branch. They count where the branch has no
+    /// bundle to compare with, as where it was deleted.
+    pub noted: Vec<Recipient>,
     /// The acceptances that commits of the branch carry; they are spent.
     pub spent: BTreeSet<Acceptance>,
 }

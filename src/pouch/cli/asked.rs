@@ -158,7 +158,7 @@ impl Prepared<'_> {
     pub fn look(&self, question: Option<&Question>) -> Result<Places, Failure> {
         if self.opened.settings.fleet.output.git.is_some() {
             // Whoever only asks is not told that a publish would want --first.
-            return self.look_at_branches(&Output::of(self.opened)?, (First::Taken, false), question);
+            return self.look_at_branches(&Output::of(self.opened)?, (First::Unsaid, false), question);
         }
         let (report, survey) = self.look_at(&self.opened.output(), question)?;
         Ok(survey.wiped_beside(|| Places::of_folder(report)))

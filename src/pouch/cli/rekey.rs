@@ -202,8 +202,9 @@ impl Work for Rekey<'_> {
         Ok(self.0.make(read.as_ref(), (shelf, None), Place::Branch(target))?.report)
     }
 
-    fn stamp(&self, _: &Report, read: &Self::Read, _: Option<String>) -> Result<Option<Stamp>, Failure> {
-        Ok(read.as_ref().map(|survey| Stamp { sources: survey.read.clone(), ..Stamp::default() }))
+    fn stamp(&self, report: &Report, read: &Self::Read, _: Option<String>) -> Result<Option<Stamp>, Failure> {
+        let sources = read.as_ref().map(|survey| survey.read.clone()).unwrap_or_default();
+        Ok(Some(Stamp { sources, recipients: report.recipients.clone(), ..Stamp::default() }))
     }
 }
 

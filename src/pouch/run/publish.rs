@@ -1,5 +1,7 @@
 //! Publish: renders at every place that is published to, or says what that would do.
 
+use pouch_core::config::RegionState;
+use pouch_core::listing::all;
 use pouch_core::stamp::Stamp;
 
 use super::again::{again, told as told_of};
@@ -22,6 +24,8 @@ pub enum First {
     Taken,
     /// It is said that it would be refused.
     Said,
+    /// Nothing is said of it: the run only answers a question.
+    Unsaid,
 }
 
 /// Renders at every place.
@@ -38,6 +42,17 @@ pub struct Publish<'a> {
     pub plain: bool,
 }
 
+impl Publish<'_> {
+    /// Says each region's recipients, all of them. No bundle stands there to compare them with; a stamp may.
+    fn tell_recipients(&self, target: &Target) {
+        let run = self.run.at(target);
+        for region in run.destinations().map(|to| to.region).filter(|region| region.state == RegionState::Active) {
+            let recipients = all(&region.recipients);
+            run.session.ui.note(&format!("region {} has the recipients {recipients}", region.name));
+        }
+    }
+}
+
 impl Work for Publish<'_> {
     type Read = Survey;
     type Made = Report;
@@ -45,7 +60,11 @@ impl Work for Publish<'_> {
     fn check(&self, target: &Target, shelf: &BranchShelf) -> Result<(), Failure> {
         let fleet = &target.fleet;
         // Whoever proposed it was asked already.
-        if self.first == First::Taken || shelf.is_proposed() || !is_first(fleet, shelf)? {
+        if self.first == First::Unsaid || shelf.is_proposed() || !is_first(fleet, shelf)? {
+            return Ok(());
+        }
+        if self.first == First::Taken {
+            self.tell_recipients(target);
             return Ok(());
         }
         let (place, fleet, path) = (target.called(), &fleet.name, &fleet.output.path);
@@ -89,6 +108,7 @@ impl Work for Publish<'_> {
         let read = survey.read.clone();
         let standing = standing.filter(|_| self.plain);
         let told = standing.map(|standing| told_of(self.surveyor, self.run.keys, (report, &read), standing));
-        Ok(Some(Stamp { told: told.transpose()?.flatten(), sources: read, ..Stamp::default() }))
+        let told = told.transpose()?.flatten();
+        Ok(Some(Stamp { told, sources: read, recipients: report.recipients.clone(), ..Stamp::default() }))
     }
 }

@@ -161,6 +161,7 @@ impl Work<'_> {
         if told.findings.len() > found {
             record.outcome = Outcome::Held;
         }
+        told.recipients = (told.record.outcome == Outcome::Published).then(|| region.recipients.clone());
         Ok((told, is_strange))
     }
 

@@ -401,6 +401,8 @@ fn one_region<'a>(
         told.record.restored = restored(&standing, own, &plan);
     }
     told.note((own, &mut plan), (cases, shared.run));
+    let before = own.manifest().map(|manifest| manifest.recipients.clone());
+    let after = (region.state != RegionState::Retired).then(|| plan.manifest.recipients.clone()).unwrap_or_default();
     // In order here, beside other regions, they are soon in order together.
     told.findings = to.fleet.govern(std::mem::take(&mut told.findings));
     if !shared.run.informs {
@@ -414,6 +416,7 @@ fn one_region<'a>(
         told.record.outcome = Outcome::Held;
         told.findings.push(held);
     }
+    told.recipients = if told.record.outcome == Outcome::Held { before } else { Some(after) };
     Ok(told)
 }
 

@@ -26,6 +26,7 @@ use pouch_core::region::history::{History, Past};
 use pouch_core::region::odd::Odd;
 use pouch_core::region::published::{Files, Proved, Published, Unread};
 use pouch_core::reuse::KeyRing;
+use pouch_core::stamp::Stamp;
 use pouch_core::verify::bundles::Above;
 
 pub use self::local::Local;
@@ -58,6 +59,8 @@ struct Inner {
     writer: Writer,
     changes: Changes,
     lineage: past::Lineage,
+    /// What the stamp says, if it was read.
+    noted: Stamp,
 }
 
 impl BranchShelf {
@@ -74,7 +77,14 @@ impl BranchShelf {
         if let Some(tip) = tip {
             check_way(&store, tip, &prefix)?;
         }
-        let inner = Inner { store, tip, writer, changes: Changes::default(), lineage: past::Lineage::default() };
+        let inner = Inner {
+            store,
+            tip,
+            writer,
+            changes: Changes::default(),
+            lineage: past::Lineage::default(),
+            noted: Stamp::default(),
+        };
         let (local, target) = (local.clone(), target.clone());
         Ok(Self { local, target, proposal: None, prefix, inner: Mutex::new(inner) })
     }
@@ -508,7 +518,9 @@ impl Look for BranchShelf {
     }
 
     fn history(&self, directory: &Directory, asked: &HistoryQuery<'_>) -> Result<History, ShelfError> {
-        self.ask(|lineage, fetched| lineage.history(fetched, directory, asked))
+        let history = self.ask(|lineage, fetched| lineage.history(fetched, directory, asked))?;
+        let noted = self.with(|inner| Ok(inner.noted.recipients(directory)))?;
+        Ok(History { noted, ..history })
     }
 
     fn is_last(&self, directory: &Directory, asked: &HistoryQuery<'_>) -> Result<bool, ShelfError> {

@@ -390,12 +390,17 @@ impl<'t: 'w, 'w, W: Work> Rounds<'t, 'w, W> {
 
     /// Makes the commit of what is to be noted with a step.
     fn note(&self, open: &Open<'t>, step: &Step, noted: Option<&Stamp>) -> Result<Option<String>, Failure> {
-        let newest = match step {
+        let Some(mut stamp) = noted.cloned() else { return Ok(None) };
+        stamp.commit = match step {
             Step::Push(commit) if !open.target.proposes() => commit.clone(),
+            // What is proposed is not published yet.
+            Step::Push(_) => {
+                stamp.recipients.clear();
+                open.last.own().to_owned()
+            }
             _ => open.last.own().to_owned(),
         };
-        let Some(noted) = noted else { return Ok(None) };
-        let stamp = Stamp { commit: newest, ..noted.clone() };
+        let stamp = stamp.after(open.last.stamps());
         let place = (&self.output.fleet.name, self.keys);
         Ok(open.shelf.stamp(place, (&stamp, &open.last), &self.people()?.1)?)
     }

@@ -221,7 +221,8 @@ impl Lineage {
     /// The newest commit of pouch's own among the newest commits, and what was read for it; nothing where there is none.
     pub(super) fn newest(&mut self, fetched: &Fetched<'_>, asked: &HistoryQuery<'_>) -> Result<Stamp, ShelfError> {
         let own = self.first(fetched, asked, |commit| commit.is_own)?;
-        let stamp = |own: &Commit| Stamp { commit: own.id.to_string(), sources: own.sources.clone(), told: None };
+        let stamp =
+            |own: &Commit| Stamp { commit: own.id.to_string(), sources: own.sources.clone(), ..Stamp::default() };
         Ok(own.map(stamp).unwrap_or_default())
     }
 

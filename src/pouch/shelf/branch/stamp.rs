@@ -48,7 +48,11 @@ impl BranchShelf {
     /// # Errors
     /// Where the branch's history cannot be fetched.
     pub fn stamped(&self, fleet: &FleetName, keys: &KeyRing) -> Result<Stamped, ShelfError> {
-        let read = |inner: &mut Inner| Ok(self.read_stamp(&inner.store, fleet, keys));
+        let read = |inner: &mut Inner| {
+            let stamp = self.read_stamp(&inner.store, fleet, keys);
+            inner.noted = stamp.iter().map(|stamp| Stamp { told: None, ..stamp.clone() }).next().unwrap_or_default();
+            Ok(stamp)
+        };
         let stamp = self.with(read)?;
         // The newest commit of pouch's own is enough, and no region's.
         let region = &Region::from("");
@@ -112,7 +116,7 @@ impl BranchShelf {
         author: &Author<'_>,
     ) -> Result<Option<String>, ShelfError> {
         let Some(key) = keys.current().filter(|_| self.target.stamp.is_some()) else { return Ok(None) };
-        if stamp.sources.is_empty() || last.stamp.as_ref() == Some(stamp) {
+        if stamp.is_empty() || last.stamp.as_ref() == Some(stamp) {
             return Ok(None);
         }
         let bytes = stamp.to_bytes(key, self.stamp_place(fleet));

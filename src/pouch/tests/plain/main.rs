@@ -37,6 +37,7 @@ mod config_from;
 mod corpus;
 mod crash;
 mod cures;
+mod deleted;
 mod docs;
 mod doubt;
 mod encrypted;

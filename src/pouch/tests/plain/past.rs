@@ -207,8 +207,14 @@ fn a_withdrawn_region_that_somebody_puts_back_stops_nobody() {
     fleet.run(&["rekey", "--identity", "eu.txt"]).ends(0);
     origin.publish(&[]).ends(8);
     fleet.run(&["verify"]).ends(8).says("error[region-not-configured]");
+    // What a run noted came after that, too.
+    origin.git(&["update-ref", "refs/heads/main", &first]);
+    origin.publish(&[]).ends(8).says("region-not-configured");
     // The control: what pouch itself left published ends the run.
     origin.git(&["update-ref", "refs/heads/main", &first]);
+    for note in origin.git(&["for-each-ref", "--format=%(refname)", "refs/pouch"]).lines() {
+        origin.git(&["update-ref", "-d", note]);
+    }
     origin.publish(&[]).ends(64).says("region-not-configured");
     origin.commit_beside("echo >> bundles/regions/us/kustomization.yaml");
     origin.publish(&[]).ends(64).says("region-not-configured");

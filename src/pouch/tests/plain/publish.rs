@@ -325,7 +325,9 @@ fn a_first_publication_is_asked_for_once() {
     fleet.configure("{name: acme}", "{name: other}");
     first();
     fleet.configure("{name: other}", "{name: acme}");
-    assert_eq!(origin.git(&["for-each-ref", "--format=%(refname)"]), "refs/heads/main");
+    assert_eq!(origin.git(&["for-each-ref", "--format=%(refname)", "refs/heads", "refs/tags"]), "refs/heads/main");
+    // Beside it there is one note, and none of the places that were refused.
+    assert_eq!(origin.git(&["for-each-ref", "--format=%(refname)", "refs/pouch"]).lines().count(), 1);
     assert_eq!(origin.tip(), tip);
     // A folder only says that it is new.
     fleet.render(&["--output-dir", "out"]).ends(0).says("out is new");
@@ -567,7 +569,8 @@ fn branches_are_names_and_the_repository_is_one_that_can_be_read() {
 fn another_push_under_way_is_waited_for_and_a_branch_in_the_way_is_not() {
     let fleet = Fleet::with_credentials(1);
     fleet.configure("reuseKey", "limits: {attempts: 2}\nreuseKey");
-    let origin = Origin::new(&fleet, "");
+    // With a note, the branch is tried again without it first.
+    let origin = Origin::new(&fleet, ", recordSourceState: false");
     fleet.write("repo.git/refs/heads/main.lock", "");
     fleet.run(&["publish", "--first"]).ends(1).says("starting over").says("failed to update ref");
     let lock = fleet.path("repo.git/refs/heads/main.lock");

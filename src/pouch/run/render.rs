@@ -402,7 +402,10 @@ fn one_region<'a>(
     }
     told.note((own, &mut plan), (cases, shared.run));
     let before = own.manifest().map(|manifest| manifest.recipients.clone());
-    let after = (region.state != RegionState::Retired).then(|| plan.manifest.recipients.clone()).unwrap_or_default();
+    let after = match region.state {
+        RegionState::Retired => Vec::new(),
+        RegionState::Active | RegionState::Paused => plan.manifest.recipients.clone(),
+    };
     // In order here, beside other regions, they are soon in order together.
     told.findings = to.fleet.govern(std::mem::take(&mut told.findings));
     if !shared.run.informs {

@@ -394,7 +394,7 @@ impl<'t: 'w, 'w, W: Work> Rounds<'t, 'w, W> {
         stamp.commit = match step {
             Step::Push(commit) if !open.target.proposes() => commit.clone(),
             // What is proposed is not published yet.
-            Step::Push(_) => {
+            Step::Push(_) | Step::Stands(_) => {
                 stamp.recipients.clear();
                 open.last.own().to_owned()
             }

@@ -5,6 +5,8 @@
 //! before that. This module judges by field names and by the marks of private keys; it never returns
 //! or keeps a value.
 
+pub mod own;
+
 use alloc::borrow::ToOwned as _;
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -108,20 +110,22 @@ fn is_path(value: &str) -> bool {
 /// Whether a secret is assigned somewhere in a text, as `KEY=VALUE`, or `"KEY": "VALUE"`. The name of a variable is not its
 /// value.
 pub fn assigns_secret(text: &str) -> bool {
+    assigned(text).any(|(key, value)| is_secret(key, value))
+}
+
+/// What a text assigns to keys that name a secret, but for names of variables and of files.
+fn assigned(text: &str) -> impl Iterator<Item = (&str, &str)> {
     let is_word = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
     let is_beside = |c: char| matches!(c, ' ' | '"' | '\'' | '\\');
-    text.match_indices(['=', ':']).any(|(at, sign)| {
+    text.match_indices(['=', ':']).filter_map(move |(at, sign)| {
         let (before, after) = text.split_at_checked(at).unwrap_or_default();
         let before = before.trim_end_matches(is_beside);
-        let key = before.rsplit(|c| !is_word(c)).next().unwrap_or_default();
-        if !names_secret(key) {
-            return false;
-        }
+        let key = before.rsplit(|c| !is_word(c)).next().filter(|key| names_secret(key))?;
         // A text may be a row of these signs: what a value begins with tells as much.
         let after = after.strip_prefix(sign).unwrap_or_default().trim_start_matches(is_beside);
         let after = after.get(..after.floor_char_boundary(LONGEST_LOOK)).unwrap_or_default();
         let value = after.split([' ', '"', '\'', '\\', ',', '}', ';', '\n']).next().unwrap_or_default();
-        !is_reference(value) && !is_path(value) && is_secret(key, value)
+        (!is_reference(value) && !is_path(value)).then_some((key, value))
     })
 }
 

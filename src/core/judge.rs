@@ -16,6 +16,7 @@ pub mod incumbents;
 mod payloads;
 pub mod place;
 mod quota;
+mod readable;
 pub mod region;
 mod sharing;
 mod tenancy;
@@ -292,6 +293,7 @@ pub fn judged(world: &World<'_>, closed: Closed) -> Vec<Case> {
         heard
     };
     let mut heard: Vec<Heard> = closed.0.into_iter().map(hear).collect();
+    readable::readable(world, &mut heard);
     sharing::shared(world, &mut heard);
     contested::contested(world, &examined.payloads, &mut heard);
     guest_writers::contested(world, &examined.payloads, &mut heard);

@@ -101,7 +101,7 @@ codes! {
     Shadowed "shadowed" Broken Error "Two sources hold one object with different content.";
     DuplicateObject "duplicate-object" Broken Error "One source holds one object twice.";
     NamespaceMissing "namespace-missing" Broken Error "A namespaced object names no namespace, and its source has no default.";
-    InlineSecret "inline-secret" Broken Error "An identity or a ConfigMap holds what looks like a secret, in clear.";
+    InlineSecret "inline-secret" Broken Error "What is published unsealed holds a value of a Secret, or what looks like a secret." Warning "for a label or an annotation of the Secret itself, which is left out";
     UndecryptableSource "undecryptable-source" Broken Error "An object in a source is encrypted and cannot be opened.";
     CopiedCiphertext "copied-ciphertext" Broken Error "A sealed value of one document in the sources is in another document too.";
     InvalidObject "invalid-object" Broken Error "An object cannot be used as it is written.";

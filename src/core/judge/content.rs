@@ -1,20 +1,28 @@
 //! Content: what an object holds that must not leave, or that an API rejects, wherever the object goes.
 
+use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
 
 use crate::capi;
 use crate::cleartext::inline_secrets;
-use crate::finding::{Code, Finding};
+use crate::cleartext::own::{OwnValues, stand_in_names};
+use crate::finding::{Code, Finding, Severity};
 use crate::name::{is_dns_label, is_dns_subdomain};
+use crate::node::Key;
+use crate::object::steering::steers;
 use crate::object::{Object, finding_of};
 use crate::validity;
 use crate::world::World;
+
+/// How many labels, and how many annotations, are told of that hold a value.
+const MOST_TOLD: usize = 8;
 
 /// What is wrong with an object, wherever it goes.
 pub(super) fn check_content(world: &World<'_>, object: &Object) -> Vec<Finding> {
     let mut findings = check_held(world, object);
     findings.extend(check_metadata(object));
+    findings.extend(own_values(object, object));
     findings
 }
 
@@ -22,6 +30,41 @@ pub(super) fn check_content(world: &World<'_>, object: &Object) -> Vec<Finding> 
 pub(super) fn check_copy(world: &World<'_>, secret: &Object, copy: &Object) -> Vec<Finding> {
     let mut findings = check_held(world, secret);
     findings.extend(check_metadata(copy));
+    findings.extend(own_values(secret, copy));
+    findings
+}
+
+/// The places outside of `data` that hold a value of a Secret. A label or an annotation is left out of what is published. A
+/// name or a type cannot be: it stops the claim.
+fn own_values(secret: &Object, copy: &Object) -> Vec<Finding> {
+    let Some(payload) = secret.payload.as_ref().filter(|payload| payload.is_seen()) else { return Vec::new() };
+    let own = OwnValues::of(secret);
+    let find = |message: String, help: &'static str| {
+        Finding::new(Code::InlineSecret, message).about(&copy.key).at(&copy.origin).help(help)
+    };
+    let mut findings = Vec::new();
+    for (field, pairs) in [("labels", &copy.labels), ("annotations", &copy.annotations)] {
+        let holds = |(key, text): &&(Key, Box<str>)| !steers(key) && own.stand_in(key, text);
+        for (key, _) in pairs.iter().filter(holds).take(MOST_TOLD) {
+            let key = if own.values().stand_in(key) { "one whose key holds it" } else { &**key };
+            let message = format!(
+                "{} holds a value of its own in metadata.{field}, {key}, which is left out: only `data` is sealed",
+                copy.key
+            );
+            let help = "Remove it from the object or from the rule, and replace the value if it was published so.";
+            findings.push(find(message, help).severity(Severity::Warning));
+        }
+    }
+    let names = [copy.key.name.as_str(), copy.key.namespace_text()].into_iter();
+    // The message names nothing of it: the value may be the name.
+    if stand_in_names(payload, names.chain(secret.body.str_at(&["type"]))) {
+        let message = String::from(
+            "a Secret holds a value of its own in its name, its namespace, its type or the name of an entry, which everybody \
+             can read who reads the bundle",
+        );
+        let help = "Rename it, and replace the value: it stands in the open where the object stands.";
+        findings.push(Finding::new(Code::InlineSecret, message).at(&copy.origin).help(help));
+    }
     findings
 }
 

@@ -14,6 +14,7 @@ use super::style::{MANAGED_BY, MANAGED_BY_LABEL, Marks, Style};
 use crate::capi;
 use crate::capi::Tenancy;
 use crate::claim::{Edit, made};
+use crate::cleartext::own::OwnValues;
 use crate::k0rdent::MANAGED_LABEL;
 use crate::kinds::{COMPONENT_LABEL, OF_KCM};
 use crate::name::{GroupKind, ObjectKey};
@@ -26,8 +27,8 @@ use crate::yaml::emit::{Tree, TreeMap};
 
 /// The document of `object` as it is published at `lands`, with `edits` made.
 ///
-/// The labels and annotations are those that admission kept, without any that would steer a consumer of the bundle, and
-/// those that pouch adds. A Secret's values are in the document, in base64: it goes to be sealed, nowhere else.
+/// The labels and annotations are those that admission kept, without any that would steer a consumer of the bundle or hold
+/// a value of the Secret, and those that pouch adds. A Secret's values are in the document, in base64: it goes to be sealed, nowhere else.
 /// `tenancy` says whose meaning of `allowedNamespaces` the kind follows.
 pub fn sanitise<'a>(
     object: &'a Object,
@@ -112,15 +113,18 @@ fn metadata<'a>(
     (made, marks): (Option<&'a Made>, Marks),
     open: bool,
 ) -> Tree<'a> {
+    // Only `data` is sealed: what holds a value of it stays behind, wherever the text comes from.
+    let own = OwnValues::of(object);
     let kept = |pairs: &'a [(Key, Box<str>)], changes: Option<&'a Changes>| -> TreeMap<'a> {
         // What a rule copies is no template of a Credential, and Sveltos on the region would read it as one.
         let is_template = |key: &str| made.is_none() && lands.kind.is_config_map() && key == TEMPLATE_ANNOTATION;
         let passes = |key: &str| !steers(key) || is_template(key);
         let pairs = pairs.iter().filter(|(key, _)| passes(key)).map(|(key, value)| (key, &**value));
+        let is_open = |(key, value): &(&'a str, &'a str)| !own.stand_in(key, value);
         let text = |(key, value): (&'a str, &'a str)| (Cow::Borrowed(key), Tree::text(value));
         match changes {
-            None => pairs.map(|(key, value)| text((&**key, value))).collect(),
-            Some(changes) => Made::changed(changes, pairs).into_iter().map(text).collect(),
+            None => pairs.map(|(key, value)| (&**key, value)).filter(is_open).map(text).collect(),
+            Some(changes) => Made::changed(changes, pairs).into_iter().filter(is_open).map(text).collect(),
         }
     };
     let mut labels = kept(&object.labels, made.map(|made| &made.labels));

@@ -1,5 +1,10 @@
 //! Labels and annotations that tell a consumer of a bundle what to do with an object, or hold a copy of it.
 
+use super::matched::COPIES;
+
+/// The annotation that keeps the registry's controller from writing an object, whatever its value.
+pub const SYNC_DISABLED: &str = "cluster-registry.k8s.cisco.com/resource-sync-disabled";
+
 /// Domains whose labels and annotations steer a consumer. They apply to their subdomains too.
 const DOMAINS: [&str; 14] = [
     "argoproj.io",
@@ -24,6 +29,9 @@ const DOMAINS: [&str; 14] = [
 /// otherwise publish `last-applied-configuration`, a cleartext copy of the Secret. `data` and
 /// `stringData` are what the sealing rule looks for at any depth.
 pub fn steers(key: &str) -> bool {
+    if COPIES.contains(&key) {
+        return true;
+    }
     let Some((domain, name)) = key.split_once('/') else { return matches!(key, "data" | "stringData") };
     if domain == "app.kubernetes.io" {
         return matches!(name, "instance" | "managed-by");

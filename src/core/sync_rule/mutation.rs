@@ -14,12 +14,10 @@ use crate::lenient::quoted;
 use crate::name::{GroupKind, Name, Namespace, ObjectKey, Version};
 use crate::node::{Key, Node};
 use crate::object::Object;
+pub use crate::object::steering::SYNC_DISABLED;
 use crate::object::steering::steers;
 use crate::selector::{is_label_key, is_label_value};
 use crate::template::Value;
-
-/// The annotation that keeps the registry's controller from writing an object, whatever its value.
-pub const SYNC_DISABLED: &str = "cluster-registry.k8s.cisco.com/resource-sync-disabled";
 
 /// The annotation by which the registry's controller marks its copies.
 pub const OWNER: &str = "cluster-registry.k8s.cisco.com/resource-owner-cluster-id";

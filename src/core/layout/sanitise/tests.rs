@@ -271,6 +271,7 @@ const CONTROL_KEYS: &[&str] = &[
     "k0rdent.mirantis.com/credential.name",
     "k0rdent.mirantis.com/component",
     "kapp.k14s.io/app",
+    "banzaicloud.com/last-applied",
     "kapp.k14s.io/original",
     "objectset.rio.cattle.io/applied",
     "objectset.rio.cattle.io/hash",

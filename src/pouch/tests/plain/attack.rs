@@ -379,3 +379,63 @@ fn a_list_in_json_that_is_cut_short_withdraws_nothing() {
     let answer = fleet.render(&[]).exits(3);
     assert!(fleet.has("core/secrets/team-a/s.sops.yaml"), "{}{}", answer.stdout, answer.stderr);
 }
+
+/// Of a Secret only its values are sealed. Whoever copies one into a label or an annotation, a tool, a rule or a person, has it
+/// left out; the same text beside another value is published.
+#[test]
+fn what_a_rule_or_keep_copies_holds_no_value_of_the_secret() {
+    const PASSWORD: &str = "not-a-real-passw0rd-1";
+    const OTHER: &str = "quite-another-passw0rd";
+    let base64 = "bm90LWEtcmVhbC1wYXNzdzByZC0x";
+    let metadata = format!(
+        "labels: {{keep: {PASSWORD}, pull: 'yes'}}, annotations: {{keep-text: 'it is {PASSWORD}.', keep-base64: '{base64}', \
+         keep-json: '{{\"data\":{{\"password\":\"{base64}\"}}}}', keep-region: eu-west-1, hint: '{PASSWORD}'}}"
+    );
+    let secret = |name: &str, value: &str| {
+        format!(
+            "apiVersion: v1\nkind: Secret\nmetadata: {{name: {name}, namespace: team-a, {metadata}}}\n\
+             stringData: {{password: {value}, region: eu-west-1, enabled: 'true'}}\n"
+        )
+    };
+    let rule = "apiVersion: clusterregistry.k8s.cisco.com/v1alpha1\nkind: ResourceSyncRule\nmetadata: {name: pull}\nspec:\n  \
+                groupVersionKind: {version: v1, kind: Secret}\n  rules:\n  - match: [{labels: [{matchLabels: {pull: 'yes'}}]}]\n    \
+                mutations: {overrides: [{type: replace, path: /metadata/annotations/made?, value: '{{ .Object.GetAnnotations.hint }}'}]}\n";
+    let published = |value: &str, by_rule: bool| {
+        let fleet = Fleet::with("keepMetadata: {labels: [keep], annotations: ['keep-*']}\n");
+        fleet.configure("k0rdentPushDisabled: true}", "k0rdentPushDisabled: true, syncRules: [pull]}");
+        fleet.write("platform/rule.yaml", if by_rule { rule } else { "# No rule.\n" });
+        fleet.write("platform/a.yaml", secret("web", value));
+        if !by_rule {
+            fleet.write("platform/b.yaml", credential("team-a", "web", "v1", "Secret", "web"));
+        }
+        // The neighbour has nothing to do with it.
+        fleet.write("platform/c.yaml", plain("team-b", "one", "v"));
+        let answer = fleet.render(&[]).exits(0);
+        assert!(fleet.has("core/secrets/team-b/one.sops.yaml") && fleet.has("core/secrets/team-a/web.sops.yaml"));
+        let said = format!("{}{}{}", answer.stdout, answer.stderr, answer.summary);
+        let tree = tree::read(&fleet.path("bundles"));
+        let tree: String = tree.values().map(|bytes| String::from_utf8_lossy(bytes)).collect();
+        assert!(tree.contains("keep-region: eu-west-1"), "{tree}");
+        // Nothing changes in the next run.
+        let before = tree::read(&fleet.path("bundles"));
+        fleet.render(&[]).exits(0);
+        assert_eq!(tree::read(&fleet.path("bundles")), before);
+        (tree, said)
+    };
+    for by_rule in [false, true] {
+        let (tree, said) = published(PASSWORD, by_rule);
+        assert!(!tree.contains(PASSWORD) && !tree.contains(base64), "{tree}");
+        assert!(!said.contains(PASSWORD) && !said.contains(base64), "{said}");
+        let mut told = vec!["metadata.labels, keep", "keep-text", "keep-base64", "keep-json"];
+        told.extend(by_rule.then_some("metadata.annotations, made"));
+        for key in told {
+            assert!(said.contains(key), "{key}: {said}");
+        }
+        assert!(!said.contains("keep-region"), "{said}");
+        // The control: the same texts beside another value are no copy of it, and the same search finds them.
+        let (tree, said) = published(OTHER, by_rule);
+        assert!(tree.contains(&format!("it is {PASSWORD}.")) && tree.contains(base64), "{tree}");
+        assert_eq!(tree.contains("made: "), by_rule, "{tree}");
+        assert!(!said.contains("inline-secret"), "{said}");
+    }
+}

@@ -10,6 +10,7 @@
 //! - `pack`: which objects, with what bytes. `compare`: against what is published. [`brake`]: may it be published?
 //!   `sealing`: why a Secret is sealed anew, and which entries change; `values`: whether every value of a namespace
 //!   would be another; `moved`: which leaves are split.
+//! - `texts`: digests of what takes many objects; `narrowed`: what goes since such a text changed.
 //! - `registered`: the Secret by which Argo CD knows the region's cluster.
 //! - [`plan`]: all of that as one value, the [`RegionPlan`](plan::RegionPlan), of which everything that is shown is a
 //!   view.
@@ -42,6 +43,7 @@ pub mod input;
 mod labels;
 pub mod ledger;
 mod moved;
+mod narrowed;
 pub mod odd;
 mod pack;
 mod packing;
@@ -55,5 +57,6 @@ mod sealing;
 mod siblings;
 mod sources;
 pub mod standing;
+mod texts;
 mod unsigned;
 mod values;

@@ -15,7 +15,7 @@ use super::globs::Globs;
 use super::kind::ExtraKind;
 use super::named::{KnownKinds, placed};
 use super::region::{RegionConfig, check_known};
-use super::setting::{Show, given, items, read_as, record};
+use super::setting::{Show, given, items, read_as, record, tree as shown};
 use crate::finding::Origin;
 use crate::hash::sha256_hex;
 use crate::kinds::{managed_resource, sync_rule};
@@ -442,6 +442,13 @@ impl GuestGroup {
     /// Whether some namespaces are those that a glob fits.
     pub fn has_globs(&self) -> bool {
         self.globs().next().is_some()
+    }
+}
+
+impl GuestGroup {
+    /// What the configuration says of it, as [`show`](super::show) has it.
+    pub fn text(&self) -> String {
+        String::from(&**emit(&shown(self)))
     }
 }
 

@@ -201,7 +201,7 @@ codes! {
     NullEntry "null-entry" Notice Warning "An entry of a Secret has no value, and is published as an empty one.";
     InvalidSilence "invalid-silence" Notice Warning "An annotation that silences findings cannot be used as it is.";
     UnusedSilence "unused-silence" Notice Info "An annotation silences a code, and nothing of that kind is found.";
-    Withdrawn "withdrawn" Notice Info "Something is withdrawn from a region because of what a document in the sources says now." Warning "where it may be a slip: a name is nearly the same, or a field is gone";
+    Withdrawn "withdrawn" Notice Info "Something is withdrawn from a region because of what a document in the sources says now." Warning "where it may be a slip: a name is nearly the same, a field is gone, or what takes many objects changed";
     Handover "handover" Notice Info "An object that a Credential exchanged for another stays published until consumers have followed.";
     NoHandover "no-handover" Notice Warning "An object that a Credential exchanged for another goes at once, because there is no room for a hand-over.";
     CrowdedRegion "crowded-region" Notice Warning "A region holds more objects than its limit, or than its consumer takes.";

@@ -7,6 +7,7 @@
 
 mod content;
 mod read;
+mod taker;
 
 use alloc::collections::BTreeSet;
 use alloc::string::String;
@@ -14,9 +15,10 @@ use alloc::vec::Vec;
 
 pub use content::{
     API_VERSION, FORMER, Guest, KIND, Manifest, ManifestFile, ManifestObject, NeededBy, ObjectState, Reason,
-    SourceIdentity,
+    SourceIdentity, Texts,
 };
 pub use read::{Spot, Unusable, claimant_in, parse};
+pub use taker::Taker;
 
 use crate::name::step::Step;
 use crate::name::{Claimant, Entry, Name, Namespace, ObjectKey, TakenObject};
@@ -78,7 +80,12 @@ pub fn emit(manifest: &Manifest) -> String {
     let parts = manifest.splits.listed().into_iter().map(Tree::text).collect();
     let parts = (!manifest.splits.is_none()).then_some(("parts", Tree::List(parts)));
     let tail = [("recipients", Tree::List(recipients.collect())), ("sources", Tree::List(sources.collect()))];
-    let tail = Tree::map(parts.into_iter().chain(tail));
+    let texts = manifest.texts.iter().map(|(taker, digest)| {
+        let (field, name) = taker.field();
+        Tree::map([("digest", Tree::text(digest.as_str())), (field, Tree::text(name.as_str()))])
+    });
+    let texts = (!manifest.texts.is_empty()).then(|| ("texts", Tree::List(texts.collect())));
+    let tail = Tree::map(parts.into_iter().chain(tail).chain(texts));
     let mut objects: Vec<&ManifestObject> = manifest.objects.iter().collect();
     objects.sort_by(|a, b| a.key.cmp(&b.key));
 

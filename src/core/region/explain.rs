@@ -31,12 +31,7 @@ const MOST: usize = 16;
 pub(super) fn withdrawals(input: &Input<'_>, rulings: &[Ruling<'_>], packed: &Pack) -> Vec<Finding> {
     let Some(manifest) = input.published.manifest() else { return Vec::new() };
     let mut lost: BTreeMap<&Claimant, Vec<&ManifestObject>> = BTreeMap::new();
-    // The cause of a hand-over is told when that begins, while it can still be undone.
-    let goes = |object: &&ManifestObject| match packed.objects.get(&object.key) {
-        None => true,
-        Some(packed) => packed.is_handover() && !object.state.is_handover(),
-    };
-    for object in manifest.objects.iter().filter(|object| goes(object) && !object.is_delivery()) {
+    for object in manifest.objects.iter().filter(|object| goes(packed, object) && !object.is_delivery()) {
         for needed_by in &object.needed_by {
             lost.entry(&needed_by.by).or_default().push(object);
         }
@@ -69,6 +64,14 @@ pub(super) fn withdrawals(input: &Input<'_>, rulings: &[Ruling<'_>], packed: &Pa
         Some(finding.claimed_by(by).in_region(&input.terms.to.region.name))
     };
     lost.into_iter().take(MOST).filter_map(explain).collect()
+}
+
+/// Returns true if a published object leaves. The cause of a hand-over is told when that begins, while it can still be undone.
+pub(super) fn goes(packed: &Pack, object: &ManifestObject) -> bool {
+    match packed.objects.get(&object.key) {
+        None => true,
+        Some(packed) => packed.is_handover() && !object.state.is_handover(),
+    }
 }
 
 /// A claim that is resolved without some of the objects that it needed.
@@ -318,7 +321,8 @@ fn renamed(key: &ObjectKey, found: &Object) -> Finding {
     withdrawn(message, &found.origin).severity(Severity::Warning).about(&found.key).help(help)
 }
 
-fn withdrawn(message: String, origin: &Origin) -> Finding {
+/// The finding that a document in the sources makes a withdrawal.
+pub(super) fn withdrawn(message: String, origin: &Origin) -> Finding {
     Finding::new(Code::Withdrawn, message).at(origin)
 }
 

@@ -9,7 +9,7 @@ use super::envelope::Envelopes;
 use super::published::Published;
 use crate::destination::Destination;
 use crate::judge::case::Case;
-use crate::layout::manifest::{Manifest, SourceIdentity};
+use crate::layout::manifest::{Manifest, SourceIdentity, Texts};
 use crate::layout::{Layout, Splits};
 use crate::name::{ObjectKey, SourceName};
 use crate::recipient::Recipient;
@@ -117,5 +117,6 @@ pub(super) fn empty_manifest(to: &Destination<'_>) -> Manifest {
         splits: Splits::default(),
         objects: Vec::new(),
         files: Vec::new(),
+        texts: Texts::new(),
     }
 }

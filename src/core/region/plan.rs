@@ -28,6 +28,7 @@ use super::holding::Held;
 use super::home;
 use super::input::{Input, Terms, empty_manifest};
 use super::moved;
+use super::narrowed;
 use super::odd::Odd;
 use super::pack::{Keep, Pack, Packed, Stood, decide_changed, needers, pack_as_published, unreadable_carried};
 use super::packing::pack;
@@ -36,6 +37,7 @@ use super::registered;
 use super::resealing;
 use super::sources;
 use super::standing::Standing;
+use super::texts;
 use crate::config::{Acceptance, RegionState};
 use crate::finding::{Class, Code, Finding};
 use crate::hash::sha256_hex;
@@ -261,6 +263,7 @@ fn suppose<'c>(terms: &Terms<'c>, files: &mut Files, unseen: Unseen<'_>) -> Opti
     let stands = |_: &ObjectKey, path: &BundlePath| (path.clone(), hash(files, path));
     let head = Head { sources, cluster, registered, splits: Some(&splits), kept: &kept };
     let (made, mut manifest) = write(terms, head, packed, &stands);
+    manifest.texts = texts::now(terms, &manifest.objects)?;
     for (path, content) in &made {
         if let Content::Bytes(bytes) = content
             && unread.contains(path.as_str())
@@ -299,6 +302,7 @@ fn suppose_listed(
     Unseen { files: unread, manifest: standing }: Unseen<'_>,
 ) -> Option<Manifest> {
     before.objects = listed(layout, packed, &|path| hash(files, path));
+    before.texts = texts::now(terms, &before.objects)?;
     let others = list_files(layout, &mut before, &BTreeSet::new());
     let is_unread = |(path, _): &(&BundlePath, &String)| unread.contains(path.as_str());
     files.extend(others.iter().filter(is_unread).map(|(path, text)| (path.as_str().into(), text.as_bytes().to_vec())));
@@ -488,6 +492,7 @@ fn finish<E>(
     findings.append(&mut packed.findings);
     let left_out = core::mem::take(&mut packed.left_out);
     findings.extend(explain::withdrawals(input, &rulings, &packed));
+    findings.extend(narrowed::withdrawals(input, &rulings, &packed));
     findings.extend(delivered::two_writers(input, &packed));
     let (splits, kept) = before(terms, published);
     let stands = |key: &ObjectKey, path: &BundlePath| match published.object(key) {
@@ -502,6 +507,7 @@ fn finish<E>(
     let head = Head { sources, cluster, registered, splits: splits.as_deref(), kept: &kept };
     let (files, mut manifest) = write(terms, head, packed, &stands);
     guests::keep_hashes(&mut manifest, published);
+    texts::add(input, &mut manifest);
     let splits = moved::splits(input, &manifest, &files);
     findings.extend(handover::findings(input, manifest.objects.iter()));
     findings.extend(handover::left_out(input, &left_out, manifest.objects.iter()));

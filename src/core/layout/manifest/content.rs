@@ -1,10 +1,11 @@
 //! What a manifest says, as data.
 
 use alloc::boxed::Box;
-use alloc::collections::BTreeSet;
+use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
 use alloc::vec::Vec;
 
+use super::taker::Taker;
 use crate::finding::Code;
 use crate::layout::path::BundlePath;
 use crate::layout::split::Splits;
@@ -40,7 +41,12 @@ pub struct Manifest {
     pub objects: Vec<ManifestObject>,
     /// Every other file that was written for the region, except the manifest.
     pub files: Vec<ManifestFile>,
+    /// The texts of what takes many of its objects; none of an older bundle.
+    pub texts: Texts,
 }
+
+/// Digests of the texts by which objects are taken. Only who has the reuse key can make them.
+pub type Texts = BTreeMap<Taker, String>;
 
 /// A source and what it stands for.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -222,6 +228,11 @@ impl NeededBy {
     /// A claimant that is led to an object by these steps.
     pub fn of(by: &Claimant, through: &[Step]) -> Self {
         Self { by: by.clone(), through: through.to_vec() }
+    }
+
+    /// What takes the object by a text of its own.
+    pub fn takers(&self) -> impl Iterator<Item = Taker> + '_ {
+        Taker::of(&self.by, &self.through)
     }
 
     /// The steps behind the claimant, whoever makes that. The format before did not write the rule that is one itself.

@@ -13,8 +13,9 @@ use alloc::vec::Vec;
 
 use super::content::{
     API_VERSION, FORMER, Guest, KIND, Manifest, ManifestFile, ManifestObject, NeededBy, ObjectState, Reason,
-    SourceIdentity,
+    SourceIdentity, Texts,
 };
+use super::taker::Taker;
 use crate::finding::Code;
 use crate::layout::path::{self, BundlePath};
 use crate::layout::split::Splits;
@@ -114,8 +115,9 @@ pub(super) fn of_value(node: &Value<'_>) -> Result<Manifest, Unusable> {
         "objects",
         "files",
         "cluster",
+        "texts",
     ];
-    let [_, kind, metadata, fleet, recipients, sources, parts, former, objects, files, cluster] =
+    let [_, kind, metadata, fleet, recipients, sources, parts, former, objects, files, cluster, texts] =
         map(Some(node), "the manifest", fields)?;
     let (Some(format), KIND) = (format, text(kind, "kind")?) else {
         return Err(malformed("apiVersion and kind are not those of a bundle"));
@@ -152,7 +154,29 @@ pub(super) fn of_value(node: &Value<'_>) -> Result<Manifest, Unusable> {
     ascending("files", files.iter().map(|file| &file.path))?;
     let fleet = text(fleet, "fleet")?.into();
     let cluster = cluster.map(|cluster| text(Some(cluster), "cluster").map(String::from)).transpose()?;
-    Ok(Manifest { directory, fleet, recipients, sources, cluster, splits, objects, files })
+    let texts = texts.map(|_| self::texts(texts)).transpose()?.unwrap_or_default();
+    Ok(Manifest { directory, fleet, recipients, sources, cluster, splits, objects, files, texts })
+}
+
+fn texts(node: Option<&Value<'_>>) -> Result<Texts, Unusable> {
+    let texts = each(node, "texts", |node| {
+        let [digest, access_rule, group, rule, template] =
+            map(Some(node), "a text", ["digest", "accessRule", "group", "rule", "template"])?;
+        let name = |node| text(node, "the name of what takes objects").map(Name::from);
+        let taker = match (access_rule, group, rule, template) {
+            (Some(_), None, None, None) => Taker::AccessRule(name(access_rule)?),
+            (None, Some(_), None, None) => Taker::Group(name(group)?),
+            (None, None, Some(_), None) => Taker::Rule(name(rule)?),
+            (None, None, None, Some(_)) => Taker::Template(name(template)?),
+            _ => return Err(malformed("a text is not that of one thing")),
+        };
+        Ok((taker, String::from(text(digest, "digest")?)))
+    })?;
+    ascending("texts", texts.iter().map(|(taker, _)| taker))?;
+    if texts.is_empty() {
+        return Err(malformed("texts is empty"));
+    }
+    Ok(texts.into_iter().collect())
 }
 
 fn splits(now: Option<&Value<'_>>, former: Option<&Value<'_>>) -> Result<Splits, Unusable> {

@@ -47,6 +47,11 @@ fn sample() -> Manifest {
     };
     let identity = GroupKind::new("infrastructure.cluster.x-k8s.io", "AWSClusterStaticIdentity");
     Manifest {
+        texts: [
+            (Taker::Rule("pull".into()), "digest-of-a-rule".into()),
+            (Taker::Group("web".into()), "digest-of-a-group".into()),
+        ]
+        .into(),
         cluster: None,
         splits: crate::layout::Splits::default(),
         fleet: "acme".into(),

@@ -43,6 +43,7 @@ fn manifest(names: &[&str], recipients: &[&str]) -> Manifest {
         needed_by: vec![],
     };
     Manifest {
+        texts: Default::default(),
         cluster: None,
         splits: crate::layout::Splits::default(),
         directory: "eu".into(),

@@ -263,3 +263,42 @@ fn sealed_secrets_are_matched_by_what_stands_open() {
     fleet.run(&["render"]).ends(3).says("error[mistyped]: Secret first has no field \"namespcae\" in metadata");
     assert_eq!(fleet.read(&path("eu-west", "first")), before);
 }
+
+/// A slip in a rule takes what stood there for months. What it takes no more is named; where an object is removed at its
+/// source, or the rule as a whole, somebody meant it.
+#[test]
+fn a_rule_that_takes_less_since_it_changed_names_what_goes() {
+    let warned = |change: &dyn Fn(&Fleet)| {
+        let fleet = fleet();
+        fleet.configure(
+            "reuseKey:",
+            "limits: {deletions: {claimants: 100, percent: 100, most: 100, keep: 0}}\nreuseKey:",
+        );
+        fleet.write("manifests/third.yaml", labelled("third", "yes"));
+        fleet.run(&["render"]).ends(0);
+        assert!(fleet.read("bundles/regions/eu-west/bundle.yaml").contains("\ntexts:\n- digest: "));
+        // Written in another way, it says the same.
+        fleet.edit("manifests/rule.yaml", "{version: v1, kind: Secret}", "{kind: Secret, version: v1}");
+        assert!(!fleet.run(&["plan", "--detailed-exitcode"]).ends(0).stderr.contains("changed, and takes less"));
+        change(&fleet);
+        let plan = fleet.run(&["plan"]).ends(0);
+        let ran = fleet.run(&["render"]).ends(0);
+        let line = |text: &str| text.lines().find(|line| line.contains("changed, and takes less")).map(str::to_owned);
+        assert_eq!(line(&format!("{}{}", plan.stdout, plan.stderr)).is_some(), line(&ran.stderr).is_some());
+        assert!(!fleet.has(&path("eu-west", "second")));
+        // It is said once.
+        assert_eq!(line(&fleet.run(&["render"]).ends(0).stderr), None);
+        line(&ran.stderr)
+    };
+    let slip = warned(&|fleet| {
+        fleet.edit("manifests/rule.yaml", "matchLabels: {pull: 'yes'}", "matchLabels: {pull: 'yse'}");
+        fleet.edit("manifests/first.yaml", "pull: 'yes'", "pull: 'yse'");
+    });
+    let slip = slip.expect("a slip in the rule is said");
+    assert!(slip.contains("warning") && slip.contains("ResourceSyncRule pull"), "{slip}");
+    assert!(slip.contains("Secret team-a/second") && slip.contains("Secret team-a/third"), "{slip}");
+    assert!(!slip.contains("Secret team-a/first"), "{slip}");
+    // The controls: the text is as it was, or all of it is gone.
+    assert_eq!(warned(&|fleet| fleet.remove("manifests/second.yaml")), None);
+    assert_eq!(warned(&|fleet| fleet.remove("manifests/rule.yaml")), None);
+}

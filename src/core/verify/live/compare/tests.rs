@@ -73,6 +73,7 @@ impl Shelf {
         let mut shelf = Self {
             files: Files::new(),
             manifest: Manifest {
+                texts: Default::default(),
                 cluster: None,
                 splits: crate::layout::Splits::default(),
                 directory: directory.clone(),

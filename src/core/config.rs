@@ -34,6 +34,7 @@ pub mod resolve;
 mod setting;
 mod severity;
 pub mod shape;
+mod share;
 pub mod show;
 mod source;
 mod taking;

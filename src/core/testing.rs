@@ -14,6 +14,7 @@ mod neighbours;
 mod proved;
 mod reach_model;
 mod read_back;
+mod shares;
 pub(crate) mod stages;
 pub(crate) mod standing;
 mod tenants;

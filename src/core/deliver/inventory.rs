@@ -305,6 +305,8 @@ fn whose_text(whose: &Whose) -> String {
     match whose {
         Whose::Kind { namespace, kind } => format!("{kind} {namespace}"),
         Whose::Group(group) => String::from(group.as_str()),
+        // What is brought to a cluster says nothing of sources.
+        Whose::Written { of, .. } => whose_text(of),
         Whose::Anybody => String::from(NOTHING),
     }
 }

@@ -43,7 +43,7 @@ pub fn closed(
     let needs = |asked: &Asked| {
         let claim = asked.claim.clone()?;
         let mut findings = asked.findings.clone();
-        if let Some(why) = too_many.get(&quota::whose(world, &claim.by)).filter(|_| !published.contains(&claim.by)) {
+        if let Some(why) = too_many.get(&quota::whose(world, &claim)).filter(|_| !published.contains(&claim.by)) {
             findings.push(why.clone().at(&claim.origin).claimed_by(&claim.by).in_region(claim.region()));
             return Some(Needs { claim, closure: None, findings });
         }

@@ -133,7 +133,7 @@ pub fn limit(world: &World<'_>, region: &RegionConfig, incumbents: &Incumbents, 
 
 /// Whether a region's claims are within its quotas, whatever is published of them: then [`limit`] has nothing to say.
 pub fn is_within(world: &World<'_>, region: &RegionConfig, rulings: &[Ruling<'_>]) -> bool {
-    quota::exceeded(world, region, rulings).is_none()
+    quota::is_within(world, region, rulings)
 }
 
 /// Checks that the Region object lists the identity's provider (DESIGN §2.2.7); plain Secrets are exempt.

@@ -4,6 +4,7 @@
 //! exchanges is no loss, and neither is what another claimant keeps in the bundle, unless that is a tenant with a source of
 //! his own: what he claims weighs nothing for others.
 
+use alloc::boxed::Box;
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -15,10 +16,12 @@ use super::input::Input;
 use super::pack::{Pack, Packed, keepers};
 use super::sealing::will_have;
 use super::unsigned::Evidence;
+use crate::config::Fleet;
 use crate::hash::sha256_hex;
 use crate::layout::manifest::{Manifest, ManifestObject, NeededBy, ObjectState, Reason};
+use crate::name::holder::Writer;
 use crate::name::step::Step;
-use crate::name::{Claimant, Kind, Name, Namespace, ObjectKey, SourceName};
+use crate::name::{Claimant, GroupKind, Kind, Name, Namespace, ObjectKey, SourceName};
 
 /// Those whose losses are weighed together.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -32,6 +35,13 @@ pub enum Whose {
     },
     /// A group of guest clusters, in all its namespaces.
     Group(Name),
+    /// Of one of these, what a tenant writes that a rule or template of the platform takes.
+    Written {
+        /// Those that it belongs to.
+        of: Box<Self>,
+        /// The tenant.
+        by: Writer,
+    },
     /// Anybody: of a bundle that no reuse key vouches for, nobody knows who claims.
     Anybody,
 }
@@ -52,10 +62,20 @@ impl Whose {
         }
     }
 
+    /// The account of what a tenant writes for a claimant, if one does, else the claimant's own.
+    pub fn written(by: &Claimant, writer: Option<Writer>) -> Self {
+        let of = Self::of(by);
+        match writer {
+            Some(by) => Self::Written { of: Box::new(of), by },
+            None => of,
+        }
+    }
+
     /// The namespace of its claimants, if they all have the same.
     pub fn namespace(&self) -> Option<&Namespace> {
         match self {
             Self::Kind { namespace, .. } => Some(namespace),
+            Self::Written { of, .. } => of.namespace(),
             Self::Group(_) | Self::Anybody => None,
         }
     }
@@ -67,6 +87,7 @@ impl fmt::Display for Whose {
         match self {
             Self::Kind { namespace, kind } => write!(f, "{kind}s of namespace {namespace}"),
             Self::Group(group) => write!(f, "claims of group {group} of guests"),
+            Self::Written { of, by } => write!(f, "{of} by {by}"),
             Self::Anybody => f.write_str("objects"),
         }
     }
@@ -77,7 +98,7 @@ impl fmt::Display for Whose {
 pub struct Account {
     /// Whose it is.
     pub whose: Whose,
-    /// The source that is the namespace's own, if one is.
+    /// The source whose share of the region it uses up: the own one of who writes what it has. None of what belongs to all.
     pub source: Option<SourceName>,
     /// Its claimants at the baseline. What came since lets nothing more go.
     pub claimants: usize,
@@ -147,9 +168,10 @@ pub(super) fn accounts(input: &Input<'_>, pack: &Pack, changes: &[Change], histo
     if !is_anything_lost(input, pack, changes) {
         return Vec::new();
     }
-    let (before, now) = (Holdings::of(manifest), Holdings::of_pack(pack));
+    let fleet = input.terms.world.fleet;
+    let (before, now) = (Holdings::of(fleet, manifest), Holdings::of_pack(fleet, pack));
     let then: BTreeMap<*const Past, Holdings<'_>> =
-        history.pasts().iter().map(|past| (core::ptr::from_ref(past), Holdings::of(&past.manifest))).collect();
+        history.pasts().iter().map(|past| (core::ptr::from_ref(past), Holdings::of(fleet, &past.manifest))).collect();
     let all: BTreeSet<&Whose> = before.of.keys().chain(then.values().flat_map(|then| then.of.keys())).collect();
     let nothing = Holding::new();
     let entries: BTreeMap<&ObjectKey, &[String]> = changes
@@ -166,7 +188,7 @@ pub(super) fn accounts(input: &Input<'_>, pack: &Pack, changes: &[Change], histo
             entries: &entries,
             past,
             whose,
-            source: whose.namespace().and_then(|namespace| input.terms.world.fleet.own_source(namespace)),
+            source: source_of(fleet, whose),
             then: then.of.get(whose).unwrap_or(&nothing),
             before: before.of.get(whose).unwrap_or(&nothing),
             now: now.of.get(whose).unwrap_or(&nothing),
@@ -174,6 +196,15 @@ pub(super) fn accounts(input: &Input<'_>, pack: &Pack, changes: &[Change], histo
         weighing.account()
     };
     all.into_iter().map(account).collect()
+}
+
+/// The source whose share an account uses up.
+fn source_of<'f>(fleet: &'f Fleet, whose: &Whose) -> Option<&'f SourceName> {
+    match whose {
+        Whose::Kind { namespace, .. } => fleet.own_source(namespace),
+        Whose::Written { by, .. } => fleet.source_of(by),
+        Whose::Group(_) | Whose::Anybody => None,
+    }
 }
 
 /// The objects that a claimant needs, by the chain that reaches them.
@@ -187,22 +218,38 @@ struct Holdings<'n> {
     of: BTreeMap<Whose, Holding<'n>>,
 }
 
+/// An object that a claimant needs.
+struct Need<'n> {
+    key: &'n ObjectKey,
+    /// The kind of the object: of a payload, in guests.
+    kind: &'n GroupKind,
+    needed_by: &'n NeededBy,
+}
+
 impl<'n> Holdings<'n> {
-    fn of(manifest: &'n Manifest) -> Self {
-        let objects = kept_by_somebody(&manifest.objects);
-        Self::new(objects.flat_map(|object| object.needed_by.iter().map(move |by| (&object.key, by))))
+    fn of(fleet: &Fleet, manifest: &'n Manifest) -> Self {
+        let needs = |object: &'n ManifestObject| {
+            let need = |needed_by| Need { key: &object.key, kind: object.kind(), needed_by };
+            object.needed_by.iter().map(need)
+        };
+        Self::new(fleet, kept_by_somebody(&manifest.objects).flat_map(needs))
     }
 
-    fn of_pack(pack: &'n Pack) -> Self {
+    fn of_pack(fleet: &Fleet, pack: &'n Pack) -> Self {
         let objects = pack.objects.iter().filter(|(_, packed)| !packed.is_delivery());
-        Self::new(objects.flat_map(|(key, packed)| keepers(packed).map(move |by| (key, by))))
+        let needs = |(key, packed): (&'n ObjectKey, &'n Packed)| {
+            let kind = packed.kind().unwrap_or(&key.kind);
+            keepers(packed).map(move |needed_by| Need { key, kind, needed_by })
+        };
+        Self::new(fleet, objects.flat_map(needs))
     }
 
-    fn new(needs: impl Iterator<Item = (&'n ObjectKey, &'n NeededBy)>) -> Self {
+    fn new(fleet: &Fleet, needs: impl Iterator<Item = Need<'n>>) -> Self {
         let mut of: BTreeMap<Whose, Holding<'n>> = BTreeMap::new();
-        for (key, needed_by) in needs {
+        for Need { key, kind, needed_by } in needs {
             let by = &needed_by.by;
-            let reach = of.entry(Whose::of(by)).or_default().entry(by).or_default();
+            let whose = Whose::written(by, fleet.writer(by, kind));
+            let reach = of.entry(whose).or_default().entry(by).or_default();
             reach.entry(needed_by.steps()).or_default().insert(key);
         }
         Self { of }
@@ -237,11 +284,12 @@ fn left<'n>(by: &Claimant, before: &Reach<'n>, now: Option<&Reach<'_>>) -> BTree
 
 /// What claimants need no longer of what a manifest lists, and exchange for nothing: of those that are chosen.
 pub(super) fn left_by<'m>(
+    fleet: &Fleet,
     manifest: &'m Manifest,
     pack: &Pack,
     is_chosen: impl Fn(&Claimant) -> bool,
 ) -> BTreeMap<&'m Claimant, BTreeSet<&'m ObjectKey>> {
-    let (before, now) = (Holdings::of(manifest), Holdings::of_pack(pack));
+    let (before, now) = (Holdings::of(fleet, manifest), Holdings::of_pack(fleet, pack));
     let mut all = BTreeMap::new();
     for (whose, holding) in &before.of {
         for (by, reach) in holding.iter().filter(|(by, _)| is_chosen(by)) {
@@ -260,7 +308,7 @@ struct Weighing<'a> {
     entries: &'a BTreeMap<&'a ObjectKey, &'a [String]>,
     past: Option<&'a Past>,
     whose: &'a Whose,
-    /// The source that is the namespace's own, if one is.
+    /// The source whose share of the region it uses up, if it is a tenant's own.
     source: Option<&'a SourceName>,
     then: &'a Holding<'a>,
     before: &'a Holding<'a>,
@@ -322,11 +370,15 @@ impl Weighing<'_> {
 
     /// Returns true for an object that the bundle keeps for these, or for others who are not tenants with a source of their own.
     fn stays(&self, key: &ObjectKey) -> bool {
-        let source = |by: &Claimant| self.input.terms.world.fleet.own_source(by.namespace());
-        let weighs =
-            |by: &Claimant| source(by).is_none_or(|own| Some(own) == self.source) || Whose::of(by) == *self.whose;
-        let keeps = |by: &NeededBy| weighs(&by.by);
-        self.pack.objects.get(key).is_some_and(|packed| keepers(packed).any(keeps))
+        let fleet = self.input.terms.world.fleet;
+        self.pack.objects.get(key).is_some_and(|packed| {
+            let kind = packed.kind().unwrap_or(&key.kind);
+            let keeps = |NeededBy { by, .. }: &NeededBy| {
+                let is_of_this = || Whose::written(by, fleet.writer(by, kind)) == *self.whose;
+                fleet.share_of(by, kind).is_none_or(|own| Some(own) == self.source) || is_of_this()
+            };
+            keepers(packed).any(keeps)
+        })
     }
 
     fn loss(&self, key: &ObjectKey, entry: Option<String>) -> Loss {

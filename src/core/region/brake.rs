@@ -16,7 +16,7 @@ use crate::config::{Accept, Acceptance, Deletions, Limits};
 use crate::finding::{Code, Finding};
 use crate::hash::sha256_hex;
 use crate::listing::{counted, few_that_fit};
-use crate::name::{Claimant, Directory, FleetName, Kind, Namespace, ObjectKey, Region, SourceName};
+use crate::name::{Claimant, Directory, FleetName, Kind, Name, Namespace, ObjectKey, Region, SourceName};
 use crate::recipient::Recipient;
 
 /// A bundle, as digests name it.
@@ -307,10 +307,14 @@ pub fn those_beyond(accounts: &[Account], budget: &Deletions) -> BTreeSet<Whose>
 /// What a narrower bound holds counts for no wider one: so none of it depends on what is accepted. What `is_whole` goes as a
 /// whole or not at all.
 fn beyond<'a>(accounts: &'a [Account], budget: &Deletions, is_whole: bool) -> Vec<Beyond<'a>> {
-    let of = accounts.iter().filter(|account| account.is_of_region()).map(|account| account.claimants).sum();
+    let mut claimants: BTreeMap<Place<'_>, usize> = BTreeMap::new();
+    for account in accounts {
+        *claimants.entry(account.whose.place()).or_default() += account.claimants;
+    }
     let mut bounds: BTreeMap<&Whose, Bound> = BTreeMap::new();
     let mut within: Vec<&Account> = Vec::new();
     for account in accounts.iter().filter(|account| account.lost > 0) {
+        let of = claimants.get(&account.whose.place()).copied().unwrap_or_default();
         match own_bound(account, of, budget) {
             Some(bound) => _ = bounds.insert(&account.whose, bound),
             // A refusal waits for nobody else, and neither does anybody for a refusal.
@@ -328,16 +332,14 @@ fn beyond<'a>(accounts: &'a [Account], budget: &Deletions, is_whole: bool) -> Ve
         let of = accounts.iter().filter(|account| account.claimants > 0 && Share::of(account) == share).count();
         // One namespace is weighed by itself already.
         let count = distinct(&losing);
-        if share.kind.is_some() && count.saturating_sub(1) > budget.allowed(of) {
+        if share.among.is_some() && count.saturating_sub(1) > budget.allowed(of) {
             bounds.extend(losing.iter().map(|account| (&account.whose, Bound::Namespaces { losing: count, of })));
         }
     }
-    let rest = || within.iter().filter(|account| account.is_of_region() && !bounds.contains_key(&account.whose));
-    let gone = rest().map(|account| account.gone.saturating_sub(account.gone_refused)).sum();
-    if let Some((left, of)) = too_few(gone, of, budget) {
-        let bound = Bound::Whole { left, of };
-        let rest: Vec<&Whose> = rest().map(|account| &account.whose).collect();
-        bounds.extend(rest.into_iter().map(|whose| (whose, bound)));
+    within.retain(|account| !bounds.contains_key(&account.whose));
+    for (place, of) in claimants {
+        let here = |account: &&Account| account.whose.place() == place;
+        bounds.extend(emptying(accounts.iter().filter(here), within.iter().copied().filter(here), of, budget));
     }
     if is_whole && let Some(bound) = bounds.values().next().copied() {
         accounts.iter().for_each(|account| _ = bounds.entry(&account.whose).or_insert(bound));
@@ -347,6 +349,44 @@ fn beyond<'a>(accounts: &'a [Account], budget: &Deletions, is_whole: bool) -> Ve
         losing.filter_map(|account| Some(Beyond::of(account, *bounds.get(&account.whose)?))).collect();
     drop_entries_of_others(accounts, &mut held);
     held
+}
+
+/// The accounts of one source at a place, and what they lose there within narrower bounds.
+#[derive(Default)]
+struct OfSource<'a> {
+    claimants: usize,
+    gone: usize,
+    losing: Vec<&'a Account>,
+}
+
+/// Bounds those that together would leave too few claimants at a place, which has `of`.
+///
+/// A source that leaves enough of its own waits for no other. Of the rest those go first that lose less, as long as enough is
+/// left of the whole: one who takes much away holds himself, and none of those who take little.
+fn emptying<'a>(
+    all: impl Iterator<Item = &'a Account>,
+    within: impl Iterator<Item = &'a Account>,
+    of: usize,
+    budget: &Deletions,
+) -> Vec<(&'a Whose, Bound)> {
+    let mut sources: BTreeMap<Option<&SourceName>, OfSource<'_>> = BTreeMap::new();
+    for account in all {
+        sources.entry(account.source.as_ref()).or_default().claimants += account.claimants;
+    }
+    for account in within {
+        let source = sources.entry(account.source.as_ref()).or_default();
+        source.gone += account.gone.saturating_sub(account.gone_refused);
+        source.losing.push(account);
+    }
+    let all = sources.values().map(|source| source.gone).sum();
+    let Some((left, _)) = too_few(all, of, budget) else { return Vec::new() };
+    let is_enough = |source: &OfSource<'_>| too_few(source.gone, source.claimants, budget).is_none();
+    let holds_itself = |source: &&OfSource<'_>| {
+        let before = sources.values().filter(|other| is_enough(other) || other.gone <= source.gone);
+        !is_enough(source) && too_few(before.map(|other| other.gone).sum(), of, budget).is_some()
+    };
+    let held = sources.values().filter(holds_itself).flat_map(|source| &source.losing);
+    held.map(|account| (&account.whose, Bound::Whole { left, of })).collect()
 }
 
 /// Leaves out entries of Secrets that somebody else has who is not held: nobody keeps from him what he may have.
@@ -387,41 +427,67 @@ fn distinct<'a>(losing: &[&'a Account]) -> usize {
     losing.iter().filter(|account| loses_more(account)).count()
 }
 
-/// Namespaces that are weighed together: of claimants of one kind, which the same source alone provides or no such one.
+/// Namespaces that are weighed together: of claimants of one kind, or of one group of guests, which the same source alone
+/// provides or no such one.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 struct Share<'a> {
     /// None of what is no namespace's.
-    kind: Option<&'a Kind>,
+    among: Option<Among<'a>>,
     /// A tenant with a source of his own could use up everybody's bound.
     source: Option<&'a SourceName>,
 }
 
+/// Those among whom namespaces are weighed together.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+enum Among<'a> {
+    /// The claimants of a kind.
+    Kind(&'a Kind),
+    /// Objects of tenants in a group of guests.
+    Group(&'a Name),
+}
+
 impl<'a> Share<'a> {
     fn of(account: &'a Account) -> Self {
-        let kind = match &account.whose {
-            Whose::Kind { kind, .. } => Some(kind),
+        let among = match &account.whose {
+            Whose::Kind { kind, .. } => Some(Among::Kind(kind)),
+            Whose::Written { of, .. } => match &**of {
+                Whose::Kind { kind, .. } => Some(Among::Kind(kind)),
+                Whose::Group(group) => Some(Among::Group(group)),
+                Whose::Written { .. } | Whose::Anybody => None,
+            },
             Whose::Group(_) | Whose::Anybody => None,
         };
-        Self { kind, source: account.source.as_ref() }
+        Self { among, source: account.source.as_ref() }
     }
 }
 
-impl Account {
-    /// Returns true for one whose claimants are the region's own: a group is a place by itself.
-    fn is_of_region(&self) -> bool {
-        match self.whose {
-            Whose::Kind { .. } => true,
-            Whose::Group(_) | Whose::Anybody => false,
+/// A place of which enough has to stay.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Place<'a> {
+    /// The region.
+    Region,
+    /// The clusters of a group of guests.
+    Group(&'a Name),
+    /// The region, where it is unknown who claims.
+    Unknown,
+}
+
+impl Whose {
+    fn place(&self) -> Place<'_> {
+        match self {
+            Whose::Kind { .. } => Place::Region,
+            Whose::Group(group) => Place::Group(group),
+            Whose::Written { of, .. } => of.place(),
+            Whose::Anybody => Place::Unknown,
         }
     }
 }
 
-/// The bound that an account is beyond by itself, in a region of so many claimants. A group is a place of its own.
-fn own_bound(account: &Account, region: usize, budget: &Deletions) -> Option<Bound> {
+/// The bound that an account is beyond by itself, at a place with so many claimants.
+fn own_bound(account: &Account, of: usize, budget: &Deletions) -> Option<Bound> {
     if account.lost > budget.allowed(account.claimants) {
         return Some(Bound::Own);
     }
-    let of = if account.is_of_region() { region } else { account.claimants };
     let alone = too_few(account.gone, of, budget).map(|(left, of)| Bound::Alone { left, of });
     alone.or_else(|| account.is_held.then_some(Bound::Held))
 }
@@ -465,11 +531,12 @@ fn hold_of(load: &Load<'_>, budget: &Deletions, beyond: &Beyond<'_>, accept: Acc
     let Beyond { account, bound, losing, losses } = beyond;
     let Account { whose, claimants, before, lost, .. } = account;
     let region = load.region;
-    let named = few_that_fit(losses.iter().map(|loss| loss.shown()), losses.len(), OBJECTS);
+    let most = if let Whose::Written { .. } = whose { 1 } else { OBJECTS };
+    let named = few_that_fit(losses.iter().map(|loss| loss.shown()), losses.len(), most);
     let counts = count_losses(losses);
     let message = match whose {
         Whose::Anybody => format!("region {region} would lose {} of its {claimants} objects: {named}", losses.len()),
-        Whose::Kind { .. } | Whose::Group(_) => {
+        Whose::Kind { .. } | Whose::Group(_) | Whose::Written { .. } => {
             let after = match before {
                 0 => String::new(),
                 before => format!(", after {before} that lost something before,"),

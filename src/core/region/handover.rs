@@ -11,11 +11,12 @@ use alloc::vec::Vec;
 use super::history::History;
 use super::input::Input;
 use super::ledger::Exchanged;
+use crate::config::Fleet;
 use crate::finding::{Code, Finding};
 use crate::layout::manifest::{Manifest, ManifestObject, NeededBy};
 use crate::listing::{few, few_that_fit};
 use crate::name::holder::Holder;
-use crate::name::{Claimant, Namespace, ObjectKey};
+use crate::name::{Claimant, GroupKind, ObjectKey, SourceName};
 use crate::recipient::Recipient;
 
 /// Whether an object that those who needed it need no longer stays for a hand-over.
@@ -43,7 +44,7 @@ pub(super) fn is_shared(input: &Input<'_>, readers: &[Recipient]) -> bool {
 
 /// What stands in a bundle whatever is handed over: how many objects, and what each holder has of them.
 pub(super) struct Beside<'n> {
-    system: &'n Namespace,
+    fleet: &'n Fleet,
     objects: usize,
     loads: BTreeMap<Holder, Load>,
 }
@@ -62,16 +63,16 @@ impl Load {
 }
 
 impl<'n> Beside<'n> {
-    /// Nothing, where this is the namespace of the system.
-    pub(super) fn new(system: &'n Namespace) -> Self {
-        Self { system, objects: 0, loads: BTreeMap::new() }
+    /// Nothing yet.
+    pub(super) fn new(fleet: &'n Fleet) -> Self {
+        Self { fleet, objects: 0, loads: BTreeMap::new() }
     }
 
-    /// Adds an object, with the bytes that it takes if it is a sealed Secret.
-    pub(super) fn add(&mut self, needed_by: &BTreeSet<NeededBy>, sealed: usize) {
+    /// Adds an object of a kind, with the bytes that it takes if it is a sealed Secret.
+    pub(super) fn add(&mut self, kind: &GroupKind, needed_by: &BTreeSet<NeededBy>, sealed: usize) {
         self.objects += 1;
         let holders: BTreeSet<Holder> =
-            needed_by.iter().map(|needed_by| Holder::of(&needed_by.by, self.system)).collect();
+            needed_by.iter().map(|needed_by| self.fleet.holder(&needed_by.by, kind)).collect();
         for whose in holders {
             let load = self.loads.entry(whose).or_default();
             *load = load.with(sealed);
@@ -89,8 +90,8 @@ pub(super) struct Fitting<'m> {
 /// Of what was exchanged, as much as its namespaces and the region have room for beside what stands in the bundle anyway:
 /// a hand-over never gives a tenant more than its quota, and never makes a bundle that its consumer does not take.
 ///
-/// In a namespace what was exchanged last comes first, because consumers have not followed that yet. Of the namespaces,
-/// those come first that exchanged less, so that nobody takes the room of all others.
+/// In a namespace what was exchanged last comes first, because consumers have not followed that yet. Of the namespaces of a
+/// source, those come first that exchanged less, and sources take turns, so that nobody takes the room of all others.
 pub(super) fn fitting<'m>(input: &Input<'_>, mut beside: Beside<'_>, mut exchanged: Exchanged<'m>) -> Fitting<'m> {
     let (region, limits) = (input.terms.to.region, &input.terms.world.fleet.limits);
     let most = limits.most_objects(&region.delivery);
@@ -102,7 +103,7 @@ pub(super) fn fitting<'m>(input: &Input<'_>, mut beside: Beside<'_>, mut exchang
             if object.key.kind.is_secret() { input.published.bytes(&object.key).map_or(0, <[u8]>::len) } else { 0 };
         let mut why = String::new();
         names.retain(|needed_by| {
-            let whose = Holder::of(&needed_by.by, beside.system);
+            let whose = beside.fleet.holder(&needed_by.by, object.kind());
             let load = beside.loads.get(&whose).copied().unwrap_or_default().with(sealed);
             let (over, limit) = match load {
                 _ if load.objects > limits.objects_per_namespace => {
@@ -119,21 +120,27 @@ pub(super) fn fitting<'m>(input: &Input<'_>, mut beside: Beside<'_>, mut exchang
         if names.is_empty() {
             fitting.left_out.insert(object.key.clone(), why);
         } else {
-            beside.add(&names, sealed);
+            beside.add(object.kind(), &names, sealed);
             fitting.stays.push((object, names));
         }
     }
     if fitting.stays.len() <= room {
         return fitting;
     }
-    let mut of: BTreeMap<Option<Holder>, Exchanged<'m>> = BTreeMap::new();
+    let mut of: BTreeMap<Option<&SourceName>, BTreeMap<Option<Holder>, Exchanged<'m>>> = BTreeMap::new();
     for one in fitting.stays {
-        let whose = one.1.first().map(|needed_by| Holder::of(&needed_by.by, beside.system));
-        of.entry(whose).or_default().push(one);
+        let whose = one.1.first().map(|needed_by| beside.fleet.holder(&needed_by.by, one.0.kind()));
+        let share = whose.as_ref().and_then(|whose| beside.fleet.share_of_holder(whose));
+        of.entry(share).or_default().entry(whose).or_default().push(one);
     }
-    let mut all: Vec<Exchanged<'m>> = of.into_values().collect();
-    all.sort_by_key(Vec::len);
-    let mut stays: Exchanged<'m> = all.into_iter().flatten().collect();
+    let mut turns: Vec<(usize, (&ManifestObject, BTreeSet<NeededBy>))> = Vec::new();
+    for holders in of.into_values() {
+        let mut all: Vec<Exchanged<'m>> = holders.into_values().collect();
+        all.sort_by_key(Vec::len);
+        turns.extend(all.into_iter().flatten().enumerate());
+    }
+    turns.sort_by_key(|(turn, _)| *turn);
+    let mut stays: Exchanged<'m> = turns.into_iter().map(|(_, one)| one).collect();
     let why = || format!("region {} would hold more than {most} objects", region.name);
     let out = stays.split_off(room.min(stays.len())).into_iter();
     fitting.left_out.extend(out.map(|(object, _)| (object.key.clone(), why())));

@@ -38,7 +38,7 @@ impl<'h> Held<'h> {
         let losing = changes.iter().filter(|change| !change.lost_entries.is_empty()).map(|change| &change.key);
         let is_same = |packed: &Packed| matches!(packed, Packed::Fresh { keep: Keep::Kept, .. });
         Some(Self {
-            lost: accounts::left_by(manifest, pack, |by| held.contains(by)),
+            lost: accounts::left_by(input.terms.world.fleet, manifest, pack, |by| held.contains(by)),
             entries: losing.filter(is_kept_whole).collect(),
             keeping,
             same: pack.objects.iter().filter(|(_, packed)| is_same(packed)).map(|(key, _)| key).collect(),

@@ -23,7 +23,7 @@ use crate::layout::manifest::{Guest, Manifest, ManifestObject, NeededBy, ObjectS
 use crate::layout::sanitise::{open_part, sanitise};
 use crate::layout::{Marks, namespace};
 use crate::listing::{few, few_that_fit};
-use crate::name::{Claimant, Namespace, ObjectKey};
+use crate::name::{Claimant, GroupKind, Namespace, ObjectKey};
 use crate::object::Object;
 use crate::reuse;
 use crate::yaml::consumers::{Trouble, trouble};
@@ -44,6 +44,16 @@ impl Packed {
             Packed::Carried { object, .. } => object.is_delivery(),
             Packed::Namespace { .. } => false,
         }
+    }
+
+    /// The kind of a payload's object in guests; none of what is there as it is.
+    pub(super) fn kind(&self) -> Option<&GroupKind> {
+        let guest = match self {
+            Packed::Fresh { guest, .. } => guest,
+            Packed::Carried { object, .. } => &object.guest,
+            Packed::Namespace { .. } => return None,
+        };
+        guest.as_ref().map(|guest| &guest.key.kind)
     }
 
     /// Whether it stays only for a hand-over: who is named with it has another now.

@@ -329,14 +329,15 @@ impl<'p> Claims<'p, '_> {
 
 /// What stands in the bundle whatever is handed over.
 fn beside<'n>(input: &Input<'n>, wanted: &Wanted, kept: &BTreeMap<&ObjectKey, BTreeSet<NeededBy>>) -> Beside<'n> {
-    let mut beside = Beside::new(&input.terms.world.fleet.system_namespace);
+    let mut beside = Beside::new(input.terms.world.fleet);
     for (lands, (order, needed_by)) in wanted {
         let object =
             order.source(input.terms.world.snapshot, &input.terms.envelopes()).filter(|_| lands.kind.is_secret());
-        beside.add(needed_by, object.map(|object| object.sealed_bytes()).unwrap_or_default());
+        beside.add(&order.read.kind, needed_by, object.map(|object| object.sealed_bytes()).unwrap_or_default());
     }
     for (key, names) in kept {
-        beside.add(names, input.published.bytes(key).filter(|_| key.kind.is_secret()).map_or(0, <[u8]>::len));
+        let kind = input.published.object(key).map_or(&key.kind, ManifestObject::kind);
+        beside.add(kind, names, input.published.bytes(key).filter(|_| key.kind.is_secret()).map_or(0, <[u8]>::len));
     }
     beside
 }

@@ -10,7 +10,7 @@ use crate::finding::Code;
 use crate::layout::path::BundlePath;
 use crate::layout::split::Splits;
 use crate::name::step::{Step, behind_claimant};
-use crate::name::{Claimant, Directory, FleetName, ObjectKey, ReadFrom, SourceName};
+use crate::name::{Claimant, Directory, FleetName, GroupKind, ObjectKey, ReadFrom, SourceName};
 use crate::recipient::Recipient;
 
 /// The format that is written.
@@ -96,6 +96,11 @@ impl ManifestObject {
         let from = self.from.as_ref()?;
         let (namespace, name) = (from.namespace.clone(), from.name.clone());
         Some(ObjectKey { kind: self.key.kind.clone(), namespace, name, made: from.made.clone() })
+    }
+
+    /// The kind of the object: of a payload, in guests.
+    pub fn kind(&self) -> &GroupKind {
+        self.guest.as_ref().map_or(&self.key.kind, |guest| &guest.key.kind)
     }
 
     /// Returns true for a set, or the payload of a Namespace, that pouch makes to deliver what groups of guests have.

@@ -145,6 +145,23 @@ fn a_tenant_with_his_own_source_uses_up_nobodys_bound() {
     }
 }
 
+/// One source that takes much away is held, and those go that take little; where all take as much, none is preferred.
+#[test]
+fn one_who_empties_a_region_holds_no_other() {
+    let own =
+        |source: &str, claimants, gone| Account { source: Some(source.into()), ..team(source, claimants, gone, 0) };
+    let budget = Deletions { percent: Percent(100), ..Deletions::DEFAULT };
+    let held = |accounts: &[Account]| -> Vec<String> {
+        those_beyond(accounts, &budget).iter().map(ToString::to_string).collect()
+    };
+    let whole = [own("a", 3, 3), own("b", 1, 1), team("all", 4, 1, 0)];
+    assert_eq!(held(&whole), ["Credentials of namespace a"]);
+    assert_eq!(held(&whole[1..]), Vec::<String>::new());
+    // An error that takes a little from each is held as a whole, but for those who keep enough of their own.
+    let each: Vec<Account> = ["a", "b", "c"].iter().map(|name| own(name, 1, 1)).collect();
+    assert_eq!(held(&[&*each, &[team("all", 2, 1, 0)]].concat()).len(), 3);
+}
+
 #[test]
 fn half_of_a_region_and_of_a_group_stays() {
     // Each loses within its own bound, and the last ones half of the region.
@@ -269,7 +286,7 @@ fn the_table_holds_and_acceptances_decide_about_nothing_else() {
         indices[next] += 1;
         indices[..next].fill(0);
     }
-    assert_eq!(counts, [31_104, 22_191, 5_754, 100_359]);
+    assert_eq!(counts, [31_104, 22_191, 4_768, 102_897]);
 }
 
 /// The accounts that are held, by the table of DESIGN §2.8.
@@ -297,8 +314,22 @@ fn oracle(accounts: &[Account], budget: &Deletions) -> BTreeSet<Whose> {
         held.extend(shared.iter().map(|account| account.whose.clone()));
     }
     let rest: Vec<&Account> = accounts.iter().filter(|account| free(&held, account)).collect();
-    if !stays(rest.iter().map(|account| account.gone).sum(), all) {
-        held.extend(rest.iter().map(|account| account.whose.clone()));
+    // By source: what is lost by itself, and of how many.
+    let gone = |source: &Option<SourceName>| -> usize {
+        rest.iter().filter(|account| account.source == *source).map(|account| account.gone).sum()
+    };
+    let of = |source: &Option<SourceName>| -> usize {
+        let own = accounts.iter().filter(|account| !is_group(account) && account.source == *source);
+        own.map(|account| account.claimants).sum()
+    };
+    let is_modest = |source: &Option<SourceName>| stays(gone(source), of(source));
+    for account in rest.iter().filter(|account| !is_modest(&account.source)) {
+        let most = gone(&account.source);
+        let sources = [None, Some("own".into())];
+        let with = sources.iter().filter(|source| is_modest(source) || gone(source) <= most);
+        if !stays(with.map(gone).sum(), all) {
+            held.insert(account.whose.clone());
+        }
     }
     let loses = |whose: &Whose| accounts.iter().any(|account| account.whose == *whose && account.is_losing());
     held.into_iter().filter(loses).collect()

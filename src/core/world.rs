@@ -386,7 +386,9 @@ impl<'a> World<'a> {
 
     /// The code that says why it is open whether a rule of a group of guests still takes what it took, if it is.
     pub fn may_be_taken(&self, by: &Claimant) -> Option<Code> {
-        guest::may_be_taken(self.fleet, self.snapshot, &self.facts.synced, by)
+        let code = guest::may_be_taken(self.fleet, self.snapshot, &self.facts.synced, by)?;
+        // Where it is asked for, there was room.
+        (code != Code::TooManyObjects || self.facts.asked_by(by).is_none()).then_some(code)
     }
 
     /// Whether a look into the region alone says that a claimant claims nothing there any more.

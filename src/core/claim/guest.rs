@@ -21,11 +21,14 @@ use crate::destination::{Destination, Place};
 use crate::finding::{Code, Finding, Origin};
 use crate::hash::{digits, sha256_start};
 use crate::kinds;
+use crate::listing::counted;
+use crate::name::holder::Writer;
 use crate::name::step::Step;
 use crate::name::{Claimant, Entry, GroupKind, Name, Namespace, ObjectKey, Region, SourceName, TakenObject};
 use crate::snapshot::{Lookup, Snapshot};
 
-/// The most objects that one rule takes for a group, with those that are left out as they never leave.
+/// The most objects of one writer that one rule takes for a group, with those that are left out as they never leave: who
+/// writes more takes nothing from the others.
 const MOST_TAKEN: usize = 1000;
 
 /// The claims of every entry of every group, in each of its namespaces.
@@ -34,18 +37,35 @@ pub(super) fn claims(fleet: &Fleet, snapshot: &Snapshot, synced: &SyncRules) -> 
     for group in fleet.guests.values() {
         let Some(region) = fleet.regions.get(&group.region) else { continue };
         let entries = entries(fleet, snapshot, synced, group, region);
-        let objects: usize = entries.iter().map(Supply::count).sum();
-        let most = MOST_NAMESPACES.min(MOST_TOGETHER.checked_div(objects).unwrap_or(MOST_NAMESPACES));
+        // What tenants write takes no namespace from what the configuration names.
+        let named: usize = entries.iter().filter(|entry| entry.share.is_none()).map(Supply::count).sum();
+        let most = most_namespaces(named);
         let Namespaces { named, served, beyond } = namespaces(fleet, snapshot, group, region, most);
         let too_many = too_many(group, most);
-        let add = |(namespace, is_beyond): (Namespace, bool)| {
-            let of_entry = |entry: &Supply| entry.ask(group, region, &namespace, is_beyond.then_some(&too_many));
+        let add = |(namespace, room): (Namespace, Room<'_>)| {
+            let of_entry = |entry: &Supply| entry.ask(group, region, &namespace, room);
             entries.iter().filter_map(of_entry).collect::<Vec<_>>()
         };
-        let whole = named.into_iter().chain(served).map(|namespace| (namespace, false));
-        asked.extend(whole.chain(beyond.into_iter().map(|namespace| (namespace, true))).flat_map(add));
+        let named = named.into_iter().map(|namespace| (namespace, Room::Among(0)));
+        let served = served.into_iter().map(|(namespace, at)| (namespace, Room::Among(at)));
+        let beyond = beyond.into_iter().map(|namespace| (namespace, Room::Lacks(&too_many)));
+        asked.extend(named.chain(served).chain(beyond).flat_map(add));
     }
     asked
+}
+
+/// The namespaces of one source in which so many objects are delivered.
+fn most_namespaces(objects: usize) -> usize {
+    MOST_NAMESPACES.min(MOST_TOGETHER.checked_div(objects).unwrap_or(MOST_NAMESPACES))
+}
+
+/// The room for a group in a namespace.
+#[derive(Clone, Copy)]
+enum Room<'f> {
+    /// So many namespaces of the same source come before it.
+    Among(usize),
+    /// It is one of too many, as this says.
+    Lacks(&'f Finding),
 }
 
 /// An entry of a group, or an object that a rule of it takes, and what it delivers in whatever namespace.
@@ -54,6 +74,17 @@ struct Supply {
     ask: Ask,
     /// The faults of it.
     findings: Vec<Finding>,
+    /// The share of its writer, if it is an object that a rule takes.
+    share: Option<Share>,
+}
+
+/// The share of one who writes objects that a rule of a group takes.
+#[derive(Clone)]
+struct Share {
+    /// In so many namespaces of a source it is delivered.
+    most: usize,
+    /// The finding in other namespaces; only one object of a writer has it.
+    too_many: Option<Finding>,
 }
 
 impl Supply {
@@ -63,16 +94,13 @@ impl Supply {
     }
 
     /// Its claim in a namespace. In one of too many, an entry asks for nothing, and an object that a rule takes makes no claim.
-    fn ask(
-        &self,
-        group: &GuestGroup,
-        region: &RegionConfig,
-        namespace: &Namespace,
-        too_many: Option<&Finding>,
-    ) -> Option<Asked> {
-        if too_many.is_some() && *self.entry.written() != self.entry {
-            return None;
-        }
+    fn ask(&self, group: &GuestGroup, region: &RegionConfig, namespace: &Namespace, room: Room<'_>) -> Option<Asked> {
+        let too_many = match (room, &self.share) {
+            (Room::Lacks(_), Some(_)) => return None,
+            (Room::Lacks(finding), None) => Some(finding),
+            (Room::Among(at), Some(share)) if at >= share.most => Some(share.too_many.as_ref()?),
+            (Room::Among(_), _) => None,
+        };
         let ask = if too_many.is_some() { Ask::Entry(Arc::new([])) } else { self.ask.clone() };
         let findings = too_many.map_or(&*self.findings, core::slice::from_ref);
         let by = Claimant::Guests {
@@ -100,12 +128,14 @@ fn entries(
         entry: Entry::Object(read.clone()),
         ask: Ask::Entry(items.into()),
         findings: Vec::new(),
+        share: None,
     });
     let rules = group.rules.iter().flat_map(|rule| taken(fleet, snapshot, synced, group, rule, region));
     let templates = group.templates.iter().map(|template| Supply {
         entry: Entry::Template(template.clone()),
         ask: Ask::Deliver { base: Name::from(&*base), rendered: None },
         findings: Vec::new(),
+        share: None,
     });
     objects.chain(rules).chain(templates).collect()
 }
@@ -172,8 +202,9 @@ fn taken(
         entry: Entry::Rule { rule: rule.clone(), object: None },
         ask: Ask::Entry(Arc::new([])),
         findings,
+        share: None,
     };
-    let Taken { asked, foreign, open } = match sync_rule::for_guests(fleet, snapshot, synced, rule, region) {
+    let Taken { asked, open } = match sync_rule::for_guests(fleet, snapshot, synced, rule, region) {
         Some(Ok(taken)) => taken,
         Some(Err(found)) => return vec![whole(found)],
         None => {
@@ -189,24 +220,54 @@ fn taken(
             return vec![whole(vec![finding])];
         }
     };
-    // Whoever writes what the rule cannot use takes nothing from the others.
-    let count = asked.len().saturating_sub(foreign);
-    if count > MOST_TAKEN {
-        let message = format!("{key} takes {count} objects, and a group {MOST_TAKEN} by one rule");
-        let finding = Finding::new(Code::TooManyObjects, message).about(&key).help("Narrow the rule.");
-        return vec![whole(vec![finding])];
+    let mut all = vec![whole(open.into_iter().collect())];
+    let mut of: BTreeMap<Option<Writer>, Vec<Asked>> = BTreeMap::new();
+    for asked in asked {
+        let Some(Copied { read, .. }) = asked.claim.as_ref().and_then(|claim| claim.copied()) else { continue };
+        let writer = fleet.taken_from(read.namespace.as_ref(), &read.kind, &read.name);
+        of.entry(writer).or_default().push(asked);
     }
-    let one = |Asked { claim, findings, .. }: Asked| {
+    let of_writer = |(writer, asked): (Option<Writer>, _)| delivered(&base, group, rule, writer.as_ref(), asked);
+    all.extend(of.into_iter().flat_map(of_writer));
+    all
+}
+
+/// Delivers objects of one writer that a rule takes: as many as a group delivers by one rule, and the first one beyond, which
+/// says so. The others keep what is published of them, as the rule takes them.
+fn delivered(base: &str, group: &GuestGroup, rule: &Name, writer: Option<&Writer>, asked: Vec<Asked>) -> Vec<Supply> {
+    let (count, key) = (asked.len(), ObjectKey::new(kinds::sync_rule(), None, rule.clone()));
+    let of = writer.map(|writer| format!(" of {writer}")).unwrap_or_default();
+    let most = most_namespaces(count.min(MOST_TAKEN));
+    let mut too_many = Some({
+        let message = format!(
+            "globs of guests.{}.namespaces fit more namespaces with Clusters of one source than the {most} in which the \
+             {} that {key} takes{of} are delivered",
+            group.name,
+            counted(count, "object", "objects")
+        );
+        let help = "Narrow the globs or the rule, or name the namespaces; what is published stays meanwhile.";
+        Finding::new(Code::TooManyObjects, message).help(help)
+    });
+    let one = |(at, Asked { claim, findings, .. }): (usize, Asked)| {
         let claim = claim?;
         let Copied { read, lands, edits, .. } = claim.copied()?.clone();
         let object = TakenObject { namespace: read.namespace.clone(), name: read.name.clone() };
-        let items = Arc::new([item(&base, &read, &lands, &edits, Some(claim))]);
         let entry = Entry::Rule { rule: rule.clone(), object: Some(object) };
-        Some(Supply { entry, ask: Ask::Entry(items), findings })
+        let share = Share { most, too_many: too_many.take().map(|finding| finding.about(&read)) };
+        if at < MOST_TAKEN {
+            let items = Arc::new([item(base, &read, &lands, &edits, Some(claim))]);
+            return Some(Supply { entry, ask: Ask::Entry(items), findings, share: Some(share) });
+        }
+        let message = format!(
+            "{key} takes {count} objects{of}, and a group {MOST_TAKEN} of one writer by one rule; the last {} are left out",
+            count - MOST_TAKEN
+        );
+        let finding = Finding::new(Code::TooManyObjects, message).about(&read);
+        let help = "Narrow the rule, or remove labels of objects; what is published stays meanwhile.";
+        let ask = Ask::Entry(Arc::new([]));
+        Some(Supply { entry, ask, findings: vec![finding.help(help)], share: Some(share) })
     };
-    let mut all = vec![whole(open.into_iter().collect())];
-    all.extend(asked.into_iter().filter_map(one));
-    all
+    asked.into_iter().take(MOST_TAKEN + 1).enumerate().filter_map(one).collect()
 }
 
 fn asks(region: &RegionConfig, by: Claimant, ask: Ask, findings: &[Finding]) -> Asked {
@@ -246,8 +307,8 @@ pub const OLDER: &str = "v1beta1";
 struct Namespaces {
     /// Those that are named.
     named: BTreeSet<Namespace>,
-    /// Others that a glob fits and that are known to be there.
-    served: BTreeSet<Namespace>,
+    /// Others that a glob fits and that are known to be there, each with the number of those that come before it in a source.
+    served: BTreeMap<Namespace, usize>,
     /// Those of them that are too many.
     beyond: BTreeSet<Namespace>,
 }
@@ -271,13 +332,16 @@ fn namespaces(
             && region.namespaces.allowed.matches(name.as_str())
             && may_land(name)
     };
-    let (mut served, mut beyond) = (BTreeSet::new(), BTreeSet::new());
+    let (mut served, mut beyond) = (BTreeMap::<_, usize>::new(), BTreeSet::new());
     for of_source in told(fleet, snapshot, group).into_values() {
         let mut fitting = of_source.iter().filter(fits).cloned();
-        served.extend(fitting.by_ref().take(most));
+        for (at, name) in fitting.by_ref().take(most).enumerate() {
+            let first = served.entry(name).or_insert(at);
+            *first = at.min(*first);
+        }
         beyond.extend(fitting);
     }
-    beyond.retain(|name| !served.contains(name));
+    beyond.retain(|name| !served.contains_key(name));
     (namespaces.served, namespaces.beyond) = (served, beyond);
     namespaces
 }

@@ -186,10 +186,9 @@ pub(super) fn claims(fleet: &Fleet, snapshot: &Snapshot, rules: &SyncRules) -> V
 
 /// What a rule takes for guest clusters.
 pub(super) struct Taken {
-    /// The claims, one for each object; a few of them for objects of other sources that no grant can open, so that they are told of.
+    /// The claims, one for each object; a few of them for objects of other sources that no grant can open, so that they are
+    /// told of.
     pub(super) asked: Vec<Asked>,
-    /// The number of those few.
-    pub(super) foreign: usize,
     /// The finding that leaves open whether it takes more.
     pub(super) open: Option<Finding>,
 }
@@ -228,7 +227,8 @@ pub(super) fn for_guests(
     };
     let (features, followed) = (OnceCell::new(), Followed { object, rule });
     let mut sight = Sight::of(fleet, snapshot, &features, followed);
-    let mut taken = Taken { asked: Vec::new(), foreign: 0, open: unmatched(snapshot, followed) };
+    let mut taken = Taken { asked: Vec::new(), open: unmatched(snapshot, followed) };
+    let mut foreign = 0;
     // A payload in a payload would be one more with each run.
     let is_payload = |key: &ObjectKey| is_name_of_guests(&key.name) && snapshot.copies(key).any(|copy| copy.ours);
     for key in Candidates::new(snapshot).of(rule).into_iter().filter(|key| !is_payload(key)) {
@@ -236,10 +236,10 @@ pub(super) fn for_guests(
         let Some(asked) = ask(fleet, snapshot, followed, region, Goal::Guests, &answers) else { continue };
         if !answers.iter().any(|answer| answer.is_own) && !may_be_granted(fleet, &asked.by, region, key) {
             // A few are told of; who writes a hundred thousand of them costs each namespace of the group no more than that.
-            if taken.foreign >= MOST_FOREIGN {
+            if foreign >= MOST_FOREIGN {
                 continue;
             }
-            taken.foreign += 1;
+            foreign += 1;
         }
         taken.asked.push(asked);
     }
@@ -396,9 +396,12 @@ fn may_take(
             // open: whoever writes that would keep what is taken away.
             let own =
                 |copy: &Object| snapshot.agreeing(&object.key).any(|rule| rule.origin.source == copy.origin.source);
-            let is_told =
-                || !answer.is_own && snapshot.copies(&key).any(own) && !may_be_granted(fleet, by, config, &key);
-            (answer.steps.is_err() && !is_told()).then_some(Code::Unread)
+            let is_out = || !answer.is_own && !may_be_granted(fleet, by, config, &key);
+            match &answer.steps {
+                Err(_) => (!(is_out() && snapshot.copies(&key).any(own))).then_some(Code::Unread),
+                // It takes it, and may have had no room for it.
+                Ok(_) => (goal == Goal::Guests && !is_out()).then_some(Code::TooManyObjects),
+            }
         }
     }
 }

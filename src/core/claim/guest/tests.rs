@@ -125,3 +125,41 @@ fn what_one_rule_takes_for_a_group_is_bounded() {
     let whole = desk.facts.asked().iter().filter(|asked| asked.by.entry().is_some_and(|entry| entry.rule().is_some()));
     assert!(whole.filter(|asked| *asked.by.written() == asked.by).all(|asked| asked.findings.is_empty()));
 }
+
+/// One who labels more than a group takes fills his own share of its rule, and leaves those of others, what the configuration
+/// names, and the namespaces of both.
+#[test]
+fn one_who_labels_too_much_breaks_nothing_of_others() {
+    let of_tenant = |number: usize| ("tenant", secret("team-a", &format!("t{number:04}"), "pull: 'yes'"));
+    let own = |number: usize| ("all", secret("shared", &format!("s{number}"), "pull: 'yes'"));
+    let most = most_namespaces(MOST_TAKEN);
+    let documents = (0..MOST_TAKEN + 100).map(of_tenant).chain((0..2).map(own)).chain((0..=most).map(cluster));
+    let mut scene = scene("'ns-*'", documents);
+    scene.config["grants"] = yaml("[{from: {syncRule: pull}, regions: [eu]}]");
+    let desk = Desk::new(&scene);
+    let mut counts: BTreeMap<&str, [usize; 2]> = BTreeMap::new();
+    for asked in desk.facts.asked() {
+        let whose = match asked.by.entry().unwrap() {
+            Entry::Rule { object: Some(TakenObject { namespace, .. }), .. } => namespace.as_ref().unwrap().as_str(),
+            entry => entry.rule().map_or("named", |_| "rule"),
+        };
+        let stopped = asked.findings.iter().filter(|finding| finding.stops_claim()).count();
+        let [all, broken] = counts.entry(whose).or_default();
+        (*all, *broken) = (*all + 1, *broken + stopped);
+    }
+    // In each namespace one object says that there are too many.
+    let tenant = [most * (MOST_TAKEN + 1) + 1, most + 1];
+    let namespaces = [most + 1, 0];
+    let expected = [("named", namespaces), ("rule", namespaces), ("shared", [2 * (most + 1), 0]), ("team-a", tenant)];
+    assert_eq!(counts, BTreeMap::from(expected));
+    // What is left out stays where it is published, and what is no longer labelled does not.
+    let taken = |cluster: &str, name: &str| {
+        let object = TakenObject { namespace: Some("team-a".into()), name: name.into() };
+        let entry = Entry::Rule { rule: "pull".into(), object: Some(object) };
+        let entry = Some(Box::new(entry));
+        desk.world().may_be_taken(&Claimant::Guests { namespace: cluster.into(), group: "pull".into(), entry })
+    };
+    let last = format!("ns-{most:05}");
+    assert_eq!([taken("ns-00000", "t1050"), taken(&last, "t0001")], [Some(Code::TooManyObjects); 2]);
+    assert_eq!([taken("ns-00000", "t0001"), taken("ns-00000", "other")], [None; 2]);
+}

@@ -374,7 +374,9 @@ impl Weighing<'_> {
         self.pack.objects.get(key).is_some_and(|packed| {
             let kind = packed.kind().unwrap_or(&key.kind);
             let keeps = |NeededBy { by, .. }: &NeededBy| {
-                let is_of_this = || Whose::written(by, fleet.writer(by, kind)) == *self.whose;
+                // A former bundle lists a group as a whole: what its entries keep is not lost.
+                let is_of_this =
+                    || Whose::of(by) == *self.whose || Whose::written(by, fleet.writer(by, kind)) == *self.whose;
                 fleet.share_of(by, kind).is_none_or(|own| Some(own) == self.source) || is_of_this()
             };
             keepers(packed).any(keeps)

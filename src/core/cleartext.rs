@@ -113,7 +113,7 @@ pub fn assigns_secret(text: &str) -> bool {
     assigned(text).any(|(key, value)| is_secret(key, value))
 }
 
-/// What a text assigns to keys that name a secret, but for names of variables and of files.
+/// The values that a text assigns to keys that name a secret, but for names of variables and of files.
 fn assigned(text: &str) -> impl Iterator<Item = (&str, &str)> {
     let is_word = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
     let is_beside = |c: char| matches!(c, ' ' | '"' | '\'' | '\\');

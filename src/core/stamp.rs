@@ -170,7 +170,7 @@ impl Stamp {
         if rest.len() > MOST_TOLD {
             rest = text(&Self { told: None, ..self.clone() });
         }
-        // A stamp that nobody could read would not say what was read either.
+        // A stamp that is too large to be read would not say what was read either.
         if u64::try_from(rest.len()).unwrap_or(u64::MAX) > MOST_BYTES / 2 {
             rest = text(&Self { told: None, recipients: BTreeMap::new(), ..self.clone() });
         }

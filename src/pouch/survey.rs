@@ -382,7 +382,7 @@ pub fn states(surveyor: &Surveyor<'_>) -> Option<Vec<SourceStamp>> {
     look::each(&surveyor.fleet.sources, &state).into_iter().collect()
 }
 
-/// Fetches what is read of servers, of several at a time: one that is slow holds up nobody but who needs it.
+/// Fetches what is read of servers, of several at a time: one that is slow holds up those alone who need it.
 fn fetch_ahead(surveyor: &Surveyor<'_>) -> Vec<Option<Result<Fetched, SourceError>>> {
     let fetch = |source: &Source| {
         let span = info_span!("fetch", source = source.name.as_str());

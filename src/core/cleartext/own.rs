@@ -29,13 +29,13 @@ const LEAST: usize = 8;
 /// a tag of its own for the same reason: it is not guessed.
 const LONG: usize = 16;
 
-/// How many forms inside each other are undone.
+/// The number of forms inside each other that are undone.
 const DEPTH: usize = 2;
 
 /// The most parts of one value.
 const MOST_PARTS: usize = 1024;
 
-/// Whether a value counts, by the name of its entry, its bytes, and its text if it is one.
+/// Returns true if a value counts, by the name of its entry, its bytes, and its text if it is one.
 type Judge = fn(&str, &[u8], Option<&str>) -> bool;
 
 /// The values of Secrets, by which texts are judged. They stand where they stood.
@@ -48,7 +48,7 @@ pub struct Values<'a> {
 }
 
 impl<'a> Values<'a> {
-    /// The values of Secrets that were read; those of which nobody looked at the values have none.
+    /// The values of Secrets that were read; those whose values were not looked at have none.
     pub fn of(secrets: impl Iterator<Item = &'a Object>) -> Self {
         Self::that(counts, secrets)
     }
@@ -68,7 +68,7 @@ impl<'a> Values<'a> {
             list.sort_unstable();
             list.dedup();
         }
-        // Whoever finds the longer one finds the shorter one there, too.
+        // Where the longer one is found, the shorter one is, too.
         all.long.dedup_by(|longer, shorter| longer.starts_with(shorter));
         all
     }
@@ -143,7 +143,7 @@ fn is_part(value: &[u8], name: &[u8]) -> bool {
     windows.any(|(at, window)| window == value && (value.len() >= LONG || is_word(name, at, value.len())))
 }
 
-/// Whether a part of a text is not the middle of a longer word.
+/// Returns true if a part of a text is not the middle of a longer word.
 fn is_word(bytes: &[u8], at: usize, length: usize) -> bool {
     let is_of_word = |at: Option<usize>| at.and_then(|at| bytes.get(at)).is_some_and(u8::is_ascii_alphanumeric);
     let end = at.checked_add(length);
@@ -153,7 +153,7 @@ fn is_word(bytes: &[u8], at: usize, length: usize) -> bool {
     !goes_on_before && !goes_on_behind
 }
 
-/// Whether a value counts, by what its entry is called and by what it reads like.
+/// Returns true if a value counts, by what its entry is called and by what it reads like.
 fn counts(name: &str, value: &[u8], text: Option<&str>) -> bool {
     let plain = |text: &str| -> String { text.chars().filter(char::is_ascii_alphanumeric).collect() };
     // What stands there for a value.
@@ -169,12 +169,12 @@ fn counts(name: &str, value: &[u8], text: Option<&str>) -> bool {
     }
 }
 
-/// Whether a value counts where nothing less than the claim hangs on it.
+/// Returns true if a value counts where nothing less than the claim hangs on it.
 fn is_sure(name: &str, value: &[u8], text: Option<&str>) -> bool {
     counts(name, value, text) && (meaning(name) == Meaning::Secret || !text.is_some_and(reads_like_a_name))
 }
 
-/// Whether the name of an entry says that its value is no secret: it names something, or says where it is.
+/// Returns true if the name of an entry says that its value is public: it names something, or says where it is.
 fn says_open(name: &str) -> bool {
     const OPEN: [&str; 36] = [
         "account",
@@ -218,14 +218,14 @@ fn says_open(name: &str) -> bool {
     OPEN.iter().any(|open| lower.ends_with(open))
 }
 
-/// Whether a text reads like a name, a place or an address: words, and nothing random between them.
+/// Returns true if a text reads like a name, a place or an address: words, and nothing random between them.
 fn reads_like_a_name(text: &str) -> bool {
     let is_between = |c: char| matches!(c, '_' | '/' | ':' | ' ' | '@');
     let as_name: String = text.chars().map(|c| if is_between(c) { '-' } else { c.to_ascii_lowercase() }).collect();
     looks_like_a_name(as_name.trim_matches('-'))
 }
 
-/// Whether bytes, or what they say once forms are undone, are found. Forms that hold fewer than `least` bytes are left alone.
+/// Returns true if bytes, or what they say once forms are undone, are found. Forms of fewer than `least` bytes are left alone.
 fn holds(bytes: &[u8], least: usize, depth: usize, is_found: &dyn Fn(&[u8]) -> bool) -> bool {
     if bytes.len() < least {
         return false;
@@ -257,7 +257,7 @@ fn unescaped(bytes: &[u8], sign: u8) -> Option<Zeroizing<Vec<u8>>> {
     Some(plain)
 }
 
-/// What an escape stands for, and what follows it.
+/// The byte that an escape stands for, and what follows it.
 fn escape(sign: u8, behind: &[u8]) -> (Option<u8>, &[u8]) {
     let digits = |text: &[u8], length: usize| -> Option<u8> {
         let digits = text.get(..length).and_then(|digits| str::from_utf8(digits).ok())?;
@@ -288,7 +288,7 @@ fn runs<'t>(bytes: &'t [u8], is_of: impl Fn(&u8) -> bool + 't) -> impl Iterator<
     bytes.split(move |byte| !is_of(byte)).filter(|run| !run.is_empty())
 }
 
-/// What base64 of either alphabet says that begins behind some bytes: what stands before it may look like it.
+/// The bytes that base64 of either alphabet says, begun behind some bytes: what stands before it may look like it.
 fn from_base64(run: &[u8], skip: usize, least: usize) -> Option<Zeroizing<Vec<u8>>> {
     const UNPADDED: GeneralPurpose = GeneralPurpose::new(
         &STANDARD,

@@ -446,7 +446,7 @@ impl GuestGroup {
 }
 
 impl GuestGroup {
-    /// What the configuration says of it, as [`show`](super::show) has it.
+    /// The text that the configuration has of it, as [`show`](super::show) has it.
     pub fn text(&self) -> String {
         String::from(&**emit(&shown(self)))
     }

@@ -157,7 +157,7 @@ pub struct GitLimits {
     /// How long a branch is watched after a push whose outcome is unknown.
     #[schemars(extend("default" = "30s"))]
     pub settle: Seconds,
-    /// How long git may take for a source without `provides.clusterScoped`, whose server holds up everyone else's run.
+    /// The time that git may take for a source without `provides.clusterScoped`: everyone else waits for its server too.
     pub tenant: TenantGitLimits,
 }
 
@@ -174,7 +174,7 @@ impl Default for GitLimits {
 
 shown!(GitLimits { "idle": idle, "total": total, "settle": settle, "tenant": tenant });
 
-/// How long git may take for a source that is not trusted with everything.
+/// The time that git may take for a source that is not trusted with everything.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 #[schemars(rename = "TenantGitLimitsFile")]
@@ -195,7 +195,7 @@ impl Default for TenantGitLimits {
 
 shown!(TenantGitLimits { "idle": idle, "total": total });
 
-/// How long git may take for one source, where that is said.
+/// The time that git may take for one source, where that is said.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schemars(rename = "SourceGitLimitsFile")]

@@ -149,7 +149,7 @@ impl Source {
 }
 
 impl Source {
-    /// How long git may take for the source, of `limits.git`: of its progress, and in all.
+    /// The time that git may take for the source: without a word, and in all. `all` is `limits.git`.
     pub fn git_limits(&self, all: &GitLimits) -> (Seconds, Seconds) {
         let own = match &self.place {
             SourcePlace::Git { limits, .. } => *limits,
@@ -243,7 +243,7 @@ pub enum SourcePlace {
         path: String,
         /// The files that count.
         files: FileGlobs,
-        /// How long git may take, where that is said.
+        /// The time that git may take, where that is said.
         limits: SourceGitLimits,
     },
     /// Standard input.
@@ -366,7 +366,7 @@ pub(super) struct GitFile {
     /// Globs over paths below `path` of files that do not count.
     #[serde(default)]
     pub(super) exclude: Globs,
-    /// How long git may take for this source.
+    /// The time that git may take for this source.
     #[serde(default)]
     pub(super) limits: SourceGitLimits,
 }

@@ -15,7 +15,7 @@ use crate::object::{Object, finding_of};
 use crate::validity;
 use crate::world::World;
 
-/// How many labels, and how many annotations, are told of that hold a value.
+/// The most labels, and the most annotations, that are told of those that hold a value.
 const MOST_TOLD: usize = 8;
 
 /// What is wrong with an object, wherever it goes.

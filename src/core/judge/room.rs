@@ -68,7 +68,7 @@ impl<'a> Terms<'a> {
         self.world.fleet.share_of_holder(whose)
     }
 
-    /// Returns true if there is room for all of this, whoever was there first.
+    /// Returns true if there is room for all of this, in whatever order they come.
     pub(super) fn has_room(&self, loads: &BTreeMap<Holder, Load>) -> bool {
         let mut of: BTreeMap<Share<'_>, Load> = BTreeMap::new();
         for (whose, load) in loads {

@@ -91,7 +91,7 @@ pub(super) struct Fitting<'m> {
 /// a hand-over never gives a tenant more than its quota, and never makes a bundle that its consumer does not take.
 ///
 /// In a namespace what was exchanged last comes first, because consumers have not followed that yet. Of the namespaces of a
-/// source, those come first that exchanged less, and sources take turns, so that nobody takes the room of all others.
+/// source, those come first that exchanged less, and sources take turns, so that none takes the room of all others.
 pub(super) fn fitting<'m>(input: &Input<'_>, mut beside: Beside<'_>, mut exchanged: Exchanged<'m>) -> Fitting<'m> {
     let (region, limits) = (input.terms.to.region, &input.terms.world.fleet.limits);
     let most = limits.most_objects(&region.delivery);

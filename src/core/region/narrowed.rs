@@ -2,7 +2,7 @@
 //!
 //! One character in a list of namespaces or in a pattern takes away what stood there for months, and all of it is as it
 //! should be by the new text. So it is said, by name. Nothing is said where the text is as it was and objects are gone, or
-//! where all of it is gone: then somebody removed what there was.
+//! where all of it is gone: then it was meant.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
@@ -66,7 +66,7 @@ pub(super) fn withdrawals(input: &Input<'_>, rulings: &[Ruling<'_>], packed: &Pa
     lost.into_iter().map(finding).collect()
 }
 
-/// How many objects each claimant has.
+/// The number of objects of each claimant.
 fn counted<'n>(needed_by: impl Iterator<Item = &'n NeededBy>) -> BTreeMap<&'n Claimant, u32> {
     let mut counts: BTreeMap<&Claimant, u32> = BTreeMap::new();
     for by in needed_by {

@@ -39,7 +39,7 @@ pub struct Plugin {
     environment: Vec<(OsString, OsString)>,
     api_version: String,
     hint: String,
-    /// What it was not handed of the environment, for a help.
+    /// The variables of the environment that it was not handed, for a help.
     withheld: String,
     timeout: Duration,
     stop: Arc<AtomicBool>,

@@ -286,11 +286,11 @@ fn proxy_url(written: &str) -> Option<http::Uri> {
     url.parse().ok()
 }
 
-/// How a cluster is called in messages.
+/// The names of a cluster in messages.
 pub(super) struct Called {
     /// The context, `in-cluster`, or a region.
     pub context: Arc<str>,
-    /// Who says how it is reached: "context x", or "provider x".
+    /// The place that says how it is reached: "context x", or "provider x".
     pub by: Arc<str>,
     /// Where the variables of its plugin are listed: the end of a sentence.
     pub listed: String,

@@ -98,7 +98,7 @@ pub fn comes_after_at(
     Ok(None)
 }
 
-/// How a commit stands to another one.
+/// The relation of a commit to another one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kinship {
     /// It is the same, or descends from it.
@@ -114,7 +114,7 @@ pub enum Kinship {
     },
 }
 
-/// How a commit stands to another one, as the repository that a path belongs to has it.
+/// Tells how a commit stands to another one, as the repository that a path belongs to has it.
 pub fn kinship(path: &Path, commit: &str, other: &str) -> Kinship {
     let Ok((store, _)) = discover(path) else { return Kinship::Unknown { is_shallow: false } };
     let unknown = Kinship::Unknown { is_shallow: store.repository().is_shallow() };

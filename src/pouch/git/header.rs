@@ -51,7 +51,7 @@ fn odd(what: String) -> git2::Error {
     git2::Error::new(ErrorCode::Invalid, ErrorClass::Object, what)
 }
 
-/// Whether what is wrong is an object that is all there, and that git would not make: not damage.
+/// Returns true if what is wrong is no damage, but an object that is all there and that git would not make.
 pub(super) fn is_odd(error: &git2::Error) -> bool {
     error.code() == ErrorCode::Invalid && error.class() == ErrorClass::Object
 }

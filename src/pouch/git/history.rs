@@ -19,8 +19,8 @@ use git2::{ErrorClass, ObjectType, Oid, Repository, RepositoryOpenFlags};
 use self::asked::FOLDER;
 pub use self::asked::{HistoryError, Since, Wanted};
 use self::graph::{Commit, Graph};
-pub use self::passed::PassedOver;
 use self::passed::commit_called;
+pub use self::passed::{Passed, PassedOver};
 use super::objects::{Again, Id, Kind, MOST_DEPTH, kind_of, opened};
 use crate::stop::Stop;
 
@@ -203,7 +203,7 @@ struct Walker<'r> {
     left: usize,
     /// The folders that were looked into for this commit, of the old side and of the new one.
     again: [Again; 2],
-    /// How many more entries may be looked at for all commits in folders that were looked into before.
+    /// The entries that may still be looked at, for all commits, in folders that were looked into before.
     again_in_all: usize,
     stop: &'r Stop,
 }
@@ -463,7 +463,7 @@ impl<'r> Walker<'r> {
     }
 }
 
-/// Why a folder is passed over, and all below.
+/// The reason why a folder is passed over, and all below.
 const TOO_DEEP: &str = "a folder there lies too deep";
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

@@ -83,7 +83,7 @@ pub enum ObjectsError {
     Ambiguous {
         /// The name.
         revision: String,
-        /// What it can mean: a full name or a commit id, and the commit.
+        /// The names in full that it can stand for, or commit ids, and the commit of each.
         readings: Vec<(String, Id)>,
     },
     /// The tree has nothing at the path.

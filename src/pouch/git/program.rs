@@ -70,7 +70,7 @@ pub struct Git {
     program: PathBuf,
     environment: Vec<(OsString, OsString)>,
     deadlines: Deadlines,
-    /// How long all runs took so far that share one deadline.
+    /// The time that all runs took so far that share one deadline.
     spent: Option<Arc<Mutex<Duration>>>,
     stop: Arc<AtomicBool>,
     settings: Vec<OsString>,
@@ -348,7 +348,7 @@ impl Git {
         self.within(deadlines)
     }
 
-    /// How long the next run may take.
+    /// The time that the next run may take.
     fn left(&self) -> Duration {
         let spent = self.spent.as_ref().and_then(|spent| spent.lock().ok().map(|spent| *spent));
         self.deadlines.whole.saturating_sub(spent.unwrap_or_default())

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use pouch_core::config::Fleet;
 use pouch_core::history::manifest::{Brought, Reads};
-use pouch_core::history::{File, Skipped, directory_of};
+use pouch_core::history::{File, Skipped, SkippedFile, directory_of};
 use pouch_core::listing::counted;
 use pouch_core::name::Directory;
 use pouch_core::node::Interner;
@@ -18,7 +18,7 @@ use pouch_core::reuse::{KeyRing, manifest_verifies};
 use rayon::prelude::*;
 
 use crate::error::Failure;
-use crate::git::history::{HistoryError, PassedOver};
+use crate::git::history::{HistoryError, Passed, PassedOver};
 use crate::git::objects::{self, Id, Kind, ObjectsError, Store};
 use crate::harden::wiped;
 use crate::stop::Stop;
@@ -32,6 +32,9 @@ const MOST_VERSIONS: usize = 256;
 
 /// The least files that are read by one view of the repository.
 const LEAST_FILES: usize = 128;
+
+/// The most that are named of what is passed over.
+const MOST_NAMED: usize = 20;
 
 /// A repository while its files are read.
 #[derive(Clone, Copy)]
@@ -155,6 +158,13 @@ impl Desk {
             Err(error) => Err(HistoryError::from(error).into()),
         }
     }
+}
+
+/// Counts what was passed over, and names the first.
+pub(in crate::run) fn told(passed: PassedOver) -> Skipped {
+    let count = passed.count();
+    let file = |Passed { what, why }| SkippedFile { path: what, why };
+    Skipped { count, files: passed.first().take(MOST_NAMED).map(file).collect() }
 }
 
 /// Decides whether something in a commit can have to do with bundles.

@@ -59,7 +59,7 @@ struct Inner {
     writer: Writer,
     changes: Changes,
     lineage: past::Lineage,
-    /// What the stamp says, if it was read.
+    /// The stamp, if it was read.
     noted: Stamp,
 }
 
@@ -235,8 +235,8 @@ impl BranchShelf {
         }
     }
 
-    /// Whether nobody loses anything where a proposal goes: pouch made it, or the base has it; and it is at a branch of its
-    /// own, not at a name for another one.
+    /// Returns true if nothing of others is lost where a proposal goes: pouch made it, or the base has it; and it is at a
+    /// branch of its own, not at a name for another one.
     fn may_go(&self, proposal: &Proposal) -> Result<bool, ShelfError> {
         if self.local.is_symbolic(&self.target.reference()) {
             return Ok(false);
@@ -339,7 +339,7 @@ impl BranchShelf {
         Ok(pushed)
     }
 
-    /// How the stamp moves; why it does not, where what stands there is none of pouch's.
+    /// The move of the stamp; the reason against it, where what stands there is none of pouch's.
     fn stamp_move<'a>(&'a self, to: &'a str) -> Option<Result<Move<'a>, String>> {
         let reference = self.target.stamp.as_deref()?;
         if self.local.is_symbolic(reference) {

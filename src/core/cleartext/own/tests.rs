@@ -64,7 +64,7 @@ fn a_value_is_found_in_every_form() {
     }
 }
 
-/// What is no secret by its name and its look, or too short, leaves labels alone.
+/// Values that are public by their names and their looks, or too short, leave labels alone.
 #[test]
 fn settings_and_names_are_no_values() {
     for (entry, value) in [
@@ -154,7 +154,7 @@ fn keys_and_names_are_compared_too() {
     assert!(!in_names(&[("password", "db-password"), ("token", "token")], &["db-password"]));
 }
 
-/// Where nobody looked at the values, nothing is said of them.
+/// Where the values were not looked at, nothing is said of them.
 #[test]
 fn unseen_values_are_not_guessed() {
     let unseen = secret(&[("password", PASSWORD)]).unseen();

@@ -235,7 +235,7 @@ impl NeededBy {
         Self { by: by.clone(), through: through.to_vec() }
     }
 
-    /// What takes the object by a text of its own.
+    /// The claimant that takes the object by a text of its own.
     pub fn takers(&self) -> impl Iterator<Item = Taker> + '_ {
         Taker::of(&self.by, &self.through)
     }

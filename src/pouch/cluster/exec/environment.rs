@@ -59,7 +59,7 @@ const OF_CLOUDS: [&str; 7] = ["AWS_", "AZURE_", "AAD_", "ARM_", "CLOUDSDK_", "GO
 /// The most variables in a message.
 const MOST_TOLD: usize = 8;
 
-/// What a credential plugin may inherit.
+/// The variables that a credential plugin may inherit.
 #[derive(Clone, Debug)]
 pub struct Inherited<'a> {
     /// The variables beside those that every plugin is handed.
@@ -70,7 +70,7 @@ pub struct Inherited<'a> {
 
 /// The environment of this process, divided.
 pub(super) struct Divided {
-    /// What the plugin is handed.
+    /// The variables that the plugin is handed.
     pub handed: Vec<(OsString, OsString)>,
     /// The sentence of a help that names what it is not handed, and that could be listed; empty if there is nothing.
     pub withheld: String,

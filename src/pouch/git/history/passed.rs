@@ -2,17 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use pouch_core::history::{Skipped, SkippedFile};
-
 use crate::git::objects::Kind;
 
 /// The most of them that are kept apart. All are counted: of a hostile history there may be millions.
 const MOST_KEPT: usize = 10_000;
 
-/// The most that are named.
-const MOST_NAMED: usize = 20;
-
-/// Why a commit is passed over.
+/// The reason why a commit is passed over.
 pub(super) const ODD_COMMIT: &str =
     "it names no folder, or is larger than 128 MiB; what came before it is not looked at";
 
@@ -21,17 +16,26 @@ pub(super) fn commit_called(id: git2::Oid) -> String {
     format!("commit {id}")
 }
 
-/// Files, folders and commits that are not looked into.
+/// A file, folder or commit that is not looked into.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Passed {
+    /// Its path; `commit` or `tag` and an id where it is one.
+    pub what: String,
+    /// The reason.
+    pub why: String,
+}
+
+/// All that is not looked into.
 #[derive(Clone, Default, PartialEq, Eq, Debug)]
 pub struct PassedOver {
-    first: BTreeSet<SkippedFile>,
+    first: BTreeSet<Passed>,
     more: usize,
 }
 
 impl PassedOver {
-    /// Notes one: a path, or a commit.
+    /// Notes one.
     pub fn add(&mut self, what: &str, why: &str) {
-        let new = SkippedFile { path: what.to_owned(), why: why.to_owned() };
+        let new = Passed { what: what.to_owned(), why: why.to_owned() };
         if self.first.len() < MOST_KEPT {
             self.first.insert(new);
         } else if !self.first.contains(&new) {
@@ -50,14 +54,18 @@ impl PassedOver {
 
     /// Notes those of another part.
     pub fn absorb(&mut self, other: Self) {
-        other.first.iter().for_each(|one| self.add(&one.path, &one.why));
+        other.first.iter().for_each(|one| self.add(&one.what, &one.why));
         self.more = self.more.saturating_add(other.more);
     }
 
-    /// Counts them, and names the first.
-    pub fn told(self) -> Skipped {
-        let count = self.first.len().saturating_add(self.more);
-        Skipped { count, files: self.first.into_iter().take(MOST_NAMED).collect() }
+    /// The number of all.
+    pub fn count(&self) -> usize {
+        self.first.len().saturating_add(self.more)
+    }
+
+    /// The first ones, sorted.
+    pub fn first(self) -> impl Iterator<Item = Passed> {
+        self.first.into_iter()
     }
 }
 
@@ -76,7 +84,6 @@ mod tests {
         let mut other = PassedOver::default();
         other.add("b", "y");
         other.absorb(passed);
-        let told = other.told();
-        assert_eq!((told.count, told.files.len()), (MOST_KEPT + 6, MOST_NAMED));
+        assert_eq!((other.count(), other.first().count()), (MOST_KEPT + 6, MOST_KEPT));
     }
 }

@@ -13,7 +13,7 @@ use pouch_core::reuse::KeyRing;
 use crate::error::Failure;
 use crate::git::history::{self, Below, HistoryError, Moment, PassedOver, Since, Span, Wanted};
 use crate::git::objects::{Id, Kind, ObjectsError};
-use crate::run::history::{Manifest, Reading, counts, time};
+use crate::run::history::{Manifest, Reading, counts, time, told};
 use crate::session::Session;
 
 /// What a repository's history holds.
@@ -85,7 +85,7 @@ pub fn read(
         commits: history.commits.len(),
         references: history.references,
         since: None,
-        skipped: skipped.told(),
+        skipped: told(skipped),
     };
     let facts = History { commits: history.commits.iter().map(commit).collect(), stood, vouched, proved };
     Ok(ReadHistory { facts, looked })

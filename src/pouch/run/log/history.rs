@@ -15,7 +15,7 @@ use crate::error::Failure;
 use crate::git::history::line::{Ends, Made, Touched};
 use crate::git::history::{Below, PassedOver};
 use crate::git::objects::{Id, Kind};
-use crate::run::history::{Manifest, Reading, counts, time};
+use crate::run::history::{Manifest, Reading, counts, time, told};
 use crate::shelf::target::clean;
 use crate::text::{SEAL, SOURCE, trailers, values};
 
@@ -69,7 +69,7 @@ pub fn read(reading: &Reading<'_>, ends: &Ends, lines: &[Line]) -> Result<ReadLi
     ids.sort_unstable();
     let ids: Vec<Id> = ids.into_iter().map(|(_, id)| id).collect();
     facts.files = reading.files(&ids)?;
-    looked.skipped = skipped.told();
+    looked.skipped = told(skipped);
     Ok(ReadLines { facts, looked })
 }
 

@@ -95,7 +95,7 @@ impl Local {
         self.tips.get(reference).map(|(_, id)| id.as_str())
     }
 
-    /// Whether a reference of the remote repository only names another one.
+    /// Returns true if a reference of the remote repository only names another one.
     pub(super) fn is_symbolic(&self, reference: &str) -> bool {
         self.symbolic.contains(reference)
     }

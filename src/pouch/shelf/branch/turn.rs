@@ -56,7 +56,7 @@ impl TurnPlace<'_> {
         Ok(taken.then_some(commit))
     }
 
-    /// Whether a run of pouch wrote what stands there. Anything else is waited for by no run, and never removed.
+    /// Returns true if a run of pouch wrote what stands there. Anything else is waited for by no run, and never removed.
     pub fn is_turn(&self, seen: &str) -> bool {
         let Ok(folder) = Scratch::new() else { return false };
         let fetched = git::fetch(self.git, self.remote, self.reference, folder.path(), None);

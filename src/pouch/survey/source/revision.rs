@@ -46,7 +46,7 @@ pub(super) struct Wanted<'a> {
     pub(super) files: &'a FileGlobs,
 }
 
-/// What was fetched of a repository elsewhere.
+/// A fetched copy of a repository elsewhere.
 pub struct Fetched {
     /// Removed as soon as nothing is read of it; what was fetched may hold secrets.
     folder: Scratch,

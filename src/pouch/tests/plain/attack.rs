@@ -380,8 +380,8 @@ fn a_list_in_json_that_is_cut_short_withdraws_nothing() {
     assert!(fleet.has("core/secrets/team-a/s.sops.yaml"), "{}{}", answer.stdout, answer.stderr);
 }
 
-/// Of a Secret only its values are sealed. Whoever copies one into a label or an annotation, a tool, a rule or a person, has it
-/// left out; the same text beside another value is published.
+/// Of a Secret only its values are sealed. A label or an annotation into which a tool, a rule or a person copied one is left
+/// out; the same text beside another value is published.
 #[test]
 fn what_a_rule_or_keep_copies_holds_no_value_of_the_secret() {
     const PASSWORD: &str = "not-a-real-passw0rd-1";

@@ -62,7 +62,7 @@ fn the_same_keys_are_published_to_after_a_deleted_branch() {
     origin.check();
 }
 
-/// What the note does not know holds nothing: a new region, and one that was withdrawn.
+/// Regions that the note does not know are held by nothing: a new one, and one that was withdrawn.
 #[test]
 fn a_region_that_was_not_published_is_new_after_a_deleted_branch() {
     let fleet = Fleet::with_credentials(1);
@@ -85,7 +85,7 @@ fn without_a_note_a_deleted_branch_is_a_first_publication_that_says_its_keys() {
     fleet.run(FIRST).ends(0).says(&format!("region us has the recipients {OTHER}, {US}\n"));
 }
 
-/// What is sealed anew for others by their keys alone is noted, too.
+/// Recipients that `rekey` seals for are noted, too.
 #[test]
 fn what_rekey_seals_for_is_noted() {
     let fleet = Fleet::with_credentials(1);

@@ -152,7 +152,8 @@ fn a_server_that_shows_nothing_is_unavailable() {
 #[test]
 fn the_words_of_a_hook_are_quoted_from_their_beginning() {
     let fleet = Fleet::with_credentials(1);
-    let origin = Origin::new(&fleet, "");
+    // With a note, the branch is tried again without it.
+    let origin = Origin::new(&fleet, ", recordSourceState: false");
     let says = "echo 'GitLab: You are not allowed to push code to protected branches on this project.' >&2; \
                 echo 'see https://bot:hunter2@git.example.com/rules' >&2; printf 'ask \\033[1mBob\\r\\n' >&2; \
                 for n in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do echo \"line $n\" >&2; done; \

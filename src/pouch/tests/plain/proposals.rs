@@ -205,7 +205,7 @@ fn nobody_loses_a_commit_on_the_branch() {
     assert_eq!(origin.tip_of(BRANCH).unwrap(), theirs);
 }
 
-/// What is pushed to a name for another branch moves that one, and what is removed there removes it.
+/// A push to a name for another branch moves that one, and a removal removes it.
 #[test]
 fn a_proposal_goes_to_no_branch_by_another_name() {
     let fleet = proposing(1, "");

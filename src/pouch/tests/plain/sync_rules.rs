@@ -265,7 +265,7 @@ fn sealed_secrets_are_matched_by_what_stands_open() {
 }
 
 /// A slip in a rule takes what stood there for months. What it takes no more is named; where an object is removed at its
-/// source, or the rule as a whole, somebody meant it.
+/// source, or the rule as a whole, it was meant.
 #[test]
 fn a_rule_that_takes_less_since_it_changed_names_what_goes() {
     let warned = |change: &dyn Fn(&Fleet)| {

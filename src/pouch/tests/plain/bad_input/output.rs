@@ -488,7 +488,9 @@ fn a_branch_that_grows_without_end_is_refused() {
     let above = |name: &str, id| folder(&[(name.to_owned(), id, 0o040_000)]);
     let many = |count: usize, id, mode| folder(&(0..count).map(|n| (format!("{n}"), id, mode)).collect::<Vec<_>>());
     let file = repository.blob(b"x").unwrap();
-    let wide = many(1000, many(1001, file, 0o100_644), 0o040_000);
+    // Each of another name: the same folder in many places is looked into in a few of them.
+    let one = |n| folder(&(0..1001).map(|m| (format!("{n}-{m}"), file, 0o100_644)).collect::<Vec<_>>());
+    let wide = folder(&(0..1000).map(|n| (format!("{n}"), one(n), 0o040_000)).collect::<Vec<_>>());
     let deep = (0..5000).fold(many(1, file, 0o100_644), |below, _| above("a", below));
     for (content, words) in [(wide, "1000000 files and folders"), (deep, "64 folders deep")] {
         let tree = above("out", above("regions", above("eu-west", content)));

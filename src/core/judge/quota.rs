@@ -2,7 +2,7 @@
 //!
 //! A holder over a quota harms only itself: claims that ask for more than they have published fail, and what they have stays. The
 //! number of claims is judged before anything is built of them ([`too_many`]), and the rest when it is known what they need.
-//! What fails takes no room, and what broken claims keep does. Of objects that rules take, each by itself, as many get in as
+//! Failed claims take no room, and what broken claims keep does. Of objects that rules take, each by itself, as many get in as
 //! there is room for.
 
 use alloc::borrow::ToOwned as _;

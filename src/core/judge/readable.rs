@@ -1,8 +1,8 @@
 //! Readable: labels and annotations that hold a value of another object, a Secret.
 //!
-//! What holds a value of the Secret itself is left out of what is published, whoever needs the Secret. Whether it holds one of
-//! another Secret depends on the claim: on what else it needs, and on which Secrets of that name the region gets. So it stops
-//! the claim, as other secrets in the open do.
+//! A text that holds a value of its own Secret is left out of what is published, for each claim. One with a value of another
+//! Secret depends on the claim: on what else it needs, and on which Secrets of that name the region gets. So it stops the
+//! claim, as other secrets in the open do.
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;

@@ -56,6 +56,14 @@ pub(super) fn is_odd(error: &git2::Error) -> bool {
     error.code() == ErrorCode::Invalid && error.class() == ErrorClass::Object
 }
 
+/// The folder that a commit holds.
+///
+/// # Errors
+/// As [`read`], and where the folder cannot be read.
+pub(super) fn tree(repository: &Repository, id: Oid) -> Result<git2::Tree<'_>, git2::Error> {
+    repository.find_tree(read(repository, id)?.tree)
+}
+
 /// An object that tags lead to from another one.
 pub(super) struct Peeled {
     /// Its id.

@@ -106,7 +106,7 @@ impl Kept {
             fs::create_dir_all(&info)?;
             fs::write(info.join("alternates"), format!("{}\n", self.folder.join("objects").display()))?;
             let repository = Repository::open_bare(into)?;
-            repository.find_tree(header::read(&repository, Oid::from_str(commit)?)?.tree)?;
+            header::tree(&repository, Oid::from_str(commit)?)?;
             let lent = into.join(LENT);
             fs::create_dir_all(&lent)?;
             fs::write(lent.join("0"), format!("{commit}\n"))?;
@@ -129,7 +129,7 @@ impl Kept {
         let lent = into.join(LENT);
         fs::create_dir_all(&lent)?;
         for (number, id) in tips.values().enumerate() {
-            repository.find_tree(header::read(&repository, Oid::from_str(id)?)?.tree)?;
+            header::tree(&repository, Oid::from_str(id)?)?;
             fs::write(lent.join(number.to_string()), format!("{id}\n"))?;
         }
         let shallow = Self::there(&repository, &small(&self.folder.join("shallow")));

@@ -10,7 +10,7 @@ use std::rc::Rc;
 use git2::{ErrorCode, ObjectType, Oid, Reference, Repository, RepositoryOpenFlags};
 
 use super::asked::{HistoryError, Since, Wanted};
-use super::passed::{ODD_COMMIT, PassedOver, commit_called};
+use super::passed::PassedOver;
 use crate::git::header::{self, Header, Peeled};
 use crate::git::objects::{Kind, named, opened};
 use crate::stop::Stop;
@@ -226,15 +226,11 @@ impl Found<'_> {
         if let Some(info) = self.infos.get(&id) {
             return Ok(info.clone());
         }
-        let info = match header::read(self.repository, id) {
-            Ok(Header { tree, parents, seconds, .. }) => {
+        let info = match self.passed.read(self.repository, id)? {
+            Some(Header { tree, parents, seconds, .. }) => {
                 Info { holds: tree, loose: None, seconds: Some(seconds), parents: parents.into() }
             }
-            Err(error) if header::is_odd(&error) => {
-                self.passed.add(&commit_called(id), ODD_COMMIT);
-                Info { holds: Oid::ZERO_SHA1, loose: None, seconds: None, parents: Rc::new([]) }
-            }
-            Err(error) => return Err(error.into()),
+            None => Info { holds: Oid::ZERO_SHA1, loose: None, seconds: None, parents: Rc::new([]) },
         };
         self.infos.insert(id, info.clone());
         Ok(info)
@@ -242,33 +238,32 @@ impl Found<'_> {
 
     /// What a revision leads to.
     fn named(&mut self, revision: &str) -> Result<Oid, HistoryError> {
-        self.start(named(self.repository, revision)?)
+        Ok(self.start(header::peel(self.repository, named(self.repository, revision)?)?))
     }
 
-    /// As [`Found::start`]; none where a tag on the way is passed over.
+    /// Begins with what an object leads to; none where a tag on the way is passed over.
     fn start_if_any(&mut self, object: Oid) -> Result<Option<Oid>, HistoryError> {
         match header::peel(self.repository, object) {
             Err(error) if header::is_odd(&error) => {
                 self.passed.add(&format!("tag {object}"), "it is none that git makes");
                 Ok(None)
             }
-            _ => self.start(object).map(Some),
+            peeled => Ok(Some(self.start(peeled?))),
         }
     }
 
-    /// The commit that tags lead to, or the folder or file if they lead to no commit: every clone of the
+    /// Begins with the commit that tags lead to, or the folder or file if they lead to no commit: every clone of the
     /// repository has that too. A folder or file is as old as its oldest tag, or older.
-    fn start(&mut self, object: Oid) -> Result<Oid, HistoryError> {
-        let Peeled { id, kind, tagged } = header::peel(self.repository, object)?;
+    fn start(&mut self, Peeled { id, kind, tagged }: Peeled) -> Oid {
         let loose = match kind {
             ObjectType::Tree => Kind::Folder,
             ObjectType::Blob => Kind::File,
-            _ => return Ok(id),
+            _ => return id,
         };
         let new = Info { holds: id, loose: Some(loose), seconds: tagged, parents: Rc::new([]) };
         let info = self.infos.entry(id).or_insert(new);
         info.seconds = info.seconds.into_iter().chain(tagged).min();
-        Ok(id)
+        id
     }
 }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use git2::{Oid, Repository};
 
-use super::passed::{ODD_COMMIT, PassedOver, commit_called};
+use super::passed::PassedOver;
 use super::{Counts, Difference, File, HistoryError, Walker, whole};
 use crate::git::header::{self, Header};
 use crate::git::objects::{Id, Kind, named};
@@ -116,7 +116,7 @@ impl Ends {
         let mut next = Some(tip.0);
         while let Some(id) = next {
             stop.check()?;
-            next = self.read_if_sound(id, &mut passed)?.and_then(|commit| {
+            next = passed.read(&self.repository, id)?.and_then(|commit| {
                 line.push(id);
                 commit.parents.first().copied()
             });
@@ -131,23 +131,11 @@ impl Ends {
             before = Some(commit.tree);
             let mut merged = Vec::new();
             for id in commit.parents.iter().skip(1).take(MOST_MERGED) {
-                merged.extend(self.read_if_sound(*id, &mut walker.passed)?.map(|commit| made(*id, commit)));
+                merged.extend(walker.passed.read(&self.repository, *id)?.map(|commit| made(*id, commit)));
             }
             each(Made { merged, ..made(id, commit) }, touched(found));
         }
         Ok(walker.passed)
-    }
-
-    /// A commit; none if it is passed over.
-    fn read_if_sound(&self, id: Oid, passed: &mut PassedOver) -> Result<Option<Header>, HistoryError> {
-        match header::read(&self.repository, id) {
-            Ok(commit) => Ok(Some(commit)),
-            Err(error) if header::is_odd(&error) => {
-                passed.add(&commit_called(id), ODD_COMMIT);
-                Ok(None)
-            }
-            Err(error) => Err(error.into()),
-        }
     }
 }
 

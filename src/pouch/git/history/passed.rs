@@ -2,17 +2,19 @@
 
 use std::collections::BTreeSet;
 
+use git2::{Oid, Repository};
+
+use crate::git::header::{self, Header};
 use crate::git::objects::Kind;
 
 /// The most of them that are kept apart. All are counted: of a hostile history there may be millions.
 const MOST_KEPT: usize = 10_000;
 
 /// The reason why a commit is passed over.
-pub(super) const ODD_COMMIT: &str =
-    "it names no folder, or is larger than 128 MiB; what came before it is not looked at";
+const ODD_COMMIT: &str = "it names no folder, or is larger than 128 MiB; what came before it is not looked at";
 
 /// A commit among paths.
-pub(super) fn commit_called(id: git2::Oid) -> String {
+pub(super) fn commit_called(id: Oid) -> String {
     format!("commit {id}")
 }
 
@@ -43,7 +45,18 @@ impl PassedOver {
         }
     }
 
-    /// Notes something that is no file.
+    /// Reads a commit; none if it is passed over.
+    pub(super) fn read(&mut self, repository: &Repository, id: Oid) -> Result<Option<Header>, git2::Error> {
+        match header::read(repository, id) {
+            Err(error) if header::is_odd(&error) => {
+                self.add(&commit_called(id), ODD_COMMIT);
+                Ok(None)
+            }
+            read => read.map(Some),
+        }
+    }
+
+    /// Notes a symlink or a submodule.
     pub fn add_kind(&mut self, path: &str, kind: Kind) {
         match kind {
             Kind::Link => self.add(path, "it is a symlink, and none is followed"),

@@ -122,7 +122,7 @@ impl Store {
 
     /// Whether every folder on the way to a path of a commit is one that git writes.
     pub fn check_way(&self, commit: Id, way: &str) -> Result<(), ObjectsError> {
-        let mut tree = self.repository.find_tree(header::read(&self.repository, commit.0)?.tree)?;
+        let mut tree = header::tree(&self.repository, commit.0)?;
         check_tree(&tree)?;
         for part in way.split('/').filter(|part| !part.is_empty()) {
             let Some(id) = tree.get_name(part).filter(|entry| entry.filemode() == MODE_TREE).map(|entry| entry.id())

@@ -190,7 +190,28 @@ impl Size {
         const AROUND: usize = 8;
         self.keys + self.texts + self.nodes * AROUND
     }
+
+    /// Estimates how many bytes of memory the tree takes. Its keys are shared with other trees.
+    pub fn held(self) -> usize {
+        const NODE: usize = 40;
+        const ENTRY: usize = 16;
+        self.texts + self.nodes * NODE + self.entries * ENTRY
+    }
 }
+
+/// Counts the values that a text of YAML or JSON may have at most, without what its aliases repeat: each but the first
+/// follows one of a few characters, or a dash with a blank behind it.
+pub fn values_at_most(text: &[u8]) -> usize {
+    let follows = |(at, next): &(&u8, &u8)| match at {
+        b',' | b'[' | b'{' | b'\n' => true,
+        b'-' => next.is_ascii_whitespace(),
+        _ => false,
+    };
+    text.iter().zip(text.iter().skip(1)).filter(follows).count().saturating_add(1)
+}
+
+/// The most bytes of memory that a value takes while its text is read.
+pub const VALUE_BYTES: usize = 80;
 
 /// Shares equal keys among the documents that one reader makes.
 #[derive(Default)]

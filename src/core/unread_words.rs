@@ -104,6 +104,12 @@ impl UnreadWords {
         self
     }
 
+    /// Estimates how many bytes of memory the words take.
+    pub fn held(&self) -> usize {
+        const WORD: usize = 40;
+        self.words.iter().map(|word| word.len() + WORD).sum()
+    }
+
     /// Takes out the words among which the kind and the name are.
     pub(crate) fn take_words(&mut self) -> Vec<Box<str>> {
         core::mem::take(&mut self.words)

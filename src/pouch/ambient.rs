@@ -14,6 +14,8 @@ use jiff::Timestamp;
 
 use crate::error::Failure;
 
+mod memory;
+
 /// What a run finds around itself.
 #[derive(Clone, Debug)]
 pub struct Ambient {
@@ -127,6 +129,15 @@ impl Ambient {
     /// Starts to measure time.
     pub fn timer(&self) -> Timer {
         Timer::start()
+    }
+
+    /// The memory that the run may have, in bytes: of the limits that are set for its control group and those above it, and
+    /// what the machine has free, the least; none where the system says nothing.
+    pub fn memory(&self) -> Option<u64> {
+        match self.vars {
+            Vars::Process => memory::available(Path::new("/")),
+            Vars::Fixed(_) => None,
+        }
     }
 
     /// The current folder.

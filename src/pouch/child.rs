@@ -13,7 +13,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use rustix::process::{Pid, Signal, kill_process_group};
+use rustix::process::{Pid, Resource, Rlimit, Signal, kill_process_group, prlimit};
 
 use crate::error::said;
 
@@ -43,6 +43,30 @@ pub struct Bounds<'a> {
     pub stop: &'a AtomicBool,
     /// The most bytes of standard output; a child that prints more is ended.
     pub output: u64,
+    /// What it may take of this machine.
+    pub room: Room,
+}
+
+/// What a child may take of this machine, and each of its own children: beyond that the system refuses it, or ends it.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Room {
+    /// The most bytes of memory; none if it is not bounded.
+    pub memory: Option<u64>,
+    /// The largest file that it may write, in bytes.
+    pub file: Option<u64>,
+}
+
+impl Room {
+    /// Bounds a child that was just started; one that is gone already needs no bound.
+    ///
+    /// <https://www.man7.org/linux/man-pages/man2/prlimit.2.html>
+    fn holds(self, child: Pid) {
+        for (resource, most) in [(Resource::Data, self.memory), (Resource::Fsize, self.file)] {
+            if most.is_some() {
+                _ = prlimit(Some(child), resource, Rlimit { current: most, maximum: most });
+            }
+        }
+    }
 }
 
 /// The result of a child that ended by itself.
@@ -104,11 +128,12 @@ fn started(mut command: Command, text: &[u8], bounds: &Bounds<'_>) -> Result<Chi
         ErrorKind::NotFound => ChildError::Missing,
         _ => ChildError::Start(said(&error)),
     })?;
+    let group = Pid::from_child(&child);
+    bounds.room.holds(group);
     // Whoever does not read what it is told answers without.
     _ = child.stdin.take().map(|mut pipe| pipe.write_all(text));
     let heard = Arc::<AtomicU64>::default();
     let most = usize::try_from(bounds.output).unwrap_or(usize::MAX);
-    let group = Pid::from_child(&child);
     let collected = |pipe| collect(pipe, Kept::First { most, bytes: Vec::new(), more: false }, &heard);
     let out = child.stdout.take().map(collected).transpose();
     let words = child.stderr.take().map(|pipe| collect(pipe, Kept::Words(Words::default()), &heard)).transpose();
@@ -345,8 +370,31 @@ mod tests {
             silence: Duration::from_millis(silence),
             stop: &AtomicBool::new(false),
             output: 1 << 10,
+            room: Room::default(),
         };
         run(sh(script), &bounds)
+    }
+
+    #[test]
+    fn a_child_and_its_own_children_take_no_more_room_than_they_may() {
+        let folder = tempfile::tempdir().unwrap();
+        let ran = |script: &str, room: Room| {
+            let minute = Duration::from_secs(60);
+            let bounds =
+                Bounds { timeout: minute, silence: minute, stop: &AtomicBool::new(false), output: 1 << 10, room };
+            let mut command = sh(script);
+            command.current_dir(folder.path());
+            run(command, &bounds).unwrap().well
+        };
+        // The shell starts another program for each; it is given the time in which its bounds are set.
+        let written = "sleep 0.2; dd if=/dev/zero of=file bs=1024 count=64 2>&1";
+        let taken = "sleep 0.2; dd if=/dev/zero of=/dev/null bs=67108864 count=1 2>&1";
+        let file = |most: u64| Room { file: Some(most), ..Room::default() };
+        let memory = |most: u64| Room { memory: Some(most), ..Room::default() };
+        assert!(ran(written, Room::default()) && ran(written, file(64 << 10)) && ran(written, memory(16 << 20)));
+        assert!(!ran(written, file(63 << 10)));
+        assert!(ran(taken, Room::default()) && ran(taken, memory(128 << 20)) && ran(taken, file(1)));
+        assert!(!ran(taken, memory(32 << 20)));
     }
 
     #[test]

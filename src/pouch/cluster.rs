@@ -58,6 +58,8 @@ pub struct Cluster {
     /// The server's URL, and the proxy on the way to it.
     pub server: String,
     insecure: bool,
+    /// The bytes of memory that whole objects take.
+    taken: Cell<usize>,
     /// Whether somebody asked the run to end.
     stop: Arc<AtomicBool>,
 }
@@ -122,6 +124,12 @@ pub enum Got {
     Failed(Broken),
 }
 
+/// About how many bytes of memory an object takes, with what is made of it later.
+fn held_by(node: &Node) -> usize {
+    const OBJECT: usize = 1000;
+    node.size().held().saturating_add(OBJECT)
+}
+
 impl Broken {
     /// Whether the trouble concerns the whole server, and not one object.
     fn is_of_server(&self) -> bool {
@@ -133,6 +141,9 @@ impl Broken {
         match self {
             Broken::Connection(what) | Broken::Garbled(what) => (*what).to_owned(),
             Broken::TooLong => "its answer is longer than any should be".to_owned(),
+            Broken::NoRoom(bytes) => {
+                format!("what it holds takes more memory than this run has for it ({} MiB)", bytes >> 20)
+            }
             Broken::TimedOut => "it did not answer in time".to_owned(),
             Broken::Status(status) => format!("it answered {status}"),
             Broken::Unauthorized => "it does not accept the credentials (401)".to_owned(),
@@ -157,6 +168,10 @@ impl Broken {
                 .to_owned()
             }
             Broken::Status(_) => "See the API server's own log.".to_owned(),
+            Broken::NoRoom(_) => {
+                "Give the run more memory, or raise `limits.memory`, if the cluster is meant to hold that much."
+                    .to_owned()
+            }
             Broken::Garbled(_) | Broken::TooLong => "Find out what is between pouch and the API server.".to_owned(),
             Broken::Unauthorized => "Log in again, or renew the token or certificate.".to_owned(),
             Broken::Access(error) => error.help.clone(),
@@ -206,8 +221,35 @@ impl Cluster {
             let _inside = runtime.enter();
             Link::new(access, patience, u64::from_le_bytes(seed))?
         };
+        // Who reads it for several at once says how much of that it may have.
+        link.set_room(ambient.memory().map_or(usize::MAX, |bytes| usize::try_from(bytes / 2).unwrap_or(usize::MAX)));
         let runtime = Background(Some(runtime));
-        Ok(Self { link, runtime, context, server, insecure, stop: stop.clone() })
+        let taken = Cell::new(0);
+        Ok(Self { link, runtime, context, server, insecure, taken, stop: stop.clone() })
+    }
+
+    /// Sets how many bytes of memory answers may take from now on: whole objects as long as the cluster is asked, others
+    /// as long as they are looked at.
+    pub fn set_room(&self, bytes: usize) {
+        self.link.set_room(bytes);
+        self.taken.set(0);
+    }
+
+    /// Finds out if there is room for answers that take so much, beside the whole objects that were read before.
+    fn has_room(&self, form: Portion, bytes: usize) -> Result<usize, Broken> {
+        let room = self.link.room();
+        let before = if form == Portion::Whole { self.taken.get() } else { 0 };
+        let taken = before.saturating_add(bytes);
+        if taken > room { Err(Broken::NoRoom(room)) } else { Ok(taken) }
+    }
+
+    /// Takes the room of answers that stay.
+    fn take_room(&self, form: Portion, bytes: usize) -> Result<(), Broken> {
+        let taken = self.has_room(form, bytes)?;
+        if form == Portion::Whole {
+            self.taken.set(taken);
+        }
+        Ok(())
     }
 
     /// How many requests went out so far.
@@ -362,6 +404,7 @@ impl Cluster {
         seen: &dyn Fn(usize),
     ) -> Result<Pages, Broken> {
         let mut listing = Vec::new();
+        let mut held = 0_usize;
         let mut state: Option<String> = None;
         let mut expected: Option<u64> = None;
         let mut token = String::new();
@@ -394,6 +437,8 @@ impl Cluster {
             if listing.len() + page.items.len() > MOST_LISTED {
                 return Err(Broken::TooLong);
             }
+            held = page.items.iter().map(|(_, _, node)| held_by(node)).fold(held, usize::saturating_add);
+            self.has_room(form, held)?;
             let count = u64::try_from(page.items.len()).unwrap_or(u64::MAX);
             let total = page.remaining.map_or_else(|| page.token.is_empty().then_some(count), |r| count.checked_add(r));
             if expected.is_some() && total.is_some() && expected != total {
@@ -417,6 +462,7 @@ impl Cluster {
         if listing.windows(2).any(|pair| matches!(pair, [a, b] if a.0 == b.0)) {
             return Ok(Pages::Misfit("a list has one object twice"));
         }
+        self.take_room(form, held)?;
         let version = state.and_then(|state| state.parse().ok());
         Ok(Pages::Whole(Listing { items: listing, version }))
     }
@@ -442,7 +488,11 @@ impl Cluster {
             let mut answers = Vec::new();
             let mut asked = std::pin::pin!(asked.buffer_unordered(IN_FLIGHT));
             while let Some((key, got)) = asked.next().await {
-                answers.push((key, got?));
+                let got = got?;
+                if let Got::Found(node, _) = &got {
+                    self.take_room(form, held_by(node))?;
+                }
+                answers.push((key, got));
             }
             Ok(answers)
         };

@@ -110,6 +110,41 @@ impl Scratch {
     pub fn path(&self) -> &Path {
         &self.folder
     }
+
+    /// How many bytes the files in it have together.
+    pub fn size(&self) -> u64 {
+        let (mut sum, mut folders) = (0_u64, vec![self.folder.clone()]);
+        while let Some(folder) = folders.pop() {
+            for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+                match entry.metadata() {
+                    Ok(found) if found.is_dir() => folders.push(entry.path()),
+                    Ok(found) => sum = sum.saturating_add(found.len()),
+                    Err(_) => {}
+                }
+            }
+        }
+        sum
+    }
+}
+
+/// The space that is free where the system has temporary files.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Space {
+    /// In bytes.
+    pub free: u64,
+    /// Whether what is written there takes memory.
+    pub is_memory: bool,
+}
+
+impl Space {
+    /// Looks where temporary files are made; none if the system does not say.
+    pub fn of_system() -> Option<Self> {
+        // <https://www.man7.org/linux/man-pages/man2/statfs.2.html>
+        const TMPFS: i64 = 0x0102_1994;
+        let found = rustix::fs::statfs(&std::env::temp_dir()).ok()?;
+        let free = found.f_bavail.saturating_mul(u64::try_from(found.f_bsize).ok()?);
+        Some(Self { free, is_memory: i64::from(found.f_type) == TMPFS })
+    }
 }
 
 impl Drop for Scratch {

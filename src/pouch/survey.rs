@@ -10,6 +10,7 @@ mod asking;
 pub mod last;
 pub mod look;
 mod openers;
+mod shares;
 pub mod source;
 mod surveyor;
 mod templates;
@@ -34,6 +35,7 @@ use pouch_core::stamp::{SourceStamp, Stamp};
 use pouch_core::world::looks::Looks;
 use pouch_core::world::{Facts, World};
 
+use crate::child::Room;
 use crate::cluster::request::Resource;
 use crate::cluster::{Cluster, Wanted};
 use crate::error::Failure;
@@ -46,9 +48,10 @@ use last::Last;
 use look::Done;
 use openers::{openers, shared};
 use rayon::prelude::*;
+use shares::{Shares, turns};
 use source::decrypt::{Opener, Seen, Vault, unopened};
 use source::live::{Changed, Live, Values};
-use source::{Fetched, Given, Indexer, SourceError, Texts};
+use source::{Fetched, Given, Indexer, Means, SourceError, Texts};
 pub use surveyor::{Contents, Looking, Reach, Surveyor};
 use threads::Threads;
 use times::Times;
@@ -197,58 +200,39 @@ fn one_look(
 ) -> Result<Result<Survey, String>, Failure> {
     let Surveyor { session: Session { stop, ui, .. }, fleet, .. } = surveyor;
     let mut times = Times::new();
-    let mut readings = Vec::new();
-    let mut findings = shared(fleet, openers);
-    let mut sources = Vec::new();
-    let mut read = Vec::new();
     let mut answering = Sources::default();
+    // As much again is left for what is made of both.
+    answering.libraries.memory = surveyor.budget.memory / 2;
     let key = run_key(surveyor)?;
-    let mut away: BTreeSet<usize> = BTreeSet::new();
-    let mut unidentified: BTreeSet<SourceName> = BTreeSet::new();
-    let ahead = fetch_ahead(surveyor);
-    for ((index, source), ahead) in fleet.sources.iter().enumerate().zip(ahead) {
+    let mut ahead = fetch_ahead(surveyor);
+    let mut shares = Shares::new(surveyor.budget.memory, fleet.sources.len());
+    let mut looked: BTreeMap<usize, Looked> = BTreeMap::new();
+    for index in turns(fleet) {
         stop.check()?;
-        if let Some(live) = clusters.get_mut(&index) {
-            if let Err(error) = begin(surveyor, (index, source), live, &mut times)? {
-                let reading = surveyor.unless_trusted(source, error)?;
-                findings.extend(reading.findings);
-                readings.push(Reading { complete: false, ..Reading::default() });
-                // What cluster it is may be known although not all was listed.
-                match live.identity() {
-                    "" => unidentified.extend([source.name.clone()]),
-                    identity => {
-                        sources.push(SourceIdentity { name: source.name.clone(), identity: identity.to_owned() })
-                    }
-                }
-                away.insert(index);
-                continue;
+        let Some(source) = fleet.sources.get(index) else { continue };
+        let memory = shares.next();
+        let (found, held) = match clusters.get_mut(&index) {
+            // More will be asked of it, for which its whole part stays.
+            Some(live) => (begin_at(surveyor, (index, source), (live, memory), &mut times)?, memory),
+            None => {
+                let ahead = ahead.get_mut(index).and_then(Option::take);
+                let opener = openers.get(&index);
+                read_one(surveyor, (index, source), (ahead, opener), (memory, &key), &mut answering)?
             }
-            // Its place among the readings; what it says is put there when it is known what else to list.
-            readings.push(Reading { complete: true, ..Reading::default() });
-            sources.push(SourceIdentity { name: source.name.clone(), identity: live.identity().to_owned() });
-            read.extend(live.stamp());
-            continue;
-        }
-        let mut reading = info_span!("source", source = source.name.as_str())
-            .in_scope(|| read_files(surveyor, source, ahead, &key))?;
-        let sealed = set_aside(fleet, source, &mut reading, openers.get(&index), &key, (index, &mut answering.vaults));
-        findings.extend(reading.findings);
-        answering.libraries.0.extend(reading.library.map(|library| (index, library)));
-        if let (Some(identity), Some(commit)) = (&reading.identity, reading.revision) {
-            let place = (identity.as_str(), reading.reference.as_str());
-            read.push(SourceStamp::of_repository(source.name.as_str(), place, &commit));
-        }
-        sources.extend(reading.identity.map(|identity| SourceIdentity { name: source.name.clone(), identity }));
-        readings.push(Reading {
-            documents: reading.documents,
-            weighed: reading.weighed,
-            sealed,
-            complete: reading.complete,
-            unread_words: reading.unread_words,
-            inquiry: None,
-            cluster: None,
-            lines: reading.lines,
-        });
+        };
+        shares.took(held);
+        looked.insert(index, found);
+    }
+    let mut findings = shared(fleet, openers);
+    let (mut readings, mut sources, mut read) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut away, mut unidentified) = (BTreeSet::new(), BTreeSet::new());
+    for (index, found) in looked {
+        findings.extend(found.findings);
+        sources.extend(found.identity);
+        read.extend(found.stamp);
+        away.extend(found.is_away.then_some(index));
+        unidentified.extend(found.unidentified);
+        readings.push(found.reading);
     }
     list_namespaces(surveyor, clusters, &readings, &mut times)?;
     list_behind(surveyor, clusters, &readings, &mut times)?;
@@ -325,6 +309,79 @@ fn one_look(
     Ok(Ok(Survey { snapshot, libraries, facts, facts_findings, findings, sources, unidentified, read, asked, now }))
 }
 
+/// What a first look at a source gives.
+#[derive(Default)]
+struct Looked {
+    reading: Reading,
+    findings: Vec<Finding>,
+    /// Which cluster or repository it is, where it can tell.
+    identity: Option<SourceIdentity>,
+    stamp: Option<SourceStamp>,
+    /// Whether it is a cluster of which nothing else is asked.
+    is_away: bool,
+    /// The source, if it is a cluster that could not say which one it is.
+    unidentified: Option<SourceName>,
+}
+
+/// Lists what a cluster is read for as a whole, of which so many bytes may stay in memory.
+fn begin_at(
+    surveyor: &Surveyor<'_>,
+    (index, source): (usize, &Source),
+    (live, memory): (&mut Live, usize),
+    times: &mut Times,
+) -> Result<Looked, Failure> {
+    let begun = begin(surveyor, (index, source), (live, memory), times)?;
+    // What cluster it is may be known although not all was listed.
+    let identity = SourceIdentity { name: source.name.clone(), identity: live.identity().to_owned() };
+    let identity = (begun.is_ok() || !identity.identity.is_empty()).then_some(identity);
+    match begun {
+        // Its place among the readings; what it says is put there when it is known what else to list.
+        Ok(()) => {
+            let reading = Reading { complete: true, ..Reading::default() };
+            Ok(Looked { reading, identity, stamp: live.stamp(), ..Looked::default() })
+        }
+        Err(error) => {
+            let findings = surveyor.unless_trusted(source, error)?.findings;
+            let unidentified = identity.is_none().then(|| source.name.clone());
+            Ok(Looked { findings, identity, is_away: true, unidentified, ..Looked::default() })
+        }
+    }
+}
+
+/// Reads a source that is no cluster, of which so many bytes may stay in memory; says how many do.
+fn read_one(
+    surveyor: &Surveyor<'_>,
+    (index, source): (usize, &Source),
+    (ahead, opener): (Option<Result<Fetched, SourceError>>, Option<&Arc<Opener>>),
+    (memory, key): (usize, &RunKey),
+    answering: &mut Sources,
+) -> Result<(Looked, usize), Failure> {
+    let mut reading = info_span!("source", source = source.name.as_str())
+        .in_scope(|| read_files(surveyor, source, ahead, (memory, key)))?;
+    let sealed = set_aside(surveyor.fleet, source, &mut reading, opener, key, (index, &mut answering.vaults));
+    answering.libraries.of.extend(reading.library.map(|library| (index, library)));
+    let stamp = reading.identity.as_ref().zip(reading.revision).map(|(identity, commit)| {
+        SourceStamp::of_repository(source.name.as_str(), (identity, reading.reference.as_str()), &commit)
+    });
+    let looked = Looked {
+        findings: reading.findings,
+        identity: reading.identity.map(|identity| SourceIdentity { name: source.name.clone(), identity }),
+        stamp,
+        reading: Reading {
+            documents: reading.documents,
+            weighed: reading.weighed,
+            sealed,
+            complete: reading.complete,
+            unread_words: reading.unread_words,
+            inquiry: None,
+            cluster: None,
+            lines: reading.lines,
+        },
+        ..Looked::default()
+    };
+    Ok((looked, reading.held))
+}
+
 /// A key for the digests of this run.
 fn run_key(surveyor: &Surveyor<'_>) -> Result<RunKey, Failure> {
     let mut bytes = Zeroizing::new([0; 32]);
@@ -382,18 +439,46 @@ pub fn states(surveyor: &Surveyor<'_>) -> Option<Vec<SourceStamp>> {
     look::each(&surveyor.fleet.sources, &state).into_iter().collect()
 }
 
-/// Fetches what is read of servers, of several at a time: one that is slow holds up those alone who need it.
+/// Fetches what is read of servers, of several at a time: one that is slow holds up those alone who need it. What needs
+/// more than an equal part of the room is fetched again by itself, with what the others left.
 fn fetch_ahead(surveyor: &Surveyor<'_>) -> Vec<Option<Result<Fetched, SourceError>>> {
-    let fetch = |source: &Source| {
+    let Surveyor { fleet, budget, session, .. } = surveyor;
+    let fetch = |source: &Source, room: Room| {
         let span = info_span!("fetch", source = source.name.as_str());
-        span.in_scope(|| given(surveyor, source, |given| source::fetch_ahead(source, given)))
+        let fetch = |given: &Given<'_>| source::fetch_ahead(source, &Given { room, ..given.clone() });
+        span.in_scope(|| given(surveyor, source, fetch))
     };
-    look::each(&surveyor.fleet.sources, &fetch)
+    let equal = budget.room(fetched_at_once(fleet));
+    let mut ahead = look::each(&fleet.sources, &|source| fetch(source, equal));
+    let is_wanting = |fetched: &Option<Result<Fetched, SourceError>>| {
+        fetched.as_ref().is_some_and(|fetched| fetched.as_ref().is_err_and(|error| error.is_for_want_of_room))
+    };
+    let size = |fetched: &Option<Result<Fetched, SourceError>>| {
+        let size = fetched.as_ref().and_then(|fetched| fetched.as_ref().ok()).map_or(0, Fetched::size);
+        usize::try_from(size).unwrap_or(usize::MAX)
+    };
+    let taken = ahead.iter().map(size).fold(0, usize::saturating_add);
+    let mut shares =
+        Shares::new(budget.space.saturating_sub(taken), ahead.iter().filter(|fetched| is_wanting(fetched)).count());
+    for index in turns(fleet) {
+        let (Some(source), Some(fetched)) = (fleet.sources.get(index), ahead.get_mut(index)) else { continue };
+        let room = budget.room_of(shares.next(), 1);
+        if is_wanting(fetched) && room != equal && session.stop.check().is_ok() {
+            *fetched = fetch(source, room);
+            shares.took(size(fetched));
+        }
+    }
+    ahead
+}
+
+/// How many sources are fetched side by side.
+fn fetched_at_once(fleet: &Fleet) -> usize {
+    fleet.sources.iter().filter(|source| source::is_fetched(source)).count()
 }
 
 /// Does a piece of work with what reading a source depends on.
 fn given<T>(surveyor: &Surveyor<'_>, source: &Source, work: impl FnOnce(&Given<'_>) -> T) -> T {
-    let Surveyor { session: Session { ambient, stop, .. }, fleet, base, outputs, .. } = surveyor;
+    let Surveyor { session: Session { ambient, stop, .. }, fleet, base, outputs, budget, .. } = surveyor;
     let skip_in_tree = [fleet.output.path.clone()];
     let environment = ambient.environment();
     let kept = |remote: &str| Kept::wanted(ambient, fleet, remote);
@@ -405,7 +490,8 @@ fn given<T>(surveyor: &Surveyor<'_>, source: &Source, work: impl FnOnce(&Given<'
         environment: &environment,
         deadlines: Deadlines::of(idle.0, total.0),
         stop: stop.flag(),
-        limits: &fleet.limits.sources,
+        means: Means { limits: &fleet.limits.sources, memory: budget.memory },
+        room: budget.room(fetched_at_once(fleet)),
         kept: &kept,
         last: surveyor.last,
         indexer: None,
@@ -417,13 +503,14 @@ fn read_files(
     surveyor: &Surveyor<'_>,
     source: &Source,
     ahead: Option<Result<Fetched, SourceError>>,
-    key: &RunKey,
+    (memory, key): (usize, &RunKey),
 ) -> Result<source::Reading, Failure> {
     let ui = &surveyor.session.ui;
     let progress = ui.progress("reading", 0);
     let indexer = Indexer::new(surveyor.fleet, source, key);
     let reading = given(surveyor, source, |given| {
-        source::read(source, &Given { indexer: Some(&indexer), ..given.clone() }, ahead)
+        let means = Means { memory, ..given.means };
+        source::read(source, &Given { indexer: Some(&indexer), means, ..given.clone() }, ahead)
     });
     let reading = reading.or_else(|error| surveyor.unless_trusted(source, error))?;
     drop(progress);
@@ -441,10 +528,10 @@ fn read_files(
 fn begin(
     surveyor: &Surveyor<'_>,
     (index, source): (usize, &Source),
-    live: &mut Live,
+    (live, memory): (&mut Live, usize),
     times: &mut Times,
 ) -> Result<Result<(), SourceError>, Failure> {
-    if let Err(error) = live.begin(surveyor.fleet, source) {
+    if let Err(error) = live.begin(surveyor.fleet, source, memory) {
         return Ok(Err(error));
     }
     for listed in inquiry::listed(surveyor.fleet, source) {

@@ -34,6 +34,14 @@ pub struct Limits {
     pub accept: Vec<Acceptance>,
     /// What the files of one source may cost; the costliest beyond that are left out.
     pub sources: SourceLimits,
+    /// The memory that what is read of all sources may take together, about; the most that one may have is what the others
+    /// leave. By default it is half of what the run may have: of the memory limit that is set for it, or of what is free.
+    #[schemars(with = "Option<Bytes>")]
+    pub memory: Option<Bytes>,
+    /// The space that what is fetched of all sources may take together where temporary files are. By default it is three
+    /// quarters of what is free there.
+    #[schemars(with = "Option<Bytes>")]
+    pub space: Option<Bytes>,
     /// How long git may take.
     pub git: GitLimits,
     /// How often a push that lost against another writer is tried again from the start.
@@ -64,6 +72,8 @@ impl Default for Limits {
             reseal: Reseal::default(),
             accept: Vec::new(),
             sources: SourceLimits::DEFAULT,
+            memory: None,
+            space: None,
             git: GitLimits::default(),
             attempts: 5,
             objects_per_region: None,
@@ -81,6 +91,8 @@ shown!(Limits {
     "reseal": reseal,
     "accept": accept,
     "sources": sources,
+    "memory": memory,
+    "space": space,
     "git": git,
     "attempts": attempts,
     "objectsPerRegion": objects_per_region,

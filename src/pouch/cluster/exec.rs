@@ -21,7 +21,7 @@ use pouch_core::node::{Interner, Node};
 use zeroize::Zeroizing;
 
 use crate::ambient::Ambient;
-use crate::child::{self, Bounds, ChildError};
+use crate::child::{self, Bounds, ChildError, Room};
 
 use self::environment::{Divided, Inherited};
 
@@ -136,7 +136,13 @@ impl Plugin {
         command.args(&self.arguments);
         let name = quoted(&self.command.to_string_lossy());
         let works = format!("Check that {name} works in a shell, without asking anything.{}", self.withheld);
-        let bounds = Bounds { timeout: self.timeout, silence: self.timeout, stop: &self.stop, output: MOST_OUTPUT };
+        let bounds = Bounds {
+            timeout: self.timeout,
+            silence: self.timeout,
+            stop: &self.stop,
+            output: MOST_OUTPUT,
+            room: Room::default(),
+        };
         match child::run(command, &bounds) {
             Ok(ended) if ended.well => self.read(&Zeroizing::new(ended.out)),
             // Its words may hold what it should have kept.

@@ -14,7 +14,7 @@ use http::header::{ACCEPT, CONTENT_ENCODING, CONTENT_TYPE, RETRY_AFTER, USER_AGE
 use http::{Method, StatusCode};
 use http_body_util::BodyExt as _;
 use kube::client::Body;
-use pouch_core::node::{Interner, Node};
+use pouch_core::node::{Interner, Node, VALUE_BYTES, values_at_most};
 use tokio::time::Sleep;
 use tracing::{debug, warn};
 
@@ -138,6 +138,8 @@ pub enum Broken {
     Garbled(&'static str),
     /// Its answer is too long.
     TooLong,
+    /// What it holds takes more memory than there is for it, which is so many bytes.
+    NoRoom(usize),
     /// It does not accept the credentials.
     Unauthorized,
     /// The time of the whole run is over.
@@ -166,6 +168,10 @@ pub struct Link {
     interner: RefCell<Interner>,
     random: Cell<u64>,
     requests: Cell<usize>,
+    /// The bytes of memory that answers may take.
+    room: Cell<usize>,
+    /// The bytes of answers that are being read.
+    under_way: Cell<usize>,
 }
 
 impl Link {
@@ -182,7 +188,19 @@ impl Link {
             interner: RefCell::new(Interner::new()),
             random: Cell::new(seed),
             requests: Cell::new(0),
+            room: Cell::new(usize::MAX),
+            under_way: Cell::new(0),
         })
+    }
+
+    /// Sets how many bytes of memory answers may take from now on.
+    pub(super) fn set_room(&self, bytes: usize) {
+        self.room.set(bytes);
+    }
+
+    /// How many bytes of memory answers may take.
+    pub(super) fn room(&self) -> usize {
+        self.room.get()
     }
 
     /// How many requests went out.
@@ -331,11 +349,31 @@ impl Link {
                     "the answer is not JSON; something other than an API server answers",
                 )));
             }
-            let bytes = collected(body, MOST_OF_OBJECT).await.map_err(plain)?;
-            let node = request::parse(&bytes, &mut self.interner.borrow_mut());
+            let answer = self.collected(body, MOST_OF_OBJECT).await.map_err(plain)?;
+            let node = request::parse(&answer.bytes, &mut self.interner.borrow_mut());
             Ok(Answered { status: status.as_u16(), node: node.map_err(|garbled| plain(garbled.into()))? })
         };
         tokio::time::timeout(self.patience.request, exchange).await.unwrap_or(Err(plain(Broken::TimedOut)))
+    }
+
+    /// Reads a body to its end, unless it is too long: by itself, or with others that are read, or for what its text may
+    /// become.
+    async fn collected(&self, mut body: Body, most: usize) -> Result<Answer<'_>, Broken> {
+        let mut answer = Answer { bytes: Vec::new(), under_way: &self.under_way };
+        while let Some(frame) = body.frame().await {
+            let frame = frame.map_err(|_| CUT)?;
+            let data = frame.data_ref().map(|data| &**data).unwrap_or_default();
+            add(&mut answer.bytes, data, most)?;
+            self.under_way.set(self.under_way.get().saturating_add(data.len()));
+            if self.under_way.get() > self.room.get() / 2 {
+                return Err(Broken::TooLong);
+            }
+        }
+        let is_sure = answer.bytes.len().saturating_mul(VALUE_BYTES) <= self.room.get();
+        match is_sure || values_at_most(&answer.bytes).saturating_mul(VALUE_BYTES) <= self.room.get() {
+            true => Ok(answer),
+            false => Err(Broken::TooLong),
+        }
     }
 
     /// Asks for the credentials anew: a token that expired, a plugin that gives another one.
@@ -417,13 +455,14 @@ impl Link {
                 Ask::Object => MOST_OF_OBJECT,
                 Ask::List | Ask::Arrivals | Ask::Inventory | Ask::ResourceSets => MOST_OF_LIST,
             };
-            let bytes = collected(body, most).await.map_err(plain)?;
+            let answer = self.collected(body, most).await.map_err(plain)?;
+            let bytes = &answer.bytes;
             let node = match ask {
-                Ask::Object => request::parse(&bytes, &mut self.interner.borrow_mut()),
-                Ask::List => request::parse_list(&bytes, &mut self.interner.borrow_mut()),
-                Ask::Arrivals => request::parse_arrivals(&bytes, &mut self.interner.borrow_mut()),
-                Ask::Inventory => request::parse_inventory(&bytes, &mut self.interner.borrow_mut()),
-                Ask::ResourceSets => request::parse_resource_sets(&bytes, &mut self.interner.borrow_mut()),
+                Ask::Object => request::parse(bytes, &mut self.interner.borrow_mut()),
+                Ask::List => request::parse_list(bytes, &mut self.interner.borrow_mut()),
+                Ask::Arrivals => request::parse_arrivals(bytes, &mut self.interner.borrow_mut()),
+                Ask::Inventory => request::parse_inventory(bytes, &mut self.interner.borrow_mut()),
+                Ask::ResourceSets => request::parse_resource_sets(bytes, &mut self.interner.borrow_mut()),
             };
             match (node, status) {
                 (Ok(node), StatusCode::OK) => Ok(Reply::Found(node)),
@@ -436,14 +475,16 @@ impl Link {
     }
 }
 
-/// Reads a body to its end, unless it is too long.
-async fn collected(mut body: Body, most: usize) -> Result<Vec<u8>, Broken> {
-    let mut bytes = Vec::new();
-    while let Some(frame) = body.frame().await {
-        let frame = frame.map_err(|_| CUT)?;
-        add(&mut bytes, frame.data_ref().map(|data| &**data).unwrap_or_default(), most)?;
+/// An answer that is being read.
+struct Answer<'l> {
+    bytes: Vec<u8>,
+    under_way: &'l Cell<usize>,
+}
+
+impl Drop for Answer<'_> {
+    fn drop(&mut self) {
+        self.under_way.set(self.under_way.get().saturating_sub(self.bytes.len()));
     }
-    Ok(bytes)
 }
 
 /// The connection ended before the answer did.

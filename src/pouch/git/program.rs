@@ -19,7 +19,7 @@ use super::address::{Address, address};
 use super::objects;
 use super::words::{self, Words};
 use crate::ambient::Timer;
-use crate::child::{self, Bounds, ChildError, ChildResult};
+use crate::child::{self, Bounds, ChildError, ChildResult, Room};
 use crate::error::said;
 use crate::scratch::{NoScratch, Scratch};
 
@@ -34,7 +34,7 @@ const MOST_OUTPUT: u64 = 64 << 20;
 /// Hooks would see the environment, `ext` transports and file-system monitors are programs, and
 /// background maintenance would outlive the run. What is fetched is read by libgit2, which knows
 /// neither reftables nor SHA-256, so a repository made here has neither, whatever the user prefers.
-const SETTINGS: [&str; 22] = [
+const SETTINGS: [&str; 24] = [
     "-c",
     "core.hooksPath=/dev/null",
     "-c",
@@ -62,6 +62,9 @@ const SETTINGS: [&str; 22] = [
     // What is fetched stays one pack, however little it is.
     "-c",
     "transfer.unpackLimit=1",
+    // A large file passes through memory in pieces.
+    "-c",
+    "core.bigFileThreshold=16m",
 ];
 
 /// How `git` is run.
@@ -72,6 +75,7 @@ pub struct Git {
     deadlines: Deadlines,
     /// The time that all runs took so far that share one deadline.
     spent: Option<Arc<Mutex<Duration>>>,
+    room: Room,
     stop: Arc<AtomicBool>,
     settings: Vec<OsString>,
     secrets: Vec<String>,
@@ -101,6 +105,15 @@ pub struct Answer {
     pub out: Vec<u8>,
     /// What it said besides.
     pub words: String,
+}
+
+/// A thing that a machine has too little of.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Wanting {
+    /// Space for files.
+    Space,
+    /// Memory.
+    Memory,
 }
 
 /// Why a run of `git` failed.
@@ -162,15 +175,36 @@ pub enum GitError {
 }
 
 impl GitError {
-    /// Whether git found no space on this machine. What a server says of its own comes after `remote:`.
-    pub fn is_for_want_of_space(&self) -> bool {
-        const WORDS: [&str; 2] = ["No space left on device", "Disk quota exceeded"];
+    /// Returns what git wanted more of than this machine has, or than it was given.
+    pub fn wanting(&self) -> Option<Wanting> {
+        const SPACE: [&str; 4] = [
+            "No space left on device",
+            "Disk quota exceeded",
+            "File too large",
+            // SIGXFSZ: <https://www.man7.org/linux/man-pages/man2/getrlimit.2.html>
+            "died of signal 25",
+        ];
+        const MEMORY: [&str; 4] = [
+            "out of memory",
+            "Out of memory",
+            "Cannot allocate memory",
+            "unable to create thread: Resource temporarily",
+        ];
         let words = match self {
             GitError::Failed { words, .. } => words,
-            other => return matches!(other, GitError::NoScratch(_)),
+            GitError::NoScratch(_) => return Some(Wanting::Space),
+            _ => return None,
         };
-        let mut said = words.split("; ").filter(|line| !line.starts_with("remote:"));
-        said.any(|line| WORDS.iter().any(|known| line.contains(known)))
+        // What a server says of its own comes after `remote:`.
+        let said = |known: &[&str]| {
+            let mut own = words.split("; ").filter(|line| !line.starts_with("remote:"));
+            own.any(|line| known.iter().any(|known| line.contains(known)))
+        };
+        match () {
+            () if said(&SPACE) => Some(Wanting::Space),
+            () if said(&MEMORY) => Some(Wanting::Memory),
+            () => None,
+        }
     }
 
     /// Whether what was to be fetched is not there.
@@ -273,6 +307,7 @@ pub fn git(environment: &[(OsString, OsString)]) -> Git {
         environment: kept,
         deadlines: DEFAULT,
         spent: None,
+        room: Room::default(),
         stop: Arc::default(),
         settings: Vec::new(),
         secrets,
@@ -346,6 +381,11 @@ impl Git {
     pub fn within_in_all(mut self, deadlines: Deadlines) -> Self {
         self.spent = Some(Arc::default());
         self.within(deadlines)
+    }
+
+    /// Sets what each run may take of this machine.
+    pub fn with_room(self, room: Room) -> Self {
+        Self { room, ..self }
     }
 
     /// The time that the next run may take.
@@ -427,7 +467,7 @@ impl Git {
     ) -> Result<Answer, GitError> {
         let program = self.program(folder, command, options, operands);
         let Deadlines { silence, whole } = self.deadlines;
-        let bounds = Bounds { timeout: self.left(), silence, stop: &self.stop, output: MOST_OUTPUT };
+        let bounds = Bounds { timeout: self.left(), silence, stop: &self.stop, output: MOST_OUTPUT, room: self.room };
         let (name, timer) = (command.to_owned(), Timer::start());
         let ended = info_span!("git", command).in_scope(|| child::run(program, &bounds));
         self.spend(timer.elapsed());

@@ -24,7 +24,7 @@ use zeroize::Zeroizing;
 
 use super::trouble::RegistryError;
 use crate::ambient::Ambient;
-use crate::child::{self, Bounds, ChildError};
+use crate::child::{self, Bounds, ChildError, Room};
 use crate::error::said;
 use crate::git::program::is_for_children;
 
@@ -172,7 +172,8 @@ impl Credentials {
         #[expect(clippy::disallowed_methods, reason = "this is the one place that starts docker's helpers")]
         let mut command = Command::new(&name);
         command.arg("get").env_clear().envs(self.environment.iter().map(|(name, value)| (name, value)));
-        let bounds = Bounds { timeout: TIMEOUT, silence: TIMEOUT, stop: &self.stop, output: MOST };
+        let bounds =
+            Bounds { timeout: TIMEOUT, silence: TIMEOUT, stop: &self.stop, output: MOST, room: Room::default() };
         let help = format!("Check that `echo {registry} | {name} get` works, without asking anything.");
         let ended = match child::run_told(command, registry.as_bytes(), &bounds) {
             Ok(ended) => ended,

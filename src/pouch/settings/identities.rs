@@ -11,7 +11,7 @@ use zeroize::Zeroizing;
 use super::keys::{all_identities, environment_identities, unusable};
 use super::problem::SettingsError;
 use crate::age::Identities;
-use crate::child::{self, Bounds, ChildError};
+use crate::child::{self, Bounds, ChildError, Room};
 use crate::git::program::is_for_children;
 use crate::session::Session;
 
@@ -83,7 +83,7 @@ fn of_program(named: &str, command: &str, session: &Session, stop: &AtomicBool) 
     let environment = session.ambient.environment();
     child.env_clear().envs(environment.into_iter().filter(|(name, value)| is_for_children(name, value)));
     child.args(arguments).current_dir(session.ambient.cwd());
-    let bounds = Bounds { timeout: TIMEOUT, silence: TIMEOUT, stop, output: MOST_OUTPUT };
+    let bounds = Bounds { timeout: TIMEOUT, silence: TIMEOUT, stop, output: MOST_OUTPUT, room: Room::default() };
     let program = quoted(program);
     let ended = child::run(child, &bounds).map_err(|error| {
         wrong(match error {

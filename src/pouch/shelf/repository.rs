@@ -95,7 +95,7 @@ fn fetched(session: &Session, url: &str, called: String) -> Result<Repository, F
     let path = folder.path().join("repository.git");
     git::mirror(&git, url, &path).map_err(|error| {
         let message = format!("{called} cannot be fetched: {error}");
-        match error.is_for_want_of_space() {
+        match error.wanting().is_some() {
             true => Failure::failed(message, NoScratch::HELP),
             false => Failure::unavailable(message, error.help(url)),
         }

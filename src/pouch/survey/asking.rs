@@ -9,6 +9,7 @@ use pouch_core::name::{GroupKind, ObjectKey};
 use pouch_core::snapshot::{Answer, Reason, Snapshot};
 use pouch_core::world::{Facts, World};
 
+use super::shares::{Shares, turns};
 use super::source::Library;
 use super::source::decrypt::Vault;
 use super::source::live::Live;
@@ -27,14 +28,23 @@ pub(super) struct Sources {
 
 /// The sources that put contents aside, by their numbers.
 #[derive(Default)]
-pub struct Libraries(pub(super) BTreeMap<usize, Library>);
+pub struct Libraries {
+    pub(super) of: BTreeMap<usize, Library>,
+    /// The bytes of memory that what is read of them at once may take.
+    pub(super) memory: usize,
+}
 
 impl Libraries {
-    /// Reads contents again that were put aside, and gives them to a snapshot, or to a view of one.
+    /// Reads contents again that were put aside, and gives them to a snapshot, or to a view of one. The sources share the
+    /// memory for them.
     pub fn read(&self, fleet: &Fleet, snapshot: &mut Snapshot, wanted: &BySource) {
-        for (index, keys) in wanted {
-            let again = self.0.get(index).map(|library| library.read((fleet, snapshot, *index), keys));
-            snapshot.take_again(again.unwrap_or_default());
+        let mut shares = Shares::new(self.memory, wanted.len());
+        for (index, keys) in turns(fleet).into_iter().filter_map(|index| wanted.get_key_value(&index)) {
+            let library = self.of.get(index);
+            let again = library.map(|library| library.read((fleet, snapshot, *index), keys, shares.next()));
+            let (again, taken) = again.unwrap_or_default();
+            shares.took(taken);
+            snapshot.take_again(again);
             // Without an answer they would be asked for again and again.
             let lost = || Reason::new("its source does not give it again", "This is a bug in pouch; please report it.");
             let unanswered: Vec<_> = keys.iter().filter(|key| snapshot.is_aside(key)).collect();

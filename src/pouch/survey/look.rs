@@ -32,6 +32,7 @@ use pouch_core::world::Facts;
 use pouch_core::world::cluster::Tied;
 use pouch_core::world::looks::Looks;
 
+use super::shares::Budget;
 use crate::ambient::Ambient;
 use crate::cluster::request::{Portion, Resource};
 use crate::cluster::{Broken, Cluster, Got, ListError, Patience, Wanted};
@@ -375,6 +376,8 @@ fn one(session: &Session, fleet: &Fleet, patience: Patience, errand: &Errand) ->
             return Told { found: Err(Reason::new(failure.message, help)), ..told };
         }
     };
+    // Several are looked into at once.
+    cluster.set_room(Budget::of(session, fleet).memory / AT_ONCE);
     told.warnings.extend(cluster.warning());
     told.words = Some(format!("looked into cluster {} at {}", cluster.context, cluster.server));
     let found = seen(fleet, &cluster, errand);

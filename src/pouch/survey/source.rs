@@ -22,10 +22,20 @@ use pouch_core::config::{Source, SourcePlace};
 use pouch_core::stamp::SourceStamp;
 
 pub use self::again::{Again, Library, Texts};
+pub use self::budget::Means;
 pub use self::indexer::Indexer;
 pub use self::reading::{Given, MAX_FILE_BYTES, Reading, SourceError};
 pub use self::revision::Fetched;
 pub use self::sealed::SealedFile;
+use crate::git;
+
+/// Returns true if a source is read of a server by git.
+pub fn is_fetched(source: &Source) -> bool {
+    match &source.place {
+        SourcePlace::Git { repository, .. } => matches!(git::address(repository), Ok(git::Address::Remote(_))),
+        _ => false,
+    }
+}
 
 /// Fetches what a source reads of a server; nothing where it reads of none. It may be done for several sources at once.
 pub fn fetch_ahead(source: &Source, given: &Given<'_>) -> Option<Result<Fetched, SourceError>> {
@@ -51,7 +61,7 @@ pub fn read(
             let wanted = revision::Wanted { repository, reference, path, files };
             revision::read(&source.name, &wanted, given, ahead)
         }
-        SourcePlace::Stdin => stream::read(&source.name, std::io::stdin().lock(), given.limits, given.indexer),
+        SourcePlace::Stdin => stream::read(&source.name, std::io::stdin().lock(), given.means, given.indexer),
         SourcePlace::Cluster { .. } => {
             let message = "a cluster is asked piece by piece, and not read as a whole";
             return Err(SourceError::new(&source.name, message, "This is a bug in pouch; please report it."));
@@ -76,6 +86,7 @@ mod tests {
 
     use super::reading::Filter;
     use super::*;
+    use crate::child::Room;
     use crate::git::program::Deadlines;
 
     /// One line per object (`kind name origin`) and per finding (`code origin`), then what is special.
@@ -117,7 +128,8 @@ mod tests {
             environment: &[],
             deadlines: Deadlines::of(60, 60),
             stop: Arc::default(),
-            limits: &DEFAULT,
+            means: Means { limits: &DEFAULT, memory: usize::MAX },
+            room: Room::default(),
             kept: &|_| None,
             last: None,
             indexer: None,

@@ -8,6 +8,7 @@ use pouch_core::name::Claimant;
 
 use super::last::Last;
 use super::look::Unreached;
+use super::shares::Budget;
 use super::source::{self, SourceError};
 use crate::cluster::{Patience, Wanted};
 use crate::error::Failure;
@@ -36,6 +37,8 @@ pub struct Surveyor<'a> {
     pub looking: Looking,
     /// The regions that did not answer in this run.
     pub unreached: Arc<Unreached>,
+    /// The memory and the space that the sources share.
+    pub budget: Budget,
 }
 
 /// The time at which contents are read that sources put aside.
@@ -79,6 +82,7 @@ impl<'a> Surveyor<'a> {
             contents,
             looking,
             unreached: Arc::default(),
+            budget: Budget::of(session, fleet),
         }
     }
 
@@ -91,11 +95,7 @@ impl<'a> Surveyor<'a> {
     pub(super) fn unless_trusted(&self, source: &Source, error: SourceError) -> Result<source::Reading, Failure> {
         // A run that should end is no fault of the source.
         self.session.stop.check()?;
-        if source.provides.cluster_scoped || error.is_of_this_machine {
-            Err(error.into())
-        } else {
-            Ok(error.reading(source))
-        }
+        if source.provides.cluster_scoped { Err(error.into()) } else { Ok(error.reading(source)) }
     }
 }
 

@@ -43,7 +43,7 @@ impl Local {
         (references, turns): (&[String], &[String]),
         kept: Option<Kept>,
     ) -> Result<Self, ShelfError> {
-        let unreached = |error: GitError| match error.is_for_want_of_space() {
+        let unreached = |error: GitError| match error.wanting().is_some() {
             true => ShelfError::Full(error.to_string()),
             false => ShelfError::Unreachable {
                 message: format!("the output repository cannot be reached: {error}"),

@@ -69,22 +69,36 @@ impl Library {
         Self { held: Some(folder), ..self }
     }
 
-    /// Reads the contents of objects; `index` is the source's own.
-    pub fn read(&self, of: (&Fleet, &Snapshot, usize), keys: &BTreeSet<ObjectKey>) -> Vec<Again> {
+    /// Reads the contents of objects, as many as so many bytes of memory hold, the smallest first; `index` is the source's
+    /// own. Says how many bytes they take.
+    pub fn read(
+        &self,
+        of: (&Fleet, &Snapshot, usize),
+        keys: &BTreeSet<ObjectKey>,
+        memory: usize,
+    ) -> (Vec<Again>, usize) {
         let (_, snapshot, index) = of;
+        let spot = |key| snapshot.aside(index, key).and_then(|number| self.spots.get(number)).map(|spot| (key, spot));
+        let mut wanted: Vec<Wanted<'_>> = keys.iter().filter_map(spot).collect();
+        wanted.sort_by_key(|(_, spot)| spot.held());
+        let mut sum = 0_usize;
+        let fit = wanted.iter().take_while(|(_, spot)| {
+            sum = sum.saturating_add(spot.held());
+            sum <= memory
+        });
+        let fit = fit.count();
+        let (fit, beyond) = wanted.split_at(fit);
+        let taken = fit.iter().map(|(_, spot)| spot.held()).fold(0, usize::saturating_add);
         let mut files: BTreeMap<&str, Vec<Wanted<'_>>> = BTreeMap::new();
-        for key in keys {
-            if let Some(spot) = snapshot.aside(index, key).and_then(|number| self.spots.get(number)) {
-                files.entry(&spot.path).or_default().push((key, spot));
-            }
-        }
+        fit.iter().for_each(|(key, spot)| files.entry(&spot.path).or_default().push((key, spot)));
         let files: Vec<(&str, Vec<Wanted<'_>>)> = files.into_iter().collect();
         let some = |files: &[(&str, Vec<Wanted<'_>>)]| {
             let mut reader = Reader::new();
             files.iter().flat_map(|(path, wanted)| self.read_file(of, (path, wanted), &mut reader)).collect()
         };
         let read: Vec<Vec<Again>> = files.par_chunks(FILES_PER_TASK).map(|files| wiped(|| some(files))).collect();
-        read.into_iter().flatten().collect()
+        let no_room = |(key, spot): &Wanted<'_>| ((*key).clone(), Err(no_room(&spot.path, memory)));
+        (read.into_iter().flatten().chain(beyond.iter().map(no_room)).collect(), taken)
     }
 
     fn read_file(
@@ -160,6 +174,14 @@ impl Texts {
 }
 
 impl Spot {
+    /// About how many bytes of memory the document takes, and what is made of it.
+    fn held(&self) -> usize {
+        const TIMES: usize = 3;
+        const OBJECT: usize = 1000;
+        let text = usize::try_from(self.text.end.saturating_sub(self.text.start)).unwrap_or(usize::MAX);
+        text.saturating_mul(TIMES).saturating_add(OBJECT)
+    }
+
     /// The document in its text, by the same doors as before.
     fn document(&self, text: &[u8], reader: &mut Reader) -> Option<Node> {
         document(std::str::from_utf8(text).ok()?, self.is_json, reader)
@@ -184,6 +206,14 @@ pub(super) fn parts_of(bytes: &[u8], parts: &[Range<u32>]) -> Result<Vec<Vec<u8>
         Some(bytes.get(from..to)?.to_vec())
     };
     parts.iter().map(part).collect::<Option<_>>().ok_or_else(|| "is shorter than when it was read".to_owned())
+}
+
+/// Says that what a file holds does not fit beside what else is wanted of its source.
+fn no_room(path: &str, memory: usize) -> Reason {
+    Reason::new(
+        format!("what is needed of {path} takes more memory than there is for its source ({} MiB)", memory >> 20),
+        "Give the run more memory, or raise `limits.memory`; or let the source hold less for one region.",
+    )
 }
 
 fn reason(path: &str, why: &str) -> Reason {

@@ -2,7 +2,7 @@
 //!
 //! As long as all files together are within the limits, they are read on several threads and that is all. Beyond the
 //! limits each file is measured by itself, and the costliest are left out: a file that grows when it is read stops
-//! itself, and small ones beside it are read. The same files are left out in every run.
+//! itself, and small ones beside it are read. The same files are left out in every run that has as much memory.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
@@ -10,11 +10,14 @@ use std::sync::{Arc, Mutex};
 use pouch_core::config::SourceLimits;
 use pouch_core::finding::{Code, Finding};
 use pouch_core::name::SourceName;
-use pouch_core::node::{Node, Size};
+use pouch_core::node::{Node, Size, VALUE_BYTES, values_at_most};
 use rayon::prelude::*;
 
-use super::reading::{Reading, start_of};
+use super::reading::{MAX_FILE_BYTES, MOST_ENTRIES, Reading, start_of};
 use crate::harden::wiped;
+
+/// The setting for the memory that all sources share.
+const MEMORY: &str = "limits.memory";
 
 /// How many files are measured before it is asked whether to go on.
 const MEASURED_AT_ONCE: usize = 256;
@@ -25,6 +28,29 @@ const MOST_MEASURED: usize = 4;
 /// Beyond so many files that are left out, what they might hold is not told apart.
 const MOST_TOLD_APART: usize = 1000;
 
+/// What reading one source may cost.
+#[derive(Clone, Copy)]
+pub struct Means<'l> {
+    /// What its files may cost, however much memory there is.
+    pub limits: &'l SourceLimits,
+    /// The memory that what is read of it may take, in bytes.
+    pub memory: usize,
+}
+
+impl Means<'_> {
+    /// The largest file that is read, in bytes: several may be at hand at once, as text and as what it says.
+    pub(super) fn most_of_file(self) -> u64 {
+        u64::try_from(self.memory / 4).unwrap_or(u64::MAX).min(MAX_FILE_BYTES)
+    }
+
+    /// The most files, folders and links that are looked at.
+    pub(super) fn most_entries(self) -> usize {
+        /// What one takes with its path and what is found of it.
+        const ENTRY: usize = 400;
+        (self.memory / ENTRY).min(MOST_ENTRIES)
+    }
+}
+
 /// What a part of a source costs.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub(super) struct Cost {
@@ -33,6 +59,8 @@ pub(super) struct Cost {
     bytes: usize,
     /// Bytes of text that stand in the documents and not in the file: what aliases copied.
     copied: usize,
+    /// Bytes of memory that are taken by what is kept of it, about.
+    memory: usize,
 }
 
 impl Cost {
@@ -42,54 +70,60 @@ impl Cost {
             nodes: self.nodes + other.nodes,
             bytes: self.bytes + other.bytes,
             copied: self.copied + other.copied,
+            memory: self.memory.saturating_add(other.memory),
         }
     }
 
     /// Each part of the cost, its limit, and what both are called.
-    fn parts(self, limits: &SourceLimits) -> [(usize, usize, &'static str); 4] {
+    fn parts(self, means: Means<'_>) -> [(usize, usize, &'static str); 5] {
+        let Means { limits, memory } = means;
         [
-            (self.documents, limits.documents, "documents"),
-            (self.nodes, limits.nodes, "nodes"),
-            (self.bytes, limits.bytes, "bytes"),
-            (self.copied, limits.copied_bytes, "copiedBytes"),
+            (self.documents, limits.documents, "limits.sources.documents"),
+            (self.nodes, limits.nodes, "limits.sources.nodes"),
+            (self.bytes, limits.bytes, "limits.sources.bytes"),
+            (self.copied, limits.copied_bytes, "limits.sources.copiedBytes"),
+            (self.memory, memory, MEMORY),
         ]
     }
 
-    fn is_within(self, limits: &SourceLimits, times: usize) -> bool {
-        self.parts(limits).iter().all(|(cost, most, _)| *cost <= most.saturating_mul(times))
+    fn is_within(self, means: Means<'_>, times: usize) -> bool {
+        self.parts(means).iter().all(|(cost, most, _)| *cost <= most.saturating_mul(times))
     }
 
     /// The largest part of its limit that the cost takes, in millionths.
-    fn share(self, limits: &SourceLimits) -> u128 {
+    fn share(self, means: Means<'_>) -> u128 {
         let share = |(cost, most, _): &(usize, usize, &str)| {
             let (cost, most) = (u128::try_from(*cost), u128::try_from((*most).max(1)));
             cost.unwrap_or(u128::MAX).saturating_mul(1_000_000).checked_div(most.unwrap_or(1)).unwrap_or_default()
         };
-        self.parts(limits).iter().map(share).max().unwrap_or_default()
+        self.parts(means).iter().map(share).max().unwrap_or_default()
     }
 }
 
 /// What is done with documents.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Purpose {
-    /// They are kept.
+    /// They are kept, or measured and dropped.
     Reading,
-    /// They are measured and dropped.
-    Measuring,
     /// They are not looked at; only their words are.
     LeavingOut,
 }
 
 /// What was spent on a source so far, by all threads that read it.
 pub(super) struct Meter<'l> {
-    limits: &'l SourceLimits,
+    means: Means<'l>,
     purpose: Purpose,
     spent: Mutex<Cost>,
 }
 
 impl<'l> Meter<'l> {
-    pub(super) fn new(limits: &'l SourceLimits) -> Self {
-        Self { limits, purpose: Purpose::Reading, spent: Mutex::default() }
+    pub(super) fn new(means: Means<'l>) -> Self {
+        Self { means, purpose: Purpose::Reading, spent: Mutex::default() }
+    }
+
+    /// What reading the source may cost.
+    pub(super) fn means(&self) -> Means<'l> {
+        self.means
     }
 
     /// Counts a file's bytes.
@@ -97,18 +131,38 @@ impl<'l> Meter<'l> {
         self.spend(Cost { bytes, ..Cost::default() });
     }
 
-    /// Counts a document, and says whether it is to be kept.
+    /// Counts a document, whatever comes of it.
+    pub(super) fn document(&self) {
+        self.spend(Cost { documents: 1, ..Cost::default() });
+    }
+
+    /// Counts what a document says, and says whether it is to be kept.
     pub(super) fn keeps(&self, document: &Node, text: &str) -> bool {
         let Size { nodes, texts, .. } = document.size();
         let copied = texts.saturating_sub(text.len());
-        let spent = self.spend(Cost { documents: 1, nodes, bytes: 0, copied });
-        self.purpose == Purpose::Reading && spent.is_within(self.limits, 1)
+        self.spend(Cost { nodes, copied, ..Cost::default() }).is_within(self.means, 1)
     }
 
-    /// Whether a JSON text could make more nodes than the source may have: then it is not even parsed.
-    pub(super) fn is_too_much(&self, json: &str) -> bool {
-        json.len() / 2 > self.limits.nodes
-            && json.bytes().filter(|byte| matches!(byte, b',' | b'[' | b'{')).count() > self.limits.nodes
+    /// Counts the memory that is taken by what was kept, and says whether all is within the limits.
+    pub(super) fn holds(&self, memory: usize) -> bool {
+        self.spend(Cost { memory, ..Cost::default() }).is_within(self.means, 1)
+    }
+
+    /// The most documents of one file that need to be looked at: with more the limit is passed in any case.
+    pub(super) fn most_documents(&self) -> usize {
+        self.means.limits.documents.saturating_add(2)
+    }
+
+    /// The bytes of memory that are taken so far.
+    pub(super) fn held(&self) -> usize {
+        self.spent().memory
+    }
+
+    /// Returns true if a text may take more memory than there is while it is parsed: then it is not.
+    pub(super) fn is_too_much(&self, text: &str) -> bool {
+        let most = self.means.memory / VALUE_BYTES;
+        // Few texts need to be counted.
+        text.len() > most && values_at_most(text.as_bytes()) > most
     }
 
     /// Whether only the words of a file are wanted.
@@ -118,9 +172,12 @@ impl<'l> Meter<'l> {
 
     /// Which limit was passed, and how it is called; none while all is within them.
     pub(super) fn passed(&self) -> Option<String> {
-        let parts = self.spent().parts(self.limits);
+        let parts = self.spent().parts(self.means);
         let (_, most, name) = parts.iter().find(|(cost, most, _)| cost > most)?;
-        Some(format!("limits.sources.{name} is {most}"))
+        Some(match *name {
+            MEMORY => format!("its part of {MEMORY} is {} MiB", most >> 20),
+            name => format!("{name} is {most}"),
+        })
     }
 
     fn spent(&self) -> Cost {
@@ -145,7 +202,7 @@ pub(super) struct Found<T> {
 
 /// Reads files, `at_once` of them by one task.
 pub(super) fn read<T: Sync>(
-    (source, limits): (&SourceName, &SourceLimits),
+    (source, means): (&SourceName, Means<'_>),
     files: &[Found<T>],
     at_once: usize,
     task: impl Fn(&[&Found<T>], &Meter<'_>) -> Reading + Sync,
@@ -159,19 +216,23 @@ pub(super) fn read<T: Sync>(
         files.par_chunks(at_once).map(|part| wiped(|| task(part, meter))).collect()
     };
     let all: Vec<&Found<T>> = files.iter().collect();
-    let meter = Meter::new(limits);
+    let meter = Meter::new(means);
     let parts = read(&all, &meter);
-    let Some(passed) = meter.passed() else { return merge(parts) };
+    let Some(passed) = meter.passed() else {
+        let mut reading = merge(parts);
+        reading.held = meter.held();
+        return reading;
+    };
     drop(parts);
 
     let mut costs: Vec<Cost> = Vec::new();
     let mut sum = Cost::default();
     for part in all.chunks(MEASURED_AT_ONCE) {
-        if !sum.is_within(limits, MOST_MEASURED) {
+        if !sum.is_within(means, MOST_MEASURED) {
             break;
         }
         let measure = |file: &&Found<T>| {
-            let meter = Meter { purpose: Purpose::Measuring, ..Meter::new(limits) };
+            let meter = Meter::new(means);
             drop(wiped(|| task(&[file], &meter)));
             meter.spent()
         };
@@ -180,12 +241,12 @@ pub(super) fn read<T: Sync>(
         costs.extend(measured);
     }
     let mut cheapest: Vec<usize> = (0..costs.len()).collect();
-    cheapest.sort_by_key(|at| (costs.get(*at).map(|cost| cost.share(limits)), *at));
+    cheapest.sort_by_key(|at| (costs.get(*at).map(|cost| cost.share(means)), *at));
     let mut kept = BTreeSet::new();
     let mut sum = Cost::default();
     for at in cheapest {
         let next = sum.plus(costs.get(at).copied().unwrap_or_default());
-        if next.is_within(limits, 1) {
+        if next.is_within(means, 1) {
             sum = next;
             kept.insert(at);
         }
@@ -194,25 +255,30 @@ pub(super) fn read<T: Sync>(
     for (at, file) in files.iter().enumerate() {
         if kept.contains(&at) { in_place.push(file) } else { left_out.push(file) }
     }
-    let mut reading = merge(read(&in_place, &Meter::new(limits)));
+    let meter = Meter::new(means);
+    let mut reading = merge(read(&in_place, &meter));
     if let Some(first) = left_out.first() {
-        let others = match left_out.len() {
-            1 => String::new(),
-            count => format!(", and {} more files", count.saturating_sub(1)),
+        let what = match left_out.len() {
+            1 => "costs more than a source may",
+            count => &*format!("and {} more files cost more than a source may", count.saturating_sub(1)),
         };
-        let message = format!("{}{others} cost more than a source may: {passed}; it is not read", first.shown);
+        let comma = if left_out.len() > 1 { "," } else { "" };
+        let left = if left_out.len() > 1 { "they are not read" } else { "it is not read" };
+        let message = format!("{}{comma} {what}: {passed}; {left}", first.shown);
         let finding = Finding::new(Code::RefusedFile, message).at(&start_of(source, &first.shown));
         reading.findings.push(finding.help("Split the source, exclude what is no manifest, or raise the limit."));
     }
     if left_out.len() > MOST_TOLD_APART {
         reading.complete = false;
     } else {
-        let words = Meter { purpose: Purpose::LeavingOut, ..Meter::new(limits) };
+        // Of their words as many are kept as there is room for.
+        let words = Meter { purpose: Purpose::LeavingOut, spent: Mutex::new(meter.spent()), ..Meter::new(means) };
         for part in read(&left_out, &words) {
             reading.complete &= part.complete;
             reading.unread_words.extend(part.unread_words);
         }
     }
+    reading.held = meter.held();
     reading
 }
 
@@ -237,7 +303,11 @@ mod tests {
     }
 
     fn read_all(limits: &SourceLimits, files: &[Written]) -> Reading {
-        read((&"s".into(), limits), files, 2, |files, meter| {
+        read_within(Means { limits, memory: usize::MAX }, files)
+    }
+
+    fn read_within(means: Means<'_>, files: &[Written]) -> Reading {
+        read((&"s".into(), means), files, 2, |files, meter| {
             let mut reading = Reading::nothing();
             for Written { shown: path, at: text } in files {
                 let source = "s".into();
@@ -277,7 +347,38 @@ mod tests {
             assert!(read_all(&room, &files).findings.is_empty(), "{name}");
         }
         let reading = read_all(&LIMITS, &[written("a.json", json), written("z.yaml", secret("last"))]);
-        assert_eq!(summary(&reading), "Secret last z.yaml:1:1\nunparsable-document a.json:1:1\nincomplete\n");
+        assert_eq!(summary(&reading), "Secret last z.yaml:1:1\nrefused-file a.json:1:1\nincomplete\n");
+    }
+
+    #[test]
+    fn what_takes_more_memory_than_there_is_is_left_out() {
+        let limits = &SourceLimits::DEFAULT;
+        let of = |memory: usize, name: &str, text: &str| {
+            let files = [written("a.yaml", secret("first")), written(name, text), written("z.yaml", secret("last"))];
+            read_within(Means { limits, memory }, &files)
+        };
+        let left_out = "Secret first a.yaml:1:1\nSecret last z.yaml:1:1\n";
+        // What is kept, what is said, and what an unread document might hold.
+        let many = vec![secret("many"); 30].join("---\n");
+        let broken = vec!["a: b: c\n"; 200].join("---\n");
+        for (name, text) in [("many.yaml", many), ("broken.yaml", broken)] {
+            let reading = of(60_000, name, &text);
+            assert_eq!(summary(&reading), format!("{left_out}refused-file {name}:1:1\nincomplete\n"));
+            let message = &reading.findings[0].message;
+            assert!(message.contains("costs more than a source may: its part of limits.memory is 0 MiB"), "{message}");
+            assert!(reading.held > 8000 && reading.held <= 60_000, "{}", reading.held);
+            assert!(of(1 << 20, name, &text).held > 60_000, "the control takes more");
+        }
+        // What would take too much before it is known what it says.
+        let wide = format!("{}x: [{}]\n", secret("wide"), vec!["1"; 2000].join(", "));
+        let reading = of(60_000, "wide.yaml", &wide);
+        assert_eq!(summary(&reading), format!("{left_out}unparsable-document wide.yaml:1:1\nincomplete\n"));
+        assert!(reading.findings[0].help.contains("limits.memory"), "{:?}", reading.findings);
+        assert!(of(1 << 20, "wide.yaml", &wide).findings.is_empty());
+        // Of the words of what is left out as many are kept as fit.
+        let words = (0..2000).map(|n| format!("w{n}")).collect::<Vec<_>>().join(" ");
+        let reading = of(60_000, "words.yaml", &format!("{}# {words}\n", vec![secret("many"); 20].join("---\n")));
+        assert!(!reading.complete && reading.unread_words.is_empty());
     }
 
     #[test]

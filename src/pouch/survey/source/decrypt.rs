@@ -29,7 +29,7 @@ use pouch_core::yaml::read::{self as yaml, Document};
 use rayon::prelude::*;
 
 use super::again::{Texts, document};
-use super::budget::Meter;
+use super::budget::{Means, Meter};
 use super::document::{Form, Text};
 use super::reading::Reading;
 use super::sealed::{SealedFile, SealedPart, Written};
@@ -224,7 +224,7 @@ impl Vault {
     /// The objects of a document.
     fn taken(&self, file: &SealedFile, (part, text): (&SealedPart, &str), node: Node) -> Objects {
         // It was counted as it stands.
-        let meter = Meter::new(&SourceLimits::DEFAULT);
+        let meter = Meter::new(Means { limits: &SourceLimits::DEFAULT, memory: usize::MAX });
         let mut reading = Reading::nothing();
         let of_file = Text::new((&self.source, &file.path), (Form::Yaml, b""), &meter);
         of_file.take(node, part.line, (text, part.first_line), None, &mut reading);

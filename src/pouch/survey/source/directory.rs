@@ -15,7 +15,7 @@ use std::os::unix::fs::{FileExt as _, MetadataExt as _};
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
-use pouch_core::config::{FileGlobs, SourceLimits};
+use pouch_core::config::FileGlobs;
 use pouch_core::finding::{Code, Finding};
 use pouch_core::name::SourceName;
 use pouch_core::yaml::alike::Reader;
@@ -23,10 +23,10 @@ use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, openat, statat};
 use rustix::io::Errno;
 
 use super::again::Files;
-use super::budget::{self, Found};
+use super::budget::{self, Found, Means};
 use super::document::{self, Form, Text};
 use super::indexer::Indexer;
-use super::reading::{Filter, Given, MAX_FILE_BYTES, MOST_ENTRIES, Reading, SourceError, none_counts, whole};
+use super::reading::{Filter, Given, Reading, SourceError, none_counts, whole};
 use crate::error::said;
 use crate::git::objects::{self, MOST_DEPTH};
 
@@ -62,8 +62,8 @@ pub(super) fn read(
     };
     let root = openat(CWD, folder, FOLDER, Mode::empty()).map_err(|errno| unreachable(errno.into()))?;
     let opened = Opened { root, skip: identities(given.skip) };
-    let (limits, indexer) = (given.limits, given.indexer);
-    let mut place = Place { source, limits, indexer, opened, real: folder, shown: &shown };
+    let (means, indexer) = (given.means, given.indexer);
+    let mut place = Place { source, means, indexer, opened, real: folder, shown: &shown };
     if let (true, Some(name)) = (kind.is_file(), real.file_name()) {
         // The file was named, so no glob and no skipping applies.
         place.opened.skip.clear();
@@ -88,7 +88,7 @@ const FOLDER: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLO
 /// Where a source's files are.
 struct Place<'a> {
     source: &'a SourceName,
-    limits: &'a SourceLimits,
+    means: Means<'a>,
     indexer: Option<&'a Indexer<'a>>,
     opened: Opened,
     real: &'a Path,
@@ -183,8 +183,9 @@ impl<'a> Walk<'a> {
                 }
                 Ok(()) => {}
             }
-            if self.seen > MOST_ENTRIES {
-                let message = format!("{} holds more than {MOST_ENTRIES} files and folders", self.place.top());
+            let most = self.place.means.most_entries();
+            if self.seen > most {
+                let message = format!("{} holds more than {most} files and folders", self.place.top());
                 let finding = Finding::new(Code::RefusedFile, message).at(&whole(self.place.source));
                 return self.reading.lacks(finding.help("Name a folder further down, or exclude folders."));
             }
@@ -205,7 +206,7 @@ impl<'a> Walk<'a> {
                 continue;
             }
             self.seen += 1;
-            if self.seen > MOST_ENTRIES {
+            if self.seen > self.place.means.most_entries() {
                 return Ok(());
             }
             let path = folder.join(name);
@@ -310,11 +311,11 @@ impl Place<'_> {
 
     /// Reads files, each by its path from the root without links.
     fn read(&self, found: &[Found<PathBuf>]) -> Reading {
-        budget::read((self.source, self.limits), found, FILES_PER_TASK, |files, meter| {
+        budget::read((self.source, self.means), found, FILES_PER_TASK, |files, meter| {
             let mut reading = Reading::nothing();
             let mut reader = Reader::new();
             for file in files {
-                match self.opened.bytes(&file.at) {
+                match self.opened.bytes(&file.at, meter.means().most_of_file()) {
                     Ok(bytes) => {
                         let text = Text::new((self.source, &file.shown), (Form::of(&file.shown), &bytes), meter);
                         reading.absorb(document::read(&text.indexed(self.indexer), &mut reader));
@@ -361,21 +362,21 @@ impl Opened {
         Ok((file, before))
     }
 
-    fn bytes(&self, path: &Path) -> Result<Vec<u8>, Trouble> {
+    fn bytes(&self, path: &Path, most: u64) -> Result<Vec<u8>, Trouble> {
         let missed = |error: std::io::Error| Trouble::Missed(said(&error));
         let (mut file, before) = self.file(path)?;
-        let too_large = || Trouble::Refused(format!("is larger than {MAX_FILE_BYTES} bytes"));
-        if before.len() > MAX_FILE_BYTES {
+        let too_large = || Trouble::Refused(format!("is larger than {most} bytes"));
+        if before.len() > most {
             return Err(too_large());
         }
         let mut bytes = Vec::with_capacity(usize::try_from(before.len()).unwrap_or(0) + 1);
-        (&mut file).take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes).map_err(missed)?;
+        (&mut file).take(most.saturating_add(1)).read_to_end(&mut bytes).map_err(missed)?;
         let after = file.metadata().map_err(missed)?;
         // Half of an old file and half of a new one can be good YAML.
         let stamp = |of: &Metadata| (of.len(), of.mtime(), of.mtime_nsec());
         let read = u64::try_from(bytes.len()).unwrap_or(u64::MAX);
         match () {
-            () if read > MAX_FILE_BYTES => Err(too_large()),
+            () if read > most => Err(too_large()),
             () if stamp(&before) != stamp(&after) || read != after.len() => {
                 Err(Trouble::Missed("it changed while it was read".to_owned()))
             }

@@ -25,7 +25,7 @@ use rayon::prelude::*;
 use super::again::Spot;
 use super::budget::Meter;
 use super::indexer::Indexer;
-use super::reading::{MOST_OF_FILE, Reading};
+use super::reading::{MOST_OF_FILE, Reading, SoFar};
 use super::sealed::{self, PartText, SealedFile, SealedPart, Written};
 use crate::harden::wiped;
 
@@ -93,9 +93,12 @@ pub(super) fn read(text: &Text<'_>, reader: &mut Reader) -> Reading {
 fn read_all(text: &Text<'_>, reader: &mut Reader) -> Reading {
     let mut reading = Reading::nothing();
     if text.meter.leaves_out() {
-        match text_of(text.bytes).ok().and_then(UnreadWords::of) {
-            Some(words) => reading.unread_words.push(words),
-            None => reading.complete = false,
+        let before = reading.so_far();
+        reading.unread_words.extend(text_of(text.bytes).ok().and_then(UnreadWords::of));
+        text.meter.holds(reading.held_since(before));
+        if reading.unread_words.is_empty() || text.meter.passed().is_some() {
+            reading.unread_words.clear();
+            reading.complete = false;
         }
         return reading;
     }
@@ -118,11 +121,12 @@ fn read_all(text: &Text<'_>, reader: &mut Reader) -> Reading {
             let mut broken = 0_usize;
             for value in values(words) {
                 reading.keep_first(MOST_OF_FILE);
+                text.meter.document();
                 if text.meter.is_too_much(value.text) {
-                    let finding = text.finding(value.line, value.column, "it may hold more values than a source may");
-                    reading.lacks(finding.help("Split it, exclude it, or raise limits.sources.nodes."));
+                    reading.lacks(text.too_much(value.line, value.column));
                     continue;
                 }
+                let before = reading.so_far();
                 match json::read(value.text, &mut reader.interner) {
                     Ok(node) if !text.meter.keeps(&node, value.text) => {}
                     Ok(node) => text.add(node, (value.line, value.line), (value.text, Written::Json), &mut reading),
@@ -138,6 +142,9 @@ fn read_all(text: &Text<'_>, reader: &mut Reader) -> Reading {
                     }
                     Err(flaw) => reading.lacks(text.unparsable(value.place(flaw))),
                 }
+                if !text.meter.holds(reading.held_since(before)) {
+                    break;
+                }
             }
         }
         Ok(words) => read_yaml(text, words, reader, &mut reading),
@@ -146,7 +153,8 @@ fn read_all(text: &Text<'_>, reader: &mut Reader) -> Reading {
 }
 
 fn read_yaml(text: &Text<'_>, words: &str, reader: &mut Reader, reading: &mut Reading) {
-    let mut documents: Vec<Document<'_>> = documents(words).collect();
+    // Even without the last one they are more than may be then: the file is left out.
+    let mut documents: Vec<Document<'_>> = documents(words).take(text.meter.most_documents()).collect();
     // A stream that ends within a line was cut short, and a value may have lost its tail: `hunter2`
     // cut to `hun` is still YAML. So its last document is not taken.
     let cut = (text.form == Form::Stream && !words.ends_with('\n')).then(|| documents.pop()).flatten();
@@ -201,6 +209,11 @@ impl Text<'_> {
         self.finding(line, column, what).help("Correct the document, or exclude the file if it is not a manifest.")
     }
 
+    fn too_much(&self, line: u32, column: u32) -> Finding {
+        let finding = self.finding(line, column, "it may hold more values than the run has memory for");
+        finding.help("Split it, exclude it, or raise limits.memory.")
+    }
+
     fn unparsable(&self, flaw: Flaw) -> Finding {
         self.wrong(flaw.line, flaw.column, flaw.what)
     }
@@ -228,6 +241,12 @@ impl Text<'_> {
     /// Reads documents, of whose faults so many are told at most.
     fn parse(&self, documents: &[Document<'_>], most: usize, reader: &mut Reader, reading: &mut Reading) {
         for document in documents {
+            let before = reading.so_far();
+            self.meter.document();
+            if self.meter.is_too_much(document.text) {
+                reading.lacks(self.too_much(document.line, 1));
+                continue;
+            }
             match reader.read(document) {
                 Ok(node) if !self.meter.keeps(&node, document.text) => {}
                 Ok(node) => {
@@ -235,6 +254,10 @@ impl Text<'_> {
                     self.add(node, lines, (document.text, Written::Yaml), reading);
                 }
                 Err(flaw) => self.lacks(document, flaw, reading),
+            }
+            // What costs too much is dropped: there is no use in more of it.
+            if !self.meter.holds(reading.held_since(before)) {
+                break;
             }
             reading.keep_first(most);
         }
@@ -249,6 +272,7 @@ impl Text<'_> {
         };
         let mut part = Reading::nothing();
         self.take(sealed::shortened(node), line, (text, first_line), None, &mut part);
+        self.meter.holds(part.held_since(SoFar::default()) + text.len());
         let documents = std::mem::take(&mut part.documents);
         reading.absorb(part);
         let again = self.indexer.and_then(|_| self.spot(text, written)).map(|spot| spot.text);

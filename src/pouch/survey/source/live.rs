@@ -152,11 +152,12 @@ impl Live {
         (asked.collect(), kinds.collect())
     }
 
-    /// Starts anew: finds out which cluster it is and what it serves.
+    /// Starts anew: finds out which cluster it is and what it serves. What is read of it may take so many bytes of memory.
     ///
     /// # Errors
     /// Where the cluster cannot be asked, or is not the kind of cluster that the configuration means.
-    pub fn begin(&mut self, fleet: &Fleet, source: &Source) -> Result<(), SourceError> {
+    pub fn begin(&mut self, fleet: &Fleet, source: &Source, memory: usize) -> Result<(), SourceError> {
+        self.cluster.set_room(memory);
         self.documents.clear();
         self.inquiry = Inquiry::default();
         self.lists.clear();

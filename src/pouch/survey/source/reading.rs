@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use pouch_core::config::{FileGlobs, Source, SourceLimits, SourcePlace};
+use pouch_core::config::{FileGlobs, Source, SourcePlace};
 use pouch_core::finding::{Code, Finding, Origin, Place};
 use pouch_core::name::SourceName;
 use pouch_core::node::Node;
@@ -14,13 +14,14 @@ use pouch_core::snapshot::{Admitted, FaultLine};
 use pouch_core::unread_words::UnreadWords;
 
 use super::again::{Files, Library, Spot};
+use super::budget::Means;
 use super::indexer::Indexer;
 use super::sealed::{self, SealedFile};
+use crate::child::Room;
 use crate::error::Failure;
 use crate::git;
 use crate::git::kept::Kept;
 use crate::git::program::Deadlines;
-use crate::scratch::NoScratch;
 use crate::survey::last::Last;
 
 /// The largest file or stream that is read, in bytes.
@@ -48,8 +49,10 @@ pub struct Given<'a> {
     pub deadlines: Deadlines,
     /// Set when the user asks pouch to stop: a running `git` is then ended.
     pub stop: Arc<AtomicBool>,
-    /// What the files of a source may cost.
-    pub limits: &'a SourceLimits,
+    /// What reading the source may cost.
+    pub means: Means<'a>,
+    /// What the `git` program may take of this machine.
+    pub room: Room,
     /// Finds what is kept of a remote repository, if anything may be.
     pub kept: &'a (dyn Fn(&str) -> Option<Kept> + Sync),
     /// What was read of earlier, of which nothing older is read.
@@ -83,6 +86,8 @@ pub struct Reading {
     others: usize,
     /// The lines of misplaced fields, by the document that has one.
     pub lines: BTreeMap<Origin, FaultLine>,
+    /// About how many bytes of memory all of it takes.
+    pub held: usize,
     /// How many documents are no objects: no `apiVersion` and `kind`, or ones that configure
     /// kustomize or pouch.
     pub skipped: usize,
@@ -92,6 +97,16 @@ pub struct Reading {
     pub revision: Option<String>,
     /// By which reference the commit was found, by its full name.
     pub reference: String,
+}
+
+/// The numbers of what a reading holds.
+#[derive(Clone, Copy, Default)]
+pub(super) struct SoFar {
+    documents: usize,
+    weighed: usize,
+    unread_words: usize,
+    findings: usize,
+    lines: usize,
 }
 
 impl Reading {
@@ -113,9 +128,38 @@ impl Reading {
         self.findings.extend(part.findings);
         self.others += part.others;
         self.lines.extend(part.lines);
+        self.held = self.held.saturating_add(part.held);
         self.skipped += part.skipped;
         self.complete &= part.complete;
         self.unread_words.extend(part.unread_words);
+    }
+
+    /// The numbers of what it holds by now.
+    pub(super) fn so_far(&self) -> SoFar {
+        let Self { documents, weighed, unread_words, findings, lines, .. } = self;
+        SoFar {
+            documents: documents.len(),
+            weighed: weighed.len(),
+            unread_words: unread_words.len(),
+            findings: findings.len(),
+            lines: lines.len(),
+        }
+    }
+
+    /// About how many bytes of memory are taken by what came since, and by what is made of it later.
+    pub(super) fn held_since(&self, before: SoFar) -> usize {
+        // Measured over 100,000 of each.
+        const DOCUMENT: usize = 4000;
+        const WEIGHED: usize = 1200;
+        const UNREAD: usize = 200;
+        const FINDING: usize = 600;
+        let documents = self.documents.get(before.documents..).unwrap_or_default();
+        let words = self.unread_words.get(before.unread_words..).unwrap_or_default();
+        let more = |now: usize, before: usize| now.saturating_sub(before);
+        documents.iter().map(|(document, _)| document.size().held() + DOCUMENT).sum::<usize>()
+            + words.iter().map(|words| words.held() + UNREAD).sum::<usize>()
+            + more(self.weighed.len(), before.weighed) * WEIGHED
+            + (more(self.findings.len(), before.findings) + more(self.lines.len(), before.lines)) * FINDING
     }
 
     /// Keeps the first faults of a file and the last one, which may say that the file was cut short; the others are counted.
@@ -194,13 +238,13 @@ pub struct SourceError {
     pub help: String,
     /// What is found.
     code: Code,
-    /// Whether it is for want of something on this machine, which no source can help.
-    pub is_of_this_machine: bool,
+    /// Whether this machine has too little of something, or this run: another source may have left more.
+    pub is_for_want_of_room: bool,
 }
 
 impl From<SourceError> for Failure {
     fn from(error: SourceError) -> Self {
-        match error.is_of_this_machine {
+        match error.is_for_want_of_room {
             true => Failure::failed(error.to_string(), error.help),
             false => Failure::unavailable(error.to_string(), error.help),
         }
@@ -225,7 +269,7 @@ impl SourceError {
             message: message.into(),
             help: help.into(),
             code: Code::UnavailableSource,
-            is_of_this_machine: false,
+            is_for_want_of_room: false,
         }
     }
 
@@ -234,9 +278,9 @@ impl SourceError {
         Self { code: Code::StaleSource, ..Self::new(name, message, help) }
     }
 
-    /// That there is no place, or no space, for temporary files.
-    pub(super) fn no_scratch(name: &SourceName, message: impl Into<String>) -> Self {
-        Self { is_of_this_machine: true, ..Self::new(name, message, NoScratch::HELP) }
+    /// That there is too little space for what is fetched of it, or too little memory.
+    pub(super) fn no_room(name: &SourceName, message: impl Into<String>, help: impl Into<String>) -> Self {
+        Self { is_for_want_of_room: true, ..Self::new(name, message, help) }
     }
 }
 

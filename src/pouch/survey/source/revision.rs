@@ -9,22 +9,24 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use pouch_core::config::{FileGlobs, SourceLimits};
+use pouch_core::config::FileGlobs;
 use pouch_core::finding::{Code, Finding};
 use pouch_core::name::SourceName;
 use pouch_core::stamp::SourceStamp;
 use pouch_core::yaml::alike::Reader;
 
 use super::again::{Files, parts_of};
-use super::budget::{self, Found};
+use super::budget::{self, Found, Means};
 use super::document::{self, Form, Text};
 use super::indexer::Indexer;
-use super::reading::{Filter, Given, MAX_FILE_BYTES, MOST_ENTRIES, Reading, SourceError, none_counts, whole};
+use super::reading::{Filter, Given, MAX_FILE_BYTES, Reading, SourceError, none_counts, whole};
+use crate::child::Room;
 use crate::git::descent::{self, DescentError};
 use crate::git::kept::Kept;
 use crate::git::objects::{self, Id, Kind, MOST_DEPTH, ObjectsError, Store};
+use crate::git::program::Wanting;
 use crate::git::{self, Address, program};
-use crate::scratch::Scratch;
+use crate::scratch::{NoScratch, Scratch};
 
 /// The most bytes that the files of one source sum to: one blob can stand in a tree a million times.
 const MOST_BYTES: u64 = 4 << 30;
@@ -54,6 +56,13 @@ pub struct Fetched {
     kept: Option<Kept>,
 }
 
+impl Fetched {
+    /// How many bytes it takes where temporary files are.
+    pub fn size(&self) -> u64 {
+        self.folder.size()
+    }
+}
+
 /// Fetches what [`read`] reads, where that is elsewhere and what the configuration asks for can be read at all.
 pub(super) fn fetch_ahead(
     source: &SourceName,
@@ -69,7 +78,7 @@ pub(super) fn fetch_ahead(
 fn fetch_all(source: &SourceName, wanted: &Wanted<'_>, at: &str, given: &Given<'_>) -> Result<Fetched, SourceError> {
     let identity = git::identity(wanted.repository);
     let (git, kept) = (git_of(given), (given.kept)(at));
-    let folder = fetch(source, at, wanted.reference, &git, kept.as_ref())?;
+    let folder = fetch(source, at, wanted.reference, (&git, given.room), kept.as_ref())?;
     // What cannot be read is told where it is read.
     let commit = objects::open(folder.path()).and_then(|store| store.commit(git::FETCHED));
     if let Ok(commit) = commit {
@@ -78,10 +87,10 @@ fn fetch_all(source: &SourceName, wanted: &Wanted<'_>, at: &str, given: &Given<'
             descent::comes_after_at(&git, at, &reference, (new, old), kept.as_ref()).map_err(|trouble| {
                 let message = format!("the history of {identity} cannot be fetched: {trouble}");
                 match &trouble {
-                    DescentError::Git(trouble) if !trouble.is_for_want_of_space() => {
-                        SourceError::new(source, message, trouble.help(at))
+                    DescentError::Git(trouble) => {
+                        failed(source, message, (trouble.help(at), trouble.wanting()), given.room)
                     }
-                    DescentError::Git(_) | DescentError::Scratch(_) => SourceError::no_scratch(source, message),
+                    DescentError::Scratch(_) => SourceError::no_room(source, message, NoScratch::HELP),
                 }
             })
         })?;
@@ -138,7 +147,7 @@ pub(super) fn read(
             // What is kept is damaged: once more, with all of it fetched.
             Some(kept) => {
                 kept.clear();
-                folder = fetch(source, &at, wanted.reference, &git, None)?;
+                folder = fetch(source, &at, wanted.reference, (&git, given.room), None)?;
             }
             None => {
                 let mut read = read?.0;
@@ -181,7 +190,7 @@ fn read_at(
     })?;
     let tree = Tree {
         source,
-        limits: given.limits,
+        means: given.means,
         indexer: given.indexer,
         store,
         commit,
@@ -249,10 +258,11 @@ fn fetch(
     source: &SourceName,
     remote: &str,
     reference: &str,
-    git: &program::Git,
+    (git, room): (&program::Git, Room),
     kept: Option<&Kept>,
 ) -> Result<Scratch, SourceError> {
-    let folder = Scratch::new().map_err(|error| SourceError::no_scratch(source, error.to_string()))?;
+    let no_scratch = |error: NoScratch| SourceError::no_room(source, error.to_string(), NoScratch::HELP);
+    let folder = Scratch::new().map_err(no_scratch)?;
     match git::fetch(git, remote, reference, folder.path(), kept) {
         Ok(()) => Ok(folder),
         Err(trouble) if trouble.is_for_want_of_a_reference() => {
@@ -260,24 +270,46 @@ fn fetch(
             Err(SourceError::new(source, message, objects::correct(&git::branches_and_tags(git, remote))))
         }
         Err(trouble) => {
-            let message = format!("{} cannot be fetched: {trouble}", git::identity(remote));
-            if trouble.is_for_want_of_space() {
-                return Err(SourceError::no_scratch(source, message));
-            }
-            Err(SourceError::new(source, message, trouble.help(remote)))
+            // Who may write no more is ended, and nobody says by what.
+            let is_full = room.file.is_some_and(|most| folder.size() >= most);
+            let message = match is_full {
+                true => format!("{} is too large to be fetched", git::identity(remote)),
+                false => format!("{} cannot be fetched: {trouble}", git::identity(remote)),
+            };
+            let wanting = if is_full { Some(Wanting::Space) } else { trouble.wanting() };
+            Err(failed(source, message, (trouble.help(remote), wanting), room))
         }
     }
 }
 
+/// A fetch that failed: `help` says what to do, unless it is for want of something.
+fn failed(source: &SourceName, message: String, (help, wanting): (String, Option<Wanting>), room: Room) -> SourceError {
+    let mebibytes = |bytes: u64| format!("{} MiB", bytes >> 20);
+    let help = match wanting {
+        None => return SourceError::new(source, message, help),
+        Some(Wanting::Space) => format!(
+            "What is fetched of it may take {} of `limits.space` where TMPDIR is: give it more, free some, or name less with \
+             `path`.",
+            room.file.map_or_else(|| "its part".to_owned(), mebibytes)
+        ),
+        Some(Wanting::Memory) => format!(
+            "Git may take {} of memory for it: give the run more, or see what is so large in the repository.",
+            room.memory.map_or_else(|| "its part".to_owned(), mebibytes),
+        ),
+    };
+    SourceError::no_room(source, message, help)
+}
+
 /// The program git, for all that one source is asked for together.
 fn git_of(given: &Given<'_>) -> program::Git {
-    program::git(given.environment).within_in_all(given.deadlines).stopped_by(given.stop.clone())
+    let git = program::git(given.environment).within_in_all(given.deadlines).stopped_by(given.stop.clone());
+    git.with_room(given.room)
 }
 
 /// A folder of a commit.
 struct Tree<'a> {
     source: &'a SourceName,
-    limits: &'a SourceLimits,
+    means: Means<'a>,
     indexer: Option<&'a Indexer<'a>>,
     store: &'a Store,
     commit: Id,
@@ -316,8 +348,9 @@ impl Tree<'_> {
                 }
             };
             seen += entries.len();
-            if seen > MOST_ENTRIES {
-                let message = format!("{} holds more than {MOST_ENTRIES} files and folders", self.show(""));
+            let most = self.means.most_entries();
+            if seen > most {
+                let message = format!("{} holds more than {most} files and folders", self.show(""));
                 let finding = Finding::new(Code::RefusedFile, message).at(&whole(self.source));
                 reading.lacks(finding.help("Name a folder further down, or exclude folders."));
                 break;
@@ -434,13 +467,17 @@ impl Tree<'_> {
 
     fn read(&self, found: &[Found<Id>]) -> Reading {
         let (source, place, damage, indexer) = (self.source, self.store.path(), &self.damage, self.indexer);
-        let mut reading = budget::read((source, self.limits), found, FILES_PER_TASK, |files, meter| {
+        let mut reading = budget::read((source, self.means), found, FILES_PER_TASK, |files, meter| {
             let mut reading = Reading::nothing();
             let mut reader = Reader::new();
             // A repository belongs to one thread.
             let store = objects::open(place);
             for file in files {
-                match store.as_ref().map_err(Clone::clone).and_then(|store| store.blob(file.at, MAX_FILE_BYTES)) {
+                match store
+                    .as_ref()
+                    .map_err(Clone::clone)
+                    .and_then(|store| store.blob(file.at, meter.means().most_of_file()))
+                {
                     Ok(bytes) => {
                         let text = Text::new((source, &file.shown), (Form::of(&file.shown), &bytes), meter);
                         reading.absorb(document::read(&text.indexed(indexer), &mut reader));

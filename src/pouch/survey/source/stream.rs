@@ -7,16 +7,15 @@ use std::io::Read;
 use std::ops::Range;
 use std::sync::Arc;
 
-use pouch_core::config::SourceLimits;
 use pouch_core::finding::{Code, Finding};
 use pouch_core::name::SourceName;
 use pouch_core::yaml::alike::Reader;
 
 use super::again::{Files, parts_of};
-use super::budget::Meter;
+use super::budget::{Means, Meter};
 use super::document::{self, Form, Text};
 use super::indexer::Indexer;
-use super::reading::{MAX_FILE_BYTES, Reading, SourceError, whole};
+use super::reading::{Reading, SourceError, whole};
 use crate::error::said;
 
 /// What standard input is called in origins.
@@ -26,10 +25,10 @@ const PATH: &str = "<stdin>";
 pub(super) fn read(
     source: &SourceName,
     input: impl Read,
-    limits: &SourceLimits,
+    means: Means<'_>,
     indexer: Option<&Indexer<'_>>,
 ) -> Result<Reading, SourceError> {
-    let most = u64::try_from(limits.bytes).unwrap_or(u64::MAX).min(MAX_FILE_BYTES);
+    let most = u64::try_from(means.limits.bytes).unwrap_or(u64::MAX).min(means.most_of_file());
     let mut bytes = Vec::new();
     if let Err(error) = input.take(most.saturating_add(1)).read_to_end(&mut bytes) {
         let help = "Check whether the program that writes to standard input failed.";
@@ -47,11 +46,12 @@ pub(super) fn read(
         reading.lacks(finding.at(&whole(source)).help(help));
         return Ok(reading);
     }
-    let meter = Meter::new(limits);
+    let meter = Meter::new(means);
     let path = Arc::from(PATH);
     let text = Text::new((source, &path), (Form::Stream, &bytes), &meter).indexed(indexer);
     let mut reading = document::read(&text, &mut Reader::new());
     let Some(passed) = meter.passed() else {
+        reading.held = meter.held().saturating_add(bytes.len());
         reading.file(Bytes(bytes));
         return Ok(reading);
     };
@@ -72,16 +72,16 @@ impl Files for Bytes {
 
 #[cfg(test)]
 mod tests {
+    use pouch_core::config::SourceLimits;
+
     use super::*;
     use crate::survey::source::tests::summary;
 
+    const ALL: Means<'_> = Means { limits: &SourceLimits::DEFAULT, memory: usize::MAX };
+
     #[track_caller]
     fn check(input: &str, expect: &str) {
-        assert_eq!(
-            summary(&read(&"s".into(), input.as_bytes(), &SourceLimits::DEFAULT, None).unwrap()),
-            expect,
-            "{input:?}"
-        );
+        assert_eq!(summary(&read(&"s".into(), input.as_bytes(), ALL, None).unwrap()), expect, "{input:?}");
     }
 
     const A: &str = "apiVersion: v1\nkind: Secret\nmetadata: {name: a}\n";
@@ -118,15 +118,18 @@ mod tests {
 
     #[test]
     fn a_stream_that_is_too_long_or_fails_is_unreachable() {
-        let limits = |bytes| SourceLimits { bytes, ..SourceLimits::DEFAULT };
-        assert!(read(&"s".into(), A.as_bytes(), &limits(47), None).is_err());
-        assert!(read(&"s".into(), A.as_bytes(), &limits(48), None).is_ok());
+        let is_read = |bytes, memory| {
+            let limits = SourceLimits { bytes, ..SourceLimits::DEFAULT };
+            read(&"s".into(), A.as_bytes(), Means { limits: &limits, memory }, None).is_ok()
+        };
+        assert!(!is_read(47, usize::MAX) && is_read(48, usize::MAX));
+        assert!(!is_read(48, 4 * 47) && is_read(48, 4 * 48));
         struct Failing;
         impl Read for Failing {
             fn read(&mut self, _: &mut [u8]) -> std::io::Result<usize> {
                 Err(std::io::ErrorKind::ConnectionReset.into())
             }
         }
-        assert!(read(&"s".into(), Failing, &SourceLimits::DEFAULT, None).is_err());
+        assert!(read(&"s".into(), Failing, ALL, None).is_err());
     }
 }

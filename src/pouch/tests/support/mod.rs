@@ -9,6 +9,7 @@ pub mod choir;
 pub mod chromium;
 pub mod fleet;
 pub mod githttp;
+pub mod group;
 pub mod nodes;
 pub mod origin;
 pub mod peak;

@@ -117,6 +117,33 @@ fn write_all(folder: &Path, files: &[(&str, String)]) {
     }
 }
 
+#[test]
+fn contents_that_do_not_fit_are_left_to_those_who_want_most() {
+    let tree = Tree::new();
+    let files = [
+        ("large.yaml", secret("large", &"x".repeat(10_000))),
+        ("one.yaml", secret("one", "a")),
+        ("two.yaml", secret("two", "b")),
+    ];
+    write_all(&tree.path().join("manifests"), &files);
+    let fleet = tree.fleet();
+    let (snapshot, library) = tree.read(&fleet, true);
+    let (library, keys) = (library.unwrap(), aside(&snapshot));
+    let read = |memory: usize| {
+        let (again, taken) = library.read((&fleet, &snapshot, 0), &keys, memory);
+        assert!(again.len() == 3 && taken <= memory);
+        let name = |(key, read): &Again| read.is_ok().then(|| key.name.to_string());
+        let why = again.iter().find_map(|(_, read)| read.as_ref().err().map(|reason| reason.why.clone()));
+        (again.iter().filter_map(name).collect::<Vec<_>>().join(" "), why.unwrap_or_default())
+    };
+    let (small, why) = read(20_000);
+    assert_eq!(small, "one two");
+    assert!(why.contains("large.yaml takes more memory than there is for its source"), "{why}");
+    assert_eq!(read(0).0, "");
+    let (all, why) = read(40_000);
+    assert_eq!((all.split(' ').count(), why), (3, String::new()), "the control has room for all");
+}
+
 /// Whatever happens to a file between the two readings, what it held is not read, and everything else is.
 #[test]
 fn what_changed_since_it_was_indexed_is_not_read() {
@@ -140,7 +167,7 @@ fn what_changed_since_it_was_indexed_is_not_read() {
         for (what, change) in CHANGES {
             write_all(&folder, &files);
             change(&folder.join(name), text);
-            for (key, read) in library.read((&fleet, &snapshot, 0), &keys) {
+            for (key, read) in library.read((&fleet, &snapshot, 0), &keys, usize::MAX).0 {
                 let held = snapshot.get(&key).unwrap();
                 let is_changed = what != "nothing" && of_file(held, name).is_some();
                 match read {
@@ -280,7 +307,8 @@ proptest! {
         prop_assert_eq!(all(&whole), all(&indexed));
         let keys = aside(&indexed);
         if let Some(library) = library {
-            let again = library.read((&fleet, &indexed, 0), &keys);
+            let (again, taken) = library.read((&fleet, &indexed, 0), &keys, usize::MAX);
+            prop_assert!(taken > 0 || keys.is_empty());
             prop_assert_eq!(again.len(), keys.len());
             prop_assert!(again.iter().all(|(_, read)| read.is_ok()), "{:?}", again.iter().find_map(|(_, read)| read.as_ref().err()));
             indexed.take_again(again);

@@ -4,6 +4,7 @@ use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 
 use super::*;
+use crate::survey::source::MAX_FILE_BYTES;
 use crate::survey::source::tests::{default_globs, given, globs, secret, summary};
 
 /// A folder `src` in a temporary one; beside it lies a file that no reading may reach.

@@ -1,10 +1,11 @@
 use pouch_core::config::SourceLimits;
 
 use super::*;
+use crate::survey::source::Means;
 use crate::survey::source::tests::summary;
 
 fn parse(form: Form, bytes: &[u8]) -> Reading {
-    let meter = Meter::new(&SourceLimits::DEFAULT);
+    let meter = Meter::new(Means { limits: &SourceLimits::DEFAULT, memory: usize::MAX });
     read(&Text::new((&"s".into(), &Arc::from("f")), (form, bytes), &meter), &mut Reader::new())
 }
 

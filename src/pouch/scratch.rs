@@ -140,10 +140,10 @@ impl Space {
     /// Looks where temporary files are made; none if the system does not say.
     pub fn of_system() -> Option<Self> {
         // <https://www.man7.org/linux/man-pages/man2/statfs.2.html>
-        const TMPFS: i64 = 0x0102_1994;
-        let found = rustix::fs::statfs(&std::env::temp_dir()).ok()?;
+        const TMPFS: rustix::fs::FsWord = 0x0102_1994;
+        let found = rustix::fs::statfs(std::env::temp_dir()).ok()?;
         let free = found.f_bavail.saturating_mul(u64::try_from(found.f_bsize).ok()?);
-        Some(Self { free, is_memory: i64::from(found.f_type) == TMPFS })
+        Some(Self { free, is_memory: found.f_type == TMPFS })
     }
 }
 

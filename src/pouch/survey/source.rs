@@ -13,6 +13,7 @@ mod directory;
 mod document;
 mod indexer;
 pub mod live;
+mod means;
 mod reading;
 mod revision;
 mod sealed;
@@ -22,9 +23,9 @@ use pouch_core::config::{Source, SourcePlace};
 use pouch_core::stamp::SourceStamp;
 
 pub use self::again::{Again, Library, Texts};
-pub use self::budget::Means;
 pub use self::indexer::Indexer;
-pub use self::reading::{Given, MAX_FILE_BYTES, Reading, SourceError};
+pub use self::means::{MAX_FILE_BYTES, Means};
+pub use self::reading::{Given, Reading, SourceError};
 pub use self::revision::Fetched;
 pub use self::sealed::SealedFile;
 use crate::git;
@@ -86,8 +87,7 @@ mod tests {
 
     use super::reading::Filter;
     use super::*;
-    use crate::child::Room;
-    use crate::git::program::Deadlines;
+    use crate::git::program::{Deadlines, Room};
 
     /// One line per object (`kind name origin`) and per finding (`code origin`), then what is special.
     pub(super) fn summary(reading: &Reading) -> String {

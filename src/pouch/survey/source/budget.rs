@@ -7,13 +7,13 @@
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 
-use pouch_core::config::SourceLimits;
 use pouch_core::finding::{Code, Finding};
 use pouch_core::name::SourceName;
 use pouch_core::node::{Node, Size, VALUE_BYTES, values_at_most};
 use rayon::prelude::*;
 
-use super::reading::{MAX_FILE_BYTES, MOST_ENTRIES, Reading, start_of};
+use super::means::Means;
+use super::reading::{Reading, start_of};
 use crate::harden::wiped;
 
 /// The setting for the memory that all sources share.
@@ -27,29 +27,6 @@ const MOST_MEASURED: usize = 4;
 
 /// Beyond so many files that are left out, what they might hold is not told apart.
 const MOST_TOLD_APART: usize = 1000;
-
-/// What reading one source may cost.
-#[derive(Clone, Copy)]
-pub struct Means<'l> {
-    /// What its files may cost, however much memory there is.
-    pub limits: &'l SourceLimits,
-    /// The memory that what is read of it may take, in bytes.
-    pub memory: usize,
-}
-
-impl Means<'_> {
-    /// The largest file that is read, in bytes: several may be at hand at once, as text and as what it says.
-    pub(super) fn most_of_file(self) -> u64 {
-        u64::try_from(self.memory / 4).unwrap_or(u64::MAX).min(MAX_FILE_BYTES)
-    }
-
-    /// The most files, folders and links that are looked at.
-    pub(super) fn most_entries(self) -> usize {
-        /// What one takes with its path and what is found of it.
-        const ENTRY: usize = 400;
-        (self.memory / ENTRY).min(MOST_ENTRIES)
-    }
-}
 
 /// What a part of a source costs.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
@@ -284,6 +261,7 @@ pub(super) fn read<T: Sync>(
 
 #[cfg(test)]
 mod tests {
+    use pouch_core::config::SourceLimits;
     use pouch_core::yaml::alike::Reader;
 
     use super::*;

@@ -29,8 +29,9 @@ use pouch_core::yaml::read::{self as yaml, Document};
 use rayon::prelude::*;
 
 use super::again::{Texts, document};
-use super::budget::{Means, Meter};
+use super::budget::Meter;
 use super::document::{Form, Text};
+use super::means::Means;
 use super::reading::Reading;
 use super::sealed::{SealedFile, SealedPart, Written};
 use crate::age::{AgeError, Identities};

@@ -23,9 +23,10 @@ use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, openat, statat};
 use rustix::io::Errno;
 
 use super::again::Files;
-use super::budget::{self, Found, Means};
+use super::budget::{self, Found};
 use super::document::{self, Form, Text};
 use super::indexer::Indexer;
+use super::means::Means;
 use super::reading::{Filter, Given, Reading, SourceError, none_counts, whole};
 use crate::error::said;
 use crate::git::objects::{self, MOST_DEPTH};

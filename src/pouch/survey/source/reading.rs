@@ -14,24 +14,18 @@ use pouch_core::snapshot::{Admitted, FaultLine};
 use pouch_core::unread_words::UnreadWords;
 
 use super::again::{Files, Library, Spot};
-use super::budget::Means;
+
 use super::indexer::Indexer;
+use super::means::Means;
 use super::sealed::{self, SealedFile};
-use crate::child::Room;
 use crate::error::Failure;
 use crate::git;
 use crate::git::kept::Kept;
-use crate::git::program::Deadlines;
+use crate::git::program::{Deadlines, Room};
 use crate::survey::last::Last;
-
-/// The largest file or stream that is read, in bytes.
-pub const MAX_FILE_BYTES: u64 = 1 << 30;
 
 /// The most faults of one file that are told one by one.
 pub(super) const MOST_OF_FILE: usize = 1000;
-
-/// The most files, folders and links of one source that are looked at.
-pub(super) const MOST_ENTRIES: usize = 1_000_000;
 
 /// What reading a source depends on beside the source itself.
 #[derive(Clone)]

@@ -12,9 +12,10 @@ use pouch_core::name::SourceName;
 use pouch_core::yaml::alike::Reader;
 
 use super::again::{Files, parts_of};
-use super::budget::{Means, Meter};
+use super::budget::Meter;
 use super::document::{self, Form, Text};
 use super::indexer::Indexer;
+use super::means::Means;
 use super::reading::{Reading, SourceError, whole};
 use crate::error::said;
 

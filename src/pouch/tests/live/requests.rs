@@ -219,3 +219,41 @@ fn no_more_than_32_requests_are_open() {
         assert!(event["seconds"].as_f64().is_some_and(|seconds| seconds > 0.0), "{event}");
     }
 }
+
+/// A cluster may hold whatever its writers like; what it takes of a run's memory has a bound, and others go on.
+#[test]
+fn a_cluster_that_holds_more_than_there_is_memory_for_is_unread() {
+    let Some(ground) = Ground::new() else { return };
+    let many: Vec<_> = (0..40)
+        .map(|n| secret("team-b", &format!("s{n}"), &serde_json::json!({"a": "x".repeat(4000)})))
+        .flat_map(|made| {
+            [credential("team-b", made["metadata"]["name"].as_str().unwrap(), "eu", &reference(&made)), made]
+        })
+        .collect();
+    ground.apply(&[namespace("team-b")]);
+    ground.apply(&many);
+    let other = [secret("team-a", "own", &serde_json::json!({"a": "b"}))];
+    let own = credential("team-a", "own", "eu", &reference(&other[0]));
+    let files: Vec<String> = other.iter().chain([&own]).map(ToString::to_string).collect();
+    fs::create_dir_all(ground.path("files")).unwrap();
+    ground.write("files/all.yaml", &files.join("\n---\n"));
+    let sources = "[{name: platform, directory: {path: files}, provides: {namespaces: [team-a], clusterScoped: true}}, \
+                   {name: mgmt, cluster: {context: admin}, provides: {namespaces: [team-b]}}]";
+    let proxy = Proxy::to(ground.server.endpoint("admin"));
+    let kubeconfig = ground.path("kubeconfig-proxy");
+    proxy.kubeconfig(&kubeconfig, "admin");
+    let render = |memory: &str, code: i32| {
+        let config = ground.config("pouch.yaml", sources, &format!("limits: {{memory: {memory}}}\n"));
+        ground.render(&config, &kubeconfig, "out", &[]).exits(code)
+    };
+    // Credentials that are listed alone, then Secrets that are asked for by name.
+    for memory in ["64Ki", "256Ki"] {
+        let said = render(memory, 3).stderr;
+        assert!(said.contains("takes more memory than this run has for it"), "{memory}: {said}");
+        assert!(ground.path("out/regions/eu/core/secrets/team-a/own.sops.yaml").is_file(), "{memory}");
+        assert!(!ground.path("out/regions/eu/core/secrets/team-b").exists(), "{memory}");
+    }
+    // The control: with more memory all of it is read.
+    render("64Mi", 0);
+    assert!(ground.path("out/regions/eu/core/secrets/team-b/s39.sops.yaml").is_file());
+}

@@ -1,0 +1,32 @@
+//! Means: what reading one source may cost.
+
+use pouch_core::config::SourceLimits;
+
+/// The largest file or stream that is read, in bytes.
+pub const MAX_FILE_BYTES: u64 = 1 << 30;
+
+/// The most files, folders and links of one source that are looked at.
+const MOST_ENTRIES: usize = 1_000_000;
+
+/// What reading one source may cost.
+#[derive(Clone, Copy)]
+pub struct Means<'l> {
+    /// What its files may cost, however much memory there is.
+    pub limits: &'l SourceLimits,
+    /// The memory that what is read of it may take, in bytes.
+    pub memory: usize,
+}
+
+impl Means<'_> {
+    /// The largest file that is read, in bytes: several may be at hand at once, as text and as what it says.
+    pub(super) fn most_of_file(self) -> u64 {
+        u64::try_from(self.memory / 4).unwrap_or(u64::MAX).min(MAX_FILE_BYTES)
+    }
+
+    /// The most files, folders and links that are looked at.
+    pub(super) fn most_entries(self) -> usize {
+        /// What one takes with its path and what is found of it.
+        const ENTRY: usize = 400;
+        (self.memory / ENTRY).min(MOST_ENTRIES)
+    }
+}

@@ -35,11 +35,12 @@ use pouch_core::stamp::{SourceStamp, Stamp};
 use pouch_core::world::looks::Looks;
 use pouch_core::world::{Facts, World};
 
+use crate::child::Room;
 use crate::cluster::request::Resource;
 use crate::cluster::{Cluster, Wanted};
 use crate::error::Failure;
 use crate::git::kept::Kept;
-use crate::git::program::{Deadlines, Room};
+use crate::git::program::Deadlines;
 use crate::session::Session;
 pub use asking::Libraries;
 use asking::{Sources, ask};

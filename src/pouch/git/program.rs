@@ -19,8 +19,8 @@ use super::address::{Address, address};
 use super::objects;
 use super::words::{self, Words};
 use crate::ambient::Timer;
-pub use crate::child::Room;
-use crate::child::{self, Bounds, ChildError, ChildResult};
+
+use crate::child::{self, Bounds, ChildError, ChildResult, Room};
 use crate::error::said;
 use crate::scratch::{NoScratch, Scratch};
 

@@ -6,7 +6,7 @@
 
 use pouch_core::config::{Bytes, Fleet};
 
-use crate::git::program::Room;
+use crate::child::Room;
 use crate::scratch::Space;
 use crate::session::Session;
 

@@ -87,7 +87,8 @@ mod tests {
 
     use super::reading::Filter;
     use super::*;
-    use crate::git::program::{Deadlines, Room};
+    use crate::child::Room;
+    use crate::git::program::Deadlines;
 
     /// One line per object (`kind name origin`) and per finding (`code origin`), then what is special.
     pub(super) fn summary(reading: &Reading) -> String {

@@ -371,9 +371,9 @@ impl Live {
             let answer = |key| (key, Answer::Unread(reason.clone()));
             return Ok(keys.into_iter().map(answer).collect());
         };
-        self.order.push((kind.clone(), keys.clone()));
-        let got = self.cluster.get(&resource, keys, Portion::Whole, seen);
+        let got = self.cluster.get(&resource, keys.clone(), Portion::Whole, seen);
         let got = got.map_err(|broken| self.unreachable(&resource.name(), &broken))?;
+        self.order.push((kind.clone(), keys));
         let mut answers = Vec::with_capacity(got.len());
         for (key, got) in got {
             answers.push(match got {

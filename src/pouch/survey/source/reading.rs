@@ -18,10 +18,11 @@ use super::again::{Files, Library, Spot};
 use super::indexer::Indexer;
 use super::means::Means;
 use super::sealed::{self, SealedFile};
+use crate::child::Room;
 use crate::error::Failure;
 use crate::git;
 use crate::git::kept::Kept;
-use crate::git::program::{Deadlines, Room};
+use crate::git::program::Deadlines;
 use crate::survey::last::Last;
 
 /// The most faults of one file that are told one by one.

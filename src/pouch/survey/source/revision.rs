@@ -21,10 +21,11 @@ use super::document::{self, Form, Text};
 use super::indexer::Indexer;
 use super::means::{MAX_FILE_BYTES, Means};
 use super::reading::{Filter, Given, Reading, SourceError, none_counts, whole};
+use crate::child::Room;
 use crate::git::descent::{self, DescentError};
 use crate::git::kept::Kept;
 use crate::git::objects::{self, Id, Kind, MOST_DEPTH, ObjectsError, Store};
-use crate::git::program::{Room, Wanting};
+use crate::git::program::Wanting;
 use crate::git::{self, Address, program};
 use crate::scratch::{NoScratch, Scratch};
 

@@ -85,7 +85,7 @@ fn files_that_take_more_memory_than_their_source_may_stop_no_other() {
     let mut many = String::new();
     for number in 0..4000 {
         let name = format!("n{number}");
-        write!(many, "{}---\n", credential("eu", "eu-flood", &name, ["v1", "Secret", &name])).unwrap();
+        writeln!(many, "{}---", credential("eu", "eu-flood", &name, ["v1", "Secret", &name])).unwrap();
     }
     teams.fleet.write("team/many.yaml", many);
     change(&teams, "second");

@@ -5,6 +5,7 @@
 
 mod address;
 pub mod ancestors;
+mod below;
 pub mod commits;
 pub mod descent;
 mod header;
@@ -29,6 +30,12 @@ pub const FETCHED: &str = "refs/pouch/fetched";
 /// Options of every fetch: nothing but what is asked for, and a word now and then of how far it is.
 const OPTIONS: [&str; 4] = ["--progress", "--no-tags", "--no-recurse-submodules", "--no-auto-maintenance"];
 
+/// The option of a fetch that leaves all files out. A server that cannot do so sends them.
+const WITHOUT_FILES: &str = "--filter=blob:none";
+
+/// The number of objects that one run of git is asked for: their ids are arguments, whose length systems bound.
+const MOST_IDS: usize = 8192;
+
 /// Fetches one reference or commit of a remote repository, without its history, into a new bare repository. Objects
 /// that are kept are not fetched again.
 ///
@@ -41,29 +48,47 @@ pub fn fetch(
     into: &Path,
     kept: Option<&Kept>,
 ) -> Result<(), program::GitError> {
+    fetch_below(git, remote, named, "", into, kept)
+}
+
+/// Fetches the same with all of its folders, but of its files only those at `path`, which is empty for all of them.
+///
+/// # Errors
+/// As [`program::Git::run`]. It may fail where [`fetch`] does not: a server may refuse to leave files out, or to send those.
+pub fn fetch_below(
+    git: &program::Git,
+    remote: &str,
+    named: &str,
+    path: &str,
+    into: &Path,
+    kept: Option<&Kept>,
+) -> Result<(), program::GitError> {
     let reference = &*full(named);
+    // Git asks for nothing by itself that was left out, whatever a server sends.
+    let git = &git.clone().seeing("GIT_NO_LAZY_FETCH", "1");
     git.make(into)?;
     let is_here = |kept: &Kept| is_commit_id(reference) && borrow(into, reference, (reference, FETCHED), kept);
     if kept.is_some_and(is_here) {
         return Ok(());
     }
-    fetch_made(git, remote, reference, into, kept)
+    fetch_made(git, remote, reference, path, into, kept)
 }
 
 fn fetch_made(
     git: &program::Git,
     remote: &str,
     reference: &str,
+    path: &str,
     into: &Path,
     kept: Option<&Kept>,
 ) -> Result<(), program::GitError> {
-    let Some(kept) = kept else { return fetch_into(git, remote, reference, into) };
+    let Some(kept) = kept else { return fetch_into(git, remote, reference, path, into) };
     let is_lent = kept.lend(into);
-    match fetch_into(git, remote, reference, into) {
+    match fetch_into(git, remote, reference, path, into) {
         // It may be for what was lent. Where it works without, it was.
         Err(program::GitError::Failed { .. }) if is_lent => {
             Kept::take_back(into);
-            fetch_into(git, remote, reference, into)?;
+            fetch_into(git, remote, reference, path, into)?;
             kept.clear();
         }
         done => done?,
@@ -167,25 +192,56 @@ fn missing(reference: &str) -> program::GitError {
     program::GitError::Failed { command: "fetch".to_owned(), words: format!("couldn't find remote ref {reference}") }
 }
 
-fn fetch_into(git: &program::Git, remote: &str, reference: &str, into: &Path) -> Result<(), program::GitError> {
+fn fetch_into(
+    git: &program::Git,
+    remote: &str,
+    reference: &str,
+    path: &str,
+    into: &Path,
+) -> Result<(), program::GitError> {
     let one = format!("+{reference}:{FETCHED}");
-    let shallow: Vec<&str> = OPTIONS.into_iter().chain(["--depth=1"]).collect();
+    let without_files = (!path.is_empty()).then_some(WITHOUT_FILES);
+    let shallow: Vec<&str> = OPTIONS.into_iter().chain(["--depth=1"]).chain(without_files).collect();
     match git.run(Some(into), "fetch", &shallow, &[remote.as_ref(), one.as_ref()]) {
-        // Not every server gives a commit by its id: fetch all branches and tags, and look for it there.
-        Err(program::GitError::Failed { .. }) if is_commit_id(reference) => {
+        // Not every server gives a commit by its id: fetch all branches and tags, and look for it there. Such a one gives no
+        // file by its id either.
+        Err(program::GitError::Failed { .. }) if is_commit_id(reference) && path.is_empty() => {
             let everything = ["+refs/heads/*:refs/pouch/heads/*", "+refs/tags/*:refs/pouch/tags/*"];
             let operands: Vec<&std::ffi::OsStr> =
                 std::iter::once(remote).chain(everything).map(std::ffi::OsStr::new).collect();
             git.run(Some(into), "fetch", &OPTIONS, &operands)?;
             let commit = format!("{reference}^{{commit}}");
-            git.run(Some(into), "update-ref", &[], &[FETCHED.as_ref(), commit.as_ref()]).map(|_| ())
+            git.run(Some(into), "update-ref", &[], &[FETCHED.as_ref(), commit.as_ref()])?;
         }
         Ok(_) if !is_commit_id(reference) && !address::is_fetched(reference, &fetch_head(into)) => {
-            Err(missing(reference))
+            return Err(missing(reference));
         }
-        Err(error @ program::GitError::Failed { .. }) => git.expects_git(remote).and(Err(error)),
-        done => done.map(|_| ()),
+        Err(error @ program::GitError::Failed { .. }) => return git.expects_git(remote).and(Err(error)),
+        done => _ = done?,
     }
+    match path {
+        "" => Ok(()),
+        path => fetch_left_out(git, remote, path, into),
+    }
+}
+
+/// Fetches the files at a path of what was fetched, as far as they were left out.
+fn fetch_left_out(git: &program::Git, remote: &str, path: &str, into: &Path) -> Result<(), program::GitError> {
+    let left_out = objects::open(into).and_then(|store| below::left_out(&store, FETCHED, path));
+    let failed = |trouble: objects::ObjectsError| program::GitError::Failed {
+        command: "fetch".to_owned(),
+        words: trouble.to_string(),
+    };
+    let ids: Vec<String> = left_out.map_err(failed)?.iter().map(ToString::to_string).collect();
+    // What is there is told to no server, which would take it for all that belongs to it.
+    let git = git.clone().with("fetch.negotiationAlgorithm=noop");
+    let options: Vec<&str> = OPTIONS.into_iter().chain(["--no-write-fetch-head", WITHOUT_FILES]).collect();
+    for some in ids.chunks(MOST_IDS) {
+        let operands: Vec<&std::ffi::OsStr> =
+            std::iter::once(remote).chain(some.iter().map(String::as_str)).map(std::ffi::OsStr::new).collect();
+        git.run(Some(into), "fetch", &options, &operands)?;
+    }
+    Ok(())
 }
 
 /// What git notes of the references that it fetched.

@@ -43,6 +43,13 @@ const NEW: &str = ".new-";
 /// What the folder is called in which objects are put together, before random letters.
 const TOGETHER: &str = "again-";
 
+/// The name under which is kept what is fetched of a remote repository with no files but those below a path; an empty path
+/// is the whole of it.
+pub fn below(remote: &str, path: &str) -> String {
+    // No remote has a second line.
+    if path.is_empty() { remote.to_owned() } else { format!("{remote}\n{path}") }
+}
+
 /// What is kept of one remote repository.
 pub struct Kept {
     folder: PathBuf,
@@ -121,6 +128,11 @@ impl Kept {
         if tips.is_empty() || !objects.is_dir() {
             return Ok(false);
         }
+        // Git puts no packs together of which files were left out: they are fetched again, once no other run borrows them.
+        let Packs { count, are_parts } = self.packs();
+        if count > MOST_PACKS && are_parts && self.locked_alone() {
+            return Err(Unusable);
+        }
         // Only git writes these, and not here.
         _ = fs::remove_dir_all(objects.join("info"));
         fs::create_dir_all(into.join("objects").join("info"))?;
@@ -146,7 +158,7 @@ impl Kept {
         shallow.lines().filter(is_there).map(|id| format!("{id}\n")).collect()
     }
 
-    /// Keeps the objects of the repository at `from`, all of what `id` reaches, which stood at `reference`.
+    /// Keeps the objects of the repository at `from`, all of what is wanted of `id`, which stood at `reference`.
     pub fn keep(&self, git: &Git, from: &Path, reference: &str, id: &str) {
         if self.keep_all(git, from, reference, id).is_ok() {
             return;
@@ -186,8 +198,8 @@ impl Kept {
             return Ok(());
         }
         self.note(from, reference, id)?;
-        let packs = fs::read_dir(target.join("pack")).map_or(0, |files| files.flatten().filter(is_pack).count());
-        if packs > MOST_PACKS && self.locked_alone() {
+        let Packs { count, are_parts } = self.packs();
+        if count > MOST_PACKS && !are_parts && self.locked_alone() {
             let put_together = self.put_together(git);
             _ = flock(&self.lock, FlockOperation::NonBlockingLockShared);
             put_together?;
@@ -199,6 +211,15 @@ impl Kept {
             }
         }
         Ok(())
+    }
+
+    fn packs(&self) -> Packs {
+        let mut packs = Packs::default();
+        for file in fs::read_dir(self.folder.join("objects").join("pack")).into_iter().flatten().flatten() {
+            packs.count += usize::from(is_file_of(&file, "pack"));
+            packs.are_parts |= is_file_of(&file, "promisor");
+        }
+        packs
     }
 
     /// Writes down what was fetched, and where its history ends.
@@ -289,6 +310,14 @@ impl Kept {
     }
 }
 
+/// The packs that are kept.
+#[derive(Default)]
+struct Packs {
+    count: usize,
+    /// True if git noted of one that objects may be left out.
+    are_parts: bool,
+}
+
 /// Why what is kept cannot be used; nobody is told more.
 struct Unusable;
 
@@ -322,8 +351,8 @@ fn put(folder: &Path, path: &Path, make: impl FnOnce(&Path) -> io::Result<()>) -
     made.persist(path).map_err(|error| error.error)
 }
 
-fn is_pack(file: &fs::DirEntry) -> bool {
-    file.path().extension().is_some_and(|ending| ending == "pack")
+fn is_file_of(file: &fs::DirEntry, kind: &str) -> bool {
+    file.path().extension().is_some_and(|ending| ending == kind)
 }
 
 /// The text of a file of our own; empty where there is none, or it is no such file.

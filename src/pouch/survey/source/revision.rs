@@ -23,9 +23,9 @@ use super::means::{MAX_FILE_BYTES, Means};
 use super::reading::{Filter, Given, Reading, SourceError, none_counts, whole};
 use crate::child::Room;
 use crate::git::descent::{self, DescentError};
-use crate::git::kept::Kept;
+use crate::git::kept::{self, Kept};
 use crate::git::objects::{self, Id, Kind, MOST_DEPTH, ObjectsError, Store};
-use crate::git::program::Wanting;
+use crate::git::program::{GitError, Wanting};
 use crate::git::{self, Address, program};
 use crate::scratch::{NoScratch, Scratch};
 
@@ -78,8 +78,9 @@ pub(super) fn fetch_ahead(
 /// Fetches the commit, and what of the history tells whether it is older than what an earlier run read.
 fn fetch_all(source: &SourceName, wanted: &Wanted<'_>, at: &str, given: &Given<'_>) -> Result<Fetched, SourceError> {
     let identity = git::identity(wanted.repository);
-    let (git, kept) = (git_of(given), (given.kept)(at));
-    let folder = fetch(source, at, wanted.reference, (&git, given.room), kept.as_ref())?;
+    let path = normal(wanted.path).unwrap_or_default();
+    let (git, kept) = (git_of(given), (given.kept)(&kept::below(at, &path)));
+    let folder = fetch(source, at, (wanted.reference, &path), (&git, given.room), kept.as_ref())?;
     // What cannot be read is told where it is read.
     let commit = objects::open(folder.path()).and_then(|store| store.commit(git::FETCHED));
     if let Ok(commit) = commit {
@@ -148,7 +149,7 @@ pub(super) fn read(
             // What is kept is damaged: once more, with all of it fetched.
             Some(kept) => {
                 kept.clear();
-                folder = fetch(source, &at, wanted.reference, (&git, given.room), None)?;
+                folder = fetch(source, &at, (wanted.reference, &path), (&git, given.room), None)?;
             }
             None => {
                 let mut read = read?.0;
@@ -255,24 +256,30 @@ fn unreachable(source: &SourceName, identity: &str, trouble: &ObjectsError) -> S
     SourceError::new(source, message, help)
 }
 
+/// Fetches the commit with the files at the path, or with all of them if the server gives no part of it.
 fn fetch(
     source: &SourceName,
     remote: &str,
-    reference: &str,
+    (reference, path): (&str, &str),
     (git, room): (&program::Git, Room),
     kept: Option<&Kept>,
 ) -> Result<Scratch, SourceError> {
     let no_scratch = |error: NoScratch| SourceError::no_room(source, error.to_string(), NoScratch::HELP);
     let folder = Scratch::new().map_err(no_scratch)?;
-    match git::fetch(git, remote, reference, folder.path(), kept) {
+    // Who may write no more is ended, and nobody says by what.
+    let is_full = || room.file.is_some_and(|most| folder.size() >= most);
+    match git::fetch_below(git, remote, reference, path, folder.path(), kept) {
         Ok(()) => Ok(folder),
+        Err(trouble @ GitError::Failed { .. }) if !path.is_empty() && trouble.wanting().is_none() && !is_full() => {
+            drop(folder);
+            fetch(source, remote, (reference, ""), (git, room), None)
+        }
         Err(trouble) if trouble.is_for_want_of_a_reference() => {
             let message = format!("{} has no {}", git::identity(remote), git::full(reference));
             Err(SourceError::new(source, message, objects::correct(&git::branches_and_tags(git, remote))))
         }
         Err(trouble) => {
-            // Who may write no more is ended, and nobody says by what.
-            let is_full = room.file.is_some_and(|most| folder.size() >= most);
+            let is_full = is_full();
             let message = match is_full {
                 true => format!("{} is too large to be fetched", git::identity(remote)),
                 false => format!("{} cannot be fetched: {trouble}", git::identity(remote)),

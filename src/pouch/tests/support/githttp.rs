@@ -6,7 +6,7 @@ use std::io::{BufRead as _, BufReader, Read, Write};
 use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
@@ -59,6 +59,7 @@ struct Inner {
     faults: Mutex<Vec<(String, Fault)>>,
     asked: Mutex<Vec<Asked>>,
     credentials: Mutex<Option<String>>,
+    sent: AtomicUsize,
     over: AtomicBool,
 }
 
@@ -137,6 +138,7 @@ impl GitServer {
             faults: Mutex::default(),
             asked: Mutex::default(),
             credentials: Mutex::default(),
+            sent: AtomicUsize::default(),
             over: AtomicBool::new(false),
         });
         let served = inner.clone();
@@ -181,6 +183,11 @@ impl GitServer {
     /// What came so far.
     pub fn asked(&self) -> Vec<Asked> {
         self.inner.asked.lock().unwrap().clone()
+    }
+
+    /// How many bytes git answered since this was last asked for.
+    pub fn sent(&self) -> usize {
+        self.inner.sent.swap(0, Ordering::SeqCst)
     }
 }
 
@@ -259,6 +266,7 @@ impl Inner {
                     .map(|line| format!("{line}\r\n"))
                     .collect();
                 let length = rest.len();
+                self.sent.fetch_add(length, Ordering::SeqCst);
                 let first = format!("HTTP/1.1 {status}\r\n{head}Connection: close\r\nContent-Length: {length}\r\n\r\n");
                 (&*stream).write_all(first.as_bytes())?;
                 (&*stream).write_all(rest)

@@ -1,5 +1,6 @@
 //! Tests of `revision`.
 
+mod below;
 mod older;
 
 use std::ffi::OsString;
@@ -177,11 +178,9 @@ fn a_missing_object_leaves_the_source_incomplete() {
     assert_eq!(summary(&reading), "Secret b main:b.yaml:1:1 in s\nunreadable-file main:a.yaml:1:1 in s\nincomplete\n");
 }
 
-#[test]
-fn a_tree_that_grows_without_end_is_refused() {
-    let (folder, repository) = repository();
-    let blob = repository.blob(b"x").unwrap();
-    let mut below = (blob, PLAIN);
+/// A folder that holds another one sixteen times, which holds another one, and so on.
+fn bomb(repository: &Repository) -> Oid {
+    let mut below = (repository.blob(b"x").unwrap(), PLAIN);
     for _ in 0..9 {
         let mut builder = repository.treebuilder(None).unwrap();
         for name in 0..16 {
@@ -189,8 +188,14 @@ fn a_tree_that_grows_without_end_is_refused() {
         }
         below = (builder.write().unwrap(), 0o040_000);
     }
+    below.0
+}
+
+#[test]
+fn a_tree_that_grows_without_end_is_refused() {
+    let (folder, repository) = repository();
     let who = Signature::new("a", "a@example.com", &Time::new(0, 0)).unwrap();
-    let tree = repository.find_tree(below.0).unwrap();
+    let tree = repository.find_tree(bomb(&repository)).unwrap();
     repository.commit(Some("refs/heads/main"), &who, &who, "x", &tree, &[]).unwrap();
     let none = FileGlobs { include: globs(&["none"]), exclude: globs(&[]) };
     let reading = read(&"s".into(), &wanted("r.git", "main", "", &none), &given(folder.path()), None).unwrap();

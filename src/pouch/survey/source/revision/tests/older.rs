@@ -40,7 +40,7 @@ fn reads_with(base: &Path, (place, reference): (&str, &str), before: &str, (envi
 }
 
 #[expect(clippy::disallowed_methods, reason = "a test has no other way to find git")]
-fn environment() -> Vec<(OsString, OsString)> {
+pub(super) fn environment() -> Vec<(OsString, OsString)> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     vec![("PATH".into(), path), ("HOME".into(), "/nonexistent".into())]
 }

@@ -69,12 +69,19 @@ pub fn comes_after_at(
     (new, old): (&str, &str),
     kept: Option<&Kept>,
 ) -> Result<Option<bool>, DescentError> {
-    // Nothing is asked for that was left out. Git before 2.45 does not know it, and asks in vain.
+    // Nothing is asked for that was left out. A git that does not know it asks in vain.
     let git = &git.clone().seeing("GIT_NO_LAZY_FETCH", "1");
     let look = |folder: &Scratch, depth: Option<&str>| {
         let one = format!("+{reference}:{FETCHED}");
-        let options: Vec<&str> = OPTIONS.into_iter().chain(["--filter=tree:0"]).chain(depth).collect();
-        git.run(Some(folder.path()), "fetch", &options, &[remote.as_ref(), one.as_ref()])?;
+        let fetch = |filter: Option<&str>| {
+            let options: Vec<&str> = OPTIONS.into_iter().chain(filter).chain(depth).collect();
+            git.run(Some(folder.path()), "fetch", &options, &[remote.as_ref(), one.as_ref()])
+        };
+        match fetch(Some("--filter=tree:0")) {
+            // A server may know filters and allow none of this kind.
+            Err(trouble @ GitError::Failed { .. }) if trouble.wanting().is_none() => fetch(None)?,
+            done => done?,
+        };
         git.ask(Some(folder.path()), "merge-base", &["--is-ancestor"], &[OsStr::new(old), OsStr::new(new)])
     };
     // From the older one on, where it is kept: what is new is all that comes.

@@ -80,6 +80,25 @@ fn a_source_that_is_late_is_waited_for_by_none_but_its_own() {
     run(slow).ends(0).outcome("eu", "published");
 }
 
+/// What comes after what is told by commits alone, and by more than these where a server leaves nothing out.
+#[test]
+fn a_server_that_allows_no_filter_tells_what_comes_after_what() {
+    for allowed in
+        ["uploadpack.allowFilter false", "uploadpack.allowFilter true; git config uploadpackfilter.allow false"]
+    {
+        let teams = Teams::new(", cache: false");
+        let server = GitServer::new(&teams.fleet.path(""));
+        teams.fleet.configure("repository: team.git", &format!("repository: '{}'", server.url("team.git")));
+        teams.script("team", &format!("cd ../team.git; git config {allowed}"));
+        teams.settle();
+        let first = teams.script("team", "git rev-parse HEAD");
+        teams.set("team", "eu", "second");
+        teams.publish(&[]).0.ends(0).outcome("eu", "published");
+        teams.turn("team", &first);
+        teams.publish(&[]).0.ends(3).says("does not come after");
+    }
+}
+
 /// Each of two fetches goes on once the other one has begun.
 #[test]
 fn sources_are_fetched_side_by_side() {

@@ -45,7 +45,7 @@ use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use crate::finding::{Code, Finding, settle};
+use crate::finding::{Code, Finding, crowd, settle};
 use crate::kinds;
 use crate::name::{Claimant, FleetName, GroupKind, Name, Namespace, ObjectKey, Region, SourceName};
 use crate::object::Keep;
@@ -128,7 +128,7 @@ impl Fleet {
         only
     }
 
-    /// Applies the configuration's severities to findings, and settles what is left.
+    /// Applies the configuration's severities to findings, settles what is left, and lists of each account so many.
     pub fn govern(&self, findings: Vec<Finding>) -> Vec<Finding> {
         let governed = findings.into_iter().filter_map(|mut finding| {
             if let Some(level) = self.severities.get(&finding.code) {
@@ -136,7 +136,7 @@ impl Fleet {
             }
             Some(finding)
         });
-        settle(governed.collect())
+        crowd::bounded(settle(governed.collect()), self.accounts())
     }
 
     /// Whether objects of a kind may be published: of one that pouch knows, or that `kinds` adds.

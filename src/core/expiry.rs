@@ -13,7 +13,7 @@ use der::asn1::{AnyRef, GeneralizedTime, UtcTime};
 use der::{Decode as _, Reader as _, SliceReader, Tag, Tagged as _};
 use zeroize::Zeroizing;
 
-use crate::finding::{Code, Fault};
+use crate::finding::{Code, Fault, crowd};
 use crate::json;
 use crate::node::{Interner, Node};
 use crate::object::Object;
@@ -48,7 +48,9 @@ struct Life {
 /// What in a Secret has expired, or expires soon.
 pub fn check(object: &Object, now: i64) -> Vec<Fault> {
     let entries = object.payload.iter().flat_map(|payload| payload.entries());
-    entries.filter_map(|(name, value)| told(name, value.expose(), now)).collect()
+    let mut faults = entries.filter_map(|(name, value)| told(name, value.expose(), now)).collect();
+    crowd::few(&mut faults);
+    faults
 }
 
 /// What is told of one entry.

@@ -4,6 +4,7 @@
 //! one class ([`codes`]), and the class alone decides what is published for the claims concerned.
 
 pub mod codes;
+pub mod crowd;
 mod severity;
 pub mod telling;
 
@@ -113,6 +114,8 @@ pub struct Finding {
     pub help: Cow<'static, str>,
     /// What this one only follows from.
     pub because: Option<Cause>,
+    /// The number of others of the kind that are not listed and that it stands for; zero if it is one of its own.
+    pub others: usize,
 }
 
 /// What a finding follows from, and many others with it: they are told together.
@@ -149,6 +152,7 @@ impl Finding {
             message: message.into(),
             help: Cow::Borrowed(""),
             because: None,
+            others: 0,
         }
     }
 
@@ -219,12 +223,14 @@ pub struct Fault {
     pub help: Cow<'static, str>,
     /// The line of the fault in its file, from one, if it is not the object's own line.
     pub line: Option<u32>,
+    /// The number of others of the kind that are not listed and that it stands for; zero if it is one of its own.
+    pub others: usize,
 }
 
 impl Fault {
     /// Makes a fault about the object as a whole.
     pub fn new(code: Code, message: impl Into<String>, help: impl Into<Cow<'static, str>>) -> Self {
-        Self { code, message: message.into(), help: help.into(), line: None }
+        Self { code, message: message.into(), help: help.into(), line: None, others: 0 }
     }
 }
 
@@ -232,9 +238,12 @@ impl Fault {
 pub fn settle(mut findings: Vec<Finding>) -> Vec<Finding> {
     // Within a severity, what is wrong with a source comes before what claims miss because of it.
     let later = |finding: &Finding| finding.code.class() != Class::Source;
+    // What stands for others of a code comes after those that are listed.
+    let kind = |finding: &Finding| (finding.code, finding.others > 0);
     // Equal findings are the same, so what a stable sort sets aside, half as many again, buys nothing.
     findings.sort_unstable_by(|a, b| {
-        b.severity.cmp(&a.severity).then_with(|| later(a).cmp(&later(b))).then_with(|| a.cmp(b))
+        let by_kind = || later(a).cmp(&later(b)).then_with(|| kind(a).cmp(&kind(b)));
+        b.severity.cmp(&a.severity).then_with(by_kind).then_with(|| a.cmp(b))
     });
     findings.dedup();
     findings

@@ -16,7 +16,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use crate::ciphertext::{Ciphertext, ciphertext, ciphertext_below, is_sealed_value};
-use crate::finding::{Code, Fault, Finding, Origin, Place};
+use crate::finding::{Code, Fault, Finding, Origin, Place, crowd};
 use crate::kinds::{self, COMPONENT_LABEL, DECISION_KEY, MANAGED_BY, MANAGED_BY_LABEL, MANAGED_LABEL, OF_KCM, Scopes};
 use crate::name::{GroupKind, Name, Namespace, ObjectKey, Scope, Version, is_data_key, split_api_version};
 use crate::nearest::{edits, nearest};
@@ -315,6 +315,7 @@ pub fn admit(
             object.faults.extend(sealed_fault(has_block, &object.key.kind, place));
         }
     }
+    crowd::few(&mut object.faults);
     Ok(object)
 }
 
@@ -355,10 +356,11 @@ fn identify(
 
 /// The finding about a fault of an object, for a claim that needs the object.
 pub fn finding_of(fault: &Fault, object: &Object) -> Finding {
-    Finding::new(fault.code, fault.message.clone())
+    let finding = Finding::new(fault.code, fault.message.clone())
         .about(&object.key)
         .at(&object.origin.at_line(fault.line))
-        .help(fault.help.clone())
+        .help(fault.help.clone());
+    Finding { others: fault.others, ..finding }
 }
 
 /// Keeps the top-level fields that some stage reads.
@@ -389,6 +391,9 @@ fn pairs(node: Option<&Node>, field: &str, faults: &mut Vec<Fault>, wanted: impl
 }
 
 const TYPE_FIELD: &str = "type";
+
+/// The most faults of an object that are kept while it is read.
+const MOST_FAULTS: usize = 1_000;
 
 const HOLDS_KEY: &str = "it holds an age or pouch secret key";
 
@@ -432,6 +437,9 @@ fn admit_secret(doc: &Node, object: &mut Object) {
                     None => entries.push((name.clone(), bytes)),
                 },
                 Err(fault) => object.faults.push(fault),
+            }
+            if object.faults.len() > MOST_FAULTS {
+                crowd::few(&mut object.faults);
             }
         }
     }

@@ -96,7 +96,9 @@ impl<'a> Silences<'a> {
                 None => heard.told.push(finding),
             }
         }
-        let unused = self.reasons.keys().filter(|place| !used.contains(place));
+        // What is counted and not listed may be such a finding.
+        let counted: BTreeSet<Code> = heard.told.iter().filter(|it| it.others > 0).map(|it| it.code).collect();
+        let unused = self.reasons.keys().filter(|place| !used.contains(place) && !counted.contains(&place.1));
         heard.unused = unused.filter_map(|(key, code)| self.unused(key, *code)).collect();
         heard
     }

@@ -16,7 +16,7 @@ use alloc::vec::Vec;
 
 use self::schema::Schema;
 use crate::capi::KindRules;
-use crate::finding::Fault;
+use crate::finding::{Fault, crowd};
 use crate::object::Object;
 
 /// Faults for which a region's API refuses an object of any kind, a ConfigMap or a Secret, beside those that the object
@@ -30,23 +30,25 @@ pub fn faults(object: &Object) -> Vec<Fault> {
         faults.extend(secret::check_secret(object));
     }
     faults.extend(stored::check(object));
+    crowd::few(&mut faults);
     faults
 }
 
 /// Faults of the `spec` of an object that is published with one, by what is known of its kind: a CustomResourceDefinition
 /// decides, else the table of a built-in kind.
 pub fn faults_of_spec(object: &Object, rules: Option<&KindRules>, schema: Option<&Schema>) -> Vec<Fault> {
-    if let (Some(rules), None) = (rules, schema) {
-        return identity::check(rules, object);
-    }
-    let mut faults = rules.map(|rules| identity::check_beside_schema(rules, object)).unwrap_or_default();
-    if let Some(spec) = object.at(&["spec"]) {
+    let mut faults = match (rules, schema) {
+        (Some(rules), None) => identity::check(rules, object),
+        _ => rules.map(|rules| identity::check_beside_schema(rules, object)).unwrap_or_default(),
+    };
+    if let Some(spec) = object.at(&["spec"]).filter(|_| rules.is_none() || schema.is_some()) {
         nulls::in_selectors(spec, &mut faults);
         if schema.is_none() {
             nulls::in_lists(spec, &mut faults);
         }
     }
     faults.extend(schema.map(|schema| schema.check(object)).unwrap_or_default());
+    crowd::few(&mut faults);
     faults
 }
 

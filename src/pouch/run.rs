@@ -28,7 +28,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use pouch_core::config::{Acceptance, Fleet, RegionConfig, RegionState};
 use pouch_core::destination::{self, Destination};
 use pouch_core::explain::{Answer, Question};
-use pouch_core::finding::{Class, Counts, Finding, Severity, settle};
+use pouch_core::finding::{Class, Counts, Finding, Severity, crowd, settle};
 use pouch_core::layout::BundlePath;
 use pouch_core::name::{Claimant, Directory};
 use pouch_core::recipient::Recipient;
@@ -213,19 +213,24 @@ impl Told {
             // One that names no region may be found in several.
             finding.severity == Severity::Info && finding.region.is_some() && silences.reason(finding).is_none()
         };
-        let more = self.findings.iter().filter(|finding| is_information(finding)).count();
+        let more = crowd::count(self.findings.iter().filter(|finding| is_information(finding)));
         if found.fetch_add(more, Ordering::Relaxed).saturating_add(more) <= MOST_FINDINGS {
             return;
         }
         for finding in self.findings.extract_if(.., |finding| is_information(finding)) {
-            *self.counted.entry((finding.code, finding.severity)).or_default() += 1;
+            *self.counted.entry((finding.code, finding.severity)).or_default() += finding.count();
         }
     }
 
     /// Takes what holds the region.
     fn hold(&mut self, holds: impl IntoIterator<Item = Hold>) {
         for hold in holds {
-            self.record.holds.push(summary::HoldRecord::from(&hold));
+            let record = summary::HoldRecord::from(&hold);
+            // All that nothing lets through are alike but for their findings, and there may be as many as files.
+            let says_more = record.flag.is_some() || !record.credentials.is_empty() || !record.losses.is_empty();
+            if says_more || !self.record.holds.iter().any(|known| known.flag.is_none() && known.code == record.code) {
+                self.record.holds.push(record);
+            }
             self.findings.push(hold.finding);
             self.wanted.extend(hold.lifted_by);
         }

@@ -1,9 +1,13 @@
 //! Shares: the tenant whose share of a region a claimant uses up.
 //!
-//! Namespaces and sources are what tenants have. What a rule of the platform takes, and a template of it makes, is as much as
+//! The same shares what is listed of all that is found. Namespaces and sources are what tenants have. What a rule of the platform takes, and a template of it makes, is as much as
 //! tenants write: so that is theirs, wherever the claimant stands.
 
+use alloc::collections::BTreeMap;
+
 use super::{Fleet, ProvidedObjects};
+use crate::finding::Finding;
+use crate::finding::crowd::Account;
 use crate::name::holder::{Holder, Part, Writer};
 use crate::name::{Claimant, Entry, GroupKind, Name, Namespace, SourceName, TakenObject};
 
@@ -69,6 +73,30 @@ impl Fleet {
         match writer {
             Writer::Namespace(namespace) => self.own_source(namespace),
             Writer::Source(name) => self.sources.iter().map(|source| &source.name).find(|source| *source == name),
+        }
+    }
+
+    /// Finds the account of a finding: the tenant's source that it stands in, else the tenant whom it concerns; in a source of the
+    /// platform a namespace is a tenant.
+    pub(super) fn accounts(&self) -> impl FnMut(&Finding) -> Account {
+        let tenants: BTreeMap<&SourceName, bool> =
+            self.sources.iter().map(|source| (&source.name, !source.provides.cluster_scoped)).collect();
+        let mut of_namespaces: BTreeMap<Namespace, Account> = BTreeMap::new();
+        move |finding| {
+            let source = finding.origin.as_ref().map(|origin| &origin.source);
+            let is_of_tenant = source.and_then(|source| tenants.get(source));
+            let whose = finding.namespace().filter(|_| is_of_tenant.is_some() || finding.claimant.is_some());
+            match (source, is_of_tenant, whose) {
+                (Some(source), Some(true), _) | (Some(source), Some(false), None) => Account::Source(source.clone()),
+                (_, _, Some(namespace)) => of_namespaces
+                    .entry(namespace.clone())
+                    .or_insert_with(|| match self.own_source(namespace) {
+                        Some(own) => Account::Source(own.clone()),
+                        None => Account::Namespace(namespace.clone()),
+                    })
+                    .clone(),
+                _ => Account::without_source(finding),
+            }
         }
     }
 

@@ -69,6 +69,10 @@ impl Tell for Checked<'_> {
     fn because(&self) -> Option<Because<'_>> {
         Tell::because(self.finding)
     }
+
+    fn others(&self) -> usize {
+        self.finding.others
+    }
 }
 
 impl Checked<'_> {

@@ -36,6 +36,8 @@ pub trait Tell {
     fn source(&self) -> Option<&str>;
     /// What it follows from.
     fn because(&self) -> Option<Because<'_>>;
+    /// The number of others that are not listed and that it stands for.
+    fn others(&self) -> usize;
 }
 
 /// What something follows from.
@@ -78,6 +80,10 @@ impl Tell for Finding {
         let cause = self.because.as_ref()?;
         Because::of(cause.source(), cause.region())
     }
+
+    fn others(&self) -> usize {
+        self.others
+    }
 }
 
 /// Where a record stands: source, file, line and column.
@@ -108,6 +114,10 @@ impl Tell for FindingRecord {
     fn because(&self) -> Option<Because<'_>> {
         Because::of(self.because.as_deref(), self.because_region.as_deref())
     }
+
+    fn others(&self) -> usize {
+        self.others.unwrap_or_default()
+    }
 }
 
 /// What is silenced is told by itself: nothing follows from it.
@@ -132,6 +142,10 @@ impl Tell for SilencedRecord {
 
     fn because(&self) -> Option<Because<'_>> {
         None
+    }
+
+    fn others(&self) -> usize {
+        self.finding.others()
     }
 }
 
@@ -167,7 +181,8 @@ impl<'f, T: Tell> Group<'f, T> {
 
     /// How many findings these are, with those that follow from them.
     pub fn count(&self) -> usize {
-        self.consequences.iter().map(Group::count).chain([self.all.len()]).sum()
+        let all = self.all.iter().map(|finding| finding.others().max(1));
+        self.consequences.iter().map(Group::count).chain(all).fold(0, usize::saturating_add)
     }
 
     /// Who keeps what is published because of it, so many of them by name; none where nothing follows.

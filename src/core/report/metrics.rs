@@ -138,7 +138,7 @@ pub fn text(summary: &Summary, times: &Times<'_>) -> String {
     }
     for finding in &summary.findings {
         let count = findings.entry((finding.code.text(), finding.severity.word())).or_default();
-        *count = count.saturating_add(1);
+        *count = count.saturating_add(finding.others.unwrap_or(1));
     }
     out.family("pouch_findings", "Findings of the last run, by code and severity.");
     for ((code, severity), count) in findings {

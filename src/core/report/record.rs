@@ -86,6 +86,9 @@ pub struct FindingRecord {
     /// The region the facts of whose cluster are unknown, where this one only follows from that.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub because_region: Option<String>,
+    /// The number of others of the kind that are not listed and that this one stands for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub others: Option<usize>,
 }
 
 /// A finding that an annotation silences.
@@ -117,6 +120,7 @@ impl From<&Finding> for FindingRecord {
             column: position.map(|(.., column)| column),
             because: finding.because.as_ref().and_then(Cause::source).map(String::from),
             because_region: finding.because.as_ref().and_then(Cause::region).map(String::from),
+            others: Some(finding.others).filter(|others| *others > 0),
         }
     }
 }

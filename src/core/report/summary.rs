@@ -260,8 +260,9 @@ pub struct Region {
     pub holds: Vec<HoldRecord>,
 }
 
+/// Returns true if a count is left out.
 #[allow(clippy::trivially_copy_pass_by_ref, reason = "serde gives a reference")]
-fn is_zero(count: &usize) -> bool {
+pub(crate) fn is_zero(count: &usize) -> bool {
     *count == 0
 }
 

@@ -34,7 +34,7 @@ const MOST: usize = 5;
 /// Findings, each followed by an empty line, and last how many there are; nothing where there are none.
 ///
 /// What is said of many claimants in the same words is said once, and what follows from a finding is told below it. Of a
-/// code, the first few are told in full, and the rest are counted unless `all` are wanted.
+/// code, a few of as many sources and namespaces as can be are told in full, and the rest are counted unless `all` are wanted.
 pub fn findings(findings: &[&Finding], links: &Links, all: bool) -> Document {
     let groups = group::groups(findings.iter().copied());
     let mut out = Document::default();
@@ -42,20 +42,20 @@ pub fn findings(findings: &[&Finding], links: &Links, all: bool) -> Document {
     let kind = |group: &Group<'_, Finding>| (group.first.severity, group.first.code);
     let mut told: BTreeMap<(Severity, Code), usize> = BTreeMap::new();
     let mut rest: BTreeMap<(Severity, Code), usize> = BTreeMap::new();
-    let mut is_told = Vec::new();
-    for group in &groups {
+    let mut is_told: BTreeSet<usize> = BTreeSet::new();
+    for (at, group) in in_turn(&groups) {
         let count = told.entry(kind(group)).or_default();
-        // What others follow from is told wherever it stands.
-        let is_one = *count < most || !group.consequences.is_empty();
+        // What others follow from is told wherever it stands, and so is what stands for others.
+        let is_one = *count < most || !group.consequences.is_empty() || group.first.is_rest();
         let count = if is_one { count } else { rest.entry(kind(group)).or_default() };
         *count = count.saturating_add(1);
-        is_told.push(is_one);
+        is_told.extend(is_one.then_some(at));
     }
     // One alone is told rather than counted.
     rest.retain(|_, count| *count > 1);
     let is_rest: BTreeSet<(Severity, Code)> = rest.keys().copied().collect();
-    for (group, is_told) in groups.iter().zip(is_told) {
-        if is_told || !is_rest.contains(&kind(group)) {
+    for (at, group) in groups.iter().enumerate() {
+        if is_told.contains(&at) || !is_rest.contains(&kind(group)) {
             for group in core::iter::once(group).chain(group.consequences.iter().filter(|_| all)) {
                 one(&mut out, group, links, most);
                 out.blank();
@@ -71,6 +71,34 @@ pub fn findings(findings: &[&Finding], links: &Links, all: bool) -> Document {
         out.item(0, group::counts(&groups));
     }
     out
+}
+
+/// Groups with their places, the first of each source before the second of any, and so the namespaces of a source, or the regions:
+/// who has much keeps room for the others.
+fn in_turn<'g, 'f>(groups: &'g [Group<'f, Finding>]) -> Vec<(usize, &'g Group<'f, Finding>)> {
+    let mut met: BTreeMap<(Code, &str, &str), usize> = BTreeMap::new();
+    let mut turn = |code, source, within| {
+        let met = met.entry((code, source, within)).or_default();
+        *met = met.saturating_add(1);
+        *met
+    };
+    let mut order: Vec<(usize, &Group<'f, Finding>, &str, usize)> = Vec::new();
+    for (at, group) in groups.iter().enumerate() {
+        let source = group.first.origin.as_ref().map(|origin| origin.source.as_str()).unwrap_or_default();
+        let region = group.first.region.as_ref().map(|region| region.as_str());
+        let within = group.first.namespace().map(|namespace| namespace.as_str()).or(region).unwrap_or_default();
+        order.push((at, group, source, turn(group.first.code, source, within)));
+    }
+    order.sort_by_key(|(.., turn)| *turn);
+    let mut met: BTreeMap<(Code, &str), usize> = BTreeMap::new();
+    let mut turns: Vec<(usize, usize, &Group<'f, Finding>)> = Vec::new();
+    for (at, group, source, _) in order {
+        let met = met.entry((group.first.code, source)).or_default();
+        *met = met.saturating_add(1);
+        turns.push((*met, at, group));
+    }
+    turns.sort_by_key(|(turn, at, _)| (*turn, *at));
+    turns.into_iter().map(|(_, at, group)| (at, group)).collect()
 }
 
 /// One finding, several lines.

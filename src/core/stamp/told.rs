@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::finding::{Cause, Code, Counts, Finding, Origin, Place, Severity};
 use crate::name::{Claimant, Group, GroupKind, Kind, MadeBy, Name, Namespace, ObjectKey};
-use crate::report::summary::{Credentials, Region};
+use crate::report::summary::{Credentials, Region, is_zero};
 use crate::silence::Silenced;
 
 /// The most findings that are written down where all are; of more of them, only what matters is.
@@ -65,7 +65,7 @@ impl ToldStamp {
         }
         let mut information: BTreeMap<Code, usize> = counted.iter().map(|((code, _), count)| (*code, *count)).collect();
         for finding in findings.iter().filter(|finding| finding.severity == Severity::Info) {
-            *information.entry(finding.code).or_default() += 1;
+            *information.entry(finding.code).or_default() += finding.count();
         }
         let matters = || findings.iter().filter(|finding| finding.severity > Severity::Info);
         if matters().nth(MOST_BRIEF).is_some() {
@@ -120,6 +120,8 @@ struct Told {
     because: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     because_region: Option<String>,
+    #[serde(default, skip_serializing_if = "is_zero")]
+    others: usize,
 }
 
 /// An object's key as it is kept, and not as people are told it.
@@ -145,7 +147,7 @@ enum ToldPlace {
 
 impl From<&Finding> for Told {
     fn from(finding: &Finding) -> Self {
-        let Finding { severity, code, region, claimant, object, origin, message, help, because } = finding;
+        let Finding { severity, code, region, claimant, object, origin, message, help, because, others } = finding;
         let place = |place: &Place| match place {
             Place::File { path, line, column } => ToldPlace::File(path.to_string(), *line, *column),
             Place::Cluster { context } => ToldPlace::Cluster(context.to_string()),
@@ -169,13 +171,15 @@ impl From<&Finding> for Told {
             help: help.to_string(),
             because: because.as_ref().and_then(Cause::source).map(String::from),
             because_region: because.as_ref().and_then(Cause::region).map(String::from),
+            others: *others,
         }
     }
 }
 
 impl Told {
     fn finding(&self) -> Option<Finding> {
-        let Self { severity, code, region, claimant, object, origin, message, help, because, because_region } = self;
+        let Self { severity, code, region, claimant, object, origin, message, help, because, because_region, others } =
+            self;
         let of_source = because.as_deref().map(|source| Cause::Source(source.into()));
         let of_region = because_region.as_deref().map(|region| Cause::Region(region.into()));
         let place = |place: &ToldPlace| match place {
@@ -199,6 +203,7 @@ impl Told {
             message: message.clone(),
             help: help.clone().into(),
             because: of_source.or(of_region),
+            others: *others,
         })
     }
 }

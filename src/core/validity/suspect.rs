@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 
 use zeroize::Zeroizing;
 
-use crate::finding::{Code, Fault};
+use crate::finding::{Code, Fault, crowd};
 use crate::object::Object;
 use crate::secret::{SecretBytes, from_base64};
 
@@ -22,7 +22,9 @@ const PLACEHOLDERS: &[&[u8]] = &[b"EXAMPLE_", b"changeme", b"CHANGEME", b"change
 /// What is suspect about the values of a Secret.
 pub fn check(object: &Object) -> Vec<Fault> {
     let entries = object.payload.iter().flat_map(|payload| payload.entries());
-    entries.filter_map(|(name, value)| suspect(name, value)).collect()
+    let mut faults = entries.filter_map(|(name, value)| suspect(name, value)).collect();
+    crowd::few(&mut faults);
+    faults
 }
 
 fn suspect(name: &str, value: &SecretBytes) -> Option<Fault> {

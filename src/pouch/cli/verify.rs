@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use pouch_core::config::{Fleet, RegionConfig, RegionState};
+use pouch_core::finding::crowd;
 use pouch_core::layout::path;
 use pouch_core::name::Region;
 use pouch_core::page;
@@ -398,7 +399,7 @@ fn bundles(session: &Session, args: &Args) -> Result<Ended, Failure> {
             names => ui.note(&format!("{recipient} belongs to {}", names.join(", "))),
         }
     }
-    let faults = verdict.findings.iter().filter(|finding| is_fault(finding)).count();
+    let faults = crowd::count(verdict.findings.iter().filter(|finding| is_fault(finding)));
     let is_strange = !verdict.belongs.is_empty() && verdict.belongs.values().all(Vec::is_empty);
     if is_strange && faults == 0 && !verdict.regions.is_empty() {
         return Err(Failure::usage(

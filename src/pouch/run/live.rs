@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use pouch_core::capi::cluster::cluster_kind;
 use pouch_core::capi::resource_set::binding_kind;
 use pouch_core::config::{Fleet, RegionConfig};
-use pouch_core::finding::{Class, Finding, Severity};
+use pouch_core::finding::{Class, Finding, Severity, crowd};
 use pouch_core::k0rdent::MANAGED_LABEL;
 use pouch_core::layout::{Leaf, MANAGED_BY, MANAGED_BY_LABEL};
 use pouch_core::listing::{all, counted};
@@ -57,14 +57,14 @@ impl Comparison {
     /// How many findings say that the region is not what its bundle says.
     pub fn faults(&self) -> usize {
         let is_fault = |finding: &&Finding| finding.code.class() == Class::Fault && finding.severity == Severity::Error;
-        self.findings.iter().filter(is_fault).count()
+        crowd::count(self.findings.iter().filter(is_fault))
     }
 
     /// One line for the region.
     pub fn line(&self, region: &RegionConfig) -> Text {
         let objects = counted(self.objects, "object", "objects");
         let is_warning = |finding: &&Finding| finding.severity == Severity::Warning;
-        let warnings = self.findings.iter().filter(is_warning).count();
+        let warnings = crowd::count(self.findings.iter().filter(is_warning));
         let (tone, word, mut line) = match self.faults() {
             0 => (Tone::Good, "as published", objects),
             faults => (Tone::Broken, "not as published", format!("{objects}, {}", counted(faults, "fault", "faults"))),

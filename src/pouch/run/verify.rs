@@ -5,6 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use pouch_core::finding::crowd::{self, Account};
 use pouch_core::finding::{Finding, settle};
 use pouch_core::listing::counted;
 use pouch_core::name::Region;
@@ -13,7 +14,7 @@ use pouch_core::recipient::Recipient;
 use pouch_core::report::document::{Document, Text, Tone};
 use pouch_core::report::summary::{FindingRecord, Proved, Summary};
 use pouch_core::verify::bundles::opened::{StanzaAnswers, judge};
-use pouch_core::verify::bundles::{Book, BundleTree, Measure, ProvedRegion, SealedFile, open};
+use pouch_core::verify::bundles::{Book, BundleTree, Measure, ProvedRegion, SealedFile, Standing, open};
 use rayon::prelude::*;
 
 use super::{is_fault, told};
@@ -57,7 +58,7 @@ impl Proof {
     pub fn lines(&self) -> Document {
         let mut faults: BTreeMap<&str, usize> = BTreeMap::new();
         for finding in self.findings.iter().filter(|finding| is_fault(finding)) {
-            *faults.entry(finding.region.as_ref().map_or("", |region| region.as_str())).or_default() += 1;
+            *faults.entry(finding.region.as_ref().map_or("", |region| region.as_str())).or_default() += finding.count();
         }
         let mut out = Document::default();
         let head = |name: &str, (tone, word)| Text::column(Tone::Strong, name, 0).and_column(tone, word, 0);
@@ -100,6 +101,9 @@ pub fn prove(measure: &Measure<'_>, tree: &BundleTree, identities: &Identities, 
     prove_book(&book, tree, identities, findings, &|_, _| {})
 }
 
+/// The number of files that are looked at before their findings are bounded.
+const FILES_AT_ONCE: usize = 10_000;
+
 /// Proves an opened tree, beside what was `found` already; `keep` is given every Secret that an identity opened.
 pub fn prove_book(
     book: &Book<'_>,
@@ -110,47 +114,54 @@ pub fn prove_book(
 ) -> Proof {
     let (measure, mut findings) = (book.measure, found);
     let held: BTreeSet<Recipient> = identities.recipients().cloned().collect();
-    let looked: Vec<_> = tree
-        .par_iter()
-        .map(|(path, standing)| {
-            let mut looked = book.file(path, standing);
-            let mut openers: Vec<Recipient> = Vec::new();
-            if let Some(sealed) = looked.sealed.as_ref().filter(|_| !held.is_empty()) {
-                looked.findings.extend(wiped(|| {
-                    let answers = answers(sealed, identities);
-                    openers.extend(answers.iter().flatten().map(|(who, _)| who.clone()));
-                    let judged = judge(book, sealed, standing, &held, &answers);
-                    judged.opened.iter().for_each(|opened| keep(sealed, opened));
-                    judged.findings
-                }));
-            }
-            (looked, openers)
-        })
-        .collect();
+    let look = |(path, standing): &(&String, &Standing)| {
+        let mut looked = book.file(path, standing);
+        let mut openers: Vec<Recipient> = Vec::new();
+        if let Some(sealed) = looked.sealed.as_ref().filter(|_| !held.is_empty()) {
+            looked.findings.extend(wiped(|| {
+                let answers = answers(sealed, identities);
+                openers.extend(answers.iter().flatten().map(|(who, _)| who.clone()));
+                let judged = judge(book, sealed, standing, &held, &answers);
+                judged.opened.iter().for_each(|opened| keep(sealed, opened));
+                judged.findings
+            }));
+        }
+        (looked, openers)
+    };
+    let settled = |findings| match measure.fleet {
+        Some(fleet) => fleet.govern(findings),
+        None => crowd::bounded(settle(findings), Account::without_source),
+    };
     let mut sealed: Vec<SealedFile> = Vec::new();
     let mut opened: BTreeMap<Region, usize> = BTreeMap::new();
     let mut secrets: BTreeMap<Region, usize> = BTreeMap::new();
     let mut all: BTreeSet<Recipient> = BTreeSet::new();
-    for (looked, openers) in looked {
-        findings.extend(looked.findings);
-        if let Some(file) = looked.sealed {
-            *secrets.entry(file.region.clone()).or_default() += 1;
-            *opened.entry(file.region.clone()).or_default() += usize::from(!openers.is_empty());
-            sealed.push(file);
+    let files: Vec<(&String, &Standing)> = tree.iter().collect();
+    for some in files.chunks(FILES_AT_ONCE) {
+        for (looked, openers) in some.par_iter().map(look).collect::<Vec<_>>() {
+            findings.extend(looked.findings);
+            if let Some(file) = looked.sealed {
+                *secrets.entry(file.region.clone()).or_default() += 1;
+                *opened.entry(file.region.clone()).or_default() += usize::from(!openers.is_empty());
+                sealed.push(file);
+            }
+            all.extend(openers);
         }
-        all.extend(openers);
+        // A folder that stands at many paths has as many faults.
+        if findings.len() > FILES_AT_ONCE {
+            findings = settled(findings);
+        }
     }
     let regions: Vec<_> = book.regions.values().collect();
     let of_regions: Vec<Vec<Finding>> = regions.par_iter().map(|region| book.region(region, tree)).collect();
     findings.extend(of_regions.into_iter().flatten());
     findings.extend(book.across(&sealed, tree));
-    let findings = match measure.fleet {
-        Some(fleet) => fleet.govern(findings),
-        None => settle(findings),
-    };
+    let findings = settled(findings);
     let mut faults: BTreeMap<&Region, usize> = BTreeMap::new();
-    for region in findings.iter().filter(|finding| is_fault(finding)).filter_map(|finding| finding.region.as_ref()) {
-        *faults.entry(region).or_default() += 1;
+    for finding in findings.iter().filter(|finding| is_fault(finding)) {
+        if let Some(region) = &finding.region {
+            *faults.entry(region).or_default() += finding.count();
+        }
     }
     let proved = |region: &&ProvedRegion<'_>| Proved {
         region: region.name.to_string(),

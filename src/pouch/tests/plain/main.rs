@@ -36,6 +36,7 @@ mod commits;
 mod config_from;
 mod corpus;
 mod crash;
+mod crowds;
 mod cures;
 mod deleted;
 mod docs;

@@ -214,35 +214,8 @@ fn a_folder_in_a_million_places_is_told_and_hides_no_other_region() {
     let fleet = Fleet::with_credentials(2);
     let origin = Origin::new(&fleet, "");
     origin.publish(&[]).ends(0);
-    let make = |entries: &str| {
-        fleet.write("entries", entries);
-        let path = fleet.path("entries").display().to_string();
-        let script = format!("git --git-dir='{}' mktree < '{path}'", origin.path().display());
-        let output = std::process::Command::new("sh").args(["-c", &script]).output().unwrap();
-        String::from_utf8(output.stdout).unwrap().trim().to_owned()
-    };
-    let mut bomb = origin.git(&["rev-parse", "main:bundles/regions/eu/core"]);
-    for _ in 0..8 {
-        bomb = make(&(0..10).map(|name| format!("040000 tree {bomb}\td{name}\n")).collect::<String>());
-    }
     for (path, is_in_eu) in [("bundles/regions/eu", true), ("bundles", false)] {
-        // Each folder on the way is made again, with the bomb in the last.
-        let mut below =
-            make(&format!("{}\n040000 tree {bomb}\tbomb\n", origin.git(&["ls-tree", &format!("main:{path}")])));
-        let mut parts: Vec<&str> = path.split('/').collect();
-        while let Some(last) = parts.pop() {
-            let above = origin.git(&["ls-tree", &format!("main:{}", parts.join("/"))]);
-            let others: String = above
-                .lines()
-                .filter(|line| !line.ends_with(&format!("\t{last}")))
-                .map(|line| format!("{line}\n"))
-                .collect();
-            below = make(&format!("{others}040000 tree {below}\t{last}\n"));
-        }
-        let was = origin.tip().unwrap();
-        let people = ["-c", "user.name=o", "-c", "user.email=o@x"];
-        let tip = origin.git(&[&people[..], &["commit-tree", "-p", &was, "-m", "x", &below]].concat());
-        origin.git(&["update-ref", "refs/heads/main", &tip]);
+        let was = origin.bomb(path);
         let ran = fleet.run(&["verify"]);
         assert!(ran.stdout.contains("us  proved"), "{}", ran.stdout);
         assert_eq!(ran.stderr.contains("is a folder that stands in too many places"), is_in_eu, "{}", ran.stderr);

@@ -119,6 +119,40 @@ impl<'a> Origin<'a> {
         )
     }
 
+    /// Puts ten folders in each of eight levels below a folder of the branch: nine folders in all, which are a hundred million
+    /// paths. Gives the commit of before.
+    pub fn bomb(&self, path: &str) -> String {
+        let make = |entries: &str| {
+            self.fleet.write("entries", entries);
+            let path = self.fleet.path("entries").display().to_string();
+            let script = format!("git --git-dir='{}' mktree < '{path}'", self.path().display());
+            let output = Command::new("sh").args(["-c", &script]).output().unwrap();
+            String::from_utf8(output.stdout).unwrap().trim().to_owned()
+        };
+        let mut bomb = self.git(&["rev-parse", "main:bundles/regions/eu/core"]);
+        for _ in 0..8 {
+            bomb = make(&(0..10).map(|name| format!("040000 tree {bomb}\td{name}\n")).collect::<String>());
+        }
+        // Each folder on the way is made again, with the bomb in the last.
+        let mut below =
+            make(&format!("{}\n040000 tree {bomb}\tbomb\n", self.git(&["ls-tree", &format!("main:{path}")])));
+        let mut parts: Vec<&str> = path.split('/').collect();
+        while let Some(last) = parts.pop() {
+            let above = self.git(&["ls-tree", &format!("main:{}", parts.join("/"))]);
+            let others: String = above
+                .lines()
+                .filter(|line| !line.ends_with(&format!("\t{last}")))
+                .map(|line| format!("{line}\n"))
+                .collect();
+            below = make(&format!("{others}040000 tree {below}\t{last}\n"));
+        }
+        let was = self.tip().unwrap();
+        let people = ["-c", "user.name=o", "-c", "user.email=o@x"];
+        let tip = self.git(&[&people[..], &["commit-tree", "-p", &was, "-m", "x", &below]].concat());
+        self.git(&["update-ref", "refs/heads/main", &tip]);
+        was
+    }
+
     /// Puts a shell script in place of a hook of the repository.
     pub fn hook(&self, name: &str, script: &str) {
         executable(&self.path().join("hooks").join(name), script);

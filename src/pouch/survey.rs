@@ -213,7 +213,11 @@ fn one_look(
         let memory = shares.next();
         let (found, held) = match clusters.get_mut(&index) {
             // More will be asked of it, for which its whole part stays.
-            Some(live) => (begin_at(surveyor, (index, source), (live, memory), &mut times)?, memory),
+            Some(live) => {
+                let found = begin_at(surveyor, (index, source), (live, memory), &mut times)?;
+                let held = if found.is_away { 0 } else { memory };
+                (found, held)
+            }
             None => {
                 let ahead = ahead.get_mut(index).and_then(Option::take);
                 let opener = openers.get(&index);

@@ -468,7 +468,9 @@ impl Git {
     ) -> Result<Answer, GitError> {
         let program = self.program(folder, command, options, operands);
         let Deadlines { silence, whole } = self.deadlines;
-        let bounds = Bounds { timeout: self.left(), silence, stop: &self.stop, output: MOST_OUTPUT, room: self.room };
+        // Of what git may take, what it says is a part.
+        let output = self.room.memory.map_or(MOST_OUTPUT, |memory| MOST_OUTPUT.min(memory / 4));
+        let bounds = Bounds { timeout: self.left(), silence, stop: &self.stop, output, room: self.room };
         let (name, timer) = (command.to_owned(), Timer::start());
         let ended = info_span!("git", command).in_scope(|| child::run(program, &bounds));
         self.spend(timer.elapsed());

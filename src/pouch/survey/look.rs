@@ -32,15 +32,12 @@ use pouch_core::world::Facts;
 use pouch_core::world::cluster::Tied;
 use pouch_core::world::looks::Looks;
 
-use super::shares::Budget;
+use super::shares::{AT_ONCE, Budget};
 use crate::ambient::Ambient;
 use crate::cluster::request::{Portion, Resource};
 use crate::cluster::{Broken, Cluster, Got, ListError, Patience, Wanted};
 use crate::error::{Failure, said};
 use crate::session::Session;
-
-/// How many regions are looked into at once.
-pub const AT_ONCE: usize = 8;
 
 /// The most bytes of a provider file.
 const MOST_OF_FILE: u64 = 1 << 20;

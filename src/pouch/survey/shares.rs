@@ -10,6 +10,9 @@ use crate::child::Room;
 use crate::scratch::Space;
 use crate::session::Session;
 
+/// How many servers are asked at once.
+pub const AT_ONCE: usize = 8;
+
 /// The memory of a run where the system does not say how much there is.
 const USUAL: usize = 2 << 30;
 
@@ -39,9 +42,9 @@ impl Budget {
         Self { memory: said(fleet.limits.memory).unwrap_or(memory), space: said(fleet.limits.space).unwrap_or(free) }
     }
 
-    /// What one of several programs may take that run side by side.
-    pub(super) fn room(self, at_once: usize) -> Room {
-        self.room_of(self.space / at_once.max(1), at_once)
+    /// What one of so many programs may take, of which a few run side by side.
+    pub(super) fn room(self, count: usize) -> Room {
+        self.room_of(self.space / count.max(1), count.min(AT_ONCE))
     }
 
     /// The same, with this space.
@@ -107,7 +110,7 @@ mod tests {
     fn git_may_have_what_it_needs_to_fetch_anything() {
         let budget = Budget { memory: 256 << 20, space: 1 << 30 };
         assert_eq!(budget.room(2), Room { memory: Some(128 << 20), file: Some(512 << 20) });
-        assert_eq!(budget.room(8).memory, Some(64 << 20));
+        assert_eq!(budget.room(100), Room { memory: Some(64 << 20), file: Some((1 << 30) / 100) });
         assert_eq!(budget.room(0), Room { memory: Some(256 << 20), file: Some(1 << 30) });
     }
 }

@@ -323,7 +323,7 @@ impl Place<'_> {
                     }
                     Err(Trouble::Skipped) => {}
                     Err(Trouble::Refused(why)) => {
-                        reading.refuse(self.source, &file.shown, &why, "Split it, or exclude it.");
+                        reading.refuse(self.source, &file.shown, &why, meter.means().help_of_large_file());
                     }
                     Err(Trouble::Missed(why)) => {
                         let help = "Check that this user can read it and that nothing writes to it meanwhile.";

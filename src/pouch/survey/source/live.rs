@@ -12,6 +12,7 @@ use std::sync::Arc;
 use pouch_core::config::{Fleet, Source};
 use pouch_core::finding::{Origin, Place};
 use pouch_core::inquiry::{self, IDENTITY_NAMESPACE, ListedKind, Ruled};
+use pouch_core::inventory::looked::is_uid;
 use pouch_core::k0rdent;
 use pouch_core::name::{GroupKind, Name, Namespace, ObjectKey, SourceName, is_dns_label, is_dns_subdomain};
 use pouch_core::node::{Key, Node};
@@ -178,7 +179,11 @@ impl Live {
             let seen = match got {
                 Got::Found(node, stamp) => {
                     if key.name == *IDENTITY_NAMESPACE {
-                        node.str_at(&["metadata", "uid"]).unwrap_or_default().clone_into(&mut self.identity);
+                        let uid = node.str_at(&["metadata", "uid"]).filter(|uid| is_uid(uid));
+                        // It stands in every region's bundle, and in what people are told to type.
+                        let message = || format!("cluster {} has no UID that one could be told by", self.context());
+                        let help = "Check what is between pouch and the API server: namespace kube-system has none like it.";
+                        uid.ok_or_else(|| self.error(message(), help))?.clone_into(&mut self.identity);
                     }
                     Seen::Stamped(stamp)
                 }

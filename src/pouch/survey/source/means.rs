@@ -23,6 +23,14 @@ impl Means<'_> {
         u64::try_from(self.memory / 4).unwrap_or(u64::MAX).min(MAX_FILE_BYTES)
     }
 
+    /// Says what to do about a file that is larger.
+    pub(super) fn help_of_large_file(self) -> &'static str {
+        match self.most_of_file() {
+            MAX_FILE_BYTES => "Split it, or exclude it.",
+            _ => "Split it, exclude it, or give the run more memory (`limits.memory`).",
+        }
+    }
+
     /// The most files, folders and links that are looked at.
     pub(super) fn most_entries(self) -> usize {
         /// What one takes with its path and what is found of it.

@@ -492,7 +492,7 @@ impl Tree<'_> {
                     }
                     Err(ObjectsError::TooLarge(most)) => {
                         let why = format!("is larger than {most} bytes");
-                        reading.refuse(source, &file.shown, &why, "Split it, or exclude it.");
+                        reading.refuse(source, &file.shown, &why, meter.means().help_of_large_file());
                     }
                     Err(trouble) => {
                         damage.store(true, Ordering::Relaxed);

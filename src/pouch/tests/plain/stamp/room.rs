@@ -109,9 +109,9 @@ fn a_tenant_of_64_kib_takes_no_memory_that_is_not_his() {
         ("many of what is kept whole", format!("{} > many.yaml", credentials("60000"))),
         ("many that have no name", "yes -- '---\napiVersion: v1\nkind: Secret\nmetadata: {nmae: x}' | head -n 800000 > many.yaml".to_owned()),
         ("many that are broken", "yes -- '---\na: b: c' | head -n 1200000 > many.yaml".to_owned()),
-        ("one of many values", "(echo 'apiVersion: v1\nkind: Secret\nmetadata: {name: x, namespace: eu-team}\nx: ['; yes 1, | head -n 16000000; echo 1]) > many.yaml".to_owned()),
-        ("the same in JSON", "(echo '{\"apiVersion\": \"v1\", \"kind\": \"Secret\", \"x\": ['; yes 1, | head -n 16000000; echo 1]}) > many.json".to_owned()),
-        ("a long text", "(echo 'apiVersion: v1\nkind: Secret\nmetadata: {name: x, namespace: eu-team}\nstringData:\n  x: |'; yes '    aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa' | head -c 60000000) > many.yaml".to_owned()),
+        ("one of many values", "(echo 'apiVersion: v1\nkind: Secret\nmetadata: {name: x, namespace: eu-team}\nx: ['; yes 1, | head -n 4000000; echo 1]) > many.yaml".to_owned()),
+        ("the same in JSON", "(echo '{\"apiVersion\": \"v1\", \"kind\": \"Secret\", \"x\": ['; yes 1, | head -n 4000000; echo 1]}) > many.json".to_owned()),
+        ("a long text", "(echo 'apiVersion: v1\nkind: Secret\nmetadata: {name: x, namespace: eu-team}\nstringData:\n  x: |'; yes '    aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa' | head -c 40000000) > many.yaml".to_owned()),
         ("a file in many places", format!("{} > 0; for d in $(seq 40); do mkdir d$d; for n in $(seq 50); do cp 0 d$d/$n.yaml; done; done", credentials("500"))),
         ("many words", "(echo 'a: b: c'; seq 200000) > many.yaml".to_owned()),
     ];

@@ -535,7 +535,8 @@ fn begin(
     (live, memory): (&mut Live, usize),
     times: &mut Times,
 ) -> Result<Result<(), SourceError>, Failure> {
-    if let Err(error) = live.begin(surveyor.fleet, source, memory) {
+    let begun = live.begin(surveyor.fleet, source, memory);
+    if let Err(error) = begun.and_then(|()| surveyor.last.map_or(Ok(()), |last| live.is_the_same(source, last))) {
         return Ok(Err(error));
     }
     for listed in inquiry::listed(surveyor.fleet, source) {

@@ -188,8 +188,8 @@ impl Work for Rekey<'_> {
     }
 
     fn read(&self, stamps: Vec<Stamp>) -> Result<Self::Read, Failure> {
-        let accepted = self.0.run.allowances.accept_older.clone();
-        self.0.read(Some(&Last { stamps, accepted }))
+        let allowances = &self.0.run.allowances;
+        self.0.read(Some(&Last::new(stamps, &allowances.accept_older, &allowances.accept_source)))
     }
 
     fn make(&self, target: &Target, shelf: &BranchShelf, read: &Self::Read) -> Result<(Report, String), Failure> {

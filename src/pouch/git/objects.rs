@@ -9,7 +9,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use git2::{ErrorClass, ErrorCode, IndexEntryExtendedFlag, ObjectType, Oid, Repository, RepositoryOpenFlags};
+use git2::{ErrorCode, IndexEntryExtendedFlag, ObjectType, Oid, Repository, RepositoryOpenFlags};
 use pouch_core::listing::few;
 use pouch_core::report::shell;
 
@@ -172,6 +172,9 @@ pub const MOST_DEPTH: usize = 64;
 
 /// The most files and folders of a tree.
 pub const MOST_ENTRIES: usize = 1_000_000;
+
+/// The largest folder that is read, as git keeps it, in bytes: a million files with short names take less.
+const MOST_OF_FOLDER: usize = 48 << 20;
 
 /// The most entries of a tree that are looked at again, in folders that stand at several paths.
 const MOST_AGAIN: usize = 100_000;
@@ -433,8 +436,12 @@ impl Store {
         self.below(&self.tree(folder)?, path)
     }
 
-    /// What a folder's object holds.
+    /// What a folder's object holds. Its size is known before it is read.
     fn tree(&self, folder: Id) -> Result<git2::Tree<'_>, ObjectsError> {
+        let (size, _) = self.repository.odb()?.read_header(folder.0).map_err(|error| self.noted(error))?;
+        if size > MOST_OF_FOLDER {
+            return Err(ObjectsError::TooLarge(u64::try_from(MOST_OF_FOLDER).unwrap_or(u64::MAX)));
+        }
         self.repository.find_tree(folder.0).map_err(|error| self.noted(error))
     }
 
@@ -449,12 +456,19 @@ impl Store {
     }
 
     fn below(&self, tree: &git2::Tree<'_>, path: &str) -> Result<Entry, ObjectsError> {
-        // Whether there is no such entry, or a folder on the way cannot be read, has the same code.
-        let entry = tree.get_path(Path::new(path)).map_err(|error| match (error.code(), error.class()) {
-            (ErrorCode::NotFound, ErrorClass::Tree) => ObjectsError::NoPath(path.to_owned()),
-            _ => self.noted(error),
-        })?;
-        Ok(Entry { path: path.to_owned(), kind: kind_of(&entry), id: Id(entry.id()) })
+        let none = || ObjectsError::NoPath(path.to_owned());
+        let entry = |tree: &git2::Tree<'_>, name: &str| {
+            tree.get_name(name).map(|entry| (kind_of(&entry), Id(entry.id()))).ok_or_else(none)
+        };
+        let mut names = path.split('/').filter(|name| !name.is_empty());
+        let (mut kind, mut id) = entry(tree, names.next().ok_or_else(none)?)?;
+        for name in names {
+            if kind != Kind::Folder {
+                return Err(none());
+            }
+            (kind, id) = entry(&self.tree(id)?, name)?;
+        }
+        Ok(Entry { path: path.to_owned(), kind, id })
     }
 
     /// The entries of one folder, in git's order.

@@ -85,7 +85,8 @@ impl Work for Publish<'_> {
     }
 
     fn read(&self, stamps: Vec<Stamp>) -> Result<Survey, Failure> {
-        let last = Last { stamps, accepted: self.run.allowances.accept_older.clone() };
+        let allowances = &self.run.allowances;
+        let last = Last::new(stamps, &allowances.accept_older, &allowances.accept_source);
         let surveyor = Surveyor { last: Some(&last), ..self.surveyor.clone() };
         let mut survey = self.run.session.timed("survey", || survey(&surveyor, self.values.clone()))?;
         survey.remembers(&last);

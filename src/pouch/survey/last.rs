@@ -11,9 +11,17 @@ pub struct Last {
     pub stamps: Vec<Stamp>,
     /// Sources, each with a state of it that the user accepts although it is no later one.
     pub accepted: BTreeSet<(String, String)>,
+    /// The identities of sources that the user accepts in the place of others.
+    pub sources: BTreeSet<String>,
 }
 
 impl Last {
+    /// What was read, with what the user accepts: states of sources, and for regions identities of sources.
+    pub fn new(stamps: Vec<Stamp>, older: &BTreeSet<(String, String)>, sources: &BTreeSet<(String, String)>) -> Self {
+        let sources = sources.iter().map(|(_, identity)| identity.clone()).collect();
+        Self { stamps, accepted: older.clone(), sources }
+    }
+
     /// The other states that were read where one was read now: of the same cluster, or the same reference of the same
     /// repository, whatever the source is called. None if the user accepts what was read.
     pub fn before(&self, now: &SourceStamp) -> BTreeSet<&SourceState> {
@@ -25,6 +33,15 @@ impl Last {
             .map(|before| &before.state)
             .filter(|state| **state != now.state)
             .collect()
+    }
+
+    /// Returns true if another cluster was read as a source of this name, and this one never was.
+    pub fn is_another_cluster(&self, name: &str, identity: &str) -> bool {
+        let place = SourceStamp::of_cluster(name, identity, 0).place;
+        let all = self.stamps.iter().flat_map(|stamp| &stamp.sources);
+        let of_source = all.filter(|before| before.name == name && matches!(before.state, SourceState::Version(_)));
+        let places: BTreeSet<&str> = of_source.map(|before| &*before.place).collect();
+        !places.is_empty() && !places.contains(&*place) && !self.sources.contains(identity)
     }
 
     /// The state of a cluster moves on all the time, so that a later one than what was accepted is accepted.

@@ -123,6 +123,18 @@ impl Live {
         Some(SourceStamp::of_cluster(self.name.as_str(), &self.identity, self.version?))
     }
 
+    /// Refuses another cluster than the one that an earlier run read, of a source on which others do not depend: then nobody
+    /// knows which cluster it is. One on which all depend holds the regions.
+    pub fn is_the_same(&mut self, source: &Source, last: &Last) -> Result<(), SourceError> {
+        if source.provides.cluster_scoped || !last.is_another_cluster(self.name.as_str(), &self.identity) {
+            return Ok(());
+        }
+        let identity = std::mem::take(&mut self.identity);
+        let message = format!("cluster {} is now {identity}, and an earlier run read another one", self.context());
+        let help = format!("If this is intended, pass --accept-source REGION={identity} once for each region.");
+        Err(self.error(message, help))
+    }
+
     /// Refuses what was listed if an earlier run read a later state of the cluster.
     pub fn is_no_older(&self, last: &Last) -> Result<(), SourceError> {
         let Some(now) = self.stamp() else { return Ok(()) };
@@ -182,7 +194,8 @@ impl Live {
                         let uid = node.str_at(&["metadata", "uid"]).filter(|uid| is_uid(uid));
                         // It stands in every region's bundle, and in what people are told to type.
                         let message = || format!("cluster {} has no UID that one could be told by", self.context());
-                        let help = "Check what is between pouch and the API server: namespace kube-system has none like it.";
+                        let help =
+                            "Check what is between pouch and the API server: namespace kube-system has none like it.";
                         uid.ok_or_else(|| self.error(message(), help))?.clone_into(&mut self.identity);
                     }
                     Seen::Stamped(stamp)

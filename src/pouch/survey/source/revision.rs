@@ -15,12 +15,13 @@ use pouch_core::name::SourceName;
 use pouch_core::stamp::SourceStamp;
 use pouch_core::yaml::alike::Reader;
 
+use self::folders::Folders;
 use super::again::{Files, parts_of};
 use super::budget::{self, Found};
 use super::document::{self, Form, Text};
 use super::indexer::Indexer;
 use super::means::{MAX_FILE_BYTES, Means};
-use super::reading::{Filter, Given, Reading, SourceError, none_counts, whole};
+use super::reading::{Filter, Given, MOST_OF_FILE, Reading, SourceError, none_counts, whole};
 use crate::child::Room;
 use crate::git::descent::{self, DescentError};
 use crate::git::kept::{self, Kept};
@@ -40,6 +41,8 @@ const MOST_LINK_BYTES: u64 = 4096;
 
 /// How many links may follow each other.
 const MOST_LINKS: usize = 8;
+
+mod folders;
 
 /// What the configuration asks for.
 pub(super) struct Wanted<'a> {
@@ -393,6 +396,13 @@ impl Tree<'_> {
         }
         let read: BTreeSet<String> = files.iter().map(|(path, _)| path.clone()).collect();
         self.follow(links, filter, read, &mut files, &mut reading);
+        if let Some(others) = reading.take_others() {
+            let message = format!("{} has more paths that are not read than are told", self.show(""));
+            let finding = Finding::new(Code::RefusedFile, message).at(&whole(self.source));
+            reading.lacks(
+                finding.help(format!("{others} are left out. Correct the others, or exclude what is no manifest.")),
+            );
+        }
         if files.is_empty() && passed_over > 0 {
             reading.lacks(none_counts(self.source, &self.show(""), passed_over));
         }
@@ -424,9 +434,11 @@ impl Tree<'_> {
         reading: &mut Reading,
     ) {
         links.sort();
+        let mut folders = Folders::new(self.store, self.means.most_entries());
         for (path, id) in links {
             let help = "Copy what it names, or exclude it.";
-            match self.target(&path, id, MOST_LINKS) {
+            reading.keep_first(MOST_OF_FILE);
+            match self.target(&mut folders, (&path, id), MOST_LINKS) {
                 Target::File(target, id) if filter.file(&path) && read.insert(target.clone()) => {
                     files.push((path, id));
                 }
@@ -447,7 +459,7 @@ impl Tree<'_> {
         }
     }
 
-    fn target(&self, link: &str, id: Id, left: usize) -> Target {
+    fn target(&self, folders: &mut Folders<'_>, (link, id): (&str, Id), left: usize) -> Target {
         let Ok(bytes) = self.store.blob(id, MOST_LINK_BYTES) else { return Target::Nothing };
         let Ok(words) = String::from_utf8(bytes) else { return Target::Nothing };
         let folder = link.rsplit_once('/').map_or("", |(folder, _)| folder);
@@ -456,19 +468,20 @@ impl Tree<'_> {
         }
         let Some(path) = normal(&format!("{folder}/{words}")) else {
             let elsewhere = normal(&format!("{}/{folder}/{words}", self.path));
-            return match elsewhere.map(|path| self.store.at(self.commit, &path)) {
-                Some(Ok(entry)) if entry.kind == Kind::File => Target::OutsideFile,
+            let root = self.store.at(self.commit, "");
+            return match elsewhere.zip(root.ok()).map(|(path, root)| folders.find(root.id, &path)) {
+                Some(Ok((Kind::File, _))) => Target::OutsideFile,
                 _ => Target::Outside,
             };
         };
         if path.is_empty() {
             return Target::Folder;
         }
-        match self.store.in_folder(self.top, &path) {
-            Ok(entry) if entry.kind == Kind::File => Target::File(path, entry.id),
-            Ok(entry) if entry.kind == Kind::Link && left > 0 => self.target(&path, entry.id, left.saturating_sub(1)),
-            Ok(entry) if entry.kind == Kind::Folder => Target::Folder,
-            Ok(entry) if entry.kind == Kind::Submodule => Target::Outside,
+        match folders.find(self.top, &path) {
+            Ok((Kind::File, id)) => Target::File(path, id),
+            Ok((Kind::Link, id)) if left > 0 => self.target(folders, (&path, id), left.saturating_sub(1)),
+            Ok((Kind::Folder, _)) => Target::Folder,
+            Ok((Kind::Submodule, _)) => Target::Outside,
             _ => Target::Nothing,
         }
     }

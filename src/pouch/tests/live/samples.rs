@@ -1,11 +1,12 @@
 //! A cluster and the files of the same objects say the same; and the corners of real clusters.
 
 use std::fs;
+use std::process::Command;
 
 use serde_json::{Value, json};
 
 use crate::bundle;
-use crate::ground::{CLUSTER, Ground};
+use crate::ground::{CLUSTER, Ground, program};
 use crate::objects::*;
 use crate::rig::fault::Fault;
 use crate::rig::http::Request;
@@ -246,20 +247,12 @@ fn another_cluster_in_its_place_is_noticed() {
     let config = ground.config("pouch.yaml", CLUSTER, "");
     ground.render(&config, &ground.path("kubeconfig"), "out", &[]).exits(0);
     let before = tree::read(&ground.path("out"));
-    let real = ground.server.endpoint("admin");
-    let uid =
-        real.get("/api/v1/namespaces/kube-system").unwrap().value()["metadata"]["uid"].as_str().unwrap().to_owned();
+    let uid = uid_of(&ground);
     let manifest = String::from_utf8(before["regions/eu/bundle.yaml"].clone()).unwrap();
     assert!(manifest.contains(&uid), "{manifest}");
 
     let other = "00000000-1111-4222-8333-444444444444";
-    let proxy = Proxy::canned(move |request: &Request| {
-        let mut answer = real.ask(request).expect("the API server answers");
-        if request.path() == "/api/v1/namespaces/kube-system" {
-            answer.body = String::from_utf8(answer.body).unwrap().replace(&uid, other).into_bytes();
-        }
-        answer
-    });
+    let proxy = standing_in(&ground, other);
     let elsewhere = ground.path("elsewhere");
     proxy.kubeconfig(&elsewhere, "admin");
     // It need not even change anything.
@@ -278,6 +271,83 @@ fn another_cluster_in_its_place_is_noticed() {
     ground.render(&config, &elsewhere, "out", &["--accept-source", &accepted]).exits(0);
     ground.render(&config, &elsewhere, "out", &[]).exits(0);
     ground.render(&config, &ground.path("kubeconfig"), "out", &[]).exits(4);
+    // What is no UID is taken for none, and is repeated to nobody.
+    for odd in ["", "1;id", &"a".repeat(65)] {
+        let proxy = standing_in(&ground, odd);
+        proxy.kubeconfig(&elsewhere, "admin");
+        let said = ground.render(&config, &elsewhere, "out", &[]).exits(5).stderr;
+        assert!(said.contains("has no UID that one could be told by") && !said.contains("1;id"), "{said}");
+    }
+}
+
+/// A cluster on which others do not depend holds nobody by becoming another one.
+#[test]
+fn a_tenants_cluster_that_becomes_another_stops_itself_alone() {
+    let Some(ground) = Ground::new() else { return };
+    let of_tenant = secret("team-b", "theirs", &json!({"a": "b"}));
+    ground.apply(&[namespace("team-b"), credential("team-b", "theirs", "eu", &reference(&of_tenant)), of_tenant]);
+    let platform = |value: &str| {
+        let own = secret("team-a", "own", &json!({"a": value}));
+        let credential = credential("team-a", "own", "eu", &reference(&own));
+        fs::create_dir_all(ground.path("files")).unwrap();
+        ground.write("files/all.yaml", &format!("{own}\n---\n{credential}\n"));
+    };
+    let sources = "[{name: platform, directory: {path: files}, provides: {namespaces: [team-a], clusterScoped: true}}, \
+                   {name: theirs, cluster: {context: admin}, provides: {namespaces: [team-b]}}]";
+    ground.config(
+        "pouch.yaml",
+        sources,
+        "output: {path: bundles, git: {repository: repo.git, branch: main, cache: false}}\n",
+    );
+    let folder = ground.path("");
+    let git = |arguments: &[&str]| {
+        let output = Command::new("git").args(arguments).current_dir(&folder).output().unwrap();
+        assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap()
+    };
+    git(&["init", "-q", "--bare", "-b", "main", "repo.git"]);
+    let publish = |kubeconfig: &str, more: &[&str]| {
+        let arguments = [&["publish", "--kubeconfig", kubeconfig], more].concat();
+        let path = std::env::var("PATH").unwrap();
+        program(&folder, &arguments, &[("PATH", &path), ("HOME", folder.to_str().unwrap())])
+    };
+    let file =
+        |of: &str| git(&["-C", "repo.git", "show", &format!("main:bundles/regions/eu/core/secrets/{of}.sops.yaml")]);
+    platform("one");
+    let (code, _, said) = publish("kubeconfig", &["--first"]);
+    assert_eq!(code, 0, "{said}");
+    let before = (file("team-a/own"), file("team-b/theirs"));
+    let other = "00000000-1111-4222-8333-444444444444";
+    let proxy = standing_in(&ground, other);
+    proxy.kubeconfig(&ground.path("elsewhere"), "admin");
+    platform("two");
+    let (code, _, said) = publish("elsewhere", &[]);
+    assert_eq!(code, 3, "{said}");
+    assert!(said.contains("an earlier run read another one") && !said.contains("source-changed"), "{said}");
+    assert!(file("team-a/own") != before.0 && file("team-b/theirs") == before.1);
+    // It is not forgotten, and the control: whoever means it says so.
+    assert_eq!(publish("elsewhere", &[]).0, 3);
+    let (code, _, said) = publish("elsewhere", &["--accept-source", &format!("eu={other}")]);
+    assert_eq!(code, 0, "{said}");
+    assert_eq!(publish("elsewhere", &[]).0, 0);
+}
+
+/// The UID of the cluster.
+fn uid_of(ground: &Ground) -> String {
+    let answer = ground.server.endpoint("admin").get("/api/v1/namespaces/kube-system").unwrap();
+    answer.value()["metadata"]["uid"].as_str().unwrap().to_owned()
+}
+
+/// The same cluster, which says that it has another UID.
+fn standing_in(ground: &Ground, other: &str) -> Proxy {
+    let (real, uid, other) = (ground.server.endpoint("admin"), uid_of(ground), other.to_owned());
+    Proxy::canned(move |request: &Request| {
+        let mut answer = real.ask(request).expect("the API server answers");
+        if request.path() == "/api/v1/namespaces/kube-system" {
+            answer.body = String::from_utf8(answer.body).unwrap().replace(&uid, &other).into_bytes();
+        }
+        answer
+    })
 }
 
 /// Of what may not be read nobody knows whether k0rdent finds it, and nothing is said of that.

@@ -107,9 +107,9 @@ fn a_full_folder_for_temporary_files_is_named() {
     assert_eq!(origin.tip(), tip);
 }
 
-/// No source can help that this machine has no space: a run neither leaves one out nor calls it unavailable.
+/// Where this machine has no space, whoever needs it waits, and no other; where everybody depends on him, the run says so.
 #[test]
-fn a_full_folder_for_temporary_files_is_no_fault_of_a_source() {
+fn a_full_folder_for_temporary_files_stops_those_who_need_it() {
     let fleet = Fleet::with_credentials(1);
     let make = "git init -q --bare --initial-branch=main team.git; git init -q team; cd team; head -c 300000 /dev/urandom > big; \
                 git add big; git -c user.name=a -c user.email=a@b commit -qm big; git push -q ../team.git HEAD:main";
@@ -124,16 +124,15 @@ fn a_full_folder_for_temporary_files_is_no_fault_of_a_source() {
              - {{name: team, git: {{repository: '{url}', ref: main}}, provides: {{namespaces: [team-z]}}}}\n#"
         ),
     );
-    for _ in 0..2 {
-        let Some(ran) = with_little_space(&fleet, "render") else { return };
-        ran.ends(1).says("source team").says("No space left on device").says("TMPDIR");
-        assert!(!fleet.has("bundles/regions"));
-        // Also where everybody depends on it.
-        let alone = "provides: {namespaces: [team-z]}";
-        if fleet.read("pouch.yaml").contains(alone) {
-            fleet.configure(alone, "provides: {namespaces: [team-z], clusterScoped: true}");
-        }
-    }
+    let alone = "provides: {namespaces: [team-z]}";
+    let trusted = "provides: {namespaces: [team-z], clusterScoped: true}";
+    fleet.configure(alone, trusted);
+    let Some(ran) = with_little_space(&fleet, "render") else { return };
+    ran.ends(1).says("source team").says("TMPDIR");
+    assert!(!fleet.has("bundles/regions"));
+    fleet.configure(trusted, alone);
+    let Some(ran) = with_little_space(&fleet, "render") else { return };
+    ran.ends(3).says("error[unavailable-source]: source team").says("TMPDIR").outcome("eu", "published");
     let Some(ran) = with_little_space(&fleet, &format!("exposure {url}")) else { return };
     ran.ends(1).says("No space left on device").says("TMPDIR");
     // The control: with space the source is read, and found to hold no manifest.

@@ -333,3 +333,46 @@ fn a_url_is_fetched_by_the_git_program() {
         assert!(error.message.contains(&format!("has no {}", git::full(reference))), "{error:?}");
     }
 }
+
+/// A folder of links is looked into once, however many lead to it, and what they lead to is not there.
+#[test]
+fn masses_of_links_are_followed_as_fast_as_files_are_read() {
+    let made = tempfile::tempdir().unwrap();
+    let repository = git2::Repository::init_bare(made.path()).unwrap();
+    let (file, link, dangling) = (
+        repository.blob(secret("one").as_bytes()).unwrap(),
+        repository.blob(b"one.yaml").unwrap(),
+        repository.blob(b"nothing.yaml").unwrap(),
+    );
+    let mut folder = repository.treebuilder(None).unwrap();
+    folder.insert("one.yaml", file, 0o100_644).unwrap();
+    for number in 0..1500 {
+        folder.insert(format!("l{number:05}.yaml"), link, 0o120_000).unwrap();
+        folder.insert(format!("d{number:05}.yaml"), dangling, 0o120_000).unwrap();
+    }
+    let tree = repository.find_tree(folder.write().unwrap()).unwrap();
+    let author = git2::Signature::new("a", "a@b", &git2::Time::new(0, 0)).unwrap();
+    repository.commit(Some("refs/heads/main"), &author, &author, "m", &tree, &[]).unwrap();
+    let store = objects::open(made.path()).unwrap();
+    let top = store.at(store.commit("main").unwrap(), "").unwrap().id;
+    let mut folders = Folders::new(&store, 4000);
+    for number in 0..1500 {
+        assert_eq!(folders.find(top, &format!("l{number:05}.yaml")).unwrap().0, Kind::Link);
+        assert!(folders.find(top, &format!("x{number:05}.yaml")).is_err());
+    }
+    assert_eq!(folders.read(), 1);
+    // The control: with less room than the folder has entries it is not looked into.
+    assert!(Folders::new(&store, 3000).find(top, "one.yaml").is_err());
+    let files = default_globs();
+    let repository = made.path().to_str().unwrap();
+    let wanted = Wanted { repository, reference: "main", path: "", files: &files };
+    let reading = read(&"s".into(), &wanted, &given(made.path()), None).unwrap();
+    assert_eq!((reading.documents.len(), reading.complete), (1, false));
+    // A thousand faults are told, and the others counted.
+    assert!(reading.findings.len() <= 1001, "{}", reading.findings.len());
+    assert!(
+        reading.findings.iter().any(|finding| finding.help.starts_with("500 are left out")),
+        "{:?}",
+        reading.findings.last()
+    );
+}

@@ -1,0 +1,51 @@
+//! Folders that links lead through, each read once: there may be as many links in a folder as files.
+
+use std::collections::BTreeMap;
+
+use crate::git::objects::{Id, Kind, ObjectsError, Store};
+
+/// The folders of a repository that were looked into.
+pub(super) struct Folders<'s> {
+    store: &'s Store,
+    known: BTreeMap<Id, BTreeMap<String, (Kind, Id)>>,
+    /// How many entries more are looked at.
+    left: usize,
+}
+
+impl<'s> Folders<'s> {
+    /// None yet, of which so many entries are looked at in all.
+    pub(super) fn new(store: &'s Store, most: usize) -> Self {
+        Self { store, known: BTreeMap::new(), left: most }
+    }
+
+    /// What a folder has at a path, which is not empty. Links on the way are not followed.
+    pub(super) fn find(&mut self, top: Id, path: &str) -> Result<(Kind, Id), ObjectsError> {
+        let none = || ObjectsError::NoPath(path.to_owned());
+        let mut at = (Kind::Folder, top);
+        for name in path.split('/') {
+            if at.0 != Kind::Folder {
+                return Err(none());
+            }
+            self.look_into(at.1)?;
+            at = self.known.get(&at.1).and_then(|entries| entries.get(name)).copied().ok_or_else(none)?;
+        }
+        Ok(at)
+    }
+
+    fn look_into(&mut self, folder: Id) -> Result<(), ObjectsError> {
+        if !self.known.contains_key(&folder) {
+            let entries = self.store.folder(folder)?;
+            let too_much =
+                || ObjectsError::Other("links lead through more files and folders than are looked at".to_owned());
+            self.left = self.left.checked_sub(entries.len()).ok_or_else(too_much)?;
+            self.known.insert(folder, entries.into_iter().map(|(name, kind, id)| (name, (kind, id))).collect());
+        }
+        Ok(())
+    }
+
+    /// The number of folders that were read.
+    #[cfg(test)]
+    pub(super) fn read(&self) -> usize {
+        self.known.len()
+    }
+}

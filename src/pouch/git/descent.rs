@@ -73,13 +73,13 @@ pub fn comes_after_at(
     let git = &git.clone().seeing("GIT_NO_LAZY_FETCH", "1");
     let look = |folder: &Scratch, depth: Option<&str>| {
         let one = format!("+{reference}:{FETCHED}");
-        let fetch = |filter: Option<&str>| {
-            let options: Vec<&str> = OPTIONS.into_iter().chain(filter).chain(depth).collect();
+        let fetch = |filter: &str| {
+            let options: Vec<&str> = OPTIONS.into_iter().chain([filter]).chain(depth).collect();
             git.run(Some(folder.path()), "fetch", &options, &[remote.as_ref(), one.as_ref()])
         };
-        match fetch(Some("--filter=tree:0")) {
+        match fetch("--filter=tree:0") {
             // A server may know filters and allow none of this kind.
-            Err(trouble @ GitError::Failed { .. }) if trouble.wanting().is_none() => fetch(None)?,
+            Err(trouble @ GitError::Failed { .. }) if trouble.wanting().is_none() => fetch("--no-filter")?,
             done => done?,
         };
         git.ask(Some(folder.path()), "merge-base", &["--is-ancestor"], &[OsStr::new(old), OsStr::new(new)])

@@ -23,6 +23,7 @@ use std::path::Path;
 
 pub use self::address::{Address, address, full, identity, is_commit_id, is_reference, is_revision, short};
 use self::kept::Kept;
+use crate::error::said;
 
 /// The reference under which [`fetch`] stores what it fetched.
 pub const FETCHED: &str = "refs/pouch/fetched";
@@ -163,7 +164,7 @@ fn fetch_all(
         Err(error @ program::GitError::Failed { .. }) => git.expects_git(remote).and(Err(error)),
         Err(error) => Err(error),
         Ok(_) => {
-            let head = fetch_head(into);
+            let head = fetch_head(into)?;
             match wanted.iter().find(|(_, reference, _)| !head.lines().any(|line| address::is_fetched(reference, line)))
             {
                 Some((_, reference, _)) => Err(missing(reference)),
@@ -213,7 +214,7 @@ fn fetch_into(
             let commit = format!("{reference}^{{commit}}");
             git.run(Some(into), "update-ref", &[], &[FETCHED.as_ref(), commit.as_ref()])?;
         }
-        Ok(_) if !is_commit_id(reference) && !address::is_fetched(reference, &fetch_head(into)) => {
+        Ok(_) if !is_commit_id(reference) && !address::is_fetched(reference, &fetch_head(into)?) => {
             return Err(missing(reference));
         }
         Err(error @ program::GitError::Failed { .. }) => return git.expects_git(remote).and(Err(error)),
@@ -245,8 +246,11 @@ fn fetch_left_out(git: &program::Git, remote: &str, path: &str, into: &Path) -> 
 }
 
 /// What git notes of the references that it fetched.
-fn fetch_head(repository: &Path) -> String {
-    std::fs::read_to_string(repository.join("FETCH_HEAD")).unwrap_or_default()
+fn fetch_head(repository: &Path) -> Result<String, program::GitError> {
+    match std::fs::read_to_string(repository.join("FETCH_HEAD")) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(String::new()),
+        read => read.map_err(|error| program::GitError::Unheard { command: "fetch".to_owned(), why: said(&error) }),
+    }
 }
 
 /// The commit at a reference of a remote repository; none where there is none, or nobody answers.

@@ -43,11 +43,11 @@ pub struct Bounds<'a> {
     pub stop: &'a AtomicBool,
     /// The most bytes of standard output; a child that prints more is ended.
     pub output: u64,
-    /// What it may take of this machine.
+    /// Its part of this machine.
     pub room: Room,
 }
 
-/// What a child may take of this machine, and each of its own children: beyond that the system refuses it, or ends it.
+/// The part of this machine that a child may take, and each of its own children: beyond that the system refuses it, or ends it.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Room {
     /// The most bytes of memory; none if it is not bounded.

@@ -111,7 +111,7 @@ impl Scratch {
         &self.folder
     }
 
-    /// How many bytes the files in it have together.
+    /// The bytes that the files in it have together.
     pub fn size(&self) -> u64 {
         let (mut sum, mut folders) = (0_u64, vec![self.folder.clone()]);
         while let Some(folder) = folders.pop() {
@@ -132,7 +132,7 @@ impl Scratch {
 pub struct Space {
     /// In bytes.
     pub free: u64,
-    /// Whether what is written there takes memory.
+    /// True if what is written there takes memory.
     pub is_memory: bool,
 }
 

@@ -313,15 +313,15 @@ fn one_look(
     Ok(Ok(Survey { snapshot, libraries, facts, facts_findings, findings, sources, unidentified, read, asked, now }))
 }
 
-/// What a first look at a source gives.
+/// The result of a first look at a source.
 #[derive(Default)]
 struct Looked {
     reading: Reading,
     findings: Vec<Finding>,
-    /// Which cluster or repository it is, where it can tell.
+    /// The cluster or repository that it is, where it can tell.
     identity: Option<SourceIdentity>,
     stamp: Option<SourceStamp>,
-    /// Whether it is a cluster of which nothing else is asked.
+    /// True for a cluster of which nothing else is asked.
     is_away: bool,
     /// The source, if it is a cluster that could not say which one it is.
     unidentified: Option<SourceName>,
@@ -352,7 +352,7 @@ fn begin_at(
     }
 }
 
-/// Reads a source that is no cluster, of which so many bytes may stay in memory; says how many do.
+/// Reads files, of which so many bytes may stay in memory; says how many do.
 fn read_one(
     surveyor: &Surveyor<'_>,
     (index, source): (usize, &Source),
@@ -475,7 +475,7 @@ fn fetch_ahead(surveyor: &Surveyor<'_>) -> Vec<Option<Result<Fetched, SourceErro
     ahead
 }
 
-/// How many sources are fetched side by side.
+/// The number of sources that are fetched.
 fn fetched_at_once(fleet: &Fleet) -> usize {
     fleet.sources.iter().filter(|source| source::is_fetched(source)).count()
 }

@@ -1,6 +1,6 @@
 //! Crowds: of what one account has wrong, the first findings are listed, and the others are counted.
 //!
-//! Who writes a source, a namespace or the output branch can write as much that is wrong as fits there. An account so has
+//! A writer of a source, of a namespace or of the output branch can write as much that is wrong as fits there. An account so has
 //! a bounded number of findings in all that is told and kept, shared by kind, so that a flood leaves room for all that is
 //! found of others, and for the rare finding of its own. Of what is left out one finding says how many there are: it has
 //! their code and severity, so that whatever such findings decide stays decided.
@@ -87,7 +87,7 @@ fn kind(finding: &Finding) -> Kind {
     (finding.severity, finding.code, finding.region.clone(), finding.namespace().cloned())
 }
 
-/// What is found of an account.
+/// Everything that is found of an account.
 #[derive(Default)]
 struct Found {
     /// By kind: the number that is found, and the number that is listed.
@@ -163,7 +163,7 @@ pub fn bounded(settled: Vec<Finding>, mut account: impl FnMut(&Finding) -> Accou
     settle(listed)
 }
 
-/// What findings that are counted together have in common.
+/// The common part of findings that are counted together.
 type Rest = (Severity, Code, Option<Region>, Option<Cause>);
 
 /// The finding that stands for others of an account, of which `first` is one.

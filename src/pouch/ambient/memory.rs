@@ -36,7 +36,7 @@ fn number(file: &Path) -> Option<u64> {
     read_to_string(file).ok()?.trim().parse().ok()
 }
 
-/// What can be had without taking it from another program.
+/// The memory that can be had without taking it from another program.
 ///
 /// <https://docs.kernel.org/filesystems/proc.html#meminfo>
 fn free(root: &Path) -> Option<u64> {
@@ -50,7 +50,7 @@ fn free(root: &Path) -> Option<u64> {
 mod tests {
     use super::*;
 
-    /// What is available where the system's files are these.
+    /// The memory that is available where the system's files are these.
     fn of(files: &[(&str, &str)]) -> Option<u64> {
         let root = tempfile::tempdir().unwrap();
         for (path, text) in files {

@@ -138,7 +138,7 @@ pub enum Broken {
     Garbled(&'static str),
     /// Its answer is too long.
     TooLong,
-    /// What it holds takes more memory than there is for it, which is so many bytes.
+    /// More memory is needed for what it holds than there is for it, which is so many bytes.
     NoRoom(usize),
     /// It does not accept the credentials.
     Unauthorized,
@@ -198,7 +198,7 @@ impl Link {
         self.room.set(bytes);
     }
 
-    /// How many bytes of memory answers may take.
+    /// The bytes of memory that answers may take.
     pub(super) fn room(&self) -> usize {
         self.room.get()
     }

@@ -436,7 +436,7 @@ impl Store {
         self.below(&self.tree(folder)?, path)
     }
 
-    /// What a folder's object holds. Its size is known before it is read.
+    /// The entries of a folder's object. Its size is known before it is read.
     fn tree(&self, folder: Id) -> Result<git2::Tree<'_>, ObjectsError> {
         let (size, _) = self.repository.odb()?.read_header(folder.0).map_err(|error| self.noted(error))?;
         if size > MOST_OF_FOLDER {

@@ -16,7 +16,7 @@ pub struct Last {
 }
 
 impl Last {
-    /// What was read, with what the user accepts: states of sources, and for regions identities of sources.
+    /// Makes one of what was read, with what the user accepts: states of sources, and for regions identities of sources.
     pub fn new(stamps: Vec<Stamp>, older: &BTreeSet<(String, String)>, sources: &BTreeSet<(String, String)>) -> Self {
         let sources = sources.iter().map(|(_, identity)| identity.clone()).collect();
         Self { stamps, accepted: older.clone(), sources }

@@ -10,7 +10,7 @@ use crate::child::Room;
 use crate::scratch::Space;
 use crate::session::Session;
 
-/// How many servers are asked at once.
+/// The number of servers that are asked at once.
 pub const AT_ONCE: usize = 8;
 
 /// The memory of a run where the system does not say how much there is.
@@ -19,7 +19,7 @@ const USUAL: usize = 2 << 30;
 /// The memory that git may have at least: with less it fetches nothing.
 const LEAST_OF_GIT: usize = 64 << 20;
 
-/// What a run has for all its sources together.
+/// The room that a run has for all its sources together.
 #[derive(Clone, Copy, Debug)]
 pub struct Budget {
     /// The bytes of memory for what is read of them.
@@ -42,7 +42,7 @@ impl Budget {
         Self { memory: said(fleet.limits.memory).unwrap_or(memory), space: said(fleet.limits.space).unwrap_or(free) }
     }
 
-    /// What one of so many programs may take, of which a few run side by side.
+    /// The part of one of so many programs, of which a few run side by side.
     pub(super) fn room(self, count: usize) -> Room {
         self.room_of(self.space / count.max(1), count.min(AT_ONCE))
     }

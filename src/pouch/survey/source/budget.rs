@@ -98,7 +98,7 @@ impl<'l> Meter<'l> {
         Self { means, purpose: Purpose::Reading, spent: Mutex::default() }
     }
 
-    /// What reading the source may cost.
+    /// The cost that reading the source may have.
     pub(super) fn means(&self) -> Means<'l> {
         self.means
     }

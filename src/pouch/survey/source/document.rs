@@ -255,7 +255,7 @@ impl Text<'_> {
                 }
                 Err(flaw) => self.lacks(document, flaw, reading),
             }
-            // What costs too much is dropped: there is no use in more of it.
+            // What costs too much is dropped: more of it is of no use.
             if !self.meter.holds(reading.held_since(before)) {
                 break;
             }

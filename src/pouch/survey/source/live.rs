@@ -123,8 +123,8 @@ impl Live {
         Some(SourceStamp::of_cluster(self.name.as_str(), &self.identity, self.version?))
     }
 
-    /// Refuses another cluster than the one that an earlier run read, of a source on which others do not depend: then nobody
-    /// knows which cluster it is. One on which all depend holds the regions.
+    /// Refuses another cluster than the one that an earlier run read, of a source on which others do not depend: then it is
+    /// unknown which cluster it is. One on which all depend holds the regions.
     pub fn is_the_same(&mut self, source: &Source, last: &Last) -> Result<(), SourceError> {
         if source.provides.cluster_scoped || !last.is_another_cluster(self.name.as_str(), &self.identity) {
             return Ok(());
@@ -165,7 +165,7 @@ impl Live {
         (asked.collect(), kinds.collect())
     }
 
-    /// Starts anew: finds out which cluster it is and what it serves. What is read of it may take so many bytes of memory.
+    /// Starts over: finds out which cluster it is and what it serves. What is read of it may take so many bytes of memory.
     ///
     /// # Errors
     /// Where the cluster cannot be asked, or is not the kind of cluster that the configuration means.

@@ -8,10 +8,10 @@ pub const MAX_FILE_BYTES: u64 = 1 << 30;
 /// The most files, folders and links of one source that are looked at.
 const MOST_ENTRIES: usize = 1_000_000;
 
-/// What reading one source may cost.
+/// The cost that reading one source may have.
 #[derive(Clone, Copy)]
 pub struct Means<'l> {
-    /// What its files may cost, however much memory there is.
+    /// The cost of its files, however much memory there is.
     pub limits: &'l SourceLimits,
     /// The memory that what is read of it may take, in bytes.
     pub memory: usize,
@@ -33,7 +33,7 @@ impl Means<'_> {
 
     /// The most files, folders and links that are looked at.
     pub(super) fn most_entries(self) -> usize {
-        /// What one takes with its path and what is found of it.
+        /// The memory that one takes with its path and what is found of it.
         const ENTRY: usize = 400;
         (self.memory / ENTRY).min(MOST_ENTRIES)
     }

@@ -44,9 +44,9 @@ pub struct Given<'a> {
     pub deadlines: Deadlines,
     /// Set when the user asks pouch to stop: a running `git` is then ended.
     pub stop: Arc<AtomicBool>,
-    /// What reading the source may cost.
+    /// The cost that reading the source may have.
     pub means: Means<'a>,
-    /// What the `git` program may take of this machine.
+    /// The part of this machine that the `git` program may take.
     pub room: Room,
     /// Finds what is kept of a remote repository, if anything may be.
     pub kept: &'a (dyn Fn(&str) -> Option<Kept> + Sync),
@@ -233,7 +233,7 @@ pub struct SourceError {
     pub help: String,
     /// What is found.
     code: Code,
-    /// Whether this machine has too little of something, or this run: another source may have left more.
+    /// True if this machine has too little of something, or this run: another source may have left more.
     pub is_for_want_of_room: bool,
 }
 

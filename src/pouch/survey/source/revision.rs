@@ -61,7 +61,7 @@ pub struct Fetched {
 }
 
 impl Fetched {
-    /// How many bytes it takes where temporary files are.
+    /// The bytes that it takes where temporary files are.
     pub fn size(&self) -> u64 {
         self.folder.size()
     }
@@ -269,7 +269,7 @@ fn fetch(
 ) -> Result<Scratch, SourceError> {
     let no_scratch = |error: NoScratch| SourceError::no_room(source, error.to_string(), NoScratch::HELP);
     let folder = Scratch::new().map_err(no_scratch)?;
-    // Who may write no more is ended, and nobody says by what.
+    // Git is ended where it may write no more, and does not say by what.
     let is_full = || room.file.is_some_and(|most| folder.size() >= most);
     match git::fetch_below(git, remote, reference, path, folder.path(), kept) {
         Ok(()) => Ok(folder),
@@ -400,7 +400,7 @@ impl Tree<'_> {
             let message = format!("{} has more paths that are not read than are told", self.show(""));
             let finding = Finding::new(Code::RefusedFile, message).at(&whole(self.source));
             reading.lacks(
-                finding.help(format!("{others} are left out. Correct the others, or exclude what is no manifest.")),
+                finding.help(format!("{others} are left out. Correct the others, or exclude what is not a manifest.")),
             );
         }
         if files.is_empty() && passed_over > 0 {

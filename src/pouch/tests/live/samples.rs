@@ -271,7 +271,7 @@ fn another_cluster_in_its_place_is_noticed() {
     ground.render(&config, &elsewhere, "out", &["--accept-source", &accepted]).exits(0);
     ground.render(&config, &elsewhere, "out", &[]).exits(0);
     ground.render(&config, &ground.path("kubeconfig"), "out", &[]).exits(4);
-    // What is no UID is taken for none, and is repeated to nobody.
+    // A text of another form is taken for none, and is not repeated.
     for odd in ["1;id", &"a".repeat(65)] {
         let proxy = standing_in(&ground, odd);
         proxy.kubeconfig(&elsewhere, "admin");
@@ -280,7 +280,7 @@ fn another_cluster_in_its_place_is_noticed() {
     }
 }
 
-/// A cluster on which others do not depend holds nobody by becoming another one.
+/// A cluster on which others do not depend holds no other by becoming another one.
 #[test]
 fn a_tenants_cluster_that_becomes_another_stops_itself_alone() {
     let Some(ground) = Ground::new() else { return };
@@ -325,7 +325,7 @@ fn a_tenants_cluster_that_becomes_another_stops_itself_alone() {
     assert_eq!(code, 3, "{said}");
     assert!(said.contains("an earlier run read another one") && !said.contains("source-changed"), "{said}");
     assert!(file("team-a/own") != before.0 && file("team-b/theirs") == before.1);
-    // It is not forgotten, and the control: whoever means it says so.
+    // It is not forgotten, and the control: it is accepted by a flag.
     assert_eq!(publish("elsewhere", &[]).0, 3);
     let (code, _, said) = publish("elsewhere", &["--accept-source", &format!("eu={other}")]);
     assert_eq!(code, 0, "{said}");

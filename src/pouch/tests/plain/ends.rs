@@ -107,7 +107,7 @@ fn a_full_folder_for_temporary_files_is_named() {
     assert_eq!(origin.tip(), tip);
 }
 
-/// Where this machine has no space, whoever needs it waits, and no other; where everybody depends on him, the run says so.
+/// Where this machine has no space, a source that needs it waits, and no other; where all depend on it, the run says so.
 #[test]
 fn a_full_folder_for_temporary_files_stops_those_who_need_it() {
     let fleet = Fleet::with_credentials(1);

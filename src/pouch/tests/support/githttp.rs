@@ -185,7 +185,7 @@ impl GitServer {
         self.inner.asked.lock().unwrap().clone()
     }
 
-    /// How many bytes git answered since this was last asked for.
+    /// The bytes that git answered since this was last asked for.
     pub fn sent(&self) -> usize {
         self.inner.sent.swap(0, Ordering::SeqCst)
     }

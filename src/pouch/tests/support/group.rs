@@ -27,7 +27,7 @@ impl Group {
         [first, unified].into_iter().flatten().find_map(|(top, limit)| {
             let group = Self(top.join(&name));
             fs::create_dir(&group.0).ok()?;
-            // Where the controller is not handed down there is no such file.
+            // Where the controller is not handed down, the file is missing.
             fs::write(group.0.join(limit), bytes.to_string()).ok()?;
             // No swap either, where that is counted.
             _ = fs::write(group.0.join("memory.memsw.limit_in_bytes"), bytes.to_string());

@@ -8,7 +8,7 @@ use crate::git::objects::{Id, Kind, ObjectsError, Store};
 pub(super) struct Folders<'s> {
     store: &'s Store,
     known: BTreeMap<Id, BTreeMap<String, (Kind, Id)>>,
-    /// How many entries more are looked at.
+    /// The number of entries more that are looked at.
     left: usize,
 }
 
@@ -18,7 +18,7 @@ impl<'s> Folders<'s> {
         Self { store, known: BTreeMap::new(), left: most }
     }
 
-    /// What a folder has at a path, which is not empty. Links on the way are not followed.
+    /// Finds what a folder has at a path, which is not empty. Links on the way are not followed.
     pub(super) fn find(&mut self, top: Id, path: &str) -> Result<(Kind, Id), ObjectsError> {
         let none = || ObjectsError::NoPath(path.to_owned());
         let mut at = (Kind::Folder, top);

@@ -8,7 +8,7 @@ use super::Teams;
 use crate::support::fleet::{CANARY, Ran, secret};
 use crate::support::githttp::GitServer;
 
-/// What stands beside the path, and what stands below it and counts for nothing, in bytes.
+/// The sizes of what stands beside the path, and what stands below it and counts for nothing, in bytes.
 const BESIDE: usize = 4_000_000;
 const BELOW: usize = 300_000;
 
@@ -105,8 +105,8 @@ fn no_more_of_a_repository_comes_than_a_source_names() {
     check("a new one", "five", true);
 }
 
-/// What is kept of a path saves fetches, is never more than it should be, and whatever is wrong with it, the same is
-/// published.
+/// Objects that are kept of a path save fetches. They are never more than they should be, and whatever is wrong with them, the
+/// same is published.
 #[test]
 fn what_is_kept_of_a_path_is_not_fetched_again() {
     let large = Large::new();

@@ -97,7 +97,7 @@ fn files_that_take_more_memory_than_their_source_may_stop_no_other() {
     assert!(!ran.stderr.contains("refused-file"), "{}", ran.stderr);
 }
 
-/// What a tenant with 64 KiB can do to the memory of a run.
+/// Attacks of a tenant with 64 KiB on the memory of a run.
 #[test]
 fn a_tenant_of_64_kib_takes_no_memory_that_is_not_his() {
     const HEAD: &str = "apiVersion: k0rdent.mirantis.com/v1beta1\nkind: Credential\n";

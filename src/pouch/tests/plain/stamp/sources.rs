@@ -80,7 +80,7 @@ fn a_source_that_is_late_is_waited_for_by_none_but_its_own() {
     run(slow).ends(0).outcome("eu", "published");
 }
 
-/// What comes after what is told by commits alone, and by more than these where a server leaves nothing out.
+/// The order of commits is told by commits alone, and by more than these where a server leaves nothing out.
 #[test]
 fn a_server_that_allows_no_filter_tells_what_comes_after_what() {
     for allowed in

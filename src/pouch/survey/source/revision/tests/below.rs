@@ -28,7 +28,7 @@ const FILTERS: &str = "uploadpack.allowFilter";
 const REFUSES: &str = "uploadpackfilter.allow";
 const GIVES_ALL: &str = "uploadpack.allowAnySHA1InWant";
 
-/// What a reading holds, or why there is none.
+/// A summary of a reading, or the reason why there is none.
 fn told(place: &str, (reference, path): (&str, &str), given: &Given<'_>) -> String {
     match read(&"s".into(), &wanted(place, reference, path, &default_globs()), given, None) {
         Ok(reading) => format!("{}\n{}", reading.revision.as_deref().unwrap(), summary(&reading)),
@@ -36,7 +36,7 @@ fn told(place: &str, (reference, path): (&str, &str), given: &Given<'_>) -> Stri
     }
 }
 
-/// How much is fetched, in bytes.
+/// The size of what is fetched, in bytes.
 fn weight(place: &str, (reference, path): (&str, &str), given: &Given<'_>) -> u64 {
     let folder = fetch(&"s".into(), place, (reference, path), (&git_of(given), given.room), None).unwrap();
     let packs = std::fs::read_dir(folder.path().join("objects/pack")).unwrap();

@@ -131,13 +131,15 @@ impl Ambient {
         Timer::start()
     }
 
-    /// The memory that the run may have, in bytes: of the limits that are set for its control group and those above it, and
-    /// what the machine has free, the least; none where the system says nothing.
-    pub fn memory(&self) -> Option<u64> {
-        match self.vars {
+    /// The bytes of memory for what the run reads: half of the least of the limits that are set for its control group and
+    /// those above it, and of what the machine has free; a gigabyte where the system says nothing.
+    pub fn memory(&self) -> usize {
+        const USUAL: u64 = 2 << 30;
+        let available = match self.vars {
             Vars::Process => memory::available(Path::new("/")),
             Vars::Fixed(_) => None,
-        }
+        };
+        usize::try_from(available.unwrap_or(USUAL) / 2).unwrap_or(usize::MAX)
     }
 
     /// The current folder.

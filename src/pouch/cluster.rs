@@ -222,7 +222,7 @@ impl Cluster {
             Link::new(access, patience, u64::from_le_bytes(seed))?
         };
         // Who reads it for several at once says how much of that it may have.
-        link.set_room(ambient.memory().map_or(usize::MAX, |bytes| usize::try_from(bytes / 2).unwrap_or(usize::MAX)));
+        link.set_room(ambient.memory());
         let runtime = Background(Some(runtime));
         let taken = Cell::new(0);
         Ok(Self { link, runtime, context, server, insecure, taken, stop: stop.clone() })

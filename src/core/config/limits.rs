@@ -38,8 +38,8 @@ pub struct Limits {
     /// leave. By default it is half of what the run may have: of the memory limit that is set for it, or of what is free.
     #[schemars(with = "Option<Bytes>")]
     pub memory: Option<Bytes>,
-    /// The space that what is fetched of all sources may take together where temporary files are. By default it is three
-    /// quarters of what is free there.
+    /// The space that what is fetched of all sources may take together where temporary files are. By default it is half
+    /// of what is free there.
     #[schemars(with = "Option<Bytes>")]
     pub space: Option<Bytes>,
     /// How long git may take.

@@ -1,7 +1,7 @@
 //! Shares: the tenant whose share of a region a claimant uses up.
 //!
-//! The same shares what is listed of all that is found. Namespaces and sources are what tenants have. What a rule of the platform takes, and a template of it makes, is as much as
-//! tenants write: so that is theirs, wherever the claimant stands.
+//! Namespaces and sources are what tenants have. What a rule of the platform takes, and a template of it makes, is as much as
+//! tenants write: so that is theirs, wherever the claimant stands. The same shares what is listed of all that is found.
 
 use alloc::collections::BTreeMap;
 

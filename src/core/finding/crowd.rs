@@ -19,7 +19,7 @@ pub const MOST: usize = 2_000;
 /// The most faults of one object and code that are listed.
 pub const MOST_OF_OBJECT: usize = 16;
 
-/// Whose a finding is: all who write there count as one.
+/// The party that a finding is about: all who write there count as one.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Account {
     /// Those who write a source.

@@ -176,6 +176,28 @@ pub const MOST_ENTRIES: usize = 1_000_000;
 /// The largest folder that is read, as git keeps it, in bytes: a million files with short names take less.
 const MOST_OF_FOLDER: usize = 48 << 20;
 
+/// Follows a path, which is not empty, from a folder on; `entry` finds a name in a folder. Links on the way are not followed.
+///
+/// # Errors
+/// Where there is nothing at the path, or a folder on the way cannot be read.
+pub fn descend(
+    top: Id,
+    path: &str,
+    mut entry: impl FnMut(Id, &str) -> Result<Option<(Kind, Id)>, ObjectsError>,
+) -> Result<(Kind, Id), ObjectsError> {
+    let none = || ObjectsError::NoPath(path.to_owned());
+    let mut at = None;
+    for name in path.split('/').filter(|name| !name.is_empty()) {
+        at = match at {
+            None => entry(top, name)?,
+            Some((Kind::Folder, folder)) => entry(folder, name)?,
+            Some(_) => None,
+        };
+        at.ok_or_else(none)?;
+    }
+    at.ok_or_else(none)
+}
+
 /// The most entries of a tree that are looked at again, in folders that stand at several paths.
 const MOST_AGAIN: usize = 100_000;
 
@@ -413,11 +435,12 @@ impl Store {
 
     /// What a commit has at `path`; an empty path is the root. Links on the way are not followed.
     pub fn at(&self, commit: Id, path: &str) -> Result<Entry, ObjectsError> {
-        let tree = self.tree(self.root_of(commit)?)?;
+        let root = self.root_of(commit)?;
         if path.is_empty() {
-            return Ok(Entry { path: String::new(), kind: Kind::Folder, id: Id(tree.id()) });
+            self.tree(root)?;
+            return Ok(Entry { path: String::new(), kind: Kind::Folder, id: root });
         }
-        self.below(&tree, path)
+        self.in_folder(root, path)
     }
 
     /// The folder that a commit holds.
@@ -433,7 +456,11 @@ impl Store {
 
     /// What a folder has at `path`, which is not empty. Links on the way are not followed.
     pub fn in_folder(&self, folder: Id, path: &str) -> Result<Entry, ObjectsError> {
-        self.below(&self.tree(folder)?, path)
+        let entry = |folder: Id, name: &str| {
+            Ok(self.tree(folder)?.get_name(name).map(|entry| (kind_of(&entry), Id(entry.id()))))
+        };
+        let (kind, id) = descend(folder, path, entry)?;
+        Ok(Entry { path: path.to_owned(), kind, id })
     }
 
     /// The entries of a folder's object. Its size is known before it is read.
@@ -453,22 +480,6 @@ impl Store {
     fn noted(&self, error: git2::Error) -> ObjectsError {
         self.damage.set(true);
         error.into()
-    }
-
-    fn below(&self, tree: &git2::Tree<'_>, path: &str) -> Result<Entry, ObjectsError> {
-        let none = || ObjectsError::NoPath(path.to_owned());
-        let entry = |tree: &git2::Tree<'_>, name: &str| {
-            tree.get_name(name).map(|entry| (kind_of(&entry), Id(entry.id()))).ok_or_else(none)
-        };
-        let mut names = path.split('/').filter(|name| !name.is_empty());
-        let (mut kind, mut id) = entry(tree, names.next().ok_or_else(none)?)?;
-        for name in names {
-            if kind != Kind::Folder {
-                return Err(none());
-            }
-            (kind, id) = entry(&self.tree(id)?, name)?;
-        }
-        Ok(Entry { path: path.to_owned(), kind, id })
     }
 
     /// The entries of one folder, in git's order.

@@ -19,7 +19,6 @@ use super::address::{Address, address};
 use super::objects;
 use super::words::{self, Words};
 use crate::ambient::Timer;
-
 use crate::child::{self, Bounds, ChildError, ChildResult, Room};
 use crate::error::said;
 use crate::scratch::{NoScratch, Scratch};

@@ -8,7 +8,7 @@ use pouch_core::name::Directory;
 
 use crate::error::Failure;
 use crate::git::objects::{self, ObjectsError};
-use crate::git::program::git;
+use crate::git::program::{Wanting, git};
 use crate::git::{self, Address, history};
 use crate::scratch::{NoScratch, Scratch};
 use crate::session::Session;
@@ -95,7 +95,7 @@ fn fetched(session: &Session, url: &str, called: String) -> Result<Repository, F
     let path = folder.path().join("repository.git");
     git::mirror(&git, url, &path).map_err(|error| {
         let message = format!("{called} cannot be fetched: {error}");
-        match error.wanting().is_some() {
+        match error.wanting() == Some(Wanting::Space) {
             true => Failure::failed(message, NoScratch::HELP),
             false => Failure::unavailable(message, error.help(url)),
         }

@@ -328,8 +328,10 @@ fn look(
 ) -> Result<Vec<(Errand, Found)>, Failure> {
     let ui = &session.ui;
     let progress = ui.progress("looking into regions", u64::try_from(errands.len()).unwrap_or_default());
+    // Several are looked into at once.
+    let memory = Budget::of(session, fleet).memory / AT_ONCE;
     let found = each(&errands, &|errand| {
-        let found = one(session, fleet, patience_of_one(patience), errand);
+        let found = one((session, fleet), patience_of_one(patience), memory, errand);
         progress.step();
         found
     });
@@ -356,7 +358,7 @@ struct Told {
     found: Found,
 }
 
-fn one(session: &Session, fleet: &Fleet, patience: Patience, errand: &Errand) -> Told {
+fn one((session, fleet): (&Session, &Fleet), patience: Patience, memory: usize, errand: &Errand) -> Told {
     let mut told =
         Told { warnings: Vec::new(), words: None, found: Err(Reason::new("the run was ended", "Start pouch again.")) };
     if session.stop.is_asked() {
@@ -373,8 +375,7 @@ fn one(session: &Session, fleet: &Fleet, patience: Patience, errand: &Errand) ->
             return Told { found: Err(Reason::new(failure.message, help)), ..told };
         }
     };
-    // Several are looked into at once.
-    cluster.set_room(Budget::of(session, fleet).memory / AT_ONCE);
+    cluster.set_room(memory);
     told.warnings.extend(cluster.warning());
     told.words = Some(format!("looked into cluster {} at {}", cluster.context, cluster.server));
     let found = seen(fleet, &cluster, errand);

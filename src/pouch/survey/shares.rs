@@ -13,9 +13,6 @@ use crate::session::Session;
 /// The number of servers that are asked at once.
 pub const AT_ONCE: usize = 8;
 
-/// The memory of a run where the system does not say how much there is.
-const USUAL: usize = 2 << 30;
-
 /// The memory that git may have at least: with less it fetches nothing.
 const LEAST_OF_GIT: usize = 64 << 20;
 
@@ -29,12 +26,12 @@ pub struct Budget {
 }
 
 impl Budget {
-    /// Takes what the configuration says, or else a part of what the system has: half of the memory, and of the space.
+    /// Takes what the configuration says, or else half of the memory and of the space that the system has.
     pub fn of(session: &Session, fleet: &Fleet) -> Self {
         let said = |said: Option<Bytes>| said.map(|Bytes(bytes)| bytes);
-        let known = |bytes: u64| usize::try_from(bytes).unwrap_or(usize::MAX);
-        let memory = session.ambient.memory().map_or(USUAL, known) / 2;
-        let free = Space::of_system().map_or(usize::MAX, |space| match known(space.free) / 2 {
+        let memory = session.ambient.memory();
+        let half = |bytes: u64| usize::try_from(bytes / 2).unwrap_or(usize::MAX);
+        let free = Space::of_system().map_or(usize::MAX, |space| match half(space.free) {
             // What is read needs most of it.
             free if space.is_memory => free.min(memory / 2),
             free => free,

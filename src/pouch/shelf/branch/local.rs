@@ -7,7 +7,7 @@ use super::super::ShelfError;
 use super::outcome::{Tips, tips_of};
 use crate::git;
 use crate::git::kept::Kept;
-use crate::git::program::{Git, GitError};
+use crate::git::program::{Git, GitError, Wanting};
 use crate::scratch::Scratch;
 
 /// Whether a reference is one of pouch's own beside a branch.
@@ -43,7 +43,7 @@ impl Local {
         (references, turns): (&[String], &[String]),
         kept: Option<Kept>,
     ) -> Result<Self, ShelfError> {
-        let unreached = |error: GitError| match error.wanting().is_some() {
+        let unreached = |error: GitError| match error.wanting() == Some(Wanting::Space) {
             true => ShelfError::Full(error.to_string()),
             false => ShelfError::Unreachable {
                 message: format!("the output repository cannot be reached: {error}"),

@@ -108,16 +108,16 @@ impl<'l> Meter<'l> {
         self.spend(Cost { bytes, ..Cost::default() });
     }
 
-    /// Counts a document, whatever comes of it.
+    /// Counts a document that cannot be kept.
     pub(super) fn document(&self) {
         self.spend(Cost { documents: 1, ..Cost::default() });
     }
 
-    /// Counts what a document says, and says whether it is to be kept.
+    /// Counts a document, and says whether it is to be kept.
     pub(super) fn keeps(&self, document: &Node, text: &str) -> bool {
         let Size { nodes, texts, .. } = document.size();
         let copied = texts.saturating_sub(text.len());
-        self.spend(Cost { nodes, copied, ..Cost::default() }).is_within(self.means, 1)
+        self.spend(Cost { documents: 1, nodes, copied, ..Cost::default() }).is_within(self.means, 1)
     }
 
     /// Counts the memory that is taken by what was kept, and says whether all is within the limits.

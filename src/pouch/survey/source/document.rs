@@ -121,8 +121,8 @@ fn read_all(text: &Text<'_>, reader: &mut Reader) -> Reading {
             let mut broken = 0_usize;
             for value in values(words) {
                 reading.keep_first(MOST_OF_FILE);
-                text.meter.document();
                 if text.meter.is_too_much(value.text) {
+                    text.meter.document();
                     reading.lacks(text.too_much(value.line, value.column));
                     continue;
                 }
@@ -133,6 +133,7 @@ fn read_all(text: &Text<'_>, reader: &mut Reader) -> Reading {
                     // Only brackets separate the values: a broken one might hold whatever stands behind its beginning,
                     // and one that no bracket ends was cut short.
                     Err(flaw) if value.is_whole && text.form == Form::Json => {
+                        text.meter.document();
                         broken += 1;
                         if broken > MOST_BROKEN {
                             break;
@@ -140,7 +141,10 @@ fn read_all(text: &Text<'_>, reader: &mut Reader) -> Reading {
                         let rest = if broken == 1 { words.get(value.start..).unwrap_or(words) } else { "" };
                         reading.lacks_document(rest, text.unparsable(value.place(flaw)));
                     }
-                    Err(flaw) => reading.lacks(text.unparsable(value.place(flaw))),
+                    Err(flaw) => {
+                        text.meter.document();
+                        reading.lacks(text.unparsable(value.place(flaw)));
+                    }
                 }
                 if !text.meter.holds(reading.held_since(before)) {
                     break;
@@ -242,8 +246,8 @@ impl Text<'_> {
     fn parse(&self, documents: &[Document<'_>], most: usize, reader: &mut Reader, reading: &mut Reading) {
         for document in documents {
             let before = reading.so_far();
-            self.meter.document();
             if self.meter.is_too_much(document.text) {
+                self.meter.document();
                 reading.lacks(self.too_much(document.line, 1));
                 continue;
             }
@@ -253,7 +257,10 @@ impl Text<'_> {
                     let lines = (document.line, document.first_line);
                     self.add(node, lines, (document.text, Written::Yaml), reading);
                 }
-                Err(flaw) => self.lacks(document, flaw, reading),
+                Err(flaw) => {
+                    self.meter.document();
+                    self.lacks(document, flaw, reading);
+                }
             }
             // What costs too much is dropped: more of it is of no use.
             if !self.meter.holds(reading.held_since(before)) {

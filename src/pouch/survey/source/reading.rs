@@ -14,7 +14,6 @@ use pouch_core::snapshot::{Admitted, FaultLine};
 use pouch_core::unread_words::UnreadWords;
 
 use super::again::{Files, Library, Spot};
-
 use super::indexer::Indexer;
 use super::means::Means;
 use super::sealed::{self, SealedFile};

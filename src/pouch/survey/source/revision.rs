@@ -193,12 +193,13 @@ fn read_at(
         }
         other => unreachable(source, identity, &other),
     })?;
+    let root = store.at(commit, "").ok().map(|root| root.id);
     let tree = Tree {
         source,
         means: given.means,
         indexer: given.indexer,
         store,
-        commit,
+        root,
         top: top.id,
         path,
         reference: wanted.reference,
@@ -323,7 +324,8 @@ struct Tree<'a> {
     means: Means<'a>,
     indexer: Option<&'a Indexer<'a>>,
     store: &'a Store,
-    commit: Id,
+    /// The folder of the whole commit, where links lead that leave the path.
+    root: Option<Id>,
     top: Id,
     path: &'a str,
     reference: &'a str,
@@ -468,8 +470,7 @@ impl Tree<'_> {
         }
         let Some(path) = normal(&format!("{folder}/{words}")) else {
             let elsewhere = normal(&format!("{}/{folder}/{words}", self.path));
-            let root = self.store.at(self.commit, "");
-            return match elsewhere.zip(root.ok()).map(|(path, root)| folders.find(root.id, &path)) {
+            return match elsewhere.zip(self.root).map(|(path, root)| folders.find(root, &path)) {
                 Some(Ok((Kind::File, _))) => Target::OutsideFile,
                 _ => Target::Outside,
             };

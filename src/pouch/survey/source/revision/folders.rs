@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::git::objects::{Id, Kind, ObjectsError, Store};
+use crate::git::objects::{Id, Kind, ObjectsError, Store, descend};
 
 /// The folders of a repository that were looked into.
 pub(super) struct Folders<'s> {
@@ -20,16 +20,10 @@ impl<'s> Folders<'s> {
 
     /// Finds what a folder has at a path, which is not empty. Links on the way are not followed.
     pub(super) fn find(&mut self, top: Id, path: &str) -> Result<(Kind, Id), ObjectsError> {
-        let none = || ObjectsError::NoPath(path.to_owned());
-        let mut at = (Kind::Folder, top);
-        for name in path.split('/') {
-            if at.0 != Kind::Folder {
-                return Err(none());
-            }
-            self.look_into(at.1)?;
-            at = self.known.get(&at.1).and_then(|entries| entries.get(name)).copied().ok_or_else(none)?;
-        }
-        Ok(at)
+        descend(top, path, |folder, name| {
+            self.look_into(folder)?;
+            Ok(self.known.get(&folder).and_then(|entries| entries.get(name)).copied())
+        })
     }
 
     fn look_into(&mut self, folder: Id) -> Result<(), ObjectsError> {

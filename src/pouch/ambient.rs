@@ -25,7 +25,7 @@ pub struct Ambient {
     arguments: Vec<OsString>,
 }
 
-/// Measures how long something takes; for people, never for a decision.
+/// Measures how long something takes: for people, and for bounds of time.
 #[derive(Clone, Copy, Debug)]
 pub struct Timer(std::time::Instant);
 

@@ -147,7 +147,10 @@ impl Broken {
             Broken::TimedOut => "it did not answer in time".to_owned(),
             Broken::Status(status) => format!("it answered {status}"),
             Broken::Unauthorized => "it does not accept the credentials (401)".to_owned(),
-            Broken::Late => "reading it took longer than all requests together may".to_owned(),
+            Broken::Late { setting, last } => {
+                let last = last.map(|status| format!(", and it answered {status} meanwhile")).unwrap_or_default();
+                format!("it took longer than all requests together may ({setting}){last}")
+            }
             Broken::Access(error) => error.message.clone(),
         }
     }
@@ -159,8 +162,11 @@ impl Broken {
                 "Check that the kubeconfig's server and certificate authority belong to this cluster.".to_owned()
             }
             Broken::Connection(_) => "Check that the server runs and can be reached from here.".to_owned(),
-            Broken::TimedOut | Broken::Late => {
+            Broken::TimedOut => {
                 "Check whether the server is overloaded, or give it more time with --request-timeout.".to_owned()
+            }
+            Broken::Late { setting, .. } => {
+                format!("Check whether the server is overloaded, or give it more time with {setting}.")
             }
             Broken::Status(403) => {
                 "Let this user read the API's groups: the ClusterRole system:discovery allows it to everybody who logs \

@@ -1,12 +1,13 @@
-//! Survey: reads every source, one after the other, and puts a snapshot together.
+//! Survey: reads every source and puts a snapshot together.
 //!
-//! Of files an index is made. Both they and a live cluster are asked in turns with the closures: what they want
+//! Files are read one source after the other, clusters side by side. Of files an index is made. Both they and a live cluster are asked in turns with the closures: what they want
 //! that nobody has asked yet is asked, until they want nothing more. Then everything read from clusters is
 //! looked at again, and where something changed meanwhile the survey starts over. What still changes at the last look
 //! is marked, so that only who needs it waits; the rest is a state that existed. Regions' own clusters are looked into
 //! ([`look`]) once the sources have said which and how. What the objects mean is not known here.
 
 mod asking;
+mod clusters;
 pub mod last;
 pub mod look;
 mod openers;
@@ -15,6 +16,7 @@ pub mod source;
 mod surveyor;
 mod templates;
 mod threads;
+pub mod time;
 mod times;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -24,11 +26,9 @@ use std::time::Duration;
 
 use pouch_core::config::{Fleet, Source, SourcePlace};
 use pouch_core::finding::Finding;
-use pouch_core::inquiry::{self, ListedKind};
 use pouch_core::layout::manifest::SourceIdentity;
 use pouch_core::listing::counted;
 use pouch_core::name::{ObjectKey, SourceName};
-use pouch_core::node::Node;
 use pouch_core::object::RunKey;
 use pouch_core::snapshot::{Reading, SealedDocument, Snapshot, assemble_by};
 use pouch_core::stamp::{SourceStamp, Stamp};
@@ -37,13 +37,14 @@ use pouch_core::world::{Facts, World};
 
 use crate::child::Room;
 use crate::cluster::request::Resource;
-use crate::cluster::{Cluster, Wanted};
+use crate::cluster::{Cluster, Patience, Wanted};
 use crate::error::Failure;
 use crate::git::kept::Kept;
 use crate::git::program::Deadlines;
 use crate::session::Session;
 pub use asking::Libraries;
 use asking::{Sources, ask};
+use clusters::{begin, list_behind, list_namespaces, prove, read_ruled, side_by_side};
 use last::Last;
 use look::Done;
 use openers::{openers, shared};
@@ -54,12 +55,16 @@ use source::live::{Changed, Live, Values};
 use source::{Fetched, Given, Indexer, Means, SourceError, Texts};
 pub use surveyor::{Contents, Looking, Reach, Surveyor};
 use threads::Threads;
+use time::Time;
 use times::Times;
 use tracing::{info, info_span};
 use zeroize::Zeroizing;
 
-/// How often clusters that change while they are read are read anew.
+/// How often everything is read, where a cluster that all depend on changes meanwhile.
 const LOOKS: u32 = 5;
+
+/// The same where only others do: what else there is was read whole.
+const LOOKS_FOR_OTHERS: u32 = 2;
 
 /// What the sources say.
 pub struct Survey {
@@ -115,6 +120,12 @@ pub fn connect(surveyor: &Surveyor<'_>, source: &Source) -> Result<Cluster, Fail
         return Err(Failure::bug("a source that is no cluster was to be connected to"));
     };
     let Surveyor { session: Session { ambient, stop, .. }, base, reach, .. } = surveyor;
+    let mut patience = reach.patience;
+    if let Some(time) = source.time(&surveyor.fleet.limits.sources).map(|time| Duration::from_secs(time.0))
+        && time < patience.whole
+    {
+        patience = Patience { whole: time, setting: time::SETTING, ..patience };
+    }
     let mut wanted = reach.wanted.clone();
     wanted.context = wanted.context.or_else(|| context.clone());
     wanted.plugin_environment = wanted.plugin_environment.and(plugin_environment);
@@ -130,7 +141,7 @@ pub fn connect(surveyor: &Surveyor<'_>, source: &Source) -> Result<Cluster, Fail
     }
     wanted.kubeconfig = wanted.kubeconfig.or_else(written);
     let named = |error: Failure| Failure { message: format!("source {}: {}", source.name, error.message), ..error };
-    Cluster::connect(&wanted, reach.patience, ambient, &stop.flag()).map_err(named)
+    Cluster::connect(&wanted, patience, ambient, &stop.flag()).map_err(named)
 }
 
 /// Reads all sources, in order.
@@ -164,25 +175,45 @@ pub fn survey(surveyor: &Surveyor<'_>, values: Values) -> Result<Survey, Failure
         ));
     }
     let openers = openers(session, fleet, base, &values)?;
+    let time = Time::of_all(fleet, &stop.flag());
+    let mut standing = Standing { clusters, openers, time, done: Done::default() };
     // Standard input can be read only once.
     let looks = if surveyor.reads_stdin() { 1 } else { LOOKS };
-    let mut done = Done::default();
-    for look in 1..looks {
-        match one_look(surveyor, &mut clusters, &openers, (Look::First, &mut done))? {
+    for look in 1..=looks {
+        match one_look(surveyor, &mut standing, Look { number: look, most: looks })? {
             Ok(survey) => return Ok(survey),
             Err(changed) => ui.note(&format!("{changed} while it was read; reading everything again")),
         }
         stop.pause(pause(surveyor, look)?)?;
     }
-    one_look(surveyor, &mut clusters, &openers, (Look::Last, &mut done))?
-        .map_err(|_| Failure::bug("what changes at the last look was not set apart"))
+    Err(Failure::bug("what changes at the last look was not set apart"))
 }
 
-/// Whether everything can be read again where something changed.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Look {
-    First,
-    Last,
+/// Everything that stays from look to look.
+struct Standing {
+    /// The sources that are clusters, by their numbers.
+    clusters: BTreeMap<usize, Live>,
+    openers: BTreeMap<usize, Arc<Opener>>,
+    /// The time that is left for each source.
+    time: Vec<Arc<Time>>,
+    /// The regions that were looked into.
+    done: Done,
+}
+
+/// The number of a look, from 1, and how many there may be.
+#[derive(Clone, Copy)]
+struct Look {
+    number: u32,
+    most: u32,
+}
+
+impl Look {
+    /// Returns true if everything is read again, as these sources changed meanwhile. One on which no other depends makes the
+    /// others be read a second time, and not for as long as it changes.
+    fn starts_over<'s>(self, mut changed: impl Iterator<Item = &'s Source>) -> bool {
+        let is_trusted = changed.any(|source| source.provides.cluster_scoped);
+        self.number < if is_trusted { self.most } else { self.most.min(LOOKS_FOR_OTHERS) }
+    }
 }
 
 /// A growing pause, half of it by chance.
@@ -192,14 +223,10 @@ fn pause(surveyor: &Surveyor<'_>, look: u32) -> Result<Duration, Failure> {
 }
 
 /// Reads everything once, and proves that it stood together; or names what changed, unless it is the last look.
-fn one_look(
-    surveyor: &Surveyor<'_>,
-    clusters: &mut BTreeMap<usize, Live>,
-    openers: &BTreeMap<usize, Arc<Opener>>,
-    (look, done): (Look, &mut Done),
-) -> Result<Result<Survey, String>, Failure> {
+fn one_look(surveyor: &Surveyor<'_>, standing: &mut Standing, look: Look) -> Result<Result<Survey, String>, Failure> {
     let Surveyor { session: Session { stop, ui, .. }, fleet, .. } = surveyor;
-    let mut times = Times::new();
+    let Standing { clusters, openers, time, done } = standing;
+    let times = Times::default();
     let mut answering = Sources::default();
     // As much again is left for what is made of both.
     answering.libraries.memory = surveyor.budget.memory / 2;
@@ -207,24 +234,19 @@ fn one_look(
     let mut ahead = fetch_ahead(surveyor);
     let mut shares = Shares::new(surveyor.budget.memory, fleet.sources.len());
     let mut looked: BTreeMap<usize, Looked> = BTreeMap::new();
-    for index in turns(fleet) {
+    for index in turns(fleet).into_iter().filter(|index| !clusters.contains_key(index)) {
         stop.check()?;
-        let Some(source) = fleet.sources.get(index) else { continue };
-        let memory = shares.next();
-        let (found, held) = match clusters.get_mut(&index) {
-            // More will be asked of it, for which its whole part stays.
-            Some(live) => {
-                let found = begin_at(surveyor, (index, source), (live, memory), &mut times)?;
-                let held = if found.is_away { 0 } else { memory };
-                (found, held)
-            }
-            None => {
-                let ahead = ahead.get_mut(index).and_then(Option::take);
-                let opener = openers.get(&index);
-                read_one(surveyor, (index, source), (ahead, opener), (memory, &key), &mut answering)?
-            }
-        };
+        let (Some(source), Some(time)) = (fleet.sources.get(index), time.get(index)) else { continue };
+        let ahead = ahead.get_mut(index).and_then(Option::take);
+        let opener = openers.get(&index);
+        let means = Means { limits: &fleet.limits.sources, memory: shares.next(), time };
+        let (found, held) = read_one(surveyor, (index, source), (ahead, opener), (means, time, &key), &mut answering)?;
         shares.took(held);
+        looked.insert(index, found);
+    }
+    // More will be asked of each, for which its whole part of the memory stays.
+    let memory = shares.next();
+    for (index, found) in side_by_side(surveyor, clusters, |at, live| begin_at(surveyor, at, (live, memory), &times))? {
         looked.insert(index, found);
     }
     let mut findings = shared(fleet, openers);
@@ -238,9 +260,9 @@ fn one_look(
         unidentified.extend(found.unidentified);
         readings.push(found.reading);
     }
-    list_namespaces(surveyor, clusters, &readings, &mut times)?;
-    list_behind(surveyor, clusters, &readings, &mut times)?;
-    read_ruled(surveyor, clusters, &readings, &mut times)?;
+    list_namespaces(surveyor, clusters, &readings, &times)?;
+    list_behind(surveyor, clusters, &readings, &times)?;
+    read_ruled(surveyor, clusters, &readings, &times)?;
     for (index, live) in &mut *clusters {
         if let Some(reading) = readings.get_mut(*index).filter(|_| !away.contains(index)) {
             *reading = live.reading();
@@ -276,18 +298,17 @@ fn one_look(
     let is_at_once = surveyor.contents == Contents::AtOnce || fleet.names_templates();
     let asks = !clusters.is_empty() || !answering.vaults.is_empty() || is_at_once;
     if asks {
-        ask(surveyor, clusters, &answering, (&mut snapshot, &facts), &mut times)?;
+        ask(surveyor, clusters, &answering, (&mut snapshot, &facts), &times)?;
     }
     templates::make((surveyor.session, fleet), &mut snapshot, &facts)?;
     // Only now it is known what lands where, and so what may stand in its way.
     if fleet.names_templates() {
-        ask(surveyor, clusters, &answering, (&mut snapshot, &facts), &mut times)?;
+        ask(surveyor, clusters, &answering, (&mut snapshot, &facts), &times)?;
     }
     if !clusters.is_empty() {
-        let at_hand = clusters.iter_mut().filter(|(index, _)| !away.contains(index));
-        let changed = prove(surveyor, at_hand)?;
+        let changed = prove(surveyor, clusters, &away)?;
         if let Some((_, Changed { key, why })) = changed.first() {
-            if look == Look::First {
+            if look.starts_over(changed.iter().filter_map(|(index, _)| fleet.sources.get(*index))) {
                 return Ok(Err(why.clone()));
             }
             let waits = match changed.len().saturating_sub(1) {
@@ -332,7 +353,7 @@ fn begin_at(
     surveyor: &Surveyor<'_>,
     (index, source): (usize, &Source),
     (live, memory): (&mut Live, usize),
-    times: &mut Times,
+    times: &Times,
 ) -> Result<Looked, Failure> {
     let begun = begin(surveyor, (index, source), (live, memory), times)?;
     // What cluster it is may be known although not all was listed.
@@ -352,18 +373,18 @@ fn begin_at(
     }
 }
 
-/// Reads files, of which so many bytes may stay in memory; says how many do.
+/// Reads files; says how many bytes of memory stay taken.
 fn read_one(
     surveyor: &Surveyor<'_>,
     (index, source): (usize, &Source),
     (ahead, opener): (Option<Result<Fetched, SourceError>>, Option<&Arc<Opener>>),
-    (memory, key): (usize, &RunKey),
+    (means, time, key): (Means<'_>, &Arc<Time>, &RunKey),
     answering: &mut Sources,
 ) -> Result<(Looked, usize), Failure> {
     let mut reading = info_span!("source", source = source.name.as_str())
-        .in_scope(|| read_files(surveyor, source, ahead, (memory, key)))?;
-    let sealed = set_aside(surveyor.fleet, source, &mut reading, opener, key, (index, &mut answering.vaults));
-    answering.libraries.of.extend(reading.library.map(|library| (index, library)));
+        .in_scope(|| read_files(surveyor, source, ahead, (means, key)))?;
+    let sealed = set_aside(surveyor.fleet, source, &mut reading, opener, (key, time), (index, &mut answering.vaults));
+    answering.libraries.of.extend(reading.library.map(|library| (index, library.within(time))));
     let stamp = reading.identity.as_ref().zip(reading.revision).map(|(identity, commit)| {
         SourceStamp::of_repository(source.name.as_str(), (identity, reading.reference.as_str()), &commit)
     });
@@ -400,14 +421,14 @@ fn set_aside(
     source: &Source,
     reading: &mut source::Reading,
     opener: Option<&Arc<Opener>>,
-    key: &RunKey,
+    (key, time): (&RunKey, &Arc<Time>),
     (index, vaults): (usize, &mut BTreeMap<usize, Vault>),
 ) -> Vec<SealedDocument> {
     let files = std::mem::take(&mut reading.sealed);
     let seen: Vec<Seen> = match opener {
         None => unopened(fleet, files).collect(),
         Some(opener) => {
-            let texts = Texts::new(reading.library.as_ref(), key);
+            let texts = Texts::new(reading.library.as_ref(), key, time);
             let (vault, seen) = Vault::new(fleet, &source.name, Arc::clone(opener), (files, texts));
             if !vault.is_empty() {
                 vaults.insert(index, vault);
@@ -487,6 +508,8 @@ fn given<T>(surveyor: &Surveyor<'_>, source: &Source, work: impl FnOnce(&Given<'
     let environment = ambient.environment();
     let kept = |remote: &str| Kept::wanted(ambient, fleet, remote);
     let (idle, total) = source.git_limits(&fleet.limits.git);
+    // None of it counts before anything is read.
+    let time = Time::default();
     let given = Given {
         base,
         skip: outputs,
@@ -494,7 +517,7 @@ fn given<T>(surveyor: &Surveyor<'_>, source: &Source, work: impl FnOnce(&Given<'
         environment: &environment,
         deadlines: Deadlines::of(idle.0, total.0),
         stop: stop.flag(),
-        means: Means { limits: &fleet.limits.sources, memory: budget.memory },
+        means: Means { limits: &fleet.limits.sources, memory: budget.memory, time: &time },
         room: budget.room(fetched_at_once(fleet)),
         kept: &kept,
         last: surveyor.last,
@@ -507,15 +530,20 @@ fn read_files(
     surveyor: &Surveyor<'_>,
     source: &Source,
     ahead: Option<Result<Fetched, SourceError>>,
-    (memory, key): (usize, &RunKey),
+    (means, key): (Means<'_>, &RunKey),
 ) -> Result<source::Reading, Failure> {
-    let ui = &surveyor.session.ui;
+    let Session { ui, stop, .. } = surveyor.session;
     let progress = ui.progress("reading", 0);
     let indexer = Indexer::new(surveyor.fleet, source, key);
     let reading = given(surveyor, source, |given| {
-        let means = Means { memory, ..given.means };
         source::read(source, &Given { indexer: Some(&indexer), means, ..given.clone() }, ahead)
     });
+    stop.check()?;
+    // What was read of a late one is none of its states.
+    let reading = match means.time.is_over() {
+        true => Err(SourceError::late(&source.name, means.time)),
+        false => reading,
+    };
     let reading = reading.or_else(|error| surveyor.unless_trusted(source, error))?;
     drop(progress);
     ui.detail(&format!(
@@ -526,141 +554,4 @@ fn read_files(
         if reading.complete && reading.unread_words.is_empty() { "" } else { ", incomplete" }
     ));
     Ok(reading)
-}
-
-/// Lists what a cluster is read for as a whole; or says why that cannot be.
-fn begin(
-    surveyor: &Surveyor<'_>,
-    (index, source): (usize, &Source),
-    (live, memory): (&mut Live, usize),
-    times: &mut Times,
-) -> Result<Result<(), SourceError>, Failure> {
-    let begun = live.begin(surveyor.fleet, source, memory);
-    if let Err(error) = begun.and_then(|()| surveyor.last.map_or(Ok(()), |last| live.is_the_same(source, last))) {
-        return Ok(Err(error));
-    }
-    for listed in inquiry::listed(surveyor.fleet, source) {
-        if let Err(error) = list(surveyor, live, index, &listed, times)? {
-            return Ok(Err(error));
-        }
-    }
-    Ok(surveyor.last.map_or(Ok(()), |last| live.is_no_older(last)))
-}
-
-fn list(
-    surveyor: &Surveyor<'_>,
-    live: &mut Live,
-    index: usize,
-    listed: &ListedKind,
-    times: &mut Times,
-) -> Result<Result<(), SourceError>, Failure> {
-    surveyor.session.stop.check()?;
-    let timer = surveyor.session.ambient.timer();
-    let progress = surveyor.session.ui.progress("reading", 0);
-    let kind = listed.kind.kind.as_str();
-    let count = live.list(listed, &|count| progress.say(&format!("{kind} {count}")));
-    Ok(count.map(|count| times.add(index, &listed.kind, count, timer)))
-}
-
-/// Lists the Namespaces of clusters that may provide them, where a rule of any source selects some.
-fn list_namespaces(
-    surveyor: &Surveyor<'_>,
-    clusters: &mut BTreeMap<usize, Live>,
-    readings: &[Reading],
-    times: &mut Times,
-) -> Result<(), Failure> {
-    if clusters.is_empty() {
-        return Ok(());
-    }
-    let sources = &surveyor.fleet.sources;
-    let rules = sources.iter().zip(readings).filter(|(source, _)| source.provides.cluster_scoped);
-    let selected = rules.flat_map(|(_, reading)| &reading.documents).map(|(document, _)| document);
-    if !inquiry::select_namespaces(selected) && !clusters.values().any(Live::selects_namespaces) {
-        return Ok(());
-    }
-    for (index, live) in clusters {
-        let is_asked =
-            |source: &Source| source.provides.cluster_scoped && !inquiry::has_namespaces(surveyor.fleet, source);
-        if sources.get(*index).is_some_and(is_asked) {
-            list(surveyor, live, *index, &inquiry::listed_namespaces(), times)??;
-        }
-    }
-    Ok(())
-}
-
-/// Chains what was read of files and listed of clusters so far, each document with its source.
-fn documents<'r>(
-    readings: &'r [Reading],
-    clusters: &'r BTreeMap<usize, Live>,
-) -> impl Iterator<Item = (&'r Node, &'r SourceName)> {
-    let of_files = readings.iter().flat_map(|reading| &reading.documents);
-    let all = of_files.chain(clusters.values().flat_map(Live::documents));
-    all.map(|(document, origin)| (document, &origin.source))
-}
-
-/// Lists the objects behind the Clusters that regions take, of every kind that such a Cluster of any source refers to.
-fn list_behind(
-    surveyor: &Surveyor<'_>,
-    clusters: &mut BTreeMap<usize, Live>,
-    readings: &[Reading],
-    times: &mut Times,
-) -> Result<(), Failure> {
-    let fleet = surveyor.fleet;
-    let kinds = inquiry::behind_all(fleet, documents(readings, clusters));
-    for (index, live) in clusters {
-        let Some(source) = fleet.sources.get(*index) else { continue };
-        for kind in &kinds {
-            let listed = inquiry::listed_behind(fleet, &source.provides, kind.clone());
-            if let Err(error) = list(surveyor, live, *index, &listed, times)? {
-                surveyor.unless_trusted(source, error)?;
-            }
-        }
-    }
-    Ok(())
-}
-
-/// Reads what ResourceSyncRules of trusted sources may take.
-fn read_ruled(
-    surveyor: &Surveyor<'_>,
-    clusters: &mut BTreeMap<usize, Live>,
-    readings: &[Reading],
-    times: &mut Times,
-) -> Result<(), Failure> {
-    let fleet = surveyor.fleet;
-    let rules = inquiry::rules_among(fleet, documents(readings, clusters));
-    for (index, live) in clusters {
-        let Some(source) = fleet.sources.get(*index) else { continue };
-        for ruled in inquiry::ruled(fleet, &source.provides, &rules) {
-            surveyor.session.stop.check()?;
-            let timer = surveyor.session.ambient.timer();
-            match live.read_ruled(&ruled) {
-                Ok(found) => times.add(*index, &ruled.kind, found, timer),
-                Err(error) => _ = surveyor.unless_trusted(source, error)?,
-            }
-        }
-    }
-    Ok(())
-}
-
-/// Looks at everything again; gives what changed, with the number of its source.
-fn prove<'l>(
-    surveyor: &Surveyor<'_>,
-    clusters: impl Iterator<Item = (&'l usize, &'l mut Live)>,
-) -> Result<Vec<(usize, Changed)>, Failure> {
-    let mut changed = Vec::new();
-    for (index, live) in clusters {
-        surveyor.session.stop.check()?;
-        let progress = surveyor.session.ui.progress("checking", 0);
-        let found = live.prove(&|| progress.step());
-        drop(progress);
-        let found = match (found, surveyor.fleet.sources.get(*index)) {
-            (Err(error), Some(source)) => {
-                surveyor.unless_trusted(source, error)?;
-                live.all()
-            }
-            (found, _) => found?,
-        };
-        changed.extend(found.into_iter().map(|found| (*index, found)));
-    }
-    Ok(changed)
 }

@@ -32,7 +32,7 @@ pub struct Limits {
     pub reseal: Reseal,
     /// What may pass beyond that, once: the digests are those that the finding's help line prints.
     pub accept: Vec<Acceptance>,
-    /// What the files of one source may cost; the costliest beyond that are left out.
+    /// What reading one source may cost; the costliest files beyond that are left out.
     pub sources: SourceLimits,
     /// The memory that what is read of all sources may take together, about; the most that one may have is what the others
     /// leave. By default it is half of what the run may have: of the memory limit that is set for it, or of what is free.
@@ -121,7 +121,7 @@ impl Limits {
     }
 }
 
-/// What the files of one source may cost.
+/// What reading one source may cost.
 #[derive(Clone, PartialEq, Eq, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 #[schemars(rename = "SourceLimitsFile")]
@@ -140,11 +140,21 @@ pub struct SourceLimits {
     /// The most bytes of text that aliases in YAML copy.
     #[schemars(with = "u32")]
     pub copied_bytes: usize,
+    /// The longest that a run reads a source without `provides.clusterScoped`: files once they are fetched, or all requests
+    /// to a cluster together. A number with `s`, `m`, `h` or `d`. A source that takes longer counts as unread.
+    #[schemars(extend("default" = "5m", "x-check" = "time-above-zero"))]
+    pub time: Seconds,
 }
 
 impl SourceLimits {
     /// Room for 300,000 objects of the usual size three times over, in about a gigabyte of memory.
-    pub const DEFAULT: Self = Self { documents: 1_000_000, nodes: 10_000_000, bytes: 1 << 30, copied_bytes: 64 << 20 };
+    pub const DEFAULT: Self = Self {
+        documents: 1_000_000,
+        nodes: 10_000_000,
+        bytes: 1 << 30,
+        copied_bytes: 64 << 20,
+        time: Seconds::of(5, Unit::Minute),
+    };
 }
 
 impl Default for SourceLimits {
@@ -153,7 +163,13 @@ impl Default for SourceLimits {
     }
 }
 
-shown!(SourceLimits { "documents": documents, "nodes": nodes, "bytes": bytes, "copiedBytes": copied_bytes });
+shown!(SourceLimits {
+    "documents": documents,
+    "nodes": nodes,
+    "bytes": bytes,
+    "copiedBytes": copied_bytes,
+    "time": time,
+});
 
 /// How long git may take, for sources and output alike: numbers with `s`, `m`, `h` or `d`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize, JsonSchema)]

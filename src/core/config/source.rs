@@ -11,7 +11,7 @@ use serde::Deserialize;
 use super::error::{Faults, FieldPath, quoted};
 use super::globs::Globs;
 use super::kind::ExtraKind;
-use super::limits::{GitLimits, SourceGitLimits};
+use super::limits::{GitLimits, SourceGitLimits, SourceLimits};
 use super::named::{KnownKinds, placed};
 use super::output::Output;
 use super::overlap::overlap;
@@ -160,6 +160,11 @@ impl Source {
             false => (all.tenant.idle, all.tenant.total),
         };
         (own.idle.unwrap_or(idle), own.total.unwrap_or(total))
+    }
+
+    /// The longest that a run reads the source; none for one that all depend on.
+    pub fn time(&self, limits: &SourceLimits) -> Option<Seconds> {
+        Some(limits.time).filter(|_| !self.provides.cluster_scoped)
     }
 }
 

@@ -6,8 +6,6 @@
 
 use std::cell::{Cell, RefCell};
 use std::future::Future;
-use std::pin::Pin;
-use std::task::Poll;
 use std::time::Duration;
 
 use http::header::{ACCEPT, CONTENT_ENCODING, CONTENT_TYPE, RETRY_AFTER, USER_AGENT};
@@ -15,11 +13,11 @@ use http::{Method, StatusCode};
 use http_body_util::BodyExt as _;
 use kube::client::Body;
 use pouch_core::node::{Interner, Node, VALUE_BYTES, values_at_most};
-use tokio::time::Sleep;
 use tracing::{debug, warn};
 
 use super::kubeconfig::Access;
 use super::request::{self, Garbled};
+use crate::ambient::Timer;
 use crate::error::Failure;
 
 /// The most bytes of one page of a list.
@@ -45,6 +43,8 @@ pub struct Patience {
     pub request: Duration,
     /// How long all requests of a run may take together.
     pub whole: Duration,
+    /// The setting that says so.
+    pub setting: &'static str,
     /// The first pause before a request is made again; the next ones are twice as long each.
     pub pause: Duration,
     /// How often a request is made at most.
@@ -56,6 +56,7 @@ impl Default for Patience {
         Self {
             request: Duration::from_secs(30),
             whole: Duration::from_secs(600),
+            setting: "--request-timeout",
             pause: Duration::from_millis(200),
             tries: 5,
         }
@@ -142,8 +143,13 @@ pub enum Broken {
     NoRoom(usize),
     /// It does not accept the credentials.
     Unauthorized,
-    /// The time of the whole run is over.
-    Late,
+    /// All requests together took longer than they may.
+    Late {
+        /// The setting that bounds them.
+        setting: &'static str,
+        /// The last answer that was none.
+        last: Option<u16>,
+    },
     /// The credentials cannot be renewed.
     Access(Failure),
 }
@@ -163,8 +169,10 @@ pub struct Link {
     /// Whether they are being renewed.
     renewing: Cell<bool>,
     patience: Patience,
-    /// Begins with the first request: the time that other sources take does not count.
-    deadline: RefCell<Option<Pin<Box<Sleep>>>>,
+    /// The time that all requests took so far: that of other sources does not count.
+    spent: Cell<Duration>,
+    /// The last status that was no answer.
+    last: Cell<Option<u16>>,
     interner: RefCell<Interner>,
     random: Cell<u64>,
     requests: Cell<usize>,
@@ -184,7 +192,8 @@ impl Link {
             renewed: Cell::new(0),
             renewing: Cell::new(false),
             patience,
-            deadline: RefCell::new(None),
+            spent: Cell::new(Duration::ZERO),
+            last: Cell::new(None),
             interner: RefCell::new(Interner::new()),
             random: Cell::new(seed),
             requests: Cell::new(0),
@@ -208,21 +217,24 @@ impl Link {
         self.requests.get()
     }
 
-    /// Does some work, unless the time of the whole run ends first.
+    /// Does some work, unless the time for all requests ends first.
     ///
     /// # Errors
     /// [`Broken::Late`], or what the work says.
     pub(super) async fn in_time<T>(&self, work: impl Future<Output = Result<T, Broken>>) -> Result<T, Broken> {
-        let mut work = std::pin::pin!(work);
-        std::future::poll_fn(|context| {
-            if let Poll::Ready(done) = work.as_mut().poll(context) {
-                return Poll::Ready(done);
-            }
-            let Ok(mut deadline) = self.deadline.try_borrow_mut() else { return Poll::Pending };
-            let deadline = deadline.get_or_insert_with(|| Box::pin(tokio::time::sleep(self.patience.whole)));
-            deadline.as_mut().poll(context).map(|()| Err(Broken::Late))
-        })
-        .await
+        let left = self.patience.whole.saturating_sub(self.spent.get());
+        let timer = Timer::start();
+        let done = tokio::time::timeout(left, work).await;
+        self.spent.set(self.spent.get().saturating_add(timer.elapsed()));
+        done.unwrap_or_else(|_| Err(Broken::Late { setting: self.patience.setting, last: self.last.get() }))
+    }
+
+    /// Notes trouble that may be tried again.
+    fn tell(&self, path: &str, tried: u32, trouble: &Broken) {
+        if let Broken::Status(status) = trouble {
+            self.last.set(Some(*status));
+        }
+        warn!(path, tried, "no answer: {}", trouble.what());
     }
 
     /// GETs a path, and tries again after trouble; `meant` decides whether a reply is an answer.
@@ -247,14 +259,14 @@ impl Link {
                 },
                 Err(trouble) => trouble,
             };
-            warn!(path, tried, "no answer: {}", trouble.what());
+            self.tell(path, tried, &trouble);
             match trouble {
                 // Another request may have renewed them already.
                 Broken::Unauthorized if renewed < self.renewed.get() => {}
                 Broken::Unauthorized if renewed < 2 => self.renew().await?,
                 // Asking again makes nobody allowed; a list that is too long is asked for in smaller pages.
                 Broken::TooLong if ask != Ask::Object => return Err(trouble),
-                Broken::Unauthorized | Broken::Status(403) | Broken::Access(_) | Broken::Late => {
+                Broken::Unauthorized | Broken::Status(403) | Broken::Access(_) | Broken::Late { .. } => {
                     return Err(trouble);
                 }
                 _ => {}
@@ -303,11 +315,13 @@ impl Link {
                 }
                 Err(trouble) => trouble,
             };
-            warn!(path = parcel.path, tried, "no answer: {}", trouble.what());
+            self.tell(parcel.path, tried, &trouble);
             match trouble {
                 Broken::Unauthorized if renewed < self.renewed.get() => {}
                 Broken::Unauthorized if renewed < 2 => self.renew().await?,
-                Broken::Unauthorized | Broken::Access(_) | Broken::Late | Broken::TooLong => return Err(trouble),
+                Broken::Unauthorized | Broken::Access(_) | Broken::Late { .. } | Broken::TooLong => {
+                    return Err(trouble);
+                }
                 _ => {}
             }
             if tried >= self.patience.tries {

@@ -18,7 +18,7 @@ use zeroize::Zeroizing;
 
 use super::Background;
 use super::kubeconfig::{proxy, shown};
-use super::link::{AGENT, Broken, CUT, add, broken};
+use super::link::{AGENT, Broken, CUT, Patience, add, broken};
 use crate::ambient::Ambient;
 use crate::error::{Failure, said};
 
@@ -142,7 +142,7 @@ impl Origin {
         let first = async {
             match select(pin!(exchange), pin!(over)).await {
                 Either::Left((done, _)) => done,
-                Either::Right(_) => Err(Broken::Late),
+                Either::Right(_) => Err(Broken::Late { setting: Patience::default().setting, last: None }),
             }
         };
         self.runtime.block_on(first).map_err(|trouble| match trouble {

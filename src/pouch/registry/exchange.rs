@@ -292,7 +292,7 @@ impl<'a> Exchange<'a> {
                 Ok(answer) if is_in_trouble(answer.status) => {
                     answer.header("retry-after").and_then(|text| text.parse::<u64>().ok())
                 }
-                Err(Broken::Late) => continue,
+                Err(Broken::Late { .. }) => continue,
                 // Whoever did not answer in time had all the time that there is.
                 Ok(_) | Err(Broken::TooLong | Broken::Garbled(_) | Broken::TimedOut) => {
                     return asked.map_err(|why| self.broken(url, &why));
@@ -346,7 +346,7 @@ impl<'a> Exchange<'a> {
                  output.oci.insecure: true."
             }
             Broken::Connection(_) => "Check that the registry runs and can be reached from here.",
-            Broken::TimedOut | Broken::Late => "Try again later, or give it more time with --request-timeout.",
+            Broken::TimedOut | Broken::Late { .. } => "Try again later, or give it more time with --request-timeout.",
             _ => "Find out what is between pouch and the registry.",
         };
         RegistryError::new(format!("{host} cannot be used: {}", why.what()), help)

@@ -60,7 +60,7 @@ pub(super) fn ask(
     clusters: &mut BTreeMap<usize, Live>,
     sources: &Sources,
     (snapshot, facts): (&mut Snapshot, &Facts),
-    times: &mut Times,
+    times: &Times,
 ) -> Result<(), Failure> {
     let fleet = surveyor.fleet;
     let rendered = facts.rendered(fleet);
@@ -108,7 +108,7 @@ fn ask_cluster(
     (index, clusters): (usize, &mut BTreeMap<usize, Live>),
     keys: BTreeSet<ObjectKey>,
     snapshot: &mut Snapshot,
-    times: &mut Times,
+    times: &Times,
 ) -> Result<(), Failure> {
     let fleet = surveyor.fleet;
     let (Some(live), Some(source)) = (clusters.get_mut(&index), fleet.sources.get(index)) else {

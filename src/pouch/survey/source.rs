@@ -81,7 +81,7 @@ pub fn state(source: &Source, given: &Given<'_>) -> Option<SourceStamp> {
 mod tests {
     use std::fmt::Write as _;
     use std::path::Path;
-    use std::sync::Arc;
+    use std::sync::{Arc, LazyLock};
 
     use pouch_core::config::{FileGlobs, Globs, SourceLimits};
 
@@ -89,6 +89,7 @@ mod tests {
     use super::*;
     use crate::child::Room;
     use crate::git::program::Deadlines;
+    use crate::survey::time::Time;
 
     /// One line per object (`kind name origin`) and per finding (`code origin`), then what is special.
     pub(super) fn summary(reading: &Reading) -> String {
@@ -119,7 +120,18 @@ mod tests {
         FileGlobs { include: globs(&["*.yaml", "*.yml", "*.json"]), exclude: globs(&[]) }
     }
 
-    static DEFAULT: SourceLimits = SourceLimits::DEFAULT;
+    static NO_END: LazyLock<Time> = LazyLock::new(Time::default);
+
+    /// Means without an end of time.
+    pub(super) fn means(limits: &SourceLimits, memory: usize) -> Means<'_> {
+        Means { limits, memory, time: &NO_END }
+    }
+
+    /// The usual limits, as much memory as there is, and no end of time.
+    pub(super) fn all() -> Means<'static> {
+        const DEFAULT: &SourceLimits = &SourceLimits::DEFAULT;
+        means(DEFAULT, usize::MAX)
+    }
 
     pub(super) fn given(base: &Path) -> Given<'_> {
         Given {
@@ -129,7 +141,7 @@ mod tests {
             environment: &[],
             deadlines: Deadlines::of(60, 60),
             stop: Arc::default(),
-            means: Means { limits: &DEFAULT, memory: usize::MAX },
+            means: all(),
             room: Room::default(),
             kept: &|_| None,
             last: None,

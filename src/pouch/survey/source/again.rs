@@ -20,6 +20,7 @@ use rayon::prelude::*;
 use super::sealed::{PartText, SealedFile, SealedPart};
 use crate::harden::wiped;
 use crate::scratch::Scratch;
+use crate::survey::time::Time;
 
 /// The number of files that one task reads; their documents share their keys.
 const FILES_PER_TASK: usize = 16;
@@ -47,6 +48,8 @@ pub struct Library {
     files: Arc<dyn Files>,
     /// The places of objects, by their numbers.
     spots: Vec<Spot>,
+    /// The time that the run has for the source.
+    time: Arc<Time>,
     /// The folder that was fetched for it, which goes with it.
     #[expect(dead_code, reason = "it is only dropped")]
     held: Option<Scratch>,
@@ -61,7 +64,12 @@ type Wanted<'k> = (&'k ObjectKey, &'k Spot);
 impl Library {
     /// A library of files with these objects in them, by their numbers.
     pub(super) fn new(files: impl Files + 'static, spots: Vec<Spot>) -> Self {
-        Self { files: Arc::new(files), spots, held: None }
+        Self { files: Arc::new(files), spots, time: Arc::default(), held: None }
+    }
+
+    /// The same, read again within this time.
+    pub fn within(self, time: &Arc<Time>) -> Self {
+        Self { time: Arc::clone(time), ..self }
     }
 
     /// The same, with the folder that its files are in.
@@ -94,7 +102,12 @@ impl Library {
         let files: Vec<(&str, Vec<Wanted<'_>>)> = files.into_iter().collect();
         let some = |files: &[(&str, Vec<Wanted<'_>>)]| {
             let mut reader = Reader::new();
-            files.iter().flat_map(|(path, wanted)| self.read_file(of, (path, wanted), &mut reader)).collect()
+            let mut again = |path: &str, wanted: &[Wanted<'_>]| {
+                let read = self.time.spend(|| self.read_file(of, (path, wanted), &mut reader));
+                let late = |(key, _): &Wanted<'_>| ((*key).clone(), Err(late(&self.time)));
+                read.unwrap_or_else(|| wanted.iter().map(late).collect())
+            };
+            files.iter().flat_map(|(path, wanted)| again(path, wanted)).collect()
         };
         let read: Vec<Vec<Again>> = files.par_chunks(FILES_PER_TASK).map(|files| wiped(|| some(files))).collect();
         let no_room = |(key, spot): &Wanted<'_>| ((*key).clone(), Err(no_room(&spot.path, memory)));
@@ -129,12 +142,19 @@ impl Library {
 pub struct Texts {
     files: Option<Arc<dyn Files>>,
     key: RunKey,
+    time: Arc<Time>,
 }
 
 impl Texts {
-    /// The texts of a source whose files are in a library, if any are; the key is that of the run.
-    pub fn new(library: Option<&Library>, key: &RunKey) -> Self {
-        Self { files: library.map(|library| Arc::clone(&library.files)), key: key.clone() }
+    /// The texts of a source whose files are in a library, if any are; key and time are those of the run.
+    pub fn new(library: Option<&Library>, key: &RunKey, time: &Arc<Time>) -> Self {
+        let files = library.map(|library| Arc::clone(&library.files));
+        Self { files, key: key.clone(), time: Arc::clone(time) }
+    }
+
+    /// The time that the run has for the source.
+    pub(super) fn time(&self) -> &Time {
+        &self.time
     }
 
     /// Drops the text of a part, if it can be read again.
@@ -214,6 +234,11 @@ fn no_room(path: &str, memory: usize) -> Reason {
         format!("what is needed of {path} takes more memory than there is for its source ({} MiB)", memory >> 20),
         "Give the run more memory, or raise `limits.memory`; or let the source hold less for one region.",
     )
+}
+
+/// Says that the source has no time left.
+pub(super) fn late(time: &Time) -> Reason {
+    Reason::new(format!("its source was read no further: {}", time.over()), Time::HELP)
 }
 
 fn reason(path: &str, why: &str) -> Reason {

@@ -53,7 +53,7 @@ impl Cost {
 
     /// Each part of the cost, its limit, and what both are called.
     fn parts(self, means: Means<'_>) -> [(usize, usize, &'static str); 5] {
-        let Means { limits, memory } = means;
+        let Means { limits, memory, .. } = means;
         [
             (self.documents, limits.documents, "limits.sources.documents"),
             (self.nodes, limits.nodes, "limits.sources.nodes"),
@@ -177,7 +177,7 @@ pub(super) struct Found<T> {
     pub(super) at: T,
 }
 
-/// Reads files, `at_once` of them by one task.
+/// Reads files, `at_once` of them by one task. Where the source has no time left, what is given is none of its state.
 pub(super) fn read<T: Sync>(
     (source, means): (&SourceName, Means<'_>),
     files: &[Found<T>],
@@ -266,11 +266,12 @@ mod tests {
 
     use super::*;
     use crate::survey::source::document::{self, Form, Text};
-    use crate::survey::source::tests::summary;
+    use crate::survey::source::tests::{means, summary};
 
     type Written = Found<String>;
 
-    const LIMITS: SourceLimits = SourceLimits { documents: 20, nodes: 400, bytes: 20_000, copied_bytes: 2_000 };
+    const LIMITS: SourceLimits =
+        SourceLimits { documents: 20, nodes: 400, bytes: 20_000, copied_bytes: 2_000, ..SourceLimits::DEFAULT };
 
     fn secret(name: &str) -> String {
         format!("apiVersion: v1\nkind: Secret\nmetadata: {{name: {name}, namespace: a}}\ndata: {{key: dmFsdWU=}}\n")
@@ -281,7 +282,7 @@ mod tests {
     }
 
     fn read_all(limits: &SourceLimits, files: &[Written]) -> Reading {
-        read_within(Means { limits, memory: usize::MAX }, files)
+        read_within(means(limits, usize::MAX), files)
     }
 
     fn read_within(means: Means<'_>, files: &[Written]) -> Reading {
@@ -321,7 +322,7 @@ mod tests {
             assert!(reading.findings[0].message.contains(passed), "{}", reading.findings[0].message);
             assert!(reading.complete && reading.unread_words.len() == 1, "only what the file might hold is in doubt");
             // The control: with more room it is read.
-            let room = SourceLimits { documents: 40, nodes: 9_000, bytes: 90_000, copied_bytes: 90_000 };
+            let room = SourceLimits { documents: 40, nodes: 9_000, bytes: 90_000, copied_bytes: 90_000, ..LIMITS };
             assert!(read_all(&room, &files).findings.is_empty(), "{name}");
         }
         let reading = read_all(&LIMITS, &[written("a.json", json), written("z.yaml", secret("last"))]);
@@ -333,7 +334,7 @@ mod tests {
         let limits = &SourceLimits::DEFAULT;
         let of = |memory: usize, name: &str, text: &str| {
             let files = [written("a.yaml", secret("first")), written(name, text), written("z.yaml", secret("last"))];
-            read_within(Means { limits, memory }, &files)
+            read_within(means(limits, memory), &files)
         };
         let left_out = "Secret first a.yaml:1:1\nSecret last z.yaml:1:1\n";
         // What is kept, what is said, and what an unread document might hold.

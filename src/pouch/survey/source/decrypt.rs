@@ -28,7 +28,7 @@ use pouch_core::yaml::alike::Reader;
 use pouch_core::yaml::read::{self as yaml, Document};
 use rayon::prelude::*;
 
-use super::again::{Texts, document};
+use super::again::{Texts, document, late};
 use super::budget::Meter;
 use super::document::{Form, Text};
 use super::means::Means;
@@ -195,7 +195,9 @@ impl Vault {
     fn open_all(&self, files: &BTreeSet<usize>) -> BTreeMap<usize, Opened> {
         let wanted: Vec<(usize, &SealedFile)> =
             files.iter().filter_map(|number| Some((*number, self.files.get(*number)?))).collect();
-        wanted.into_par_iter().map(|(number, file)| (number, wiped(|| self.open(file)))).collect()
+        let time = self.texts.time();
+        let open = |file: &SealedFile| time.spend(|| wiped(|| self.open(file))).unwrap_or_else(|| Err(late(time)));
+        wanted.into_par_iter().map(|(number, file)| (number, open(file))).collect()
     }
 
     fn open(&self, file: &SealedFile) -> Opened {
@@ -225,7 +227,8 @@ impl Vault {
     /// The objects of a document.
     fn taken(&self, file: &SealedFile, (part, text): (&SealedPart, &str), node: Node) -> Objects {
         // It was counted as it stands.
-        let meter = Meter::new(Means { limits: &SourceLimits::DEFAULT, memory: usize::MAX });
+        let means = Means { limits: &SourceLimits::DEFAULT, memory: usize::MAX, time: self.texts.time() };
+        let meter = Meter::new(means);
         let mut reading = Reading::nothing();
         let of_file = Text::new((&self.source, &file.path), (Form::Yaml, b""), &meter);
         of_file.take(node, part.line, (text, part.first_line), None, &mut reading);

@@ -27,7 +27,7 @@ use super::budget::{self, Found};
 use super::document::{self, Form, Text};
 use super::indexer::Indexer;
 use super::means::Means;
-use super::reading::{Filter, Given, Reading, SourceError, none_counts, whole};
+use super::reading::{Filter, Given, MOST_OF_FILE, Reading, SourceError, none_counts, whole};
 use crate::error::said;
 use crate::git::objects::{self, MOST_DEPTH};
 
@@ -76,6 +76,7 @@ pub(super) fn read(
     walk.look_at_work_tree();
     walk.folders();
     let Walk { mut reading, files, links, passed_over, .. } = walk;
+    reading.tell_other_paths(source, place.top());
     if files.is_empty() && links.is_empty() && passed_over > 0 {
         reading.lacks(none_counts(source, place.top(), passed_over));
     }
@@ -172,7 +173,7 @@ impl<'a> Walk<'a> {
 
     fn folders(&mut self) {
         let mut folders = vec![PathBuf::new()];
-        while let Some(folder) = folders.pop() {
+        while let Some(folder) = folders.pop().filter(|_| !self.place.means.time.is_over()) {
             match self.folder(&folder, &mut folders) {
                 Err(errno) => self.miss(&folder, &words(errno)),
                 Ok(()) if self.seen == 0 && folder.as_os_str().is_empty() => {
@@ -194,6 +195,7 @@ impl<'a> Walk<'a> {
     }
 
     fn folder(&mut self, folder: &Path, folders: &mut Vec<PathBuf>) -> Result<(), Errno> {
+        let time = self.place.means.time;
         let opened = open_beneath(&self.place.opened.root, folder, FOLDER)?;
         let opened = File::from(opened);
         let itself = opened.metadata().map_err(|_| Errno::IO)?;
@@ -222,7 +224,10 @@ impl<'a> Walk<'a> {
                 known => known,
             };
             if self.filter.name(&name.to_string_lossy()) {
-                self.entry(path, kind, folders);
+                let entry = || self.entry(path, kind, folders);
+                if time.spend(entry).is_none() {
+                    return Ok(());
+                }
             }
         }
         Ok(())
@@ -278,11 +283,13 @@ impl<'a> Walk<'a> {
 
     fn refuse(&mut self, path: &Path, why: &str, help: &str) {
         self.reading.refuse(self.place.source, &self.place.show(path), why, help);
+        self.reading.keep_first(MOST_OF_FILE);
     }
 
     fn miss(&mut self, path: &Path, why: &str) {
         let help = "Check that this user can read it, or exclude it.";
         self.reading.miss(self.place.source, &self.place.show(path), why, help);
+        self.reading.keep_first(MOST_OF_FILE);
     }
 }
 
@@ -315,22 +322,21 @@ impl Place<'_> {
         budget::read((self.source, self.means), found, FILES_PER_TASK, |files, meter| {
             let mut reading = Reading::nothing();
             let mut reader = Reader::new();
-            for file in files {
-                match self.opened.bytes(&file.at, meter.means().most_of_file()) {
-                    Ok(bytes) => {
-                        let text = Text::new((self.source, &file.shown), (Form::of(&file.shown), &bytes), meter);
-                        reading.absorb(document::read(&text.indexed(self.indexer), &mut reader));
-                    }
-                    Err(Trouble::Skipped) => {}
-                    Err(Trouble::Refused(why)) => {
-                        reading.refuse(self.source, &file.shown, &why, meter.means().help_of_large_file());
-                    }
-                    Err(Trouble::Missed(why)) => {
-                        let help = "Check that this user can read it and that nothing writes to it meanwhile.";
-                        reading.miss(self.source, &file.shown, &why, help);
-                    }
+            let mut read = |file: &Found<PathBuf>| match self.opened.bytes(&file.at, meter.means().most_of_file()) {
+                Ok(bytes) => {
+                    let text = Text::new((self.source, &file.shown), (Form::of(&file.shown), &bytes), meter);
+                    reading.absorb(document::read(&text.indexed(self.indexer), &mut reader));
                 }
-            }
+                Err(Trouble::Skipped) => {}
+                Err(Trouble::Refused(why)) => {
+                    reading.refuse(self.source, &file.shown, &why, meter.means().help_of_large_file());
+                }
+                Err(Trouble::Missed(why)) => {
+                    let help = "Check that this user can read it and that nothing writes to it meanwhile.";
+                    reading.miss(self.source, &file.shown, &why, help);
+                }
+            };
+            _ = files.iter().try_for_each(|file| meter.means().time.spend(|| read(file)));
             reading
         })
     }

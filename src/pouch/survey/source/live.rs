@@ -520,7 +520,7 @@ impl Live {
     /// The cluster as a whole cannot be asked.
     fn unreachable(&self, what: &str, broken: &Broken) -> SourceError {
         let message = match broken {
-            Broken::Late => format!("cluster {}: {}", self.context(), broken.what()),
+            Broken::Late { .. } => format!("cluster {}: {}", self.context(), broken.what()),
             _ => self.cluster.trouble(what, broken),
         };
         self.error(message, broken.help())

@@ -2,6 +2,8 @@
 
 use pouch_core::config::SourceLimits;
 
+use crate::survey::time::Time;
+
 /// The largest file or stream that is read, in bytes.
 pub const MAX_FILE_BYTES: u64 = 1 << 30;
 
@@ -15,6 +17,8 @@ pub struct Means<'l> {
     pub limits: &'l SourceLimits,
     /// The memory that what is read of it may take, in bytes.
     pub memory: usize,
+    /// The time that the run has for it.
+    pub time: &'l Time,
 }
 
 impl Means<'_> {

@@ -23,8 +23,9 @@ use crate::git;
 use crate::git::kept::Kept;
 use crate::git::program::Deadlines;
 use crate::survey::last::Last;
+use crate::survey::time::Time;
 
-/// The most faults of one file that are told one by one.
+/// The most faults of one file, or of the paths of one source, that are told one by one.
 pub(super) const MOST_OF_FILE: usize = 1000;
 
 /// What reading a source depends on beside the source itself.
@@ -173,6 +174,15 @@ impl Reading {
         Some(std::mem::take(&mut self.others)).filter(|others| *others > 0)
     }
 
+    /// Says that more paths are not read than are told, if that is so.
+    pub(super) fn tell_other_paths(&mut self, source: &SourceName, top: &str) {
+        if let Some(others) = self.take_others() {
+            let message = format!("{top} has more paths that are not read than are told");
+            let help = format!("{others} are left out. Correct the others, or exclude what is not a manifest.");
+            self.lacks(Finding::new(Code::RefusedFile, message).at(&whole(source)).help(help));
+        }
+    }
+
     /// Takes the files of what was put aside.
     pub(super) fn file(&mut self, files: impl Files + 'static) {
         if !self.spots.is_empty() || self.sealed.iter().any(SealedFile::is_again) {
@@ -265,6 +275,11 @@ impl SourceError {
             code: Code::UnavailableSource,
             is_for_want_of_room: false,
         }
+    }
+
+    /// That it has no time left.
+    pub(crate) fn late(name: &SourceName, time: &Time) -> Self {
+        Self::new(name, time.over(), Time::HELP)
     }
 
     /// An older state was read than before.

@@ -353,10 +353,11 @@ impl Tree<'_> {
         let mut folders = vec![(String::new(), self.top)];
         let (mut seen, mut passed_over) = (0_usize, 0_usize);
         while let Some((folder, id)) = folders.pop() {
-            let entries = match self.store.folder(id) {
+            let Some(entries) = self.means.time.spend(|| self.store.folder(id)) else { break };
+            let entries = match entries {
                 Ok(entries) => entries,
                 Err(trouble) => {
-                    self.miss(&mut reading, &folder, &trouble);
+                    self.miss(&mut reading, &folder, &trouble.to_string(), &trouble.help());
                     continue;
                 }
             };
@@ -398,13 +399,7 @@ impl Tree<'_> {
         }
         let read: BTreeSet<String> = files.iter().map(|(path, _)| path.clone()).collect();
         self.follow(links, filter, read, &mut files, &mut reading);
-        if let Some(others) = reading.take_others() {
-            let message = format!("{} has more paths that are not read than are told", self.show(""));
-            let finding = Finding::new(Code::RefusedFile, message).at(&whole(self.source));
-            reading.lacks(
-                finding.help(format!("{others} are left out. Correct the others, or exclude what is not a manifest.")),
-            );
-        }
+        reading.tell_other_paths(self.source, &self.show(""));
         if files.is_empty() && passed_over > 0 {
             reading.lacks(none_counts(self.source, &self.show(""), passed_over));
         }
@@ -413,7 +408,8 @@ impl Tree<'_> {
         let mut sum = 0_u64;
         for (path, id) in files {
             // An object that cannot be read says so when it is read.
-            sum = sum.saturating_add(self.store.size(id).unwrap_or(0));
+            let Some(size) = self.means.time.spend(|| self.store.size(id)) else { break };
+            sum = sum.saturating_add(size.unwrap_or(0));
             if sum > MOST_BYTES {
                 let message = format!("the files of {} sum to more than {MOST_BYTES} bytes", self.show(""));
                 let finding = Finding::new(Code::RefusedFile, message).at(&whole(self.source));
@@ -439,8 +435,9 @@ impl Tree<'_> {
         let mut folders = Folders::new(self.store, self.means.most_entries());
         for (path, id) in links {
             let help = "Copy what it names, or exclude it.";
-            reading.keep_first(MOST_OF_FILE);
-            match self.target(&mut folders, (&path, id), MOST_LINKS) {
+            let target = self.means.time.spend(|| self.target(&mut folders, (&path, id), MOST_LINKS));
+            let Some(target) = target else { break };
+            match target {
                 Target::File(target, id) if filter.file(&path) && read.insert(target.clone()) => {
                     files.push((path, id));
                 }
@@ -454,7 +451,7 @@ impl Tree<'_> {
                 }
                 Target::Nothing if filter.file(&path) => {
                     let why = "the symlink leads nowhere, or through other symlinks";
-                    reading.miss(self.source, &self.show(&path), why, help);
+                    self.miss(reading, &path, why, help);
                 }
                 _ => {}
             }
@@ -494,26 +491,25 @@ impl Tree<'_> {
             let mut reader = Reader::new();
             // A repository belongs to one thread.
             let store = objects::open(place);
-            for file in files {
-                match store
-                    .as_ref()
-                    .map_err(Clone::clone)
-                    .and_then(|store| store.blob(file.at, meter.means().most_of_file()))
-                {
-                    Ok(bytes) => {
-                        let text = Text::new((source, &file.shown), (Form::of(&file.shown), &bytes), meter);
-                        reading.absorb(document::read(&text.indexed(indexer), &mut reader));
-                    }
-                    Err(ObjectsError::TooLarge(most)) => {
-                        let why = format!("is larger than {most} bytes");
-                        reading.refuse(source, &file.shown, &why, meter.means().help_of_large_file());
-                    }
-                    Err(trouble) => {
-                        damage.store(true, Ordering::Relaxed);
-                        reading.miss(source, &file.shown, &trouble.to_string(), &trouble.help());
-                    }
+            let blob = |file: &Found<Id>| {
+                let store = store.as_ref().map_err(Clone::clone);
+                store.and_then(|store| store.blob(file.at, meter.means().most_of_file()))
+            };
+            let mut read = |file: &Found<Id>| match blob(file) {
+                Ok(bytes) => {
+                    let text = Text::new((source, &file.shown), (Form::of(&file.shown), &bytes), meter);
+                    reading.absorb(document::read(&text.indexed(indexer), &mut reader));
                 }
-            }
+                Err(ObjectsError::TooLarge(most)) => {
+                    let why = format!("is larger than {most} bytes");
+                    reading.refuse(source, &file.shown, &why, meter.means().help_of_large_file());
+                }
+                Err(trouble) => {
+                    damage.store(true, Ordering::Relaxed);
+                    reading.miss(source, &file.shown, &trouble.to_string(), &trouble.help());
+                }
+            };
+            _ = files.iter().try_for_each(|file| meter.means().time.spend(|| read(file)));
             reading
         });
         let paths = reading.again();
@@ -526,10 +522,12 @@ impl Tree<'_> {
 
     fn refuse(&self, reading: &mut Reading, path: &str, why: &str, help: &str) {
         reading.refuse(self.source, &self.show(path), why, help);
+        reading.keep_first(MOST_OF_FILE);
     }
 
-    fn miss(&self, reading: &mut Reading, path: &str, trouble: &ObjectsError) {
-        reading.miss(self.source, &self.show(path), &trouble.to_string(), &trouble.help());
+    fn miss(&self, reading: &mut Reading, path: &str, why: &str, help: &str) {
+        reading.miss(self.source, &self.show(path), why, help);
+        reading.keep_first(MOST_OF_FILE);
     }
 }
 

@@ -76,13 +76,11 @@ mod tests {
     use pouch_core::config::SourceLimits;
 
     use super::*;
-    use crate::survey::source::tests::summary;
-
-    const ALL: Means<'_> = Means { limits: &SourceLimits::DEFAULT, memory: usize::MAX };
+    use crate::survey::source::tests::{all, means, summary};
 
     #[track_caller]
     fn check(input: &str, expect: &str) {
-        assert_eq!(summary(&read(&"s".into(), input.as_bytes(), ALL, None).unwrap()), expect, "{input:?}");
+        assert_eq!(summary(&read(&"s".into(), input.as_bytes(), all(), None).unwrap()), expect, "{input:?}");
     }
 
     const A: &str = "apiVersion: v1\nkind: Secret\nmetadata: {name: a}\n";
@@ -121,7 +119,7 @@ mod tests {
     fn a_stream_that_is_too_long_or_fails_is_unreachable() {
         let is_read = |bytes, memory| {
             let limits = SourceLimits { bytes, ..SourceLimits::DEFAULT };
-            read(&"s".into(), A.as_bytes(), Means { limits: &limits, memory }, None).is_ok()
+            read(&"s".into(), A.as_bytes(), means(&limits, memory), None).is_ok()
         };
         assert!(!is_read(47, usize::MAX) && is_read(48, usize::MAX));
         assert!(!is_read(48, 4 * 47) && is_read(48, 4 * 48));
@@ -131,6 +129,6 @@ mod tests {
                 Err(std::io::ErrorKind::ConnectionReset.into())
             }
         }
-        assert!(read(&"s".into(), Failing, ALL, None).is_err());
+        assert!(read(&"s".into(), Failing, all(), None).is_err());
     }
 }

@@ -80,6 +80,7 @@ pub fn hasty() -> Patience {
         whole: Duration::from_secs(12),
         pause: Duration::from_millis(2),
         tries: 3,
+        ..Patience::default()
     }
 }
 

@@ -60,5 +60,6 @@ mod samples;
 mod started;
 mod sync_oracle;
 mod sync_rules;
+mod tenants;
 mod verify;
 mod writer;

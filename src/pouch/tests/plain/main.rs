@@ -93,6 +93,7 @@ mod setup;
 mod silence;
 mod skips;
 mod slips;
+mod slow;
 mod split;
 mod stamp;
 mod sweeps;

@@ -78,8 +78,8 @@ fn secret(name: &str, value: &str) -> String {
 }
 
 /// The vault of a reading, for names alone, and the snapshot of what is sealed.
-fn vault(fleet: &Fleet, reading: Reading) -> (Vault, Snapshot) {
-    let texts = Texts::new(reading.library.as_ref(), &RunKey::new(&[1; 32]).unwrap());
+fn vault(fleet: &Fleet, reading: Reading, time: &Arc<Time>) -> (Vault, Snapshot) {
+    let texts = Texts::new(reading.library.as_ref(), &RunKey::new(&[1; 32]).unwrap(), time);
     let (vault, seen) = Vault::new(fleet, &"s".into(), Arc::new(Opener::Names), (reading.sealed, texts));
     let known = seen.into_iter().filter_map(|seen| if let Seen::Sealed(it) = seen { Some(it) } else { None });
     let reading = snapshot::Reading { sealed: known.collect(), complete: true, ..Default::default() };
@@ -144,6 +144,30 @@ fn contents_that_do_not_fit_are_left_to_those_who_want_most() {
     assert_eq!((all.split(' ').count(), why), (3, String::new()), "the control has room for all");
 }
 
+/// A source that had its time when it was read first has no more of it for its contents, sealed or not.
+#[test]
+fn where_no_time_is_left_no_content_is_read() {
+    let tree = Tree::new();
+    let sealed = |name| secret(name, "CANARY") + "sops:\n  mac: m\n";
+    let files = [("one.yaml", secret("one", "a")), ("two.yaml", sealed("two")), ("three.yaml", sealed("three"))];
+    write_all(&tree.path().join("manifests"), &files);
+    let fleet = tree.fleet();
+    let late = "its source was read no further: reading it takes longer than limits.sources.time allows (0s)";
+    let over = Time::of_seconds(0);
+    over.spend(|| ());
+    for (time, expect) in [(&over, [late; 3]), (&Time::of_seconds(600), [""; 3])] {
+        let (snapshot, library) = tree.read(&fleet, true);
+        let again = library.unwrap().within(time).read((&fleet, &snapshot, 0), &aside(&snapshot), usize::MAX).0;
+        let mut whys: Vec<String> =
+            again.into_iter().map(|(_, read)| read.map_or_else(|r| r.why, |_| String::new())).collect();
+        let (vault, snapshot) = vault(&fleet, tree.reading(&fleet, true), time);
+        let keys = ["two", "three"].map(|name| ObjectKey::secret("team".into(), name.into()));
+        let why = |answer| if let Answer::Sealed(reason) = answer { reason.why } else { String::new() };
+        whys.extend(vault.answer(&snapshot, 0, keys.into()).into_iter().map(|(_, answer)| why(answer)));
+        assert_eq!(whys, expect);
+    }
+}
+
 /// Whatever happens to a file between the two readings, what it held is not read, and everything else is.
 #[test]
 fn what_changed_since_it_was_indexed_is_not_read() {
@@ -205,7 +229,7 @@ fn what_changed_of_a_sealed_file_is_not_opened() {
     let fleet = tree.fleet();
     let reading = tree.reading(&fleet, true);
     assert_eq!((reading.sealed.len(), reading.documents.len()), (3, 0));
-    let (mut vault, snapshot) = vault(&fleet, reading);
+    let (mut vault, snapshot) = vault(&fleet, reading, &Arc::default());
     let keys: BTreeSet<ObjectKey> =
         ["a", "b", "c", "d"].map(|name| ObjectKey::secret("team".into(), name.into())).into();
     vault.put_aside(|_| false);
@@ -238,7 +262,7 @@ fn a_copy_is_looked_at_as_it_was_read() {
     let files = [("a.yaml", sealed("a", value)), ("b.yaml", sealed("b", value)), ("c.yaml", sealed("c", "CANARY"))];
     write_all(&folder, &files);
     let fleet = tree.fleet();
-    let (mut vault, snapshot) = vault(&fleet, tree.reading(&fleet, true));
+    let (mut vault, snapshot) = vault(&fleet, tree.reading(&fleet, true), &Arc::default());
     vault.put_aside(|file| snapshot.all_in_doubt().contains(&(0, file)));
     for name in ["a.yaml", "b.yaml", "c.yaml"] {
         fs::write(folder.join(name), sealed("x", "CANARX")).unwrap();

@@ -6,6 +6,7 @@ use std::os::unix::fs::{PermissionsExt as _, symlink};
 use super::*;
 use crate::survey::source::MAX_FILE_BYTES;
 use crate::survey::source::tests::{default_globs, given, globs, secret, summary};
+use crate::survey::time::Time;
 
 /// A folder `src` in a temporary one; beside it lies a file that no reading may reach.
 struct Tree(tempfile::TempDir);
@@ -250,4 +251,34 @@ fn a_sparse_checkout_and_a_submodule_leave_the_source_incomplete() {
 
 fn copy(entry: &git2::IndexEntry) -> git2::IndexEntry {
     git2::IndexEntry { path: entry.path.clone(), ..*entry }
+}
+
+#[test]
+fn where_no_time_is_left_no_more_is_looked_at() {
+    let tree = Tree::new();
+    for number in 0..100 {
+        tree.file(&format!("{number}.yaml"));
+    }
+    let read = |time: &Time| {
+        let given = given(tree.base());
+        let given = Given { means: Means { time, ..given.means }, ..given };
+        read(&"s".into(), "src", &default_globs(), &given).unwrap().documents.len()
+    };
+    let time = Time::of_seconds(0);
+    assert_eq!((read(&time), time.is_over()), (0, true));
+    assert_eq!(read(&Time::of_seconds(600)), 100);
+}
+
+#[test]
+fn of_masses_of_refused_paths_the_first_are_told() {
+    let tree = Tree::new();
+    tree.file("a.yaml");
+    for number in 0..1500 {
+        tree.link("../../outside/secret.yaml", &format!("l{number}.yaml"));
+    }
+    let reading = read(&"s".into(), "src", &default_globs(), &given(tree.base())).unwrap();
+    let last = reading.findings.last().unwrap();
+    assert_eq!((reading.findings.len(), reading.documents.len()), (MOST_OF_FILE + 1, 1));
+    assert!(last.message.ends_with("has more paths that are not read than are told"), "{last:?}");
+    assert!(last.help.starts_with("500 are left out."), "{last:?}");
 }

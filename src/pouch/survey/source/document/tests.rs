@@ -1,11 +1,8 @@
-use pouch_core::config::SourceLimits;
-
 use super::*;
-use crate::survey::source::Means;
-use crate::survey::source::tests::summary;
+use crate::survey::source::tests::{all, summary};
 
 fn parse(form: Form, bytes: &[u8]) -> Reading {
-    let meter = Meter::new(Means { limits: &SourceLimits::DEFAULT, memory: usize::MAX });
+    let meter = Meter::new(all());
     read(&Text::new((&"s".into(), &Arc::from("f")), (form, bytes), &meter), &mut Reader::new())
 }
 

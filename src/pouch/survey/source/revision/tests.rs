@@ -376,3 +376,24 @@ fn masses_of_links_are_followed_as_fast_as_files_are_read() {
         reading.findings.last()
     );
 }
+
+#[test]
+fn where_no_time_is_left_no_more_of_a_tree_is_looked_at() {
+    let (folder, repository) = repository();
+    let text = secret("a");
+    let names: Vec<String> = (0..50).flat_map(|n| [format!("d{n}/a.yaml"), format!("d{n}/b.txt")]).collect();
+    let links: Vec<String> = (0..50).map(|n| format!("l{n}.yaml")).collect();
+    let targets: Vec<String> = (0..50).map(|n| format!("d{n}/b.txt")).collect();
+    let mut files: Vec<File<'_>> = names.iter().map(|name| (&**name, PLAIN, &*text)).collect();
+    files.extend(links.iter().zip(&targets).map(|(name, target)| (&**name, LINK, &**target)));
+    commit(&repository, "main", &files);
+    let read = |time: &crate::survey::time::Time| {
+        let given = given(folder.path());
+        let given = Given { means: Means { time, ..given.means }, ..given };
+        let reading = read(&"s".into(), &wanted("r.git", "main", "", &default_globs()), &given, None).unwrap();
+        reading.documents.len()
+    };
+    let time = crate::survey::time::Time::of_seconds(0);
+    assert_eq!((read(&time), time.is_over()), (0, true));
+    assert_eq!(read(&crate::survey::time::Time::of_seconds(600)), 100);
+}

@@ -11,20 +11,13 @@ pub mod region;
 pub mod root;
 
 pub use crate::kinds::{K0RDENT as GROUP, MANAGED_LABEL, PROVIDER_LABEL};
-use crate::name::is_dns_label;
 
 /// Whether `text` can be a kind: a letter, then letters and digits, at most 63 in all.
 fn is_kind(text: &str) -> bool {
-    text.len() <= 63 && starts_with_letter(text) && text.bytes().all(|b| b.is_ascii_alphanumeric())
-}
-
-/// Whether `text` can be an API version: an RFC 1035 label.
-fn is_version(text: &str) -> bool {
-    is_dns_label(text) && starts_with_letter(text)
-}
-
-fn starts_with_letter(text: &str) -> bool {
-    text.bytes().next().is_some_and(|b| b.is_ascii_alphabetic())
+    let mut bytes = text.bytes();
+    text.len() <= 63
+        && bytes.next().is_some_and(|b| b.is_ascii_alphabetic())
+        && bytes.all(|b| b.is_ascii_alphanumeric())
 }
 
 const SUBDOMAIN: &str = "a DNS-1123 subdomain, as names of objects are";

@@ -456,6 +456,8 @@ pub struct Scopes {
     learnt: BTreeMap<GroupKind, Scope>,
     /// Fields of `spec` that definitions of k0rdent's kinds have.
     fields: BTreeMap<GroupKind, BTreeSet<Box<str>>>,
+    /// The versions that they have.
+    versions: BTreeMap<GroupKind, BTreeSet<Box<str>>>,
 }
 
 impl Scopes {
@@ -474,6 +476,16 @@ impl Scopes {
     /// Learns that objects of a kind may have a field of `spec`.
     pub fn learn_field(&mut self, kind: &GroupKind, field: &str) {
         self.fields.entry(kind.clone()).or_default().insert(field.into());
+    }
+
+    /// Learns that objects of a kind may be written in a version.
+    pub fn learn_version(&mut self, kind: &GroupKind, version: &str) {
+        self.versions.entry(kind.clone()).or_default().insert(version.into());
+    }
+
+    /// Returns true if a definition in the sources has a version.
+    pub fn has_version(&self, kind: &GroupKind, version: &str) -> bool {
+        self.versions.get(kind).is_some_and(|versions| versions.contains(version))
     }
 
     /// Returns true if a definition in the sources has a field of `spec`.

@@ -9,6 +9,7 @@ mod aside;
 mod matched;
 mod misplaced;
 pub mod steering;
+mod version;
 
 use alloc::borrow::ToOwned as _;
 use alloc::boxed::Box;
@@ -27,6 +28,7 @@ use aside::{Aside, Content};
 pub use aside::{Digest, RunKey};
 pub use matched::{COPIES, FIELDS as FIELDS_OF_METADATA, Matched};
 pub use misplaced::{Misplaced, misplaced};
+pub use version::{meant as meant_version, unrendered};
 
 /// The group and kind that a document states; each is empty if it states none.
 pub fn kind_of(document: &Node) -> GroupKind {
@@ -294,6 +296,8 @@ pub fn admit(
     // An API server drops what it does not know, so what it gives is of its own release.
     let is_live = matches!(object.origin.place, Place::Cluster { .. });
     let stray = if is_live { None } else { misplaced(doc, &object.key.kind, scopes) };
+    let unserved = if is_live { None } else { version::fault(object.version.as_str(), &object.key.kind, scopes) };
+    object.faults.extend(unserved);
     let has_misplaced = stray.is_some();
     object.faults.extend(stray.map(|stray| stray.fault(&object.key.kind)));
     if object.key.kind.is_secret() {

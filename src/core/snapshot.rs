@@ -42,7 +42,7 @@ use crate::finding::{Code, Finding, Origin};
 use crate::kinds::{DEFINITION, K0RDENT, Scopes, is_definition};
 use crate::name::{GroupKind, Name, Namespace, ObjectKey, SourceName};
 use crate::node::Node;
-use crate::object::{Object, Unusable, admit, finding_of, kind_of};
+use crate::object::{Object, Unusable, admit, finding_of, kind_of, unrendered};
 use crate::unread_words::UnreadWords;
 
 use astray::Astray;
@@ -421,7 +421,7 @@ fn weigh(fleet: &Fleet, source: &Source, known: &Known, (document, origin): Stan
     }
     match admit(document, origin.clone(), scopes, source.default_namespace.as_ref(), fleet) {
         Ok(mut object) if source.provides.admits(&object.key, &fleet.system_namespace) => {
-            let template = unrendered(&mut object).map(|(finding, could_be)| {
+            let template = unrendered_key(&mut object).map(|(finding, could_be)| {
                 told.push(finding);
                 Box::new(could_be)
             });
@@ -433,14 +433,14 @@ fn weigh(fleet: &Fleet, source: &Source, known: &Known, (document, origin): Stan
 }
 
 /// The fault of an object whose name or namespace is an unrendered template, and what the object could be.
-fn unrendered(object: &mut Object) -> Option<(Finding, Meant)> {
+fn unrendered_key(object: &mut Object) -> Option<(Finding, Meant)> {
     let key = &object.key;
     let field = match &key.namespace {
         _ if mistyped::is_unrendered(&key.kind, key.name.as_str()) => "metadata.name",
         Some(namespace) if mistyped::is_unrendered(&key.kind, namespace.as_str()) => "metadata.namespace",
         _ => return None,
     };
-    let fault = mistyped::template(field);
+    let fault = unrendered(field);
     let finding = finding_of(&fault, object);
     object.faults.push(fault);
     Some((finding, Meant::by_key(object)))

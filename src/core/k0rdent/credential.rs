@@ -3,11 +3,11 @@
 use alloc::string::ToString as _;
 use alloc::vec::Vec;
 
-use super::{API_GROUP, KIND, LABEL, MANAGED_LABEL, SUBDOMAIN, VERSION, is_kind, is_version};
+use super::{API_GROUP, KIND, LABEL, MANAGED_LABEL, SUBDOMAIN, VERSION, is_kind};
 use crate::finding::{Code, Fault};
 use crate::k0rdent::root::Root;
 use crate::lenient::Faults;
-use crate::name::{GroupKind, Namespace, Region, is_dns_label, is_dns_subdomain, split_api_version};
+use crate::name::{GroupKind, Namespace, Region, is_dns_label, is_dns_subdomain, is_version, split_api_version};
 use crate::object::Object;
 
 /// What a Credential says.

@@ -9,12 +9,12 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::cmp::Ordering;
 
-use super::{API_GROUP, KIND, PROVIDER_LABEL, VERSION, is_kind, is_version};
+use super::{API_GROUP, KIND, PROVIDER_LABEL, VERSION, is_kind};
 use crate::capi;
 use crate::finding::{Code, Fault};
 use crate::kinds;
 use crate::lenient::{Faults, Told, dotted};
-use crate::name::{GroupKind, Version, is_dns_subdomain};
+use crate::name::{GroupKind, Version, is_dns_subdomain, is_version};
 use crate::node::{Key, Node};
 use crate::object::Object;
 

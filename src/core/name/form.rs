@@ -17,6 +17,13 @@ pub fn is_dns_label(text: &str) -> bool {
     text.len() <= 63 && is_label_shaped(text)
 }
 
+/// Returns true if `text` can name an API version: an RFC 1123 label that begins with a letter.
+///
+/// <https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definition-versioning/>
+pub fn is_version(text: &str) -> bool {
+    is_dns_label(text) && text.starts_with(|first: char| first.is_ascii_alphabetic())
+}
+
 /// Returns true if `text` is an RFC 1123 subdomain: labels joined by dots, 1 to 253 bytes in all.
 ///
 /// <https://kubernetes.io/docs/concepts/overview/working-with-objects/names/>

@@ -46,7 +46,7 @@ pub(super) fn learn_definitions<'a>(
                 _ => {}
             }
             if kind.group == K0RDENT {
-                learn_fields(document, &kind, scopes);
+                learn_release(document, &kind, scopes);
             }
             let mut definition = definition(document);
             if fleet.publishes(&kind) {
@@ -58,9 +58,11 @@ pub(super) fn learn_definitions<'a>(
     definitions
 }
 
-/// Learns the fields of `spec` that a definition has in any version: a newer release of k0rdent has others.
-fn learn_fields(definition: &Node, kind: &GroupKind, scopes: &mut Scopes) {
+/// Learns the versions of a definition, and the fields of `spec` that it has in any of them: a newer release of k0rdent has
+/// others.
+fn learn_release(definition: &Node, kind: &GroupKind, scopes: &mut Scopes) {
     const SPEC: [&str; 5] = ["schema", "openAPIV3Schema", "properties", "spec", "properties"];
+    versions(definition).iter().filter_map(|it| it.str_at(&["name"])).for_each(|it| scopes.learn_version(kind, it));
     for (field, _) in versions(definition).iter().filter_map(|version| version.at(&SPEC)).flat_map(Node::entries) {
         scopes.learn_field(kind, field);
     }

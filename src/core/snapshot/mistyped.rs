@@ -22,7 +22,7 @@ use crate::kinds::{self, K0RDENT, KUBENSYNC, OLD_K0RDENT, REGISTRY, is_definitio
 use crate::name::{GroupKind, Namespace, ObjectKey, is_template, split_api_version};
 use crate::nearest::{edits, nearest};
 use crate::node::Node;
-use crate::object::{Object, kind_of};
+use crate::object::{Object, kind_of, meant_version, unrendered};
 
 /// What is said of each kind that some document has, so that it is worked out once however many have it.
 #[derive(Default)]
@@ -241,20 +241,13 @@ fn of_template(fleet: &Fleet, api_version: &str, kind: &GroupKind) -> Mistyped {
         .or_else(|| reads(REGISTRY))
         .or_else(|| reads(KUBENSYNC));
     let field = if is_template(api_version) { "apiVersion" } else { "kind" };
-    Mistyped { meant, fault: template(field) }
-}
-
-/// The fault of a field that is an unrendered template.
-pub(super) fn template(field: &str) -> Fault {
-    let message = format!("{field} is an unrendered template");
-    let help = "Render the template, with helm template for example, and give pouch what comes out.";
-    Fault::new(Code::UnrenderedTemplate, message, help)
+    Mistyped { meant, fault: unrendered(field) }
 }
 
 /// A copy of a document that says it is of another kind, in the version that it names.
 pub(super) fn as_meant(document: &Node, meant: &GroupKind) -> Node {
     let api_version = document.str_at(&["apiVersion"]).unwrap_or_default();
-    let version = api_version.rsplit('/').next().filter(|version| !is_template(version)).unwrap_or("v1");
+    let version = meant_version(api_version.rsplit('/').next().unwrap_or_default(), meant);
     let api_version = meant.api_version(&version.into());
     document.with_text(&["apiVersion"], &api_version).with_text(&["kind"], meant.kind.as_str())
 }

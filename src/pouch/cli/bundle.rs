@@ -1,7 +1,8 @@
 //! Which bundle a command opens, with whose identity: proved first, or not handed on.
 
 use std::collections::BTreeSet;
-use std::fs;
+use std::fs::{self, FileType};
+use std::os::unix::fs::FileTypeExt as _;
 use std::path::{Path, PathBuf};
 
 use pouch_core::capi::resource_set::is_resource_set;
@@ -213,8 +214,13 @@ struct Named {
 fn place(session: &Session, path: Option<&PathBuf>) -> Result<Named, Failure> {
     let Some(path) = path else { return Ok(Named { path: None, directory: None }) };
     let whole = session.ambient.cwd().join(path);
-    if !whole.join("bundle.yaml").is_file() {
-        return Ok(Named { path: Some(path.clone()), directory: None });
+    let manifest = whole.join("bundle.yaml");
+    if !manifest.is_file() {
+        // A link that leads nowhere is there, too.
+        return match fs::symlink_metadata(&manifest) {
+            Ok(meta) => Err(no_file(&path.join("bundle.yaml"), meta.file_type())),
+            Err(_) => Ok(Named { path: Some(path.clone()), directory: None }),
+        };
     }
     let strange = || {
         Failure::usage(
@@ -227,6 +233,19 @@ fn place(session: &Session, path: Option<&PathBuf>) -> Result<Named, Failure> {
     let root = above.and_then(Path::parent).ok_or_else(strange)?;
     let directory = whole.file_name().and_then(|name| name.to_str()).ok_or_else(strange)?;
     Ok(Named { path: Some(root.to_owned()), directory: Some(directory.to_owned()) })
+}
+
+/// Says that something else than a file stands where a manifest should.
+fn no_file(manifest: &Path, kind: FileType) -> Failure {
+    let what = match kind {
+        kind if kind.is_dir() => "a folder",
+        kind if kind.is_symlink() => "a symlink that leads to no file",
+        kind if kind.is_fifo() => "a FIFO",
+        kind if kind.is_socket() => "a socket",
+        _ => "a device",
+    };
+    let message = format!("{} is {what}: the manifest of a region's bundle is a file", manifest.display());
+    Failure::unavailable(message, "Find out who put it there, and fetch the bundle again as it was published.")
 }
 
 /// The region's folder, where somebody says which.

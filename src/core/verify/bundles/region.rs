@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 
 use super::manifest::{Wrong, listed_by, manifest_of};
 use super::measure::Measure;
-use super::tree::BundleTree;
+use super::tree::{BundleTree, Standing};
 use crate::config::RegionState;
 use crate::config::error::quoted;
 use crate::destination::Destination;
@@ -94,7 +94,8 @@ pub(super) fn judged<'a>(
         measure.find(code, &own, line, message).in_region(&name).help(String::from(help))
     };
     let find = |code, message: String, help: &str| find_at(code, 1, message, help);
-    let standing = tree.get(&own).filter(|standing| standing.form != Form::Link);
+    let is_file = |standing: &&Standing| matches!(standing.form, Form::Plain | Form::Executable);
+    let (standing, odd) = (tree.get(&own).filter(is_file), tree.get(&own).filter(|standing| !is_file(standing)));
     let fleet = standing.and_then(|standing| fleet_of(&standing.bytes));
     if let (Some(configured), None) = (measure.fleet, to) {
         let why = standing.and_then(|standing| listed_by(folder, &standing.bytes).err());
@@ -115,7 +116,11 @@ pub(super) fn judged<'a>(
         let message = format!("region {name} is retired, and regions/{folder} still holds its bundle");
         findings.push(find(Code::RegionNotConfigured, message, "Render or publish, which withdraws it."));
     }
-    let (manifest, authentic) = match manifest_of(measure, folder, standing.map(|standing| &*standing.bytes)) {
+    let read = match odd {
+        Some(odd) => Err(format!("has a bundle.yaml that {}", odd.form.words()).into()),
+        None => manifest_of(measure, folder, standing.map(|standing| &*standing.bytes)),
+    };
+    let (manifest, authentic) = match read {
         Ok(read) => read,
         Err(Wrong { why, line, help }) => {
             findings.push(find_at(Code::UntrustedBundle, line, format!("regions/{folder} {why}"), help));

@@ -8,6 +8,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use pouch_core::node::{Interner, Node};
 use pouch_core::yaml::read::{Document, read};
+use rustix::fs::{CWD, FileType, Mode, mknodat};
 
 use crate::support::fleet::{EU, Fleet, Ran, copy, credential};
 use crate::support::origin::Origin;
@@ -281,6 +282,40 @@ fn nothing_is_printed_where_something_is_wrong() {
     fleet.write("bundles/regions/eu-west/core/secrets/team-a/more.sops.yaml", "kind: Secret\n");
     nothing(run(&[region]), 8, "the manifest does not list it");
     fleet.remove("bundles/regions/eu-west/core/secrets/team-a/more.sops.yaml");
+    run(&[region]).ends(0);
+}
+
+#[test]
+fn what_stands_in_place_of_a_manifest_is_said() {
+    let fleet = fleet();
+    let (region, path) = ("bundles/regions/eu-west", fleet.path("bundles/regions/eu-west/bundle.yaml"));
+    let key = ["--identity", "keys/eu-west.txt"];
+    let run = |more: &[&str]| unpack(&fleet, &[more, &key[..]].concat());
+    // The control: the manifest itself.
+    run(&[region]).ends(0);
+    let manifest = fs::read(&path).unwrap();
+    fs::remove_file(&path).unwrap();
+    let node = |kind| mknodat(CWD, &path, kind, Mode::RUSR, 0).unwrap();
+    let check = |what: &str, form: &str| {
+        let says = format!("{region}/bundle.yaml is {what}: the manifest of a region's bundle is a file");
+        nothing(run(&[region]), 5, &says);
+        nothing(run(&["bundles", "--region", "eu-west"]), 8, &format!("regions/eu-west has {form}"));
+    };
+    node(FileType::Fifo);
+    check("a FIFO", "a bundle.yaml that is no plain file");
+    fs::remove_file(&path).unwrap();
+    node(FileType::Socket);
+    check("a socket", "a bundle.yaml that is no plain file");
+    fs::remove_file(&path).unwrap();
+    symlink("nowhere", &path).unwrap();
+    check("a symlink that leads to no file", "a bundle.yaml that is a symlink");
+    fs::remove_file(&path).unwrap();
+    fs::create_dir(&path).unwrap();
+    check("a folder", "files and no bundle.yaml");
+    fs::remove_dir(&path).unwrap();
+    // Where there is nothing, nothing is said of it.
+    nothing(run(&[region]), 5, "there are no bundles in");
+    fs::write(&path, manifest).unwrap();
     run(&[region]).ends(0);
 }
 

@@ -23,6 +23,7 @@ use std::path::Path;
 
 pub use self::address::{Address, address, full, identity, is_commit_id, is_reference, is_revision, short};
 use self::kept::Kept;
+use self::objects::ObjectsError;
 use crate::error::said;
 
 /// The reference under which [`fetch`] stores what it fetched.
@@ -219,6 +220,10 @@ fn fetch_into(
         }
         Err(error @ program::GitError::Failed { .. }) => return git.expects_git(remote).and(Err(error)),
         done => _ = done?,
+    }
+    // What cannot be read is told where it is read.
+    if let Ok(Err(ObjectsError::NoCommit(_))) = objects::open(into).map(|store| store.commit(FETCHED)) {
+        return Err(program::GitError::NoCommit(reference.to_owned()));
     }
     match path {
         "" => Ok(()),

@@ -78,6 +78,9 @@ pub enum ObjectsError {
         /// The branches that exist, by short names, and the tags, by full ones.
         known: Vec<String>,
     },
+    /// What has this name is a folder or a file, or a tag of one.
+    #[error("{0} does not lead to a commit")]
+    NoCommit(String),
     /// A name stands for different commits.
     #[error("{revision} can mean different commits: {}", told(readings))]
     Ambiguous {
@@ -128,6 +131,9 @@ fn told(readings: &[(String, Id)]) -> String {
     readings.iter().map(told).collect::<Vec<_>>().join(", ")
 }
 
+/// What to do about a name that does not lead to a commit.
+pub const NO_COMMIT: &str = "Name a branch, a commit, or a tag of a commit. This name is that of a folder or a file.";
+
 /// How many branches and tags a message names.
 const MOST_NAMED: usize = 8;
 
@@ -138,6 +144,7 @@ impl ObjectsError {
             ObjectsError::NoRepository(_) => "Name the root of a repository, bare or with a work tree.".to_owned(),
             ObjectsError::Owner(path) => trust(path),
             ObjectsError::NoReference { known, .. } => correct(known),
+            ObjectsError::NoCommit(_) => NO_COMMIT.to_owned(),
             ObjectsError::Ambiguous { readings, .. } => {
                 let names: Vec<&str> = readings.iter().map(|(name, _)| &**name).collect();
                 format!("Name the one that is meant in full: {}.", names.join(" or "))
@@ -410,8 +417,7 @@ impl Store {
     pub fn commit(&self, revision: &str) -> Result<Id, ObjectsError> {
         let found = named(&self.repository, revision)?;
         let commit = header::commit(&self.repository, found).map_err(|error| match error.code() {
-            // What is there is a folder or a file.
-            ErrorCode::InvalidSpec | ErrorCode::Peel => none_called(&self.repository, revision),
+            ErrorCode::InvalidSpec | ErrorCode::Peel => ObjectsError::NoCommit(revision.to_owned()),
             _ => self.noted(error),
         })?;
         Ok(Id(commit))

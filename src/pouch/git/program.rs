@@ -142,6 +142,9 @@ pub enum GitError {
     /// The repository has ids of another kind than all that is read and written here.
     #[error("the repository has SHA-256 object ids, which pouch neither reads nor writes")]
     Sha256,
+    /// What was fetched is a folder or a file, or a tag of one. It has the name that was asked for.
+    #[error("{0} does not lead to a commit")]
+    NoCommit(String),
     /// It took too long, and was ended.
     #[error("git {command} took longer than {seconds} s and was ended")]
     TimedOut {
@@ -248,6 +251,7 @@ impl GitError {
             GitError::NotGit => {
                 "Check the URL and the proxy: a login page or a plain web server may answer in the git server's place."
             }
+            GitError::NoCommit(_) => objects::NO_COMMIT,
             GitError::Sha256 => "Use a repository that was made with `--object-format=sha1`, as they are by default.",
             GitError::TimedOut { .. } => {
                 "If the server is that slow, raise `limits.git.total`; for a source that is not trusted with everything, \

@@ -67,9 +67,9 @@ impl From<HistoryError> for Failure {
     fn from(error: HistoryError) -> Self {
         let help = error.help();
         match &error {
-            HistoryError::Objects(ObjectsError::NoReference { .. } | ObjectsError::NoRepository(_)) => {
-                Failure::usage(error.to_string(), help)
-            }
+            HistoryError::Objects(
+                ObjectsError::NoReference { .. } | ObjectsError::NoCommit(_) | ObjectsError::NoRepository(_),
+            ) => Failure::usage(error.to_string(), help),
             _ => Failure::unavailable(error.to_string(), help),
         }
     }

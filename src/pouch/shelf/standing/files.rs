@@ -18,7 +18,9 @@ pub(super) fn unreadable(error: &ObjectsError) -> Failure {
         error => error.help(),
     };
     match error {
-        ObjectsError::NoRepository(_) | ObjectsError::NoReference { .. } => Failure::usage(error.to_string(), help),
+        ObjectsError::NoRepository(_) | ObjectsError::NoReference { .. } | ObjectsError::NoCommit(_) => {
+            Failure::usage(error.to_string(), help)
+        }
         _ => Failure::unavailable(error.to_string(), help),
     }
 }

@@ -85,6 +85,39 @@ fn a_source_that_cannot_be_read_stops_nobody_else() {
 }
 
 #[test]
+fn a_name_that_leads_to_no_commit_is_said_as_it_was_asked_for() {
+    for is_remote in [false, true] {
+        let fleet = two_sources();
+        if is_remote {
+            let url = format!("repository: 'file://{}'", fleet.path("team.git").display());
+            fleet.configure("repository: team.git", &url);
+        }
+        fleet.render(&[]).ends(0);
+        let folder = team(
+            &fleet,
+            "cd ../team.git; git tag folder main^{tree}; git tag file main:keys/web.yaml;
+             git tag -am x noted main:keys/web.yaml; git tag -am x right main; git rev-parse main^{tree}",
+        );
+        let mut at = "main".to_owned();
+        for path in ["path: keys", "path: ''"] {
+            fleet.configure("path: keys", path);
+            for name in ["refs/tags/folder", "refs/tags/file", "refs/tags/noted", &folder] {
+                fleet.configure(&format!("ref: {at},"), &format!("ref: {name},"));
+                at = name.to_owned();
+                let ran = fleet.render(&[]).ends(3).says("error[unavailable-source]: source team: ");
+                let ran = ran.says(&format!(": {name} does not lead to a commit"));
+                assert!(!ran.stderr.contains("refs/pouch"), "{}", ran.stderr);
+            }
+            // The control: a tag of a commit.
+            fleet.configure(&format!("ref: {at},"), "ref: refs/tags/right,");
+            at = "refs/tags/right".to_owned();
+            fleet.render(&[]).ends(0);
+            fleet.configure(path, "path: keys");
+        }
+    }
+}
+
+#[test]
 fn a_wrong_document_stops_its_own_object_alone() {
     let fleet = two_sources();
     fleet.credential("us", "c1", "stays");

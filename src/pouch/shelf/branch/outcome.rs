@@ -123,6 +123,12 @@ pub(super) fn push(push: &Push<'_>, watch: &Watch<'_>, stop: &Stop) -> Result<Pu
             stop.resume();
             return Ok(Pushed::Aside(words_of(&answer, git)));
         }
+        Ok(answer) if is_gone(&answer, git, folder) => {
+            return Err(ShelfError::Unreachable {
+                message: format!("nothing was pushed, and nothing is published: {} is gone", folder.display()),
+                help: "Run pouch again, and find out what removes temporary files while it runs.".to_owned(),
+            });
+        }
         Ok(answer) => (said(&answer, git, &moves), words_of(&answer, git)),
         Err(error @ (GitError::Missing | GitError::Start(_))) => (Said::Unsent, error.to_string()),
         Err(error) => (Said::Unknown, error.to_string()),
@@ -177,7 +183,7 @@ impl Push<'_> {
         }
         let now = match last.take() {
             Some(error) => format!("the branch could not be looked at: {error}"),
-            None if from.is_some() => "the branch was not there yet when it was last looked at".to_owned(),
+            None if from.is_some() => "the branch had not moved when it was last looked at".to_owned(),
             None => "there was no such branch yet when it was last looked for".to_owned(),
         };
         let what = to.map_or_else(
@@ -232,6 +238,14 @@ impl Push<'_> {
 /// Whether nothing was sent because the server cannot move several references at once.
 fn is_aside(answer: &Answer, git: &Git) -> bool {
     git.words(answer).own().any(|line| line.contains("does not support --atomic"))
+}
+
+/// Whether nothing was sent because the repository with the commits is not there any more. Git says only that, before it
+/// asks any server; a part of it that runs later never speaks alone.
+fn is_gone(answer: &Answer, git: &Git, folder: &Path) -> bool {
+    let words = git.words(answer);
+    let said: Vec<&str> = words.own().collect();
+    said == [format!("fatal: not a git repository: '{}'", folder.display())]
 }
 
 /// Whether a reference was not moved because another one of the same push was not: in the words of git, its servers and

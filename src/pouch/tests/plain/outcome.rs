@@ -70,6 +70,35 @@ fn what_may_land_yet_is_unknown_and_never_failed() {
     }
 }
 
+/// What holds the commit is removed before anything is sent: nothing is pushed, and that is no doubt.
+#[test]
+fn a_push_that_never_began_is_not_in_doubt() {
+    let fleet = Fleet::with_credentials(1);
+    let origin = Origin::new(&fleet, "");
+    fleet.configure("reuseKey", "limits: {git: {settle: 1s}}\nreuseKey");
+    origin.publish(&[]).ends(0);
+    fleet.secret("eu", "c0", "value: changed");
+    let push = |what: &str| {
+        let script = format!("case \" $* \" in *' push '*) {what};; esac");
+        Ran::from(origin.wrapped(&script, &[]).output().unwrap()).ends(5)
+    };
+    let temporary = fleet.path("tmp");
+    for removed in ["/pouch-*", "/pouch-*/objects", ""] {
+        std::fs::create_dir_all(&temporary).unwrap();
+        let ran = push(&format!("rm -rf '{}'{removed}", temporary.display()));
+        let ran = ran.says("error: nothing was pushed, and nothing is published: ").says(" is gone\n");
+        assert!(!ran.stderr.contains("is unknown"), "{}", ran.stderr);
+        assert_eq!(origin.commits(), 1);
+    }
+    // The control: where a server may have been asked, whatever git says of its end, the doubt remains.
+    std::fs::create_dir_all(&temporary).unwrap();
+    for words in ["fatal: not a git repository: elsewhere", "fatal: the remote end hung up"] {
+        push(&format!("echo \"{words}\" >&2; exit 128")).says("is published is unknown");
+    }
+    origin.publish(&[]).ends(0).outcome("eu", "published");
+    origin.check();
+}
+
 /// A gateway gives up, and the server does it a second later.
 #[test]
 fn a_push_that_lands_late_is_waited_for() {

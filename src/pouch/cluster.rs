@@ -60,6 +60,8 @@ pub struct Cluster {
     insecure: bool,
     /// The bytes of memory that whole objects take.
     taken: Cell<usize>,
+    /// Whether they are counted against a part of `limits.memory`.
+    is_part: Cell<bool>,
     /// Whether somebody asked the run to end.
     stop: Arc<AtomicBool>,
 }
@@ -136,13 +138,21 @@ impl Broken {
         !matches!(self, Broken::Status(_) | Broken::Garbled(_) | Broken::TooLong | Broken::TimedOut)
     }
 
+    /// Returns true if the server answered that it will not do what it is asked.
+    pub fn is_refusal(&self) -> bool {
+        matches!(self, Broken::Status(300..=499) | Broken::Unauthorized)
+    }
+
     /// The problem: a clause whose subject is the server.
     pub fn what(&self) -> String {
         match self {
             Broken::Connection(what) | Broken::Garbled(what) => (*what).to_owned(),
             Broken::TooLong => "its answer is longer than any should be".to_owned(),
-            Broken::NoRoom(bytes) => {
-                format!("what it holds takes more memory than this run has for it ({} MiB)", bytes >> 20)
+            Broken::NoRoom { bytes, is_part: true } => {
+                format!("what it holds takes more memory than its part of limits.memory, {} MiB", bytes >> 20)
+            }
+            Broken::NoRoom { bytes, is_part: false } => {
+                format!("what it holds takes more memory than this run may take, {} MiB", bytes >> 20)
             }
             Broken::TimedOut => "it did not answer in time".to_owned(),
             Broken::Status(status) => format!("it answered {status}"),
@@ -174,8 +184,14 @@ impl Broken {
                 .to_owned()
             }
             Broken::Status(_) => "See the API server's own log.".to_owned(),
-            Broken::NoRoom(_) => {
-                "Give the run more memory, or raise `limits.memory`, if the cluster is meant to hold that much."
+            Broken::NoRoom { is_part: true, .. } => {
+                "If the cluster is meant to hold that much, give the run more memory or raise `limits.memory`. Sources share \
+                 it, and a look into a region's cluster may take an eighth of it."
+                    .to_owned()
+            }
+            Broken::NoRoom { is_part: false, .. } => {
+                "If the cluster is meant to hold that much, give the run more memory: it takes half of what the container or \
+                 the machine has free."
                     .to_owned()
             }
             Broken::Garbled(_) | Broken::TooLong => "Find out what is between pouch and the API server.".to_owned(),
@@ -230,15 +246,16 @@ impl Cluster {
         // Who reads it for several at once says how much of that it may have.
         link.set_room(ambient.memory());
         let runtime = Background(Some(runtime));
-        let taken = Cell::new(0);
-        Ok(Self { link, runtime, context, server, insecure, taken, stop: stop.clone() })
+        let (taken, is_part) = (Cell::new(0), Cell::new(false));
+        Ok(Self { link, runtime, context, server, insecure, taken, is_part, stop: stop.clone() })
     }
 
-    /// Sets how many bytes of memory answers may take from now on: whole objects as long as the cluster is asked, others
-    /// as long as they are looked at.
+    /// Sets how many bytes of memory answers may take from now on, a part of `limits.memory`: whole objects as long as the
+    /// cluster is asked, others as long as they are looked at.
     pub fn set_room(&self, bytes: usize) {
         self.link.set_room(bytes);
         self.taken.set(0);
+        self.is_part.set(true);
     }
 
     /// Finds out if there is room for answers that take so much, beside the whole objects that were read before.
@@ -246,7 +263,10 @@ impl Cluster {
         let room = self.link.room();
         let before = if form == Portion::Whole { self.taken.get() } else { 0 };
         let taken = before.saturating_add(bytes);
-        if taken > room { Err(Broken::NoRoom(room)) } else { Ok(taken) }
+        match taken > room {
+            true => Err(Broken::NoRoom { bytes: room, is_part: self.is_part.get() }),
+            false => Ok(taken),
+        }
     }
 
     /// Takes the room of answers that stay.
@@ -275,6 +295,11 @@ impl Cluster {
     /// Says that something could not be read, and why: a sentence without an end.
     pub fn trouble(&self, what: &str, broken: &Broken) -> String {
         format!("cluster {} at {} cannot be read, asked for {what}: {}", self.context, self.server, broken.what())
+    }
+
+    /// Says that something could not be written there, and why: a sentence without an end.
+    pub fn unwritten(&self, what: &str, broken: &Broken) -> String {
+        format!("{what} cannot be written to cluster {} at {}: {}", self.context, self.server, broken.what())
     }
 
     /// Says that the user lacks a right: a sentence without an end, with the verb and the resource of the
@@ -621,5 +646,36 @@ pub fn core_resource(kind: &GroupKind) -> Option<Resource> {
         ("", "ConfigMap") => Some(Resource::core("ConfigMap", "configmaps", Scope::Namespaced)),
         ("", "Namespace") => Some(Resource::namespaces()),
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_limit_is_named_to_those_alone_who_have_it() {
+        let told = |is_part: bool| {
+            let broken = Broken::NoRoom { bytes: 3 << 20, is_part };
+            format!("{}. {}", broken.what(), broken.help())
+        };
+        assert!(told(true).contains("its part of limits.memory, 3 MiB"), "{}", told(true));
+        assert!(told(false).contains("than this run may take, 3 MiB"), "{}", told(false));
+        assert!(!told(false).contains("limits.memory"), "{}", told(false));
+    }
+
+    #[test]
+    fn what_a_server_may_have_done_is_no_refusal() {
+        for (broken, expect) in [
+            (Broken::Status(307), true),
+            (Broken::Status(422), true),
+            (Broken::Status(429), true),
+            (Broken::Unauthorized, true),
+            (Broken::Status(500), false),
+            (Broken::TimedOut, false),
+            (Broken::Connection("the connection was lost"), false),
+        ] {
+            assert_eq!(broken.is_refusal(), expect, "{broken:?}");
+        }
     }
 }

@@ -139,8 +139,13 @@ pub enum Broken {
     Garbled(&'static str),
     /// Its answer is too long.
     TooLong,
-    /// More memory is needed for what it holds than there is for it, which is so many bytes.
-    NoRoom(usize),
+    /// More memory is needed for what it holds than there is for it.
+    NoRoom {
+        /// The bytes that there are.
+        bytes: usize,
+        /// Whether they are its part of `limits.memory`. Otherwise they are all that the run may take.
+        is_part: bool,
+    },
     /// It does not accept the credentials.
     Unauthorized,
     /// All requests together took longer than they may.

@@ -249,7 +249,7 @@ fn a_cluster_that_holds_more_than_there_is_memory_for_is_unread() {
     // Credentials that are listed alone, then Secrets that are asked for by name.
     for memory in ["64Ki", "256Ki"] {
         let said = render(memory, 3).stderr;
-        assert!(said.contains("takes more memory than this run has for it"), "{memory}: {said}");
+        assert!(said.contains("takes more memory than its part of limits.memory"), "{memory}: {said}");
         assert!(ground.path("out/regions/eu/core/secrets/team-a/own.sops.yaml").is_file(), "{memory}");
         assert!(!ground.path("out/regions/eu/core/secrets/team-b").exists(), "{memory}");
     }

@@ -50,7 +50,7 @@ pub struct Inventory {
     pub directory: Directory,
     /// SHA-256 of the `bundle.yaml` that was applied last, whole or in part; empty before the first.
     pub bundle: String,
-    /// The last commit that a bundle was read from; none before the first.
+    /// The last commit that a bundle was read from; none before the first, and where the inventory does not name one.
     pub revision: Option<String>,
     /// Those of whom more was to be taken away than may go at once, as long as some of it is still there: whatever is brought
     /// meanwhile, it stays until somebody accepts that it goes.
@@ -149,7 +149,7 @@ impl Inventory {
         }
         let mut inventory = Self::empty(fleet, directory);
         inventory.bundle = field("bundle").filter(|text| is_word(text)).map(String::from).unwrap_or_default();
-        inventory.revision = field("revision").filter(|text| is_word(text)).map(String::from);
+        inventory.revision = field("revision").filter(|text| is_commit_id(text)).map(String::from);
         for line in field(HELD).unwrap_or_default().lines() {
             inventory.held.insert(held(line).ok_or(Unusable::Malformed)?);
         }
@@ -341,4 +341,9 @@ fn object(kind: &GroupKind, line: &str) -> Option<(ObjectKey, Brought)> {
 /// Whether a text can be a digest or a version: it goes into messages.
 fn is_word(text: &str) -> bool {
     (1..=253).contains(&text.len()) && text.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'.'))
+}
+
+/// Returns true for a commit id in full: anything else could name another commit tomorrow.
+fn is_commit_id(text: &str) -> bool {
+    matches!(text.len(), 40 | 64) && text.bytes().all(|byte| byte.is_ascii_hexdigit())
 }

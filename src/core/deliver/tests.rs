@@ -18,6 +18,9 @@ mod brake;
 
 const CAPI: &str = "infrastructure.cluster.x-k8s.io";
 
+/// The commit that a bundle was read from.
+const COMMIT: &str = "c0ffee0000000000000000000000000000c0ffee";
+
 /// `Secret a/b`, `Namespace a`, `AzureClusterIdentity a/b`.
 fn key(text: &str) -> ObjectKey {
     let (kind, place) = text.split_once(' ').unwrap();
@@ -511,7 +514,7 @@ fn the_inventory_afterwards_is_what_happened() {
         ["Secret n/sent = -", "Secret n/failed = 4", "Secret n/same = 7", "Secret n/gone = 1", "Secret n/left = 1"];
     let mut scene = Scene::new(&objects, &inventory, &there);
     // The bundle is from a folder, and the one before it was from a commit.
-    scene.inventory.revision = Some(String::from("c0ffee"));
+    scene.inventory.revision = Some(String::from(COMMIT));
     scene.decide(|bundle, plan| {
         let before: Vec<String> = plan.before.objects.keys().map(ObjectKey::path).collect();
         assert_eq!(before, ["n/failed", "n/gone", "n/left", "n/same", "n/sent"]);
@@ -521,7 +524,7 @@ fn the_inventory_afterwards_is_what_happened() {
             after.objects.iter().map(|(key, brought)| (key.path(), brought.version.as_deref())).collect();
         let expect = [("n/failed", None), ("n/left", Some("1")), ("n/same", Some("7")), ("n/sent", Some("9"))];
         assert_eq!(lines, expect.map(|(path, version)| (String::from(path), version)));
-        assert_eq!((after.bundle.as_str(), after.revision.as_deref()), ("d1", Some("c0ffee")));
+        assert_eq!((after.bundle.as_str(), after.revision.as_deref()), ("d1", Some(COMMIT)));
     });
 }
 
@@ -546,7 +549,7 @@ fn an_inventory_comes_back_as_it_was_written() {
     // A kind that has no objects any more is written all the same: others may have written lines of it.
     inventory.kinds.insert(GroupKind::new(CAPI, "FooClusterIdentity"), Some(String::from("fooclusteridentities")));
     inventory.bundle = String::from("abc");
-    inventory.revision = Some(String::from("c0ffee"));
+    inventory.revision = Some(String::from(COMMIT));
     let whose = Whose::of(&Claimant::credential("n".into(), "c".into()));
     inventory.held = [Whose::Anybody, Whose::Group("pull".into()), whose].into();
     let text = inventory.emit(&"kcm-system".into(), Some("7"));
@@ -581,6 +584,17 @@ fn an_inventory_comes_back_as_it_was_written() {
     ] {
         assert!(text.contains(from), "{from}");
         assert_eq!(read(&text.replace(from, to)), Err(expect), "{to}");
+    }
+    // What is no commit id names no commit, and what is one in another form does.
+    for (written, expect) in [
+        ("main", None),
+        ("HEAD", None),
+        ("c0ffee", None),
+        ("c0ffee000000000000000000000000000000main", None),
+        ("C0FFEE0000000000000000000000000000C0FFEE", Some("C0FFEE0000000000000000000000000000C0FFEE")),
+    ] {
+        let found = read(&text.replace(COMMIT, written)).unwrap();
+        assert_eq!(found.revision.as_deref(), expect, "{written}");
     }
 }
 

@@ -6,7 +6,7 @@ use std::path::Path;
 use pouch_core::config::{Deletions, Fleet};
 use pouch_core::deliver::whose::Beginning;
 use pouch_core::finding::Code;
-use pouch_core::name::{Namespace, Region, is_dns_label};
+use pouch_core::name::{Namespace, ObjectKey, Region, is_dns_label};
 use pouch_core::report::summary::{About, FailureRecord, FindingRecord, Summary};
 
 use super::bundle::{BundleArgs, InClear};
@@ -15,7 +15,7 @@ use crate::cluster::Cluster;
 use crate::cluster::request::Trial;
 use crate::error::{Ended, Failure, Kind};
 use crate::git::descent::{Kinship, kinship};
-use crate::run::deliver::{Applying, Outcome, apply, record, told};
+use crate::run::deliver::{Applying, Outcome, apply, kept, record, told};
 use crate::run::told as records;
 use crate::session::{Session, Tolerate};
 use crate::shelf::repository;
@@ -58,7 +58,7 @@ pub struct Args {
     /// Let these withdrawals through, by the digest that the finding prints
     #[arg(long, value_name = "[REGION=]DIGEST")]
     accept_deletions: Vec<String>,
-    /// Apply a commit that is older than the one that was applied last, or that does not descend from it
+    /// Apply a commit that is older than the one that was applied last, or is not known to descend from it
     #[arg(long)]
     rollback: bool,
     /// The fleet that the bundle must belong to
@@ -120,16 +120,20 @@ pub fn run(session: &Session, args: &Args) -> Result<Ended, Failure> {
     }
     let accepted = args.accepted(region.as_str())?;
     let place = args.bundle.path().map(|path| ambient.cwd().join(path));
-    let follows = |applied: &str| match (&commit, &place) {
-        (Some(commit), _) if args.rollback || *commit == applied => Ok(()),
-        (Some(commit), Some(place)) => not_back(place, commit, applied),
-        // What the configuration publishes to was read without its history.
-        (Some(commit), None) => {
-            let directory = &unpacked.directory;
-            let whole = repository::find(session, None, opened.as_ref(), ("pouch deliver PATH", Some(directory)))?;
-            not_back(&whole.path, commit, applied)
+    let kept_in = Namespace::from(kept_in);
+    let follows = |applied: Option<&str>| {
+        let Some(commit) = commit.as_deref().filter(|_| !args.rollback) else { return Ok(()) };
+        match (applied, &place) {
+            (None, _) => Err(unnamed(&kept(unpacked, &kept_in), commit)),
+            (Some(applied), _) if commit == applied => Ok(()),
+            (Some(applied), Some(place)) => not_back(place, commit, applied),
+            // What the configuration publishes to was read without its history.
+            (Some(applied), None) => {
+                let directory = &unpacked.directory;
+                let whole = repository::find(session, None, opened.as_ref(), ("pouch deliver PATH", Some(directory)))?;
+                not_back(&whole.path, commit, applied)
+            }
         }
-        (None, _) => Ok(()),
     };
     let reach = args.reach.reach(ambient);
     let cluster = Cluster::connect(&reach.wanted, reach.patience, ambient, &stop.flag())?;
@@ -141,7 +145,7 @@ pub fn run(session: &Session, args: &Args) -> Result<Ended, Failure> {
         unpacked,
         revision: commit.as_deref(),
         region: &region,
-        kept_in: &Namespace::from(kept_in),
+        kept_in: &kept_in,
         budget: fleet.map_or(Deletions::DEFAULT, |fleet| fleet.limits.deletions),
         accepted: &accepted,
         beginning: Beginning { shares: args.shared_cluster, anew: args.new_inventory },
@@ -185,6 +189,16 @@ fn ended(session: &Session, outcome: Outcome) -> Result<Ended, Failure> {
     let lacks = outcome.findings.iter().any(|finding| finding.code != Code::DeletionsHeld);
     let is_partial = lacks || !outcome.troubles.is_empty();
     Ok(if is_partial && !session.tolerates(Tolerate::Partial) { Ended::Partial } else { Ended::Done })
+}
+
+/// Refuses a commit where the inventory does not name the one that was applied last.
+fn unnamed(inventory: &ObjectKey, commit: &str) -> Failure {
+    let message = format!(
+        "the inventory, {inventory}, does not name the commit that the region has (`revision`): {commit} may be older"
+    );
+    let help = "That is so if all was applied from a folder until now. Otherwise find out who changed the inventory. \
+                --rollback applies this commit, which the inventory names from then on.";
+    Failure::unavailable(message, help)
 }
 
 /// Refuses a commit that does not descend from the one which was applied last, or is not known to.

@@ -22,13 +22,17 @@ use pouch_core::region::accounts::Whose;
 use pouch_core::region::change::Action;
 
 use self::read::Known;
-pub use self::terms::{Applying, Outcome};
+pub use self::terms::{Applying, Outcome, kept};
 pub use self::told::{record, told};
 use crate::cluster::request::{Portion, Resource, Trial};
 use crate::cluster::write::{Applied, Deleted, Outcomes, Refusal, Written};
 use crate::cluster::{Broken, Cluster, Created, Got, core_resource};
 use crate::error::Failure;
 use crate::session::Session;
+
+/// What is done with an object, as [`Run::broken`] says it.
+const WRITTEN: &str = "written to";
+const DELETED: &str = "deleted on";
 
 /// A run under way.
 struct Run<'a> {
@@ -60,8 +64,9 @@ struct Run<'a> {
 pub fn apply(subject: &Applying<'_>, cluster: &Cluster, session: &Session) -> Result<Outcome, Failure> {
     let bundle = Bundle::new(subject.unpacked).map_err(|error| Failure::bug(error.to_string()))?;
     let (inventory, over) = read::inventory(subject, cluster)?;
-    if let Some(revision) = &inventory.revision {
-        (subject.follows)(revision)?;
+    // Where there is no inventory, nothing was applied that could be newer.
+    if over.is_some() {
+        (subject.follows)(inventory.revision.as_deref())?;
     }
     let named = read::bundles(subject, cluster)?;
     let questions = bundle.questions(&inventory);
@@ -205,7 +210,7 @@ impl<'a> Run<'a> {
                     let refusal = Refusal { status: 403, reason: "Forbidden".to_owned(), ..Refusal::default() };
                     self.refused(sending, &refusal);
                 }
-                Err(broken) => self.broken(sending.key, &broken),
+                Err(broken) => self.broken(sending.key, WRITTEN, &broken),
             }
         }
         let whole: Vec<&Sending<'_>> = plan.label.iter().collect();
@@ -286,7 +291,7 @@ impl<'a> Run<'a> {
                     }
                 }
                 Written::Refused(refusal) => self.refused(sending, &refusal),
-                Written::Failed(broken) => self.broken(sending.key, &broken),
+                Written::Failed(broken) => self.broken(sending.key, WRITTEN, &broken),
             }
         }
         self.ended(broken)
@@ -397,7 +402,7 @@ impl<'a> Run<'a> {
                 }
                 Written::Failed(broken) => {
                     left.push((*key).clone());
-                    self.broken(key, &broken);
+                    self.broken(key, DELETED, &broken);
                 }
             }
         }
@@ -425,8 +430,9 @@ impl<'a> Run<'a> {
         self.fail(sending.key, told::refused(sending.key, refusal, &fields));
     }
 
-    fn broken(&mut self, key: &ObjectKey, broken: &Broken) {
-        let message = format!("{key}: the region does not answer: {}", broken.what());
+    /// Notes that the region did not do something with an object, or did not say that it did.
+    fn broken(&mut self, key: &ObjectKey, what: &str, broken: &Broken) {
+        let message = format!("{key} cannot be {what} the region: {}", broken.what());
         self.fail(key, Failure::unavailable(message, broken.help()));
     }
 
@@ -438,7 +444,7 @@ impl<'a> Run<'a> {
 
     fn unreachable(&self, broken: &Broken) -> Failure {
         let message = format!(
-            "cluster {} at {} cannot be reached any more: {}",
+            "cluster {} at {} cannot be asked any more: {}",
             self.cluster.context,
             self.cluster.server,
             broken.what()

@@ -97,7 +97,7 @@ pub(super) fn settle(subject: &Applying<'_>, cluster: &Cluster, bundle: &Bundle<
         Written::Done { .. } => Ok(()),
         Written::Refused(refusal) if refusal.status == 403 => Err(may_not(cluster, "patch", &key)),
         Written::Refused(refusal) => Err(told::refused(&key, &refusal, &BTreeSet::new())),
-        Written::Failed(broken) => Err(unreadable(cluster, NAMES, &broken)),
+        Written::Failed(broken) => Err(unwritten(cluster, NAMES, &broken)),
     }
 }
 
@@ -108,7 +108,7 @@ pub(super) fn rehearse(subject: &Applying<'_>, cluster: &Cluster, inventory: &In
         Ok(Created::Made | Created::There) => Ok(true),
         Ok(Created::NoNamespace) => Ok(false),
         Ok(Created::Forbidden) => Err(may_not(cluster, "create", &key)),
-        Err(broken) => Err(unreadable(cluster, INVENTORY, &broken)),
+        Err(broken) => Err(unwritten(cluster, INVENTORY, &broken)),
     }
 }
 
@@ -139,7 +139,7 @@ pub(super) fn keep(
             Ok(Created::There) => return again(subject, cluster, inventory),
             Ok(Created::Forbidden) => return Err(may_not(cluster, "create", &key)),
             Ok(Created::NoNamespace) => return Err(nowhere(subject)),
-            Err(broken) => return Err(unreadable(cluster, INVENTORY, &broken)),
+            Err(broken) => return Err(unwritten(cluster, INVENTORY, &broken)),
         }
         return again(subject, cluster, inventory);
     }
@@ -150,7 +150,7 @@ pub(super) fn keep(
         Written::Refused(refusal) if refusal.status == 409 => again(subject, cluster, inventory),
         Written::Refused(refusal) if refusal.status == 403 => Err(may_not(cluster, "patch", &key)),
         Written::Refused(refusal) => Err(told::refused(&key, &refusal, &BTreeSet::new())),
-        Written::Failed(broken) => Err(unreadable(cluster, INVENTORY, &broken)),
+        Written::Failed(broken) => Err(unwritten(cluster, INVENTORY, &broken)),
     }
 }
 
@@ -288,4 +288,8 @@ pub(super) fn surely(
 
 fn unreadable(cluster: &Cluster, what: &str, broken: &Broken) -> Failure {
     Failure::unavailable(cluster.trouble(what, broken), broken.help())
+}
+
+fn unwritten(cluster: &Cluster, what: &str, broken: &Broken) -> Failure {
+    Failure::unavailable(cluster.unwritten(what, broken), broken.help())
 }

@@ -9,7 +9,7 @@ use pouch_core::deliver::{Live, Meta, fields_named};
 use pouch_core::name::ObjectKey;
 use pouch_core::region::change::Action;
 
-use super::{Run, told};
+use super::{DELETED, Run, WRITTEN, told};
 use crate::cluster::Got;
 use crate::cluster::request::{Portion, Resource, Trial};
 use crate::cluster::write::{Applied, Deleted, Refusal, Written};
@@ -95,7 +95,7 @@ impl Run<'_> {
                 return Ok(());
             }
             Written::Failed(broken) => {
-                self.broken(key, &broken);
+                self.broken(key, WRITTEN, &broken);
                 return Ok(());
             }
         }
@@ -130,7 +130,7 @@ impl Run<'_> {
                 Ok(())
             }
             Some((_, Written::Failed(broken))) => {
-                self.broken(key, &broken);
+                self.broken(key, DELETED, &broken);
                 Ok(())
             }
             None => Ok(()),

@@ -31,8 +31,8 @@ pub struct Applying<'a> {
     pub beginning: Beginning,
     /// Whether the region is really changed.
     pub trial: Trial,
-    /// Refuses a bundle unless it follows the commit that was applied last.
-    pub follows: &'a dyn Fn(&str) -> Result<(), Failure>,
+    /// Refuses a bundle unless it follows the commit that was applied last, as the inventory names it, if it does.
+    pub follows: &'a dyn Fn(Option<&str>) -> Result<(), Failure>,
 }
 
 /// What came of it.
@@ -58,11 +58,15 @@ pub struct Outcome {
     pub ended_by: Option<Failure>,
 }
 
+/// The key of the inventory of a bundle, in a namespace.
+pub fn kept(unpacked: &Unpacked, namespace: &Namespace) -> ObjectKey {
+    ObjectKey::config_map(namespace.clone(), inventory::name(&unpacked.fleet, &unpacked.directory))
+}
+
 impl Applying<'_> {
     /// The inventory's key.
     pub(super) fn kept(&self) -> ObjectKey {
-        let name = inventory::name(&self.unpacked.fleet, &self.unpacked.directory);
-        ObjectKey::config_map(self.kept_in.clone(), name)
+        kept(self.unpacked, self.kept_in)
     }
 
     /// The key of what names the bundles of the cluster.

@@ -199,14 +199,23 @@ pub fn told(outcome: &Outcome, region: &Region, trial: Trial) -> Document {
         those.count()
     };
     let count = |wanted: Action| counted_of(wanted, false);
-    let word = match (trial, &outcome.ended_by) {
-        (Trial::Dry, _) => "would be applied",
-        (Trial::Real, Some(_)) if outcome.changes.is_empty() => "not applied",
-        (Trial::Real, Some(_)) => "applied in part",
-        (Trial::Real, None) => "applied",
+    // What the region has as the bundle says.
+    let there = outcome.unchanged + count(Action::Added) + count(Action::Changed);
+    let is_whole = outcome.ended_by.is_none() && outcome.failed == 0;
+    let is_some = there > 0 || count(Action::Withdrawn) > 0;
+    let word = match (trial, is_whole, is_some) {
+        (Trial::Dry, true, _) => "would be applied",
+        (Trial::Dry, false, true) => "would be applied in part",
+        (Trial::Dry, false, false) => "would not be applied",
+        (Trial::Real, true, _) => "applied",
+        (Trial::Real, false, true) => "applied in part",
+        (Trial::Real, false, false) => "not applied",
     };
     let (name, tone) = if word == "applied" { (Tone::Strong, Tone::Good) } else { (Tone::Plain, Tone::Plain) };
     let mut line = counted(outcome.objects, "object", "objects");
+    if there < outcome.objects {
+        line.insert_str(0, &format!("{there} of "));
+    }
     for action in [Action::Added, Action::Changed, Action::Withdrawn] {
         match count(action) {
             0 => {}
@@ -215,6 +224,9 @@ pub fn told(outcome: &Outcome, region: &Region, trial: Trial) -> Document {
     }
     if outcome.unchanged > 0 {
         line.push_str(&format!(", {} unchanged", outcome.unchanged));
+    }
+    if outcome.failed > 0 {
+        line.push_str(&format!(", {} failed", outcome.failed));
     }
     let (made, labelled) = (counted_of(Action::Added, true), counted_of(Action::Changed, true));
     for (count, word) in [(made, "made"), (labelled, "labelled")].into_iter().filter(|(count, _)| *count > 0) {

@@ -82,7 +82,8 @@ impl Region {
         let secrets = Resource::core("Secret", "secrets", Scope::Namespaced);
         let created = cluster.create(&secrets, key, text, trial).map_err(|broken| {
             let message = match trial {
-                Trial::Dry => cluster.trouble(&key.to_string(), &broken),
+                Trial::Dry => cluster.unwritten(&key.to_string(), &broken),
+                Trial::Real if broken.is_refusal() => cluster.unwritten(&key.to_string(), &broken),
                 Trial::Real => {
                     format!("cluster {} did not say whether it made {key}: {}", cluster.context, broken.what())
                 }

@@ -3,6 +3,7 @@
 mod anew;
 mod broken;
 mod brought;
+mod canned;
 mod costs;
 mod faults;
 mod fleets;

@@ -177,7 +177,10 @@ fn a_run_that_is_stopped_says_what_it_did() {
     assert!(stderr.contains("stopped: what was sent until then is applied"), "{stderr}");
     let there = region.items_there();
     assert!((5..80).contains(&there), "{there}");
-    assert!(stdout.starts_with(&format!("eu  applied in part  80 objects, {there} added")), "{there}: {stdout}");
+    assert!(
+        stdout.starts_with(&format!("eu  applied in part  {there} of 80 objects, {there} added")),
+        "{there}: {stdout}"
+    );
     let noted = region.get(super::INVENTORY)["data"]["objects.Secret"].as_str().unwrap().to_owned();
     assert_eq!(noted.lines().filter(|line| !line.ends_with(" - -")).count(), there);
     apply(&region, &[]).ends(0);

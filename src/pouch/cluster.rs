@@ -494,7 +494,8 @@ impl Cluster {
             return Ok(Pages::Misfit("a list has one object twice"));
         }
         self.take_room(form, held)?;
-        let version = state.and_then(|state| state.parse().ok());
+        let number = state.filter(|state| state.bytes().all(|byte| byte.is_ascii_digit()));
+        let version = number.and_then(|number| number.parse().ok());
         Ok(Pages::Whole(Listing { items: listing, version }))
     }
 

@@ -362,6 +362,7 @@ fn begin_at(
     match begun {
         // Its place among the readings; what it says is put there when it is known what else to list.
         Ok(()) => {
+            live.warning().iter().for_each(|warning| surveyor.session.ui.warn(warning));
             let reading = Reading { complete: true, ..Reading::default() };
             Ok(Looked { reading, identity, stamp: live.stamp(), ..Looked::default() })
         }

@@ -55,6 +55,10 @@ pub struct Live {
     lists: Vec<SeenList>,
     /// The oldest state of the cluster that a list shows.
     version: Option<u64>,
+    /// True if a list had no number for its state.
+    is_unnumbered: bool,
+    /// True if that was said.
+    is_told: bool,
     seen: BTreeMap<ObjectKey, Seen>,
     /// What was asked for by name, in the order of asking.
     order: Vec<(GroupKind, Vec<ObjectKey>)>,
@@ -98,6 +102,8 @@ impl Live {
             inquiry: Inquiry::default(),
             lists: Vec::new(),
             version: None,
+            is_unnumbered: false,
+            is_told: false,
             seen: BTreeMap::new(),
             order: Vec::new(),
         }
@@ -120,7 +126,21 @@ impl Live {
 
     /// Which state of which cluster was read, if it says so.
     pub fn stamp(&self) -> Option<SourceStamp> {
-        Some(SourceStamp::of_cluster(self.name.as_str(), &self.identity, self.version?))
+        let version = self.version.filter(|_| !self.is_unnumbered)?;
+        Some(SourceStamp::of_cluster(self.name.as_str(), &self.identity, version))
+    }
+
+    /// Says once that an older state of the cluster could not be told from a newer one, if that is so.
+    pub fn warning(&mut self) -> Option<String> {
+        let is_new = self.is_unnumbered && !std::mem::replace(&mut self.is_told, true);
+        let warning = || {
+            format!(
+                "source {}: the states of cluster {} have no numbers (`resourceVersion`), so an older one cannot be told",
+                self.name,
+                self.context()
+            )
+        };
+        is_new.then(warning)
     }
 
     /// Refuses another cluster than the one that an earlier run read, of a source on which others do not depend: then it is
@@ -175,6 +195,7 @@ impl Live {
         self.inquiry = Inquiry::default();
         self.lists.clear();
         self.version = None;
+        self.is_unnumbered = false;
         self.seen.clear();
         self.order.clear();
         let groups: BTreeSet<&str> = inquiry::groups(fleet).into_iter().chain([k0rdent::GROUP]).collect();
@@ -244,6 +265,7 @@ impl Live {
                 Err(ListError::Broken(broken)) => return Err(self.unreachable(&resource.name(), &broken)),
             };
             self.version = self.version.into_iter().chain(listing.version).min();
+            self.is_unnumbered |= listing.version.is_none();
             count += listing.items.len();
             let mut stamps = Vec::with_capacity(listing.items.len());
             for (key, stamp, node) in listing.items {

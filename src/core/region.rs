@@ -11,7 +11,8 @@
 //!   `sealing`: why a Secret is sealed anew, and which entries change; `values`: whether every value of a namespace
 //!   would be another; `moved`: which leaves are split.
 //! - `texts`: digests of what takes many objects; `narrowed`: what goes since such a text changed.
-//! - `registered`: the Secret by which Argo CD knows the region's cluster.
+//! - `registered`: the Secret by which Argo CD knows the region's cluster. [`made_for`]: whose a cluster is that several regions
+//!   seem to be.
 //! - [`plan`]: all of that as one value, the [`RegionPlan`](plan::RegionPlan), of which everything that is shown is a
 //!   view.
 //! - [`rekey`]: a published bundle's Secrets opened again, and the proof that nothing of the old sealing is left;
@@ -42,6 +43,7 @@ mod home;
 pub mod input;
 mod labels;
 pub mod ledger;
+pub mod made_for;
 mod moved;
 mod narrowed;
 pub mod odd;

@@ -18,6 +18,7 @@ mod shares;
 pub(crate) mod stages;
 pub(crate) mod standing;
 mod tenants;
+mod twins;
 
 extern crate std;
 

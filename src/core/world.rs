@@ -11,6 +11,7 @@ pub mod looks;
 mod namespaces;
 pub mod placement;
 pub mod trusted;
+pub mod twins;
 
 use alloc::borrow::Cow;
 use alloc::collections::{BTreeMap, BTreeSet};

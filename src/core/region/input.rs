@@ -6,6 +6,7 @@ use alloc::vec::Vec;
 
 use super::allowances::{Allowances, Selection};
 use super::envelope::Envelopes;
+use super::made_for::MadeFor;
 use super::published::Published;
 use crate::destination::Destination;
 use crate::judge::case::Case;
@@ -36,6 +37,8 @@ pub struct Terms<'a> {
     pub sources: &'a [SourceIdentity],
     /// Sources of which this cannot be known now: what the published manifest says of them stays.
     pub unidentified: &'a BTreeSet<SourceName>,
+    /// The clusters that bundles were made for, of regions that seem to be one.
+    pub made_for: &'a MadeFor,
 }
 
 /// The terms, and what is published of the region.
@@ -61,10 +64,10 @@ impl<'a> Terms<'a> {
         self.allowances.replaces_unsigned(&self.to) || self.allowances.removes_foreign(&self.to) || self.reseals()
     }
 
-    /// Whether something about the region's cluster holds it.
+    /// Whether something about the region's cluster may hold it.
     pub(super) fn are_held(&self) -> bool {
         let cluster = self.world.cluster(&self.to.region.name);
-        cluster.is_some_and(|cluster| cluster.waits.is_some() || !cluster.holds.is_empty())
+        cluster.is_some_and(|it| it.waits.is_some() || !it.holds.is_empty() || !it.twins.is_empty())
     }
 
     /// The cluster that the region's bundle is made for: the one that was looked into, else the one that the published

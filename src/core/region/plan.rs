@@ -580,7 +580,8 @@ fn cluster_changes(input: &Input<'_>) -> Vec<Hold> {
     if input.terms.rekeys() || input.terms.to.region.state != RegionState::Active {
         return Vec::new();
     }
-    let told = cluster.holds.iter().chain(&cluster.waits).cloned();
+    let twin = input.terms.made_for.hold(&input.terms.to.region.name, cluster);
+    let told = cluster.holds.iter().cloned().chain(twin).chain(cluster.waits.clone());
     told.chain(other_cluster(input)).chain(home::is_a_region(input)).map(Hold::fast).collect()
 }
 

@@ -11,6 +11,7 @@ use crate::layout::manifest::SourceIdentity;
 use crate::name::SourceName;
 use crate::region::history::History;
 use crate::region::input::Terms;
+use crate::region::made_for::MadeFor;
 use crate::region::plan::{RegionPlan, plan_against};
 use crate::region::published::Published;
 
@@ -29,7 +30,8 @@ fn a_cluster_that_is_away_stays_the_one_that_it_was() {
         let (allowances, selection) = (&allowances, &selection);
         let world = desk.world();
         let (heard, keys, sources, unidentified) = (desk.heard(&region.name), &keys, &sources, &unidentified);
-        let terms = Terms { world, to, cases: &heard, keys, allowances, selection, sources, unidentified };
+        let made_for = &MadeFor::default();
+        let terms = Terms { world, to, cases: &heard, keys, allowances, selection, sources, unidentified, made_for };
         plan_against(&terms, published, &History::default())
     };
     let nothing = Published::nothing();

@@ -22,6 +22,7 @@ use crate::layout::manifest::ObjectState;
 use crate::region::content::Content;
 use crate::region::history::{History, Past};
 use crate::region::input::Terms;
+use crate::region::made_for::MadeFor;
 use crate::region::plan::{RegionPlan, plan_against};
 use crate::region::published::{Files, Published};
 
@@ -252,6 +253,7 @@ impl Bench<'_> {
             selection: &selection,
             sources: &[],
             unidentified: &BTreeSet::new(),
+            made_for: &MadeFor::default(),
         };
         let past = self.past.cloned().into_iter().collect::<Vec<_>>().into();
         let history = History { own: None, past, spent: spent.iter().cloned().collect(), ..History::default() };

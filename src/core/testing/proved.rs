@@ -10,6 +10,7 @@ use crate::config::{Fleet, RegionConfig};
 use crate::destination::Destination;
 use crate::region::history::History;
 use crate::region::input::Terms;
+use crate::region::made_for::MadeFor;
 use crate::region::plan::{RegionPlan, plan, plan_against};
 use crate::region::published::{Files, Published};
 
@@ -31,6 +32,7 @@ fn planned(meddle: impl FnOnce(&mut Files), is_proved: bool) -> (RegionPlan, boo
         selection: &selection,
         sources: &[],
         unidentified: &unidentified,
+        made_for: &MadeFor::default(),
     };
     let nothing = Published::nothing();
     let first = plan_against(&terms, &nothing, &History::default());

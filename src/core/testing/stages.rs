@@ -37,6 +37,7 @@ use crate::region::content::{Content, Order};
 use crate::region::envelope::{Envelopes, delivering};
 use crate::region::history::{History, Past};
 use crate::region::input::Terms;
+use crate::region::made_for::MadeFor;
 use crate::region::plan::{RegionPlan, Ruled, bundle_yaml, plan, plan_against};
 use crate::region::published::{Files, Published, State};
 use crate::reuse::{self, KeyRing, ReuseKey};
@@ -109,6 +110,7 @@ pub(crate) struct Desk {
     pub(crate) snapshot: Snapshot,
     pub(crate) findings: Vec<Finding>,
     pub(crate) facts: Facts,
+    pub(crate) made_for: MadeFor,
 }
 
 impl Desk {
@@ -135,7 +137,7 @@ impl Desk {
         findings.extend(found);
         let made = made::all(&World { fleet: &fleet, snapshot: &snapshot, facts: &facts, now: NOW });
         snapshot.set_made(made);
-        Self { fleet, snapshot, findings, facts }
+        Self { fleet, snapshot, findings, facts, made_for: MadeFor::default() }
     }
 
     pub(crate) fn world(&self) -> World<'_> {
@@ -186,6 +188,7 @@ impl Desk {
             selection,
             sources: &[],
             unidentified: &BTreeSet::new(),
+            made_for: &self.made_for,
         };
         (plan_against(&terms, published, history), heard)
     }
@@ -208,6 +211,7 @@ impl Desk {
             selection,
             sources: &[],
             unidentified: &BTreeSet::new(),
+            made_for: &self.made_for,
         };
         let direct = plan_against(&terms, published, &History::default());
         // What stands there as it should be is told without reading its manifest, and says the same.
@@ -516,15 +520,22 @@ fn region(case: &Case) -> String {
             files.insert(region.directory.to_string(), new);
         }
     }
-    let desk = Desk::new(second);
+    let mut desk = Desk::new(second);
     let mut out = String::new();
+    let mut standing = BTreeMap::new();
     for region in desk.fleet.regions.values() {
         let mut files = files.remove(region.directory.as_str()).unwrap_or_default();
         let states = states.remove(region.directory.as_str()).unwrap_or_default();
         let history = history(&desk, region, &states, &mut files, second);
         tamper(&mut files, second);
-        let published = Published::examine(&desk.fleet.name, &region.directory, files, &keys());
-        one_region(&desk, region, (&published, &history), second, &mut out);
+        standing.insert(region.name.clone(), (files, history));
+    }
+    let examine = |fleet: &Fleet, region: &RegionConfig| {
+        Published::examine(&fleet.name, &region.directory, standing[&region.name].0.clone(), &keys())
+    };
+    desk.made_for = MadeFor::ask(&desk.world(), |region| Ok::<_, ()>(examine(&desk.fleet, region))).unwrap();
+    for region in desk.fleet.regions.values() {
+        one_region(&desk, region, (&examine(&desk.fleet, region), &standing[&region.name].1), second, &mut out);
     }
     assert!(files.is_empty(), "{}: a published region is not configured", case.path.display());
     for asked in desk.facts.asked().iter().filter(|asked| asked.claim.is_none()) {

@@ -13,6 +13,7 @@ use super::definition::Definitions;
 use super::home::homeless;
 use super::looks::Looks;
 use super::trusted::{fits, says_otherwise, trusted};
+use super::twins::{Mark, SAME_UID, Twin, twins};
 use crate::config::{ArgoDestination, Delivery, Fleet, ProfileBy, ProfileTie, RegionConfig, RegionState};
 use crate::finding::{Code, Fault, Finding, Origin};
 use crate::inventory::argocd::{self, Registration, register};
@@ -85,6 +86,8 @@ pub struct ClusterFacts {
     pub argocd: ArgoRegistration,
     /// Why the region stays as it is published.
     pub holds: Vec<Finding>,
+    /// What makes it one cluster with other regions.
+    pub twins: Vec<Twin>,
     /// Says why the region waits for its cluster; none where it does not.
     pub waits: Option<Finding>,
 }
@@ -130,8 +133,16 @@ pub fn gather(
             definitions = Some(own);
         }
         let argocd = files.registration(fleet, region, &profile, &mut findings);
-        let mut cluster =
-            ClusterFacts { profile, registered, sight, definitions, argocd, holds: Vec::new(), waits: None };
+        let mut cluster = ClusterFacts {
+            profile,
+            registered,
+            sight,
+            definitions,
+            argocd,
+            holds: Vec::new(),
+            twins: Vec::new(),
+            waits: None,
+        };
         if region.state == RegionState::Active {
             findings.extend(loose(region, &cluster));
             findings.extend(differing(region, &cluster));
@@ -144,9 +155,9 @@ pub fn gather(
         }
         clusters.insert(region.name.clone(), cluster);
     }
-    for (region, finding) in shared(fleet, snapshot.management_cluster(), &clusters) {
+    for (region, twin) in twins(marks(fleet, snapshot.management_cluster(), &clusters)) {
         if let Some(cluster) = clusters.get_mut(&region) {
-            cluster.holds.push(finding);
+            cluster.twins.push(twin);
         }
     }
     findings.extend(unclaimed(&profiles, &clusters));
@@ -522,18 +533,17 @@ fn contradictions(region: &RegionConfig, cluster: &ClusterFacts) -> Vec<Finding>
     holds
 }
 
-/// Regions that are one cluster, by something that no two clusters share; each with what is said of it. `management` is the
-/// UID of the management cluster, as its source has it.
-fn shared(
+/// What no two clusters share, of each active region. `management` is the UID of the management cluster, as its source has it.
+fn marks<'c>(
     fleet: &Fleet,
     management: Option<&str>,
-    clusters: &BTreeMap<Region, ClusterFacts>,
-) -> Vec<(Region, Finding)> {
-    let mut by_mark: BTreeMap<(&str, String), BTreeSet<&Region>> = BTreeMap::new();
+    clusters: &'c BTreeMap<Region, ClusterFacts>,
+) -> Vec<(&'c Region, Mark)> {
+    let mut marks = Vec::new();
     for (region, cluster) in clusters {
         let active = fleet.regions.get(region).filter(|config| config.state == RegionState::Active);
         let Some(RegionConfig { delivery, directory, management: is_management, .. }) = active else { continue };
-        let mut mark = |what, text: String| _ = by_mark.entry((what, text)).or_default().insert(region);
+        let mut mark = |what, text: String| marks.push((region, Mark { what, text }));
         // Argo CD finds a cluster by its server alone, whatever else the Secrets say that have it.
         if let Delivery::ArgoCd(argo) = delivery {
             let told = match (&cluster.argocd, &argo.destination) {
@@ -560,25 +570,13 @@ fn shared(
                 mark("the same cluster.clusterset.k8s.io", format!("{id} in the ClusterSet {set}"));
             }
         }
-        let uids = cluster.registered.known().map(|registered| registered.id.clone()).into_iter();
-        let read = management.filter(|_| *is_management);
+        let registered = cluster.registered.known().map(|registered| registered.id.clone());
+        let read = management.filter(|_| *is_management).map(String::from);
         let seen = cluster.looked().and_then(|looked| looked.cluster.clone());
-        let uids: BTreeSet<String> = uids.chain(seen).chain(read.map(String::from)).collect();
-        for uid in uids.into_iter().filter(|uid| !uid.is_empty()) {
-            mark("the same cluster UID", uid);
-        }
+        let uids = registered.into_iter().chain(seen).chain(read).filter(|uid| !uid.is_empty());
+        uids.for_each(|uid| mark(SAME_UID, uid));
     }
-    let mut told: BTreeSet<&Region> = BTreeSet::new();
-    let mut holds = Vec::new();
-    for ((what, text), regions) in by_mark.iter().filter(|(_, regions)| regions.len() > 1) {
-        let names: Vec<String> = regions.iter().map(ToString::to_string).collect();
-        for region in regions.iter().copied().filter(|region| told.insert(region)).collect::<Vec<_>>() {
-            let message = format!("regions {} are one cluster, as they have {what}: {text}", named(&names));
-            let help = "Tie each region to a cluster of its own, or let one region go.";
-            holds.push((region.clone(), Finding::new(Code::ContradictoryTies, message).in_region(region).help(help)));
-        }
-    }
-    holds
+    marks
 }
 
 /// Some names, and how many more there are.

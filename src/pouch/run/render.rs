@@ -27,6 +27,7 @@ use pouch_core::nearest::suggested;
 use pouch_core::region::content::Content;
 use pouch_core::region::history::{History, Past};
 use pouch_core::region::input::Terms;
+use pouch_core::region::made_for::MadeFor;
 use pouch_core::region::odd::{self, Odd};
 use pouch_core::region::plan::{Planned, RegionPlan, bundle_yaml, plan};
 use pouch_core::region::published::{Files, Proved, Published};
@@ -51,6 +52,7 @@ struct Shared<'a> {
     run: &'a Run<'a>,
     survey: &'a Survey,
     world: World<'a>,
+    made_for: &'a MadeFor,
     /// The claimants that are broken before they come to a region.
     astray: &'a BTreeSet<Claimant>,
     silences: &'a Silences<'a>,
@@ -62,7 +64,8 @@ impl<'a> Shared<'a> {
     fn terms<'t>(&'t self, to: Destination<'t>, cases: &'t [Case]) -> Terms<'t> {
         let Run { keys, allowances, selection, .. } = *self.run;
         let Survey { sources, unidentified, .. } = self.survey;
-        Terms { world: self.world, to, cases, keys, allowances, selection, sources, unidentified }
+        let made_for = self.made_for;
+        Terms { world: self.world, to, cases, keys, allowances, selection, sources, unidentified, made_for }
     }
 }
 
@@ -200,7 +203,8 @@ fn work(run: &Run<'_>, survey: &Survey, published: &dyn Look, shelf: Option<&dyn
         findings.extend(asked.findings.iter().cloned());
     }
     let (world, silences, informed) = (survey.world(run.fleet), &silences, &AtomicUsize::new(0));
-    let shared = Shared { run, survey, world, astray: &astray, silences, informed };
+    let made_for = &MadeFor::ask(&world, |region| standing_bundle(run, published, region))?;
+    let shared = Shared { run, survey, world, made_for, astray: &astray, silences, informed };
 
     let is_meant = |to: &Destination<'_>| {
         // What is published for a claimant somewhere else is part of the answer.
@@ -279,6 +283,16 @@ fn work(run: &Run<'_>, survey: &Survey, published: &dyn Look, shelf: Option<&dyn
         report.explained.hush(&report.silenced);
     }
     Ok(report)
+}
+
+/// What stands in a region's folders: of a bundle its manifest alone.
+fn standing_bundle(run: &Run<'_>, published: &dyn Look, region: &RegionConfig) -> Result<Published, Failure> {
+    let to = Destination { fleet: run.fleet, region };
+    let (files, odd) = match published.manifest(to.directory().as_str())? {
+        Some(bytes) => (Files::from([(Layout::of(&to).manifest().to_string(), bytes)]), Odd::default()),
+        None => published.read(to.directory())?,
+    };
+    Ok(Published::examine(&run.fleet.name, to.directory(), files, run.keys).with(odd))
 }
 
 fn is_written(outcome: Outcome) -> bool {

@@ -343,6 +343,35 @@ fn another_cluster_is_accepted_by_its_uid() {
     assert!(fleet.read("bundles/regions/eu/bundle.yaml").contains(&format!("cluster: \"{other}\"\n")));
 }
 
+/// A cluster says its UID itself: that of another holds no region but its own.
+#[test]
+fn a_cluster_with_the_uid_of_another_holds_its_own_region_alone() {
+    let fleet = Fleet::with_credentials(1);
+    let uids = ["995ba61b-0073-4e42-89e2-18282b1801ac", "0b9f54a7-62c7-4fd6-9c5f-5f9bd7e6a0c2"];
+    let seen = |region: &str, uid: &str| {
+        let name = format!("manifests/seen-{region}.yaml");
+        let head = format!("apiVersion: pouch/v1alpha1\nkind: RegionFacts\nmetadata: {{name: {region}}}\n");
+        fleet.write(&name, format!("{head}spec: {{clusterUID: {uid}}}\n"));
+    };
+    ["eu", "us"].iter().zip(uids).for_each(|(region, uid)| seen(region, uid));
+    fleet.render(&[]).ends(0);
+    seen("us", uids[0]);
+    let says = format!("regions eu, us are one cluster, as they have the same cluster UID: {}", uids[0]);
+    for (run, regions) in [["us", "eu"].as_slice(), &["eu"]].into_iter().enumerate() {
+        fleet.secret("eu", "c0", &format!("value: rotated-{run}"));
+        let arguments: Vec<&str> = if regions.len() == 1 { vec!["--region", "eu"] } else { Vec::new() };
+        let ran = fleet.render(&arguments).outcome("eu", "published");
+        match regions.len() {
+            1 => assert!(!ran.ends(0).stderr.contains("are one cluster")),
+            _ => _ = ran.ends(4).outcome("us", "held").says(&says),
+        }
+    }
+    // The control: where nobody vouches for what is published of the other, both wait.
+    fleet.edit("bundles/regions/us/bundle.yaml", "cluster: ", "cluster:  ");
+    fleet.secret("eu", "c0", "value: rotated-again");
+    fleet.render(&[]).ends(4).outcome("us", "held").outcome("eu", "held").says(&says);
+}
+
 #[test]
 fn ties_that_cannot_be_meant_are_refused_where_they_are_typed() {
     let fleet = Fleet::of(TIED);

@@ -8,7 +8,7 @@
 //! - `packing`: what is wanted against what is published, by the steps of [`ledger`]; `handover`, `home` and `holding` answer
 //!   single steps, and `guest_stays` what is asked of groups of guests. `breaks`: claims that would displace something.
 //! - `pack`: which objects, with what bytes. `compare`: against what is published. [`brake`]: may it be published?
-//!   `sealing`: why a Secret is sealed anew, and which entries change; `values`: whether every value of a namespace
+//!   `sealing`: why a Secret is sealed anew, and which entries change; `values`: whether every value of a region
 //!   would be another; `moved`: which leaves are split.
 //! - `texts`: digests of what takes many objects; `narrowed`: what goes since such a text changed.
 //! - `registered`: the Secret by which Argo CD knows the region's cluster. [`made_for`]: whose a cluster is that several regions

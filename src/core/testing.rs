@@ -19,6 +19,7 @@ pub(crate) mod stages;
 pub(crate) mod standing;
 mod tenants;
 mod twins;
+mod values;
 
 extern crate std;
 

@@ -40,8 +40,8 @@ pub struct Load<'a> {
     pub added_recipients: &'a [Recipient],
     /// Unchanged Secrets that are sealed anew without anybody having asked, as `line` writes them.
     pub unasked_reseals: &'a [String],
-    /// The values, if every one of the region is replaced.
-    pub replaced: Option<&'a Replaced>,
+    /// The values, if every one of the region is replaced, or of a part that is weighed by itself.
+    pub replaced: &'a [Replaced],
     /// Secrets that are left afterwards.
     pub secrets: usize,
     /// Returns true where what goes, goes as a whole: of a region that is retired, or sealed anew.
@@ -59,7 +59,7 @@ impl<'a> Load<'a> {
             accounts: &[],
             added_recipients: &[],
             unasked_reseals: &[],
-            replaced: None,
+            replaced: &[],
             secrets: 0,
             is_whole: false,
             spent,
@@ -67,9 +67,20 @@ impl<'a> Load<'a> {
     }
 }
 
-/// All Secrets of a region whose values could be told, where every one of them is replaced.
+/// What of a region has all its values replaced.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Part {
+    /// All of it.
+    Region,
+    /// All that belongs to no tenant with a source of his own.
+    Common,
+}
+
+/// All Secrets of a region, or of a part, whose values could be told, where every one of them is replaced.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Replaced {
+    /// What it is of.
+    pub part: Part,
     /// The Secrets, and the SHA-256 of their published files, sorted.
     pub secrets: Vec<(ObjectKey, String)>,
     /// The claimants that need them, sorted.
@@ -190,8 +201,8 @@ pub fn hold(load: &Load<'_>, limits: &Limits, given: &[Acceptance]) -> Braked {
         ask(wanted, Finding::new(Code::ResealHeld, message).in_region(load.region).help(help));
     }
     // Who lets all be sealed anew unasked wants no brake on values either.
-    if let Some(replaced) = load.replaced.filter(|_| limits.reseal.percent.0 < 100) {
-        values(load, replaced, &mut braked, &is_given);
+    if limits.reseal.percent.0 < 100 {
+        load.replaced.iter().for_each(|replaced| values(load, replaced, &mut braked, &is_given));
     }
     braked
 }
@@ -199,7 +210,7 @@ pub fn hold(load: &Load<'_>, limits: &Limits, given: &[Acceptance]) -> Braked {
 /// Weighs the values that are replaced: all of a region's at once look like another place's.
 fn values(load: &Load<'_>, replaced: &Replaced, braked: &mut Braked, is_given: &Given<'_>) {
     const SHOWN: usize = 5;
-    let Replaced { secrets, claimants } = replaced;
+    let Replaced { part, secrets, claimants } = replaced;
     let lines: Vec<String> = secrets.iter().map(|(key, sha256)| line(key, sha256)).collect();
     let acceptance = acceptance(Accept::Reseal, load, None, &lines);
     if is_given(&acceptance) {
@@ -207,10 +218,14 @@ fn values(load: &Load<'_>, replaced: &Replaced, braked: &mut Braked, is_given: &
         return;
     }
     let named = few_that_fit(secrets.iter().map(|(key, _)| key), secrets.len(), SHOWN);
+    let but = match part {
+        Part::Region => "",
+        Part::Common => " but those of tenants with sources of their own",
+    };
     let message = format!(
-        "every value of region {} would be replaced at once, in {} Secrets: {named}",
+        "every value of region {}{but} would be replaced at once, in {}: {named}",
         load.region,
-        secrets.len()
+        counted(secrets.len(), "Secret", "Secrets")
     );
     let help = format!("If all of them were rotated, pass --accept-reseal {acceptance}.");
     let finding = Finding::new(Code::ResealHeld, message).in_region(load.region).help(help);

@@ -202,7 +202,13 @@ pub(super) fn sharings(input: &Input<'_>, manifest: &Manifest, changes: &[Change
 }
 
 /// What the brake says of the region.
-pub(super) fn hold(input: &Input<'_>, pack: &Pack, changes: &[Change], history: &History) -> Braked {
+pub(super) fn hold(
+    input: &Input<'_>,
+    pack: &Pack,
+    rulings: &[Ruling<'_>],
+    changes: &[Change],
+    history: &History,
+) -> Braked {
     let region = input.terms.to.region;
     // If the key that vouched for the objects is lost, `rekey` still counts what stands there: that can hold a region,
     // and lets nothing through. --replace-unsigned asks for neither.
@@ -220,13 +226,13 @@ pub(super) fn hold(input: &Input<'_>, pack: &Pack, changes: &[Change], history: 
     let retired = region.state == RegionState::Retired;
     let line = |key: &ObjectKey| brake::line(key, &input.published.sha256(key).unwrap_or_default());
     let unasked: Vec<String> = pack.unasked.iter().map(line).collect();
-    let replaced = values::replaced(input, pack, changes);
+    let replaced = values::replaced(input, pack, rulings, changes);
     let bundle = BundleName { fleet: &input.terms.world.fleet.name, directory: input.terms.to.directory() };
     let load = Load {
         accounts: &accounts,
         added_recipients: if retired { &[] } else { &added },
         unasked_reseals: &unasked,
-        replaced: replaced.as_ref(),
+        replaced: &replaced,
         secrets: pack.objects.keys().filter(|key| key.kind.is_secret()).count(),
         is_whole: retired || input.terms.rekeys(),
         ..Load::of(bundle, &region.name, &history.spent)

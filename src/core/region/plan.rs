@@ -474,7 +474,7 @@ fn finish<E>(
         // Nothing is set there yet.
         _ = history.past.set(past(manifest)?);
     }
-    let braked = hold(input, &packed, &changes, history);
+    let braked = hold(input, &packed, &rulings, &changes, history);
     let mut withheld = Vec::new();
     // What is sealed anew as a whole, or withdrawn as a whole, cannot keep a part.
     if input.terms.rekeys() || region.state == RegionState::Retired {

@@ -114,6 +114,14 @@ fn lost_entries(input: &Input<'_>, order: &Order, document: &Node) -> Vec<String
     filled_entries(document).into_iter().filter(|name| !stays.contains(name)).collect()
 }
 
+/// Returns true if a value of a published Secret is known to be the one that was read.
+pub(super) fn keeps_a_value(input: &Input<'_>, order: &Order) -> bool {
+    let Some(document) = input.published.document(&order.lands) else { return false };
+    let Entries { changes, unknown } = changed_entries(input, order, &document);
+    let is_same = |name: &String| !changes.iter().any(|(changed, _)| changed == name);
+    unknown.is_none() && filled_entries(&document).iter().any(is_same)
+}
+
 /// The entries of a Secret that is made anew, empty ones left out.
 pub(super) fn will_have(input: &Input<'_>, order: &Order) -> BTreeSet<String> {
     let object = order.source(input.terms.world.snapshot, &input.terms.envelopes());

@@ -3,74 +3,154 @@
 //! The tags of entries tell which value changes without telling what it is. Sources that were exchanged look like this:
 //! every object has its old name, or a reference names another object, and the values are another place's. One Secret whose
 //! value stays is enough to tell a rotation from it.
+//!
+//! What tenants with sources of their own bring tells nothing of the rest, which is weighed by itself first. The region as a
+//! whole is weighed for those of which that decides nothing: many small ones that are exchanged at once.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
+use alloc::vec::Vec;
 
 use super::accounts::kept_by_somebody;
-use super::brake::Replaced;
+use super::brake::{Part, Replaced};
 use super::change::{Action, Change};
+use super::content::Order;
 use super::history::filled_entries;
 use super::input::Input;
 use super::pack::{Pack, Packed};
+use super::sealing;
+use crate::config::Fleet;
+use crate::judge::case::{Ruling, Verdict};
 use crate::layout::manifest::{Manifest, ManifestObject, NeededBy};
-use crate::name::{Claimant, Namespace, ObjectKey};
+use crate::name::{Claimant, GroupKind, Namespace, ObjectKey};
 use crate::reuse::EntryChange;
 
 /// So many Secrets are not rotated at once by hand. Fewer count where several namespaces have them.
 const MANY: usize = 10;
 
+/// A published Secret, and what its values say.
+struct Told<'a> {
+    object: &'a ManifestObject,
+    /// Whether it is of those that belong to no tenant with a source of his own.
+    is_common: bool,
+    says: Says<'a>,
+}
+
+/// What the values of a Secret say.
+enum Says<'a> {
+    /// One of them was read, and stays.
+    Stay,
+    /// All of them are replaced, for these.
+    Go(BTreeSet<&'a Claimant>),
+    /// Nothing is known of them: they were not read, or there are none.
+    Nothing,
+}
+
 /// The Secrets of a region, if every value of them is replaced: by others in the same Secret, or by another Secret that a
 /// claimant exchanges it for.
 ///
 /// A tenant may rotate all that he has: so it takes two namespaces, or many Secrets.
-pub(super) fn replaced(input: &Input<'_>, pack: &Pack, changes: &[Change]) -> Option<Replaced> {
-    let manifest = input.published.manifest()?;
+pub(super) fn replaced(input: &Input<'_>, pack: &Pack, rulings: &[Ruling<'_>], changes: &[Change]) -> Vec<Replaced> {
+    let Some(manifest) = input.published.manifest() else { return Vec::new() };
+    let fleet = input.terms.world.fleet;
+    let all = told(input, manifest, pack, rulings, changes);
+    let common = || all.iter().filter(|told| told.is_common);
+    let secret = GroupKind::new("", "Secret");
+    let is_common = |by: &Claimant| fleet.share_of(by, &secret).is_none();
+    let (is_common_whole, is_whole) = (is_whole(common(), is_common), is_whole(all.iter(), |_| true));
+    let part = |part: Part, of: &dyn Fn(&&Told<'_>) -> bool| {
+        let (mut secrets, mut claimants) = (Vec::new(), BTreeSet::new());
+        for told in all.iter().filter(of) {
+            if let Says::Go(by) = &told.says {
+                let key = &told.object.key;
+                secrets.push((key.clone(), input.published.sha256(key).unwrap_or_default()));
+                claimants.extend(by.iter().copied().cloned());
+            }
+        }
+        Replaced { part, secrets, claimants: claimants.into_iter().collect() }
+    };
+    let mut parts = Vec::new();
+    if is_common_whole {
+        let is_all = all.iter().all(|told| told.is_common);
+        parts.push(part(if is_all { Part::Region } else { Part::Common }, &|told| told.is_common));
+    }
+    if is_whole {
+        parts.push(part(Part::Region, &|told| !(is_common_whole && told.is_common)));
+    }
+    parts.retain(|part| !part.secrets.is_empty());
+    parts
+}
+
+/// Whether all these Secrets have their values replaced, and are too many for one who rotates what he has. The namespaces of
+/// claimants that do not count tell nothing.
+fn is_whole<'a>(all: impl Iterator<Item = &'a Told<'a>>, counts: impl Fn(&Claimant) -> bool) -> bool {
+    let (mut secrets, mut namespaces): (usize, BTreeSet<&Namespace>) = (0, BTreeSet::new());
+    for told in all {
+        match &told.says {
+            Says::Stay => return false,
+            Says::Go(claimants) => {
+                secrets = secrets.saturating_add(1);
+                namespaces.extend(claimants.iter().filter(|by| counts(by)).map(|by| by.namespace()));
+            }
+            Says::Nothing => {}
+        }
+    }
+    secrets >= MANY || (secrets >= 2 && namespaces.len() >= 2)
+}
+
+/// The published Secrets of a region, and what their values tell.
+fn told<'a>(
+    input: &'a Input<'_>,
+    manifest: &'a Manifest,
+    pack: &'a Pack,
+    rulings: &[Ruling<'_>],
+    changes: &[Change],
+) -> Vec<Told<'a>> {
     let all_changed =
         |change: &&Change| change.action == Action::Changed && change.key.kind.is_secret() && all_values(input, change);
     let changed: BTreeSet<&ObjectKey> = changes.iter().filter(all_changed).map(|change| &change.key).collect();
-    let secrets = || kept_by_somebody(&manifest.objects).filter(|object| is_own_secret(pack, object));
-    // One that stays is enough, and most stay.
-    let stays = |object: &ManifestObject| {
-        let is_made = matches!(pack.objects.get(&object.key), Some(Packed::Fresh { .. }));
-        is_made && !changed.contains(&object.key) && has_values(input, &object.key)
-    };
-    if secrets().any(stays) {
-        return None;
-    }
     let moved = moved(manifest, pack);
-    let mut replaced: BTreeSet<&ObjectKey> = BTreeSet::new();
-    let mut claimants: BTreeSet<&Claimant> = BTreeSet::new();
-    for object in secrets() {
+    let says = |object: &'a ManifestObject| {
         let key = &object.key;
         match pack.objects.get(key).filter(|packed| !packed.is_handover()) {
             Some(Packed::Fresh { needed_by, .. }) if changed.contains(key) => {
-                replaced.insert(key);
-                claimants.extend(needed_by.iter().map(|by| &by.by));
+                Says::Go(needed_by.iter().map(|by| &by.by).collect())
             }
-            Some(Packed::Fresh { .. } | Packed::Namespace { .. }) => {}
+            Some(Packed::Fresh { .. }) if has_values(input, key) => Says::Stay,
+            Some(Packed::Fresh { .. } | Packed::Namespace { .. }) => Says::Nothing,
             // It goes or is about to, or a limited run takes nothing away.
             packed @ (Some(Packed::Carried { .. }) | None) => {
-                let mut moved = object.needed_by.iter().filter(|by| moved.contains(by)).map(|by| &by.by).peekable();
-                if moved.peek().is_some() {
-                    replaced.insert(key);
-                    claimants.extend(moved);
-                } else if packed.is_some() && input.terms.selection.refresh.is_some() && has_values(input, key) {
-                    // What is carried over is not read, and says nothing; what a limited run leaves alone stays.
-                    return None;
+                let moved: BTreeSet<&Claimant> =
+                    object.needed_by.iter().filter(|by| moved.contains(by)).map(|by| &by.by).collect();
+                let is_left_alone = || input.terms.selection.refresh.is_some() && has_values(input, key);
+                // What is carried over says nothing by itself: it may be missing, or unread, because the source is another place's.
+                let stays = || is_left_alone() || is_read(input, rulings, key);
+                match () {
+                    () if !moved.is_empty() => Says::Go(moved),
+                    () if packed.is_some() && stays() => Says::Stay,
+                    () => Says::Nothing,
                 }
             }
         }
-    }
-    let namespaces: BTreeSet<&Namespace> = claimants.iter().map(|by| by.namespace()).collect();
-    if replaced.len() < MANY && (replaced.len() < 2 || namespaces.len() < 2) {
-        return None;
-    }
-    let line = |key: &ObjectKey| (key.clone(), input.published.sha256(key).unwrap_or_default());
-    Some(Replaced {
-        secrets: replaced.into_iter().map(line).collect(),
-        claimants: claimants.into_iter().cloned().collect(),
-    })
+    };
+    let secrets = kept_by_somebody(&manifest.objects).filter(|object| is_own_secret(pack, object));
+    let fleet = input.terms.world.fleet;
+    secrets.map(|object| Told { object, is_common: is_common(fleet, object), says: says(object) }).collect()
+}
+
+/// Returns true for a Secret that is not a tenant's who has a source of his own: neither does he write it, nor does he alone need
+/// it.
+fn is_common(fleet: &Fleet, object: &ManifestObject) -> bool {
+    let is_written = object.read_key().and_then(|key| key.namespace).is_some_and(|it| fleet.own_source(&it).is_some());
+    !is_written && object.needed_by.iter().any(|by| fleet.share_of(&by.by, &object.key.kind).is_none())
+}
+
+/// Returns true if a Secret that is carried over, because a claim is broken by something else, was read, and has a value that
+/// is published.
+fn is_read(input: &Input<'_>, rulings: &[Ruling<'_>], key: &ObjectKey) -> bool {
+    let broken = rulings.iter().filter(|ruling| ruling.verdict == Verdict::Broken);
+    let mut members = broken.flat_map(|ruling| ruling.case.published_members()).filter(|member| member.lands == *key);
+    members.any(|member| sealing::keeps_a_value(input, &Order::of(member)))
 }
 
 /// Returns true for a published Secret that goes into no guest: what does is a document around values, and that it changes

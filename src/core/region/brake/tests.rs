@@ -338,10 +338,11 @@ fn oracle(accounts: &[Account], budget: &Deletions) -> BTreeSet<Whose> {
 #[test]
 fn values_are_held_unless_nothing_of_re_sealing_is() {
     let secrets = vec![(ObjectKey::secret("a".into(), "s".into()), String::from("aa"))];
-    let replaced = Replaced { secrets, claimants: vec![Claimant::credential("a".into(), "c".into())] };
+    let replaced =
+        Replaced { part: Part::Region, secrets, claimants: vec![Claimant::credential("a".into(), "c".into())] };
     let (fleet, region, directory, spent) = ("f".into(), "r".into(), "d".into(), BTreeSet::new());
     let load = Load {
-        replaced: Some(&replaced),
+        replaced: core::slice::from_ref(&replaced),
         ..Load::of(BundleName { fleet: &fleet, directory: &directory }, &region, &spent)
     };
     let braked = hold(&load, &limits(), &[]);

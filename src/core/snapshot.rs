@@ -531,7 +531,7 @@ pub fn assemble_by(fleet: &Fleet, readings: Vec<Reading>, hands: &dyn Hands) -> 
                 }
                 Weighed::Refused(refusal) => {
                     let (unusable, kind, origin) = *refusal;
-                    findings.push(refused(&unusable.why, &kind, &origin));
+                    findings.push(refused(&unusable.why, &kind, &origin, false));
                     words.push(unusable.words);
                 }
             }
@@ -598,7 +598,7 @@ pub fn assemble_by(fleet: &Fleet, readings: Vec<Reading>, hands: &dyn Hands) -> 
                 }
                 Ok(object) => findings.push(not_provided(source, &object.key, &object.origin)),
                 Err(unusable) => {
-                    findings.push(refused(&unusable.why, &kind, &origin));
+                    findings.push(refused(&unusable.why, &kind, &origin, true));
                     words.push(unusable.words);
                 }
             }

@@ -228,6 +228,7 @@ fn one_look(surveyor: &Surveyor<'_>, standing: &mut Standing, look: Look) -> Res
     let Standing { clusters, openers, time, done } = standing;
     let times = Times::default();
     let mut answering = Sources::default();
+    let (mut findings, shared) = shared(fleet, openers);
     // As much again is left for what is made of both.
     answering.libraries.memory = surveyor.budget.memory / 2;
     let key = run_key(surveyor)?;
@@ -249,7 +250,6 @@ fn one_look(surveyor: &Surveyor<'_>, standing: &mut Standing, look: Look) -> Res
     for (index, found) in side_by_side(surveyor, clusters, |at, live| begin_at(surveyor, at, (live, memory), &times))? {
         looked.insert(index, found);
     }
-    let mut findings = shared(fleet, openers);
     let (mut readings, mut sources, mut read) = (Vec::new(), Vec::new(), Vec::new());
     let (mut away, mut unidentified) = (BTreeSet::new(), BTreeSet::new());
     for (index, found) in looked {
@@ -277,6 +277,7 @@ fn one_look(surveyor: &Surveyor<'_>, standing: &mut Standing, look: Look) -> Res
     findings.extend(found);
     let in_doubt = snapshot.all_in_doubt();
     for (index, vault) in &mut answering.vaults {
+        vault.binds_by_namespace(shared.contains(index));
         vault.put_aside(|file| in_doubt.contains(&(*index, file)));
     }
     let mut looks = if surveyor.looking == Looking::AtAProposal { look::closed() } else { Looks::default() };

@@ -20,16 +20,23 @@ pub(super) fn not_provided(source: &Source, key: &ObjectKey, origin: &Origin) ->
     )
 }
 
-/// The finding about a document that became no object.
-pub(super) fn refused(refusal: &Refusal, kind: &GroupKind, origin: &Origin) -> Finding {
+/// The finding about a document that became no object. One that SOPS sealed cannot be changed by hand.
+pub(super) fn refused(refusal: &Refusal, kind: &GroupKind, origin: &Origin, is_sealed: bool) -> Finding {
     match refusal {
         Refusal::Unusable(why) => Finding::new(Code::UnparsableDocument, format!("a {kind} cannot be used: {why}"))
             .at(origin)
             .help("Correct the document; until then the object that it may be meant for does not count as absent."),
-        Refusal::NamespaceMissing(kind, name) => {
-            Finding::new(Code::NamespaceMissing, format!("{kind} {name} names no namespace"))
-                .at(origin)
-                .help("Add metadata.namespace, or give the source a defaultNamespace.")
-        }
+        Refusal::NamespaceMissing(kind, name) => Finding::new(
+            Code::NamespaceMissing,
+            format!("{kind} {name} names no namespace"),
+        )
+        .at(origin)
+        .help(match is_sealed {
+            true => {
+                "Give the source a defaultNamespace, or open the file with sops and add metadata.namespace there: \
+                             its MAC covers the namespace too."
+            }
+            false => "Add metadata.namespace, or give the source a defaultNamespace.",
+        }),
     }
 }

@@ -16,7 +16,6 @@ use super::{Answer, Base, Snapshot};
 use crate::config::Fleet;
 use crate::finding::{Code, Fault};
 use crate::name::ObjectKey;
-use crate::node::Node;
 use crate::object::{Object, admit};
 
 impl Snapshot {
@@ -69,10 +68,6 @@ impl Base {
                 sealed.entry(key).and_modify(|(_, told)| *told = Some(reason));
                 return;
             }
-            Answer::Found(document, _) | Answer::Unseen(document, _) if is_unbound(&key, &document) => {
-                let why = "it names no namespace, so its MAC binds it to none";
-                Reason::new(why, "Write its metadata.namespace, and seal it again.")
-            }
             Answer::Found(document, origin) | Answer::Unseen(document, origin) => {
                 match admit(document, origin, &self.scopes, source.default_namespace.as_ref(), fleet) {
                     Ok(object) if object.key == key => {
@@ -95,12 +90,6 @@ impl Base {
             held.settle(fleet);
         }
     }
-}
-
-/// Whether an object got its namespace from its source. Its sealed document could then be moved to another
-/// source as it is, and would be somebody else's there.
-fn is_unbound(key: &ObjectKey, document: &Node) -> bool {
-    key.namespace.is_some() && document.str_at(&["metadata", "namespace"]).is_none()
 }
 
 fn changed() -> Reason {

@@ -55,9 +55,9 @@ pub(super) fn opened_by(session: &Session, fleet: &Fleet, base: &Path) -> Result
     Ok(opened.into_iter().collect())
 }
 
-/// Sources that share an identity and may provide different objects: who writes one of them can put into it what
-/// was sealed for the other, and have it opened.
-pub(super) fn shared(fleet: &Fleet, openers: &BTreeMap<usize, Arc<Opener>>) -> Vec<Finding> {
+/// Finds sources that share an identity and may provide different objects: who writes one of them can put into it what
+/// was sealed for the other, and have it opened. Gives their numbers, too.
+pub(super) fn shared(fleet: &Fleet, openers: &BTreeMap<usize, Arc<Opener>>) -> (Vec<Finding>, BTreeSet<usize>) {
     let mut opened: BTreeMap<&Recipient, BTreeSet<usize>> = BTreeMap::new();
     for (index, opener) in openers {
         let Opener::Identities(identities) = &**opener else { continue };
@@ -65,12 +65,16 @@ pub(super) fn shared(fleet: &Fleet, openers: &BTreeMap<usize, Arc<Opener>>) -> V
             opened.entry(recipient).or_default().insert(*index);
         }
     }
-    let mut told = BTreeSet::new();
+    let (mut told, mut shared) = (BTreeSet::new(), BTreeSet::new());
     let mut findings = Vec::new();
     for (identity, indices) in opened {
         let sources: Vec<&Source> = indices.iter().filter_map(|index| fleet.sources.get(*index)).collect();
         let (Some(first), Some(last)) = (sources.first(), sources.last()) else { continue };
-        if sources.iter().all(|source| same_bounds(first, source)) || !told.insert(indices) {
+        if sources.iter().all(|source| same_bounds(first, source)) {
+            continue;
+        }
+        shared.extend(&indices);
+        if !told.insert(indices) {
             continue;
         }
         let names: Vec<&str> = sources.iter().map(|source| source.name.as_str()).collect();
@@ -83,7 +87,7 @@ pub(super) fn shared(fleet: &Fleet, openers: &BTreeMap<usize, Arc<Opener>>) -> V
         let origin = Origin { source: last.name.clone(), place: Place::Whole };
         findings.push(Finding::new(Code::SharedSourceIdentity, message).at(&origin).help(help));
     }
-    findings
+    (findings, shared)
 }
 
 fn same_bounds(one: &Source, other: &Source) -> bool {

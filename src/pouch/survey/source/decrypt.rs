@@ -61,6 +61,8 @@ pub struct Vault {
     opener: Arc<Opener>,
     files: Vec<SealedFile>,
     texts: Texts,
+    /// True if files of a source that may provide other objects open here, too.
+    is_shared: bool,
     /// The file, document and object of each object, in the order in which the snapshot was given them.
     places: Vec<(usize, usize, usize)>,
 }
@@ -96,7 +98,7 @@ impl Vault {
         opener: Arc<Opener>,
         (files, texts): (Vec<SealedFile>, Texts),
     ) -> (Self, Vec<Seen>) {
-        let mut vault = Self { source: source.clone(), opener, files, texts, places: Vec::new() };
+        let mut vault = Self { source: source.clone(), opener, files, texts, is_shared: false, places: Vec::new() };
         let listed = |(node, _): &(Node, Origin)| fleet.lists(&kind_of(node));
         let now: BTreeSet<usize> = (0..vault.files.len())
             .filter(|file| {
@@ -138,6 +140,12 @@ impl Vault {
     /// Whether the vault holds no files.
     pub fn is_empty(&self) -> bool {
         self.files.is_empty()
+    }
+
+    /// Says whether a source that may provide other objects shares an identity with this one. Then nothing is opened that names
+    /// no namespace: it could be moved there as it is, and would be another's.
+    pub fn binds_by_namespace(&mut self, is_shared: bool) {
+        self.is_shared = is_shared;
     }
 
     /// Opens objects; `index` is the source's own.
@@ -187,6 +195,10 @@ impl Vault {
             Opener::Nobody | Opener::Names => Answer::Found(without_block(node), origin.clone()),
             Opener::Identities(_) => {
                 let (opened, origin) = found(&opening.open, at, node)?;
+                let names_none = || opened.str_at(&["metadata", "namespace"]).is_none();
+                if self.is_shared && key.namespace.is_some() && names_none() {
+                    return Some(Answer::Sealed(unbound()));
+                }
                 Answer::Found(without_sealed_notes(opened, node), origin)
             }
         })
@@ -280,6 +292,11 @@ fn not_opened(error: &OpenError, line: Option<u32>) -> Reason {
         OpenError::KeyGroups | OpenError::NoAge => "Seal it for an age recipient, without key groups.",
         OpenError::MacOnlyEncrypted => {
             "Seal it without mac_only_encrypted: with it, anybody may have changed the names and references."
+        }
+        OpenError::Mac => {
+            "If kustomize or another program wrote the file, a transformer (namespace, labels, names) may have changed it after \
+             it was sealed: take the file as SOPS wrote it. Else open it with sops, see whether it is as it should be, and seal \
+             it again."
         }
         OpenError::NoMac | OpenError::NoVersion => "Take the block as SOPS wrote it, or seal the plain manifest anew.",
         _ => SEAL_AGAIN,
@@ -390,6 +407,12 @@ fn without_sealed_notes(opened: Node, sealed: &Node) -> Node {
         Node::Map(entries) => Node::Map(entries.iter().map(field).collect()),
         _ => opened,
     }
+}
+
+/// Why an object is not opened that got its namespace from a source which shares an identity.
+fn unbound() -> Reason {
+    let why = "it names no namespace, so its MAC binds it to none, and another source has an identity that opens it";
+    Reason::new(why, "Give each source an identity of its own; or write metadata.namespace, and seal it again.")
 }
 
 fn changed() -> Reason {

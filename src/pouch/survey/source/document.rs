@@ -229,11 +229,14 @@ impl Text<'_> {
         let at_the_end = usize::try_from(flaw.line).unwrap_or(usize::MAX) >= *lines;
         let within = usize::try_from(flaw.line.saturating_sub(document.first_line)).unwrap_or(usize::MAX);
         let is_template = document.text.lines().nth(within).is_some_and(|line| line.contains("{{"));
-        let finding = match is_template {
-            true => self
+        let finding = match conflict(document.text) {
+            Some(at) => self
+                .finding(line_in(document.first_line, at), 1, "there is a merge conflict here that was not resolved")
+                .help("Resolve it: take one side, remove the lines with <<<<<<<, ======= and >>>>>>>, and commit the file."),
+            None if is_template => self
                 .finding(flaw.line, flaw.column, "there is an unrendered template here")
                 .help("Render the template, with helm template for example, or exclude the file."),
-            false => self.unparsable(flaw),
+            None => self.unparsable(flaw),
         };
         if at_the_end || self.form == Form::Stream {
             reading.lacks(finding);
@@ -549,6 +552,12 @@ fn into_items(list: Node) -> Option<Vec<Node>> {
 
 fn holds_objects(node: &Node) -> bool {
     node.items().iter().any(|item| Head::of(item).is_ok())
+}
+
+/// The line, from one, where git marked a conflict that stands in a text, if one does.
+fn conflict(text: &str) -> Option<u32> {
+    let is_mark = |line: &str| line.starts_with("<<<<<<< ") || line.starts_with(">>>>>>> ");
+    (1..).zip(text.lines()).find(|(_, line)| is_mark(line)).map(|(number, _)| number)
 }
 
 /// Whether a stream is JSON: an object whose first key is quoted, and no second YAML document.

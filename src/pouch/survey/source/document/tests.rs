@@ -149,3 +149,16 @@ fn long_files_keep_their_order() {
     assert_eq!(reading.documents.last().unwrap().1.to_string(), format!("f:{}:1", 4999 * 3 + 1));
     assert!(reading.complete);
 }
+
+#[test]
+fn a_conflict_that_was_not_resolved_is_called_that() {
+    let conflict = "<<<<<<< HEAD\n  name: a\n=======\n  name: b\n>>>>>>> theirs\n";
+    let text = format!("apiVersion: v1\nkind: Secret\nmetadata:\n  namespace: x\n{conflict}");
+    let of = |text: &str| parse(Form::Yaml, text.as_bytes()).findings.remove(0);
+    let found = of(&format!("---\n# one\n---\n{text}type: Opaque\n"));
+    assert!(found.message.starts_with("there is a merge conflict here"), "{found:?}");
+    assert!(found.origin.unwrap().to_string().starts_with("f:8:1"), "at its first line");
+    // The control: what is broken by something else.
+    let found = of(&text.replace("<<<<<<< HEAD", "<<<< HEAD").replace(">>>>>>> theirs", ""));
+    assert!(!found.message.contains("conflict"), "{found:?}");
+}

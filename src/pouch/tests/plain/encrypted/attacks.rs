@@ -23,18 +23,6 @@ fn a_copy_is_known_whatever_type_it_says() {
     assert!(!sealed.published("eu", "c0").exists());
 }
 
-/// What has its namespace from its source is bound to none, and would be another's object in another source.
-#[test]
-fn a_sealed_object_says_its_namespace_itself() {
-    let Some(sealed) = Sealed::new(1) else { return };
-    let fleet = &sealed.fleet;
-    fleet.configure(DECRYPTION, &format!("{DECRYPTION}, defaultNamespace: eu-team"));
-    fleet.render(&[]).ends(0);
-    fleet.write(FIRST, "apiVersion: v1\nkind: Secret\nmetadata: {name: c0}\nstringData: {value: x}\n");
-    sealed.seal(FIRST, &sealed.own);
-    fleet.render(&[]).ends(3).says("error[undecryptable-source]").says("it names no namespace");
-}
-
 /// Only values of Secrets are published sealed: nothing else that was sealed comes out.
 #[test]
 fn what_was_sealed_elsewhere_in_an_object_is_not_published_in_clear() {

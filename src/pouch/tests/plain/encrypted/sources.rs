@@ -113,6 +113,42 @@ fn identities_come_from_where_the_configuration_says_and_nothing_is_executed() {
     assert!(!ran.stderr.contains("CANARY"), "{}", ran.stderr);
 }
 
+/// Flux gives a sealed Secret its namespace when it builds; its source can give it here.
+#[test]
+fn a_sealed_secret_without_a_namespace_is_in_that_of_its_source() {
+    let Some(sealed) = Sealed::new(2) else { return };
+    let fleet = &sealed.fleet;
+    fleet.secret("eu", "c0", &format!("value: {CANARY}-plain"));
+    sealed.edit(FIRST, |text| text.replace("namespace: eu-team", "labels: {}"));
+    sealed.seal(FIRST, &sealed.own);
+    let ran = fleet.render(&[]).ends(3).says("error[namespace-missing]").says("Secret c0 names no namespace");
+    ran.says("open the file with sops and add metadata.namespace there: its MAC covers the namespace too");
+    assert!(!sealed.published("eu", "c0").exists() && sealed.published("eu", "c1").exists());
+    fleet.configure(DECRYPTION, &format!("{DECRYPTION}, defaultNamespace: eu-team"));
+    fleet.render(&[]).ends(0);
+    assert!(sealed.published("eu", "c0").exists());
+    // Where another source has the same identity, the file could be moved there, and would be another's Secret.
+    let alone = fleet.read("pouch.yaml");
+    let with = |identity: &str| {
+        format!(
+            "defaultNamespace: eu-team, provides: {{namespaces: ['*'], clusterScoped: true}}}}, {{name: other, directory: \
+             {{path: other}}, provides: {{namespaces: [x]}}, decryption: {{ageIdentityFile: keys/{identity}.txt}}"
+        )
+    };
+    fleet.write("other/.gitkeep", "");
+    fleet.configure("defaultNamespace: eu-team", &with("own"));
+    fleet.render(&[]).ends(3).says("and another source has an identity that opens it");
+    fleet.write("pouch.yaml", &alone);
+    fleet.configure("defaultNamespace: eu-team", &with("stranger"));
+    fleet.render(&[]).ends(0);
+    fleet.write("pouch.yaml", &alone);
+    // The control: of one that is not sealed the advice is the usual one.
+    fleet.configure(", defaultNamespace: eu-team", "");
+    fleet.secret("eu", "c0", &format!("value: {CANARY}-plain"));
+    sealed.edit(FIRST, |text| text.replace("namespace: eu-team", "labels: {}"));
+    fleet.render(&[]).ends(3).says("Add metadata.namespace, or give the source a defaultNamespace.");
+}
+
 /// The help says a command; whoever can open the file runs it as it stands there.
 #[test]
 fn the_command_that_help_prints_seals_a_file_for_its_source() {
@@ -295,7 +331,8 @@ fn a_repository_is_opened_as_a_folder_is() {
     fleet.write(FIRST, &whole);
     sealed.edit(FIRST, |text| text.replace("    name: c0", "    name: c0\n    labels: {a: b}"));
     commit();
-    origin.publish(&[]).ends(3).says("error[undecryptable-source]").says("the MAC does not fit");
+    let ran = origin.publish(&[]).ends(3).says("error[undecryptable-source]").says("the MAC does not fit");
+    ran.says("a transformer (namespace, labels, names) may have changed it after it was sealed");
     fleet.write(FIRST, &whole);
     commit();
     fleet.configure("keys/own.txt", "keys/stranger.txt");

@@ -5,6 +5,7 @@
 //! objects holds for it.
 
 mod bounds;
+mod rendered;
 mod values;
 
 use alloc::borrow::Cow;
@@ -31,13 +32,9 @@ use crate::template::{Refused, Template};
 use crate::world::definition::Defined;
 use crate::world::{Granting, World};
 use crate::yaml::alike::Reader;
-use crate::yaml::read::Document;
-use crate::yaml::{self, Flaw};
 pub use bounds::{MOST, Make, One, Weighed};
+use rendered::{Keep, documents};
 use values::{Given, Pairs};
-
-/// The most documents of one template, as in KubeNSync.
-const MOST_DOCUMENTS: usize = 1024;
 
 /// A template that is ready to be rendered.
 struct Ready<'a> {
@@ -187,7 +184,7 @@ fn make<'a>(world: &World<'a>, kept: &mut Kept<'a>, claim: &Claim, ready: &Ready
     // The stand-ins come first: what is told of them tells nothing of the values.
     let text = ready.template.render(&values::root(&namespace, &known.stand_ins));
     let text = text.map_err(|refused| vec![with_stand_ins(claim, known.has_secrets, &refused)])?;
-    let shown = documents(&text, |document| reader.read(document)).map_err(|why| one(invalid(claim, &why, CORRECT)))?;
+    let shown = documents(&text, reader, Keep::Forms).map_err(|why| one(invalid(claim, &why, CORRECT)))?;
     let strange = shown.iter().enumerate().filter_map(|(at, document)| {
         let finding = of_no_kind(world, claim, document)?.at(&claim.origin);
         let message = format!("document {}: {}", at + 1, finding.message);
@@ -202,7 +199,7 @@ fn make<'a>(world: &World<'a>, kept: &mut Kept<'a>, claim: &Claim, ready: &Ready
         None => shown,
         Some(values) => {
             let made = ready.template.render(&values::root(&namespace, values)).ok();
-            let made = made.and_then(|text| documents(&text, |document| reader.read_and_forget(document)).ok());
+            let made = made.and_then(|text| documents(&text, reader, Keep::Nothing).ok());
             let made = made.filter(|made| same(&shown, made, &known.pairs));
             // Where and how they differ would tell something of the values.
             made.ok_or_else(|| one(invalid(claim, WITH_VALUES, WITH_VALUES_HELP)))?
@@ -358,30 +355,6 @@ fn reaches(world: &World<'_>, claim: &Claim, object: &Object) -> Option<Finding>
         Grant::least(&claim.by, claim.region(), name)
     );
     Some(invalid(claim, &message, help))
-}
-
-/// The longest rendering of which anything is kept for the next.
-const MOST_KEPT: usize = 64 << 10;
-
-/// The documents of a rendering. Most differ from the one before in their words alone.
-fn documents(text: &str, mut read: impl FnMut(&Document<'_>) -> Result<Node, Flaw>) -> Result<Vec<Node>, String> {
-    // Of a long text, the reader would only keep the keys.
-    let mut own = Reader::new();
-    let mut read = |document: &Document<'_>| if text.len() > MOST_KEPT { own.read(document) } else { read(document) };
-    let mut documents = Vec::new();
-    for document in yaml::stream::documents(text) {
-        if documents.len() >= MOST_DOCUMENTS {
-            return Err(format!("the template makes more than {MOST_DOCUMENTS} documents"));
-        }
-        match read(&document) {
-            Ok(Node::Null) => {}
-            Ok(node) => documents.push(node),
-            Err(flaw) => {
-                return Err(format!("what the template makes is no YAML at its line {}: {}", flaw.line, flaw.what));
-            }
-        }
-    }
-    Ok(documents)
 }
 
 /// Whether documents with values are those with stand-ins, but for the values of Secrets.

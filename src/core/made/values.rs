@@ -119,23 +119,26 @@ pub(super) fn namespace(world: &World<'_>, claim: &Claim) -> Value {
     Value::fields(fields.map(|(key, value)| (Arc::from(key), value)))
 }
 
-/// A Secret's values, if they were looked at, and what stands in for them.
+/// A Secret's values, if they were looked at, and what stands in for them. As KubeNSync gives the data of Secrets and
+/// ConfigMaps, both are maps to anything, which sprout's functions on maps take: labels are a map to texts, which they refuse.
+///
+/// <https://github.com/eryalito/kubensync-operator/blob/29d638c/internal/reconciler/data_parser.go>
 fn secret<'a>(spec: &TemplateSpec, datum: &Datum, object: &'a Object, pairs: &mut Pairs<'a>) -> (Option<Value>, Value) {
     let pair = |name: &str| Value::text(&stand_in(&object.key, name));
     // Nobody looked even at the names of the entries: those that the template asks for are taken to be there.
     let Some(payload) = &object.payload else {
         let names = asked_for(&spec.literal, &datum.name);
-        return (None, Value::texts(names.into_iter().map(|name| (Key::from(name), pair(name))).collect::<Vec<_>>()));
+        return (None, Value::map(names.into_iter().map(|name| (Key::from(name), pair(name))).collect::<Vec<_>>()));
     };
     let stand_ins = payload.entries().iter().map(|(name, _)| (name.clone(), pair(name)));
-    let stand_ins = Value::texts(stand_ins.collect::<Vec<_>>());
+    let stand_ins = Value::map(stand_ins.collect::<Vec<_>>());
     if !payload.is_seen() {
         return (None, stand_ins);
     }
     let own = payload.entries().iter();
     pairs.0.extend(own.map(|(name, value)| (stand_in(&object.key, name), value.expose())));
     let values = payload.entries().iter().map(|(name, bytes)| (name.clone(), Value::bytes(bytes.expose())));
-    (Some(Value::texts(values.collect::<Vec<_>>())), stand_ins)
+    (Some(Value::map(values.collect::<Vec<_>>())), stand_ins)
 }
 
 /// What a template may ask a Secret for: its quoted texts, and the fields behind the datum.
@@ -162,7 +165,7 @@ fn stand_in(key: &ObjectKey, entry: &str) -> String {
 fn config_map(object: &Object) -> Value {
     let entries = object.body.at(&["data"]).map(Node::entries).unwrap_or_default();
     let texts = entries.iter().filter_map(|(key, value)| Some((key.clone(), Value::text(value.as_str()?))));
-    Value::texts(texts.collect::<Vec<_>>())
+    Value::map(texts.collect::<Vec<_>>())
 }
 
 /// An object as far as pouch reads it: what identifies it, and the fields of its kind. What is not read looks nowhere as if

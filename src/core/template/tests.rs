@@ -11,7 +11,7 @@ fn entries<const N: usize>(entries: [(&str, Value); N]) -> BTreeMap<Arc<str>, Va
 /// What templates of namespaces see.
 fn data() -> Value {
     let labels = Value::texts(entries([("app", Value::text("web")), ("tier", Value::text(""))]));
-    let secret = Value::texts(entries([
+    let secret = Value::map(entries([
         (".dockerconfigjson", Value::text("{\"auths\":{}}")),
         ("password", Value::text("hunter2")),
         ("blob", Value::bytes(&[0xff, 0xfe, 0])),
@@ -190,6 +190,12 @@ fn bytes_that_are_no_text_are_encoded_and_nothing_else() {
         "{{toJSON .Data.s}}",
         "{{len .Data.s.blob}}",
         "{{eq .Data.s.blob 1}}",
+        "{{get .Data.s \"blob\"}}",
+        "{{pick .Data.s \"blob\" | toJSON}}",
+        "{{values .Data.s}}",
+        "{{values .Data.s | has \"x\"}}",
+        "{{pluck \"blob\" .Data.s | join \",\"}}",
+        "{{dig \"blob\" .Data.s | len}}",
     ] {
         refused(template, "bytes that are no text");
     }
@@ -339,7 +345,7 @@ fn no_message_holds_a_value() {
         "{{ternary 1 2 .Data.s.password}}",
         "{{lt .Data.s.password 1}}",
         "{{range .Data.s.password}}{{end}}",
-        "{{get .Data.s.password .Data.s}}",
+        "{{get .Data.s.password .Namespace.Labels}}",
         "{{dig .Data.s.password .Data.s}}",
         "{{slice .Data.s.password (list 1)}}",
         "{{template \"hunter2\"}}",

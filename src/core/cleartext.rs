@@ -17,7 +17,7 @@ use base64::engine::general_purpose::STANDARD;
 use crate::name::{GroupKind, is_dns_subdomain};
 use crate::node::Node;
 use crate::object::Object;
-use crate::secret::holds_private_key;
+use crate::secret::{alternates, begins_with_placeholder, holds_private_key, is_placeholder};
 
 /// The paths of all strings in `object` that look like secrets; none for Secrets, which are sealed.
 ///
@@ -91,20 +91,39 @@ pub fn secrets_in_arguments(arguments: &[String], path: &str) -> Vec<String> {
 /// How many bytes of a value are looked at.
 const LONGEST_LOOK: usize = 1024;
 
-/// Whether a value is the name of a variable, or the begin of what is put together elsewhere.
+/// Whether a value is the name of a variable, a placeholder, or the begin of what is put together elsewhere.
 fn is_reference(value: &str) -> bool {
-    let is_name = |name: &str| !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_');
     value.is_empty()
+        || is_placeholder(value)
         || ["$(", "${", "{", "["].iter().any(|start| value.starts_with(start))
-        || value.strip_prefix('$').is_some_and(is_name)
+        || value.strip_prefix('$').is_some_and(is_variable)
+}
+
+/// Whether a text can name a variable.
+fn is_variable(name: &str) -> bool {
+    !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
 }
 
 /// Whether a value is the path of a file: what is there is read where the program runs.
 fn is_path(value: &str) -> bool {
     const ROOTS: [&str; 10] =
         ["/var/", "/etc/", "/run/", "/opt/", "/usr/", "/tmp/", "/mnt/", "/srv/", "/vault/", "/secrets/"];
-    ROOTS.iter().any(|root| value.starts_with(root))
-        && value.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'/' | b'.' | b'-' | b'_' | b'@'))
+    let is_plain = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'/' | b'.' | b'-' | b'_' | b'@');
+    let is_of_windows = |b: u8| is_plain(b) || matches!(b, b'\\' | b' ' | b'(' | b')' | b'~');
+    match behind_drive(value) {
+        Some(rest) => rest.bytes().all(is_of_windows),
+        None => ROOTS.iter().any(|root| value.starts_with(root)) && value.bytes().all(is_plain),
+    }
+}
+
+/// What follows a drive of Windows, or a variable of Windows that may stand for one: neither begins base64 or a token.
+fn behind_drive(value: &str) -> Option<&str> {
+    let (begin, rest) = value.split_once(['/', '\\'])?;
+    let letter = begin.strip_suffix(':').filter(|letter| letter.len() == 1);
+    let is_drive = letter.is_some_and(|letter| letter.bytes().all(|b| b.is_ascii_alphabetic()));
+    let of_shell = begin.strip_prefix('%').and_then(|name| name.strip_suffix('%'));
+    let name = of_shell.or_else(|| begin.strip_prefix("$env:"));
+    (is_drive || name.is_some_and(is_variable)).then_some(rest)
 }
 
 /// Whether a secret is assigned somewhere in a text, as `KEY=VALUE`, or `"KEY": "VALUE"`. The name of a variable is not its
@@ -124,8 +143,10 @@ fn assigned(text: &str) -> impl Iterator<Item = (&str, &str)> {
         // A text may be a row of these signs: what a value begins with tells as much.
         let after = after.strip_prefix(sign).unwrap_or_default().trim_start_matches(is_beside);
         let after = after.get(..after.floor_char_boundary(LONGEST_LOOK)).unwrap_or_default();
-        let value = after.split([' ', '"', '\'', '\\', ',', '}', ';', '\n']).next().unwrap_or_default();
-        (!is_reference(value) && !is_path(value)).then_some((key, value))
+        let whole = after.split([' ', '"', '\'', ',', '}', ';', '\n']).next().unwrap_or_default();
+        let value = whole.split('\\').next().unwrap_or_default();
+        let is_open = is_reference(value) || is_path(value) || is_path(whole) || begins_with_placeholder(after);
+        (!is_open).then_some((key, value))
     })
 }
 
@@ -267,7 +288,7 @@ fn is_secret(key: &str, text: &str) -> bool {
     }
     match meaning(key) {
         Meaning::Secret => true,
-        Meaning::SecretOrItsName => !looks_like_a_name(text),
+        Meaning::SecretOrItsName => !looks_like_a_name(text) && !looks_like_names(text),
         Meaning::Other => is_private_key(text),
     }
 }
@@ -342,6 +363,20 @@ fn looks_like_a_name(text: &str) -> bool {
     };
     let is_uuid = text.split('-').map(str::len).eq([8, 4, 4, 4, 12]);
     is_dns_subdomain(text) && !is_uuid && !text.split(['-', '.']).any(random)
+}
+
+/// Whether `text` is names with slashes between them: a Secret and its namespace, or where a file is, as `~/.kube/config`.
+///
+/// What is random has letters of both cases, as base64, or letters and digits by turns.
+fn looks_like_names(text: &str) -> bool {
+    let is_root = |part: &str| part.is_empty() || part == "~" || part.strip_prefix('$').is_some_and(is_variable);
+    let is_name = |part: &str| {
+        let name = part.strip_prefix('.').unwrap_or(part).replace('_', "-");
+        looks_like_a_name(&name) && !name.split(['-', '.']).any(alternates)
+    };
+    let mut parts = text.split('/').enumerate();
+    text.contains('/')
+        && parts.all(|(at, part)| (at == 0 && is_root(part)) || matches!(part, "." | "..") || is_name(part))
 }
 
 /// Whether `text` holds a private key as PEM, as base64 of PEM, or as age and pouch write theirs.

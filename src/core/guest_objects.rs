@@ -413,6 +413,10 @@ mod tests {
                 "{apiVersion: v1, kind: Secret, metadata: {name: a}, stringData: {b: '{{ .C }}', d: e}}",
                 "Secret a|Secret a|Secret a||",
             ),
+            (
+                "{apiVersion: v1, kind: Secret, metadata: {name: a}, stringData: {b: '„<your-secret>“'}}",
+                "Secret a||Secret a||",
+            ),
             ("{apiVersion: v1, kind: Secret, metadata: {name: a}, stringData: {b: ''}, data: null}", "Secret a||||"),
             ("{apiVersion: v1, kind: Secret, metadata: {name: a}, data: text}", "Secret a|Secret a|||"),
             (

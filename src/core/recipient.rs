@@ -10,7 +10,7 @@ use core::fmt;
 use bech32::primitives::decode::CheckedHrpstring;
 use bech32::{Bech32, ByteIterExt as _, Fe32IterExt as _, Hrp};
 
-use crate::secret::holds_private_key;
+use crate::secret::{self, holds_private_key};
 
 /// An age X25519 recipient: canonical, in lower case, 62 characters that start with `age1`.
 ///
@@ -176,7 +176,7 @@ fn is_placeholder(text: &str) -> bool {
     let rest = text.strip_prefix("age1").unwrap_or_default();
     let is_one_letter = |letter: char| !rest.is_empty() && rest.chars().all(|it| it.eq_ignore_ascii_case(&letter));
     let is_cut = rest.ends_with('…') || rest.ends_with("...");
-    is_cut || is_one_letter('x') || (text.starts_with('<') && text.ends_with('>'))
+    is_cut || is_one_letter('x') || (text.starts_with('<') && text.ends_with('>')) || secret::is_placeholder(text)
 }
 
 /// u-coordinates of the points whose order divides 8, little-endian: with them the shared secret is

@@ -2,7 +2,9 @@
 //!
 //! The types here have no `Debug`, `Display`, `Serialize` or `Clone`, compare without branching on
 //! the content, and wipe themselves when dropped. The binary's allocator wipes the copies that
-//! libraries make.
+//! libraries make. What only stands for a value is told apart from one here, too.
+
+mod placeholder;
 
 use alloc::boxed::Box;
 use alloc::string::String;
@@ -16,6 +18,7 @@ use zeroize::{Zeroize as _, Zeroizing};
 
 use crate::name::spelt;
 use crate::node::Key;
+pub use placeholder::{alternates, begins_with_placeholder, is_placeholder};
 
 /// Whether the bytes hold the beginning of an age identity or of a reuse key, in either case that bech32
 /// allows: a whole key or a part of one.

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::layout::sample::object;
+use proptest::prelude::*;
 use serde_json::{Value, json};
 
 fn found(spec: &Value) -> Vec<String> {
@@ -117,4 +118,87 @@ fn a_secret_may_hold_secrets() {
         "apiVersion": "v1", "kind": "Secret", "metadata": {"name": "a", "namespace": "b"}, "stringData": {"password": "x"},
     });
     assert_eq!(inline_secrets(&object(&document, &[])), Vec::<String>::new());
+}
+
+/// Where a workload in a payload has a value, under a key.
+fn in_manifest(key: &str, value: &str) -> bool {
+    let env = json!([{"name": key, "value": value}]);
+    let document =
+        json!({"apiVersion": "apps/v1", "kind": "DaemonSet", "metadata": {"name": "a"}, "spec": {"env": env}});
+    let kind = GroupKind::new("apps", "DaemonSet");
+    !manifest_secrets(&kind, &crate::testing::node(&document)).is_empty()
+}
+
+#[test]
+fn places_and_names_with_slashes_are_no_secrets() {
+    for (key, value) in [
+        ("KUBECONFIG", "C:/etc/cni/net.d/calico-kubeconfig"),
+        ("KUBECONFIG", "C:\\k\\config"),
+        ("KUBECONFIG", "c:\\Program Files (x86)\\Kube\\Config"),
+        ("KUBECONFIG", "%ProgramData%\\k\\config"),
+        ("KUBECONFIG", "$env:SystemDrive/k/config"),
+        ("KUBECONFIG", "/conf/.kube/config"),
+        ("KUBECONFIG", "~/.kube/config"),
+        ("KUBECONFIG", "$HOME/.kube/config"),
+        ("KUBECONFIG", "../conf/kube_config.yaml"),
+        ("TOKEN", "C:/var/run/secrets/kubernetes.io/serviceaccount/token"),
+        ("IMAGE_PULL_SECRET", "kube-system/regcred"),
+        ("API_TOKEN", "<your-token>"),
+        ("API_PASSWORD", "«token»"),
+        ("REGISTRY_CREDENTIALS", "team-a2/pull.v1"),
+    ] {
+        assert!(!in_manifest(key, value), "{key}: {value}");
+        assert!(!assigns_secret(&format!("{key}={value}")), "{key}={value}");
+        assert!(!assigns_secret(&format!("set \"{key}\": \"{value}\", more")), "{key}: {value}");
+    }
+    for (key, value) in [
+        // The key says that the value is the secret.
+        ("API_PASSWORD", "kube-system/regcred"),
+        ("API_TOKEN", "~/.kube/config"),
+        ("KUBECONFIG", "kube-system/Tr0ub4dor"),
+        ("CLUSTER_SECRET", "C:Tr0ub4dor/3"),
+        ("CLUSTER_SECRET", "CD:/Tr0ub4dor"),
+        ("CLUSTER_SECRET", "C:/Tr0ub4dor&3"),
+        ("CLUSTER_SECRET", "a8f5f167/f44f4964"),
+        ("CLUSTER_SECRET", "team-a/1b9d6bcd-bbfd-4b2d-9b5d-ab8dfbbd4bed"),
+        ("CLUSTER_SECRET", "team-a/"),
+        ("API_TOKEN", "<your-token>hunter2"),
+        ("API_TOKEN", "<Tr0ub4dor&3>"),
+        ("CLUSTER_SECRET", "a//b"),
+    ] {
+        assert!(in_manifest(key, value), "{key}: {value}");
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(2000))]
+
+    /// Base64 with a slash in it is no place and no name, wherever the slash is.
+    #[test]
+    fn base64_with_a_slash_stays_a_secret(
+        key in "(KUBECONFIG|IMAGE_PULL_SECRET|GCP_CREDENTIALS|APP_SECRET|TOKEN)",
+        bytes in proptest::collection::vec(any::<u8>(), 24..64),
+        at in any::<prop::sample::Index>(),
+    ) {
+        let mut text = STANDARD.encode(bytes);
+        let at = at.index(text.trim_end_matches('=').len());
+        text.replace_range(at..=at, "/");
+        prop_assert!(in_manifest(&key, &text), "{}", text);
+        let line = format!("{key}={text}");
+        prop_assert!(assigns_secret(&line), "{}", line);
+    }
+
+    /// Places and names that people write pass under a key that may be the name of a Secret.
+    #[test]
+    fn places_and_names_pass(
+        key in "(KUBECONFIG|IMAGE_PULL_SECRET|GCP_CREDENTIALS|APP_SECRET)",
+        root in "(/|~/|\\./|\\.\\./|\\$HOME/|[a-zA-Z]:/|[a-zA-Z]:\\\\|)",
+        parts in proptest::collection::vec("[a-z]{1,8}[0-9]{0,2}([-._][a-z]{1,8}){0,2}", 2..5),
+    ) {
+        let separator = if root.ends_with('\\') { "\\" } else { "/" };
+        let text = format!("{root}{}", parts.join(separator));
+        prop_assert!(!in_manifest(&key, &text), "{}", text);
+        let line = format!("{key}={text}");
+        prop_assert!(!assigns_secret(&line), "{}", line);
+    }
 }

@@ -7,12 +7,13 @@ use crate::name::{GroupKind, is_template};
 use crate::nearest::edits;
 use crate::node::{Key, Node};
 use crate::object::kind_of;
+use crate::secret::is_placeholder;
 
 /// What a Secret has.
 pub(super) struct Held {
     /// Whether there is a value in it.
     pub(super) holds: bool,
-    /// Whether a value is a variable that nobody has filled in.
+    /// Whether a value is a placeholder, or a variable that nobody has filled in.
     pub(super) is_unfilled: bool,
 }
 
@@ -57,7 +58,7 @@ fn weigh(value: &Node, held: &mut Held) {
         Node::Text(text) if text.is_empty() => {}
         Node::List(items) if items.is_empty() => {}
         Node::Map(entries) if entries.is_empty() => {}
-        Node::Text(text) if is_variable(text) => held.is_unfilled = true,
+        Node::Text(text) if is_variable(text) || is_placeholder(text) => held.is_unfilled = true,
         _ => held.holds = true,
     }
 }

@@ -183,7 +183,8 @@ fn of_value(object: &Object, value: &Value<'_>, findings: &mut Vec<Finding>) {
     }
     if !found.unfilled.is_empty() {
         let named = few(&found.unfilled, found.unfilled.len(), MOST_NAMED);
-        let message = format!("entry {name:?} of {key} holds a variable instead of a value, in {named}");
+        let message =
+            format!("entry {name:?} of {key} holds a variable or a placeholder instead of a value, in {named}");
         let help = match key.kind.is_secret() {
             true => "Write the value, or run what fills it in.",
             false => {

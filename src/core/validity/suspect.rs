@@ -8,7 +8,7 @@ use zeroize::Zeroizing;
 
 use crate::finding::{Code, Fault, crowd};
 use crate::object::Object;
-use crate::secret::{SecretBytes, from_base64};
+use crate::secret::{self, SecretBytes, from_base64};
 
 /// How long a value is at least that could be base64 of something.
 const LEAST_ENCODED: usize = 16;
@@ -49,12 +49,13 @@ fn suspect(name: &str, value: &SecretBytes) -> Option<Fault> {
     None
 }
 
-/// Whether a value has words that stand for one, or is a variable that nobody has filled in.
+/// Whether a value has words that stand for one, is such words in brackets, or is a variable that nobody has filled in.
 fn is_placeholder(bytes: &[u8]) -> bool {
     let has = |word: &[u8]| bytes.windows(word.len()).any(|window| window == word);
     let trimmed = bytes.trim_ascii();
     let is_variable = trimmed.starts_with(b"${") && trimmed.ends_with(b"}");
-    is_variable || PLACEHOLDERS.iter().any(|word| has(word))
+    let is_bracketed = || core::str::from_utf8(bytes).is_ok_and(secret::is_placeholder);
+    is_variable || is_bracketed() || PLACEHOLDERS.iter().any(|word| has(word))
 }
 
 /// Whether a value is base64 of readable text. A random key in base64 makes none.
@@ -90,6 +91,12 @@ mod tests {
             ("please changeme now", Some(Code::PlaceholderValue)),
             ("${AWS_SECRET_ACCESS_KEY}", Some(Code::PlaceholderValue)),
             ("${A}\n", Some(Code::PlaceholderValue)),
+            ("<token>", Some(Code::PlaceholderValue)),
+            ("„<my-secret>“", Some(Code::PlaceholderValue)),
+            ("«token»", Some(Code::PlaceholderValue)),
+            ("＜…＞", Some(Code::PlaceholderValue)),
+            ("<Tr0ub4dor&3>", None),
+            ("<a>b</a>", None),
             ("p${a", None),
             ("template ${a} of ${b} text", None),
             ("bm90LWEtcmVhbC1rZXktYXQtYWxs", Some(Code::EncodedTwice)),

@@ -8,6 +8,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use crate::finding::{Code, Fault};
+use crate::name::is_template;
 use crate::nearest::nearest;
 use crate::node::Node;
 
@@ -15,6 +16,8 @@ use crate::node::Node;
 pub struct Faults {
     code: Code,
     found: Vec<Fault>,
+    /// The fields in which a variable was left.
+    left: Vec<String>,
 }
 
 /// Says that the fault has been added already.
@@ -27,18 +30,29 @@ impl Faults {
 
     /// Begins to read an object; faults get this code.
     pub fn new(code: Code) -> Self {
-        Self { code, found: Vec::new() }
+        Self { code, found: Vec::new(), left: Vec::new() }
     }
 
     /// Whether there is none yet.
     pub fn is_empty(&self) -> bool {
-        self.found.is_empty()
+        self.found.is_empty() && self.left.is_empty()
     }
 
     /// Adds a fault, unless there are many or it is there.
     pub fn add(&mut self, message: String, help: &str) {
         if self.found.len() < Self::MOST && !self.found.iter().any(|fault| fault.message == message) {
             self.found.push(Fault::new(self.code, message, String::from(help)));
+        }
+    }
+
+    /// Adds a fault of a field, unless a variable was left in what it says: of all such fields one fault tells, because one
+    /// and the same was not done.
+    pub fn add_of(&mut self, field: &str, is_left: bool, message: String, help: &str) {
+        if !is_left {
+            return self.add(message, help);
+        }
+        if self.left.len() < Self::MOST && !self.left.iter().any(|left| left == field) {
+            self.left.push(field.to_owned());
         }
     }
 
@@ -164,13 +178,14 @@ impl Faults {
         if rule(text) {
             return Some(text);
         }
-        self.add(format!("{field} is not {shape}"), "Write it as the API server would take it.");
+        let message = format!("{field} is not {shape}");
+        self.add_of(field, is_template(text), message, "Write it as the API server would take it.");
         None
     }
 
     /// The faults so far.
     pub fn into_found(self) -> Vec<Fault> {
-        self.found
+        variables(&self.left).into_iter().chain(self.found).collect()
     }
 
     /// `value` if there are no faults, else the faults.
@@ -179,10 +194,26 @@ impl Faults {
     /// The faults.
     pub fn settle<T>(self, value: Option<T>) -> Result<T, Vec<Fault>> {
         match value {
-            Some(value) if self.found.is_empty() => Ok(value),
-            _ => Err(self.found),
+            Some(value) if self.is_empty() => Ok(value),
+            _ => Err(self.into_found()),
         }
     }
+}
+
+/// The fault of the fields in which a variable was left, if there are any.
+fn variables(fields: &[String]) -> Option<Fault> {
+    const NAMED: usize = 3;
+    let (last, before) = fields.split_last()?;
+    let named = match (before.get(NAMED..), before) {
+        (Some(more), _) => {
+            let first: Vec<&str> = before.iter().take(NAMED).map(String::as_str).collect();
+            format!("{} and {} more fields", first.join(", "), more.len().saturating_add(1))
+        }
+        (None, []) => last.clone(),
+        (None, before) => format!("{} and {last}", before.join(", ")),
+    };
+    let help = "Give pouch what comes out of clusterctl, Flux or Helm, in which all variables are filled in.";
+    Some(Fault::new(Code::UnrenderedTemplate, format!("a variable was left in {named}"), help))
 }
 
 /// A key as a message shows it: escaped, and cut beyond the length of any key of these kinds.

@@ -367,6 +367,14 @@ pub fn finding_of(fault: &Fault, object: &Object) -> Finding {
     Finding { others: fault.others, ..finding }
 }
 
+/// The findings of faults that were found while an object was read, beside its own: of all variables that were left in it,
+/// one tells.
+pub fn findings_of<'f>(faults: &'f [Fault], object: &'f Object) -> impl Iterator<Item = Finding> + 'f {
+    let is_left = |fault: &Fault| fault.code == Code::UnrenderedTemplate;
+    let is_told = object.faults.iter().any(is_left);
+    faults.iter().filter(move |fault| !(is_told && is_left(fault))).map(|fault| finding_of(fault, object))
+}
+
 /// Keeps the top-level fields that some stage reads.
 fn kept_fields(document: Node, kind: &GroupKind) -> Node {
     let fields = kinds::fields(kind);

@@ -76,7 +76,7 @@ pub fn is_read_of_spec(field: &str) -> bool {
 /// # Errors
 /// Where a field is unknown, has another type, or is missing; where a template is left in one.
 pub fn read(body: &Node) -> Result<ResourceSet, Vec<Fault>> {
-    let mut reading = Reading { faults: Faults::new(Code::InvalidObject), others: Vec::new() };
+    let mut reading = Reading { faults: Faults::new(Code::InvalidObject) };
     let spec = reading.faults.needed_at(body, "", &["spec"], "Write it, or remove the set.");
     let read = spec.and_then(|spec| {
         if !spec.is_map() {
@@ -89,19 +89,12 @@ pub fn read(body: &Node) -> Result<ResourceSet, Vec<Fault>> {
         let strategy = strategy(&mut reading, spec);
         Some(ResourceSet { selector: selector?, payloads, strategy: strategy? })
     });
-    let mut wrong = reading.others;
-    wrong.extend(reading.faults.into_found());
-    match read {
-        Some(read) if wrong.is_empty() => Ok(read),
-        _ => Err(wrong),
-    }
+    reading.faults.settle(read)
 }
 
 /// What is wrong with one set, collected while it is read.
 struct Reading {
     faults: Faults,
-    /// Faults with codes of their own.
-    others: Vec<Fault>,
 }
 
 impl Reading {
@@ -115,18 +108,6 @@ impl Reading {
             }
         }
     }
-
-    /// Adds that a variable was left in a text, or else that something is wrong with it.
-    fn template_or(&mut self, is_template: bool, message: String, help: &str) {
-        if !is_template {
-            return self.faults.add(message, help);
-        }
-        let message = format!("{message}: a variable was left in it");
-        if self.others.len() < Faults::MOST && !self.others.iter().any(|fault| fault.message == message) {
-            let help = "Give pouch what comes out of clusterctl, Flux or Helm, in which all variables are filled in.";
-            self.others.push(Fault::new(Code::UnrenderedTemplate, message, help));
-        }
-    }
 }
 
 fn selector(reading: &mut Reading, spec: &Node) -> Option<Selector> {
@@ -138,7 +119,7 @@ fn selector(reading: &mut Reading, spec: &Node) -> Option<Selector> {
         Ok(selector) => Some(selector),
         Err(UnusableSelector::Refused(why) | UnusableSelector::NotUnderstood(why)) => {
             let help = "Write it as a label selector; what the API server refuses delivers nothing.";
-            reading.template_or(has_template(node), format!("{AT} cannot be used: {why}"), help);
+            reading.faults.add_of(AT, has_template(node), format!("{AT} cannot be used: {why}"), help);
             None
         }
     }
@@ -157,7 +138,7 @@ fn has_template(node: &Node) -> bool {
 fn payloads(reading: &mut Reading, spec: &Node) -> Vec<(GroupKind, Name)> {
     let items = match reading.faults.at(spec, "spec", &["resources"]) {
         Some(Node::Text(text)) if is_template(text) => {
-            reading.template_or(true, String::from("spec.resources is text, not a list"), "");
+            reading.faults.add_of("spec.resources", true, String::new(), "");
             return Vec::new();
         }
         _ => reading.faults.items(spec, "spec", &["resources"]),
@@ -196,12 +177,16 @@ fn payload(reading: &mut Reading, item: &Node, at: &str) -> Option<(GroupKind, N
         let message = format!("{at}.kind cannot be {}", quoted(kind));
         match nearest(kind, KINDS) {
             Some(meant) => _ = reading.faults.slip(message, meant),
-            None => reading.template_or(is_template(kind), message, "A set delivers Secrets and ConfigMaps alone."),
+            None => {
+                let help = "A set delivers Secrets and ConfigMaps alone.";
+                reading.faults.add_of(&format!("{at}.kind"), is_template(kind), message, help);
+            }
         }
     }
     if !is_dns_subdomain(name) {
         let message = format!("{at}.name cannot be {}", quoted(name));
-        reading.template_or(is_template(name), message, "Write it as Kubernetes takes it.");
+        let help = "Write it as Kubernetes takes it.";
+        reading.faults.add_of(&format!("{at}.name"), is_template(name), message, help);
         return None;
     }
     is_known.then(|| (GroupKind::new("", kind), name.into()))
@@ -218,7 +203,9 @@ fn strategy(reading: &mut Reading, spec: &Node) -> Option<Strategy> {
     let message = format!("spec.strategy cannot be {}", quoted(said));
     match nearest(said, ["Reconcile", "ApplyOnce"]) {
         Some(meant) => _ = reading.faults.slip(message, meant),
-        None => reading.template_or(is_template(said), message, "Write Reconcile or ApplyOnce."),
+        None => {
+            reading.faults.add_of("spec.strategy", is_template(said), message, "Write Reconcile or ApplyOnce.");
+        }
     }
     None
 }
@@ -290,12 +277,21 @@ mod tests {
             ),
             (
                 format!("{{{SELECTOR}, resources: [{{kind: Secret, name: '${{A}}-b'}}]}}"),
-                "unrendered-template: spec.resources[0].name cannot be \"${A}-b\": a variable was left in it",
+                "unrendered-template: a variable was left in spec.resources[0].name (Give",
             ),
-            (format!("{{{SELECTOR}, resources: '${{A}}'}}"), "unrendered-template: spec.resources is text"),
+            (
+                format!("{{{SELECTOR}, resources: '${{A}}'}}"),
+                "unrendered-template: a variable was left in spec.resources (Give",
+            ),
             (
                 format!("{{clusterSelector: {{matchLabels: {{a: '${{B}}'}}}}, {RESOURCES}}}"),
-                "unrendered-template: spec.clusterSelector cannot be used",
+                "unrendered-template: a variable was left in spec.clusterSelector (Give",
+            ),
+            (
+                format!(
+                    "{{clusterSelector: {{matchLabels: {{a: '${{B}}'}}}}, resources: [{{kind: Secret, name: '${{A}}'}}]}}"
+                ),
+                "unrendered-template: a variable was left in spec.clusterSelector and spec.resources[0].name (Give",
             ),
             (
                 format!("{{clusterSelector: {{matchlabels: {{a: b}}}}, {RESOURCES}}}"),

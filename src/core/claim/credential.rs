@@ -12,7 +12,7 @@ use crate::k0rdent::credential;
 use crate::k0rdent::root::Root;
 use crate::name::step::{Step, is_handed_out};
 use crate::name::{Claimant, Namespace, Region};
-use crate::object::{Object, finding_of};
+use crate::object::{Object, finding_of, findings_of};
 use crate::snapshot::Snapshot;
 
 /// The request of a Credential: in its own name, or in that of `by`, to whom this rule hands it out.
@@ -24,7 +24,7 @@ pub(super) fn ask(fleet: &Fleet, snapshot: &Snapshot, object: &Object, by: Claim
         // What the mistyped field says is missing from all others.
         Err(_) if object.is_mistyped() => return asked,
         Err(faults) => {
-            asked.findings.extend(faults.iter().map(|fault| finding_of(fault, object)));
+            asked.findings.extend(findings_of(&faults, object));
             return asked;
         }
     };

@@ -14,7 +14,7 @@ use crate::config::{Fleet, RegionConfig, RegionState};
 use crate::finding::{Code, Finding, Place, Severity};
 use crate::k0rdent::root::Root;
 use crate::name::{Claimant, SourceName};
-use crate::object::{Object, finding_of};
+use crate::object::{Object, finding_of, findings_of};
 use crate::snapshot::Snapshot;
 
 /// The field that names payloads, with the kind of the object that it stands in. It says nothing of a place in the list:
@@ -66,7 +66,7 @@ fn ask(object: &Object, by: Claimant, region: &RegionConfig) -> Asked {
                 asked.findings.extend(lints(object, &set));
                 starts = self::starts(&by, set);
             }
-            Err(faults) => asked.findings.extend(faults.iter().map(|fault| finding_of(fault, object))),
+            Err(faults) => asked.findings.extend(findings_of(&faults, object)),
         }
     }
     asked.claim = Some(Arc::new(taken::claim(object, by, region, starts)));

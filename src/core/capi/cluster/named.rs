@@ -11,7 +11,7 @@ use super::super::rules::Path;
 use super::reading::Reading;
 use crate::finding::{Code, Fault};
 use crate::lenient::{Told, quoted};
-use crate::name::{GroupKind, Name, Namespace, Scope, Version, is_dns_label, is_dns_subdomain};
+use crate::name::{GroupKind, Name, Namespace, Scope, Version, is_dns_label, is_dns_subdomain, is_template};
 use crate::node::Node;
 
 /// The most objects that one object behind a Cluster may name.
@@ -255,8 +255,9 @@ fn choice(reading: &mut Reading, choices: &Choices, node: &Node, at: &str) -> Op
     let found = of.iter().find(|choice| choice.word == said).copied();
     if found.is_none() {
         let words: Vec<&str> = of.iter().map(|choice| choice.word).collect();
-        let message = format!("{at}.{key} cannot be {}", quoted(said));
-        reading.template_or(said, message, &format!("Write one of: {}.", words.join(", ")));
+        let field = format!("{at}.{key}");
+        let message = format!("{field} cannot be {}", quoted(said));
+        reading.faults.add_of(&field, is_template(said), message, &format!("Write one of: {}.", words.join(", ")));
     }
     found
 }

@@ -49,18 +49,8 @@ impl Reading {
             return Some(text);
         }
         let message = format!("{at} cannot be {}", quoted(text));
-        self.template_or(text, message, "Write it as Kubernetes takes it.");
+        self.faults.add_of(at, is_template(text), message, "Write it as Kubernetes takes it.");
         None
-    }
-
-    /// Adds that a text is an unrendered template, or else that something is wrong with it.
-    pub(super) fn template_or(&mut self, text: &str, message: String, help: &str) {
-        if !is_template(text) {
-            return self.faults.add(message, help);
-        }
-        let message = format!("{message}: a variable was left in it");
-        let help = "Give pouch what comes out of clusterctl, Flux or Helm, in which all variables are filled in.";
-        self.add(Code::UnrenderedTemplate, message, help);
     }
 
     /// A reference of the older form, with `apiVersion`, or of the newer one, with `apiGroup`.

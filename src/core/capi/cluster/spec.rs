@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 use super::reading::{Reading, Referred};
 use crate::finding::Fault;
 use crate::lenient::quoted;
-use crate::name::{Name, Namespace, is_dns_label, is_dns_subdomain};
+use crate::name::{Name, Namespace, is_dns_label, is_dns_subdomain, is_template};
 use crate::node::Node;
 
 /// What a Cluster refers to.
@@ -57,8 +57,10 @@ pub fn read(body: &Node, own: &Namespace) -> Result<ClusterSpec, Vec<Fault>> {
         refers_to.extend(reading.referred(reference, &at, field));
         let namespace = reading.faults.text(reference, &at, &["namespace"]);
         if let Some(namespace) = namespace.filter(|said| *said != own.as_str()) {
-            let message = format!("{at}.namespace is {}, and not the namespace of the Cluster", quoted(namespace));
-            reading.template_or(namespace, message, "Remove the field: Cluster API takes no other.");
+            let field = format!("{at}.namespace");
+            let message = format!("{field} is {}, and not the namespace of the Cluster", quoted(namespace));
+            let help = "Remove the field: Cluster API takes no other.";
+            reading.faults.add_of(&field, is_template(namespace), message, help);
         }
     }
     let class = class(&mut reading, body);

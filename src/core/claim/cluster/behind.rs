@@ -13,7 +13,7 @@ use crate::config::{Fleet, Grant, Granted, grants_for};
 use crate::finding::{Code, Fault, Finding};
 use crate::k0rdent::root::Root;
 use crate::name::{Claimant, GroupKind, Namespace, ObjectKey, Region};
-use crate::object::{Object, finding_of};
+use crate::object::{Object, findings_of};
 use crate::snapshot::{Lookup, Snapshot};
 
 /// What is known of the objects behind Clusters.
@@ -205,7 +205,7 @@ impl<'a> Behind<'a> {
 
 impl Looked<'_> {
     fn faults(&mut self, faults: &[Fault], object: &Object) {
-        self.findings.extend(faults.iter().map(|fault| finding_of(fault, object)));
+        self.findings.extend(findings_of(faults, object));
     }
 
     /// What is known of a kind whose objects name an identity; none where there is nothing to look at.

@@ -67,9 +67,14 @@ impl Origin {
 
     /// The same place, at another line of its file if one is given.
     pub fn at_line(&self, line: Option<u32>) -> Self {
+        self.at_place(line, 1)
+    }
+
+    /// The same file at another line, and in this column of it.
+    pub fn at_place(&self, line: Option<u32>, column: u32) -> Self {
         match (&self.place, line) {
             (Place::File { path, .. }, Some(line)) => {
-                Self { source: self.source.clone(), place: Place::File { path: path.clone(), line, column: 1 } }
+                Self { source: self.source.clone(), place: Place::File { path: path.clone(), line, column } }
             }
             _ => self.clone(),
         }
@@ -223,6 +228,8 @@ pub struct Fault {
     pub help: Cow<'static, str>,
     /// The line of the fault in its file, from one, if it is not the object's own line.
     pub line: Option<u32>,
+    /// The column in that line, from one.
+    pub column: u32,
     /// The number of others of the kind that are not listed and that it stands for; zero if it is one of its own.
     pub others: usize,
 }
@@ -230,7 +237,7 @@ pub struct Fault {
 impl Fault {
     /// Makes a fault about the object as a whole.
     pub fn new(code: Code, message: impl Into<String>, help: impl Into<Cow<'static, str>>) -> Self {
-        Self { code, message: message.into(), help: help.into(), line: None, others: 0 }
+        Self { code, message: message.into(), help: help.into(), line: None, column: 1, others: 0 }
     }
 }
 

@@ -7,6 +7,7 @@ use alloc::borrow::ToOwned as _;
 use alloc::string::String;
 use alloc::vec::Vec;
 
+use crate::blank;
 use crate::finding::{Code, Fault};
 use crate::name::is_template;
 use crate::nearest::nearest;
@@ -63,7 +64,8 @@ impl Faults {
             (_, "text") => "Quote the value, so that YAML reads it as text.",
             _ => "Write it as its definition asks.",
         };
-        self.add(format!("{field} is {}, not {wanted}", found.type_name()), help);
+        let blank = found.as_str().map(of_blank).unwrap_or_default();
+        self.add(format!("{field} is {}, not {wanted}{blank}", found.type_name()), help);
         Told
     }
 
@@ -178,7 +180,7 @@ impl Faults {
         if rule(text) {
             return Some(text);
         }
-        let message = format!("{field} is not {shape}");
+        let message = format!("{field} is not {shape}{}", of_blank(text));
         self.add_of(field, is_template(text), message, "Write it as the API server would take it.");
         None
     }
@@ -198,6 +200,11 @@ impl Faults {
             _ => Err(self.into_found()),
         }
     }
+}
+
+/// What a message adds about a text in which another blank than a space stands, if one does.
+pub fn of_blank(text: &str) -> String {
+    blank::told(text).map(|said| format!(": {said}")).unwrap_or_default()
 }
 
 /// The fault of the fields in which a variable was left, if there are any.

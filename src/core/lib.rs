@@ -52,7 +52,7 @@
 //! | [`name`], [`selector`], [`recipient`], [`secret`] | words for everything that has a name; what must not be shown |
 //! | [`finding`], [`silence`] | codes, severities and classes; what annotations of objects silence |
 //! | [`node`], [`yaml`], [`json`], [`lenient`] | documents as trees, and the doors they pass |
-//! | [`hash`], [`listing`], [`nearest`], [`go_time`], [`release`], [`unread_words`] | small tools for texts |
+//! | [`blank`], [`hash`], [`listing`], [`nearest`], [`go_time`], [`release`], [`unread_words`] | small tools for texts |
 //! | [`template`] | Go templates: `template/functions.rs` (what may be called), `template/budget.rs` (what that may cost) |
 //! | [`ciphertext`], [`sops`] | ciphertext where a value should be; the SOPS format |
 //! | [`kinds`], [`capi`], [`k0rdent`], [`sync_rule`] | kinds and their fields: tables, providers, k0rdent, registry rules |
@@ -86,6 +86,7 @@
 extern crate alloc;
 
 pub mod admission;
+pub mod blank;
 pub mod capi;
 pub mod ciphertext;
 pub mod claim;

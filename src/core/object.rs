@@ -19,6 +19,7 @@ use alloc::vec::Vec;
 use crate::ciphertext::{Ciphertext, ciphertext, ciphertext_below, is_sealed_value};
 use crate::finding::{Code, Fault, Finding, Origin, Place, crowd};
 use crate::kinds::{self, COMPONENT_LABEL, DECISION_KEY, MANAGED_BY, MANAGED_BY_LABEL, MANAGED_LABEL, OF_KCM, Scopes};
+use crate::lenient::of_blank;
 use crate::name::{GroupKind, Name, Namespace, ObjectKey, Scope, Version, is_data_key, split_api_version};
 use crate::nearest::{edits, nearest};
 use crate::node::{Key, Node};
@@ -362,7 +363,7 @@ fn identify(
 pub fn finding_of(fault: &Fault, object: &Object) -> Finding {
     let finding = Finding::new(fault.code, fault.message.clone())
         .about(&object.key)
-        .at(&object.origin.at_line(fault.line))
+        .at(&object.origin.at_place(fault.line, fault.column))
         .help(fault.help.clone());
     Finding { others: fault.others, ..finding }
 }
@@ -433,7 +434,8 @@ fn admit_secret(doc: &Node, object: &mut Object) {
             None | Some(Node::Null) => continue,
             Some(node) if node.is_map() => node,
             Some(other) => {
-                let message = format!("{field} is {}, not a map", other.type_name());
+                let blank = other.as_str().map(of_blank).unwrap_or_default();
+                let message = format!("{field} is {}, not a map{blank}", other.type_name());
                 object.faults.push(Fault::new(Code::InvalidObject, message, "Write it as a map of names to text."));
                 continue;
             }
@@ -630,7 +632,11 @@ mod tests {
             ("spec: {}\nsepc: {}", "the Credential has no field \"sepc\""),
             ("region: eu", "the Credential has no field \"region\""),
             ("spec: {}\nstatus: {region: eu}", "status has no field \"region\""),
-            ("spec: {}\n\u{a0}\u{a0}region: eu", "the Credential has no field \"\\u{a0}\\u{a0}region\""),
+            (
+                "spec: {}\n\u{a0}\u{a0}region: eu",
+                "the Credential has no field \"\\u{a0}\\u{a0}region\": there is a no-break space (U+00A0) where a blank \
+                 should be",
+            ),
             ("spec: {}\nstatus: {}", ""),
             ("{}", ""),
             ("spec: {description: x}", ""),

@@ -93,18 +93,20 @@ pub struct Reading {
 
 /// The line of a fault of a document, which only its text knows.
 pub struct FaultLine {
-    /// The fault's message.
+    /// The fault's message, or how it ends.
     pub message: String,
     /// The line in its file, from one.
     pub line: u32,
+    /// The column in that line, from one.
+    pub column: u32,
 }
 
 impl FaultLine {
     /// Notes the line in the fault of an object that says this.
     fn note(lines: &BTreeMap<Origin, Self>, object: &mut Object) {
         let Some(it) = lines.get(&object.origin) else { return };
-        let meant = object.faults.iter_mut().filter(|fault| fault.message == it.message);
-        meant.for_each(|fault| fault.line = Some(it.line));
+        let meant = object.faults.iter_mut().filter(|fault| fault.message.ends_with(&it.message));
+        meant.for_each(|fault| (fault.line, fault.column) = (Some(it.line), it.column));
     }
 }
 

@@ -2,13 +2,14 @@
 //!
 //! One reader of events knows both dialects. Two ways are shorter, and each says what it saves: for what went out
 //! ([`written`]), and for many texts that differ in words only ([`alike`]). Where in a text something stands is looked
-//! up when that is asked ([`lines`]).
+//! up when that is asked ([`lines`]); a document that other blanks than spaces make unreadable says so ([`blamed`]).
 //!
 //! Responsible for: bytes → text → documents ([`stream`]), what an unquoted word means ([`scalar`]),
 //! documents → [`Node`](crate::node::Node), and the one form in which trees are written. Refuses to
 //! know: Kubernetes, what a document is for, where it came from.
 
 pub mod alike;
+pub mod blamed;
 pub mod consumers;
 pub mod emit;
 mod expected;

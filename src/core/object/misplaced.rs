@@ -10,6 +10,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::matched::FIELDS as OF_METADATA;
+use crate::blank;
 use crate::capi::shape::{Field, Shape};
 use crate::capi::{self, cluster};
 use crate::finding::{Code, Fault};
@@ -89,10 +90,9 @@ impl Misplaced<'_> {
             Meant::Place(place) => format!("Indent it as {place}."),
             Meant::Unknown => "Indent it below the field that it belongs to, or remove it.".to_owned(),
         };
-        let blanks = if is_indented_otherwise(last) {
-            " The line begins with other blanks than spaces, such as U+00A0; YAML takes them as part of the name."
-        } else {
-            ""
+        let (message, blanks) = match blank::told(last) {
+            Some(said) => (format!("{message}: {said}"), " Write a space: YAML takes other blanks as letters."),
+            None => (message, ""),
         };
         let help = format!("{cure}{blanks} Until this is corrected, what is published by it stays.");
         Fault::new(Code::Mistyped, message, help)

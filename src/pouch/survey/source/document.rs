@@ -5,6 +5,7 @@
 
 use std::sync::{Arc, OnceLock};
 
+use pouch_core::blank;
 use pouch_core::finding::{Code, Finding, Origin, Place};
 use pouch_core::json;
 use pouch_core::kinds::Scopes;
@@ -18,6 +19,7 @@ use pouch_core::sops::cipher::MARK;
 use pouch_core::unread_words::UnreadWords;
 use pouch_core::yaml::Flaw;
 use pouch_core::yaml::alike::Reader;
+use pouch_core::yaml::blamed::{blamed, misread};
 use pouch_core::yaml::lines::{line_in, line_of, lines_of_items};
 use pouch_core::yaml::read::{Document, documents, text_of};
 use rayon::prelude::*;
@@ -236,7 +238,7 @@ impl Text<'_> {
             None if is_template => self
                 .finding(flaw.line, flaw.column, "there is an unrendered template here")
                 .help("Render the template, with helm template for example, or exclude the file."),
-            None => self.unparsable(flaw),
+            None => self.unparsable(blamed(document, flaw)),
         };
         if at_the_end || self.form == Form::Stream {
             reading.lacks(finding);
@@ -291,14 +293,31 @@ impl Text<'_> {
         sealed::append(&mut reading.sealed, file);
     }
 
-    /// Notes the line of a misplaced field of an object, which begins in a line; `text` is what that stands in.
+    /// Notes the place of a misplaced field of an object, which begins in a line, or else of a blank that is no space; `text`
+    /// is what that stands in.
     fn locate(&self, node: &Node, line: u32, (text, first_line): (&str, u32), reading: &mut Reading) {
         let (kind, scopes) = (kind_of(node), Scopes::new());
-        let Some(misplaced) = misplaced(node, &kind, &scopes) else { return };
+        let misplaced = misplaced(node, &kind, &scopes);
+        if misplaced.is_none() && text.is_ascii() {
+            return;
+        }
         let before = usize::try_from(line.saturating_sub(first_line)).unwrap_or(usize::MAX);
         let start: usize = text.split_inclusive('\n').take(before).map(str::len).sum();
-        let Some(at) = line_of(text.get(start..).unwrap_or_default(), &misplaced.path) else { return };
-        let note = FaultLine { message: misplaced.fault(&kind).message, line: line_in(line, at) };
+        let own = text.get(start..).unwrap_or_default();
+        let found = misplaced.as_ref().and_then(|misplaced| line_of(own, &misplaced.path));
+        let blank = (!own.is_ascii()).then(|| blank::nearest(own, found.unwrap_or(1))).flatten();
+        let (message, spot) = match (misplaced, found, blank) {
+            (None, _, Some((spot, said))) => (said, spot),
+            (Some(misplaced), None, Some((spot, said))) if misplaced.fault(&kind).message.ends_with(&said) => {
+                (said, spot)
+            }
+            (Some(misplaced), Some(line), blank) => {
+                let column = blank.map(|(spot, _)| spot).filter(|spot| spot.line == line).map_or(1, |spot| spot.column);
+                (misplaced.fault(&kind).message, blank::Spot { line, column })
+            }
+            _ => return,
+        };
+        let note = FaultLine { message, line: line_in(line, spot.line), column: spot.column };
         reading.lines.insert(self.at(line, 1), note);
     }
 
@@ -338,6 +357,11 @@ impl Text<'_> {
         written: Option<Written>,
         reading: &mut Reading,
     ) {
+        if !has_name(&node)
+            && let Some(flaw) = misread(&Document { text, line, first_line }, has_name)
+        {
+            return reading.lacks_object(&node, self.unparsable(flaw));
+        }
         match Head::of(&node) {
             _ if node == Node::Null => {}
             Ok(head) if head.is_passed_over() => reading.skipped += 1,
@@ -436,6 +460,11 @@ impl Text<'_> {
 struct Head<'a> {
     api_version: &'a str,
     kind: &'a str,
+}
+
+/// Whether a document says which object it is.
+fn has_name(node: &Node) -> bool {
+    Head::of(node).is_ok() && node.str_at(&["metadata", "name"]).is_some()
 }
 
 /// Why a document does not say what it is.

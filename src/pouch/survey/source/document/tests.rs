@@ -73,6 +73,59 @@ fn what_does_not_parse_is_reported_where_it_stands_and_not_quoted() {
     assert_eq!(summary(&parse(Form::Yaml, pointer)), "refused-file f:1:1\nincomplete\n");
 }
 
+/// What is found in a text, with its place; and the place that is noted for a fault of an object in it.
+fn told(text: &str) -> String {
+    let reading = parse(Form::Yaml, text.as_bytes());
+    let found = reading.findings.iter().map(|finding| {
+        let (_, line, column) = finding.origin.as_ref().and_then(Origin::position).unwrap();
+        format!("{line}:{column} {}", finding.message)
+    });
+    let noted = reading.lines.values().map(|note| format!("{}:{} {}", note.line, note.column, note.message));
+    found.chain(noted).collect::<Vec<_>>().join("; ")
+}
+
+/// Nobody sees it, and to YAML it is a letter.
+#[test]
+fn a_no_break_space_is_called_that_where_it_stands() {
+    const BLANK: &str = "there is a no-break space (U+00A0) where a blank should be";
+    let credential = "# head\napiVersion: k0rdent.mirantis.com/v1beta1\nkind: Credential\nmetadata:\n  name: web\n  \
+                      namespace: team-a\nspec:\n  region: eu\n  identityRef:\n    name: web\n";
+    assert_eq!(told(credential), "");
+    for (from, to, expect) in [
+        // The document cannot be read.
+        ("kind: C", "kind:\u{a0}C", format!("3:6 {BLANK}")),
+        ("  name: web\n  n", "\u{a0}\u{a0}name: web\n  n", format!("5:1 {BLANK}")),
+        ("namespace: t", "namespace:\u{a0}t", format!("6:13 {BLANK}")),
+        ("spec:", "spec:\u{a0}", format!("7:6 {BLANK}")),
+        // It can, and is no object.
+        ("  name: web\n  namespace", "\u{a0}\u{a0}name: web\n\u{a0} namespace", format!("5:1 {BLANK}")),
+        ("kind: C", "kind\u{a0}: C", format!("3:5 {BLANK}")),
+        // It is one, and a field is unknown.
+        ("region: eu", "region\u{a0}: eu", format!("8:9 {BLANK}")),
+        (
+            "    name",
+            "\u{a0}\u{a0}  name",
+            format!("10:1 the Credential has no field \"\\u{{a0}}\\u{{a0}}  name\": {BLANK}"),
+        ),
+        // Another fault, and one that stands before it.
+        ("kind: C", "kind: C: d", "3:8 a colon is not allowed here; text that contains `: ` needs quotes".into()),
+        (
+            "web\n  namespace: t",
+            "w: eb\n  namespace:\u{a0}t",
+            "5:10 a colon is not allowed here; text that contains `: ` needs quotes".into(),
+        ),
+        // It does no harm.
+        ("# head", "# he\u{a0}ad", String::new()),
+    ] {
+        assert!(credential.contains(from), "{from}");
+        let said = told(&credential.replacen(from, to, 1));
+        assert!(said.starts_with(&expect) && (said.is_empty() == expect.is_empty()), "{to:?}: {said}");
+    }
+    // Its fault is told in the object itself, in these words.
+    let secret = "apiVersion: v1\nkind: Secret\nmetadata: {name: a, namespace: b}\nstringData:\n  a:\u{a0}b\n";
+    assert_eq!(told(secret), format!("5:5 {BLANK}"));
+}
+
 #[test]
 fn lists_are_taken_apart() {
     let list =

@@ -288,8 +288,8 @@ mod tests {
                 "unrendered-template: a variable was left in spec.clusterSelector (Give",
             ),
             (
-                format!(
-                    "{{clusterSelector: {{matchLabels: {{a: '${{B}}'}}}}, resources: [{{kind: Secret, name: '${{A}}'}}]}}"
+                String::from(
+                    "{clusterSelector: {matchLabels: {a: '${B}'}}, resources: [{kind: Secret, name: '${A}'}]}",
                 ),
                 "unrendered-template: a variable was left in spec.clusterSelector and spec.resources[0].name (Give",
             ),

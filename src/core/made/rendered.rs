@@ -152,7 +152,7 @@ mod tests {
         Ok(kept?.iter().map(name).collect::<Vec<_>>().join(" "))
     }
 
-    /// Those that KubeNSync's decoder tells apart; `templates` asks it.
+    /// As KubeNSync's decoder tells them apart, which was asked; where it drops what is behind an object, pouch refuses.
     #[test]
     fn objects_in_json_stand_one_after_the_other() {
         for (text, expect) in [

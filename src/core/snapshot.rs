@@ -8,6 +8,7 @@
 mod asked;
 mod astray;
 mod at_home;
+mod controller;
 mod copies;
 mod definitions;
 mod described;

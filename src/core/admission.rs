@@ -109,8 +109,8 @@ fn by_namespace(world: &World<'_>, asker: Asker<'_>, sought: &Sought<'_>) -> Opt
     is_granted(world, asker, sought).then_some(Rule::Grant)
 }
 
-/// Whether the controller of an identity's kind may read a Secret where it stands, beside the system namespace: also one that
-/// was there, so that what is published of it stays.
+/// Returns true if the controller of an identity's kind may read a Secret where it stands, beside the system namespace: also
+/// one that was there, so that what is published of it stays.
 fn is_of_controller(world: &World<'_>, asker: Asker<'_>, read: &ObjectKey, identity: &ObjectKey) -> bool {
     let said = world.fleet.controllers.get(&identity.kind).map(Namespace::as_str);
     let by_default = || capi::controller_namespace(&identity.kind).filter(|_| !asker.by.is_credential());

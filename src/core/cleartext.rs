@@ -91,7 +91,7 @@ pub fn secrets_in_arguments(arguments: &[String], path: &str) -> Vec<String> {
 /// How many bytes of a value are looked at.
 const LONGEST_LOOK: usize = 1024;
 
-/// Whether a value is the name of a variable, a placeholder, or the begin of what is put together elsewhere.
+/// Returns true if a value is the name of a variable, a placeholder, or the begin of what is put together elsewhere.
 fn is_reference(value: &str) -> bool {
     value.is_empty()
         || is_placeholder(value)
@@ -99,7 +99,7 @@ fn is_reference(value: &str) -> bool {
         || value.strip_prefix('$').is_some_and(is_variable)
 }
 
-/// Whether a text can name a variable.
+/// Returns true if a text can name a variable.
 fn is_variable(name: &str) -> bool {
     !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
 }
@@ -116,7 +116,7 @@ fn is_path(value: &str) -> bool {
     }
 }
 
-/// What follows a drive of Windows, or a variable of Windows that may stand for one: neither begins base64 or a token.
+/// The rest behind a drive of Windows, or a variable of Windows that may stand for one: neither begins base64 or a token.
 fn behind_drive(value: &str) -> Option<&str> {
     let (begin, rest) = value.split_once(['/', '\\'])?;
     let letter = begin.strip_suffix(':').filter(|letter| letter.len() == 1);
@@ -365,9 +365,10 @@ fn looks_like_a_name(text: &str) -> bool {
     is_dns_subdomain(text) && !is_uuid && !text.split(['-', '.']).any(random)
 }
 
-/// Whether `text` is names with slashes between them: a Secret and its namespace, or where a file is, as `~/.kube/config`.
+/// Returns true if `text` is names with slashes between them: a Secret and its namespace, or where a file is, as
+/// `~/.kube/config`.
 ///
-/// What is random has letters of both cases, as base64, or letters and digits by turns.
+/// Random text has letters of both cases, as base64, or letters and digits by turns.
 fn looks_like_names(text: &str) -> bool {
     let is_root = |part: &str| part.is_empty() || part == "~" || part.strip_prefix('$').is_some_and(is_variable);
     let is_name = |part: &str| {

@@ -393,13 +393,13 @@ pub fn is_of_clusters(kind: &GroupKind) -> bool {
     cluster::known(kind).is_some() || cluster::of_template(kind).is_some()
 }
 
-/// Whether objects of a kind say which identities machines name. Files are read for them whatever the configuration names; a
-/// live cluster is asked where it names Clusters.
+/// Returns true if objects of a kind say which identities machines name. Files are read for them whatever the configuration
+/// names; a live cluster is asked where it names Clusters.
 pub fn is_of_machines(kind: &GroupKind) -> bool {
     cluster::is_of_machines(kind)
 }
 
-/// Whether objects of a kind are failure domains, which Clusters select by their labels.
+/// Returns true if objects of a kind are failure domains, which Clusters select by their labels.
 pub fn is_failure_domain(kind: &GroupKind) -> bool {
     cluster::of_machines(kind).is_some_and(|(known, _)| cluster::is_domain(known))
 }

@@ -202,7 +202,7 @@ impl Faults {
     }
 }
 
-/// What a message adds about a text in which another blank than a space stands, if one does.
+/// Words that a message adds about a text in which another blank than a space stands, if one does.
 pub fn of_blank(text: &str) -> String {
     blank::told(text).map(|said| format!(": {said}")).unwrap_or_default()
 }

@@ -2,9 +2,9 @@
 //!
 //! [`Cluster`] connects as kubectl would and asks: which kinds a server has, all objects of a kind in pages,
 //! single objects by name. It only ever GETs, except in [`Cluster::create`], which makes one new object and
-//! never changes one, and in [`mod@write`], which applies objects and deletes them. An answer is believed only if it is what was asked for; everything else is tried again,
-//! within bounds, and then counts as unknown. Why something is asked, and what follows from an answer, is not
-//! known here.
+//! never changes one, and in [`mod@write`], which applies objects and deletes them. An answer is believed only if it is what
+//! was asked for; everything else is tried again, within bounds, and then counts as unknown. Why something is asked, and
+//! what follows from an answer, is not known here.
 
 mod exec;
 mod kubeconfig;
@@ -60,7 +60,7 @@ pub struct Cluster {
     insecure: bool,
     /// The bytes of memory that whole objects take.
     taken: Cell<usize>,
-    /// Whether they are counted against a part of `limits.memory`.
+    /// True if they are counted against a part of `limits.memory`.
     is_part: Cell<bool>,
     /// Whether somebody asked the run to end.
     stop: Arc<AtomicBool>,

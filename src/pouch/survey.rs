@@ -1,10 +1,10 @@
 //! Survey: reads every source and puts a snapshot together.
 //!
-//! Files are read one source after the other, clusters side by side. Of files an index is made. Both they and a live cluster are asked in turns with the closures: what they want
-//! that nobody has asked yet is asked, until they want nothing more. Then everything read from clusters is
-//! looked at again, and where something changed meanwhile the survey starts over. What still changes at the last look
-//! is marked, so that only who needs it waits; the rest is a state that existed. Regions' own clusters are looked into
-//! ([`look`]) once the sources have said which and how. What the objects mean is not known here.
+//! Files are read one source after the other, clusters side by side. Of files an index is made. Both they and a live cluster
+//! are asked in turns with the closures: what they want that nobody has asked yet is asked, until they want nothing more.
+//! Then everything read from clusters is looked at again, and where something changed meanwhile the survey starts over. What
+//! still changes at the last look is marked, so that only who needs it waits; the rest is a state that existed. Regions' own
+//! clusters are looked into ([`look`]) once the sources have said which and how. What the objects mean is not known here.
 
 mod asking;
 mod clusters;
@@ -60,7 +60,7 @@ use times::Times;
 use tracing::{info, info_span};
 use zeroize::Zeroizing;
 
-/// How often everything is read, where a cluster that all depend on changes meanwhile.
+/// The number of times that everything is read, where a cluster that all depend on changes meanwhile.
 const LOOKS: u32 = 5;
 
 /// The same where only others do: what else there is was read whole.

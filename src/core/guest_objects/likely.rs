@@ -13,7 +13,7 @@ use crate::secret::is_placeholder;
 pub(super) struct Held {
     /// Whether there is a value in it.
     pub(super) holds: bool,
-    /// Whether a value is a placeholder, or a variable that nobody has filled in.
+    /// True if a value is a placeholder, or a variable that nobody has filled in.
     pub(super) is_unfilled: bool,
 }
 

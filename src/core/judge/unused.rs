@@ -88,7 +88,7 @@ fn named(world: &World<'_>) -> Option<BTreeSet<(GroupKind, Name)>> {
     Some(named)
 }
 
-/// What machines name where Credentials say what is published, and no Credential does: k0rdent follows no machine.
+/// Finds what machines name where Credentials say what is published, and no Credential does: k0rdent follows no machine.
 fn only_machines(
     world: &World<'_>,
     named: &BTreeSet<(GroupKind, Name)>,

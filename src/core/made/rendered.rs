@@ -23,16 +23,16 @@ const MOST_DOCUMENTS: usize = 1024;
 /// The longest rendering of which anything is kept for the next.
 const MOST_KEPT: usize = 64 << 10;
 
-/// How many bytes the decoder looks at to tell JSON from YAML.
+/// The number of bytes that the decoder looks at to tell JSON from YAML.
 const LOOKED_AT: usize = 1024;
 
 /// The white space of JSON.
 const BLANKS: [char; 4] = [' ', '\t', '\n', '\r'];
 
-/// What a reader keeps of a rendering for the next.
+/// The part that a reader keeps of a rendering for the next.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Keep {
-    /// What texts are like, and their keys.
+    /// The forms of texts, and their keys.
     Forms,
     /// Nothing: values of Secrets stand in it.
     Nothing,

@@ -67,7 +67,7 @@ impl<'a> Load<'a> {
     }
 }
 
-/// What of a region has all its values replaced.
+/// The part of a region that has all its values replaced.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Part {
     /// All of it.
@@ -79,7 +79,7 @@ pub enum Part {
 /// All Secrets of a region, or of a part, whose values could be told, where every one of them is replaced.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Replaced {
-    /// What it is of.
+    /// The part that they are of.
     pub part: Part,
     /// The Secrets, and the SHA-256 of their published files, sorted.
     pub secrets: Vec<(ObjectKey, String)>,
@@ -376,8 +376,8 @@ struct OfSource<'a> {
 
 /// Bounds those that together would leave too few claimants at a place, which has `of`.
 ///
-/// A source that leaves enough of its own waits for no other. Of the rest those go first that lose less, as long as enough is
-/// left of the whole: one who takes much away holds himself, and none of those who take little.
+/// A source that leaves enough of its own waits for no other. Of the rest those go first that lose less, as long as enough
+/// is left of the whole: one who takes much away holds himself, and none of those who take little.
 fn emptying<'a>(
     all: impl Iterator<Item = &'a Account>,
     within: impl Iterator<Item = &'a Account>,

@@ -64,7 +64,7 @@ impl<'a> Terms<'a> {
         self.allowances.replaces_unsigned(&self.to) || self.allowances.removes_foreign(&self.to) || self.reseals()
     }
 
-    /// Whether something about the region's cluster may hold it.
+    /// Returns true if something about the region's cluster may hold it.
     pub(super) fn are_held(&self) -> bool {
         let cluster = self.world.cluster(&self.to.region.name);
         cluster.is_some_and(|it| it.waits.is_some() || !it.holds.is_empty() || !it.twins.is_empty())

@@ -4,8 +4,8 @@
 //! every object has its old name, or a reference names another object, and the values are another place's. One Secret whose
 //! value stays is enough to tell a rotation from it.
 //!
-//! What tenants with sources of their own bring tells nothing of the rest, which is weighed by itself first. The region as a
-//! whole is weighed for those of which that decides nothing: many small ones that are exchanged at once.
+//! Objects that tenants with sources of their own bring tell nothing of the rest, which is weighed by itself first. The
+//! region as a whole is weighed for those of which that decides nothing: many small ones that are exchanged at once.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
@@ -31,12 +31,12 @@ const MANY: usize = 10;
 /// A published Secret, and what its values say.
 struct Told<'a> {
     object: &'a ManifestObject,
-    /// Whether it is of those that belong to no tenant with a source of his own.
+    /// True if it is of those that belong to no tenant with a source of his own.
     is_common: bool,
     says: Says<'a>,
 }
 
-/// What the values of a Secret say.
+/// The word of a Secret about values.
 enum Says<'a> {
     /// One of them was read, and stays.
     Stay,
@@ -81,8 +81,8 @@ pub(super) fn replaced(input: &Input<'_>, pack: &Pack, rulings: &[Ruling<'_>], c
     parts
 }
 
-/// Whether all these Secrets have their values replaced, and are too many for one who rotates what he has. The namespaces of
-/// claimants that do not count tell nothing.
+/// Returns true if all these Secrets have their values replaced, and are too many for one who rotates what he has. The
+/// namespaces of claimants that do not count tell nothing.
 fn is_whole<'a>(all: impl Iterator<Item = &'a Told<'a>>, counts: impl Fn(&Claimant) -> bool) -> bool {
     let (mut secrets, mut namespaces): (usize, BTreeSet<&Namespace>) = (0, BTreeSet::new());
     for told in all {
@@ -138,15 +138,15 @@ fn told<'a>(
     secrets.map(|object| Told { object, is_common: is_common(fleet, object), says: says(object) }).collect()
 }
 
-/// Returns true for a Secret that is not a tenant's who has a source of his own: neither does he write it, nor does he alone need
-/// it.
+/// Returns true for a Secret that is not a tenant's who has a source of his own: neither does he write it, nor does he alone
+/// need it.
 fn is_common(fleet: &Fleet, object: &ManifestObject) -> bool {
     let is_written = object.read_key().and_then(|key| key.namespace).is_some_and(|it| fleet.own_source(&it).is_some());
     !is_written && object.needed_by.iter().any(|by| fleet.share_of(&by.by, &object.key.kind).is_none())
 }
 
-/// Returns true if a Secret that is carried over, because a claim is broken by something else, was read, and has a value that
-/// is published.
+/// Returns true if a Secret that is carried over, because a claim is broken by something else, was read, and has a value
+/// that is published.
 fn is_read(input: &Input<'_>, rulings: &[Ruling<'_>], key: &ObjectKey) -> bool {
     let broken = rulings.iter().filter(|ruling| ruling.verdict == Verdict::Broken);
     let mut members = broken.flat_map(|ruling| ruling.case.published_members()).filter(|member| member.lands == *key);

@@ -8,14 +8,14 @@ const OPEN: &str = "<＜﹤〈《⟨⟪〈❬❮❰«»‹›„“”‟‚‘�
 /// Ends it.
 const CLOSE: &str = ">＞﹥〉》⟩⟫〉❭❯❱«»‹›„“”‟‚‘’‛」』｣﹂﹄〝〞〟＂＇❝❞❛❜❟❠";
 
-/// What a text is quoted with in code.
+/// The marks that a text is quoted with in code.
 const QUOTES: [char; 3] = ['"', '\'', '`'];
 
-/// What ends a value in a line.
+/// The marks that end a value in a line.
 const ENDS: [char; 8] = [' ', '"', '\'', '\\', ',', '}', ';', '\n'];
 
-/// Returns true if a text is a placeholder, and nothing beside it: `<your-key>`, `„<token>“`, `«token»`. What is in the marks
-/// must read as words, and not as something random.
+/// Returns true if a text is a placeholder, and nothing beside it: `<your-key>`, `„<token>“`, `«token»`. What is in the
+/// marks must read as words, and not as something random.
 pub fn is_placeholder(text: &str) -> bool {
     let text = text.trim();
     let behind = text.trim_start_matches(|c| OPEN.contains(c) || QUOTES.contains(&c));

@@ -1,4 +1,4 @@
-//! What a tenant with a source of his own does decides nothing about the values of others.
+//! Tests that a tenant with a source of his own decides nothing about the values of others.
 
 use alloc::collections::BTreeSet;
 use alloc::string::String;
@@ -13,7 +13,7 @@ use crate::finding::Code;
 use crate::layout::manifest::{ObjectState, Reason};
 use crate::region::published::Published;
 
-/// What is held of the values in the namespaces of the platform, each with what lets it through.
+/// Gives what is held of the values in the namespaces of the platform, each with what lets it through.
 fn held(before: &Scene, after: &Scene) -> BTreeSet<String> {
     let desk = Desk::new(before);
     let region = desk.fleet.regions.values().next().unwrap();

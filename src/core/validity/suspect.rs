@@ -49,7 +49,8 @@ fn suspect(name: &str, value: &SecretBytes) -> Option<Fault> {
     None
 }
 
-/// Whether a value has words that stand for one, is such words in brackets, or is a variable that nobody has filled in.
+/// Returns true if a value has words that stand for one, is such words in brackets, or is a variable that nobody has filled
+/// in.
 fn is_placeholder(bytes: &[u8]) -> bool {
     let has = |word: &[u8]| bytes.windows(word.len()).any(|window| window == word);
     let trimmed = bytes.trim_ascii();

@@ -86,7 +86,7 @@ pub struct ClusterFacts {
     pub argocd: ArgoRegistration,
     /// Why the region stays as it is published.
     pub holds: Vec<Finding>,
-    /// What makes it one cluster with other regions.
+    /// The marks that make it one cluster with other regions.
     pub twins: Vec<Twin>,
     /// Says why the region waits for its cluster; none where it does not.
     pub waits: Option<Finding>,
@@ -533,7 +533,8 @@ fn contradictions(region: &RegionConfig, cluster: &ClusterFacts) -> Vec<Finding>
     holds
 }
 
-/// What no two clusters share, of each active region. `management` is the UID of the management cluster, as its source has it.
+/// Marks that no two clusters share, of each active region. `management` is the UID of the management cluster, as its source
+/// has it.
 fn marks<'c>(
     fleet: &Fleet,
     management: Option<&str>,

@@ -11,7 +11,7 @@ use crate::name::Region;
 /// Something of a cluster that no other has.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Mark {
-    /// What is the same where two regions have it.
+    /// The thing that is the same where two regions have it.
     pub(super) what: &'static str,
     pub(super) text: String,
 }
@@ -25,11 +25,11 @@ pub struct Twin {
     pub uid: Option<String>,
     /// The regions that have it, this one among them.
     pub regions: BTreeSet<Region>,
-    /// What is said of this region.
+    /// The finding about this region.
     pub finding: Finding,
 }
 
-/// What regions have in common, each with every mark.
+/// Finds what regions have in common, each with every mark.
 pub(super) fn twins(marks: Vec<(&Region, Mark)>) -> Vec<(Region, Twin)> {
     const SHOWN: usize = 5;
     let mut by_mark: BTreeMap<Mark, BTreeSet<&Region>> = BTreeMap::new();

@@ -143,7 +143,7 @@ pub enum Broken {
     NoRoom {
         /// The bytes that there are.
         bytes: usize,
-        /// Whether they are its part of `limits.memory`. Otherwise they are all that the run may take.
+        /// True if they are its part of `limits.memory`. Otherwise they are all that the run may take.
         is_part: bool,
     },
     /// It does not accept the credentials.

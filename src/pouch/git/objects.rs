@@ -78,7 +78,7 @@ pub enum ObjectsError {
         /// The branches that exist, by short names, and the tags, by full ones.
         known: Vec<String>,
     },
-    /// What has this name is a folder or a file, or a tag of one.
+    /// The thing of this name is a folder or a file, or a tag of one.
     #[error("{0} does not lead to a commit")]
     NoCommit(String),
     /// A name stands for different commits.
@@ -131,7 +131,7 @@ fn told(readings: &[(String, Id)]) -> String {
     readings.iter().map(told).collect::<Vec<_>>().join(", ")
 }
 
-/// What to do about a name that does not lead to a commit.
+/// Says what to do about a name that does not lead to a commit.
 pub const NO_COMMIT: &str = "Name a branch, a commit, or a tag of a commit. This name is that of a folder or a file.";
 
 /// How many branches and tags a message names.
@@ -183,7 +183,8 @@ pub const MOST_ENTRIES: usize = 1_000_000;
 /// The largest folder that is read, as git keeps it, in bytes: a million files with short names take less.
 const MOST_OF_FOLDER: usize = 48 << 20;
 
-/// Follows a path, which is not empty, from a folder on; `entry` finds a name in a folder. Links on the way are not followed.
+/// Follows a path, which is not empty, from a folder on; `entry` finds a name in a folder. Links on the way are not
+/// followed.
 ///
 /// # Errors
 /// Where there is nothing at the path, or a folder on the way cannot be read.

@@ -142,7 +142,7 @@ pub enum GitError {
     /// The repository has ids of another kind than all that is read and written here.
     #[error("the repository has SHA-256 object ids, which pouch neither reads nor writes")]
     Sha256,
-    /// What was fetched is a folder or a file, or a tag of one. It has the name that was asked for.
+    /// A folder or a file was fetched, or a tag of one: it has the name that was asked for.
     #[error("{0} does not lead to a commit")]
     NoCommit(String),
     /// It took too long, and was ended.

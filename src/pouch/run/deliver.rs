@@ -30,7 +30,7 @@ use crate::cluster::{Broken, Cluster, Created, Got, core_resource};
 use crate::error::Failure;
 use crate::session::Session;
 
-/// What is done with an object, as [`Run::broken`] says it.
+/// The deed that is done with an object, as [`Run::broken`] says it.
 const WRITTEN: &str = "written to";
 const DELETED: &str = "deleted on";
 

@@ -285,7 +285,7 @@ fn work(run: &Run<'_>, survey: &Survey, published: &dyn Look, shelf: Option<&dyn
     Ok(report)
 }
 
-/// What stands in a region's folders: of a bundle its manifest alone.
+/// Gives what stands in a region's folders: of a bundle its manifest alone.
 fn standing_bundle(run: &Run<'_>, published: &dyn Look, region: &RegionConfig) -> Result<Published, Failure> {
     let to = Destination { fleet: run.fleet, region };
     let (files, odd) = match published.manifest(to.directory().as_str())? {

@@ -27,8 +27,8 @@ pub enum Belongs {
     ByName,
     /// It names the Cluster, and controllers make it: the template that it names may be gone.
     Made,
-    /// It names the Cluster, and is one machine. Controllers make and delete them all the time, so those of a live cluster are
-    /// not listed; what they name, their templates do.
+    /// It names the Cluster, and is one machine. Controllers make and delete them all the time, so those of a live cluster
+    /// are not listed; what they name, their templates do.
     Machine,
 }
 
@@ -58,7 +58,7 @@ pub struct Makes {
     pub machines: Vec<Referred>,
     /// The names of failure domains.
     pub domains: Vec<Name>,
-    /// What is wrong with it.
+    /// Its faults.
     pub faults: Vec<Fault>,
 }
 
@@ -150,7 +150,7 @@ pub fn makers() -> &'static [Maker] {
     &MAKERS
 }
 
-/// What is known of a kind whose objects make machines.
+/// Gives what is known of a kind whose objects make machines.
 pub fn maker(kind: &GroupKind) -> Option<&'static Maker> {
     MAKERS.iter().find(|maker| kind.is(maker.group, maker.kind))
 }
@@ -160,7 +160,7 @@ pub fn machines() -> impl Iterator<Item = &'static ClusterKind> {
     kinds().flat_map(|known| known.machines.iter().chain(known.domains))
 }
 
-/// What is known of a kind among the machines of a cluster's kind, or among their templates; true for a template.
+/// Gives what is known of a kind among the machines of a cluster's kind, or among their templates; true for a template.
 pub fn machine_of(known: &ClusterKind, kind: &GroupKind) -> Option<(&'static ClusterKind, bool)> {
     let is_template = |machine: &ClusterKind| {
         kind.group == machine.group && kind.kind.as_str().strip_suffix(TEMPLATE) == Some(machine.kind)
@@ -221,7 +221,7 @@ pub fn makes(maker: &Maker, body: &Node) -> Makes {
     found
 }
 
-/// What is known of a kind of machines, of their templates or of failure domains; true for a template.
+/// Gives what is known of a kind of machines, of their templates or of failure domains; true for a template.
 pub fn of_machines(kind: &GroupKind) -> Option<(&'static ClusterKind, bool)> {
     if kind.group != GROUP {
         return None;
@@ -230,17 +230,17 @@ pub fn of_machines(kind: &GroupKind) -> Option<(&'static ClusterKind, bool)> {
     kinds().find_map(|known| machine_of(known, kind)).or(domains)
 }
 
-/// Whether a kind is one of failure domains, which have no namespace.
+/// Returns true if a kind is one of failure domains, which have no namespace.
 pub fn is_domain(known: &ClusterKind) -> bool {
     kinds().filter_map(|kind| kind.domains).any(|domain| domain.kind == known.kind)
 }
 
-/// Whether objects of a kind say which identities the machines of Clusters name.
+/// Returns true if objects of a kind say which identities the machines of Clusters name.
 pub fn is_of_machines(kind: &GroupKind) -> bool {
     kind.group.as_str().ends_with(CLUSTERS) && (maker(kind).is_some() || of_machines(kind).is_some())
 }
 
-/// Whether a field of `spec` says something of what a Cluster names: of a Cluster, a ClusterClass, a template, an
+/// Returns true if a field of `spec` says something of what a Cluster names: of a Cluster, a ClusterClass, a template, an
 /// object behind one, or of what makes its machines.
 pub fn is_read_of_spec(field: &str) -> bool {
     const OF_CLUSTERS: [&str; 8] = [

@@ -24,7 +24,7 @@ pub(super) struct Behind<'a> {
     /// What objects and templates name, by key, and by the namespace of the Clusters that use them.
     named: BTreeMap<(ObjectKey, Namespace), Result<Vec<Named>, Vec<Fault>>>,
     classes: BTreeMap<ObjectKey, Result<Vec<Templated>, Vec<Fault>>>,
-    /// What makes the machines of Clusters.
+    /// The objects that make the machines of Clusters.
     pub(super) makers: Option<Makers<'a>>,
 }
 

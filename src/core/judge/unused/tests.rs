@@ -1,4 +1,4 @@
-//! What is said of identities that nothing names, or machines alone.
+//! Findings about identities that nothing names, or machines alone.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -20,7 +20,7 @@ const CREDENTIAL: &str = "{apiVersion: k0rdent.mirantis.com/v1beta1, kind: Crede
 const MACHINES: &str = "{apiVersion: infrastructure.cluster.x-k8s.io/v1beta1, kind: VSphereMachineTemplate, metadata: {name: cp, \
     namespace: team-a}, spec: {template: {spec: {identityRef: {kind: VSphereClusterIdentity, name: vc2}}}}}";
 
-/// What is told of some documents in a folder.
+/// The findings about some documents in a folder.
 fn said(config: &Value, documents: &[&str]) -> Vec<String> {
     let fleet = case::fleet(config);
     let source = fleet.sources[0].name.clone();

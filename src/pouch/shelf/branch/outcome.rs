@@ -235,13 +235,13 @@ impl Push<'_> {
     }
 }
 
-/// Whether nothing was sent because the server cannot move several references at once.
+/// Returns true if nothing was sent because the server cannot move several references at once.
 fn is_aside(answer: &Answer, git: &Git) -> bool {
     git.words(answer).own().any(|line| line.contains("does not support --atomic"))
 }
 
-/// Whether nothing was sent because the repository with the commits is not there any more. Git says only that, before it
-/// asks any server; a part of it that runs later never speaks alone.
+/// Returns true if nothing was sent because the repository with the commits is not there any more. Git says only that,
+/// before it asks any server; a part of it that runs later never speaks alone.
 fn is_gone(answer: &Answer, git: &Git, folder: &Path) -> bool {
     let words = git.words(answer);
     let said: Vec<&str> = words.own().collect();

@@ -142,8 +142,8 @@ impl Vault {
         self.files.is_empty()
     }
 
-    /// Says whether a source that may provide other objects shares an identity with this one. Then nothing is opened that names
-    /// no namespace: it could be moved there as it is, and would be another's.
+    /// Says whether a source that may provide other objects shares an identity with this one. Then nothing is opened that
+    /// names no namespace: it could be moved there as it is, and would be another's.
     pub fn binds_by_namespace(&mut self, is_shared: bool) {
         self.is_shared = is_shared;
     }
@@ -160,8 +160,8 @@ impl Vault {
         keys.into_iter().map(answer).collect()
     }
 
-    /// Drops the texts that can be read again, but those of files in doubt: the author of a copy could else stop the original
-    /// by changing the copy all the time.
+    /// Drops the texts that can be read again, but those of files in doubt: the author of a copy could else stop the
+    /// original by changing the copy all the time.
     pub fn put_aside(&mut self, is_in_doubt: impl Fn(usize) -> bool) {
         for (_, file) in self.files.iter_mut().enumerate().filter(|(number, _)| !is_in_doubt(*number)) {
             file.parts.iter_mut().for_each(|part| self.texts.put_aside(part));
@@ -409,7 +409,7 @@ fn without_sealed_notes(opened: Node, sealed: &Node) -> Node {
     }
 }
 
-/// Why an object is not opened that got its namespace from a source which shares an identity.
+/// Says why an object is not opened that got its namespace from a source which shares an identity.
 fn unbound() -> Reason {
     let why = "it names no namespace, so its MAC binds it to none, and another source has an identity that opens it";
     Reason::new(why, "Give each source an identity of its own; or write metadata.namespace, and seal it again.")

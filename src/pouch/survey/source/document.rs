@@ -293,8 +293,8 @@ impl Text<'_> {
         sealed::append(&mut reading.sealed, file);
     }
 
-    /// Notes the place of a misplaced field of an object, which begins in a line, or else of a blank that is no space; `text`
-    /// is what that stands in.
+    /// Notes the place of a misplaced field of an object, which begins in a line, or else of a blank that is no space;
+    /// `text` is what that stands in.
     fn locate(&self, node: &Node, line: u32, (text, first_line): (&str, u32), reading: &mut Reading) {
         let (kind, scopes) = (kind_of(node), Scopes::new());
         let misplaced = misplaced(node, &kind, &scopes);
@@ -347,8 +347,8 @@ impl Text<'_> {
 
     /// Sorts a document into objects, skipped documents and findings.
     ///
-    /// `text` is the document's, and the line where that starts: items of a `List` have lines of their own. How it is written
-    /// is said of one that can be read again as it stands.
+    /// `text` is the document's, and the line where that starts: items of a `List` have lines of their own. How it is
+    /// written is said of one that can be read again as it stands.
     pub(super) fn take(
         &self,
         node: Node,
@@ -462,7 +462,7 @@ struct Head<'a> {
     kind: &'a str,
 }
 
-/// Whether a document says which object it is.
+/// Returns true if a document says which object it is.
 fn has_name(node: &Node) -> bool {
     Head::of(node).is_ok() && node.str_at(&["metadata", "name"]).is_some()
 }

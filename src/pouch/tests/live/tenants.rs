@@ -110,7 +110,7 @@ fn clusters_are_read_side_by_side() {
     assert_eq!((teams.len(), alone.load(Ordering::SeqCst)), (3, 0), "{said}");
 }
 
-/// Who writes to his own cluster all the time makes others be read a second time, and no more.
+/// A tenant who writes to his own cluster all the time makes others be read a second time, and no more.
 #[test]
 fn a_tenant_s_cluster_that_changes_makes_nothing_be_read_for_ever() {
     let Some(stage) = Stage::new() else { return };

@@ -70,7 +70,7 @@ fn what_may_land_yet_is_unknown_and_never_failed() {
     }
 }
 
-/// What holds the commit is removed before anything is sent: nothing is pushed, and that is no doubt.
+/// The folder with the commit is removed before anything is sent: nothing is pushed, and that is no doubt.
 #[test]
 fn a_push_that_never_began_is_not_in_doubt() {
     let fleet = Fleet::with_credentials(1);

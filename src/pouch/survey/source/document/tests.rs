@@ -73,7 +73,7 @@ fn what_does_not_parse_is_reported_where_it_stands_and_not_quoted() {
     assert_eq!(summary(&parse(Form::Yaml, pointer)), "refused-file f:1:1\nincomplete\n");
 }
 
-/// What is found in a text, with its place; and the place that is noted for a fault of an object in it.
+/// The finding in a text, with its place; and the place that is noted for a fault of an object in it.
 fn told(text: &str) -> String {
     let reading = parse(Form::Yaml, text.as_bytes());
     let found = reading.findings.iter().map(|finding| {

@@ -1,4 +1,4 @@
-//! What `pouch deliver` says, against an API of our own: it keeps what it is sent, and refuses what it is told to.
+//! Words of `pouch deliver`, against an API of our own: it keeps what it is sent, and refuses what it is told to.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -21,7 +21,7 @@ use crate::support::origin::Origin;
 struct Api {
     /// By path.
     objects: Mutex<BTreeMap<String, Value>>,
-    /// Which requests are answered by which status: by method and a part of the path.
+    /// The status by which requests are answered: by method and a part of the path.
     refused: Mutex<Vec<(&'static str, &'static str, u16)>>,
     written: AtomicU64,
 }
@@ -138,7 +138,7 @@ impl Region {
         ran
     }
 
-    /// What the inventory names as the commit.
+    /// The text that the inventory names as the commit.
     fn revision(&self) -> Value {
         self.api.objects().get(INVENTORY).map(|inventory| inventory["data"]["revision"].clone()).unwrap_or_default()
     }

@@ -31,7 +31,7 @@ use crate::finding::{Code, Finding};
 use crate::k0rdent::root::Root;
 use crate::listing::counted;
 use crate::name::step::{Step, behind_claimant, shown};
-use crate::name::{Claimant, GroupKind, Name, Namespace, ObjectKey};
+use crate::name::{Claimant, Name, ObjectKey};
 use crate::node::Key;
 use crate::object::Object;
 use crate::snapshot::{Elsewhere, Lookup};
@@ -401,13 +401,6 @@ fn look_up<'a>(world: &World<'a>, claim: &Claim, closure: &mut Closure, member: 
                         Grant::least(&claim.by, claim.region(), &at.key)
                     ));
                 }
-                if let Some((identity, namespace)) = of_controllers(world, closure, member, &at.key) {
-                    hint = hint.help(format!(
-                        "If the controller runs there, say so in `kinds`: `- {{group: {}, kind: {}, controllerNamespace: \
-                         {namespace}}}`.",
-                        identity.group, identity.kind
-                    ));
-                }
                 closure.find(claim, hint);
             }
             if let Some(elsewhere) = world.snapshot.elsewhere(&member.read) {
@@ -448,7 +441,7 @@ fn refers(world: &World<'_>, object: &Object) -> bool {
 
 /// The objects of this name that stand elsewhere than the absent one.
 fn hints<'a>(world: &World<'a>, claim: &Claim, key: &ObjectKey) -> Vec<&'a Object> {
-    let at = |namespace: &Namespace| {
+    let at = |namespace: &crate::name::Namespace| {
         let other = ObjectKey::new(key.kind.clone(), Some(namespace.clone()), key.name.clone());
         (other != *key).then(|| world.snapshot.get(&other)).flatten()
     };
@@ -456,25 +449,11 @@ fn hints<'a>(world: &World<'a>, claim: &Claim, key: &ObjectKey) -> Vec<&'a Objec
         return Vec::new();
     }
     let system = at(&world.fleet.system_namespace);
-    let own = at(claim.by.namespace()).filter(|own| system.is_none_or(|system| system.key != own.key));
-    // Secrets of identities stand where the controllers of their providers are.
-    let controllers = capi::controller_namespaces().map(Namespace::from);
-    let others = controllers.filter(|_| key.kind.is_secret()).filter(|it| it != claim.by.namespace());
-    let others = others.filter(|it| *it != world.fleet.system_namespace);
-    system.into_iter().chain(own).chain(others.filter_map(|namespace| at(&namespace))).collect()
-}
-
-/// The kind of identity whose controller may read a Secret where it stands, if `kinds` could say so, and the namespace.
-fn of_controllers<'c>(
-    world: &World<'_>,
-    closure: &'c Closure,
-    member: &Member,
-    at: &'c ObjectKey,
-) -> Option<(&'c GroupKind, &'c Namespace)> {
-    let identity = &closure.members.get(member.referrer?)?.read.kind;
-    let namespace = at.namespace.as_ref().filter(|it| **it != world.fleet.system_namespace)?;
-    let is_known = capi::controller_namespaces().any(|it| it == namespace.as_str());
-    (is_known && capi::controller_namespace(identity).is_some()).then_some((identity, namespace))
+    let own = at(claim.by.namespace());
+    match (system, own) {
+        (Some(system), Some(own)) if system.key == own.key => [system].into(),
+        (system, own) => system.into_iter().chain(own).collect(),
+    }
 }
 
 /// A member that was reached, its place among all, and its object.

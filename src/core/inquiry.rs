@@ -220,15 +220,6 @@ pub fn select_namespaces<'a>(mut documents: impl Iterator<Item = &'a Node>) -> b
     })
 }
 
-/// The namespaces in which controllers read the Secrets that identities name without one: as the configuration says, and for
-/// Clusters without Credential those of clusterctl.
-pub fn namespaces_of_controllers(fleet: &Fleet) -> impl Iterator<Item = Namespace> {
-    let kinds = capi::all().map(|rules| GroupKind::new(rules.group, rules.kind));
-    let kinds = kinds.filter(|kind| fleet.names_clusters() && !fleet.controllers.contains_key(kind));
-    let by_default = kinds.filter_map(|kind| capi::controller_namespace(&kind)).map(Namespace::from);
-    fleet.controllers.values().cloned().chain(by_default)
-}
-
 /// The API groups whose kinds closures may ask for, besides the core group.
 pub fn groups(fleet: &Fleet) -> BTreeSet<&str> {
     let inventories = fleet.regions.values().flat_map(|region| {

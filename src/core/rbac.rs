@@ -170,7 +170,6 @@ fn namespace_rules(terms: &Basis<'_>, named: Vec<Namespace>) -> BTreeMap<Namespa
     if secrets == Secrets::Namespaces && source.provides.cluster_scoped {
         // References without a namespace of their own lead to the system namespace.
         namespaces.insert(fleet.system_namespace.clone());
-        namespaces.extend(controllers(fleet, source));
     }
     let reached = reached(terms);
     for namespace in namespaces {
@@ -187,12 +186,6 @@ fn namespace_rules(terms: &Basis<'_>, named: Vec<Namespace>) -> BTreeMap<Namespa
     }
     places.retain(|_, rules| !rules.is_empty());
     places
-}
-
-/// The namespaces in which controllers read Secrets, beside the system namespace.
-fn controllers(fleet: &Fleet, source: &Source) -> impl Iterator<Item = Namespace> {
-    let by_default = inquiry::namespaces_of_controllers(fleet);
-    by_default.filter(|it| source.provides.has_namespace(it, &fleet.system_namespace))
 }
 
 /// The rules for a kind that is listed. Of kinds that are published only metadata is: those that a ResourceSyncRule may take

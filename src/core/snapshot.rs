@@ -8,7 +8,6 @@
 mod asked;
 mod astray;
 mod at_home;
-mod controller;
 mod copies;
 mod definitions;
 mod described;

@@ -2,8 +2,6 @@
 //!
 //! Each provider's file fills in rows of these; [`cluster`](super::cluster) reads by them.
 
-use alloc::vec::Vec;
-
 use super::rules::{GROUP, Path};
 use crate::name::GroupKind;
 
@@ -157,15 +155,6 @@ impl ClusterKind {
     /// A control plane kind.
     pub(super) const fn control_plane(kind: &'static str, plural: &'static str, names: &'static [Naming]) -> Self {
         Self { group: CONTROL_PLANES, ..Self::infrastructure(kind, plural, names) }
-    }
-
-    /// The kinds of identities that its objects may name.
-    pub fn identities(&self) -> Vec<GroupKind> {
-        let choices = self.names.iter().flat_map(|naming| match &naming.choices {
-            Choices::One(choice) => core::slice::from_ref(choice),
-            Choices::By { of, .. } => of,
-        });
-        choices.filter(|choice| choice.group == GROUP).map(|choice| GroupKind::new(choice.group, choice.kind)).collect()
     }
 
     /// Whether this is a kind.

@@ -37,9 +37,6 @@ pub static IDENTITY: KindRules = KindRules {
     }],
 };
 
-/// The namespace in which clusterctl installs the controller.
-pub(super) const CONTROLLER_NAMESPACE: &str = "capv-system";
-
 /// The field that names an identity, or a Secret: of the object's own namespace, or of the controller's where it has none.
 const NAMES: &[Naming] = &[Naming {
     field: &["spec", "identityRef"],

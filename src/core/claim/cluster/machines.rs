@@ -7,7 +7,7 @@ use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
 
 use super::behind::{Behind, Looked, cure};
-use super::makers::{Makers, Making, controller_of, naming};
+use super::makers::{Makers, Making, naming};
 use crate::capi::cluster::{self, Belongs, ClusterSpec, Maker, Referred, Templated};
 use crate::capi::naming::ClusterKind;
 use crate::config::Fleet;
@@ -186,7 +186,7 @@ impl<'a> Behind<'a> {
             selector.as_ref().is_some_and(|selector| selector.matches(label) == Truth::Yes)
         };
         // They have no namespace: a Secret that one names stands in that of the controller.
-        let own = controller_of(self.fleet, domain);
+        let system = self.fleet.system_namespace.clone();
         for zone in self.snapshot.all(&kind) {
             if !counts(self.fleet, &zone.origin.source, looked.cluster)
                 || !(names.contains(&zone.key.name) || is_selected(zone))
@@ -195,7 +195,7 @@ impl<'a> Behind<'a> {
             }
             looked.faults(&zone.faults, zone);
             if !zone.is_mistyped() {
-                self.take_from(looked, domain, zone, false, &own);
+                self.take_from(looked, domain, zone, false, &system);
             }
         }
     }

@@ -4,7 +4,6 @@ use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
 
 use crate::capi::cluster::{self, Belongs, Maker, Makes};
-use crate::capi::naming::ClusterKind;
 use crate::config::Fleet;
 use crate::name::{GroupKind, Name, Namespace, SourceName};
 use crate::object::Object;
@@ -54,12 +53,6 @@ pub(super) fn naming() -> impl Iterator<Item = &'static Maker> {
     cluster::makers().iter().filter(|maker| maker.belongs != Belongs::ControlPlane)
 }
 
-/// The namespace in which the controller reads the Secrets that failure domains of a kind name.
-pub(super) fn controller_of(fleet: &Fleet, domain: &ClusterKind) -> Namespace {
-    let said = domain.identities().into_iter().find_map(|kind| fleet.controllers.get(&kind));
-    said.unwrap_or(&fleet.system_namespace).clone()
-}
-
 /// The identities, Secrets and ConfigMaps that machines and failure domains of any Cluster name, each with the object that
 /// names it; none where some of them cannot be read.
 pub fn named<'a>(fleet: &Fleet, snapshot: &'a Snapshot) -> Option<Vec<(&'a Object, Vec<cluster::Named>)>> {
@@ -69,7 +62,7 @@ pub fn named<'a>(fleet: &Fleet, snapshot: &'a Snapshot) -> Option<Vec<(&'a Objec
     let mut all = Vec::new();
     for object in kinds.iter().flat_map(|kind| snapshot.all(kind)) {
         let (known, is_template) = cluster::of_machines(&object.key.kind)?;
-        let own = object.key.namespace.clone().unwrap_or_else(|| controller_of(fleet, known));
+        let own = object.key.namespace.clone().unwrap_or_else(|| fleet.system_namespace.clone());
         let body = if is_template { cluster::of_made(&object.body).ok()? } else { &object.body };
         if object.is_mistyped() {
             return None;

@@ -93,12 +93,10 @@ fn by_namespace(world: &World<'_>, asker: Asker<'_>, sought: &Sought<'_>) -> Opt
         return Some(Rule::OwnNamespace);
     }
     if *namespace == fleet.system_namespace {
-        let is_identity = |referrer: &ObjectKey| referrer.namespace.is_none() && fleet.publishes(&referrer.kind);
         let kind_may = sought.read.kind.is_secret() || matches!(sought.namer, Namer::Convention(_));
         match sought.namer.referrer() {
             _ if asker.is_handed_out => return Some(Rule::Managed),
-            // A failure domain admits nobody: no field of it says who may use what it names.
-            Some(referrer) if kind_may && is_identity(referrer) => return Some(Rule::ThroughIdentity),
+            Some(referrer) if kind_may && referrer.namespace.is_none() => return Some(Rule::ThroughIdentity),
             _ => {}
         }
     }

@@ -192,7 +192,6 @@ impl Keep for Fleet {
         kind.is_namespace()
             || kind.is(kinds::MULTICLUSTER, "ClusterProfile")
             || kind.is(kinds::REGISTRY, kinds::CLUSTER_FEATURE)
-            || kinds::is_failure_domain(kind)
             || (kind.is(kinds::K0RDENT, "Credential") && namespace == Some(&self.system_namespace))
     }
 

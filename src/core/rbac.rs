@@ -18,7 +18,7 @@ use core::mem;
 
 use self::write::PolicyRule;
 pub use self::write::{RbacManifest, Subject};
-use crate::capi::cluster::{self, CLUSTERS};
+use crate::capi::cluster::CLUSTERS;
 use crate::config::{Companions, Fleet, Source, SourcePlace};
 use crate::inquiry::{self, ListedKind};
 use crate::listing::few;
@@ -208,8 +208,7 @@ fn list_rule(terms: &Basis<'_>, kind: &GroupKind) -> PolicyRule {
         "Cluster" if kind.group == CLUSTERS => {
             "Those that regions take without a Credential say which objects name identities."
         }
-        _ if cluster::maker(kind).is_some() => "They say which machines a Cluster has.",
-        _ if kinds::is_of_clusters(kind) || kinds::is_of_machines(kind) => "They name the identities of Clusters.",
+        _ if kinds::is_of_clusters(kind) => "They name the identities of Clusters.",
         "ResourceSyncRule" => "They say which objects go to the regions that name them.",
         "ClusterFeature" => "ResourceSyncRules choose sources by them.",
         "ManagedResource" => "They say what is made for the namespaces of the regions that name them.",

@@ -606,7 +606,6 @@ pub fn assemble_by(fleet: &Fleet, readings: Vec<Reading>, hands: &dyn Hands) -> 
             }
         }
         let inquiry = inquiry
-            .map(Inquiry::without_machines)
             .map(|inquiry| inquiry.without_claimants(|kind| fleet.lists(kind) && !fleet.takes(&source.name, kind)));
         states.push(State {
             name: source.name.clone(),

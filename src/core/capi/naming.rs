@@ -21,10 +21,6 @@ pub struct ClusterKind {
     pub names: &'static [Naming],
     /// The kind of control plane that names the identity instead, where such an object cannot do without.
     pub leaves_to: Option<&'static str>,
-    /// The kinds of its machines that name an identity of their own; each has templates, too.
-    pub machines: &'static [ClusterKind],
-    /// The cluster-scoped kind of its failure domains, if these name one.
-    pub domains: Option<&'static ClusterKind>,
 }
 
 /// A field in which an object names an identity or a Secret.
@@ -134,22 +130,12 @@ pub(super) const fn entry(name: &'static str) -> EntryName {
 impl ClusterKind {
     /// An infrastructure kind.
     pub(super) const fn infrastructure(kind: &'static str, plural: &'static str, names: &'static [Naming]) -> Self {
-        Self { group: GROUP, kind, plural, names, leaves_to: None, machines: &[], domains: None }
+        Self { group: GROUP, kind, plural, names, leaves_to: None }
     }
 
     /// An infrastructure kind whose control plane names the identity.
     pub(super) const fn left_to(kind: &'static str, plural: &'static str, control_plane: &'static str) -> Self {
         Self { leaves_to: Some(control_plane), ..Self::infrastructure(kind, plural, &[]) }
-    }
-
-    /// The kind, with kinds of machines.
-    pub(super) const fn with_machines(self, machines: &'static [ClusterKind]) -> Self {
-        Self { machines, ..self }
-    }
-
-    /// The kind, with a kind of failure domains.
-    pub(super) const fn with_domains(self, domains: &'static ClusterKind) -> Self {
-        Self { domains: Some(domains), ..self }
     }
 
     /// A control plane kind.

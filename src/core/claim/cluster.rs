@@ -5,8 +5,6 @@
 //! the configuration names. A Cluster that is being deleted still needs its identity, to be deleted with.
 
 mod behind;
-mod machines;
-pub(super) mod makers;
 #[cfg(test)]
 mod tests;
 

@@ -18,7 +18,7 @@ use super::overlap::overlap;
 use super::region::{RegionConfig, check_known};
 use super::repository;
 use super::setting::{Seconds, Show, given, items, one_of, read_as, shown};
-use crate::kinds::{cluster_feature, is_by_configuration, is_managed_resource, is_of_machines, sync_rule};
+use crate::kinds::{cluster_feature, is_by_configuration, is_managed_resource, sync_rule};
 use crate::name::{Group, GroupKind, Kind, Namespace, ObjectKey, Region, SourceName, Variables};
 use crate::yaml::emit::{Tree, TreeMap};
 
@@ -497,10 +497,8 @@ impl SourceFile {
         }
         for (at, objects) in provides.objects.iter().enumerate() {
             // Rules choose among the objects of everybody, so no source provides one by its name.
-            let also: fn(&GroupKind) -> bool = |kind| {
-                let is_chosen = *kind == sync_rule() || is_managed_resource(kind);
-                is_of_machines(kind) || (is_by_configuration(kind) && !is_chosen)
-            };
+            let also: fn(&GroupKind) -> bool =
+                |kind| is_by_configuration(kind) && *kind != sync_rule() && !is_managed_resource(kind);
             let known = KnownKinds { kinds, also };
             placed(&objects.kind, objects.namespace.as_ref(), &known, &path_of_objects.index(at), faults);
         }

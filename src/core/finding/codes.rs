@@ -196,7 +196,6 @@ codes! {
     UnknownField "unknown-field" Notice Warning "A ResourceSyncRule has a field that no release knows, and is followed without it.";
     NoClusterIdentity "no-cluster-identity" Notice Info "The objects behind a Cluster name no identity, so nothing is published for it.";
     SharedIdentity "shared-identity" Notice Info "Credentials of several namespaces name one identity.";
-    UnpublishedMachineIdentity "unpublished-machine-identity" Notice Warning "Machines name an identity, or a Secret, that no Credential names.";
     UnusedIdentity "unused-identity" Notice Info "No Credential names an identity that stands in a file.";
     NameTooLong "name-too-long" Notice Warning "A name is too long for a label that k0rdent makes of it.";
     NullEntry "null-entry" Notice Warning "An entry of a Secret has no value, and is published as an empty one.";

@@ -139,10 +139,7 @@ impl<'d> Known<'d> {
     fn of_metadata(&self) -> Option<Misplaced<'d>> {
         let metadata = self.document.get("metadata")?;
         // Objects that are asked for by name are used whatever labels they have.
-        let is_by_name = || {
-            let is_of_machines = kinds::is_of_machines(self.kind);
-            !kinds::is_listed(self.kind) && !kinds::is_by_configuration(self.kind) && !is_of_machines
-        };
+        let is_by_name = || !kinds::is_listed(self.kind) && !kinds::is_by_configuration(self.kind);
         let is_stray = |key: &str| {
             let is_astray = || self.is_astray() && nearest(key, WRITTEN) == Some(NAMESPACE);
             !OF_METADATA.contains(&key) && !is_astray() && (!is_by_name() || self.is_meant(key))
@@ -236,10 +233,10 @@ impl<'d> Known<'d> {
             return None;
         }
         let template = ["spec", "template"];
-        let of_template = || cluster::of_template(self.kind).map(|known| (known, true));
-        let of_clusters = cluster::known(self.kind).map(|known| (known, false)).or_else(of_template);
-        let (known, is_template) = of_clusters.or_else(|| cluster::of_machines(self.kind))?;
-        let whole: &[&'static str] = if is_template { &template } else { &[] };
+        let (known, whole): (_, &[&'static str]) = match cluster::known(self.kind) {
+            Some(known) => (known, &[]),
+            None => (cluster::of_template(self.kind)?, &template),
+        };
         for naming in known.names {
             let path: Vec<&'static str> = whole.iter().chain(naming.field).copied().collect();
             let name = path

@@ -349,11 +349,7 @@ impl Meant {
         let name = key.name.as_str();
         let named = match &self.name {
             Some(pattern) => pattern.fits(name),
-            None => {
-                let is_of_machines = kinds::is_of_machines(&key.kind);
-                let is_all = is_listed(&key.kind) || kinds::is_by_configuration(&key.kind) || is_of_machines;
-                is_all || self.words.contains(name)
-            }
+            None => is_listed(&key.kind) || kinds::is_by_configuration(&key.kind) || self.words.contains(name),
         };
         let in_place = |namespace: &Namespace| self.namespace.as_ref().is_none_or(|own| own.fits(namespace.as_str()));
         named && self.kind.as_ref().is_none_or(|own| *own == key.kind) && key.namespace.as_ref().is_none_or(in_place)

@@ -345,7 +345,6 @@ fn stamp(object: &Node, resource: &Resource) -> Result<Stamp, Garbled> {
 /// <https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/#status-subresource>
 fn generation(object: &Node, resource: &Resource) -> Option<String> {
     let by_generation = ["Credential", "ClusterDeployment"].iter().any(|kind| resource.kind.is(k0rdent::GROUP, kind))
-        || kinds::is_of_machines(&resource.kind)
         || (kinds::is_by_configuration(&resource.kind) && !kinds::is_of_sync_rules(&resource.kind));
     let Some(Node::Int(generation)) = object.at(&["metadata", "generation"]).filter(|_| by_generation) else {
         return None;

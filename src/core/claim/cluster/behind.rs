@@ -7,7 +7,6 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::super::{NamedBy, Start};
-use super::makers::Makers;
 use crate::capi::cluster::{self, ClusterSpec, Named, Referred, Templated};
 use crate::capi::naming::ClusterKind;
 use crate::config::{Fleet, Grant, Granted, grants_for};
@@ -19,13 +18,11 @@ use crate::snapshot::{Lookup, Snapshot};
 
 /// What is known of the objects behind Clusters.
 pub(super) struct Behind<'a> {
-    pub(super) fleet: &'a Fleet,
-    pub(super) snapshot: &'a Snapshot,
+    fleet: &'a Fleet,
+    snapshot: &'a Snapshot,
     /// What objects and templates name, by key, and by the namespace of the Clusters that use them.
     named: BTreeMap<(ObjectKey, Namespace), Result<Vec<Named>, Vec<Fault>>>,
     classes: BTreeMap<ObjectKey, Result<Vec<Templated>, Vec<Fault>>>,
-    /// The objects that make the machines of Clusters.
-    pub(super) makers: Option<Makers<'a>>,
 }
 
 /// One Cluster that is looked at.
@@ -44,7 +41,7 @@ pub(super) struct Looked<'a> {
 
 impl<'a> Behind<'a> {
     pub(super) fn new(fleet: &'a Fleet, snapshot: &'a Snapshot) -> Self {
-        Self { fleet, snapshot, named: BTreeMap::new(), classes: BTreeMap::new(), makers: None }
+        Self { fleet, snapshot, named: BTreeMap::new(), classes: BTreeMap::new() }
     }
 
     /// Looks at everything behind a Cluster.
@@ -62,9 +59,6 @@ impl<'a> Behind<'a> {
             let key = ObjectKey::new(referred.kind.clone(), namespace, referred.name.clone());
             if let Some(object) = self.look_up(looked, &key, &format!("spec.{}", referred.field)) {
                 self.take(looked, known, object, false);
-                if referred.field == cluster::INFRASTRUCTURE {
-                    self.of_machines(looked, known, &object.body, spec);
-                }
             }
         }
         let infrastructure = spec.refers_to.iter().find(|to| to.field == cluster::INFRASTRUCTURE);
@@ -84,7 +78,7 @@ impl<'a> Behind<'a> {
                 let namespace = namespace.clone().unwrap_or_else(|| looked.by.namespace().clone());
                 let key = ObjectKey::new(cluster::class_kind(), Some(namespace), name.clone());
                 if self.may_read(looked, &key) {
-                    self.of_class(looked, &key, spec);
+                    self.of_class(looked, &key);
                 }
             }
         }
@@ -113,7 +107,7 @@ impl<'a> Behind<'a> {
     }
 
     /// An object that another one names in a field.
-    pub(super) fn look_up(&self, looked: &mut Looked<'_>, key: &ObjectKey, field: &str) -> Option<&'a Object> {
+    fn look_up(&self, looked: &mut Looked<'_>, key: &ObjectKey, field: &str) -> Option<&'a Object> {
         let finding = match self.snapshot.look_up(key) {
             Lookup::Found(object) => {
                 let describes = |of: &Object| self.fleet.described_by(&of.origin.source).is_some();
@@ -156,19 +150,7 @@ impl<'a> Behind<'a> {
 
     /// Takes what an object names, or what is made from a template.
     fn take(&mut self, looked: &mut Looked<'_>, known: &ClusterKind, object: &'a Object, is_template: bool) {
-        let own = looked.by.namespace().clone();
-        self.take_from(looked, known, object, is_template, &own);
-    }
-
-    /// Takes the same; where the object says no namespace, `own` counts.
-    pub(super) fn take_from(
-        &mut self,
-        looked: &mut Looked<'_>,
-        known: &ClusterKind,
-        object: &'a Object,
-        is_template: bool,
-        own: &Namespace,
-    ) {
+        let own = looked.by.namespace();
         let named = self.named.entry((object.key.clone(), own.clone())).or_insert_with(|| {
             let body = if is_template { cluster::of_made(&object.body)? } else { &object.body };
             cluster::names(known, body, own)
@@ -190,7 +172,7 @@ impl<'a> Behind<'a> {
     }
 
     /// Takes what the templates of a ClusterClass name, unless a patch may write that.
-    fn of_class(&mut self, looked: &mut Looked<'_>, key: &ObjectKey, spec: &ClusterSpec) {
+    fn of_class(&mut self, looked: &mut Looked<'_>, key: &ObjectKey) {
         let Some(class) = self.look_up(looked, key, "spec.topology") else { return };
         let read = self.classes.entry(key.clone()).or_insert_with(|| cluster::templates(&class.body));
         let templates = match read {
@@ -200,16 +182,12 @@ impl<'a> Behind<'a> {
         let kinds =
             || templates.iter().map(|templated| (&templated.template, cluster::of_template(&templated.template.kind)));
         let infrastructure = kinds().find(|(template, _)| template.field == cluster::OF_INFRASTRUCTURE);
-        let infrastructure = infrastructure.and_then(|(_, known)| known);
-        if let Some(known) = infrastructure {
+        if let Some(known) = infrastructure.and_then(|(_, known)| known) {
             let others: Vec<GroupKind> =
                 kinds().filter_map(|(_, known)| known).map(|known| GroupKind::new(known.group, known.kind)).collect();
             looked.leaves_to(known, others.iter(), &format!("spec.controlPlane of {key}"));
         }
-        for Templated { template, written, .. } in &templates {
-            if template.field == cluster::OF_MACHINES {
-                continue;
-            }
+        for Templated { template, written } in &templates {
             let Some(known) = looked.known(template, cluster::of_template(&template.kind)) else { continue };
             if let Some((patch, field)) = written {
                 let why = format!("patch {patch} of {key} may write {field} of the {}", known.kind);
@@ -222,14 +200,11 @@ impl<'a> Behind<'a> {
                 self.take(looked, known, object, true);
             }
         }
-        if let Some(known) = infrastructure.filter(|known| !known.machines.is_empty()) {
-            self.of_class_machines(looked, class, known, &templates, spec);
-        }
     }
 }
 
 impl Looked<'_> {
-    pub(super) fn faults(&mut self, faults: &[Fault], object: &Object) {
+    fn faults(&mut self, faults: &[Fault], object: &Object) {
         self.findings.extend(findings_of(faults, object));
     }
 
@@ -274,7 +249,7 @@ impl Looked<'_> {
     }
 
     /// The identity cannot be told; `at` is the object that makes it so.
-    pub(super) fn unknown(&mut self, why: &str, at: &Object, help: String) {
+    fn unknown(&mut self, why: &str, at: &Object, help: String) {
         let cluster = &self.cluster.key;
         let finding =
             Finding::new(Code::ClusterIdentityUnknown, format!("which identity {cluster} uses is unknown: {why}"));
@@ -283,7 +258,7 @@ impl Looked<'_> {
 }
 
 /// What helps where the sources do not tell the identity of a Cluster.
-pub(super) fn cure(cluster: &Object) -> String {
+fn cure(cluster: &Object) -> String {
     format!(
         "Read the Cluster from its live cluster, if a ClusterClass made it; or name the identity under `clusters` of the \
          region: `{{name: {}, identityRef: {{apiVersion: …, kind: …, name: …}}}}`.",

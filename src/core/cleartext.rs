@@ -17,7 +17,7 @@ use base64::engine::general_purpose::STANDARD;
 use crate::name::{GroupKind, is_dns_subdomain};
 use crate::node::Node;
 use crate::object::Object;
-use crate::secret::{alternates, begins_with_placeholder, holds_private_key, is_placeholder};
+use crate::secret::{alternates, begins_with_evident, holds_private_key, is_evident};
 
 /// The paths of all strings in `object` that look like secrets; none for Secrets, which are sealed.
 ///
@@ -94,7 +94,7 @@ const LONGEST_LOOK: usize = 1024;
 /// Returns true if a value is the name of a variable, a placeholder, or the begin of what is put together elsewhere.
 fn is_reference(value: &str) -> bool {
     value.is_empty()
-        || is_placeholder(value)
+        || is_evident(value)
         || ["$(", "${", "{", "["].iter().any(|start| value.starts_with(start))
         || value.strip_prefix('$').is_some_and(is_variable)
 }
@@ -145,7 +145,7 @@ fn assigned(text: &str) -> impl Iterator<Item = (&str, &str)> {
         let after = after.get(..after.floor_char_boundary(LONGEST_LOOK)).unwrap_or_default();
         let whole = after.split([' ', '"', '\'', ',', '}', ';', '\n']).next().unwrap_or_default();
         let value = whole.split('\\').next().unwrap_or_default();
-        let is_open = is_reference(value) || is_path(value) || is_path(whole) || begins_with_placeholder(after);
+        let is_open = is_reference(value) || is_path(value) || is_path(whole) || begins_with_evident(after);
         (!is_open).then_some((key, value))
     })
 }
@@ -288,7 +288,7 @@ fn is_secret(key: &str, text: &str) -> bool {
     }
     match meaning(key) {
         Meaning::Secret => true,
-        Meaning::SecretOrItsName => !looks_like_a_name(text) && !looks_like_names(text),
+        Meaning::SecretOrItsName => !looks_like_a_name(text) && !is_of_names(key, text),
         Meaning::Other => is_private_key(text),
     }
 }
@@ -365,11 +365,27 @@ fn looks_like_a_name(text: &str) -> bool {
     is_dns_subdomain(text) && !is_uuid && !text.split(['-', '.']).any(random)
 }
 
+/// Returns true if `text` is what a key may say instead of a secret: a Secret behind its namespace, or of a kubeconfig where its
+/// file is. Credentials may be a user and his password.
+fn is_of_names(key: &str, text: &str) -> bool {
+    let lower = key.to_ascii_lowercase();
+    match () {
+        () if lower.contains("kubeconfig") => looks_like_names(text),
+        () if lower.trim_end_matches('s').ends_with("secret") => {
+            text.split('/').count() == 2
+                && looks_like_names(text)
+                && text.starts_with(|c: char| c.is_ascii_alphanumeric())
+        }
+        () => false,
+    }
+}
+
 /// Returns true if `text` is names with slashes between them: a Secret and its namespace, or where a file is, as
 /// `~/.kube/config`.
 ///
 /// Random text has letters of both cases, as base64, or letters and digits by turns.
 fn looks_like_names(text: &str) -> bool {
+    let is_variable = |name: &str| name.bytes().all(|b| b.is_ascii_uppercase() || b == b'_') && name.len() < 20;
     let is_root = |part: &str| part.is_empty() || part == "~" || part.strip_prefix('$').is_some_and(is_variable);
     let is_name = |part: &str| {
         let name = part.strip_prefix('.').unwrap_or(part).replace('_', "-");

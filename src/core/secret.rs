@@ -18,7 +18,7 @@ use zeroize::{Zeroize as _, Zeroizing};
 
 use crate::name::spelt;
 use crate::node::Key;
-pub use placeholder::{alternates, begins_with_placeholder, is_placeholder};
+pub use placeholder::{alternates, begins_with_evident, is_evident, is_placeholder};
 
 /// Whether the bytes hold the beginning of an age identity or of a reuse key, in either case that bech32
 /// allows: a whole key or a part of one.

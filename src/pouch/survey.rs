@@ -86,6 +86,8 @@ pub struct Survey {
     pub read: Vec<SourceStamp>,
     /// What each cluster source was asked for by name, and the kinds that the cluster serves.
     pub asked: BTreeMap<SourceName, (BTreeSet<ObjectKey>, Vec<Resource>)>,
+    /// The time that is left for each source.
+    time: Vec<Arc<Time>>,
     /// When it was read, in seconds since 1970.
     pub now: i64,
 }
@@ -94,6 +96,11 @@ impl Survey {
     /// What all stages after the survey share.
     pub fn world<'a>(&'a self, fleet: &'a Fleet) -> World<'a> {
         World { fleet, snapshot: &self.snapshot, facts: &self.facts, now: self.now }
+    }
+
+    /// Returns true if something was read too slowly: another run may read it.
+    pub fn is_late(&self) -> bool {
+        self.time.iter().any(|time| time.is_over())
     }
 
     /// Remembers what earlier runs read of sources that this one did not reach, or of which it read nothing.
@@ -226,6 +233,7 @@ fn pause(surveyor: &Surveyor<'_>, look: u32) -> Result<Duration, Failure> {
 fn one_look(surveyor: &Surveyor<'_>, standing: &mut Standing, look: Look) -> Result<Result<Survey, String>, Failure> {
     let Surveyor { session: Session { stop, ui, .. }, fleet, .. } = surveyor;
     let Standing { clusters, openers, time, done } = standing;
+    time.iter().for_each(|time| time.start_over());
     let times = Times::default();
     let mut answering = Sources::default();
     let (mut findings, shared) = shared(fleet, openers);
@@ -239,8 +247,8 @@ fn one_look(surveyor: &Surveyor<'_>, standing: &mut Standing, look: Look) -> Res
         stop.check()?;
         let (Some(source), Some(time)) = (fleet.sources.get(index), time.get(index)) else { continue };
         let ahead = ahead.get_mut(index).and_then(Option::take);
-        let opener = openers.get(&index);
         let means = Means { limits: &fleet.limits.sources, memory: shares.next(), time };
+        let opener = openers.get(&index).map(|opener| (opener, shared.contains(&index)));
         let (found, held) = read_one(surveyor, (index, source), (ahead, opener), (means, time, &key), &mut answering)?;
         shares.took(held);
         looked.insert(index, found);
@@ -277,7 +285,6 @@ fn one_look(surveyor: &Surveyor<'_>, standing: &mut Standing, look: Look) -> Res
     findings.extend(found);
     let in_doubt = snapshot.all_in_doubt();
     for (index, vault) in &mut answering.vaults {
-        vault.binds_by_namespace(shared.contains(index));
         vault.put_aside(|file| in_doubt.contains(&(*index, file)));
     }
     let mut looks = if surveyor.looking == Looking::AtAProposal { look::closed() } else { Looks::default() };
@@ -331,8 +338,20 @@ fn one_look(surveyor: &Surveyor<'_>, standing: &mut Standing, look: Look) -> Res
     let asked = clusters.values_mut().map(|live| (live.name().clone(), live.take_asked()));
     let now = surveyor.session.time_of_run().as_second();
     let asked = asked.collect();
-    let libraries = answering.libraries;
-    Ok(Ok(Survey { snapshot, libraries, facts, facts_findings, findings, sources, unidentified, read, asked, now }))
+    let (libraries, time) = (answering.libraries, time.clone());
+    Ok(Ok(Survey {
+        snapshot,
+        libraries,
+        facts,
+        facts_findings,
+        findings,
+        sources,
+        unidentified,
+        read,
+        asked,
+        time,
+        now,
+    }))
 }
 
 /// The result of a first look at a source.
@@ -375,11 +394,14 @@ fn begin_at(
     }
 }
 
+/// The opener of a source's files; true if a source that may provide other objects shares an identity.
+type Opens<'o> = (&'o Arc<Opener>, bool);
+
 /// Reads files; says how many bytes of memory stay taken.
 fn read_one(
     surveyor: &Surveyor<'_>,
     (index, source): (usize, &Source),
-    (ahead, opener): (Option<Result<Fetched, SourceError>>, Option<&Arc<Opener>>),
+    (ahead, opener): (Option<Result<Fetched, SourceError>>, Option<Opens<'_>>),
     (means, time, key): (Means<'_>, &Arc<Time>, &RunKey),
     answering: &mut Sources,
 ) -> Result<(Looked, usize), Failure> {
@@ -422,16 +444,16 @@ fn set_aside(
     fleet: &Fleet,
     source: &Source,
     reading: &mut source::Reading,
-    opener: Option<&Arc<Opener>>,
+    opener: Option<Opens<'_>>,
     (key, time): (&RunKey, &Arc<Time>),
     (index, vaults): (usize, &mut BTreeMap<usize, Vault>),
 ) -> Vec<SealedDocument> {
     let files = std::mem::take(&mut reading.sealed);
     let seen: Vec<Seen> = match opener {
         None => unopened(fleet, files).collect(),
-        Some(opener) => {
+        Some((opener, is_shared)) => {
             let texts = Texts::new(reading.library.as_ref(), key, time);
-            let (vault, seen) = Vault::new(fleet, &source.name, Arc::clone(opener), (files, texts));
+            let (vault, seen) = Vault::new(fleet, &source.name, (Arc::clone(opener), is_shared), (files, texts));
             if !vault.is_empty() {
                 vaults.insert(index, vault);
             }

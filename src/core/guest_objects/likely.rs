@@ -7,7 +7,7 @@ use crate::name::{GroupKind, is_template};
 use crate::nearest::edits;
 use crate::node::{Key, Node};
 use crate::object::kind_of;
-use crate::secret::is_placeholder;
+use crate::secret::is_evident;
 
 /// What a Secret has.
 pub(super) struct Held {
@@ -58,7 +58,7 @@ fn weigh(value: &Node, held: &mut Held) {
         Node::Text(text) if text.is_empty() => {}
         Node::List(items) if items.is_empty() => {}
         Node::Map(entries) if entries.is_empty() => {}
-        Node::Text(text) if is_variable(text) || is_placeholder(text) => held.is_unfilled = true,
+        Node::Text(text) if is_variable(text) || is_evident(text) => held.is_unfilled = true,
         _ => held.holds = true,
     }
 }

@@ -79,6 +79,11 @@ pub(super) fn documents(text: &str, reader: &mut Reader, keep: Keep) -> Result<V
              line {line} is something else"
         ));
     }
+    // Behind one object the decoder looks at four bytes, and makes nothing of less.
+    let behind = rest.text.trim_start_matches(BLANKS);
+    if objects.len() == 1 && rest.text.len() < 4 && !behind.is_empty() {
+        return Err(String::from("behind an object in JSON, what the template makes ends in something that is none"));
+    }
     let json = objects.into_iter().map(|document| Part { document, is_json: true });
     let yaml = stream::documents(rest.text).map(|Document { text, line, first_line }| {
         let (line, first_line) = (line_in(rest.first_line, line), line_in(rest.first_line, first_line));

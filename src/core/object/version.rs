@@ -27,7 +27,7 @@ pub(super) fn fault(version: &str, kind: &GroupKind, scopes: &Scopes) -> Option<
         (_, true) => format!("apiVersion names version {version}, in which no known release has a {}", kind.kind),
     };
     let help = match known.first() {
-        Some(newest) => format!("Write `apiVersion: {}`.", kind.api_version(&(*newest).into())),
+        Some(newest) => format!("Begin the document with `apiVersion: {}`.", kind.api_version(&(*newest).into())),
         None => String::from("Write the version in which the provider's CustomResourceDefinition has the kind."),
     };
     Some(Fault::new(Code::Mistyped, message, help))

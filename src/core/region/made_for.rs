@@ -19,13 +19,14 @@ use crate::world::twins::Twin;
 pub struct MadeFor(BTreeMap<Region, BTreeSet<String>>);
 
 impl MadeFor {
-    /// Asks what is `published` of the regions that have a UID in common with others, and of no other.
+    /// Asks what is `published` of the regions that have a UID in common with others, and of no other; none where that cannot be
+    /// seen from here.
     ///
     /// # Errors
     /// Those of `published`.
     pub fn ask<E>(
         world: &World<'_>,
-        mut published: impl FnMut(&RegionConfig) -> Result<Published, E>,
+        mut published: impl FnMut(&RegionConfig) -> Result<Option<Published>, E>,
     ) -> Result<Self, E> {
         let mut made_for = BTreeMap::new();
         let is_asked = |region: &&RegionConfig| {
@@ -33,7 +34,7 @@ impl MadeFor {
             cluster.is_some_and(|cluster| cluster.twins.iter().any(|twin| twin.uid.is_some()))
         };
         for region in world.fleet.regions.values().filter(is_asked) {
-            if let Some(uids) = uids(region, &published(region)?) {
+            if let Some(uids) = published(region)?.and_then(|published| uids(region, &published)) {
                 made_for.insert(region.name.clone(), uids);
             }
         }

@@ -533,7 +533,7 @@ fn region(case: &Case) -> String {
     let examine = |fleet: &Fleet, region: &RegionConfig| {
         Published::examine(&fleet.name, &region.directory, standing[&region.name].0.clone(), &keys())
     };
-    desk.made_for = MadeFor::ask(&desk.world(), |region| Ok::<_, ()>(examine(&desk.fleet, region))).unwrap();
+    desk.made_for = MadeFor::ask(&desk.world(), |region| Ok::<_, ()>(Some(examine(&desk.fleet, region)))).unwrap();
     for region in desk.fleet.regions.values() {
         one_region(&desk, region, (&examine(&desk.fleet, region), &standing[&region.name].1), second, &mut out);
     }

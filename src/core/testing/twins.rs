@@ -38,7 +38,7 @@ fn a_cluster_with_the_uid_of_the_management_cluster_holds_its_own_region_alone()
             let files = if folder == "mgmt" { files.clone() } else { Default::default() };
             Published::examine(&desk.fleet.name, &desk.fleet.regions[folder].directory, files, &keys)
         };
-        let made_for = MadeFor::ask(&desk.world(), |region| Ok::<_, ()>(standing(region.name.as_str()))).unwrap();
+        let made_for = MadeFor::ask(&desk.world(), |region| Ok::<_, ()>(Some(standing(region.name.as_str())))).unwrap();
         let is_twin = |region: &str| {
             let plan = plan(region, &sources, &made_for, &standing(region));
             plan.holds.iter().any(|hold| hold.finding.code == Code::ContradictoryTies)

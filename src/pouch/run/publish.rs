@@ -107,7 +107,7 @@ impl Work for Publish<'_> {
 
     fn stamp(&self, report: &Report, survey: &Survey, standing: Option<String>) -> Result<Option<Stamp>, Failure> {
         let read = survey.read.clone();
-        let standing = standing.filter(|_| self.plain);
+        let standing = standing.filter(|_| self.plain && !survey.is_late());
         let told = standing.map(|standing| told_of(self.surveyor, self.run.keys, (report, &read), standing));
         let told = told.transpose()?.flatten();
         Ok(Some(Stamp { told, sources: read, recipients: report.recipients.clone(), ..Stamp::default() }))

@@ -286,13 +286,17 @@ fn work(run: &Run<'_>, survey: &Survey, published: &dyn Look, shelf: Option<&dyn
 }
 
 /// Gives what stands in a region's folders: of a bundle its manifest alone.
-fn standing_bundle(run: &Run<'_>, published: &dyn Look, region: &RegionConfig) -> Result<Published, Failure> {
+/// None of a region that is published somewhere else.
+fn standing_bundle(run: &Run<'_>, published: &dyn Look, region: &RegionConfig) -> Result<Option<Published>, Failure> {
+    if run.target.is_some_and(|target| !target.regions.contains(&region.name)) {
+        return Ok(None);
+    }
     let to = Destination { fleet: run.fleet, region };
     let (files, odd) = match published.manifest(to.directory().as_str())? {
         Some(bytes) => (Files::from([(Layout::of(&to).manifest().to_string(), bytes)]), Odd::default()),
         None => published.read(to.directory())?,
     };
-    Ok(Published::examine(&run.fleet.name, to.directory(), files, run.keys).with(odd))
+    Ok(Some(Published::examine(&run.fleet.name, to.directory(), files, run.keys).with(odd)))
 }
 
 fn is_written(outcome: Outcome) -> bool {
@@ -448,6 +452,7 @@ fn contents(shared: &Shared<'_>, closed: &mut Closed) -> Result<Snapshot, Failur
         }
         run.session.stop.check()?;
         survey.libraries.read(world.fleet, &mut view, &unread);
+        run.session.stop.check()?;
         closed.close_again(&World { snapshot: &view, ..*world });
     }
 }

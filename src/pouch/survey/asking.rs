@@ -99,6 +99,8 @@ pub(super) fn ask(
         }
     }
     sources.libraries.read(fleet, snapshot, &unread);
+    // What was left unread because the run should end is no fault of a source.
+    surveyor.session.stop.check()?;
     Ok(())
 }
 

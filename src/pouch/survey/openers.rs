@@ -56,7 +56,8 @@ pub(super) fn opened_by(session: &Session, fleet: &Fleet, base: &Path) -> Result
 }
 
 /// Finds sources that share an identity and may provide different objects: who writes one of them can put into it what
-/// was sealed for the other, and have it opened. Gives their numbers, too.
+/// was sealed for the other, and have it opened. Gives their numbers too, and those of sources that share an identity and
+/// have another default namespace.
 pub(super) fn shared(fleet: &Fleet, openers: &BTreeMap<usize, Arc<Opener>>) -> (Vec<Finding>, BTreeSet<usize>) {
     let mut opened: BTreeMap<&Recipient, BTreeSet<usize>> = BTreeMap::new();
     for (index, opener) in openers {
@@ -70,11 +71,12 @@ pub(super) fn shared(fleet: &Fleet, openers: &BTreeMap<usize, Arc<Opener>>) -> (
     for (identity, indices) in opened {
         let sources: Vec<&Source> = indices.iter().filter_map(|index| fleet.sources.get(*index)).collect();
         let (Some(first), Some(last)) = (sources.first(), sources.last()) else { continue };
-        if sources.iter().all(|source| same_bounds(first, source)) {
-            continue;
+        let is_same = sources.iter().all(|source| same_bounds(first, source));
+        // What names no namespace would be in another one.
+        if !is_same || sources.iter().any(|source| source.default_namespace != first.default_namespace) {
+            shared.extend(&indices);
         }
-        shared.extend(&indices);
-        if !told.insert(indices) {
+        if is_same || !told.insert(indices) {
             continue;
         }
         let names: Vec<&str> = sources.iter().map(|source| source.name.as_str()).collect();

@@ -1,10 +1,10 @@
 //! Time: how long a run reads one source, on whatever occasion.
 //!
-//! Reading again what was put aside, and starting over because something changed, take of the same time. So a source of
-//! which everything is slow costs its time once.
+//! It passes while any thread is at work on the source, whether one or many are. Reading again what was put aside takes of
+//! the same time; a run that starts over because something changed begins with a new one, except of a source that was late.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use pouch_core::config::{Fleet, Seconds, Source};
@@ -19,10 +19,26 @@ pub const SETTING: &str = "limits.sources.time";
 pub struct Time {
     /// None for a source that all depend on.
     most: Option<Seconds>,
-    /// The nanoseconds that were spent by all threads.
-    spent: AtomicU64,
+    passed: Mutex<Passed>,
     /// True once the run should end.
     stop: Arc<AtomicBool>,
+}
+
+/// The time that passed so far.
+#[derive(Debug, Default)]
+struct Passed {
+    /// Before the present work began.
+    before: Duration,
+    /// The number of pieces of work that are under way, within each other or side by side.
+    at_work: usize,
+    /// When the first of them began.
+    since: Option<Timer>,
+}
+
+impl Passed {
+    fn all(&self) -> Duration {
+        self.before.saturating_add(self.since.map(|since| since.elapsed()).unwrap_or_default())
+    }
 }
 
 impl Time {
@@ -30,9 +46,16 @@ impl Time {
     pub fn of_all(fleet: &Fleet, stop: &Arc<AtomicBool>) -> Vec<Arc<Self>> {
         let of = |source: &Source| {
             let most = source.time(&fleet.limits.sources);
-            Arc::new(Self { most, spent: AtomicU64::default(), stop: Arc::clone(stop) })
+            Arc::new(Self { most, passed: Mutex::default(), stop: Arc::clone(stop) })
         };
         fleet.sources.iter().map(of).collect()
+    }
+
+    /// Begins anew for a source that was in time so far.
+    pub fn start_over(&self) {
+        if !self.is_over() {
+            *self.passed() = Passed::default();
+        }
     }
 
     /// Does a piece of work of which the source decides how long it takes; none once its time is over, or the run should end.
@@ -40,17 +63,21 @@ impl Time {
         if self.stop.load(Ordering::Relaxed) || self.is_over() {
             return None;
         }
-        let timer = Timer::start();
+        let at_work = AtWork::begin(self);
         let done = work();
-        let nanoseconds = u64::try_from(timer.elapsed().as_nanos()).unwrap_or(u64::MAX);
-        self.spent.fetch_add(nanoseconds, Ordering::Relaxed);
+        drop(at_work);
         Some(done)
     }
 
-    /// Returns true if more was spent than there was.
+    /// Returns true if more passed than there was.
     pub fn is_over(&self) -> bool {
-        let spent = Duration::from_nanos(self.spent.load(Ordering::Relaxed));
-        self.most.is_some_and(|most| spent > Duration::from_secs(most.0))
+        let passed = || self.passed().all();
+        self.most.is_some_and(|most| passed() > Duration::from_secs(most.0))
+    }
+
+    fn passed(&self) -> MutexGuard<'_, Passed> {
+        // Nothing under the lock can panic.
+        self.passed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Says that the time is over, as a clause.
@@ -61,6 +88,29 @@ impl Time {
 
     /// The advice for a source that is late.
     pub const HELP: &str = "Let it hold less, or name a part of it with `path` and `files`; or raise `limits.sources.time` for all sources.";
+}
+
+/// A piece of work that is under way.
+struct AtWork<'t>(&'t Time);
+
+impl<'t> AtWork<'t> {
+    fn begin(time: &'t Time) -> Self {
+        let mut passed = time.passed();
+        passed.at_work = passed.at_work.saturating_add(1);
+        passed.since.get_or_insert_with(Timer::start);
+        Self(time)
+    }
+}
+
+impl Drop for AtWork<'_> {
+    fn drop(&mut self) {
+        let mut passed = self.0.passed();
+        passed.at_work = passed.at_work.saturating_sub(1);
+        if passed.at_work == 0 {
+            passed.before = passed.all();
+            passed.since = None;
+        }
+    }
 }
 
 #[cfg(test)]
@@ -88,6 +138,28 @@ mod tests {
         for time in [&*Time::of_seconds(60), &Time::default()] {
             assert_eq!((time.spend(|| 1), time.spend(|| 2), time.is_over()), (Some(1), Some(2), false));
         }
+    }
+
+    /// Threads beside each other, and work within work, take the time that passes and no more.
+    #[test]
+    fn what_is_done_at_once_counts_once() {
+        let time = Time::of_seconds(600);
+        let nap = || std::thread::sleep(Duration::from_millis(40));
+        std::thread::scope(|scope| {
+            for _ in 0..8 {
+                scope.spawn(|| time.spend(|| time.spend(nap)));
+            }
+        });
+        let passed = time.passed().all();
+        assert!(passed >= Duration::from_millis(40) && passed < Duration::from_millis(8 * 40), "{passed:?}");
+        nap();
+        assert_eq!(time.passed().all(), passed, "between pieces of work none passes");
+        time.start_over();
+        assert_eq!(time.passed().all(), Duration::ZERO);
+        let late = Time::of_seconds(0);
+        late.spend(nap);
+        late.start_over();
+        assert!(late.is_over(), "what was late stays late");
     }
 
     #[test]

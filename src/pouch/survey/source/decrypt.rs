@@ -13,8 +13,9 @@ use pouch_core::ciphertext::sealed_value_below;
 use pouch_core::config::{Fleet, SourceLimits};
 use pouch_core::finding::Origin;
 use pouch_core::json;
+use pouch_core::kinds::Scopes;
 use pouch_core::listing::few;
-use pouch_core::name::{ObjectKey, SourceName};
+use pouch_core::name::{ObjectKey, Scope, SourceName};
 use pouch_core::node::{Interner, Key, Node};
 use pouch_core::object::kind_of;
 use pouch_core::recipient::Recipient;
@@ -91,14 +92,16 @@ struct Opening {
 type Opened = Result<Opening, Reason>;
 
 impl Vault {
-    /// Takes the sealed files of a source, and gives what is known of the objects in them.
+    /// Takes the sealed files of a source, and gives what is known of the objects in them. Where a source that may provide other
+    /// objects shares an identity with this one, nothing is opened that names no namespace: it could be moved there as it is,
+    /// and would be another's.
     pub fn new(
         fleet: &Fleet,
         source: &SourceName,
-        opener: Arc<Opener>,
+        (opener, is_shared): (Arc<Opener>, bool),
         (files, texts): (Vec<SealedFile>, Texts),
     ) -> (Self, Vec<Seen>) {
-        let mut vault = Self { source: source.clone(), opener, files, texts, is_shared: false, places: Vec::new() };
+        let mut vault = Self { source: source.clone(), opener, files, texts, is_shared, places: Vec::new() };
         let listed = |(node, _): &(Node, Origin)| fleet.lists(&kind_of(node));
         let now: BTreeSet<usize> = (0..vault.files.len())
             .filter(|file| {
@@ -111,9 +114,12 @@ impl Vault {
             for (at, part) in file.parts.iter_mut().enumerate() {
                 for (index, (node, origin)) in part.take_documents(file.written).into_iter().enumerate() {
                     let opened = opened.get(&number);
-                    let shown = would_show(&node);
+                    let (kind, scopes) = (kind_of(&node), Scopes::new());
+                    let is_listed = fleet.lists(&kind);
+                    let is_moved = is_listed && vault.is_shared && scopes.of(&kind) == Some(Scope::Namespaced);
+                    let unbound = (is_moved && names_no_namespace(&node)).then(unbound);
+                    let shown = would_show(&node).or(unbound);
                     let trouble = opened.and_then(|opened| opened.as_ref().err()).or(shown.as_ref());
-                    let is_listed = fleet.lists(&kind_of(&node));
                     let open = opened
                         .filter(|_| is_listed && shown.is_none())
                         .and_then(|opened| opened.as_ref().ok())
@@ -142,12 +148,6 @@ impl Vault {
         self.files.is_empty()
     }
 
-    /// Says whether a source that may provide other objects shares an identity with this one. Then nothing is opened that
-    /// names no namespace: it could be moved there as it is, and would be another's.
-    pub fn binds_by_namespace(&mut self, is_shared: bool) {
-        self.is_shared = is_shared;
-    }
-
     /// Opens objects; `index` is the source's own.
     pub fn answer(&self, snapshot: &Snapshot, index: usize, keys: BTreeSet<ObjectKey>) -> Vec<(ObjectKey, Answer)> {
         let place = |key: &ObjectKey| self.places.get(snapshot.sealed_document(index, key)?).copied();
@@ -168,9 +168,10 @@ impl Vault {
         }
     }
 
-    /// Opens files in doubt to see whether their MAC verifies, and returns nothing of their content.
+    /// Opens files in doubt to see whether their MAC verifies, and returns nothing of their content. How long that takes does
+    /// not count: one that nobody looked at would be taken for a copy.
     pub fn prove(&self, files: &BTreeSet<usize>) -> BTreeMap<usize, Proof> {
-        let opened = self.open_all(files).into_iter();
+        let opened = self.open_each(files, |file| wiped(|| self.open(file))).into_iter();
         opened.map(|(number, opened)| (number, opened.ok().and_then(|opening| opening.proof))).collect()
     }
 
@@ -195,8 +196,7 @@ impl Vault {
             Opener::Nobody | Opener::Names => Answer::Found(without_block(node), origin.clone()),
             Opener::Identities(_) => {
                 let (opened, origin) = found(&opening.open, at, node)?;
-                let names_none = || opened.str_at(&["metadata", "namespace"]).is_none();
-                if self.is_shared && key.namespace.is_some() && names_none() {
+                if self.is_shared && key.namespace.is_some() && names_no_namespace(&opened) {
                     return Some(Answer::Sealed(unbound()));
                 }
                 Answer::Found(without_sealed_notes(opened, node), origin)
@@ -205,10 +205,17 @@ impl Vault {
     }
 
     fn open_all(&self, files: &BTreeSet<usize>) -> BTreeMap<usize, Opened> {
+        let time = self.texts.time();
+        self.open_each(files, |file| time.spend(|| wiped(|| self.open(file))).unwrap_or_else(|| Err(late(time))))
+    }
+
+    fn open_each(
+        &self,
+        files: &BTreeSet<usize>,
+        open: impl Fn(&SealedFile) -> Opened + Sync,
+    ) -> BTreeMap<usize, Opened> {
         let wanted: Vec<(usize, &SealedFile)> =
             files.iter().filter_map(|number| Some((*number, self.files.get(*number)?))).collect();
-        let time = self.texts.time();
-        let open = |file: &SealedFile| time.spend(|| wiped(|| self.open(file))).unwrap_or_else(|| Err(late(time)));
         wanted.into_par_iter().map(|(number, file)| (number, open(file))).collect()
     }
 
@@ -407,6 +414,11 @@ fn without_sealed_notes(opened: Node, sealed: &Node) -> Node {
         Node::Map(entries) => Node::Map(entries.iter().map(field).collect()),
         _ => opened,
     }
+}
+
+/// Returns true if a document gets its namespace from its source; an empty one is none.
+fn names_no_namespace(document: &Node) -> bool {
+    document.str_at(&["metadata", "namespace"]).is_none_or(str::is_empty)
 }
 
 /// Says why an object is not opened that got its namespace from a source which shares an identity.

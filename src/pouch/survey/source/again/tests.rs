@@ -80,7 +80,7 @@ fn secret(name: &str, value: &str) -> String {
 /// The vault of a reading, for names alone, and the snapshot of what is sealed.
 fn vault(fleet: &Fleet, reading: Reading, time: &Arc<Time>) -> (Vault, Snapshot) {
     let texts = Texts::new(reading.library.as_ref(), &RunKey::new(&[1; 32]).unwrap(), time);
-    let (vault, seen) = Vault::new(fleet, &"s".into(), Arc::new(Opener::Names), (reading.sealed, texts));
+    let (vault, seen) = Vault::new(fleet, &"s".into(), (Arc::new(Opener::Names), false), (reading.sealed, texts));
     let known = seen.into_iter().filter_map(|seen| if let Seen::Sealed(it) = seen { Some(it) } else { None });
     let reading = snapshot::Reading { sealed: known.collect(), complete: true, ..Default::default() };
     (vault, assemble(fleet, vec![reading]).0)

@@ -137,7 +137,19 @@ fn a_sealed_secret_without_a_namespace_is_in_that_of_its_source() {
     };
     fleet.write("other/.gitkeep", "");
     fleet.configure("defaultNamespace: eu-team", &with("own"));
-    fleet.render(&[]).ends(3).says("and another source has an identity that opens it");
+    let shut = "and another source has an identity that opens it";
+    fleet.render(&[]).ends(3).says(shut);
+    // An empty namespace is none, and adds nothing to what the MAC covers.
+    let (whole, credential) = (fleet.read(FIRST), fleet.read("manifests/eu-c1.yaml"));
+    sealed.edit(FIRST, |text| text.replace("metadata:\n", "metadata:\n    namespace: \"\"\n"));
+    fleet.render(&[]).ends(3).says(shut);
+    fleet.write(FIRST, &whole);
+    // A Credential that names none could be moved as well.
+    sealed.edit("manifests/eu-c1.yaml", |text| text.replace("namespace: eu-team", "labels: {}"));
+    sealed.seal_by("manifests/eu-c1.yaml", &sealed.own, "encrypted_regex: ^nothing$");
+    let ran = fleet.render(&[]).ends(3);
+    assert_eq!(ran.stderr.matches(shut).count(), 2, "{}", ran.stderr);
+    fleet.write("manifests/eu-c1.yaml", credential);
     fleet.write("pouch.yaml", &alone);
     fleet.configure("defaultNamespace: eu-team", &with("stranger"));
     fleet.render(&[]).ends(0);

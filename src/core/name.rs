@@ -20,7 +20,9 @@ use alloc::sync::Arc;
 use core::cmp::Ordering;
 use core::fmt;
 
-pub use form::{is_data_key, is_directory, is_dns_label, is_dns_subdomain, is_template, is_version, split_api_version};
+pub use form::{
+    is_commit_id, is_data_key, is_directory, is_dns_label, is_dns_subdomain, is_template, is_version, split_api_version,
+};
 use serde::{Deserialize, Serialize};
 pub(crate) use spelt::spelt;
 pub use variable::{Variables, is_variable, variable_fault};

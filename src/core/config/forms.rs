@@ -8,7 +8,7 @@ use super::error::{holds_secret, quoted};
 use super::globs::Globs;
 use super::repository::{self, ANY, UrlFault, filled};
 use super::setting::Fault;
-use crate::name::{is_directory, is_dns_label, is_dns_subdomain};
+use crate::name::{is_commit_id, is_directory, is_dns_label, is_dns_subdomain};
 use crate::release::Release;
 
 /// The help for a folder that no region can have.
@@ -193,9 +193,8 @@ pub(super) fn name_glob(text: &str) -> Option<Fault> {
 }
 
 pub(super) fn commit(text: &str) -> Option<Fault> {
-    let is_id = matches!(text.len(), 40 | 64) && text.bytes().all(|byte| byte.is_ascii_hexdigit());
     let help = "Write all of it, as `git rev-parse` prints it.";
-    Fault::of(!is_id, || format!("{} is no whole commit id", quoted(text)), help)
+    Fault::of(!is_commit_id(text), || format!("{} is no whole commit id", quoted(text)), help)
 }
 
 pub(super) fn decision_key(text: &str) -> Option<Fault> {

@@ -32,7 +32,7 @@ pub struct Limits {
     pub reseal: Reseal,
     /// What may pass beyond that, once: the digests are those that the finding's help line prints.
     pub accept: Vec<Acceptance>,
-    /// What reading one source may cost; the costliest files beyond that are left out.
+    /// The cost that reading one source may have; the costliest files beyond that are left out.
     pub sources: SourceLimits,
     /// The memory that what is read of all sources may take together, about; the most that one may have is what the others
     /// leave. By default it is half of what the run may have: of the memory limit that is set for it, or of what is free.
@@ -121,7 +121,7 @@ impl Limits {
     }
 }
 
-/// What reading one source may cost.
+/// The cost that reading one source may have.
 #[derive(Clone, PartialEq, Eq, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 #[schemars(rename = "SourceLimitsFile")]

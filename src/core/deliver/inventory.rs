@@ -10,7 +10,7 @@ use alloc::vec::Vec;
 use core::fmt::Write as _;
 
 use crate::name::{
-    Claimant, Directory, FleetName, GroupKind, Name, Namespace, ObjectKey, is_dns_label, is_dns_subdomain,
+    Claimant, Directory, FleetName, GroupKind, Name, Namespace, ObjectKey, is_commit_id, is_dns_label, is_dns_subdomain,
 };
 use crate::node::Node;
 use crate::region::accounts::Whose;
@@ -341,9 +341,4 @@ fn object(kind: &GroupKind, line: &str) -> Option<(ObjectKey, Brought)> {
 /// Whether a text can be a digest or a version: it goes into messages.
 fn is_word(text: &str) -> bool {
     (1..=253).contains(&text.len()) && text.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'.'))
-}
-
-/// Returns true for a commit id in full: anything else could name another commit tomorrow.
-fn is_commit_id(text: &str) -> bool {
-    matches!(text.len(), 40 | 64) && text.bytes().all(|byte| byte.is_ascii_hexdigit())
 }

@@ -31,6 +31,11 @@ pub fn is_dns_subdomain(text: &str) -> bool {
     text.len() <= 253 && text.split('.').all(is_label_shaped)
 }
 
+/// Returns true if `text` is a whole commit id, SHA-1 or SHA-256.
+pub fn is_commit_id(text: &str) -> bool {
+    matches!(text.len(), 40 | 64) && text.bytes().all(|byte| byte.is_ascii_hexdigit())
+}
+
 /// Returns true if `text` can name a region's folder: 1 to 40 of `[a-z0-9-]`, alphanumeric at both ends.
 pub fn is_directory(text: &str) -> bool {
     text.len() <= 40 && is_label_shaped(text)

@@ -19,6 +19,7 @@ use super::history::filled_entries;
 use super::input::Input;
 use super::pack::{Pack, Packed};
 use super::sealing;
+use crate::closure::Member;
 use crate::config::Fleet;
 use crate::judge::case::{Ruling, Verdict};
 use crate::layout::manifest::{Manifest, ManifestObject, NeededBy};
@@ -53,11 +54,16 @@ enum Says<'a> {
 pub(super) fn replaced(input: &Input<'_>, pack: &Pack, rulings: &[Ruling<'_>], changes: &[Change]) -> Vec<Replaced> {
     let Some(manifest) = input.published.manifest() else { return Vec::new() };
     let fleet = input.terms.world.fleet;
-    let all = told(input, manifest, pack, rulings, changes);
-    let common = || all.iter().filter(|told| told.is_common);
+    let scales = Scales::of(input, manifest, pack, rulings, changes);
     let secret = GroupKind::new("", "Secret");
     let is_common = |by: &Claimant| fleet.share_of(by, &secret).is_none();
-    let (is_common_whole, is_whole) = (is_whole(common(), is_common), is_whole(all.iter(), |_| true));
+    // One that stays is enough, and most stay.
+    let is_common_whole = is_whole(scales.told().filter(|told| told.is_common), is_common);
+    let is_whole = is_whole(scales.told(), |_| true);
+    if !is_common_whole && !is_whole {
+        return Vec::new();
+    }
+    let all: Vec<Told<'_>> = scales.told().collect();
     let part = |part: Part, of: &dyn Fn(&&Told<'_>) -> bool| {
         let (mut secrets, mut claimants) = (Vec::new(), BTreeSet::new());
         for told in all.iter().filter(of) {
@@ -83,14 +89,14 @@ pub(super) fn replaced(input: &Input<'_>, pack: &Pack, rulings: &[Ruling<'_>], c
 
 /// Returns true if all these Secrets have their values replaced, and are too many for one who rotates what he has. The
 /// namespaces of claimants that do not count tell nothing.
-fn is_whole<'a>(all: impl Iterator<Item = &'a Told<'a>>, counts: impl Fn(&Claimant) -> bool) -> bool {
+fn is_whole<'a>(all: impl Iterator<Item = Told<'a>>, counts: impl Fn(&Claimant) -> bool) -> bool {
     let (mut secrets, mut namespaces): (usize, BTreeSet<&Namespace>) = (0, BTreeSet::new());
     for told in all {
-        match &told.says {
+        match told.says {
             Says::Stay => return false,
             Says::Go(claimants) => {
                 secrets = secrets.saturating_add(1);
-                namespaces.extend(claimants.iter().filter(|by| counts(by)).map(|by| by.namespace()));
+                namespaces.extend(claimants.into_iter().filter(|by| counts(by)).map(Claimant::namespace));
             }
             Says::Nothing => {}
         }
@@ -98,22 +104,51 @@ fn is_whole<'a>(all: impl Iterator<Item = &'a Told<'a>>, counts: impl Fn(&Claima
     secrets >= MANY || (secrets >= 2 && namespaces.len() >= 2)
 }
 
-/// The published Secrets of a region, and what their values tell.
-fn told<'a>(
-    input: &'a Input<'_>,
+/// What the published Secrets of a region are weighed by.
+struct Scales<'a> {
+    input: &'a Input<'a>,
     manifest: &'a Manifest,
     pack: &'a Pack,
-    rulings: &[Ruling<'_>],
-    changes: &[Change],
-) -> Vec<Told<'a>> {
-    let all_changed =
-        |change: &&Change| change.action == Action::Changed && change.key.kind.is_secret() && all_values(input, change);
-    let changed: BTreeSet<&ObjectKey> = changes.iter().filter(all_changed).map(|change| &change.key).collect();
-    let moved = moved(manifest, pack);
-    let says = |object: &'a ManifestObject| {
+    /// The Secrets of which all values change.
+    changed: BTreeSet<&'a ObjectKey>,
+    /// The references that lead where they did not lead before.
+    moved: BTreeSet<&'a NeededBy>,
+    /// The members of claims that are broken, by where they land.
+    broken: BTreeMap<&'a ObjectKey, Vec<&'a Member>>,
+}
+
+impl<'a> Scales<'a> {
+    fn of(
+        input: &'a Input<'a>,
+        manifest: &'a Manifest,
+        pack: &'a Pack,
+        rulings: &'a [Ruling<'_>],
+        changes: &'a [Change],
+    ) -> Self {
+        let all_changed = |change: &&Change| {
+            change.action == Action::Changed && change.key.kind.is_secret() && all_values(input, change)
+        };
+        let changed = changes.iter().filter(all_changed).map(|change| &change.key).collect();
+        let mut broken: BTreeMap<&ObjectKey, Vec<&Member>> = BTreeMap::new();
+        let rulings = rulings.iter().filter(|ruling| ruling.verdict == Verdict::Broken);
+        for member in rulings.flat_map(|ruling| ruling.case.published_members()) {
+            broken.entry(&member.lands).or_default().push(member);
+        }
+        Self { input, manifest, pack, changed, moved: moved(manifest, pack), broken }
+    }
+
+    /// The published Secrets, and what their values tell, each as it is asked for.
+    fn told(&self) -> impl Iterator<Item = Told<'a>> {
+        let secrets = kept_by_somebody(&self.manifest.objects).filter(|object| is_own_secret(self.pack, object));
+        let fleet = self.input.terms.world.fleet;
+        secrets.map(move |object| Told { object, is_common: is_common(fleet, object), says: self.says(object) })
+    }
+
+    fn says(&self, object: &'a ManifestObject) -> Says<'a> {
+        let Self { input, pack, .. } = *self;
         let key = &object.key;
         match pack.objects.get(key).filter(|packed| !packed.is_handover()) {
-            Some(Packed::Fresh { needed_by, .. }) if changed.contains(key) => {
+            Some(Packed::Fresh { needed_by, .. }) if self.changed.contains(key) => {
                 Says::Go(needed_by.iter().map(|by| &by.by).collect())
             }
             Some(Packed::Fresh { .. }) if has_values(input, key) => Says::Stay,
@@ -121,10 +156,10 @@ fn told<'a>(
             // It goes or is about to, or a limited run takes nothing away.
             packed @ (Some(Packed::Carried { .. }) | None) => {
                 let moved: BTreeSet<&Claimant> =
-                    object.needed_by.iter().filter(|by| moved.contains(by)).map(|by| &by.by).collect();
+                    object.needed_by.iter().filter(|by| self.moved.contains(by)).map(|by| &by.by).collect();
                 let is_left_alone = || input.terms.selection.refresh.is_some() && has_values(input, key);
                 // What is carried over says nothing by itself: it may be missing, or unread, because the source is another place's.
-                let stays = || is_left_alone() || is_read(input, rulings, key);
+                let stays = || is_left_alone() || self.is_read(key);
                 match () {
                     () if !moved.is_empty() => Says::Go(moved),
                     () if packed.is_some() && stays() => Says::Stay,
@@ -132,10 +167,14 @@ fn told<'a>(
                 }
             }
         }
-    };
-    let secrets = kept_by_somebody(&manifest.objects).filter(|object| is_own_secret(pack, object));
-    let fleet = input.terms.world.fleet;
-    secrets.map(|object| Told { object, is_common: is_common(fleet, object), says: says(object) }).collect()
+    }
+
+    /// Returns true if a Secret that is carried over, because a claim is broken by something else, was read, and has a value
+    /// that is published.
+    fn is_read(&self, key: &ObjectKey) -> bool {
+        let members = self.broken.get(key).into_iter().flatten();
+        members.into_iter().any(|member| sealing::keeps_a_value(self.input, &Order::of(member)))
+    }
 }
 
 /// Returns true for a Secret that is not a tenant's who has a source of his own: neither does he write it, nor does he alone
@@ -143,14 +182,6 @@ fn told<'a>(
 fn is_common(fleet: &Fleet, object: &ManifestObject) -> bool {
     let is_written = object.read_key().and_then(|key| key.namespace).is_some_and(|it| fleet.own_source(&it).is_some());
     !is_written && object.needed_by.iter().any(|by| fleet.share_of(&by.by, &object.key.kind).is_none())
-}
-
-/// Returns true if a Secret that is carried over, because a claim is broken by something else, was read, and has a value
-/// that is published.
-fn is_read(input: &Input<'_>, rulings: &[Ruling<'_>], key: &ObjectKey) -> bool {
-    let broken = rulings.iter().filter(|ruling| ruling.verdict == Verdict::Broken);
-    let mut members = broken.flat_map(|ruling| ruling.case.published_members()).filter(|member| member.lands == *key);
-    members.any(|member| sealing::keeps_a_value(input, &Order::of(member)))
 }
 
 /// Returns true for a published Secret that goes into no guest: what does is a document around values, and that it changes

@@ -285,8 +285,7 @@ fn work(run: &Run<'_>, survey: &Survey, published: &dyn Look, shelf: Option<&dyn
     Ok(report)
 }
 
-/// Gives what stands in a region's folders: of a bundle its manifest alone.
-/// None of a region that is published somewhere else.
+/// Gives what stands in a region's folders: of a bundle its manifest alone; none of a region that is published elsewhere.
 fn standing_bundle(run: &Run<'_>, published: &dyn Look, region: &RegionConfig) -> Result<Option<Published>, Failure> {
     if run.target.is_some_and(|target| !target.regions.contains(&region.name)) {
         return Ok(None);

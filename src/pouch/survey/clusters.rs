@@ -71,8 +71,8 @@ pub(super) fn list_namespaces(
             list(surveyor, live, index, &inquiry::listed_namespaces(), times)??;
         }
         Ok(())
-    })?;
-    Ok(())
+    })
+    .map(drop)
 }
 
 /// Does a piece of work with each cluster, with several at once: one that is slow holds up itself alone.
@@ -120,8 +120,8 @@ pub(super) fn list_behind(
             }
         }
         Ok(())
-    })?;
-    Ok(())
+    })
+    .map(drop)
 }
 
 /// Reads what ResourceSyncRules of trusted sources may take.
@@ -143,8 +143,8 @@ pub(super) fn read_ruled(
             }
         }
         Ok(())
-    })?;
-    Ok(())
+    })
+    .map(drop)
 }
 
 /// Looks at everything again; gives what changed, with the number of its source.

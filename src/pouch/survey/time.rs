@@ -39,6 +39,10 @@ impl Passed {
     fn all(&self) -> Duration {
         self.before.saturating_add(self.since.map(|since| since.elapsed()).unwrap_or_default())
     }
+
+    fn is_over(&self, most: Seconds) -> bool {
+        self.all() > Duration::from_secs(most.0)
+    }
 }
 
 impl Time {
@@ -60,10 +64,12 @@ impl Time {
 
     /// Does a piece of work of which the source decides how long it takes; none once its time is over, or the run should end.
     pub fn spend<T>(&self, work: impl FnOnce() -> T) -> Option<T> {
-        if self.stop.load(Ordering::Relaxed) || self.is_over() {
+        if self.stop.load(Ordering::Relaxed) {
             return None;
         }
-        let at_work = AtWork::begin(self);
+        // Who has all the time there is needs no clock.
+        let Some(most) = self.most else { return Some(work()) };
+        let at_work = AtWork::begin(self, most)?;
         let done = work();
         drop(at_work);
         Some(done)
@@ -71,8 +77,7 @@ impl Time {
 
     /// Returns true if more passed than there was.
     pub fn is_over(&self) -> bool {
-        let passed = || self.passed().all();
-        self.most.is_some_and(|most| passed() > Duration::from_secs(most.0))
+        self.most.is_some_and(|most| self.passed().is_over(most))
     }
 
     fn passed(&self) -> MutexGuard<'_, Passed> {
@@ -94,11 +99,15 @@ impl Time {
 struct AtWork<'t>(&'t Time);
 
 impl<'t> AtWork<'t> {
-    fn begin(time: &'t Time) -> Self {
+    /// Begins it, unless more passed than there is.
+    fn begin(time: &'t Time, most: Seconds) -> Option<Self> {
         let mut passed = time.passed();
+        if passed.is_over(most) {
+            return None;
+        }
         passed.at_work = passed.at_work.saturating_add(1);
         passed.since.get_or_insert_with(Timer::start);
-        Self(time)
+        Some(Self(time))
     }
 }
 

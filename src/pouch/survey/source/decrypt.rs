@@ -109,12 +109,12 @@ impl Vault {
             })
             .collect();
         let opened = vault.open_all(&now);
-        let mut seen = Vec::new();
+        let (mut seen, scopes) = (Vec::new(), Scopes::new());
         for (number, file) in vault.files.iter_mut().enumerate() {
             for (at, part) in file.parts.iter_mut().enumerate() {
                 for (index, (node, origin)) in part.take_documents(file.written).into_iter().enumerate() {
                     let opened = opened.get(&number);
-                    let (kind, scopes) = (kind_of(&node), Scopes::new());
+                    let kind = kind_of(&node);
                     let is_listed = fleet.lists(&kind);
                     let is_moved = is_listed && vault.is_shared && scopes.of(&kind) == Some(Scope::Namespaced);
                     let unbound = (is_moved && names_no_namespace(&node)).then(unbound);

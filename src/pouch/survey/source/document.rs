@@ -293,17 +293,14 @@ impl Text<'_> {
         sealed::append(&mut reading.sealed, file);
     }
 
-    /// Notes the place of a misplaced field of an object, which begins in a line, or else of a blank that is no space;
-    /// `text` is what that stands in.
-    fn locate(&self, node: &Node, line: u32, (text, first_line): (&str, u32), reading: &mut Reading) {
+    /// Notes the place of a misplaced field of an object, which begins in a line with its own text, or else of a blank that is no
+    /// space.
+    fn locate(&self, node: &Node, (line, own): (u32, &str), reading: &mut Reading) {
         let (kind, scopes) = (kind_of(node), Scopes::new());
         let misplaced = misplaced(node, &kind, &scopes);
-        if misplaced.is_none() && text.is_ascii() {
+        if misplaced.is_none() && own.is_ascii() {
             return;
         }
-        let before = usize::try_from(line.saturating_sub(first_line)).unwrap_or(usize::MAX);
-        let start: usize = text.split_inclusive('\n').take(before).map(str::len).sum();
-        let own = text.get(start..).unwrap_or_default();
         let found = misplaced.as_ref().and_then(|misplaced| line_of(own, &misplaced.path));
         let blank = (!own.is_ascii()).then(|| blank::nearest(own, found.unwrap_or(1))).flatten();
         let (message, spot) = match (misplaced, found, blank) {
@@ -357,12 +354,13 @@ impl Text<'_> {
         written: Option<Written>,
         reading: &mut Reading,
     ) {
-        if !has_name(&node)
-            && let Some(flaw) = misread(&Document { text, line, first_line }, has_name)
-        {
+        let head = Head::of(&node);
+        // A List has no name.
+        let is_whole = head.as_ref().is_ok_and(|head| head.is_list(&node) || is_named(&node));
+        if !is_whole && let Some(flaw) = misread(&Document { text, line, first_line }, has_name) {
             return reading.lacks_object(&node, self.unparsable(flaw));
         }
-        match Head::of(&node) {
+        match head {
             _ if node == Node::Null => {}
             Ok(head) if head.is_passed_over() => reading.skipped += 1,
             Ok(head) if head.is_list(&node) => {
@@ -371,7 +369,9 @@ impl Text<'_> {
                 self.take_list(node, &list, ((line, lines.collect()), (text, first_line)), 1, reading);
             }
             Ok(_) => {
-                self.locate(&node, line, (text, first_line), reading);
+                let before = usize::try_from(line.saturating_sub(first_line)).unwrap_or(usize::MAX);
+                let start: usize = text.split_inclusive('\n').take(before).map(str::len).sum();
+                self.locate(&node, (line, text.get(start..).unwrap_or_default()), reading);
                 self.keep(node, line, written.map(|written| (text, written)), reading);
             }
             // An error page, or the words of a broken tool, in the place of a manifest: it proves no absence.
@@ -422,6 +422,7 @@ impl Text<'_> {
         };
         // In flow style, and where the text does not show them, items stand where their list does.
         let lines = if lines.len() == items.len() { lines } else { Vec::new() };
+        let mut rest = Lines { text: text.0, line: text.1 };
         for (at, item) in items.into_iter().enumerate() {
             let item = head.complete(item);
             let line = lines.get(at).copied().unwrap_or(line);
@@ -440,7 +441,9 @@ impl Text<'_> {
                 }
                 Ok(_) => {
                     if !lines.is_empty() {
-                        self.locate(&item, line, text, reading);
+                        _ = rest.until(line);
+                        let own = rest.clone().until(lines.get(at.saturating_add(1)).copied().unwrap_or(u32::MAX));
+                        self.locate(&item, (line, own), reading);
                     }
                     self.keep(item, line, None, reading);
                 }
@@ -464,7 +467,30 @@ struct Head<'a> {
 
 /// Returns true if a document says which object it is.
 fn has_name(node: &Node) -> bool {
-    Head::of(node).is_ok() && node.str_at(&["metadata", "name"]).is_some()
+    Head::of(node).is_ok() && is_named(node)
+}
+
+fn is_named(node: &Node) -> bool {
+    node.str_at(&["metadata", "name"]).is_some()
+}
+
+/// The rest of a text, and the number of its first line.
+#[derive(Clone)]
+struct Lines<'t> {
+    text: &'t str,
+    line: u32,
+}
+
+impl<'t> Lines<'t> {
+    /// Takes the lines before this one.
+    fn until(&mut self, line: u32) -> &'t str {
+        let whole = self.text;
+        while self.line < line && !self.text.is_empty() {
+            self.text = self.text.split_once('\n').map_or("", |(_, rest)| rest);
+            self.line = self.line.saturating_add(1);
+        }
+        whole.get(..whole.len().saturating_sub(self.text.len())).unwrap_or_default()
+    }
 }
 
 /// Why a document does not say what it is.

@@ -191,6 +191,15 @@ impl ReadFrom {
     }
 }
 
+/// The file in which something was read.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct ReadAt {
+    /// The source.
+    pub source: SourceName,
+    /// The file, from the source's own path on.
+    pub path: Arc<str>,
+}
+
 fn path(namespace: Option<&Namespace>, name: &Name) -> String {
     namespace.map_or_else(|| String::from(name.as_str()), |namespace| format!("{namespace}/{name}"))
 }

@@ -40,7 +40,7 @@ use core::ops::Deref;
 use crate::config::{Fleet, Source};
 use crate::finding::{Code, Finding, Origin};
 use crate::kinds::{DEFINITION, K0RDENT, Scopes, is_definition};
-use crate::name::{GroupKind, Name, Namespace, ObjectKey, SourceName};
+use crate::name::{GroupKind, Name, Namespace, ObjectKey, ReadAt, SourceName};
 use crate::node::Node;
 use crate::object::{Object, Unusable, admit, finding_of, kind_of, unrendered};
 use crate::unread_words::UnreadWords;
@@ -83,6 +83,10 @@ pub struct Reading {
     pub complete: bool,
     /// Documents that could not be read.
     pub unread_words: Vec<UnreadWords>,
+    /// The beginning of all paths of its files, which no bundle names; none where it has no files.
+    pub root: Option<String>,
+    /// What a bundle says was read in files that could not be read to their ends.
+    pub stood: BTreeSet<ObjectKey>,
     /// What is known of a source that is asked piece by piece; none for one that was read as a whole.
     pub inquiry: Option<Inquiry>,
     /// The UID of the cluster that the source is; none where it is none, or nobody knows which.
@@ -263,6 +267,17 @@ impl Snapshot {
     /// The object under a key, whether or not a later source might have another.
     pub fn get(&self, key: &ObjectKey) -> Option<&Object> {
         self.made.get(key).or_else(|| self.objects.get(key).map(|held| self.content(held)))
+    }
+
+    /// The file in which an object was read, as bundles name it; none of what stands in no file, and of what was made. Of
+    /// several copies that say the same, the first counts that has one.
+    pub fn read_at(&self, key: &ObjectKey) -> Option<ReadAt> {
+        self.agreeing(key).find_map(|object| {
+            let source = &object.origin.source;
+            let root = self.sources.iter().find(|state| state.name == *source)?.root.as_deref()?;
+            let (path, ..) = object.origin.position()?;
+            Some(ReadAt { source: source.clone(), path: Arc::from(path.strip_prefix(root)?) })
+        })
     }
 
     /// All copies of an object, in whatever source: they may say different things.
@@ -491,6 +506,8 @@ pub fn assemble_by(fleet: &Fleet, readings: Vec<Reading>, hands: &dyn Hands) -> 
             sealed: documents_sealed,
             complete,
             unread_words: mut words,
+            root,
+            stood,
             inquiry,
             cluster: _,
             lines,
@@ -605,12 +622,17 @@ pub fn assemble_by(fleet: &Fleet, readings: Vec<Reading>, hands: &dyn Hands) -> 
                 }
             }
         }
+        // What was moved elsewhere is there.
+        let has = |held: &Held| held.copies().any(|copy| copy.origin.source == source.name);
+        let is_missing = |key: &&ObjectKey| !objects.get(key).is_some_and(has);
+        words.extend(stood.iter().filter(is_missing).map(UnreadWords::of_object));
         let inquiry = inquiry
             .map(|inquiry| inquiry.without_claimants(|kind| fleet.lists(kind) && !fleet.takes(&source.name, kind)));
         states.push(State {
             name: source.name.clone(),
             provides: source.provides.clone(),
             overrides: source.overrides,
+            root,
             complete,
             changing: BTreeMap::new(),
             sealed,

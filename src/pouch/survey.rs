@@ -18,6 +18,7 @@ mod templates;
 mod threads;
 pub mod time;
 mod times;
+pub mod torn;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -258,6 +259,7 @@ fn one_look(surveyor: &Surveyor<'_>, standing: &mut Standing, look: Look) -> Res
     for (index, found) in side_by_side(surveyor, clusters, |at, live| begin_at(surveyor, at, (live, memory), &times))? {
         looked.insert(index, found);
     }
+    torn::settle(surveyor, &mut looked)?;
     let (mut readings, mut sources, mut read) = (Vec::new(), Vec::new(), Vec::new());
     let (mut away, mut unidentified) = (BTreeSet::new(), BTreeSet::new());
     for (index, found) in looked {
@@ -358,6 +360,8 @@ fn one_look(surveyor: &Surveyor<'_>, standing: &mut Standing, look: Look) -> Res
 #[derive(Default)]
 struct Looked {
     reading: Reading,
+    /// Its files that could not be read to their ends.
+    torn: BTreeSet<Arc<str>>,
     findings: Vec<Finding>,
     /// The cluster or repository that it is, where it can tell.
     identity: Option<SourceIdentity>,
@@ -416,12 +420,15 @@ fn read_one(
         findings: reading.findings,
         identity: reading.identity.map(|identity| SourceIdentity { name: source.name.clone(), identity }),
         stamp,
+        torn: reading.torn,
         reading: Reading {
             documents: reading.documents,
             weighed: reading.weighed,
             sealed,
             complete: reading.complete,
             unread_words: reading.unread_words,
+            root: reading.root,
+            stood: BTreeSet::new(),
             inquiry: None,
             cluster: None,
             lines: reading.lines,

@@ -228,16 +228,7 @@ fn said(config: serde_json::Value, documents: &str) -> String {
     let fleet = fleet(&config);
     let origin = Origin { source: "all".into(), place: Place::Whole };
     let documents = documents.split("---\n").map(|text| (node(&yaml(text)), origin.clone())).collect();
-    let reading = Reading {
-        documents,
-        weighed: Vec::new(),
-        sealed: Vec::new(),
-        complete: true,
-        unread_words: Vec::new(),
-        inquiry: None,
-        cluster: None,
-        lines: alloc::collections::BTreeMap::new(),
-    };
+    let reading = Reading { documents, complete: true, ..Reading::default() };
     let (snapshot, found) = assemble(&fleet, vec![reading]);
     assert!(found.is_empty(), "{found:?}");
     let examined = examine(&fleet, &snapshot);

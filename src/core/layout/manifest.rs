@@ -21,7 +21,7 @@ pub use read::{Spot, Unusable, claimant_in, parse};
 pub use taker::Taker;
 
 use crate::name::step::Step;
-use crate::name::{Claimant, Entry, Name, Namespace, ObjectKey, TakenObject};
+use crate::name::{Claimant, Entry, Name, Namespace, ObjectKey, ReadAt, TakenObject};
 use crate::renamed;
 use crate::yaml::emit::{Tree, append, field, line};
 
@@ -79,13 +79,15 @@ pub fn emit(manifest: &Manifest) -> String {
     let head = Tree::map(head.into_iter().chain(cluster).chain(former).chain(tail_of_head));
     let parts = manifest.splits.listed().into_iter().map(Tree::text).collect();
     let parts = (!manifest.splits.is_none()).then_some(("parts", Tree::List(parts)));
-    let tail = [("recipients", Tree::List(recipients.collect())), ("sources", Tree::List(sources.collect()))];
+    let recipients = ("recipients", Tree::List(recipients.collect()));
+    let parts = Tree::map(parts.into_iter().chain([recipients]));
+    let sources = ("sources", Tree::List(sources.collect()));
     let texts = manifest.texts.iter().map(|(taker, digest)| {
         let (field, name) = taker.field();
         Tree::map([("digest", Tree::text(digest.as_str())), (field, Tree::text(name.as_str()))])
     });
     let texts = (!manifest.texts.is_empty()).then(|| ("texts", Tree::List(texts.collect())));
-    let tail = Tree::map(parts.into_iter().chain(tail).chain(texts));
+    let tail = Tree::map([sources].into_iter().chain(texts));
     let mut objects: Vec<&ManifestObject> = manifest.objects.iter().collect();
     objects.sort_by(|a, b| a.key.cmp(&b.key));
 
@@ -95,6 +97,18 @@ pub fn emit(manifest: &Manifest) -> String {
     text.push_str(if objects.is_empty() { "objects: []\n" } else { "objects:\n" });
     for one in objects {
         object(one, &mut text);
+    }
+    append(&parts, &mut text);
+    if let Some(rests_on) = &manifest.rests_on {
+        text.push_str(if rests_on.is_empty() { "restsOn: []\n" } else { "restsOn:\n" });
+    }
+    for (key, at) in manifest.rests_on.iter().flatten() {
+        text.push_str("- ");
+        field(("group", key.kind.group.as_str()), 2, &mut text);
+        line(("kind", key.kind.kind.as_str()), 2, &mut text);
+        line(("name", key.name.as_str()), 2, &mut text);
+        key.namespace.iter().for_each(|namespace| line(("namespace", namespace.as_str()), 2, &mut text));
+        read_at(at, 2, &mut text);
     }
     append(&tail, &mut text);
     text
@@ -123,6 +137,7 @@ fn object(object: &ManifestObject, text: &mut String) {
     if let Some(from) = &object.from {
         text.push_str("from:\n");
         place(from.namespace.as_ref(), &from.name, text);
+        object.read_at.iter().for_each(|at| read_at(at, 4, text));
         from.made.iter().for_each(|by| line(("template", by.template.as_str()), 4, text));
         text.push_str("  ");
     }
@@ -157,6 +172,12 @@ fn object(object: &ManifestObject, text: &mut String) {
     }
     line(("sha256", &object.sha256), 2, text);
     line(("state", state), 2, text);
+}
+
+/// Where something was read.
+fn read_at(at: &ReadAt, indent: usize, text: &mut String) {
+    line(("path", &at.path), indent, text);
+    line(("source", at.source.as_str()), indent, text);
 }
 
 /// A name, and a namespace where there is one.

@@ -1,6 +1,6 @@
 //! Input: what deciding about one region needs.
 
-use alloc::collections::BTreeSet;
+use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
 use alloc::vec::Vec;
 
@@ -121,5 +121,6 @@ pub(super) fn empty_manifest(to: &Destination<'_>) -> Manifest {
         objects: Vec::new(),
         files: Vec::new(),
         texts: Texts::new(),
+        rests_on: Some(BTreeMap::new()),
     }
 }

@@ -16,7 +16,7 @@ use super::accounts::is_anything_lost;
 use super::breaks::{break_displaced, break_in_place, break_narrowed, break_shared_paths};
 use super::change::{Change, Hold, Sharing, Split};
 use super::compare::{break_immutable, compare, hold, sharings};
-use super::content::Content;
+use super::content::{Content, Order};
 use super::crowded::crowded;
 use super::delivered;
 use super::delivery;
@@ -35,6 +35,7 @@ use super::packing::pack;
 use super::published::{Files, Proved, Published, Unread};
 use super::registered;
 use super::resealing;
+use super::rests_on;
 use super::sources;
 use super::standing::Standing;
 use super::texts;
@@ -47,7 +48,7 @@ use crate::judge::region::{is_within, limit, settle};
 use crate::layout::manifest::{self, Manifest, ManifestFile, ManifestObject, ObjectState, SourceIdentity};
 use crate::layout::path::{self, BundlePath};
 use crate::layout::{Layout, Leaf, Splits};
-use crate::name::ObjectKey;
+use crate::name::{ObjectKey, ReadAt};
 use crate::reuse::{self, KeyRing, ReuseKey};
 
 /// What becomes of one region.
@@ -264,6 +265,7 @@ fn suppose<'c>(terms: &Terms<'c>, files: &mut Files, unseen: Unseen<'_>) -> Opti
     let head = Head { sources, cluster, registered, splits: Some(&splits), kept: &kept };
     let (made, mut manifest) = write(terms, head, packed, &stands);
     manifest.texts = texts::now(terms, &manifest.objects)?;
+    manifest.rests_on = Some(rests_on::now(terms, &manifest.objects));
     for (path, content) in &made {
         if let Content::Bytes(bytes) = content
             && unread.contains(path.as_str())
@@ -301,8 +303,9 @@ fn suppose_listed(
     files: &mut Files,
     Unseen { files: unread, manifest: standing }: Unseen<'_>,
 ) -> Option<Manifest> {
-    before.objects = listed(layout, packed, &|path| hash(files, path));
+    before.objects = listed(terms, layout, packed, &|path| hash(files, path));
     before.texts = texts::now(terms, &before.objects)?;
+    before.rests_on = Some(rests_on::now(terms, &before.objects));
     let others = list_files(layout, &mut before, &BTreeSet::new());
     let is_unread = |(path, _): &(&BundlePath, &String)| unread.contains(path.as_str());
     files.extend(others.iter().filter(is_unread).map(|(path, text)| (path.as_str().into(), text.as_bytes().to_vec())));
@@ -351,16 +354,22 @@ fn is_whole(files: &Files, unread: &BTreeSet<String>) -> bool {
 }
 
 /// The objects of a pack in which nothing is carried over, with the hashes of their files.
-fn listed(layout: &Layout<'_>, packed: &Pack, hash: &dyn Fn(&BundlePath) -> Option<String>) -> Vec<ManifestObject> {
+fn listed(
+    terms: &Terms<'_>,
+    layout: &Layout<'_>,
+    packed: &Pack,
+    hash: &dyn Fn(&BundlePath) -> Option<String>,
+) -> Vec<ManifestObject> {
     let object = |(lands, packed): (&ObjectKey, &Packed)| {
         let path = layout.of_object(lands);
-        let (from, guest) = match packed {
-            Packed::Fresh { order, guest, .. } => (order.origin(), guest.clone()),
-            Packed::Carried { .. } | Packed::Namespace { .. } => (None, None),
+        let (from, read_at, guest) = match packed {
+            Packed::Fresh { order, guest, .. } => (order.origin(), read_at(terms, order), guest.clone()),
+            Packed::Carried { .. } | Packed::Namespace { .. } => (None, None, None),
         };
         ManifestObject {
             key: lands.clone(),
             from,
+            read_at,
             guest,
             sha256: hash(&path).unwrap_or_default(),
             path,
@@ -370,6 +379,11 @@ fn listed(layout: &Layout<'_>, packed: &Pack, hash: &dyn Fn(&BundlePath) -> Opti
         }
     };
     packed.objects.iter().map(object).collect()
+}
+
+/// The place where an object was read, if it was.
+fn read_at(terms: &Terms<'_>, order: &Order) -> Option<ReadAt> {
+    order.origin().and_then(|_| terms.world.snapshot.read_at(&order.read))
 }
 
 /// What becomes of a region, before it is compared with what is published.
@@ -508,6 +522,7 @@ fn finish<E>(
     let (files, mut manifest) = write(terms, head, packed, &stands);
     guests::keep_hashes(&mut manifest, published);
     texts::add(input, &mut manifest);
+    rests_on::add(input, &mut manifest);
     let splits = moved::splits(input, &manifest, &files);
     findings.extend(handover::findings(input, manifest.objects.iter()));
     findings.extend(handover::left_out(input, &left_out, manifest.objects.iter()));
@@ -648,20 +663,20 @@ fn write(
     manifest.objects.reserve_exact(pack.objects.len());
     for (lands, packed) in pack.objects {
         let path = layout.of_object(&lands);
-        let (content, from, guest, state, needed_by, recipients) = match packed {
+        let (content, (from, read_at), guest, state, needed_by, recipients) = match packed {
             Packed::Namespace { text, keep } => {
                 let content = match keep {
                     Keep::Kept => Content::Kept(stands(&lands, &path).0),
                     _ => Content::Bytes(text.as_bytes().to_vec()),
                 };
-                (content, None, None, ObjectState::Current, BTreeSet::new(), Vec::new())
+                (content, (None, None), None, ObjectState::Current, BTreeSet::new(), Vec::new())
             }
             Packed::Carried { object, needed_by, state } => {
                 let content = Content::Kept(object.path.clone());
-                (content, object.from, object.guest, state, needed_by, object.recipients)
+                (content, (object.from, object.read_at), object.guest, state, needed_by, object.recipients)
             }
             Packed::Fresh { order, needed_by, text, keep, guest } => {
-                let from = order.origin();
+                let from = (order.origin(), read_at(terms, &order));
                 let content = match keep {
                     Keep::Kept => Content::Kept(stands(&lands, &path).0),
                     Keep::Retagged(bytes) => Content::Bytes(bytes),
@@ -679,6 +694,7 @@ fn write(
         manifest.objects.push(ManifestObject {
             key: lands,
             from,
+            read_at,
             guest,
             path: path.clone(),
             sha256,

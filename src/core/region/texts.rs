@@ -49,13 +49,18 @@ pub(super) fn is_changed(terms: &Terms<'_>, taker: &Taker, told: &str) -> bool {
 
 /// The object whose text it is; none of a group of the configuration, and where it is gone or unread.
 pub(super) fn object<'w>(world: &World<'w>, taker: &Taker) -> Option<&'w Object> {
+    world.snapshot.get(&key(taker)?)
+}
+
+/// The key of the object whose text it is; none of a group of the configuration.
+pub(super) fn key(taker: &Taker) -> Option<ObjectKey> {
     let (kind, name) = match taker {
         Taker::AccessRule(name) => (GroupKind::new(k0rdent::GROUP, "AccessManagement"), name),
         Taker::Rule(name) => (kinds::sync_rule(), name),
         Taker::Template(name) => (kinds::managed_resource(), name),
         Taker::Group(_) => return None,
     };
-    world.snapshot.get(&ObjectKey::new(kind, None, name.clone()))
+    Some(ObjectKey::new(kind, None, name.clone()))
 }
 
 fn takers<'o>(objects: impl Iterator<Item = &'o ManifestObject>) -> BTreeSet<Taker> {

@@ -4,6 +4,7 @@
 //! object and for all of a kind in a namespace. What follows from an answer is asked of [`Snapshot`](super::Snapshot).
 
 use alloc::collections::BTreeMap;
+use alloc::string::String;
 
 use super::asked::Asked;
 use super::guesses::Guesses;
@@ -18,6 +19,8 @@ pub(super) struct State {
     pub(super) name: SourceName,
     pub(super) provides: Provides,
     pub(super) overrides: bool,
+    /// The beginning of all paths of its files, if it has any.
+    pub(super) root: Option<String>,
     /// Set if nothing lacks but for the following fields.
     pub(super) complete: bool,
     /// What changed each time while the source was read.
@@ -135,6 +138,7 @@ mod tests {
             name: "git".into(),
             provides,
             overrides: false,
+            root: None,
             complete: true,
             changing: BTreeMap::new(),
             sealed: BTreeMap::new(),

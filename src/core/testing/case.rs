@@ -5,7 +5,7 @@
 
 extern crate std;
 
-use alloc::collections::BTreeMap;
+use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
 use std::fs;
@@ -231,6 +231,8 @@ pub(crate) fn readings(fleet: &Fleet, world: &Scene) -> Vec<Reading> {
             sealed: Vec::new(),
             complete: !world.incomplete.iter().any(|name| source.name == **name),
             unread_words: Vec::new(),
+            root: (!matches!(source.place, SourcePlace::Cluster { .. })).then(String::new),
+            stood: BTreeSet::new(),
             inquiry: None,
             // Each context is a cluster of its own.
             cluster: match &source.place {

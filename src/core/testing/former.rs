@@ -35,7 +35,12 @@ pub(crate) fn as_former(desk: &Desk, region: &RegionConfig, files: &Files) -> Fi
         }
     };
     plain(&mut manifest["recipients"]);
+    manifest.as_object_mut().unwrap().remove("restsOn");
     for object in manifest["objects"].as_array_mut().unwrap() {
+        // It did not say in which file something was.
+        if let Some(from) = object.get_mut("from").and_then(Value::as_object_mut) {
+            ["path", "source"].map(|field| from.remove(field));
+        }
         if let Some(recipients) = object.get_mut("recipients") {
             plain(recipients);
         }

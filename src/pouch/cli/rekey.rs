@@ -17,6 +17,7 @@ use crate::run::anew::{Anew, Made, Place};
 use crate::run::artifacts::Copying;
 use crate::run::places::{Places, together};
 use crate::run::rekey::Unproved;
+use crate::run::render::{bundles, bundles_at};
 use crate::run::told::Given;
 use crate::run::{Report, Run, told};
 use crate::session::Session;
@@ -124,13 +125,15 @@ pub fn run(session: &Session, args: &Args) -> Result<Ended, Failure> {
     let places = match target {
         Some(target) if args.dry_run => {
             let published = LookedAt::open(&target)?;
-            Places::of_folder(anew.make(anew.read(None)?.as_ref(), (&published, None), Place::Folder(&target))?.report)
+            let read = anew.read(None, &|| bundles(&run, &published))?;
+            Places::of_folder(anew.make(read.as_ref(), (&published, None), Place::Folder(&target))?.report)
         }
         Some(target) => {
             // To look at what is not there must not make it.
             drop(LookedAt::open(&target)?);
             let shelf = DirectoryShelf::open(&target)?;
-            let mut made = anew.make(anew.read(None)?.as_ref(), (&shelf, Some(&shelf)), Place::Folder(&target))?;
+            let read = anew.read(None, &|| bundles(&run, &shelf))?;
+            let mut made = anew.make(read.as_ref(), (&shelf, Some(&shelf)), Place::Folder(&target))?;
             session.timed("publish", || shelf.publish(session))?;
             made.report.spend();
             let is_record = args.directory.is_none();
@@ -187,9 +190,10 @@ impl Work for Rekey<'_> {
         self.0.check(target, shelf)
     }
 
-    fn read(&self, stamps: Vec<Stamp>) -> Result<Self::Read, Failure> {
+    fn read(&self, stamps: Vec<Stamp>, places: &[(&Target, &BranchShelf)]) -> Result<Self::Read, Failure> {
         let allowances = &self.0.run.allowances;
-        self.0.read(Some(&Last::new(stamps, &allowances.accept_older, &allowances.accept_source)))
+        let last = Last::new(stamps, &allowances.accept_older, &allowances.accept_source);
+        self.0.read(Some(&last), &|| bundles_at(self.0.run, places))
     }
 
     fn make(&self, target: &Target, shelf: &BranchShelf, read: &Self::Read) -> Result<(Report, String), Failure> {

@@ -8,12 +8,12 @@ use crate::error::{Ended, Failure};
 use crate::harden;
 use crate::run::is_first;
 use crate::run::places::Places;
-use crate::run::render::render;
+use crate::run::render::{bundles, render};
 use crate::run::told;
 use crate::session::Session;
 use crate::shelf::directory::DirectoryShelf;
 use crate::survey::source::live::Values;
-use crate::survey::survey;
+use crate::survey::{Surveyor, survey};
 
 /// What is said below the flags.
 const EXAMPLES: &str = "\
@@ -64,8 +64,11 @@ pub fn run(session: &Session, args: &Args) -> Result<Ended, Failure> {
     let prepared = args.asked.prepared(session, &opened, vec![target.clone(), opened.output()])?;
     // Locked before the sources are read: a run that waited would publish an older reading over a newer.
     let shelf = DirectoryShelf::open(&target)?;
-    let survey = session.timed("survey", || survey(&prepared.surveyor(), Values::Read))?;
-    let mut report = session.timed("render", || render(&prepared.run(), &survey, &shelf))?;
+    let run = prepared.run();
+    let bundles = || bundles(&run, &shelf);
+    let surveyor = Surveyor { bundles: Some(&bundles), ..prepared.surveyor() };
+    let survey = session.timed("survey", || survey(&surveyor, Values::Read))?;
+    let mut report = session.timed("render", || render(&run, &survey, &shelf))?;
     if is_first(fleet, &shelf)? {
         session.ui.note(&format!("{} is new: no bundle of fleet {} stood there", target.display(), fleet.name));
     }

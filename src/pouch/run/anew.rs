@@ -17,6 +17,7 @@ use crate::shelf::target::Target;
 use crate::shelf::{Look, Shelf};
 use crate::survey::last::Last;
 use crate::survey::source::live::Values;
+use crate::survey::torn::Bundles;
 use crate::survey::{Survey, Surveyor, survey};
 
 /// What one attempt needs.
@@ -68,8 +69,8 @@ impl Anew<'_> {
     }
 
     /// Reads the sources, if values come from there.
-    pub fn read(&self, last: Option<&Last>) -> Result<Option<Survey>, Failure> {
-        let surveyor = Surveyor { last, ..self.surveyor.clone() };
+    pub fn read(&self, last: Option<&Last>, bundles: &Bundles<'_>) -> Result<Option<Survey>, Failure> {
+        let surveyor = Surveyor { last, bundles: Some(bundles), ..self.surveyor.clone() };
         let survey = || self.run.session.timed("survey", || survey(&surveyor, Values::Read));
         let mut read = self.identities.is_none().then(survey).transpose()?;
         if let (Some(survey), Some(last)) = (&mut read, last) {

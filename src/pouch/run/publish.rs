@@ -5,7 +5,7 @@ use pouch_core::listing::all;
 use pouch_core::stamp::Stamp;
 
 use super::again::{again, told as told_of};
-use super::render::{preview, render};
+use super::render::{bundles_at, preview, render};
 use super::{Report, Run, is_first, told};
 use crate::error::Failure;
 use crate::shelf::branch::BranchShelf;
@@ -84,10 +84,11 @@ impl Work for Publish<'_> {
         again(self.surveyor, self.run.keys, (last, standing), self.run.informs).filter(|_| self.plain)
     }
 
-    fn read(&self, stamps: Vec<Stamp>) -> Result<Survey, Failure> {
+    fn read(&self, stamps: Vec<Stamp>, places: &[(&Target, &BranchShelf)]) -> Result<Survey, Failure> {
         let allowances = &self.run.allowances;
         let last = Last::new(stamps, &allowances.accept_older, &allowances.accept_source);
-        let surveyor = Surveyor { last: Some(&last), ..self.surveyor.clone() };
+        let bundles = || bundles_at(self.run, places);
+        let surveyor = Surveyor { last: Some(&last), bundles: Some(&bundles), ..self.surveyor.clone() };
         let mut survey = self.run.session.timed("survey", || survey(&surveyor, self.values.clone()))?;
         survey.remembers(&last);
         Ok(survey)

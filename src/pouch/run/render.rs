@@ -30,7 +30,7 @@ use pouch_core::region::input::Terms;
 use pouch_core::region::made_for::MadeFor;
 use pouch_core::region::odd::{self, Odd};
 use pouch_core::region::plan::{Planned, RegionPlan, bundle_yaml, plan};
-use pouch_core::region::published::{Files, Proved, Published};
+use pouch_core::region::published::{Files, Proved, Published, State};
 use pouch_core::region::standing::Standing;
 use pouch_core::report::summary::{self, Outcome};
 use pouch_core::silence::Silences;
@@ -44,6 +44,8 @@ use tracing::info_span;
 use super::{Report, Run, SharedChange, Told, check_regions, rekey, seal};
 use crate::error::Failure;
 use crate::harden::wiped;
+use crate::shelf::branch::BranchShelf;
+use crate::shelf::target::Target;
 use crate::shelf::{Beside, Look, NewFile, NewFiles, Shelf, too_large};
 use crate::survey::Survey;
 
@@ -283,6 +285,35 @@ fn work(run: &Run<'_>, survey: &Survey, published: &dyn Look, shelf: Option<&dyn
         report.explained.hush(&report.silenced);
     }
     Ok(report)
+}
+
+/// Gives the manifests at all these places; none where one of them is not believed.
+///
+/// # Errors
+/// Where it cannot be told what is published.
+pub fn bundles_at(run: &Run<'_>, places: &[(&Target, &BranchShelf)]) -> Result<Option<Vec<Manifest>>, Failure> {
+    let all = places.iter().map(|(target, shelf)| bundles(&run.at(target), *shelf));
+    let all: Option<Vec<_>> = all.collect::<Result<_, _>>()?;
+    Ok(all.map(|all| all.concat()))
+}
+
+/// Gives the manifests of all regions; none where one of them is not believed.
+///
+/// # Errors
+/// Where it cannot be told what is published.
+pub fn bundles(run: &Run<'_>, published: &dyn Look) -> Result<Option<Vec<Manifest>>, Failure> {
+    let mut all = Vec::new();
+    for region in run.fleet.regions.values() {
+        let Some(standing) = standing_bundle(run, published, region)? else { continue };
+        // Without a key, nothing is published.
+        let says = standing.manifest().or(standing.claimed().filter(|_| run.keys.is_blind()));
+        match says {
+            Some(manifest) => all.push(manifest.clone()),
+            None if matches!(standing.state, State::Nothing) && standing.odd.is_nothing() => {}
+            None => return Ok(None),
+        }
+    }
+    Ok(Some(all))
 }
 
 /// Gives what stands in a region's folders: of a bundle its manifest alone; none of a region that is published elsewhere.

@@ -52,11 +52,11 @@ pub trait Work {
         None
     }
 
-    /// Reads what is published, and of no source an older state than one of the stamps says.
+    /// Reads what is published at these places, and of no source an older state than one of the stamps says.
     ///
     /// # Errors
     /// Where nothing can be published anywhere.
-    fn read(&self, stamps: Vec<Stamp>) -> Result<Self::Read, Failure>;
+    fn read(&self, stamps: Vec<Stamp>, places: &[(&Target, &BranchShelf)]) -> Result<Self::Read, Failure>;
 
     /// Stages what belongs to a place, and gives the message of its commit.
     ///
@@ -270,7 +270,8 @@ impl<'t: 'w, 'w, W: Work> Rounds<'t, 'w, W> {
             return (Vec::new(), None);
         }
         let stamps = opened.iter().flat_map(|open| open.last.stamps().cloned()).collect();
-        match self.work.read(stamps) {
+        let places: Vec<_> = opened.iter().map(|open| (open.target, &open.shelf)).collect();
+        match self.work.read(stamps, &places) {
             Ok(read) => (opened, Some(read)),
             Err(failure) => {
                 opened.into_iter().for_each(|open| self.fail(open.target, failure.clone()));

@@ -10,6 +10,7 @@ use super::last::Last;
 use super::look::Unreached;
 use super::shares::Budget;
 use super::source::{self, SourceError};
+use super::torn::Bundles;
 use crate::cluster::{Patience, Wanted};
 use crate::error::Failure;
 use crate::session::Session;
@@ -29,6 +30,8 @@ pub struct Surveyor<'a> {
     pub reach: &'a Reach,
     /// The states that an earlier run read, of which nothing older is read; none where they are unknown.
     pub last: Option<&'a Last>,
+    /// What is published, to be asked for what stood in files that cannot be read; none where that does not matter.
+    pub bundles: Option<&'a Bundles<'a>>,
     /// The claimant whose closure alone is asked for, if it is about one.
     pub only: Option<&'a Claimant>,
     /// The time at which contents are read that sources put aside.
@@ -78,6 +81,7 @@ impl<'a> Surveyor<'a> {
             outputs,
             reach,
             last: None,
+            bundles: None,
             only: None,
             contents,
             looking,

@@ -10,7 +10,7 @@ use crate::finding::Code;
 use crate::layout::path::BundlePath;
 use crate::layout::split::Splits;
 use crate::name::step::{Step, behind_claimant};
-use crate::name::{Claimant, Directory, FleetName, GroupKind, ObjectKey, ReadFrom, SourceName};
+use crate::name::{Claimant, Directory, FleetName, GroupKind, ObjectKey, ReadAt, ReadFrom, SourceName};
 use crate::recipient::Recipient;
 
 /// The format that is written.
@@ -43,6 +43,9 @@ pub struct Manifest {
     pub files: Vec<ManifestFile>,
     /// The texts of what takes many of its objects; none of an older bundle.
     pub texts: Texts,
+    /// The files in which claimants of its objects were read, and what else decides of them; none where it is not known of all
+    /// its objects in which files they were, because an older bundle did not say it.
+    pub rests_on: Option<BTreeMap<ObjectKey, ReadAt>>,
 }
 
 /// Digests of the texts by which objects are taken. Only who has the reuse key can make them.
@@ -64,6 +67,8 @@ pub struct ManifestObject {
     pub key: ObjectKey,
     /// What it was read from; none for what pouch makes itself.
     pub from: Option<ReadFrom>,
+    /// Where that was read; none of what stands in no file, or was made by a template.
+    pub read_at: Option<ReadAt>,
     /// What a payload holds for guest clusters; none of any other object.
     pub guest: Option<Guest>,
     /// Its file; always what [`Splits::of_object`] says.

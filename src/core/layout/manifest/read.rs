@@ -6,7 +6,7 @@
 //! from half understanding what another wrote.
 
 use alloc::boxed::Box;
-use alloc::collections::BTreeSet;
+use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -21,8 +21,8 @@ use crate::layout::path::{self, BundlePath};
 use crate::layout::split::Splits;
 use crate::name::step::Step;
 use crate::name::{
-    Claimant, Directory, Entry, GroupKind, MadeBy, Name, Namespace, ObjectKey, ReadFrom, TakenObject, is_directory,
-    is_dns_label,
+    Claimant, Directory, Entry, GroupKind, MadeBy, Name, Namespace, ObjectKey, ReadAt, ReadFrom, TakenObject,
+    is_directory, is_dns_label,
 };
 use crate::node::{Interner, Node};
 use crate::recipient::Recipient;
@@ -116,8 +116,9 @@ pub(super) fn of_value(node: &Value<'_>) -> Result<Manifest, Unusable> {
         "files",
         "cluster",
         "texts",
+        "restsOn",
     ];
-    let [_, kind, metadata, fleet, recipients, sources, parts, former, objects, files, cluster, texts] =
+    let [_, kind, metadata, fleet, recipients, sources, parts, former, objects, files, cluster, texts, rests_on] =
         map(Some(node), "the manifest", fields)?;
     let (Some(format), KIND) = (format, text(kind, "kind")?) else {
         return Err(malformed("apiVersion and kind are not those of a bundle"));
@@ -155,7 +156,28 @@ pub(super) fn of_value(node: &Value<'_>) -> Result<Manifest, Unusable> {
     let fleet = text(fleet, "fleet")?.into();
     let cluster = cluster.map(|cluster| text(Some(cluster), "cluster").map(String::from)).transpose()?;
     let texts = texts.map(|_| self::texts(texts)).transpose()?.unwrap_or_default();
-    Ok(Manifest { directory, fleet, recipients, sources, cluster, splits, objects, files, texts })
+    let rests_on = rests_on.map(|_| self::rests_on(rests_on)).transpose()?;
+    Ok(Manifest { directory, fleet, recipients, sources, cluster, splits, objects, files, texts, rests_on })
+}
+
+fn rests_on(node: Option<&Value<'_>>) -> Result<BTreeMap<ObjectKey, ReadAt>, Unusable> {
+    let read = each(node, "restsOn", |node| {
+        let fields = ["group", "kind", "namespace", "name", "source", "path"];
+        let [group, kind, namespace, name, source, path] = map(Some(node), "an entry", fields)?;
+        let at = ReadAt { source: text(source, "an entry.source")?.into(), path: text(path, "an entry.path")?.into() };
+        Ok((key_of((group, kind), (namespace, name), "an entry")?, at))
+    })?;
+    ascending("restsOn", read.iter().map(|(key, _)| key))?;
+    Ok(read.into_iter().collect())
+}
+
+/// The file in which an object was read, if it was in one.
+fn read_at(source: Option<&Value<'_>>, path: Option<&Value<'_>>) -> Result<Option<ReadAt>, Unusable> {
+    match (optional(source, "from.source")?, optional(path, "from.path")?) {
+        (None, None) => Ok(None),
+        (Some(source), Some(path)) => Ok(Some(ReadAt { source: source.into(), path: path.into() })),
+        _ => Err(malformed("from.source and from.path do not stand together")),
+    }
 }
 
 fn texts(node: Option<&Value<'_>>) -> Result<Texts, Unusable> {
@@ -227,13 +249,12 @@ fn object(
     let [key, from, guest, path, sha256, state, reason, needed, readers] = map(Some(node), "an object", fields)?;
     let key = object_key(key, "key")?;
     let guest = guest.map(of_guest).transpose()?;
-    let from = match from {
-        None => None,
+    let (from, at) = match from {
+        None => (None, None),
         Some(_) => {
             let fields = ["namespace", "name", "template", "source", "path"];
             let [namespace, name, template, source, path] = map(from, "from", fields)?;
-            optional(source, "from.source")?;
-            optional(path, "from.path")?;
+            let at = read_at(source, path)?;
             let made = optional(template, "from.template")?.map(|template| MadeBy {
                 template: template.into(),
                 lands: guest.as_ref().map_or(&key, |guest| &guest.key).namespace.clone(),
@@ -241,7 +262,7 @@ fn object(
                 in_guests: guest.is_some(),
             });
             let namespace = optional(namespace, "from.namespace")?.map(Into::into);
-            Some(ReadFrom { namespace, name: text(name, "from.name")?.into(), made: made.map(Arc::new) })
+            (Some(ReadFrom { namespace, name: text(name, "from.name")?.into(), made: made.map(Arc::new) }), at)
         }
     };
     let derived = splits.of_object(directory, &key);
@@ -271,7 +292,8 @@ fn object(
     if readers.is_some() && recipients.is_empty() {
         return Err(malformed("recipients is empty"));
     }
-    Ok(ManifestObject { key, from, guest, path: derived, sha256: digest(sha256)?, state, recipients, needed_by })
+    let sha256 = digest(sha256)?;
+    Ok(ManifestObject { key, from, read_at: at, guest, path: derived, sha256, state, recipients, needed_by })
 }
 
 fn of_guest(node: &Value<'_>) -> Result<Guest, Unusable> {
@@ -288,6 +310,14 @@ fn of_guest(node: &Value<'_>) -> Result<Guest, Unusable> {
 
 fn object_key(node: Option<&Value<'_>>, what: &str) -> Result<ObjectKey, Unusable> {
     let [group, kind, namespace, name] = map(node, what, ["group", "kind", "namespace", "name"])?;
+    key_of((group, kind), (namespace, name), what)
+}
+
+fn key_of(
+    (group, kind): (Option<&Value<'_>>, Option<&Value<'_>>),
+    (namespace, name): (Option<&Value<'_>>, Option<&Value<'_>>),
+    what: &str,
+) -> Result<ObjectKey, Unusable> {
     let kind = GroupKind::new(text(group, &format!("{what}.group"))?, text(kind, &format!("{what}.kind"))?);
     let namespace = optional(namespace, &format!("{what}.namespace"))?.map(Into::into);
     Ok(ObjectKey::new(kind, namespace, text(name, &format!("{what}.name"))?.into()))

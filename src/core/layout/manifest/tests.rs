@@ -16,6 +16,7 @@ use crate::testing::{node, yaml};
 use crate::yaml::written::tests::{changes, near};
 use crate::yaml::written::{self, Value as Written};
 use alloc::boxed::Box;
+use alloc::collections::BTreeMap;
 use alloc::string::ToString as _;
 use alloc::sync::Arc;
 use proptest::prelude::*;
@@ -32,6 +33,7 @@ fn sample() -> Manifest {
     let directory = Directory::from("eu-west");
     let object = |key: ObjectKey, from, state, needed_by| ManifestObject {
         guest: None,
+        read_at: key.kind.is_secret().then(|| ReadAt { source: "platform".into(), path: "aws.yaml".into() }),
         path: path::of_object(&directory, &key),
         sha256: sha256_hex(key.to_string().as_bytes()),
         key,
@@ -52,6 +54,10 @@ fn sample() -> Manifest {
             (Taker::Group("web".into()), "digest-of-a-group".into()),
         ]
         .into(),
+        rests_on: Some(BTreeMap::from([
+            (ObjectKey::namespace(&"team-a".into()), ReadAt { source: "platform".into(), path: "b: c".into() }),
+            (ObjectKey::secret("a".into(), "b".into()), ReadAt { source: "other".into(), path: "d.yaml".into() }),
+        ])),
         cluster: None,
         splits: crate::layout::Splits::default(),
         fleet: "acme".into(),
@@ -144,7 +150,7 @@ fn a_manifest_says_what_is_there_and_why() {
     assert_eq!(
         value["objects"][1],
         json!({
-            "from": {"name": "aws", "namespace": "kcm-system"},
+            "from": {"name": "aws", "namespace": "kcm-system", "path": "aws.yaml", "source": "platform"},
             "key": {"group": "", "kind": "Secret", "name": "aws", "namespace": "kcm-system"},
             "neededBy": [{
                 "by": {"kind": "Credential", "name": "a", "namespace": "team-a"},
@@ -202,6 +208,13 @@ fn nothing_else_is_believed() {
         ("/objects/1/key/uid", json!("x"), "unknown field \"uid\""),
         ("/objects/1/key/namespace", json!(null), "key.namespace is null"),
         ("/objects/1/key", json!(null), "key is null"),
+        ("/objects/1/from/source", json!(null), "objects[1]: from.source is null"),
+        ("/objects/2/from/path", json!("x"), "objects[2]: from.source and from.path do not stand together"),
+        ("/restsOn", json!({}), "restsOn is not a list"),
+        ("/restsOn/0/kind", json!("Z"), "restsOn are not sorted"),
+        ("/restsOn/0/kind", json!(1), "restsOn[0]: an entry.kind is an integer"),
+        ("/restsOn/1/at", json!("x"), "restsOn[1]: an entry has the unknown field"),
+        ("/restsOn/1/path", json!(null), "restsOn[1]: an entry.path is null"),
         ("/objects/1/path", json!("regions/eu-west/core/secrets/kcm-system/../../x"), "objects[1]: path of"),
         ("/objects/1/path", json!("regions/eu-east/core/secrets/kcm-system/aws.sops.yaml"), "objects[1]: path of"),
         ("/objects/1/sha256", json!("00"), "objects[1]: sha256"),
@@ -291,8 +304,6 @@ fn what_another_release_writes_is_opaque() {
     changed["objects"][1]["neededBy"][0]["by"] = entry.clone();
     changed["objects"][1]["neededBy"][0]["at"] = json!({"guest": "pull", "namespace": "team-a", "clusters": "0a"});
     changed["objects"][1]["neededBy"][0]["through"][1] = json!({"wormhole": {"to": "b"}});
-    changed["objects"][1]["from"]["source"] = json!("platform");
-    changed["objects"][1]["from"]["path"] = json!("aws.yaml");
     changed["objects"][2]["reason"] = json!("no-such-code");
     changed["recipients"][0]["name"] = json!("alice");
     let read = of(&node(&changed)).expect("a manifest");
@@ -500,6 +511,7 @@ fn any_manifest() -> impl Strategy<Value = Manifest> {
                 });
                 ManifestObject {
                     guest: None,
+                    read_at: (form == 3).then(|| ReadAt { source: name.as_str().into(), path: name.as_str().into() }),
                     path: path::of_object(&directory, &key),
                     from: (form != 1).then(|| ReadFrom {
                         namespace,

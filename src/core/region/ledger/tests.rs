@@ -126,6 +126,7 @@ fn claimant(at: usize) -> Claimant {
 fn object(name: &str, needed_by: Vec<NeededBy>) -> ManifestObject {
     let namespace = Some(Namespace::from("team"));
     ManifestObject {
+        read_at: None,
         key: ObjectKey::new(GroupKind::new("", "Secret"), namespace.clone(), name.into()),
         from: Some(ReadFrom { namespace, name: name.into(), made: None }),
         guest: None,

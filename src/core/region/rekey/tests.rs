@@ -33,6 +33,7 @@ fn path(name: &str) -> BundlePath {
 
 fn manifest(names: &[&str], recipients: &[&str]) -> Manifest {
     let object = |name: &&str| ManifestObject {
+        read_at: None,
         key: ObjectKey::secret("team".into(), (*name).into()),
         from: None,
         guest: None,
@@ -43,6 +44,7 @@ fn manifest(names: &[&str], recipients: &[&str]) -> Manifest {
         needed_by: vec![],
     };
     Manifest {
+        rests_on: Default::default(),
         texts: Default::default(),
         cluster: None,
         splits: crate::layout::Splits::default(),

@@ -27,7 +27,7 @@ use super::budget::{self, Found};
 use super::document::{self, Form, Text};
 use super::indexer::Indexer;
 use super::means::Means;
-use super::reading::{Filter, Given, MOST_OF_FILE, Reading, SourceError, none_counts, whole};
+use super::reading::{Filter, Given, MOST_OF_FILE, Reading, SourceError, folder_of, none_counts, whole};
 use crate::error::said;
 use crate::git::objects::{self, MOST_DEPTH};
 
@@ -69,7 +69,7 @@ pub(super) fn read(
         // The file was named, so no glob and no skipping applies.
         place.opened.skip.clear();
         let found = vec![Found { at: PathBuf::from(name), shown: Arc::from(&*shown) }];
-        let reading = place.read(&found);
+        let reading = place.read(&found).below(folder_of(&shown));
         return Ok(place.kept(reading, found));
     }
     let mut walk = Walk::new(&place, Filter::new(files));
@@ -82,6 +82,7 @@ pub(super) fn read(
     }
     let found = settle(&place, files, links);
     reading.absorb(place.read(&found));
+    let reading = reading.below(place.below());
     Ok(place.kept(reading, found))
 }
 
@@ -309,11 +310,17 @@ impl Place<'_> {
     }
 
     fn show(&self, path: &Path) -> String {
-        match (self.shown, text_of(path)) {
-            ("", path) => path,
-            (top, path) if path.is_empty() => top.to_owned(),
-            ("/", path) => format!("/{path}"),
-            (top, path) => format!("{top}/{path}"),
+        match text_of(path) {
+            path if path.is_empty() => self.shown.to_owned(),
+            path => self.below() + &path,
+        }
+    }
+
+    /// The beginning of the paths of all that stands in it.
+    fn below(&self) -> String {
+        match self.shown {
+            "" | "/" => self.shown.to_owned(),
+            top => format!("{top}/"),
         }
     }
 

@@ -3,7 +3,7 @@
 //! It splits, parses through the two doors, takes `List`s apart, and skips documents that are no objects. It
 //! knows nothing of where the bytes came from beyond the path it puts into origins.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use pouch_core::blank;
 use pouch_core::finding::{Code, Finding, Origin, Place};
@@ -16,7 +16,7 @@ use pouch_core::object::{kind_of, misplaced, nearest_to};
 use pouch_core::snapshot::FaultLine;
 use pouch_core::snapshot::index::Kept;
 use pouch_core::sops::cipher::MARK;
-use pouch_core::unread_words::UnreadWords;
+use pouch_core::unread_words::{MAX_BYTES, UnreadWords};
 use pouch_core::yaml::Flaw;
 use pouch_core::yaml::alike::Reader;
 use pouch_core::yaml::blamed::{blamed, misread};
@@ -75,8 +75,6 @@ pub(super) struct Text<'a> {
     meter: &'a Meter<'a>,
     /// The index of the source; without one all documents are kept.
     indexer: Option<&'a Indexer<'a>>,
-    /// How many lines it has, counted where that is asked for: a text may have as many faults as lines.
-    lines: OnceLock<usize>,
 }
 
 /// Reads all documents of a text. Long ones are parsed on several threads; the order stays.
@@ -96,7 +94,9 @@ fn read_all(text: &Text<'_>, reader: &mut Reader) -> Reading {
     let mut reading = Reading::nothing();
     if text.meter.leaves_out() {
         let before = reading.so_far();
-        reading.unread_words.extend(text_of(text.bytes).ok().and_then(UnreadWords::of));
+        let told = text_of(text.bytes).ok().filter(|words| words.len() <= MAX_BYTES);
+        reading.unread_words.extend(told.map(UnreadWords::of));
+        reading.torn.insert(text.path.clone());
         text.meter.holds(reading.held_since(before));
         if reading.unread_words.is_empty() || text.meter.passed().is_some() {
             reading.unread_words.clear();
@@ -112,13 +112,13 @@ fn read_all(text: &Text<'_>, reader: &mut Reader) -> Reading {
     }
     if text.bytes.iter().all(|byte| *byte == 0) && text.form != Form::Stream {
         let finding = text.finding(1, 1, "the file is empty, which does not prove that its objects are gone");
-        let help =
-            "Check whether the program that wrote it failed. If the file is meant to be empty, remove or exclude it.";
-        reading.lacks(finding.help(help));
+        let help = "Check whether the program that wrote it failed. What was published from it stays until it is removed, or \
+                    excluded.";
+        reading.tear(text.path, "", finding.help(help));
         return reading;
     }
     match text_of(text.bytes) {
-        Err(flaw) => reading.lacks(text.unparsable(flaw)),
+        Err(flaw) => text.tear(&String::from_utf8_lossy(text.bytes), text.unparsable(flaw), &mut reading),
         Ok(words) if text.form == Form::Json || (text.form == Form::Stream && is_json(words)) => {
             let mut broken = 0_usize;
             for value in values(words) {
@@ -132,20 +132,15 @@ fn read_all(text: &Text<'_>, reader: &mut Reader) -> Reading {
                 match json::read(value.text, &mut reader.interner) {
                     Ok(node) if !text.meter.keeps(&node, value.text) => {}
                     Ok(node) => text.add(node, (value.line, value.line), (value.text, Written::Json), &mut reading),
-                    // Only brackets separate the values: a broken one might hold whatever stands behind its beginning,
-                    // and one that no bracket ends was cut short.
-                    Err(flaw) if value.is_whole && text.form == Form::Json => {
+                    // Only brackets separate the values: a broken one might hold whatever stands behind its beginning.
+                    Err(flaw) => {
                         text.meter.document();
                         broken += 1;
                         if broken > MOST_BROKEN {
                             break;
                         }
                         let rest = if broken == 1 { words.get(value.start..).unwrap_or(words) } else { "" };
-                        reading.lacks_document(rest, text.unparsable(value.place(flaw)));
-                    }
-                    Err(flaw) => {
-                        text.meter.document();
-                        reading.lacks(text.unparsable(value.place(flaw)));
+                        text.tear(rest, text.unparsable(value.place(flaw)), &mut reading);
                     }
                 }
                 if !text.meter.holds(reading.held_since(before)) {
@@ -193,7 +188,7 @@ impl<'a> Text<'a> {
         (form, bytes): (Form, &'a [u8]),
         meter: &'a Meter<'a>,
     ) -> Self {
-        Self { source, path, bytes, form, meter, indexer: None, lines: OnceLock::new() }
+        Self { source, path, bytes, form, meter, indexer: None }
     }
 
     /// The same text, of which an indexer says what is kept.
@@ -224,11 +219,17 @@ impl Text<'_> {
         self.wrong(flaw.line, flaw.column, flaw.what)
     }
 
-    /// Notes a document that cannot be read. If it broke off at the very end, or stands in a stream, more may
-    /// have been lost; else only what its own text might hold is in doubt.
+    /// Notes a part that cannot be read. A stream may have been cut short there; a file may have held more, and the bundle that
+    /// was published of it says what.
+    fn tear(&self, part: &str, finding: Finding, reading: &mut Reading) {
+        match self.form {
+            Form::Stream => reading.lacks(finding),
+            Form::Yaml | Form::Json => reading.tear(self.path, part, finding),
+        }
+    }
+
+    /// Notes a document that cannot be read.
     fn lacks(&self, document: &Document<'_>, flaw: Flaw, reading: &mut Reading) {
-        let lines = self.lines.get_or_init(|| self.bytes.iter().filter(|b| **b == b'\n').count());
-        let at_the_end = usize::try_from(flaw.line).unwrap_or(usize::MAX) >= *lines;
         let within = usize::try_from(flaw.line.saturating_sub(document.first_line)).unwrap_or(usize::MAX);
         let is_template = document.text.lines().nth(within).is_some_and(|line| line.contains("{{"));
         let finding = match conflict(document.text) {
@@ -240,11 +241,7 @@ impl Text<'_> {
                 .help("Render the template, with helm template for example, or exclude the file."),
             None => self.unparsable(blamed(document, flaw)),
         };
-        if at_the_end || self.form == Form::Stream {
-            reading.lacks(finding);
-        } else {
-            reading.lacks_document(document.text, finding);
-        }
+        self.tear(document.text, finding, reading);
     }
 
     /// Reads documents, of whose faults so many are told at most.
@@ -377,7 +374,8 @@ impl Text<'_> {
             // An error page, or the words of a broken tool, in the place of a manifest: it proves no absence.
             Err(Headless::Other) if matches!(node, Node::Text(_)) => {
                 let finding = self.finding(line, 1, "it is text, and no manifest");
-                reading.lacks(finding.help("Write the manifest that should be there, or exclude the file."));
+                let finding = finding.help("Write the manifest that should be there, or exclude the file.");
+                self.tear(text, finding, reading);
             }
             Err(Headless::Other) if !holds_objects(&node) => reading.skipped += 1,
             Err(Headless::Other) => {
@@ -418,7 +416,8 @@ impl Text<'_> {
             return reading.unread_words.extend(items.iter().map(UnreadWords::of_document));
         }
         let Some(items) = into_items(list) else {
-            return reading.lacks(wrong(format!("the items of {} are missing or no sequence", head.kind)));
+            let what = format!("the items of {} are missing or no sequence", head.kind);
+            return self.tear(text.0, wrong(what), reading);
         };
         // In flow style, and where the text does not show them, items stand where their list does.
         let lines = if lines.len() == items.len() { lines } else { Vec::new() };
@@ -434,7 +433,8 @@ impl Text<'_> {
                     self.take_list(item, &inner, ((line, Vec::new()), ("", line)), depth + 1, reading);
                 }
                 Ok(inner) if inner.is_list(&item) => {
-                    reading.lacks(wrong(format!("more than {MOST_LISTS} Lists are nested in each other")));
+                    let what = format!("more than {MOST_LISTS} Lists are nested in each other");
+                    self.tear(text.0, wrong(what), reading);
                 }
                 Ok(_) if sealed::mac(&item).is_some() => {
                     reading.sealed.push(SealedFile::item(self.path, line, (item, self.at(line, 1))));

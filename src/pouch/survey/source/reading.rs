@@ -75,6 +75,10 @@ pub struct Reading {
     pub complete: bool,
     /// Documents that could not be read.
     pub unread_words: Vec<UnreadWords>,
+    /// Files that could not be read to their ends: they may have held more than their words tell.
+    pub torn: BTreeSet<Arc<str>>,
+    /// The beginning of all paths of its files; none of a stream.
+    pub root: Option<String>,
     /// What was refused or could not be read.
     pub findings: Vec<Finding>,
     /// The number of faults of one file that are not among them.
@@ -126,7 +130,13 @@ impl Reading {
         self.held = self.held.saturating_add(part.held);
         self.skipped += part.skipped;
         self.complete &= part.complete;
+        self.torn.extend(part.torn);
         self.unread_words.extend(part.unread_words);
+    }
+
+    /// The same, of files whose paths all begin with `root`.
+    pub(super) fn below(self, root: String) -> Self {
+        Self { root: Some(root), ..self }
     }
 
     /// The numbers of what it holds by now.
@@ -202,12 +212,11 @@ impl Reading {
         self.findings.push(finding);
     }
 
-    /// Notes a document that cannot be read: what it might hold is in doubt, and nothing else.
-    pub(super) fn lacks_document(&mut self, text: &str, finding: Finding) {
-        match UnreadWords::of(text) {
-            Some(words) => self.unread_words.push(words),
-            None => self.complete = false,
-        }
+    /// Notes a document of a file that cannot be read, with its text: what that might hold is in doubt, and what stood in the
+    /// file when it was published.
+    pub(super) fn tear(&mut self, file: &Arc<str>, text: &str, finding: Finding) {
+        self.torn.insert(Arc::clone(file));
+        self.unread_words.push(UnreadWords::of(text));
         self.findings.push(finding);
     }
 
@@ -331,6 +340,12 @@ impl<'a> Filter<'a> {
     pub(super) fn folder(&self, path: &str) -> bool {
         !self.files.exclude.matches(path) && !self.files.exclude.matches(&format!("{path}/"))
     }
+}
+
+/// The beginning of a path before the name of its file.
+pub(super) fn folder_of(path: &str) -> String {
+    let end = path.rfind(['/', ':']).map_or(0, |at| at.saturating_add(1));
+    path.get(..end).unwrap_or_default().to_owned()
 }
 
 /// The start of a file.

@@ -21,7 +21,7 @@ use super::budget::{self, Found};
 use super::document::{self, Form, Text};
 use super::indexer::Indexer;
 use super::means::{MAX_FILE_BYTES, Means};
-use super::reading::{Filter, Given, MOST_OF_FILE, Reading, SourceError, none_counts, whole};
+use super::reading::{Filter, Given, MOST_OF_FILE, Reading, SourceError, folder_of, none_counts, whole};
 use crate::child::Room;
 use crate::git::descent::{self, DescentError};
 use crate::git::kept::{self, Kept};
@@ -206,8 +206,12 @@ fn read_at(
         damage: AtomicBool::default(),
     };
     let mut reading = match top.kind {
-        Kind::Folder => tree.walk(&Filter::new(wanted.files), given.skip_in_tree),
-        Kind::File => tree.read(&[Found { shown: tree.show(""), at: top.id }]),
+        Kind::Folder => tree.walk(&Filter::new(wanted.files), given.skip_in_tree).below(tree.below()),
+        Kind::File => {
+            let shown = tree.show("");
+            let root = folder_of(&shown);
+            tree.read(&[Found { shown, at: top.id }]).below(root)
+        }
         Kind::Link | Kind::Submodule => {
             let message = format!("path {path:?} of {identity} is a symlink or a submodule");
             return Err(error(message, "Name the folder itself, in its own repository."));
@@ -336,8 +340,16 @@ struct Tree<'a> {
 impl Tree<'_> {
     /// How a path is shown: as `git show` takes it.
     fn show(&self, path: &str) -> Arc<str> {
-        let slash = if path.is_empty() || self.path.is_empty() { "" } else { "/" };
-        Arc::from(format!("{}:{}{slash}{path}", self.reference, self.path))
+        match path {
+            "" => Arc::from(format!("{}:{}", self.reference, self.path)),
+            path => Arc::from(self.below() + path),
+        }
+    }
+
+    /// The beginning of the paths of all that stands in it.
+    fn below(&self) -> String {
+        let slash = if self.path.is_empty() { "" } else { "/" };
+        format!("{}:{}{slash}", self.reference, self.path)
     }
 
     /// Whether `path` is one of those that are passed over.

@@ -101,6 +101,7 @@ mod sync_rules;
 mod tampered;
 mod templates;
 mod terminal;
+mod torn;
 mod transport;
 mod turn;
 mod unpack;

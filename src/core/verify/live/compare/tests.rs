@@ -73,6 +73,7 @@ impl Shelf {
         let mut shelf = Self {
             files: Files::new(),
             manifest: Manifest {
+                rests_on: Default::default(),
                 texts: Default::default(),
                 cluster: None,
                 splits: crate::layout::Splits::default(),
@@ -95,6 +96,7 @@ impl Shelf {
             };
             let path = path::of_object(&directory, &key);
             shelf.manifest.objects.push(ManifestObject {
+                read_at: None,
                 key,
                 from: None,
                 guest: None,

@@ -39,31 +39,50 @@ pub enum IdentityError {
     /// The whole file is encrypted with a passphrase.
     #[error("it is itself encrypted, and pouch asks for no passphrase")]
     Encrypted,
+    /// Every key of it is for another program; the first of them by its line.
+    #[error("it holds no identity that pouch opens files with: line {0} is {1}, and pouch takes age X25519 identities")]
+    Others(usize, OtherKey),
     /// A recipient, so the public half.
     #[error("this is a recipient, the public half of a key; opening takes the identity")]
     Recipient,
-    /// An identity of a plugin.
-    #[error("this is a plugin's identity, and pouch starts no plugins")]
-    Plugin,
-    /// A hybrid, post-quantum identity.
-    #[error("this is a post-quantum identity, and they are not supported yet")]
-    PostQuantum,
-    /// An SSH or another PEM private key.
-    #[error("this is a private key of another kind; pouch takes age X25519 identities")]
-    OtherKey,
+    /// A block, such as an SSH key, that does not end.
+    #[error("a block of another key begins here, and its END line is missing")]
+    Cut,
     /// Anything else.
     #[error("this is no age identity; those start with AGE-SECRET-KEY-1")]
     Unknown,
 }
 
+/// A key that pouch opens nothing with, and another program may.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum OtherKey {
+    /// An identity of a plugin.
+    #[error("a plugin's identity")]
+    Plugin,
+    /// A hybrid, post-quantum identity.
+    #[error("a post-quantum identity")]
+    PostQuantum,
+    /// An SSH key in one line.
+    #[error("an SSH key")]
+    Ssh,
+    /// An SSH, PGP or other key, or a message, between BEGIN and END.
+    #[error("a block such as an SSH or PGP key")]
+    Block,
+}
+
 /// Identities that open files, in the order of their file. They are wiped when dropped, and cannot be
 /// printed.
 #[derive(Default)]
-pub struct Identities(Vec<(Recipient, age::x25519::Identity)>);
+pub struct Identities {
+    known: Vec<(Recipient, age::x25519::Identity)>,
+    others: Vec<(usize, OtherKey)>,
+}
 
 impl Identities {
     /// Reads an identity file as `age-keygen` writes it: one identity to a line, empty lines and lines
-    /// that start with `#` aside. Blanks around a line count for nothing.
+    /// that start with `#` aside. Blanks around a line count for nothing. Keys for other programs are passed over, and
+    /// [told](Self::others) by their lines.
     ///
     /// # Errors
     /// The number of the line, from 1, and what the line is instead; 0 for the whole file.
@@ -71,24 +90,50 @@ impl Identities {
         if text.trim_start().starts_with("-----BEGIN AGE ENCRYPTED FILE") || text.starts_with("age-encryption.org/") {
             return Err((0, IdentityError::Encrypted));
         }
-        let mut identities = Vec::new();
-        for (number, line) in (1..).zip(text.lines().map(str::trim)) {
+        let mut identities = Self::default();
+        let mut lines = (1..).zip(text.lines().map(str::trim));
+        while let Some((number, line)) = lines.next() {
             if line.is_empty() || line.starts_with('#') {
                 continue;
             }
-            identities.push(parse_identity(line).map_err(|error| (number, error))?);
+            if line.starts_with("-----BEGIN ") {
+                // An identity in between is not the block's: its end was lost.
+                let is_end = |(_, line): (usize, &str)| match line {
+                    _ if line.starts_with("-----END ") => Some(true),
+                    _ if line.starts_with("-----BEGIN ") || is_identity(line) => Some(false),
+                    _ => None,
+                };
+                if lines.find_map(is_end) != Some(true) {
+                    return Err((number, IdentityError::Cut));
+                }
+                identities.others.push((number, OtherKey::Block));
+                continue;
+            }
+            match other_key(line) {
+                Some(other) => identities.others.push((number, other)),
+                None => identities.known.push(parse_identity(line).map_err(|error| (number, error))?),
+            }
         }
-        if identities.is_empty() { Err((0, IdentityError::None)) } else { Ok(Self(identities)) }
+        match (identities.known.is_empty(), identities.others.first()) {
+            (false, _) => Ok(identities),
+            (true, Some((number, other))) => Err((0, IdentityError::Others(*number, *other))),
+            (true, None) => Err((0, IdentityError::None)),
+        }
+    }
+
+    /// The lines of a file, from 1, at which keys for other programs begin.
+    pub fn others(&self) -> &[(usize, OtherKey)] {
+        &self.others
     }
 
     /// Adds the identities of another file.
     pub fn absorb(&mut self, others: Self) {
-        self.0.extend(others.0);
+        self.known.extend(others.known);
     }
 
     /// Their recipients, in order.
     pub fn recipients(&self) -> impl Iterator<Item = &Recipient> {
-        self.0.iter().map(|(recipient, _)| recipient)
+        self.known.iter().map(|(recipient, _)| recipient)
     }
 
     /// Opens a file's data key with whichever identity opens one of its stanzas.
@@ -124,7 +169,7 @@ impl Identities {
 
     fn by_likeliness(&self, label: &str) -> impl Iterator<Item = &(Recipient, age::x25519::Identity)> {
         let is_it = move |(recipient, _): &&(Recipient, age::x25519::Identity)| recipient.as_str() == label;
-        self.0.iter().filter(is_it).chain(self.0.iter().filter(move |pair| !is_it(pair)))
+        self.known.iter().filter(is_it).chain(self.known.iter().filter(move |pair| !is_it(pair)))
     }
 }
 
@@ -133,18 +178,29 @@ fn parse_identity(line: &str) -> Result<(Recipient, age::x25519::Identity), Iden
         let recipient = Recipient::parse(&identity.to_public().to_string()).map_err(|_| IdentityError::Unknown)?;
         return Ok((recipient, identity));
     }
-    let starts = |prefix: &str| line.get(..prefix.len()).is_some_and(|start| start.eq_ignore_ascii_case(prefix));
-    Err(if starts("age-secret-key-pq-") {
-        IdentityError::PostQuantum
-    } else if starts("age-plugin-") {
-        IdentityError::Plugin
-    } else if starts("-----BEGIN ") {
-        IdentityError::OtherKey
-    } else if Recipient::parse(line).is_ok() || starts("ssh-") || starts("age1") {
-        IdentityError::Recipient
-    } else {
-        IdentityError::Unknown
-    })
+    let is_recipient = Recipient::parse(line).is_ok() || starts_with(line, "age1");
+    Err(if is_recipient { IdentityError::Recipient } else { IdentityError::Unknown })
+}
+
+/// Returns true if a line is meant to be an identity that pouch opens files with.
+fn is_identity(line: &str) -> bool {
+    starts_with(line, "age-secret-key-1")
+}
+
+/// The key of another kind that stands in a line.
+fn other_key(line: &str) -> Option<OtherKey> {
+    let kinds = [
+        ("age-secret-key-pq-", OtherKey::PostQuantum),
+        ("age-plugin-", OtherKey::Plugin),
+        ("ssh-", OtherKey::Ssh),
+        ("ecdsa-sha2-", OtherKey::Ssh),
+        ("sk-", OtherKey::Ssh),
+    ];
+    kinds.into_iter().find(|(prefix, _)| starts_with(line, prefix)).map(|(_, other)| other)
+}
+
+fn starts_with(line: &str, prefix: &str) -> bool {
+    line.get(..prefix.len()).is_some_and(|start| start.eq_ignore_ascii_case(prefix))
 }
 
 /// A recipient that age has read, so that thousands of files cost one parsing.
@@ -309,6 +365,29 @@ mod tests {
         }
     }
 
+    const BLOCK: &str = "-----BEGIN OPENSSH PRIVATE KEY-----\nAAAA\n\nBBBB\n-----END OPENSSH PRIVATE KEY-----\n";
+
+    #[test]
+    fn keys_for_others_are_passed_over_and_told_by_their_lines() {
+        let (ours, recipient) = generate_identity().unwrap();
+        let text = format!(
+            "# keys\nAGE-PLUGIN-YUBIKEY-1QQQ\n{BLOCK}age-secret-key-pq-1qqq\n{}\nssh-ed25519 AAAA\n-----BEGIN PGP PRIVATE \
+             KEY BLOCK-----\nVersion: 1\n\nAAAA\n-----END PGP PRIVATE KEY BLOCK-----\n",
+            *ours
+        );
+        let identities = Identities::parse(&text).unwrap();
+        assert_eq!(identities.recipients().collect::<Vec<_>>(), [&recipient]);
+        let expect = [
+            (2, OtherKey::Plugin),
+            (3, OtherKey::Block),
+            (8, OtherKey::PostQuantum),
+            (10, OtherKey::Ssh),
+            (11, OtherKey::Block),
+        ];
+        assert_eq!(identities.others(), expect);
+        assert_eq!(Identities::parse(&ours).unwrap().others(), []);
+    }
+
     #[test]
     fn identity_files_name_line_and_cause() {
         let (ours, recipient) = generate_identity().unwrap();
@@ -317,10 +396,13 @@ mod tests {
             ("# nothing\n".to_owned(), (0, IdentityError::None)),
             ("-----BEGIN AGE ENCRYPTED FILE-----\nYWdl\n".to_owned(), (0, IdentityError::Encrypted)),
             (format!("{}\n{recipient}\n", *ours), (2, IdentityError::Recipient)),
-            ("ssh-ed25519 AAAA\n".to_owned(), (1, IdentityError::Recipient)),
-            ("AGE-SECRET-KEY-PQ-1QQQ".to_owned(), (1, IdentityError::PostQuantum)),
-            ("AGE-PLUGIN-YUBIKEY-1QQQ".to_owned(), (1, IdentityError::Plugin)),
-            ("-----BEGIN OPENSSH PRIVATE KEY-----".to_owned(), (1, IdentityError::OtherKey)),
+            ("ssh-ed25519 AAAA\n".to_owned(), (0, IdentityError::Others(1, OtherKey::Ssh))),
+            ("# a\nAGE-SECRET-KEY-PQ-1QQQ".to_owned(), (0, IdentityError::Others(2, OtherKey::PostQuantum))),
+            ("AGE-PLUGIN-YUBIKEY-1QQQ".to_owned(), (0, IdentityError::Others(1, OtherKey::Plugin))),
+            (BLOCK.to_owned(), (0, IdentityError::Others(1, OtherKey::Block))),
+            ("-----BEGIN OPENSSH PRIVATE KEY-----".to_owned(), (1, IdentityError::Cut)),
+            (format!("-----BEGIN OPENSSH PRIVATE KEY-----\nAAAA\n{}\n{BLOCK}", *ours), (1, IdentityError::Cut)),
+            (format!("{}\nAGE-SECRET-KEY-1QQQ\n", *ours), (2, IdentityError::Unknown)),
             (format!("\n{}Q\n", *ours), (2, IdentityError::Unknown)),
             ("\u{feff}x".to_owned(), (1, IdentityError::Unknown)),
         ] {

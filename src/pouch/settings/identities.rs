@@ -8,7 +8,7 @@ use std::time::Duration;
 use pouch_core::config::error::quoted;
 use zeroize::Zeroizing;
 
-use super::keys::{all_identities, environment_identities, unusable};
+use super::keys::{all_identities, environment_identities, passed_over, unusable};
 use super::problem::SettingsError;
 use crate::age::Identities;
 use crate::child::{self, Bounds, ChildError, Room};
@@ -102,5 +102,8 @@ fn of_program(named: &str, command: &str, session: &Session, stop: &AtomicBool) 
     }
     let out = Zeroizing::new(ended.out);
     let text = std::str::from_utf8(&out).map_err(|_| wrong(format!("{program} printed what is not text")))?;
-    Identities::parse(text).map_err(|fault| wrong(unusable(&format!("what {program} printed"), &fault)))
+    let what = format!("what {program} printed");
+    let found = Identities::parse(text).map_err(|fault| wrong(unusable(&what, &fault)))?;
+    passed_over(&what, &found).iter().for_each(|warning| session.ui.warn(warning));
+    Ok(found)
 }

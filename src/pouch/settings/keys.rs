@@ -7,6 +7,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use pouch_core::config::{Decryption, KeyPlace};
+use pouch_core::listing::few;
 use pouch_core::reuse::{KeyRing, ReuseKey};
 use zeroize::Zeroizing;
 
@@ -160,19 +161,19 @@ pub(super) fn unusable(what: &str, (line, error): &(usize, IdentityError)) -> St
 pub fn all_identities(files: &[PathBuf], session: &Session) -> Result<Identities, SettingsError> {
     let mut all = Identities::default();
     for file in files {
-        let (found, warning) = identities(&file.display().to_string(), &session.ambient.cwd().join(file))?;
-        warning.iter().for_each(|warning| session.ui.warn(warning));
+        let (found, warnings) = identities(&file.display().to_string(), &session.ambient.cwd().join(file))?;
+        warnings.iter().for_each(|warning| session.ui.warn(warning));
         all.absorb(found);
     }
     Ok(all)
 }
 
 /// Reads a file of age identities; `typed` is its path as the user typed it, and `whole` where it lies. Returns
-/// a warning as well, if there is one.
+/// warnings as well.
 ///
 /// # Errors
 /// Where it cannot be read or holds something else; nothing of its content is shown.
-pub fn identities(typed: &str, whole: &Path) -> Result<(Identities, Option<String>), SettingsError> {
+pub fn identities(typed: &str, whole: &Path) -> Result<(Identities, Vec<String>), SettingsError> {
     const HELP: &str = "Name a file with one AGE-SECRET-KEY-1… to a line, as age-keygen and `pouch keygen` write it.";
     let text = read_text(whole, MAX_FILE_BYTES).map(Zeroizing::new);
     let text = text.map_err(|fault| {
@@ -183,7 +184,17 @@ pub fn identities(typed: &str, whole: &Path) -> Result<(Identities, Option<Strin
     let warning = is_open_to_all(whole).then(|| {
         format!("everybody on this machine can read or write the identities in {typed}; `chmod 600` the file")
     });
-    Ok((identities, warning))
+    let warnings = warning.into_iter().chain(passed_over(typed, &identities)).collect();
+    Ok((identities, warnings))
+}
+
+/// Tells which lines were passed over, of the first few; nothing of them is shown.
+pub(super) fn passed_over(what: &str, identities: &Identities) -> Option<String> {
+    const TOLD: usize = 3;
+    let others = identities.others();
+    others.first()?;
+    let named = few(others.iter().map(|(line, other)| format!("line {line} ({other})")), others.len(), TOLD);
+    Some(format!("{what} has keys for other programs, which pouch passes over: {named}"))
 }
 
 /// The identities that open a source's encrypted files, with warnings about them.
@@ -196,10 +207,7 @@ pub fn source_identities(
     ambient: &Ambient,
 ) -> Result<(Identities, Vec<String>), SettingsError> {
     match decryption {
-        Decryption::AgeIdentityFile(file) => {
-            let (found, warning) = identities(file, &base.join(file))?;
-            Ok((found, warning.into_iter().collect()))
-        }
+        Decryption::AgeIdentityFile(file) => identities(file, &base.join(file)),
         Decryption::Environment => environment_identities(ambient)?.ok_or_else(|| {
             let message = format!("neither {VARIABLE} nor {FILE} is set, and a source's `decryption` asks for them");
             let help = "Set one of them, or name a file: `decryption: {ageIdentityFile: PATH}`.";
@@ -227,19 +235,21 @@ pub fn environment_identities(ambient: &Ambient) -> Result<Option<(Identities, V
         return Ok(None);
     }
     if let Some(text) = text {
-        all.absorb(Identities::parse(&text).map_err(|fault| {
+        let found = Identities::parse(&text).map_err(|fault| {
             let message = unusable("the list of identities", &fault);
             SettingsError::one(
                 format!("environment variable {VARIABLE}"),
                 message,
                 "It holds one AGE-SECRET-KEY-1… to a line.",
             )
-        })?);
+        })?;
+        warnings.extend(passed_over(VARIABLE, &found));
+        all.absorb(found);
     }
     if let Some(path) = path {
-        let (found, warning) = identities(&path, &ambient.cwd().join(&*path))?;
+        let (found, told) = identities(&path, &ambient.cwd().join(&*path))?;
         all.absorb(found);
-        warnings.extend(warning);
+        warnings.extend(told);
     }
     Ok(Some((all, warnings)))
 }
@@ -300,10 +310,23 @@ mod tests {
         write(&path, format!("# x\n{}\n", *identity)).unwrap();
         for (mode, warned) in [(0o600, false), (0o644, true)] {
             fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
-            let (identities, warning) = identities("keys/id.txt", &path).unwrap();
+            let (identities, warnings) = identities("keys/id.txt", &path).unwrap();
             assert_eq!(identities.recipients().collect::<Vec<_>>(), [&recipient]);
-            assert_eq!(warning.is_some(), warned);
+            assert_eq!(!warnings.is_empty(), warned);
         }
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
+        write(&path, format!("AGE-PLUGIN-YUBIKEY-1QQQ\n{}\nAGE-SECRET-KEY-PQ-1QQQ\n", *identity)).unwrap();
+        let (found, warnings) = identities("keys/id.txt", &path).unwrap();
+        assert_eq!(found.recipients().collect::<Vec<_>>(), [&recipient]);
+        assert_eq!(
+            warnings,
+            ["keys/id.txt has keys for other programs, which pouch passes over: line 1 (a plugin's identity), \
+              line 3 (a post-quantum identity)"]
+        );
+        write(&path, "AGE-PLUGIN-YUBIKEY-1QQQ\n").unwrap();
+        let error = identities("keys/id.txt", &path).err().unwrap().to_string();
+        assert!(error.contains("holds no identity that pouch opens files with: line 1 is a plugin's"), "{error}");
+        assert!(!error.contains("QQQ"), "{error}");
         write(&path, format!("{}Q\n", *identity)).unwrap();
         let error = identities("keys/id.txt", &path).err().unwrap().to_string();
         assert!(error.contains("line 1") && error.contains("keys/id.txt"), "{error}");

@@ -25,6 +25,7 @@ use alloc::vec::Vec;
 use crate::config::{ClusterSelector, Resolution};
 use crate::destination::Place;
 use crate::finding::{Class, Code, Finding, Origin};
+use crate::k0rdent::credential::Projection;
 use crate::k0rdent::root::Root;
 use crate::name::step::{Step, is_handed_out};
 use crate::name::{Claimant, GroupKind, Name, Namespace, ObjectKey, Region, SourceName, Version};
@@ -55,6 +56,8 @@ pub enum Ask {
         root: Root,
         /// Where it is looked for.
         resolution: Resolution,
+        /// The objects from which k0rdent projects the credential, in place of companions.
+        projection: Option<Projection>,
     },
     /// The identities that the objects behind a Cluster name, or the payloads of a ClusterResourceSet; empty where none is known.
     Starts(Vec<Start>),
@@ -199,6 +202,14 @@ impl Claim {
     pub fn root(&self) -> Option<&Root> {
         match &self.ask {
             Ask::Root { root, .. } => Some(root),
+            Ask::Starts(_) | Ask::Copy(_) | Ask::Render { .. } | Ask::Entry(_) | Ask::Deliver { .. } => None,
+        }
+    }
+
+    /// The objects from which k0rdent projects the credential, if a Credential names some.
+    pub fn projection(&self) -> Option<&Projection> {
+        match &self.ask {
+            Ask::Root { projection, .. } => projection.as_ref(),
             Ask::Starts(_) | Ask::Copy(_) | Ask::Render { .. } | Ask::Entry(_) | Ask::Deliver { .. } => None,
         }
     }

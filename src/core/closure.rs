@@ -12,6 +12,7 @@ mod conformance;
 mod guests;
 mod landing;
 pub mod member;
+pub mod projection;
 mod readiness;
 mod reference;
 mod template;
@@ -69,7 +70,8 @@ pub fn close(world: &World<'_>, claim: &Claim) -> Closure {
     closure
 }
 
-/// The objects that an identity needs, and its companions.
+/// The objects that an identity needs, and what its credential is propagated from: the objects that a projection names, or
+/// else its companions.
 fn follow_root(world: &World<'_>, claim: &Claim, root: &Root, closure: &mut Closure) {
     let Some(places) = places_of(world, claim, root, closure) else { return };
     walk(world, claim, vec![Member::new(places, Role::Root, claim.through.clone(), None)], closure);
@@ -78,7 +80,13 @@ fn follow_root(world: &World<'_>, claim: &Claim, root: &Root, closure: &mut Clos
     if closure.closed || matches!(found, Some(Lookup::Unasked)) {
         return;
     }
-    companion::add(world, claim, root, closure);
+    match claim.projection() {
+        None => companion::add(world, claim, root, closure),
+        Some(projection) => {
+            let named = projection::members(world, claim, projection, closure);
+            walk(world, claim, named, closure);
+        }
+    }
     at_home::mark(world, claim, closure);
     readiness::check(world, claim, root, closure);
 }
@@ -256,9 +264,10 @@ fn as_kcm(
     Ok(Some(places))
 }
 
-/// Follows references breadth first.
+/// Follows references breadth first; what the closure has is not followed again.
 fn walk(world: &World<'_>, claim: &Claim, roots: Vec<Member>, closure: &mut Closure) {
-    let mut seen: BTreeMap<(ObjectKey, ObjectKey), usize> = BTreeMap::new();
+    let known = closure.members.iter().enumerate();
+    let mut seen: Seen = known.map(|(at, member)| ((member.read.clone(), member.lands.clone()), at)).collect();
     let mut queue = VecDeque::new();
     roots.into_iter().for_each(|root| push(closure, &mut seen, &mut queue, root));
     while let Some(index) = queue.pop_front() {
@@ -393,6 +402,9 @@ fn look_up<'a>(world: &World<'a>, claim: &Claim, closure: &mut Closure, member: 
                 help = format!("{help} {} stands at {}.", at.key, at.origin);
                 let message = format!("{} is absent, and {} is there", member.read, at.key);
                 let mut hint = Finding::new(Code::FoundElsewhere, message).about(&at.key).at(&at.origin);
+                if projection::is_named_by(&member.through) {
+                    hint = hint.help(projection::cure(&at.key));
+                }
                 // Only an identity is looked for in the system namespace too, and only with a grant.
                 if at.key.namespace.as_ref() == Some(&world.fleet.system_namespace) && member.role == Role::Root {
                     hint = hint.help(format!(
@@ -620,6 +632,7 @@ pub fn sought<'c>(closure: &'c Closure, member: &'c Member) -> Sought<'c> {
     let namer = match (referrer, &member.named_by) {
         (Some(referrer), _) if is_companion => Namer::Convention(referrer),
         (Some(referrer), _) => Namer::Object(referrer),
+        (None, NamedBy::Claimant) if member.role == Role::Reference => projection::namer(&member.read, &member.lands),
         (None, NamedBy::Claimant) => Namer::Claimant,
         (None, NamedBy::Object(key)) => Namer::Object(key),
         (None, NamedBy::Configuration) => Namer::Unknown,

@@ -1,4 +1,4 @@
-//! Releases of k0rdent: those whose built-in ProviderInterfaces are known.
+//! Releases of k0rdent: those whose built-in ProviderInterfaces are known, and those that are known by name alone.
 
 use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
@@ -33,6 +33,9 @@ impl Release {
         Release { minor: 12 },
     ];
 
+    /// The newest release that is known by name alone: what it ships could not be had.
+    const NAMED: Release = Release { minor: 13 };
+
     /// Reads a release such as `v1.11`.
     ///
     /// One newer than all known releases counts: what the newest of them ships was never taken back.
@@ -51,13 +54,20 @@ impl Release {
         };
         Err(match text {
             "v1.7" => UnknownRelease::NoData(text.to_string(), names(&|minor| minor == 6 || minor == 8)),
-            _ => UnknownRelease::Unlisted(names(&|_| true)),
+            _ => {
+                UnknownRelease::Unlisted(format!("{} and, by its name alone, {}", names(&|_| true), Self::NAMED.name()))
+            }
         })
     }
 
     /// Whether the release is newer than all known ones, so that the newest of them stands for it.
     pub fn is_newer(self) -> bool {
         Self::KNOWN.iter().all(|known| *known < self)
+    }
+
+    /// Returns true if the release is known by name alone: it exists, and is newer than all whose set is known.
+    pub fn is_named_alone(self) -> bool {
+        self.is_newer() && self <= Self::NAMED
     }
 
     /// The release as the configuration writes it: `v1.11`.

@@ -26,6 +26,8 @@ pub enum Namer<'a> {
     /// A convention, by the name of this identity: the object is a companion. The claimant names the identity, and so both
     /// name the companion.
     Convention(&'a ObjectKey),
+    /// The claimant names the object in its own namespace, where an AccessManagement rule makes it a copy of this one.
+    Copied,
     /// The configuration, or something that is not known any more.
     Unknown,
 }
@@ -35,7 +37,7 @@ impl<'a> Namer<'a> {
     pub fn referrer(self) -> Option<&'a ObjectKey> {
         match self {
             Namer::Object(key) | Namer::Convention(key) => Some(key),
-            Namer::Claimant | Namer::Unknown => None,
+            Namer::Claimant | Namer::Copied | Namer::Unknown => None,
         }
     }
 }

@@ -13,10 +13,11 @@ use super::Asked;
 use super::credential::{ask, handed_over};
 use crate::config::Fleet;
 use crate::finding::{Cause, Code, Finding};
-use crate::k0rdent::access::{self, Choice, Labels, NAME, Rule, Targets};
+use crate::k0rdent::access::{self, Labels, NAME, Rule, Targets};
+use crate::k0rdent::root::Root;
 use crate::k0rdent::{self, credential};
 use crate::name::step::Step;
-use crate::name::{Claimant, GroupKind, Name, Namespace, ObjectKey};
+use crate::name::{Claimant, GroupKind, Name, Namespace, ObjectKey, Region};
 use crate::object::{Object, finding_of};
 use crate::selector::{Label, NAME_LABEL, Selector, Truth};
 use crate::snapshot::{Lookup, Snapshot};
@@ -143,7 +144,36 @@ impl<'a> Access<'a> {
 
     fn hands_out(&self, rule: &Rule, name: &Name, source: Option<&Object>) -> Truth {
         let labels = source.filter(|source| source.faults.is_empty()).map(pairs_of);
-        rule.hands_out(name, labels.as_ref())
+        rule.hands_out(&credential_kind(), name, labels.as_ref())
+    }
+
+    /// Decides if the rules copy a Secret or a ConfigMap of the system namespace into a namespace. Labels of such objects are
+    /// not read, so a selector by labels leaves it unknown.
+    pub fn copies(&self, read: &ObjectKey, namespace: &Namespace) -> Truth {
+        let system = &self.fleet.system_namespace;
+        let is_copied = read.kind.is_secret() || read.kind.is_config_map();
+        if !is_copied || namespace == system || read.namespace.as_ref() != Some(system) {
+            return Truth::No;
+        }
+        if self.rules.unknown.is_some() {
+            return Truth::Unknown;
+        }
+        let one = |rule: &Rule| rule.hands_out(&read.kind, &read.name, None).and(self.targets(rule, namespace));
+        self.rules.rules.iter().map(one).fold(Truth::No, Truth::or)
+    }
+
+    /// What is said where it is unknown if the rules copy an object into a namespace.
+    pub fn leaves_open(&self, read: &ObjectKey, namespace: &Namespace) -> Finding {
+        let why = match &self.rules.unknown {
+            Some(why) => why.clone(),
+            None => "a rule goes by labels that are not read, or cannot be understood".to_owned(),
+        };
+        let message =
+            format!("whether an AccessManagement rule copies {read} to namespace {namespace} is unknown: {why}");
+        Finding::new(Code::Unread, message).about(read).help(
+            "Name the object in `names` of the rule, correct the AccessManagement, or put the object into the namespace. What is \
+             published stays.",
+        )
     }
 
     fn targets(&self, rule: &Rule, namespace: &Namespace) -> Truth {
@@ -173,6 +203,20 @@ impl<'a> Access<'a> {
 
     fn unstated_is_all(&self) -> bool {
         self.fleet.builtin.is_none_or(|release| release.minor >= UNSTATED_IS_ALL_SINCE)
+    }
+
+    /// Returns true if k0rdent copies an identity to a namespace of a region, because a Credential stands there, or a rule
+    /// certainly makes one there.
+    pub fn brings(&self, identity: &Root, region: &Region, namespace: &Namespace) -> bool {
+        let kind = credential_kind();
+        let own = self.snapshot.all(&kind).filter(|own| own.key.namespace.as_ref() == Some(namespace));
+        let made = self.made().into_iter().filter(|(by, _)| by.namespace() == namespace).map(|(_, source)| source);
+        own.chain(made).any(|credential| {
+            let is_same =
+                |own: &Root| own.kind == identity.kind && own.name == identity.name && own.namespace.is_some();
+            credential::read(credential)
+                .is_ok_and(|spec| spec.region.as_ref() == Some(region) && is_same(&spec.identity))
+        })
     }
 
     /// The Credentials that the rules certainly make, each with its source Credential.
@@ -217,7 +261,10 @@ impl<'a> Access<'a> {
         {
             return unread.why();
         }
-        let is_unclear = |rule: &Rule| rule.targets == Targets::Unknown || rule.credentials.contains(&Choice::Unknown);
+        let kind = credential_kind();
+        let is_unclear = |rule: &Rule| {
+            rule.targets == Targets::Unknown || rule.resources.iter().any(|handed| handed.leaves_open(&kind))
+        };
         let namespaces = GroupKind::new("", "Namespace");
         match self.snapshot.unread_in(&namespaces, None) {
             _ if self.rules.rules.iter().any(is_unclear) => "a rule cannot be understood".to_owned(),
@@ -251,6 +298,7 @@ fn outdated(by: &Claimant, source: &Object, copy: &Object) -> Option<Finding> {
         Err(_) => "spec",
         Ok(copy) if copy.region != source.region => "spec.region",
         Ok(copy) if copy.identity != handed_over(source.identity, by.namespace()) => "spec.identityRef",
+        Ok(copy) if copy.projection != source.projection => "spec.projectionConfig",
         Ok(_) => return None,
     };
     let message =

@@ -8,11 +8,12 @@ use super::{Ask, Asked, Claim};
 use crate::config::{Fleet, RegionState, Resolution};
 use crate::destination::Place;
 use crate::finding::{Code, Finding};
-use crate::k0rdent::credential;
+use crate::k0rdent::credential::{self, Projection};
 use crate::k0rdent::root::Root;
 use crate::name::step::{Step, is_handed_out};
 use crate::name::{Claimant, Namespace, Region};
 use crate::object::{Object, finding_of, findings_of};
+use crate::release::Release;
 use crate::snapshot::Snapshot;
 
 /// The request of a Credential: in its own name, or in that of `by`, to whom this rule hands it out.
@@ -28,7 +29,8 @@ pub(super) fn ask(fleet: &Fleet, snapshot: &Snapshot, object: &Object, by: Claim
             return asked;
         }
     };
-    asked.findings.extend(credential::newer_fields(object).map(|field| newer(field, object)));
+    let older = fleet.builtin.filter(|release| spec.projection.is_some() && release.minor < Projection::SINCE);
+    asked.findings.extend(older.map(|release| newer("projectionConfig", release, object)));
     let is_named = spec.region.is_some();
     asked.region = spec.region.or_else(|| fleet.management().map(|region| region.name.clone()));
     let Some(region) = asked.region.clone() else {
@@ -51,12 +53,13 @@ pub(super) fn ask(fleet: &Fleet, snapshot: &Snapshot, object: &Object, by: Claim
         Some(_) => {
             let (by, origin) = (asked.by.clone(), asked.origin.clone());
             let (at, through) = (Place::Region(region), handed.into_iter().collect::<Vec<_>>());
-            let ask = match is_handed_out(&through) {
-                true => Ask::Root { root: handed_over(spec.identity, by.namespace()), resolution: Resolution::Kcm },
+            let (root, resolution) = match is_handed_out(&through) {
+                true => (handed_over(spec.identity, by.namespace()), Resolution::Kcm),
                 // Of what no rule hands out, k0rdent copies nothing on the management cluster: it is used where it stands.
-                false if !is_named => Ask::Root { root: spec.identity, resolution: Resolution::AsWritten },
-                false => Ask::Root { root: spec.identity, resolution: fleet.resolution },
+                false if !is_named => (spec.identity, Resolution::AsWritten),
+                false => (spec.identity, fleet.resolution),
             };
+            let ask = Ask::Root { root, resolution, projection: spec.projection };
             asked.claim = Some(Arc::new(Claim { by, at, origin, ask, through }));
         }
     }
@@ -81,11 +84,13 @@ pub(super) fn handed_over(identity: Root, namespace: &Namespace) -> Root {
     Root { namespace: within, ..identity }
 }
 
-fn newer(field: &str, object: &Object) -> Finding {
-    Finding::new(Code::NewerField, format!("spec.{field} is of a newer release of k0rdent, and pouch does not read it"))
-        .about(&object.key)
-        .at(&object.origin)
-        .help("Nothing has to be done: the field says nothing about what a region needs.")
+fn newer(field: &str, release: Release, object: &Object) -> Finding {
+    let message =
+        format!("spec.{field} is of a newer release of k0rdent than {}, which does not know it", release.name());
+    Finding::new(Code::NewerField, message).about(&object.key).at(&object.origin).help(
+        "If k0rdent is newer, name its release in `providerInterfaces.builtin`. If it is not, remove the field: such a \
+         release drops it and reads the companions, which are not published where the field is set.",
+    )
 }
 
 /// k0rdent looks for a Region object of that name, and such a one is another cluster.

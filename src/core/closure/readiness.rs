@@ -9,7 +9,7 @@ use alloc::vec::Vec;
 
 use super::member::Closure;
 use super::reference::{Field, dotted, text_at};
-use crate::capi::aws;
+use crate::capi::{self, Need, aws};
 use crate::claim::Claim;
 use crate::finding::{Code, Finding};
 use crate::k0rdent::provider_interface::ReferencePath;
@@ -135,7 +135,13 @@ fn references_fail(world: &World<'_>, claim: &Claim, object: &Object, paths: &[R
     Distribution::Works
 }
 
+/// The failure of a reference that k0rdent requires. Where the identity itself needs the field, its absence is an error that
+/// says so.
 fn required(object: &Object, path: &[Key]) -> Distribution {
+    let keys: Vec<&str> = path.iter().map(|key| &**key).collect();
+    if capi::rules(&object.key.kind).is_some_and(|rules| capi::need(rules, &object.body, &keys) == Need::Needed) {
+        return Distribution::Works;
+    }
     fails(format!("it requires {} of {}", dotted(path), object.key), None)
 }
 
@@ -161,6 +167,10 @@ fn unready(world: &World<'_>, claim: &Claim, root: &Root, closure: &Closure) -> 
         return None;
     }
     let wanted = ObjectKey::new(root.kind.clone(), root.namespace.clone(), root.name.clone());
+    // A Credential of that namespace, handed out or not, has k0rdent put the identity there.
+    if root.namespace.as_ref().is_some_and(|there| world.access().brings(root, claim.region(), there)) {
+        return None;
+    }
     let is_management = world.fleet.regions.get(claim.region()).is_some_and(|region| region.management);
     let there = if is_management { "management cluster" } else { "region" };
     let why = format!("it looks for {wanted} on the {there}, but the object lands as {}", landed.lands);

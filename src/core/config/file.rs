@@ -123,7 +123,8 @@ pub(super) struct MetadataFile {
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 pub(super) struct ProviderInterfacesFile {
-    /// The k0rdent release whose ProviderInterfaces are built in, such as `v1.11`, or `none`.
+    /// The k0rdent release, such as `v1.11`, whose ProviderInterfaces are built in, or `none`. Those of the newest known one stand
+    /// for a newer one.
     #[schemars(extend("x-check" = "release"))]
     pub(super) builtin: String,
 }

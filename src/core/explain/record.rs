@@ -232,7 +232,7 @@ pub struct StepRecord {
     /// `root`, `reference`, `resourceTemplate`, `propagationSecret`, `assumed` for what every region has by itself, or `made`
     /// for what pouch makes of nothing that it reads.
     pub role: Role,
-    /// The step that names it, counted from zero; absent for the identity, which the Credential names.
+    /// The step that names it, counted from zero; absent for what the claimant names itself.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub named_by: Option<usize>,
     /// The field that names it, or what makes it a companion.

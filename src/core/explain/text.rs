@@ -293,7 +293,9 @@ fn by(step: &StepRecord, claimant: &str) -> String {
     let field = step.field.as_deref().unwrap_or_default();
     match step.role {
         // Of a Cluster, the field says itself which object it stands in.
-        Role::Root if Claimant::of_path(claimant).is_some_and(|by| by.is_credential()) => {
+        Role::Root | Role::Reference
+            if step.named_by.is_none() && Claimant::of_path(claimant).is_some_and(|by| by.is_credential()) =>
+        {
             format!("{field} of the Credential")
         }
         Role::ResourceTemplate => String::from("its name: Sveltos reads it to propagate the credential"),
@@ -318,6 +320,9 @@ pub fn admitted(step: &StepRecord, path: &str) -> String {
         (Some(Rule::Identity), _) => return format!("because it admits the {kind}'s namespace"),
         (Some(Rule::ThroughIdentity), _) => {
             return format!("because an identity names it that admits the {kind}'s namespace");
+        }
+        (Some(Rule::Managed), Role::Reference) if step.named_by.is_none() && step.object != step.lands => {
+            return format!("because AccessManagement copies it to the {kind}'s namespace");
         }
         (Some(Rule::Managed), _) => "because AccessManagement hands out the Credential",
         (Some(Rule::Grant), _) => {

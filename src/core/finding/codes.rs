@@ -171,8 +171,8 @@ codes! {
     RegionRetired "region-retired" Notice Info "A Credential names a retired region.";
     OverridesBuiltin "overrides-builtin" Notice Info "A ProviderInterface in the sources differs from the built-in one for the same kind.";
     VersionMismatch "version-mismatch" Notice Warning "A reference names a version that no definition has; the newest defined one is used.";
-    NewerRelease "newer-release" Notice Warning "The configured k0rdent release is newer than the newest whose ProviderInterfaces are known.";
-    NewerField "newer-field" Notice Info "A field belongs to a newer release of k0rdent, and pouch does not read it.";
+    NewerRelease "newer-release" Notice Warning "The configured k0rdent release is newer than the newest whose ProviderInterfaces are known." Info "where pouch knows the release by its name";
+    NewerField "newer-field" Notice Info "A field belongs to a newer release of k0rdent than the configured one.";
     OwnOutput "own-output" Notice Warning "An object on the management cluster is there because pouch published it, so it is not a source." Info "where another source has the object";
     ManagedCopyOutdated "managed-copy-outdated" Notice Info "K0rdent's copy of a Credential differs from what its AccessManagement rule makes now.";
     RuleNotApplied "rule-not-applied" Notice Info "An AccessManagement rule hands out a Credential to a namespace that already has one of that name.";

@@ -1,6 +1,7 @@
-//! AccessManagement: which Credentials of the system namespace k0rdent hands to which namespaces.
+//! AccessManagement: the objects of the system namespace that k0rdent copies to other namespaces, and to which.
 //!
-//! Read as k0rdent 1.12 reads it: `resources` if there are any, else the older `credentials`. A wrong type or an unknown
+//! Read as k0rdent 1.12 reads it: `resources` if there are any, else the older `credentials`. Of the kinds that rules hand
+//! out, Credentials, Secrets and ConfigMaps decide something here; others say nothing. A wrong type or an unknown
 //! field makes its part of the rule unknown: that part then neither gives nor takes, and the other rules stay as they are.
 
 use alloc::collections::{BTreeMap, BTreeSet};
@@ -10,7 +11,7 @@ use alloc::vec::Vec;
 use super::GROUP;
 use crate::finding::{Code, Fault, Place};
 use crate::lenient::{Faults, Told};
-use crate::name::{Name, Namespace, is_dns_label};
+use crate::name::{GroupKind, Name, Namespace, is_dns_label};
 use crate::nearest::edits;
 use crate::node::Node;
 use crate::object::Object;
@@ -36,13 +37,36 @@ const RESOURCE: [&str; 5] = ["apiGroup", "kind", "names", "selector", "stringSel
 /// One of `spec.accessRules`.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Rule {
-    /// The Credentials of the system namespace that the rule hands out: those that any choice covers.
-    pub credentials: Vec<Choice>,
+    /// The objects of the system namespace that the rule hands out: those that any entry covers.
+    pub resources: Vec<Handed>,
     /// The namespaces that get them.
     pub targets: Targets,
 }
 
-/// Some of the Credentials of the system namespace.
+/// Some of the objects of the system namespace.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Handed {
+    /// Their kind; none if that is unknown.
+    kind: Option<GroupKind>,
+    /// The objects of that kind.
+    choice: Choice,
+}
+
+impl Handed {
+    /// Objects of which nothing is known.
+    const UNKNOWN: Self = Self { kind: None, choice: Choice::Unknown };
+
+    /// Returns true if it is unknown which objects of a kind these are.
+    pub fn leaves_open(&self, kind: &GroupKind) -> bool {
+        self.choice == Choice::Unknown && self.may_be(kind)
+    }
+
+    fn may_be(&self, kind: &GroupKind) -> bool {
+        self.kind.as_ref().is_none_or(|own| own == kind)
+    }
+}
+
+/// Some of the objects of a kind.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Choice {
     /// Those with one of these names.
@@ -78,15 +102,15 @@ fn matches(selector: &Selector, labels: Labels<'_>) -> Truth {
 }
 
 impl Rule {
-    /// Whether the rule hands out the Credential with this name and these labels.
-    pub fn hands_out(&self, name: &Name, labels: Labels<'_>) -> Truth {
-        let one = |choice: &Choice| match choice {
+    /// Whether the rule hands out the object with this kind, this name and these labels.
+    pub fn hands_out(&self, kind: &GroupKind, name: &Name, labels: Labels<'_>) -> Truth {
+        let one = |handed: &Handed| match &handed.choice {
             Choice::Named(names) if names.contains(name) => Truth::Yes,
             Choice::Named(_) => Truth::No,
             Choice::By(selector) => matches(selector, labels),
             Choice::Unknown => Truth::Unknown,
         };
-        self.credentials.iter().map(one).fold(Truth::No, Truth::or)
+        self.resources.iter().filter(|handed| handed.may_be(kind)).map(one).fold(Truth::No, Truth::or)
     }
 }
 
@@ -102,7 +126,7 @@ pub fn read(object: &Object) -> (Vec<Rule>, Vec<Fault>) {
             if let Ok(Some(other)) = found {
                 let Told = faults.wrong_type("spec.accessRules", other, "a list");
             }
-            let unknown = Rule { credentials: [Choice::Unknown].into(), targets: Targets::Unknown };
+            let unknown = Rule { resources: [Handed::UNKNOWN].into(), targets: Targets::Unknown };
             return (vec![unknown], faults.into_found());
         }
     };
@@ -112,52 +136,88 @@ pub fn read(object: &Object) -> (Vec<Rule>, Vec<Fault>) {
         let at = format!("spec.accessRules[{index}]");
         let told = faults.mistyped(node, &at, &RULE);
         if told.and_then(|()| if is_live { Ok(()) } else { only(node, &at, &RULE, &mut faults) }).is_err() {
-            return Rule { credentials: [Choice::Unknown].into(), targets: Targets::Unknown };
+            return Rule { resources: [Handed::UNKNOWN].into(), targets: Targets::Unknown };
         }
-        let credentials = credentials(node, &at, &mut faults).unwrap_or_else(|Told| [Choice::Unknown].into());
+        let resources = resources(node, &at, &mut faults).unwrap_or_else(|Told| [Handed::UNKNOWN].into());
         let targets = targets(node, &at, &mut faults).unwrap_or(Targets::Unknown);
-        Rule { credentials, targets }
+        Rule { resources, targets }
     };
     (items.iter().enumerate().map(rule).collect(), faults.into_found())
 }
 
-fn credentials(rule: &Node, at: &str, faults: &mut Faults) -> Result<Vec<Choice>, Told> {
+fn resources(rule: &Node, at: &str, faults: &mut Faults) -> Result<Vec<Handed>, Told> {
     let resources = list(rule, at, "resources", faults)?.unwrap_or_default();
     if resources.is_empty() {
         let names = list(rule, at, "credentials", faults)?.unwrap_or_default();
-        return Ok([Choice::Named(texts(names, &format!("{at}.credentials"), faults)?)].into());
+        let choice = Choice::Named(texts(names, &format!("{at}.credentials"), faults)?);
+        return Ok([Handed { kind: Some(GroupKind::new(GROUP, "Credential")), choice }].into());
     }
-    let mut choices = Vec::new();
+    let mut handed = Vec::new();
     for (index, resource) in resources.iter().enumerate() {
         let at = format!("{at}.resources[{index}]");
-        choices.extend(choice(resource, &at, faults).unwrap_or(Some(Choice::Unknown)));
+        match kind_of(resource, &at, faults) {
+            Err(Told) => handed.push(Handed::UNKNOWN),
+            Ok(Meant::Other) => {}
+            Ok(Meant::Unclear(kind)) => handed.push(Handed { kind: Some(kind), choice: Choice::Unknown }),
+            Ok(Meant::Exactly(kind)) => {
+                let choice = choice(resource, &at, faults).unwrap_or(Choice::Unknown);
+                handed.push(Handed { kind: Some(kind), choice });
+            }
+        }
     }
-    Ok(choices)
+    Ok(handed)
 }
 
-/// The Credentials that one of `resources` selects: all without a selector, none if it is about another kind.
-fn choice(resource: &Node, at: &str, faults: &mut Faults) -> Result<Option<Choice>, Told> {
+/// The kind that one of `resources` is about.
+enum Meant {
+    /// One that decides something here.
+    Exactly(GroupKind),
+    /// Probably this one; a slip leaves open what is selected.
+    Unclear(GroupKind),
+    /// Another one.
+    Other,
+}
+
+/// The kind that one of `resources` selects. An empty group is that of k0rdent's own kinds, and the core's of all others.
+fn kind_of(resource: &Node, at: &str, faults: &mut Faults) -> Result<Meant, Told> {
     let kind = faults.walk_to_text(resource, at, &["kind"])?;
-    if kind.is_none() {
+    let Some(kind) = kind else {
         faults.mistyped(resource, at, &RESOURCE)?;
         faults.add(format!("{at}.kind is missing"), "Write the kind that the rule hands out, such as Credential.");
         return Err(Told);
-    }
+    };
     let group = faults.walk_to_text(resource, at, &["apiGroup"])?.unwrap_or_default();
-    faults.mistyped(resource, at, &RESOURCE)?;
-    if kind != Some("Credential") || !(group.is_empty() || group == GROUP) {
-        let near = kind.and_then(|kind| edits(kind, "Credential"));
-        if near.is_some() && (group.is_empty() || edits(group, GROUP).is_some()) {
-            return Err(faults.slip(format!("{at} selects a kind that k0rdent does not have"), "Credential"));
-        }
-        return Ok(None);
+    let told = faults.mistyped(resource, at, &RESOURCE);
+    let known = [(GROUP, "Credential"), ("", "Secret"), ("", "ConfigMap")];
+    let is_of = |of: &str| group == of || group.is_empty();
+    if let Some((of, _)) = known.into_iter().find(|(of, known)| *known == kind && is_of(of)) {
+        let kind = GroupKind::new(of, kind);
+        return Ok(if told.is_ok() { Meant::Exactly(kind) } else { Meant::Unclear(kind) });
     }
+    let is_near = |of: &str| is_of(of) || (of == GROUP && edits(group, of).is_some());
+    let near = known.into_iter().find(|(of, known)| edits(kind, known).is_some() && is_near(of));
+    Ok(match near {
+        None => Meant::Other,
+        Some((of, near)) => {
+            let Told = faults.slip(format!("{at} selects a kind that {} does not have", api_of(of)), near);
+            Meant::Unclear(GroupKind::new(of, near))
+        }
+    })
+}
+
+/// The name of the API that a group belongs to, for people.
+fn api_of(group: &str) -> &'static str {
+    if group == GROUP { "k0rdent" } else { "Kubernetes" }
+}
+
+/// The objects that one of `resources` selects: all of its kind without a selector.
+fn choice(resource: &Node, at: &str, faults: &mut Faults) -> Result<Choice, Told> {
     only(resource, at, &RESOURCE, faults)?;
     if let Some(names) = list(resource, at, "names", faults)? {
-        return Ok(Some(Choice::Named(texts(names, &format!("{at}.names"), faults)?)));
+        return Ok(Choice::Named(texts(names, &format!("{at}.names"), faults)?));
     }
     let selector = selector(resource, at, faults)?;
-    Ok(Some(Choice::By(selector.unwrap_or_else(Selector::everything))))
+    Ok(Choice::By(selector.unwrap_or_else(Selector::everything)))
 }
 
 fn targets(rule: &Node, at: &str, faults: &mut Faults) -> Result<Targets, Told> {

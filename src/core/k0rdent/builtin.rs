@@ -170,9 +170,14 @@ mod tests {
         let newer = Release::parse("v1.13").unwrap();
         assert!(newer.is_newer() && !Release::KNOWN.iter().any(|known| known.is_newer()));
         assert_eq!(definitions(newer).len(), definitions(Release { minor: 12 }).len());
+        assert!(newer.is_named_alone() && !Release { minor: 14 }.is_named_alone());
+        assert!(!Release::KNOWN.iter().any(|known| known.is_named_alone()));
         for bad in ["", "v1.4", "v1.013", "v1.300", "1.11", "v1.11.4", "v1.011", "v2.5", "v1.5 "] {
             let error = Release::parse(bad).unwrap_err().to_string();
-            assert!(error.contains("v1.5, v1.6, v1.8") && error.contains("v1.12"), "{error}");
+            assert!(
+                error.contains("v1.5, v1.6, v1.8") && error.ends_with("v1.12 and, by its name alone, v1.13"),
+                "{error}"
+            );
         }
     }
 

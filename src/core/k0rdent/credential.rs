@@ -1,4 +1,4 @@
-//! Credentials: which identity each asks for, and for which region.
+//! Credentials: the identity that each asks for, its region, and the objects from which k0rdent projects it.
 
 use alloc::string::ToString as _;
 use alloc::vec::Vec;
@@ -7,7 +7,10 @@ use super::{API_GROUP, KIND, LABEL, MANAGED_LABEL, SUBDOMAIN, VERSION, is_kind};
 use crate::finding::{Code, Fault};
 use crate::k0rdent::root::Root;
 use crate::lenient::Faults;
-use crate::name::{GroupKind, Namespace, Region, is_dns_label, is_dns_subdomain, is_version, split_api_version};
+use crate::name::{
+    GroupKind, Name, Namespace, ObjectKey, Region, is_dns_label, is_dns_subdomain, is_version, split_api_version,
+};
+use crate::node::Node;
 use crate::object::Object;
 
 /// What a Credential says.
@@ -17,10 +20,43 @@ pub struct CredentialSpec {
     pub identity: Root,
     /// `spec.region`; without one the Credential is for the management cluster.
     pub region: Option<Region>,
+    /// `spec.projectionConfig`; where it is set, k0rdent projects the credential itself and reads no companions.
+    pub projection: Option<Projection>,
     /// Whether k0rdent's managed label is `"true"`: an AccessManagement made it, or somebody says so.
     pub managed: bool,
     /// Whether it has a `deletionTimestamp`; such a Credential still counts as present.
     pub deleting: bool,
+}
+
+/// The objects that `spec.projectionConfig` refers to, in the Credential's own namespace.
+///
+/// A template that is written inline is a part of the Credential and refers to nothing.
+/// <https://github.com/k0rdent/kcm/pull/2634>
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Projection {
+    /// The ConfigMap that `resourceTemplateRef` names.
+    pub template: Option<Name>,
+    /// The Secret that `secretDataRef` names.
+    pub secret: Option<Name>,
+}
+
+impl Projection {
+    /// The field that names the template.
+    pub const TEMPLATE: &str = "spec.projectionConfig.resourceTemplateRef";
+
+    /// The field that names the Secret.
+    pub const SECRET: &str = "spec.projectionConfig.secretDataRef";
+
+    /// The first minor release whose API is known to have the field.
+    pub const SINCE: u8 = 13;
+
+    /// The objects in a namespace, each with the field that names it.
+    pub fn objects(&self, namespace: &Namespace) -> impl Iterator<Item = (ObjectKey, &'static str)> {
+        let template =
+            self.template.clone().map(|name| (ObjectKey::config_map(namespace.clone(), name), Self::TEMPLATE));
+        let secret = self.secret.clone().map(|name| (ObjectKey::secret(namespace.clone(), name), Self::SECRET));
+        template.into_iter().chain(secret)
+    }
 }
 
 /// Reads a Credential; fields that are not needed are ignored.
@@ -40,24 +76,39 @@ pub fn read(object: &Object) -> Result<CredentialSpec, Vec<Fault>> {
     let body = &object.body;
     let region = faults.text(body, "", &["spec", "region"]);
     let region = faults.shaped(region, "spec.region", is_dns_subdomain, SUBDOMAIN).map(Region::from);
+    let projection = faults.at(body, "", &["spec", "projectionConfig"]);
+    let projection = projection.map(|config| self::projection(&mut faults, config));
     let identity = identity(&mut faults, object);
     let spec = identity.map(|identity| CredentialSpec {
         identity,
         region,
+        projection,
         managed: object.label(MANAGED_LABEL) == Some("true"),
         deleting: object.deleting,
     });
     faults.settle(spec)
 }
 
-/// Fields of the spec that a release newer than the newest known one may have, and that say nothing about identities.
-///
-/// <https://github.com/k0rdent/kcm/pull/2634>
-const NEWER: [&str; 1] = ["projectionConfig"];
+fn projection(faults: &mut Faults, config: &Node) -> Projection {
+    const AT: &str = "spec.projectionConfig";
+    const INLINE: &str = "resourceTemplate";
+    const BY_NAME: &str = "resourceTemplateRef";
+    // As the CRD's own rule: the two exclude each other.
+    let is_inline = faults.at(config, AT, &[INLINE]).is_some();
+    if is_inline && config.at(&[BY_NAME]).is_some() {
+        let message = format!("{AT} has both {INLINE} and {BY_NAME}, and k0rdent takes one of them");
+        faults.add(message, "Remove one of the two.");
+    }
+    Projection {
+        template: reference(faults, config, BY_NAME, Projection::TEMPLATE),
+        secret: reference(faults, config, "secretDataRef", Projection::SECRET),
+    }
+}
 
-/// The fields of a Credential that only newer releases of k0rdent have.
-pub fn newer_fields(object: &Object) -> impl Iterator<Item = &'static str> {
-    NEWER.into_iter().filter(|field| object.at(&["spec", field]).is_some())
+fn reference(faults: &mut Faults, config: &Node, field: &str, at: &str) -> Option<Name> {
+    let reference = faults.at(config, "spec.projectionConfig", &[field])?;
+    let name = faults.needed(reference, at, &["name"]);
+    faults.shaped(name, &format!("{at}.name"), is_dns_subdomain, SUBDOMAIN).map(Name::from)
 }
 
 fn identity(faults: &mut Faults, object: &Object) -> Option<Root> {
@@ -124,6 +175,43 @@ mod tests {
         );
         check("{region: '', identityRef: {apiVersion: v1, kind: Secret, name: s, namespace: ''}}", "Secret v1 - s -");
         check("{region: null, identityRef: {apiVersion: v1, kind: Secret, name: s}}", "Secret v1 - s -");
+    }
+
+    #[test]
+    fn a_projection_names_objects_of_the_credentials_own_namespace() {
+        let of = |config: &str| {
+            let text = format!(
+                "{HEAD}spec: {{identityRef: {{apiVersion: v1, kind: Secret, name: s}}, projectionConfig: {config}}}\n\
+                 status: {{}}\n"
+            );
+            match read(&object(&text)) {
+                Ok(spec) => spec.projection.map_or("none".to_string(), |projection| {
+                    let own = Namespace::from("team-a");
+                    let objects = projection.objects(&own);
+                    objects.map(|(key, field)| format!("{key} by {field}")).collect::<Vec<_>>().join("; ")
+                }),
+                Err(faults) => faults.into_iter().map(|fault| fault.message).collect::<Vec<_>>().join("; "),
+            }
+        };
+        let (at, both) = ("spec.projectionConfig", "{resourceTemplate: '', resourceTemplateRef: {name: t}}");
+        for (config, expect) in [
+            ("null", "none".to_string()),
+            ("{}", String::new()),
+            ("{resourceTemplate: 'a: b'}", String::new()),
+            ("{resourceTemplate: {a: b}, resourceTemplateRef: null}", String::new()),
+            ("{secretDataRef: {name: d}}", format!("Secret team-a/d by {at}.secretDataRef")),
+            (
+                "{secretDataRef: {name: d}, resourceTemplateRef: {name: t}}",
+                format!("ConfigMap team-a/t by {at}.resourceTemplateRef; Secret team-a/d by {at}.secretDataRef"),
+            ),
+            (both, format!("{at} has both resourceTemplate and resourceTemplateRef, and k0rdent takes one of them")),
+            ("[]", format!("{at} is a list, not a map")),
+            ("{secretDataRef: d}", format!("{at}.secretDataRef is text, not a map")),
+            ("{secretDataRef: {}}", format!("{at}.secretDataRef.name is missing or empty")),
+            ("{secretDataRef: {name: a/b}}", format!("{at}.secretDataRef.name is not {SUBDOMAIN}")),
+        ] {
+            assert_eq!(of(config), expect, "{config}");
+        }
     }
 
     #[test]

@@ -41,6 +41,9 @@ impl RegionFacts {
     }
 }
 
+/// The fields of `spec`, in any release.
+const FIELDS: [&str; 5] = ["providers", "kubeConfig", "clusterDeployment", "core", "registryConfig"];
+
 /// Reads a Region.
 ///
 /// # Errors
@@ -50,7 +53,7 @@ pub fn read(object: &Object) -> Result<RegionFacts, Vec<Fault>> {
     let body = &object.body;
     let mut facts = RegionFacts { deleting: object.deleting, ..RegionFacts::default() };
     let spec = faults.needed_at(body, "", &["spec"], "Give pouch the whole Region, or leave it out.");
-    let _ = spec.map(|spec| faults.mistyped(spec, "spec", &["providers", "kubeConfig", "clusterDeployment", "core"]));
+    let _ = spec.map(|spec| faults.mistyped(spec, "spec", &FIELDS));
     for (index, provider) in faults.items(body, "", &["spec", "providers"]).iter().enumerate() {
         let name = faults.needed(provider, &format!("spec.providers[{index}]"), &["name"]);
         facts.providers.extend(name.map(String::from));
@@ -168,6 +171,13 @@ mod tests {
         assert!(!aws.enables(&own));
         own.interface = "cluster-api-provider-aws".into();
         assert!(aws.enables(&own));
+    }
+
+    #[test]
+    fn the_registry_of_a_region_is_known_and_says_nothing() {
+        assert_eq!(region("spec: {registryConfig: {url: x}}"), region("spec: {}"));
+        let faults = region("spec: {registryConfg: {url: x}}").unwrap_err();
+        assert_eq!(faults.iter().map(|fault| &*fault.help).collect::<Vec<_>>(), ["Did you mean registryConfig?"]);
     }
 
     #[test]

@@ -8,7 +8,7 @@ use alloc::vec::Vec;
 
 use crate::capi;
 use crate::config::Fleet;
-use crate::finding::{Code, Fault, Finding};
+use crate::finding::{Code, Fault, Finding, Severity};
 use crate::k0rdent::provider_interface::{self, Definition, IDENTITIES, ReferencePath, version_priority};
 use crate::k0rdent::{self, builtin};
 use crate::kinds;
@@ -200,9 +200,16 @@ fn read(fleet: &Fleet, snapshot: &Snapshot, object: &Object) -> Result<Vec<Defin
 
 fn newer(release: Release) -> Finding {
     let newest = Release::KNOWN.last().map(|newest| newest.name()).unwrap_or_default();
-    let message =
-        format!("the ProviderInterfaces of k0rdent {} are not known; those of {newest} are used", release.name());
-    Finding::new(Code::NewerRelease, message).help(
+    let name = release.name();
+    let message = format!("the ProviderInterfaces of k0rdent {name} are not known; those of {newest} are used");
+    let finding = Finding::new(Code::NewerRelease, message);
+    if release.is_named_alone() {
+        let help = "Nothing has to be done where providers are as in {newest}: k0rdent never took a definition back. If \
+                    {name} brought a new one, give pouch the ProviderInterfaces of the cluster.";
+        let help = help.replace("{newest}", &newest).replace("{name}", &name);
+        return finding.severity(Severity::Info).help(help);
+    }
+    finding.help(
         "Use a newer pouch, or give pouch the ProviderInterfaces of the cluster; `none` builds in nothing beside them.",
     )
 }

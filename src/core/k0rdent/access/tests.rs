@@ -31,7 +31,7 @@ fn hands_out(rule: &str, expect: &str) {
     let (rules, said) = rules(&format!("{{accessRules: [{rule}]}}"));
     let [rule] = &*rules else { panic!("{rules:?}") };
     let labels = [("tier", "gold")].into();
-    let truth = word(rule.hands_out(&"aws".into(), Some(&labels)));
+    let truth = word(rule.hands_out(&GroupKind::new(GROUP, "Credential"), &"aws".into(), Some(&labels)));
     assert_eq!(if said.is_empty() { truth.to_string() } else { format!("{truth}: {said}") }, expect, "{rule:?}");
 }
 
@@ -63,6 +63,35 @@ fn entries_are_for_credentials_of_k0rdent() {
     hands_out("{resources: [{kind: DataSource, later: 1}]}", "no");
     hands_out("{resources: [{kind: DataSource}, {kind: Credential, names: [aws]}]}", "yes");
     hands_out("{resources: [{kind: Credential, names: [azure]}, {kind: Credential, names: [aws]}]}", "yes");
+}
+
+#[test]
+fn secrets_and_config_maps_are_handed_out_each_by_itself() {
+    let at = "spec.accessRules[0].resources[0]";
+    for (resource, expect) in [
+        ("{kind: Secret, names: [aws]}", "yes no no"),
+        ("{kind: Secret, apiGroup: ''}", "yes no no"),
+        ("{kind: ConfigMap, names: [aws]}", "no yes no"),
+        ("{kind: Credential, names: [aws]}", "no no yes"),
+        ("{kind: Secret, names: [other]}", "no no no"),
+        ("{kind: Secret, stringSelector: 'tier=gold'}", "unknown no no"),
+        ("{kind: Secret, apiGroup: example.com}", "no no no"),
+        ("{kind: RBACPolicy, later: 1}", "no no no"),
+        ("{kind: Service}", "no no no"),
+        ("{kind: Widget, apiGroup: example.com, later: 1}", "no no no"),
+        ("{kind: Secret, name: aws}", &format!("unknown no no: {at} has no field \"name\"")),
+        ("{kind: secret}", &format!("unknown no no: {at} selects a kind that Kubernetes does not have")),
+        ("{kind: ConfigMaps}", &format!("no unknown no: {at} selects a kind that Kubernetes does not have")),
+        ("{kind: Credentail}", &format!("no no unknown: {at} selects a kind that k0rdent does not have")),
+        ("{apiGroup: ''}", &format!("unknown unknown unknown: {at}.kind is missing")),
+    ] {
+        let (rules, said) = rules(&format!("{{accessRules: [{{resources: [{resource}]}}]}}"));
+        let [rule] = &*rules else { panic!("{rules:?}") };
+        let kinds = [("", "Secret"), ("", "ConfigMap"), (GROUP, "Credential")];
+        let truths = kinds.map(|(group, kind)| word(rule.hands_out(&GroupKind::new(group, kind), &"aws".into(), None)));
+        let truths = truths.join(" ");
+        assert_eq!(if said.is_empty() { truths } else { format!("{truths}: {said}") }, expect, "{resource}");
+    }
 }
 
 #[test]
@@ -118,7 +147,8 @@ fn what_is_not_understood_leaves_its_part_unknown() {
 fn without_labels_a_selector_is_unknown() {
     let (rules, _) =
         rules("{accessRules: [{resources: [{kind: Credential, stringSelector: tier}]}, {credentials: [aws]}]}");
-    let said: Vec<&str> = rules.iter().map(|rule| word(rule.hands_out(&"aws".into(), None))).collect();
+    let kind = GroupKind::new(GROUP, "Credential");
+    let said: Vec<&str> = rules.iter().map(|rule| word(rule.hands_out(&kind, &"aws".into(), None))).collect();
     assert_eq!(said, ["unknown", "yes"]);
 }
 

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use pouch_core::config::ArgoMode;
+use pouch_core::init::release::{Interfaces, choose};
 use pouch_core::init::scalar::scalar;
 use pouch_core::init::setup::{Consumer, FOLDER, HUB, Setup, SetupFile, SetupRegion, Signer, check_repository};
 use pouch_core::init::{Blocks, SYSTEM_NAMESPACE};
@@ -218,7 +219,7 @@ fn blocks(regions: &[(&str, Recipient)]) -> Blocks {
         source: "  - name: platform\n    directory:\n      path: manifests\n      #@ exclude: [\"drafts/**\"]"
             .to_owned(),
         system_namespace: format!("#@ systemNamespace: {SYSTEM_NAMESPACE}"),
-        provider_interfaces: "#@ providerInterfaces: {builtin: v1.11}".to_owned(),
+        provider_interfaces: format!("providerInterfaces: {{builtin: {}}}", choose(None, Interfaces::None).builtin),
         shared: "  # Whose Credentials may go there; globs.\n  namespaces:\n    allowed: [\"*\"]".to_owned(),
         regions: regions.iter().map(entry).collect::<Vec<_>>().join("\n"),
         grants: GRANTS.to_owned(),

@@ -59,10 +59,9 @@ fn what_many_clusters_are_made_from_is_read_once() {
     assert!(broken.iter().all(|asked| is_told(&asked.findings)), "{:?}", broken[0].findings);
 }
 
-/// Comparing what each machine names with all that others name would take minutes.
 #[test]
-fn what_many_machines_name_is_found_in_one_pass() {
-    const MACHINES: usize = 20_000;
+fn what_many_machines_name_is_asked_for_once() {
+    const MACHINES: usize = 2_000;
     let fleet = case::fleet(&json!({"regions": {"eu": {"clusters": ["*/*"]}}}));
     let object = |api: &str, kind: &str, name: &str, spec: serde_json::Value| {
         node(&json!({"apiVersion": api, "kind": kind, "metadata": {"namespace": "a", "name": name}, "spec": spec}))
@@ -78,7 +77,8 @@ fn what_many_machines_name_is_found_in_one_pass() {
         let name = format!("m{number}");
         let spec = json!({"clusterName": "c", "infrastructureRef": to("OpenStackMachine", &name)});
         documents.push(object("cluster.x-k8s.io/v1beta1", "Machine", &name, spec));
-        let spec = json!({"identityRef": {"name": name, "cloudName": "c"}});
+        // Two and two share a cloud.
+        let spec = json!({"identityRef": {"name": format!("m{}", number / 2), "cloudName": "c"}});
         documents.push(object(INFRASTRUCTURE, "OpenStackMachine", &name, spec));
     }
     let source = fleet.sources[0].name.clone();
@@ -86,7 +86,7 @@ fn what_many_machines_name_is_found_in_one_pass() {
     let documents = documents.into_iter().zip(1..).map(|(document, line)| (document, place(line))).collect();
     let (snapshot, _) = assemble(&fleet, vec![Reading { documents, complete: true, ..Reading::default() }]);
     let asked = claims(&fleet, &snapshot);
-    assert_eq!(asked[0].claim.as_ref().map(|claim| claim.starts().len()), Some(1 + MACHINES));
+    assert_eq!(asked[0].claim.as_ref().map(|claim| claim.starts().len()), Some(1 + MACHINES / 2));
 }
 
 /// The findings about two Clusters of vSphere beside a text that is no manifest.

@@ -39,7 +39,7 @@ pub(crate) fn as_former(desk: &Desk, region: &RegionConfig, files: &Files) -> Fi
     for object in manifest["objects"].as_array_mut().unwrap() {
         // It did not say in which file something was.
         if let Some(from) = object.get_mut("from").and_then(Value::as_object_mut) {
-            ["path", "source"].map(|field| from.remove(field));
+            from.retain(|field, _| field != "path" && field != "source");
         }
         if let Some(recipients) = object.get_mut("recipients") {
             plain(recipients);

@@ -104,7 +104,7 @@ fn beside(broken: &str, config: serde_json::Value) -> Vec<(alloc::string::String
     let source = fleet.sources[0].name.clone();
     let place = |line| Origin { source: source.clone(), place: Place::File { path: "case".into(), line, column: 1 } };
     let documents = objects.zip(1..).map(|(document, line)| (document, place(line))).collect();
-    let unread_words = UnreadWords::of(broken).into_iter().collect();
+    let unread_words = Vec::from([UnreadWords::of(broken)]);
     let reading = Reading { documents, complete: true, unread_words, ..Reading::default() };
     let (snapshot, _) = assemble(&fleet, vec![reading]);
     let asked = claims(&fleet, &snapshot);

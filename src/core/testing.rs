@@ -7,7 +7,7 @@ pub(crate) mod case;
 mod consumers;
 mod cures;
 mod former;
-pub(crate) mod indexed;
+mod indexed;
 mod laws;
 mod limited;
 mod neighbours;

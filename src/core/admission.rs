@@ -16,7 +16,6 @@ use crate::capi::Admits;
 use crate::finding::{Code, Finding};
 use crate::name::{ObjectKey, SourceName, spelt};
 use crate::object::{Object, finding_of};
-use crate::selector::Truth;
 use crate::snapshot::{Lookup, Unread};
 use crate::world::{Granting, World};
 pub use admits::{admits, is_unseen, slip, tenancy_of};
@@ -36,8 +35,7 @@ pub enum Rule {
     Identity,
     /// A cluster-scoped identity names the object, which stands in the system namespace.
     ThroughIdentity,
-    /// An AccessManagement rule hands out the claim's source Credential, which may use the system namespace, or copies the
-    /// object into the claimant's namespace.
+    /// An AccessManagement rule hands out the claim's source Credential, which may use the system namespace.
     Managed,
     /// A grant of the configuration names the object, or a group of guest clusters that delivers it does.
     Grant,
@@ -96,13 +94,7 @@ fn by_namespace(world: &World<'_>, asker: Asker<'_>, sought: &Sought<'_>) -> Opt
     }
     if *namespace == fleet.system_namespace {
         let kind_may = sought.read.kind.is_secret() || matches!(sought.namer, Namer::Convention(_));
-        let is_copy = matches!(sought.namer, Namer::Copied);
         match sought.namer.referrer() {
-            // That its Credential is handed out says nothing of a Secret that is named in its own namespace.
-            _ if is_copy => {
-                let is_copied = world.access().copies(sought.read, asker.by.namespace()) == Truth::Yes;
-                return is_copied.then_some(Rule::Managed);
-            }
             _ if asker.is_handed_out => return Some(Rule::Managed),
             Some(referrer) if kind_may && referrer.namespace.is_none() => return Some(Rule::ThroughIdentity),
             _ => {}
@@ -271,9 +263,6 @@ pub fn undecided<'c>(world: &World<'_>, asker: impl Into<Asker<'c>>, sought: &So
         Standing::Differs { counts, own } => return Some(differs(asker, counts, own)),
         Standing::Unread(unread) => return Some(unread.leaves_open(read, &format!("{} may use {read}", asker.by))),
         Standing::Own | Standing::Elsewhere => {}
-    }
-    if matches!(sought.namer, Namer::Copied) && world.access().copies(read, asker.by.namespace()) == Truth::Unknown {
-        return Some(world.access().leaves_open(read, asker.by.namespace()));
     }
     if let Granting::Unknown(placement, why) = world.granting(asker.by, asker.region, read) {
         return Some(hangs_on(asker, read, placement, why));

@@ -83,7 +83,7 @@ fn follow_root(world: &World<'_>, claim: &Claim, root: &Root, closure: &mut Clos
     match claim.projection() {
         None => companion::add(world, claim, root, closure),
         Some(projection) => {
-            let named = projection::members(world, claim, projection, closure);
+            let named = projection::members(world, claim, projection);
             walk(world, claim, named, closure);
         }
     }
@@ -632,7 +632,6 @@ pub fn sought<'c>(closure: &'c Closure, member: &'c Member) -> Sought<'c> {
     let namer = match (referrer, &member.named_by) {
         (Some(referrer), _) if is_companion => Namer::Convention(referrer),
         (Some(referrer), _) => Namer::Object(referrer),
-        (None, NamedBy::Claimant) if member.role == Role::Reference => projection::namer(&member.read, &member.lands),
         (None, NamedBy::Claimant) => Namer::Claimant,
         (None, NamedBy::Object(key)) => Namer::Object(key),
         (None, NamedBy::Configuration) => Namer::Unknown,

@@ -57,24 +57,21 @@ pub fn of<'a, 'c>(world: &World<'a>, asker: impl Into<Asker<'c>>, sought: &Sough
     if asker.by.is_maker() || asker.by.group().is_some() || asker.delivers(sought.read) {
         return Reach::Within;
     }
-    // A copy is named where it lands; that it is one of this object, the rule says and not the namer.
-    let own = || ObjectKey { namespace: Some(asker.by.namespace().clone()), ..sought.read.clone() };
-    let named = if matches!(sought.namer, Namer::Copied) { &own() } else { sought.read };
     // In most fleets every source may provide everything, and then it does not matter which of them names the object.
-    let may_provide = |source: &Source| source.provides.admits(named, &world.fleet.system_namespace);
+    let may_provide = |source: &Source| source.provides.admits(sought.read, &world.fleet.system_namespace);
     if world.fleet.sources.iter().all(may_provide) {
         return Reach::Within;
     }
     let claimant = || claimant_of(world, asker);
     let namers = match sought.namer {
-        Namer::Claimant | Namer::Copied => [claimant(), None],
+        Namer::Claimant => [claimant(), None],
         Namer::Object(key) => [Some(key.clone()), None],
         Namer::Convention(key) => [Some(key.clone()), claimant()],
         Namer::Unknown => [None, None],
     };
     let mut reach = Reach::Within;
     for (at, namer) in namers.into_iter().flatten().enumerate() {
-        match of_namer(world, asker, named, namer) {
+        match of_namer(world, asker, sought.read, namer) {
             Reach::Within => return Reach::Within,
             unknown @ Reach::Unknown(_) => reach = unknown,
             beyond if at == 0 => reach = beyond,

@@ -19,15 +19,13 @@ pub struct Sought<'a> {
 /// The origin of a reference to an object that a claim reaches for.
 #[derive(Clone, Copy)]
 pub enum Namer<'a> {
-    /// The claimant: the object is the claim's root.
+    /// The claimant: the object is the claim's root, or its projection names it.
     Claimant,
     /// A field of this object.
     Object(&'a ObjectKey),
     /// A convention, by the name of this identity: the object is a companion. The claimant names the identity, and so both
     /// name the companion.
     Convention(&'a ObjectKey),
-    /// The claimant names the object in its own namespace, where an AccessManagement rule makes it a copy of this one.
-    Copied,
     /// The configuration, or something that is not known any more.
     Unknown,
 }
@@ -37,7 +35,7 @@ impl<'a> Namer<'a> {
     pub fn referrer(self) -> Option<&'a ObjectKey> {
         match self {
             Namer::Object(key) | Namer::Convention(key) => Some(key),
-            Namer::Claimant | Namer::Copied | Namer::Unknown => None,
+            Namer::Claimant | Namer::Unknown => None,
         }
     }
 }

@@ -147,33 +147,14 @@ impl<'a> Access<'a> {
         rule.hands_out(&credential_kind(), name, labels.as_ref())
     }
 
-    /// Decides if the rules copy a Secret or a ConfigMap of the system namespace into a namespace. Labels of such objects are
-    /// not read, so a selector by labels leaves it unknown.
-    pub fn copies(&self, read: &ObjectKey, namespace: &Namespace) -> Truth {
-        let system = &self.fleet.system_namespace;
-        let is_copied = read.kind.is_secret() || read.kind.is_config_map();
-        if !is_copied || namespace == system || read.namespace.as_ref() != Some(system) {
-            return Truth::No;
-        }
-        if self.rules.unknown.is_some() {
-            return Truth::Unknown;
-        }
-        let one = |rule: &Rule| rule.hands_out(&read.kind, &read.name, None).and(self.targets(rule, namespace));
-        self.rules.rules.iter().map(one).fold(Truth::No, Truth::or)
-    }
-
-    /// What is said where it is unknown if the rules copy an object into a namespace.
-    pub fn leaves_open(&self, read: &ObjectKey, namespace: &Namespace) -> Finding {
-        let why = match &self.rules.unknown {
-            Some(why) => why.clone(),
-            None => "a rule goes by labels that are not read, or cannot be understood".to_owned(),
-        };
-        let message =
-            format!("whether an AccessManagement rule copies {read} to namespace {namespace} is unknown: {why}");
-        Finding::new(Code::Unread, message).about(read).help(
-            "Name the object in `names` of the rule, correct the AccessManagement, or put the object into the namespace. What is \
-             published stays.",
-        )
+    /// Returns true unless the rules certainly copy no object of the system namespace to where this one stands. Labels of
+    /// such objects are not read, so a selector by labels may choose any of them.
+    pub fn may_copy(&self, lands: &ObjectKey) -> bool {
+        let is_copied = lands.kind.is_secret() || lands.kind.is_config_map();
+        let Some(namespace) = lands.namespace.as_ref().filter(|_| is_copied) else { return false };
+        let one = |rule: &Rule| rule.hands_out(&lands.kind, &lands.name, None).and(self.targets(rule, namespace));
+        *namespace != self.fleet.system_namespace
+            && (self.rules.unknown.is_some() || self.rules.rules.iter().any(|rule| one(rule) != Truth::No))
     }
 
     fn targets(&self, rule: &Rule, namespace: &Namespace) -> Truth {

@@ -321,9 +321,6 @@ pub fn admitted(step: &StepRecord, path: &str) -> String {
         (Some(Rule::ThroughIdentity), _) => {
             return format!("because an identity names it that admits the {kind}'s namespace");
         }
-        (Some(Rule::Managed), Role::Reference) if step.named_by.is_none() && step.object != step.lands => {
-            return format!("because AccessManagement copies it to the {kind}'s namespace");
-        }
         (Some(Rule::Managed), _) => "because AccessManagement hands out the Credential",
         (Some(Rule::Grant), _) => {
             let by = step.placement.as_ref().map(|placement| format!(", for the regions of placement {placement}"));

@@ -13,7 +13,6 @@ use crate::config::{Companions, Grant, Granted, Grantee, Resolution};
 use crate::finding::{Code, Finding};
 use crate::kinds;
 use crate::name::{Claimant, Name, Namespace, ObjectKey};
-use crate::selector::Truth;
 use crate::world::{Granting, World};
 
 /// Adds the owners to the objects that were asked for, and says why further names may be missing.
@@ -50,7 +49,7 @@ pub fn owners<'a>(
                 companions.entry(key).or_default().insert(claim.by.clone());
             }
         }
-        for key in granted(world, claim).into_iter().chain(copied(world, claim)) {
+        for key in granted(world, claim) {
             if owned.contains_key(&key) || world.snapshot.unasked(&key).any(|index| index == source) {
                 owned.entry(key).or_default().insert(claim.by.clone());
             }
@@ -121,14 +120,6 @@ fn granted(world: &World<'_>, claim: &Claim) -> Vec<ObjectKey> {
     [places.read].into_iter().chain(companion).collect()
 }
 
-/// What a claim also asks for if an object that its projection names is absent: the one that a rule copies there.
-fn copied(world: &World<'_>, claim: &Claim) -> Vec<ObjectKey> {
-    let namespace = claim.by.namespace();
-    let named = claim.projection().into_iter().flat_map(|projection| projection.objects(namespace));
-    let system = |(key, _): (ObjectKey, _)| ObjectKey { namespace: Some(world.fleet.system_namespace.clone()), ..key };
-    named.map(system).filter(|key| world.access().copies(key, namespace) != Truth::No).collect()
-}
-
 /// Where the companions of a claim may stand, see `closure/companion.rs`.
 fn companions_of(
     world: &World<'_>,
@@ -155,7 +146,7 @@ fn companions_of(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::name::{Claimant, GroupKind};
+    use crate::name::Claimant;
     use crate::snapshot::{Inquiry, assemble};
     use crate::testing::case::{Document, Scene, fleet, key, readings, show};
     use crate::testing::stages::Desk;
@@ -273,42 +264,6 @@ mod tests {
             let (lines, _) = said_at(Desk::of(fleet, snapshot, found), &["Secret team-a/az"]);
             let own = "Secret team-a/az: team-a/a";
             assert_eq!(lines, expect.iter().copied().chain([own]).collect::<Vec<_>>());
-        }
-    }
-
-    /// Where Secrets are not read, what a rule copies to the place of an absent one must be foreseen.
-    #[test]
-    fn what_a_rule_copies_for_a_projection_is_asked_for_too() {
-        let credential =
-            CREDENTIAL.replace("region: eu", "region: eu, projectionConfig: {secretDataRef: {name: data}}");
-        let rule = |resource: &str| {
-            format!(
-                "{{apiVersion: k0rdent.mirantis.com/v1beta1, kind: AccessManagement, metadata: {{name: kcm}}, \
-                 spec: {{accessRules: [{{targetNamespaces: {{list: [team-a]}}, resources: [{resource}]}}]}}}}"
-            )
-        };
-        for (resource, is_copied) in [
-            ("{kind: Secret, names: [data]}", true),
-            ("{kind: Secret}", true),
-            ("{kind: Secret, stringSelector: 'a=b'}", true),
-            ("{kind: Secret, names: [other]}", false),
-            ("{kind: ConfigMap}", false),
-        ] {
-            let world = world(&[&credential, IDENTITY, &rule(resource)], vec![]);
-            let fleet = fleet(&world.config);
-            let mut readings = readings(&fleet, &world);
-            let mut inquiry = Inquiry::default();
-            inquiry.listed.insert(GroupKind::new("k0rdent.mirantis.com", "AccessManagement"), Ok(()));
-            inquiry.answered(key("AWSClusterStaticIdentity aws-main"), Ok(()));
-            readings[0].inquiry = Some(inquiry);
-            let (snapshot, found) = assemble(&fleet, readings);
-            let asked = ["Secret team-a/data", "ConfigMap team-a/aws-main-resource-template"];
-            let (lines, _) = said_at(Desk::of(fleet, snapshot, found), &asked);
-            // Companions are not looked for.
-            let (template, own) = ("ConfigMap team-a/aws-main-resource-template: ", "Secret team-a/data: team-a/aws");
-            let copied = is_copied.then_some("Secret kcm-system/data: team-a/aws");
-            let expect: Vec<&str> = [template].into_iter().chain(copied).chain([own]).collect();
-            assert_eq!(lines, expect, "{resource}");
         }
     }
 }

@@ -134,7 +134,7 @@ impl<'a, 'i, 'r> Admission<'a, 'i, 'r> {
             Some(_) => revoked(Code::NotAdmitted, self.closed(claim, &read, needed_by, namer)?),
         };
         if is_projected {
-            return through(projection::namer(&read, &object.key));
+            return through(Namer::Claimant);
         }
         let ends = namers(&referrers, needed_by).find_map(through);
         ends.or_else(|| revoked(Code::NotAdmitted, self.led_astray(claim, &referrers, needed_by)?))
@@ -222,7 +222,6 @@ impl<'a, 'i, 'r> Admission<'a, 'i, 'r> {
         let Terms { world, .. } = self.input.terms;
         let by = &needed_by.by;
         let sought = Sought { read, namer };
-        let is_copy = matches!(namer, Namer::Copied);
         let why = match admission::of_namespaced(&world, claim, &sought) {
             Some(Rule::ThroughIdentity) if world.grants(by, claim.region, read) => return None,
             None | Some(Rule::ThroughIdentity) if admission::undecided(&world, claim, &sought).is_some() => {
@@ -233,7 +232,7 @@ impl<'a, 'i, 'r> Admission<'a, 'i, 'r> {
             None if admission::is_known_beyond(&world, claim, &sought) => {
                 return Some(format!("{read} is not open to {by}: {}", admission::OUT_OF_REACH));
             }
-            None if is_copy || is_root(needed_by) || namer.referrer().is_some() => {
+            None if is_root(needed_by) || !matches!(namer, Namer::Unknown) => {
                 format!("{read} is not open to {}s of namespace {}", by.kind(), by.namespace())
             }
             // What led here is not listed, so nobody knows what admitted it.
@@ -241,7 +240,7 @@ impl<'a, 'i, 'r> Admission<'a, 'i, 'r> {
         };
         let is_handed_out = || by.is_credential() && world.access().makes(by) != Truth::No;
         let in_system = read.namespace.as_ref() == Some(&world.fleet.system_namespace);
-        if in_system && !is_copy && is_handed_out() { None } else { Some(why) }
+        if in_system && is_handed_out() { None } else { Some(why) }
     }
 
     /// Why an identity that was read is shut to a claim.

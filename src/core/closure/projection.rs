@@ -12,7 +12,7 @@ use super::member::{Member, Role};
 use crate::claim::Claim;
 use crate::k0rdent::credential::Projection;
 use crate::name::ObjectKey;
-use crate::name::step::Step;
+use crate::name::step::{Step, behind_claimant};
 use crate::snapshot::Lookup;
 use crate::world::World;
 
@@ -29,10 +29,12 @@ pub(super) fn members(world: &World<'_>, claim: &Claim, projection: &Projection)
         .collect()
 }
 
-/// Returns true if a chain ends in a field of a Credential's projection.
+/// Returns true if a chain is one field of a Credential's projection, and not a field of the same path that a
+/// ProviderInterface defines.
 pub fn is_named_by(through: &[Step]) -> bool {
-    let path = through.last().and_then(Step::path);
-    path.is_some_and(|path| [Projection::TEMPLATE, Projection::SECRET].contains(&path))
+    let [step] = behind_claimant(through) else { return false };
+    let is_own = |path: &str| step.interface().is_none() && [Projection::TEMPLATE, Projection::SECRET].contains(&path);
+    step.path().is_some_and(is_own)
 }
 
 /// Help for an object that a projection names, and that stands in another namespace.
@@ -43,4 +45,26 @@ pub(super) fn cure(elsewhere: &ObjectKey) -> String {
          `resources: [{{kind: {}, names: [{name}]}}]`.",
         kind.kind
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_projection_is_one_step_of_no_provider_interface() {
+        let own = || Step::field(Projection::SECRET);
+        let defined = || Step::Field { interface: Some("p".into()), field: Projection::SECRET.into() };
+        for (chain, expect) in [
+            (vec![own()], true),
+            (vec![Step::AccessRule("kcm".into()), own()], true),
+            (vec![Step::field(Projection::TEMPLATE)], true),
+            (vec![Step::field("spec.secretRef")], false),
+            (vec![defined()], false),
+            (vec![Step::field("spec.secretRef"), own()], false),
+            (vec![], false),
+        ] {
+            assert_eq!(is_named_by(&chain), expect, "{chain:?}");
+        }
+    }
 }

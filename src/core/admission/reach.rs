@@ -57,6 +57,11 @@ pub fn of<'a, 'c>(world: &World<'a>, asker: impl Into<Asker<'c>>, sought: &Sough
     if asker.by.is_maker() || asker.by.group().is_some() || asker.delivers(sought.read) {
         return Reach::Within;
     }
+    // A Credential that a rule makes stands beside what it names there, and its source need not reach that namespace.
+    let is_beside = sought.read.namespace.as_ref() == Some(asker.by.namespace());
+    if asker.is_handed_out && is_beside && matches!(sought.namer, Namer::Claimant) {
+        return Reach::Within;
+    }
     // In most fleets every source may provide everything, and then it does not matter which of them names the object.
     let may_provide = |source: &Source| source.provides.admits(sought.read, &world.fleet.system_namespace);
     if world.fleet.sources.iter().all(may_provide) {

@@ -34,6 +34,9 @@ const RULE: [&str; 8] = [
 
 const RESOURCE: [&str; 5] = ["apiGroup", "kind", "names", "selector", "stringSelector"];
 
+/// Groups that are written by mistake for that of core kinds, which is empty.
+const CORE_SLIPS: [&str; 3] = ["v1", "core", GROUP];
+
 /// One of `spec.accessRules`.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Rule {
@@ -93,7 +96,7 @@ pub enum Targets {
 /// The labels of an object; none if they are unknown.
 pub type Labels<'a> = Option<&'a BTreeMap<&'a str, &'a str>>;
 
-/// Whether labels satisfy a selector.
+/// Decides if labels satisfy a selector.
 fn matches(selector: &Selector, labels: Labels<'_>) -> Truth {
     selector.matches(|key| match labels {
         None => Label::Unknown,
@@ -193,6 +196,12 @@ fn kind_of(resource: &Node, at: &str, faults: &mut Faults) -> Result<Meant, Told
     if let Some((of, _)) = known.into_iter().find(|(of, known)| *known == kind && is_of(of)) {
         let kind = GroupKind::new(of, kind);
         return Ok(if told.is_ok() { Meant::Exactly(kind) } else { Meant::Unclear(kind) });
+    }
+    if let Some((of, known)) = known.into_iter().find(|(of, known)| of.is_empty() && *known == kind)
+        && CORE_SLIPS.contains(&group)
+    {
+        let Told = faults.slip(format!("{at}.apiGroup is no group that has {known}"), "the empty group");
+        return Ok(Meant::Unclear(GroupKind::new(of, known)));
     }
     let is_near = |of: &str| is_of(of) || (of == GROUP && edits(group, of).is_some());
     let near = known.into_iter().find(|(of, known)| edits(kind, known).is_some() && is_near(of));

@@ -76,6 +76,12 @@ fn secrets_and_config_maps_are_handed_out_each_by_itself() {
         ("{kind: Secret, names: [other]}", "no no no"),
         ("{kind: Secret, stringSelector: 'tier=gold'}", "unknown no no"),
         ("{kind: Secret, apiGroup: example.com}", "no no no"),
+        ("{kind: Secret, apiGroup: v1}", &format!("unknown no no: {at}.apiGroup is no group that has Secret")),
+        ("{kind: ConfigMap, apiGroup: core}", &format!("no unknown no: {at}.apiGroup is no group that has ConfigMap")),
+        (
+            "{kind: Secret, apiGroup: k0rdent.mirantis.com}",
+            &format!("unknown no no: {at}.apiGroup is no group that has Secret"),
+        ),
         ("{kind: RBACPolicy, later: 1}", "no no no"),
         ("{kind: Service}", "no no no"),
         ("{kind: Widget, apiGroup: example.com, later: 1}", "no no no"),

@@ -83,7 +83,7 @@ fn follow_root(world: &World<'_>, claim: &Claim, root: &Root, closure: &mut Clos
     match claim.projection() {
         None => companion::add(world, claim, root, closure),
         Some(projection) => {
-            let named = projection::members(world, claim, projection);
+            let named = projection::members(world, claim, projection, closure);
             walk(world, claim, named, closure);
         }
     }

@@ -8,7 +8,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::landing::Places;
-use super::member::{Member, Role};
+use super::member::{Closure, Member, Role};
 use crate::claim::Claim;
 use crate::k0rdent::credential::Projection;
 use crate::name::ObjectKey;
@@ -16,12 +16,14 @@ use crate::name::step::{Step, behind_claimant};
 use crate::snapshot::Lookup;
 use crate::world::World;
 
-/// The members that a projection adds to a closure.
-pub(super) fn members(world: &World<'_>, claim: &Claim, projection: &Projection) -> Vec<Member> {
+/// The members that a projection adds to a closure: none for an object that already lands where it is named.
+pub(super) fn members(world: &World<'_>, claim: &Claim, projection: &Projection, closure: &Closure) -> Vec<Member> {
     let is_made_by_k0rdent =
         |named: &ObjectKey| matches!(world.snapshot.stands(named), Lookup::Absent) && world.access().may_copy(named);
-    let objects = projection.objects(claim.by.namespace()).filter(|(named, _)| !is_made_by_k0rdent(named));
-    objects
+    let lands = |named: &ObjectKey| closure.members.iter().any(|member| member.lands == *named);
+    projection
+        .objects(claim.by.namespace())
+        .filter(|(named, _)| !lands(named) && !is_made_by_k0rdent(named))
         .map(|(named, field)| {
             let through = claim.through.iter().cloned().chain([Step::field(field)]).collect();
             Member::new(Places { read: named.clone(), lands: named }, Role::Reference, through, None)

@@ -93,11 +93,15 @@ fn projection(faults: &mut Faults, config: &Node) -> Projection {
     const AT: &str = "spec.projectionConfig";
     const INLINE: &str = "resourceTemplate";
     const BY_NAME: &str = "resourceTemplateRef";
-    // As the CRD's own rule: the two exclude each other.
-    let is_inline = faults.at(config, AT, &[INLINE]).is_some();
-    if is_inline && config.at(&[BY_NAME]).is_some() {
+    // As the CRD's own rules: one of the two, and not both.
+    let inline = faults.walk_to_text(config, AT, &[INLINE]);
+    let is_by_name = config.at(&[BY_NAME]).is_some();
+    if config.at(&[INLINE]).is_some() && is_by_name {
         let message = format!("{AT} has both {INLINE} and {BY_NAME}, and k0rdent takes one of them");
         faults.add(message, "Remove one of the two.");
+    } else if matches!(inline, Ok(None)) && !is_by_name {
+        let message = format!("{AT} has no template, and k0rdent takes no other");
+        faults.add(message, "Write resourceTemplate or resourceTemplateRef.");
     }
     Projection {
         template: reference(faults, config, BY_NAME, Projection::TEMPLATE),
@@ -170,7 +174,7 @@ mod tests {
         check("{identityRef: {apiVersion: v1, kind: Secret, name: s}}", "Secret v1 - s -");
         check(
             "{region: eu, identityRef: {apiVersion: infrastructure.cluster.x-k8s.io/v1beta1, kind: AzureClusterIdentity, \
-             name: az.x, namespace: team-a, uid: 7}, projectionConfig: {}}",
+             name: az.x, namespace: team-a, uid: 7}, projectionConfig: {resourceTemplate: a}}",
             "AzureClusterIdentity v1beta1 team-a az.x eu",
         );
         check("{region: '', identityRef: {apiVersion: v1, kind: Secret, name: s, namespace: ''}}", "Secret v1 - s -");
@@ -194,21 +198,28 @@ mod tests {
             }
         };
         let (at, both) = ("spec.projectionConfig", "{resourceTemplate: '', resourceTemplateRef: {name: t}}");
+        let none = format!("{at} has no template, and k0rdent takes no other");
         for (config, expect) in [
             ("null", "none".to_string()),
-            ("{}", String::new()),
             ("{resourceTemplate: 'a: b'}", String::new()),
-            ("{resourceTemplate: {a: b}, resourceTemplateRef: null}", String::new()),
-            ("{secretDataRef: {name: d}}", format!("Secret team-a/d by {at}.secretDataRef")),
+            ("{resourceTemplate: 'a: b', resourceTemplateRef: null}", String::new()),
+            ("{resourceTemplate: a, secretDataRef: {name: d}}", format!("Secret team-a/d by {at}.secretDataRef")),
             (
                 "{secretDataRef: {name: d}, resourceTemplateRef: {name: t}}",
                 format!("ConfigMap team-a/t by {at}.resourceTemplateRef; Secret team-a/d by {at}.secretDataRef"),
             ),
             (both, format!("{at} has both resourceTemplate and resourceTemplateRef, and k0rdent takes one of them")),
+            ("{}", none.clone()),
+            ("{resourceTemplate: ''}", none.clone()),
+            ("{secretDataRef: {name: d}}", none),
+            ("{resourceTemplate: {a: b}}", format!("{at}.resourceTemplate is a map, not text")),
             ("[]", format!("{at} is a list, not a map")),
-            ("{secretDataRef: d}", format!("{at}.secretDataRef is text, not a map")),
-            ("{secretDataRef: {}}", format!("{at}.secretDataRef.name is missing or empty")),
-            ("{secretDataRef: {name: a/b}}", format!("{at}.secretDataRef.name is not {SUBDOMAIN}")),
+            ("{resourceTemplate: a, secretDataRef: d}", format!("{at}.secretDataRef is text, not a map")),
+            ("{resourceTemplate: a, secretDataRef: {}}", format!("{at}.secretDataRef.name is missing or empty")),
+            (
+                "{resourceTemplate: a, secretDataRef: {name: a/b}}",
+                format!("{at}.secretDataRef.name is not {SUBDOMAIN}"),
+            ),
         ] {
             assert_eq!(of(config), expect, "{config}");
         }

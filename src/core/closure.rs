@@ -70,8 +70,8 @@ pub fn close(world: &World<'_>, claim: &Claim) -> Closure {
     closure
 }
 
-/// The objects that an identity needs, and what its credential is propagated from: the objects that a projection names, or
-/// else its companions.
+/// The objects that an identity needs, and what its credential is propagated from: the objects that a projection names, its
+/// companions, or both.
 fn follow_root(world: &World<'_>, claim: &Claim, root: &Root, closure: &mut Closure) {
     let Some(places) = places_of(world, claim, root, closure) else { return };
     walk(world, claim, vec![Member::new(places, Role::Root, claim.through.clone(), None)], closure);
@@ -80,12 +80,12 @@ fn follow_root(world: &World<'_>, claim: &Claim, root: &Root, closure: &mut Clos
     if closure.closed || matches!(found, Some(Lookup::Unasked)) {
         return;
     }
-    match claim.projection() {
-        None => companion::add(world, claim, root, closure),
-        Some(projection) => {
-            let named = projection::members(world, claim, projection, closure);
-            walk(world, claim, named, closure);
-        }
+    if let Some(projection) = claim.projection() {
+        let named = projection::members(world, claim, projection, closure);
+        walk(world, claim, named, closure);
+    }
+    if projection::may_read_companions(world, claim) {
+        companion::add(world, claim, root, closure);
     }
     at_home::mark(world, claim, closure);
     readiness::check(world, claim, root, closure);

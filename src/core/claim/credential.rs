@@ -88,8 +88,8 @@ fn newer(field: &str, release: Release, object: &Object) -> Finding {
     let message =
         format!("spec.{field} is of a newer release of k0rdent than {}, which does not know it", release.name());
     Finding::new(Code::NewerField, message).about(&object.key).at(&object.origin).help(
-        "If k0rdent is newer, name its release in `providerInterfaces.builtin`. If it is not, remove the field: such a \
-         release drops it and reads the companions, which are not published where the field is set.",
+        "If k0rdent is newer, name its release in `providerInterfaces.builtin`. Until it is, such a release drops the \
+         field and reads the companions, which are published as well where they are there.",
     )
 }
 

@@ -23,7 +23,7 @@ pub const TEMPLATE: &str = "companion resource-template";
 /// How a manifest says that an object is the Secret whose name Sveltos hard-codes.
 pub const PROPAGATION_SECRET: &str = "companion secret";
 
-/// Adds the companions of the identity that a claim asks for.
+/// Adds the companions of the identity that a claim asks for; beside a projection, only those that are there.
 pub fn add(world: &World<'_>, claim: &Claim, asked: &Root, closure: &mut Closure) {
     if world.fleet.companions == Companions::None {
         return;
@@ -50,6 +50,9 @@ fn resource_template(world: &World<'_>, claim: &Claim, closure: &mut Closure, as
             .collect(),
     };
     let lands = ObjectKey::config_map(own, name.clone());
+    if closure.members.iter().any(|member| member.lands == lands) {
+        return;
+    }
     let reads = candidates.into_iter().map(|namespace| ObjectKey::config_map(namespace, name.clone()));
     let namer = Namer::Convention(&root.read);
     let is_open = |read: &ObjectKey| admission::of_namespaced(world, claim, &Sought { read, namer }).is_some();
@@ -139,6 +142,8 @@ fn settle(world: &World<'_>, claim: &Claim, closure: &mut Closure, companion: Co
                 false => closure.want(claim, &key),
             }
         }
+        // A projection takes their place: none is missing.
+        Nearby::Closed(_) | Nearby::Nowhere if claim.projection().is_some() => {}
         Nearby::Closed(read) => {
             let message = format!(
                 "{read} is not looked for, because Credentials of namespace {} may not use it; without it credentials \

@@ -10,9 +10,11 @@ use alloc::vec::Vec;
 use super::landing::Places;
 use super::member::{Closure, Member, Role};
 use crate::claim::Claim;
-use crate::k0rdent::credential::Projection;
+use crate::k0rdent::credential::{self, Projection};
+use crate::kinds;
 use crate::name::ObjectKey;
 use crate::name::step::{Step, behind_claimant};
+use crate::object::Object;
 use crate::snapshot::Lookup;
 use crate::world::World;
 
@@ -29,6 +31,15 @@ pub(super) fn members(world: &World<'_>, claim: &Claim, projection: &Projection,
             Member::new(Places { read: named.clone(), lands: named }, Role::Reference, through, None)
         })
         .collect()
+}
+
+/// Returns true if the k0rdent that runs may read companions for a claim: there is no projection, or it may be of a release
+/// that does not know the field, or its own copy of the Credential lacks it.
+pub fn may_read_companions(world: &World<'_>, claim: &Claim) -> bool {
+    let knows_field = world.fleet.builtin.is_some_and(|release| release.minor >= Projection::SINCE);
+    let copy = kinds::claimant(&claim.by).filter(|_| claim.is_handed_out()).and_then(|key| world.snapshot.get(&key));
+    let lacks_field = |copy: &Object| credential::read(copy).is_ok_and(|spec| spec.projection.is_none());
+    claim.projection().is_none() || !knows_field || copy.is_some_and(lacks_field)
 }
 
 /// Returns true if a chain is one field of a Credential's projection, and not a field of the same path that a

@@ -8,6 +8,7 @@ use alloc::vec::Vec;
 use super::AskedByName;
 use crate::claim::Claim;
 use crate::claim::template::TemplateSpec;
+use crate::closure::projection::may_read_companions;
 use crate::closure::{close, of_root};
 use crate::config::{Companions, Grant, Granted, Grantee, Resolution};
 use crate::finding::{Code, Finding};
@@ -43,7 +44,7 @@ pub fn owners<'a>(
                 by.insert(claim.by.clone());
             }
         }
-        let follows_companions = claim.projection().is_none();
+        let follows_companions = may_read_companions(world, claim);
         if let Some((root, asked)) = closure.members.first().zip(claim.root()).filter(|_| follows_companions) {
             for key in companions_of(world, &claim.by, (&asked.name, asked.namespace.as_ref()), &root.read) {
                 companions.entry(key).or_default().insert(claim.by.clone());
@@ -113,7 +114,7 @@ fn granted(world: &World<'_>, claim: &Claim) -> Vec<ObjectKey> {
         return Vec::new();
     }
     let template = ObjectKey::config_map(system, format!("{}-resource-template", root.name).as_str().into());
-    let follows = world.fleet.companions == Companions::Follow && claim.projection().is_none();
+    let follows = world.fleet.companions == Companions::Follow && may_read_companions(world, claim);
     let companion = follows.then_some(template);
     // The template beside it is looked for only where a grant opens the template too.
     let companion = companion.filter(may_be);

@@ -30,6 +30,7 @@ use crate::finding::{Code, Finding};
 use crate::k0rdent;
 use crate::k0rdent::provider_interface::Definition;
 use crate::k0rdent::region::RegionFacts;
+use crate::k0rdent::root::Root;
 use crate::kinds;
 use crate::name::{Claimant, GroupKind, Name, Namespace, ObjectKey, Region, Scope, Version};
 use crate::object::finding_of;
@@ -65,6 +66,8 @@ pub struct Facts {
     asked: Vec<Asked>,
     /// The places in `asked` of a destination's claims.
     by_place: BTreeMap<Place, Vec<usize>>,
+    /// The identities that k0rdent copies, each to a namespace of a region.
+    brought: BTreeSet<(GroupKind, Name, Region, Namespace)>,
 }
 
 impl Facts {
@@ -114,6 +117,7 @@ impl Facts {
                 by_place.entry(claim.at.clone()).or_default().push(index);
             }
         }
+        let brought = brought(fleet, &asked);
         let facts = Self {
             definitions,
             deployments,
@@ -127,6 +131,7 @@ impl Facts {
             synced,
             asked,
             by_place,
+            brought,
         };
         (facts, findings)
     }
@@ -407,8 +412,28 @@ impl<'a> World<'a> {
         Known { templates: &self.facts.templates, namespaces: self.namespaces(&region.name) }
     }
 
+    /// Returns true if k0rdent copies an identity to a namespace of a region, because a Credential stands there, or a rule
+    /// certainly makes one there.
+    pub fn brings(&self, identity: &Root, region: &Region, namespace: &Namespace) -> bool {
+        let (kind, name) = (identity.kind.clone(), identity.name.clone());
+        self.facts.brought.contains(&(kind, name, region.clone(), namespace.clone()))
+    }
+
     /// What AccessManagement hands out.
     pub fn access(&self) -> Access<'a> {
         self.facts.rules.in_force(self.fleet, self.snapshot)
     }
+}
+
+/// The identities that k0rdent copies for Credentials; on its own cluster it copies none for those that name no region.
+fn brought(fleet: &Fleet, asked: &[Asked]) -> BTreeSet<(GroupKind, Name, Region, Namespace)> {
+    let claims = asked.iter().filter_map(|asked| asked.claim.as_ref()).filter(|claim| claim.by.is_credential());
+    let is_own = |region: &Region| fleet.regions.get(region).is_some_and(|region| region.management);
+    claims
+        .filter_map(|claim| {
+            let root = claim.root().filter(|root| root.namespace.is_some() && !is_own(claim.region()))?;
+            let (kind, name) = (root.kind.clone(), root.name.clone());
+            Some((kind, name, claim.region().clone(), claim.by.namespace().clone()))
+        })
+        .collect()
 }

@@ -14,10 +14,9 @@ use super::credential::{ask, handed_over};
 use crate::config::Fleet;
 use crate::finding::{Cause, Code, Finding};
 use crate::k0rdent::access::{self, Labels, NAME, Rule, Targets};
-use crate::k0rdent::root::Root;
 use crate::k0rdent::{self, credential};
 use crate::name::step::Step;
-use crate::name::{Claimant, GroupKind, Name, Namespace, ObjectKey, Region};
+use crate::name::{Claimant, GroupKind, Name, Namespace, ObjectKey};
 use crate::object::{Object, finding_of};
 use crate::selector::{Label, NAME_LABEL, Selector, Truth};
 use crate::snapshot::{Lookup, Snapshot};
@@ -184,20 +183,6 @@ impl<'a> Access<'a> {
 
     fn unstated_is_all(&self) -> bool {
         self.fleet.builtin.is_none_or(|release| release.minor >= UNSTATED_IS_ALL_SINCE)
-    }
-
-    /// Returns true if k0rdent copies an identity to a namespace of a region, because a Credential stands there, or a rule
-    /// certainly makes one there.
-    pub fn brings(&self, identity: &Root, region: &Region, namespace: &Namespace) -> bool {
-        let kind = credential_kind();
-        let own = self.snapshot.all(&kind).filter(|own| own.key.namespace.as_ref() == Some(namespace));
-        let made = self.made().into_iter().filter(|(by, _)| by.namespace() == namespace).map(|(_, source)| source);
-        own.chain(made).any(|credential| {
-            let is_same =
-                |own: &Root| own.kind == identity.kind && own.name == identity.name && own.namespace.is_some();
-            credential::read(credential)
-                .is_ok_and(|spec| spec.region.as_ref() == Some(region) && is_same(&spec.identity))
-        })
     }
 
     /// The Credentials that the rules certainly make, each with its source Credential.

@@ -168,7 +168,7 @@ fn unready(world: &World<'_>, claim: &Claim, root: &Root, closure: &Closure) -> 
     }
     let wanted = ObjectKey::new(root.kind.clone(), root.namespace.clone(), root.name.clone());
     // A Credential of that namespace, handed out or not, has k0rdent put the identity there.
-    if root.namespace.as_ref().is_some_and(|there| world.access().brings(root, claim.region(), there)) {
+    if root.namespace.as_ref().is_some_and(|there| world.brings(root, claim.region(), there)) {
         return None;
     }
     let is_management = world.fleet.regions.get(claim.region()).is_some_and(|region| region.management);

@@ -126,7 +126,7 @@ impl<'a, 'i, 'r> Admission<'a, 'i, 'r> {
                 format!("no source of the rule has {read}, and no grant opens what another may have"),
             );
         }
-        // What a projection names is led to by the Credential alone.
+        // The Credential alone leads to the objects of its projection.
         let is_projected = by.is_credential() && projection::is_named_by(&needed_by.through);
         let referrers = if is_projected { Vec::new() } else { self.referrers(object, needed_by) };
         let through = |namer: Namer<'_>| match read.namespace {

@@ -85,7 +85,7 @@ pub struct Reading {
     pub unread_words: Vec<UnreadWords>,
     /// The beginning of all paths of its files, which no bundle names; none where it has no files.
     pub root: Option<String>,
-    /// What a bundle says was read in files that could not be read to their ends.
+    /// The objects that a bundle says were read in files that could not be read to their ends.
     pub stood: BTreeSet<ObjectKey>,
     /// What is known of a source that is asked piece by piece; none for one that was read as a whole.
     pub inquiry: Option<Inquiry>,
@@ -622,7 +622,7 @@ pub fn assemble_by(fleet: &Fleet, readings: Vec<Reading>, hands: &dyn Hands) -> 
                 }
             }
         }
-        // What was moved elsewhere is there.
+        // One that was moved elsewhere is there.
         let has = |held: &Held| held.copies().any(|copy| copy.origin.source == source.name);
         let is_missing = |key: &&ObjectKey| !objects.get(key).is_some_and(has);
         words.extend(stood.iter().filter(is_missing).map(UnreadWords::of_object));

@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 
 use crate::finding::{Code, Finding};
 use crate::k0rdent;
-use crate::name::{Claimant, GroupKind, Namespace};
+use crate::name::{Claimant, GroupKind, Namespace, ObjectKey};
 use crate::nearest::edits;
 use crate::node::Node;
 use crate::object::finding_of;
@@ -20,6 +20,8 @@ fn mistyped_credential(spec: &Node) -> Option<&str> {
 #[derive(Default)]
 pub struct Deployments {
     propagate: BTreeMap<Claimant, bool>,
+    /// The first ClusterDeployment of each.
+    first: BTreeMap<Claimant, ObjectKey>,
     /// Namespaces that hold a ClusterDeployment whose Credential is unknown.
     doubtful: BTreeSet<Namespace>,
 }
@@ -33,7 +35,7 @@ impl Deployments {
     pub fn collect(snapshot: &Snapshot) -> (Self, Vec<Finding>) {
         let mut findings = Vec::new();
         let mut propagate: BTreeMap<Claimant, bool> = BTreeMap::new();
-        let mut doubtful = BTreeSet::new();
+        let (mut doubtful, mut first) = (BTreeSet::new(), BTreeMap::new());
         for object in snapshot.all(&kind()) {
             let Some(namespace) = &object.key.namespace else { continue };
             let spec = object.at(&["spec"]);
@@ -55,10 +57,16 @@ impl Deployments {
             let Some(name) = named.and_then(Node::as_str) else { continue };
             let credential = Claimant::credential(namespace.clone(), name.into());
             let wants = object.at(&["spec", "propagateCredentials"]).and_then(Node::as_bool).unwrap_or(true);
+            first.entry(credential.clone()).or_insert_with(|| object.key.clone());
             let known = propagate.entry(credential).or_default();
             *known = *known || wants;
         }
-        (Self { propagate, doubtful }, findings)
+        (Self { propagate, first, doubtful }, findings)
+    }
+
+    /// The first ClusterDeployment that names a Credential.
+    pub fn first_of(&self, credential: &Claimant) -> Option<&ObjectKey> {
+        self.first.get(credential)
     }
 
     /// The code that says why a Credential that is gone counts as used, if it does: a ClusterDeployment names it, or

@@ -1,66 +1,64 @@
 //! Files: where the objects of a bundle were read, and all that decides of them.
 //!
 //! A file that is empty, or broken, does not say what it held. The bundle does: its claimants, what takes objects for them,
-//! and their namespaces stand in files too, and each could be the only thing in its file. What comes and goes without them,
-//! such as ClusterDeployments, is not noted.
+//! their namespaces and all else that they hang on stand in files too, and each could be the only thing in its file.
 
 use alloc::collections::{BTreeMap, BTreeSet};
-use alloc::vec::Vec;
 
 use super::input::{Input, Terms};
 use super::texts;
 use crate::capi::cluster::cluster_kind;
 use crate::claim::access::credential_key;
+use crate::k0rdent;
 use crate::kinds;
 use crate::layout::manifest::{Manifest, ManifestObject, ObjectState};
 use crate::name::step::Step;
-use crate::name::{Claimant, Name, Namespace, ObjectKey, ReadAt, SourceName};
-use crate::snapshot::Snapshot;
+use crate::name::{Claimant, GroupKind, Name, Namespace, ObjectKey, ReadAt, SourceName};
+use crate::snapshot::{Lookup, Snapshot};
+use crate::world::World;
 
 /// Gives all that objects of a region rest on, and the files in which it was read.
 pub(super) fn now(terms: &Terms<'_>, objects: &[ManifestObject]) -> BTreeMap<ObjectKey, ReadAt> {
-    found(terms, &deciding(objects, &terms.world.fleet.system_namespace), objects)
+    found(terms.world.snapshot, &all(&terms.world, objects))
 }
 
-fn found(terms: &Terms<'_>, deciding: &BTreeSet<ObjectKey>, objects: &[ManifestObject]) -> BTreeMap<ObjectKey, ReadAt> {
-    let snapshot = terms.world.snapshot;
-    let keys = deciding.iter().chain(clusters(snapshot, objects));
-    keys.filter_map(|key| Some((key.clone(), snapshot.read_at(key)?))).collect()
+fn found(snapshot: &Snapshot, keys: &BTreeSet<ObjectKey>) -> BTreeMap<ObjectKey, ReadAt> {
+    keys.iter().filter_map(|key| Some((key.clone(), snapshot.read_at(key)?))).collect()
 }
 
-/// Adds it to the manifest of a bundle. What was not found stays as it was published.
+/// Adds it to the manifest of a bundle. What cannot be told by now stays as it was published, whatever else was found.
 pub(super) fn add(input: &Input<'_>, manifest: &mut Manifest) {
+    let terms = &input.terms;
     let published = input.published.manifest();
     let stays = |object: &ManifestObject| object.state != ObjectState::Current;
+    let is_partial = terms.selection.refresh.is_some();
     // Nothing tells in which file an object was that stays from an older bundle.
-    if published.is_some_and(|it| it.rests_on.is_none()) && manifest.objects.iter().any(stays) {
+    if published.is_some_and(|it| it.rests_on.is_none()) && (is_partial || manifest.objects.iter().any(stays)) {
         manifest.rests_on = None;
         return;
     }
-    let needed = deciding(&manifest.objects, &input.terms.world.fleet.system_namespace);
-    let mut found = found(&input.terms, &needed, &manifest.objects);
-    let namespaces: BTreeSet<Option<&Namespace>> = of_guests(&manifest.objects).map(Some).collect();
-    // Of the Clusters of a namespace one is noted.
-    let is_cluster = |key: &ObjectKey| {
-        let is_other = |other: &ObjectKey| other.kind == key.kind && other.namespace == key.namespace;
-        key.kind == cluster_kind() && namespaces.contains(&key.namespace.as_ref()) && !found.keys().any(is_other)
-    };
-    let stays = |key: &ObjectKey| !found.contains_key(key) && (needed.contains(key) || is_cluster(key));
+    let snapshot = terms.world.snapshot;
+    let needed = all(&terms.world, &manifest.objects);
+    let mut found = found(snapshot, &needed);
     let before = published.and_then(|manifest| manifest.rests_on.as_ref()).into_iter().flatten();
-    let kept: Vec<_> = before.filter(|(key, _)| stays(key)).map(|(key, at)| (key.clone(), at.clone())).collect();
-    found.extend(kept);
+    // A Cluster or a ClusterDeployment stands for others that are gone from the sources.
+    let is_one_of_several = |key: &ObjectKey| key.kind == cluster_kind() || key.kind == deployment();
+    let is_open = |key: &ObjectKey| matches!(snapshot.stands(key), Lookup::Unread(_) | Lookup::Unasked);
+    let stays = |key: &ObjectKey| (needed.contains(key) || is_one_of_several(key)) && is_open(key);
+    before.filter(|(key, _)| stays(key)).for_each(|(key, at)| _ = found.insert(key.clone(), at.clone()));
     manifest.rests_on = Some(found);
 }
 
-/// The objects that a bundle says were read in one of these files of a source. Of what an older bundle has, it says nothing:
-/// that may have stood in any.
+/// The objects that a bundle says were read in one of these files of a source, whatever its extension is now. Of what an older
+/// bundle has, it says nothing: that may have stood in any.
 pub fn stood_in(
     manifest: &Manifest,
     source: &SourceName,
     files: &BTreeSet<&str>,
     system: &Namespace,
 ) -> BTreeSet<ObjectKey> {
-    let is_in = |at: &ReadAt| at.source == *source && files.contains(&*at.path);
+    let stems: BTreeSet<&str> = files.iter().map(|file| stem(file)).collect();
+    let is_in = |at: &ReadAt| at.source == *source && stems.contains(stem(&at.path));
     let is_older = manifest.rests_on.is_none();
     let may_be_in = |object: &&ManifestObject| object.read_at.as_ref().map_or(is_older, is_in);
     let read = manifest.objects.iter().filter(may_be_in).filter_map(|object| {
@@ -72,8 +70,30 @@ pub fn stood_in(
     read.chain(noted).chain(unnoted).collect()
 }
 
-/// The claimants of objects, what takes objects for them, what those are made of, and their namespaces.
+/// A path without the extension of its file.
+fn stem(path: &str) -> &str {
+    path.rsplit_once('.').filter(|(_, extension)| !extension.contains('/')).map_or(path, |(stem, _)| stem)
+}
+
+/// The kind that uses Credentials.
+fn deployment() -> GroupKind {
+    GroupKind::new(k0rdent::GROUP, "ClusterDeployment")
+}
+
+/// All that objects of a region rest on.
+fn all(world: &World<'_>, objects: &[ManifestObject]) -> BTreeSet<ObjectKey> {
+    let mut keys = deciding(objects, &world.fleet.system_namespace);
+    keys.extend(clusters(world.snapshot, objects).cloned());
+    keys.extend(world.facts.placements.slices().cloned());
+    let claimants = objects.iter().flat_map(|object| &object.needed_by).map(|needed_by| &needed_by.by);
+    let users = claimants.filter_map(|by| world.facts.deployments.first_of(by));
+    keys.extend(users.cloned());
+    keys
+}
+
+/// The claimants of objects, what takes objects for them or leads to these, what those are made of, and their namespaces.
 fn deciding(objects: &[ManifestObject], system: &Namespace) -> BTreeSet<ObjectKey> {
+    let interface = GroupKind::new(k0rdent::GROUP, "ProviderInterface");
     let mut keys = BTreeSet::new();
     for needed_by in objects.iter().flat_map(|object| &object.needed_by) {
         let by = &needed_by.by;
@@ -86,6 +106,7 @@ fn deciding(objects: &[ManifestObject], system: &Namespace) -> BTreeSet<ObjectKe
         keys.extend(needed_by.takers().filter_map(|taker| texts::key(&taker)));
         keys.extend(needed_by.through.iter().filter_map(|step| match step {
             Step::Data(key) => Some(key.clone()),
+            Step::Field { interface: Some(name), .. } => Some(ObjectKey::new(interface.clone(), None, name.clone())),
             Step::AccessRule(_) | Step::Field { .. } | Step::Rule(_) | Step::Template(_) | Step::Opaque(_) => None,
         }));
     }
@@ -114,6 +135,7 @@ fn clusters<'s>(snapshot: &'s Snapshot, objects: &[ManifestObject]) -> impl Iter
 mod tests {
     use alloc::format;
     use alloc::string::{String, ToString};
+    use alloc::vec::Vec;
 
     use super::*;
     use crate::layout::manifest::parse;
@@ -145,6 +167,8 @@ mod tests {
         check(&told, ("git", "one.yaml"), "Secret team/a");
         check(&told, ("git", "b/two.yaml"), "Credential team/x");
         check(&told, ("git", "two.yaml"), "");
+        check(&told, ("git", "one.json"), "Secret team/a");
+        check(&told, ("git", "b.x/one"), "");
         check(&told, ("other", "one.yaml"), "");
         // What stands in no file, such as what a cluster says.
         check(&manifest("", "restsOn: []\n"), ("git", "one.yaml"), "");

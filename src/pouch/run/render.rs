@@ -305,6 +305,10 @@ pub fn bundles(run: &Run<'_>, published: &dyn Look) -> Result<Option<Vec<Manifes
     let mut all = Vec::new();
     for region in run.fleet.regions.values() {
         let Some(standing) = standing_bundle(run, published, region)? else { continue };
+        // What pouch published last is carried over, and it may say more.
+        if !published.is_last(&region.directory, &run.query_newest(region))? {
+            return Ok(None);
+        }
         // Without a key, nothing is published.
         let says = standing.manifest().or(standing.claimed().filter(|_| run.keys.is_blind()));
         match says {

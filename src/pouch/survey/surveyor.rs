@@ -30,7 +30,7 @@ pub struct Surveyor<'a> {
     pub reach: &'a Reach,
     /// The states that an earlier run read, of which nothing older is read; none where they are unknown.
     pub last: Option<&'a Last>,
-    /// What is published, to be asked for what stood in files that cannot be read; none where that does not matter.
+    /// The published bundles, to be asked for what stood in files that cannot be read; none where that does not matter.
     pub bundles: Option<&'a Bundles<'a>>,
     /// The claimant whose closure alone is asked for, if it is about one.
     pub only: Option<&'a Claimant>,

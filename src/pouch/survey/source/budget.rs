@@ -253,6 +253,7 @@ pub(super) fn read<T: Sync>(
         for part in read(&left_out, &words) {
             reading.complete &= part.complete;
             reading.unread_words.extend(part.unread_words);
+            reading.torn.extend(part.torn);
         }
     }
     reading.held = meter.held();

@@ -125,7 +125,7 @@ fn a_flood_of_credentials_on_one_identity_freezes_nobody() {
     fleet.write("tenant/flood.yaml", format!("{}---\n{}", flood.join("---\n"), secret("team-a", "one", "v")));
     fleet.render(&[]).exits(0);
     let manifest = fs::read_to_string(fleet.path("bundles/regions/eu/bundle.yaml")).unwrap();
-    assert_eq!(manifest.matches("kind: Credential\n").count(), 600);
+    assert_eq!(manifest.matches("      kind: Credential\n").count(), 600);
 }
 
 /// Published Credentials stay resolved if a namespace has too many, and new ones are neither built nor published.

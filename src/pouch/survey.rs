@@ -259,7 +259,9 @@ fn one_look(surveyor: &Surveyor<'_>, standing: &mut Standing, look: Look) -> Res
     for (index, found) in side_by_side(surveyor, clusters, |at, live| begin_at(surveyor, at, (live, memory), &times))? {
         looked.insert(index, found);
     }
-    torn::settle(surveyor, &mut looked)?;
+    for (source, found) in looked.iter_mut().filter_map(|(index, found)| Some((fleet.sources.get(*index)?, found))) {
+        torn::settle(&source.name, &mut found.reading, &found.torn, surveyor.bundles)?;
+    }
     let (mut readings, mut sources, mut read) = (Vec::new(), Vec::new(), Vec::new());
     let (mut away, mut unidentified) = (BTreeSet::new(), BTreeSet::new());
     for (index, found) in looked {

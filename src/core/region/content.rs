@@ -6,8 +6,8 @@ use alloc::vec::Vec;
 use crate::claim::Edit;
 use crate::closure::Member;
 use crate::layout::path::BundlePath;
-use crate::name::ObjectKey;
-use crate::name::ReadFrom;
+use crate::name::{ObjectKey, ReadAt, ReadFrom};
+use crate::snapshot::Snapshot;
 
 /// The content of one file.
 pub enum Content {
@@ -40,5 +40,10 @@ impl Order {
     pub(super) fn origin(&self) -> Option<ReadFrom> {
         let is_own = self.edits.iter().any(|edit| matches!(edit, Edit::Own(_)));
         (!is_own).then(|| ReadFrom::of(&self.read))
+    }
+
+    /// The file in which it was read, if it was in one.
+    pub(super) fn read_at(&self, snapshot: &Snapshot) -> Option<ReadAt> {
+        self.origin().and_then(|_| snapshot.read_at(&self.read))
     }
 }

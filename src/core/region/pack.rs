@@ -20,8 +20,9 @@ use crate::admission::tenancy_of;
 use crate::finding::{Code, Finding};
 use crate::judge::case::Ruling;
 use crate::layout::manifest::{Guest, Manifest, ManifestObject, NeededBy, ObjectState, Reason};
+use crate::layout::path::BundlePath;
 use crate::layout::sanitise::{open_part, sanitise};
-use crate::layout::{Marks, namespace};
+use crate::layout::{Layout, Marks, namespace};
 use crate::listing::{few, few_that_fit};
 use crate::name::{Claimant, GroupKind, Namespace, ObjectKey};
 use crate::object::Object;
@@ -103,6 +104,38 @@ pub(super) struct Pack {
     pub(super) gone: BTreeMap<ObjectKey, Gone>,
     /// Claimants that are refused, or may no longer have something that they have published.
     pub(super) refused: BTreeSet<Claimant>,
+}
+
+impl Pack {
+    /// The objects, where nothing is carried over, with the hashes of their files.
+    pub(super) fn listed(
+        &self,
+        terms: &Terms<'_>,
+        layout: &Layout<'_>,
+        hash: &dyn Fn(&BundlePath) -> Option<String>,
+    ) -> Vec<ManifestObject> {
+        let object = |(lands, packed): (&ObjectKey, &Packed)| {
+            let path = layout.of_object(lands);
+            let (from, read_at, guest) = match packed {
+                Packed::Fresh { order, guest, .. } => {
+                    (order.origin(), order.read_at(terms.world.snapshot), guest.clone())
+                }
+                Packed::Carried { .. } | Packed::Namespace { .. } => (None, None, None),
+            };
+            ManifestObject {
+                key: lands.clone(),
+                from,
+                read_at,
+                guest,
+                sha256: hash(&path).unwrap_or_default(),
+                path,
+                state: ObjectState::Current,
+                recipients: Vec::new(),
+                needed_by: needers(packed).cloned().collect(),
+            }
+        };
+        self.objects.iter().map(object).collect()
+    }
 }
 
 /// What the resolved claims want published, and who wants it.

@@ -16,7 +16,7 @@ use super::accounts::is_anything_lost;
 use super::breaks::{break_displaced, break_in_place, break_narrowed, break_shared_paths};
 use super::change::{Change, Hold, Sharing, Split};
 use super::compare::{break_immutable, compare, hold, sharings};
-use super::content::{Content, Order};
+use super::content::Content;
 use super::crowded::crowded;
 use super::delivered;
 use super::delivery;
@@ -30,7 +30,7 @@ use super::input::{Input, Terms, empty_manifest};
 use super::moved;
 use super::narrowed;
 use super::odd::Odd;
-use super::pack::{Keep, Pack, Packed, Stood, decide_changed, needers, pack_as_published, unreadable_carried};
+use super::pack::{Keep, Pack, Packed, Stood, decide_changed, pack_as_published, unreadable_carried};
 use super::packing::pack;
 use super::published::{Files, Proved, Published, Unread};
 use super::registered;
@@ -48,7 +48,7 @@ use crate::judge::region::{is_within, limit, settle};
 use crate::layout::manifest::{self, Manifest, ManifestFile, ManifestObject, ObjectState, SourceIdentity};
 use crate::layout::path::{self, BundlePath};
 use crate::layout::{Layout, Leaf, Splits};
-use crate::name::{ObjectKey, ReadAt};
+use crate::name::ObjectKey;
 use crate::reuse::{self, KeyRing, ReuseKey};
 
 /// What becomes of one region.
@@ -303,7 +303,7 @@ fn suppose_listed(
     files: &mut Files,
     Unseen { files: unread, manifest: standing }: Unseen<'_>,
 ) -> Option<Manifest> {
-    before.objects = listed(terms, layout, packed, &|path| hash(files, path));
+    before.objects = packed.listed(terms, layout, &|path| hash(files, path));
     before.texts = texts::now(terms, &before.objects)?;
     before.rests_on = Some(rests_on::now(terms, &before.objects));
     let others = list_files(layout, &mut before, &BTreeSet::new());
@@ -351,39 +351,6 @@ fn hash(files: &Files, path: &BundlePath) -> Option<String> {
 /// Whether something is supposed of every file that was not read: else one stands there that nobody makes.
 fn is_whole(files: &Files, unread: &BTreeSet<String>) -> bool {
     unread.iter().all(|path| files.contains_key(path))
-}
-
-/// The objects of a pack in which nothing is carried over, with the hashes of their files.
-fn listed(
-    terms: &Terms<'_>,
-    layout: &Layout<'_>,
-    packed: &Pack,
-    hash: &dyn Fn(&BundlePath) -> Option<String>,
-) -> Vec<ManifestObject> {
-    let object = |(lands, packed): (&ObjectKey, &Packed)| {
-        let path = layout.of_object(lands);
-        let (from, read_at, guest) = match packed {
-            Packed::Fresh { order, guest, .. } => (order.origin(), read_at(terms, order), guest.clone()),
-            Packed::Carried { .. } | Packed::Namespace { .. } => (None, None, None),
-        };
-        ManifestObject {
-            key: lands.clone(),
-            from,
-            read_at,
-            guest,
-            sha256: hash(&path).unwrap_or_default(),
-            path,
-            state: ObjectState::Current,
-            recipients: Vec::new(),
-            needed_by: needers(packed).cloned().collect(),
-        }
-    };
-    packed.objects.iter().map(object).collect()
-}
-
-/// The place where an object was read, if it was.
-fn read_at(terms: &Terms<'_>, order: &Order) -> Option<ReadAt> {
-    order.origin().and_then(|_| terms.world.snapshot.read_at(&order.read))
 }
 
 /// What becomes of a region, before it is compared with what is published.
@@ -676,7 +643,7 @@ fn write(
                 (content, (object.from, object.read_at), object.guest, state, needed_by, object.recipients)
             }
             Packed::Fresh { order, needed_by, text, keep, guest } => {
-                let from = (order.origin(), read_at(terms, &order));
+                let from = (order.origin(), order.read_at(terms.world.snapshot));
                 let content = match keep {
                     Keep::Kept => Content::Kept(stands(&lands, &path).0),
                     Keep::Retagged(bytes) => Content::Bytes(bytes),

@@ -48,7 +48,7 @@ pub enum State {
     /// There is nothing.
     Nothing,
     /// A manifest that a reuse key authenticates.
-    Bundle(Manifest),
+    Bundle(Box<Manifest>),
     /// There are files, and no manifest that a reuse key authenticates.
     Unsigned,
     /// The manifest is written in a newer format.
@@ -130,7 +130,7 @@ impl Published {
     /// Files that a manifest lists, itself among them, each with the hash that it has: nothing is left to examine.
     pub(super) fn proved(files: Files, manifest: Manifest) -> Self {
         let by_key = (0..).zip(&manifest.objects).map(|(index, object)| (object.key.clone(), (index, true))).collect();
-        Self { by_key, files, state: State::Bundle(manifest), ..Self::nothing() }
+        Self { by_key, files, state: State::Bundle(Box::new(manifest)), ..Self::nothing() }
     }
 
     fn of_state(files: Files, state: State) -> Self {
@@ -332,7 +332,7 @@ fn authenticate(fleet: &FleetName, directory: &Directory, bytes: &[u8], keys: &K
         return (State::Newer(String::from("a later format")), None);
     }
     match parsed(fleet, directory, bytes) {
-        State::Bundle(manifest) => (State::Unsigned, Some(manifest)),
+        State::Bundle(manifest) => (State::Unsigned, Some(*manifest)),
         other => (other, None),
     }
 }
@@ -340,7 +340,9 @@ fn authenticate(fleet: &FleetName, directory: &Directory, bytes: &[u8], keys: &K
 fn parsed(fleet: &FleetName, directory: &Directory, bytes: &[u8]) -> State {
     let Ok(text) = read::text_of(bytes) else { return State::Unsigned };
     match manifest::parse(text) {
-        Ok(manifest) if manifest.directory == *directory && manifest.fleet == *fleet => State::Bundle(manifest),
+        Ok(manifest) if manifest.directory == *directory && manifest.fleet == *fleet => {
+            State::Bundle(Box::new(manifest))
+        }
         Ok(_) => State::Unsigned,
         Err(manifest::Unusable::Newer(version)) => State::Newer(version),
         Err(_) => State::Unsigned,
@@ -355,7 +357,7 @@ fn tampered_file(path: &BundlePath) -> Finding {
 /// The manifest in the bytes of a `bundle.yaml`, if a reuse key authenticates it.
 pub fn authentic(fleet: &FleetName, directory: &Directory, bytes: &[u8], keys: &KeyRing) -> Option<Manifest> {
     match authenticate(fleet, directory, bytes, keys).0 {
-        State::Bundle(manifest) => Some(manifest),
+        State::Bundle(manifest) => Some(*manifest),
         _ => None,
     }
 }

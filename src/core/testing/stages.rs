@@ -574,7 +574,7 @@ fn history(desk: &Desk, region: &RegionConfig, states: &[Files], files: &mut Fil
         let now = examine(history.own.as_ref().map_or(&*files, |own| &own.files));
         let now = now.manifest().expect("a manifest");
         let file = |path: &BundlePath| Ok::<_, ()>(then.get(path.as_str()).cloned());
-        past.push(Past::of(manifest, accepted.into_iter().collect(), now, file).unwrap());
+        past.push(Past::of(*manifest, accepted.into_iter().collect(), now, file).unwrap());
     }
     History { past: past.into(), ..history }
 }

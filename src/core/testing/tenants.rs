@@ -369,7 +369,7 @@ impl Branch {
             && let Some(now) = standing.manifest()
         {
             let file = |path: &BundlePath| Ok::<_, ()>(self.states[at].get(path.as_str()).cloned());
-            history.past = vec![Past::of(manifest, vec![], now, file).unwrap()].into();
+            history.past = vec![Past::of(*manifest, vec![], now, file).unwrap()].into();
         }
         let (plan, heard) = desk.plan_after(region, &standing, &history, &Wishes::default());
         let (mut told, mut admitted) = (BTreeSet::new(), BTreeSet::new());

@@ -13,7 +13,7 @@ use crate::error::Failure;
 use crate::run::artifacts::Copying;
 use crate::run::places::{Places, together};
 use crate::run::publish::{First, Publish};
-use crate::run::render::{bundles, preview};
+use crate::run::render::{preview, telling};
 use crate::run::{Report, Run};
 use crate::session::Session;
 use crate::settings::Opened;
@@ -180,8 +180,8 @@ impl Prepared<'_> {
     pub fn look_at(&self, target: &Path, question: Option<&Question>) -> Result<(Report, Survey), Failure> {
         let run = Run { question, ..self.run() };
         let published = LookedAt::open_or_empty(target)?;
-        let bundles = || bundles(&run, &published);
-        let surveyor = Surveyor { bundles: Some(&bundles), ..self.surveyor() };
+        let bundles = telling(&run, &published);
+        let surveyor = Surveyor { bundles: Some(&*bundles), ..self.surveyor() };
         let survey = self.session.timed("survey", || survey(&surveyor, self.values.clone()))?;
         let report = self.session.timed("render", || preview(&run, &survey, &published))?;
         Ok((report, survey))

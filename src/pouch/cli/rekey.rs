@@ -17,7 +17,7 @@ use crate::run::anew::{Anew, Made, Place};
 use crate::run::artifacts::Copying;
 use crate::run::places::{Places, together};
 use crate::run::rekey::Unproved;
-use crate::run::render::{bundles, bundles_at};
+use crate::run::render::{stood_at, telling};
 use crate::run::told::Given;
 use crate::run::{Report, Run, told};
 use crate::session::Session;
@@ -125,14 +125,14 @@ pub fn run(session: &Session, args: &Args) -> Result<Ended, Failure> {
     let places = match target {
         Some(target) if args.dry_run => {
             let published = LookedAt::open(&target)?;
-            let read = anew.read(None, &|| bundles(&run, &published))?;
+            let read = anew.read(None, &*telling(&run, &published))?;
             Places::of_folder(anew.make(read.as_ref(), (&published, None), Place::Folder(&target))?.report)
         }
         Some(target) => {
             // To look at what is not there must not make it.
             drop(LookedAt::open(&target)?);
             let shelf = DirectoryShelf::open(&target)?;
-            let read = anew.read(None, &|| bundles(&run, &shelf))?;
+            let read = anew.read(None, &*telling(&run, &shelf))?;
             let mut made = anew.make(read.as_ref(), (&shelf, Some(&shelf)), Place::Folder(&target))?;
             session.timed("publish", || shelf.publish(session))?;
             made.report.spend();
@@ -193,7 +193,7 @@ impl Work for Rekey<'_> {
     fn read(&self, stamps: Vec<Stamp>, places: &[(&Target, &BranchShelf)]) -> Result<Self::Read, Failure> {
         let allowances = &self.0.run.allowances;
         let last = Last::new(stamps, &allowances.accept_older, &allowances.accept_source);
-        self.0.read(Some(&last), &|| bundles_at(self.0.run, places))
+        self.0.read(Some(&last), &|source, files| stood_at(self.0.run, places, (source, files)))
     }
 
     fn make(&self, target: &Target, shelf: &BranchShelf, read: &Self::Read) -> Result<(Report, String), Failure> {

@@ -8,7 +8,7 @@ use crate::error::{Ended, Failure};
 use crate::harden;
 use crate::run::is_first;
 use crate::run::places::Places;
-use crate::run::render::{bundles, render};
+use crate::run::render::{render, telling};
 use crate::run::told;
 use crate::session::Session;
 use crate::shelf::directory::DirectoryShelf;
@@ -65,9 +65,11 @@ pub fn run(session: &Session, args: &Args) -> Result<Ended, Failure> {
     // Locked before the sources are read: a run that waited would publish an older reading over a newer.
     let shelf = DirectoryShelf::open(&target)?;
     let run = prepared.run();
-    let bundles = || bundles(&run, &shelf);
-    let surveyor = Surveyor { bundles: Some(&bundles), ..prepared.surveyor() };
-    let survey = session.timed("survey", || survey(&surveyor, Values::Read))?;
+    let survey = {
+        let bundles = telling(&run, &shelf);
+        let surveyor = Surveyor { bundles: Some(&*bundles), ..prepared.surveyor() };
+        session.timed("survey", || survey(&surveyor, Values::Read))?
+    };
     let mut report = session.timed("render", || render(&run, &survey, &shelf))?;
     if is_first(fleet, &shelf)? {
         session.ui.note(&format!("{} is new: no bundle of fleet {} stood there", target.display(), fleet.name));

@@ -1,11 +1,14 @@
 //! Publish: renders at every place that is published to, or says what that would do.
 
+use std::collections::BTreeSet;
+
 use pouch_core::config::RegionState;
 use pouch_core::listing::all;
+use pouch_core::name::SourceName;
 use pouch_core::stamp::Stamp;
 
 use super::again::{again, told as told_of};
-use super::render::{bundles_at, preview, render};
+use super::render::{preview, render, stood_at};
 use super::{Report, Run, is_first, told};
 use crate::error::Failure;
 use crate::shelf::branch::BranchShelf;
@@ -87,7 +90,7 @@ impl Work for Publish<'_> {
     fn read(&self, stamps: Vec<Stamp>, places: &[(&Target, &BranchShelf)]) -> Result<Survey, Failure> {
         let allowances = &self.run.allowances;
         let last = Last::new(stamps, &allowances.accept_older, &allowances.accept_source);
-        let bundles = || bundles_at(self.run, places);
+        let bundles = |source: &SourceName, files: &BTreeSet<&str>| stood_at(self.run, places, (source, files));
         let surveyor = Surveyor { last: Some(&last), bundles: Some(&bundles), ..self.surveyor.clone() };
         let mut survey = self.run.session.timed("survey", || survey(&surveyor, self.values.clone()))?;
         survey.remembers(&last);

@@ -22,7 +22,7 @@ use pouch_core::layout::manifest::{self, Manifest, ObjectState};
 use pouch_core::layout::path::application_set;
 use pouch_core::layout::{BundlePath, Layout, fleet_files};
 use pouch_core::listing::few;
-use pouch_core::name::{Claimant, Name, ObjectKey};
+use pouch_core::name::{Claimant, Name, ObjectKey, SourceName};
 use pouch_core::nearest::suggested;
 use pouch_core::region::content::Content;
 use pouch_core::region::history::{History, Past};
@@ -31,6 +31,7 @@ use pouch_core::region::made_for::MadeFor;
 use pouch_core::region::odd::{self, Odd};
 use pouch_core::region::plan::{Planned, RegionPlan, bundle_yaml, plan};
 use pouch_core::region::published::{Files, Proved, Published, State};
+use pouch_core::region::rests_on::stood_in;
 use pouch_core::region::standing::Standing;
 use pouch_core::report::summary::{self, Outcome};
 use pouch_core::silence::Silences;
@@ -48,6 +49,7 @@ use crate::shelf::branch::BranchShelf;
 use crate::shelf::target::Target;
 use crate::shelf::{Beside, Look, NewFile, NewFiles, Shelf, too_large};
 use crate::survey::Survey;
+use crate::survey::torn::Bundles;
 
 /// What all regions of a run share.
 struct Shared<'a> {
@@ -287,22 +289,30 @@ fn work(run: &Run<'_>, survey: &Survey, published: &dyn Look, shelf: Option<&dyn
     Ok(report)
 }
 
-/// Gives the manifests at all these places; none where one of them is not believed.
-///
-/// # Errors
-/// Where it cannot be told what is published.
-pub fn bundles_at(run: &Run<'_>, places: &[(&Target, &BranchShelf)]) -> Result<Option<Vec<Manifest>>, Failure> {
-    let all = places.iter().map(|(target, shelf)| bundles(&run.at(target), *shelf));
-    let all: Option<Vec<_>> = all.collect::<Result<_, _>>()?;
-    Ok(all.map(|all| all.concat()))
+/// Gives what tells which objects the bundles that stand there say were read in files.
+pub fn telling<'r>(run: &'r Run<'r>, published: &'r dyn Look) -> Box<Bundles<'r>> {
+    Box::new(|source, files| stood(run, published, (source, files)))
 }
 
-/// Gives the manifests of all regions; none where one of them is not believed.
+/// Gives the objects that the bundles at all these places say were read in files.
 ///
 /// # Errors
 /// Where it cannot be told what is published.
-pub fn bundles(run: &Run<'_>, published: &dyn Look) -> Result<Option<Vec<Manifest>>, Failure> {
-    let mut all = Vec::new();
+pub fn stood_at(run: &Run<'_>, places: &[(&Target, &BranchShelf)], in_files: InFiles<'_>) -> Result<Stood, Failure> {
+    let all = places.iter().map(|(target, shelf)| stood(&run.at(target), *shelf, in_files));
+    let all: Option<Vec<_>> = all.collect::<Result<_, _>>()?;
+    Ok(all.map(|all| all.into_iter().flatten().collect()))
+}
+
+/// A source, and files of it by their paths below its own.
+pub type InFiles<'a> = (&'a SourceName, &'a BTreeSet<&'a str>);
+
+/// The objects that stood in files; none where that cannot be told.
+pub type Stood = Option<BTreeSet<ObjectKey>>;
+
+/// Gives the objects that the bundles of all regions say were read in files; none where one of them is not believed.
+fn stood(run: &Run<'_>, published: &dyn Look, (source, files): InFiles<'_>) -> Result<Stood, Failure> {
+    let mut all = BTreeSet::new();
     for region in run.fleet.regions.values() {
         let Some(standing) = standing_bundle(run, published, region)? else { continue };
         // What pouch published last is carried over, and it may say more.
@@ -310,9 +320,8 @@ pub fn bundles(run: &Run<'_>, published: &dyn Look) -> Result<Option<Vec<Manifes
             return Ok(None);
         }
         // Without a key, nothing is published.
-        let says = standing.manifest().or(standing.claimed().filter(|_| run.keys.is_blind()));
-        match says {
-            Some(manifest) => all.push(manifest.clone()),
+        match standing.manifest().or(standing.claimed().filter(|_| run.keys.is_blind())) {
+            Some(manifest) => all.append(&mut stood_in(manifest, source, files, &run.fleet.system_namespace)),
             None if matches!(standing.state, State::Nothing) && standing.odd.is_nothing() => {}
             None => return Ok(None),
         }

@@ -1,35 +1,34 @@
-//! Torn: files that could not be read to their ends, and what stood in them when it was published.
+//! Torn: files that could not be read to their ends, and the objects that stood in them when they were published.
 //!
-//! The bundles are asked for it only where there is such a file.
+//! The bundles are asked for these only where there is such a file.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
+use std::sync::Arc;
 
-use pouch_core::layout::manifest::Manifest;
-use pouch_core::region::rests_on::stood_in;
+use pouch_core::name::{ObjectKey, SourceName};
+use pouch_core::snapshot::Reading;
 
-use super::{Looked, Surveyor};
 use crate::error::Failure;
 
-/// Gives the manifests that stand where the run publishes to; none where one of them is not believed.
-pub type Bundles<'a> = dyn Fn() -> Result<Option<Vec<Manifest>>, Failure> + Sync + 'a;
+/// Gives the objects that bundles say were read in these files of a source, by their paths below its own; none where one of
+/// the bundles is not believed.
+pub type Bundles<'a> = dyn Fn(&SourceName, &BTreeSet<&str>) -> Result<Option<BTreeSet<ObjectKey>>, Failure> + Sync + 'a;
 
-/// Notes what stood in torn files. Where nothing tells, the source is not read completely.
-pub(super) fn settle(surveyor: &Surveyor<'_>, looked: &mut BTreeMap<usize, Looked>) -> Result<(), Failure> {
-    let mut torn = looked.iter_mut().filter(|(_, found)| !found.torn.is_empty()).peekable();
-    if torn.peek().is_none() {
+/// Notes the objects that stood in torn files of a source. Where nothing tells, it is not read completely.
+pub(super) fn settle(
+    source: &SourceName,
+    reading: &mut Reading,
+    torn: &BTreeSet<Arc<str>>,
+    bundles: Option<&Bundles<'_>>,
+) -> Result<(), Failure> {
+    if torn.is_empty() {
         return Ok(());
     }
-    let manifests = surveyor.bundles.map(|bundles| bundles()).transpose()?.flatten();
-    for (index, found) in torn {
-        let (Some(source), Some(manifests)) = (surveyor.fleet.sources.get(*index), &manifests) else {
-            found.reading.complete = false;
-            continue;
-        };
-        let root = found.reading.root.as_deref().unwrap_or_default();
-        let files: BTreeSet<&str> = found.torn.iter().filter_map(|path| path.strip_prefix(root)).collect();
-        let system = &surveyor.fleet.system_namespace;
-        let stood = manifests.iter().flat_map(|manifest| stood_in(manifest, &source.name, &files, system));
-        found.reading.stood = stood.collect();
+    let root = reading.root.as_deref().unwrap_or_default();
+    let files: BTreeSet<&str> = torn.iter().filter_map(|path| path.strip_prefix(root)).collect();
+    match bundles.map(|bundles| bundles(source, &files)).transpose()?.flatten() {
+        Some(stood) => reading.stood = stood,
+        None => reading.complete = false,
     }
     Ok(())
 }

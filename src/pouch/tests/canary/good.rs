@@ -22,7 +22,7 @@ metadata: {name: good-azure, namespace: team-a, METADATA(Credential)}
 spec:
   region: eu-west
   description: «Credential: description»
-  projectionConfig: {resourceTemplate: a, secretData: «Credential: a field of a newer release»}
+  projectionConfig: {resourceTemplate: «Credential: a field of a newer release»}
   identityRef: {apiVersion: infrastructure.cluster.x-k8s.io/v1beta1, kind: AzureClusterIdentity, name: good-azure, namespace: team-a, uid: «Credential: identityRef»}
 status: {conditions: [{type: Ready, status: 'True', message: «Credential: status»}]}
 ---

@@ -10,7 +10,8 @@
 //! - `pack`: which objects, with what bytes. `compare`: against what is published. [`brake`]: may it be published?
 //!   `sealing`: why a Secret is sealed anew, and which entries change; `values`: whether every value of a region
 //!   would be another; `moved`: which leaves are split.
-//! - [`rests_on`]: the files in which all of it was read, and what decides of it. `texts`: digests of what takes many objects; `narrowed`: what goes since such a text changed.
+//! - [`rests_on`]: the files in which all of it was read, and what decides of it. `texts`: digests of what takes many
+//!   objects; `narrowed`: what goes since such a text changed.
 //! - `registered`: the Secret by which Argo CD knows the region's cluster. [`made_for`]: whose a cluster is that several regions
 //!   seem to be.
 //! - [`plan`]: all of that as one value, the [`RegionPlan`](plan::RegionPlan), of which everything that is shown is a

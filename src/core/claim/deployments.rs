@@ -19,14 +19,20 @@ fn mistyped_credential(spec: &Node) -> Option<&str> {
 /// Which ClusterDeployments use which Credential.
 #[derive(Default)]
 pub struct Deployments {
-    propagate: BTreeMap<Claimant, bool>,
-    /// The first ClusterDeployment of each.
-    first: BTreeMap<Claimant, ObjectKey>,
+    users: BTreeMap<Claimant, Users>,
     /// Namespaces that hold a ClusterDeployment whose Credential is unknown.
     doubtful: BTreeSet<Namespace>,
 }
 
-fn kind() -> GroupKind {
+/// The ClusterDeployments that use one Credential.
+struct Users {
+    first: ObjectKey,
+    /// True if one of them wants it propagated.
+    wants: bool,
+}
+
+/// The kind of what uses Credentials.
+pub fn kind() -> GroupKind {
     GroupKind::new(k0rdent::GROUP, "ClusterDeployment")
 }
 
@@ -34,8 +40,8 @@ impl Deployments {
     /// Reads the ClusterDeployments of the snapshot.
     pub fn collect(snapshot: &Snapshot) -> (Self, Vec<Finding>) {
         let mut findings = Vec::new();
-        let mut propagate: BTreeMap<Claimant, bool> = BTreeMap::new();
-        let (mut doubtful, mut first) = (BTreeSet::new(), BTreeMap::new());
+        let mut users: BTreeMap<Claimant, Users> = BTreeMap::new();
+        let mut doubtful = BTreeSet::new();
         for object in snapshot.all(&kind()) {
             let Some(namespace) = &object.key.namespace else { continue };
             let spec = object.at(&["spec"]);
@@ -57,23 +63,22 @@ impl Deployments {
             let Some(name) = named.and_then(Node::as_str) else { continue };
             let credential = Claimant::credential(namespace.clone(), name.into());
             let wants = object.at(&["spec", "propagateCredentials"]).and_then(Node::as_bool).unwrap_or(true);
-            first.entry(credential.clone()).or_insert_with(|| object.key.clone());
-            let known = propagate.entry(credential).or_default();
-            *known = *known || wants;
+            let known = users.entry(credential);
+            known.or_insert_with(|| Users { first: object.key.clone(), wants: false }).wants |= wants;
         }
-        (Self { propagate, first, doubtful }, findings)
+        (Self { users, doubtful }, findings)
     }
 
     /// The first ClusterDeployment that names a Credential.
     pub fn first_of(&self, credential: &Claimant) -> Option<&ObjectKey> {
-        self.first.get(credential)
+        self.users.get(credential).map(|users| &users.first)
     }
 
     /// The code that says why a Credential that is gone counts as used, if it does: a ClusterDeployment names it, or
     /// nobody can tell.
     pub fn keep(&self, credential: &Claimant, snapshot: &Snapshot) -> Option<Code> {
         let namespace = credential.namespace();
-        if self.propagate.contains_key(credential) {
+        if self.users.contains_key(credential) {
             Some(Code::CredentialInUse)
         } else if snapshot.unread_in(&kind(), Some(namespace)).is_some() || self.doubtful.contains(namespace) {
             Some(Code::DeletionUnproved)
@@ -84,6 +89,6 @@ impl Deployments {
 
     /// Whether some ClusterDeployment that names the Credential wants it propagated.
     pub fn propagate(&self, credential: &Claimant) -> bool {
-        self.propagate.get(credential).copied().unwrap_or(false)
+        self.users.get(credential).is_some_and(|users| users.wants)
     }
 }

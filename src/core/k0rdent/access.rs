@@ -105,7 +105,7 @@ fn matches(selector: &Selector, labels: Labels<'_>) -> Truth {
 }
 
 impl Rule {
-    /// Whether the rule hands out the object with this kind, this name and these labels.
+    /// Tells if the rule hands out the object with this kind, this name and these labels.
     pub fn hands_out(&self, kind: &GroupKind, name: &Name, labels: Labels<'_>) -> Truth {
         let one = |handed: &Handed| match &handed.choice {
             Choice::Named(names) if names.contains(name) => Truth::Yes,

@@ -7,11 +7,11 @@ use alloc::vec::Vec;
 use super::input::Input;
 use super::ledger::Gone;
 use super::siblings::Siblings;
+use crate::claim::deployments;
 use crate::claim::guest::{self, acting};
 use crate::claim::sync_rule::object_of;
 use crate::finding::{Cause, Code, Finding, Severity};
 use crate::judge::case::{Ruling, Verdict};
-use crate::k0rdent;
 use crate::kinds;
 use crate::layout::manifest::{Manifest, ManifestObject, NeededBy, Reason};
 use crate::listing::few;
@@ -122,7 +122,7 @@ fn told_of_kept(input: &Input<'_>, by: &Claimant, reason: Reason) -> Option<Find
             Code::DeletionUnproved,
             format!("{by} is gone; whether ClusterDeployments still name it is unknown"),
             "Correct the source: its own findings say what is wrong. Until then the objects stay.",
-            unread_in(&GroupKind::new(k0rdent::GROUP, "ClusterDeployment")),
+            unread_in(&deployments::kind()),
         ),
         Reason::Unread => {
             let because = kinds::claimant(by).and_then(|key| unread_in(&key.kind));

@@ -9,6 +9,7 @@ use super::input::{Input, Terms};
 use super::texts;
 use crate::capi::cluster::cluster_kind;
 use crate::claim::access::credential_key;
+use crate::claim::deployments;
 use crate::k0rdent;
 use crate::kinds;
 use crate::layout::manifest::{Manifest, ManifestObject, ObjectState};
@@ -42,7 +43,7 @@ pub(super) fn add(input: &Input<'_>, manifest: &mut Manifest) {
     let mut found = found(snapshot, &needed);
     let before = published.and_then(|manifest| manifest.rests_on.as_ref()).into_iter().flatten();
     // A Cluster or a ClusterDeployment stands for others that are gone from the sources.
-    let is_one_of_several = |key: &ObjectKey| key.kind == cluster_kind() || key.kind == deployment();
+    let is_one_of_several = |key: &ObjectKey| key.kind == cluster_kind() || key.kind == deployments::kind();
     let is_open = |key: &ObjectKey| matches!(snapshot.stands(key), Lookup::Unread(_) | Lookup::Unasked);
     let stays = |key: &ObjectKey| (needed.contains(key) || is_one_of_several(key)) && is_open(key);
     before.filter(|(key, _)| stays(key)).for_each(|(key, at)| _ = found.insert(key.clone(), at.clone()));
@@ -73,11 +74,6 @@ pub fn stood_in(
 /// A path without the extension of its file.
 fn stem(path: &str) -> &str {
     path.rsplit_once('.').filter(|(_, extension)| !extension.contains('/')).map_or(path, |(stem, _)| stem)
-}
-
-/// The kind that uses Credentials.
-fn deployment() -> GroupKind {
-    GroupKind::new(k0rdent::GROUP, "ClusterDeployment")
 }
 
 /// All that objects of a region rest on.

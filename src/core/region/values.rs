@@ -104,7 +104,7 @@ fn is_whole<'a>(all: impl Iterator<Item = Told<'a>>, counts: impl Fn(&Claimant) 
     secrets >= MANY || (secrets >= 2 && namespaces.len() >= 2)
 }
 
-/// What the published Secrets of a region are weighed by.
+/// The measures by which the published Secrets of a region are weighed.
 struct Scales<'a> {
     input: &'a Input<'a>,
     manifest: &'a Manifest,

@@ -53,7 +53,7 @@ fn a_bad_file_delays_none_and_loses_nothing_that_was_in_it() {
         assert!(fleet.has(&file("team-c", "c")), "{what}: {}", ran.stderr);
         assert!(!fleet.has(&file("team-b", "b")), "{what}: {}", ran.stderr);
         assert!(!ran.stderr.contains("was not read completely"), "{what}: {}", ran.stderr);
-        // The file of a Credential: it keeps what it has, and nobody else does.
+        // The file of a Credential: it alone keeps what it has.
         let fleet = two_teams();
         let kept = fleet.read(&file("team-b", "b"));
         fleet.write("manifests/b.yaml", bad);

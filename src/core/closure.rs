@@ -43,7 +43,7 @@ pub use guests::version as version_of_sets;
 use landing::Places;
 pub use landing::of_root;
 pub use member::{Closure, Member, NamedBy, Rank, Role};
-use reference::{Reference, dotted, follow};
+use reference::{Reference, dotted, follow, need_of};
 pub use template::{Data, data as template_data, is_shut};
 
 /// The longest chain of references.
@@ -403,7 +403,7 @@ fn look_up<'a>(world: &World<'a>, claim: &Claim, closure: &mut Closure, member: 
                 let message = format!("{} is absent, and {} is there", member.read, at.key);
                 let mut hint = Finding::new(Code::FoundElsewhere, message).about(&at.key).at(&at.origin);
                 if projection::is_named_by(&member.through) {
-                    hint = hint.help(projection::cure(&at.key));
+                    hint = hint.help(projection::cure(&at.key, claim.by.namespace()));
                 }
                 // Only an identity is looked for in the system namespace too, and only with a grant.
                 if at.key.namespace.as_ref() == Some(&world.fleet.system_namespace) && member.role == Role::Root {
@@ -610,19 +610,17 @@ pub fn names(
 
 /// Whether the provider ignores a reference, whatever it says: a secret that a workload identity still names, say.
 fn is_unused(object: &Object, path: &[Key]) -> bool {
-    let path: Vec<&str> = path.iter().map(|key| &**key).collect();
-    capi::rules(&object.key.kind).is_some_and(|rules| capi::need(rules, &object.body, &path) == Need::Unused)
+    need_of(object, path) == Some(Need::Unused)
 }
 
 /// Whether an absent reference is a fault that no schema knows of: a service principal without a secret, say.
 ///
 /// The judge checks what a schema asks for.
 fn is_needed(object: &Object, path: &[Key]) -> bool {
-    let path: Vec<&str> = path.iter().map(|key| &**key).collect();
-    capi::rules(&object.key.kind).is_some_and(|rules| {
-        let conditional = rules.conditional.iter().any(|condition| path.starts_with(condition.reference));
-        conditional && capi::need(rules, &object.body, &path) == Need::Needed
-    })
+    let names: Vec<&str> = path.iter().map(|key| &**key).collect();
+    let conditions = capi::rules(&object.key.kind).into_iter().flat_map(|rules| rules.conditional);
+    conditions.into_iter().any(|condition| names.starts_with(condition.reference))
+        && need_of(object, path) == Some(Need::Needed)
 }
 
 /// A member as admission sees it, by what named it first.

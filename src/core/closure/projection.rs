@@ -12,8 +12,8 @@ use super::member::{Closure, Member, Role};
 use crate::claim::Claim;
 use crate::k0rdent::credential::{self, Projection};
 use crate::kinds;
-use crate::name::ObjectKey;
 use crate::name::step::{Step, behind_claimant};
+use crate::name::{Namespace, ObjectKey};
 use crate::object::Object;
 use crate::snapshot::Lookup;
 use crate::world::World;
@@ -51,11 +51,11 @@ pub fn is_named_by(through: &[Step]) -> bool {
 }
 
 /// Help for an object that a projection names, and that stands in another namespace.
-pub(super) fn cure(elsewhere: &ObjectKey) -> String {
+pub(super) fn cure(elsewhere: &ObjectKey, namespace: &Namespace) -> String {
     let ObjectKey { kind, name, .. } = elsewhere;
     format!(
         "k0rdent reads it in the Credential's namespace alone: put it there, or let a rule of AccessManagement copy it: \
-         `resources: [{{kind: {}, names: [{name}]}}]`.",
+         `{{targetNamespaces: {{list: [{namespace}]}}, resources: [{{kind: {}, names: [{name}]}}]}}`.",
         kind.kind
     )
 }

@@ -8,8 +8,8 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::member::Closure;
-use super::reference::{Field, dotted, text_at};
-use crate::capi::{self, Need, aws};
+use super::reference::{Field, dotted, need_of, text_at};
+use crate::capi::{Need, aws};
 use crate::claim::Claim;
 use crate::finding::{Code, Finding};
 use crate::k0rdent::provider_interface::ReferencePath;
@@ -138,8 +138,7 @@ fn references_fail(world: &World<'_>, claim: &Claim, object: &Object, paths: &[R
 /// The failure of a reference that k0rdent requires. Where the identity itself needs the field, its absence is an error that
 /// says so.
 fn required(object: &Object, path: &[Key]) -> Distribution {
-    let keys: Vec<&str> = path.iter().map(|key| &**key).collect();
-    if capi::rules(&object.key.kind).is_some_and(|rules| capi::need(rules, &object.body, &keys) == Need::Needed) {
+    if need_of(object, path) == Some(Need::Needed) {
         return Distribution::Works;
     }
     fails(format!("it requires {} of {}", dotted(path), object.key), None)

@@ -3,6 +3,7 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
+use crate::capi::{self, Need};
 use crate::k0rdent::provider_interface::ReferencePath;
 use crate::name::{GroupKind, Name, Namespace, ObjectKey, is_dns_label, is_dns_subdomain};
 use crate::node::{Key, Node};
@@ -110,4 +111,10 @@ pub(super) fn text_at<'a>(object: &'a Object, path: &[Key]) -> Field<'a> {
 pub fn dotted(path: &[Key]) -> String {
     let keys: Vec<&str> = path.iter().map(|key| &**key).collect();
     keys.join(".")
+}
+
+/// Tells if an identity of a kind with rules needs the object that a field refers to.
+pub(super) fn need_of(object: &Object, path: &[Key]) -> Option<Need> {
+    let path: Vec<&str> = path.iter().map(|key| &**key).collect();
+    capi::rules(&object.key.kind).map(|rules| capi::need(rules, &object.body, &path))
 }

@@ -106,8 +106,7 @@ pub fn emit(manifest: &Manifest) -> String {
         text.push_str("- ");
         field(("group", key.kind.group.as_str()), 2, &mut text);
         line(("kind", key.kind.kind.as_str()), 2, &mut text);
-        line(("name", key.name.as_str()), 2, &mut text);
-        key.namespace.iter().for_each(|namespace| line(("namespace", namespace.as_str()), 2, &mut text));
+        place(key.namespace.as_ref(), &key.name, 2, &mut text);
         read_at(at, 2, &mut text);
     }
     append(&tail, &mut text);
@@ -136,7 +135,7 @@ fn object(object: &ManifestObject, text: &mut String) {
     text.push_str("- ");
     if let Some(from) = &object.from {
         text.push_str("from:\n");
-        place(from.namespace.as_ref(), &from.name, text);
+        place(from.namespace.as_ref(), &from.name, 4, text);
         object.read_at.iter().for_each(|at| read_at(at, 4, text));
         from.made.iter().for_each(|by| line(("template", by.template.as_str()), 4, text));
         text.push_str("  ");
@@ -145,7 +144,7 @@ fn object(object: &ManifestObject, text: &mut String) {
         text.push_str("guest:\n");
         line(("group", guest.key.kind.group.as_str()), 4, text);
         line(("kind", guest.key.kind.kind.as_str()), 4, text);
-        place(guest.key.namespace.as_ref(), &guest.key.name, text);
+        place(guest.key.namespace.as_ref(), &guest.key.name, 4, text);
         guest.sha256.iter().for_each(|sha256| line(("sha256", sha256), 4, text));
         guest.secret_type.iter().for_each(|secret_type| line(("type", secret_type), 4, text));
         text.push_str("  ");
@@ -153,7 +152,7 @@ fn object(object: &ManifestObject, text: &mut String) {
     text.push_str("key:\n");
     line(("group", key.kind.group.as_str()), 4, text);
     line(("kind", key.kind.kind.as_str()), 4, text);
-    place(key.namespace.as_ref(), &key.name, text);
+    place(key.namespace.as_ref(), &key.name, 4, text);
     text.push_str(if object.needed_by.is_empty() { "  neededBy: []\n" } else { "  neededBy:\n" });
     sorted(&object.needed_by).into_iter().for_each(|by| needed_by(by, text));
     line(("path", object.path.as_str()), 2, text);
@@ -181,9 +180,9 @@ fn read_at(at: &ReadAt, indent: usize, text: &mut String) {
 }
 
 /// A name, and a namespace where there is one.
-fn place(namespace: Option<&Namespace>, name: &Name, text: &mut String) {
-    line(("name", name.as_str()), 4, text);
-    namespace.into_iter().for_each(|namespace| line(("namespace", namespace.as_str()), 4, text));
+fn place(namespace: Option<&Namespace>, name: &Name, indent: usize, text: &mut String) {
+    line(("name", name.as_str()), indent, text);
+    namespace.into_iter().for_each(|namespace| line(("namespace", namespace.as_str()), indent, text));
 }
 
 fn needed_by(by: &NeededBy, text: &mut String) {
@@ -204,8 +203,7 @@ fn needed_by(by: &NeededBy, text: &mut String) {
                 text.push_str("data:\n");
                 line(("group", key.kind.group.as_str()), 8, text);
                 line(("kind", key.kind.kind.as_str()), 8, text);
-                line(("name", key.name.as_str()), 8, text);
-                key.namespace.iter().for_each(|namespace| line(("namespace", namespace.as_str()), 8, text));
+                place(key.namespace.as_ref(), &key.name, 8, text);
             }
             Step::Opaque(words) => field(("opaque", words), 6, text),
         }
@@ -218,8 +216,7 @@ fn entry_of_group(entry: &Entry, text: &mut String) {
         Entry::Rule { rule, object } => {
             if let Some(TakenObject { namespace, name }) = object {
                 text.push_str("        object:\n");
-                line(("name", name.as_str()), 10, text);
-                namespace.iter().for_each(|namespace| line(("namespace", namespace.as_str()), 10, text));
+                place(namespace.as_ref(), name, 10, text);
             }
             line(("rule", rule.as_str()), 8, text);
         }
@@ -227,8 +224,7 @@ fn entry_of_group(entry: &Entry, text: &mut String) {
         Entry::Object(ObjectKey { kind, namespace, name, .. }) => {
             line(("group", kind.group.as_str()), 8, text);
             line(("kind", kind.kind.as_str()), 8, text);
-            line(("name", name.as_str()), 8, text);
-            namespace.iter().for_each(|namespace| line(("namespace", namespace.as_str()), 8, text));
+            place(namespace.as_ref(), name, 8, text);
         }
     }
 }

@@ -204,10 +204,10 @@ fn newer(release: Release) -> Finding {
     let message = format!("the ProviderInterfaces of k0rdent {name} are not known; those of {newest} are used");
     let finding = Finding::new(Code::NewerRelease, message);
     if release.is_named_alone() {
-        let help = "Nothing has to be done where providers are as in {newest}: k0rdent never took a definition back. If \
-                    {name} brought a new one, give pouch the ProviderInterfaces of the cluster.";
-        let help = help.replace("{newest}", &newest).replace("{name}", &name);
-        return finding.severity(Severity::Info).help(help);
+        return finding.severity(Severity::Info).help(format!(
+            "Nothing has to be done where providers are as in {newest}: k0rdent never took a definition back. If {name} \
+             brought a new one, give pouch the ProviderInterfaces of the cluster."
+        ));
     }
     finding.help(
         "Use a newer pouch, or give pouch the ProviderInterfaces of the cluster; `none` builds in nothing beside them.",

@@ -628,8 +628,6 @@ struct Value<'a> {
     text: &'a str,
     /// Where it starts, in bytes.
     start: usize,
-    /// Whether a bracket ends it.
-    is_whole: bool,
     line: u32,
     column: u32,
 }
@@ -666,7 +664,7 @@ fn values(text: &str) -> Vec<Value<'_>> {
         let closes = matches!(byte, b'}' | b']') && !quoted && depth == 0;
         if let (Some((from, line, column)), true) = (start, closes) {
             let text = text.get(from..=at).unwrap_or_default();
-            found.push(Value { text, start: from, is_whole: true, line, column });
+            found.push(Value { text, start: from, line, column });
             start = None;
         }
         if byte == b'\n' {
@@ -678,7 +676,7 @@ fn values(text: &str) -> Vec<Value<'_>> {
     }
     if let Some((from, line, column)) = start {
         let text = text.get(from..).unwrap_or_default();
-        found.push(Value { text, start: from, is_whole: false, line, column });
+        found.push(Value { text, start: from, line, column });
     }
     found
 }

@@ -189,7 +189,7 @@ fn json_values_stand_one_after_the_other() {
     let placed: Vec<(u32, u32)> = values("{}\n  [1] {\n}").iter().map(|v| (v.line, v.column)).collect();
     assert_eq!(placed, [(1, 1), (2, 3), (2, 7)]);
     let flaw = |line, column| Flaw { line, column, what: Default::default() };
-    let value = Value { text: "", start: 0, is_whole: true, line: 2, column: 7 };
+    let value = Value { text: "", start: 0, line: 2, column: 7 };
     assert_eq!((value.place(flaw(1, 1)), value.place(flaw(2, 1))), (flaw(2, 7), flaw(3, 1)));
 }
 

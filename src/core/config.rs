@@ -62,7 +62,7 @@ pub use grant::{Grant, GrantRegions, Granted, Grantee, grants_for, grants_to_mak
 pub use guests::{ClusterSelector, EntryPlace, Expression, GuestEntry, GuestGroup, OperatorWord, is_name_of_guests};
 pub use inventory::{Inventory, Look, ProfileBy, ProfileTie};
 pub use kind::ExtraKind;
-pub use limits::{Accept, Acceptance, Deletions, GitLimits, Limits, Reseal, SourceLimits};
+pub use limits::{Accept, Acceptance, BuildLimits, Deletions, GitLimits, Limits, Reseal, SourceLimits};
 pub use output::{Identity, KeyPlace, MessageTemplates, Output, OutputGit, Place, ReuseKeyPlaces, Sign};
 pub use placement::{Placement, PlacementBy};
 pub use reading::{Companions, Resolution};
@@ -70,7 +70,7 @@ pub use region::{RegionConfig, RegionState};
 pub use registry::{ArtifactPlace, OCI_SCHEME, OutputOci};
 pub use setting::{Bytes, Percent, Seconds};
 pub use severity::LevelWord;
-pub use source::{Decryption, FileGlobs, ProvidedObjects, Provides, Source, SourcePlace};
+pub use source::{Content, Decryption, FileGlobs, ProvidedObjects, Provides, Source, SourcePlace};
 
 /// The resolved configuration.
 #[derive(Clone, Debug)]

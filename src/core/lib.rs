@@ -54,6 +54,7 @@
 //! | [`node`], [`yaml`], [`json`], [`lenient`] | documents as trees, and the doors they pass |
 //! | [`blank`], [`hash`], [`listing`], [`nearest`], [`go_time`], [`release`], [`unread_words`] | small tools for texts |
 //! | [`template`] | Go templates: `template/functions.rs` (what may be called), `template/budget.rs` (what that may cost) |
+//! | [`kustomize`] | what a kustomization may name, and the files that its build is given |
 //! | [`ciphertext`], [`sops`] | ciphertext where a value should be; the SOPS format |
 //! | [`kinds`], [`capi`], [`k0rdent`], [`sync_rule`] | kinds and their fields: tables, providers, k0rdent, registry rules |
 //! | [`object`], [`validity`], [`expiry`], [`cleartext`], [`guest_objects`] | one object: admitted, and what is wrong with it |
@@ -111,6 +112,7 @@ pub mod json;
 pub mod judge;
 pub mod k0rdent;
 pub mod kinds;
+pub mod kustomize;
 pub mod layout;
 pub mod lenient;
 pub mod listing;

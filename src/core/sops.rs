@@ -8,6 +8,7 @@
 //!
 //! The format: <https://github.com/getsops/sops> (`sops.go`, `aes/cipher.go`, `stores/`).
 
+mod built;
 pub mod cipher;
 mod error;
 mod format;
@@ -31,6 +32,7 @@ use crate::recipient::Recipient;
 use crate::secret::SecretBytes;
 use crate::yaml::emit::{self, Tree};
 use crate::yaml::order;
+pub use built::BuiltError;
 use cipher::{Cipher, CipherError};
 pub use error::OpenError;
 use mac::Mac;

@@ -5,8 +5,11 @@
 //! its silence is bounded. What a child's words mean is not known here.
 
 use std::collections::VecDeque;
+use std::ffi::{OsStr, OsString};
 use std::io::{ErrorKind, Read, Write as _};
+use std::os::unix::fs::MetadataExt as _;
 use std::os::unix::process::CommandExt as _;
+use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
@@ -100,6 +103,20 @@ pub enum ChildError {
     Stopped,
     /// What it said cannot be read, or is too much: half of an answer is none.
     Unheard(String),
+}
+
+/// The folders of a `PATH` that do not depend on the current folder, in which anybody's program may lie; none if there are
+/// none, as an empty `PATH` means the current folder too.
+pub fn absolute(path: &OsStr) -> Option<OsString> {
+    let folders: Vec<PathBuf> = std::env::split_paths(path).filter(|folder| folder.is_absolute()).collect();
+    std::env::join_paths(folders).ok().filter(|path| !path.is_empty())
+}
+
+/// Where a program lies in a `PATH`. One that is started by its path needs no copy of this process to look for it, and
+/// that copy takes longer the more memory there is.
+pub fn found_in(path: &OsStr, program: &str) -> Option<PathBuf> {
+    let can_be_run = |file: &PathBuf| file.metadata().is_ok_and(|it| it.is_file() && it.mode() & 0o111 != 0);
+    std::env::split_paths(path).map(|folder| folder.join(program)).find(can_be_run)
 }
 
 /// Runs a program to its end, without standard input.

@@ -479,12 +479,17 @@ fn set_aside(
     sealed
 }
 
-/// Who opens the encrypted files of each source, by its name and each recipient.
+/// What decides, beside their states, what the sources say: who opens the encrypted files of each, by its name and each
+/// recipient, and which kustomize builds.
 ///
 /// # Errors
 /// Where an identity cannot be read.
-pub fn opened_by(surveyor: &Surveyor<'_>) -> Result<Vec<String>, Failure> {
-    openers::opened_by(surveyor.session, surveyor.fleet, surveyor.base)
+pub fn tools(surveyor: &Surveyor<'_>) -> Result<Vec<String>, Failure> {
+    let mut tools = openers::opened_by(surveyor.session, surveyor.fleet, surveyor.base)?;
+    let built = surveyor.fleet.sources.iter().find(|source| source.place.is_built());
+    let version = built.and_then(|source| given(surveyor, source, |given| source::builder(source, given)));
+    tools.extend(version.map(|version| format!("kustomize {version}")));
+    Ok(tools)
 }
 
 /// The state that each source is in now, without reading any; none where not all of them are repositories that can
@@ -551,6 +556,7 @@ fn given<T>(surveyor: &Surveyor<'_>, source: &Source, work: impl FnOnce(&Given<'
         deadlines: Deadlines::of(idle.0, total.0),
         stop: stop.flag(),
         means: Means { limits: &fleet.limits.sources, memory: budget.memory, time: &time },
+        build: &fleet.limits.build,
         room: budget.room(fetched_at_once(fleet)),
         kept: &kept,
         last: surveyor.last,

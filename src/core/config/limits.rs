@@ -34,6 +34,8 @@ pub struct Limits {
     pub accept: Vec<Acceptance>,
     /// The cost that reading one source may have; the costliest files beyond that are left out.
     pub sources: SourceLimits,
+    /// What a build by kustomize may cost.
+    pub build: BuildLimits,
     /// The memory that what is read of all sources may take together, about; the most that one may have is what the others
     /// leave. By default it is half of what the run may have: of the memory limit that is set for it, or of what is free.
     #[schemars(with = "Option<Bytes>")]
@@ -72,6 +74,7 @@ impl Default for Limits {
             reseal: Reseal::default(),
             accept: Vec::new(),
             sources: SourceLimits::DEFAULT,
+            build: BuildLimits::default(),
             memory: None,
             space: None,
             git: GitLimits::default(),
@@ -91,6 +94,7 @@ shown!(Limits {
     "reseal": reseal,
     "accept": accept,
     "sources": sources,
+    "build": build,
     "memory": memory,
     "space": space,
     "git": git,
@@ -170,6 +174,31 @@ shown!(SourceLimits {
     "copiedBytes": copied_bytes,
     "time": time,
 });
+
+/// What a build by kustomize may cost: one that takes more is ended, and its source counts as unread.
+#[derive(Clone, PartialEq, Eq, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
+#[schemars(rename = "BuildLimitsFile")]
+pub struct BuildLimits {
+    /// The longest that it may take, in seconds.
+    #[schemars(with = "u32", range(min = 1))]
+    pub seconds: usize,
+    /// The most bytes that it may print.
+    pub bytes: Bytes,
+    /// The most objects that it may make.
+    #[schemars(with = "u32", range(min = 1))]
+    pub objects: usize,
+    /// The most memory that kustomize may take.
+    pub memory: Bytes,
+}
+
+impl Default for BuildLimits {
+    fn default() -> Self {
+        Self { seconds: 60, bytes: Bytes(64 << 20), objects: 20_000, memory: Bytes(1 << 30) }
+    }
+}
+
+shown!(BuildLimits { "seconds": seconds, "bytes": bytes, "objects": objects, "memory": memory });
 
 /// How long git may take, for sources and output alike: numbers with `s`, `m`, `h` or `d`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize, JsonSchema)]

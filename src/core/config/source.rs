@@ -138,6 +138,8 @@ pub struct Source {
     pub default_namespace: Option<Namespace>,
     /// Where the identities for its encrypted files are; none if the files are not opened.
     pub decryption: Option<Decryption>,
+    /// Whether a build may put an encrypted object into another namespace than it was sealed for.
+    pub relabel: bool,
 }
 
 impl Source {
@@ -179,6 +181,7 @@ impl Show for Source {
             ("defaultNamespace", self.default_namespace.show()),
             ("region", self.region.show()),
             ("decryption", self.decryption.show()),
+            ("relabel", self.relabel.show()),
         ]))
     }
 }
@@ -235,8 +238,8 @@ pub enum SourcePlace {
     Directory {
         /// Relative to the configuration.
         path: String,
-        /// The files that count.
-        files: FileGlobs,
+        /// What is read there.
+        content: Content,
     },
     /// A git repository at a revision, read from its objects.
     Git {
@@ -246,8 +249,8 @@ pub enum SourcePlace {
         reference: String,
         /// A folder, or one file, in the tree; empty for the root.
         path: String,
-        /// The files that count.
-        files: FileGlobs,
+        /// What is read there.
+        content: Content,
         /// The time that git may take, where that is said.
         limits: SourceGitLimits,
     },
@@ -264,6 +267,40 @@ pub enum SourcePlace {
     },
 }
 
+/// What is read at a path.
+#[derive(Clone, Debug)]
+pub enum Content {
+    /// The manifests in files.
+    Files(FileGlobs),
+    /// What kustomize builds of the kustomization in the folder.
+    Kustomization,
+}
+
+impl Content {
+    /// Returns true if it is built.
+    pub fn is_built(&self) -> bool {
+        matches!(self, Self::Kustomization)
+    }
+
+    /// Returns true if the file at a path is read whatever others say; a build reads those that are named to it.
+    pub fn reads(&self, path: &str) -> bool {
+        match self {
+            Self::Files(FileGlobs { include, exclude }) => include.matches(path) && !exclude.matches(path),
+            Self::Kustomization => false,
+        }
+    }
+
+    /// The fields that say it.
+    fn fields(&self) -> [(&'static str, Option<Tree<'_>>); 3] {
+        match self {
+            Self::Files(FileGlobs { include, exclude }) => {
+                [("include", include.show()), ("exclude", exclude.show()), ("build", None)]
+            }
+            Self::Kustomization => [("include", None), ("exclude", None), ("build", Some(Tree::text("kustomize")))],
+        }
+    }
+}
+
 /// The files of a source that count: those that `include` matches and `exclude` does not.
 #[derive(Clone, Debug)]
 pub struct FileGlobs {
@@ -274,17 +311,24 @@ pub struct FileGlobs {
 }
 
 impl SourcePlace {
+    /// Returns true if kustomize builds what is read of it.
+    pub fn is_built(&self) -> bool {
+        match self {
+            SourcePlace::Directory { content, .. } | SourcePlace::Git { content, .. } => content.is_built(),
+            SourcePlace::Stdin | SourcePlace::Cluster { .. } => false,
+        }
+    }
+
     /// The field of a source that says it.
     fn field(&self) -> (&'static str, Tree<'_>) {
         match self {
-            SourcePlace::Directory { path, files: FileGlobs { include, exclude } } => {
-                ("directory", given([("path", path.show()), ("include", include.show()), ("exclude", exclude.show())]))
+            SourcePlace::Directory { path, content } => {
+                ("directory", given([("path", path.show())].into_iter().chain(content.fields())))
             }
-            SourcePlace::Git { repository, reference, path, files: FileGlobs { include, exclude }, limits } => {
+            SourcePlace::Git { repository, reference, path, content, limits } => {
                 let fields = [("repository", repository), ("ref", reference), ("path", path)];
                 let limits = Some(limits).filter(|limits| **limits != SourceGitLimits::default());
-                let others =
-                    [("include", include.show()), ("exclude", exclude.show()), ("limits", limits.and_then(Show::show))];
+                let others = content.fields().into_iter().chain([("limits", limits.and_then(Show::show))]);
                 ("git", given(fields.map(|(key, text)| (key, text.show())).into_iter().chain(others)))
             }
             SourcePlace::Stdin => ("stdin", Tree::Map(TreeMap::new())),
@@ -326,6 +370,10 @@ pub(super) struct SourceFile {
     /// Whether the source may say something else about an object of an earlier source.
     #[serde(default)]
     pub(super) overrides: bool,
+    /// Whether a build may put an encrypted object into another namespace than the file states that was sealed. Without it the
+    /// object is broken: whoever changes a kustomization could else hand a Secret to another namespace, unopened.
+    #[serde(default)]
+    pub(super) relabel: bool,
     /// The namespace of namespaced objects that name none.
     #[schemars(extend("x-check" = "namespace"))]
     pub(super) default_namespace: Option<Namespace>,
@@ -349,6 +397,9 @@ pub(super) struct DirectoryFile {
     /// Globs over paths below `path` of files that do not count.
     #[serde(default)]
     pub(super) exclude: Globs,
+    /// `kustomize` to read what kustomize builds of the kustomization in the folder, instead of its files one by one. The
+    /// program must be on the PATH, in version 5 or later.
+    pub(super) build: Option<Builder>,
 }
 
 /// A git repository at a revision.
@@ -371,9 +422,20 @@ pub(super) struct GitFile {
     /// Globs over paths below `path` of files that do not count.
     #[serde(default)]
     pub(super) exclude: Globs,
+    /// `kustomize` to read what kustomize builds of the kustomization in the folder, instead of its files one by one. The
+    /// program must be on the PATH, in version 5 or later.
+    pub(super) build: Option<Builder>,
     /// The time that git may take for this source.
     #[serde(default)]
     pub(super) limits: SourceGitLimits,
+}
+
+/// What makes objects of a tree.
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(super) enum Builder {
+    /// The program of that name.
+    Kustomize,
 }
 
 /// A branch, tag or commit.
@@ -453,16 +515,26 @@ impl RefFile {
 impl SourceFile {
     /// Where it is; standard input where nothing says so.
     fn place(&self, path: &FieldPath, faults: &mut Faults) -> SourcePlace {
-        let mut files = |include: &Globs, exclude: &Globs, path: &FieldPath| {
+        let mut content = |build: Option<Builder>, include: &Globs, exclude: &Globs, path: &FieldPath| {
             if include.is_empty() {
                 faults.add(&path.key("include"), "no file would be read", "Leave it out to read YAML and JSON files.");
             }
-            FileGlobs { include: include.clone(), exclude: exclude.clone() }
+            if build.is_none() {
+                return Content::Files(FileGlobs { include: include.clone(), exclude: exclude.clone() });
+            }
+            for (field, is_given) in [("include", include.patterns() != self::include().patterns()), ("exclude", !exclude.is_empty())] {
+                if is_given {
+                    let message = "the kustomization says which files are built";
+                    faults.add_at_key(&path.key(field), message, "Remove the field, or `build`.");
+                }
+            }
+            Content::Kustomization
         };
-        if let Some(DirectoryFile { path: folder, include, exclude }) = &self.directory {
-            SourcePlace::Directory { path: folder.clone(), files: files(include, exclude, &path.key("directory")) }
-        } else if let Some(GitFile { repository, reference, path: folder, include, exclude, limits }) = &self.git {
-            let files = files(include, exclude, &path.key("git"));
+        if let Some(DirectoryFile { path: folder, include, exclude, build }) = &self.directory {
+            let content = content(*build, include, exclude, &path.key("directory"));
+            SourcePlace::Directory { path: folder.clone(), content }
+        } else if let Some(GitFile { repository, reference, path: folder, include, exclude, build, limits }) = &self.git {
+            let content = content(*build, include, exclude, &path.key("git"));
             let folder = match folder.as_str() {
                 "" | "." | "./" => String::new(),
                 text => repository::tidy_inside(text).unwrap_or_else(|fault| {
@@ -472,7 +544,7 @@ impl SourceFile {
                 }),
             };
             let (repository, reference) = (repository.clone(), reference.whole());
-            SourcePlace::Git { repository, reference, path: folder, files, limits: *limits }
+            SourcePlace::Git { repository, reference, path: folder, content, limits: *limits }
         } else if let Some(ClusterFile { context, kubeconfig, plugin_environment }) = self.cluster.clone() {
             SourcePlace::Cluster { context, kubeconfig, plugin_environment }
         } else {
@@ -524,14 +596,20 @@ impl SourceFile {
                           them. Write here the file that holds the new identity.";
             output.key_file(file, &path_of_decryption.key("ageIdentityFile"), leaked, faults);
         }
+        let place = self.place(path, faults);
+        if self.relabel && !place.is_built() {
+            let message = "the source is not built, so every object is where its file says";
+            faults.add_at_key(&path.key("relabel"), message, "Remove the field.");
+        }
         Source {
             name: self.name.clone(),
-            place: self.place(path, faults),
+            place,
             provides,
             overrides: self.overrides,
             region: self.region.clone(),
             default_namespace: self.default_namespace.clone(),
             decryption: self.decryption.clone(),
+            relabel: self.relabel,
         }
     }
 }

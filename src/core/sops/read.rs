@@ -13,6 +13,7 @@ use core::str;
 use sha2::{Digest as _, Sha256};
 use zeroize::Zeroizing;
 
+use super::built::{BuiltError, filled};
 use super::cipher::{self, Cipher, Type};
 pub use super::format::MAX_STANZAS;
 use super::mac::Mac;
@@ -134,6 +135,15 @@ impl Sealed {
         }
         let sum = opening.mac.finish();
         if same_bytes(sum.as_bytes(), &written) { Ok(opened) } else { Err(OpenError::Mac) }
+    }
+
+    /// The values of an object that was built of the document with this number; `open` is the opened one.
+    ///
+    /// # Errors
+    /// Where the object has a value that the document does not have there, or one that is not sealed as it should be.
+    pub fn fill(&self, number: usize, built: &Node, open: &Node) -> Result<Node, BuiltError> {
+        let sealed = self.documents.get(number).unwrap_or(&Node::Null);
+        filled(built, sealed, open, &self.rule)
     }
 }
 

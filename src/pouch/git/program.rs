@@ -5,7 +5,6 @@
 
 use std::ffi::{OsStr, OsString};
 use std::io::ErrorKind;
-use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::AtomicBool;
@@ -293,7 +292,7 @@ pub fn git(environment: &[(OsString, OsString)]) -> Git {
     let seen = environment.iter().filter(|(name, value)| !is_set(name) && is_for_children(name, value));
     let mut kept: Vec<_> = seen.cloned().collect();
     let path = kept.iter().position(|(name, _)| name == "PATH").map(|at| kept.swap_remove(at).1);
-    kept.extend(path.and_then(|path| absolute(&path)).map(|path| ("PATH".into(), path)));
+    kept.extend(path.and_then(|path| child::absolute(&path)).map(|path| ("PATH".into(), path)));
     let has = |name: &str| environment.iter().any(|(known, _)| *known == *name);
     // ssh would still ask on the terminal. Unless the user has a program for asking, `false` answers.
     if !has("SSH_ASKPASS") {
@@ -304,7 +303,7 @@ pub fn git(environment: &[(OsString, OsString)]) -> Git {
     // Some messages are recognised, so they must come in one language.
     kept.push(("LC_ALL".into(), "C".into()));
     let secrets = words::secrets(&kept);
-    let program = kept.iter().find(|(name, _)| name == "PATH").and_then(|(_, path)| found_in(path));
+    let program = kept.iter().find(|(name, _)| name == "PATH").and_then(|(_, path)| child::found_in(path, "git"));
     let program = program.unwrap_or_else(|| PathBuf::from("git"));
     Git {
         program,
@@ -316,20 +315,6 @@ pub fn git(environment: &[(OsString, OsString)]) -> Git {
         settings: Vec::new(),
         secrets,
     }
-}
-
-/// The folders of a `PATH` that do not depend on the current folder, in which anybody's `git` may lie; none if there are
-/// none, as an empty `PATH` means the current folder too.
-fn absolute(path: &OsStr) -> Option<OsString> {
-    let folders: Vec<PathBuf> = std::env::split_paths(path).filter(|folder| folder.is_absolute()).collect();
-    std::env::join_paths(folders).ok().filter(|path| !path.is_empty())
-}
-
-/// Where git lies in a `PATH`. A program that is started by its path needs no copy of this process to look for it, and
-/// that copy takes longer the more memory there is.
-fn found_in(path: &OsStr) -> Option<PathBuf> {
-    let can_be_run = |file: &PathBuf| file.metadata().is_ok_and(|it| it.is_file() && it.mode() & 0o111 != 0);
-    std::env::split_paths(path).map(|folder| folder.join("git")).find(can_be_run)
 }
 
 /// Returns true if a child may see the variable `name` with this value.
@@ -594,7 +579,7 @@ mod tests {
         for (path, expect) in
             [("/a:/b", Some("/a:/b")), (".:/a::b:../c:/d", Some("/a:/d")), (":", None), ("", None), ("bin", None)]
         {
-            assert_eq!(absolute(OsStr::new(path)), expect.map(OsString::from), "{path:?}");
+            assert_eq!(child::absolute(OsStr::new(path)), expect.map(OsString::from), "{path:?}");
         }
     }
 

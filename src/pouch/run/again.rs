@@ -8,7 +8,7 @@ use pouch_core::stamp::{self, SourceStamp, Stamp, ToldStamp};
 
 use super::Report;
 use crate::error::Failure;
-use crate::survey::{Surveyor, opened_by, states};
+use crate::survey::{Surveyor, states, tools};
 
 /// This program; another release may do something else with the same input.
 const PROGRAM: &str = concat!("pouch ", env!("CARGO_PKG_VERSION"));
@@ -75,5 +75,5 @@ fn is_git(fleet: &Fleet, read: &[SourceStamp]) -> bool {
 }
 
 fn inputs(surveyor: &Surveyor<'_>, keys: &KeyRing) -> Result<Option<String>, Failure> {
-    Ok(stamp::inputs(surveyor.fleet, keys, &opened_by(surveyor)?, PROGRAM))
+    Ok(stamp::inputs(surveyor.fleet, keys, &tools(surveyor)?, PROGRAM))
 }

@@ -8,6 +8,7 @@
 
 mod again;
 mod budget;
+mod build;
 pub mod decrypt;
 mod directory;
 mod document;
@@ -19,7 +20,7 @@ mod revision;
 mod sealed;
 mod stream;
 
-use pouch_core::config::{Source, SourcePlace};
+use pouch_core::config::{Content, Source, SourcePlace};
 use pouch_core::stamp::SourceStamp;
 
 pub use self::again::{Again, Library, Texts};
@@ -40,8 +41,7 @@ pub fn is_fetched(source: &Source) -> bool {
 
 /// Fetches what a source reads of a server; nothing where it reads of none. It may be done for several sources at once.
 pub fn fetch_ahead(source: &Source, given: &Given<'_>) -> Option<Result<Fetched, SourceError>> {
-    let SourcePlace::Git { repository, reference, path, files, .. } = &source.place else { return None };
-    revision::fetch_ahead(&source.name, &revision::Wanted { repository, reference, path, files }, given)
+    revision::fetch_ahead(&source.name, &at_revision(source)?, given)
 }
 
 /// Reads a source; `ahead` is what was fetched of it already.
@@ -57,9 +57,14 @@ pub fn read(
     ahead: Option<Result<Fetched, SourceError>>,
 ) -> Result<Reading, SourceError> {
     let reading = match &source.place {
-        SourcePlace::Directory { path, files } => directory::read(&source.name, path, files, given),
-        SourcePlace::Git { repository, reference, path, files, .. } => {
-            let wanted = revision::Wanted { repository, reference, path, files };
+        SourcePlace::Directory { path, content: Content::Files(files) } => {
+            directory::read(&source.name, path, files, given)
+        }
+        SourcePlace::Directory { path, content: Content::Kustomization } => {
+            directory::build(&source.name, path, source.relabel, given)
+        }
+        SourcePlace::Git { repository, reference, path, content, .. } => {
+            let wanted = revision::Wanted { repository, reference, path, content, relabel: source.relabel };
             revision::read(&source.name, &wanted, given, ahead)
         }
         SourcePlace::Stdin => stream::read(&source.name, std::io::stdin().lock(), given.means, given.indexer),
@@ -73,8 +78,18 @@ pub fn read(
 
 /// The state that a source is in now, without reading it; none where it cannot tell.
 pub fn state(source: &Source, given: &Given<'_>) -> Option<SourceStamp> {
-    let SourcePlace::Git { repository, reference, path, files, .. } = &source.place else { return None };
-    revision::state(&source.name, &revision::Wanted { repository, reference, path, files }, given)
+    revision::state(&source.name, &at_revision(source)?, given)
+}
+
+/// The version of what builds a source, if anything does and can tell.
+pub fn builder(source: &Source, given: &Given<'_>) -> Option<String> {
+    source.place.is_built().then(|| build::version(&source.name, given).ok()).flatten()
+}
+
+/// What is read of a repository, if the source is one.
+fn at_revision(source: &Source) -> Option<revision::Wanted<'_>> {
+    let SourcePlace::Git { repository, reference, path, content, .. } = &source.place else { return None };
+    Some(revision::Wanted { repository, reference, path, content, relabel: source.relabel })
 }
 
 #[cfg(test)]
@@ -83,7 +98,7 @@ mod tests {
     use std::path::Path;
     use std::sync::{Arc, LazyLock};
 
-    use pouch_core::config::{FileGlobs, Globs, SourceLimits};
+    use pouch_core::config::{BuildLimits, FileGlobs, Globs, SourceLimits};
 
     use super::reading::Filter;
     use super::*;
@@ -120,6 +135,8 @@ mod tests {
         FileGlobs { include: globs(&["*.yaml", "*.yml", "*.json"]), exclude: globs(&[]) }
     }
 
+    static BUILD: LazyLock<BuildLimits> = LazyLock::new(BuildLimits::default);
+
     static NO_END: LazyLock<Time> = LazyLock::new(Time::default);
 
     /// Means without an end of time.
@@ -142,6 +159,7 @@ mod tests {
             deadlines: Deadlines::of(60, 60),
             stop: Arc::default(),
             means: all(),
+            build: &BUILD,
             room: Room::default(),
             kept: &|_| None,
             last: None,

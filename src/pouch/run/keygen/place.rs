@@ -64,12 +64,11 @@ fn refuse_source(path: &Path, base: &Path, fleet: &Fleet) -> Result<(), Failure>
     let folder = path.parent().map(real).unwrap_or_default();
     let whole = path.file_name().map(|name| folder.join(name)).unwrap_or_default();
     for source in &fleet.sources {
-        let SourcePlace::Directory { path: typed, files } = &source.place else { continue };
+        let SourcePlace::Directory { path: typed, content } = &source.place else { continue };
         let root = real(&base.join(typed));
         let Ok(below) = whole.strip_prefix(&root) else { continue };
         let below = below.to_string_lossy();
-        let is_read = files.include.matches(&below) && !files.exclude.matches(&below);
-        if is_read || !real(base).starts_with(&root) {
+        if content.reads(&below) || !real(base).starts_with(&root) {
             return Err(Failure::usage(
                 format!("{} is in the folder of source {}", path.display(), source.name),
                 "Name a file outside of it: what is there is read as manifests, and kept where manifests are.",

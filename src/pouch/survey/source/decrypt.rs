@@ -23,7 +23,7 @@ use pouch_core::report::shell;
 use pouch_core::snapshot::{Answer, Proof, Reason, SealedDocument, Snapshot};
 use pouch_core::sops::cipher::MARK;
 use pouch_core::sops::read::{fingerprints, key_fingerprint};
-use pouch_core::sops::{OpenError, Sealed, cipher};
+use pouch_core::sops::{BuiltError, OpenError, Sealed, cipher};
 use pouch_core::yaml::Flaw;
 use pouch_core::yaml::alike::Reader;
 use pouch_core::yaml::read::{self as yaml, Document};
@@ -34,7 +34,7 @@ use super::budget::Meter;
 use super::document::{Form, Text};
 use super::means::Means;
 use super::reading::Reading;
-use super::sealed::{SealedFile, SealedPart, Written};
+use super::sealed::{Made, SealedFile, SealedPart, Written};
 use crate::age::{AgeError, Identities};
 use crate::harden::wiped;
 
@@ -83,8 +83,8 @@ type Objects = Vec<(Node, Origin)>;
 struct Opening {
     /// The objects as they stand.
     sealed: Vec<Objects>,
-    /// The objects as they are opened.
-    open: Vec<Objects>,
+    /// The objects as they are opened, or why those of a document are not.
+    open: Vec<Result<Objects, Reason>>,
     /// The fingerprint of the data key.
     proof: Proof,
 }
@@ -111,25 +111,26 @@ impl Vault {
         let opened = vault.open_all(&now);
         let (mut seen, scopes) = (Vec::new(), Scopes::new());
         for (number, file) in vault.files.iter_mut().enumerate() {
+            let opened = opened.get(&number);
             for (at, part) in file.parts.iter_mut().enumerate() {
-                for (index, (node, origin)) in part.take_documents(file.written).into_iter().enumerate() {
-                    let opened = opened.get(&number);
+                for (index, (node, origin)) in part.take_documents().into_iter().enumerate() {
                     let kind = kind_of(&node);
                     let is_listed = fleet.lists(&kind);
                     let is_moved = is_listed && vault.is_shared && scopes.of(&kind) == Some(Scope::Namespaced);
-                    let unbound = (is_moved && names_no_namespace(&node)).then(unbound);
-                    let shown = would_show(&node).or(unbound);
-                    let trouble = opened.and_then(|opened| opened.as_ref().err()).or(shown.as_ref());
-                    let open = opened
-                        .filter(|_| is_listed && shown.is_none())
-                        .and_then(|opened| opened.as_ref().ok())
-                        .and_then(|opened| found(&opened.open, at, &node));
-                    if let Some((node, origin)) = open {
+                    let unbound = (is_moved && part.is_unbound(&node)).then(unbound);
+                    let shown = part.closed.clone().or_else(|| would_show(&node)).or(unbound);
+                    let open = match opened {
+                        Some(Ok(opening)) => found(&opening.open, at, &node),
+                        Some(Err(reason)) => Err(reason.clone()),
+                        None => Ok(None),
+                    };
+                    let trouble = open.as_ref().err().cloned().or_else(|| shown.clone());
+                    if let (true, None, Ok(Some((node, origin)))) = (is_listed, &shown, open) {
                         seen.push(Seen::Open(node, origin));
                         continue;
                     }
                     vault.places.push((number, at, index));
-                    let trouble = trouble.cloned().or_else(|| is_listed.then(changed));
+                    let trouble = trouble.or_else(|| is_listed.then(changed));
                     let leaves = fingerprints(&node);
                     seen.push(Seen::Sealed(SealedDocument { document: node, origin, file: number, leaves, trouble }));
                 }
@@ -195,8 +196,12 @@ impl Vault {
             Opener::Names if key.kind.is_secret() => Answer::Unseen(without_block(node), origin.clone()),
             Opener::Nobody | Opener::Names => Answer::Found(without_block(node), origin.clone()),
             Opener::Identities(_) => {
-                let (opened, origin) = found(&opening.open, at, node)?;
-                if self.is_shared && key.namespace.is_some() && names_no_namespace(&opened) {
+                let (opened, origin) = match found(&opening.open, at, node) {
+                    Ok(found) => found?,
+                    Err(reason) => return Some(Answer::Sealed(reason)),
+                };
+                let part = self.files.get(file)?.parts.get(at)?;
+                if self.is_shared && key.namespace.is_some() && part.is_unbound(&opened) {
                     return Some(Answer::Sealed(unbound()));
                 }
                 Answer::Found(without_sealed_notes(opened, node), origin)
@@ -223,7 +228,7 @@ impl Vault {
         let texts = self.texts.of(file)?;
         let Opener::Identities(identities) = &*self.opener else {
             let sealed = self.as_they_stand(file, &texts);
-            let open = sealed.iter().map(|documents| bare(documents)).collect();
+            let open = sealed.iter().map(|documents| Ok(bare(documents))).collect();
             return Ok(Opening { sealed, open, proof: None });
         };
         let (open, proof) = self.opened(file, &texts, identities)?;
@@ -233,10 +238,10 @@ impl Vault {
     /// The objects of a file as they stand, document by document.
     fn as_they_stand(&self, file: &SealedFile, texts: &[Cow<'_, str>]) -> Vec<Objects> {
         let mut reader = Reader::new();
-        let mut objects = |(part, text): (&SealedPart, &Cow<'_, str>)| match file.written {
-            Written::Item => part.documents.clone(),
+        let mut objects = |(part, text): (&SealedPart, &Cow<'_, str>)| match part.made {
+            Made::Apart | Made::Built { .. } => part.documents.clone(),
             // They were read once, so none of them fails.
-            written => document(text, written == Written::Json, &mut reader)
+            Made::Text => document(text, file.written == Written::Json, &mut reader)
                 .map(|node| self.taken(file, (part, text), node))
                 .unwrap_or_default(),
         };
@@ -260,9 +265,9 @@ impl Vault {
         file: &SealedFile,
         texts: &[Cow<'_, str>],
         identities: &Identities,
-    ) -> Result<(Vec<Objects>, Proof), Reason> {
-        if file.written == Written::Item {
-            return Err(item_of_a_list());
+    ) -> Result<(Vec<Result<Objects, Reason>>, Proof), Reason> {
+        if let [SealedPart { made: Made::Apart, closed: Some(reason), .. }] = &*file.parts {
+            return Err(reason.clone());
         }
         let mut interner = Interner::new();
         let documents: Result<Vec<Node>, Flaw> = file
@@ -271,7 +276,7 @@ impl Vault {
             .zip(texts)
             .map(|(part, text)| {
                 let read = match file.written {
-                    Written::Yaml | Written::Item => yaml::read_ordered(&Document::whole(text), &mut interner),
+                    Written::Yaml => yaml::read_ordered(&Document::whole(text), &mut interner),
                     Written::Json => json::read_ordered(text, &mut interner),
                 };
                 read.map_err(|flaw| Flaw { line: part.line_of_file(flaw.line), ..flaw })
@@ -286,10 +291,29 @@ impl Vault {
         }
         let data_key = identities.unwrap(sealed.stanzas()).map_err(|error| locked(error, &sealed, identities, file))?;
         let nodes = sealed.open(&data_key).map_err(not_opened)?;
-        let objects = file.parts.iter().zip(texts).zip(nodes);
-        let objects = objects.map(|((part, text), node)| self.taken(file, (part, text), node));
+        let objects = file.parts.iter().zip(texts).zip(nodes).enumerate();
+        let objects = objects.map(|(number, ((part, text), node))| match (part.made, &part.closed) {
+            (_, Some(reason)) => Err(reason.clone()),
+            (Made::Built { .. }, None) => built(&sealed, number, part, &node),
+            (Made::Text | Made::Apart, None) => Ok(self.taken(file, (part, text), node)),
+        });
         Ok((objects.collect(), Some(key_fingerprint(&data_key))))
     }
+}
+
+/// The objects that were built of a document, with its values.
+fn built(sealed: &Sealed, number: usize, part: &SealedPart, open: &Node) -> Result<Objects, Reason> {
+    let filled = |(built, origin): &(Node, Origin)| {
+        let filled = sealed.fill(number, built, open).map_err(|error| {
+            let help = match error {
+                BuiltError::Moved(_) => "Leave sealed values where they were sealed: no patch or replacement may move one.",
+                BuiltError::Mixed(_) => "Seal that value in the document itself, or keep it in a Secret of its own.",
+            };
+            Reason::new(error.to_string(), help)
+        });
+        Ok((filled?, origin.clone()))
+    };
+    part.documents.iter().map(filled).collect()
 }
 
 const SEAL_AGAIN: &str = "Open the file with sops, see whether it is as it should be, and seal it again.";
@@ -346,26 +370,20 @@ pub fn unopened(fleet: &Fleet, files: Vec<SealedFile>) -> impl Iterator<Item = S
         let help = "Name an age identity under the source's `decryption`, or keep it in a file that is not encrypted.";
         Reason::new("no key is configured to open it", help)
     };
-    let seen = move |(file, node, origin, is_item): (usize, Node, Origin, bool)| {
-        let trouble = match is_item {
-            true => item_of_a_list(),
-            false if fleet.lists(&kind_of(&node)) => no_key(),
-            false => return Seen::Open(node, origin),
+    let seen = move |(file, node, origin, closed): (usize, Node, Origin, Option<Reason>)| {
+        let trouble = match closed {
+            Some(reason) => reason,
+            None if fleet.lists(&kind_of(&node)) => no_key(),
+            None => return Seen::Open(node, origin),
         };
         Seen::Sealed(SealedDocument { document: node, origin, file, leaves: Vec::new(), trouble: Some(trouble) })
     };
     let documents = files.into_iter().enumerate().flat_map(|(number, file)| {
-        let is_item = file.written == Written::Item;
-        let documents = file.parts.into_iter().flat_map(|part| part.documents);
-        documents.map(move |(node, origin)| (number, node, origin, is_item))
+        file.parts.into_iter().flat_map(move |SealedPart { documents, closed, .. }| {
+            documents.into_iter().map(move |(node, origin)| (number, node, origin, closed.clone()))
+        })
     });
     documents.map(seen)
-}
-
-fn item_of_a_list() -> Reason {
-    let why = "it is an item of a List and has a sops block of its own, and SOPS opens whole documents only";
-    let help = "Write it as a document of its own, as SOPS wrote it, or seal the List as a whole.";
-    Reason::new(why, help)
 }
 
 /// Why an object cannot be used although it opens: only the values of Secrets are published sealed, so a value
@@ -416,11 +434,6 @@ fn without_sealed_notes(opened: Node, sealed: &Node) -> Node {
     }
 }
 
-/// Returns true if a document gets its namespace from its source; an empty one is none.
-fn names_no_namespace(document: &Node) -> bool {
-    document.str_at(&["metadata", "namespace"]).is_none_or(str::is_empty)
-}
-
 /// Says why an object is not opened that got its namespace from a source which shares an identity.
 fn unbound() -> Reason {
     let why = "it names no namespace, so its MAC binds it to none, and another source has an identity that opens it";
@@ -434,10 +447,15 @@ fn changed() -> Reason {
 /// The opened object with the kind, namespace and name of `sealed`, among those of a document.
 ///
 /// Positions would do but for comments among the items of a list, which are values as long as they are sealed.
-fn found(parts: &[Objects], at: usize, sealed: &Node) -> Option<(Node, Origin)> {
+fn found(
+    parts: &[Result<Objects, Reason>],
+    at: usize,
+    sealed: &Node,
+) -> Result<Option<(Node, Origin)>, Reason> {
     const HEAD: [&[&str]; 4] = [&["apiVersion"], &["kind"], &["metadata", "name"], &["metadata", "namespace"]];
     let same = |(node, _): &&(Node, Origin)| HEAD.iter().all(|path| node.at(path) == sealed.at(path));
-    parts.get(at)?.iter().find(same).cloned()
+    let Some(objects) = parts.get(at) else { return Ok(None) };
+    objects.as_ref().map(|objects| objects.iter().find(same).cloned()).map_err(Clone::clone)
 }
 
 fn bare(documents: &[(Node, Origin)]) -> Objects {

@@ -23,6 +23,7 @@ use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, openat, statat};
 use rustix::io::Errno;
 
 use super::again::Files;
+use super::build;
 use super::budget::{self, Found};
 use super::document::{self, Form, Text};
 use super::indexer::Indexer;
@@ -43,17 +44,7 @@ pub(super) fn read(
 ) -> Result<Reading, SourceError> {
     let typed = given.base.join(path);
     let shown = tidy(&typed);
-    let unreachable = |error: std::io::Error| {
-        let help = match error.kind() {
-            std::io::ErrorKind::PermissionDenied => "Check its permissions: this user may not read it.",
-            _ => "Correct the path; it is relative to the configuration.",
-        };
-        let message = match error.kind() {
-            std::io::ErrorKind::NotFound => format!("there is no folder or file {shown}"),
-            _ => format!("{shown} cannot be read: {}", said(&error)),
-        };
-        SourceError::new(source, message, help)
-    };
+    let unreachable = |error: std::io::Error| unreachable(source, &shown, &error);
     let real = std::fs::canonicalize(&typed).map_err(unreachable)?;
     let kind = std::fs::metadata(&real).map_err(unreachable)?;
     let folder = if kind.is_dir() { Some(&*real) } else { real.parent().filter(|_| kind.is_file()) };
@@ -62,7 +53,7 @@ pub(super) fn read(
         return Err(SourceError::new(source, format!("{shown} is neither a folder nor a plain file"), help));
     };
     let root = openat(CWD, folder, FOLDER, Mode::empty()).map_err(|errno| unreachable(errno.into()))?;
-    let opened = Opened { root, skip: identities(given.skip) };
+    let opened = Opened::new(root, given.skip);
     let (means, indexer) = (given.means, given.indexer);
     let mut place = Place { source, means, indexer, opened, real: folder, shown: &shown };
     if let (true, Some(name)) = (kind.is_file(), real.file_name()) {
@@ -86,7 +77,45 @@ pub(super) fn read(
     Ok(place.kept(reading, found))
 }
 
-const FOLDER: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
+pub(super) const FOLDER: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
+
+/// Says that a source's folder cannot be read.
+fn unreachable(source: &SourceName, shown: &str, error: &std::io::Error) -> SourceError {
+    let help = match error.kind() {
+        std::io::ErrorKind::PermissionDenied => "Check its permissions: this user may not read it.",
+        _ => "Correct the path; it is relative to the configuration.",
+    };
+    let message = match error.kind() {
+        std::io::ErrorKind::NotFound => format!("there is no folder or file {shown}"),
+        _ => format!("{shown} cannot be read: {}", said(error)),
+    };
+    SourceError::new(source, message, help)
+}
+
+/// Builds the kustomization in the folder at `path`, of files of the work tree around it.
+pub(super) fn build(source: &SourceName, path: &str, relabel: bool, given: &Given<'_>) -> Result<Reading, SourceError> {
+    let typed = given.base.join(path);
+    let shown = tidy(&typed);
+    let mut tree = build::Folder::around(&typed, given.skip).map_err(|error| unreachable(source, &shown, &error))?;
+    let below = tree.below.clone();
+    let show = |path: &str| beside(&shown, &below, path);
+    build::read(&build::Wanted { source, folder: &below, show: &show, relabel }, &mut tree, given)
+}
+
+/// A path of a tree as the user would type it who typed `shown` for the folder at `below`.
+fn beside(shown: &str, below: &str, path: &str) -> String {
+    let names = |path: &str| path.split('/').filter(|name| !name.is_empty()).map(str::to_owned).collect::<Vec<_>>();
+    let (from, to) = (names(below), names(path));
+    let same = from.iter().zip(&to).take_while(|(one, other)| one == other).count();
+    let mut told = PathBuf::from(shown);
+    for _ in from.iter().skip(same) {
+        if !matches!(told.components().next_back(), Some(Component::Normal(_))) || !told.pop() {
+            told.push("..");
+        }
+    }
+    told.extend(to.iter().skip(same));
+    text_of(&told)
+}
 
 /// Where a source's files are.
 struct Place<'a> {
@@ -99,7 +128,7 @@ struct Place<'a> {
 }
 
 /// The folder of a source, and which files in it are passed over.
-struct Opened {
+pub(super) struct Opened {
     root: OwnedFd,
     skip: BTreeSet<(u64, u64)>,
 }
@@ -360,6 +389,16 @@ impl Place<'_> {
 }
 
 impl Opened {
+    /// A folder without these files and folders.
+    pub(super) fn new(root: OwnedFd, skip: &[PathBuf]) -> Self {
+        Self { root, skip: identities(skip) }
+    }
+
+    /// The folder.
+    pub(super) fn root(&self) -> &OwnedFd {
+        &self.root
+    }
+
     /// Opens a plain file.
     fn file(&self, path: &Path) -> Result<(File, Metadata), Trouble> {
         let missed = |error: std::io::Error| Trouble::Missed(said(&error));
@@ -376,7 +415,8 @@ impl Opened {
         Ok((file, before))
     }
 
-    fn bytes(&self, path: &Path, most: u64) -> Result<Vec<u8>, Trouble> {
+    /// The bytes of a plain file that has no more than so many.
+    pub(super) fn bytes(&self, path: &Path, most: u64) -> Result<Vec<u8>, Trouble> {
         let missed = |error: std::io::Error| Trouble::Missed(said(&error));
         let (mut file, before) = self.file(path)?;
         let too_large = || Trouble::Refused(format!("is larger than {most} bytes"));
@@ -399,14 +439,18 @@ impl Opened {
     }
 }
 
-enum Trouble {
+/// Why a file is not read.
+pub(super) enum Trouble {
+    /// It is one of those that are passed over.
     Skipped,
+    /// It is refused.
     Refused(String),
+    /// It cannot be read.
     Missed(String),
 }
 
 /// Opens what is at `path` below `root` without following a link anywhere on the way.
-fn open_beneath(root: &OwnedFd, path: &Path, flags: OFlags) -> Result<OwnedFd, Errno> {
+pub(super) fn open_beneath(root: &OwnedFd, path: &Path, flags: OFlags) -> Result<OwnedFd, Errno> {
     let mut names = path.components().peekable();
     let mut at = openat(root, ".", FOLDER, Mode::empty())?;
     while let Some(component) = names.next() {

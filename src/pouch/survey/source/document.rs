@@ -28,7 +28,7 @@ use super::again::Spot;
 use super::budget::Meter;
 use super::indexer::Indexer;
 use super::reading::{MOST_OF_FILE, Reading, SoFar};
-use super::sealed::{self, PartText, SealedFile, SealedPart, Written};
+use super::sealed::{self, Made, PartText, SealedFile, SealedPart, Written};
 use crate::harden::wiped;
 
 /// How many documents of one file a task parses; they share their keys, and how they are built.
@@ -285,7 +285,8 @@ impl Text<'_> {
         let documents = std::mem::take(&mut part.documents);
         reading.absorb(part);
         let again = self.indexer.and_then(|_| self.spot(text, written)).map(|spot| spot.text);
-        let part = SealedPart { text: PartText::Here(text.into(), again), line, first_line, documents };
+        let text = PartText::Here(text.into(), again);
+        let part = SealedPart { text, line, first_line, documents, made: Made::Text, closed: None };
         let file = SealedFile { path: self.path.clone(), written, mac, parts: vec![part] };
         sealed::append(&mut reading.sealed, file);
     }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use pouch_core::config::{FileGlobs, Source, SourcePlace};
+use pouch_core::config::{BuildLimits, FileGlobs, Source, SourcePlace};
 use pouch_core::finding::{Code, Finding, Origin, Place};
 use pouch_core::name::SourceName;
 use pouch_core::node::Node;
@@ -46,6 +46,8 @@ pub struct Given<'a> {
     pub stop: Arc<AtomicBool>,
     /// The cost that reading the source may have.
     pub means: Means<'a>,
+    /// What a build may cost.
+    pub build: &'a BuildLimits,
     /// The part of this machine that the `git` program may take.
     pub room: Room,
     /// Finds what is kept of a remote repository, if anything may be.

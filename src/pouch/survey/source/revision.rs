@@ -9,8 +9,9 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use pouch_core::config::FileGlobs;
+use pouch_core::config::Content;
 use pouch_core::finding::{Code, Finding};
+use pouch_core::kustomize::paths::normal;
 use pouch_core::name::SourceName;
 use pouch_core::stamp::SourceStamp;
 use pouch_core::yaml::alike::Reader;
@@ -18,6 +19,7 @@ use pouch_core::yaml::alike::Reader;
 use self::folders::Folders;
 use super::again::{Files, parts_of};
 use super::budget::{self, Found};
+use super::build;
 use super::document::{self, Form, Text};
 use super::indexer::Indexer;
 use super::means::{MAX_FILE_BYTES, Means};
@@ -42,14 +44,23 @@ const MOST_LINK_BYTES: u64 = 4096;
 /// How many links may follow each other.
 const MOST_LINKS: usize = 8;
 
-mod folders;
+pub(super) mod folders;
 
 /// What the configuration asks for.
 pub(super) struct Wanted<'a> {
     pub(super) repository: &'a str,
     pub(super) reference: &'a str,
     pub(super) path: &'a str,
-    pub(super) files: &'a FileGlobs,
+    pub(super) content: &'a Content,
+    /// Whether a build may put what is sealed into another namespace.
+    pub(super) relabel: bool,
+}
+
+impl Wanted<'_> {
+    /// The path of what is fetched: a build may take files of the whole repository.
+    fn fetched<'p>(&self, path: &'p str) -> &'p str {
+        if self.content.is_built() { "" } else { path }
+    }
 }
 
 /// A fetched copy of a repository elsewhere.
@@ -82,8 +93,9 @@ pub(super) fn fetch_ahead(
 fn fetch_all(source: &SourceName, wanted: &Wanted<'_>, at: &str, given: &Given<'_>) -> Result<Fetched, SourceError> {
     let identity = git::identity(wanted.repository);
     let path = normal(wanted.path).unwrap_or_default();
-    let (git, kept) = (git_of(given), (given.kept)(&kept::below(at, &path)));
-    let folder = fetch(source, at, (wanted.reference, &path), (&git, given.room), kept.as_ref())?;
+    let path = wanted.fetched(&path);
+    let (git, kept) = (git_of(given), (given.kept)(&kept::below(at, path)));
+    let folder = fetch(source, at, (wanted.reference, path), (&git, given.room), kept.as_ref())?;
     // What cannot be read is told where it is read.
     let commit = objects::open(folder.path()).and_then(|store| store.commit(git::FETCHED));
     if let Ok(commit) = commit {
@@ -152,7 +164,7 @@ pub(super) fn read(
             // What is kept is damaged: once more, with all of it fetched.
             Some(kept) => {
                 kept.clear();
-                folder = fetch(source, &at, (wanted.reference, &path), (&git, given.room), None)?;
+                folder = fetch(source, &at, (wanted.reference, wanted.fetched(&path)), (&git, given.room), None)?;
             }
             None => {
                 let mut read = read?.0;
@@ -205,14 +217,19 @@ fn read_at(
         reference: wanted.reference,
         damage: AtomicBool::default(),
     };
-    let mut reading = match top.kind {
-        Kind::Folder => tree.walk(&Filter::new(wanted.files), given.skip_in_tree).below(tree.below()),
-        Kind::File => {
+    let mut reading = match (top.kind, wanted.content) {
+        (Kind::Folder, Content::Files(files)) => tree.walk(&Filter::new(files), given.skip_in_tree).below(tree.below()),
+        (Kind::Folder, Content::Kustomization) => tree.build(wanted.relabel, given)?,
+        (Kind::File, Content::Kustomization) => {
+            let message = format!("path {path:?} of {identity} is a file, and the folder of a kustomization is built");
+            return Err(error(message, "Name the folder, or remove `build`."));
+        }
+        (Kind::File, Content::Files(_)) => {
             let shown = tree.show("");
             let root = folder_of(&shown);
             tree.read(&[Found { shown, at: top.id }]).below(root)
         }
-        Kind::Link | Kind::Submodule => {
+        (Kind::Link | Kind::Submodule, _) => {
             let message = format!("path {path:?} of {identity} is a symlink or a submodule");
             return Err(error(message, "Name the folder itself, in its own repository."));
         }
@@ -350,6 +367,15 @@ impl Tree<'_> {
     fn below(&self) -> String {
         let slash = if self.path.is_empty() { "" } else { "/" };
         format!("{}:{}{slash}", self.reference, self.path)
+    }
+
+    /// Builds the kustomization in the folder, of files of the whole commit.
+    fn build(&self, relabel: bool, given: &Given<'_>) -> Result<Reading, SourceError> {
+        let unread = || SourceError::new(self.source, "its commit has no tree", "Check the repository with git fsck.");
+        let mut commit = build::Commit::new(self.store, self.root.ok_or_else(unread)?, self.means.most_entries());
+        let show = |path: &str| format!("{}:{path}", self.reference);
+        let wanted = build::Wanted { source: self.source, folder: self.path, show: &show, relabel };
+        build::read(&wanted, &mut commit, given)
     }
 
     /// Whether `path` is one of those that are passed over.
@@ -580,21 +606,6 @@ enum Target {
     OutsideFile,
     Outside,
     Nothing,
-}
-
-/// A path without `.`, `..` and empty names; none if it leads above its start.
-fn normal(path: &str) -> Option<String> {
-    let mut names: Vec<&str> = Vec::new();
-    for name in path.split('/') {
-        match name {
-            "" | "." => {}
-            ".." => {
-                names.pop()?;
-            }
-            name => names.push(name),
-        }
-    }
-    Some(names.join("/"))
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use pouch_core::finding::Origin;
 use pouch_core::node::Node;
 use pouch_core::object::Digest;
+use pouch_core::snapshot::Reason;
 use pouch_core::sops::OpenError;
 use pouch_core::sops::metadata::KEY;
 use pouch_core::sops::rule::FIELDS;
@@ -19,8 +20,6 @@ pub(super) enum Written {
     Yaml,
     /// A JSON value.
     Json,
-    /// An item of a `List`, which SOPS never seals by itself.
-    Item,
 }
 
 /// A file that SOPS sealed, or one of several that were joined: documents that share a MAC.
@@ -41,6 +40,21 @@ pub(super) struct SealedPart {
     pub(super) first_line: u32,
     /// The objects in it, as they stand; none once they were looked at, where the text has them.
     pub(super) documents: Vec<(Node, Origin)>,
+    /// Where they come from.
+    pub(super) made: Made,
+    /// Why they are not opened, where that is known before anybody tries.
+    pub(super) closed: Option<Reason>,
+}
+
+/// Where the objects of a part come from.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Made {
+    /// Its text.
+    Text,
+    /// Somewhere else: an item of a `List` has no text of its own.
+    Apart,
+    /// A build of its text. The MAC does not say for which namespace one is sealed that is `moved`.
+    Built { moved: bool },
 }
 
 /// The text of a part.
@@ -60,8 +74,11 @@ impl SealedFile {
     /// An item of a `List` that has a block of its own.
     pub(super) fn item(path: &Arc<str>, line: u32, item: (Node, Origin)) -> Self {
         let text = PartText::Here(Box::default(), None);
-        let part = SealedPart { text, line, first_line: line, documents: vec![item] };
-        Self { path: path.clone(), written: Written::Item, mac: Box::default(), parts: vec![part] }
+        let why = "it is an item of a List and has a sops block of its own, and SOPS opens whole documents only";
+        let help = "Write it as a document of its own, as SOPS wrote it, or seal the List as a whole.";
+        let closed = Some(Reason::new(why, help));
+        let part = SealedPart { text, line, first_line: line, documents: vec![item], made: Made::Apart, closed };
+        Self { path: path.clone(), written: Written::Yaml, mac: Box::default(), parts: vec![part] }
     }
 
     /// The line of what does not open; none where the file has several documents, because nobody says in which
@@ -93,10 +110,18 @@ impl SealedFile {
 
 impl SealedPart {
     /// The objects in it, which go if its text has them, too.
-    pub(super) fn take_documents(&mut self, written: Written) -> Vec<(Node, Origin)> {
-        match written {
-            Written::Item => self.documents.clone(),
-            Written::Yaml | Written::Json => std::mem::take(&mut self.documents),
+    pub(super) fn take_documents(&mut self) -> Vec<(Node, Origin)> {
+        match self.made {
+            Made::Text => std::mem::take(&mut self.documents),
+            Made::Apart | Made::Built { .. } => self.documents.clone(),
+        }
+    }
+
+    /// Returns true if the MAC says nothing of the namespace of an object in it; an empty one is none.
+    pub(super) fn is_unbound(&self, document: &Node) -> bool {
+        match self.made {
+            Made::Built { moved } => moved,
+            Made::Text | Made::Apart => names_no_namespace(document),
         }
     }
 
@@ -104,6 +129,11 @@ impl SealedPart {
     pub(super) fn line_of_file(&self, line: u32) -> u32 {
         line_in(self.first_line, line)
     }
+}
+
+/// Returns true if a document gets its namespace from its source.
+pub(super) fn names_no_namespace(document: &Node) -> bool {
+    document.str_at(&["metadata", "namespace"]).is_none_or(str::is_empty)
 }
 
 /// The sealed MAC of a document with a `sops` block, which tells whether two documents are of one file;

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::git::objects::{Id, Kind, ObjectsError, Store, descend};
 
 /// The folders of a repository that were looked into.
-pub(super) struct Folders<'s> {
+pub(in super::super) struct Folders<'s> {
     store: &'s Store,
     known: BTreeMap<Id, BTreeMap<String, (Kind, Id)>>,
     /// The number of entries more that are looked at.
@@ -14,12 +14,12 @@ pub(super) struct Folders<'s> {
 
 impl<'s> Folders<'s> {
     /// None yet, of which so many entries are looked at in all.
-    pub(super) fn new(store: &'s Store, most: usize) -> Self {
+    pub(in super::super) fn new(store: &'s Store, most: usize) -> Self {
         Self { store, known: BTreeMap::new(), left: most }
     }
 
     /// Finds what a folder has at a path, which is not empty. Links on the way are not followed.
-    pub(super) fn find(&mut self, top: Id, path: &str) -> Result<(Kind, Id), ObjectsError> {
+    pub(in super::super) fn find(&mut self, top: Id, path: &str) -> Result<(Kind, Id), ObjectsError> {
         descend(top, path, |folder, name| {
             self.look_into(folder)?;
             Ok(self.known.get(&folder).and_then(|entries| entries.get(name)).copied())
@@ -39,7 +39,7 @@ impl<'s> Folders<'s> {
 
     /// The number of folders that were read.
     #[cfg(test)]
-    pub(super) fn read(&self) -> usize {
+    pub(in super::super) fn read(&self) -> usize {
         self.known.len()
     }
 }

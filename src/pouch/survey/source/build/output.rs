@@ -1,0 +1,237 @@
+//! Output: the objects that kustomize prints, each held against the file that it comes from.
+//!
+//! An origin that kustomize writes is for messages alone: whoever writes the tree can write one. What SOPS sealed is told by
+//! itself: each sealed value stands once in the tree, so it says which document an object was built of. That its values are
+//! that document's is proved when it is opened.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use pouch_core::finding::{Origin, Place};
+use pouch_core::kustomize::Gathered;
+use pouch_core::listing::few;
+use pouch_core::node::{Key, Node};
+use pouch_core::snapshot::{FaultLine, Reason};
+use pouch_core::sops::read::{Fingerprint, fingerprints};
+use pouch_core::yaml::alike::Reader;
+use pouch_core::yaml::read::{documents, text_of};
+
+use super::super::budget::Meter;
+use super::super::document::{Form, Text};
+use super::super::reading::{Reading, SourceError};
+use super::super::sealed::{self, Made, SealedFile, names_no_namespace};
+use super::{FileRead, Wanted};
+
+/// The annotation in which kustomize tells an origin.
+///
+/// <https://kubectl.docs.kubernetes.io/references/kustomize/kustomization/buildmetadata/>
+const ORIGIN: &str = "config.kubernetes.io/origin";
+
+/// The place of a document: the number of its file, and its number there.
+type Spot = (usize, usize);
+
+/// What is known of the files that were built.
+pub(super) struct Known {
+    /// The files by their paths in the tree.
+    paths: BTreeMap<String, usize>,
+    files: Vec<Seen>,
+    sealed: Vec<SealedFile>,
+    /// The document of each sealed value, by its file's number in `sealed`.
+    leaves: BTreeMap<Fingerprint, Spot>,
+    /// The only document of each MAC; none where several share it.
+    macs: BTreeMap<Box<str>, Option<Spot>>,
+    /// The objects as they stand in the files.
+    stated: BTreeMap<Spot, Option<Box<str>>>,
+    lines: BTreeMap<Origin, FaultLine>,
+}
+
+/// A file of resources.
+struct Seen {
+    shown: Arc<str>,
+    documents: Vec<(String, String, u32)>,
+}
+
+impl Known {
+    pub(super) fn new(read: BTreeMap<String, FileRead>) -> Self {
+        let mut known = Self {
+            paths: BTreeMap::new(),
+            files: Vec::new(),
+            sealed: Vec::new(),
+            leaves: BTreeMap::new(),
+            macs: BTreeMap::new(),
+            stated: BTreeMap::new(),
+            lines: BTreeMap::new(),
+        };
+        for (path, FileRead { shown, documents, sealed, lines }) in read {
+            known.paths.insert(path, known.files.len());
+            known.files.push(Seen { shown, documents });
+            known.lines.extend(lines);
+            sealed.into_iter().for_each(|file| known.add(file));
+        }
+        known
+    }
+
+    /// Adds a sealed file, of whose objects none is built yet.
+    fn add(&mut self, mut file: SealedFile) {
+        let number = self.sealed.len();
+        for (at, part) in file.parts.iter_mut().enumerate() {
+            let spot = (number, at);
+            for (node, _) in std::mem::take(&mut part.documents) {
+                self.leaves.extend(fingerprints(&node).into_iter().map(|leaf| (leaf, spot)));
+                let namespace = node.str_at(&["metadata", "namespace"]).filter(|_| !names_no_namespace(&node));
+                self.stated.insert(spot, namespace.map(Box::from));
+            }
+            part.made = Made::Built { moved: false };
+            let is_other = self.macs.contains_key(&file.mac);
+            self.macs.insert(file.mac.clone(), (!is_other).then_some(spot));
+        }
+        self.sealed.push(file);
+    }
+
+    /// The document that an object with a `sops` block was built of.
+    fn spot_of(&self, built: &Node, mac: &str) -> Option<Spot> {
+        let by_value = fingerprints(built).iter().find_map(|leaf| self.leaves.get(leaf)).copied();
+        by_value.or_else(|| self.macs.get(mac).copied().flatten())
+    }
+}
+
+/// What kustomize printed, as it is read.
+pub(super) struct Output<'a> {
+    pub(super) wanted: &'a Wanted<'a>,
+    pub(super) gathered: &'a Gathered,
+    pub(super) known: Known,
+    pub(super) meter: &'a Meter<'a>,
+    pub(super) reading: Reading,
+}
+
+impl Output<'_> {
+    /// Reads the objects.
+    pub(super) fn read(&mut self, printed: &[u8], most: usize) -> Result<(), SourceError> {
+        let wrong = |message: String, help: &str| SourceError::new(self.wanted.source, message, help);
+        const REPORT: &str = "Run kustomize build in a checkout; if what it prints is sound, this is a bug in pouch.";
+        let unread = |why: &str| wrong(format!("what kustomize prints cannot be read: {why}"), REPORT);
+        let text = text_of(printed).map_err(|flaw| unread(&flaw.what))?;
+        let mut reader = Reader::new();
+        for (number, document) in documents(text).enumerate() {
+            if number >= most {
+                let help = "Build less of it, or raise the limit.";
+                return Err(wrong(format!("kustomize makes more objects than limits.build.objects ({most})"), help));
+            }
+            let node = reader.read(&document).map_err(|flaw| unread(&flaw.what))?;
+            if !self.meter.keeps(&node, document.text) {
+                return Ok(());
+            }
+            let before = self.reading.so_far();
+            self.add(node);
+            self.meter.holds(self.reading.held_since(before));
+        }
+        Ok(())
+    }
+
+    fn add(&mut self, node: Node) {
+        let (node, origin) = without_origin(node);
+        let (path, line) = self.place(&node, origin.as_deref());
+        let at = Place::File { path: path.clone(), line, column: 1 };
+        let at = Origin { source: self.wanted.source.clone(), place: at };
+        let Some(mac) = sealed::mac(&node) else {
+            let text = Text::new((self.wanted.source, &path), (Form::Yaml, b""), self.meter);
+            return text.take(node, line, ("", line), None, &mut self.reading);
+        };
+        match self.known.spot_of(&node, &mac) {
+            Some(spot) => self.seal(spot, node, at),
+            None => {
+                let why = "its sops block is that of no document that was built";
+                let help = "Leave the sops block of a sealed document as SOPS wrote it.";
+                let mut file = SealedFile::item(&path, line, (sealed::shortened(node), at));
+                file.parts.iter_mut().for_each(|part| part.closed = Some(Reason::new(why, help)));
+                self.reading.sealed.push(file);
+            }
+        }
+    }
+
+    /// Adds an object that was built of a sealed document.
+    fn seal(&mut self, spot: Spot, node: Node, at: Origin) {
+        let node = sealed::shortened(node);
+        let stated = self.known.stated.get(&spot).cloned().flatten();
+        let (number, document) = spot;
+        let Some(file) = self.known.sealed.get_mut(number) else { return };
+        let is_its = sealed::mac(&node).as_ref() == Some(&file.mac);
+        let Some(part) = file.parts.get_mut(document) else { return };
+        let namespace = node.str_at(&["metadata", "namespace"]).filter(|text| !text.is_empty());
+        let is_elsewhere = stated.as_deref().is_some_and(|stated| Some(stated) != namespace);
+        part.made = Made::Built { moved: stated.is_none() || is_elsewhere };
+        let moved = is_elsewhere && !self.wanted.relabel;
+        part.documents.push((node, at));
+        if part.documents.len() > 1 {
+            let objects: BTreeSet<String> = part.documents.iter().map(|(node, _)| named(node)).collect();
+            let why = format!("several objects were built of one sealed document: {}", few(&objects, objects.len(), 3));
+            part.closed = Some(Reason::new(why, "Seal a document for each object."));
+        } else if !is_its {
+            let why = "it has a sealed value of one document, and the sops block of another";
+            part.closed = Some(Reason::new(why, "Leave sealed values, and the block, where they were sealed."));
+        } else if moved {
+            let stated = stated.as_deref().unwrap_or_default();
+            let why = format!("it was sealed for namespace {stated}, and the build puts it into another");
+            let help = "Remove metadata.namespace, and seal the document again; or say `relabel: true` for the source, if \
+                        all who write its kustomizations may move its Secrets.";
+            part.closed = Some(Reason::new(why, help));
+        }
+    }
+
+    /// The path and line of the document that an object comes from, as far as kustomize tells.
+    fn place(&self, node: &Node, origin: Option<&str>) -> (Arc<str>, u32) {
+        let word = |name: &str| {
+            let line = origin?.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(": "))?;
+            self.gathered.path(line.trim())
+        };
+        let Some(path) = word("path").or_else(|| word("configuredIn")) else {
+            return (Arc::from((self.wanted.show)(self.wanted.folder)), 1);
+        };
+        let Some(file) = self.known.paths.get(path).and_then(|number| self.known.files.get(*number)) else {
+            return (Arc::from((self.wanted.show)(path)), 1);
+        };
+        let (kind, name) = (node.str_at(&["kind"]), node.str_at(&["metadata", "name"]).unwrap_or_default());
+        let of_kind = || file.documents.iter().filter(|(its, _, _)| Some(&**its) == kind);
+        // A build may have put something before and behind the name.
+        let is_in = |(_, its, _): &&(String, String, u32)| name.contains(&**its);
+        let found = of_kind().find(|(_, its, _)| *its == name).or_else(|| of_kind().filter(is_in).max_by_key(|(_, its, _)| its.len()));
+        (file.shown.clone(), found.map_or(1, |(_, _, line)| *line))
+    }
+
+    /// All that was read.
+    pub(super) fn reading(self) -> Reading {
+        let Self { known: Known { sealed, lines, .. }, mut reading, .. } = self;
+        let is_built = |file: &SealedFile| file.parts.iter().any(|part| !part.documents.is_empty());
+        reading.sealed.extend(sealed.into_iter().filter(is_built));
+        reading.lines.extend(lines);
+        reading
+    }
+}
+
+/// Kind and name of an object.
+fn named(node: &Node) -> String {
+    let word = |path: &[&str]| node.str_at(path).unwrap_or("?").to_owned();
+    let namespace = node.str_at(&["metadata", "namespace"]).map(|namespace| format!("{namespace}/")).unwrap_or_default();
+    format!("{} {namespace}{}", word(&["kind"]), word(&["metadata", "name"]))
+}
+
+/// An object without the annotation of its origin, and that.
+fn without_origin(node: Node) -> (Node, Option<String>) {
+    let origin = node.str_at(&["metadata", "annotations", ORIGIN]).map(str::to_owned);
+    if origin.is_none() {
+        return (node, None);
+    }
+    let annotations = |(key, value): &(Key, Node)| {
+        let rest: Vec<(Key, Node)> = value.entries().iter().filter(|(key, _)| **key != *ORIGIN).cloned().collect();
+        (!rest.is_empty()).then(|| (key.clone(), Node::map(rest)))
+    };
+    let metadata = |(key, value): &(Key, Node)| match **key == *"annotations" {
+        true => annotations(&(key.clone(), value.clone())),
+        false => Some((key.clone(), value.clone())),
+    };
+    let field = |(key, value): &(Key, Node)| match **key == *"metadata" {
+        true => (key.clone(), Node::map(value.entries().iter().filter_map(metadata).collect())),
+        false => (key.clone(), value.clone()),
+    };
+    (Node::map(node.entries().iter().map(field).collect()), origin)
+}
